@@ -1,0 +1,32 @@
+# The front door. Every target first installs what it needs (scripts/bootstrap.sh does nothing where it is there).
+JOBS ?= $(shell nproc)
+
+.PHONY: help demo test bench format lint
+
+help:
+	@echo "make demo     build, measure a real multi-threaded program, show what was recorded"
+	@echo "make test     build everything with warnings as errors and run every test"
+	@echo "make bench    build the benchmarks and print each figure beside its goal"
+	@echo "make format   put all sources into the house's style"
+	@echo "make lint     clang-format, clang-tidy and the browser's C++ subset, without changing anything"
+	@echo "JOBS=n sets how many jobs run at once ($(JOBS))"
+
+demo:
+	@scripts/bootstrap.sh build
+	@scripts/demo.sh $(JOBS)
+
+test:
+	@scripts/bootstrap.sh build test
+	@scripts/test.sh dev $(JOBS)
+
+bench:
+	@scripts/bootstrap.sh build bench
+	@scripts/bench.sh $(JOBS)
+
+format:
+	@scripts/bootstrap.sh lint
+	@scripts/format.sh
+
+lint:
+	@scripts/bootstrap.sh lint test
+	@scripts/lint.sh $(JOBS)

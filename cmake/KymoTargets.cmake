@@ -1,0 +1,60 @@
+# What every target of this project is compiled with.
+
+# kymo_configure(target [17]): hidden symbols, warnings, sanitizers; C++20, or the C++ standard that is given.
+function(kymo_configure target)
+  set(standard ${ARGN})
+  if(NOT standard)
+    set(standard 20)
+  endif()
+  target_compile_features(${target} PRIVATE cxx_std_${standard})
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    C_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+    $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual>
+    $<$<BOOL:${KYMO_WARNINGS_AS_ERRORS}>:-Werror>)
+  if(KYMO_SANITIZER)
+    target_compile_options(${target} PRIVATE -fsanitize=${KYMO_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${KYMO_SANITIZER})
+  endif()
+  if(KYMO_BUILD_FUZZERS)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+# kymo_add_layer(name SOURCES...): one folder of src/ as an object library named kymo_<name>_objects.
+function(kymo_add_layer name)
+  add_library(kymo_${name}_objects OBJECT ${ARGN})
+  kymo_configure(kymo_${name}_objects)
+  # What a program does not use is left out when it links: the recorder is to stay small.
+  target_compile_options(kymo_${name}_objects PRIVATE -ffunction-sections -fdata-sections)
+  if(NOT BUILD_SHARED_LIBS)
+    target_compile_definitions(kymo_${name}_objects PUBLIC KYMO_STATIC)
+  endif()
+  target_include_directories(kymo_${name}_objects
+    PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+    PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(kymo_${name}_objects PUBLIC Threads::Threads)
+endfunction()
+
+# kymo_add_fuzzer(name SOURCES <files> LIBRARIES <targets>): one libFuzzer program; `fuzzers` builds them all. Its name ends
+# in _fuzzer and its corpus lies in fuzz/corpus/<name>.
+function(kymo_add_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LIBRARIES")
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "The fuzz targets need Clang: configure with -DCMAKE_CXX_COMPILER=clang++ or the preset `fuzz`.")
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  kymo_configure(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_dependencies(fuzzers ${name})
+endfunction()

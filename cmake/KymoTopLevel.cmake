@@ -1,0 +1,12 @@
+# Conveniences for those who build kymo itself; a project that includes kymo makes these choices on its own.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+
+find_program(KYMO_CCACHE ccache)
+mark_as_advanced(KYMO_CCACHE)
+if(KYMO_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${KYMO_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${KYMO_CCACHE}")
+endif()

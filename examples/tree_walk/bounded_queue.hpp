@@ -1,0 +1,65 @@
+// A queue between threads that holds only so many items: who is too fast waits, and the recording shows for how long.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <kymo/kymo.hpp>
+
+namespace tree_walk {
+
+/// Any number of threads may push and pop.
+template <typename T>
+class BoundedQueue {
+ public:
+  explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
+
+  /// Waits for room, then appends the item. Returns the length with it.
+  std::size_t push(T item) {
+    std::unique_lock lock(mutex_);
+    if (items_.size() == capacity_) {
+      KYMO_SCOPE("wait for room");
+      has_room_.wait(lock, [this] { return items_.size() < capacity_; });
+    }
+    items_.push_back(std::move(item));
+    has_items_.notify_one();
+    return items_.size();
+  }
+
+  /// Waits for an item and takes it. Nothing once the queue is closed and empty.
+  std::optional<T> pop() {
+    std::unique_lock lock(mutex_);
+    if (items_.empty() && !is_closed_) {
+      KYMO_SCOPE("wait for work");
+      has_items_.wait(lock, [this] { return !items_.empty() || is_closed_; });
+    }
+    if (items_.empty()) {
+      return std::nullopt;
+    }
+    std::optional<T> item(std::move(items_.front()));
+    items_.pop_front();
+    has_room_.notify_one();
+    return item;
+  }
+
+  /// No more items will come.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    has_items_.notify_all();
+  }
+
+ private:
+  const std::size_t capacity_;
+  std::mutex mutex_;
+  std::condition_variable has_room_;
+  std::condition_variable has_items_;
+  std::deque<T> items_;
+  bool is_closed_ = false;
+};
+
+}  // namespace tree_walk

@@ -1,0 +1,76 @@
+// Arguments: named values on spans.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <kymo/declarations.hpp>
+#include <kymo/events.hpp>
+
+namespace kymo {
+
+/// A named integer, float, boolean or string: `{"objects", n}`.
+///
+/// The name must be a string literal. A string is copied when the argument is recorded and cut at 256 bytes, with a mark;
+/// it must live until then. Null pointers are recorded as the text "(null)".
+struct Argument {
+  template <std::size_t N, typename T>
+  // NOLINTNEXTLINE(google-explicit-constructor): an argument is written as {"name", value}
+  constexpr Argument(const char (&literal)[N], const T& argument_value)  // NOLINT(modernize-avoid-c-arrays)
+      : name(literal, N - 1) {
+    set(argument_value);
+  }
+
+  /// For names that are not literals (the C interface, other languages): the name must live until it was recorded.
+  static Argument from_bits(std::string_view name, ArgumentType type, std::uint64_t bits) noexcept {
+    Argument argument;
+    argument.name = name;
+    argument.type = type;
+    argument.bits = bits;
+    return argument;
+  }
+  static Argument from_text(std::string_view name, std::string_view text) noexcept {
+    Argument argument = from_bits(name, ArgumentType::string, 0);
+    argument.text = text;
+    return argument;
+  }
+
+  std::string_view name;
+  ArgumentType type = ArgumentType::int64;
+  std::uint64_t bits = 0;
+  std::string_view text;
+
+ private:
+  Argument() = default;
+
+  template <typename T>
+  constexpr void set(const T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      type = ArgumentType::boolean;
+      bits = value ? 1 : 0;
+    } else if constexpr (std::is_enum_v<T>) {
+      set(static_cast<std::underlying_type_t<T>>(value));
+    } else if constexpr (std::is_integral_v<T>) {
+      type = std::is_signed_v<T> ? ArgumentType::int64 : ArgumentType::uint64;
+      bits = static_cast<std::uint64_t>(static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(value));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      type = ArgumentType::float64;
+      const auto wide = static_cast<double>(value);
+      std::memcpy(&bits, &wide, sizeof bits);
+    } else if constexpr (std::is_convertible_v<const T&, const char*>) {
+      const char* characters = value;
+      type = ArgumentType::string;
+      text = characters != nullptr ? std::string_view(characters) : std::string_view("(null)");
+    } else {
+      static_assert(std::is_convertible_v<const T&, std::string_view>,
+                    "an argument is an integer, a float, a boolean or a string");
+      type = ArgumentType::string;
+      text = value;
+    }
+  }
+};
+
+}  // namespace kymo

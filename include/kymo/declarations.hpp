@@ -1,0 +1,135 @@
+// Declarations: what the ids in events stand for. A declaration is made once, before the first event that uses its id.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kymo {
+
+/// Ids count from 1 within one capture; 0 means "none".
+using SiteId = std::uint32_t;
+using NameId = std::uint32_t;
+using TrackId = std::uint32_t;
+using MetricId = std::uint32_t;
+using FrameStreamId = std::uint32_t;
+using ModuleId = std::uint32_t;
+using ProcessId = std::uint32_t;
+
+/// Where the name of a site comes from.
+enum class SiteKind : std::uint8_t {
+  scope = 0,     ///< KYMO_SCOPE or the C interface
+  function = 1,  ///< KYMO_FUNCTION
+  dynamic = 2,   ///< KYMO_SCOPE_DYNAMIC: named at run time
+  hooked = 3,    ///< compiler function hooks: named from the module's symbols
+};
+
+/// A place in the code that opens scopes.
+struct SiteDeclaration {
+  SiteId id = 0;
+  SiteKind kind = SiteKind::scope;
+  ProcessId process = 1;
+  std::uint32_t line = 0;  ///< 0: not known
+  std::string name;
+  std::string function;
+  std::string file;
+  ModuleId module = 0;               ///< hooked sites: the module that holds the function
+  std::uint64_t module_offset = 0;   ///< hooked sites: address of the function less the module's load base
+};
+
+/// An interned text: the name of an argument, a span or a category.
+struct NameDeclaration {
+  NameId id = 0;
+  std::string text;
+};
+
+enum class TrackKind : std::uint8_t {
+  thread = 0,  ///< a thread of the process
+  async = 1,   ///< a lane of async spans
+  queue = 2,   ///< a GPU queue or another lane filled by emit_span
+};
+
+/// A lane of spans. A later declaration with the same id replaces the earlier one (a thread that was renamed).
+struct TrackDeclaration {
+  TrackId id = 0;
+  TrackKind kind = TrackKind::thread;
+  ProcessId process = 1;
+  std::uint64_t os_thread_id = 0;  ///< thread tracks: the kernel's thread id
+  std::string name;
+};
+
+enum class MetricKind : std::uint8_t { gauge = 0, counter = 1, energy_counter = 2 };
+
+/// A time series.
+struct MetricDeclaration {
+  MetricId id = 0;
+  MetricKind kind = MetricKind::gauge;
+  ProcessId process = 1;
+  std::string name;
+  std::string unit;    ///< empty: none
+  std::string source;  ///< where the numbers come from: a path or a call; empty: the program itself
+  std::vector<std::pair<std::string, std::string>> labels;
+};
+
+struct FrameStreamDeclaration {
+  FrameStreamId id = 0;
+  ProcessId process = 1;
+  std::string name;  ///< empty: the program's main stream
+};
+
+/// An executable or shared library that was mapped while recording.
+struct ModuleDeclaration {
+  ModuleId id = 0;
+  ProcessId process = 1;
+  std::uint64_t load_base = 0;
+  std::uint64_t size = 0;
+  std::string path;
+  std::string build_id;  ///< lower-case hex; empty: the module has none
+};
+
+/// One recorded process. A capture that one process wrote declares process 1; a merge declares several.
+struct ProcessDeclaration {
+  ProcessId id = 0;
+  std::uint64_t pid = 0;
+  std::string host;
+  std::string boot_id;
+  std::string rank;  ///< empty: not part of a parallel job
+  std::string command_line;
+};
+
+/// A fact about the run: what the header records, `set_info` pairs, labels. A later value of a key replaces the earlier.
+struct InfoDeclaration {
+  ProcessId process = 1;
+  std::string key;
+  std::string value;
+};
+
+/// A set of declarations: those new in one batch, or all of a capture. Order within a vector is the order declared.
+struct Declarations {
+  std::vector<ProcessDeclaration> processes;
+  std::vector<InfoDeclaration> infos;
+  std::vector<NameDeclaration> names;
+  std::vector<ModuleDeclaration> modules;
+  std::vector<SiteDeclaration> sites;
+  std::vector<TrackDeclaration> tracks;
+  std::vector<MetricDeclaration> metrics;
+  std::vector<FrameStreamDeclaration> frame_streams;
+
+  [[nodiscard]] bool empty() const {
+    return processes.empty() && infos.empty() && names.empty() && modules.empty() && sites.empty() &&
+           tracks.empty() && metrics.empty() && frame_streams.empty();
+  }
+  void clear() {
+    processes.clear();
+    infos.clear();
+    names.clear();
+    modules.clear();
+    sites.clear();
+    tracks.clear();
+    metrics.clear();
+    frame_streams.clear();
+  }
+};
+
+}  // namespace kymo

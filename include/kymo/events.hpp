@@ -1,0 +1,162 @@
+// Events as they leave the collector and as they come back out of a capture: the one shape that sinks are handed,
+// captures store and readers return. Times are nanoseconds of CLOCK_MONOTONIC of the recorded process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <kymo/declarations.hpp>
+
+namespace kymo {
+
+/// An open or a close of a scope on one track.
+struct ScopeEvent {
+  std::int64_t time_ns = 0;
+  SiteId site = 0;          ///< the site of an open; 0 for a close
+  std::uint16_t depth = 0;  ///< scopes open below this one, 0 for an outermost scope. A close also ends every deeper scope
+  std::uint16_t flags = 0;
+
+  /// On a close: the scope did not close itself (its thread ended); the recorder closed it.
+  static constexpr std::uint16_t forced = 1;
+
+  [[nodiscard]] bool is_open() const { return site != 0; }
+};
+
+/// A scope that was open when a batch began.
+struct OpenScope {
+  std::int64_t start_ns = 0;
+  SiteId site = 0;
+};
+
+enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boolean = 3, string = 4 };
+
+/// A named value on a span. Integers, floats and booleans stand in `bits`; a string stands in the batch's text.
+struct ArgumentValue {
+  NameId name = 0;
+  ArgumentType type = ArgumentType::int64;
+  bool is_cut = false;           ///< the string was longer than what is kept
+  std::uint32_t text_size = 0;   ///< bytes of the string
+  std::uint64_t bits = 0;        ///< the value's bits, or the offset of the string in EventBatch::text
+};
+
+/// An argument of a scope. It belongs to the scope that is innermost after the first `position` events of its run.
+struct ScopeArgument {
+  std::uint32_t position = 0;
+  ArgumentValue value;
+};
+
+/// The scope events of one track in one batch, in the order they happened.
+struct ScopeRun {
+  TrackId track = 0;
+  std::uint64_t first_sequence = 0;  ///< the run holds the track's sequence numbers [first_sequence, end_sequence)
+  std::uint64_t end_sequence = 0;
+  std::uint64_t dropped_scopes = 0;     ///< scopes the track has lost so far, in all
+  std::uint64_t dropped_others = 0;     ///< arguments, samples and other events it has lost so far, in all
+  std::vector<OpenScope> open_at_start; ///< outermost first
+  std::vector<ScopeEvent> events;
+  std::vector<ScopeArgument> arguments; ///< by ascending position
+};
+
+/// A span that was handed in whole, or an async span that has ended.
+struct SpanEvent {
+  TrackId track = 0;
+  NameId name = 0;
+  NameId category = 0;        ///< 0: none
+  std::uint32_t argument_count = 0;
+  std::uint32_t first_argument = 0;  ///< index into EventBatch::span_arguments
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::uint64_t async_id = 0;  ///< of an AsyncSpan; 0 for emit_span
+};
+
+/// An async span began. Where no SpanEvent with its id follows, it was still open at the end.
+struct AsyncBegin {
+  TrackId track = 0;
+  NameId name = 0;
+  std::int64_t time_ns = 0;
+  std::uint64_t async_id = 0;
+};
+
+/// The end of one frame and the beginning of the next in a stream.
+struct FrameMark {
+  FrameStreamId stream = 0;
+  TrackId track = 0;  ///< where the mark was set
+  std::int64_t time_ns = 0;
+};
+
+/// Samples of one metric, by ascending time.
+struct SampleRun {
+  MetricId metric = 0;
+  std::vector<std::int64_t> times_ns;
+  std::vector<double> values;
+};
+
+struct Message {
+  TrackId track = 0;
+  bool is_cut = false;
+  std::int64_t time_ns = 0;
+  std::string text;
+};
+
+enum class FlowPhase : std::uint8_t { begin = 0, step = 1, end = 2 };
+
+/// One point of a flow: it leaves, passes or enters the scope that is open on the track at that time.
+struct FlowEvent {
+  TrackId track = 0;
+  FlowPhase phase = FlowPhase::begin;
+  std::int64_t time_ns = 0;
+  std::uint64_t flow_id = 0;
+};
+
+/// A numbered mark; the stretch up to the next one is a phase.
+struct SyncPoint {
+  std::uint64_t number = 0;
+  TrackId track = 0;
+  std::int64_t time_ns = 0;
+};
+
+/// A thread ended; what was open on its track was closed by force.
+struct TrackEnd {
+  TrackId track = 0;
+  std::int64_t time_ns = 0;
+};
+
+/// The wall clock at one moment, read between two reads of CLOCK_MONOTONIC that were bound_ns apart.
+struct ClockAnchor {
+  std::int64_t monotonic_ns = 0;
+  std::int64_t realtime_ns = 0;
+  std::int64_t bound_ns = 0;
+};
+
+/// A stretch in which the mapping from the counter to nanoseconds is off by up to bound_ns (a clock was stepped or
+/// its rate changed faster than the recorder follows exactly).
+struct ClockUncertainty {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t bound_ns = 0;
+};
+
+/// Everything that was drained in one stretch of time; one block of a capture.
+///
+/// Declarations come before use: an id in the events was declared in this batch or in an earlier one.
+struct EventBatch {
+  std::int64_t start_ns = 0;  ///< no event of the batch is earlier, spans and async begins handed in late included
+  std::int64_t end_ns = 0;    ///< nor later
+  Declarations declarations;
+  std::vector<ScopeRun> runs;  ///< one a track that did anything, and one without events for each with open scopes
+  std::vector<SpanEvent> spans;
+  std::vector<ArgumentValue> span_arguments;
+  std::vector<AsyncBegin> async_begins;
+  std::vector<FrameMark> frame_marks;
+  std::vector<SampleRun> samples;
+  std::vector<Message> messages;
+  std::vector<FlowEvent> flows;
+  std::vector<SyncPoint> sync_points;
+  std::vector<TrackEnd> track_ends;
+  std::vector<ClockAnchor> clock_anchors;
+  std::vector<ClockUncertainty> clock_uncertainties;
+  std::string text;  ///< the bytes of string arguments
+};
+
+}  // namespace kymo

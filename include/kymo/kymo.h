@@ -1,0 +1,143 @@
+/* The C interface of the recorder, and the binary interface that the C++ headers stand on.
+ *
+ * Everything here may be called from any thread at any time, before kymo_enable and after kymo_disable too; nothing
+ * throws, and nothing here ends or blocks the program: trouble is said once on stderr. Names with the suffix _v1 are the
+ * versioned binary interface behind the C++ macros and are not meant to be called by hand. */
+#ifndef KYMO_KYMO_H
+#define KYMO_KYMO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <kymo/export.hpp>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Sites and scopes ---- */
+
+enum { KYMO_SITE_SCOPE = 0, KYMO_SITE_FUNCTION = 1, KYMO_SITE_DYNAMIC = 2 };
+
+/* A place in the code that opens scopes. Static, filled as {0, 0, "name", __func__, __FILE__, __LINE__, KYMO_SITE_SCOPE};
+ * the ids are the recorder's. */
+typedef struct kymo_site {
+  uint32_t id;
+  uint32_t argument_names;
+  const char* name;
+  const char* function;
+  const char* file;
+  uint32_t line;
+  uint32_t kind;
+} kymo_site;
+
+/* An open scope. Close it on the thread that opened it, innermost first. */
+typedef struct kymo_scope {
+  uintptr_t state;
+  uint64_t saved;
+} kymo_scope;
+
+/* Opens a scope; costs about 25 ns while scopes are recorded, 2 ns while they are not. */
+KYMO_API kymo_scope kymo_scope_begin(kymo_site* site);
+/* Closes it. */
+KYMO_API void kymo_scope_end(kymo_scope scope);
+/* The site of a name that is made at run time. NULL when no more names can be told apart. */
+KYMO_API kymo_site* kymo_dynamic_site_v1(kymo_site* place, const char* name, size_t name_size);
+
+/* Arguments of the innermost open scope of this thread. The name is copied on first use. */
+KYMO_API void kymo_argument_int64(const char* name, int64_t value);
+KYMO_API void kymo_argument_uint64(const char* name, uint64_t value);
+KYMO_API void kymo_argument_double(const char* name, double value);
+KYMO_API void kymo_argument_bool(const char* name, int value);
+/* A string is cut at 256 bytes, with a mark. */
+KYMO_API void kymo_argument_string(const char* name, const char* value, size_t size);
+
+/* ---- Recording ---- */
+
+/* Arms what the KYMO_* environment variables ask for. 1 when something is recorded now, else 0. Costs about a millisecond
+ * when something was asked for, else less than a microsecond. */
+KYMO_API int kymo_enable(void);
+/* Stops recording: captures are finished, sinks removed. kymo_enable starts anew. */
+KYMO_API void kymo_disable(void);
+/* 1 while events are recorded. */
+KYMO_API int kymo_is_recording(void);
+
+/* Fill with zeros, then set what differs from the default. */
+typedef struct kymo_capture_options {
+  size_t struct_size;        /* sizeof(kymo_capture_options) */
+  const char* path;          /* file or directory; patterns as in KYMO_RECORD; NULL: kymo.kymo in the working directory */
+  uint64_t keep_ns;          /* keep only the last stretch of this length; 0: no bound in time */
+  uint64_t keep_bytes;       /* keep only the last stretch of this size; 0: no bound in size */
+  uint64_t max_bytes;        /* stop scopes past this size; 0: no bound */
+  uint64_t sync_period_ns;   /* fsync this often; 0: leave it to the kernel */
+  uint64_t pool_bytes;       /* size of the pool, where it does not exist yet; 0: 16 MiB */
+} kymo_capture_options;
+
+/* Starts a capture. 1 on success; 0 when it could not be started (said on stderr) or one is being written. */
+KYMO_API int kymo_start_capture(const kymo_capture_options* options);
+/* Finishes the capture: everything recorded until now is in it. 0 when there is none. */
+KYMO_API int kymo_stop_capture(void);
+/* Writes what a capture with keep_ns or keep_bytes holds. 0 when there is no such capture. Returns after the write. */
+KYMO_API int kymo_trigger(void);
+/* Returns after everything recorded before the call was handed to the capture and to every sink; 0 when that took longer
+ * than 10 s. */
+KYMO_API int kymo_flush(void);
+
+/* Marks the end of a frame and the beginning of the next. NULL or "": the program's main stream. About 25 ns. */
+KYMO_API void kymo_frame_mark(const char* stream);
+/* Records a sample now. The name is looked up by content. About 30 ns. */
+KYMO_API void kymo_record_metric(const char* name, double value);
+/* The same, with a unit; the unit of a metric is that of its first sample. */
+KYMO_API void kymo_record_metric_unit(const char* name, double value, const char* unit);
+/* Adds an I/O operation to the running frame: at the next frame mark of the main stream the sums become the metrics io_ms
+ * and io_MB. Two atomic additions. */
+KYMO_API void kymo_record_io(uint64_t duration_ns, uint64_t bytes);
+/* Sets a numbered mark, which begins a phase. Returns its number: 1, 2, 3, ...; 0 when nothing is recorded. */
+KYMO_API uint64_t kymo_sync(void);
+/* Records a text at this moment; cut at 4,096 bytes with a mark. */
+KYMO_API void kymo_message(const char* text, size_t size);
+/* Names the calling thread's track. */
+KYMO_API void kymo_set_thread_name(const char* name);
+/* Takes the calling thread's chunk now, so that its first scope does not have to. 1 on success. */
+KYMO_API int kymo_prepare_thread(void);
+/* Records a fact about the run. A later value of a key replaces the earlier one. */
+KYMO_API void kymo_set_info(const char* key, const char* value);
+
+/* ---- Spans that are not scopes ---- */
+
+enum { KYMO_TRACK_ASYNC = 1, KYMO_TRACK_QUEUE = 2 };
+
+/* The track of that name and kind, made on first use. 0 when nothing is recorded. */
+KYMO_API uint32_t kymo_track(const char* name, int kind);
+/* Begins an async span in a lane; any thread may end it. Returns its id, 0 when nothing is recorded. */
+KYMO_API uint64_t kymo_async_begin(const char* lane, const char* name);
+/* Ends it. An id of 0 is ignored. */
+KYMO_API void kymo_async_end(uint64_t id);
+/* Hands in a span after the fact. Times are nanoseconds of CLOCK_MONOTONIC. The category may be NULL. */
+KYMO_API void kymo_emit_span(uint32_t track, const char* name, const char* category, int64_t start_ns,
+                             int64_t duration_ns);
+enum { KYMO_FLOW_BEGIN = 0, KYMO_FLOW_STEP = 1, KYMO_FLOW_END = 2 };
+/* A point of a flow: joins the scope that is open on this thread now to the others of the flow. */
+KYMO_API void kymo_flow(uint64_t flow_id, int phase);
+
+/* ---- Cost ---- */
+
+/* Measures what a recorded scope costs on this machine now (about 2 ms of CPU) and returns it in nanoseconds. */
+KYMO_API double kymo_calibrate(void);
+/* What the last calibration measured; calibrates when there was none. */
+KYMO_API double kymo_empty_scope_ns(void);
+/* Resident memory of this process in bytes; 0 where it cannot be read. About a microsecond. */
+KYMO_API uint64_t kymo_current_memory_bytes(void);
+/* "0.1.0" */
+KYMO_API const char* kymo_version(void);
+
+/* ---- Binary interface of the C++ headers ---- */
+
+KYMO_API void kymo_open_slow_v1(kymo_site* site, uintptr_t* state, uint64_t* saved);
+KYMO_API void kymo_close_slow_v1(uintptr_t state, uint64_t saved);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

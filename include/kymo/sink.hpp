@@ -1,0 +1,78 @@
+// Sinks: where drained events go. A capture is one, a Chrome trace another; yours is a class with one function.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <kymo/events.hpp>
+#include <kymo/export.hpp>
+
+namespace kymo {
+
+class SinkGuard;
+
+/// Takes events as they are drained.
+///
+/// All calls come from the collector's thread, one at a time, never from a thread that records. A call may take as
+/// long as it likes: what it costs is that chunks are given back later, and scopes are dropped and counted when the pool
+/// runs empty. An exception that leaves a call removes the sink, with one message on stderr.
+class KYMO_API Sink {
+ public:
+  Sink() = default;
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+  virtual ~Sink();
+
+  /// Takes one batch: at most about 130,000 scope events, or what came together in 100 ms. The first batch a sink gets
+  /// declares everything that was declared before it was installed. The batch is the caller's after return.
+  virtual void write(const EventBatch& batch) = 0;
+
+  /// A trigger was pulled (kymo::trigger, `kymo trigger`) or the program crashes: a sink that holds back what it was given
+  /// writes it now.
+  virtual void trigger() {}
+
+  /// Nothing more will come: the sink was removed or the recorder stops.
+  virtual void finish() {}
+
+  /// Hands this sink to the recorder, which keeps it until the guard is destroyed or the process ends, and turns
+  /// recording on. The sink must be owned by a shared_ptr.
+  [[nodiscard]] static SinkGuard install(std::shared_ptr<Sink> sink);
+};
+
+/// Removes its sink when destroyed, after everything recorded until then was written to it.
+class KYMO_API SinkGuard {
+ public:
+  SinkGuard() = default;
+  explicit SinkGuard(std::uint64_t handle) : handle_(handle) {}
+  SinkGuard(SinkGuard&& other) noexcept : handle_(other.handle_) { other.handle_ = 0; }
+  SinkGuard& operator=(SinkGuard&& other) noexcept;
+  SinkGuard(const SinkGuard&) = delete;
+  SinkGuard& operator=(const SinkGuard&) = delete;
+  ~SinkGuard();
+
+  /// Removes the sink now. Does nothing when there is none.
+  void remove() noexcept;
+
+ private:
+  std::uint64_t handle_ = 0;
+};
+
+/// Hands a sink to the recorder. See Sink::install.
+[[nodiscard]] inline SinkGuard install(std::shared_ptr<Sink> sink) { return Sink::install(std::move(sink)); }
+
+/// Writes a Chrome trace (Trace Event JSON) of everything recorded while it is installed.
+///
+///     auto trace = kymo::ChromeTraceSink{"trace.json"}.install();
+class KYMO_API ChromeTraceSink {
+ public:
+  explicit ChromeTraceSink(std::string path) : path_(std::move(path)) {}
+
+  /// Creates the file and begins to record into it. Reports once on stderr and installs nothing where the file cannot
+  /// be written.
+  [[nodiscard]] SinkGuard install() const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace kymo

@@ -1,0 +1,96 @@
+#!/bin/sh
+# Installs the Debian packages that kymo needs, and only those that are missing.
+#
+#   scripts/bootstrap.sh [GROUP...]      GROUP: build, test, bench, lint, or all (the default)
+#
+# `build` is what the library, the command and the examples need; the others add what the tests, the benchmarks and the
+# style checks need. Does nothing where everything is there. On systems without apt it names what is needed and exits 1.
+set -eu
+
+# One package a word; "a|b" is met by either, and the first that the system offers is installed.
+build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev libcli11-dev libfmt-dev nlohmann-json3-dev"
+bench="libbenchmark-dev"
+test="$bench libgtest-dev python3 python3-lz4 python3-zstandard binutils clang libclang-rt-14-dev|libclang-rt-dev"
+lint="clang-format-14|clang-format clang-tidy-14|clang-tidy libc++-13-dev|libc++-dev libc++abi-13-dev|libc++abi-dev"
+
+wanted=""
+[ $# -gt 0 ] || set -- all
+for group in "$@"; do
+  case $group in
+    build) wanted="$wanted $build" ;;
+    test) wanted="$wanted $build $test" ;;
+    bench) wanted="$wanted $build $bench" ;;
+    lint) wanted="$wanted $build $lint" ;;
+    all) wanted="$wanted $build $test $lint" ;;
+    *)
+      echo "bootstrap: there is no group '$group'; the groups are build, test, bench, lint and all" >&2
+      exit 2
+      ;;
+  esac
+done
+
+os_release=${KYMO_OS_RELEASE:-/etc/os-release}
+is_debian() {
+  [ -r "$os_release" ] || return 1
+  # In a subshell: the file sets variables of its own.
+  (
+    ID="" ID_LIKE=""
+    . "$os_release"
+    case " $ID $ID_LIKE " in *" debian "*) exit 0 ;; esac
+    exit 1
+  )
+}
+
+if ! is_debian || ! command -v dpkg-query >/dev/null 2>&1; then
+  {
+    echo "bootstrap: this system is not Debian or one that is like it, so nothing was installed."
+    echo "kymo needs these, by their Debian names (a|b: either one):"
+    printf '%s\n' $wanted | sort -u | sed 's/^/  /'
+    echo "GCC 11 or Clang 14, CMake 3.22, lz4 1.9 and zstd 1.4 or later are enough."
+  } >&2
+  exit 1
+fi
+
+# One query for all names: dpkg-query prints those it knows and fails for the others, which is not an error here. A
+# package may stand for another ("pkg-config" is provided by pkgconf on newer systems), so Provides is read as well.
+installed=" $(dpkg-query -W -f '${db:Status-Status} ${Package} ${Provides}\n' $(printf '%s' "$wanted" | tr '|' ' ') pkgconf \
+  2>/dev/null | sed -n 's/^installed //p' | tr -d ',' | tr '\n' ' ') "
+
+missing=""
+for entry in $wanted; do
+  found=no
+  for name in $(echo "$entry" | tr '|' ' '); do
+    case $installed in *" $name "*) found=yes ;; esac
+  done
+  [ $found = yes ] || case " $missing " in *" $entry "*) ;; *) missing="$missing $entry" ;; esac
+done
+[ -n "$missing" ] || exit 0
+
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null 2>&1; then
+    echo "bootstrap: these packages are missing and there is no sudo; install them as root:$missing" >&2
+    exit 1
+  fi
+  as_root="sudo"
+fi
+
+echo "bootstrap: installing$missing${as_root:+ (with sudo)}"
+$as_root apt-get update -q </dev/null
+
+chosen=""
+for entry in $missing; do
+  name=""
+  for candidate in $(echo "$entry" | tr '|' ' '); do
+    if apt-cache show "$candidate" >/dev/null 2>&1; then
+      name=$candidate
+      break
+    fi
+  done
+  if [ -z "$name" ]; then
+    echo "bootstrap: this system offers no package named ${entry}; enable the repository that has it" >&2
+    exit 1
+  fi
+  chosen="$chosen $name"
+done
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $chosen </dev/null

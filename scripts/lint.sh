@@ -1,0 +1,31 @@
+#!/bin/sh
+# What a reviewer need not look for: style, clang-tidy's findings, and C++ that the browser's library lacks. Changes nothing.
+#
+#   scripts/lint.sh [JOBS]
+set -eu
+cd "$(dirname "$0")/.."
+jobs=${1:-$(nproc)}
+failed=""
+
+echo "lint: style"
+scripts/format.sh --check || failed="$failed style"
+
+# The compile commands say how each file is compiled; nothing is built for them but what generates code.
+cmake --preset dev >/dev/null
+
+echo "lint: clang-tidy"
+tidy=$(command -v run-clang-tidy-14 || command -v run-clang-tidy)
+findings=build/dev/clang-tidy.txt
+if ! "$tidy" -quiet -p build/dev -j "$jobs" "^$PWD/(src|apps)/" >"$findings" 2>&1; then
+  grep -E -A4 'error:|warning:' "$findings" || cat "$findings"
+  failed="$failed clang-tidy"
+fi
+
+echo "lint: the browser's C++ subset"
+scripts/check-browser-subset.py "$jobs" || failed="$failed browser-subset"
+
+if [ -n "$failed" ]; then
+  echo "lint: failed:$failed" >&2
+  exit 1
+fi
+echo "lint: nothing to say"

@@ -1,0 +1,81 @@
+#include "base/file.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace kymo::base {
+
+void FileDescriptor::reset() {
+  if (fd_ >= 0) {
+    ::close(fd_);
+    fd_ = -1;
+  }
+}
+
+bool write_fully(int fd, std::span<const std::byte> bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return false;
+    }
+    if (count == 0) {
+      errno = EIO;
+      return false;
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+std::int64_t read_fully_at(int fd, std::span<std::byte> bytes, std::uint64_t offset) noexcept {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count =
+        ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (count < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return -1;
+    }
+    if (count == 0) {
+      break;
+    }
+    done += static_cast<std::size_t>(count);
+  }
+  return static_cast<std::int64_t>(done);
+}
+
+std::string read_small_file(const std::string& path) {
+  constexpr std::size_t limit = std::size_t{1} << 20U;
+  std::string content;
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) {
+    return content;
+  }
+  std::byte buffer[4096];
+  while (content.size() < limit) {
+    const ssize_t count = ::read(file.get(), static_cast<void*>(buffer), sizeof buffer);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      break;
+    }
+    content.append(reinterpret_cast<const char*>(buffer), static_cast<std::size_t>(count));
+  }
+  return content;
+}
+
+std::string describe_errno(const std::string& what, const std::string& path, int error) {
+  char text[128] = "";
+  return what + ": " + path + ": " + ::strerror_r(error, text, sizeof text);
+}
+
+}  // namespace kymo::base

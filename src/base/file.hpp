@@ -1,0 +1,50 @@
+// File descriptors with an owner, and reads and writes that finish or say why not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace kymo::base {
+
+/// Owns a file descriptor.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() { reset(); }
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] explicit operator bool() const { return fd_ >= 0; }
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+/// Writes all bytes; false with errno set where that fails. Retries after signals and short writes.
+[[nodiscard]] bool write_fully(int fd, std::span<const std::byte> bytes) noexcept;
+
+/// Reads up to bytes.size() bytes at an offset; the count read (short only at the end of the file), or -1 with errno set.
+[[nodiscard]] std::int64_t read_fully_at(int fd, std::span<std::byte> bytes, std::uint64_t offset) noexcept;
+
+/// A small text file's content (at most 1 MiB), or an empty string where it cannot be read. For /proc and /sys.
+[[nodiscard]] std::string read_small_file(const std::string& path);
+
+/// "what: path: strerror(error)".
+[[nodiscard]] std::string describe_errno(const std::string& what, const std::string& path, int error);
+
+}  // namespace kymo::base

@@ -1,0 +1,33 @@
+#include "base/message.hpp"
+
+#include <cerrno>
+#include <string>
+
+#include <unistd.h>
+
+namespace kymo::base {
+
+void say(std::string_view text) noexcept {
+  const int saved_errno = errno;
+  try {
+    std::string line;
+    line.reserve(text.size() + 8);
+    line.append("kymo: ").append(text).append("\n");
+    std::size_t written = 0;
+    while (written < line.size()) {
+      const ssize_t count = ::write(STDERR_FILENO, line.data() + written, line.size() - written);
+      if (count < 0 && errno == EINTR) {
+        continue;
+      }
+      if (count <= 0) {
+        break;
+      }
+      written += static_cast<std::size_t>(count);
+    }
+  } catch (...) {
+    // Out of memory for one line: there is nobody left to tell.
+  }
+  errno = saved_errno;
+}
+
+}  // namespace kymo::base

@@ -1,0 +1,417 @@
+#include <kymo/capture.hpp>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "capture/batch_codec.hpp"
+#include "capture/block.hpp"
+#include "capture/block_scanner.hpp"
+#include "capture/byte_source.hpp"
+#include "capture/codec.hpp"
+#include "capture/crc32c.hpp"
+#include "capture/declaration_set.hpp"
+#include "capture/declarations_codec.hpp"
+#include "capture/facts_codec.hpp"
+
+namespace kymo {
+
+using capture::BlockHeader;
+using capture::BlockScanner;
+using capture::ByteSource;
+using capture::DeclarationSet;
+using capture::DecodeError;
+
+CaptureError::CaptureError(std::string path, std::uint64_t offset, const std::string& what)
+    : std::runtime_error(path + ": " + what + (offset == 0 ? "" : " (at byte " + std::to_string(offset) + ")")),
+      path_(std::move(path)),
+      offset_(offset) {}
+
+CaptureError::~CaptureError() = default;
+
+namespace {
+
+std::span<const std::byte> bytes_of(const BlockPayload& payload) { return {payload.data(), payload.size()}; }
+
+const char* name_of(BlockKind kind) {
+  switch (kind) {
+    case BlockKind::header:
+      return "header";
+    case BlockKind::declarations:
+      return "declarations";
+    case BlockKind::events:
+      return "events";
+    case BlockKind::summary:
+      return "summary";
+    case BlockKind::index:
+      return "index";
+    case BlockKind::end:
+      return "end";
+  }
+  return "unknown";
+}
+
+bool describes(const BlockInfo& info, const BlockHeader& header) {
+  return info.kind == header.kind && info.level == header.level && info.number == header.number &&
+         info.start_ns == header.start_ns && info.end_ns == header.end_ns &&
+         info.scope_events == header.scope_events && info.stored_bytes == header.stored_size &&
+         info.raw_bytes == header.raw_size;
+}
+
+}  // namespace
+
+class CaptureReader::Implementation {
+ public:
+  Implementation(std::unique_ptr<ByteSource> source, std::string path)
+      : path_(std::move(path)), source_(std::move(source)), scanner_(*source_) {
+    check_preamble();
+    if (!load_index()) {
+      scanner_.scan(blocks_);
+      closed_ = scanner_.found_trailer();
+    }
+    take_facts();
+  }
+
+  bool refresh() {
+    if (closed_) {
+      return false;
+    }
+    if (source_->size() < scanner_.offset()) {
+      throw CaptureError(path_, scanner_.offset(), "became shorter while it was read; open it again");
+    }
+    const bool found = scanner_.scan(blocks_);
+    closed_ = scanner_.found_trailer();
+    take_facts();
+    return found;
+  }
+
+  bool check() {
+    EventBatch batch;
+    for (const BlockInfo& block : blocks_) {
+      if (block.kind == BlockKind::events) {
+        static_cast<void>(read(block, batch, BatchParts::everything));
+      } else {
+        const ScratchLoan scratch(*this);
+        static_cast<void>(load_payload(block, scratch->stored, scratch->payload));
+      }
+    }
+    return damages().empty();
+  }
+
+  bool read(const BlockInfo& block, EventBatch& batch, BatchParts parts) {
+    const ScratchLoan scratch(*this);
+    if (!load_payload(block, scratch->stored, scratch->payload)) {
+      batch = EventBatch();
+      return false;
+    }
+    try {
+      capture::decode_batch(bytes_of(scratch->payload), block.start_ns, block.end_ns, parts, batch);
+      return true;
+    } catch (const DecodeError& error) {
+      note_damage(block, error.what());
+      batch = EventBatch();
+      return false;
+    }
+  }
+
+  bool read_payload(const BlockInfo& block, BlockPayload& payload) {
+    const ScratchLoan scratch(*this);
+    if (!load_payload(block, scratch->stored, payload)) {
+      payload.clear();
+      return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::vector<Damage> damages() const {
+    std::vector<Damage> all = scanner_.damages();
+    if (scanner_.torn_end()) {
+      all.push_back(*scanner_.torn_end());
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [offset, damage] : block_damages_) {
+        all.push_back(damage);
+      }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Damage& a, const Damage& b) { return a.offset < b.offset; });
+    return all;
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const CaptureHeader& header() const { return header_; }
+  [[nodiscard]] const Declarations& declarations() const { return declarations_.all(); }
+  [[nodiscard]] const std::vector<BlockInfo>& blocks() const { return blocks_; }
+  [[nodiscard]] std::uint64_t size_bytes() const { return scanner_.offset(); }
+  [[nodiscard]] bool is_closed() const { return closed_; }
+  [[nodiscard]] const CaptureEnd& end() const { return end_; }
+
+ private:
+  struct Scratch {
+    std::vector<std::byte> stored;
+    BlockPayload payload;
+  };
+
+  // Scratch memory for one call: as many are kept as calls ever ran at once.
+  class ScratchLoan {
+   public:
+    explicit ScratchLoan(Implementation& owner) : owner_(owner) {
+      const std::lock_guard lock(owner.mutex_);
+      if (owner.scratches_.empty()) {
+        scratch_ = std::make_unique<Scratch>();
+      } else {
+        scratch_ = std::move(owner.scratches_.back());
+        owner.scratches_.pop_back();
+      }
+    }
+    ScratchLoan(const ScratchLoan&) = delete;
+    ScratchLoan& operator=(const ScratchLoan&) = delete;
+    ~ScratchLoan() {
+      const std::lock_guard lock(owner_.mutex_);
+      owner_.scratches_.push_back(std::move(scratch_));
+    }
+    Scratch* operator->() const { return scratch_.get(); }
+
+   private:
+    Implementation& owner_;
+    std::unique_ptr<Scratch> scratch_;
+  };
+
+  void check_preamble() {
+    std::array<std::byte, capture::preamble_size> bytes{};
+    const std::size_t count = source_->read(0, bytes);
+    if (count == 0) {
+      throw CaptureError(path_, 0, "is empty: nothing was recorded into it");
+    }
+    const auto version = capture::parse_preamble(std::span(bytes).first(count));
+    if (!version) {
+      throw CaptureError(path_, 0, "is not a kymo capture: its first bytes are others");
+    }
+    if (*version != capture::format_version) {
+      throw CaptureError(path_, 8,
+                         "is a capture of format version " + std::to_string(*version) +
+                             "; this kymo reads version " + std::to_string(capture::format_version) +
+                             ": use the kymo that wrote it, or a newer one");
+    }
+  }
+
+  // Takes the list of blocks from the index; false where there is none that is sound from end to end.
+  bool load_index() {
+    const std::uint64_t size = source_->size();
+    if (size < capture::preamble_size + capture::trailer_size) {
+      return false;
+    }
+    std::array<std::byte, capture::trailer_size> trailer{};
+    const std::uint64_t trailer_offset = size - capture::trailer_size;
+    if (source_->read(trailer_offset, trailer) != trailer.size()) {
+      return false;
+    }
+    const auto last_index = capture::parse_trailer(trailer);
+    if (!last_index) {
+      return false;
+    }
+    std::vector<capture::IndexPage> pages;  // last first
+    BlockInfo last_block;
+    std::uint64_t end = trailer_offset;
+    for (std::uint64_t at = *last_index; at != 0; at = pages.back().previous_index) {
+      const auto header = index_header_at(at, end);
+      if (!header) {
+        return false;
+      }
+      const BlockInfo info = capture::info_of(*header, at);
+      if (pages.empty()) {
+        last_block = info;
+        if (at + capture::block_header_size + info.stored_bytes != end) {
+          return false;
+        }
+      }
+      capture::IndexPage page;
+      if (!load_index_page(info, page)) {
+        return false;
+      }
+      end = page.blocks.front().offset + 1;
+      pages.push_back(std::move(page));
+    }
+    for (auto page = pages.rbegin(); page != pages.rend(); ++page) {
+      blocks_.insert(blocks_.end(), page->blocks.begin(), page->blocks.end());
+    }
+    blocks_.push_back(last_block);
+    all_declarations_ = pages.front().all_declarations;
+    scanner_.start_at(size, last_block.number + 1);
+    closed_ = true;
+    return true;
+  }
+
+  [[nodiscard]] std::optional<BlockHeader> index_header_at(std::uint64_t offset, std::uint64_t end) const {
+    std::array<std::byte, capture::block_header_size> bytes{};
+    if (offset >= end || source_->read(offset, bytes) != bytes.size()) {
+      return std::nullopt;
+    }
+    const auto header = capture::parse_header(bytes);
+    return header && header->kind == BlockKind::index ? header : std::nullopt;
+  }
+
+  // A page is sound where its blocks lie one behind the other from the index before it, or the preamble, to itself.
+  bool load_index_page(const BlockInfo& info, capture::IndexPage& page) {
+    const ScratchLoan scratch(*this);
+    if (!load_payload(info, scratch->stored, scratch->payload)) {
+      return false;
+    }
+    try {
+      capture::TableReader reader(bytes_of(scratch->payload));
+      capture::TableView table;
+      while (reader.next(table)) {
+        capture::decode_index(table, page);
+      }
+    } catch (const DecodeError& error) {
+      note_damage(info, error.what());
+      return false;
+    }
+    if (page.blocks.empty()) {
+      return false;
+    }
+    const BlockInfo& first = page.blocks.front();
+    const BlockInfo& last = page.blocks.back();
+    return first.offset == (page.previous_index == 0 ? capture::preamble_size : page.previous_index) &&
+           last.offset + capture::block_header_size + last.stored_bytes == info.offset &&
+           last.number + 1 == info.number;
+  }
+
+  // Reads what the blocks since the last call say about the capture.
+  void take_facts() {
+    if (facts_taken_ == 0 && all_declarations_ != 0 && take_facts_from(all_declarations_)) {
+      facts_taken_ = blocks_.size();
+      return;
+    }
+    for (; facts_taken_ < blocks_.size(); ++facts_taken_) {
+      static_cast<void>(take_facts_of(blocks_[facts_taken_]));
+    }
+  }
+
+  // The same in a closed file, whose declarations stand together; false where one of them is damaged.
+  bool take_facts_from(std::uint64_t offset) {
+    bool sound = take_facts_of(blocks_.front());
+    const auto first = std::lower_bound(blocks_.begin(), blocks_.end(), offset,
+                                        [](const BlockInfo& block, std::uint64_t at) { return block.offset < at; });
+    for (auto block = first; block != blocks_.end(); ++block) {
+      sound = take_facts_of(*block) && sound;
+    }
+    return sound;
+  }
+
+  bool take_facts_of(const BlockInfo& block) {
+    if (block.kind != BlockKind::header && block.kind != BlockKind::declarations && block.kind != BlockKind::end) {
+      return true;
+    }
+    const ScratchLoan scratch(*this);
+    if (!load_payload(block, scratch->stored, scratch->payload)) {
+      return false;
+    }
+    try {
+      Declarations declarations;
+      CaptureHeader header = header_;
+      CaptureEnd end = end_;
+      capture::TableReader reader(bytes_of(scratch->payload));
+      capture::TableView table;
+      while (reader.next(table)) {
+        static_cast<void>(capture::decode_declarations(table, declarations) ||
+                          capture::decode_capture_header(table, header) || capture::decode_capture_end(table, end));
+      }
+      declarations_.add(declarations);
+      header_ = std::move(header);
+      end_ = std::move(end);
+      return true;
+    } catch (const DecodeError& error) {
+      note_damage(block, error.what());
+      return false;
+    }
+  }
+
+  // Reads, checks and decompresses a block's payload; false, and noted, where something is wrong with it.
+  bool load_payload(const BlockInfo& block, std::vector<std::byte>& stored, BlockPayload& payload) {
+    const std::size_t block_size = capture::block_header_size + block.stored_bytes;
+    if (block.stored_bytes > capture::max_payload_size || block.offset > source_->size() ||
+        source_->size() - block.offset < block_size) {
+      note_damage(block, "the file ends within it");
+      return false;
+    }
+    stored.resize(std::max(stored.size(), block_size));
+    const auto bytes = std::span(stored).first(block_size);
+    if (source_->read(block.offset, bytes) != block_size) {
+      note_damage(block, "the file ends within it");
+      return false;
+    }
+    const auto header = capture::parse_header(bytes);
+    if (!header || !describes(block, *header)) {
+      note_damage(block, "its header is not the one that is expected there");
+      return false;
+    }
+    const auto stored_payload = bytes.subspan(capture::block_header_size);
+    if (capture::crc32c(stored_payload) != header->payload_crc) {
+      note_damage(block, "its checksum is wrong");
+      return false;
+    }
+    try {
+      std::byte* const raw = payload.resize(header->raw_size);
+      capture::decompress(header->codec, stored_payload, {raw, header->raw_size});
+      return true;
+    } catch (const DecodeError& error) {
+      note_damage(block, error.what());
+      return false;
+    }
+  }
+
+  void note_damage(const BlockInfo& block, const std::string& what) {
+    std::string text = std::string(name_of(block.kind)) + " block " + std::to_string(block.number) +
+                       " cannot be used: " + what;
+    if (block.kind == BlockKind::events) {
+      text += "; what happened from " + std::to_string(block.start_ns) + " to " + std::to_string(block.end_ns) +
+              " ns is missing";
+    }
+    const std::lock_guard lock(mutex_);
+    block_damages_.emplace(block.offset,
+                           Damage{block.offset, capture::block_header_size + block.stored_bytes, std::move(text)});
+  }
+
+  std::string path_;
+  std::unique_ptr<ByteSource> source_;
+  BlockScanner scanner_;
+  std::vector<BlockInfo> blocks_;
+  std::size_t facts_taken_ = 0;  // of blocks_
+  std::uint64_t all_declarations_ = 0;
+  bool closed_ = false;
+  CaptureHeader header_;
+  DeclarationSet declarations_;
+  CaptureEnd end_;
+  mutable std::mutex mutex_;  // of what follows
+  std::map<std::uint64_t, Damage> block_damages_;
+  std::vector<std::unique_ptr<Scratch>> scratches_;
+};
+
+CaptureReader::CaptureReader(const std::string& path)
+    : implementation_(std::make_unique<Implementation>(capture::open_file_source(path), path)) {}
+CaptureReader::CaptureReader(const void* data, std::size_t size, std::string name)
+    : implementation_(std::make_unique<Implementation>(
+          capture::make_memory_source({static_cast<const std::byte*>(data), size}), std::move(name))) {}
+CaptureReader::CaptureReader(CaptureReader&&) noexcept = default;
+CaptureReader& CaptureReader::operator=(CaptureReader&&) noexcept = default;
+CaptureReader::~CaptureReader() = default;
+
+const std::string& CaptureReader::path() const { return implementation_->path(); }
+const CaptureHeader& CaptureReader::header() const { return implementation_->header(); }
+const Declarations& CaptureReader::declarations() const { return implementation_->declarations(); }
+const std::vector<BlockInfo>& CaptureReader::blocks() const { return implementation_->blocks(); }
+std::uint64_t CaptureReader::size_bytes() const { return implementation_->size_bytes(); }
+bool CaptureReader::is_closed() const { return implementation_->is_closed(); }
+const CaptureEnd& CaptureReader::end() const { return implementation_->end(); }
+bool CaptureReader::read(const BlockInfo& block, EventBatch& batch, BatchParts parts) const {
+  return implementation_->read(block, batch, parts);
+}
+bool CaptureReader::read_payload(const BlockInfo& block, BlockPayload& payload) const {
+  return implementation_->read_payload(block, payload);
+}
+bool CaptureReader::refresh() { return implementation_->refresh(); }
+bool CaptureReader::check() { return implementation_->check(); }
+std::vector<Damage> CaptureReader::damages() const { return implementation_->damages(); }
+
+}  // namespace kymo

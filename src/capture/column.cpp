@@ -1,0 +1,265 @@
+#include "capture/column.hpp"
+
+#include <algorithm>
+
+namespace kymo::capture {
+namespace {
+
+unsigned bit_width(std::uint64_t value) {
+  return value == 0 ? 0U : 64U - static_cast<unsigned>(__builtin_clzll(value));
+}
+
+std::size_t packed_bytes(std::size_t count, unsigned width) { return (count * width + 7) / 8; }
+
+// Joins Together values into one word at a time, so that the chain through the accumulator is walked once for them.
+template <unsigned Together>
+void pack_words(const std::uint64_t* values, unsigned width, std::byte* to) {
+  std::uint64_t pending = 0;
+  unsigned filled = 0;
+  for (std::size_t i = 0; i < group_size; i += Together) {
+    std::uint64_t joined = values[i];
+    for (unsigned k = 1; k < Together; ++k) {
+      joined |= values[i + k] << (k * width);
+    }
+    pending |= joined << filled;
+    store(to, pending);
+    filled += Together * width;
+    to += filled / 8;
+    pending >>= filled & ~7U;
+    filled &= 7U;
+  }
+}
+
+// Widths above 56 bits: no room beside the up to 7 bits still pending, so each value goes in two parts.
+void pack_wide(const std::uint64_t* values, unsigned width, std::byte* to) {
+  std::uint64_t pending = 0;
+  unsigned filled = 0;
+  const auto put = [&](std::uint64_t value, unsigned bits) {
+    pending |= value << filled;
+    store(to, pending);
+    filled += bits;
+    to += filled / 8;
+    pending >>= filled & ~7U;
+    filled &= 7U;
+  };
+  for (std::size_t i = 0; i < group_size; ++i) {
+    put(values[i] & 0xFFFFFFFFU, 32);
+    put(values[i] >> 32U, width - 32);
+  }
+}
+
+}  // namespace
+
+void pack_group(std::uint64_t* values, std::size_t count, ByteBuffer& out) {
+  std::fill(values + count, values + group_size, 0U);
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < group_size; ++i) {
+    all |= values[i];
+  }
+  const unsigned width = bit_width(all);
+  // A full group of the widest values, and the part of a word that is stored beyond them.
+  std::byte* const to = out.reserve(1 + (group_size * 8) + 8);
+  *to = static_cast<std::byte>(width);
+  if (width == 0) {
+    // The width says it all.
+  } else if (width <= 7) {
+    pack_words<8>(values, width, to + 1);
+  } else if (width <= 14) {
+    pack_words<4>(values, width, to + 1);
+  } else if (width <= 28) {
+    pack_words<2>(values, width, to + 1);
+  } else if (width <= 56) {
+    pack_words<1>(values, width, to + 1);
+  } else {
+    pack_wide(values, width, to + 1);
+  }
+  out.commit(1 + packed_bytes(count, width));
+}
+
+void put_planes(std::span<const std::uint64_t> values, ByteBuffer& out) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t value : values) {
+    all |= value;
+  }
+  const unsigned planes = (bit_width(all) + 7) / 8;
+  std::byte* to = out.reserve(1 + (planes * values.size()));
+  *to++ = static_cast<std::byte>(planes);
+  for (unsigned plane = 0; plane < planes; ++plane) {
+    for (const std::uint64_t value : values) {
+      *to++ = static_cast<std::byte>(value >> (8 * plane));
+    }
+  }
+  out.commit(1 + (planes * values.size()));
+}
+
+void NumberLane::clear() {
+  pending_count_ = 0;
+  count_ = 0;
+  values_.clear();
+  out_.clear();
+}
+
+void NumberLane::flush_group() {
+  if (packing_ == Packing::bits) {
+    pack_group(pending_.data(), group_size, out_);
+  } else {
+    values_.insert(values_.end(), pending_.begin(), pending_.begin() + group_size);
+  }
+  count_ += group_size;
+  pending_count_ -= group_size;
+  std::copy_n(pending_.begin() + group_size, pending_count_, pending_.begin());
+}
+
+void NumberLane::finish() {
+  if (packing_ == Packing::bits) {
+    if (pending_count_ > 0) {
+      pack_group(pending_.data(), pending_count_, out_);
+    }
+  } else {
+    values_.insert(values_.end(), pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(pending_count_));
+    put_planes(values_, out_);
+  }
+  count_ += pending_count_;
+  pending_count_ = 0;
+}
+
+void ColumnView::check() const {
+  const auto require = [](bool holds) {
+    if (!holds) {
+      throw DecodeError("a column's bytes do not fit the number of its values");
+    }
+  };
+  switch (Encoding::of(encoding).storage) {
+    case Storage::bytes:
+      require(count == bytes.size());
+      break;
+    case Storage::texts: {
+      require(count <= bytes.size());
+      ByteCursor cursor(bytes);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        static_cast<void>(cursor.take(cursor.varint()));
+      }
+      require(cursor.at_end());
+      break;
+    }
+    case Storage::packed: {
+      require(count / group_size <= bytes.size());
+      ByteCursor cursor(bytes);
+      for (std::uint64_t done = 0; done < count; done += group_size) {
+        const unsigned width = cursor.u8();
+        require(width <= 64);
+        static_cast<void>(
+            cursor.take(packed_bytes(static_cast<std::size_t>(std::min<std::uint64_t>(count - done, group_size)), width)));
+      }
+      require(cursor.at_end());
+      break;
+    }
+    case Storage::planes: {
+      require(!bytes.empty());
+      const unsigned planes = std::to_integer<unsigned>(bytes[0]);
+      require(planes <= 8 && (planes == 0 || count == (bytes.size() - 1) / planes) &&
+              bytes.size() - 1 == planes * (planes == 0 ? 0 : count));
+      break;
+    }
+    case Storage::words:
+      require(bytes.size() % 8 == 0 && count == bytes.size() / 8);
+      break;
+    case Storage::bits:
+      require(count / 8 <= bytes.size() && (count + 7) / 8 == bytes.size());
+      break;
+  }
+}
+
+NumberCursor::NumberCursor(const ColumnView& column)
+    : encoding_(Encoding::of(column.encoding)),
+      absent_(false),
+      remaining_(column.count),
+      total_(column.count),
+      at_(column.bytes.data()) {
+  if (!column.is_numbers()) {
+    throw DecodeError("a column that should hold numbers holds something else");
+  }
+  if (encoding_.storage == Storage::planes) {
+    planes_ = std::to_integer<unsigned>(*at_++);
+  }
+}
+
+NumberCursor NumberCursor::zeros(std::uint64_t count) {
+  NumberCursor cursor;
+  cursor.remaining_ = count;
+  return cursor;
+}
+
+void NumberCursor::unpack(std::uint64_t* out, std::size_t count) {
+  const unsigned width = std::to_integer<unsigned>(*at_++);
+  if (width <= 57) {
+    // A value and the up to 7 bits before it in its first byte fit into one word.
+    const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+    for (std::size_t i = 0, bit = 0; i < count; ++i, bit += width) {
+      out[i] = (load<std::uint64_t>(at_ + bit / 8) >> (bit % 8)) & mask;
+    }
+  } else {
+    const std::uint64_t high_mask = (std::uint64_t{1} << (width - 32)) - 1;
+    for (std::size_t i = 0, bit = 0; i < count; ++i, bit += width) {
+      const std::size_t high_bit = bit + 32;
+      const std::uint64_t low = (load<std::uint64_t>(at_ + bit / 8) >> (bit % 8)) & 0xFFFFFFFFU;
+      out[i] = low | (((load<std::uint64_t>(at_ + high_bit / 8) >> (high_bit % 8)) & high_mask) << 32U);
+    }
+  }
+  at_ += packed_bytes(count, width);
+}
+
+void NumberCursor::join_planes(std::uint64_t* out, std::size_t count) {
+  std::fill_n(out, count, 0U);
+  for (unsigned plane = 0; plane < planes_; ++plane) {
+    const std::byte* const from = at_ + (plane * total_);
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] |= std::to_integer<std::uint64_t>(from[i]) << (8 * plane);
+    }
+  }
+  at_ += planes_ == 0 ? 0 : count;
+}
+
+std::size_t NumberCursor::next(std::uint64_t* out) {
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, group_size));
+  remaining_ -= count;
+  if (absent_) {
+    std::fill_n(out, count, 0U);
+    return count;
+  }
+  switch (encoding_.storage) {
+    case Storage::packed:
+      if (count > 0) {
+        unpack(out, count);
+      }
+      break;
+    case Storage::planes:
+      join_planes(out, count);
+      break;
+    case Storage::words:
+      for (std::size_t i = 0; i < count; ++i) {
+        out[i] = load<std::uint64_t>(at_ + (8 * i));
+      }
+      at_ += 8 * count;
+      break;
+    default:
+      for (std::size_t i = 0; i < count; ++i) {
+        out[i] = std::to_integer<std::uint64_t>(at_[i / 8] >> (i % 8)) & 1U;
+      }
+      at_ += count / 8;
+      break;
+  }
+  if (encoding_.zigzag) {
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] = unzigzag(out[i]);
+    }
+  }
+  if (encoding_.differences) {
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] = previous_ += out[i];
+    }
+  }
+  return count;
+}
+
+}  // namespace kymo::capture

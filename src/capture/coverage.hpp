@@ -1,0 +1,141 @@
+// How much of each stretch of time a track spent in scopes, by depth, and in which: what an overview is drawn from.
+//
+// Time is divided into bins of 2^shift ns with edges at multiples of that, so that the bins of all tracks, and of
+// summaries with the same shift, line up, and two bins fold into one of the next shift exactly.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include <kymo/declarations.hpp>
+
+namespace kymo::capture {
+
+class ByteBuffer;
+class ByteCursor;
+
+/// What happened in one bin of one row.
+struct CoverageBin {
+  std::uint64_t covered_ns = 0;
+  /// The lead of `site` over all others; see add().
+  std::uint64_t lead_ns = 0;
+  /// The site (or span name) that covers more than half of covered_ns, where there is one; else one of the larger.
+  std::uint32_t site = 0;
+
+  /// Counts a stretch of one site: a majority vote weighted by time (Boyer and Moore), a few branchless instructions
+  /// and no memory a site.
+  void add(std::uint32_t other_site, std::uint64_t duration_ns) {
+    covered_ns += duration_ns;
+    vote(other_site, duration_ns);
+  }
+  /// Counts what another bin holds. Keeps the promise of `site`.
+  void merge(const CoverageBin& other) {
+    covered_ns += other.covered_ns;
+    vote(other.site, other.lead_ns);
+  }
+
+ private:
+  void vote(std::uint32_t other_site, std::uint64_t weight_ns) {
+    const bool same = other_site == site;
+    const bool stays = same | (lead_ns >= weight_ns);
+    const std::uint64_t less = lead_ns >= weight_ns ? lead_ns - weight_ns : weight_ns - lead_ns;
+    lead_ns = same ? lead_ns + weight_ns : less;
+    site = stays ? site : other_site;
+  }
+};
+
+/// The bins of one depth of one track.
+struct CoverageRow {
+  TrackId track = 0;
+  std::uint16_t depth = 0;
+  bool named = false;  ///< the row of the spans that were handed in: depth 0, CoverageBin::site holds a NameId
+  std::int64_t first_bin = 0;  ///< the first of `bins`: it starts at first_bin << shift
+  std::vector<CoverageBin> bins;
+};
+
+/// The rows of all tracks over one stretch of time: up to 128 bins and 4096 rows. Not thread safe.
+class Coverage {
+ public:
+  static constexpr unsigned least_shift = 10;  ///< bins of about a microsecond
+  static constexpr unsigned most_bins = 128;
+  static constexpr unsigned most_depths = 16;  ///< deeper scopes are not covered
+  static constexpr unsigned most_rows = 4096;
+
+  /// Bins as narrow as 2^shift ns, at least 2^least_shift.
+  explicit Coverage(unsigned shift = least_shift) : shift_(shift < least_shift ? least_shift : shift) {}
+
+  /// Adds a stretch of time to the bins it really covers. Bins become wider as the stretches reach further.
+  void add(TrackId track, std::uint16_t depth, bool named, std::int64_t start_ns, std::int64_t end_ns, std::uint32_t site);
+  /// Adds a bin that was counted elsewhere, from any time within it.
+  void add(TrackId track, std::uint16_t depth, bool named, std::int64_t time_ns, const CoverageBin& bin);
+  void merge(const Coverage& other);
+
+  [[nodiscard]] unsigned shift() const { return shift_; }
+  [[nodiscard]] std::int64_t bin_ns() const { return std::int64_t{1} << shift_; }
+  [[nodiscard]] const std::vector<CoverageRow>& rows() const { return rows_; }
+  /// Rows that found no place among the most_rows; a reader that needs them reads the events.
+  [[nodiscard]] std::uint64_t rows_left_out() const { return rows_left_out_; }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  void clear(unsigned shift);
+
+  void append_to(ByteBuffer& out) const;
+  /// Reads what append_to wrote: covered_ns to within 1/254 of a bin, exactly where a bin is empty or full. Throws
+  /// DecodeError.
+  [[nodiscard]] static Coverage read_from(ByteCursor& in);
+
+ private:
+  CoverageRow* row(TrackId track, std::uint16_t depth, bool named);
+  void reach(std::int64_t first_ns, std::int64_t last_ns);
+  void widen();
+  static CoverageBin& bin_of(CoverageRow& row, std::int64_t bin);
+
+  unsigned shift_ = least_shift;
+  std::int64_t first_bin_ = 0;  // of all rows
+  std::int64_t last_bin_ = -1;
+  std::vector<CoverageRow> rows_;
+  std::unordered_map<std::uint64_t, std::uint32_t> row_of_;
+  std::uint64_t rows_left_out_ = 0;
+};
+
+/// Counts the scopes of one track into a Coverage, keeping the bin each depth is in at hand.
+class CoverageCursor {
+ public:
+  /// Starts at a time: what is earlier was counted already, or belongs to nobody.
+  explicit CoverageCursor(std::int64_t from_ns = 0) : from_ns_(from_ns) {}
+
+  /// Counts a scope. About 1 ns where it lies in one bin.
+  void add(Coverage& coverage, TrackId track, std::uint16_t depth, std::int64_t start_ns, std::int64_t duration_ns,
+           SiteId site) {
+    if (depth >= Coverage::most_depths) {
+      return;
+    }
+    Current& current = current_[depth];
+    // The end cannot be before the start, and both are within the bin or the first comparison fails.
+    if (start_ns >= current.start_ns && start_ns < current.end_ns && duration_ns <= current.end_ns - start_ns) [[likely]] {
+      current.bin.add(site, static_cast<std::uint64_t>(duration_ns));
+    } else {
+      add_apart(coverage, track, depth, start_ns, start_ns + duration_ns, site);
+    }
+  }
+
+  /// Hands over all that was counted and goes on from a later time.
+  void flush(Coverage& coverage, TrackId track, std::int64_t from_ns);
+
+  [[nodiscard]] std::int64_t from_ns() const { return from_ns_; }
+
+ private:
+  struct Current {
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+    CoverageBin bin;
+  };
+  void add_apart(Coverage& coverage, TrackId track, std::uint16_t depth, std::int64_t start_ns, std::int64_t end_ns,
+                 SiteId site);
+
+  std::int64_t from_ns_ = 0;
+  std::array<Current, Coverage::most_depths> current_{};
+};
+
+}  // namespace kymo::capture

@@ -1,0 +1,69 @@
+// Where a capture writer's bytes go: a file, memory, or a ring in shared memory (block_ring.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+
+namespace kymo::capture {
+
+/// A capture cannot be written any further. What was written before is whole.
+class WriteError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Takes the bytes of a capture, in order. One thread at a time.
+class BlockDestination {
+ public:
+  BlockDestination() = default;
+  BlockDestination(const BlockDestination&) = delete;
+  BlockDestination& operator=(const BlockDestination&) = delete;
+  virtual ~BlockDestination() = default;
+
+  /// Appends all of it or, with a WriteError, nothing. First comes the preamble alone, then whole blocks, one or several
+  /// a call; the last call brings the INDEX block and the trailer.
+  virtual void append(std::span<const std::byte> bytes) = 0;
+  /// Makes what was appended survive a loss of power. WriteError.
+  virtual void sync() {}
+  /// What it is called in messages: the path of a file.
+  [[nodiscard]] virtual const std::string& name() const = 0;
+};
+
+/// A new file.
+class FileDestination final : public BlockDestination {
+ public:
+  /// Creates `path`, or where it exists the first of "stem-1.ext", "stem-2.ext", ... that does not: an existing file is
+  /// never touched. WriteError.
+  explicit FileDestination(const std::string& path);
+
+  /// One pwrite(2) where that takes everything. Where the disk is full the file is cut back to its last whole block.
+  void append(std::span<const std::byte> bytes) override;
+  void sync() override;
+  [[nodiscard]] const std::string& name() const override { return path_; }
+
+ private:
+  std::string path_;
+  base::FileDescriptor file_;
+  std::uint64_t size_ = 0;
+};
+
+/// Memory that grows: for tests, and for captures that are handed on.
+class MemoryDestination final : public BlockDestination {
+ public:
+  explicit MemoryDestination(std::shared_ptr<std::vector<std::byte>> bytes) : bytes_(std::move(bytes)) {}
+
+  void append(std::span<const std::byte> bytes) override { bytes_->insert(bytes_->end(), bytes.begin(), bytes.end()); }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  std::shared_ptr<std::vector<std::byte>> bytes_;
+  std::string name_ = "memory";
+};
+
+}  // namespace kymo::capture

@@ -1,0 +1,67 @@
+// A table of entries that are found by a small integer id in about a nanosecond.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace kymo::capture {
+
+/// Entries by their member `id`, in the order they were first asked for. Ids are dense as a recorder hands them out; ids
+/// from damaged captures may be anything and cost no more memory than an entry.
+template <typename Entry>
+class KeyedTable {
+ public:
+  /// The entry of an id, made where there is none. References hold until the next entry is made.
+  Entry& operator[](std::uint32_t id) {
+    if (id < positions_.size() && positions_[id] != 0) [[likely]] {
+      return entries_[positions_[id] - 1];
+    }
+    return find_or_add(id);
+  }
+
+  [[nodiscard]] const Entry* find(std::uint32_t id) const {
+    if (id < dense_ids) {
+      return id < positions_.size() && positions_[id] != 0 ? &entries_[positions_[id] - 1] : nullptr;
+    }
+    const auto found = far_positions_.find(id);
+    return found == far_positions_.end() ? nullptr : &entries_[found->second - 1];
+  }
+
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+  [[nodiscard]] auto begin() { return entries_.begin(); }
+  [[nodiscard]] auto end() { return entries_.end(); }
+  [[nodiscard]] auto begin() const { return entries_.begin(); }
+  [[nodiscard]] auto end() const { return entries_.end(); }
+
+  void clear() {
+    entries_.clear();
+    positions_.clear();
+    far_positions_.clear();
+  }
+
+ private:
+  // Ids up to here are looked up in a vector, of at most 256 KiB; a recorder with more than this many sites is unusual.
+  static constexpr std::uint32_t dense_ids = 65536;
+
+  Entry& find_or_add(std::uint32_t id) {
+    if (id < dense_ids && id >= positions_.size()) {
+      positions_.resize(std::size_t{id} + 1);
+    }
+    std::uint32_t& position = id < dense_ids ? positions_[id] : far_positions_[id];
+    if (position == 0) {
+      entries_.emplace_back();
+      entries_.back().id = id;
+      position = static_cast<std::uint32_t>(entries_.size());
+    }
+    return entries_[position - 1];
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> positions_;  // of an id: 1 + its place in entries_, or 0
+  std::unordered_map<std::uint32_t, std::uint32_t> far_positions_;
+};
+
+}  // namespace kymo::capture

@@ -1,0 +1,183 @@
+#include "capture/summary_accumulator.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace kymo::capture {
+
+SummaryAccumulator::SummaryAccumulator(unsigned shift) { summary_.clear(shift); }
+
+void SummaryAccumulator::add_times(const EventBatch& batch, std::uint32_t block_number) {
+  if (!has_begun_) {
+    has_begun_ = true;
+    summary_.start_ns = batch.start_ns;
+    floor_ns_ = batch.start_ns;
+    last_batch_end_ns_ = batch.start_ns;
+    summary_.end_ns = batch.start_ns;
+  }
+  batch_before_end_ns_ = last_batch_end_ns_;
+  last_batch_end_ns_ = std::max(last_batch_end_ns_, batch.end_ns);
+  summary_.end_ns = std::max(summary_.end_ns, batch.end_ns);
+  summary_.first_block = summary_.blocks == 0 ? block_number : summary_.first_block;
+  summary_.last_block = block_number;
+  ++summary_.blocks;
+}
+
+void SummaryAccumulator::add(const EventBatch& batch, std::uint32_t block_number) {
+  add_times(batch, block_number);
+  for (const ScopeRun& run : batch.runs) {
+    add_run(run);
+  }
+  add_spans(batch);
+  add_frames(batch);
+  for (const SampleRun& run : batch.samples) {
+    const std::size_t count = std::min(run.times_ns.size(), run.values.size());
+    MetricSummary& metric = summary_.metrics[run.metric];
+    for (std::size_t i = 0; i < count; ++i) {
+      metric.add(run.times_ns[i], run.values[i]);
+    }
+  }
+}
+
+void SummaryAccumulator::count_pending(PendingScopes& pending) {
+  SiteSummary& site = summary_.sites[pending.id];
+  site.durations.record_all(pending.count, [&](std::size_t i) { return std::int64_t{pending.scopes[i].duration_ns}; });
+  std::uint64_t self_ns = 0;
+  for (std::uint32_t i = 0; i < pending.count; ++i) {
+    self_ns += pending.scopes[i].self_ns;
+  }
+  site.self_ns += self_ns;
+  pending.count = 0;
+}
+
+void SummaryAccumulator::add_run(const ScopeRun& run) {
+  const auto [found, is_new] = tracks_.try_emplace(run.track);
+  TrackState& track = found->second;
+  if (is_new) {
+    track.cursor = CoverageCursor(floor_ns_);
+  }
+  track.dropped_scopes = std::max(track.dropped_scopes, run.dropped_scopes);
+  track.dropped_others = std::max(track.dropped_others, run.dropped_others);
+  summary_.scope_events += run.events.size();
+  match(run, track.stack, [&](const ScopeSpan& span) {
+    add_scope(span);
+    track.cursor.add(summary_.coverage, run.track, span.depth, span.start_ns, span.duration_ns, span.site);
+  });
+  if (!run.events.empty()) {
+    track.last_event_ns = std::max(track.last_event_ns, run.events.back().time_ns);
+  }
+}
+
+void SummaryAccumulator::add_spans(const EventBatch& batch) {
+  for (const SpanEvent& span : batch.spans) {
+    const std::int64_t duration_ns = std::max<std::int64_t>(span.duration_ns, 0);
+    summary_.span_names[span.name].durations.record(duration_ns);
+    std::int64_t end_ns = 0;
+    if (__builtin_add_overflow(span.start_ns, duration_ns, &end_ns)) {
+      end_ns = std::numeric_limits<std::int64_t>::max();
+    }
+    summary_.coverage.add(span.track, 0, true, std::max(span.start_ns, floor_ns_), end_ns, span.name);
+  }
+}
+
+void SummaryAccumulator::add_frames(const EventBatch& batch) {
+  const auto earlier = [](const FrameMark& a, const FrameMark& b) { return a.time_ns < b.time_ns; };
+  std::vector<FrameMark> sorted;
+  const bool in_order = std::is_sorted(batch.frame_marks.begin(), batch.frame_marks.end(), earlier);
+  if (!in_order) {
+    // Marks of several threads come thread by thread.
+    sorted = batch.frame_marks;
+    std::stable_sort(sorted.begin(), sorted.end(), earlier);
+  }
+  for (const FrameMark& mark : in_order ? batch.frame_marks : sorted) {
+    FrameStreamSummary& stream = summary_.frame_streams[mark.stream];
+    const auto [last, is_first] = last_marks_ns_.try_emplace(mark.stream, mark.time_ns);
+    if (!is_first) {
+      const auto elapsed = static_cast<std::uint64_t>(mark.time_ns) - static_cast<std::uint64_t>(last->second);
+      stream.frame_times.record(static_cast<std::int64_t>(elapsed));
+      last->second = std::max(last->second, mark.time_ns);
+    }
+    ++stream.marks;
+    stream.last_mark_ns = last->second;
+  }
+}
+
+void SummaryAccumulator::complete_track(TrackId id, TrackState& track, std::int64_t until_ns) {
+  for (std::size_t depth = 0; depth < std::min<std::size_t>(track.stack.depth(), Coverage::most_depths); ++depth) {
+    const ScopeStack::Level open = track.stack[depth];
+    summary_.coverage.add(id, static_cast<std::uint16_t>(depth), false, std::max(open.start_ns, track.cursor.from_ns()),
+                          until_ns, open.site);
+  }
+  track.cursor.flush(summary_.coverage, id, std::max(until_ns, track.cursor.from_ns()));
+  if (track.stack.depth() == 0 && track.dropped_scopes == 0 && track.dropped_others == 0) {
+    return;
+  }
+  TrackSummary& to = summary_.tracks[id];
+  to.dropped_scopes = track.dropped_scopes;
+  to.dropped_others = track.dropped_others;
+  to.next_sequence = track.stack.next_sequence();
+  to.open.clear();
+  for (std::size_t depth = 0; depth < track.stack.depth(); ++depth) {
+    to.open.push_back(track.stack[depth]);
+  }
+}
+
+const Summary& SummaryAccumulator::complete(bool at_end) {
+  // The collector drains one track after the other while they go on: what a track did since the batch before ended may
+  // still come. A track's own last event is later and certain.
+  const std::int64_t known_until_ns = at_end ? last_batch_end_ns_ : batch_before_end_ns_;
+  for (PendingScopes& pending : pending_) {
+    count_pending(pending);
+  }
+  for (TrackSummary& track : summary_.tracks) {
+    track.open.clear();
+  }
+  for (auto& [id, track] : tracks_) {
+    complete_track(id, track, std::max(track.last_event_ns, known_until_ns));
+  }
+  return summary_;
+}
+
+void SummaryAccumulator::begin_next() {
+  // A track without open scopes can be forgotten: threads come and go by the thousands.
+  for (auto track = tracks_.begin(); track != tracks_.end();) {
+    track = track->second.stack.depth() == 0 ? tracks_.erase(track) : std::next(track);
+  }
+  const std::uint8_t level = summary_.level;
+  const std::int64_t end_ns = summary_.end_ns;
+  const unsigned shift = summary_.coverage.shift();
+  // The next summary is likely as long as this one; one fold less to begin with keeps its bins as fine.
+  summary_.clear(shift - 1);
+  summary_.level = level;
+  summary_.start_ns = end_ns;
+  summary_.end_ns = end_ns;
+  floor_ns_ = batch_before_end_ns_;
+}
+
+void SummaryAccumulator::resume(const Summary& before) {
+  complete(false);
+  tracks_.clear();
+  for (const TrackSummary& track : before.tracks) {
+    TrackState& state = tracks_[track.id];
+    state.cursor = CoverageCursor(before.end_ns);
+    state.dropped_scopes = track.dropped_scopes;
+    state.dropped_others = track.dropped_others;
+    for (const ScopeStack::Level& open : track.open) {
+      state.stack.restore(open, track.next_sequence);
+    }
+  }
+  for (const FrameStreamSummary& stream : before.frame_streams) {
+    if (stream.marks != 0) {
+      last_marks_ns_[stream.id] = stream.last_mark_ns;
+    }
+  }
+  if (!has_begun_) {
+    has_begun_ = true;
+    summary_.start_ns = before.end_ns;
+    summary_.end_ns = before.end_ns;
+    floor_ns_ = before.end_ns;
+    last_batch_end_ns_ = before.end_ns;
+  }
+}
+
+}  // namespace kymo::capture

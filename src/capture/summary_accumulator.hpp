@@ -1,0 +1,93 @@
+// Batches in, a summary out: the one place where events are counted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+
+#include <kymo/events.hpp>
+
+#include "capture/coverage.hpp"
+#include "capture/scope_matcher.hpp"
+#include "capture/summary.hpp"
+
+namespace kymo::capture {
+
+/// Counts the batches of one capture, in order, into one summary after the other. Not thread safe.
+///
+/// A scope counts where it closes; the time it covers counts in every summary it reaches into, so that a `main` that
+/// never closes is seen in all of them. Memory: the sites' touched histogram pages, and about a kilobyte a live track.
+class SummaryAccumulator {
+ public:
+  /// Where the bins begin as narrow as 2^shift ns.
+  explicit SummaryAccumulator(unsigned shift = Coverage::least_shift);
+
+  /// Counts the batch of an EVENTS block. About 7 ns a scope.
+  void add(const EventBatch& batch, std::uint32_t block_number);
+
+  /// Completes the summary: counts the time that open scopes have covered so far and names them. At the end of a
+  /// capture that is up to the end of its last batch; before it, up to where each track is known to be complete.
+  const Summary& complete(bool at_end);
+
+  /// The summary so far: its times and counts of blocks and events; the rest only after complete(), until the next add().
+  [[nodiscard]] const Summary& summary() const { return summary_; }
+
+  /// Begins the next summary where a complete() one ends.
+  void begin_next();
+
+  /// Takes over what is open, and the last mark of each frame stream, from a summary of everything before the next batch.
+  void resume(const Summary& before);
+
+ private:
+  struct TrackState {
+    ScopeStack stack;
+    CoverageCursor cursor;
+    std::int64_t last_event_ns = std::numeric_limits<std::int64_t>::min();
+    std::uint64_t dropped_scopes = 0;
+    std::uint64_t dropped_others = 0;
+  };
+
+  /// Scopes of one site that wait to be counted. Counting one site's scopes in a row costs half as much as one by one:
+  /// the histograms of all sites are larger than the first cache.
+  struct PendingScopes {
+    static constexpr std::uint32_t most = 128;
+    struct Scope {
+      std::uint32_t duration_ns = 0;
+      std::uint32_t self_ns = 0;
+    };
+    SiteId id = 0;
+    std::uint32_t count = 0;
+    std::array<Scope, most> scopes;
+  };
+
+  void add_scope(const ScopeSpan& span) {
+    PendingScopes& pending = pending_[span.site];
+    if (span.duration_ns > std::numeric_limits<std::uint32_t>::max() || span.flags != 0) [[unlikely]] {
+      summary_.sites[span.site].add(span);
+      return;
+    }
+    pending.scopes[pending.count] = {static_cast<std::uint32_t>(span.duration_ns),
+                                     static_cast<std::uint32_t>(span.self_ns)};
+    if (++pending.count == PendingScopes::most) {
+      count_pending(pending);
+    }
+  }
+  void count_pending(PendingScopes& pending);
+  void add_times(const EventBatch& batch, std::uint32_t block_number);
+  void add_run(const ScopeRun& run);
+  void add_spans(const EventBatch& batch);
+  void add_frames(const EventBatch& batch);
+  void complete_track(TrackId id, TrackState& track, std::int64_t until_ns);
+
+  Summary summary_;
+  KeyedTable<PendingScopes> pending_;
+  std::unordered_map<TrackId, TrackState> tracks_;
+  std::unordered_map<FrameStreamId, std::int64_t> last_marks_ns_;
+  std::int64_t floor_ns_ = 0;  // what is earlier was covered by the summary before
+  std::int64_t last_batch_end_ns_ = 0;
+  std::int64_t batch_before_end_ns_ = 0;
+  bool has_begun_ = false;
+};
+
+}  // namespace kymo::capture

@@ -1,0 +1,63 @@
+// Writes summaries along the way: what the capture writer asks after each block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <kymo/events.hpp>
+
+#include "capture/summary.hpp"
+#include "capture/summary_accumulator.hpp"
+
+namespace kymo::capture {
+
+/// When a summary of level 0 is complete, and how many make one of the next level.
+struct SummaryIntervals {
+  std::uint64_t most_blocks = 64;           ///< this many EVENTS blocks,
+  std::int64_t long_enough_ns = 1'000'000'000;
+  std::uint64_t enough_events = 1U << 20U;  ///< or this many scope events in at least long_enough_ns
+  unsigned merged = 16;                     ///< summaries of one level in one of the next
+};
+
+/// A complete summary, ready to become a SUMMARY block.
+struct FinishedSummary {
+  std::uint8_t level = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t scope_events = 0;
+  std::vector<std::byte> payload;
+};
+
+/// Makes the summaries of all levels of one capture. Not thread safe.
+///
+/// Memory: for each level reached, each site's touched histogram pages of about 320 bytes.
+class SummaryBuilder {
+ public:
+  explicit SummaryBuilder(const SummaryIntervals& intervals = {});
+
+  /// Counts the batch of an EVENTS block. Returns the summaries that this completed, lowest level first; mostly none.
+  /// About 7 ns a scope.
+  [[nodiscard]] std::vector<FinishedSummary> add(const EventBatch& batch, std::uint32_t block_number);
+
+  /// The capture ends: returns what is still to be written, the summary of the whole capture (level 255) last. Nothing
+  /// must be added afterwards. Empty where no batch came.
+  [[nodiscard]] std::vector<FinishedSummary> finish();
+
+ private:
+  struct Level {
+    Summary summary;
+    unsigned merged = 0;
+  };
+
+  void close_lowest(bool at_end, std::vector<FinishedSummary>& finished);
+  void raise(const Summary& summary, std::size_t level, std::vector<FinishedSummary>& finished);
+  void emit(const Summary& summary, std::vector<FinishedSummary>& finished) const;
+
+  SummaryIntervals intervals_;
+  SummaryAccumulator lowest_;
+  std::vector<Level> levels_;  // levels_[i] gathers level i + 1
+  Summary total_;
+};
+
+}  // namespace kymo::capture

@@ -1,0 +1,191 @@
+// Tables: what the payload of a block is made of.
+//
+//   payload := table*        until the payload's end
+//   table   := u8 table id, varint key, column*, u8 0
+//   column  := see column.hpp; its id is not 0
+//
+// Column 1 of a table says how many rows it has. A column whose values are all zero or empty may be absent, except
+// where its count is what says how many there are. Tables and columns with ids that a reader does not know are stepped over.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/column.hpp"
+
+namespace kymo::capture {
+
+/// Ids from 64 on belong to summaries.
+enum class TableId : std::uint8_t {
+  capture = 1,
+  processes = 2,
+  infos = 3,
+  names = 4,
+  modules = 5,
+  sites = 6,
+  tracks = 7,
+  metrics = 8,
+  metric_labels = 9,
+  frame_streams = 10,
+  scopes = 16,  ///< one table a run; the key is the track
+  spans = 17,
+  span_arguments = 18,
+  async_begins = 19,
+  frame_marks = 20,
+  samples = 21,  ///< one table a run; the key is the metric
+  messages = 22,
+  flows = 23,
+  sync_points = 24,
+  track_ends = 25,
+  clock_anchors = 26,
+  clock_uncertainties = 27,
+  text = 28,
+  blocks = 40,
+  track_totals = 41,
+  closing_facts = 42,
+};
+
+/// What a payload may hold at most, so that few bytes cannot ask for much memory.
+/// A number counts 1, a text 16, a table 64.
+constexpr std::uint64_t max_payload_cost = std::uint64_t{1} << 22U;
+constexpr std::uint64_t text_cost = 16;
+constexpr std::uint64_t table_cost = 64;
+
+/// How a column of integers is turned into small numbers.
+struct Transform {
+  bool differences = false;
+  bool zigzag = false;
+};
+constexpr Transform plain{false, false};
+constexpr Transform signed_values{false, true};
+constexpr Transform ascending{true, false};
+constexpr Transform wandering{true, true};  ///< neighbours are near each other, in either direction
+
+/// Appends tables to a payload. begin(), columns, end(). std::length_error past max_payload_cost.
+class TableWriter {
+ public:
+  TableWriter(ByteBuffer& out, Packing packing) : out_(out), packing_(packing) {}
+
+  void begin(TableId id, std::uint64_t key = 0);
+  void end() { out_.append_u8(0); }
+
+  /// The values are consumed. Left out where all are zero, unless this is column 1.
+  void numbers(std::uint8_t column, Transform transform, std::vector<std::uint64_t>& values);
+  /// The same, but never left out: its count says something.
+  void counted_numbers(std::uint8_t column, Transform transform, std::vector<std::uint64_t>& values);
+  void floats(std::uint8_t column, std::span<const double> values);
+  void bytes(std::uint8_t column, std::string_view content);
+  void column(std::uint8_t column, Encoding encoding, std::uint64_t count, std::span<const std::byte> content);
+  /// A finished lane; left out where it is empty.
+  void lane(std::uint8_t column, const NumberLane& lane, Transform transform = plain);
+
+  /// One column of a field of all rows: value(row) is its 64-bit pattern.
+  template <typename Rows, typename Value>
+  void field(std::uint8_t column, Transform transform, const Rows& rows, Value value) {
+    values_.clear();
+    for (const auto& row : rows) {
+      values_.push_back(static_cast<std::uint64_t>(value(row)));
+    }
+    numbers(column, transform, values_);
+  }
+  /// The same for a text field: value(row) gives a string_view.
+  template <typename Rows, typename Value>
+  void text_field(std::uint8_t column, const Rows& rows, Value value) {
+    texts_.clear();
+    bool all_empty = true;
+    for (const auto& row : rows) {
+      const std::string_view text = value(row);
+      all_empty = all_empty && text.empty();
+      texts_.append_varint(text.size());
+      texts_.append(text);
+    }
+    if (column == 1 || !all_empty) {
+      this->column(column, {Storage::texts}, rows.size(), texts_.bytes());
+    }
+  }
+
+  [[nodiscard]] Packing packing() const { return packing_; }
+  /// Scratch for callers; numbers() and field() overwrite it.
+  [[nodiscard]] std::vector<std::uint64_t>& values() { return values_; }
+
+ private:
+  void spend(std::uint64_t cost);
+  void put_numbers(Encoding encoding, std::uint8_t column, std::vector<std::uint64_t>& values);
+
+  ByteBuffer& out_;
+  Packing packing_;
+  std::uint64_t spent_ = 0;
+  std::vector<std::uint64_t> values_;
+  ByteBuffer texts_;
+  ByteBuffer coded_;
+};
+
+/// One table of a payload, its columns checked against their bytes. Points into the payload.
+class TableView {
+ public:
+  [[nodiscard]] std::uint8_t id() const { return id_; }
+  [[nodiscard]] bool is(TableId id) const { return id_ == static_cast<std::uint8_t>(id); }
+  [[nodiscard]] std::uint64_t key() const { return key_; }
+
+  /// Number of values of column 1.
+  [[nodiscard]] std::uint64_t rows() const { return count(1); }
+  /// Number of values of a column; 0 where it is absent.
+  [[nodiscard]] std::uint64_t count(std::uint8_t column) const;
+  [[nodiscard]] const ColumnView* find(std::uint8_t column) const;
+
+  /// A column of exactly `count` numbers; zeros where it is absent. DecodeError where it has another count or type.
+  [[nodiscard]] NumberCursor numbers(std::uint8_t column, std::uint64_t count) const;
+
+  /// Calls assign(row index, 64-bit pattern) for each of `rows` values of a column.
+  template <typename Assign>
+  void field(std::uint8_t column, std::uint64_t rows, Assign assign) const {
+    NumberCursor cursor = numbers(column, rows);
+    std::array<std::uint64_t, group_size> group;
+    for (std::size_t row = 0; row < rows;) {
+      const std::size_t count = cursor.next(group.data());
+      for (std::size_t i = 0; i < count; ++i, ++row) {
+        assign(row, group[i]);
+      }
+    }
+  }
+  /// Floats, from words or from integers that stand for them.
+  void floats(std::uint8_t column, std::span<double> out) const;
+  /// Calls assign(row index, text) for each of `rows` texts of a column.
+  template <typename Assign>
+  void text_field(std::uint8_t column, std::uint64_t rows, Assign assign) const {
+    ByteCursor cursor(text_bytes(column, rows));
+    for (std::size_t row = 0; row < rows; ++row) {
+      assign(row, cursor.at_end() ? std::string_view() : cursor.text(cursor.varint()));
+    }
+  }
+  [[nodiscard]] std::string_view bytes(std::uint8_t column) const;
+
+ private:
+  friend class TableReader;
+  [[nodiscard]] std::span<const std::byte> text_bytes(std::uint8_t column, std::uint64_t rows) const;
+
+  std::uint8_t id_ = 0;
+  std::uint64_t key_ = 0;
+  std::vector<ColumnView> columns_;  // by ascending id
+};
+
+/// Walks the tables of a payload, which must stand in a BlockPayload. Treats every byte as hostile: DecodeError.
+class TableReader {
+ public:
+  explicit TableReader(std::span<const std::byte> payload) : cursor_(payload) {}
+
+  /// Moves `table` to the next table; false at the end of the payload.
+  [[nodiscard]] bool next(TableView& table);
+
+ private:
+  void spend(std::uint64_t cost);
+
+  ByteCursor cursor_;
+  std::uint64_t spent_ = 0;
+};
+
+}  // namespace kymo::capture

@@ -1,0 +1,59 @@
+#include "control/capture_sink.hpp"
+
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/message.hpp"
+#include "control/cost.hpp"
+#include "record/clock.hpp"
+#include "record/recorder.hpp"
+
+namespace kymo::control {
+
+namespace {
+
+using record::Recorder;
+
+CaptureHeader describe_capture() {
+  CaptureHeader header;
+  header.recorder = std::string("kymo ") + version();
+  header.clock_source = record::counter_name();
+  header.clock_step_ns = record::counter_step_ns();
+  header.owner_pid = static_cast<std::uint64_t>(::getpid());
+  if (const record::Pool* const pool = Recorder::instance().pool();
+      pool != nullptr && pool->backing() != record::PoolBacking::private_memory) {
+    header.spool_id = pool->spool_id();
+  }
+  return header;
+}
+
+}  // namespace
+
+CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declarations) : max_bytes_(options.max_bytes) {
+  capture::CaptureWriterOptions writer_options;
+  writer_options.header = describe_capture();
+  writer_options.declarations = std::move(declarations);
+  writer_options.sync_period = options.sync_period;
+  writer_ = std::make_unique<capture::CaptureWriter>(options.path, std::move(writer_options));
+}
+
+void CaptureSink::write(const EventBatch& batch) {
+  writer_->write(batch);
+  if (max_bytes_ != 0 && writer_->bytes_written() >= max_bytes_) {
+    Recorder::instance().switch_scopes_off(record::ScopesOff::size_limit);
+    base::say("the capture has reached KYMO_MAX_SIZE: scopes stop, metrics go on");
+    max_bytes_ = 0;
+  }
+}
+
+void CaptureSink::finish() {
+  Recorder::instance().switch_scopes_on(record::ScopesOff::size_limit);
+  if (const record::Collector* const collector = Recorder::instance().collector()) {
+    writer_->set_closing_fact("collector_cpu_ns", collector->cpu_time_ns());
+  }
+  writer_->set_closing_fact("empty_scope_ps", static_cast<std::uint64_t>(measure_empty_scope_ns() * 1e3));
+  writer_->finish();
+}
+
+}  // namespace kymo::control

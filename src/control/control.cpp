@@ -1,0 +1,243 @@
+#include "control/control.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+
+#include <climits>
+#include <cstdlib>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/message.hpp"
+#include "control/run_facts.hpp"
+#include "exchange/chrome_sink.hpp"
+#include "record/crash_handler.hpp"
+#include "record/recorder.hpp"
+
+namespace kymo::control {
+
+namespace {
+
+using record::Recorder;
+
+/// Connects to the socket where `kymo record` takes spools that found no room in tmpfs; -1 when there is none.
+int connect_to_holder(const std::string& path) {
+  sockaddr_un address{};
+  if (path.empty() || path.size() >= sizeof address.sun_path) {
+    return -1;
+  }
+  address.sun_family = AF_UNIX;
+  std::memcpy(static_cast<void*>(address.sun_path), path.data(), path.size());
+  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (socket >= 0 && ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    ::close(socket);
+    return -1;
+  }
+  return socket;
+}
+
+/// Tells whoever finds the spool of a killed process which capture it belongs to.
+void name_capture_in_spool(const std::string& path) {
+  record::Pool* const pool = Recorder::instance().pool();
+  if (pool == nullptr) {
+    return;
+  }
+  char absolute[PATH_MAX] = "";
+  if (::realpath(path.c_str(), static_cast<char*>(absolute)) == nullptr) {
+    return;
+  }
+  record::SpoolHeader& header = pool->header();
+  const std::size_t size = std::strlen(static_cast<const char*>(absolute));
+  if (size < sizeof header.capture_path) {
+    std::memcpy(static_cast<void*>(header.capture_path), static_cast<const void*>(absolute), size + 1);
+  }
+}
+
+}  // namespace
+
+Control& Control::instance() noexcept {
+  static Control* const control = new Control;
+  return *control;
+}
+
+bool Control::start_recorder(std::uint64_t pool_bytes) {
+  if (!is_recorder_started_) {
+    environment_ = read_environment();
+  }
+  record::RecorderOptions options;
+  options.wants_scopes = environment_.wants_scopes;
+  options.scope_every = environment_.scope_every;
+  options.scope_max_frames = environment_.scope_max_frames;
+  options.on_child = [this] { resume_in_child(); };
+  if (const std::uint64_t bytes = pool_bytes != 0 ? pool_bytes : environment_.pool_bytes) {
+    options.pool.bytes = bytes;
+  }
+  if (!is_recorder_started_) {
+    options.pool.holder_socket = connect_to_holder(environment_.spool_holder);
+    is_recorder_started_ = Recorder::instance().start(options);
+    if (options.pool.holder_socket >= 0) {
+      ::close(options.pool.holder_socket);
+    }
+    if (!is_recorder_started_) {
+      return false;
+    }
+    record::install_crash_handler();
+    // After the recorder's own: this lock is taken before the recorder's.
+    ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                     [] { instance().mutex_.unlock(); });
+  }
+  for (const auto& [key, value] : early_infos_) {
+    static_cast<void>(Recorder::instance().declarations().declare_info(key, value));
+  }
+  early_infos_.clear();
+  return true;
+}
+
+bool Control::enable() {
+  const std::lock_guard lock(mutex_);
+  if (capture_ || trace_handle_ != 0) {
+    return true;
+  }
+  environment_ = read_environment();
+  if (!environment_.asks_for_recording()) {
+    return Recorder::instance().is_on();
+  }
+  if (!start_recorder(0)) {
+    return false;
+  }
+  if (environment_.record_path || environment_.keep) {
+    capture_options_ = CaptureOptions{};
+    capture_options_.path = environment_.record_path.value_or(capture_options_.path);
+    capture_options_.max_bytes = environment_.max_bytes;
+    capture_options_.sync_period = environment_.sync_period;
+    if (environment_.keep) {
+      capture_options_.keep_duration = environment_.keep->duration;
+      capture_options_.keep_bytes = environment_.keep->bytes;
+    }
+    open_capture();
+  }
+  if (environment_.trace_path) {
+    open_trace();
+  }
+  return capture_ != nullptr || trace_handle_ != 0;
+}
+
+bool Control::start_capture(const CaptureOptions& options) {
+  const std::lock_guard lock(mutex_);
+  if (capture_) {
+    base::say("a capture is being written already: " + capture_->path());
+    return false;
+  }
+  if (!start_recorder(options.pool_bytes)) {
+    return false;
+  }
+  capture_options_ = options;
+  return open_capture();
+}
+
+bool Control::open_capture() {
+  try {
+    Declarations facts = describe_run();
+    for (const auto& [key, value] : environment_.labels) {
+      facts.infos.push_back({1, "label." + key, value});
+    }
+    if (environment_.scope_every > 1) {
+      facts.infos.push_back({1, "scope_every", std::to_string(environment_.scope_every)});
+    }
+    CaptureOptions options = capture_options_;
+    options.path = expand_capture_path(options.path);
+    auto capture = std::make_shared<CaptureSink>(options, std::move(facts));
+    name_capture_in_spool(capture->path());
+    capture_handle_ = Recorder::instance().add_sink(capture);
+    if (capture_handle_ != 0) {
+      capture_ = std::move(capture);
+    }
+  } catch (const std::exception& failure) {
+    base::say(std::string("nothing is captured: ") + failure.what());
+  }
+  return capture_ != nullptr;
+}
+
+void Control::open_trace() {
+  try {
+    auto trace = std::make_shared<exchange::ChromeSink>(expand_capture_path(*environment_.trace_path));
+    trace_handle_ = Recorder::instance().add_sink(std::move(trace));
+  } catch (const std::exception& failure) {
+    base::say(std::string("no trace is written: ") + failure.what());
+  }
+}
+
+void Control::disable() {
+  const std::lock_guard lock(mutex_);
+  Recorder::instance().remove_all_sinks();
+  capture_.reset();
+  capture_handle_ = 0;
+  trace_handle_ = 0;
+}
+
+bool Control::stop_capture() {
+  const std::lock_guard lock(mutex_);
+  if (!capture_) {
+    return false;
+  }
+  const bool was_running = Recorder::instance().remove_sink(capture_handle_);
+  capture_.reset();
+  capture_handle_ = 0;
+  return was_running;
+}
+
+bool Control::trigger() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!capture_) {
+      return false;
+    }
+  }
+  return Recorder::instance().trigger(std::chrono::seconds(10));
+}
+
+std::string Control::capture_path() {
+  const std::lock_guard lock(mutex_);
+  return capture_ ? capture_->path() : std::string();
+}
+
+void Control::set_info(std::string_view key, std::string_view value) {
+  const std::lock_guard lock(mutex_);
+  if (!is_recorder_started_ || Recorder::instance().pool_for_events() == nullptr) {
+    early_infos_.emplace_back(key, value);
+  } else if (!Recorder::instance().declarations().declare_info(key, value)) {
+    base::say("set_info: the pool is empty; the fact is not recorded");
+  }
+}
+
+std::uint64_t Control::install(std::shared_ptr<Sink> sink) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!start_recorder(0)) {
+      return 0;
+    }
+  }
+  return Recorder::instance().add_sink(std::move(sink));
+}
+
+void Control::remove(std::uint64_t handle) { Recorder::instance().remove_sink(handle); }
+
+void Control::resume_in_child() {
+  const std::lock_guard lock(mutex_);
+  const bool had_capture = capture_ != nullptr;
+  capture_.reset();
+  capture_handle_ = 0;
+  if (had_capture) {
+    open_capture();
+  }
+  if (trace_handle_ != 0) {
+    trace_handle_ = 0;
+    open_trace();
+  }
+}
+
+}  // namespace kymo::control

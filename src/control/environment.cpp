@@ -1,0 +1,169 @@
+#include "control/environment.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "base/message.hpp"
+
+namespace kymo::control {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+constexpr std::array duration_units{Unit{"ns", 1.0}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9},
+                                    Unit{"", 1e9},   Unit{"m", 60e9}, Unit{"h", 3600e9}};
+constexpr std::array size_units{Unit{"", 1.0},      Unit{"b", 1.0},    Unit{"k", 1e3},        Unit{"kb", 1e3},
+                                Unit{"m", 1e6},     Unit{"mb", 1e6},   Unit{"g", 1e9},        Unit{"gb", 1e9},
+                                Unit{"kib", 1024.0}, Unit{"mib", 1048576.0}, Unit{"gib", 1073741824.0}};
+
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& character : lower) {
+    if (character >= 'A' && character <= 'Z') {
+      character = static_cast<char>(character - 'A' + 'a');
+    }
+  }
+  return lower;
+}
+
+/// A number that is not negative, and a unit of the list behind it.
+template <std::size_t N>
+std::optional<double> parse_quantity(std::string_view text, const std::array<Unit, N>& units, bool ignores_case) {
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number) || number < 0 || std::signbit(number)) {
+    return std::nullopt;
+  }
+  const std::string_view behind(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  const std::string unit = ignores_case ? to_lower(behind) : std::string(behind);
+  for (const Unit& candidate : units) {
+    if (candidate.name == unit) {
+      return number * candidate.factor;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t count = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || rest != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return count;
+}
+
+std::optional<std::string> value_of(const char* name) {
+  const char* const value = ::secure_getenv(name);
+  if (value == nullptr || *value == '\0') {
+    return std::nullopt;
+  }
+  return std::string(value);
+}
+
+/// Reads one variable through its parser; says so and leaves the default where the value makes no sense.
+template <typename T, typename Parse>
+void read_variable(const char* name, const char* expected, T& into, const Parse& parse) {
+  if (const std::optional<std::string> value = value_of(name)) {
+    if (auto parsed = parse(*value)) {
+      into = *std::move(parsed);
+    } else {
+      base::say(std::string(name) + "='" + *value + "' is not understood (expected " + expected + "); the default is used");
+    }
+  }
+}
+
+std::optional<bool> parse_switch(std::string_view text) {
+  if (text == "1") {
+    return true;
+  }
+  return text == "0" ? std::optional(false) : std::nullopt;
+}
+
+std::optional<std::uint64_t> parse_positive(std::string_view text) {
+  const std::optional<std::uint64_t> count = parse_count(text);
+  return count && *count > 0 ? count : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
+  const std::optional<double> nanoseconds = parse_quantity(text, duration_units, false);
+  if (!nanoseconds || *nanoseconds >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
+    return std::nullopt;
+  }
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(*nanoseconds));
+}
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  const std::optional<double> bytes = parse_quantity(text, size_units, true);
+  if (!bytes || *bytes >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint64_t>(*bytes);
+}
+
+std::optional<KeepBounds> parse_keep(std::string_view text) {
+  KeepBounds bounds;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    const bool has_unit = !part.empty() && (part.back() < '0' || part.back() > '9');
+    if (const auto duration = parse_duration(part); has_unit && duration && duration->count() > 0 && bounds.duration.count() == 0) {
+      bounds.duration = *duration;
+    } else if (const auto bytes = parse_size(part); has_unit && bytes && *bytes > 0 && bounds.bytes == 0) {
+      bounds.bytes = *bytes;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (bounds.duration.count() == 0 && bounds.bytes == 0) {
+    return std::nullopt;
+  }
+  return bounds;
+}
+
+std::optional<std::vector<std::pair<std::string, std::string>>> parse_labels(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> labels;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      return std::nullopt;
+    }
+    labels.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return labels;
+}
+
+Environment read_environment() {
+  Environment environment;
+  environment.record_path = value_of("KYMO_RECORD");
+  environment.trace_path = value_of("KYMO_TRACE");
+  environment.spool_holder = value_of("KYMO_SPOOL_HOLDER").value_or("");
+  read_variable("KYMO_SCOPES", "0 or 1", environment.wants_scopes, parse_switch);
+  read_variable("KYMO_SCOPE_EVERY", "a number from 1", environment.scope_every, parse_positive);
+  read_variable("KYMO_SCOPE_MAX_FRAMES", "a number from 1", environment.scope_max_frames, parse_positive);
+  read_variable("KYMO_KEEP", "such as 30s,64MB", environment.keep, parse_keep);
+  read_variable("KYMO_MAX_SIZE", "such as 2GB", environment.max_bytes, parse_size);
+  read_variable("KYMO_SYNC", "such as 500ms", environment.sync_period, parse_duration);
+  read_variable("KYMO_BUFFER", "such as 16MB", environment.pool_bytes, parse_size);
+  read_variable("KYMO_LABELS", "key=value,...", environment.labels, parse_labels);
+  if (value_of("KYMO_SAMPLE")) {
+    static base::SayOnce say_no_sampling;
+    say_no_sampling("KYMO_SAMPLE is accepted, but this version samples no sensors");
+  }
+  return environment;
+}
+
+}  // namespace kymo::control

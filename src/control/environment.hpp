@@ -1,0 +1,53 @@
+// The KYMO_* environment variables.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kymo::control {
+
+/// How much of the last stretch a flight recorder keeps. Zero: no bound of that kind.
+struct KeepBounds {
+  std::chrono::nanoseconds duration{0};
+  std::uint64_t bytes = 0;
+};
+
+/// What the variables ask for. A value that cannot be understood was said on stderr and left at its default.
+struct Environment {
+  std::optional<std::string> record_path;  ///< KYMO_RECORD
+  std::optional<std::string> trace_path;   ///< KYMO_TRACE
+  bool wants_scopes = true;                ///< KYMO_SCOPES
+  std::uint64_t scope_every = 1;           ///< KYMO_SCOPE_EVERY
+  std::uint64_t scope_max_frames = 0;      ///< KYMO_SCOPE_MAX_FRAMES
+  std::optional<KeepBounds> keep;          ///< KYMO_KEEP
+  std::uint64_t max_bytes = 0;             ///< KYMO_MAX_SIZE
+  std::chrono::nanoseconds sync_period{0}; ///< KYMO_SYNC
+  std::uint64_t pool_bytes = 0;            ///< KYMO_BUFFER
+  std::vector<std::pair<std::string, std::string>> labels;  ///< KYMO_LABELS
+  std::string spool_holder;                ///< KYMO_SPOOL_HOLDER: set by `kymo record` for the processes it starts
+
+  /// Whether anything is to be recorded.
+  [[nodiscard]] bool asks_for_recording() const { return record_path || trace_path || keep; }
+};
+
+/// Reads the variables with secure_getenv.
+[[nodiscard]] Environment read_environment();
+
+/// "30s", "500ms", "2m", "1h", "250us"; a bare number is seconds. Nothing where it is not that, or over 292 years.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
+
+/// "64MB", "16MiB", "500k", "1G"; powers of 1000 and, with an i, of 1024; a bare number is bytes.
+[[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
+
+/// "30s,64MB": one or both, in any order.
+[[nodiscard]] std::optional<KeepBounds> parse_keep(std::string_view text);
+
+/// "key=value,...". Nothing where a pair has no '=' or no key.
+[[nodiscard]] std::optional<std::vector<std::pair<std::string, std::string>>> parse_labels(std::string_view text);
+
+}  // namespace kymo::control

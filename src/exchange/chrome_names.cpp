@@ -1,0 +1,243 @@
+#include "exchange/chrome_names.hpp"
+
+#include "base/text.hpp"
+#include "exchange/json_text.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+// Peers draw threads by ascending sort index: frames first, then threads, then everything else.
+constexpr std::uint64_t first_thread_index = 100'000;
+constexpr std::uint64_t first_lane_index = 1'000'000'000;
+
+// Linux numbers no process or thread beyond this.
+constexpr std::uint64_t greatest_system_number = std::uint64_t{1} << 22U;
+
+std::string json_text(std::string_view text) {
+  std::string out;
+  append_json_text(out, text);
+  return out;
+}
+
+/// "site 12 (not declared)": stands in for a name that was lost.
+std::string lost_name(std::string_view what, std::uint32_t id) {
+  return std::string(what) + ' ' + std::to_string(id) + " (not declared)";
+}
+
+/// `{"name":"cull","cat":"scope","ph":"X","ts":`. The name is JSON text.
+std::string event_head(std::string_view name, std::string_view category, char phase) {
+  std::string head = "{\"name\":\"";
+  head += name;
+  head += "\",\"cat\":\"";
+  head += category;
+  head += "\",\"ph\":\"";
+  head += phase;
+  head += "\",\"ts\":";
+  return head;
+}
+
+std::string site_name(const SiteDeclaration& site) {
+  if (!site.name.empty()) {
+    return site.name;
+  }
+  if (!site.function.empty()) {
+    return site.function;
+  }
+  return site.kind == SiteKind::hooked ? "function at " + std::to_string(site.module_offset) : std::string();
+}
+
+/// "power {rail=GPU}": series of one name are told apart by their labels.
+std::string metric_name(const MetricDeclaration& metric) {
+  std::string name = metric.name;
+  const char* separator = " {";
+  for (const auto& [key, value] : metric.labels) {
+    name.append(separator).append(key).append("=").append(value);
+    separator = ", ";
+  }
+  return metric.labels.empty() ? name : name + '}';
+}
+
+}  // namespace
+
+std::string chrome_place(std::uint64_t pid, std::uint64_t tid) {
+  return ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
+}
+
+void ChromeNames::declare(const Declarations& declarations) {
+  for (const ProcessDeclaration& process : declarations.processes) {
+    declare_process(process);
+  }
+  for (const InfoDeclaration& info : declarations.infos) {
+    declare_info(info);
+  }
+  for (const NameDeclaration& name : declarations.names) {
+    ChromeName* known = names_.find(name.id);
+    (known != nullptr ? *known : names_.add(name.id)).text = json_text(name.text);
+  }
+  for (const SiteDeclaration& site : declarations.sites) {
+    declare_site(site);
+  }
+  for (const TrackDeclaration& track : declarations.tracks) {
+    declare_track(track);
+  }
+  for (const MetricDeclaration& metric : declarations.metrics) {
+    declare_metric(metric);
+  }
+  for (const FrameStreamDeclaration& stream : declarations.frame_streams) {
+    ChromeFrames* known = frames_.find(stream.id);
+    ChromeFrames& frames = known != nullptr ? *known : frames_.add(stream.id);
+    frames.process = stream.process;
+    frames.name = stream.name.empty() ? "frame" : json_text(stream.name);
+    frames.head = event_head(frames.name, "frame", 'X');
+  }
+}
+
+void ChromeNames::declare_process(const ProcessDeclaration& process) {
+  // Two hosts of a merge may have used one number.
+  if (pids_.find(process.id) == pids_.end() && process.pid != 0 &&
+      process.pid <= greatest_system_number && used_pids_.insert(process.pid).second) {
+    pids_[process.id] = process.pid;
+  }
+  const std::string place = ",\"pid\":" + std::to_string(pid(process.id));
+  if (!process.command_line.empty()) {
+    const std::string_view kept = base::cut_text(process.command_line, 256);
+    std::string name = json_text(kept);
+    if (kept.size() < process.command_line.size()) {
+      name += base::cut_mark;
+    }
+    write_metadata("process_name", place, "name", name);
+  }
+  std::string labels = process.host;
+  if (!process.rank.empty()) {
+    labels += (labels.empty() ? "rank " : ", rank ") + process.rank;
+  }
+  if (!labels.empty()) {
+    write_metadata("process_labels", place, "labels", json_text(labels));
+  }
+}
+
+void ChromeNames::declare_site(const SiteDeclaration& site) {
+  const bool is_function = site.kind == SiteKind::function || site.kind == SiteKind::hooked;
+  ChromeSite* known = sites_.find(site.id);
+  (known != nullptr ? *known : sites_.add(site.id)).head =
+      event_head(json_text(site_name(site)), is_function ? "function" : "scope", 'X');
+}
+
+void ChromeNames::declare_track(const TrackDeclaration& declaration) {
+  ChromeTrack* known = tracks_.find(declaration.id);
+  const bool is_new = known == nullptr;
+  ChromeTrack& track = is_new ? tracks_.add(declaration.id) : *known;
+  if (is_new) {
+    const bool is_thread = declaration.kind == TrackKind::thread;
+    track.kind = declaration.kind;
+    track.process = declaration.process;
+    track.tid = new_tid(is_thread ? declaration.os_thread_id : 0);
+    track.place = chrome_place(pid(track.process), track.tid);
+    write_sort_index(track.place, (is_thread ? first_thread_index : first_lane_index) + tracks().size());
+  }
+  track.name = json_text(declaration.name);
+  if (!track.name.empty()) {
+    write_metadata("thread_name", track.place, "name", track.name);
+  }
+}
+
+void ChromeNames::declare_metric(const MetricDeclaration& declaration) {
+  ChromeMetric* known = metrics_.find(declaration.id);
+  ChromeMetric& metric = known != nullptr ? *known : metrics_.add(declaration.id);
+  metric.head = event_head(json_text(metric_name(declaration)), "metric", 'C');
+  metric.tail = ",\"pid\":" + std::to_string(pid(declaration.process)) + ",\"args\":{\"" +
+                (declaration.unit.empty() ? "value" : json_text(declaration.unit)) + "\":";
+}
+
+void ChromeNames::declare_info(const InfoDeclaration& info) {
+  if (stream_.container() == TraceContainer::array) {
+    return;
+  }
+  facts_[info.process == 1 ? info.key : "process " + std::to_string(info.process) + ": " + info.key] = info.value;
+}
+
+const ChromeSite& ChromeNames::site(SiteId id) {
+  const ChromeSite* const known = sites_.find(id);
+  if (known != nullptr) {
+    return *known;
+  }
+  ChromeSite& site = sites_.add(id);
+  site.head = event_head(lost_name("site", id), "scope", 'X');
+  return site;
+}
+
+std::string_view ChromeNames::name(NameId id) {
+  const ChromeName* known = names_.find(id);
+  if (known == nullptr) {
+    ChromeName& added = names_.add(id);
+    added.text = lost_name("name", id);
+    known = &added;
+  }
+  return known->text;
+}
+
+ChromeTrack& ChromeNames::track(TrackId id) {
+  ChromeTrack* const known = tracks_.find(id);
+  if (known != nullptr) {
+    return *known;
+  }
+  declare_track({id, TrackKind::thread, 1, 0, lost_name("track", id)});
+  return *tracks_.find(id);
+}
+
+const ChromeMetric& ChromeNames::metric(MetricId id) {
+  if (metrics_.find(id) == nullptr) {
+    MetricDeclaration lost;
+    lost.id = id;
+    lost.name = lost_name("metric", id);
+    declare_metric(lost);
+  }
+  return *metrics_.find(id);
+}
+
+ChromeFrames& ChromeNames::frames(FrameStreamId id) {
+  ChromeFrames* known = frames_.find(id);
+  if (known == nullptr) {
+    known = &frames_.add(id);
+    known->name = lost_name("frames", id);
+    known->head = event_head(known->name, "frame", 'X');
+  }
+  if (known->place.empty()) {
+    known->place = chrome_place(pid(known->process), new_tid(0));
+    write_metadata("thread_name", known->place, "name", known->name == "frame" ? "frames" : "frames: " + known->name);
+    write_sort_index(known->place, frames_.things().size());
+  }
+  return *known;
+}
+
+std::uint64_t ChromeNames::pid(ProcessId process) {
+  const auto known = pids_.find(process);
+  if (known != pids_.end()) {
+    return known->second;
+  }
+  const std::uint64_t number = used_pids_.insert(0).second ? 0 : ++last_made_number_;
+  pids_[process] = number;
+  return number;
+}
+
+std::uint64_t ChromeNames::new_tid(std::uint64_t wish) {
+  // A thread number comes again when its thread has ended, and on another host.
+  const bool is_free = wish != 0 && wish <= greatest_system_number && used_tids_.insert(wish).second;
+  return is_free ? wish : ++last_made_number_;
+}
+
+void ChromeNames::write_metadata(std::string_view what, std::string_view place, std::string_view key,
+                                 std::string_view value) {
+  std::string& out = stream_.begin_event();
+  out.append("{\"name\":\"").append(what).append("\",\"ph\":\"M\"").append(place);
+  out.append(",\"args\":{\"").append(key).append("\":\"").append(value).append("\"}}");
+}
+
+void ChromeNames::write_sort_index(std::string_view place, std::uint64_t index) {
+  std::string& out = stream_.begin_event();
+  out.append("{\"name\":\"thread_sort_index\",\"ph\":\"M\"").append(place).append(",\"args\":{\"sort_index\":");
+  append_json_integer(out, index);
+  out += "}}";
+}
+
+}  // namespace kymo::exchange

@@ -1,0 +1,40 @@
+#include "exchange/chrome_sink.hpp"
+
+#include <exception>
+#include <memory>
+
+#include <unistd.h>
+
+#include "base/message.hpp"
+
+namespace kymo {
+namespace exchange {
+
+ChromeSink::ChromeSink(const std::string& path)
+    : writer_(OutputFile::create(path), TraceContainer::array), owner_(::getpid()) {}
+
+void ChromeSink::write(const EventBatch& batch) {
+  if (::getpid() == owner_) {
+    writer_.write(batch);
+    writer_.flush();
+  }
+}
+
+void ChromeSink::finish() {
+  if (::getpid() == owner_) {
+    writer_.finish();
+  }
+}
+
+}  // namespace exchange
+
+SinkGuard ChromeTraceSink::install() const {
+  try {
+    return Sink::install(std::make_shared<exchange::ChromeSink>(path_));
+  } catch (const std::exception& error) {
+    base::say(std::string("Chrome trace: ") + error.what() + "; no trace is written");
+    return SinkGuard();
+  }
+}
+
+}  // namespace kymo

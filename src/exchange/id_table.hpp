@@ -1,0 +1,58 @@
+// What was declared, by id. Ids count from 1, so nearly all of them index an array; an id that a damaged capture made
+// up costs one map entry, never an array as long as the id is large.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+namespace kymo::exchange {
+
+/// Places of things by their id: 0, 1, 2, ... in the order they were added.
+class IdIndex {
+ public:
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  /// The place of an id; none where it was not added. About 1 ns.
+  [[nodiscard]] std::size_t find(std::uint32_t id) const {
+    if (id < places_.size() && places_[id] != 0) {
+      return places_[id] - 1;
+    }
+    return find_far(id);
+  }
+  /// Adds an id that is not there and returns its place.
+  std::size_t add(std::uint32_t id);
+
+ private:
+  [[nodiscard]] std::size_t find_far(std::uint32_t id) const;
+
+  std::vector<std::uint32_t> places_;  ///< by id: the place and 1; 0: not here
+  std::map<std::uint32_t, std::size_t> far_places_;
+  std::size_t count_ = 0;
+};
+
+/// Things by id. References stay good while others are added.
+template <typename Thing>
+class IdTable {
+ public:
+  /// The thing of an id; nullptr where there is none.
+  [[nodiscard]] Thing* find(std::uint32_t id) {
+    const std::size_t place = index_.find(id);
+    return place == IdIndex::none ? nullptr : &things_[place];
+  }
+  /// Adds a thing; the id must not be there.
+  Thing& add(std::uint32_t id) {
+    index_.add(id);
+    return things_.emplace_back();
+  }
+  /// All things, in the order they were added.
+  [[nodiscard]] std::deque<Thing>& things() { return things_; }
+
+ private:
+  IdIndex index_;
+  std::deque<Thing> things_;
+};
+
+}  // namespace kymo::exchange

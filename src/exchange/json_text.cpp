@@ -1,0 +1,145 @@
+#include "exchange/json_text.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+
+namespace kymo::exchange {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+/// The look at the bytes where a UTF-8 sequence should begin.
+struct Sequence {
+  std::size_t size = 1;  ///< bytes that belong together: a whole sequence, or what there is of a broken one
+  bool is_valid = false;
+};
+
+/// The sequence that begins at text[0], which is not ASCII. A second byte has a narrower range after E0, ED, F0 and F4: that
+/// keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
+Sequence look_at_sequence(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  std::size_t size = 0;
+  unsigned low = 0x80;
+  unsigned high = 0xBF;
+  if (first >= 0xC2 && first <= 0xDF) {
+    size = 2;
+  } else if (first >= 0xE0 && first <= 0xEF) {
+    size = 3;
+    low = first == 0xE0 ? 0xA0 : 0x80;
+    high = first == 0xED ? 0x9F : 0xBF;
+  } else if (first >= 0xF0 && first <= 0xF4) {
+    size = 4;
+    low = first == 0xF0 ? 0x90 : 0x80;
+    high = first == 0xF4 ? 0x8F : 0xBF;
+  } else {
+    return {};
+  }
+  for (std::size_t i = 1; i < size; ++i) {
+    if (i >= text.size() || byte(i) < low || byte(i) > high) {
+      return {i, false};
+    }
+    low = 0x80;
+    high = 0xBF;
+  }
+  return {size, true};
+}
+
+void append_escape(std::string& out, unsigned char character) {
+  out += '\\';
+  switch (character) {
+    case '"':
+    case '\\': out += static_cast<char>(character); return;
+    case '\b': out += 'b'; return;
+    case '\f': out += 'f'; return;
+    case '\n': out += 'n'; return;
+    case '\r': out += 'r'; return;
+    case '\t': out += 't'; return;
+    default: break;
+  }
+  out += "u00";
+  out += hex_digits[character >> 4U];
+  out += hex_digits[character & 0xFU];
+}
+
+template <typename Integer>
+void append_integer(std::string& out, Integer value) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  out.append(digits.data(), end);
+}
+
+}  // namespace
+
+void append_json_text(std::string& out, std::string_view text) {
+  std::size_t plain = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto character = static_cast<unsigned char>(text[i]);
+    if (character >= 0x20 && character < 0x80 && character != '"' && character != '\\') {
+      ++i;
+      continue;
+    }
+    if (character >= 0x80) {
+      const Sequence sequence = look_at_sequence(text.substr(i));
+      if (!sequence.is_valid) {
+        out.append(text, plain, i - plain);
+        out += replacement;
+        plain = i + sequence.size;
+      }
+      i += sequence.size;
+      continue;
+    }
+    out.append(text, plain, i - plain);
+    append_escape(out, character);
+    plain = ++i;
+  }
+  out.append(text, plain, text.size() - plain);
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  append_json_text(out, text);
+  out += '"';
+}
+
+bool append_json_number(std::string& out, double value) {
+  if (!std::isfinite(value)) {
+    return false;
+  }
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  out.append(digits.data(), end);
+  return true;
+}
+
+void append_json_integer(std::string& out, std::int64_t value) { append_integer(out, value); }
+void append_json_integer(std::string& out, std::uint64_t value) { append_integer(out, value); }
+
+void append_microseconds(std::string& out, std::int64_t time_ns) {
+  auto magnitude = static_cast<std::uint64_t>(time_ns);
+  if (time_ns < 0) {
+    out += '-';
+    magnitude = std::uint64_t{0} - magnitude;
+  }
+  std::array<char, 32> digits;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), magnitude / 1000).ptr;
+  const auto rest = static_cast<unsigned>(magnitude % 1000);
+  end[0] = '.';
+  end[1] = static_cast<char>('0' + rest / 100);
+  end[2] = static_cast<char>('0' + rest / 10 % 10);
+  end[3] = static_cast<char>('0' + rest % 10);
+  out.append(digits.data(), end + 4);
+}
+
+void append_json_id(std::string& out, std::uint64_t id) {
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), id, 16).ptr;
+  out += "\"0x";
+  out.append(digits.data(), end);
+  out += '"';
+}
+
+}  // namespace kymo::exchange

@@ -1,0 +1,59 @@
+// A file that is written from front to back through a buffer, with errors told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "base/file.hpp"
+
+namespace kymo::exchange {
+
+/// A file could not be created or written; what() names the file and the reason.
+class OutputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Collects text in a buffer and writes it out in large pieces. One thread at a time.
+///
+/// A write that fails throws OutputError, and so does every later one; a regular file then ends where the last piece that
+/// was written whole ended. A closed pipe is an error like any other, never a SIGPIPE. The destructor writes nothing.
+class OutputFile {
+ public:
+  /// Takes over an open file. The name is for messages.
+  OutputFile(base::FileDescriptor file, std::string name);
+
+  /// Creates the file or empties an existing one. A file that another OutputFile is writing to is left alone: OutputError.
+  [[nodiscard]] static OutputFile create(const std::string& path);
+
+  /// Text that waits to be written: append to it.
+  [[nodiscard]] std::string& buffer() { return buffer_; }
+
+  /// Writes the buffer out if there is much in it. The buffer must end where a reader may stop.
+  void spill() {
+    if (buffer_.size() >= spill_size) {
+      flush();
+    }
+  }
+  /// Hands everything to the kernel.
+  void flush();
+  /// flush(), then closes the file. Does nothing when it is closed.
+  void close();
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  static constexpr std::size_t spill_size = std::size_t{1} << 17U;
+
+  [[noreturn]] void fail(int error);
+
+  base::FileDescriptor file_;
+  std::string name_;
+  std::string buffer_;
+  std::uint64_t written_ = 0;
+  bool is_regular_ = false;
+};
+
+}  // namespace kymo::exchange

@@ -1,0 +1,123 @@
+// kymo.h: the calls that record an event, in C.
+#include <kymo/detail/hot_path.hpp>
+#include <kymo/frame.hpp>
+#include <kymo/kymo.h>
+#include <kymo/metric.hpp>
+#include <kymo/recorder.hpp>
+#include <kymo/span.hpp>
+
+#include "record/recorder.hpp"
+
+namespace {
+
+using kymo::Argument;
+using kymo::ArgumentType;
+using kymo::record::NameSpace;
+using kymo::record::Recorder;
+
+std::string_view text_of(const char* text) noexcept { return text != nullptr ? std::string_view(text) : std::string_view(); }
+
+void add_argument(const Argument& argument) noexcept {
+  if (!kymo::detail::accepts_argument()) {
+    return;
+  }
+  std::uint32_t name = Recorder::instance().id_of(NameSpace::text, argument.name);
+  if (name != 0) {
+    kymo::detail::record_arguments(name, &argument, 1);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+kymo_scope kymo_scope_begin(kymo_site* site) {
+  kymo::detail::ScopeToken token;
+  if (site != nullptr && kymo::detail::scopes_on()) {
+    token = kymo::detail::open_scope(*site);
+  }
+  return {token.state, token.saved};
+}
+
+void kymo_scope_end(kymo_scope scope) {
+  if (scope.state != 0) {
+    kymo::detail::close_scope({scope.state, scope.saved});
+  }
+}
+
+kymo_site* kymo_dynamic_site_v1(kymo_site* place, const char* name, size_t name_size) {
+  kymo_site named{};
+  named.kind = KYMO_SITE_DYNAMIC;
+  if (place != nullptr) {
+    named = *place;
+  }
+  kymo::record::InternedName* const entry =
+      Recorder::instance().names().find_or_insert(NameSpace::dynamic_site, {name, name_size}, &named);
+  return entry != nullptr ? &entry->site : nullptr;
+}
+
+void kymo_argument_int64(const char* name, int64_t value) {
+  add_argument(Argument::from_bits(text_of(name), ArgumentType::int64, static_cast<std::uint64_t>(value)));
+}
+
+void kymo_argument_uint64(const char* name, uint64_t value) {
+  add_argument(Argument::from_bits(text_of(name), ArgumentType::uint64, value));
+}
+
+void kymo_argument_double(const char* name, double value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  add_argument(Argument::from_bits(text_of(name), ArgumentType::float64, bits));
+}
+
+void kymo_argument_bool(const char* name, int value) {
+  add_argument(Argument::from_bits(text_of(name), ArgumentType::boolean, value != 0 ? 1 : 0));
+}
+
+void kymo_argument_string(const char* name, const char* value, size_t size) {
+  add_argument(Argument::from_text(text_of(name), value != nullptr ? std::string_view(value, size) : "(null)"));
+}
+
+void kymo_frame_mark(const char* stream) { kymo::frame_mark(text_of(stream)); }
+void kymo_record_metric(const char* name, double value) { kymo::record_metric(text_of(name), value); }
+void kymo_record_metric_unit(const char* name, double value, const char* unit) {
+  kymo::record_metric_unit(text_of(name), value, text_of(unit));
+}
+void kymo_record_io(uint64_t duration_ns, uint64_t bytes) { kymo::record_io(duration_ns, bytes); }
+uint64_t kymo_sync(void) { return kymo::sync(); }
+void kymo_message(const char* text, size_t size) {
+  kymo::message(text != nullptr ? std::string_view(text, size) : std::string_view());
+}
+void kymo_set_thread_name(const char* name) { kymo::set_thread_name(text_of(name)); }
+int kymo_prepare_thread(void) { return kymo::prepare_thread() ? 1 : 0; }
+uint64_t kymo_current_memory_bytes(void) { return kymo::current_memory_bytes(); }
+
+uint32_t kymo_track(const char* name, int kind) {
+  return kymo::track(text_of(name), kind == KYMO_TRACK_ASYNC ? kymo::TrackKind::async : kymo::TrackKind::queue);
+}
+
+uint64_t kymo_async_begin(const char* lane, const char* name) {
+  return kymo::AsyncSpan(text_of(lane), text_of(name)).release();
+}
+
+void kymo_async_end(uint64_t id) { kymo::AsyncSpan::adopt(id).end(); }
+
+void kymo_emit_span(uint32_t track, const char* name, const char* category, int64_t start_ns, int64_t duration_ns) {
+  kymo::emit_span(track, text_of(name), text_of(category), std::chrono::nanoseconds(start_ns),
+                  std::chrono::nanoseconds(duration_ns));
+}
+
+void kymo_flow(uint64_t flow_id, int phase) {
+  switch (phase) {
+    case KYMO_FLOW_BEGIN:
+      kymo::flow_begin(flow_id);
+      break;
+    case KYMO_FLOW_END:
+      kymo::flow_end(flow_id);
+      break;
+    default:
+      kymo::flow_step(flow_id);
+      break;
+  }
+}
+}

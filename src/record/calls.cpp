@@ -1,0 +1,295 @@
+// The public calls that record an event: frames, metrics, spans, messages, names.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include <kymo/detail/hot_path.hpp>
+#include <kymo/frame.hpp>
+#include <kymo/metric.hpp>
+#include <kymo/recorder.hpp>
+#include <kymo/span.hpp>
+
+#include "base/text.hpp"
+#include "record/event_words.hpp"
+#include "record/process_memory.hpp"
+#include "record/recorder.hpp"
+#include "record/track_writer.hpp"
+
+namespace kymo {
+
+namespace {
+
+using record::EventKind;
+using record::NameSpace;
+using record::Recorder;
+using record::write_event;
+
+std::atomic<std::uint64_t> io_ns{0};
+std::atomic<std::uint64_t> io_bytes{0};
+std::atomic<bool> has_io{false};
+std::atomic<std::uint64_t> sync_points{0};
+std::atomic<std::uint64_t> async_ids{0};
+
+bool is_on() noexcept { return Recorder::instance().is_on(); }
+
+std::uint64_t to_bits(double value) noexcept {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+/// Counts an event whose name could not be declared, because the pool is empty or too many names were made.
+void drop_event() noexcept {
+  if (record::TrackSlot* const slot = record::current_slot()) {
+    slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    Recorder::instance().count_dropped_without_track();
+  }
+}
+
+void sample(std::string_view name, double value, std::string_view unit) noexcept {
+  static_cast<void>(Recorder::instance().pool_for_events());
+  const MetricId metric = Recorder::instance().id_of(NameSpace::metric, name, unit);
+  if (metric == 0) {
+    drop_event();
+    return;
+  }
+  const std::array<std::uint64_t, 1> words{to_bits(value)};
+  write_event(EventKind::sample, metric, words);
+}
+
+void record_io_sums() noexcept {
+  if (has_io.load(std::memory_order_relaxed)) {
+    sample("io_ms", static_cast<double>(io_ns.exchange(0, std::memory_order_relaxed)) / 1e6, "ms");
+    sample("io_MB", static_cast<double>(io_bytes.exchange(0, std::memory_order_relaxed)) / 1e6, "MB");
+  }
+}
+
+/// The words of arguments, as they stand in a chunk.
+class ArgumentWords {
+ public:
+  void add(NameId name, const Argument& argument) noexcept {
+    const bool is_text = argument.type == ArgumentType::string;
+    const std::string_view text = is_text ? base::cut_text(argument.text, record::longest_argument_text) : std::string_view();
+    const bool is_cut = is_text && text.size() < argument.text.size();
+    words_[size_++] = (std::uint64_t{name} << detail::time_shift) |
+                      detail::kind_tag(detail::WordKind::argument,
+                                       record::argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
+    if (!is_text) {
+      words_[size_++] = argument.bits;
+    } else if (!text.empty()) {
+      words_[size_ + (text.size() - 1) / 8] = 0;
+      std::memcpy(words_.data() + size_, text.data(), text.size());
+      size_ += (text.size() + 7) / 8;
+    }
+  }
+  void put(std::uint64_t word) noexcept { words_[size_++] = word; }
+  [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return {words_.data(), size_}; }
+
+ private:
+  static constexpr std::size_t largest = 3 + record::most_span_arguments * (1 + record::longest_argument_text / 8);
+  std::array<std::uint64_t, largest> words_;
+  std::size_t size_ = 0;
+};
+
+void flow(std::uint64_t flow_id, FlowPhase phase) noexcept {
+  if (is_on()) {
+    const std::array<std::uint64_t, 1> words{flow_id};
+    write_event(EventKind::flow, static_cast<std::uint64_t>(phase), words);
+  }
+}
+
+}  // namespace
+
+void record_metric(std::string_view name, double value) noexcept {
+  if (is_on()) {
+    sample(name, value, {});
+  }
+}
+
+void record_metric_unit(std::string_view name, double value, std::string_view unit) noexcept {
+  if (is_on()) {
+    sample(name, value, unit);
+  }
+}
+
+void record_io(std::uint64_t duration_ns, std::uint64_t bytes) noexcept {
+  if (is_on()) {
+    io_ns.fetch_add(duration_ns, std::memory_order_relaxed);
+    io_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    if (!has_io.load(std::memory_order_relaxed)) {
+      has_io.store(true, std::memory_order_relaxed);
+    }
+  }
+}
+
+void frame_mark(std::string_view stream) noexcept {
+  if (!is_on()) {
+    return;
+  }
+  static_cast<void>(Recorder::instance().pool_for_events());
+  const FrameStreamId id = Recorder::instance().id_of(NameSpace::frame_stream, stream);
+  if (id == 0) {
+    drop_event();
+    return;
+  }
+  if (stream.empty()) {
+    record_io_sums();
+  }
+  write_event(EventKind::frame_mark, id, {});
+  if (stream.empty()) {
+    Recorder::instance().count_frame();
+  }
+}
+
+std::uint64_t sync() noexcept {
+  if (!is_on()) {
+    return 0;
+  }
+  const std::uint64_t number = sync_points.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::array<std::uint64_t, 1> words{number};
+  write_event(EventKind::sync_point, 0, words);
+  return number;
+}
+
+void message(std::string_view text) noexcept {
+  if (is_on()) {
+    const std::string_view kept = base::cut_text(text, record::longest_message);
+    const bool is_cut = kept.size() < text.size();
+    write_event(EventKind::message, (std::uint64_t{kept.size()} << 1U) | (is_cut ? 1U : 0U), {}, kept);
+  }
+}
+
+TrackId track(std::string_view name, TrackKind kind) noexcept {
+  if (!is_on()) {
+    return 0;
+  }
+  static_cast<void>(Recorder::instance().pool_for_events());
+  return Recorder::instance().id_of(kind == TrackKind::async ? NameSpace::async_lane : NameSpace::queue, name);
+}
+
+AsyncSpan::AsyncSpan(std::string_view lane, std::string_view name) noexcept {
+  if (!is_on()) {
+    return;
+  }
+  const TrackId lane_track = track(lane, TrackKind::async);
+  const NameId name_id = Recorder::instance().id_of(NameSpace::text, name);
+  if (lane_track == 0 || name_id == 0) {
+    drop_event();
+    return;
+  }
+  const std::uint64_t id = async_ids.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::array<std::uint64_t, 2> words{name_id, id};
+  if (write_event(EventKind::async_begin, lane_track, words)) {
+    id_ = id;
+  }
+}
+
+AsyncSpan& AsyncSpan::operator=(AsyncSpan&& other) noexcept {
+  if (this != &other) {
+    end();
+    id_ = other.id_;
+    other.id_ = 0;
+  }
+  return *this;
+}
+
+void AsyncSpan::argument(const Argument& argument) noexcept {
+  const NameId name = id_ != 0 && is_on() ? Recorder::instance().id_of(NameSpace::text, argument.name) : 0;
+  if (name != 0) {
+    ArgumentWords words;
+    words.put(id_);
+    words.add(name, argument);
+    write_event(EventKind::async_argument, 0, words.words());
+  }
+}
+
+void AsyncSpan::end() noexcept {
+  if (id_ != 0 && is_on()) {
+    const std::array<std::uint64_t, 1> words{id_};
+    write_event(EventKind::async_end, 0, words);
+  }
+  id_ = 0;
+}
+
+void ClockDomain::add_pair(std::uint64_t ticks, std::int64_t monotonic_ns) noexcept {
+  if (has_pair_) {
+    if (ticks <= ticks_ || monotonic_ns <= monotonic_ns_) {
+      return;
+    }
+    step_ns_ = static_cast<double>(monotonic_ns - monotonic_ns_) / static_cast<double>(ticks - ticks_);
+  }
+  ticks_ = ticks;
+  monotonic_ns_ = monotonic_ns;
+  has_pair_ = true;
+}
+
+std::int64_t ClockDomain::to_monotonic_ns(std::uint64_t ticks) const noexcept {
+  if (!has_pair_) {
+    return 0;
+  }
+  const auto distance = static_cast<std::int64_t>(ticks - ticks_);
+  return monotonic_ns_ + static_cast<std::int64_t>(static_cast<double>(distance) * step_ns_);
+}
+
+void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
+               std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments) noexcept {
+  if (track == 0 || !is_on()) {
+    return;
+  }
+  Recorder& recorder = Recorder::instance();
+  static_cast<void>(recorder.pool_for_events());
+  const NameId name_id = recorder.id_of(NameSpace::text, name);
+  const NameId category_id = category.empty() ? 0 : recorder.id_of(NameSpace::text, category);
+  if (name_id == 0) {
+    drop_event();
+    return;
+  }
+  ArgumentWords words;
+  words.put(name_id | (std::uint64_t{category_id} << 32U));
+  words.put(static_cast<std::uint64_t>(start.count()));
+  words.put(static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0)));
+  std::size_t left = record::most_span_arguments;
+  for (const Argument& argument : arguments) {
+    const NameId argument_name = left > 0 ? recorder.id_of(NameSpace::text, argument.name) : 0;
+    if (argument_name == 0) {
+      drop_event();
+      continue;
+    }
+    words.add(argument_name, argument);
+    --left;
+  }
+  write_event(EventKind::span, track, words.words());
+}
+
+void emit_span(const ClockDomain& domain, TrackId track, std::string_view name, std::string_view category,
+               std::uint64_t start_ticks, std::uint64_t duration_ticks,
+               std::initializer_list<Argument> arguments) noexcept {
+  const std::int64_t start_ns = domain.to_monotonic_ns(start_ticks);
+  const std::int64_t end_ns = domain.to_monotonic_ns(start_ticks + duration_ticks);
+  emit_span(track, name, category, std::chrono::nanoseconds(start_ns), std::chrono::nanoseconds(end_ns - start_ns),
+            arguments);
+}
+
+void flow_begin(std::uint64_t flow_id) noexcept { flow(flow_id, FlowPhase::begin); }
+void flow_step(std::uint64_t flow_id) noexcept { flow(flow_id, FlowPhase::step); }
+void flow_end(std::uint64_t flow_id) noexcept { flow(flow_id, FlowPhase::end); }
+
+bool prepare_thread() noexcept {
+  return is_on() && (record::current_slot() != nullptr || record::attach_thread() != nullptr);
+}
+
+void set_thread_name(std::string_view name) noexcept {
+  if (prepare_thread()) {
+    const record::TrackSlot& slot = *record::current_slot();
+    if (!Recorder::instance().declarations().declare_thread(slot.track.load(std::memory_order_relaxed),
+                                                            slot.os_thread_id, name)) {
+      drop_event();
+    }
+  }
+}
+
+std::uint64_t current_memory_bytes() noexcept { return record::resident_memory_bytes(); }
+
+}  // namespace kymo

@@ -1,0 +1,537 @@
+#include "record/collector.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <exception>
+#include <iterator>
+
+#include <pthread.h>
+
+#include "base/message.hpp"
+#include "record/clock.hpp"
+#include "record/process_memory.hpp"
+
+namespace kymo::record {
+
+namespace {
+
+/// A batch is handed on once it holds this many words: 65,536 scopes, about 256 KiB of a capture.
+constexpr std::size_t most_batch_words = 131'072;
+constexpr std::int64_t anchor_period_ns = 1'000'000'000;
+
+template <typename T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void append(Declarations& to, const Declarations& from) {
+  append(to.processes, from.processes);
+  append(to.infos, from.infos);
+  append(to.names, from.names);
+  append(to.modules, from.modules);
+  append(to.sites, from.sites);
+  append(to.tracks, from.tracks);
+  append(to.metrics, from.metrics);
+  append(to.frame_streams, from.frame_streams);
+}
+
+std::uint64_t thread_cpu_time_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+/// How far the collector has read one track.
+struct Collector::TrackCursor {
+  TrackCursor(TrackSlot& track_slot, Pool& pool)
+      : slot(&track_slot), chunk(track_slot.first_chunk), decoder(track_slot.track.load(std::memory_order_relaxed)) {
+    const ChunkHeader& header = pool.chunk(chunk).header;
+    decoder.begin_chunk(header.time_base, header.first_sequence);
+  }
+
+  TrackSlot* slot;
+  std::uint32_t chunk;
+  std::size_t offset = 0;
+  const std::uint64_t* published = nullptr;  ///< everything before it is read in this drain
+  bool has_exited = false;                   ///< nothing comes after `published`
+  bool is_finished = false;
+  std::uint64_t dropped_scopes = 0;          ///< as last stated in a batch
+  std::uint64_t dropped_others = 0;
+  TrackDecoder decoder;
+};
+
+/// Something another thread asks of the collector's.
+struct Collector::Request {
+  enum class Kind { add, remove, remove_all, flush };
+  Kind kind = Kind::flush;
+  std::shared_ptr<Sink> sink;
+  std::uint64_t handle = 0;
+  bool is_done = false;
+  bool is_granted = false;
+  std::exception_ptr failure;
+};
+
+Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
+    : pool_(pool), options_(std::move(options)), known_(std::move(known)), clock_(counter_step_ns()) {
+  for (const FrameStreamDeclaration& stream : known_.frame_streams) {
+    main_stream_ = stream.name.empty() ? stream.id : main_stream_;
+  }
+  clear_batch(batch_);
+}
+
+Collector::~Collector() {
+  is_stopping_.store(true, std::memory_order_release);
+  pool_.header().wake.fetch_add(1, std::memory_order_release);
+  futex_wake_all(pool_.header().wake);
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void Collector::start() {
+  // Signals are the program's: none is to be handled on this thread.
+  sigset_t all;
+  sigset_t previous;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (...) {
+    ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+    throw;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  ::pthread_setname_np(thread_.native_handle(), "kymo-collector");
+}
+
+void Collector::run() {
+  while (!is_stopping_.load(std::memory_order_acquire)) {
+    wait_for_work();
+    drain();
+    serve_requests();
+    answer_shared_requests();
+    cpu_time_ns_.store(thread_cpu_time_ns(), std::memory_order_relaxed);
+  }
+  drain();
+  serve_requests();
+  while (!sinks_.empty()) {
+    drop_sink(sinks_.size() - 1);
+  }
+}
+
+void Collector::wait_for_work() {
+  SpoolHeader& header = pool_.header();
+  const std::uint32_t wake = header.wake.load(std::memory_order_acquire);
+  header.is_asleep.store(1, std::memory_order_seq_cst);
+  bool has_work = header.taken.load(std::memory_order_seq_cst) >= header.wake_threshold.load(std::memory_order_relaxed) ||
+                  header.trigger_requests.load() != header.trigger_done.load() ||
+                  header.crash_requests.load() != header.crash_done.load() || is_stopping_.load();
+  {
+    const std::lock_guard lock(request_mutex_);
+    has_work = has_work || !requests_.empty();
+  }
+  if (!has_work) {
+    constexpr std::int64_t idle_period_ns = 1'000'000'000;
+    futex_wait(header.wake, wake, sinks_.empty() ? idle_period_ns : options_.period.count());
+  }
+  header.is_asleep.store(0, std::memory_order_relaxed);
+}
+
+void Collector::drain() {
+  pool_.header().taken.store(0, std::memory_order_relaxed);
+  look_at_tracks();
+  take_clock_pair();
+  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+    drain_track(*cursor);
+  }
+  hand_on();
+}
+
+void Collector::look_at_tracks() {
+  for (std::uint32_t i = 1; i < pool_.slot_count(); ++i) {
+    TrackSlot& slot = pool_.slot(i);
+    const SlotState state = slot.state.load(std::memory_order_acquire);
+    if (state != SlotState::active && state != SlotState::exited) {
+      continue;
+    }
+    const auto found = std::find_if(tracks_.begin(), tracks_.end(), [&](const auto& cursor) { return cursor->slot == &slot; });
+    if (found == tracks_.end()) {
+      tracks_.push_back(std::make_unique<TrackCursor>(slot, pool_));
+    }
+  }
+  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+    // The state before the cursor: a thread that is seen to have exited publishes nothing more.
+    cursor->has_exited = cursor->slot->state.load(std::memory_order_acquire) == SlotState::exited;
+    cursor->published = cursor->slot->cursor.load(std::memory_order_acquire);
+  }
+}
+
+void Collector::take_clock_pair() {
+  const ClockPair pair = read_clock_pair();
+  if (const std::optional<ClockUncertainty> uncertainty = clock_.add(pair)) {
+    batch_.clock_uncertainties.push_back(*uncertainty);
+    cover(batch_, uncertainty->start_ns);
+    cover(batch_, uncertainty->end_ns);
+  }
+  clock_.commit(pair.counter);
+  SpoolHeader& header = pool_.header();
+  const std::uint64_t count = header.pair_count.load(std::memory_order_relaxed);
+  header.pairs[count % spool_pair_count] = {pair.counter, pair.monotonic_ns, pair.bracket};
+  header.pair_count.store(count + 1, std::memory_order_release);
+}
+
+void Collector::drain_track(TrackCursor& cursor) {
+  DecodeContext context{clock_, samples_, open_async_};
+  for (;;) {
+    Chunk& chunk = pool_.chunk(cursor.chunk);
+    const bool is_last = cursor.published >= chunk.words && cursor.published <= chunk.words + chunk_words;
+    const std::uint32_t next = chunk.header.next.load(std::memory_order_acquire);
+    const std::size_t end = is_last ? static_cast<std::size_t>(cursor.published - chunk.words) : chunk.header.used_words;
+    if (end > cursor.offset) {
+      cursor.decoder.decode({chunk.words + cursor.offset, end - cursor.offset}, batch_, context);
+      batch_words_ += end - cursor.offset;
+      cursor.offset = end;
+    }
+    if (is_last) {
+      break;
+    }
+    chunks_read_.push_back(cursor.chunk);
+    cursor.chunk = next - 1;
+    cursor.offset = 0;
+    const ChunkHeader& header = pool_.chunk(cursor.chunk).header;
+    cursor.decoder.begin_chunk(header.time_base, header.first_sequence);
+    if (batch_words_ >= most_batch_words || chunks_read_.size() >= pool_.chunk_count() / 4) {
+      hand_on();
+    }
+  }
+  if (cursor.has_exited && !cursor.is_finished) {
+    cursor.decoder.end_track(batch_);
+    cursor.is_finished = true;
+  }
+}
+
+void Collector::add_frame_metrics() {
+  const bool has_frames = main_stream_ != 0 && std::any_of(batch_.frame_marks.begin(), batch_.frame_marks.end(),
+                                                           [this](const FrameMark& mark) { return mark.stream == main_stream_; });
+  if (!has_frames || !options_.declare_metric) {
+    return;
+  }
+  const MetricId frame_ms = options_.declare_metric("frame_ms", "ms");
+  for (const FrameMark& mark : batch_.frame_marks) {
+    if (mark.stream != main_stream_) {
+      continue;
+    }
+    if (last_frame_ns_ != 0) {
+      samples_.add(batch_, frame_ms, mark.time_ns, static_cast<double>(mark.time_ns - last_frame_ns_) / 1e6);
+    }
+    last_frame_ns_ = mark.time_ns;
+  }
+  if (const std::uint64_t bytes = resident_memory_bytes()) {
+    const auto now_ns = static_cast<std::int64_t>(monotonic_ns());
+    samples_.add(batch_, options_.declare_metric("memory_mb", "MB"), now_ns, static_cast<double>(bytes) / 1e6);
+    cover(batch_, now_ns);
+  }
+}
+
+void Collector::absorb_declarations() {
+  const TrackSlot& log = pool_.slot(0);
+  if (log.cursor.load(std::memory_order_acquire) == nullptr) {
+    return;
+  }
+  if (!is_log_begun_) {
+    log_chunk_ = log.first_chunk;
+    is_log_begun_ = true;
+  }
+  Declarations fresh;
+  std::vector<HookedSite> hooked;
+  for (;;) {
+    const Chunk& chunk = pool_.chunk(log_chunk_);
+    // The cursor before `next`: when the cursor is seen to have left the chunk, `next` is seen too.
+    const std::uint64_t* const published = log.cursor.load(std::memory_order_acquire);
+    const std::uint32_t next = chunk.header.next.load(std::memory_order_acquire);
+    const std::size_t end = next != no_chunk ? chunk.header.used_words : static_cast<std::size_t>(published - chunk.words);
+    read_declarations({chunk.words + log_offset_, end - log_offset_}, fresh, hooked);
+    log_offset_ = end;
+    if (next == no_chunk) {
+      break;
+    }
+    log_chunks_read_.push_back(log_chunk_);
+    log_chunk_ = next - 1;
+    log_offset_ = 0;
+  }
+  if (!hooked.empty() && options_.name_hooked_sites) {
+    options_.name_hooked_sites(hooked, fresh);
+  }
+  for (const FrameStreamDeclaration& stream : fresh.frame_streams) {
+    main_stream_ = stream.name.empty() ? stream.id : main_stream_;
+  }
+  append(known_, fresh);
+  append(new_, fresh);
+}
+
+void Collector::lock_known() {
+  known_mutex_.lock();
+  absorb_declarations();
+}
+
+void Collector::unlock_known() { known_mutex_.unlock(); }
+
+void Collector::take_new_declarations() {
+  const std::lock_guard lock(known_mutex_);
+  absorb_declarations();
+  append(batch_.declarations, new_);
+  new_.clear();
+  append(chunks_read_, log_chunks_read_);
+  log_chunks_read_.clear();
+}
+
+void Collector::state_every_track(bool includes_quiet) {
+  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+    const std::uint64_t scopes = cursor->slot->dropped_scopes.load(std::memory_order_relaxed);
+    const std::uint64_t others = cursor->slot->dropped_others.load(std::memory_order_relaxed);
+    const bool has_news = cursor->decoder.has_run() || cursor->decoder.has_open_scopes() || includes_quiet ||
+                          scopes != cursor->dropped_scopes || others != cursor->dropped_others;
+    if (has_news) {
+      ScopeRun& run = cursor->decoder.run_in(batch_);
+      run.dropped_scopes = cursor->dropped_scopes = scopes;
+      run.dropped_others = cursor->dropped_others = others;
+    }
+  }
+  const std::uint64_t dropped = pool_.header().dropped_without_track.load(std::memory_order_relaxed);
+  if (dropped != dropped_without_track_ || (includes_quiet && dropped != 0)) {
+    dropped_without_track_ = dropped;
+    batch_.runs.emplace_back().dropped_scopes = dropped;
+  }
+}
+
+void Collector::hand_on() {
+  // Which stream is the main one, and then the metrics that its frames bring along.
+  take_new_declarations();
+  add_frame_metrics();
+  take_new_declarations();
+  const bool has_finished = std::any_of(tracks_.begin(), tracks_.end(), [](const auto& cursor) { return cursor->is_finished; });
+  const bool has_events = batch_.start_ns <= batch_.end_ns;
+  const std::uint64_t dropped = pool_.header().dropped_without_track.load(std::memory_order_relaxed);
+  if (!has_events && !has_finished && batch_.declarations.empty() && chunks_read_.empty() && dropped == dropped_without_track_) {
+    return;
+  }
+  const auto now_ns = static_cast<std::int64_t>(monotonic_ns());
+  if (now_ns >= next_anchor_ns_) {
+    batch_.clock_anchors.push_back(read_clock_anchor());
+    cover(batch_, batch_.clock_anchors.back().monotonic_ns);
+    next_anchor_ns_ = now_ns + anchor_period_ns;
+  }
+  if (batch_.start_ns > batch_.end_ns) {
+    cover(batch_, now_ns);
+  }
+  state_every_track(false);
+  step(CollectorStep::decoded);
+  give_to_sinks([this](Sink& sink) { sink.write(batch_); });
+  step(CollectorStep::written);
+  give_back();
+  step(CollectorStep::released);
+}
+
+void Collector::give_to_sinks(const std::function<void(Sink&)>& call) {
+  for (std::size_t i = 0; i < sinks_.size();) {
+    try {
+      call(*sinks_[i].sink);
+      ++i;
+      continue;
+    } catch (const std::exception& failure) {
+      base::say(failure.what());
+    } catch (...) {
+      base::say("a sink failed and was removed");
+    }
+    sinks_.erase(sinks_.begin() + static_cast<std::ptrdiff_t>(i));
+    count_sinks();
+  }
+}
+
+void Collector::count_sinks() {
+  sink_count_.store(sinks_.size(), std::memory_order_relaxed);
+  if (sinks_.empty() && options_.on_last_sink_gone) {
+    options_.on_last_sink_gone();
+  }
+}
+
+void Collector::give_back() {
+  for (const std::uint32_t chunk : chunks_read_) {
+    pool_.return_chunk(chunk);
+  }
+  chunks_read_.clear();
+  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+    cursor->decoder.forget_run();
+    if (cursor->is_finished) {
+      pool_.return_chunk(cursor->chunk);
+      cursor->slot->track.store(0, std::memory_order_relaxed);
+      cursor->slot->state.store(SlotState::free, std::memory_order_release);
+    }
+  }
+  std::erase_if(tracks_, [](const auto& cursor) { return cursor->is_finished; });
+  samples_.forget();
+  batch_words_ = 0;
+  clear_batch(batch_);
+}
+
+void Collector::answer_shared_requests() {
+  SpoolHeader& header = pool_.header();
+  const std::uint32_t triggers = header.trigger_requests.load(std::memory_order_acquire);
+  const std::uint32_t crashes = header.crash_requests.load(std::memory_order_acquire);
+  if (triggers == header.trigger_done.load(std::memory_order_relaxed) &&
+      crashes == header.crash_done.load(std::memory_order_relaxed)) {
+    return;
+  }
+  drain();
+  give_to_sinks([](Sink& sink) { sink.trigger(); });
+  header.trigger_done.store(triggers, std::memory_order_release);
+  header.crash_done.store(crashes, std::memory_order_release);
+  futex_wake_all(header.trigger_done);
+  futex_wake_all(header.crash_done);
+}
+
+void Collector::serve_requests() {
+  std::vector<Request*> requests;
+  {
+    const std::lock_guard lock(request_mutex_);
+    requests.swap(requests_);
+  }
+  if (requests.empty()) {
+    return;
+  }
+  // What was recorded before a request was made is in this drain.
+  drain();
+  for (Request* const request : requests) {
+    serve(*request);
+  }
+  {
+    const std::lock_guard lock(request_mutex_);
+    for (Request* const request : requests) {
+      request->is_done = true;
+    }
+  }
+  request_done_.notify_all();
+}
+
+void Collector::serve(Request& request) {
+  request.is_granted = true;
+  if (request.kind == Request::Kind::add) {
+    EventBatch first;
+    {
+      const std::lock_guard lock(known_mutex_);
+      first.declarations = known_;
+    }
+    std::swap(first, batch_);
+    batch_.start_ns = batch_.end_ns = static_cast<std::int64_t>(monotonic_ns());
+    batch_.clock_anchors.push_back(read_clock_anchor());
+    cover(batch_, batch_.clock_anchors.back().monotonic_ns);
+    state_every_track(true);
+    for (const auto& [id, open] : open_async_) {
+      batch_.async_begins.push_back({open.track, open.name, open.start_ns, id});
+      cover(batch_, open.start_ns);
+    }
+    try {
+      request.sink->write(batch_);
+      request.handle = next_handle_++;
+      sinks_.push_back({request.handle, std::move(request.sink)});
+      sink_count_.store(sinks_.size(), std::memory_order_relaxed);
+    } catch (...) {
+      request.failure = std::current_exception();
+    }
+    for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+      cursor->decoder.forget_run();
+    }
+    clear_batch(batch_);
+  } else if (request.kind == Request::Kind::remove_all) {
+    while (!sinks_.empty()) {
+      drop_sink(sinks_.size() - 1);
+    }
+  } else if (request.kind == Request::Kind::remove) {
+    const auto found = std::find_if(sinks_.begin(), sinks_.end(),
+                                    [&](const InstalledSink& installed) { return installed.handle == request.handle; });
+    request.is_granted = found != sinks_.end();
+    if (request.is_granted) {
+      drop_sink(static_cast<std::size_t>(found - sinks_.begin()));
+    }
+  }
+}
+
+void Collector::drop_sink(std::size_t index) {
+  const std::shared_ptr<Sink> sink = std::move(sinks_[index].sink);
+  sinks_.erase(sinks_.begin() + static_cast<std::ptrdiff_t>(index));
+  count_sinks();
+  try {
+    sink->finish();
+  } catch (const std::exception& failure) {
+    base::say(failure.what());
+  } catch (...) {
+    base::say("a sink could not be finished");
+  }
+}
+
+void Collector::submit(Request& request) {
+  {
+    const std::lock_guard lock(request_mutex_);
+    requests_.push_back(&request);
+  }
+  pool_.wake_collector();
+}
+
+std::uint64_t Collector::add_sink(std::shared_ptr<Sink> sink) {
+  Request request;
+  request.kind = Request::Kind::add;
+  request.sink = std::move(sink);
+  submit(request);
+  std::unique_lock lock(request_mutex_);
+  request_done_.wait(lock, [&] { return request.is_done; });
+  if (request.failure) {
+    std::rethrow_exception(request.failure);
+  }
+  return request.handle;
+}
+
+bool Collector::remove_sink(std::uint64_t handle) {
+  Request request;
+  request.kind = Request::Kind::remove;
+  request.handle = handle;
+  submit(request);
+  std::unique_lock lock(request_mutex_);
+  request_done_.wait(lock, [&] { return request.is_done; });
+  return request.is_granted;
+}
+
+void Collector::remove_all_sinks() {
+  Request request;
+  request.kind = Request::Kind::remove_all;
+  submit(request);
+  std::unique_lock lock(request_mutex_);
+  request_done_.wait(lock, [&] { return request.is_done; });
+}
+
+bool Collector::flush(std::chrono::nanoseconds timeout) {
+  Request request;
+  submit(request);
+  std::unique_lock lock(request_mutex_);
+  if (request_done_.wait_for(lock, timeout, [&] { return request.is_done; })) {
+    return true;
+  }
+  // The collector must not find a request that is gone. One that it has taken already is waited for.
+  const auto found = std::find(requests_.begin(), requests_.end(), &request);
+  if (found != requests_.end()) {
+    requests_.erase(found);
+    return false;
+  }
+  request_done_.wait(lock, [&] { return request.is_done; });
+  return true;
+}
+
+void Collector::step(CollectorStep at) const {
+  if (options_.on_step) {
+    options_.on_step(at);
+  }
+}
+
+}  // namespace kymo::record

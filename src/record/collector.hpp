@@ -1,0 +1,142 @@
+// The collector: the one thread that drains chunks into batches, hands each batch to the sinks, and gives the chunks back.
+//
+// It reads ahead with a cursor of its own and returns a chunk only after every sink's write of what was in it has
+// returned, so that a process killed at any instant leaves each event in a sink's file or in the spool.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <kymo/sink.hpp>
+
+#include "record/clock_map.hpp"
+#include "record/declaration_log.hpp"
+#include "record/pool.hpp"
+#include "record/track_decoder.hpp"
+
+namespace kymo::record {
+
+/// Points at which a test may end the process.
+enum class CollectorStep { decoded, written, released };
+
+/// Names functions that compiler hooks met.
+using HookedSiteNamer = std::function<void(const std::vector<HookedSite>&, Declarations&)>;
+
+/// What the collector asks of its surroundings. All of it is called on the collector's thread.
+struct CollectorOptions {
+  std::chrono::nanoseconds period = std::chrono::milliseconds(100);  ///< a batch is handed on at least this often
+  std::function<MetricId(std::string_view name, std::string_view unit)> declare_metric;
+  std::function<void()> on_last_sink_gone;      ///< nobody wants events any more
+  std::function<void(CollectorStep)> on_step;   ///< for tests
+  HookedSiteNamer name_hooked_sites;
+};
+
+class Collector {
+ public:
+  /// `known`: what was declared before (in a parent before fork, or before the last stop).
+  Collector(Pool& pool, Declarations known, CollectorOptions options);
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+
+  /// Drains what is left, finishes every sink and ends the thread.
+  ~Collector();
+
+  void start();
+
+  /// Hands a sink over. Returns after its first batch, which declares everything known, was written. Rethrows what that write
+  /// threw; the sink is then not installed.
+  std::uint64_t add_sink(std::shared_ptr<Sink> sink);
+
+  /// Drains, hands the last batch to the sink, finishes it and lets go of it. False when there is no such sink (any more).
+  bool remove_sink(std::uint64_t handle);
+  void remove_all_sinks();
+
+  /// Returns after everything recorded before the call was handed to every sink; false at the deadline.
+  bool flush(std::chrono::nanoseconds timeout);
+
+  /// A sink failed or was removed and none is left: nobody wants events.
+  [[nodiscard]] bool has_sinks() const { return sink_count_.load(std::memory_order_relaxed) != 0; }
+
+  /// CPU time that the collector has spent.
+  [[nodiscard]] std::uint64_t cpu_time_ns() const { return cpu_time_ns_.load(std::memory_order_relaxed); }
+
+  /// Around fork, in the parent: everything declared so far is known, and nothing is half taken in.
+  void lock_known();
+  void unlock_known();
+  [[nodiscard]] const Declarations& known() const { return known_; }
+
+ private:
+  struct InstalledSink {
+    std::uint64_t handle = 0;
+    std::shared_ptr<Sink> sink;
+  };
+  struct TrackCursor;
+  struct Request;
+
+  void run();
+  void wait_for_work();
+  void drain();
+  void look_at_tracks();
+  void drain_track(TrackCursor& cursor);
+  void take_clock_pair();
+  void add_frame_metrics();
+  void absorb_declarations();
+  void take_new_declarations();
+  void state_every_track(bool includes_quiet);
+  void hand_on();
+  void give_to_sinks(const std::function<void(Sink&)>& call);
+  void give_back();
+  void serve_requests();
+  void serve(Request& request);
+  void answer_shared_requests();
+  void drop_sink(std::size_t index);
+  void count_sinks();
+  void submit(Request& request);
+  void step(CollectorStep at) const;
+
+  Pool& pool_;
+  CollectorOptions options_;
+
+  std::mutex known_mutex_;  // guards what follows, up to the next mutex
+  Declarations known_;
+  Declarations new_;        // known, and not yet handed on
+  std::vector<std::uint32_t> log_chunks_read_;
+  std::uint32_t log_chunk_ = 0;
+  std::size_t log_offset_ = 0;
+  bool is_log_begun_ = false;
+  FrameStreamId main_stream_ = 0;
+
+  std::mutex request_mutex_;
+  std::condition_variable request_done_;
+  std::vector<Request*> requests_;
+
+  std::thread thread_;
+  std::atomic<bool> is_stopping_{false};
+  std::atomic<std::size_t> sink_count_{0};
+  std::atomic<std::uint64_t> cpu_time_ns_{0};
+
+  // Of the collector's thread alone.
+  std::vector<InstalledSink> sinks_;
+  std::uint64_t next_handle_ = 1;
+  std::vector<std::unique_ptr<TrackCursor>> tracks_;
+  std::vector<std::uint32_t> chunks_read_;
+  EventBatch batch_;
+  std::size_t batch_words_ = 0;
+  std::uint64_t dropped_without_track_ = 0;
+  SampleGatherer samples_;
+  OpenAsyncSpans open_async_;
+  ClockMap clock_;
+  std::int64_t next_anchor_ns_ = 0;
+  std::int64_t last_frame_ns_ = 0;
+};
+
+}  // namespace kymo::record

@@ -1,0 +1,221 @@
+#include "record/declaration_log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/text.hpp"
+
+namespace kymo::record {
+
+namespace {
+
+constexpr std::string_view bytes_to_text(const char* text) { return text != nullptr ? std::string_view(text) : std::string_view(); }
+
+}  // namespace
+
+/// A record under construction, on the stack.
+struct DeclarationLog::Record {
+  explicit Record(DeclarationKind record_kind) : kind(record_kind) {}
+
+  template <typename T>
+  Record& number(T value) noexcept {
+    std::memcpy(bytes.data() + size, &value, sizeof value);
+    size += sizeof value;
+    return *this;
+  }
+
+  Record& text(std::string_view value) noexcept {
+    const std::string_view kept =
+        value.size() <= longest_declared_text ? value : base::cut_text(value, longest_declared_text - base::cut_mark.size());
+    const bool is_cut = kept.size() < value.size();
+    number(static_cast<std::uint16_t>(kept.size() + (is_cut ? base::cut_mark.size() : 0)));
+    put(kept);
+    if (is_cut) {
+      put(base::cut_mark);
+    }
+    return *this;
+  }
+
+  void put(std::string_view value) noexcept {
+    if (!value.empty()) {
+      std::memcpy(bytes.data() + size, value.data(), value.size());
+      size += value.size();
+    }
+  }
+
+  DeclarationKind kind;
+  std::size_t size = 0;
+  std::array<std::byte, longest_declaration> bytes;
+};
+
+void DeclarationLog::attach(Pool& pool) noexcept {
+  pool_ = &pool;
+  slot_ = &pool.slot(0);
+}
+
+bool DeclarationLog::append(const Record& record) noexcept {
+  if (slot_ == nullptr) {
+    return false;
+  }
+  const std::size_t words = 1 + (record.size + 7) / 8;
+  std::uint64_t* cursor = slot_->cursor.load(std::memory_order_relaxed);
+  if (cursor == nullptr || static_cast<std::size_t>(slot_->end - cursor) < words) {
+    const std::optional<std::uint32_t> taken = pool_->take_chunk();
+    if (!taken) {
+      return false;
+    }
+    Chunk& fresh = pool_->chunk(*taken);
+    fresh.header.slot = 0;
+    fresh.header.used_words = 0;
+    fresh.header.next.store(no_chunk, std::memory_order_relaxed);
+    fresh.header.first_sequence = 0;
+    if (cursor == nullptr) {
+      slot_->first_chunk = *taken;
+    } else {
+      Chunk& last = pool_->chunk(slot_->current_chunk);
+      last.header.used_words = static_cast<std::uint32_t>(cursor - last.words);
+      fresh.header.first_sequence = last.header.first_sequence + last.header.used_words;
+    }
+    fresh.header.track.store(log_track, std::memory_order_release);
+    if (cursor != nullptr) {
+      pool_->chunk(slot_->current_chunk).header.next.store(*taken + 1, std::memory_order_release);
+    }
+    slot_->current_chunk = *taken;
+    slot_->end = fresh.words + chunk_words;
+    cursor = fresh.words;
+  }
+  cursor[0] = static_cast<std::uint64_t>(record.kind) | (std::uint64_t{record.size} << 8U);
+  if (words > 1) {
+    cursor[words - 1] = 0;
+  }
+  std::memcpy(static_cast<void*>(cursor + 1), record.bytes.data(), record.size);
+  slot_->cursor.store(cursor + words, std::memory_order_release);
+  return true;
+}
+
+bool DeclarationLog::declare(kymo_site& site) noexcept {
+  if (!lock_.lock()) {
+    return false;
+  }
+  bool is_declared = __atomic_load_n(&site.id, __ATOMIC_RELAXED) != 0;
+  if (!is_declared && next_site_ <= detail::max_site) {
+    Record record(DeclarationKind::site);
+    record.number(next_site_).number(static_cast<std::uint32_t>(site.kind)).number(site.line);
+    record.text(bytes_to_text(site.name)).text(bytes_to_text(site.function)).text(bytes_to_text(site.file));
+    is_declared = append(record);
+    if (is_declared) {
+      __atomic_store_n(&site.id, next_site_++, __ATOMIC_RELEASE);
+    }
+  }
+  lock_.unlock();
+  return is_declared;
+}
+
+bool DeclarationLog::declare_hooked_site(kymo_site& site, std::uint64_t address) noexcept {
+  if (!lock_.lock()) {
+    return false;
+  }
+  bool is_declared = __atomic_load_n(&site.id, __ATOMIC_RELAXED) != 0;
+  if (!is_declared && next_site_ <= detail::max_site) {
+    Record record(DeclarationKind::hooked_site);
+    is_declared = append(record.number(next_site_).number(address));
+    if (is_declared) {
+      __atomic_store_n(&site.id, next_site_++, __ATOMIC_RELEASE);
+    }
+  }
+  lock_.unlock();
+  return is_declared;
+}
+
+bool DeclarationLog::declare_names(std::uint32_t& first_id, std::span<const std::string_view> texts) noexcept {
+  if (!lock_.lock()) {
+    return false;
+  }
+  bool is_declared = __atomic_load_n(&first_id, __ATOMIC_RELAXED) != 0;
+  if (!is_declared) {
+    const std::uint32_t first = next_name_;
+    is_declared = true;
+    for (const std::string_view text : texts) {
+      Record record(DeclarationKind::name);
+      is_declared = is_declared && append(record.number(next_name_++).text(text));
+    }
+    if (is_declared) {
+      __atomic_store_n(&first_id, first, __ATOMIC_RELEASE);
+    }
+  }
+  lock_.unlock();
+  return is_declared;
+}
+
+std::uint32_t DeclarationLog::declare(InternedName& name, std::string_view detail) noexcept {
+  if (const std::uint32_t known = name.id.load(std::memory_order_acquire)) {
+    return known;
+  }
+  if (!lock_.lock()) {
+    return 0;
+  }
+  std::uint32_t id = name.id.load(std::memory_order_relaxed);
+  if (id == 0) {
+    bool is_declared = false;
+    switch (name.space) {
+      case NameSpace::metric: {
+        Record record(DeclarationKind::metric);
+        id = next_metric_;
+        is_declared = append(record.number(id).number(std::uint32_t{0}).text(name.text()).text(detail));
+        next_metric_ += is_declared ? 1 : 0;
+        break;
+      }
+      case NameSpace::frame_stream: {
+        Record record(DeclarationKind::frame_stream);
+        id = next_stream_;
+        is_declared = append(record.number(id).text(name.text()));
+        next_stream_ += is_declared ? 1 : 0;
+        break;
+      }
+      case NameSpace::async_lane:
+      case NameSpace::queue: {
+        Record record(DeclarationKind::track);
+        id = next_track();
+        const TrackKind kind = name.space == NameSpace::queue ? TrackKind::queue : TrackKind::async;
+        is_declared = append(record.number(id).number(static_cast<std::uint32_t>(kind)).number(std::uint64_t{0}).text(name.text()));
+        break;
+      }
+      case NameSpace::text:
+      case NameSpace::dynamic_site: {
+        Record record(DeclarationKind::name);
+        id = next_name_;
+        is_declared = append(record.number(id).text(name.text()));
+        next_name_ += is_declared ? 1 : 0;
+        break;
+      }
+    }
+    id = is_declared ? id : 0;
+    name.id.store(id, std::memory_order_release);
+  }
+  lock_.unlock();
+  return id;
+}
+
+bool DeclarationLog::declare_thread(TrackId track, std::uint64_t os_thread_id, std::string_view name) noexcept {
+  if (!lock_.lock()) {
+    return false;
+  }
+  Record record(DeclarationKind::track);
+  record.number(track).number(static_cast<std::uint32_t>(TrackKind::thread)).number(os_thread_id);
+  const bool is_declared = append(record.text(base::cut_text(name, 256)));
+  lock_.unlock();
+  return is_declared;
+}
+
+bool DeclarationLog::declare_info(std::string_view key, std::string_view value) noexcept {
+  if (!lock_.lock()) {
+    return false;
+  }
+  Record record(DeclarationKind::info);
+  const bool is_declared = append(record.text(key).text(value));
+  lock_.unlock();
+  return is_declared;
+}
+
+}  // namespace kymo::record

@@ -1,0 +1,38 @@
+// Reads the log of declarations out of its chunks: for the collector, and for recovery on a dead process's spool.
+//
+// A record is one word (kind | size in bytes << 8) and the record's bytes, padded to whole words:
+//   integers little-endian; a text is its u16 size and its bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <kymo/declarations.hpp>
+
+namespace kymo::record {
+
+enum class DeclarationKind : std::uint8_t {
+  name = 1,          ///< u32 id, text
+  site = 2,          ///< u32 id, u32 SiteKind, u32 line, texts: name, function, file
+  track = 3,         ///< u32 id, u32 TrackKind, u64 thread id, text: name
+  metric = 4,        ///< u32 id, u32 MetricKind, texts: name, unit
+  frame_stream = 5,  ///< u32 id, text: name
+  info = 6,          ///< texts: key, value
+  hooked_site = 7,   ///< u32 id, u64 address of the function
+};
+
+inline constexpr std::size_t longest_declared_text = 1024;
+inline constexpr std::size_t longest_declaration = 4 * (longest_declared_text + 2) + 64;
+
+/// A function met by compiler hooks, not yet named.
+struct HookedSite {
+  SiteId id = 0;
+  std::uint64_t address = 0;
+};
+
+/// Reads records. Trusts nothing: a record that does not fit ends the reading.
+void read_declarations(std::span<const std::uint64_t> words, Declarations& into, std::vector<HookedSite>& hooked);
+
+}  // namespace kymo::record

@@ -1,0 +1,108 @@
+// The functions that compiler hooks have met: by address, the site of each and whether it is recorded.
+//
+//   address -> FunctionEntry (site, filtered or not) -> HookedModule (path, build id, where it was loaded)
+//
+// Look-ups take no lock. A function is admitted once, under a lock; where its module has patterns, it is named and matched
+// then, before its first scope. A function whose module is unloaded is retired, so that another one at its address
+// becomes a site of its own; the same module loaded there again gets its old sites back.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <kymo/declarations.hpp>
+#include <kymo/kymo.h>
+
+#include "record/signal_safe_lock.hpp"
+#include "record/symbols.hpp"
+
+extern "C" {
+/// What kymo_instrument_functions() compiles into a module, and hands over when the module is loaded. The lists end with
+/// a null pointer; the last three are the recorder's.
+struct kymo_function_filter_v1 {
+  const char* const* include;
+  const char* const* exclude;
+  kymo_function_filter_v1* next;
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+}
+
+namespace kymo::record {
+
+/// A module that functions were hooked in. Lives as long as the process, unloaded or not.
+struct HookedModule {
+  HookedModule* next = nullptr;
+  ModuleId id = 0;
+  std::uintptr_t load_base = 0;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  const char* path = "";       ///< absolute
+  bool is_executable = false;
+  std::atomic<bool> is_loaded{true};
+  BuildId build_id;
+  std::atomic<const SymbolIndex*> symbols{nullptr};  ///< read when a name is first wanted, then kept
+};
+
+/// A function that was hooked. One cache line.
+struct alignas(64) FunctionEntry {
+  /// Its address; with retired_bit set once its module was unloaded.
+  std::atomic<std::uintptr_t> address{0};
+  HookedModule* module = nullptr;  ///< null: in none that the dynamic linker knows
+  bool is_filtered = false;        ///< the module's patterns leave it out
+  kymo_site site{};
+  static constexpr std::uintptr_t retired_bit = std::uintptr_t{1} << 63U;
+};
+static_assert(sizeof(FunctionEntry) == 64);
+
+class FunctionTable {
+ public:
+  static constexpr std::size_t largest_count = 262'144;
+
+  constexpr FunctionTable() = default;
+  FunctionTable(const FunctionTable&) = delete;
+  FunctionTable& operator=(const FunctionTable&) = delete;
+
+  /// The entry of a function; null when it was not admitted yet. Lock-free, async-signal-safe, a few nanoseconds.
+  [[nodiscard]] FunctionEntry* find(std::uintptr_t address) const noexcept;
+
+  /// The entry of a function, made where there is none. Null when that is not possible: the table is full (said once),
+  /// or this is a signal handler that interrupted an admission, or that would have to match patterns.
+  /// About 3 us; where the module has patterns about 10 us, and the first time 0.1 us for each of the module's symbols.
+  [[nodiscard]] FunctionEntry* admit(std::uintptr_t address) noexcept;
+
+  /// A module with patterns was loaded, is about to be unloaded. `filter` lies in the module.
+  void add_filter(kymo_function_filter_v1& filter) noexcept;
+  void remove_filter(kymo_function_filter_v1& filter) noexcept;
+
+  /// The entry whose site has an id and that was declared with an address; null when there is none.
+  [[nodiscard]] const FunctionEntry* find_site(SiteId id, std::uintptr_t address) const noexcept;
+
+  /// What the symbols call a function. Nothing where they have no name for it, or this thread is naming one already.
+  [[nodiscard]] std::optional<FunctionName> name_of(HookedModule& module, std::uintptr_t address) noexcept;
+
+ private:
+  struct Memory;
+  struct Slots;
+  class Admission;
+
+  [[nodiscard]] Memory* memory() noexcept;
+  [[nodiscard]] FunctionEntry* find_in(const Slots& slots, std::uintptr_t address) const noexcept;
+  void retire_unloaded(std::uint64_t unloads) noexcept;
+  void retire(Memory& memory, HookedModule& module) noexcept;
+  [[nodiscard]] HookedModule* module_of(Memory& memory, const LoadedModule& loaded) noexcept;
+  [[nodiscard]] bool insert(Memory& memory, FunctionEntry& entry, std::uintptr_t address) noexcept;
+  [[nodiscard]] const kymo_function_filter_v1* filter_of(std::uintptr_t address) const noexcept;
+  [[nodiscard]] std::optional<bool> is_wanted(HookedModule* module, std::uintptr_t address) noexcept;
+
+  std::atomic<Memory*> memory_{nullptr};
+  std::atomic<Slots*> slots_{nullptr};
+  std::atomic<std::uint64_t> unloads_{0};
+  std::atomic<kymo_function_filter_v1*> filters_{nullptr};
+  std::atomic<HookedModule*> modules_{nullptr};
+};
+
+}  // namespace kymo::record

@@ -1,0 +1,121 @@
+#include "record/intern_table.hpp"
+
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+
+#include "base/text.hpp"
+
+namespace kymo::record {
+
+namespace {
+
+// Room for the largest table of the longest names; pages are committed as they are touched.
+constexpr std::size_t arena_bytes =
+    InternTable::largest_count * (sizeof(InternedName) + InternTable::longest_text + alignof(InternedName));
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+}
+
+std::uint64_t load_bytes(const char* from, std::size_t count) noexcept {
+  std::uint64_t value = 0;
+  std::memcpy(&value, from, count);
+  return value;
+}
+
+/// Multiply-and-fold over 8 bytes at a time: a few nanoseconds for the short names that metrics have.
+std::uint64_t hash_text(NameSpace space, std::string_view text) noexcept {
+  std::uint64_t hash = 0x9E3779B97F4A7C15U ^ (static_cast<std::uint64_t>(space) << 56U) ^ text.size();
+  const char* from = text.data();
+  std::size_t left = text.size();
+  for (; left >= 8; from += 8, left -= 8) {
+    hash = mix(hash ^ load_bytes(from, 8), 0xA0761D6478BD642FU);
+  }
+  if (left > 0) {
+    hash = mix(hash ^ load_bytes(from, left), 0xE7037ED1A0B428DBU);
+  }
+  return mix(hash, 0x8EBC6AF09C88C6E3U);
+}
+
+}  // namespace
+
+InternTable::~InternTable() {
+  if (arena_ != nullptr) {
+    ::munmap(arena_, arena_bytes);
+  }
+}
+
+InternedName* InternTable::find(NameSpace space, std::string_view text, std::uint64_t hash) const noexcept {
+  InternedName* entry = buckets_[hash % bucket_count].load(std::memory_order_acquire);
+  while (entry != nullptr) {
+    if (entry->hash == hash && entry->space == space && entry->text() == text) {
+      return entry;
+    }
+    entry = entry->next;
+  }
+  return nullptr;
+}
+
+InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text,
+                                          const kymo_site* place) noexcept {
+  char cut[longest_text];
+  if (text.size() > longest_text) {
+    const std::string_view kept = base::cut_text(text, longest_text - base::cut_mark.size());
+    std::memcpy(cut, kept.data(), kept.size());
+    std::memcpy(cut + kept.size(), base::cut_mark.data(), base::cut_mark.size());
+    text = {cut, kept.size() + base::cut_mark.size()};
+  }
+  const std::uint64_t hash = hash_text(space, text);
+  if (InternedName* const known = find(space, text, hash)) {
+    return known;
+  }
+  if (!lock_.lock()) {
+    return nullptr;
+  }
+  InternedName* entry = find(space, text, hash);
+  if (entry == nullptr && count_ < largest_count) {
+    if (void* const memory = allocate(sizeof(InternedName) + text.size() + 1)) {
+      entry = new (memory) InternedName;
+      entry->hash = hash;
+      entry->space = space;
+      entry->size = static_cast<std::uint32_t>(text.size());
+      if (!text.empty()) {
+        std::memcpy(static_cast<void*>(entry + 1), text.data(), text.size());
+      }
+      if (place != nullptr) {
+        // The arena's memory was zero: the text is followed by a NUL.
+        entry->site = {0, 0, entry->text().data(), place->function, place->file, place->line, place->kind};
+      }
+      std::atomic<InternedName*>& bucket = buckets_[hash % bucket_count];
+      entry->next = bucket.load(std::memory_order_relaxed);
+      bucket.store(entry, std::memory_order_release);
+      ++count_;
+    }
+  }
+  lock_.unlock();
+  return entry;
+}
+
+void* InternTable::allocate(std::size_t bytes) noexcept {
+  if (arena_ == nullptr) {
+    void* const mapping = ::mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) {
+      return nullptr;
+    }
+    arena_ = static_cast<std::byte*>(mapping);
+  }
+  const std::size_t rounded = (bytes + alignof(InternedName) - 1) / alignof(InternedName) * alignof(InternedName);
+  if (arena_used_ + rounded > arena_bytes) {
+    return nullptr;
+  }
+  void* const memory = arena_ + arena_used_;
+  arena_used_ += rounded;
+  return memory;
+}
+
+}  // namespace kymo::record

@@ -1,0 +1,63 @@
+// Names that come at run time, and the ids that stand for them. Looked up without a lock, from signal handlers too.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <kymo/kymo.h>
+
+#include "record/signal_safe_lock.hpp"
+
+namespace kymo::record {
+
+/// What a name names: the same text may be a metric and a frame stream.
+enum class NameSpace : std::uint32_t { text, metric, frame_stream, async_lane, queue, dynamic_site };
+
+/// An interned name. Lives as long as the process.
+struct InternedName {
+  InternedName* next = nullptr;
+  std::uint64_t hash = 0;
+  NameSpace space = NameSpace::text;
+  std::uint32_t size = 0;
+  std::atomic<std::uint32_t> id{0};  ///< 0 until it is declared
+  kymo_site site{};                  ///< of dynamic sites
+  [[nodiscard]] std::string_view text() const { return {reinterpret_cast<const char*>(this + 1), size}; }
+};
+
+/// Insert-only hash table in memory of its own. Lookups are lock-free; an insertion takes a lock.
+class InternTable {
+ public:
+  static constexpr std::size_t largest_count = 65'536;
+  static constexpr std::size_t longest_text = 256;
+
+  InternTable() = default;
+  InternTable(const InternTable&) = delete;
+  InternTable& operator=(const InternTable&) = delete;
+  ~InternTable();
+
+  /// The entry of a name, inserted where it is new; longer names are cut with a mark. Null when the table is full, or when the
+  /// caller is a signal handler that interrupted an insertion.
+  /// A dynamic site also gets the place where it was first opened.
+  [[nodiscard]] InternedName* find_or_insert(NameSpace space, std::string_view text,
+                                             const kymo_site* place = nullptr) noexcept;
+
+  /// Around fork: no insertion is under way.
+  [[nodiscard]] bool lock() noexcept { return lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
+
+ private:
+  static constexpr std::size_t bucket_count = 16'384;
+
+  [[nodiscard]] InternedName* find(NameSpace space, std::string_view text, std::uint64_t hash) const noexcept;
+  [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
+
+  SignalSafeLock lock_;
+  std::byte* arena_ = nullptr;
+  std::size_t arena_used_ = 0;
+  std::size_t count_ = 0;
+  std::atomic<InternedName*> buckets_[bucket_count] = {};
+};
+
+}  // namespace kymo::record

@@ -1,0 +1,112 @@
+// The recorder of this process: its pool, its collector, what is switched on, and what becomes of it over fork and exit.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <kymo/sink.hpp>
+
+#include "record/collector.hpp"
+#include "record/declaration_log.hpp"
+#include "record/intern_table.hpp"
+#include "record/pool.hpp"
+
+namespace kymo::record {
+
+/// Why scopes are not recorded although events are.
+enum class ScopesOff : std::uint32_t {
+  never_wanted = 1U << 0U,   ///< KYMO_SCOPES=0
+  skipped_frame = 1U << 1U,  ///< not an Nth frame
+  frame_limit = 1U << 2U,    ///< KYMO_SCOPE_MAX_FRAMES
+  size_limit = 1U << 3U,     ///< KYMO_MAX_SIZE
+};
+
+struct RecorderOptions {
+  PoolOptions pool;
+  std::uint64_t scope_every = 1;       ///< record every Nth frame's scopes
+  std::uint64_t scope_max_frames = 0;  ///< stop scopes after so many frames; 0: never
+  bool wants_scopes = true;
+  std::function<void()> on_child;      ///< in a forked child at its first event: install its sinks
+  std::function<void(CollectorStep)> on_step;  ///< for tests
+};
+
+class Recorder {
+ public:
+  /// The one of this process, or of this copy of the library.
+  static Recorder& instance() noexcept;
+
+  constexpr Recorder() = default;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Makes the pool and starts the collector where that was not done yet. False, said once, when it cannot be done or another
+  /// copy of the recorder is active in this process.
+  bool start(const RecorderOptions& options) noexcept;
+
+  /// Installs a sink and turns events on. 0, said, when the sink's first write failed.
+  std::uint64_t add_sink(std::shared_ptr<Sink> sink) noexcept;
+  bool remove_sink(std::uint64_t handle) noexcept;
+  void remove_all_sinks() noexcept;
+  bool flush(std::chrono::nanoseconds timeout) noexcept;
+  /// Has the collector answer a trigger, and waits for it.
+  bool trigger(std::chrono::nanoseconds timeout) noexcept;
+
+  /// The process ends: drains, finishes all sinks, deletes the spool. Nothing is recorded from then on.
+  void shut_down() noexcept;
+
+  /// Events other than scopes are recorded.
+  [[nodiscard]] bool is_on() const noexcept { return is_on_.load(std::memory_order_relaxed); }
+  void switch_scopes_off(ScopesOff reason) noexcept;
+  void switch_scopes_on(ScopesOff reason) noexcept;
+  /// A frame of the main stream ended.
+  void count_frame() noexcept;
+
+  [[nodiscard]] Pool* pool() noexcept { return pool_.load(std::memory_order_acquire); }
+  /// The pool to record into; in a forked child the first call starts its recorder.
+  [[nodiscard]] Pool* pool_for_events() noexcept;
+  [[nodiscard]] Collector* collector() noexcept { return collector_; }
+  [[nodiscard]] DeclarationLog& declarations() noexcept { return declarations_; }
+  [[nodiscard]] InternTable& names() noexcept { return names_; }
+
+  /// The id of an interned name, declared where it is new. 0 when that is not possible now.
+  [[nodiscard]] std::uint32_t id_of(NameSpace space, std::string_view text, std::string_view detail = {}) noexcept;
+
+  void count_dropped_without_track() noexcept;
+  /// Has the thread's slot freed after its end.
+  void watch_thread_end(TrackSlot* slot) noexcept;
+  /// The crash handler's part: asks the collector to write, and waits at most so long. Async-signal-safe.
+  void write_before_crash(std::chrono::nanoseconds timeout) noexcept;
+
+ private:
+  bool start_locked() noexcept;
+  bool claim_process() noexcept;
+  void start_in_child() noexcept;
+  void update_gate() noexcept;
+  static void before_fork() noexcept;
+  static void after_fork_in_parent() noexcept;
+  static void after_fork_in_child() noexcept;
+
+  std::mutex child_mutex_;  // held while a forked child's recorder starts; comes before mutex_
+  std::mutex mutex_;        // guards starting, sinks, stopping
+  RecorderOptions* options_ = nullptr;
+  const Declarations* known_before_fork_ = nullptr;
+  std::atomic<Pool*> pool_{nullptr};
+  Collector* collector_ = nullptr;
+  DeclarationLog declarations_;
+  InternTable names_;
+  int claim_socket_ = -1;
+  bool is_refused_ = false;
+  bool is_shut_down_ = false;
+  bool has_process_hooks_ = false;
+  std::atomic<bool> is_child_pending_{false};
+  std::atomic<bool> is_on_{false};
+  std::atomic<std::uint32_t> scopes_off_{0};
+  std::atomic<std::uint64_t> frames_{0};
+};
+
+}  // namespace kymo::record

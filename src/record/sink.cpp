@@ -1,0 +1,7 @@
+#include <kymo/sink.hpp>
+
+namespace kymo {
+
+Sink::~Sink() = default;
+
+}  // namespace kymo

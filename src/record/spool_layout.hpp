@@ -1,0 +1,115 @@
+// What the pool looks like in memory, and in the spool that outlives a killed process:
+//
+//   SpoolHeader | TrackSlot x slot_count | (to the next multiple of 64 KiB) Chunk x chunk_count
+//
+// The owner writes it, recovery reads it; recovery trusts nothing in it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <kymo/detail/thread_state.hpp>
+
+namespace kymo::record {
+
+inline constexpr std::uint64_t spool_magic = 0x31304C4F4F50534BU;  // "KSPOOL01"
+inline constexpr std::uint32_t spool_version = 1;
+inline constexpr std::size_t chunk_bytes = 64 * 1024;
+inline constexpr std::size_t spool_pair_count = 64;
+inline constexpr std::size_t smallest_pool_bytes = 1024 * 1024;
+inline constexpr std::size_t largest_pool_bytes = std::size_t{16} << 30U;
+inline constexpr std::size_t default_pool_bytes = 16 * 1024 * 1024;
+
+/// A simultaneous reading of the counter and CLOCK_MONOTONIC, as the spool keeps it.
+struct SpoolPair {
+  std::uint64_t counter;
+  std::int64_t monotonic_ns;
+  std::uint64_t bracket;
+};
+
+struct SpoolHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t slot_count;
+  std::uint32_t chunk_count;
+  std::uint32_t reserved;
+  std::uint64_t total_bytes;
+  std::uint64_t slots_offset;
+  std::uint64_t chunks_offset;
+  std::uint64_t base_address;  ///< where the owner mapped it: cursors are addresses there
+  std::uint64_t id[2];         ///< random; the capture's header names it
+  std::uint64_t owner_pid;
+  double counter_step_ns;
+  char boot_id[40];
+  char capture_path[1024];     ///< absolute; empty while no capture is written
+  std::atomic<std::uint32_t> is_saved;  ///< 1: everything in it is in a finished capture, the file may be deleted
+
+  alignas(128) std::atomic<std::uint64_t> free_head;  ///< tag << 32 | chunk index + 1
+  alignas(128) std::atomic<std::uint32_t> wake;       ///< futex: counts reasons for the collector to look
+  std::atomic<std::uint32_t> is_asleep;               ///< 1 while the collector waits on `wake`
+  std::atomic<std::uint32_t> taken;                   ///< chunks taken since the collector last looked
+  std::atomic<std::uint32_t> wake_threshold;
+  std::atomic<std::uint32_t> free_count;
+  std::atomic<std::uint32_t> trigger_requests;
+  std::atomic<std::uint32_t> trigger_done;            ///< futex: requests answered
+  std::atomic<std::uint32_t> crash_requests;
+  std::atomic<std::uint32_t> crash_done;              ///< futex
+  std::atomic<std::uint64_t> dropped_without_track;   ///< events of threads that got no track
+  std::atomic<std::uint64_t> pair_count;              ///< pairs ever written; the newest is at (pair_count - 1) % 64
+  SpoolPair pairs[spool_pair_count];
+};
+
+enum class SlotState : std::uint32_t {
+  free = 0,
+  claimed = 1,  ///< its thread is filling it in
+  active = 2,
+  exited = 3,   ///< its thread has ended; the collector drains it and frees it
+};
+
+/// One recording thread, or the log of declarations (slot 0).
+struct TrackSlot : detail::ThreadState {
+  alignas(128) std::atomic<SlotState> state{SlotState::free};
+  std::atomic<std::uint32_t> track{0};
+  std::uint32_t first_chunk = 0;
+  std::uint32_t current_chunk = 0;
+  std::uint64_t os_thread_id = 0;
+  /// What the times of new words count from where that is not ThreadState::time_base: where the counter is not trusted, that
+  /// one is set so that every write takes the slow path, which reads CLOCK_MONOTONIC.
+  std::uint64_t true_time_base = 0;
+  std::atomic<std::uint64_t> dropped_scopes{0};
+  std::atomic<std::uint64_t> dropped_others{0};
+};
+
+inline constexpr std::uint32_t no_chunk = 0;
+
+struct ChunkHeader {
+  std::atomic<std::uint32_t> track{0};  ///< 0: free; log_track: the log of declarations
+  std::uint32_t slot = 0;
+  std::uint64_t first_sequence = 0;     ///< of its first word in its track
+  std::uint64_t time_base = 0;
+  std::uint32_t used_words = 0;         ///< valid once `next` is set
+  std::atomic<std::uint32_t> next{no_chunk};       ///< index + 1 of the chunk that its thread took after it
+  std::atomic<std::uint32_t> free_next{no_chunk};  ///< index + 1 of the next free chunk
+  std::uint32_t reserved[7] = {};
+};
+
+inline constexpr std::size_t chunk_words = (chunk_bytes - sizeof(ChunkHeader)) / sizeof(std::uint64_t);
+
+struct Chunk {
+  ChunkHeader header;
+  std::uint64_t words[chunk_words];
+};
+
+/// Words at a chunk's end that only a new time base may use.
+inline constexpr std::size_t spare_words = 2;
+
+/// Track number of the log of declarations.
+inline constexpr std::uint32_t log_track = 0xFFFFFFFF;
+
+static_assert(sizeof(Chunk) == chunk_bytes);
+static_assert(sizeof(ChunkHeader) == 64);
+static_assert(sizeof(TrackSlot) == 256);
+static_assert(sizeof(SpoolHeader) <= 4096);
+
+}  // namespace kymo::record

@@ -1,0 +1,106 @@
+// Turns the words of one track's chunks into events of a batch. Used by the collector, and by recovery on a dead
+// process's spool, so it trusts no word.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <kymo/events.hpp>
+
+#include "record/clock_map.hpp"
+#include "record/event_words.hpp"
+
+namespace kymo::record {
+
+/// Gathers the samples of a batch by metric.
+class SampleGatherer {
+ public:
+  void add(EventBatch& batch, MetricId metric, std::int64_t time_ns, double value);
+  /// The batch was handed on.
+  void forget() { runs_.clear(); }
+
+ private:
+  std::vector<std::uint32_t> runs_;  ///< by metric: index of its run in the batch + 1; 0: none yet
+};
+
+/// Async spans that have begun and not ended, of the whole process.
+struct OpenAsync {
+  TrackId track = 0;
+  NameId name = 0;
+  std::int64_t start_ns = 0;
+  std::vector<ArgumentValue> arguments;  ///< strings stand in `text`
+  std::string text;
+};
+using OpenAsyncSpans = std::unordered_map<std::uint64_t, OpenAsync>;
+
+/// What one track's decoder shares with the others.
+struct DecodeContext {
+  const ClockMap& clock;
+  SampleGatherer& samples;
+  OpenAsyncSpans& open_async;
+};
+
+/// Decodes one track, chunk by chunk, keeping what is open between calls.
+class TrackDecoder {
+ public:
+  explicit TrackDecoder(TrackId track) : track_(track) {}
+
+  /// A new chunk begins: the counter value that its times count from, and the sequence number of its first word.
+  void begin_chunk(std::uint64_t time_base, std::uint64_t first_sequence) {
+    time_base_ = time_base;
+    sequence_ = first_sequence;
+  }
+
+  /// The run of this track in the batch, begun if it is not there: what is open now is what it starts with.
+  ScopeRun& run_in(EventBatch& batch);
+
+  /// Decodes words into the batch. Returns how many were taken: all of them, or fewer when the rest is damaged.
+  std::size_t decode(std::span<const std::uint64_t> words, EventBatch& batch, DecodeContext& context);
+
+  /// The thread has ended: closes what is open, by force, at the time of its last event.
+  void end_track(EventBatch& batch);
+
+  /// The batch was handed on; the next one gets a run of its own.
+  void forget_run() { run_index_ = no_run; }
+
+  [[nodiscard]] TrackId track() const { return track_; }
+  [[nodiscard]] bool has_run() const { return run_index_ != no_run; }
+  [[nodiscard]] bool has_open_scopes() const { return !open_.empty(); }
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+
+ private:
+  static constexpr std::size_t no_run = ~std::size_t{0};
+
+  std::size_t decode_argument(std::span<const std::uint64_t> words, EventBatch& batch, ScopeRun& run);
+  std::size_t decode_event(std::span<const std::uint64_t> words, std::int64_t time_ns, EventBatch& batch,
+                           DecodeContext& context);
+  static bool decode_async(EventKind kind, std::span<const std::uint64_t> payload, std::int64_t time_ns,
+                           EventBatch& batch, DecodeContext& context);
+  static std::size_t decode_span(std::span<const std::uint64_t> words, std::uint64_t own_bits,
+                                 EventBatch& batch);
+  void close(std::uint32_t depth, std::int64_t time_ns, std::uint16_t flags, ScopeRun& run);
+  [[nodiscard]] std::int64_t monotone(std::int64_t time_ns) {
+    last_ns_ = time_ns > last_ns_ ? time_ns : last_ns_;
+    return last_ns_;
+  }
+
+  TrackId track_;
+  std::uint64_t time_base_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::int64_t last_ns_ = 0;
+  std::size_t run_index_ = no_run;
+  std::vector<OpenScope> open_;
+};
+
+/// Widens the stretch that a batch states, so that it covers a time.
+inline void cover(EventBatch& batch, std::int64_t time_ns) {
+  batch.start_ns = time_ns < batch.start_ns ? time_ns : batch.start_ns;
+  batch.end_ns = time_ns > batch.end_ns ? time_ns : batch.end_ns;
+}
+
+/// An empty batch, ready to be filled: everything is earlier than its end and later than its start.
+void clear_batch(EventBatch& batch);
+
+}  // namespace kymo::record

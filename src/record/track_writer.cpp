@@ -1,0 +1,308 @@
+#include "record/track_writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <kymo/argument.hpp>
+#include <kymo/detail/hot_path.hpp>
+
+#include "base/text.hpp"
+#include "record/clock.hpp"
+#include "record/recorder.hpp"
+
+__attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v1
+    __attribute__((tls_model("initial-exec"))) = nullptr;
+__attribute__((visibility("default"))) std::atomic<std::uint32_t> kymo_scopes_on_v1{0};
+
+namespace kymo::record {
+
+namespace {
+
+/// Set while the thread is being given a slot, so that a signal handler's scope does not begin the same again.
+__thread bool is_attaching __attribute__((tls_model("initial-exec"))) = false;
+
+/// A base that is so far away that every delta overflows.
+std::uint64_t unreachable_time_base() { return read_counter() + (std::uint64_t{1} << 63U); }
+
+std::uint64_t now() noexcept { return counter_in_use() ? read_counter() : monotonic_ns(); }
+
+void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64_t first_sequence) noexcept {
+  ChunkHeader& header = chunk.header;
+  header.slot = static_cast<std::uint32_t>(&slot - &Recorder::instance().pool()->slot(0));
+  header.first_sequence = first_sequence;
+  header.time_base = now();
+  header.used_words = 0;
+  header.next.store(no_chunk, std::memory_order_relaxed);
+  header.track.store(slot.track.load(std::memory_order_relaxed), std::memory_order_release);
+  slot.current_chunk = index;
+  slot.end = chunk.words + chunk_words - spare_words;
+  slot.true_time_base = header.time_base;
+  slot.time_base = counter_in_use() ? header.time_base : unreachable_time_base();
+}
+
+void fill_slot(TrackSlot& slot, std::uint32_t chunk_index, Pool& pool) noexcept {
+  slot.track.store(Recorder::instance().declarations().next_track(), std::memory_order_relaxed);
+  slot.os_thread_id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+  slot.dropped_scopes.store(0, std::memory_order_relaxed);
+  slot.dropped_others.store(0, std::memory_order_relaxed);
+  slot.reserve = 0;
+  slot.dropped_at = detail::nothing_dropped;
+  slot.first_chunk = chunk_index;
+  Chunk& chunk = pool.chunk(chunk_index);
+  begin_chunk(slot, chunk_index, chunk, 0);
+  slot.cursor.store(chunk.words, std::memory_order_release);
+}
+
+}  // namespace
+
+TrackSlot* attach_thread() noexcept {
+  if (is_attaching) {
+    return nullptr;
+  }
+  is_attaching = true;
+  detail::signal_fence();
+  TrackSlot* slot = nullptr;
+  if (Pool* const pool = Recorder::instance().pool_for_events()) {
+    slot = pool->claim_slot();
+    const std::optional<std::uint32_t> chunk = slot != nullptr ? pool->take_chunk() : std::nullopt;
+    if (chunk) {
+      fill_slot(*slot, *chunk, *pool);
+      char name[17] = "";
+      ::prctl(PR_GET_NAME, static_cast<char*>(name));
+      // Where the log has no room the track stays without a name; its events are kept.
+      static_cast<void>(Recorder::instance().declarations().declare_thread(slot->track.load(std::memory_order_relaxed),
+                                                                           slot->os_thread_id, name));
+      slot->state.store(SlotState::active, std::memory_order_release);
+      Recorder::instance().watch_thread_end(slot);
+      kymo_thread_v1 = slot;
+    } else if (slot != nullptr) {
+      slot->state.store(SlotState::free, std::memory_order_release);
+      slot = nullptr;
+    }
+  }
+  detail::signal_fence();
+  is_attaching = false;
+  return slot;
+}
+
+void detach_thread() noexcept {
+  if (TrackSlot* const slot = current_slot()) {
+    kymo_thread_v1 = nullptr;
+    slot->state.store(SlotState::exited, std::memory_order_release);
+  }
+}
+
+SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), reserve_(slot.reserve) {
+  is_held_ = reserve_ < detail::busy_reserve;
+  if (is_held_) {
+    slot.reserve = detail::busy_reserve;
+    detail::signal_fence();
+  }
+}
+
+SlotWrite::~SlotWrite() {
+  if (is_held_) {
+    detail::signal_fence();
+    slot_.reserve = reserve_;
+  }
+}
+
+bool SlotWrite::take_chunk() noexcept {
+  Pool& pool = *Recorder::instance().pool();
+  const std::optional<std::uint32_t> taken = pool.take_chunk();
+  if (!taken) {
+    return false;
+  }
+  Chunk& last = pool.chunk(slot_.current_chunk);
+  Chunk& fresh = pool.chunk(*taken);
+  last.header.used_words = static_cast<std::uint32_t>(cursor() - last.words);
+  begin_chunk(slot_, *taken, fresh, last.header.first_sequence + last.header.used_words);
+  last.header.next.store(*taken + 1, std::memory_order_release);
+  publish(fresh.words);
+  return true;
+}
+
+std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
+  const std::size_t wanted = words + reserve_;
+  if (detail::has_room(slot_, cursor(), wanted)) {
+    return cursor();
+  }
+  if (wanted > chunk_words - spare_words || !take_chunk()) {
+    return nullptr;
+  }
+  return cursor();
+}
+
+std::uint64_t SlotWrite::time_field(std::size_t words) noexcept {
+  constexpr std::uint64_t largest = (std::uint64_t{1} << detail::time_bits) - 1;
+  const std::uint64_t time = now();
+  std::uint64_t delta = time - slot_.true_time_base;
+  if (delta > largest) {
+    std::uint64_t* const at = cursor();
+    if (detail::has_room(slot_, at, words + reserve_)) {
+      at[0] = detail::kind_tag(detail::WordKind::time_base, 0);
+      at[1] = time;
+      publish(at + 2);
+      slot_.true_time_base = time;
+      slot_.time_base = counter_in_use() ? time : unreachable_time_base();
+      delta = 0;
+    } else {
+      // The chunk used its spare words before, and has been full for longer than a time field can tell.
+      delta = largest;
+    }
+  }
+  return delta << detail::time_shift;
+}
+
+bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
+                 std::string_view text) noexcept {
+  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
+  if (slot == nullptr) {
+    Recorder::instance().count_dropped_without_track();
+    return false;
+  }
+  SlotWrite write(*slot);
+  const std::size_t payload = 1 + words.size() + (text.size() + 7) / 8;
+  if (!write || write.make_room(1 + payload) == nullptr) {
+    slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  const std::uint64_t time = write.time_field(1 + payload);
+  std::uint64_t* at = write.cursor();
+  *at++ = time | detail::kind_tag(detail::WordKind::event, payload);
+  *at++ = static_cast<std::uint64_t>(kind) | (own_bits << 8U);
+  at = std::copy(words.begin(), words.end(), at);
+  if (!text.empty()) {
+    at[(text.size() - 1) / 8] = 0;
+    std::memcpy(at, text.data(), text.size());
+    at += (text.size() + 7) / 8;
+  }
+  write.publish(at);
+  return true;
+}
+
+}  // namespace kymo::record
+
+namespace {
+
+using kymo::record::current_slot;
+using kymo::record::Recorder;
+using kymo::record::SlotWrite;
+using kymo::record::TrackSlot;
+
+/// Notes that a scope was dropped while it is open, so that its arguments do not go to its parent.
+void drop_scope(TrackSlot& slot, std::uintptr_t& state, std::uint64_t& saved, std::uint64_t reserve) noexcept {
+  slot.dropped_scopes.fetch_add(1, std::memory_order_relaxed);
+  state = reinterpret_cast<std::uintptr_t>(&slot) | kymo::detail::dropped_bit;
+  saved = slot.dropped_at;
+  slot.dropped_at = reserve;
+}
+
+/// Writes one argument; `name` is its id. False when there was no room.
+bool write_argument(SlotWrite& write, std::uint32_t name, const kymo::Argument& argument) noexcept {
+  using kymo::record::argument_operand;
+  const bool is_text = argument.type == kymo::ArgumentType::string;
+  const std::string_view text =
+      is_text ? kymo::base::cut_text(argument.text, kymo::record::longest_argument_text) : std::string_view();
+  const std::size_t words = 1 + (is_text ? (text.size() + 7) / 8 : 1);
+  std::uint64_t* const at = write.make_room(words);
+  if (at == nullptr) {
+    return false;
+  }
+  const bool is_cut = text.size() < argument.text.size() && is_text;
+  at[0] = (std::uint64_t{name} << kymo::detail::time_shift) |
+          kymo::detail::kind_tag(kymo::detail::WordKind::argument,
+                                 argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
+  if (!is_text) {
+    at[1] = argument.bits;
+  } else if (!text.empty()) {
+    at[words - 1] = 0;
+    std::memcpy(at + 1, text.data(), text.size());
+  }
+  write.publish(at + words);
+  return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) void kymo_open_slow_v1(kymo_site* site, std::uintptr_t* state,
+                                                              std::uint64_t* saved) {
+  *state = 0;
+  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : kymo::record::attach_thread();
+  if (slot == nullptr) {
+    Recorder::instance().count_dropped_without_track();
+    return;
+  }
+  SlotWrite write(*slot);
+  if (!write) {
+    slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const bool is_declared =
+      __atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(*site);
+  const std::uint64_t reserve = write.reserve();
+  if (!is_declared || write.make_room(2) == nullptr) {
+    drop_scope(*slot, *state, *saved, reserve);
+    return;
+  }
+  const std::uint64_t time = write.time_field(2);
+  std::uint64_t* const at = write.cursor();
+  *at = time | kymo::detail::open_tag(__atomic_load_n(&site->id, __ATOMIC_RELAXED));
+  write.publish(at + 1);
+  write.set_reserve(reserve + 1);
+  *state = reinterpret_cast<std::uintptr_t>(slot);
+  *saved = reserve;
+}
+
+__attribute__((visibility("default"))) void kymo_close_slow_v1(std::uintptr_t state, std::uint64_t saved) {
+  TrackSlot* const slot = current_slot();
+  const auto current = reinterpret_cast<std::uintptr_t>(slot);
+  if (slot == nullptr || (state & ~kymo::detail::dropped_bit) != current) {
+    // Another thread's scope, or one that was opened before fork: it is not this track's to close.
+    return;
+  }
+  if (state != current) {
+    slot->dropped_at = saved;
+    return;
+  }
+  SlotWrite write(*slot);
+  if (!write) {
+    return;
+  }
+  write.set_reserve(saved);
+  const std::uint64_t time = write.time_field(1);
+  std::uint64_t* const at = write.cursor();
+  *at = time | kymo::detail::kind_tag(kymo::detail::WordKind::close, saved);
+  write.publish(at + 1);
+}
+
+__attribute__((visibility("default"))) void kymo_arguments_slow_v1(std::uint32_t* names, const kymo::Argument* arguments,
+                                                                   std::size_t count) {
+  constexpr std::size_t most = 8;
+  TrackSlot* const slot = current_slot();
+  if (slot == nullptr || count > most) {
+    return;
+  }
+  SlotWrite write(*slot);
+  bool is_written = static_cast<bool>(write);
+  if (is_written && __atomic_load_n(names, __ATOMIC_ACQUIRE) == 0) {
+    std::string_view texts[most];
+    std::transform(arguments, arguments + count, texts, [](const kymo::Argument& argument) { return argument.name; });
+    is_written = Recorder::instance().declarations().declare_names(*names, {texts, count});
+  }
+  const std::uint32_t first_name = __atomic_load_n(names, __ATOMIC_ACQUIRE);
+  std::size_t written = 0;
+  while (is_written && written < count) {
+    is_written = write_argument(write, first_name + static_cast<std::uint32_t>(written), arguments[written]);
+    written += is_written ? 1 : 0;
+  }
+  slot->dropped_others.fetch_add(count - written, std::memory_order_relaxed);
+}
+}

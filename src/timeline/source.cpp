@@ -1,0 +1,140 @@
+// One capture of a timeline: its blocks with the timeline's ids and times.
+#include "timeline/source.hpp"
+
+#include <algorithm>
+
+namespace kymo::timeline {
+
+using capture::IdKind;
+
+std::uint32_t undeclared_id(std::size_t source, std::uint32_t own) {
+  constexpr std::uint32_t mark = 0x80000000U;
+  if (source < 2048 && own < (std::uint32_t{1} << 20U)) {
+    return mark | (static_cast<std::uint32_t>(source) << 20U) | own;
+  }
+  return 0xFFFFFFFFU;
+}
+
+Source::Source(std::size_t index, CaptureReader reader, capture::ClockShift shift)
+    : index_(index), reader_(std::move(reader)), shift_(shift), on_undeclared_([index](IdKind, std::uint32_t own) {
+        return undeclared_id(index, own);
+      }) {}
+
+namespace {
+
+void append(Declarations& to, Declarations&& more) {
+  const auto append_each = [](auto& all, auto& added) {
+    all.insert(all.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
+  };
+  append_each(to.processes, more.processes);
+  append_each(to.infos, more.infos);
+  append_each(to.names, more.names);
+  append_each(to.modules, more.modules);
+  append_each(to.sites, more.sites);
+  append_each(to.tracks, more.tracks);
+  append_each(to.metrics, more.metrics);
+  append_each(to.frame_streams, more.frame_streams);
+}
+
+}  // namespace
+
+Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatch> unwritten) {
+  Declarations declared = ids_.declare(reader_.declarations(), numbering);
+  const std::vector<BlockInfo>& blocks = reader_.blocks();
+  for (; blocks_seen_ < blocks.size(); ++blocks_seen_) {
+    if (blocks[blocks_seen_].kind == BlockKind::events) {
+      event_blocks_.push_back(static_cast<std::uint32_t>(blocks_seen_));
+    }
+  }
+  // What was found in memory is in the file by now, or is found again.
+  unwritten_ = std::move(unwritten);
+  for (EventBatch& batch : unwritten_) {
+    append(declared, ids_.declare(batch.declarations, numbering));
+    batch.declarations.clear();
+    ids_.translate(batch, on_undeclared_);
+    capture::shift_times(batch, shift_.offset_ns);
+  }
+  is_of_one_process_ = reader_.header().owner_pid != 0;
+  for (std::size_t block = 0; block < block_count(); ++block) {
+    const std::int64_t start = start_ns(block);
+    const std::int64_t end = std::max(end_ns(block), start);
+    range_.start_ns = block == 0 ? start : std::min(range_.start_ns, start);
+    range_.end_ns = block == 0 ? end : std::max(range_.end_ns, end);
+  }
+  return declared;
+}
+
+std::int64_t Source::start_ns(std::size_t block) const {
+  return block < event_blocks_.size()
+             ? capture::add_times(reader_.blocks()[event_blocks_[block]].start_ns, shift_.offset_ns)
+             : unwritten_[block - event_blocks_.size()].start_ns;
+}
+
+std::int64_t Source::end_ns(std::size_t block) const {
+  return block < event_blocks_.size()
+             ? capture::add_times(reader_.blocks()[event_blocks_[block]].end_ns, shift_.offset_ns)
+             : unwritten_[block - event_blocks_.size()].end_ns;
+}
+
+bool Source::read(std::size_t block, BatchParts parts, EventBatch& batch) const {
+  if (block >= event_blocks_.size()) {
+    batch = unwritten_[block - event_blocks_.size()];
+    if (parts == BatchParts::others || parts == BatchParts::samples) {
+      batch.runs.clear();
+    }
+    return true;
+  }
+  if (!reader_.read(reader_.blocks()[event_blocks_[block]], batch, parts)) {
+    return false;
+  }
+  batch.declarations.clear();
+  // A timeline of one capture whose ids count up as recorders hand them out needs no second look at every event.
+  if (!keeps_ids()) {
+    ids_.translate(batch, on_undeclared_);
+  }
+  capture::shift_times(batch, shift_.offset_ns);
+  return true;
+}
+
+std::vector<AsyncBegin> Source::open_async() const {
+  const std::lock_guard lock(open_async_->mutex);
+  EventBatch batch;
+  const auto take = [&](std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin>& begins) {
+    for (const AsyncBegin& begin : batch.async_begins) {
+      begins[{begin.track, begin.async_id}] = begin;
+    }
+    for (const SpanEvent& span : batch.spans) {
+      if (span.async_id != 0) {
+        begins.erase({span.track, span.async_id});
+      }
+    }
+  };
+  for (; open_async_->next_block < event_blocks_.size(); ++open_async_->next_block) {
+    if (read(open_async_->next_block, BatchParts::others, batch)) {
+      take(open_async_->begins);
+    }
+  }
+  auto begins = open_async_->begins;
+  for (std::size_t block = event_blocks_.size(); block < block_count(); ++block) {
+    if (read(block, BatchParts::others, batch)) {
+      take(begins);
+    }
+  }
+  std::vector<AsyncBegin> open;
+  open.reserve(begins.size());
+  for (const auto& entry : begins) {
+    open.push_back(entry.second);
+  }
+  std::sort(open.begin(), open.end(), [](const AsyncBegin& a, const AsyncBegin& b) { return a.time_ns < b.time_ns; });
+  return open;
+}
+
+std::uint32_t Source::find(IdKind kind, std::uint32_t own) const {
+  const std::uint32_t shared = ids_.find(kind, own);
+  if (shared != 0 || own == 0) {
+    return shared;
+  }
+  return keeps_ids() ? own : undeclared_id(index_, own);
+}
+
+}  // namespace kymo::timeline

@@ -1,0 +1,83 @@
+// One capture of a timeline: its blocks with the timeline's ids and times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <kymo/timeline.hpp>
+
+#include "capture/clock_alignment.hpp"
+#include "capture/id_translation.hpp"
+
+namespace kymo::timeline {
+
+/// An id that a timeline gives to what a capture uses without declaring it: it keeps ids apart and is never dense.
+[[nodiscard]] std::uint32_t undeclared_id(std::size_t source, std::uint32_t own);
+
+/// One capture on the timeline's axis. Its events stand in "blocks" that count from 0: the file's EVENTS blocks in order,
+/// then the batches that were found unwritten.
+///
+/// Const functions may be called from several threads at once.
+class Source {
+ public:
+  Source(std::size_t index, CaptureReader reader, capture::ClockShift shift);
+
+  [[nodiscard]] const CaptureReader& reader() const { return reader_; }
+  [[nodiscard]] CaptureReader& reader() { return reader_; }
+  [[nodiscard]] const capture::ClockShift& shift() const { return shift_; }
+
+  /// Takes in what the reader has got: blocks and declarations. Returns the declarations with the timeline's ids.
+  Declarations absorb(capture::Numbering& numbering, std::vector<EventBatch> unwritten);
+
+  [[nodiscard]] std::size_t block_count() const { return event_blocks_.size() + unwritten_.size(); }
+  /// The stated time range of a block; its end is the last moment in it.
+  [[nodiscard]] std::int64_t start_ns(std::size_t block) const;
+  [[nodiscard]] std::int64_t end_ns(std::size_t block) const;
+  /// The earliest start and the latest end of all blocks; both 0 where there are none.
+  [[nodiscard]] TimeRange range() const { return range_; }
+
+  /// Decodes a block, with the timeline's ids and times and without declarations. False where it is damaged.
+  [[nodiscard]] bool read(std::size_t block, BatchParts parts, EventBatch& batch) const;
+
+  /// One process wrote the file: each block has a run of every track that has open scopes.
+  [[nodiscard]] bool is_of_one_process() const { return is_of_one_process_; }
+
+  /// The async spans that had not ended when the capture ended. Costs a pass over the blocks that came since the last call.
+  [[nodiscard]] std::vector<AsyncBegin> open_async() const;
+
+  /// Says whether this is the timeline's only capture, whose ids may then be the timeline's as they are.
+  void set_alone(bool is_alone) { is_alone_ = is_alone; }
+
+  /// The timeline's id for one of the capture's own.
+  [[nodiscard]] std::uint32_t find(capture::IdKind kind, std::uint32_t own) const;
+
+ private:
+  [[nodiscard]] bool keeps_ids() const { return is_alone_ && ids_.is_identity(); }
+
+  /// What open_async() knows: the begins that have no end among the blocks below next_block.
+  struct OpenAsync {
+    std::mutex mutex;
+    std::size_t next_block = 0;
+    std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin> begins;
+  };
+
+  std::size_t index_;
+  CaptureReader reader_;
+  capture::ClockShift shift_;
+  capture::IdTranslation ids_;
+  capture::IdTranslation::OnUndeclared on_undeclared_;
+  std::vector<std::uint32_t> event_blocks_;  // of a block: its place among the reader's
+  std::size_t blocks_seen_ = 0;              // of the reader's
+  std::vector<EventBatch> unwritten_;        // with the timeline's ids and times
+  TimeRange range_{0, 0};
+  bool is_of_one_process_ = false;
+  bool is_alone_ = false;
+  std::unique_ptr<OpenAsync> open_async_ = std::make_unique<OpenAsync>();
+};
+
+}  // namespace kymo::timeline

@@ -1,0 +1,245 @@
+// The spans of one track in a range of time.
+#include "timeline/track_query.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace kymo::timeline {
+
+namespace {
+
+const ScopeRun* find_run(const EventBatch& batch, TrackId track) {
+  for (const ScopeRun& run : batch.runs) {
+    if (run.track == track) {
+      return &run;
+    }
+  }
+  return nullptr;
+}
+
+bool same_scope(const std::vector<OpenScope>& open, const Span& span) {
+  return span.depth < open.size() && open[span.depth].site == span.site && open[span.depth].start_ns == span.start_ns;
+}
+
+std::uint16_t with(std::uint16_t flags, unsigned more) { return static_cast<std::uint16_t>(flags | more); }
+std::uint16_t without(std::uint16_t flags, unsigned less) { return static_cast<std::uint16_t>(flags & ~less); }
+
+}  // namespace
+
+bool TrackQuery::overlaps(const Span& span) const {
+  return span.start_ns < range_.end_ns && (span.end_ns() > range_.start_ns || span.start_ns >= range_.start_ns);
+}
+
+void TrackQuery::run(SpanList& out) {
+  bool wants_scopes = true;
+  SpanList found;
+  for (std::size_t block = 0; block < source_.block_count(); ++block) {
+    if (source_.end_ns(block) < range_.start_ns) {
+      continue;
+    }
+    if (source_.start_ns(block) >= range_.end_ns) {
+      wants_scopes = wants_scopes && !stop_at(block, found);
+    } else {
+      take_block(block, wants_scopes, found);
+    }
+  }
+  if (wants_scopes) {
+    catch_up(found);
+    const std::size_t first = found.spans.size();
+    builder_.append_open(source_.range().end_ns, Span::open, found);
+    static_cast<void>(first);
+  }
+  append_open_async(found);
+  keep_overlapping(found);
+  if (out.spans.empty() && out.arguments.empty()) {
+    out = std::move(found);
+    return;
+  }
+  for (Span span : found.spans) {
+    const std::size_t first = out.arguments.size();
+    for (std::uint32_t i = 0; i < span.argument_count; ++i) {
+      append_argument(found.arguments[span.first_argument + i], found.text, out);
+    }
+    span.first_argument = static_cast<std::uint32_t>(first);
+    out.spans.push_back(span);
+  }
+}
+
+void TrackQuery::take_block(std::size_t block, bool wants_scopes, SpanList& out) {
+  if (!source_.read(block, wants_scopes ? BatchParts::everything : BatchParts::others, batch_)) {
+    return;
+  }
+  if (wants_scopes) {
+    const ScopeRun* const run = find_run(batch_, track_);
+    if (run != nullptr || source_.is_of_one_process()) {
+      take_run(block, run, out);
+    }
+  }
+  append_span_events(batch_, track_, out);
+}
+
+/// Takes a run, or that the track has none and so nothing open; finds out where scopes ended that this run misses.
+void TrackQuery::take_run(std::size_t block, const ScopeRun* run, SpanList& out) {
+  ScopeRun nothing;
+  if (run == nullptr) {
+    if (!builder_.has_open()) {
+      return;
+    }
+    nothing.track = track_;
+    nothing.first_sequence = nothing.end_sequence = builder_.next_sequence();
+    run = &nothing;
+  }
+  const std::size_t first = out.spans.size();
+  builder_.take(*run, batch_.text, out);
+  const Gap gap{last_block_, block};
+  last_block_ = block;
+  has_run_ = true;
+  resolve(out, first, gap);
+}
+
+/// Takes the state at the start of a block after the range; whether it says anything of the track.
+bool TrackQuery::stop_at(std::size_t block, SpanList& out) {
+  const Start& start = start_of(block);
+  if (start.presence == Presence::unreadable ||
+      (start.presence == Presence::not_there && !source_.is_of_one_process())) {
+    return false;
+  }
+  ScopeRun run;
+  run.track = track_;
+  run.first_sequence = run.end_sequence = builder_.next_sequence();
+  run.open_at_start = start.open;
+  const bool had_run = has_run_;
+  const std::size_t before = last_block_;
+  const std::size_t first = out.spans.size();
+  builder_.take(run, {}, out);
+  if (had_run) {
+    resolve(out, first, {before, block});
+  }
+  const std::size_t open = out.spans.size();
+  builder_.append_open(range_.end_ns, Span::end_unknown, out);
+  resolve(out, open, {block, source_.block_count()});
+  return true;
+}
+
+/// The capture ended before a block told what was open at the range's end: the last run of the track does.
+void TrackQuery::catch_up(SpanList& out) {
+  const std::size_t first = has_run_ ? last_block_ + 1 : 0;
+  for (std::size_t block = source_.block_count(); block > first; --block) {
+    const Start& start = start_of(block - 1);
+    if (start.presence == Presence::unreadable) {
+      continue;
+    }
+    if (start.presence == Presence::there || source_.is_of_one_process()) {
+      if (source_.read(block - 1, BatchParts::scopes, batch_)) {
+        take_run(block - 1, find_run(batch_, track_), out);
+      }
+      return;
+    }
+  }
+}
+
+const TrackQuery::Start& TrackQuery::start_of(std::size_t block) {
+  const auto [place, is_new] = starts_.try_emplace(block);
+  if (is_new) {
+    EventBatch batch;
+    if (!source_.read(block, BatchParts::sequences, batch)) {
+      place->second.presence = Presence::unreadable;
+    } else if (const ScopeRun* const run = find_run(batch, track_)) {
+      place->second = {Presence::there, run->open_at_start};
+    }
+  }
+  return place->second;
+}
+
+/// Finds the true end of the spans from `first` on whose end is not known.
+void TrackQuery::resolve(SpanList& out, std::size_t first, Gap gap) {
+  for (std::size_t i = first; i < out.spans.size(); ++i) {
+    if ((out.spans[i].flags & Span::end_unknown) != 0) {
+      find_end(out.spans[i], gap);
+    }
+  }
+}
+
+void TrackQuery::find_end(Span& span, Gap gap) {
+  std::size_t low = gap.after;    // the span is open after its start
+  std::size_t high = gap.before;  // and not at the start of this one, or that is the end of the capture
+  while (high - low > 1) {
+    const std::size_t middle = low + (high - low) / 2;
+    std::size_t block = middle;
+    bool is_open = false;
+    for (; block < high; ++block) {
+      const Start& start = start_of(block);
+      if (start.presence == Presence::there || (start.presence == Presence::not_there && source_.is_of_one_process())) {
+        is_open = same_scope(start.open, span);
+        break;
+      }
+    }
+    if (block < high && is_open) {
+      low = block;
+    } else {
+      high = middle;
+    }
+  }
+  EventBatch batch;
+  if (!source_.read(low, BatchParts::scopes, batch)) {
+    return;
+  }
+  const ScopeRun* const run = find_run(batch, track_);
+  if (run == nullptr) {
+    return;
+  }
+  SpanBuilder builder(track_);
+  SpanList ended;
+  builder.take(*run, batch.text, ended);
+  const std::size_t closed = ended.spans.size();
+  builder.append_open(source_.range().end_ns, Span::open, ended);
+  for (std::size_t i = 0; i < ended.spans.size(); ++i) {
+    const Span& other = ended.spans[i];
+    if (other.depth != span.depth || other.site != span.site || other.start_ns != span.start_ns) {
+      continue;
+    }
+    if (i >= closed && gap.before < source_.block_count()) {
+      break;  // it went between two blocks that were read: with a block that is damaged
+    }
+    // Of the scopes inside, those of the blocks in between are not known.
+    const std::int64_t inner_ns = span.duration_ns - span.self_ns;
+    span.duration_ns = other.duration_ns;
+    span.self_ns = std::max<std::int64_t>(span.duration_ns - std::max<std::int64_t>(inner_ns, 0), 0);
+    span.flags = with(without(span.flags, Span::end_unknown),
+                      Span::self_is_bound | (other.flags & (Span::unbalanced | Span::open)));
+    return;
+  }
+}
+
+void TrackQuery::append_open_async(SpanList& out) const {
+  // Only lanes of async spans are worth the pass; a thread has none.
+  for (const AsyncBegin& begin : source_.open_async()) {
+    if (begin.track != track_) {
+      continue;
+    }
+    Span span;
+    span.start_ns = begin.time_ns;
+    span.duration_ns = std::max<std::int64_t>(source_.range().end_ns - begin.time_ns, 0);
+    span.self_ns = span.duration_ns;
+    span.async_id = begin.async_id;
+    span.track = track_;
+    span.name = begin.name;
+    span.flags = Span::open;
+    out.spans.push_back(span);
+  }
+}
+
+void TrackQuery::keep_overlapping(SpanList& out) {
+  out.spans.erase(
+      std::remove_if(out.spans.begin(), out.spans.end(), [this](const Span& span) { return !overlaps(span); }),
+      out.spans.end());
+  for (Span& span : out.spans) {
+    span.flags = with(span.flags, (span.start_ns < range_.start_ns ? Span::starts_before_range : 0U) |
+                                      (span.end_ns() > range_.end_ns ? Span::ends_after_range : 0U));
+  }
+  std::stable_sort(out.spans.begin(), out.spans.end(), [](const Span& a, const Span& b) {
+    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.depth < b.depth;
+  });
+}
+
+}  // namespace kymo::timeline

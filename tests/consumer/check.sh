@@ -1,0 +1,59 @@
+#!/bin/sh
+# Builds the consumer project one way and runs what it built: check.sh WAY LINKAGE WORK
+#
+# SOURCE is kymo's tree; CC, CXX, CMAKE, LAUNCHER (of compilers; may be empty) and PKG_CONFIG are programs. WORK is a folder
+# that the ways of one linkage share; add_subdirectory comes first and leaves an installed kymo in it.
+set -eu
+way=$1
+linkage=$2
+work=$3
+project=$SOURCE/tests/consumer/project
+prefix=$work/prefix
+build=$work/$way
+export CC CXX
+# What the tests' own environment asks of a recorder or a package search is not meant for these.
+unset KYMO_RECORD KYMO_TRACE DESTDIR CMAKE_PREFIX_PATH PKG_CONFIG_PATH || true
+
+build_project() {
+  "$CMAKE" -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+    -DCMAKE_C_COMPILER_LAUNCHER="$LAUNCHER" -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER" "$@"
+  "$CMAKE" --build "$build"
+}
+
+# Runs both programs and looks at what they wrote.
+run_programs() {
+  rm -f "$build"/*.kymo
+  "$build/record_and_read" "$build/cpp.kymo"
+  "$build/record_from_c" "$build/c.kymo"
+  test -s "$build/c.kymo"
+}
+
+case $way in
+  add_subdirectory)
+    [ "$linkage" = shared ] && shared=ON || shared=OFF
+    build_project -DCONSUMER_KYMO_SOURCE="$SOURCE" -DBUILD_SHARED_LIBS="$shared" -DKYMO_INSTALL=ON
+    run_programs
+    # Installed in one place and moved to another: nothing in it may remember the first.
+    rm -rf "$prefix" "$prefix.first"
+    "$CMAKE" --install "$build" --prefix "$prefix.first"
+    mv "$prefix.first" "$prefix"
+    ;;
+  find_package)
+    build_project -DCMAKE_PREFIX_PATH="$prefix"
+    run_programs
+    ;;
+  pkg_config)
+    PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name kymo.pc)")
+    export PKG_CONFIG_PATH
+    [ "$linkage" = static ] && static=--static || static=""
+    mkdir -p "$build"
+    # Unquoted: flags are words.
+    "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-analysis) "$project/record_and_read.cpp" -o "$build/record_and_read" \
+      $("$PKG_CONFIG" $static --libs kymo-analysis)
+    "$CC" $("$PKG_CONFIG" --cflags kymo) "$project/record_from_c.c" -o "$build/record_from_c" \
+      $("$PKG_CONFIG" $static --libs kymo)
+    LD_LIBRARY_PATH=$("$PKG_CONFIG" --variable=libdir kymo)
+    export LD_LIBRARY_PATH
+    run_programs
+    ;;
+esac

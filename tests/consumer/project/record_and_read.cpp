@@ -1,0 +1,54 @@
+// Records one scope into the capture named on the command line and reads it back.
+#include <cstdio>
+#include <string>
+
+#include <kymo/capture.hpp>
+#include <kymo/kymo.hpp>
+
+namespace {
+
+void work() { KYMO_SCOPE("consumed", {"count", 3}); }
+
+int count_scopes(const kymo::CaptureReader& capture, const std::string& name) {
+  kymo::SiteId wanted = 0;
+  for (const kymo::SiteDeclaration& site : capture.declarations().sites) {
+    if (site.name == name) {
+      wanted = site.id;
+    }
+  }
+  int count = 0;
+  kymo::EventBatch batch;
+  for (const kymo::BlockInfo& block : capture.blocks()) {
+    if (block.kind != kymo::BlockKind::events || !capture.read(block, batch)) {
+      continue;
+    }
+    for (const kymo::ScopeRun& run : batch.runs) {
+      for (const kymo::ScopeEvent& event : run.events) {
+        count += event.is_open() && event.site == wanted ? 1 : 0;
+      }
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: record_and_read CAPTURE\n");
+    return 2;
+  }
+  kymo::CaptureOptions options;
+  options.path = argv[1];
+  if (!kymo::start_capture(options)) {
+    return 1;
+  }
+  const std::string path = kymo::capture_path();
+  work();
+  if (!kymo::stop_capture()) {
+    return 1;
+  }
+  const int count = count_scopes(kymo::CaptureReader(path), "consumed");
+  std::printf("%s holds %d scope\n", path.c_str(), count);
+  return count == 1 ? 0 : 1;
+}

@@ -1,0 +1,355 @@
+// What threads record comes out of the collector: scopes, arguments, events, drops.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <thread>
+
+#include <kymo/kymo.hpp>
+
+#include "record/recorder.hpp"
+#include "record/track_writer.hpp"
+#include "support/memory_sink.hpp"
+
+namespace kymo::record {
+namespace {
+
+using test::MemorySink;
+using test::SeenScope;
+
+/// Records into a MemorySink for the length of a test.
+class RecordingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    RecorderOptions options;
+    options.pool.bytes = 4 * smallest_pool_bytes;
+    ASSERT_TRUE(Recorder::instance().start(options));
+    handle_ = Recorder::instance().add_sink(sink_);
+    ASSERT_NE(handle_, 0U);
+  }
+  void TearDown() override { Recorder::instance().remove_sink(handle_); }
+
+  std::vector<EventBatch> recorded() {
+    EXPECT_TRUE(Recorder::instance().flush(std::chrono::seconds(30)));
+    return sink_->batches();
+  }
+
+  std::shared_ptr<MemorySink> sink_ = std::make_shared<MemorySink>();
+  std::uint64_t handle_ = 0;
+};
+
+std::int64_t monotonic_now() { return static_cast<std::int64_t>(detail::monotonic_ns()); }
+
+TEST_F(RecordingTest, NestedScopesComeOutWithNamesDepthsAndTimes) {
+  const std::int64_t before = monotonic_now();
+  {
+    KYMO_SCOPE("outer");
+    { KYMO_SCOPE("inner"); }
+    { KYMO_SCOPE("inner"); }
+  }
+  const std::int64_t after = monotonic_now();
+  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
+  ASSERT_EQ(scopes.size(), 3U);
+  EXPECT_EQ(scopes[0].name, "inner");
+  EXPECT_EQ(scopes[0].depth, 1U);
+  EXPECT_EQ(scopes[2].name, "outer");
+  EXPECT_EQ(scopes[2].depth, 0U);
+  // The clock's contract: within a microsecond of CLOCK_MONOTONIC.
+  EXPECT_GE(scopes[2].start_ns, before - 1000);
+  EXPECT_LE(scopes[2].end_ns, after + 1000);
+  EXPECT_LE(scopes[2].start_ns, scopes[0].start_ns);
+  EXPECT_LE(scopes[0].end_ns, scopes[1].start_ns);
+  EXPECT_LE(scopes[1].end_ns, scopes[2].end_ns);
+}
+
+TEST_F(RecordingTest, ArgumentsOfEveryTypeReachTheirScope) {
+  const std::string long_text(1000, 'x');
+  {
+    KYMO_SCOPE("work", {"count", -7}, {"share", 0.25}, {"ok", true}, {"big", ~std::uint64_t{0}}, {"who", "me"});
+    KYMO_ARG("late", std::string("text"));
+    KYMO_ARG("cut", long_text);
+  }
+  const std::vector<EventBatch> batches = recorded();
+  std::map<std::string, ArgumentValue> arguments;
+  std::map<std::string, std::string> texts;
+  for (const EventBatch& batch : batches) {
+    for (const ScopeRun& run : batch.runs) {
+      for (const ScopeArgument& argument : run.arguments) {
+        EXPECT_EQ(argument.position, 1U);
+        const std::string name = test::text_name(batches, argument.value.name);
+        arguments[name] = argument.value;
+        if (argument.value.type == ArgumentType::string) {
+          texts[name] = batch.text.substr(argument.value.bits, argument.value.text_size);
+        }
+      }
+    }
+  }
+  ASSERT_EQ(arguments.size(), 7U);
+  EXPECT_EQ(static_cast<std::int64_t>(arguments["count"].bits), -7);
+  EXPECT_EQ(arguments["big"].bits, ~std::uint64_t{0});
+  EXPECT_EQ(arguments["big"].type, ArgumentType::uint64);
+  EXPECT_EQ(arguments["ok"].type, ArgumentType::boolean);
+  double share = 0;
+  std::memcpy(&share, &arguments["share"].bits, sizeof share);
+  EXPECT_EQ(share, 0.25);
+  EXPECT_EQ(texts["who"], "me");
+  EXPECT_EQ(texts["late"], "text");
+  EXPECT_EQ(texts["cut"], long_text.substr(0, 256));
+  EXPECT_TRUE(arguments["cut"].is_cut);
+  EXPECT_FALSE(arguments["late"].is_cut);
+}
+
+TEST_F(RecordingTest, ArgumentsAreNotEvaluatedWhileOff) {
+  Recorder::instance().switch_scopes_off(ScopesOff::never_wanted);
+  int evaluations = 0;
+  {
+    KYMO_SCOPE("off", {"n", ++evaluations});
+    KYMO_ARG("late", ++evaluations);
+    KYMO_SCOPE_DYNAMIC(std::to_string(++evaluations));
+  }
+  Recorder::instance().switch_scopes_on(ScopesOff::never_wanted);
+  EXPECT_EQ(evaluations, 0);
+  EXPECT_TRUE(test::closed_scopes(recorded()).empty());
+}
+
+TEST_F(RecordingTest, DynamicNamesAreInternedByContent) {
+  for (const char* name : {"alpha", "beta", "alpha"}) {
+    KYMO_SCOPE_DYNAMIC(std::string(name));
+  }
+  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
+  ASSERT_EQ(scopes.size(), 3U);
+  EXPECT_EQ(scopes[0].name, "alpha");
+  EXPECT_EQ(scopes[1].name, "beta");
+  EXPECT_EQ(scopes[2].name, "alpha");
+}
+
+TEST_F(RecordingTest, EveryScopeOfManyThreadsIsRecordedOrCounted) {
+  constexpr int threads = 4;
+  constexpr std::uint64_t scopes_each = 200'000;
+  std::vector<std::thread> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.emplace_back([] {
+      for (std::uint64_t n = 0; n < scopes_each; ++n) {
+        KYMO_SCOPE("tight");
+      }
+    });
+  }
+  for (std::thread& worker : workers) {
+    worker.join();
+  }
+  const std::vector<EventBatch> batches = recorded();
+  std::map<TrackId, std::uint64_t> dropped;
+  for (const EventBatch& batch : batches) {
+    for (const ScopeRun& run : batch.runs) {
+      dropped[run.track] = run.dropped_scopes;
+    }
+  }
+  std::uint64_t total = test::closed_scopes(batches).size();
+  for (const auto& [track, count] : dropped) {
+    total += count;
+  }
+  EXPECT_EQ(total, threads * scopes_each);
+}
+
+TEST_F(RecordingTest, SequencesOfATrackAreWithoutGapsAndOverlaps) {
+  for (int n = 0; n < 100'000; ++n) {
+    KYMO_SCOPE("tight", {"n", n});
+  }
+  std::map<TrackId, std::uint64_t> next;
+  for (const EventBatch& batch : recorded()) {
+    for (const ScopeRun& run : batch.runs) {
+      const auto [known, is_new] = next.try_emplace(run.track, run.first_sequence);
+      EXPECT_EQ(run.first_sequence, known->second);
+      EXPECT_GE(run.end_sequence, run.first_sequence);
+      known->second = run.end_sequence;
+    }
+  }
+}
+
+TEST_F(RecordingTest, AnExitedThreadsOpenScopeIsClosedByForce) {
+  std::thread([] {
+    static kymo_site site = {0, 0, "abandoned", "", "", 0, KYMO_SITE_SCOPE};
+    static_cast<void>(detail::open_scope(site));
+  }).join();
+  const std::vector<EventBatch> batches = recorded();
+  const std::vector<SeenScope> scopes = test::closed_scopes(batches);
+  ASSERT_EQ(scopes.size(), 1U);
+  EXPECT_TRUE(scopes[0].is_forced);
+  const bool has_track_end = std::any_of(batches.begin(), batches.end(), [](const auto& batch) { return !batch.track_ends.empty(); });
+  EXPECT_TRUE(has_track_end);
+}
+
+TEST_F(RecordingTest, TenThousandShortThreadsLeakNothing) {
+  const Pool& pool = *Recorder::instance().pool();
+  static_cast<void>(recorded());
+  const std::uint32_t free_before = pool.header().free_count.load();
+  const std::uint64_t dropped_before = pool.header().dropped_without_track.load();
+  for (int i = 0; i < 10'000; ++i) {
+    std::thread([] { KYMO_SCOPE("short"); }).join();
+  }
+  const std::vector<EventBatch> batches = recorded();
+  EXPECT_EQ(test::closed_scopes(batches).size() + pool.header().dropped_without_track.load() - dropped_before, 10'000U);
+  // The log of declarations may have moved to another chunk.
+  EXPECT_GE(pool.header().free_count.load() + 1, free_before);
+}
+
+TEST_F(RecordingTest, AScopeClosedOnAnotherThreadClosesNothingThere) {
+  static kymo_site site = {0, 0, "carried", "", "", 0, KYMO_SITE_SCOPE};
+  detail::ScopeToken token;
+  std::thread([&] { token = detail::open_scope(site); }).join();
+  {
+    KYMO_SCOPE("here");
+    detail::close_scope(token);
+  }
+  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
+  ASSERT_EQ(scopes.size(), 2U);
+  EXPECT_TRUE(std::all_of(scopes.begin(), scopes.end(), [](const SeenScope& scope) { return scope.depth == 0; }));
+}
+
+TEST_F(RecordingTest, AScopeSkippedByLongjmpIsClosedWithItsParent) {
+  static kymo_site site = {0, 0, "skipped", "", "", 0, KYMO_SITE_SCOPE};
+  {
+    KYMO_SCOPE("parent");
+    static_cast<void>(detail::open_scope(site));  // never closed, as after a longjmp
+  }
+  { KYMO_SCOPE("after"); }
+  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
+  ASSERT_EQ(scopes.size(), 3U);
+  EXPECT_EQ(scopes[0].name, "skipped");
+  EXPECT_TRUE(scopes[0].is_forced);
+  EXPECT_EQ(scopes[1].name, "parent");
+  EXPECT_FALSE(scopes[1].is_forced);
+  EXPECT_EQ(scopes[2].name, "after");
+  EXPECT_EQ(scopes[2].depth, 0U);
+}
+
+TEST_F(RecordingTest, FramesMetricsMessagesAndSyncPointsCarryTheirValues) {
+  record_metric_unit("loss", 0.5, "1");
+  record_io(2'000'000, 3'000'000);
+  frame_mark();
+  record_metric("loss", 0.25);
+  frame_mark();
+  message("half \"way\"");
+  const std::uint64_t first = sync();
+  EXPECT_EQ(sync(), first + 1);
+  const std::vector<EventBatch> batches = recorded();
+  EXPECT_EQ(test::values_of(batches, "loss"), (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(test::values_of(batches, "io_ms").front(), 2.0);
+  EXPECT_EQ(test::values_of(batches, "io_MB").front(), 3.0);
+  ASSERT_EQ(test::values_of(batches, "frame_ms").size(), 1U);
+  EXPECT_GT(test::values_of(batches, "memory_mb").front(), 1.0);
+  std::vector<std::string> messages;
+  std::vector<std::int64_t> marks;
+  std::size_t sync_points = 0;
+  for (const EventBatch& batch : batches) {
+    for (const Message& text : batch.messages) {
+      messages.push_back(text.text);
+    }
+    for (const FrameMark& mark : batch.frame_marks) {
+      marks.push_back(mark.time_ns);
+    }
+    sync_points += batch.sync_points.size();
+  }
+  EXPECT_EQ(messages, std::vector<std::string>{"half \"way\""});
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_NEAR(test::values_of(batches, "frame_ms").front(), static_cast<double>(marks[1] - marks[0]) / 1e6, 1e-9);
+  EXPECT_EQ(sync_points, 2U);
+}
+
+TEST_F(RecordingTest, AsyncSpansEndOnOtherThreadsWithTheirArguments) {
+  AsyncSpan span("requests", "GET /");
+  span.argument({"status", 200});
+  AsyncSpan open("requests", "never ends");
+  std::thread([moved = std::move(span)]() mutable { moved.end(); }).join();
+  const std::vector<EventBatch> batches = recorded();
+  std::size_t begins = 0;
+  std::vector<SpanEvent> spans;
+  std::vector<ArgumentValue> arguments;
+  for (const EventBatch& batch : batches) {
+    begins += batch.async_begins.size();
+    spans.insert(spans.end(), batch.spans.begin(), batch.spans.end());
+    arguments.insert(arguments.end(), batch.span_arguments.begin(), batch.span_arguments.end());
+  }
+  EXPECT_EQ(begins, 2U);
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(test::text_name(batches, spans[0].name), "GET /");
+  EXPECT_EQ(test::track_name(batches, spans[0].track), "requests");
+  ASSERT_EQ(arguments.size(), 1U);
+  EXPECT_EQ(arguments[0].bits, 200U);
+}
+
+TEST_F(RecordingTest, EmittedSpansKeepTheirTimesAndWidenTheBatch) {
+  const TrackId queue = track("gpu queue");
+  ASSERT_NE(queue, 0U);
+  const std::chrono::nanoseconds start(monotonic_now() - 5'000'000'000);
+  emit_span(queue, "pass", "gpu", start, std::chrono::microseconds(250), {{"draws", 3}, {"label", "shadow"}});
+  ClockDomain domain(10.0);
+  domain.add_pair(1'000, 50'000);
+  domain.add_pair(2'000, 70'000);
+  emit_span(domain, queue, "ticks", {}, 1'500, 100);
+  std::vector<SpanEvent> spans;
+  for (const EventBatch& batch : recorded()) {
+    for (const SpanEvent& span : batch.spans) {
+      EXPECT_LE(batch.start_ns, span.start_ns);
+      EXPECT_GE(batch.end_ns, span.start_ns + span.duration_ns);
+      spans.push_back(span);
+    }
+  }
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].start_ns, start.count());
+  EXPECT_EQ(spans[0].duration_ns, 250'000);
+  EXPECT_EQ(spans[0].argument_count, 2U);
+  EXPECT_EQ(spans[1].start_ns, 60'000);
+  EXPECT_EQ(spans[1].duration_ns, 2'000);
+}
+
+void record_in_handler(int /*signal*/) { KYMO_SCOPE("handler"); }
+
+TEST_F(RecordingTest, ScopesInSignalHandlersAreRecordedOrCounted) {
+  struct sigaction action {};
+  action.sa_handler = record_in_handler;
+  struct sigaction previous {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &previous), 0);
+  constexpr std::uint64_t signals = 2'000;
+  const pthread_t self = ::pthread_self();
+  std::atomic<bool> is_done{false};
+  std::uint64_t scopes = 0;
+  std::atomic<std::uint64_t> delivered{0};
+  prepare_thread();
+  std::thread sender([&] {
+    for (std::uint64_t i = 0; i < signals; ++i) {
+      ::pthread_kill(self, SIGUSR1);
+      std::this_thread::yield();
+    }
+    is_done = true;
+  });
+  while (!is_done) {
+    KYMO_SCOPE("main");
+    ++scopes;
+  }
+  sender.join();
+  ASSERT_EQ(::sigaction(SIGUSR1, &previous, nullptr), 0);
+  const std::vector<EventBatch> batches = recorded();
+  std::uint64_t handled = 0;
+  std::uint64_t in_main = 0;
+  for (const SeenScope& scope : test::closed_scopes(batches)) {
+    EXPECT_FALSE(scope.is_forced);
+    (scope.name == "handler" ? handled : in_main) += 1;
+  }
+  std::uint64_t dropped = 0;
+  for (const EventBatch& batch : batches) {
+    for (const ScopeRun& run : batch.runs) {
+      dropped = std::max(dropped, run.dropped_scopes);
+    }
+  }
+  // Signals of one kind that come while one is pending merge, so that fewer may be handled than were sent; what the
+  // loop itself recorded is exact.
+  EXPECT_GT(handled, 0U);
+  EXPECT_LE(handled, signals);
+  EXPECT_LE(in_main, scopes);
+  EXPECT_LE(scopes, in_main + dropped);
+}
+
+}  // namespace
+}  // namespace kymo::record

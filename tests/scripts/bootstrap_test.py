@@ -1,0 +1,112 @@
+"""scripts/bootstrap.sh against a pretended system: its os-release, and programs of ours in place of dpkg, apt, id and sudo."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "bootstrap.sh"
+
+BUILD_PACKAGES = [
+    "g++", "cmake", "ninja-build", "make", "pkg-config", "liblz4-dev", "libzstd-dev", "libcli11-dev", "libfmt-dev",
+    "nlohmann-json3-dev",
+]
+
+
+class BootstrapTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = pathlib.Path(scratch.name)
+        self.calls = self.root / "calls"
+        self.calls.write_text("")
+        (self.root / "bin").mkdir()
+        for name in ("sed", "tr", "sort", "env"):
+            os.symlink(f"/usr/bin/{name}", self.root / "bin" / name)
+        self.pretend("apt-get", f'echo "apt-get $*" >> {self.calls}')
+        self.pretend("apt-cache", "exit 0")
+        self.set_user(0)
+        self.set_os("ID=debian")
+
+    def pretend(self, name, script):
+        path = self.root / "bin" / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def set_os(self, text):
+        (self.root / "os-release").write_text(text + "\n")
+
+    def set_user(self, number):
+        self.pretend("id", f"echo {number}")
+
+    def set_installed(self, names):
+        lines = "".join(f"installed {name} \\n" for name in names)
+        self.pretend("dpkg-query", f"printf '{lines}'; exit 1")
+
+    def bootstrap(self, *groups):
+        environment = {"PATH": str(self.root / "bin"), "KYMO_OS_RELEASE": str(self.root / "os-release")}
+        return subprocess.run(["/bin/sh", str(SCRIPT), *groups], env=environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+
+    def installs(self):
+        return [line for line in self.calls.read_text().splitlines() if " install " in line]
+
+    def test_nothing_is_called_where_everything_is_there(self):
+        self.set_installed(BUILD_PACKAGES)
+        result = self.bootstrap("build")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        self.assertEqual(self.calls.read_text(), "")
+
+    def test_only_what_is_missing_is_installed(self):
+        self.set_installed([name for name in BUILD_PACKAGES if name not in ("liblz4-dev", "cmake")])
+        self.assertEqual(self.bootstrap("build").returncode, 0)
+        (line,) = self.installs()
+        self.assertEqual(set(line.split()) & set(BUILD_PACKAGES), {"liblz4-dev", "cmake"})
+
+    def test_systems_like_debian_count_as_debian(self):
+        self.set_os('ID=pop\nID_LIKE="ubuntu debian"')
+        self.set_installed([])
+        self.assertEqual(self.bootstrap("build").returncode, 0)
+        self.assertEqual(len(self.installs()), 1)
+
+    def test_sudo_is_used_by_others_than_root_and_said(self):
+        self.set_user(1000)
+        self.set_installed([])
+        self.pretend("sudo", f'echo "sudo $*" >> {self.calls}')
+        result = self.bootstrap("build")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("with sudo", result.stdout)
+        self.assertTrue(all(line.startswith("sudo ") for line in self.calls.read_text().splitlines()))
+
+    def test_without_sudo_the_packages_are_named(self):
+        self.set_user(1000)
+        self.set_installed([])
+        result = self.bootstrap("build")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("liblz4-dev", result.stderr)
+        self.assertEqual(self.calls.read_text(), "")
+
+    def test_elsewhere_everything_needed_is_printed(self):
+        self.set_os("ID=fedora")
+        self.set_installed([])
+        result = self.bootstrap("build")
+        self.assertEqual(result.returncode, 1)
+        for name in BUILD_PACKAGES:
+            self.assertIn(name, result.stderr)
+        self.assertEqual(self.calls.read_text(), "")
+
+    def test_either_of_two_packages_is_enough(self):
+        lint = ["clang-format", "clang-tidy", "libc++-dev", "libc++abi-dev"]
+        self.set_installed(BUILD_PACKAGES + lint)
+        self.assertEqual(self.bootstrap("lint").returncode, 0)
+        self.assertEqual(self.calls.read_text(), "")
+
+    def test_an_unknown_group_is_refused(self):
+        result = self.bootstrap("everything")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("build, test, bench, lint and all", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
