@@ -45,8 +45,9 @@ void print_sites(const kymo::Timeline& timeline) {
     return true;
   });
   std::printf("\n%-22s %8s %12s %12s %12s\n", "scope", "count", "total ms", "self ms", "mean us");
-  for (const auto& [site, total] : totals) {
-    std::printf("%-22s %8llu %12.3f %12.3f %12.3f\n", timeline.site(site).name.c_str(),
+  for (const auto& [id, total] : totals) {
+    const kymo::SiteDeclaration& site = timeline.site(id);
+    std::printf("%-22s %8llu %12.3f %12.3f %12.3f\n", (site.name.empty() ? site.function : site.name).c_str(),
                 static_cast<unsigned long long>(total.count), static_cast<double>(total.total_ns) * milliseconds,
                 static_cast<double>(total.self_ns) * milliseconds,
                 static_cast<double>(total.total_ns) * microseconds / static_cast<double>(total.count));

@@ -26,8 +26,11 @@ class BoundedQueue {
       has_room_.wait(lock, [this] { return items_.size() < capacity_; });
     }
     items_.push_back(std::move(item));
+    const std::size_t length = items_.size();
+    // Unlocked first, or the thread that is woken would at once wait for the lock.
+    lock.unlock();
     has_items_.notify_one();
-    return items_.size();
+    return length;
   }
 
   /// Waits for an item and takes it. Nothing once the queue is closed and empty.
@@ -42,6 +45,7 @@ class BoundedQueue {
     }
     std::optional<T> item(std::move(items_.front()));
     items_.pop_front();
+    lock.unlock();
     has_room_.notify_one();
     return item;
   }

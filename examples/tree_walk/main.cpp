@@ -176,6 +176,7 @@ void analyse_all(std::size_t index, FileAnalyser& analyser, BoundedQueue<LoadedF
     kymo::flow_end(file->number);
     const FileFacts facts = analyser.analyse(file->content);
     file->in_flight.end();
+    KYMO_SCOPE("hand over");
     done.push(facts);
   }
 }

@@ -122,9 +122,8 @@ struct TimelineOptions {
   /// Captures of different boots are aligned by the lowest sync point that they share with the first one, rather than by
   /// wall clock; those that share none fall back to it. Costs a pass over the captures.
   bool align_by_sync_points = false;
-  /// What is not in a capture yet and would be found in memory that its killed writer left: called once a capture that was
-  /// not closed; returns batches that follow the file's. Empty: nothing is looked for.
-  std::function<std::vector<EventBatch>(const CaptureReader&)> find_unwritten = {};
+  /// Reads what a killed process left in shared memory as if it were in its capture (changing neither).
+  bool overlays_spools = true;
 };
 
 /// One or several captures on one axis. Opening costs what opening the captures costs; queries decode only the blocks
@@ -147,7 +146,7 @@ class KYMO_API Timeline {
 
   [[nodiscard]] std::size_t capture_count() const;
   [[nodiscard]] const CaptureReader& capture(std::size_t index) const;
-  /// What was left out when opening, and why.
+  /// What was left out when opening, and why; what is missing of a killed process's events.
   [[nodiscard]] const std::vector<std::string>& complaints() const;
   /// From the first event to the end of the last one; start_ns == end_ns where there are none.
   [[nodiscard]] TimeRange range() const;
@@ -203,8 +202,11 @@ class KYMO_API Timeline {
   /// was anything. Ids and times given out before stay as they are.
   bool refresh();
 
- private:
+  /// What kymo's own layers above this one work on.
   class Implementation;
+  [[nodiscard]] const Implementation& implementation() const { return *implementation_; }
+
+ private:
   std::unique_ptr<Implementation> implementation_;
 };
 

@@ -269,6 +269,7 @@ void check_references(const EventBatch& batch) {
 }  // namespace
 
 void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
+  payload.clear();
   TableWriter table(payload, packing_);
   const Origin origin(batch.start_ns);
   opens_.clear();
@@ -302,6 +303,7 @@ void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
     table.bytes(1, batch.text);
     table.end();
   }
+  cuts_ = table.cuts();
 }
 
 void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std::int64_t end_ns, BatchParts parts,

@@ -32,10 +32,12 @@ class BatchEncoder {
  public:
   explicit BatchEncoder(Packing packing) : packing_(packing), scopes_(packing) {}
 
-  /// Appends the tables of the batch's events, its declarations left out: they have blocks of their own.
+  /// Replaces `payload` by the tables of the batch's events, its declarations left out: they have blocks of their own.
   /// std::length_error where it is too large for one block.
   void encode(const EventBatch& batch, ByteBuffer& payload);
 
+  /// Where to cut the payload that was encoded last (TableWriter::cuts), counted from its begin.
+  [[nodiscard]] const std::vector<std::size_t>& cuts() const { return cuts_; }
   /// Opens in each run of the batch that was encoded last.
   [[nodiscard]] const std::vector<std::uint64_t>& opens() const { return opens_; }
 
@@ -44,6 +46,7 @@ class BatchEncoder {
   ScopesEncoder scopes_;
   ArgumentsEncoder arguments_;
   std::vector<std::uint64_t> opens_;
+  std::vector<std::size_t> cuts_;
 };
 
 /// Decodes a payload that stands in a BlockPayload into `batch`, reusing its memory; what is not asked for is empty.

@@ -28,11 +28,13 @@ void require_size(std::size_t raw_size) {
 CaptureWriter::CaptureWriter(std::unique_ptr<BlockDestination> destination, CaptureWriterOptions options)
     : destination_(std::move(destination)),
       codec_(options.codec ? std::move(options.codec) : make_lz4_codec()),
-      summaries_(std::move(options.summaries)),
       header_(std::move(options.header)),
       encoder_(codec_->packing()),
       sync_period_(options.sync_period),
       last_sync_(std::chrono::steady_clock::now()) {
+  if (options.with_summaries) {
+    summaries_.emplace(options.summary_intervals);
+  }
   declarations_.add(options.declarations);
   const auto preamble = encode_preamble();
   destination_->append(preamble);
@@ -60,14 +62,13 @@ void CaptureWriter::write(const EventBatch& batch) {
     put_declarations(batch.declarations, batch.start_ns);
     declarations_.add(batch.declarations);
     if (events_raw_.size() > 0) {
+      const std::uint32_t number = next_number_;
       put_events(batch);
       count_totals(batch);
       last_time_ns_ = std::max(last_time_ns_, batch.end_ns);
-    }
-    if (summaries_) {
-      std::vector<SummaryPayload> completed;
-      summaries_->add(batch, completed);
-      put_summaries(completed);
+      if (summaries_) {
+        put_summaries(summaries_->add(batch, number));
+      }
     }
     append_pending();
     sync_when_due();
@@ -94,9 +95,7 @@ void CaptureWriter::finish() {
   }
   is_done_ = true;
   if (summaries_) {
-    std::vector<SummaryPayload> completed;
-    summaries_->finish(completed);
-    put_summaries(completed);
+    put_summaries(summaries_->finish());
   }
   const std::uint64_t all_declarations = bytes_written() + pending_.size();
   put_declarations(declarations_.all(), last_time_ns_);
@@ -158,17 +157,18 @@ void CaptureWriter::put_events(const EventBatch& batch) {
   for (const ScopeRun& run : batch.runs) {
     facts.scope_events += static_cast<std::uint32_t>(run.events.size());
   }
-  put_block(facts, events_raw_.bytes());
+  put_block(facts, events_raw_.bytes(), encoder_.cuts());
 }
 
-void CaptureWriter::put_summaries(std::vector<SummaryPayload>& summaries) {
-  for (const SummaryPayload& summary : summaries) {
+void CaptureWriter::put_summaries(const std::vector<FinishedSummary>& summaries) {
+  for (const FinishedSummary& summary : summaries) {
     BlockFacts facts;
     facts.kind = BlockKind::summary;
     facts.level = summary.level;
     facts.start_ns = summary.start_ns;
     facts.end_ns = summary.end_ns;
-    put_block(facts, summary.bytes.bytes());
+    facts.scope_events = static_cast<std::uint32_t>(std::min<std::uint64_t>(summary.scope_events, UINT32_MAX));
+    put_block(facts, summary.payload);
   }
 }
 
@@ -203,13 +203,14 @@ void CaptureWriter::put_index(std::uint64_t all_declarations) {
   put_block(facts, raw_.bytes());
 }
 
-void CaptureWriter::put_block(const BlockFacts& facts, std::span<const std::byte> raw) {
+void CaptureWriter::put_block(const BlockFacts& facts, std::span<const std::byte> raw,
+                              std::span<const std::size_t> cuts) {
   require_size(raw.size());
   const std::uint64_t offset = bytes_written() + pending_.size();
   const std::size_t header_at = pending_.size();
   static_cast<void>(pending_.reserve(block_header_size + raw.size()));
   pending_.commit(block_header_size);
-  std::size_t stored_size = raw.size() < least_to_compress ? 0 : codec_->compress(raw, pending_);
+  std::size_t stored_size = raw.size() < least_to_compress ? 0 : codec_->compress(raw, cuts, pending_);
   BlockHeader header;
   header.codec = codec_->id();
   if (stored_size == 0) {

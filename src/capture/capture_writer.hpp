@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,40 +19,24 @@
 #include "capture/declaration_set.hpp"
 #include "capture/destination.hpp"
 #include "capture/facts_codec.hpp"
+#include "capture/summary_builder.hpp"
 
 namespace kymo::capture {
-
-/// A finished summary: the payload of a SUMMARY block, not compressed yet.
-struct SummaryPayload {
-  std::uint16_t level = 0;
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-  ByteBuffer bytes;
-};
-
-/// Makes summaries of the batches that are written.
-class SummarySource {
- public:
-  SummarySource() = default;
-  SummarySource(const SummarySource&) = delete;
-  SummarySource& operator=(const SummarySource&) = delete;
-  virtual ~SummarySource() = default;
-
-  /// Takes a batch in and appends the summaries that it completed.
-  virtual void add(const EventBatch& batch, std::vector<SummaryPayload>& completed) = 0;
-  /// Appends what is left.
-  virtual void finish(std::vector<SummaryPayload>& completed) = 0;
-};
 
 struct CaptureWriterOptions {
   CaptureHeader header;
   /// What is known at the start: the processes and the infos, at least.
   Declarations declarations;
-  std::unique_ptr<Codec> codec;              ///< none: lz4
-  std::unique_ptr<SummarySource> summaries;  ///< none: the capture has none
+  std::unique_ptr<Codec> codec;  ///< none: lz4
+  bool with_summaries = true;    ///< without them overviews cost a pass over the file
+  SummaryIntervals summary_intervals;
   /// How often to make what was written survive a loss of power; 0: never.
   std::chrono::nanoseconds sync_period{0};
 };
+
+/// Options of a capture that is written again from others: zstd, and summaries at wider intervals, which serve a finished
+/// capture as well and take less of it. Only in kymo::analysis.
+[[nodiscard]] CaptureWriterOptions make_repack_options();
 
 /// Writes one capture. Calls come from one thread at a time; bytes_written() from any.
 ///
@@ -64,8 +49,8 @@ class CaptureWriter final : public Sink {
   CaptureWriter(const std::string& path, CaptureWriterOptions options);
   ~CaptureWriter() override;
 
-  /// Writes the batch's declarations and its events in one write(2): about 8 ns of CPU a scope. WriteError, and
-  /// std::length_error where the batch does not fit into a block.
+  /// Writes the batch's declarations and its events in one write(2): about 6 ns of CPU a scope, and 7 for the summaries.
+  /// WriteError, and std::length_error where the batch does not fit into a block.
   void write(const EventBatch& batch) override;
 
   /// Closes the capture: the last summaries, all declarations again, totals, index, trailer. WriteError. Without it the
@@ -94,18 +79,18 @@ class CaptureWriter final : public Sink {
   void put_declarations(const Declarations& declarations, std::int64_t time_ns);
   /// Codes the batch's events, which stand in events_raw_.
   void put_events(const EventBatch& batch);
-  void put_summaries(std::vector<SummaryPayload>& summaries);
+  void put_summaries(const std::vector<FinishedSummary>& summaries);
   void put_end();
   void put_index(std::uint64_t all_declarations);
   /// Compresses a payload into a block behind what stands in pending_.
-  void put_block(const BlockFacts& facts, std::span<const std::byte> raw);
+  void put_block(const BlockFacts& facts, std::span<const std::byte> raw, std::span<const std::size_t> cuts = {});
   void append_pending();
   void sync_when_due();
   void count_totals(const EventBatch& batch);
 
   std::unique_ptr<BlockDestination> destination_;
   std::unique_ptr<Codec> codec_;
-  std::unique_ptr<SummarySource> summaries_;
+  std::optional<SummaryBuilder> summaries_;
   CaptureHeader header_;
   BatchEncoder encoder_;
   DeclarationSet declarations_;

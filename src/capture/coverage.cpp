@@ -240,6 +240,8 @@ void CoverageCursor::add_apart(Coverage& coverage, TrackId track, std::uint16_t 
   Current& current = current_[depth];
   coverage.add(track, depth, false, current.start_ns, current.bin);
   current = {};
+  current.bin.site = site;  // until one of those that follow has a vote
+  vote_shift_ = coverage.shift() - votes_shift;
   const auto last_bin = static_cast<std::uint64_t>((end_ns - 1) >> coverage.shift()) << coverage.shift();
   current.start_ns = std::max(static_cast<std::int64_t>(last_bin), from_ns_);
   current.end_ns = __builtin_add_overflow(static_cast<std::int64_t>(last_bin), coverage.bin_ns(), &current.end_ns)

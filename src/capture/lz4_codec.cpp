@@ -9,7 +9,8 @@ class Lz4Codec final : public Codec {
  public:
   [[nodiscard]] CodecId id() const override { return CodecId::lz4; }
   [[nodiscard]] Packing packing() const override { return Packing::bits; }
-  [[nodiscard]] std::size_t compress(std::span<const std::byte> raw, ByteBuffer& out) override {
+  [[nodiscard]] std::size_t compress(std::span<const std::byte> raw, std::span<const std::size_t>,
+                                     ByteBuffer& out) override {
     if (raw.size() < 2) {
       return 0;
     }

@@ -57,43 +57,48 @@ class Supply {
 static_assert(sizeof(ScopeEvent) == 16 && offsetof(ScopeEvent, time_ns) == 0 && offsetof(ScopeEvent, site) == 8 &&
               offsetof(ScopeEvent, depth) == 12 && offsetof(ScopeEvent, flags) == 14);
 
+std::uint64_t reverse_bits(std::uint64_t bits) {
+  bits = ((bits >> 1U) & 0x5555555555555555U) | ((bits & 0x5555555555555555U) << 1U);
+  bits = ((bits >> 2U) & 0x3333333333333333U) | ((bits & 0x3333333333333333U) << 2U);
+  bits = ((bits >> 4U) & 0x0F0F0F0F0F0F0F0FU) | ((bits & 0x0F0F0F0F0F0F0F0FU) << 4U);
+  return __builtin_bswap64(bits);
+}
+
 struct Split {
   std::size_t opens = 0;
   std::uint64_t bits = 0;
   bool has_odd = false;
 };
 
-// Splits up to 64 events into lanes. No branch depends on what an event is: every lane is written, one moves on.
+// Splits 1 to 64 events into lanes. No branch depends on what an event is: every lane is written, one moves on.
 // Not inlined: within its caller the loop runs out of registers.
 [[gnu::noinline]] Split split_events(std::span<const ScopeEvent> events, std::uint64_t& previous_ns,
                                      std::uint32_t& depth, std::uint64_t* __restrict open_deltas,
                                      std::uint64_t* __restrict close_deltas, std::uint64_t* __restrict sites) {
   std::uint64_t previous = previous_ns;
-  std::uint32_t depth_before = depth;
+  std::uint64_t depth_before = depth;
+  std::uint64_t odd = 0;
+  std::uint64_t bits = 0;  // first event in the highest bit
   std::size_t opens = 0;
-  std::size_t closes = 0;
-  std::uint64_t bits = 0;
-  std::uint32_t odd = 0;
-  for (const ScopeEvent& event : events) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
     std::uint64_t words[2];
-    std::memcpy(words, &event, sizeof words);
+    std::memcpy(words, &events[i], sizeof words);
     const std::uint64_t delta = words[0] - previous;
+    previous = words[0];
     const auto site = static_cast<std::uint32_t>(words[1]);
-    const auto depth_and_flags = static_cast<std::uint32_t>(words[1] >> 32U);
-    const std::uint32_t is_open = site != 0 ? 1U : 0U;
+    const std::size_t is_open = site != 0 ? 1 : 0;
     open_deltas[opens] = delta;
-    close_deltas[closes] = delta;
+    close_deltas[i - opens] = delta;
     sites[opens] = site;
     opens += is_open;
-    closes += 1U - is_open;
-    bits = (bits >> 1U) | (std::uint64_t{is_open} << 63U);
-    odd |= (depth_before - 1U + is_open) ^ depth_and_flags;
-    previous = words[0];
-    depth_before = (depth_and_flags & 0xFFFFU) + is_open;
+    bits = 2 * bits + is_open;
+    const std::uint64_t depth_and_flags = words[1] >> 32U;
+    odd |= (depth_before + is_open - 1) ^ depth_and_flags;
+    depth_before = depth_and_flags + is_open;
   }
   previous_ns = previous;
-  depth = depth_before;
-  return {opens, bits >> (group_size - events.size()), odd != 0};
+  depth = events.back().depth + static_cast<std::uint32_t>(events.back().is_open());
+  return {opens, reverse_bits(bits) >> (group_size - events.size()), odd != 0};
 }
 
 }  // namespace

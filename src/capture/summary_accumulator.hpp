@@ -51,7 +51,7 @@ class SummaryAccumulator {
   /// Scopes of one site that wait to be counted. Counting one site's scopes in a row costs half as much as one by one:
   /// the histograms of all sites are larger than the first cache.
   struct PendingScopes {
-    static constexpr std::uint32_t most = 128;
+    static constexpr std::uint32_t most = 120;
     struct Scope {
       std::uint32_t duration_ns = 0;
       std::uint32_t self_ns = 0;

@@ -109,6 +109,9 @@ class TableWriter {
   }
 
   [[nodiscard]] Packing packing() const { return packing_; }
+  /// Offsets in the payload at which the statistics of the bytes change: where columns and their planes begin and
+  /// end.
+  [[nodiscard]] const std::vector<std::size_t>& cuts() const { return cuts_; }
   /// Scratch for callers; numbers() and field() overwrite it.
   [[nodiscard]] std::vector<std::uint64_t>& values() { return values_; }
 
@@ -119,6 +122,7 @@ class TableWriter {
   ByteBuffer& out_;
   Packing packing_;
   std::uint64_t spent_ = 0;
+  std::vector<std::size_t> cuts_;
   std::vector<std::uint64_t> values_;
   ByteBuffer texts_;
   ByteBuffer coded_;

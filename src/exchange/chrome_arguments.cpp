@@ -15,9 +15,15 @@ constexpr std::size_t compared_keys = 64;
 /// Appends the value; false, with nothing appended, where JSON has no form for it.
 bool append_value(std::string& out, const ArgumentValue& value, std::string_view text) {
   switch (value.type) {
-    case ArgumentType::int64: append_json_integer(out, static_cast<std::int64_t>(value.bits)); return true;
-    case ArgumentType::uint64: append_json_integer(out, value.bits); return true;
-    case ArgumentType::boolean: out += value.bits != 0 ? "true" : "false"; return true;
+    case ArgumentType::int64:
+      append_json_integer(out, static_cast<std::int64_t>(value.bits));
+      return true;
+    case ArgumentType::uint64:
+      append_json_integer(out, value.bits);
+      return true;
+    case ArgumentType::boolean:
+      out += value.bits != 0 ? "true" : "false";
+      return true;
     case ArgumentType::float64: {
       double number = 0;
       std::memcpy(&number, &value.bits, sizeof number);
@@ -81,8 +87,7 @@ void OpenArguments::take(std::size_t depth, std::string& out) {
 }
 
 bool OpenArguments::is_full(std::size_t depth) const {
-  return !entries_.empty() && entries_.back().depth == depth &&
-         text_.size() - entries_.back().scope_begin > text_limit;
+  return !entries_.empty() && entries_.back().depth == depth && text_.size() - entries_.back().scope_begin > text_limit;
 }
 
 std::size_t OpenArguments::scope_begin(std::size_t depth) const {

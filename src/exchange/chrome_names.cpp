@@ -1,5 +1,7 @@
 #include "exchange/chrome_names.hpp"
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "exchange/json_text.hpp"
 
@@ -63,6 +65,9 @@ std::string chrome_place(std::uint64_t pid, std::uint64_t tid) {
   return ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
 }
 
+ChromeNames::ChromeNames(EventStream& stream) : stream_(stream) {}
+ChromeNames::~ChromeNames() = default;
+
 void ChromeNames::declare(const Declarations& declarations) {
   for (const ProcessDeclaration& process : declarations.processes) {
     declare_process(process);
@@ -71,8 +76,7 @@ void ChromeNames::declare(const Declarations& declarations) {
     declare_info(info);
   }
   for (const NameDeclaration& name : declarations.names) {
-    ChromeName* known = names_.find(name.id);
-    (known != nullptr ? *known : names_.add(name.id)).text = json_text(name.text);
+    declare_name(name.id, name.text);
   }
   for (const SiteDeclaration& site : declarations.sites) {
     declare_site(site);
@@ -84,18 +88,14 @@ void ChromeNames::declare(const Declarations& declarations) {
     declare_metric(metric);
   }
   for (const FrameStreamDeclaration& stream : declarations.frame_streams) {
-    ChromeFrames* known = frames_.find(stream.id);
-    ChromeFrames& frames = known != nullptr ? *known : frames_.add(stream.id);
-    frames.process = stream.process;
-    frames.name = stream.name.empty() ? "frame" : json_text(stream.name);
-    frames.head = event_head(frames.name, "frame", 'X');
+    declare_frames(stream);
   }
 }
 
 void ChromeNames::declare_process(const ProcessDeclaration& process) {
   // Two hosts of a merge may have used one number.
-  if (pids_.find(process.id) == pids_.end() && process.pid != 0 &&
-      process.pid <= greatest_system_number && used_pids_.insert(process.pid).second) {
+  if (pids_.find(process.id) == pids_.end() && process.pid != 0 && process.pid <= greatest_system_number &&
+      used_pids_.try_emplace(process.pid, process.id).second) {
     pids_[process.id] = process.pid;
   }
   const std::string place = ",\"pid\":" + std::to_string(pid(process.id));
@@ -116,17 +116,18 @@ void ChromeNames::declare_process(const ProcessDeclaration& process) {
   }
 }
 
+void ChromeNames::declare_name(NameId id, std::string_view text) {
+  names_.get(id).head = json_text(text);
+}
+
 void ChromeNames::declare_site(const SiteDeclaration& site) {
   const bool is_function = site.kind == SiteKind::function || site.kind == SiteKind::hooked;
-  ChromeSite* known = sites_.find(site.id);
-  (known != nullptr ? *known : sites_.add(site.id)).head =
-      event_head(json_text(site_name(site)), is_function ? "function" : "scope", 'X');
+  sites_.get(site.id).head = event_head(json_text(site_name(site)), is_function ? "function" : "scope", 'X');
 }
 
 void ChromeNames::declare_track(const TrackDeclaration& declaration) {
-  ChromeTrack* known = tracks_.find(declaration.id);
-  const bool is_new = known == nullptr;
-  ChromeTrack& track = is_new ? tracks_.add(declaration.id) : *known;
+  const bool is_new = tracks_.find(declaration.id) == nullptr;
+  ChromeTrack& track = tracks_.get(declaration.id);
   if (is_new) {
     const bool is_thread = declaration.kind == TrackKind::thread;
     track.kind = declaration.kind;
@@ -142,11 +143,17 @@ void ChromeNames::declare_track(const TrackDeclaration& declaration) {
 }
 
 void ChromeNames::declare_metric(const MetricDeclaration& declaration) {
-  ChromeMetric* known = metrics_.find(declaration.id);
-  ChromeMetric& metric = known != nullptr ? *known : metrics_.add(declaration.id);
+  ChromeText& metric = metrics_.get(declaration.id);
   metric.head = event_head(json_text(metric_name(declaration)), "metric", 'C');
   metric.tail = ",\"pid\":" + std::to_string(pid(declaration.process)) + ",\"args\":{\"" +
                 (declaration.unit.empty() ? "value" : json_text(declaration.unit)) + "\":";
+}
+
+void ChromeNames::declare_frames(const FrameStreamDeclaration& stream) {
+  ChromeFrames& frames = frames_.get(stream.id);
+  frames.process = stream.process;
+  frames.name = stream.name.empty() ? "frame" : json_text(stream.name);
+  frames.head = event_head(frames.name, "frame", 'X');
 }
 
 void ChromeNames::declare_info(const InfoDeclaration& info) {
@@ -156,24 +163,25 @@ void ChromeNames::declare_info(const InfoDeclaration& info) {
   facts_[info.process == 1 ? info.key : "process " + std::to_string(info.process) + ": " + info.key] = info.value;
 }
 
-const ChromeSite& ChromeNames::site(SiteId id) {
-  const ChromeSite* const known = sites_.find(id);
-  if (known != nullptr) {
-    return *known;
+std::string_view ChromeNames::site(SiteId id) {
+  const ChromeText* known = sites_.find(id);
+  if (known == nullptr) {
+    SiteDeclaration lost;
+    lost.id = id;
+    lost.name = lost_name("site", id);
+    declare_site(lost);
+    known = sites_.find(id);
   }
-  ChromeSite& site = sites_.add(id);
-  site.head = event_head(lost_name("site", id), "scope", 'X');
-  return site;
+  return known->head;
 }
 
 std::string_view ChromeNames::name(NameId id) {
-  const ChromeName* known = names_.find(id);
+  const ChromeText* known = names_.find(id);
   if (known == nullptr) {
-    ChromeName& added = names_.add(id);
-    added.text = lost_name("name", id);
-    known = &added;
+    declare_name(id, lost_name("name", id));
+    known = names_.find(id);
   }
-  return known->text;
+  return known->head;
 }
 
 ChromeTrack& ChromeNames::track(TrackId id) {
@@ -185,7 +193,7 @@ ChromeTrack& ChromeNames::track(TrackId id) {
   return *tracks_.find(id);
 }
 
-const ChromeMetric& ChromeNames::metric(MetricId id) {
+const ChromeText& ChromeNames::metric(MetricId id) {
   if (metrics_.find(id) == nullptr) {
     MetricDeclaration lost;
     lost.id = id;
@@ -196,33 +204,29 @@ const ChromeMetric& ChromeNames::metric(MetricId id) {
 }
 
 ChromeFrames& ChromeNames::frames(FrameStreamId id) {
-  ChromeFrames* known = frames_.find(id);
-  if (known == nullptr) {
-    known = &frames_.add(id);
-    known->name = lost_name("frames", id);
-    known->head = event_head(known->name, "frame", 'X');
+  if (frames_.find(id) == nullptr) {
+    declare_frames({id, 1, lost_name("frames", id)});
   }
-  if (known->place.empty()) {
-    known->place = chrome_place(pid(known->process), new_tid(0));
-    write_metadata("thread_name", known->place, "name", known->name == "frame" ? "frames" : "frames: " + known->name);
-    write_sort_index(known->place, frames_.things().size());
+  ChromeFrames& frames = frames_.get(id);
+  if (frames.place.empty()) {
+    frames.place = chrome_place(pid(frames.process), new_tid(0));
+    write_metadata("thread_name", frames.place, "name", frames.name == "frame" ? "frames" : "frames: " + frames.name);
+    write_sort_index(frames.place, std::min<std::uint64_t>(id, first_thread_index));
   }
-  return *known;
+  return frames;
 }
 
 std::uint64_t ChromeNames::pid(ProcessId process) {
-  const auto known = pids_.find(process);
-  if (known != pids_.end()) {
-    return known->second;
+  const auto [place, is_new] = pids_.try_emplace(process, 0);
+  if (is_new && !used_pids_.try_emplace(0, process).second) {
+    place->second = ++last_made_number_;
   }
-  const std::uint64_t number = used_pids_.insert(0).second ? 0 : ++last_made_number_;
-  pids_[process] = number;
-  return number;
+  return place->second;
 }
 
 std::uint64_t ChromeNames::new_tid(std::uint64_t wish) {
   // A thread number comes again when its thread has ended, and on another host.
-  const bool is_free = wish != 0 && wish <= greatest_system_number && used_tids_.insert(wish).second;
+  const bool is_free = wish != 0 && wish <= greatest_system_number && used_tids_.try_emplace(wish, 0).second;
   return is_free ? wish : ++last_made_number_;
 }
 

@@ -1,10 +1,11 @@
-// What the ids in events stand for in a Chrome trace: process and thread numbers, and the parts of an event's text that are the
-// same every time.
+// What the ids in events stand for in a Chrome trace: process and thread numbers, and the parts of an event's text that
+// are the same every time.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <set>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,8 @@ struct ChromeTrack {
   TrackKind kind = TrackKind::thread;
   ProcessId process = 1;
   std::uint64_t tid = 0;
-  std::string name;      ///< JSON text without quotes
-  std::string place;     ///< ,"pid":1,"tid":2
+  std::string name;   ///< JSON text without quotes
+  std::string place;  ///< ,"pid":1,"tid":2
   capture::ScopeStack stack;
   OpenArguments arguments;
   std::int64_t last_ns = 0;  ///< the latest batch it took part in ended then
@@ -35,60 +36,59 @@ struct ChromeTrack {
   LaneIds lane_ids;
 };
 
-struct ChromeSite {
-  std::string head;  ///< {"name":"cull","cat":"scope","ph":"X","ts":
-};
-
-struct ChromeName {
-  std::string text;  ///< JSON text without quotes
-};
-
-struct ChromeMetric {
-  std::string head;  ///< {"name":"loss","cat":"metric","ph":"C","ts":
-  std::string tail;  ///< ,"pid":1,"args":{"value":
+/// What stands before and after the numbers of an event, the same every time.
+struct ChromeText {
+  std::string head;
+  std::string tail;
 };
 
 struct ChromeFrames {
   ProcessId process = 1;
-  std::string name;   ///< JSON text without quotes
-  std::string head;   ///< {"name":"frame","cat":"frame","ph":"X","ts":
-  std::string place;  ///< ,"pid":1,"tid":2; empty until the first mark
+  std::string name;          ///< JSON text without quotes
+  std::string head;          ///< {"name":"frame","cat":"frame","ph":"X","ts":
+  std::string place;         ///< ,"pid":1,"tid":2; empty until the first mark
   std::uint64_t number = 0;  ///< of the running frame: 1, 2, 3, ...; 0 before the first mark
   std::int64_t start_ns = 0;
 };
 
 /// Turns declarations into the parts of events, and into metadata events as they come.
 ///
-/// An id that was never declared (a damaged capture) gets a name that says so. Process and thread numbers are those of the
-/// system where they are known and unique in the trace; others are counted on from 4194304, which no Linux process reaches.
+/// An id that was never declared (a damaged capture) gets a name that says so. Process and thread numbers are those of
+/// the system where they are known and unique in the trace; others are counted on from 4194304, which no Linux process
+/// reaches.
 class ChromeNames {
  public:
   /// The stream must outlive this.
-  explicit ChromeNames(EventStream& stream) : stream_(stream) {}
+  explicit ChromeNames(EventStream& stream);
+  ChromeNames(const ChromeNames&) = delete;
+  ChromeNames& operator=(const ChromeNames&) = delete;
+  ~ChromeNames();
 
   void declare(const Declarations& declarations);
 
-  /// References stay good.
-  [[nodiscard]] const ChromeSite& site(SiteId id);
+  /// Of a scope: `{"name":"cull","cat":"scope","ph":"X","ts":`. References and views stay good.
+  [[nodiscard]] std::string_view site(SiteId id);
+  /// JSON text without quotes.
   [[nodiscard]] std::string_view name(NameId id);
   [[nodiscard]] ChromeTrack& track(TrackId id);
-  /// The track of an id, or none where the id was never used or declared. For events that may stand on no track.
-  [[nodiscard]] ChromeTrack* find_track(TrackId id) { return tracks_.find(id); }
-  [[nodiscard]] const ChromeMetric& metric(MetricId id);
+  /// Of a sample: `{"name":"loss","cat":"metric","ph":"C","ts":` and `,"pid":1,"args":{"value":`.
+  [[nodiscard]] const ChromeText& metric(MetricId id);
   /// Frames of a stream, with a place to be drawn on.
   [[nodiscard]] ChromeFrames& frames(FrameStreamId id);
   [[nodiscard]] std::uint64_t pid(ProcessId process);
 
   /// All tracks, in the order they were declared.
-  [[nodiscard]] std::deque<ChromeTrack>& tracks() { return tracks_.things(); }
+  [[nodiscard]] std::span<const std::unique_ptr<ChromeTrack>> tracks() const { return tracks_.things(); }
   /// Members of otherData: the facts of all processes.
   [[nodiscard]] std::map<std::string, std::string>& facts() { return facts_; }
 
  private:
   void declare_process(const ProcessDeclaration& process);
+  void declare_name(NameId id, std::string_view text);
   void declare_site(const SiteDeclaration& site);
   void declare_track(const TrackDeclaration& track);
   void declare_metric(const MetricDeclaration& metric);
+  void declare_frames(const FrameStreamDeclaration& stream);
   void declare_info(const InfoDeclaration& info);
 
   /// A thread number that is unique in the trace: the wish where that is free.
@@ -97,14 +97,14 @@ class ChromeNames {
   void write_sort_index(std::string_view place, std::uint64_t index);
 
   EventStream& stream_;
-  IdTable<ChromeSite> sites_;
-  IdTable<ChromeName> names_;
+  IdTable<ChromeText> sites_;
+  IdTable<ChromeText> names_;
+  IdTable<ChromeText> metrics_;
   IdTable<ChromeTrack> tracks_;
-  IdTable<ChromeMetric> metrics_;
   IdTable<ChromeFrames> frames_;
-  std::map<ProcessId, std::uint64_t> pids_;
-  std::set<std::uint64_t> used_pids_;
-  std::set<std::uint64_t> used_tids_;
+  std::map<std::uint64_t, std::uint64_t> pids_;       ///< by process
+  std::map<std::uint64_t, std::uint64_t> used_pids_;  ///< and the process of each
+  std::map<std::uint64_t, std::uint64_t> used_tids_;
   std::uint64_t last_made_number_ = std::uint64_t{1} << 22U;
   std::map<std::string, std::string> facts_;
 };

@@ -11,8 +11,8 @@
 
 namespace kymo::exchange {
 
-/// Writes every batch out before write() returns, so that a killed process leaves a trace that opens. The file is an array of
-/// events. In a child after fork it does nothing: the file is the parent's.
+/// Writes every batch out before write() returns, so that a killed process leaves a trace that opens. The file is an
+/// array of events. In a child after fork it does nothing: the file is the parent's.
 class ChromeSink : public Sink {
  public:
   /// Creates the file or empties an existing one. OutputError where that fails.

@@ -24,7 +24,7 @@ std::size_t innermost_after(const ScopeRun& run, std::size_t position) {
 /// Times of damaged captures may be any distance apart.
 std::int64_t elapsed_ns(std::int64_t start_ns, std::int64_t end_ns) {
   std::int64_t elapsed = 0;
-  return end_ns <= start_ns                                      ? 0
+  return end_ns <= start_ns                                   ? 0
          : __builtin_sub_overflow(end_ns, start_ns, &elapsed) ? std::numeric_limits<std::int64_t>::max()
                                                               : elapsed;
 }
@@ -33,6 +33,8 @@ std::int64_t elapsed_ns(std::int64_t start_ns, std::int64_t end_ns) {
 
 ChromeTraceWriter::ChromeTraceWriter(OutputFile file, TraceContainer container)
     : stream_(std::move(file), container), names_(stream_), last_ns_(std::numeric_limits<std::int64_t>::min()) {}
+
+ChromeTraceWriter::~ChromeTraceWriter() = default;
 
 void ChromeTraceWriter::write(const EventBatch& batch) {
   if (is_finished_) {
@@ -47,8 +49,9 @@ void ChromeTraceWriter::write(const EventBatch& batch) {
   write_async_begins(batch);
   write_frames(batch);
   write_samples(batch);
-  write_instants(batch);
+  // A peer binds a flow to what it read last of all that is open at that nanosecond: instants would be in the way.
   write_flows(batch);
+  write_instants(batch);
   stream_.spill();
 }
 
@@ -57,9 +60,9 @@ void ChromeTraceWriter::finish() {
     return;
   }
   is_finished_ = true;
-  for (ChromeTrack& track : names_.tracks()) {
-    for (std::size_t depth = track.stack.depth(); depth > 0; --depth) {
-      end_early(track, {depth - 1, last_ns_, "open"});
+  for (const auto& track : names_.tracks()) {
+    for (std::size_t depth = track->stack.depth(); depth > 0; --depth) {
+      end_early(*track, {depth - 1, last_ns_, "open"});
     }
     order_equal_scopes();
   }
@@ -125,8 +128,8 @@ void ChromeTraceWriter::end_early(ChromeTrack& track, const Ending& ending) {
 
 void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, std::int64_t start_ns, std::int64_t duration_ns,
                                     std::size_t depth) {
-  // Scopes end from the inside out. Of two bars with the same start and end, peers draw the one that comes first around the
-  // other one.
+  // Scopes end from the inside out. Of two bars with the same start and end, peers draw the one that comes first around
+  // the other one.
   if (start_ns != equal_start_ns_ || duration_ns != equal_duration_ns_ || depth + 1 != equal_depth_) {
     order_equal_scopes();
     stream_.spill();
@@ -137,7 +140,7 @@ void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, std::int64_
   equal_scopes_.push_back(stream_.position());
 
   std::string& out = stream_.begin_event();
-  out += names_.site(site).head;
+  out += names_.site(site);
   append_microseconds(out, start_ns);
   out += ",\"dur\":";
   append_microseconds(out, duration_ns);

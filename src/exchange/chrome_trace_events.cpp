@@ -45,7 +45,6 @@ void ChromeTraceWriter::write_spans(const EventBatch& batch) {
     }
     stream_.spill();
   }
-  std::sort(ended_unseen_.begin(), ended_unseen_.end());
 }
 
 void ChromeTraceWriter::take_span_arguments(const SpanEvent& span, const EventBatch& batch) {
@@ -83,7 +82,7 @@ void ChromeTraceWriter::write_async_span(ChromeTrack& track, const SpanEvent& sp
     open_async_.erase(open);
   } else {
     if (span.async_id != 0) {
-      ended_unseen_.push_back(key);
+      ended_unseen_.try_emplace(key);
     }
     lane_id = track.lane_ids.open(span.start_ns, last_lane_id_);
     append_async(track, 'b', name, category, lane_id, span.start_ns);
@@ -99,8 +98,7 @@ void ChromeTraceWriter::write_async_span(ChromeTrack& track, const SpanEvent& sp
 void ChromeTraceWriter::write_async_begins(const EventBatch& batch) {
   for (const AsyncBegin& begin : batch.async_begins) {
     const AsyncKey key{begin.track, begin.async_id};
-    if (std::binary_search(ended_unseen_.begin(), ended_unseen_.end(), key) ||
-        std::binary_search(ended_unseen_before_.begin(), ended_unseen_before_.end(), key)) {
+    if (ended_unseen_.count(key) != 0 || ended_unseen_before_.count(key) != 0) {
       continue;
     }
     const auto [place, is_new] = open_async_.try_emplace(key);
@@ -133,7 +131,8 @@ void ChromeTraceWriter::write_frames(const EventBatch& batch) {
   for (const FrameMark& mark : batch.frame_marks) {
     ChromeFrames& frames = names_.frames(mark.stream);
     if (frames.number > 0 && mark.time_ns < frames.start_ns) {
-      // Two threads mark one stream and the later mark was drained first: the frame that this one cuts is written already.
+      // Two threads mark one stream and the later mark was drained first: the frame that this one cuts is written
+      // already.
       begin_instant("late frame mark", {}, "frame", mark.time_ns, mark.track, false) += '}';
       continue;
     }
@@ -157,7 +156,7 @@ void ChromeTraceWriter::write_frames(const EventBatch& batch) {
 void ChromeTraceWriter::write_samples(const EventBatch& batch) {
   std::string number;
   for (const SampleRun& run : batch.samples) {
-    const ChromeMetric& metric = names_.metric(run.metric);
+    const ChromeText& metric = names_.metric(run.metric);
     const std::size_t count = std::min(run.times_ns.size(), run.values.size());
     for (std::size_t i = 0; i < count; ++i) {
       number.clear();
@@ -182,7 +181,8 @@ void ChromeTraceWriter::write_instants(const EventBatch& batch) {
     stream_.spill();
   }
   for (const SyncPoint& point : batch.sync_points) {
-    std::string& out = begin_instant("sync " + std::to_string(point.number), {}, "sync", point.time_ns, point.track, true);
+    std::string& out =
+        begin_instant("sync " + std::to_string(point.number), {}, "sync", point.time_ns, point.track, true);
     out += ",\"args\":{\"number\":";
     append_json_integer(out, point.number);
     out += "}}";

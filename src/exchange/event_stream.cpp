@@ -30,7 +30,7 @@ void EventStream::finish(std::string_view other_data) {
   if (container_ == TraceContainer::object) {
     out += ",\"displayTimeUnit\":\"ns\",\"otherData\":{";
     out += other_data;
-    out += '}';
+    out += "}}";
   }
   out += '\n';
   file_.close();

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace kymo::exchange {
@@ -29,7 +29,7 @@ class IdIndex {
   [[nodiscard]] std::size_t find_far(std::uint32_t id) const;
 
   std::vector<std::uint32_t> places_;  ///< by id: the place and 1; 0: not here
-  std::map<std::uint32_t, std::size_t> far_places_;
+  std::map<std::uint64_t, std::uint64_t> far_places_;
   std::size_t count_ = 0;
 };
 
@@ -38,21 +38,25 @@ template <typename Thing>
 class IdTable {
  public:
   /// The thing of an id; nullptr where there is none.
-  [[nodiscard]] Thing* find(std::uint32_t id) {
+  [[nodiscard]] Thing* find(std::uint32_t id) const {
     const std::size_t place = index_.find(id);
-    return place == IdIndex::none ? nullptr : &things_[place];
+    return place == IdIndex::none ? nullptr : things_[place].get();
   }
-  /// Adds a thing; the id must not be there.
-  Thing& add(std::uint32_t id) {
+  /// The thing of an id, added where there is none.
+  Thing& get(std::uint32_t id) {
+    if (Thing* const known = find(id)) {
+      return *known;
+    }
+    things_.push_back(std::make_unique<Thing>());
     index_.add(id);
-    return things_.emplace_back();
+    return *things_.back();
   }
   /// All things, in the order they were added.
-  [[nodiscard]] std::deque<Thing>& things() { return things_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Thing>>& things() const { return things_; }
 
  private:
   IdIndex index_;
-  std::deque<Thing> things_;
+  std::vector<std::unique_ptr<Thing>> things_;
 };
 
 }  // namespace kymo::exchange

@@ -17,8 +17,8 @@ struct Sequence {
   bool is_valid = false;
 };
 
-/// The sequence that begins at text[0], which is not ASCII. A second byte has a narrower range after E0, ED, F0 and F4: that
-/// keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
+/// The sequence that begins at text[0], which is not ASCII. A second byte has a narrower range after E0, ED, F0 and F4:
+/// that keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
 Sequence look_at_sequence(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -52,13 +52,26 @@ void append_escape(std::string& out, unsigned char character) {
   out += '\\';
   switch (character) {
     case '"':
-    case '\\': out += static_cast<char>(character); return;
-    case '\b': out += 'b'; return;
-    case '\f': out += 'f'; return;
-    case '\n': out += 'n'; return;
-    case '\r': out += 'r'; return;
-    case '\t': out += 't'; return;
-    default: break;
+    case '\\':
+      out += static_cast<char>(character);
+      return;
+    case '\b':
+      out += 'b';
+      return;
+    case '\f':
+      out += 'f';
+      return;
+    case '\n':
+      out += 'n';
+      return;
+    case '\r':
+      out += 'r';
+      return;
+    case '\t':
+      out += 't';
+      return;
+    default:
+      break;
   }
   out += "u00";
   out += hex_digits[character >> 4U];
@@ -115,8 +128,12 @@ bool append_json_number(std::string& out, double value) {
   return true;
 }
 
-void append_json_integer(std::string& out, std::int64_t value) { append_integer(out, value); }
-void append_json_integer(std::string& out, std::uint64_t value) { append_integer(out, value); }
+void append_json_integer(std::string& out, std::int64_t value) {
+  append_integer(out, value);
+}
+void append_json_integer(std::string& out, std::uint64_t value) {
+  append_integer(out, value);
+}
 
 void append_microseconds(std::string& out, std::int64_t time_ns) {
   auto magnitude = static_cast<std::uint64_t>(time_ns);

@@ -1,4 +1,5 @@
-// JSON, written by hand into a growing string: texts that are always valid UTF-8, numbers that read back to the same value.
+// JSON, written by hand into a growing string: texts that are always valid UTF-8, numbers that read back to the same
+// value.
 //
 // No function here depends on the locale. None throws but std::bad_alloc. All may be called from any thread.
 #pragma once

@@ -59,7 +59,8 @@ OutputFile OutputFile::create(const std::string& path) {
   }
   OutputFile output(std::move(file), path);
   if (output.is_regular_) {
-    // Two processes that inherited one path would overwrite each other's text. Where locks do not work, nobody is kept out.
+    // Two processes that inherited one path would overwrite each other's text. Where locks do not work, nobody is kept
+    // out.
     if (::flock(output.file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       throw OutputError("cannot write: " + path + ": another recorder is writing to it");
     }

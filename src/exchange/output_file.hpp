@@ -18,14 +18,16 @@ class OutputError : public std::runtime_error {
 
 /// Collects text in a buffer and writes it out in large pieces. One thread at a time.
 ///
-/// A write that fails throws OutputError, and so does every later one; a regular file then ends where the last piece that
-/// was written whole ended. A closed pipe is an error like any other, never a SIGPIPE. The destructor writes nothing.
+/// A write that fails throws OutputError, and so does every later one; a regular file then ends where the last piece
+/// that was written whole ended. A closed pipe is an error like any other, never a SIGPIPE. The destructor writes
+/// nothing.
 class OutputFile {
  public:
   /// Takes over an open file. The name is for messages.
   OutputFile(base::FileDescriptor file, std::string name);
 
-  /// Creates the file or empties an existing one. A file that another OutputFile is writing to is left alone: OutputError.
+  /// Creates the file or empties an existing one. A file that another OutputFile is writing to is left alone:
+  /// OutputError.
   [[nodiscard]] static OutputFile create(const std::string& path);
 
   /// Text that waits to be written: append to it.

@@ -10,8 +10,8 @@ namespace kymo::exchange {
 
 /// Decides which spans of a queue stand on its own track: those that overlap nothing there without nesting.
 ///
-/// Remembers the latest few hundred spans. One that begins before all that is remembered is refused, since nobody knows any
-/// more what it would overlap; a queue that hands in its spans roughly in order never meets that.
+/// Remembers the latest few hundred spans. One that begins before all that is remembered is refused, since nobody knows
+/// any more what it would overlap; a queue that hands in its spans roughly in order never meets that.
 class NestingTrack {
  public:
   /// True, and the span is remembered, where it fits. About 5 ns for a span after all others, else up to 0.3 us.
@@ -31,12 +31,12 @@ class NestingTrack {
   std::int64_t forgotten_end_ns_ = std::numeric_limits<std::int64_t>::min();  ///< nothing forgotten ends later
 };
 
-/// Gives the spans of an async lane ids so that spans of one id never overlap and as few ids as possible are used: a peer draws
-/// one row an id.
+/// Gives the spans of an async lane ids so that spans of one id never overlap and as few ids as possible are used: a
+/// peer draws one row an id.
 class LaneIds {
  public:
-  /// An id for a span that begins here and whose end is not known yet. Release it with close(). New ids are counted on in
-  /// last_id.
+  /// An id for a span that begins here and whose end is not known yet. Release it with close(). New ids are counted on
+  /// in last_id.
   [[nodiscard]] std::uint64_t open(std::int64_t start_ns, std::uint64_t& last_id);
   void close(std::uint64_t id, std::int64_t end_ns);
 

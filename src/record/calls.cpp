@@ -277,7 +277,15 @@ void flow_step(std::uint64_t flow_id) noexcept { flow(flow_id, FlowPhase::step);
 void flow_end(std::uint64_t flow_id) noexcept { flow(flow_id, FlowPhase::end); }
 
 bool prepare_thread() noexcept {
-  return is_on() && (record::current_slot() != nullptr || record::attach_thread() != nullptr);
+  if (!is_on()) {
+    return false;
+  }
+  record::TrackSlot* const slot = record::current_slot() != nullptr ? record::current_slot() : record::attach_thread();
+  if (slot == nullptr) {
+    return false;
+  }
+  record::SlotWrite write(*slot);
+  return write && write.make_room(2) != nullptr;
 }
 
 void set_thread_name(std::string_view name) noexcept {

@@ -30,8 +30,6 @@ constexpr std::int64_t longest_without_pair_ns = 1'000'000'000;
 // The age at which a baseline is replaced, and that of its successor by then: at 50 ns of noise the rate is good to 1
 // ppm.
 constexpr std::int64_t baseline_ns = 200'000'000;
-// Longer segments are never left to their successors to judge: their rates say nothing about hours.
-constexpr std::int64_t longest_doubt_ns = 250'000'000;
 // Events read after the counter went back and stamped before it did come out at most this late.
 constexpr std::int64_t restart_reach_ns = 1'000'000'000;
 // The kernel slews by at most 500 ppm by NTP and as much again by adjtime; anything twice that was a step.

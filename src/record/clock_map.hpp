@@ -35,8 +35,8 @@ class ClockMap {
   explicit ClockMap(std::span<const ClockPair> pairs, double nominal_step_ns = 1.0);
 
   /// Takes the next pair. Returns the stretch, in converted time, in which conversions by this map (those made before
-  /// this call too) can be off by more than tolerance_ns, with its bound; a doubt about one segment may be told with the
-  /// next pair. Costs about 70 ns.
+  /// this call too) can be off by more than tolerance_ns, with its bound; a doubt about one segment may be told with
+  /// the next pair. Costs about 70 ns.
   std::optional<ClockUncertainty> add(const ClockPair& pair);
 
   /// Counts up to this one were converted and handed on: later pairs leave their times as they are, so that what

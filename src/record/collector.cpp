@@ -46,14 +46,20 @@ std::uint64_t thread_cpu_time_ns() {
 
 /// How far the collector has read one track.
 struct Collector::TrackCursor {
-  TrackCursor(TrackSlot& track_slot, Pool& pool)
-      : slot(&track_slot), chunk(track_slot.first_chunk), decoder(track_slot.track.load(std::memory_order_relaxed)) {
-    const ChunkHeader& header = pool.chunk(chunk).header;
+  explicit TrackCursor(TrackSlot& track_slot)
+      : slot(&track_slot), decoder(track_slot.track.load(std::memory_order_relaxed)) {}
+
+  void enter(std::uint32_t index, const Pool& pool) {
+    chunk = index;
+    offset = 0;
+    has_chunk = true;
+    const ChunkHeader& header = pool.chunk(index).header;
     decoder.begin_chunk(header.time_base, header.first_sequence);
   }
 
   TrackSlot* slot;
-  std::uint32_t chunk;
+  bool has_chunk = false;  ///< the pool may have been empty since the thread began
+  std::uint32_t chunk = 0;
   std::size_t offset = 0;
   const std::uint64_t* published = nullptr;  ///< everything before it is read in this drain
   bool has_exited = false;                   ///< nothing comes after `published`
@@ -159,7 +165,7 @@ void Collector::look_at_tracks() {
     }
     const auto found = std::find_if(tracks_.begin(), tracks_.end(), [&](const auto& cursor) { return cursor->slot == &slot; });
     if (found == tracks_.end()) {
-      tracks_.push_back(std::make_unique<TrackCursor>(slot, pool_));
+      tracks_.push_back(std::make_unique<TrackCursor>(slot));
     }
   }
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
@@ -172,9 +178,8 @@ void Collector::look_at_tracks() {
 void Collector::take_clock_pair() {
   const ClockPair pair = read_clock_pair();
   if (const std::optional<ClockUncertainty> uncertainty = clock_.add(pair)) {
+    // It may reach back into batches that were handed on and forward past this one; it does not widen the batch.
     batch_.clock_uncertainties.push_back(*uncertainty);
-    cover(batch_, uncertainty->start_ns);
-    cover(batch_, uncertainty->end_ns);
   }
   clock_.commit(pair.counter);
   SpoolHeader& header = pool_.header();
@@ -185,7 +190,10 @@ void Collector::take_clock_pair() {
 
 void Collector::drain_track(TrackCursor& cursor) {
   DecodeContext context{clock_, samples_, open_async_};
-  for (;;) {
+  if (const std::uint32_t first = cursor.slot->first_chunk.load(std::memory_order_acquire); !cursor.has_chunk && first != 0) {
+    cursor.enter(first - 1, pool_);
+  }
+  while (cursor.has_chunk && cursor.published != nullptr) {
     Chunk& chunk = pool_.chunk(cursor.chunk);
     const bool is_last = cursor.published >= chunk.words && cursor.published <= chunk.words + chunk_words;
     const std::uint32_t next = chunk.header.next.load(std::memory_order_acquire);
@@ -199,10 +207,7 @@ void Collector::drain_track(TrackCursor& cursor) {
       break;
     }
     chunks_read_.push_back(cursor.chunk);
-    cursor.chunk = next - 1;
-    cursor.offset = 0;
-    const ChunkHeader& header = pool_.chunk(cursor.chunk).header;
-    cursor.decoder.begin_chunk(header.time_base, header.first_sequence);
+    cursor.enter(next - 1, pool_);
     if (batch_words_ >= most_batch_words || chunks_read_.size() >= pool_.chunk_count() / 4) {
       hand_on();
     }
@@ -242,7 +247,7 @@ void Collector::absorb_declarations() {
     return;
   }
   if (!is_log_begun_) {
-    log_chunk_ = log.first_chunk;
+    log_chunk_ = log.first_chunk.load(std::memory_order_relaxed) - 1;
     is_log_begun_ = true;
   }
   Declarations fresh;
@@ -366,7 +371,9 @@ void Collector::give_back() {
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
     cursor->decoder.forget_run();
     if (cursor->is_finished) {
-      pool_.return_chunk(cursor->chunk);
+      if (cursor->has_chunk) {
+        pool_.return_chunk(cursor->chunk);
+      }
       cursor->slot->track.store(0, std::memory_order_relaxed);
       cursor->slot->state.store(SlotState::free, std::memory_order_release);
     }

@@ -71,7 +71,7 @@ bool DeclarationLog::append(const Record& record) noexcept {
     fresh.header.next.store(no_chunk, std::memory_order_relaxed);
     fresh.header.first_sequence = 0;
     if (cursor == nullptr) {
-      slot_->first_chunk = *taken;
+      slot_->first_chunk.store(*taken + 1, std::memory_order_relaxed);
     } else {
       Chunk& last = pool_->chunk(slot_->current_chunk);
       last.header.used_words = static_cast<std::uint32_t>(cursor - last.words);

@@ -65,44 +65,48 @@ class FunctionTable {
   constexpr FunctionTable() = default;
   FunctionTable(const FunctionTable&) = delete;
   FunctionTable& operator=(const FunctionTable&) = delete;
+  /// Only for tables that no thread uses any more.
+  ~FunctionTable();
 
   /// The entry of a function; null when it was not admitted yet. Lock-free, async-signal-safe, a few nanoseconds.
   [[nodiscard]] FunctionEntry* find(std::uintptr_t address) const noexcept;
 
   /// The entry of a function, made where there is none. Null when that is not possible: the table is full (said once),
-  /// or this is a signal handler that interrupted an admission, or that would have to match patterns.
-  /// About 3 us; where the module has patterns about 10 us, and the first time 0.1 us for each of the module's symbols.
+  /// or this is a signal handler that interrupted an admission, or one that would have to match patterns.
+  /// About 2 us; where the module has patterns about 10 us, and the first time 0.1 us for each of the module's symbols.
   [[nodiscard]] FunctionEntry* admit(std::uintptr_t address) noexcept;
 
-  /// A module with patterns was loaded, is about to be unloaded. `filter` lies in the module.
+  /// A module that kymo_instrument_functions() prepared was loaded, or is about to be unloaded. `filter` lies in the module.
   void add_filter(kymo_function_filter_v1& filter) noexcept;
   void remove_filter(kymo_function_filter_v1& filter) noexcept;
 
-  /// The entry whose site has an id and that was declared with an address; null when there is none.
+  /// The entry that was declared as a site of this id and address; null when there is none.
   [[nodiscard]] const FunctionEntry* find_site(SiteId id, std::uintptr_t address) const noexcept;
 
-  /// What the symbols call a function. Nothing where they have no name for it, or this thread is naming one already.
+  /// What its module's symbols call a function: empty names where they have none. Nothing when this thread is naming a
+  /// function already, or another one has been for two seconds.
   [[nodiscard]] std::optional<FunctionName> name_of(HookedModule& module, std::uintptr_t address) noexcept;
 
  private:
   struct Memory;
   struct Slots;
-  class Admission;
+  struct Filters;
 
   [[nodiscard]] Memory* memory() noexcept;
-  [[nodiscard]] FunctionEntry* find_in(const Slots& slots, std::uintptr_t address) const noexcept;
   void retire_unloaded(std::uint64_t unloads) noexcept;
-  void retire(Memory& memory, HookedModule& module) noexcept;
+  static void retire(Memory& memory, HookedModule& module) noexcept;
   [[nodiscard]] HookedModule* module_of(Memory& memory, const LoadedModule& loaded) noexcept;
-  [[nodiscard]] bool insert(Memory& memory, FunctionEntry& entry, std::uintptr_t address) noexcept;
-  [[nodiscard]] const kymo_function_filter_v1* filter_of(std::uintptr_t address) const noexcept;
-  [[nodiscard]] std::optional<bool> is_wanted(HookedModule* module, std::uintptr_t address) noexcept;
+  [[nodiscard]] Filters filters_of(std::uintptr_t address) const noexcept;
+  [[nodiscard]] std::optional<bool> is_wanted(const Filters& filters, HookedModule* module, std::uintptr_t address) noexcept;
+  [[nodiscard]] FunctionEntry* revive(std::uintptr_t address, const HookedModule* module) const noexcept;
+  [[nodiscard]] FunctionEntry* add(Memory& memory, std::uintptr_t address, HookedModule* module, bool is_filtered) noexcept;
+  [[nodiscard]] bool grow(const Memory& memory) noexcept;
 
   std::atomic<Memory*> memory_{nullptr};
   std::atomic<Slots*> slots_{nullptr};
   std::atomic<std::uint64_t> unloads_{0};
-  std::atomic<kymo_function_filter_v1*> filters_{nullptr};
   std::atomic<HookedModule*> modules_{nullptr};
+  kymo_function_filter_v1* filters_ = nullptr;  // under the lock
 };
 
 }  // namespace kymo::record

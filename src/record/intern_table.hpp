@@ -32,7 +32,7 @@ class InternTable {
   static constexpr std::size_t largest_count = 65'536;
   static constexpr std::size_t longest_text = 256;
 
-  InternTable() = default;
+  constexpr InternTable() = default;
   InternTable(const InternTable&) = delete;
   InternTable& operator=(const InternTable&) = delete;
   ~InternTable();

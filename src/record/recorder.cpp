@@ -22,9 +22,6 @@ namespace kymo::record {
 
 namespace {
 
-// Lives as long as the process and is never destroyed: threads may record while static objects go.
-alignas(Recorder) constinit std::byte storage_of_recorder[sizeof(Recorder)] = {};
-
 pthread_key_t thread_end_key;
 bool has_thread_end_key = false;
 
@@ -36,10 +33,7 @@ base::SayOnce say_not_kill_proof;
 
 }  // namespace
 
-Recorder& Recorder::instance() noexcept {
-  static Recorder* const recorder = new (static_cast<void*>(storage_of_recorder)) Recorder;
-  return *recorder;
-}
+constinit detail_of_recorder::Immortal detail_of_recorder::immortal;
 
 bool Recorder::start(const RecorderOptions& options) noexcept {
   try {
@@ -295,13 +289,6 @@ void Recorder::watch_thread_end(TrackSlot* slot) noexcept {
   if (has_thread_end_key) {
     ::pthread_setspecific(thread_end_key, slot);
   }
-}
-
-Pool* Recorder::pool_for_events() noexcept {
-  if (is_child_pending_.load(std::memory_order_acquire)) {
-    start_in_child();
-  }
-  return pool();
 }
 
 void Recorder::start_in_child() noexcept {

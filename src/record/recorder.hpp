@@ -37,7 +37,7 @@ struct RecorderOptions {
 
 class Recorder {
  public:
-  /// The one of this process, or of this copy of the library.
+  /// The one of this process, or of this copy of the library. Never destroyed: threads may record while static objects go.
   static Recorder& instance() noexcept;
 
   constexpr Recorder() = default;
@@ -68,7 +68,12 @@ class Recorder {
 
   [[nodiscard]] Pool* pool() noexcept { return pool_.load(std::memory_order_acquire); }
   /// The pool to record into; in a forked child the first call starts its recorder.
-  [[nodiscard]] Pool* pool_for_events() noexcept;
+  [[nodiscard]] Pool* pool_for_events() noexcept {
+    if (is_child_pending_.load(std::memory_order_acquire)) {
+      start_in_child();
+    }
+    return pool();
+  }
   [[nodiscard]] Collector* collector() noexcept { return collector_; }
   [[nodiscard]] DeclarationLog& declarations() noexcept { return declarations_; }
   [[nodiscard]] InternTable& names() noexcept { return names_; }
@@ -108,5 +113,22 @@ class Recorder {
   std::atomic<std::uint32_t> scopes_off_{0};
   std::atomic<std::uint64_t> frames_{0};
 };
+
+namespace detail_of_recorder {
+
+/// Keeps its value without ever destroying it.
+union Immortal {
+  constexpr Immortal() : recorder() {}
+  Immortal(const Immortal&) = delete;
+  Immortal& operator=(const Immortal&) = delete;
+  ~Immortal() {}  // NOLINT(modernize-use-equals-default): a defaulted one would be deleted
+  Recorder recorder;
+};
+
+extern Immortal immortal;
+
+}  // namespace detail_of_recorder
+
+inline Recorder& Recorder::instance() noexcept { return detail_of_recorder::immortal.recorder; }
 
 }  // namespace kymo::record

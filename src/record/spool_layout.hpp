@@ -71,8 +71,8 @@ enum class SlotState : std::uint32_t {
 struct TrackSlot : detail::ThreadState {
   alignas(128) std::atomic<SlotState> state{SlotState::free};
   std::atomic<std::uint32_t> track{0};
-  std::uint32_t first_chunk = 0;
-  std::uint32_t current_chunk = 0;
+  std::atomic<std::uint32_t> first_chunk{0};  ///< index + 1; 0 until the pool had one for it
+  std::uint32_t current_chunk = 0;            ///< index
   std::uint64_t os_thread_id = 0;
   /// What the times of new words count from where that is not ThreadState::time_base: where the counter is not trusted, that
   /// one is set so that every write takes the slow path, which reads CLOCK_MONOTONIC.

@@ -112,6 +112,25 @@ void TrackDecoder::close(std::uint32_t depth, std::int64_t time_ns, std::uint16_
   }
 }
 
+void TrackDecoder::skip(std::span<const std::uint64_t> words) {
+  std::size_t taken = 0;
+  while (taken < words.size()) {
+    const std::uint64_t word = words[taken];
+    const std::uint64_t operand = (word >> 6U) & detail::max_operand;
+    std::size_t size = 1;
+    if ((word & 1U) == 0 && kind_of(word) == WordKind::time_base && taken + 1 < words.size()) {
+      time_base_ = words[taken + 1];
+      size = 2;
+    } else if ((word & 1U) == 0 && kind_of(word) == WordKind::argument) {
+      size = (operand & 7U) == static_cast<std::uint64_t>(ArgumentType::string) ? 1 + words_for(operand >> 4U) : 2;
+    } else if ((word & 1U) == 0 && kind_of(word) == WordKind::event) {
+      size = 1 + static_cast<std::size_t>(operand);
+    }
+    taken += size;
+  }
+  sequence_ += words.size();
+}
+
 std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatch& batch, DecodeContext& context) {
   ClockMap::Converter convert = context.clock.converter();
   ScopeRun& run = run_in(batch);

@@ -53,6 +53,18 @@ class TrackDecoder {
     sequence_ = first_sequence;
   }
 
+  /// Goes on where another reader stopped: the scopes that were open there, and the time of the last event.
+  void resume(std::vector<OpenScope> open, std::int64_t last_ns) {
+    open_ = std::move(open);
+    last_ns_ = last_ns;
+  }
+
+  /// The next word has this number, although no chunk says so.
+  void continue_at(std::uint64_t sequence) { sequence_ = sequence; }
+
+  /// Passes over words that were decoded before; their time bases count for the words behind them.
+  void skip(std::span<const std::uint64_t> words);
+
   /// The run of this track in the batch, begun if it is not there: what is open now is what it starts with.
   ScopeRun& run_in(EventBatch& batch);
 

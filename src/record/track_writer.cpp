@@ -45,17 +45,25 @@ void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64
   slot.time_base = counter_in_use() ? header.time_base : unreachable_time_base();
 }
 
-void fill_slot(TrackSlot& slot, std::uint32_t chunk_index, Pool& pool) noexcept {
+/// A track without a chunk: every write finds no room and asks for one.
+void fill_slot(TrackSlot& slot) noexcept {
   slot.track.store(Recorder::instance().declarations().next_track(), std::memory_order_relaxed);
   slot.os_thread_id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
   slot.reserve = 0;
   slot.dropped_at = detail::nothing_dropped;
-  slot.first_chunk = chunk_index;
-  Chunk& chunk = pool.chunk(chunk_index);
-  begin_chunk(slot, chunk_index, chunk, 0);
-  slot.cursor.store(chunk.words, std::memory_order_release);
+  slot.first_chunk.store(0, std::memory_order_relaxed);
+  slot.end = nullptr;
+  slot.cursor.store(nullptr, std::memory_order_relaxed);
+}
+
+/// Where the log has no room the track stays without a name; its events are kept.
+void declare_thread(const TrackSlot& slot) noexcept {
+  char name[17] = "";
+  ::prctl(PR_GET_NAME, static_cast<char*>(name));
+  static_cast<void>(Recorder::instance().declarations().declare_thread(slot.track.load(std::memory_order_relaxed),
+                                                                       slot.os_thread_id, name));
 }
 
 }  // namespace
@@ -69,20 +77,11 @@ TrackSlot* attach_thread() noexcept {
   TrackSlot* slot = nullptr;
   if (Pool* const pool = Recorder::instance().pool_for_events()) {
     slot = pool->claim_slot();
-    const std::optional<std::uint32_t> chunk = slot != nullptr ? pool->take_chunk() : std::nullopt;
-    if (chunk) {
-      fill_slot(*slot, *chunk, *pool);
-      char name[17] = "";
-      ::prctl(PR_GET_NAME, static_cast<char*>(name));
-      // Where the log has no room the track stays without a name; its events are kept.
-      static_cast<void>(Recorder::instance().declarations().declare_thread(slot->track.load(std::memory_order_relaxed),
-                                                                           slot->os_thread_id, name));
+    if (slot != nullptr) {
+      fill_slot(*slot);
       slot->state.store(SlotState::active, std::memory_order_release);
       Recorder::instance().watch_thread_end(slot);
       kymo_thread_v1 = slot;
-    } else if (slot != nullptr) {
-      slot->state.store(SlotState::free, std::memory_order_release);
-      slot = nullptr;
     }
   }
   detail::signal_fence();
@@ -118,8 +117,15 @@ bool SlotWrite::take_chunk() noexcept {
   if (!taken) {
     return false;
   }
-  Chunk& last = pool.chunk(slot_.current_chunk);
   Chunk& fresh = pool.chunk(*taken);
+  if (cursor() == nullptr) {
+    begin_chunk(slot_, *taken, fresh, 0);
+    publish(fresh.words);
+    slot_.first_chunk.store(*taken + 1, std::memory_order_release);
+    declare_thread(slot_);
+    return true;
+  }
+  Chunk& last = pool.chunk(slot_.current_chunk);
   last.header.used_words = static_cast<std::uint32_t>(cursor() - last.words);
   begin_chunk(slot_, *taken, fresh, last.header.first_sequence + last.header.used_words);
   last.header.next.store(*taken + 1, std::memory_order_release);

@@ -50,11 +50,7 @@ Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatc
   unwritten_ = std::move(unwritten);
   for (EventBatch& batch : unwritten_) {
     append(declared, ids_.declare(batch.declarations, numbering));
-    batch.declarations.clear();
-    ids_.translate(batch, on_undeclared_);
-    capture::shift_times(batch, shift_.offset_ns);
   }
-  is_of_one_process_ = reader_.header().owner_pid != 0;
   for (std::size_t block = 0; block < block_count(); ++block) {
     const std::int64_t start = start_ns(block);
     const std::int64_t end = std::max(end_ns(block), start);
@@ -65,29 +61,42 @@ Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatc
 }
 
 std::int64_t Source::start_ns(std::size_t block) const {
-  return block < event_blocks_.size()
-             ? capture::add_times(reader_.blocks()[event_blocks_[block]].start_ns, shift_.offset_ns)
-             : unwritten_[block - event_blocks_.size()].start_ns;
+  const std::int64_t own_ns = block < event_blocks_.size() ? reader_.blocks()[event_blocks_[block]].start_ns
+                                                           : unwritten_[block - event_blocks_.size()].start_ns;
+  return capture::add_times(own_ns, shift_.offset_ns);
 }
 
 std::int64_t Source::end_ns(std::size_t block) const {
-  return block < event_blocks_.size()
-             ? capture::add_times(reader_.blocks()[event_blocks_[block]].end_ns, shift_.offset_ns)
-             : unwritten_[block - event_blocks_.size()].end_ns;
+  const std::int64_t own_ns = block < event_blocks_.size() ? reader_.blocks()[event_blocks_[block]].end_ns
+                                                           : unwritten_[block - event_blocks_.size()].end_ns;
+  return capture::add_times(own_ns, shift_.offset_ns);
 }
 
-bool Source::read(std::size_t block, BatchParts parts, EventBatch& batch) const {
+std::uint32_t Source::block_number(std::size_t block) const {
+  if (block < event_blocks_.size()) {
+    return reader_.blocks()[event_blocks_[block]].number;
+  }
+  const std::uint32_t last = reader_.blocks().empty() ? 0 : reader_.blocks().back().number;
+  return last + 1 + static_cast<std::uint32_t>(block - event_blocks_.size());
+}
+
+bool Source::read_own(std::size_t block, BatchParts parts, EventBatch& batch) const {
   if (block >= event_blocks_.size()) {
     batch = unwritten_[block - event_blocks_.size()];
     if (parts == BatchParts::others || parts == BatchParts::samples) {
       batch.runs.clear();
     }
-    return true;
-  }
-  if (!reader_.read(reader_.blocks()[event_blocks_[block]], batch, parts)) {
+  } else if (!reader_.read(reader_.blocks()[event_blocks_[block]], batch, parts)) {
     return false;
   }
   batch.declarations.clear();
+  return true;
+}
+
+bool Source::read(std::size_t block, BatchParts parts, EventBatch& batch) const {
+  if (!read_own(block, parts, batch)) {
+    return false;
+  }
   // A timeline of one capture whose ids count up as recorders hand them out needs no second look at every event.
   if (!keeps_ids()) {
     ids_.translate(batch, on_undeclared_);

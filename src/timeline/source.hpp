@@ -43,9 +43,10 @@ class Source {
 
   /// Decodes a block, with the timeline's ids and times and without declarations. False where it is damaged.
   [[nodiscard]] bool read(std::size_t block, BatchParts parts, EventBatch& batch) const;
-
-  /// One process wrote the file: each block has a run of every track that has open scopes.
-  [[nodiscard]] bool is_of_one_process() const { return is_of_one_process_; }
+  /// The same with the capture's own ids and times.
+  [[nodiscard]] bool read_own(std::size_t block, BatchParts parts, EventBatch& batch) const;
+  /// The number that the file gives a block; batches that were found unwritten count on from the last one.
+  [[nodiscard]] std::uint32_t block_number(std::size_t block) const;
 
   /// The async spans that had not ended when the capture ended. Costs a pass over the blocks that came since the last call.
   [[nodiscard]] std::vector<AsyncBegin> open_async() const;
@@ -73,9 +74,8 @@ class Source {
   capture::IdTranslation::OnUndeclared on_undeclared_;
   std::vector<std::uint32_t> event_blocks_;  // of a block: its place among the reader's
   std::size_t blocks_seen_ = 0;              // of the reader's
-  std::vector<EventBatch> unwritten_;        // with the timeline's ids and times
+  std::vector<EventBatch> unwritten_;        // as they were found
   TimeRange range_{0, 0};
-  bool is_of_one_process_ = false;
   bool is_alone_ = false;
   std::unique_ptr<OpenAsync> open_async_ = std::make_unique<OpenAsync>();
 };

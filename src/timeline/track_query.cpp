@@ -45,9 +45,7 @@ void TrackQuery::run(SpanList& out) {
   }
   if (wants_scopes) {
     catch_up(found);
-    const std::size_t first = found.spans.size();
     builder_.append_open(source_.range().end_ns, Span::open, found);
-    static_cast<void>(first);
   }
   append_open_async(found);
   keep_overlapping(found);
@@ -70,10 +68,7 @@ void TrackQuery::take_block(std::size_t block, bool wants_scopes, SpanList& out)
     return;
   }
   if (wants_scopes) {
-    const ScopeRun* const run = find_run(batch_, track_);
-    if (run != nullptr || source_.is_of_one_process()) {
-      take_run(block, run, out);
-    }
+    take_run(block, find_run(batch_, track_), out);
   }
   append_span_events(batch_, track_, out);
 }
@@ -97,11 +92,10 @@ void TrackQuery::take_run(std::size_t block, const ScopeRun* run, SpanList& out)
   resolve(out, first, gap);
 }
 
-/// Takes the state at the start of a block after the range; whether it says anything of the track.
+/// Takes the state at the start of a block after the range; whether the block could be read.
 bool TrackQuery::stop_at(std::size_t block, SpanList& out) {
   const Start& start = start_of(block);
-  if (start.presence == Presence::unreadable ||
-      (start.presence == Presence::not_there && !source_.is_of_one_process())) {
+  if (!start.is_readable) {
     return false;
   }
   ScopeRun run;
@@ -125,14 +119,8 @@ bool TrackQuery::stop_at(std::size_t block, SpanList& out) {
 void TrackQuery::catch_up(SpanList& out) {
   const std::size_t first = has_run_ ? last_block_ + 1 : 0;
   for (std::size_t block = source_.block_count(); block > first; --block) {
-    const Start& start = start_of(block - 1);
-    if (start.presence == Presence::unreadable) {
-      continue;
-    }
-    if (start.presence == Presence::there || source_.is_of_one_process()) {
-      if (source_.read(block - 1, BatchParts::scopes, batch_)) {
-        take_run(block - 1, find_run(batch_, track_), out);
-      }
+    if (source_.read(block - 1, BatchParts::scopes, batch_)) {
+      take_run(block - 1, find_run(batch_, track_), out);
       return;
     }
   }
@@ -142,13 +130,30 @@ const TrackQuery::Start& TrackQuery::start_of(std::size_t block) {
   const auto [place, is_new] = starts_.try_emplace(block);
   if (is_new) {
     EventBatch batch;
-    if (!source_.read(block, BatchParts::sequences, batch)) {
-      place->second.presence = Presence::unreadable;
-    } else if (const ScopeRun* const run = find_run(batch, track_)) {
-      place->second = {Presence::there, run->open_at_start};
+    place->second.is_readable = source_.read(block, BatchParts::sequences, batch);
+    if (const ScopeRun* const run = find_run(batch, track_)) {
+      place->second.open = run->open_at_start;
     }
   }
   return place->second;
+}
+
+/// The scopes that ended in a block, and then those open after it.
+const SpanList& TrackQuery::ends_of(std::size_t block) {
+  if (ends_block_ == block && !ends_.spans.empty()) {
+    return ends_;
+  }
+  EventBatch batch;
+  SpanBuilder builder(track_);
+  ends_.clear();
+  ends_block_ = block;
+  const ScopeRun* run = nullptr;
+  if (source_.read(block, BatchParts::scopes, batch) && (run = find_run(batch, track_)) != nullptr) {
+    builder.take(*run, batch.text, ends_);
+    ends_closed_ = ends_.spans.size();
+    builder.append_open(source_.range().end_ns, Span::open, ends_);
+  }
+  return ends_;
 }
 
 /// Finds the true end of the spans from `first` on whose end is not known.
@@ -166,39 +171,22 @@ void TrackQuery::find_end(Span& span, Gap gap) {
   while (high - low > 1) {
     const std::size_t middle = low + (high - low) / 2;
     std::size_t block = middle;
-    bool is_open = false;
-    for (; block < high; ++block) {
-      const Start& start = start_of(block);
-      if (start.presence == Presence::there || (start.presence == Presence::not_there && source_.is_of_one_process())) {
-        is_open = same_scope(start.open, span);
-        break;
-      }
+    while (block < high && !start_of(block).is_readable) {
+      ++block;
     }
-    if (block < high && is_open) {
+    if (block < high && same_scope(start_of(block).open, span)) {
       low = block;
     } else {
       high = middle;
     }
   }
-  EventBatch batch;
-  if (!source_.read(low, BatchParts::scopes, batch)) {
-    return;
-  }
-  const ScopeRun* const run = find_run(batch, track_);
-  if (run == nullptr) {
-    return;
-  }
-  SpanBuilder builder(track_);
-  SpanList ended;
-  builder.take(*run, batch.text, ended);
-  const std::size_t closed = ended.spans.size();
-  builder.append_open(source_.range().end_ns, Span::open, ended);
+  const SpanList& ended = ends_of(low);
   for (std::size_t i = 0; i < ended.spans.size(); ++i) {
     const Span& other = ended.spans[i];
     if (other.depth != span.depth || other.site != span.site || other.start_ns != span.start_ns) {
       continue;
     }
-    if (i >= closed && gap.before < source_.block_count()) {
+    if (i >= ends_closed_ && gap.before < source_.block_count()) {
       break;  // it went between two blocks that were read: with a block that is damaged
     }
     // Of the scopes inside, those of the blocks in between are not known.
@@ -212,7 +200,9 @@ void TrackQuery::find_end(Span& span, Gap gap) {
 }
 
 void TrackQuery::append_open_async(SpanList& out) const {
-  // Only lanes of async spans are worth the pass; a thread has none.
+  if (!is_lane_) {
+    return;
+  }
   for (const AsyncBegin& begin : source_.open_async()) {
     if (begin.track != track_) {
       continue;

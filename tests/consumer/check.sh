@@ -24,6 +24,9 @@ build_project() {
 run_programs() {
   rm -f "$build"/*.kymo
   "$build/record_and_read" "$build/cpp.kymo"
+  if [ -x "$build/record_hooked" ]; then
+    "$build/record_hooked" "$build/hooked.kymo"
+  fi
   "$build/record_from_c" "$build/c.kymo"
   test -s "$build/c.kymo"
 }

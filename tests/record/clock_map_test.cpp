@@ -148,6 +148,19 @@ TEST_P(EveryFrequency, AClockThatWentBackIsCaughtUpWithWithoutStandingStill) {
   }
 }
 
+TEST_P(EveryFrequency, ARateMeasuredOverAMillisecondIsNotHeldAgainstTheClock) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SimulatedClock clock(frequency_hz());
+    Recording recording(clock, seed, step_ns());
+    recording.drain(0, 100'000);
+    recording.drain(millisecond, 100'000);
+    recording.drain_evenly(100 * millisecond, second, 100 * millisecond, millisecond);
+    recording.expect_errors_are_bounded();
+    recording.expect_times_never_go_back();
+    EXPECT_TRUE(recording.uncertainties().empty());
+  }
+}
+
 TEST_P(EveryFrequency, AKinkBetweenTheFirstTwoPairsIsToldWithTheNext) {
   for (const std::int64_t kink : {5 * millisecond, 25 * millisecond, 45 * millisecond}) {
     SimulatedClock clock(frequency_hz());

@@ -1,4 +1,4 @@
-// Records one scope into the capture named on the command line and reads it back.
+// Records one scope into the capture named on the command line and reads it back; with EXPECT_HOOKED a hooked function too.
 #include <cstdio>
 #include <string>
 
@@ -8,6 +8,13 @@
 namespace {
 
 void work() { KYMO_SCOPE("consumed", {"count", 3}); }
+
+}  // namespace
+
+__attribute__((noinline)) void hooked_work();
+void hooked_work() { work(); }
+
+namespace {
 
 int count_scopes(const kymo::CaptureReader& capture, const std::string& name) {
   kymo::SiteId wanted = 0;
@@ -44,11 +51,18 @@ int main(int argc, char** argv) {
     return 1;
   }
   const std::string path = kymo::capture_path();
-  work();
+  hooked_work();
   if (!kymo::stop_capture()) {
     return 1;
   }
-  const int count = count_scopes(kymo::CaptureReader(path), "consumed");
-  std::printf("%s holds %d scope\n", path.c_str(), count);
-  return count == 1 ? 0 : 1;
+  const kymo::CaptureReader capture(path);
+  const int consumed = count_scopes(capture, "consumed");
+  const int hooked = count_scopes(capture, "hooked_work()");
+  std::printf("%s holds %d scope and %d hooked function\n", path.c_str(), consumed, hooked);
+#ifdef EXPECT_HOOKED
+  constexpr int expected_hooked = 1;
+#else
+  constexpr int expected_hooked = 0;
+#endif
+  return consumed == 1 && hooked == expected_hooked ? 0 : 1;
 }

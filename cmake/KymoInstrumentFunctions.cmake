@@ -1,0 +1,118 @@
+# kymo_instrument_functions(target [INCLUDE pattern...] [EXCLUDE pattern...])
+#
+# Records every function of a target's C and C++ sources as a scope, by the compiler's function hooks, and links
+# kymo::kymo. With INCLUDE only functions of which a pattern matches the name are recorded, and those that match an
+# EXCLUDE pattern are not: "Renderer::*", "*::update", "parse?". `*` stands for any characters, `?` for one. A pattern is
+# held against the demangled name without return type and parameters, and one that has a "(" against all of it.
+#
+# GCC hooks functions before it inlines them, all but those of system headers and of kymo's own. Clang hooks what is
+# left after inlining, so build with -O1 or more there.
+function(kymo_instrument_functions target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "INCLUDE;EXCLUDE")
+  if(NOT TARGET "${target}")
+    message(FATAL_ERROR "kymo_instrument_functions: there is no target \"${target}\"")
+  endif()
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "kymo_instrument_functions(${target}): what is \"${ARG_UNPARSED_ARGUMENTS}\"? "
+      "Patterns stand after INCLUDE or EXCLUDE")
+  endif()
+  get_target_property(type "${target}" TYPE)
+  get_target_property(is_imported "${target}" IMPORTED)
+  get_target_property(is_instrumented "${target}" KYMO_INSTRUMENTED)
+  if(type MATCHES "INTERFACE|UTILITY" OR is_imported)
+    message(FATAL_ERROR "kymo_instrument_functions(${target}): the target has no sources to compile")
+  endif()
+  if(is_instrumented)
+    message(FATAL_ERROR "kymo_instrument_functions(${target}) was called twice: give all patterns at once")
+  endif()
+  set_target_properties("${target}" PROPERTIES KYMO_INSTRUMENTED ON)
+
+  # GCC leaves a function out where the name of its file contains one of these.
+  set(excluded_files ${CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES}
+    /usr/include /usr/local/include /usr/lib/gcc)
+  list(REMOVE_DUPLICATES excluded_files)
+  list(JOIN excluded_files "," excluded_files)
+  set(kymo_headers "$<TARGET_PROPERTY:kymo::kymo,INTERFACE_INCLUDE_DIRECTORIES>")
+  set(exclude_option
+    "-finstrument-functions-exclude-file-list=${excluded_files},$<JOIN:${kymo_headers},/kymo/$<COMMA>>/kymo/")
+  foreach(language IN ITEMS C CXX)
+    target_compile_options("${target}" PRIVATE
+      "$<$<COMPILE_LANG_AND_ID:${language},GNU>:-finstrument-functions>"
+      "$<$<COMPILE_LANG_AND_ID:${language},GNU>:${exclude_option}>"
+      "$<$<COMPILE_LANG_AND_ID:${language},Clang,AppleClang>:-finstrument-functions-after-inlining>")
+  endforeach()
+  target_link_libraries("${target}" PRIVATE kymo::kymo)
+
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if("C" IN_LIST languages)
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/kymo_functions_of_${target}.c")
+  else()
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/kymo_functions_of_${target}.cpp")
+  endif()
+  kymo_write_function_filter("${file}" "${target}" "${ARG_INCLUDE}" "${ARG_EXCLUDE}")
+  if(NOT type STREQUAL "STATIC_LIBRARY")
+    target_sources("${target}" PRIVATE "${file}")
+  elseif(ARG_INCLUDE OR ARG_EXCLUDE)
+    # Nothing refers to the filter, so a linker would leave it in the archive: whoever links the archive gets the object.
+    add_library("${target}_kymo_functions" OBJECT "${file}")
+    set_target_properties("${target}_kymo_functions" PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries("${target}" INTERFACE "$<TARGET_OBJECTS:${target}_kymo_functions>")
+  endif()
+endfunction()
+
+# Writes a source, C and C++ alike, that hands a module's patterns to the recorder when the module is loaded, before its
+# other constructors run, and takes them back after its other destructors.
+function(kymo_write_function_filter file target include exclude)
+  foreach(list IN ITEMS include exclude)
+    set(patterns "${${list}}")
+    list(LENGTH patterns count)
+    math(EXPR size "${count} + 1")
+    string(REPLACE "\\" "\\\\" patterns "${patterns}")
+    string(REPLACE "\"" "\\\"" patterns "${patterns}")
+    list(JOIN patterns "\", \"" patterns)
+    # One element more than there are patterns: a null pointer.
+    set(${list}_definition "static const char* ${list}_patterns[${size}]")
+    if(count GREATER 0)
+      string(APPEND ${list}_definition " = {\"${patterns}\"}")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT [[
+/* The functions of @target@ that are recorded. Made by kymo_instrument_functions(). */
+#include <stdint.h>
+
+struct kymo_function_filter_v1 {
+  const char* const* include;
+  const char* const* exclude;
+  struct kymo_function_filter_v1* next;
+  uintptr_t begin;
+  uintptr_t end;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+void kymo_add_function_filter_v1(struct kymo_function_filter_v1* filter);
+void kymo_remove_function_filter_v1(struct kymo_function_filter_v1* filter);
+#ifdef __cplusplus
+}
+#endif
+
+@include_definition@;
+@exclude_definition@;
+static struct kymo_function_filter_v1 filter;
+
+__attribute__((constructor(101), no_instrument_function)) static void add_filter(void) {
+  filter.include = include_patterns;
+  filter.exclude = exclude_patterns;
+  kymo_add_function_filter_v1(&filter);
+}
+
+__attribute__((destructor(101), no_instrument_function)) static void remove_filter(void) {
+  kymo_remove_function_filter_v1(&filter);
+}
+]])
+  set_source_files_properties("${file}" PROPERTIES
+    GENERATED ON
+    SKIP_UNITY_BUILD_INCLUSION ON
+    SKIP_PRECOMPILE_HEADERS ON)
+endfunction()

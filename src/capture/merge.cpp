@@ -1,0 +1,332 @@
+// Several captures into one.
+#include "capture/merge.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <system_error>
+#include <tuple>
+
+#include "capture/batch_joiner.hpp"
+#include "capture/capture_writer.hpp"
+#include "capture/clock_alignment.hpp"
+#include "capture/id_translation.hpp"
+
+namespace kymo::capture {
+
+namespace {
+
+constexpr const char* undeclared = "(undeclared)";
+
+/// One capture that is merged.
+struct Input {
+  explicit Input(const std::filesystem::path& path) : reader(path.string()) {}
+
+  [[nodiscard]] std::size_t block_count() const { return blocks.size() + unwritten.size(); }
+  [[nodiscard]] std::int64_t start_ns(std::size_t block) const {
+    return add_times(block < blocks.size() ? blocks[block].start_ns : unwritten[block - blocks.size()].start_ns,
+                     shift.offset_ns);
+  }
+
+  CaptureReader reader;
+  ClockShift shift;
+  IdTranslation ids;
+  std::vector<BlockInfo> blocks;  // of events
+  std::vector<EventBatch> unwritten;
+  ProcessId process = 0;  // its first one, which owns what is not declared
+};
+
+class Merging {
+ public:
+  explicit Merging(const MergeOptions& options) : options_(options), axis_(options.align_by_sync_points) {}
+
+  void open(const std::filesystem::path& path);
+  void add_facts();
+  MergeReport run(const std::filesystem::path& output);
+
+ private:
+  void declare(Input& input, const Declarations& own);
+  void state_shift(const Input& input, const Declarations& shared);
+  bool read(Input& input, std::size_t block, EventBatch& batch);
+  std::uint32_t declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations);
+  void copy_events(CaptureWriter& writer);
+  void write(CaptureWriter& writer);
+  void close(CaptureWriter& writer);
+  [[nodiscard]] CaptureHeader header() const;
+
+  const MergeOptions& options_;
+  ClockAxis axis_;
+  Numbering numbering_;
+  Declarations declarations_;
+  std::vector<std::unique_ptr<Input>> inputs_;
+  BatchJoiner joiner_;
+  MergeReport report_;
+  std::size_t blocks_in_all_ = 0;
+};
+
+template <typename Rows>
+void append(Rows& to, const Rows& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+void append(Declarations& to, const Declarations& more) {
+  append(to.processes, more.processes);
+  append(to.infos, more.infos);
+  append(to.names, more.names);
+  append(to.modules, more.modules);
+  append(to.sites, more.sites);
+  append(to.tracks, more.tracks);
+  append(to.metrics, more.metrics);
+  append(to.frame_streams, more.frame_streams);
+}
+
+void Merging::open(const std::filesystem::path& path) {
+  inputs_.push_back(std::make_unique<Input>(path));
+  Input& input = *inputs_.back();
+  input.shift = axis_.place(inputs_.front()->reader, input.reader);
+  for (const BlockInfo& block : input.reader.blocks()) {
+    if (block.kind == BlockKind::events) {
+      input.blocks.push_back(block);
+    }
+  }
+  declare(input, input.reader.declarations());
+  if (!input.reader.is_closed()) {
+    if (options_.find_unwritten) {
+      input.unwritten = options_.find_unwritten(input.reader);
+    }
+    for (const EventBatch& batch : input.unwritten) {
+      declare(input, batch.declarations);
+    }
+  }
+  blocks_in_all_ += input.block_count();
+}
+
+void Merging::declare(Input& input, const Declarations& own) {
+  const Declarations shared = input.ids.declare(own, numbering_);
+  append(declarations_, shared);
+  if (input.process == 0 && !shared.processes.empty()) {
+    input.process = shared.processes.front().id;
+  }
+  if (!own.processes.empty()) {
+    state_shift(input, shared);
+  }
+}
+
+/// Notes how the times of the input's processes were shifted, on top of what an earlier merge did to them.
+void Merging::state_shift(const Input& input, const Declarations& shared) {
+  if (input.shift.alignment == Alignment::same_boot) {
+    return;
+  }
+  for (const ProcessDeclaration& process : shared.processes) {
+    Alignment alignment = input.shift.alignment;
+    std::int64_t offset_ns = input.shift.offset_ns;
+    std::int64_t bound_ns = input.shift.bound_ns;
+    for (const InfoDeclaration& info : shared.infos) {
+      if (info.process != process.id) {
+        continue;
+      }
+      if (info.key == offset_key) {
+        offset_ns = add_times(offset_ns, std::strtoll(info.value.c_str(), nullptr, 10));
+      } else if (info.key == bound_key) {
+        const std::int64_t earlier_ns = std::strtoll(info.value.c_str(), nullptr, 10);
+        bound_ns = bound_ns < 0 || earlier_ns < 0 ? -1 : add_times(bound_ns, earlier_ns);
+      } else if (info.key == aligned_by_key && alignment != Alignment::none) {
+        alignment = alignment_of(info.value);
+      }
+    }
+    declarations_.infos.push_back({process.id, aligned_by_key, name_of(alignment)});
+    declarations_.infos.push_back({process.id, offset_key, std::to_string(offset_ns)});
+    declarations_.infos.push_back({process.id, bound_key, std::to_string(bound_ns)});
+  }
+}
+
+void Merging::add_facts() {
+  for (const MergeOptions::Facts& facts : options_.facts) {
+    const auto known = std::find_if(
+        declarations_.processes.begin(), declarations_.processes.end(),
+        [&facts](const ProcessDeclaration& process) {
+          return process.pid == facts.process.pid && process.boot_id == facts.process.boot_id;
+        });
+    ProcessId id = 0;
+    if (known == declarations_.processes.end()) {
+      ProcessDeclaration process = facts.process;
+      process.id = id = numbering_.next(IdKind::process);
+      declarations_.processes.push_back(std::move(process));
+    } else {
+      id = known->id;
+    }
+    for (const auto& [key, value] : facts.infos) {
+      declarations_.infos.push_back({id, key, value});
+    }
+  }
+}
+
+std::uint32_t Merging::declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations) {
+  if (input.process == 0) {
+    input.process = numbering_.next(IdKind::process);
+    declarations.processes.emplace_back().id = input.process;
+  }
+  // Each keeps an id of its own, so that what is different stays so; interned texts need not.
+  const std::uint32_t id = kind == IdKind::name ? numbering_.name(undeclared) : numbering_.next(kind);
+  input.ids.assign(kind, own, id);
+  switch (kind) {
+    case IdKind::name:
+      declarations.names.push_back({id, undeclared});
+      break;
+    case IdKind::site: {
+      SiteDeclaration& site = declarations.sites.emplace_back();
+      site.id = id;
+      site.process = input.process;
+      site.name = undeclared;
+      break;
+    }
+    case IdKind::track: {
+      TrackDeclaration& track = declarations.tracks.emplace_back();
+      track.id = id;
+      track.process = input.process;
+      track.name = undeclared;
+      break;
+    }
+    case IdKind::metric: {
+      MetricDeclaration& metric = declarations.metrics.emplace_back();
+      metric.id = id;
+      metric.process = input.process;
+      metric.name = undeclared;
+      break;
+    }
+    case IdKind::frame_stream:
+      declarations.frame_streams.push_back({id, input.process, undeclared});
+      break;
+    case IdKind::process:
+    case IdKind::module:
+      break;  // events do not refer to them
+  }
+  return id;
+}
+
+bool Merging::read(Input& input, std::size_t block, EventBatch& batch) {
+  if (block >= input.blocks.size()) {
+    batch = std::move(input.unwritten[block - input.blocks.size()]);
+  } else if (!input.reader.read(input.blocks[block], batch)) {
+    return false;
+  }
+  Declarations placeholders;
+  // A placeholder serves all uses from now on.
+  input.ids.translate(batch, [&](IdKind kind, std::uint32_t own) {
+    const std::uint32_t known = input.ids.find(kind, own);
+    return known != 0 ? known : declare_placeholder(input, kind, own, placeholders);
+  });
+  batch.declarations = std::move(placeholders);
+  shift_times(batch, input.shift.offset_ns);
+  if (input.shift.alignment != Alignment::same_boot) {
+    batch.clock_anchors.clear();  // they are of another machine's clock
+  }
+  return true;
+}
+
+void Merging::write(CaptureWriter& writer) {
+  if (!joiner_.empty()) {
+    writer.write(joiner_.take());
+  }
+}
+
+/// Copies the events of all inputs, the block that starts first first, each input's in its order.
+void Merging::copy_events(CaptureWriter& writer) {
+  using Next = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start, input, block
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i]->block_count() != 0) {
+      queue.emplace(inputs_[i]->start_ns(0), i, 0);
+    }
+  }
+  EventBatch batch;
+  std::size_t done = 0;
+  while (!queue.empty()) {
+    const auto [start_ns, index, block] = queue.top();
+    queue.pop();
+    Input& input = *inputs_[index];
+    if (read(input, block, batch)) {
+      for (const ScopeRun& run : batch.runs) {
+        report_.scopes += static_cast<std::uint64_t>(std::count_if(
+            run.events.begin(), run.events.end(), [](const ScopeEvent& event) { return event.is_open(); }));
+      }
+      if (!joiner_.fits(batch)) {
+        write(writer);
+      }
+      joiner_.add(batch);
+    }
+    if (block + 1 < input.block_count()) {
+      queue.emplace(input.start_ns(block + 1), index, block + 1);
+    }
+    if (options_.on_progress) {
+      options_.on_progress(static_cast<double>(++done) / static_cast<double>(blocks_in_all_));
+    }
+  }
+  write(writer);
+}
+
+CaptureHeader Merging::header() const {
+  CaptureHeader header;
+  for (const auto& input : inputs_) {
+    const CaptureHeader& own = input->reader.header();
+    if (header.recorder.empty()) {
+      header.recorder = own.recorder;
+      header.clock_source = own.clock_source;
+    }
+    header.clock_step_ns = std::max(header.clock_step_ns, own.clock_step_ns);
+  }
+  return header;
+}
+
+/// The closing words: sums of what the inputs say.
+void Merging::close(CaptureWriter& writer) {
+  std::map<std::string, std::uint64_t> facts;
+  for (const auto& input : inputs_) {
+    for (const auto& [key, value] : input->reader.end().facts) {
+      facts[key] += value;
+    }
+    for (const Damage& damage : input->reader.damages()) {
+      report_.notes.push_back(input->reader.path() + ": at byte " + std::to_string(damage.offset) + ", " +
+                              std::to_string(damage.size) + " bytes: " + damage.what);
+    }
+  }
+  for (const auto& [key, value] : facts) {
+    writer.set_closing_fact(key, value);
+  }
+  writer.finish();
+}
+
+MergeReport Merging::run(const std::filesystem::path& output) {
+  CaptureWriterOptions options = make_repack_options();
+  options.header = header();
+  options.declarations = declarations_;
+  options.codec = make_zstd_codec(options_.compression_level);
+  CaptureWriter writer(output.string(), std::move(options));
+  report_.output = writer.path();
+  try {
+    copy_events(writer);
+    close(writer);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(report_.output, ignored);
+    throw;
+  }
+  report_.bytes = writer.bytes_written();
+  return std::move(report_);
+}
+
+}  // namespace
+
+MergeReport merge(std::span<const std::filesystem::path> inputs, const std::filesystem::path& output,
+                  const MergeOptions& options) {
+  Merging merging(options);
+  for (const std::filesystem::path& path : inputs) {
+    merging.open(path);
+  }
+  merging.add_facts();
+  return merging.run(output);
+}
+
+}  // namespace kymo::capture

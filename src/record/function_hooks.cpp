@@ -1,0 +1,312 @@
+#include "record/function_hooks.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <kymo/detail/hot_path.hpp>
+
+#include "base/text.hpp"
+#include "record/function_table.hpp"
+#include "record/recorder.hpp"
+#include "record/track_writer.hpp"
+
+#define KYMO_HOOK __attribute__((visibility("default"), no_instrument_function))
+
+namespace kymo::record {
+
+namespace {
+
+// Never destroyed: hooks are called until the very end of the process.
+union TableStorage {
+  constexpr TableStorage() : table() {}
+  ~TableStorage() {}  // NOLINT(modernize-use-equals-default): the union's would be deleted
+  FunctionTable table;
+};
+constinit TableStorage table_storage;
+
+FunctionTable& table() noexcept { return table_storage.table; }
+
+/// A hooked function that is open.
+struct Frame {
+  const void* function = nullptr;  ///< null: being written
+  const void* call_site = nullptr;
+  detail::ScopeToken token;
+};
+
+/// The calling thread's open functions. Zeros in the beginning, and again in a forked child: the kernel clears it, so
+/// that no token of the parent's is used there.
+///
+/// A signal handler may come between any two steps: it leaves `depth` as it found it, and writes only above it.
+struct HookThread {
+  /// Deeper than scopes are recorded, so that what does not fit would have been dropped anyhow.
+  static constexpr std::size_t most_frames = 32'768;
+  static constexpr std::size_t recent_count = 256;
+
+  std::uint32_t depth;
+  /// The entries of functions called before, each where its address puts it. Shorter than the way through the table.
+  FunctionEntry* recent[recent_count];
+  Frame frames[most_frames];
+
+  [[nodiscard]] static std::size_t recent_slot(const void* function) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(function);
+    return ((address >> 4U) ^ (address >> 12U)) % recent_count;
+  }
+};
+
+__thread HookThread* hook_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
+pthread_key_t hook_thread_key;
+bool has_hook_thread_key = false;
+pthread_once_t hook_thread_once = PTHREAD_ONCE_INIT;
+
+void free_hook_thread(void* memory) {
+  hook_thread = nullptr;
+  detail::signal_fence();
+  ::munmap(memory, sizeof(HookThread));
+}
+
+HookThread* make_hook_thread() noexcept {
+  ::pthread_once(&hook_thread_once,
+                 [] { has_hook_thread_key = ::pthread_key_create(&hook_thread_key, free_hook_thread) == 0; });
+  void* const memory = ::mmap(nullptr, sizeof(HookThread), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return nullptr;
+  }
+  ::madvise(memory, sizeof(HookThread), MADV_WIPEONFORK);
+  ::madvise(memory, sizeof(HookThread), MADV_NOHUGEPAGE);
+  if (hook_thread != nullptr) {
+    // A signal handler's function was the first.
+    ::munmap(memory, sizeof(HookThread));
+    return hook_thread;
+  }
+  hook_thread = static_cast<HookThread*>(memory);
+  if (has_hook_thread_key) {
+    ::pthread_setspecific(hook_thread_key, memory);
+  }
+  return hook_thread;
+}
+
+/// Counts a scope that is not recorded.
+void count_dropped() noexcept {
+  if (TrackSlot* const slot = current_slot()) {
+    slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    Recorder::instance().count_dropped_without_track();
+  }
+}
+
+/// Opens a function's frame; `open` opens its scope.
+template <typename Open>
+inline void push(HookThread& thread, const void* function, const void* call_site, const Open& open) noexcept {
+  const std::uint32_t depth = thread.depth;
+  if (depth == HookThread::most_frames) {
+    count_dropped();
+    return;
+  }
+  Frame& frame = thread.frames[depth];
+  thread.depth = depth + 1;
+  detail::signal_fence();
+  frame.call_site = call_site;
+  frame.token = open();
+  detail::signal_fence();
+  frame.function = function;
+}
+
+/// Counts a scope that cannot be recorded, as open: arguments recorded inside are not its caller's.
+detail::ScopeToken drop_scope() noexcept {
+  count_dropped();
+  TrackSlot* const slot = current_slot();
+  if (slot == nullptr || slot->reserve >= detail::busy_reserve) {
+    return {};
+  }
+  const detail::ScopeToken token{reinterpret_cast<std::uintptr_t>(slot) | detail::dropped_bit, slot->dropped_at};
+  slot->dropped_at = slot->reserve;
+  return token;
+}
+
+/// The thread's or the function's first time, or a function that was displaced among the recent ones.
+__attribute__((noinline)) void enter_slow(const void* function, const void* call_site) noexcept {
+  const int saved_errno = errno;
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  HookThread* const thread = hook_thread != nullptr ? hook_thread : make_hook_thread();
+  const bool has_slot = current_slot() != nullptr || attach_thread() != nullptr;
+  FunctionEntry* entry = table().find(address);
+  if (entry == nullptr) {
+    entry = table().admit(address);
+  }
+  if (thread == nullptr) {
+    if (entry == nullptr || !entry->is_filtered) {
+      count_dropped();
+    }
+  } else if (entry == nullptr) {
+    push(*thread, function, call_site, drop_scope);
+  } else {
+    thread->recent[HookThread::recent_slot(function)] = entry;
+    if (!entry->is_filtered) {
+      const bool is_declared =
+          __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) != 0 ||
+          (has_slot && Recorder::instance().declarations().declare_hooked_site(entry->site, address));
+      push(*thread, function, call_site, [&] { return is_declared ? detail::open_scope(entry->site) : drop_scope(); });
+    }
+  }
+  errno = saved_errno;
+}
+
+/// Takes frames off until `depth` are left. What was dropped is closed, so that its caller gets arguments again.
+void drop_frames(HookThread& thread, std::uint32_t depth) noexcept {
+  while (thread.depth > depth) {
+    Frame& frame = thread.frames[thread.depth - 1];
+    const detail::ScopeToken token = frame.token;
+    const bool is_whole = frame.function != nullptr;
+    frame.function = nullptr;
+    detail::signal_fence();
+    --thread.depth;
+    if (is_whole && (token.state & detail::dropped_bit) != 0) {
+      detail::close_scope(token);
+    }
+  }
+}
+
+/// An exit of a function that is not the innermost open one.
+__attribute__((noinline)) void exit_slow(HookThread& thread, const void* function, const void* call_site) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  const FunctionEntry* entry = thread.recent[HookThread::recent_slot(function)];
+  if (entry == nullptr || entry->address.load(std::memory_order_relaxed) != address) {
+    entry = table().find(address);
+  }
+  if (entry != nullptr && entry->is_filtered) {
+    return;
+  }
+  for (std::uint32_t depth = thread.depth; depth > 0; --depth) {
+    const Frame& frame = thread.frames[depth - 1];
+    if (frame.function == function && frame.call_site == call_site) {
+      const detail::ScopeToken token = frame.token;
+      drop_frames(thread, depth);
+      thread.frames[depth - 1].function = nullptr;
+      detail::signal_fence();
+      thread.depth = depth - 1;
+      if (token.state != 0) {
+        detail::close_scope(token);
+      }
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+namespace {
+
+std::string cut(std::string text) {
+  if (text.size() <= longest_declared_text) {
+    return text;
+  }
+  return std::string(base::cut_text(text, longest_declared_text - base::cut_mark.size())).append(base::cut_mark);
+}
+
+std::string in_hex(std::uint64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+void declare_module(const HookedModule& module, Declarations& into) {
+  const auto is_it = [&](const ModuleDeclaration& known) { return known.id == module.id; };
+  if (std::none_of(into.modules.begin(), into.modules.end(), is_it)) {
+    ModuleDeclaration declaration;
+    declaration.id = module.id;
+    declaration.load_base = module.load_base;
+    declaration.size = module.end - module.load_base;
+    declaration.path = cut(module.path);
+    declaration.build_id = module.build_id.hex();
+    into.modules.push_back(std::move(declaration));
+  }
+}
+
+}  // namespace
+
+void name_hooked_sites(const std::vector<HookedSite>& hooked, Declarations& into) {
+  for (const HookedSite& site : hooked) {
+    SiteDeclaration declaration;
+    declaration.id = site.id;
+    declaration.kind = SiteKind::hooked;
+    const FunctionEntry* const entry = table().find_site(site.id, site.address);
+    HookedModule* const module = entry != nullptr ? entry->module : nullptr;
+    if (module == nullptr) {
+      declaration.name = in_hex(site.address);
+    } else {
+      declare_module(*module, into);
+      declaration.module = module->id;
+      declaration.module_offset = site.address - module->load_base;
+      const FunctionName name = table().name_of(*module, site.address).value_or(FunctionName{});
+      const std::string_view path(module->path);
+      declaration.name = name.qualified.empty()
+                             ? std::string(path.substr(path.rfind('/') + 1)) + "+" + in_hex(declaration.module_offset)
+                             : cut(name.qualified);
+      declaration.function = cut(name.full);
+    }
+    into.sites.push_back(std::move(declaration));
+  }
+}
+
+}  // namespace kymo::record
+
+extern "C" {
+
+KYMO_HOOK void __cyg_profile_func_enter(void* function, void* call_site);
+KYMO_HOOK void __cyg_profile_func_exit(void* function, void* call_site);
+KYMO_HOOK void kymo_add_function_filter_v1(kymo_function_filter_v1* filter);
+KYMO_HOOK void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter);
+
+void __cyg_profile_func_enter(void* function, void* call_site) {
+  using namespace kymo::record;
+  if (!kymo::detail::scopes_on()) {
+    return;
+  }
+  if (HookThread* const thread = hook_thread) {
+    FunctionEntry* const entry = thread->recent[HookThread::recent_slot(function)];
+    if (entry != nullptr && entry->address.load(std::memory_order_relaxed) == reinterpret_cast<std::uintptr_t>(function)) {
+      if (entry->is_filtered) {
+        return;
+      }
+      if (__atomic_load_n(&entry->site.id, __ATOMIC_RELAXED) != 0) {
+        push(*thread, function, call_site, [entry] { return kymo::detail::open_scope(entry->site); });
+        return;
+      }
+    }
+  }
+  enter_slow(function, call_site);
+}
+
+void __cyg_profile_func_exit(void* function, void* call_site) {
+  using namespace kymo::record;
+  HookThread* const thread = hook_thread;
+  if (thread == nullptr || thread->depth == 0) {
+    return;
+  }
+  Frame& frame = thread->frames[thread->depth - 1];
+  if (frame.function != function || frame.call_site != call_site) {
+    exit_slow(*thread, function, call_site);
+    return;
+  }
+  const kymo::detail::ScopeToken token = frame.token;
+  frame.function = nullptr;
+  kymo::detail::signal_fence();
+  --thread->depth;
+  if (token.state != 0) {
+    kymo::detail::close_scope(token);
+  }
+}
+
+void kymo_add_function_filter_v1(kymo_function_filter_v1* filter) { kymo::record::table().add_filter(*filter); }
+
+void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter) { kymo::record::table().remove_filter(*filter); }
+}

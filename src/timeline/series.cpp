@@ -1,0 +1,168 @@
+// What a timeline knows besides spans: frames, samples, messages, flows, sync points.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "timeline/timeline_implementation.hpp"
+
+namespace kymo {
+
+using timeline::Source;
+
+namespace {
+
+/// The events of one kind in the range, by ascending time; `events` picks their vector out of a batch.
+template <typename Event, typename Events>
+std::vector<Event> gather(const Timeline::Implementation& timeline, TimeRange range, Events events) {
+  std::vector<Event> found;
+  timeline.visit_batches(range, BatchParts::others, [&](std::size_t, const EventBatch& batch) {
+    for (const Event& event : events(batch)) {
+      if (event.time_ns >= range.start_ns && event.time_ns < range.end_ns) {
+        found.push_back(event);
+      }
+    }
+    return true;
+  });
+  std::stable_sort(found.begin(), found.end(), [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
+  return found;
+}
+
+/// Appends the stream's marks in one block; whether there were any.
+bool take_marks(const Source& source, std::size_t block, FrameStreamId stream, EventBatch& batch,
+                std::vector<std::int64_t>& marks) {
+  const std::size_t before = marks.size();
+  if (source.read(block, BatchParts::others, batch)) {
+    for (const FrameMark& mark : batch.frame_marks) {
+      if (mark.stream == stream) {
+        marks.push_back(mark.time_ns);
+      }
+    }
+  }
+  return marks.size() != before;
+}
+
+/// The stream's marks in the range with the last one before it and the first one after it.
+std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
+  std::vector<std::int64_t> marks;
+  EventBatch batch;
+  const std::size_t count = source.block_count();
+  std::size_t first = count;  // block that overlaps the range
+  std::size_t last = 0;       // and the one after the last of them
+  for (std::size_t block = 0; block < count; ++block) {
+    if (source.start_ns(block) < range.end_ns && source.end_ns(block) >= range.start_ns) {
+      first = std::min(first, block);
+      last = block + 1;
+      take_marks(source, block, stream, batch, marks);
+    }
+  }
+  if (first == count) {
+    // No block overlaps: the marks stand on both sides of the first one that begins after the range.
+    first = 0;
+    while (first < count && source.start_ns(first) < range.end_ns) {
+      ++first;
+    }
+    last = first;
+  }
+  const auto begins_before = [&] {
+    return std::any_of(marks.begin(), marks.end(), [&](std::int64_t time_ns) { return time_ns <= range.start_ns; });
+  };
+  const auto ends_after = [&] {
+    return std::any_of(marks.begin(), marks.end(), [&](std::int64_t time_ns) { return time_ns >= range.end_ns; });
+  };
+  for (std::size_t block = first; block > 0 && !begins_before(); --block) {
+    take_marks(source, block - 1, stream, batch, marks);
+  }
+  for (std::size_t block = last; block < count && !ends_after(); ++block) {
+    take_marks(source, block, stream, batch, marks);
+  }
+  std::sort(marks.begin(), marks.end());
+  return marks;
+}
+
+}  // namespace
+
+std::vector<Frame> Timeline::frames(FrameStreamId stream, TimeRange range) const {
+  std::vector<Frame> frames;
+  const ProcessId owner = frame_stream(stream).process;
+  const std::size_t index = owner != 0 ? process(owner).capture : 0;
+  if (index >= implementation_->sources_.size()) {
+    return frames;
+  }
+  const std::vector<std::int64_t> marks = marks_around(*implementation_->sources_[index], stream, range);
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+    const bool overlaps = marks[i] < range.end_ns && (marks[i + 1] > range.start_ns || marks[i] >= range.start_ns);
+    if (overlaps) {
+      frames.push_back({marks[i], marks[i + 1] - marks[i]});
+    }
+  }
+  return frames;
+}
+
+MetricSeries Timeline::series(MetricId metric, TimeRange range) const {
+  MetricSeries series;
+  bool is_sorted = true;
+  implementation_->visit_batches(range, BatchParts::samples, [&](std::size_t, const EventBatch& batch) {
+    for (const SampleRun& run : batch.samples) {
+      if (run.metric != metric) {
+        continue;
+      }
+      for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
+        if (run.times_ns[i] >= range.start_ns && run.times_ns[i] < range.end_ns) {
+          is_sorted = is_sorted && (series.times_ns.empty() || series.times_ns.back() <= run.times_ns[i]);
+          series.times_ns.push_back(run.times_ns[i]);
+          series.values.push_back(run.values[i]);
+        }
+      }
+    }
+    return true;
+  });
+  if (!is_sorted) {
+    std::vector<std::size_t> order(series.times_ns.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&series](std::size_t a, std::size_t b) { return series.times_ns[a] < series.times_ns[b]; });
+    MetricSeries sorted;
+    sorted.times_ns.reserve(order.size());
+    sorted.values.reserve(order.size());
+    for (const std::size_t i : order) {
+      sorted.times_ns.push_back(series.times_ns[i]);
+      sorted.values.push_back(series.values[i]);
+    }
+    series = std::move(sorted);
+  }
+  return series;
+}
+
+std::vector<Message> Timeline::messages(TimeRange range) const {
+  return gather<Message>(*implementation_, range, [](const EventBatch& batch) -> auto& { return batch.messages; });
+}
+
+std::vector<FlowEvent> Timeline::flows(TimeRange range) const {
+  return gather<FlowEvent>(*implementation_, range, [](const EventBatch& batch) -> auto& { return batch.flows; });
+}
+
+std::vector<SyncPoint> Timeline::sync_points(TimeRange range) const {
+  return gather<SyncPoint>(*implementation_, range, [](const EventBatch& batch) -> auto& { return batch.sync_points; });
+}
+
+std::vector<Phase> Timeline::phases() const {
+  std::map<ProcessId, std::vector<SyncPoint>> points;
+  for (const SyncPoint& point : sync_points()) {
+    points[track(point.track).process].push_back(point);
+  }
+  std::vector<Phase> phases;
+  for (const auto& [owner, of_process] : points) {
+    const std::size_t capture = process(owner).capture;
+    const std::int64_t end_ns = implementation_->sources_[capture]->range().end_ns;
+    for (std::size_t i = 0; i < of_process.size(); ++i) {
+      const bool is_last = i + 1 == of_process.size();
+      phases.push_back({of_process[i].number, owner, of_process[i].time_ns,
+                        is_last ? std::max(end_ns, of_process[i].time_ns) : of_process[i + 1].time_ns});
+    }
+  }
+  std::stable_sort(phases.begin(), phases.end(),
+                   [](const Phase& a, const Phase& b) { return a.start_ns < b.start_ns; });
+  return phases;
+}
+
+}  // namespace kymo

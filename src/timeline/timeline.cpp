@@ -1,0 +1,316 @@
+// Opening captures onto one axis, and the questions that go by batch.
+#include <kymo/timeline.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <queue>
+#include <set>
+#include <system_error>
+#include <tuple>
+
+#include "timeline/source.hpp"
+#include "timeline/span_builder.hpp"
+#include "timeline/timeline_implementation.hpp"
+#include "timeline/track_query.hpp"
+#include "timeline/unwritten.hpp"
+
+namespace kymo {
+
+namespace fs = std::filesystem;
+using timeline::SpanBuilder;
+using timeline::Source;
+
+namespace {
+
+/// The captures of a directory, by name.
+std::vector<std::string> captures_in(const std::string& directory) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().extension() == ".kymo" && entry->is_regular_file(ignored)) {
+      paths.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    throw CaptureError(directory, 0, "cannot list the directory: " + error.message());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// Puts a declaration at the place of its id, which is the next one or was given out before.
+template <typename Declaration>
+void place(std::vector<Declaration>& all, std::vector<Declaration>& more) {
+  for (Declaration& declaration : more) {
+    const std::size_t index = declaration.id - std::size_t{1};
+    if (index >= all.size()) {
+      all.resize(index + 1);
+      // Placeholders for ids that a process took before its declaration was seen.
+      all[index].id = declaration.id;
+    }
+    all[index] = std::move(declaration);
+  }
+}
+
+template <typename Declaration>
+const Declaration& find_declaration(const std::vector<Declaration>& all, std::uint32_t id, const Declaration& missing) {
+  return id != 0 && id <= all.size() ? all[id - std::size_t{1}] : missing;
+}
+
+constexpr const char* undeclared = "(undeclared)";
+
+}  // namespace
+
+Timeline::Implementation::Implementation(const TimelineOptions& options)
+    : options_(options), axis_(options.align_by_sync_points) {}
+
+void Timeline::Implementation::open_all(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      directories_.push_back(path);
+      const std::vector<std::string> found = captures_in(path);
+      for (const std::string& file : found) {
+        open_in_directory(file);
+      }
+      if (found.empty()) {
+        throw CaptureError(path, 0, "the directory holds no captures (files *.kymo)");
+      }
+    } else {
+      add(CaptureReader(path));
+      known_files_.insert(path);
+    }
+  }
+  if (sources_.empty()) {
+    throw CaptureError(paths.empty() ? std::string() : paths.front(), 0,
+                       complaints_.empty() ? "there is nothing to open" : complaints_.front());
+  }
+}
+
+bool Timeline::Implementation::open_in_directory(const std::string& file) {
+  if (!known_files_.insert(file).second) {
+    return false;
+  }
+  try {
+    add(CaptureReader(file));
+    return true;
+  } catch (const CaptureError& error) {
+    complaints_.emplace_back(error.what());
+    return false;
+  }
+}
+
+void Timeline::Implementation::add(CaptureReader reader) {
+  const capture::ClockShift shift = axis_.place(sources_.empty() ? reader : sources_.front()->reader(), reader);
+  sources_.push_back(std::make_unique<Source>(sources_.size(), std::move(reader), shift));
+  if (sources_.size() <= 2) {
+    sources_.front()->set_alone(sources_.size() == 1);
+  }
+  absorb(sources_.size() - 1);
+}
+
+void Timeline::Implementation::absorb(std::size_t index) {
+  Source& source = *sources_[index];
+  std::vector<EventBatch> unwritten;
+  if (options_.overlays_spools && !source.reader().is_closed()) {
+    unwritten = timeline::find_unwritten(source.reader(), complaints_);
+  }
+  Declarations declared = source.absorb(numbering_, std::move(unwritten));
+  for (const ProcessDeclaration& process : declared.processes) {
+    if (process.id > processes_.size()) {
+      processes_.resize(process.id);
+    }
+    TimelineProcess& entry = processes_[process.id - std::size_t{1}];
+    entry.declaration = process;
+    entry.capture = index;
+    entry.alignment = source.shift().alignment;
+    entry.offset_ns = source.shift().offset_ns;
+    entry.bound_ns = source.shift().bound_ns;
+  }
+  take_infos(declared.infos);
+  place(declarations_.processes, declared.processes);
+  place(declarations_.names, declared.names);
+  place(declarations_.modules, declared.modules);
+  place(declarations_.sites, declared.sites);
+  place(declarations_.tracks, declared.tracks);
+  place(declarations_.metrics, declared.metrics);
+  place(declarations_.frame_streams, declared.frame_streams);
+}
+
+void Timeline::Implementation::take_infos(const std::vector<InfoDeclaration>& infos) {
+  for (const InfoDeclaration& info : infos) {
+    TimelineProcess& process = processes_[info.process - std::size_t{1}];
+    const auto known = std::find_if(process.infos.begin(), process.infos.end(),
+                                    [&info](const auto& entry) { return entry.first == info.key; });
+    if (known == process.infos.end()) {
+      process.infos.emplace_back(info.key, info.value);
+    } else {
+      known->second = info.value;
+    }
+    // A merge says how it shifted the process; that comes on top of the capture's own shift.
+    if (info.key == capture::aligned_by_key && process.alignment == Alignment::same_boot) {
+      process.alignment = capture::alignment_of(info.value);
+    } else if (info.key == capture::offset_key) {
+      process.offset_ns = capture::add_times(process.offset_ns, std::strtoll(info.value.c_str(), nullptr, 10));
+    } else if (info.key == capture::bound_key) {
+      const std::int64_t bound_ns = std::strtoll(info.value.c_str(), nullptr, 10);
+      process.bound_ns = bound_ns < 0 || process.bound_ns < 0 ? -1 : capture::add_times(process.bound_ns, bound_ns);
+    }
+  }
+  declarations_.infos.clear();
+  for (const TimelineProcess& process : processes_) {
+    for (const auto& [key, value] : process.infos) {
+      declarations_.infos.push_back({process.declaration.id, key, value});
+    }
+  }
+}
+
+bool Timeline::Implementation::refresh() {
+  bool is_new = false;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i]->reader().refresh()) {
+      absorb(i);
+      is_new = true;
+    }
+  }
+  for (const std::string& directory : directories_) {
+    for (const std::string& file : captures_in(directory)) {
+      is_new = open_in_directory(file) || is_new;
+    }
+  }
+  return is_new;
+}
+
+void Timeline::Implementation::visit_batches(TimeRange range, BatchParts parts, const Visit& visit) const {
+  // Of each source, the next block to hand out; the source whose block starts first comes first.
+  using Next = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start, source, block
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+  const auto push = [&](std::size_t source, std::size_t block) {
+    const Source& from = *sources_[source];
+    for (; block < from.block_count(); ++block) {
+      if (from.start_ns(block) < range.end_ns && from.end_ns(block) >= range.start_ns) {
+        queue.emplace(from.start_ns(block), source, block);
+        return;
+      }
+    }
+  };
+  for (std::size_t source = 0; source < sources_.size(); ++source) {
+    push(source, 0);
+  }
+  EventBatch batch;
+  while (!queue.empty()) {
+    const auto [start_ns, source, block] = queue.top();
+    queue.pop();
+    if (sources_[source]->read(block, parts, batch) && !visit(source, batch)) {
+      return;
+    }
+    push(source, block + 1);
+  }
+}
+
+Timeline::Timeline(const std::vector<std::string>& paths, const TimelineOptions& options)
+    : implementation_(std::make_unique<Implementation>(options)) {
+  implementation_->open_all(paths);
+}
+
+Timeline::Timeline(const std::string& path, const TimelineOptions& options)
+    : Timeline(std::vector<std::string>{path}, options) {}
+
+Timeline::Timeline(std::vector<CaptureReader> captures, const TimelineOptions& options)
+    : implementation_(std::make_unique<Implementation>(options)) {
+  for (CaptureReader& capture : captures) {
+    implementation_->add(std::move(capture));
+  }
+}
+
+Timeline::Timeline(Timeline&&) noexcept = default;
+Timeline& Timeline::operator=(Timeline&&) noexcept = default;
+Timeline::~Timeline() = default;
+
+std::size_t Timeline::capture_count() const { return implementation_->sources_.size(); }
+const CaptureReader& Timeline::capture(std::size_t index) const { return implementation_->sources_.at(index)->reader(); }
+const std::vector<std::string>& Timeline::complaints() const { return implementation_->complaints_; }
+const Declarations& Timeline::declarations() const { return implementation_->declarations_; }
+const std::vector<TimelineProcess>& Timeline::processes() const { return implementation_->processes_; }
+bool Timeline::refresh() { return implementation_->refresh(); }
+
+TimeRange Timeline::range() const {
+  TimeRange range{0, 0};
+  bool is_first = true;
+  for (const auto& source : implementation_->sources_) {
+    if (source->block_count() != 0) {
+      range.start_ns = is_first ? source->range().start_ns : std::min(range.start_ns, source->range().start_ns);
+      range.end_ns = is_first ? source->range().end_ns : std::max(range.end_ns, source->range().end_ns);
+      is_first = false;
+    }
+  }
+  return range;
+}
+
+const TimelineProcess& Timeline::process(ProcessId id) const {
+  static const TimelineProcess missing = [] {
+    TimelineProcess process;
+    process.declaration.command_line = undeclared;
+    return process;
+  }();
+  const auto& all = processes();
+  return id != 0 && id <= all.size() ? all[id - std::size_t{1}] : missing;
+}
+
+const SiteDeclaration& Timeline::site(SiteId id) const {
+  static const SiteDeclaration missing = [] {
+    SiteDeclaration site;
+    site.process = 0;
+    site.name = undeclared;
+    return site;
+  }();
+  return find_declaration(declarations().sites, id, missing);
+}
+
+const TrackDeclaration& Timeline::track(TrackId id) const {
+  static const TrackDeclaration missing = [] {
+    TrackDeclaration track;
+    track.process = 0;
+    track.name = undeclared;
+    return track;
+  }();
+  return find_declaration(declarations().tracks, id, missing);
+}
+
+const MetricDeclaration& Timeline::metric(MetricId id) const {
+  static const MetricDeclaration missing = [] {
+    MetricDeclaration metric;
+    metric.process = 0;
+    metric.name = undeclared;
+    return metric;
+  }();
+  return find_declaration(declarations().metrics, id, missing);
+}
+
+const FrameStreamDeclaration& Timeline::frame_stream(FrameStreamId id) const {
+  static const FrameStreamDeclaration missing = [] {
+    FrameStreamDeclaration stream;
+    stream.process = 0;
+    stream.name = undeclared;
+    return stream;
+  }();
+  return find_declaration(declarations().frame_streams, id, missing);
+}
+
+std::string_view Timeline::name(NameId id) const {
+  if (id == 0) {
+    return {};
+  }
+  const auto& names = declarations().names;
+  return id <= names.size() ? std::string_view(names[id - std::size_t{1}].text) : std::string_view(undeclared);
+}
+
+void Timeline::visit_batches(TimeRange range, BatchParts parts,
+                             const std::function<bool(const EventBatch&)>& visit) const {
+  implementation_->visit_batches(range, parts, [&visit](std::size_t, const EventBatch& batch) { return visit(batch); });
+}
+
+}  // namespace kymo

@@ -1,0 +1,162 @@
+// Spans of a timeline: by track and range, in passing, and those that never ended.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "timeline/span_builder.hpp"
+#include "timeline/timeline_implementation.hpp"
+#include "timeline/track_query.hpp"
+
+namespace kymo {
+
+using timeline::Source;
+using timeline::SpanBuilder;
+using timeline::TrackQuery;
+
+namespace {
+
+/// The capture that a track is in.
+std::size_t source_of(const Timeline::Implementation& timeline, TrackId track) {
+  const auto& tracks = timeline.declarations_.tracks;
+  if (track != 0 && track <= tracks.size()) {
+    const ProcessId process = tracks[track - std::size_t{1}].process;
+    if (process != 0 && process <= timeline.processes_.size()) {
+      return timeline.processes_[process - std::size_t{1}].capture;
+    }
+  }
+  const bool says_source = (track & 0x80000000U) != 0 && track != 0xFFFFFFFFU;  // timeline::undeclared_id
+  return says_source ? (track >> 20U) & 0x7FFU : 0;
+}
+
+Span open_async_span(const AsyncBegin& begin, std::int64_t end_ns) {
+  Span span;
+  span.start_ns = begin.time_ns;
+  span.duration_ns = std::max<std::int64_t>(end_ns - begin.time_ns, 0);
+  span.self_ns = span.duration_ns;
+  span.async_id = begin.async_id;
+  span.track = begin.track;
+  span.name = begin.name;
+  span.flags = Span::open;
+  return span;
+}
+
+}  // namespace
+
+SpanList Timeline::spans(TrackId track, TimeRange range) const {
+  SpanList found;
+  const std::size_t source = source_of(*implementation_, track);
+  if (source < implementation_->sources_.size()) {
+    const bool is_lane = this->track(track).kind == TrackKind::async;
+    TrackQuery(*implementation_->sources_[source], track, is_lane, range).run(found);
+  }
+  return found;
+}
+
+void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit) const {
+  struct State {
+    std::map<TrackId, SpanBuilder> builders;
+    std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin> async;
+  };
+  std::vector<State> states(implementation_->sources_.size());
+  SpanList list;
+  bool goes_on = true;
+  implementation_->visit_batches({}, BatchParts::everything, [&](std::size_t source, const EventBatch& batch) {
+    State& state = states[source];
+    list.clear();
+    for (const ScopeRun& run : batch.runs) {
+      state.builders.try_emplace(run.track, run.track).first->second.take(run, batch.text, list);
+    }
+    timeline::append_span_events(batch, 0, list);
+    for (const AsyncBegin& begin : batch.async_begins) {
+      state.async[{begin.track, begin.async_id}] = begin;
+    }
+    for (const SpanEvent& span : batch.spans) {
+      if (span.async_id != 0) {
+        state.async.erase({span.track, span.async_id});
+      }
+    }
+    goes_on = list.spans.empty() || visit(list);
+    return goes_on;
+  });
+  if (!goes_on) {
+    return;
+  }
+  list.clear();
+  for (std::size_t source = 0; source < states.size(); ++source) {
+    const std::int64_t end_ns = implementation_->sources_[source]->range().end_ns;
+    for (const auto& [track, builder] : states[source].builders) {
+      builder.append_open(end_ns, Span::open, list);
+    }
+    for (const auto& [key, begin] : states[source].async) {
+      list.spans.push_back(open_async_span(begin, end_ns));
+    }
+  }
+  if (!list.spans.empty()) {
+    visit(list);
+  }
+}
+
+SpanList Timeline::open_spans() const {
+  SpanList list;
+  for (const auto& source : implementation_->sources_) {
+    // Every block names the open scopes of all tracks: the last sound one tells.
+    EventBatch batch;
+    for (std::size_t block = source->block_count(); block > 0; --block) {
+      if (!source->read(block - 1, BatchParts::everything, batch)) {
+        continue;
+      }
+      SpanList ended;
+      for (const ScopeRun& run : batch.runs) {
+        SpanBuilder builder(run.track);
+        builder.take(run, batch.text, ended);
+        builder.append_open(source->range().end_ns, Span::open, list);
+        ended.clear();
+      }
+      break;
+    }
+    const bool has_lanes = std::any_of(tracks().begin(), tracks().end(),
+                                       [](const TrackDeclaration& track) { return track.kind == TrackKind::async; });
+    if (has_lanes) {
+      for (const AsyncBegin& begin : source->open_async()) {
+        list.spans.push_back(open_async_span(begin, source->range().end_ns));
+      }
+    }
+  }
+  return list;
+}
+
+std::vector<TrackTotals> Timeline::totals() const {
+  std::map<TrackId, TrackTotals> all;
+  for (const auto& source : implementation_->sources_) {
+    if (source->reader().is_closed()) {
+      for (TrackTotals totals : source->reader().end().tracks) {
+        totals.track = source->find(capture::IdKind::track, totals.track);
+        all[totals.track] = totals;
+      }
+      continue;
+    }
+    EventBatch batch;
+    for (std::size_t block = 0; block < source->block_count(); ++block) {
+      if (!source->read(block, BatchParts::scopes, batch)) {
+        continue;
+      }
+      for (const ScopeRun& run : batch.runs) {
+        TrackTotals& totals = all[run.track];
+        totals.track = run.track;
+        totals.recorded_scopes += static_cast<std::uint64_t>(std::count_if(
+            run.events.begin(), run.events.end(), [](const ScopeEvent& event) { return event.is_open(); }));
+        totals.dropped_scopes = std::max(totals.dropped_scopes, run.dropped_scopes);
+        totals.dropped_others = std::max(totals.dropped_others, run.dropped_others);
+        totals.end_sequence = std::max(totals.end_sequence, run.end_sequence);
+      }
+    }
+  }
+  std::vector<TrackTotals> list;
+  list.reserve(all.size());
+  for (const auto& entry : all) {
+    list.push_back(entry.second);
+  }
+  return list;
+}
+
+}  // namespace kymo

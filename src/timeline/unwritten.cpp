@@ -1,0 +1,23 @@
+// What the killed writer of a capture left in shared memory.
+#include "timeline/unwritten.hpp"
+
+#include <exception>
+
+#include "capture/recovery.hpp"
+
+namespace kymo::timeline {
+
+std::vector<EventBatch> find_unwritten(const CaptureReader& capture, std::vector<std::string>& complaints) {
+  std::vector<EventBatch> batches;
+  try {
+    for (std::string& note :
+         capture::read_unwritten(capture, [&batches](const EventBatch& batch) { batches.push_back(batch); })) {
+      complaints.push_back(capture.path() + ": " + note);
+    }
+  } catch (const std::exception& failure) {
+    complaints.push_back(capture.path() + ": what its process left in shared memory cannot be read: " + failure.what());
+  }
+  return batches;
+}
+
+}  // namespace kymo::timeline

@@ -1,0 +1,181 @@
+#include "capture/batch_codec.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "../../benchmarks/generator.hpp"
+#include "capture/declarations_codec.hpp"
+#include "capture/sample_batches.hpp"
+
+namespace kymo::capture {
+namespace {
+
+using test::BatchSource;
+using test::describe;
+
+void load_payload(const ByteBuffer& raw, BlockPayload& payload) {
+  std::copy(raw.bytes().begin(), raw.bytes().end(), payload.resize(raw.size()));
+}
+
+EventBatch decode(const ByteBuffer& raw, const EventBatch& original, BatchParts parts = BatchParts::everything) {
+  BlockPayload payload;
+  load_payload(raw, payload);
+  EventBatch decoded;
+  decode_batch({payload.data(), payload.size()}, original.start_ns, original.end_ns, parts, decoded);
+  return decoded;
+}
+
+TEST(BatchCodec, EveryFieldOfEveryTableComesBack) {
+  for (const Packing packing : {Packing::bits, Packing::planes}) {
+    BatchSource source(5);
+    BatchEncoder encoder(packing);
+    ByteBuffer raw;
+    for (int round = 0; round < 300; ++round) {
+      const EventBatch batch = source.wild(round % 10 == 0 ? 700 : 20);
+      encoder.encode(batch, raw);
+      ASSERT_EQ(describe(decode(raw, batch)), describe(batch)) << round;
+    }
+  }
+}
+
+TEST(BatchCodec, DeclarationsComeBack) {
+  BatchSource source(6);
+  for (int round = 0; round < 100; ++round) {
+    const Declarations declarations = source.wild_declarations(round % 10 == 0 ? 400 : 10);
+    ByteBuffer raw;
+    TableWriter table(raw, Packing::bits);
+    encode_declarations(declarations, table);
+    BlockPayload payload;
+    load_payload(raw, payload);
+    Declarations decoded;
+    TableReader reader({payload.data(), payload.size()});
+    TableView view;
+    while (reader.next(view)) {
+      EXPECT_TRUE(decode_declarations(view, decoded));
+    }
+    ASSERT_EQ(describe(decoded), describe(declarations));
+  }
+}
+
+TEST(BatchCodec, ManyDeclarationsComeInPiecesThatFitIntoBlocks) {
+  BatchSource source(7);
+  const Declarations all = source.wild_declarations(20'000);
+  Declarations together;
+  int pieces = 0;
+  for_each_piece(all, [&](const Declarations& piece) {
+    ++pieces;
+    ByteBuffer raw;
+    TableWriter table(raw, Packing::bits);
+    EXPECT_NO_THROW(encode_declarations(piece, table));
+    BlockPayload payload;
+    load_payload(raw, payload);
+    Declarations decoded;
+    TableReader reader({payload.data(), payload.size()});
+    TableView view;
+    while (reader.next(view)) {
+      decode_declarations(view, decoded);
+    }
+    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    append(together.processes, decoded.processes);
+    append(together.infos, decoded.infos);
+    append(together.names, decoded.names);
+    append(together.modules, decoded.modules);
+    append(together.sites, decoded.sites);
+    append(together.tracks, decoded.tracks);
+    append(together.metrics, decoded.metrics);
+    append(together.frame_streams, decoded.frame_streams);
+  });
+  EXPECT_GT(pieces, 1);
+  EXPECT_EQ(describe(together), describe(all));
+}
+
+TEST(BatchCodec, OneBatchObjectServesManyBlocks) {
+  BatchSource source(8);
+  BatchEncoder encoder(Packing::bits);
+  ByteBuffer raw;
+  BlockPayload payload;
+  EventBatch decoded;
+  for (int round = 0; round < 100; ++round) {
+    const EventBatch batch = source.wild(30);
+    encoder.encode(batch, raw);
+    load_payload(raw, payload);
+    decode_batch({payload.data(), payload.size()}, batch.start_ns, batch.end_ns, BatchParts::everything, decoded);
+    ASSERT_EQ(describe(decoded), describe(batch)) << round;
+  }
+}
+
+TEST(BatchCodec, PartsLeaveTheRestEmpty) {
+  BatchSource source(9);
+  EventBatch batch;
+  do {
+    batch = source.wild(20);
+  } while (batch.runs.empty() || batch.samples.empty() || batch.spans.empty() || batch.runs[0].events.empty());
+  BatchEncoder encoder(Packing::bits);
+  ByteBuffer raw;
+  encoder.encode(batch, raw);
+
+  const EventBatch sequences = decode(raw, batch, BatchParts::sequences);
+  ASSERT_EQ(sequences.runs.size(), batch.runs.size());
+  EXPECT_EQ(sequences.runs[0].end_sequence, batch.runs[0].end_sequence);
+  EXPECT_EQ(sequences.runs[0].open_at_start.size(), batch.runs[0].open_at_start.size());
+  EXPECT_TRUE(sequences.runs[0].events.empty());
+  EXPECT_TRUE(sequences.spans.empty());
+
+  EventBatch scopes_only;
+  scopes_only.start_ns = batch.start_ns;
+  scopes_only.end_ns = batch.end_ns;
+  scopes_only.runs = batch.runs;
+  scopes_only.text = batch.text;
+  EXPECT_EQ(describe(decode(raw, batch, BatchParts::scopes)), describe(scopes_only));
+
+  EventBatch others = batch;
+  others.runs.clear();
+  EXPECT_EQ(describe(decode(raw, batch, BatchParts::others)), describe(others));
+
+  EventBatch samples;
+  samples.start_ns = batch.start_ns;
+  samples.end_ns = batch.end_ns;
+  samples.samples = batch.samples;
+  EXPECT_EQ(describe(decode(raw, batch, BatchParts::samples)), describe(samples));
+}
+
+TEST(BatchCodec, DamagedPayloadsAreRefusedOrDecodeToSomethingBounded) {
+  BatchSource source(10);
+  BatchEncoder encoder(Packing::bits);
+  std::mt19937_64 random(11);
+  ByteBuffer raw;
+  BlockPayload payload;
+  EventBatch decoded;
+  int refused = 0;
+  for (int round = 0; round < 5000; ++round) {
+    const EventBatch batch = source.wild(10);
+    encoder.encode(batch, raw);
+    for (std::uint64_t damages = 1 + random() % 3; damages > 0 && raw.size() > 0; --damages) {
+      raw.data()[random() % raw.size()] = static_cast<std::byte>(random());
+    }
+    load_payload(raw, payload);
+    try {
+      decode_batch({payload.data(), payload.size()}, batch.start_ns, batch.end_ns, BatchParts::everything, decoded);
+    } catch (const DecodeError&) {
+      ++refused;
+    }
+    ASSERT_LE(decoded.spans.size() + decoded.messages.size() + decoded.flows.size(), max_payload_cost);
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(BatchCodec, TheBenchmarksScopesTakeFewBytes) {
+  benchmarks::ScopeGenerator generator(1);
+  EventBatch batch;
+  generator.next(batch);
+  BatchEncoder encoder(Packing::bits);
+  ByteBuffer raw;
+  encoder.encode(batch, raw);
+  EXPECT_LE(static_cast<double>(raw.size()), 4.5 * static_cast<double>(generator.scopes()));
+  EXPECT_EQ(describe(decode(raw, batch)), describe(batch));
+}
+
+}  // namespace
+}  // namespace kymo::capture

@@ -1,0 +1,87 @@
+#include "capture/capture_fixture.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "capture/sample_batches.hpp"
+
+// What libkymo defines; the writer is tested without a recorder.
+kymo::Sink::~Sink() = default;
+
+namespace kymo::test {
+
+capture::CaptureWriterOptions sample_options() {
+  capture::CaptureWriterOptions options;
+  options.header.recorder = "kymo test";
+  options.header.spool_id = "0123456789abcdef";
+  options.header.clock_source = "tsc";
+  options.header.clock_step_ns = 0.375;
+  options.header.owner_pid = 4711;
+  ProcessDeclaration process;
+  process.id = 1;
+  process.pid = 4711;
+  process.host = "testhost";
+  options.declarations.processes.push_back(process);
+  options.declarations.infos.push_back({1, "build_id", "abc"});
+  return options;
+}
+
+Bytes write_capture(const std::vector<EventBatch>& batches, bool finish, capture::CaptureWriterOptions options) {
+  auto bytes = std::make_shared<Bytes>();
+  capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), std::move(options));
+  for (const EventBatch& batch : batches) {
+    writer.write(batch);
+  }
+  if (finish) {
+    writer.finish();
+  }
+  return std::move(*bytes);
+}
+
+std::vector<std::string> read_events(const CaptureReader& reader) {
+  std::vector<std::string> events;
+  EventBatch batch;
+  for (const BlockInfo& block : reader.blocks()) {
+    if (block.kind == BlockKind::events && reader.read(block, batch)) {
+      events.push_back(describe(batch));
+    }
+  }
+  return events;
+}
+
+std::size_t count_blocks(const CaptureReader& reader, BlockKind kind) {
+  std::size_t count = 0;
+  for (const BlockInfo& block : reader.blocks()) {
+    count += block.kind == kind ? 1 : 0;
+  }
+  return count;
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string name = (std::filesystem::temp_directory_path() / "kymo-test-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw std::runtime_error("cannot make a directory for a test");
+  }
+  path_ = name;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Bytes read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto bytes = std::as_bytes(std::span(content.data(), content.size()));
+  return {bytes.begin(), bytes.end()};
+}
+
+void write_file(const std::string& path, const Bytes& bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+}  // namespace kymo::test

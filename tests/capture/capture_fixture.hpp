@@ -1,0 +1,47 @@
+// Captures in memory and in files for tests.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <kymo/capture.hpp>
+
+#include "capture/capture_writer.hpp"
+
+namespace kymo::test {
+
+using Bytes = std::vector<std::byte>;
+
+/// Header facts and a process, as a recorder would state them.
+[[nodiscard]] capture::CaptureWriterOptions sample_options();
+
+/// A whole capture of these batches; without its end where the writer was not let finish.
+[[nodiscard]] Bytes write_capture(const std::vector<EventBatch>& batches, bool finish = true,
+                                  capture::CaptureWriterOptions options = sample_options());
+
+[[nodiscard]] inline CaptureReader open_bytes(const Bytes& bytes) { return {bytes.data(), bytes.size(), "memory"}; }
+
+/// The description of each events block that can be read.
+[[nodiscard]] std::vector<std::string> read_events(const CaptureReader& reader);
+
+[[nodiscard]] std::size_t count_blocks(const CaptureReader& reader, BlockKind kind);
+
+/// A directory that goes with the object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory();
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+[[nodiscard]] Bytes read_file(const std::string& path);
+void write_file(const std::string& path, const Bytes& bytes);
+
+}  // namespace kymo::test

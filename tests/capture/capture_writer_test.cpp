@@ -1,0 +1,296 @@
+#include "capture/capture_writer.hpp"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "../../benchmarks/generator.hpp"
+#include "capture/block.hpp"
+#include "capture/capture_fixture.hpp"
+#include "capture/sample_batches.hpp"
+
+namespace kymo::capture {
+namespace {
+
+using test::BatchSource;
+using test::Bytes;
+using test::describe;
+
+// Takes so many bytes and fails from then on, as a full disk does.
+class SmallDisk final : public BlockDestination {
+ public:
+  SmallDisk(std::shared_ptr<Bytes> bytes, std::size_t room) : bytes_(std::move(bytes)), room_(room) {}
+  void append(std::span<const std::byte> bytes) override {
+    if (bytes_->size() + bytes.size() > room_) {
+      throw WriteError("the disk is full");
+    }
+    bytes_->insert(bytes_->end(), bytes.begin(), bytes.end());
+  }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  std::shared_ptr<Bytes> bytes_;
+  std::size_t room_;
+  std::string name_ = "small disk";
+};
+
+std::vector<EventBatch> ordinary_batches(std::size_t count, std::size_t events, std::uint32_t seed = 1) {
+  BatchSource source(seed);
+  std::vector<EventBatch> batches;
+  for (std::size_t i = 0; i < count; ++i) {
+    batches.push_back(source.ordinary(events));
+  }
+  return batches;
+}
+
+TEST(CaptureWriter, WhatIsWrittenIsReadBackWithEitherCodec) {
+  const std::vector<EventBatch> batches = ordinary_batches(5, 3000);
+  for (const bool zstd : {false, true}) {
+    auto options = test::sample_options();
+    options.codec = zstd ? make_zstd_codec() : nullptr;
+    const Bytes bytes = test::write_capture(batches, true, std::move(options));
+    const CaptureReader reader = test::open_bytes(bytes);
+    const std::vector<std::string> events = test::read_events(reader);
+    ASSERT_EQ(events.size(), batches.size());
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      EXPECT_EQ(events[i], describe(batches[i]));
+    }
+    EXPECT_TRUE(reader.is_closed());
+    EXPECT_TRUE(reader.damages().empty());
+  }
+}
+
+TEST(CaptureWriter, TheHeaderAndTheEndSayWhatTheyWereTold) {
+  auto bytes = std::make_shared<Bytes>();
+  CaptureWriter writer(std::make_unique<MemoryDestination>(bytes), test::sample_options());
+  std::uint64_t opens = 0;
+  std::uint64_t end_sequence = 0;
+  for (EventBatch& batch : ordinary_batches(3, 1000)) {
+    batch.runs[0].dropped_scopes = 7;
+    batch.runs[0].dropped_others = 8;
+    for (const ScopeEvent& event : batch.runs[0].events) {
+      opens += event.is_open() ? 1U : 0U;
+    }
+    end_sequence = batch.runs[0].end_sequence;
+    writer.write(batch);
+  }
+  writer.set_closing_fact("collector_cpu_ns", 1);
+  writer.set_closing_fact("collector_cpu_ns", 123456789);
+  writer.finish();
+  EXPECT_EQ(writer.bytes_written(), bytes->size());
+
+  const CaptureReader reader = test::open_bytes(*bytes);
+  EXPECT_EQ(reader.header().recorder, "kymo test");
+  EXPECT_EQ(reader.header().spool_id, "0123456789abcdef");
+  EXPECT_EQ(reader.header().clock_source, "tsc");
+  EXPECT_EQ(reader.header().clock_step_ns, 0.375);
+  EXPECT_EQ(reader.header().owner_pid, 4711U);
+  ASSERT_EQ(reader.declarations().processes.size(), 1U);
+  EXPECT_EQ(reader.declarations().processes[0].host, "testhost");
+  EXPECT_EQ(reader.declarations().sites.size(), 5U);
+  ASSERT_EQ(reader.end().tracks.size(), 1U);
+  EXPECT_EQ(reader.end().tracks[0].recorded_scopes, opens);
+  EXPECT_EQ(reader.end().tracks[0].dropped_scopes, 7U);
+  EXPECT_EQ(reader.end().tracks[0].dropped_others, 8U);
+  EXPECT_EQ(reader.end().tracks[0].end_sequence, end_sequence);
+  ASSERT_EQ(reader.end().facts.size(), 1U);
+  EXPECT_EQ(reader.end().facts[0].first, "collector_cpu_ns");
+  EXPECT_EQ(reader.end().facts[0].second, 123456789U);
+}
+
+TEST(CaptureWriter, DeclarationsOfAnyKindAndNumberComeBack) {
+  BatchSource source(3);
+  EventBatch batch;
+  batch.declarations = source.wild_declarations(12'000);
+  // Ids that occur once, so that nothing is replaced.
+  const auto number_ids = [](auto& rows) {
+    std::uint32_t id = 0;
+    for (auto& row : rows) {
+      row.id = ++id;
+    }
+  };
+  number_ids(batch.declarations.processes);
+  number_ids(batch.declarations.names);
+  number_ids(batch.declarations.modules);
+  number_ids(batch.declarations.sites);
+  number_ids(batch.declarations.tracks);
+  number_ids(batch.declarations.metrics);
+  number_ids(batch.declarations.frame_streams);
+  std::uint32_t process = 0;
+  for (InfoDeclaration& info : batch.declarations.infos) {
+    info.process = ++process;
+  }
+  for (const bool finish : {false, true}) {
+    const Bytes bytes = test::write_capture({batch}, finish, {});
+    const CaptureReader reader = test::open_bytes(bytes);
+    EXPECT_EQ(describe(reader.declarations()), describe(batch.declarations));
+  }
+}
+
+TEST(CaptureWriter, LaterDeclarationsReplaceEarlierOnesInPlace) {
+  EventBatch first;
+  first.declarations.tracks.push_back({1, TrackKind::thread, 1, 10, "before"});
+  first.declarations.tracks.push_back({2, TrackKind::thread, 1, 11, "other"});
+  first.declarations.infos.push_back({1, "key", "old"});
+  EventBatch second;
+  second.declarations.tracks.push_back({1, TrackKind::thread, 1, 10, "after"});
+  second.declarations.infos.push_back({1, "key", "new"});
+  for (const bool finish : {false, true}) {
+    const Bytes bytes = test::write_capture({first, second}, finish);
+    const CaptureReader reader = test::open_bytes(bytes);
+    ASSERT_EQ(reader.declarations().tracks.size(), 2U);
+    EXPECT_EQ(reader.declarations().tracks[0].name, "after");
+    EXPECT_EQ(reader.declarations().tracks[1].name, "other");
+    EXPECT_EQ(reader.declarations().infos.back().value, "new");
+  }
+}
+
+TEST(CaptureWriter, AnExistingFileIsNeverTouched) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.file("run.kymo");
+  test::write_file(path, Bytes(3, std::byte{7}));
+  CaptureWriter first(path, test::sample_options());
+  EXPECT_EQ(first.path(), directory.file("run-1.kymo"));
+  CaptureWriter second(path, test::sample_options());
+  EXPECT_EQ(second.path(), directory.file("run-2.kymo"));
+  EXPECT_EQ(test::read_file(path), Bytes(3, std::byte{7}));
+  first.finish();
+  EXPECT_TRUE(CaptureReader(first.path()).is_closed());
+}
+
+TEST(CaptureWriter, ADirectoryThatIsNotThereIsNamedInTheError) {
+  try {
+    CaptureWriter writer("/nowhere/at/all/run.kymo", {});
+    FAIL();
+  } catch (const WriteError& error) {
+    EXPECT_NE(std::string(error.what()).find("/nowhere/at/all/run.kymo"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CaptureWriter, AFullDiskLeavesEverythingBeforeItReadable) {
+  const std::vector<EventBatch> batches = ordinary_batches(20, 500);
+  const std::size_t whole = test::write_capture(batches).size();
+  for (std::size_t room = 2000; room < whole; room += whole / 17) {
+    auto bytes = std::make_shared<Bytes>();
+    CaptureWriter writer(std::make_unique<SmallDisk>(bytes, room), test::sample_options());
+    std::size_t written = 0;
+    try {
+      for (const EventBatch& batch : batches) {
+        writer.write(batch);
+        ++written;
+      }
+      writer.finish();
+      FAIL() << "everything fitted into " << room;
+    } catch (const WriteError&) {
+    }
+    // It was said once; from now on the writer keeps quiet.
+    EXPECT_NO_THROW(writer.write(batches[0]));
+    EXPECT_NO_THROW(writer.finish());
+    const CaptureReader reader = test::open_bytes(*bytes);
+    const auto events = test::read_events(reader);
+    ASSERT_EQ(events.size(), written);
+    for (std::size_t i = 0; i < written; ++i) {
+      EXPECT_EQ(events[i], describe(batches[i]));
+    }
+    EXPECT_TRUE(reader.damages().empty());
+  }
+}
+
+// The limit of a process's file size stands in for a full disk: the write that crosses it is cut short.
+TEST(CaptureWriter, AShortWriteIsCutBackToTheLastWholeBlock) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.file("run.kymo");
+  const std::vector<EventBatch> batches = ordinary_batches(20, 500);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{20'000, 20'000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    int result = 1;
+    try {
+      CaptureWriter writer(path, test::sample_options());
+      for (const EventBatch& batch : batches) {
+        writer.write(batch);
+      }
+    } catch (const WriteError&) {
+      result = 0;
+    }
+    ::_exit(result);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  const CaptureReader reader(path);
+  EXPECT_TRUE(reader.damages().empty());
+  const auto events = test::read_events(reader);
+  ASSERT_GE(events.size(), 3U);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i], describe(batches[i]));
+  }
+}
+
+TEST(CaptureWriter, ABatchTooLargeForABlockIsRefusedAndTheNextOneIsWritten) {
+  auto bytes = std::make_shared<Bytes>();
+  CaptureWriter writer(std::make_unique<MemoryDestination>(bytes), test::sample_options());
+  EventBatch large;
+  large.frame_marks.resize(std::size_t{1} << 22U);
+  EXPECT_THROW(writer.write(large), std::length_error);
+  BatchSource source(1);
+  const EventBatch next = source.ordinary(10);
+  writer.write(next);
+  writer.finish();
+  const CaptureReader reader = test::open_bytes(*bytes);
+  EXPECT_TRUE(reader.damages().empty());
+  EXPECT_EQ(test::read_events(reader), std::vector<std::string>{describe(next)});
+}
+
+TEST(CaptureWriter, ManyBlocksMakeSeveralIndexPages) {
+  EventBatch batch;
+  batch.frame_marks.push_back({1, 1, 5});
+  auto options = test::sample_options();
+  options.with_summaries = false;
+  const Bytes bytes = test::write_capture(std::vector<EventBatch>(3 * max_index_blocks, batch), true, std::move(options));
+  const CaptureReader indexed = test::open_bytes(bytes);
+  EXPECT_EQ(test::count_blocks(indexed, BlockKind::index), 4U);
+  EXPECT_EQ(test::count_blocks(indexed, BlockKind::events), 3 * max_index_blocks);
+
+  // Without the trailer the same is found by hopping.
+  const Bytes torn(bytes.begin(), bytes.end() - 1);
+  const CaptureReader hopped = test::open_bytes(torn);
+  ASSERT_EQ(hopped.blocks().size(), indexed.blocks().size());
+  for (std::size_t i = 0; i < hopped.blocks().size(); ++i) {
+    EXPECT_EQ(hopped.blocks()[i].offset, indexed.blocks()[i].offset);
+    EXPECT_EQ(hopped.blocks()[i].kind, indexed.blocks()[i].kind);
+    EXPECT_EQ(hopped.blocks()[i].number, indexed.blocks()[i].number);
+    EXPECT_EQ(hopped.blocks()[i].start_ns, indexed.blocks()[i].start_ns);
+    EXPECT_EQ(hopped.blocks()[i].end_ns, indexed.blocks()[i].end_ns);
+    EXPECT_EQ(hopped.blocks()[i].stored_bytes, indexed.blocks()[i].stored_bytes);
+  }
+}
+
+TEST(CaptureWriter, TheBenchmarksScopesTakeFewBytesOnDisk) {
+  for (const auto& [zstd, goal] : {std::pair(false, 4.5), std::pair(true, 3.5)}) {
+    auto bytes = std::make_shared<Bytes>();
+    CaptureWriterOptions options = zstd ? make_repack_options() : CaptureWriterOptions();
+    CaptureWriter writer(std::make_unique<MemoryDestination>(bytes), std::move(options));
+    benchmarks::ScopeGenerator generator(42);
+    EventBatch batch;
+    for (int i = 0; i < 160; ++i) {
+      generator.next(batch);
+      writer.write(batch);
+    }
+    writer.finish();
+    const double bytes_per_scope = static_cast<double>(bytes->size()) / static_cast<double>(generator.scopes());
+    EXPECT_LE(bytes_per_scope, goal);
+    RecordProperty(zstd ? "zstd_bytes_per_scope" : "lz4_bytes_per_scope", std::to_string(bytes_per_scope));
+  }
+}
+
+}  // namespace
+}  // namespace kymo::capture

@@ -1,0 +1,85 @@
+#include "exchange/chrome_sink.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "chrome_fixture.hpp"
+#include "sink_stub.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+using Json = nlohmann::json;
+
+EventBatch one_scope(std::int64_t start_ns) {
+  EventBatch batch = start_ns == 0 ? test::first_batch(0, 100) : test::next_batch(start_ns, start_ns + 100);
+  batch.runs.emplace_back().track = 1;
+  batch.runs[0].events = {test::open(start_ns + 10, 1, 0), test::close(start_ns + 20, 0)};
+  return batch;
+}
+
+TEST(ChromeSink, TheTraceIsCompleteOnceTheSinkIsFinished) {
+  test::ScratchDirectory directory;
+  const std::string path = directory.file("trace.json");
+  const SinkGuard guard = ChromeTraceSink(path).install();
+  const auto sink = std::exchange(test::installed_sink, nullptr);
+  ASSERT_NE(sink, nullptr);
+  sink->write(one_scope(0));
+  sink->write(one_scope(100));
+  sink->finish();
+  sink->finish();
+  EXPECT_EQ(test::of_phase(Json::parse(test::read_file(path)), "X").size(), 2U);
+}
+
+TEST(ChromeSink, AKilledProcessLeavesEveryBatchAndOnlyTheBracketIsMissing) {
+  test::ScratchDirectory directory;
+  const std::string path = directory.file("trace.json");
+  ChromeSink sink(path);
+  sink.write(one_scope(0));
+  const std::string first = test::read_file(path) + "]";
+  EXPECT_EQ(test::of_phase(Json::parse(first), "X").size(), 1U);
+  sink.write(one_scope(100));
+  const std::string second = test::read_file(path) + "]";
+  EXPECT_EQ(test::of_phase(Json::parse(second), "X").size(), 2U);
+}
+
+TEST(ChromeSink, AChildAfterForkLeavesItsParentsTraceAlone) {
+  test::ScratchDirectory directory;
+  const std::string path = directory.file("trace.json");
+  ChromeSink sink(path);
+  sink.write(one_scope(0));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    sink.write(one_scope(100));
+    sink.finish();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  sink.write(one_scope(200));
+  sink.finish();
+  EXPECT_EQ(test::of_phase(Json::parse(test::read_file(path)), "X").size(), 2U);
+}
+
+TEST(ChromeSink, AFullDiskIsAnErrorForTheCollectorToReport) {
+  ChromeSink sink("/dev/full");
+  EXPECT_THROW(sink.write(one_scope(0)), OutputError);
+}
+
+TEST(ChromeSink, APathThatCannotBeWrittenIsReportedOnceAndNothingIsInstalled) {
+  test::installed_sink = nullptr;
+  ::testing::internal::CaptureStderr();
+  const SinkGuard guard = ChromeTraceSink("/nonexistent/trace.json").install();
+  const std::string message = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(test::installed_sink, nullptr);
+  EXPECT_NE(message.find("/nonexistent/trace.json"), std::string::npos) << message;
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1);
+}
+
+}  // namespace
+}  // namespace kymo::exchange

@@ -1,0 +1,12 @@
+// Stands in for the recorder: keeps the sink that was installed last.
+#pragma once
+
+#include <memory>
+
+#include <kymo/sink.hpp>
+
+namespace kymo::exchange::test {
+
+inline std::shared_ptr<Sink> installed_sink;
+
+}  // namespace kymo::exchange::test

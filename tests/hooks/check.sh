@@ -1,0 +1,12 @@
+#!/bin/sh
+# Builds the test program with a compiler of its own against a built libkymo, and runs it: check.sh WORK
+#
+# SOURCE is kymo's tree, LIBRARY the libkymo to use; CC, CXX, CMAKE and LAUNCHER (of compilers; may be empty) are programs.
+set -eu
+work=$1
+export CC CXX
+"$CMAKE" -S "$SOURCE/tests/hooks/program" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_C_COMPILER_LAUNCHER="$LAUNCHER" -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER" \
+  -DKYMO_SOURCE="$SOURCE" -DKYMO_LIBRARY="$LIBRARY"
+"$CMAKE" --build "$work"
+exec "$work/hooks_test" --gtest_brief=1
