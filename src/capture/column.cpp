@@ -1,6 +1,7 @@
 #include "capture/column.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kymo::capture {
 namespace {
@@ -8,6 +9,10 @@ namespace {
 unsigned bit_width(std::uint64_t value) {
   return value == 0 ? 0U : 64U - static_cast<unsigned>(__builtin_clzll(value));
 }
+
+constexpr unsigned max_low_bits = 56;
+// Beyond what any payload may hold, and little enough to multiply.
+constexpr std::uint64_t max_plane_values = std::uint64_t{1} << 32U;
 
 std::size_t packed_bytes(std::size_t count, unsigned width) { return (count * width + 7) / 8; }
 
@@ -48,6 +53,64 @@ void pack_wide(const std::uint64_t* values, unsigned width, std::byte* to) {
   }
 }
 
+// 64 values of up to `width` bits; writes up to a word beyond them.
+void pack_values(const std::uint64_t* values, unsigned width, std::byte* to) {
+  if (width == 0) {
+    // Nothing to say.
+  } else if (width <= 7) {
+    pack_words<8>(values, width, to);
+  } else if (width <= 14) {
+    pack_words<4>(values, width, to);
+  } else if (width <= 28) {
+    pack_words<2>(values, width, to);
+  } else if (width <= 56) {
+    pack_words<1>(values, width, to);
+  } else {
+    pack_wide(values, width, to);
+  }
+}
+
+// What an entropy coder with a whole number of bits a symbol makes of a plane, in bits.
+double coded_bits(const std::array<std::size_t, 256>& counts, std::size_t total) {
+  double bits = 0;
+  bool is_constant = false;
+  for (const std::size_t count : counts) {
+    if (count > 0) {
+      bits -= static_cast<double>(count) * std::log2(static_cast<double>(count) / static_cast<double>(total));
+      is_constant = is_constant || count == total;
+    }
+  }
+  return is_constant ? 0 : std::max(bits, static_cast<double>(total));
+}
+
+double coded_bits(std::span<const std::uint64_t> values, unsigned low_bits, unsigned planes) {
+  double bits = static_cast<double>(low_bits) * static_cast<double>(values.size());
+  for (unsigned plane = 0; plane < planes; ++plane) {
+    std::array<std::size_t, 256> counts{};
+    for (const std::uint64_t value : values) {
+      ++counts[(value >> (low_bits + 8 * plane)) & 0xFFU];
+    }
+    bits += coded_bits(counts, values.size());
+  }
+  return bits;
+}
+
+// The low bits of times are noise: an entropy coder gains nothing from them, and loses where they push the rare set bits
+// of the highest into a plane of their own. So all but one in a thousand values are to fit into one plane above them.
+unsigned choose_low_bits(std::span<const std::uint64_t> values, unsigned widest) {
+  std::array<std::size_t, 65> counts{};
+  for (const std::uint64_t value : values) {
+    ++counts[bit_width(value)];
+  }
+  unsigned width = widest;
+  for (std::size_t beyond = counts[width]; width > 8 && beyond * 1000 <= values.size(); beyond += counts[width]) {
+    --width;
+  }
+  const unsigned low_bits = width > 8 ? std::min(width - 8, max_low_bits) : 0;
+  const auto planes = [&](unsigned below) { return (widest - below + 7) / 8; };
+  return coded_bits(values, low_bits, planes(low_bits)) < coded_bits(values, 0, planes(0)) ? low_bits : 0;
+}
+
 }  // namespace
 
 void pack_group(std::uint64_t* values, std::size_t count, ByteBuffer& out) {
@@ -60,19 +123,7 @@ void pack_group(std::uint64_t* values, std::size_t count, ByteBuffer& out) {
   // A full group of the widest values, and the part of a word that is stored beyond them.
   std::byte* const to = out.reserve(1 + (group_size * 8) + 8);
   *to = static_cast<std::byte>(width);
-  if (width == 0) {
-    // The width says it all.
-  } else if (width <= 7) {
-    pack_words<8>(values, width, to + 1);
-  } else if (width <= 14) {
-    pack_words<4>(values, width, to + 1);
-  } else if (width <= 28) {
-    pack_words<2>(values, width, to + 1);
-  } else if (width <= 56) {
-    pack_words<1>(values, width, to + 1);
-  } else {
-    pack_wide(values, width, to + 1);
-  }
+  pack_values(values, width, to + 1);
   out.commit(1 + packed_bytes(count, width));
 }
 
@@ -81,15 +132,38 @@ void put_planes(std::span<const std::uint64_t> values, ByteBuffer& out) {
   for (const std::uint64_t value : values) {
     all |= value;
   }
-  const unsigned planes = (bit_width(all) + 7) / 8;
-  std::byte* to = out.reserve(1 + (planes * values.size()));
-  *to++ = static_cast<std::byte>(planes);
+  const unsigned widest = bit_width(all);
+  const unsigned low_bits = choose_low_bits(values, widest);
+  const unsigned planes = (widest - low_bits + 7) / 8;
+  out.append_u8(static_cast<std::uint8_t>(low_bits));
+  out.append_u8(static_cast<std::uint8_t>(planes));
+  const std::uint64_t low_mask = (std::uint64_t{1} << low_bits) - 1;
+  std::array<std::uint64_t, group_size> group;
+  for (std::size_t begin = 0; begin < values.size() && low_bits > 0; begin += group_size) {
+    const std::size_t count = std::min(group_size, values.size() - begin);
+    group.fill(0);
+    for (std::size_t i = 0; i < count; ++i) {
+      group[i] = values[begin + i] & low_mask;
+    }
+    pack_values(group.data(), low_bits, out.reserve((group_size + 1) * 8));
+    out.commit(packed_bytes(count, low_bits));
+  }
+  std::byte* to = out.reserve(planes * values.size());
   for (unsigned plane = 0; plane < planes; ++plane) {
     for (const std::uint64_t value : values) {
-      *to++ = static_cast<std::byte>(value >> (8 * plane));
+      *to++ = static_cast<std::byte>(value >> (low_bits + 8 * plane));
     }
   }
-  out.commit(1 + (planes * values.size()));
+  out.commit(planes * values.size());
+}
+
+void append_plane_cuts(std::span<const std::byte> column, std::uint64_t count, std::vector<std::size_t>& cuts) {
+  cuts.push_back(0);
+  std::size_t at = 2 + packed_bytes(static_cast<std::size_t>(count), std::to_integer<unsigned>(column[0]));
+  for (; at < column.size(); at += static_cast<std::size_t>(count)) {
+    cuts.push_back(at);
+  }
+  cuts.push_back(column.size());
 }
 
 void NumberLane::clear() {
@@ -155,10 +229,12 @@ void ColumnView::check() const {
       break;
     }
     case Storage::planes: {
-      require(!bytes.empty());
-      const unsigned planes = std::to_integer<unsigned>(bytes[0]);
-      require(planes <= 8 && (planes == 0 || count == (bytes.size() - 1) / planes) &&
-              bytes.size() - 1 == planes * (planes == 0 ? 0 : count));
+      require(bytes.size() >= 2);
+      const unsigned low_bits = std::to_integer<unsigned>(bytes[0]);
+      const unsigned planes = std::to_integer<unsigned>(bytes[1]);
+      require(low_bits <= max_low_bits && planes <= 8 && count <= max_plane_values);
+      require(bytes.size() == 2 + packed_bytes(static_cast<std::size_t>(count), low_bits) +
+                                  static_cast<std::size_t>(planes * count));
       break;
     }
     case Storage::words:
@@ -180,7 +256,9 @@ NumberCursor::NumberCursor(const ColumnView& column)
     throw DecodeError("a column that should hold numbers holds something else");
   }
   if (encoding_.storage == Storage::planes) {
+    low_bits_ = std::to_integer<unsigned>(*at_++);
     planes_ = std::to_integer<unsigned>(*at_++);
+    planes_at_ = at_ + packed_bytes(static_cast<std::size_t>(total_), low_bits_);
   }
 }
 
@@ -190,8 +268,7 @@ NumberCursor NumberCursor::zeros(std::uint64_t count) {
   return cursor;
 }
 
-void NumberCursor::unpack(std::uint64_t* out, std::size_t count) {
-  const unsigned width = std::to_integer<unsigned>(*at_++);
+void NumberCursor::unpack(std::uint64_t* out, std::size_t count, unsigned width) {
   if (width <= 57) {
     // A value and the up to 7 bits before it in its first byte fit into one word.
     const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
@@ -210,14 +287,20 @@ void NumberCursor::unpack(std::uint64_t* out, std::size_t count) {
 }
 
 void NumberCursor::join_planes(std::uint64_t* out, std::size_t count) {
-  std::fill_n(out, count, 0U);
+  if (low_bits_ > 0) {
+    unpack(out, count, low_bits_);
+  } else {
+    std::fill_n(out, count, 0U);
+  }
   for (unsigned plane = 0; plane < planes_; ++plane) {
-    const std::byte* const from = at_ + (plane * total_);
-    for (std::size_t i = 0; i < count; ++i) {
-      out[i] |= std::to_integer<std::uint64_t>(from[i]) << (8 * plane);
+    const std::byte* const from = planes_at_ + (plane * total_);
+    const unsigned shift = low_bits_ + 8 * plane;
+    // A forged column may claim bits that a number does not have.
+    for (std::size_t i = 0; i < count && shift < 64; ++i) {
+      out[i] |= std::to_integer<std::uint64_t>(from[i]) << shift;
     }
   }
-  at_ += planes_ == 0 ? 0 : count;
+  planes_at_ += planes_ == 0 ? 0 : count;
 }
 
 std::size_t NumberCursor::next(std::uint64_t* out) {
@@ -230,7 +313,8 @@ std::size_t NumberCursor::next(std::uint64_t* out) {
   switch (encoding_.storage) {
     case Storage::packed:
       if (count > 0) {
-        unpack(out, count);
+        const unsigned width = std::to_integer<unsigned>(*at_++);
+        unpack(out, count, width);
       }
       break;
     case Storage::planes:

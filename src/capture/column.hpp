@@ -9,7 +9,9 @@
 // Storages of numbers (64-bit, arithmetic modulo 2^64):
 //   packed  groups of 64 values, the last of what is left: u8 width w (0..64), then ceil(n*w/8) bytes; value i stands
 //           in the bits [i*w, i*w+w) of them, counted from the lowest bit of the first byte
-//   planes  u8 number of planes p (0..8), then p planes: plane k holds byte k of every value
+//   planes  u8 low bits b (0..56), u8 number of planes p (0..8), then the lowest b bits of every value, b bits a value as
+//           in a packed group without its width, ceil(n*b/8) bytes in all; then p planes: plane k holds byte k of every
+//           value shifted right by b
 //   words   8 bytes a value, little-endian
 //   bits    one bit a value: value i is bit i%8 of byte i/8
 // A number is read from its storage, then unzigzagged where bit 5 is set, then added to the number before it (0 before
@@ -59,8 +61,11 @@ enum class Packing : std::uint8_t {
 /// `values` must have room for 64; those beyond `count` are overwritten with 0.
 void pack_group(std::uint64_t* values, std::size_t count, ByteBuffer& out);
 
-/// Appends `values` as byte planes.
+/// Appends `values` as byte planes, with as many low bits as promises the smallest size behind an entropy coder.
 void put_planes(std::span<const std::uint64_t> values, ByteBuffer& out);
+
+/// Where the parts of a column of planes begin and end, counted from the column's begin: the statistics change there.
+void append_plane_cuts(std::span<const std::byte> column, std::uint64_t count, std::vector<std::size_t>& cuts);
 
 /// A column of numbers while it is being filled, in steps of up to 64 values.
 class NumberLane {
@@ -123,7 +128,7 @@ class NumberCursor {
   [[nodiscard]] std::uint64_t remaining() const { return remaining_; }
 
  private:
-  void unpack(std::uint64_t* out, std::size_t count);
+  void unpack(std::uint64_t* out, std::size_t count, unsigned width);
   void join_planes(std::uint64_t* out, std::size_t count);
 
   Encoding encoding_;
@@ -131,6 +136,8 @@ class NumberCursor {
   std::uint64_t remaining_ = 0;
   std::uint64_t total_ = 0;
   const std::byte* at_ = nullptr;
+  const std::byte* planes_at_ = nullptr;
+  unsigned low_bits_ = 0;
   unsigned planes_ = 0;
   std::uint64_t previous_ = 0;
 };

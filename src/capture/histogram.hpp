@@ -39,16 +39,9 @@ class Histogram {
   /// The bucket of a value; negative values count as 0.
   [[nodiscard]] static constexpr std::uint32_t index_of(std::int64_t value_ns) noexcept {
     const std::uint64_t value = value_ns < 0 ? 0 : static_cast<std::uint64_t>(value_ns);
-    if (value >> 53U != 0) [[unlikely]] {
-      // Not exact as a double: divide by a power of two that takes nothing from the leading 11 bits.
-      return index_of(value_ns >> 10U) + 10 * sub_bucket_half_count;
-    }
-    // A double holds the number of the highest bit and the bits below it just as the index does, from 1024 on: less work
-    // than a search for the highest bit. Chosen by a mask, as a branch would be hard to foretell.
-    const auto bits = __builtin_bit_cast(std::uint64_t, static_cast<double>(static_cast<std::int64_t>(value)));
-    const std::uint32_t index = static_cast<std::uint32_t>(bits >> 42U) - (1023 + 9) * sub_bucket_half_count;
-    const std::uint32_t is_low = std::uint32_t{0} - static_cast<std::uint32_t>(value < sub_bucket_half_count);
-    return (static_cast<std::uint32_t>(value) & is_low) | (index & ~is_low);
+    const auto highest_bit = static_cast<unsigned>(63 - __builtin_clzll(value | (sub_bucket_count - 1)));
+    const unsigned bucket = highest_bit - 10;
+    return (bucket << 10) + static_cast<std::uint32_t>(value >> bucket);
   }
   /// The least value of a bucket. index < bucket_count.
   [[nodiscard]] static constexpr std::int64_t lowest_of(std::uint32_t index) noexcept {

@@ -97,6 +97,10 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
                         ") is still running and goes on writing it; wait for its end");
   }
   if (report.was_closed && options.output.empty()) {
+    // Killed after the capture was closed and before its spool was deleted.
+    if (!spool_path.empty() && !has_living_owner(spool_path) && !options.keeps_spool) {
+      ::unlink(spool_path.c_str());
+    }
     return report;
   }
   CaptureWriterOptions writer_options;
@@ -109,6 +113,7 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
   const std::string partial = report.output + ".recovering";
   ::unlink(partial.c_str());
   CaptureWriter writer(partial, std::move(writer_options));
+  bool has_gaps = false;
   try {
     EventBatch batch;
     std::uint64_t done = 0;
@@ -128,6 +133,7 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
       }
     };
     report.notes = read_unwritten(capture, take, options.spool_directory);
+    has_gaps = !report.notes.empty();
     writer.finish();
     writer.sync();
   } catch (...) {
@@ -135,6 +141,11 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
     throw;
   }
   for (const Damage& damage : capture.damages()) {
+    // A block that the kill cut off: its chunks were not given back, so that the spool has all of it.
+    const bool is_torn_end = damage.offset + damage.size == capture.size_bytes();
+    if (is_torn_end && report.recovered_batches != 0 && !has_gaps) {
+      continue;
+    }
     report.notes.push_back(capture_path + ": bytes " + std::to_string(damage.offset) + " to " +
                            std::to_string(damage.offset + damage.size) + ": " + damage.what);
   }

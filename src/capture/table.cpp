@@ -60,14 +60,17 @@ void TableWriter::column(std::uint8_t column, Encoding encoding, std::uint64_t c
   out_.append_u8(encoding.byte());
   out_.append_varint(count);
   out_.append_varint(content.size());
-  cuts_.push_back(out_.size());
-  if (encoding.storage == Storage::planes) {
-    for (std::size_t cut = 1 + count; count > 0 && cut < content.size(); cut += count) {
-      cuts_.push_back(out_.size() + cut);
+  if (encoding.storage == Storage::planes && count > 0) {
+    const std::size_t first_cut = cuts_.size();
+    append_plane_cuts(content, count, cuts_);
+    for (std::size_t i = first_cut; i < cuts_.size(); ++i) {
+      cuts_[i] += out_.size();
     }
+  } else {
+    cuts_.push_back(out_.size());
+    cuts_.push_back(out_.size() + content.size());
   }
   out_.append(content);
-  cuts_.push_back(out_.size());
 }
 
 void TableWriter::lane(std::uint8_t column, const NumberLane& lane, Transform transform) {

@@ -132,7 +132,22 @@ detail::ScopeToken drop_scope() noexcept {
   return token;
 }
 
-/// The thread's or the function's first time, or a function that was displaced among the recent ones.
+/// The entry of a function; null when it was not admitted yet.
+inline FunctionEntry* find_entry(HookThread& thread, const void* function) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  FunctionEntry*& recent = thread.recent[HookThread::recent_slot(function)];
+  if (FunctionEntry* const entry = recent;
+      __builtin_expect(static_cast<long>(entry != nullptr && entry->address.load(std::memory_order_relaxed) == address), 1) != 0) {
+    return entry;
+  }
+  FunctionEntry* const entry = table().find(address);
+  if (entry != nullptr) {
+    recent = entry;
+  }
+  return entry;
+}
+
+/// The thread's or the function's first time.
 __attribute__((noinline)) void enter_slow(const void* function, const void* call_site) noexcept {
   const int saved_errno = errno;
   const auto address = reinterpret_cast<std::uintptr_t>(function);
@@ -149,7 +164,6 @@ __attribute__((noinline)) void enter_slow(const void* function, const void* call
   } else if (entry == nullptr) {
     push(*thread, function, call_site, drop_scope);
   } else {
-    thread->recent[HookThread::recent_slot(function)] = entry;
     if (!entry->is_filtered) {
       const bool is_declared =
           __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) != 0 ||
@@ -177,11 +191,7 @@ void drop_frames(HookThread& thread, std::uint32_t depth) noexcept {
 
 /// An exit of a function that is not the innermost open one.
 __attribute__((noinline)) void exit_slow(HookThread& thread, const void* function, const void* call_site) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(function);
-  const FunctionEntry* entry = thread.recent[HookThread::recent_slot(function)];
-  if (entry == nullptr || entry->address.load(std::memory_order_relaxed) != address) {
-    entry = table().find(address);
-  }
+  const FunctionEntry* const entry = find_entry(thread, function);
   if (entry != nullptr && entry->is_filtered) {
     return;
   }
@@ -272,8 +282,7 @@ void __cyg_profile_func_enter(void* function, void* call_site) {
     return;
   }
   if (HookThread* const thread = hook_thread) {
-    FunctionEntry* const entry = thread->recent[HookThread::recent_slot(function)];
-    if (entry != nullptr && entry->address.load(std::memory_order_relaxed) == reinterpret_cast<std::uintptr_t>(function)) {
+    if (FunctionEntry* const entry = find_entry(*thread, function)) {
       if (entry->is_filtered) {
         return;
       }

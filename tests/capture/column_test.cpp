@@ -76,10 +76,33 @@ TEST(Column, PlanesOfEveryWidthComeBack) {
     const std::vector<std::uint64_t> values = random_values(random, 200, width);
     ByteBuffer coded;
     put_planes(values, coded);
-    ASSERT_EQ(coded.size(), 1 + 200 * ((width + 7) / 8));
     BlockPayload payload;
     ASSERT_EQ(decode(view_of(coded, {Storage::planes}, values.size(), payload)), values) << width;
   }
+}
+
+TEST(Column, NoiseInTheLowBitsIsKeptOutOfThePlanes) {
+  std::mt19937_64 random(5);
+  std::vector<std::uint64_t> values(10'000);
+  for (std::uint64_t& value : values) {
+    value = 100 + random() % 400;
+  }
+  ByteBuffer coded;
+  put_planes(values, coded);
+  EXPECT_EQ(coded.data()[0], std::byte{1});  // 9 bits: one below a plane
+  EXPECT_EQ(coded.data()[1], std::byte{1});
+  EXPECT_EQ(coded.size(), 2 + 10'000 / 8 + 10'000);
+  BlockPayload payload;
+  EXPECT_EQ(decode(view_of(coded, {Storage::planes}, values.size(), payload)), values);
+
+  // Multiples of 256 have no noise there.
+  for (std::uint64_t& value : values) {
+    value *= 256;
+  }
+  coded.clear();
+  put_planes(values, coded);
+  EXPECT_EQ(coded.data()[0], std::byte{0});
+  EXPECT_EQ(decode(view_of(coded, {Storage::planes}, values.size(), payload)), values);
 }
 
 TEST(Column, LanesTakeValuesInAnySteps) {

@@ -1,0 +1,191 @@
+// A program that ends, forks, crashes or goes on in the way that its first argument says, recording as KYMO_RECORD asks.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+
+#include <dlfcn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <kymo/kymo.hpp>
+
+namespace {
+
+constexpr int scopes = 1'000;
+
+void work(const char* what) {
+  for (int i = 0; i < scopes; ++i) {
+    KYMO_SCOPE_DYNAMIC(what);
+  }
+}
+
+void wait_for_child(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+}
+
+int end_normally() {
+  work("main");
+  return 0;
+}
+
+int end_by_exit_inside_a_scope() {
+  KYMO_SCOPE("outer");
+  work("main");
+  std::exit(3);
+}
+
+struct WorksAtTheEnd {
+  ~WorksAtTheEnd() { work("static destructor"); }
+};
+
+int work_in_static_destructor() {
+  static WorksAtTheEnd at_the_end;
+  std::atexit([] { work("atexit"); });
+  work("main");
+  return 0;
+}
+
+int end_at_once() {
+  work("main");
+  ::_exit(4);
+}
+
+int abort_it() {
+  work("main");
+  std::abort();
+}
+
+int crash() {
+  work("main");
+  ::raise(SIGSEGV);
+  return 0;
+}
+
+void own_handler(int /*signal*/) { ::_exit(42); }
+
+int crash_with_own_handler() {
+  ::signal(SIGSEGV, own_handler);
+  return crash();
+}
+
+int fork_and_work() {
+  work("parent");
+  KYMO_SCOPE("open over fork");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work("child");
+    const pid_t grandchild = ::fork();
+    if (grandchild == 0) {
+      work("grandchild");
+      std::exit(0);
+    }
+    wait_for_child(grandchild);
+    std::exit(0);
+  }
+  wait_for_child(child);
+  work("parent");
+  return 0;
+}
+
+int fork_while_threads_record() {
+  std::atomic<bool> is_done{false};
+  std::thread busy([&] {
+    while (!is_done) {
+      work("busy");
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      work("child");
+      std::exit(0);
+    }
+    wait_for_child(child);
+  }
+  is_done = true;
+  busy.join();
+  return 0;
+}
+
+int exec_itself(char** argv) {
+  work("before exec");
+  char mode[] = "normal";
+  char* arguments[] = {argv[0], mode, nullptr};
+  ::execv(argv[0], arguments);
+  return 1;
+}
+
+int load_module(char** argv) {
+  void* const module = ::dlopen(argv[2], RTLD_NOW);
+  if (module == nullptr) {
+    std::fprintf(stderr, "%s\n", ::dlerror());
+    return 1;
+  }
+  using Work = void (*)();
+  reinterpret_cast<Work>(::dlsym(module, "module_work"))();
+  work("main");
+  ::dlclose(module);
+  work("main");
+  return 0;
+}
+
+int wait_to_be_told() {
+  work("main");
+  std::puts("ready");
+  std::fflush(stdout);
+  for (std::string line; line != "go";) {
+    char buffer[16] = "";
+    if (std::fgets(static_cast<char*>(buffer), sizeof buffer, stdin) == nullptr) {
+      break;
+    }
+    line.assign(static_cast<char*>(buffer), std::strcspn(static_cast<char*>(buffer), "\n"));
+  }
+  return 0;
+}
+
+int fill_the_disk() {
+  // The file may not grow past this size: a write then fails as on a full disk.
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{64 * 1024, 64 * 1024};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  for (int i = 0; i < 200; ++i) {
+    work("main");
+    kymo::flush();
+  }
+  std::puts("result 42");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "normal";
+  kymo::enable();
+  const std::map<std::string, int (*)()> modes{
+      {"normal", end_normally},
+      {"exit", end_by_exit_inside_a_scope},
+      {"static", work_in_static_destructor},
+      {"_exit", end_at_once},
+      {"abort", abort_it},
+      {"crash", crash},
+      {"crash-handled", crash_with_own_handler},
+      {"fork", fork_and_work},
+      {"fork-threads", fork_while_threads_record},
+      {"wait", wait_to_be_told},
+      {"full-disk", fill_the_disk},
+  };
+  if (mode == "exec") {
+    return exec_itself(argv);
+  }
+  if (mode == "module") {
+    return load_module(argv);
+  }
+  const auto found = modes.find(mode);
+  return found != modes.end() ? found->second() : 2;
+}
