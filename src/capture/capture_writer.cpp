@@ -1,6 +1,7 @@
 #include "capture/capture_writer.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "capture/crc32c.hpp"
 #include "capture/declarations_codec.hpp"
@@ -30,9 +31,10 @@ CaptureWriter::CaptureWriter(std::unique_ptr<BlockDestination> destination, Capt
       codec_(options.codec ? std::move(options.codec) : make_lz4_codec()),
       header_(std::move(options.header)),
       encoder_(codec_->packing()),
+      ring_(std::move(options.ring)),
       sync_period_(options.sync_period),
       last_sync_(std::chrono::steady_clock::now()) {
-  if (options.with_summaries) {
+  if (options.with_summaries && !ring_) {
     summaries_.emplace(options.summary_intervals);
   }
   declarations_.add(options.declarations);
@@ -64,7 +66,9 @@ void CaptureWriter::write(const EventBatch& batch) {
     if (events_raw_.size() > 0) {
       const std::uint32_t number = next_number_;
       put_events(batch);
-      count_totals(batch);
+      if (!ring_) {
+        count_totals(batch);
+      }
       last_time_ns_ = std::max(last_time_ns_, batch.end_ns);
       if (summaries_) {
         put_summaries(summaries_->add(batch, number));
@@ -93,6 +97,7 @@ void CaptureWriter::finish() {
   if (is_done_) {
     return;
   }
+  write_held();
   is_done_ = true;
   if (summaries_) {
     put_summaries(summaries_->finish());
@@ -157,7 +162,38 @@ void CaptureWriter::put_events(const EventBatch& batch) {
   for (const ScopeRun& run : batch.runs) {
     facts.scope_events += static_cast<std::uint32_t>(run.events.size());
   }
-  put_block(facts, events_raw_.bytes(), encoder_.cuts());
+  if (!ring_) {
+    put_block(facts, events_raw_.bytes(), encoder_.cuts());
+    return;
+  }
+  held_.clear();
+  code_block(facts, events_raw_.bytes(), encoder_.cuts(), held_);
+  ring_->push(held_.bytes());
+}
+
+void CaptureWriter::write_held() {
+  if (!ring_ || is_done_) {
+    return;
+  }
+  try {
+    ring_->take_all([this](std::span<const std::byte> block) {
+      std::optional<BlockHeader> header = parse_header(block);
+      if (!header) {
+        return;
+      }
+      // Numbers count the blocks of the file, in which this one stands only now.
+      header->number = next_number_++;
+      const std::uint64_t offset = bytes_written() + pending_.size();
+      const std::size_t at = pending_.size();
+      pending_.append(block);
+      encode_header(*header, std::span<std::byte, block_header_size>(pending_.data() + at, block_header_size));
+      list_block(*header, offset);
+      append_pending();
+    });
+  } catch (...) {
+    is_done_ = true;
+    throw;
+  }
 }
 
 void CaptureWriter::put_summaries(const std::vector<FinishedSummary>& summaries) {
@@ -205,29 +241,40 @@ void CaptureWriter::put_index(std::uint64_t all_declarations) {
 
 void CaptureWriter::put_block(const BlockFacts& facts, std::span<const std::byte> raw,
                               std::span<const std::size_t> cuts) {
-  require_size(raw.size());
   const std::uint64_t offset = bytes_written() + pending_.size();
-  const std::size_t header_at = pending_.size();
-  static_cast<void>(pending_.reserve(block_header_size + raw.size()));
-  pending_.commit(block_header_size);
-  std::size_t stored_size = raw.size() < least_to_compress ? 0 : codec_->compress(raw, cuts, pending_);
+  const BlockHeader header = code_block(facts, raw, cuts, pending_);
+  ++next_number_;
+  list_block(header, offset);
+}
+
+BlockHeader CaptureWriter::code_block(const BlockFacts& facts, std::span<const std::byte> raw,
+                                      std::span<const std::size_t> cuts, ByteBuffer& out) {
+  require_size(raw.size());
+  const std::size_t header_at = out.size();
+  static_cast<void>(out.reserve(block_header_size + raw.size()));
+  out.commit(block_header_size);
+  std::size_t stored_size = raw.size() < least_to_compress ? 0 : codec_->compress(raw, cuts, out);
   BlockHeader header;
   header.codec = codec_->id();
   if (stored_size == 0) {
     header.codec = CodecId::none;
     stored_size = raw.size();
-    pending_.append(raw);
+    out.append(raw);
   }
   header.kind = facts.kind;
   header.level = facts.level;
   header.stored_size = static_cast<std::uint32_t>(stored_size);
   header.raw_size = static_cast<std::uint32_t>(raw.size());
-  header.payload_crc = crc32c(pending_.bytes().subspan(header_at + block_header_size));
-  header.number = next_number_++;
+  header.payload_crc = crc32c(out.bytes().subspan(header_at + block_header_size));
+  header.number = next_number_;
   header.start_ns = facts.start_ns;
   header.end_ns = facts.end_ns;
   header.scope_events = facts.scope_events;
-  encode_header(header, std::span<std::byte, block_header_size>(pending_.data() + header_at, block_header_size));
+  encode_header(header, std::span<std::byte, block_header_size>(out.data() + header_at, block_header_size));
+  return header;
+}
+
+void CaptureWriter::list_block(const BlockHeader& header, std::uint64_t offset) {
   index_.blocks.push_back({offset, header.kind, header.level, header.number, header.start_ns, header.end_ns,
                            header.scope_events, header.stored_size, header.raw_size});
   if (index_.blocks.size() == max_index_blocks) {

@@ -15,6 +15,7 @@
 #include <kymo/sink.hpp>
 
 #include "capture/batch_codec.hpp"
+#include "capture/block_ring.hpp"
 #include "capture/codec.hpp"
 #include "capture/declaration_set.hpp"
 #include "capture/destination.hpp"
@@ -32,6 +33,9 @@ struct CaptureWriterOptions {
   SummaryIntervals summary_intervals;
   /// How often to make what was written survive a loss of power; 0: never.
   std::chrono::nanoseconds sync_period{0};
+  /// A flight recorder: events go here, and to the file only by write_held() and finish(). Such a capture has no summaries
+  /// and no totals of its tracks.
+  std::unique_ptr<BlockRing> ring;
 };
 
 /// Options of a capture that is written again from others: zstd, and summaries at wider intervals, which serve a finished
@@ -52,6 +56,9 @@ class CaptureWriter final : public Sink {
   /// Writes the batch's declarations and its events in one write(2): about 6 ns of CPU a scope, and 7 for the summaries.
   /// WriteError, and std::length_error where the batch does not fit into a block.
   void write(const EventBatch& batch) override;
+
+  /// Flight recorders: writes the blocks that the ring holds to the file. WriteError.
+  void write_held();
 
   /// Closes the capture: the last summaries, all declarations again, totals, index, trailer. WriteError. Without it the
   /// capture is as complete, only slower to open.
@@ -76,6 +83,11 @@ class CaptureWriter final : public Sink {
   };
 
   void put_header();
+  /// Codes a payload as a block at the end of `out`; its number is the next one.
+  BlockHeader code_block(const BlockFacts& facts, std::span<const std::byte> raw, std::span<const std::size_t> cuts,
+                         ByteBuffer& out);
+  /// Notes a block that was appended to pending_ in the index.
+  void list_block(const BlockHeader& header, std::uint64_t offset);
   void put_declarations(const Declarations& declarations, std::int64_t time_ns);
   /// Codes the batch's events, which stand in events_raw_.
   void put_events(const EventBatch& batch);
@@ -100,8 +112,10 @@ class CaptureWriter final : public Sink {
   ByteBuffer raw_;         // the payload that is being coded
   ByteBuffer events_raw_;  // the same of an events block
   ByteBuffer pending_;  // blocks that go out with the next write
+  ByteBuffer held_;     // a block on its way to the ring
   std::uint32_t next_number_ = 0;
   std::int64_t last_time_ns_ = 0;
+  std::unique_ptr<BlockRing> ring_;
   std::atomic<std::uint64_t> bytes_written_{0};
   std::chrono::nanoseconds sync_period_;
   std::chrono::steady_clock::time_point last_sync_;

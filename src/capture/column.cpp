@@ -70,17 +70,18 @@ void pack_values(const std::uint64_t* values, unsigned width, std::byte* to) {
   }
 }
 
-// What an entropy coder with a whole number of bits a symbol makes of a plane, in bits.
+// What zstd makes of a plane, in bits: at least one a symbol, as its entropy coder has no less, or one match for each
+// stretch between bytes that are not the usual one.
 double coded_bits(const std::array<std::size_t, 256>& counts, std::size_t total) {
-  double bits = 0;
-  bool is_constant = false;
+  constexpr double match_bits = 24;
+  double entropy = 0;
   for (const std::size_t count : counts) {
     if (count > 0) {
-      bits -= static_cast<double>(count) * std::log2(static_cast<double>(count) / static_cast<double>(total));
-      is_constant = is_constant || count == total;
+      entropy -= static_cast<double>(count) * std::log2(static_cast<double>(count) / static_cast<double>(total));
     }
   }
-  return is_constant ? 0 : std::max(bits, static_cast<double>(total));
+  const std::size_t unusual = total - *std::max_element(counts.begin(), counts.end());
+  return std::min(std::max(entropy, static_cast<double>(total)), match_bits * static_cast<double>(unusual));
 }
 
 double coded_bits(std::span<const std::uint64_t> values, unsigned low_bits, unsigned planes) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "capture/block_ring.hpp"
 #include "capture/capture_writer.hpp"
 #include "capture/codec.hpp"
 #include "capture/scope_matcher.hpp"
@@ -43,19 +44,8 @@ void follow_async(const EventBatch& batch, record::OpenAsyncSpans& open) {
   }
 }
 
-std::optional<SpoolReader> open_spool(const CaptureReader& capture, const std::string& path) {
-  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  std::optional<SpoolReader> spool = file ? SpoolReader::read(file.get()) : std::nullopt;
-  if (spool && spool->id() != capture.header().spool_id) {
-    return std::nullopt;
-  }
-  return spool;
-}
-
-}  // namespace
-
-CaptureCoverage cover_capture(const CaptureReader& capture) {
-  CaptureCoverage coverage;
+/// Takes the events of a capture into account, and hands each batch on.
+void extend(CaptureCoverage& coverage, const CaptureReader& capture, const std::function<void(const EventBatch&)>& on_batch) {
   EventBatch batch;
   for (const BlockInfo& block : capture.blocks()) {
     if (block.kind != BlockKind::events || !capture.read(block, batch)) {
@@ -69,9 +59,38 @@ CaptureCoverage cover_capture(const CaptureReader& capture) {
       follow(run, coverage.tracks[run.track]);
     }
     follow_async(batch, coverage.open_async);
+    on_batch(batch);
   }
+}
+
+/// A flight recorder's blocks, as a capture of their own.
+std::vector<std::byte> read_ring_as_capture(const std::string& spool_id, const std::string& directory) {
+  std::vector<std::byte> bytes;
+  const auto preamble = encode_preamble();
+  bytes.assign(preamble.begin(), preamble.end());
+  for (const std::vector<std::byte>& block : read_block_ring(spool_id, directory)) {
+    bytes.insert(bytes.end(), block.begin(), block.end());
+  }
+  return bytes;
+}
+
+std::optional<SpoolReader> open_spool(const CaptureReader& capture, const std::string& path) {
+  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  std::optional<SpoolReader> spool = file ? SpoolReader::read(file.get()) : std::nullopt;
+  if (spool && spool->id() != capture.header().spool_id) {
+    return std::nullopt;
+  }
+  return spool;
+}
+
+}  // namespace
+
+CaptureCoverage cover_capture(const CaptureReader& capture) {
+  CaptureCoverage coverage;
+  extend(coverage, capture, [](const EventBatch&) {});
   return coverage;
 }
+
 
 std::vector<std::string> read_unwritten(const CaptureReader& capture, const std::function<void(const EventBatch&)>& on_batch,
                                         const std::string& spool_directory) {
@@ -83,7 +102,10 @@ std::vector<std::string> read_unwritten(const CaptureReader& capture, const std:
   if (!spool) {
     return {"the spool " + path + " cannot be read or belongs to another capture"};
   }
-  return spool->decode(cover_capture(capture), on_batch);
+  CaptureCoverage coverage = cover_capture(capture);
+  const std::vector<std::byte> ring = read_ring_as_capture(capture.header().spool_id, spool_directory);
+  extend(coverage, CaptureReader(ring.data(), ring.size(), "flight recorder"), on_batch);
+  return spool->decode(std::move(coverage), on_batch);
 }
 
 RecoveryReport recover(const std::string& capture_path, const RecoverOptions& options) {
@@ -142,7 +164,7 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
   }
   for (const Damage& damage : capture.damages()) {
     // A block that the kill cut off: its chunks were not given back, so that the spool has all of it.
-    const bool is_torn_end = damage.offset + damage.size == capture.size_bytes();
+    const bool is_torn_end = damage.offset + damage.size >= capture.size_bytes();
     if (is_torn_end && report.recovered_batches != 0 && !has_gaps) {
       continue;
     }
@@ -156,6 +178,7 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
   }
   if (!spool_path.empty() && !options.keeps_spool) {
     ::unlink(spool_path.c_str());
+    ::unlink(block_ring_path(capture.header().spool_id, options.spool_directory).c_str());
   }
   return report;
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <kymo/events.hpp>
@@ -128,11 +129,13 @@ class ScopeStack {
   [[nodiscard]] ScopeSpan end_scope(const ScopeEvent& open, const ScopeEvent& close, std::size_t depth,
                                     std::size_t number) {
     // Unsigned arithmetic: times of damaged captures may be any distance apart.
-    const auto elapsed =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(close.time_ns) - static_cast<std::uint64_t>(open.time_ns));
+    const std::uint64_t elapsed = static_cast<std::uint64_t>(close.time_ns) - static_cast<std::uint64_t>(open.time_ns);
     ScopeSpan span;
     span.start_ns = open.time_ns;
-    span.duration_ns = elapsed < 0 ? 0 : elapsed;
+    span.duration_ns = static_cast<std::int64_t>(elapsed);
+    if ((close.time_ns < open.time_ns) | (span.duration_ns < 0)) [[unlikely]] {
+      span.duration_ns = close.time_ns < open.time_ns ? 0 : std::numeric_limits<std::int64_t>::max();
+    }
     const auto self = static_cast<std::int64_t>(static_cast<std::uint64_t>(span.duration_ns) - inner_ns_[depth + 1]);
     span.self_ns = self < 0 ? 0 : self;
     span.site = open.site;

@@ -35,6 +35,17 @@ CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declaration
   writer_options.header = describe_capture();
   writer_options.declarations = std::move(declarations);
   writer_options.sync_period = options.sync_period;
+  if (options.keep_duration.count() > 0 || options.keep_bytes > 0) {
+    capture::BlockRingOptions ring;
+    ring.spool_id = writer_options.header.spool_id;
+    ring.duration = options.keep_duration;
+    ring.capacity_bytes = options.keep_bytes != 0 ? options.keep_bytes : ring.capacity_bytes;
+    writer_options.ring = std::make_unique<capture::BlockRing>(ring);
+    is_flight_recorder_ = true;
+    if (!writer_options.ring->survives_kill()) {
+      base::say("the flight recorder found no room in shared memory: kill -9 loses what it holds");
+    }
+  }
   writer_ = std::make_unique<capture::CaptureWriter>(options.path, std::move(writer_options));
 }
 

@@ -17,13 +17,17 @@ class CaptureSink final : public Sink {
   CaptureSink(const CaptureOptions& options, Declarations declarations);
 
   void write(const EventBatch& batch) override;
+  void trigger() override { writer_->write_held(); }
   void finish() override;
+
+  [[nodiscard]] bool is_flight_recorder() const { return is_flight_recorder_; }
 
   [[nodiscard]] const std::string& path() const { return writer_->path(); }
 
  private:
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::uint64_t max_bytes_;
+  bool is_flight_recorder_ = false;
 };
 
 }  // namespace kymo::control

@@ -193,7 +193,7 @@ bool Control::stop_capture() {
 bool Control::trigger() {
   {
     const std::lock_guard lock(mutex_);
-    if (!capture_) {
+    if (!capture_ || !capture_->is_flight_recorder()) {
       return false;
     }
   }

@@ -21,14 +21,6 @@ std::size_t innermost_after(const ScopeRun& run, std::size_t position) {
   return std::size_t{event.depth} - (event.is_open() ? 0 : 1);
 }
 
-/// Times of damaged captures may be any distance apart.
-std::int64_t elapsed_ns(std::int64_t start_ns, std::int64_t end_ns) {
-  std::int64_t elapsed = 0;
-  return end_ns <= start_ns                                   ? 0
-         : __builtin_sub_overflow(end_ns, start_ns, &elapsed) ? std::numeric_limits<std::int64_t>::max()
-                                                              : elapsed;
-}
-
 }  // namespace
 
 ChromeTraceWriter::ChromeTraceWriter(OutputFile file, TraceContainer container)
@@ -149,6 +141,14 @@ void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, std::int64_
     track.arguments.take(depth, out);
   }
   out += '}';
+}
+
+std::int64_t ChromeTraceWriter::elapsed_ns(std::int64_t start_ns, std::int64_t end_ns) {
+  std::int64_t elapsed = 0;
+  if (end_ns <= start_ns) {
+    return 0;
+  }
+  return __builtin_sub_overflow(end_ns, start_ns, &elapsed) ? std::numeric_limits<std::int64_t>::max() : elapsed;
 }
 
 void ChromeTraceWriter::order_equal_scopes() {

@@ -60,6 +60,9 @@ class ChromeTraceWriter {
     std::string_view mark;
   };
 
+  /// 0 where the end is not after the start. Times of damaged captures may be any distance apart.
+  [[nodiscard]] static std::int64_t elapsed_ns(std::int64_t start_ns, std::int64_t end_ns);
+
   void write_run(const ScopeRun& run, const EventBatch& batch);
   void write_lost(ChromeTrack& track, const ScopeRun& run);
   void end_early(ChromeTrack& track, const Ending& ending);

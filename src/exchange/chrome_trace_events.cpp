@@ -141,7 +141,7 @@ void ChromeTraceWriter::write_frames(const EventBatch& batch) {
       out += frames.head;
       append_microseconds(out, frames.start_ns);
       out += ",\"dur\":";
-      append_microseconds(out, mark.time_ns - frames.start_ns);
+      append_microseconds(out, elapsed_ns(frames.start_ns, mark.time_ns));
       out += frames.place;
       out += ",\"args\":{\"number\":";
       append_json_integer(out, frames.number);

@@ -47,17 +47,9 @@ struct Frame {
 struct HookThread {
   /// Deeper than scopes are recorded, so that what does not fit would have been dropped anyhow.
   static constexpr std::size_t most_frames = 32'768;
-  static constexpr std::size_t recent_count = 256;
 
   std::uint32_t depth;
-  /// The entries of functions called before, each where its address puts it. Shorter than the way through the table.
-  FunctionEntry* recent[recent_count];
   Frame frames[most_frames];
-
-  [[nodiscard]] static std::size_t recent_slot(const void* function) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(function);
-    return ((address >> 4U) ^ (address >> 12U)) % recent_count;
-  }
 };
 
 __thread HookThread* hook_thread __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -132,21 +124,6 @@ detail::ScopeToken drop_scope() noexcept {
   return token;
 }
 
-/// The entry of a function; null when it was not admitted yet.
-inline FunctionEntry* find_entry(HookThread& thread, const void* function) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(function);
-  FunctionEntry*& recent = thread.recent[HookThread::recent_slot(function)];
-  if (FunctionEntry* const entry = recent;
-      __builtin_expect(static_cast<long>(entry != nullptr && entry->address.load(std::memory_order_relaxed) == address), 1) != 0) {
-    return entry;
-  }
-  FunctionEntry* const entry = table().find(address);
-  if (entry != nullptr) {
-    recent = entry;
-  }
-  return entry;
-}
-
 /// The thread's or the function's first time.
 __attribute__((noinline)) void enter_slow(const void* function, const void* call_site) noexcept {
   const int saved_errno = errno;
@@ -191,7 +168,7 @@ void drop_frames(HookThread& thread, std::uint32_t depth) noexcept {
 
 /// An exit of a function that is not the innermost open one.
 __attribute__((noinline)) void exit_slow(HookThread& thread, const void* function, const void* call_site) noexcept {
-  const FunctionEntry* const entry = find_entry(thread, function);
+  const FunctionEntry* const entry = table().find(reinterpret_cast<std::uintptr_t>(function));
   if (entry != nullptr && entry->is_filtered) {
     return;
   }
@@ -282,7 +259,7 @@ void __cyg_profile_func_enter(void* function, void* call_site) {
     return;
   }
   if (HookThread* const thread = hook_thread) {
-    if (FunctionEntry* const entry = find_entry(*thread, function)) {
+    if (FunctionEntry* const entry = table().find(reinterpret_cast<std::uintptr_t>(function))) {
       if (entry->is_filtered) {
         return;
       }

@@ -1,5 +1,6 @@
 #include "record/function_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <ctime>
@@ -133,43 +134,9 @@ struct FunctionTable::Memory {
     }
     char* const copy = module_text + module_text_used;
     module_text_used += first.size() + second.size() + 1;
-    std::memcpy(copy, first.data(), first.size());
-    std::memcpy(copy + first.size(), second.data(), second.size());
+    std::copy(second.begin(), second.end(), std::copy(first.begin(), first.end(), copy));
     return copy;
   }
-};
-
-/// An open-addressing hash table. When it is half full a larger one takes its place; readers may still be in the old one, which
-/// stays and lacks only what was added later.
-struct FunctionTable::Slots {
-  std::size_t count = 0;
-  unsigned shift = 0;
-
-  [[nodiscard]] std::atomic<FunctionEntry*>* at() noexcept { return reinterpret_cast<std::atomic<FunctionEntry*>*>(this + 1); }
-  [[nodiscard]] std::size_t first_of(std::uintptr_t address) const noexcept {
-    return static_cast<std::size_t>((address * 0x9E3779B97F4A7C15U) >> shift);
-  }
-  [[nodiscard]] std::size_t next_of(std::size_t slot) const noexcept { return (slot + 1) & (count - 1); }
-
-  void put(std::uintptr_t address, FunctionEntry* entry) noexcept {
-    std::size_t slot = first_of(address);
-    while (at()[slot].load(std::memory_order_relaxed) != nullptr) {
-      slot = next_of(slot);
-    }
-    at()[slot].store(entry, std::memory_order_release);
-  }
-
-  /// The first entry among those hashed alike whose `address` field is this.
-  [[nodiscard]] FunctionEntry* find(std::uintptr_t address, std::uintptr_t field) noexcept {
-    for (std::size_t slot = first_of(address);; slot = next_of(slot)) {
-      FunctionEntry* const entry = at()[slot].load(std::memory_order_acquire);
-      if (entry == nullptr || entry->address.load(std::memory_order_relaxed) == field) {
-        return entry;
-      }
-    }
-  }
-
-  static std::size_t bytes(std::size_t count) noexcept { return sizeof(Slots) + count * sizeof(std::atomic<FunctionEntry*>); }
 };
 
 /// The filters of the module that holds a function. They stay while the function runs.
@@ -186,8 +153,8 @@ FunctionTable::~FunctionTable() {
     }
     ::munmap(memory, sizeof(Memory));
   }
-  if (Slots* const slots = slots_.load(std::memory_order_relaxed)) {
-    ::munmap(slots, Slots::bytes(slots->count));
+  if (FunctionSlots* const slots = slots_.load(std::memory_order_relaxed)) {
+    ::munmap(slots, FunctionSlots::bytes(slots->count()));
   }
 }
 
@@ -207,11 +174,6 @@ FunctionTable::Memory* FunctionTable::memory() noexcept {
     }
   }
   return known;
-}
-
-FunctionEntry* FunctionTable::find(std::uintptr_t address) const noexcept {
-  Slots* const slots = slots_.load(std::memory_order_acquire);
-  return slots != nullptr ? slots->find(address, address) : nullptr;
 }
 
 FunctionEntry* FunctionTable::admit(std::uintptr_t address) noexcept {
@@ -258,20 +220,14 @@ FunctionEntry* FunctionTable::admit(std::uintptr_t address) noexcept {
 }
 
 FunctionEntry* FunctionTable::revive(std::uintptr_t address, const HookedModule* module) const noexcept {
-  Slots* const slots = slots_.load(std::memory_order_relaxed);
-  if (slots == nullptr) {
-    return nullptr;
+  FunctionSlots* const slots = slots_.load(std::memory_order_relaxed);
+  FunctionEntry* const retired = slots == nullptr ? nullptr : slots->find(address, [&](const FunctionEntry& entry) {
+    return entry.address.load(std::memory_order_relaxed) == (address | FunctionEntry::retired_bit) && entry.module == module;
+  });
+  if (retired != nullptr) {
+    retired->address.store(address, std::memory_order_relaxed);
   }
-  for (std::size_t slot = slots->first_of(address);; slot = slots->next_of(slot)) {
-    FunctionEntry* const entry = slots->at()[slot].load(std::memory_order_relaxed);
-    if (entry == nullptr) {
-      return nullptr;
-    }
-    if (entry->address.load(std::memory_order_relaxed) == (address | FunctionEntry::retired_bit) && entry->module == module) {
-      entry->address.store(address, std::memory_order_relaxed);
-      return entry;
-    }
-  }
+  return retired;
 }
 
 FunctionEntry* FunctionTable::add(Memory& memory, std::uintptr_t address, HookedModule* module, bool is_filtered) noexcept {
@@ -290,19 +246,17 @@ FunctionEntry* FunctionTable::add(Memory& memory, std::uintptr_t address, Hooked
 }
 
 bool FunctionTable::grow(const Memory& memory) noexcept {
-  const Slots* const current = slots_.load(std::memory_order_relaxed);
+  const FunctionSlots* const current = slots_.load(std::memory_order_relaxed);
   const std::size_t used = memory.entry_count.load(std::memory_order_relaxed);
-  if (current != nullptr && (used + 1) * 2 <= current->count) {
+  if (current != nullptr && (used + 1) * 2 <= current->count()) {
     return true;
   }
-  const std::size_t count = current != nullptr ? current->count * 2 : first_slot_count;
-  void* const mapping = map_zeros(Slots::bytes(count));
+  const std::size_t count = current != nullptr ? current->count() * 2 : first_slot_count;
+  void* const mapping = map_zeros(FunctionSlots::bytes(count));
   if (mapping == nullptr) {
     return false;
   }
-  auto* const larger = new (mapping) Slots;
-  larger->count = count;
-  larger->shift = 64U - static_cast<unsigned>(__builtin_ctzll(count));
+  auto* const larger = new (mapping) FunctionSlots(count);
   for (std::size_t i = 0; i < used; ++i) {
     auto* const entry = const_cast<FunctionEntry*>(&memory.entries[i]);
     larger->put(entry->address.load(std::memory_order_relaxed) & ~FunctionEntry::retired_bit, entry);

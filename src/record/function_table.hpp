@@ -58,6 +58,50 @@ struct alignas(64) FunctionEntry {
 };
 static_assert(sizeof(FunctionEntry) == 64);
 
+/// An open-addressing hash table of entries. When it is half full a larger one takes its place; readers may still be in the old
+/// one, which stays and lacks only what was added later.
+class FunctionSlots {
+ public:
+  /// `count` is a power of two; that many null pointers follow the object.
+  explicit FunctionSlots(std::size_t count) noexcept
+      : count_(count), shift_(64U - static_cast<unsigned>(__builtin_ctzll(count))) {}
+
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  [[nodiscard]] static std::size_t bytes(std::size_t count) noexcept {
+    return sizeof(FunctionSlots) + count * sizeof(std::atomic<FunctionEntry*>);
+  }
+
+  /// The first entry on an address's way that `is_it` takes; null when there is none.
+  template <typename Predicate>
+  [[nodiscard]] FunctionEntry* find(std::uintptr_t address, const Predicate& is_it) noexcept {
+    for (std::size_t slot = first_of(address);; slot = (slot + 1) & (count_ - 1)) {
+      FunctionEntry* const entry = at()[slot].load(std::memory_order_acquire);
+      if (entry == nullptr || is_it(*entry)) {
+        return entry;
+      }
+    }
+  }
+
+  void put(std::uintptr_t address, FunctionEntry* entry) noexcept {
+    std::size_t slot = first_of(address);
+    while (at()[slot].load(std::memory_order_relaxed) != nullptr) {
+      slot = (slot + 1) & (count_ - 1);
+    }
+    at()[slot].store(entry, std::memory_order_release);
+  }
+
+ private:
+  [[nodiscard]] std::atomic<FunctionEntry*>* at() noexcept {
+    return reinterpret_cast<std::atomic<FunctionEntry*>*>(this + 1);
+  }
+  [[nodiscard]] std::size_t first_of(std::uintptr_t address) const noexcept {
+    return static_cast<std::size_t>((address * 0x9E3779B97F4A7C15U) >> shift_);
+  }
+
+  std::size_t count_;
+  unsigned shift_;
+};
+
 class FunctionTable {
  public:
   static constexpr std::size_t largest_count = 262'144;
@@ -69,7 +113,12 @@ class FunctionTable {
   ~FunctionTable();
 
   /// The entry of a function; null when it was not admitted yet. Lock-free, async-signal-safe, a few nanoseconds.
-  [[nodiscard]] FunctionEntry* find(std::uintptr_t address) const noexcept;
+  [[nodiscard]] FunctionEntry* find(std::uintptr_t address) const noexcept {
+    FunctionSlots* const slots = slots_.load(std::memory_order_acquire);
+    return slots == nullptr ? nullptr : slots->find(address, [address](const FunctionEntry& entry) {
+      return entry.address.load(std::memory_order_relaxed) == address;
+    });
+  }
 
   /// The entry of a function, made where there is none. Null when that is not possible: the table is full (said once),
   /// or this is a signal handler that interrupted an admission, or one that would have to match patterns.
@@ -89,7 +138,6 @@ class FunctionTable {
 
  private:
   struct Memory;
-  struct Slots;
   struct Filters;
 
   [[nodiscard]] Memory* memory() noexcept;
@@ -103,7 +151,7 @@ class FunctionTable {
   [[nodiscard]] bool grow(const Memory& memory) noexcept;
 
   std::atomic<Memory*> memory_{nullptr};
-  std::atomic<Slots*> slots_{nullptr};
+  std::atomic<FunctionSlots*> slots_{nullptr};
   std::atomic<std::uint64_t> unloads_{0};
   std::atomic<HookedModule*> modules_{nullptr};
   kymo_function_filter_v1* filters_ = nullptr;  // under the lock

@@ -260,7 +260,7 @@ std::string SymbolIndex::name_at(std::uint64_t offset) const {
 
 namespace {
 
-/// Parts of a name that stand between brackets of the same kind, and `operator` with what makes it one, are skipped whole.
+/// Walks through a name over what stands in brackets and over `operator` with what makes it one.
 class NameScanner {
  public:
   explicit NameScanner(std::string_view text) : text_(text) {}
@@ -268,27 +268,16 @@ class NameScanner {
   /// The last space that stands outside of all brackets, before any `operator` outside of them; npos when there is none.
   [[nodiscard]] std::size_t last_outer_space() noexcept {
     std::size_t space = std::string_view::npos;
-    int depth = 0;
-    for (std::size_t at = 0; at < text_.size(); ++at) {
+    for (std::size_t at = 0; at < text_.size() && depth_ < open_.size(); ++at) {
       if (is_operator_at(at)) {
-        if (depth == 0) {
+        if (depth_ == 0) {
           break;
         }
         at = end_of_operator(at) - 1;
-        continue;
-      }
-      switch (text_[at]) {
-        case '<': case '(': case '[': case '{':
-          ++depth;
-          break;
-        case '>': case ')': case ']': case '}':
-          --depth;
-          break;
-        case ' ':
-          space = depth == 0 ? at : space;
-          break;
-        default:
-          break;
+      } else if (text_[at] == ' ') {
+        space = depth_ == 0 ? at : space;
+      } else {
+        take_bracket(at);
       }
     }
     return space;
@@ -318,7 +307,31 @@ class NameScanner {
     return at;
   }
 
+  void take_bracket(std::size_t at) noexcept {
+    constexpr std::string_view openers = "<([{";
+    constexpr std::string_view closers = ">)]}";
+    if (openers.find(text_[at]) != std::string_view::npos) {
+      open_[depth_++] = text_[at];
+      return;
+    }
+    const std::size_t kind = closers.find(text_[at]);
+    if (kind == std::string_view::npos) {
+      return;
+    }
+    // A '>' that closes nothing is a comparison or part of an arrow, and a '<' that another bracket closes over was one.
+    std::size_t depth = depth_;
+    while (depth > 0 && open_[depth - 1] != openers[kind]) {
+      if (text_[at] == '>') {
+        return;
+      }
+      --depth;
+    }
+    depth_ = depth > 0 ? depth - 1 : depth_;
+  }
+
   std::string_view text_;
+  std::array<char, 256> open_{};  // a name nested deeper is taken as it is
+  std::size_t depth_ = 0;
 };
 
 /// Where the parenthesis that ends a text begins; npos when it does not end in one.

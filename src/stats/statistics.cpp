@@ -29,6 +29,13 @@ DurationStatistics statistics_of(const capture::Histogram& histogram) {
   return statistics;
 }
 
+void DropTotals::add(const TrackTotals& track) {
+  recorded_scopes += track.recorded_scopes;
+  dropped_scopes += track.dropped_scopes;
+  dropped_others += track.dropped_others;
+  tracks += track.dropped_scopes + track.dropped_others != 0 ? 1 : 0;
+}
+
 namespace {
 
 /// What makes two declarations of different processes the same thing.
@@ -142,10 +149,14 @@ class Gathering {
   }
 
   void take(const Source& source, const capture::Summary& total) {
+    for (const capture::TrackSummary& track : total.tracks) {
+      result_.drops.add({track.id, 0, track.dropped_scopes, track.dropped_others, 0});
+    }
     for (const capture::SiteSummary& site : total.sites) {
       if (site.empty()) {
         continue;
       }
+      result_.drops.recorded_scopes += site.durations.count();
       const SiteId id = source.find(IdKind::site, site.id);
       const SiteDeclaration& declared = timeline_.site(id);
       join(sites_, key(declared.process, id, declared.name, declared.function, declared.file, declared.line), id,

@@ -60,11 +60,22 @@ struct MetricStatistics {
   double last = 0;  ///< the latest in time
 };
 
+/// What was lost while recording, over all tracks.
+struct DropTotals {
+  std::uint64_t recorded_scopes = 0;
+  std::uint64_t dropped_scopes = 0;
+  std::uint64_t dropped_others = 0;  ///< arguments, samples and other events
+  std::size_t tracks = 0;            ///< that lost anything
+
+  void add(const TrackTotals& track);
+};
+
 struct Statistics {
   std::vector<SiteStatistics> sites;  ///< by falling total, as are spans
   std::vector<SpanStatistics> spans;
   std::vector<FrameStatistics> frame_streams;
   std::vector<MetricStatistics> metrics;
+  DropTotals drops;
   std::size_t blocks = 0;           ///< of events
   std::size_t blocks_decoded = 0;   ///< the others were covered by summaries
   std::size_t blocks_damaged = 0;   ///< are not in the numbers, as far as no summary covers them

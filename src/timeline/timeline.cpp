@@ -19,7 +19,6 @@
 namespace kymo {
 
 namespace fs = std::filesystem;
-using timeline::SpanBuilder;
 using timeline::Source;
 
 namespace {
@@ -184,30 +183,45 @@ bool Timeline::Implementation::refresh() {
   return is_new;
 }
 
-void Timeline::Implementation::visit_batches(TimeRange range, BatchParts parts, const Visit& visit) const {
-  // Of each source, the next block to hand out; the source whose block starts first comes first.
-  using Next = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start, source, block
-  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
-  const auto push = [&](std::size_t source, std::size_t block) {
-    const Source& from = *sources_[source];
-    for (; block < from.block_count(); ++block) {
-      if (from.start_ns(block) < range.end_ns && from.end_ns(block) >= range.start_ns) {
-        queue.emplace(from.start_ns(block), source, block);
-        return;
-      }
-    }
-  };
-  for (std::size_t source = 0; source < sources_.size(); ++source) {
+timeline::BatchCursor::BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts)
+    : timeline_(timeline), range_(range), parts_(parts) {
+  for (std::size_t source = 0; source < timeline_.sources_.size(); ++source) {
     push(source, 0);
+    blocks_ += timeline_.sources_[source]->block_count();
   }
-  EventBatch batch;
-  while (!queue.empty()) {
-    const auto [start_ns, source, block] = queue.top();
-    queue.pop();
-    if (sources_[source]->read(block, parts, batch) && !visit(source, batch)) {
+}
+
+/// Queues the source's next block of the range.
+void timeline::BatchCursor::push(std::size_t source, std::size_t block) {
+  const Source& from = *timeline_.sources_[source];
+  for (; block < from.block_count(); ++block) {
+    if (from.start_ns(block) < range_.end_ns && from.end_ns(block) >= range_.start_ns) {
+      queue_.emplace(from.start_ns(block), source, block);
       return;
     }
+    ++done_;
+  }
+}
+
+bool timeline::BatchCursor::next(EventBatch& batch) {
+  while (!queue_.empty()) {
+    const auto [start_ns, source, block] = queue_.top();
+    queue_.pop();
+    const bool is_read = timeline_.sources_[source]->read(block, parts_, batch);
+    ++done_;
     push(source, block + 1);
+    if (is_read) {
+      source_ = source;
+      return true;
+    }
+  }
+  return false;
+}
+
+void Timeline::Implementation::visit_batches(TimeRange range, BatchParts parts, const Visit& visit) const {
+  timeline::BatchCursor cursor(*this, range, parts);
+  EventBatch batch;
+  while (cursor.next(batch) && visit(cursor.source(), batch)) {
   }
 }
 

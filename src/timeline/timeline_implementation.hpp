@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <memory>
+#include <queue>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <kymo/timeline.hpp>
@@ -23,6 +25,7 @@ class Timeline::Implementation {
   void add(CaptureReader reader);
   bool refresh();
 
+  /// Calls visit(index of the source, batch) for each batch of the range until it returns false.
   using Visit = std::function<bool(std::size_t source, const EventBatch& batch)>;
   void visit_batches(TimeRange range, BatchParts parts, const Visit& visit) const;
 
@@ -41,5 +44,40 @@ class Timeline::Implementation {
   void absorb(std::size_t index);
   void take_infos(const std::vector<InfoDeclaration>& infos);
 };
+
+namespace timeline {
+
+/// Hands out the batches of a timeline whose stated range overlaps a range: the block that starts first comes first, each
+/// capture's in their order.
+class BatchCursor {
+ public:
+  BatchCursor(const Timeline& timeline, TimeRange range, BatchParts parts)
+      : BatchCursor(timeline.implementation(), range, parts) {}
+  BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts);
+
+  /// Fills in the next batch that can be read, with the timeline's ids and times and without declarations; false at the end.
+  [[nodiscard]] bool next(EventBatch& batch);
+  /// The capture that the last batch came from.
+  [[nodiscard]] std::size_t source() const { return source_; }
+  /// The share of the blocks that have been handed out, 0 to 1.
+  [[nodiscard]] double share_done() const {
+    return blocks_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(blocks_);
+  }
+
+ private:
+  using Next = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start of the block, source, block
+
+  void push(std::size_t source, std::size_t block);
+
+  const Timeline::Implementation& timeline_;
+  TimeRange range_;
+  BatchParts parts_;
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
+  std::size_t source_ = 0;
+  std::size_t blocks_ = 0;
+  std::size_t done_ = 0;
+};
+
+}  // namespace timeline
 
 }  // namespace kymo

@@ -20,7 +20,7 @@ std::uint64_t BatchSource::number() {
 std::string BatchSource::text() {
   std::string result(below(8) == 0 ? below(1000) : below(12), ' ');
   for (char& character : result) {
-    character = static_cast<char>(random_());
+    character = static_cast<char>(ascii_only_ ? ' ' + random_() % 95 : random_());
   }
   return result;
 }

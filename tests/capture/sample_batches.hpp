@@ -12,7 +12,8 @@ namespace kymo::test {
 /// Draws batches. The same seed draws the same ones.
 class BatchSource {
  public:
-  explicit BatchSource(std::uint32_t seed) : random_(seed) {}
+  /// With ascii_only texts are printable; else they are any bytes.
+  explicit BatchSource(std::uint32_t seed, bool ascii_only = false) : random_(seed), ascii_only_(ascii_only) {}
 
   /// A batch as a recorder would hand it over: nested scopes, ids that are declared, times that ascend.
   [[nodiscard]] EventBatch ordinary(std::size_t scope_events);
@@ -31,6 +32,7 @@ class BatchSource {
   [[nodiscard]] ScopeRun wild_run(std::size_t rows, std::string& batch_text);
 
   std::mt19937_64 random_;
+  bool ascii_only_;
   std::int64_t now_ns_ = 1'000'000;
   std::uint64_t sequence_ = 0;
   std::vector<OpenScope> stack_;

@@ -149,6 +149,29 @@ int wait_to_be_told() {
   return 0;
 }
 
+int mark_frames() {
+  kymo::set_info("model", "tiny");
+  for (int frame = 0; frame < 100; ++frame) {
+    {
+      KYMO_SCOPE("frame work", {"frame", frame});
+    }
+    kymo::record_metric("loss", 1.0 / (frame + 1));
+    kymo::frame_mark();
+    if (frame % 10 == 9) {
+      kymo::flush();
+    }
+  }
+  return 0;
+}
+
+int trigger_itself() {
+  work("before");
+  kymo::flush();
+  std::printf("%d", kymo::trigger() ? 1 : 0);
+  work("after");
+  return 0;
+}
+
 int fill_the_disk() {
   // The file may not grow past this size: a write then fails as on a full disk.
   ::signal(SIGXFSZ, SIG_IGN);
@@ -178,6 +201,8 @@ int main(int argc, char** argv) {
       {"fork", fork_and_work},
       {"fork-threads", fork_while_threads_record},
       {"wait", wait_to_be_told},
+      {"frames", mark_frames},
+      {"trigger", trigger_itself},
       {"full-disk", fill_the_disk},
   };
   if (mode == "exec") {

@@ -173,8 +173,7 @@ TEST_F(LifecycleTest, ASecondCopyOfTheRecorderSaysSoAndStaysOff) {
 
 TEST_F(LifecycleTest, AnExistingCaptureIsNeverOverwritten) {
   const std::string path = captures_ + "/same.kymo";
-  EXPECT_EQ(run({"normal"}, {{"KYMO_RECORD_IGNORED", ""}}), 0);
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 3; ++i) {
     ChildProcess program({LIFECYCLE_PROGRAM, "normal"}, {{"KYMO_RECORD", path}}, output_);
     EXPECT_EQ(program.wait(), 0);
   }
@@ -190,6 +189,117 @@ TEST_F(LifecycleTest, AFullDiskIsSaidOnceAndTheProgramGoesOn) {
   const CaptureReader capture(captures().front());
   EXPECT_TRUE(capture.damages().empty());
   EXPECT_GT(counts()["main"], 0U);
+}
+
+/// Samples of a metric in all captures.
+std::size_t count_samples(const std::string& path, const std::string& metric) {
+  const CaptureReader capture(path);
+  std::size_t count = 0;
+  EventBatch batch;
+  for (const BlockInfo& block : capture.blocks()) {
+    if (block.kind == BlockKind::events && capture.read(block, batch)) {
+      for (const SampleRun& run : batch.samples) {
+        for (const MetricDeclaration& declared : capture.declarations().metrics) {
+          count += declared.id == run.metric && declared.name == metric ? run.values.size() : 0;
+        }
+      }
+    }
+  }
+  return count;
+}
+
+std::string info_of(const std::string& path, const std::string& key) {
+  const CaptureReader capture(path);
+  for (const InfoDeclaration& info : capture.declarations().infos) {
+    if (info.key == key) {
+      return info.value;
+    }
+  }
+  return {};
+}
+
+TEST_F(LifecycleTest, WithoutVariablesNothingIsRecorded) {
+  ChildProcess program({LIFECYCLE_PROGRAM, "frames"}, {}, output_);
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(output(), "");
+  EXPECT_TRUE(captures().empty());
+}
+
+TEST_F(LifecycleTest, ScopesOffLeavesMetricsOn) {
+  EXPECT_EQ(run({"frames"}, {{"KYMO_SCOPES", "0"}}), 0);
+  EXPECT_TRUE(counts().empty());
+  EXPECT_EQ(count_samples(captures().front(), "loss"), 100U);
+  EXPECT_EQ(count_samples(captures().front(), "frame_ms"), 99U);
+}
+
+TEST_F(LifecycleTest, ScopeEveryRecordsEveryNthFrameAndSaysSo) {
+  EXPECT_EQ(run({"frames"}, {{"KYMO_SCOPE_EVERY", "10"}}), 0);
+  EXPECT_EQ(counts(), (Counts{{"frame work", 10}}));
+  EXPECT_EQ(count_samples(captures().front(), "loss"), 100U);
+  EXPECT_EQ(info_of(captures().front(), "scope_every"), "10");
+}
+
+TEST_F(LifecycleTest, ScopeMaxFramesStopsScopesAndNotMetrics) {
+  EXPECT_EQ(run({"frames"}, {{"KYMO_SCOPE_MAX_FRAMES", "25"}}), 0);
+  EXPECT_EQ(counts(), (Counts{{"frame work", 25}}));
+  EXPECT_EQ(count_samples(captures().front(), "loss"), 100U);
+}
+
+TEST_F(LifecycleTest, MaxSizeStopsScopesAndNotMetrics) {
+  EXPECT_EQ(run({"frames"}, {{"KYMO_MAX_SIZE", "2500"}}), 0);
+  EXPECT_LT(counts()["frame work"], 100U);
+  EXPECT_EQ(count_samples(captures().front(), "loss"), 100U);
+  EXPECT_NE(output().find("KYMO_MAX_SIZE"), std::string::npos);
+}
+
+TEST_F(LifecycleTest, LabelsAndInfosStandInTheCapture) {
+  EXPECT_EQ(run({"frames"}, {{"KYMO_LABELS", "team=vision,run=7"}}), 0);
+  EXPECT_EQ(info_of(captures().front(), "label.team"), "vision");
+  EXPECT_EQ(info_of(captures().front(), "label.run"), "7");
+  EXPECT_EQ(info_of(captures().front(), "model"), "tiny");
+}
+
+TEST_F(LifecycleTest, BadValuesAreSaidAndTheDefaultIsUsed) {
+  EXPECT_EQ(run({"normal"}, {{"KYMO_SCOPE_EVERY", "often"}, {"KYMO_BUFFER", "-3"}}), 0);
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+  EXPECT_NE(output().find("KYMO_SCOPE_EVERY='often'"), std::string::npos);
+  EXPECT_NE(output().find("KYMO_BUFFER='-3'"), std::string::npos);
+}
+
+TEST_F(LifecycleTest, AFlightRecorderWritesAtTheTriggerAndAtTheEnd) {
+  EXPECT_EQ(run({"trigger"}, {{"KYMO_KEEP", "30s,4MB"}}), 0);
+  EXPECT_EQ(output(), "1");
+  ASSERT_EQ(captures().size(), 1U);
+  EXPECT_TRUE(CaptureReader(captures().front()).is_closed());
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 1000}}));
+}
+
+TEST_F(LifecycleTest, AKilledFlightRecorderLeavesItsLastStretch) {
+  EXPECT_EQ(run({"_exit"}, {{"KYMO_KEEP", "30s"}}), 4);
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+  const capture::RecoveryReport report = capture::recover(captures().front());
+  EXPECT_TRUE(report.notes.empty());
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
+TEST_F(LifecycleTest, ATriggerWithoutAFlightRecorderIsRefused) {
+  EXPECT_EQ(run({"trigger"}), 0);
+  EXPECT_EQ(output(), "0");
+}
+
+TEST_F(LifecycleTest, AChromeTraceIsWrittenBesideTheCapture) {
+  const std::string trace = directory_ / "trace.json";
+  EXPECT_EQ(run({"normal"}, {{"KYMO_TRACE", trace}}), 0);
+  std::ifstream file(trace);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string json = text.str();
+  std::size_t scopes = 0;
+  for (std::size_t at = json.find("\"ph\":\"X\""); at != std::string::npos; at = json.find("\"ph\":\"X\"", at + 1)) {
+    ++scopes;
+  }
+  EXPECT_EQ(scopes, 1000U);
+  EXPECT_EQ(json.front(), '[');
 }
 
 TEST_F(LifecycleTest, AnUnwritableDirectoryIsSaidOnceAndTheProgramGoesOn) {

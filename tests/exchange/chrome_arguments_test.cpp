@@ -13,9 +13,10 @@ namespace {
 using Json = nlohmann::json;
 
 Json taken(OpenArguments& arguments, std::size_t depth) {
-  std::string out;
-  arguments.take(depth, out);
-  return out.empty() ? Json() : Json::parse("{" + out.substr(1) + "}").at("args");
+  std::string event = "{\"ph\":\"X\"";
+  arguments.take(depth, event);
+  event += '}';
+  return Json::parse(event).value("args", Json());
 }
 
 ArgumentValue value(ArgumentType type, std::uint64_t bits, std::uint32_t text_size = 0) {

@@ -10,7 +10,7 @@
 
 #include <kymo/events.hpp>
 
-namespace kymo::testing {
+namespace kymo::test {
 
 /// A scope as the model knows it. Times in ns.
 struct ModelScope {
@@ -42,14 +42,20 @@ class ScopeModel {
     sequences_.assign(shape.tracks, 0);
   }
 
-  /// The next batch, with about so many events on each track.
+  /// The next batch, with about so many events on each track. As with a collector that drains track after track, a
+  /// track may begin before the batch before this one ended, but not before the one before that did.
   EventBatch next(std::size_t events_a_track) {
     EventBatch batch;
+    for (std::int64_t& time_ns : times_ns_) {
+      time_ns = std::max(time_ns, batch_before_end_ns_);
+    }
     batch.start_ns = *std::min_element(times_ns_.begin(), times_ns_.end());
     for (std::size_t i = 0; i < shape_.tracks; ++i) {
       batch.runs.push_back(next_run(i, events_a_track));
     }
-    batch.end_ns = *std::max_element(times_ns_.begin(), times_ns_.end());
+    batch_before_end_ns_ = last_batch_end_ns_;
+    last_batch_end_ns_ = *std::max_element(times_ns_.begin(), times_ns_.end());
+    batch.end_ns = last_batch_end_ns_;
     ++batches_;
     return batch;
   }
@@ -135,6 +141,8 @@ class ScopeModel {
   std::vector<std::uint64_t> sequences_;
   std::vector<ModelScope> scopes_;
   std::size_t batches_ = 0;
+  std::int64_t last_batch_end_ns_ = 0;
+  std::int64_t batch_before_end_ns_ = 0;
 };
 
-}  // namespace kymo::testing
+}  // namespace kymo::test

@@ -1,0 +1,30 @@
+// Options that several subcommands have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <kymo/timeline.hpp>
+
+namespace CLI {
+class App;
+}
+
+namespace kymo::command {
+
+/// Captures and how to put them on one axis.
+struct CaptureArguments {
+  std::vector<std::string> paths;
+  bool align_by_sync_points = false;
+};
+
+/// Adds CAPTURE... and --sync to a subcommand.
+void add_capture_arguments(CLI::App& command, CaptureArguments& arguments);
+
+/// Opens what the arguments name. Failure where that cannot be.
+[[nodiscard]] Timeline open_timeline(const CaptureArguments& arguments);
+
+/// The captures that the arguments name: files as they are, and what directories hold.
+[[nodiscard]] std::vector<std::string> list_captures(const CaptureArguments& arguments);
+
+}  // namespace kymo::command

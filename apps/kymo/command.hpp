@@ -1,0 +1,41 @@
+// What the subcommands share: exit codes, and how they join the command line.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace kymo::command {
+
+/// Exit codes; `kymo --help` lists them. `record` passes on its command's.
+enum class ExitCode : int {
+  ok = 0,
+  failed = 1,           ///< it could not be done
+  usage = 2,            ///< the command line makes no sense
+  damaged = 3,          ///< done, but with input that is damaged or incomplete
+  record_failed = 125,  ///< `record`: kymo itself failed, not the command
+  not_executable = 126, ///< `record`: the command was found but cannot be run
+  not_found = 127,      ///< `record`: there is no such command
+};
+
+/// It could not be done; what() says what, where, and what to do.
+class Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Each adds its subcommand, whose callback leaves its result in `exit_code`.
+void add_record_command(CLI::App& app, int& exit_code);
+void add_info_command(CLI::App& app, int& exit_code);
+void add_stats_command(CLI::App& app, int& exit_code);
+void add_export_command(CLI::App& app, int& exit_code);
+void add_merge_command(CLI::App& app, int& exit_code);
+void add_recover_command(CLI::App& app, int& exit_code);
+void add_trigger_command(CLI::App& app, int& exit_code);
+
+[[nodiscard]] inline int to_int(ExitCode code) { return static_cast<int>(code); }
+
+}  // namespace kymo::command

@@ -1,0 +1,68 @@
+// kymo: the command.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "command.hpp"
+
+namespace {
+
+constexpr const char* footer = R"(Examples:
+  kymo record -o run.kymo -- ./train --steps 100
+  kymo info run.kymo
+  kymo stats run.kymo
+  kymo export --to chrome -o trace.json run.kymo
+
+Exit codes:
+  0  done
+  1  it could not be done; the reason is on stderr
+  2  the command line makes no sense
+  3  done, but the input is damaged or incomplete; what is missing is on stderr
+`kymo record` ends as its command did: with its status, or 128 and the number of the signal that killed it; 127 where
+there is no such command, 126 where it cannot be run, 125 where kymo itself failed.
+
+`kymo COMMAND --help` shows the options of a command and examples.)";
+
+int run(int argc, char** argv) {
+  using namespace kymo::command;
+  CLI::App app("Records what a program did and what the machine felt meanwhile, and shows it.", "kymo");
+  app.footer(footer);
+  app.set_version_flag("--version", "kymo " KYMO_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  int exit_code = to_int(ExitCode::ok);
+  add_record_command(app, exit_code);
+  add_info_command(app, exit_code);
+  add_stats_command(app, exit_code);
+  add_export_command(app, exit_code);
+  add_merge_command(app, exit_code);
+  add_recover_command(app, exit_code);
+  add_trigger_command(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? to_int(ExitCode::ok) : to_int(ExitCode::usage);
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that closes the pipe is an error of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  int exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
+  try {
+    exit_code = run(argc, argv);
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "kymo: {}\n", failure.what());
+  }
+  // A full disk behind `> file` is noticed here at the latest.
+  if (std::fflush(stdout) != 0 && exit_code == 0) {
+    exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
+  }
+  return exit_code;
+}

@@ -1,0 +1,265 @@
+// kymo record: runs a command and puts what it and its children record into one capture.
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/merge.hpp"
+#include "capture/recovery.hpp"
+#include "child_tree.hpp"
+#include "command.hpp"
+#include "control/run_facts.hpp"
+#include "progress.hpp"
+#include "spool_holder.hpp"
+#include "units.hpp"
+#include "warnings.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RecordOptions {
+  std::string output = "kymo.kymo";
+  bool is_quiet = false;
+  std::vector<std::string> command;
+};
+
+/// The private directory that processes record into, next to the output. Removed with what is in it unless it is kept.
+class PartsDirectory {
+ public:
+  explicit PartsDirectory(const std::string& output) : path_(output + ".parts-XXXXXX") {
+    if (::mkdtemp(path_.data()) == nullptr) {
+      const int error = errno;
+      throw Failure(fmt::format("cannot write {}: {}", output, std::strerror(error)));
+    }
+    // Processes may change their directory.
+    path_ = fs::absolute(path_).string();
+  }
+  PartsDirectory(const PartsDirectory&) = delete;
+  PartsDirectory& operator=(const PartsDirectory&) = delete;
+  ~PartsDirectory() {
+    if (!is_kept_) {
+      std::error_code ignored;
+      fs::remove_all(path_, ignored);
+    }
+  }
+  void keep() { is_kept_ = true; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool is_kept_ = false;
+};
+
+/// A word as a shell would need it.
+std::string quoted(const std::string& word) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+    return word;
+  }
+  std::string result = "'";
+  for (const char character : word) {
+    result += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  }
+  return result + "'";
+}
+
+/// What the run was and what it used.
+capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<std::string>& command) {
+  capture::MergeOptions::Facts facts;
+  Declarations machine = control::describe_run();
+  facts.process = machine.processes.front();
+  facts.process.pid = static_cast<std::uint64_t>(tree.pid());
+  facts.process.command_line.clear();
+  for (const std::string& word : command) {
+    facts.process.command_line += (facts.process.command_line.empty() ? "" : " ") + quoted(word);
+  }
+  for (InfoDeclaration& info : machine.infos) {
+    // What it says of this program is not so of the command; its capture, where it has one, knows better when it started.
+    if (info.key != "executable" && info.key != "build_id" && info.key != "started") {
+      facts.infos.emplace_back(std::move(info.key), std::move(info.value));
+    }
+  }
+  const TreeUsage& usage = tree.usage();
+  const auto add = [&facts](const char* key, std::uint64_t value) {
+    facts.infos.emplace_back(key, std::to_string(value));
+  };
+  facts.infos.emplace_back("record.command", facts.process.command_line);
+  if (WIFSIGNALED(tree.wait_status())) {
+    add("record.signal", static_cast<std::uint64_t>(WTERMSIG(tree.wait_status())));
+  } else {
+    add("record.exit_status", static_cast<std::uint64_t>(WEXITSTATUS(tree.wait_status())));
+  }
+  add("record.wall_ns", usage.wall_ns);
+  add("record.user_cpu_ns", usage.user_cpu_ns);
+  add("record.system_cpu_ns", usage.system_cpu_ns);
+  add("record.max_resident_bytes", usage.max_resident_bytes);
+  add("record.minor_faults", usage.minor_faults);
+  add("record.major_faults", usage.major_faults);
+  add("record.block_reads", usage.block_reads);
+  add("record.block_writes", usage.block_writes);
+  add("record.voluntary_switches", usage.voluntary_switches);
+  add("record.involuntary_switches", usage.involuntary_switches);
+  return facts;
+}
+
+/// What processes recorded, and what became of them.
+struct Parts {
+  std::vector<fs::path> captures;
+  std::vector<std::string> spools;          ///< in shared memory, of processes that are gone
+  std::vector<std::string> being_written;   ///< captures whose process goes on
+  std::vector<std::string> complaints;
+};
+
+Parts look_at_parts(const std::string& directory) {
+  Parts parts;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.path().extension() != ".kymo") {
+      continue;
+    }
+    const std::string path = entry.path().string();
+    try {
+      const CaptureReader capture(path);
+      parts.captures.push_back(entry.path());
+      if (capture.is_closed()) {
+        continue;
+      }
+      if (is_being_written(capture)) {
+        parts.being_written.push_back(fmt::format("{} (process {})", path, capture.header().owner_pid));
+      } else if (std::string spool = capture::find_spool(capture.header().spool_id); !spool.empty()) {
+        parts.spools.push_back(std::move(spool));
+      }
+    } catch (const CaptureError& failure) {
+      parts.complaints.emplace_back(failure.what());
+    }
+  }
+  // In the order of time, as far as names tell: the command's own process comes first where its number is lowest.
+  std::sort(parts.captures.begin(), parts.captures.end());
+  return parts;
+}
+
+/// Merges the parts into the output.
+capture::MergeReport gather(const Parts& parts, const std::string& directory, const std::string& output,
+                            capture::MergeOptions::Facts facts, std::vector<std::string>& complaints) {
+  Progress progress("merging");
+  capture::MergeOptions options;
+  options.facts.push_back(std::move(facts));
+  options.on_progress = progress.callback();
+  options.find_unwritten = [&](const CaptureReader& reader) {
+    std::vector<EventBatch> batches;
+    const auto take = [&batches](const EventBatch& batch) { batches.push_back(batch); };
+    const std::string spool = capture::find_spool(reader.header().spool_id, directory);
+    for (std::string& note : spool.empty() ? capture::read_unwritten(reader, take)
+                                           : capture::read_unwritten(reader, take, directory)) {
+      complaints.push_back(std::move(note));
+    }
+    return batches;
+  };
+  return capture::merge(parts.captures, output, options);
+}
+
+/// Everything after the command's end. False where what was recorded could not be put together.
+bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHolder& holder, PartsDirectory& directory) {
+  try {
+    holder.save(directory.path());
+    Parts parts = look_at_parts(directory.path());
+    const capture::MergeReport report =
+        gather(parts, directory.path(), options.output, describe(tree, options.command), parts.complaints);
+    for (const std::string& spool : parts.spools) {
+      ::unlink(spool.c_str());  // what was in it is in the merge
+    }
+    for (const std::string& note : report.notes) {
+      fmt::print(stderr, "kymo: warning: {}\n", printable(note));
+    }
+    for (const std::string& complaint : parts.complaints) {
+      fmt::print(stderr, "kymo: warning: {}\n", printable(complaint));
+    }
+    for (const std::string& path : parts.being_written) {
+      directory.keep();
+      fmt::print(stderr, "kymo: warning: {} is still being written; {} holds what was in it by now\n", printable(path),
+                 printable(report.output));
+    }
+    if (options.is_quiet) {
+      return true;
+    }
+    if (parts.captures.empty()) {
+      fmt::print(stderr, "kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds the facts of the run\n",
+                 printable(options.command.front()), printable(report.output));
+    } else {
+      fmt::print(stderr, "kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
+                 format_plural(parts.captures.size(), "recording"), format_bytes(report.bytes));
+    }
+    return true;
+  } catch (const std::exception& failure) {
+    directory.keep();
+    fmt::print(stderr, "kymo: {}\nkymo: what was recorded is in {}; `kymo merge` puts it together\n",
+               printable(failure.what()), printable(directory.path()));
+    return false;
+  }
+}
+
+int run(const RecordOptions& options) {
+  PartsDirectory directory(options.output);
+  SpoolHolder holder(directory.path());
+  ChildTree tree;
+  std::vector<std::pair<std::string, std::string>> environment{{"KYMO_RECORD", directory.path() + "/"}};
+  if (!holder.path().empty()) {
+    environment.emplace_back("KYMO_SPOOL_HOLDER", holder.path());
+  }
+  if (const int error = tree.start(options.command, environment); error != 0) {
+    fmt::print(stderr, "kymo: {}: {}\n", printable(options.command.front()), std::strerror(error));
+    return to_int(error == ENOENT ? ExitCode::not_found : ExitCode::not_executable);
+  }
+  tree.wait([&holder] { return holder.descriptors(); }, [&holder] { holder.receive(); });
+  const bool is_finished = finish(options, tree, holder, directory);
+  return is_finished || tree.exit_code() != 0 ? tree.exit_code() : to_int(ExitCode::record_failed);
+}
+
+}  // namespace
+
+void add_record_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RecordOptions>();
+  CLI::App* const command =
+      app.add_subcommand("record", "Runs a command; everything it and its children record comes into one capture");
+  command->add_option("-o,--output", options->output, "File to write (kymo.kymo); where it exists, one with a suffix is made")
+      ->option_text("FILE");
+  command->add_flag("-q,--quiet", options->is_quiet, "Say nothing when all went well");
+  command->prefix_command();
+  command->usage("Usage: kymo record [OPTIONS] -- COMMAND [ARGUMENTS...]");
+  command->footer(
+      "Programs join that call kymo::enable() (or kymo_enable()), their forks and what they execute as well. The other KYMO_*\n"
+      "variables work as ever. Signals are passed on, and kymo ends as the command did. The CPU time, memory and faults of\n"
+      "all its processes are in the capture's facts (`kymo info`).\n\n"
+      "Examples:\n"
+      "  kymo record -- ./train --steps 100\n"
+      "  kymo record -o run.kymo -- mpirun -n 4 ./solver\n"
+      "  KYMO_SCOPE_EVERY=10 kymo record -o long.kymo -- ./game");
+  command->callback([options, command, &exit_code] {
+    options->command = command->remaining();
+    if (!options->command.empty() && options->command.front() == "--") {
+      options->command.erase(options->command.begin());
+    }
+    if (options->command.empty()) {
+      throw CLI::RequiredError("COMMAND");
+    }
+    try {
+      exit_code = run(*options);
+    } catch (const std::exception& failure) {
+      fmt::print(stderr, "kymo: {}\n", failure.what());
+      exit_code = to_int(ExitCode::record_failed);
+    }
+  });
+}
+
+}  // namespace kymo::command

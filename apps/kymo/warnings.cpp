@@ -1,0 +1,126 @@
+// What a reader of captures must know before the numbers.
+#include "warnings.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "capture/spool_reader.hpp"
+#include "command.hpp"
+#include "units.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
+  if (drops.dropped_scopes != 0) {
+    const double lost = static_cast<double>(drops.dropped_scopes);
+    warnings.texts.push_back(
+        fmt::format("{} ({} of all) on {} were dropped because the pool was empty; KYMO_BUFFER=64MB makes it larger",
+                    format_plural(drops.dropped_scopes, "scope"),
+                    format_share(lost, lost + static_cast<double>(drops.recorded_scopes)),
+                    format_plural(drops.tracks, "track")));
+  }
+  if (drops.dropped_others != 0) {
+    warnings.texts.push_back(fmt::format("{} (arguments, samples and the like) were dropped",
+                                         format_plural(drops.dropped_others, "other event")));
+  }
+}
+
+void warn_of_damage(const CaptureReader& capture, Warnings& warnings) {
+  const bool is_growing = !capture.is_closed() && is_being_written(capture);
+  const std::vector<Damage> damages = capture.damages();
+  constexpr std::size_t shown = 5;
+  std::size_t count = 0;
+  for (const Damage& damage : damages) {
+    if (is_growing && damage.offset + damage.size >= capture.size_bytes()) {
+      continue;  // a block that is just being written
+    }
+    warnings.is_damaged = true;
+    if (++count <= shown) {
+      warnings.texts.push_back(fmt::format("{}: {} at byte {}: {}", printable(capture.path()),
+                                           format_plural(damage.size, "byte"), damage.offset, printable(damage.what)));
+    }
+  }
+  if (count > shown) {
+    warnings.texts.push_back(
+        fmt::format("{}: {} more places are damaged", printable(capture.path()), format_count(count - shown)));
+  }
+  if (is_growing) {
+    warnings.texts.push_back(fmt::format("{}: process {} is still writing it", printable(capture.path()),
+                                         capture.header().owner_pid));
+  } else if (!capture.is_closed()) {
+    warnings.texts.push_back(
+        fmt::format("{}: was not closed, its process was killed; `kymo recover` makes it whole", printable(capture.path())));
+  }
+}
+
+void warn_of_alignment(const TimelineProcess& process, Warnings& warnings) {
+  const std::string who = fmt::format("process {} on {}", process.declaration.pid, printable(process.declaration.host));
+  if (process.alignment == Alignment::none) {
+    warnings.texts.push_back(who + ": nothing ties its clock to the others'; it is shown as if both began at once");
+  } else if (process.alignment != Alignment::same_boot) {
+    const std::string bound = process.bound_ns < 0 ? std::string("an unknown amount")
+                                                   : format_duration(static_cast<double>(process.bound_ns));
+    warnings.texts.push_back(fmt::format("{}: its times are aligned by {}, to within {}", who,
+                                         process.alignment == Alignment::wall_clock
+                                             ? "wall clock (and as well as the machines' clocks agree)"
+                                             : "a shared sync point",
+                                         bound));
+  }
+}
+
+}  // namespace
+
+void Warnings::print() const {
+  for (const std::string& text : texts) {
+    fmt::print(stderr, "warning: {}\n", text);
+  }
+}
+
+int Warnings::exit_code() const { return to_int(is_damaged ? ExitCode::damaged : ExitCode::ok); }
+
+bool is_being_written(const CaptureReader& capture) {
+  const std::string spool = capture::find_spool(capture.header().spool_id);
+  if (!spool.empty()) {
+    return capture::has_living_owner(spool);
+  }
+  const std::uint64_t pid = capture.header().owner_pid;
+  std::string boot_id = base::read_small_file("/proc/sys/kernel/random/boot_id");
+  boot_id.erase(boot_id.find_last_not_of('\n') + 1);
+  const auto& processes = capture.declarations().processes;
+  const bool is_here = !processes.empty() && processes.front().boot_id == boot_id;
+  return is_here && pid != 0 && pid <= 0x7FFFFFFF && ::kill(static_cast<pid_t>(pid), 0) == 0;
+}
+
+Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops) {
+  Warnings warnings;
+  warn_of_drops(drops, warnings);
+  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
+    warn_of_damage(timeline.capture(i), warnings);
+  }
+  for (const std::string& complaint : timeline.complaints()) {
+    warnings.texts.push_back(printable(complaint));
+    warnings.is_damaged = true;
+  }
+  for (const TimelineProcess& process : timeline.processes()) {
+    warn_of_alignment(process, warnings);
+    for (const auto& [key, value] : process.infos) {
+      if (key == "scope_every") {
+        warnings.texts.push_back(fmt::format("process {}: only every {}th frame's scopes were recorded (KYMO_SCOPE_EVERY)",
+                                             process.declaration.pid, printable(value)));
+      }
+    }
+  }
+  return warnings;
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,551 @@
+#!/usr/bin/python3
+"""Reads captures as docs/format.md describes them, sharing nothing with the C++ reader.
+
+    format_reader.py run.kymo      prints the capture as JSON
+
+What is printed:
+    header, declarations, blocks (kind, level, number, start_ns, end_ns), closed, end
+    scopes      each closed scope: track, site, depth, start_ns, end_ns, forced, arguments [[name id, type, value], ...]
+    open        scopes that were open at the end
+    spans, async_begins, frame_marks, samples, messages, flows, sync_points, track_ends, clock_anchors,
+    clock_uncertainties
+Texts that are not UTF-8 are printed as {"hex": "..."}. Any damage is an error: this reader is for tests.
+"""
+
+import json
+import struct
+import sys
+
+import lz4.block
+import zstandard
+
+KINDS = {1: "HEADER", 2: "DECLARATIONS", 3: "EVENTS", 4: "SUMMARY", 5: "INDEX", 6: "END"}
+MASK = (1 << 64) - 1
+
+
+def make_crc_table():
+    table = []
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+        table.append(crc)
+    return table
+
+
+CRC_TABLE = make_crc_table()
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = (crc >> 8) ^ CRC_TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def unzigzag(value):
+    return (value >> 1) ^ (MASK if value & 1 else 0)
+
+
+def text_of(data):
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"hex": data.hex()}
+
+
+class Cursor:
+    def __init__(self, data):
+        self.data = data
+        self.at = 0
+
+    def at_end(self):
+        return self.at == len(self.data)
+
+    def take(self, count):
+        if count > len(self.data) - self.at:
+            raise ValueError("a length points beyond the end")
+        taken = self.data[self.at : self.at + count]
+        self.at += count
+        return taken
+
+    def u8(self):
+        return self.take(1)[0]
+
+    def varint(self):
+        value = 0
+        shift = 0
+        while True:
+            byte = self.u8()
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+
+def unpack_bits(data, width, count):
+    """`count` values of `width` bits, lowest bit first."""
+    number = int.from_bytes(data, "little")
+    mask = (1 << width) - 1
+    values = []
+    # In stretches of 64 values: shifting one long number for each value would take quadratic time.
+    for first in range(0, count, 64):
+        stretch = number_at(data, first * width, min(64, count - first) * width) if count > 64 else number
+        for _ in range(min(64, count - first)):
+            values.append(stretch & mask)
+            stretch >>= width
+    return values
+
+
+def number_at(data, bit, bits):
+    first = bit // 8
+    last = (bit + bits + 7) // 8
+    return (int.from_bytes(data[first:last], "little") >> (bit % 8)) & ((1 << bits) - 1)
+
+
+def packed_size(count, width):
+    return (count * width + 7) // 8
+
+
+class Column:
+    def __init__(self, encoding, count, data):
+        self.encoding = encoding
+        self.count = count
+        self.data = data
+
+    def stored(self):
+        storage = self.encoding & 0x0F
+        cursor = Cursor(self.data)
+        values = []
+        if storage == 2:
+            while len(values) < self.count:
+                size = min(64, self.count - len(values))
+                width = cursor.u8()
+                values += unpack_bits(cursor.take(packed_size(size, width)), width, size)
+        elif storage == 3:
+            low_bits = cursor.u8()
+            planes = cursor.u8()
+            values = unpack_bits(cursor.take(packed_size(self.count, low_bits)), low_bits, self.count)
+            for plane in range(planes):
+                for i, byte in enumerate(cursor.take(self.count)):
+                    values[i] |= byte << (low_bits + 8 * plane)
+        elif storage == 4:
+            values = list(struct.unpack("<%dQ" % self.count, cursor.take(8 * self.count)))
+        elif storage == 5:
+            values = unpack_bits(cursor.take(packed_size(self.count, 1)), 1, self.count)
+        else:
+            raise ValueError("not a column of numbers: storage %d" % storage)
+        if not cursor.at_end() or len(values) != self.count:
+            raise ValueError("a column has another size than its count needs")
+        return values
+
+    def numbers(self):
+        values = self.stored()
+        if self.encoding & 0x20:
+            values = [unzigzag(value) for value in values]
+        if self.encoding & 0x10:
+            before = 0
+            for i, value in enumerate(values):
+                before = (before + value) & MASK
+                values[i] = before
+        return values
+
+    def floats(self):
+        if self.encoding & 0x40:
+            return [float(signed(value)) for value in self.numbers()]
+        return [struct.unpack("<d", struct.pack("<Q", value))[0] for value in self.numbers()]
+
+    def texts(self):
+        if self.encoding & 0x0F != 1:
+            raise ValueError("not a column of texts")
+        cursor = Cursor(self.data)
+        texts = [cursor.take(cursor.varint()) for _ in range(self.count)]
+        if not cursor.at_end():
+            raise ValueError("bytes are left behind the texts of a column")
+        return texts
+
+
+class Table:
+    def __init__(self, cursor):
+        self.id = cursor.u8()
+        self.key = cursor.varint()
+        self.columns = {}
+        while True:
+            column = cursor.u8()
+            if column == 0:
+                break
+            encoding = cursor.u8()
+            count = cursor.varint()
+            size = cursor.varint()
+            self.columns[column] = Column(encoding, count, cursor.take(size))
+
+    def count(self, column):
+        return self.columns[column].count if column in self.columns else 0
+
+    def rows(self):
+        return self.count(1)
+
+    def _of_count(self, column, count):
+        if self.columns[column].count != count:
+            raise ValueError("a column has another count than its table has rows")
+        return self.columns[column]
+
+    def numbers(self, column, count=None):
+        count = self.rows() if count is None else count
+        return self._of_count(column, count).numbers() if column in self.columns else [0] * count
+
+    def signed(self, column, count=None):
+        return [signed(value) for value in self.numbers(column, count)]
+
+    def times(self, column, start_ns, count=None):
+        return [signed((value + start_ns) & MASK) for value in self.numbers(column, count)]
+
+    def floats(self, column, count=None):
+        count = self.rows() if count is None else count
+        return self._of_count(column, count).floats() if column in self.columns else [0.0] * count
+
+    def texts(self, column):
+        if column not in self.columns:
+            return [""] * self.rows()
+        return [text_of(text) for text in self._of_count(column, self.rows()).texts()]
+
+
+def tables(payload):
+    cursor = Cursor(payload)
+    while not cursor.at_end():
+        yield Table(cursor)
+
+
+class Block:
+    def __init__(self, data, offset):
+        header = data[offset : offset + 48]
+        if len(header) < 48 or header[:4] != b"\x8bKLK":
+            raise ValueError("no block begins at byte %d" % offset)
+        (_, kind, codec, level, stored, raw, payload_crc, number, start, end, events, header_crc) = struct.unpack(
+            "<IBBHIIIIqqII", header
+        )
+        if header_crc != crc32c(header[:44]):
+            raise ValueError("the checksum of the header at byte %d is wrong" % offset)
+        self.offset = offset
+        self.kind = KINDS.get(kind, kind)
+        self.level = level
+        self.number = number
+        self.start_ns = start
+        self.end_ns = end
+        self.scope_events = events
+        self.end_offset = offset + 48 + stored
+        payload = data[offset + 48 : self.end_offset]
+        if len(payload) != stored:
+            raise ValueError("the block at byte %d is not complete" % offset)
+        if payload_crc != crc32c(payload):
+            raise ValueError("the checksum of the payload at byte %d is wrong" % offset)
+        if codec == 1:
+            payload = lz4.block.decompress(payload, uncompressed_size=raw)
+        elif codec == 2:
+            payload = zstandard.ZstdDecompressor().decompress(payload)
+        elif codec != 0:
+            raise ValueError("codec %d is not known" % codec)
+        if len(payload) != raw:
+            raise ValueError("the payload at byte %d has another size than stated" % offset)
+        self.payload = payload
+
+
+def decode_arguments(table, first, text):
+    """Each argument as (name id, type, cut, value)."""
+    count = table.count(first)
+    names = table.numbers(first, count)
+    types = table.numbers(first + 1, count)
+    integers = iter(table.numbers(first + 2, table.count(first + 2)))
+    floats = iter(table.floats(first + 3, table.count(first + 3)))
+    sizes = table.numbers(first + 4, table.count(first + 4))
+    gaps = table.numbers(first + 5, len(sizes))
+    strings = iter(zip(sizes, gaps))
+    end = 0
+    arguments = []
+    for name, type_and_cut in zip(names, types):
+        kind = type_and_cut & 0x7F
+        if kind == 0:
+            value = signed(unzigzag(next(integers)))
+        elif kind == 1:
+            value = next(integers)
+        elif kind == 2:
+            value = next(floats)
+        elif kind == 3:
+            value = next(integers) != 0
+        elif kind == 4:
+            size, gap = next(strings)
+            begin = (end + gap) & MASK
+            end = begin + size
+            if end > len(text):
+                raise ValueError("a string argument lies outside its block's text")
+            value = text_of(text[begin:end])
+        else:
+            raise ValueError("argument type %d is not known" % kind)
+        arguments.append((name, kind, type_and_cut >= 128, value))
+    return arguments
+
+
+class Declarations:
+    """Each kind by its id, as dictionaries of fields."""
+
+    FIELDS = {
+        2: ("processes", ["host:t", "id", "pid", "boot_id:t", "rank:t", "command_line:t"]),
+        4: ("names", ["text:t", "id"]),
+        5: ("modules", ["path:t", "id", "process", "load_base", "size", "build_id:t"]),
+        6: ("sites", ["name:t", "id", "kind", "process", "line", "function:t", "file:t", "module", "module_offset"]),
+        7: ("tracks", ["name:t", "id", "kind", "process", "os_thread_id"]),
+        8: ("metrics", ["name:t", "id", "kind", "process", "unit:t", "source:t"]),
+        10: ("frame_streams", ["name:t", "id", "process"]),
+    }
+
+    def __init__(self):
+        self.all = {name: {} for name, _ in self.FIELDS.values()}
+        self.infos = {}
+        self.metrics_of_payload = []
+
+    def take(self, table):
+        if table.id == 3:
+            for key, process, value in zip(table.texts(1), table.numbers(2), table.texts(3)):
+                self.infos[(process, key)] = value
+        elif table.id == 9:
+            for key, value, row in zip(table.texts(1), table.texts(2), table.numbers(3)):
+                self.metrics_of_payload[row]["labels"].append([key, value])
+        elif table.id in self.FIELDS:
+            name, fields = self.FIELDS[table.id]
+            rows = [{} for _ in range(table.rows())]
+            for column, field in enumerate(fields, 1):
+                is_text = field.endswith(":t")
+                values = table.texts(column) if is_text else table.numbers(column)
+                for row, value in zip(rows, values):
+                    row[field.removesuffix(":t")] = value
+            for row in rows:
+                self.all[name][row["id"]] = row
+            if table.id == 8:
+                for row in rows:
+                    row["labels"] = []
+                self.metrics_of_payload = rows
+
+    def as_json(self):
+        result = {name: list(rows.values()) for name, rows in self.all.items()}
+        result["infos"] = [{"process": p, "key": k, "value": v} for (p, k), v in self.infos.items()]
+        return result
+
+
+class Capture:
+    def __init__(self, data):
+        if data[:8] != b"\x89KYM\r\n\x1a\n":
+            raise ValueError("not a capture")
+        if struct.unpack("<I", data[8:12])[0] != 1:
+            raise ValueError("not version 1")
+        self.declarations = Declarations()
+        self.header = {}
+        self.end = {"tracks": [], "facts": {}}
+        self.events = {
+            name: []
+            for name in (
+                "scopes spans async_begins frame_marks samples messages flows sync_points track_ends "
+                "clock_anchors clock_uncertainties"
+            ).split()
+        }
+        self.stacks = {}
+        self.blocks = []
+        self.closed = False
+        offset = 16
+        while offset < len(data):
+            if len(data) - offset == 16 and data[-8:] == b"KYMOEND\n":
+                self.closed = True
+                self.check_index(data, struct.unpack("<Q", data[offset : offset + 8])[0])
+                break
+            block = Block(data, offset)
+            if block.number != len(self.blocks):
+                raise ValueError("block %d is missing" % len(self.blocks))
+            self.blocks.append(block)
+            self.take_block(block)
+            offset = block.end_offset
+
+    def check_index(self, data, offset):
+        """Follows the chain of INDEX blocks: it must list the blocks that hopping found."""
+        listed = []
+        block = Block(data, offset)
+        if block.end_offset != len(data) - 16:
+            raise ValueError("the last index does not end the file")
+        while True:
+            table = next(tables(block.payload))
+            facts = table.numbers(8, table.count(8))
+            at, number = facts[0], facts[1]
+            page = []
+            for stored, start, duration in zip(table.numbers(3), table.signed(5), table.signed(6)):
+                page.append((at, number, start, start + duration))
+                at += 48 + stored
+                number += 1
+            if at != block.offset:
+                raise ValueError("an index does not end where it begins")
+            listed = page + listed
+            if facts[2] == 0:
+                break
+            block = Block(data, facts[2])
+        found = [(b.offset, b.number, b.start_ns, b.end_ns) for b in self.blocks]
+        if listed != found[:-1]:
+            raise ValueError("the index lists other blocks than there are")
+
+    def take_block(self, block):
+        if block.kind in ("HEADER", "DECLARATIONS", "END"):
+            for table in tables(block.payload):
+                self.declarations.take(table)
+                if table.id == 1:
+                    recorder, spool_id, clock_source = table.texts(1)[:3]
+                    self.header = {
+                        "recorder": recorder,
+                        "spool_id": spool_id,
+                        "clock_source": clock_source,
+                        "clock_step_ns": table.floats(2, 1)[0],
+                        "owner_pid": table.numbers(3, 1)[0],
+                    }
+                elif table.id == 41:
+                    keys = ("track", "recorded_scopes", "dropped_scopes", "dropped_others", "end_sequence")
+                    rows = zip(*[table.numbers(column) for column in range(1, 6)])
+                    self.end["tracks"] = [dict(zip(keys, row)) for row in rows]
+                elif table.id == 42:
+                    self.end["facts"] = dict(zip(table.texts(1), table.numbers(2)))
+        elif block.kind == "EVENTS":
+            self.take_events(block)
+
+    def take_events(self, block):
+        start = block.start_ns
+        all_tables = list(tables(block.payload))
+        text = b"".join(table.columns[1].data for table in all_tables if table.id == 28)
+        span_arguments = []
+        for table in all_tables:
+            if table.id == 18:
+                span_arguments = decode_arguments(table, 1, text)
+        add = self.events
+        for table in all_tables:
+            columns = lambda *ids: [table.numbers(column) for column in ids]
+            if table.id == 16:
+                self.take_run(table, start, text)
+            elif table.id == 17:
+                rows = zip(table.times(1, start), table.signed(2), *columns(3, 4, 5, 6, 7, 8))
+                for begin, duration, track, name, category, count, first, async_id in rows:
+                    add["spans"].append(
+                        {
+                            "track": track,
+                            "name": name,
+                            "category": category,
+                            "start_ns": begin,
+                            "duration_ns": duration,
+                            "async_id": async_id,
+                            "arguments": span_arguments[first : first + count] if count else [],
+                        }
+                    )
+            elif table.id == 19:
+                for time, track, name, async_id in zip(table.times(1, start), *columns(2, 3, 4)):
+                    add["async_begins"].append({"track": track, "name": name, "time_ns": time, "async_id": async_id})
+            elif table.id == 20:
+                for time, stream, track in zip(table.times(1, start), *columns(2, 3)):
+                    add["frame_marks"].append({"stream": stream, "track": track, "time_ns": time})
+            elif table.id == 21:
+                for time, value in zip(table.times(1, start), table.floats(2)):
+                    add["samples"].append({"metric": table.key, "time_ns": time, "value": value})
+            elif table.id == 22:
+                for message, time, track, cut in zip(table.texts(1), table.times(2, start), *columns(3, 4)):
+                    add["messages"].append({"track": track, "time_ns": time, "text": message, "cut": cut != 0})
+            elif table.id == 23:
+                for time, track, phase, flow in zip(table.times(1, start), *columns(2, 3, 4)):
+                    add["flows"].append({"track": track, "phase": phase, "time_ns": time, "flow_id": flow})
+            elif table.id == 24:
+                for time, track, number in zip(table.times(1, start), *columns(2, 3)):
+                    add["sync_points"].append({"number": number, "track": track, "time_ns": time})
+            elif table.id == 25:
+                for time, track in zip(table.times(1, start), *columns(2)):
+                    add["track_ends"].append({"track": track, "time_ns": time})
+            elif table.id == 26:
+                for time, wall, bound in zip(table.times(1, start), table.signed(2), table.signed(3)):
+                    add["clock_anchors"].append({"monotonic_ns": time, "realtime_ns": wall, "bound_ns": bound})
+            elif table.id == 27:
+                for begin, end, bound in zip(table.times(1, start), table.times(2, start), table.signed(3)):
+                    add["clock_uncertainties"].append({"start_ns": begin, "end_ns": end, "bound_ns": bound})
+
+    def take_run(self, table, start, text):
+        track = table.key
+        facts = table.numbers(1)
+        event_count = facts[0]
+        open_sites = table.numbers(2, table.count(2))
+        open_starts = table.times(3, start, len(open_sites))
+        # What is open is stated by every block; arguments that came in earlier blocks are known where it agrees.
+        stack = self.stacks.get(track, [])
+        if [(s["site"], s["start_ns"]) for s in stack] != list(zip(open_sites, open_starts)):
+            stack = [
+                {"track": track, "site": site, "depth": depth, "start_ns": time, "arguments": []}
+                for depth, (site, time) in enumerate(zip(open_sites, open_starts))
+            ]
+        self.stacks[track] = stack
+
+        opens = table.numbers(4, event_count)
+        open_count = sum(opens)
+        open_deltas = iter(table.numbers(5, open_count))
+        close_deltas = iter(table.numbers(6, event_count - open_count))
+        sites = iter(table.numbers(7, open_count))
+        odd_count = table.count(8)
+        odd = dict(
+            zip(table.numbers(8, odd_count), zip(table.numbers(9, odd_count), table.numbers(10, odd_count)))
+        )
+        arguments = decode_arguments(table, 12, text)
+        positions = table.numbers(11, len(arguments))
+        by_position = {}
+        for position, argument in zip(positions, arguments):
+            by_position.setdefault(position, []).append(argument)
+
+        def attach(position):
+            for argument in by_position.get(position, []):
+                if stack:
+                    stack[-1]["arguments"].append(argument)
+
+        attach(0)
+        time = start
+        depth_behind = len(stack)
+        for i, is_open in enumerate(opens):
+            time += next(open_deltas) if is_open else next(close_deltas)
+            time = signed(time & MASK)
+            depth, flags = odd.get(i, (depth_behind - (0 if is_open else 1), 0))
+            depth_behind = depth + is_open
+            if is_open:
+                site = next(sites)
+                stack.append({"track": track, "site": site, "depth": depth, "start_ns": time, "arguments": []})
+            else:
+                while stack and stack[-1]["depth"] >= depth:
+                    scope = stack.pop()
+                    # A deeper scope that the close ends as well did not close itself.
+                    scope["forced"] = bool(flags & 1) or scope["depth"] > depth
+                    scope["end_ns"] = time
+                    self.events["scopes"].append(scope)
+            attach(i + 1)
+
+    def as_json(self):
+        result = {
+            "header": self.header,
+            "declarations": self.declarations.as_json(),
+            "blocks": [
+                {"kind": b.kind, "level": b.level, "number": b.number, "start_ns": b.start_ns, "end_ns": b.end_ns}
+                for b in self.blocks
+            ],
+            "closed": self.closed,
+            "end": self.end,
+            "open": [scope for stack in self.stacks.values() for scope in stack],
+        }
+        result.update(self.events)
+        return result
+
+
+def main():
+    with open(sys.argv[1], "rb") as file:
+        capture = Capture(file.read())
+    json.dump(capture.as_json(), sys.stdout)
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+// The format against a reader that was written in Python from docs/format.md alone.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "capture/capture_fixture.hpp"
+#include "capture/sample_batches.hpp"
+
+namespace kymo::capture {
+namespace {
+
+using nlohmann::json;
+using test::BatchSource;
+using test::Bytes;
+
+json read_with_python(const Bytes& bytes) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.file("run.kymo");
+  test::write_file(path, bytes);
+  const std::string command = std::string(KYMO_TEST_PYTHON) + " " + KYMO_TEST_SCRIPTS + "/format_reader.py " + path;
+  FILE* const pipe = ::popen(command.c_str(), "r");
+  std::string output;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    output.append(buffer.data(), count);
+  }
+  EXPECT_EQ(::pclose(pipe), 0);
+  return json::parse(output);
+}
+
+json argument_json(const ArgumentValue& value, const std::string& text) {
+  json content;
+  switch (value.type) {
+    case ArgumentType::int64:
+      content = static_cast<std::int64_t>(value.bits);
+      break;
+    case ArgumentType::uint64:
+      content = value.bits;
+      break;
+    case ArgumentType::float64: {
+      double number = 0;
+      std::memcpy(&number, &value.bits, sizeof number);
+      content = number;
+      break;
+    }
+    case ArgumentType::boolean:
+      content = value.bits != 0;
+      break;
+    case ArgumentType::string:
+      content = text.substr(static_cast<std::size_t>(value.bits), value.text_size);
+      break;
+  }
+  return {value.name, static_cast<int>(value.type), value.is_cut, content};
+}
+
+// What the Python reader should print of the scopes: opens matched with closes by a stack, arguments by position.
+class ScopeOracle {
+ public:
+  void add(const EventBatch& batch) {
+    for (const ScopeRun& run : batch.runs) {
+      std::size_t argument = 0;
+      const auto attach = [&](std::size_t position) {
+        for (; argument < run.arguments.size() && run.arguments[argument].position == position; ++argument) {
+          stack_.back()["arguments"].push_back(argument_json(run.arguments[argument].value, batch.text));
+        }
+      };
+      for (std::size_t i = 0; i < run.events.size(); ++i) {
+        const ScopeEvent& event = run.events[i];
+        if (event.is_open()) {
+          stack_.push_back({{"track", run.track},
+                            {"site", event.site},
+                            {"depth", event.depth},
+                            {"start_ns", event.time_ns},
+                            {"arguments", json::array()}});
+        } else {
+          stack_.back()["end_ns"] = event.time_ns;
+          stack_.back()["forced"] = (event.flags & ScopeEvent::forced) != 0;
+          closed_.push_back(stack_.back());
+          stack_.pop_back();
+        }
+        attach(i + 1);
+      }
+    }
+  }
+  [[nodiscard]] const json& closed() const { return closed_; }
+  [[nodiscard]] const json& open() const { return stack_; }
+
+ private:
+  json closed_ = json::array();
+  json stack_ = json::array();
+};
+
+TEST(Format, AnIndependentReaderFindsTheSameScopes) {
+  for (const bool zstd : {false, true}) {
+    BatchSource source(1, true);
+    ScopeOracle oracle;
+    std::vector<EventBatch> batches;
+    for (const std::size_t events : {0, 1, 63, 64, 65, 1500, 200}) {
+      batches.push_back(source.ordinary(events));
+      oracle.add(batches.back());
+    }
+    const json seen = read_with_python(
+        test::write_capture(batches, true, zstd ? make_repack_options() : test::sample_options()));
+    EXPECT_EQ(seen["scopes"], oracle.closed());
+    EXPECT_EQ(seen["open"], oracle.open());
+    EXPECT_EQ(seen["closed"], true);
+    EXPECT_EQ(seen["declarations"]["sites"].size(), 5U);
+    EXPECT_EQ(seen["declarations"]["sites"][2]["name"], "site 3");
+    EXPECT_EQ(seen["end"]["tracks"][0]["end_sequence"], batches.back().runs[0].end_sequence);
+    if (!zstd) {
+      EXPECT_EQ(seen["header"]["clock_step_ns"], 0.375);
+      EXPECT_EQ(seen["header"]["spool_id"], "0123456789abcdef");
+      EXPECT_EQ(seen["declarations"]["processes"][0]["host"], "testhost");
+    }
+  }
+}
+
+TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
+  for (const Packing packing : {Packing::bits, Packing::planes}) {
+    BatchSource source(3, true);
+    EventBatch batch;
+    do {
+      batch = source.wild(600);
+    } while (batch.spans.size() < 300 || batch.samples.empty());
+    batch.runs.clear();
+    for (SampleRun& run : batch.samples) {
+      for (double& value : run.values) {
+        value = value == value && value - value == 0 ? value : 0.25;  // JSON has neither NaN nor infinity
+      }
+    }
+    for (ArgumentValue& argument : batch.span_arguments) {
+      if (argument.type == ArgumentType::float64) {
+        argument.bits = 0x3FD5555555555555U;
+      }
+    }
+    auto options = test::sample_options();
+    options.with_summaries = false;
+    options.codec = packing == Packing::bits ? nullptr : make_zstd_codec();
+    const json seen = read_with_python(test::write_capture({batch}, true, std::move(options)));
+
+    ASSERT_EQ(seen["spans"].size(), batch.spans.size());
+    for (std::size_t i = 0; i < batch.spans.size(); ++i) {
+      const SpanEvent& span = batch.spans[i];
+      json arguments = json::array();
+      for (std::uint32_t k = 0; k < span.argument_count; ++k) {
+        arguments.push_back(argument_json(batch.span_arguments[span.first_argument + k], batch.text));
+      }
+      const json expected = {{"track", span.track},       {"name", span.name},
+                             {"category", span.category}, {"start_ns", span.start_ns},
+                             {"duration_ns", span.duration_ns}, {"async_id", span.async_id},
+                             {"arguments", arguments}};
+      ASSERT_EQ(seen["spans"][i], expected) << i;
+    }
+    json samples = json::array();
+    for (const SampleRun& run : batch.samples) {
+      for (std::size_t i = 0; i < run.values.size(); ++i) {
+        samples.push_back({{"metric", run.metric}, {"time_ns", run.times_ns[i]}, {"value", run.values[i]}});
+      }
+    }
+    EXPECT_EQ(seen["samples"], samples);
+    json others = {{"async_begins", json::array()}, {"frame_marks", json::array()}, {"messages", json::array()},
+                   {"flows", json::array()},        {"sync_points", json::array()}, {"track_ends", json::array()},
+                   {"clock_anchors", json::array()}, {"clock_uncertainties", json::array()}};
+    for (const auto& row : batch.async_begins) {
+      others["async_begins"].push_back(
+          {{"track", row.track}, {"name", row.name}, {"time_ns", row.time_ns}, {"async_id", row.async_id}});
+    }
+    for (const auto& row : batch.frame_marks) {
+      others["frame_marks"].push_back({{"stream", row.stream}, {"track", row.track}, {"time_ns", row.time_ns}});
+    }
+    for (const auto& row : batch.messages) {
+      others["messages"].push_back(
+          {{"track", row.track}, {"time_ns", row.time_ns}, {"text", row.text}, {"cut", row.is_cut}});
+    }
+    for (const auto& row : batch.flows) {
+      others["flows"].push_back({{"track", row.track},
+                                 {"phase", static_cast<int>(row.phase)},
+                                 {"time_ns", row.time_ns},
+                                 {"flow_id", row.flow_id}});
+    }
+    for (const auto& row : batch.sync_points) {
+      others["sync_points"].push_back({{"number", row.number}, {"track", row.track}, {"time_ns", row.time_ns}});
+    }
+    for (const auto& row : batch.track_ends) {
+      others["track_ends"].push_back({{"track", row.track}, {"time_ns", row.time_ns}});
+    }
+    for (const auto& row : batch.clock_anchors) {
+      others["clock_anchors"].push_back(
+          {{"monotonic_ns", row.monotonic_ns}, {"realtime_ns", row.realtime_ns}, {"bound_ns", row.bound_ns}});
+    }
+    for (const auto& row : batch.clock_uncertainties) {
+      others["clock_uncertainties"].push_back(
+          {{"start_ns", row.start_ns}, {"end_ns", row.end_ns}, {"bound_ns", row.bound_ns}});
+    }
+    for (const auto& [name, rows] : others.items()) {
+      EXPECT_EQ(seen[name], rows) << name;
+    }
+  }
+}
+
+TEST(Format, AnIndependentReaderFollowsTheIndexPages) {
+  EventBatch batch;
+  batch.frame_marks.push_back({1, 1, 5});
+  auto options = test::sample_options();
+  options.with_summaries = false;
+  const Bytes bytes = test::write_capture(std::vector<EventBatch>(max_index_blocks + 10, batch), true, std::move(options));
+  const json seen = read_with_python(bytes);
+  EXPECT_EQ(seen["frame_marks"].size(), max_index_blocks + 10);
+  EXPECT_EQ(seen["closed"], true);
+}
+
+}  // namespace
+}  // namespace kymo::capture

@@ -1,0 +1,256 @@
+#include "capture/scope_matcher.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/scope_model.hpp"
+
+namespace kymo::capture {
+namespace {
+
+using test::ModelScope;
+using test::ModelShape;
+using test::ScopeModel;
+
+ScopeEvent open(std::int64_t time_ns, SiteId site, std::uint16_t depth) { return {time_ns, site, depth, 0}; }
+ScopeEvent close(std::int64_t time_ns, std::uint16_t depth, std::uint16_t flags = 0) { return {time_ns, 0, depth, flags}; }
+
+std::vector<ScopeSpan> spans_of(const ScopeRun& run, ScopeStack& stack) {
+  std::vector<ScopeSpan> spans;
+  match(run, stack, [&](const ScopeSpan& span) { spans.push_back(span); });
+  return spans;
+}
+
+std::vector<ScopeSpan> spans_of(const std::vector<ScopeEvent>& events) {
+  ScopeRun run;
+  run.events = events;
+  ScopeStack stack;
+  return spans_of(run, stack);
+}
+
+TEST(ScopeMatcherTest, AScopeIsItsSiteStartDurationAndDepth) {
+  const auto spans = spans_of({open(100, 7, 0), open(110, 8, 1), close(130, 1), close(150, 0)});
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].site, 8U);
+  EXPECT_EQ(spans[0].start_ns, 110);
+  EXPECT_EQ(spans[0].duration_ns, 20);
+  EXPECT_EQ(spans[0].self_ns, 20);
+  EXPECT_EQ(spans[0].depth, 1);
+  EXPECT_EQ(spans[0].flags, 0);
+  EXPECT_EQ(spans[0].close_event, 2U);
+  EXPECT_EQ(spans[1].site, 7U);
+  EXPECT_EQ(spans[1].duration_ns, 50);
+  EXPECT_EQ(spans[1].self_ns, 30);
+  EXPECT_EQ(spans[1].depth, 0);
+}
+
+TEST(ScopeMatcherTest, SelfTimeOfARecursiveSiteCountsEachLevelOnce) {
+  const auto spans =
+      spans_of({open(0, 1, 0), open(10, 1, 1), open(20, 1, 2), close(30, 2), close(50, 1), close(100, 0)});
+  ASSERT_EQ(spans.size(), 3U);
+  EXPECT_EQ(spans[0].self_ns, 10);
+  EXPECT_EQ(spans[1].self_ns, 30);
+  EXPECT_EQ(spans[2].self_ns, 60);
+}
+
+TEST(ScopeMatcherTest, ACloseOfAnOuterScopeEndsTheInnerOnesUnbalanced) {
+  const auto spans = spans_of({open(0, 1, 0), open(10, 2, 1), open(20, 3, 2), close(30, 0), open(40, 4, 0), close(45, 0)});
+  ASSERT_EQ(spans.size(), 4U);
+  EXPECT_EQ(spans[0].site, 3U);
+  EXPECT_EQ(spans[0].flags, ScopeSpan::unbalanced);
+  EXPECT_EQ(spans[0].duration_ns, 10);
+  EXPECT_EQ(spans[1].site, 2U);
+  EXPECT_EQ(spans[1].flags, ScopeSpan::unbalanced);
+  EXPECT_EQ(spans[1].self_ns, 10);
+  EXPECT_EQ(spans[2].site, 1U);
+  EXPECT_EQ(spans[2].flags, 0);
+  EXPECT_EQ(spans[2].self_ns, 10);
+  EXPECT_EQ(spans[3].site, 4U);
+  EXPECT_EQ(spans[3].self_ns, 5);
+}
+
+TEST(ScopeMatcherTest, AForcedCloseIsUnbalanced) {
+  const auto spans = spans_of({open(0, 1, 0), close(30, 0, ScopeEvent::forced)});
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(spans[0].flags, ScopeSpan::unbalanced);
+}
+
+TEST(ScopeMatcherTest, ScopesGoOnFromRunToRun) {
+  ScopeRun first;
+  first.end_sequence = 3;
+  first.events = {open(0, 1, 0), open(10, 2, 1), open(12, 3, 2), close(15, 2)};
+  ScopeRun second;
+  second.first_sequence = 3;
+  second.end_sequence = 9;
+  second.open_at_start = {{0, 1}, {10, 2}};
+  second.events = {close(30, 1), close(50, 0)};
+  ScopeStack stack;
+  EXPECT_EQ(spans_of(first, stack).size(), 1U);
+  EXPECT_EQ(stack.depth(), 2U);
+  EXPECT_EQ(stack[1].inner_ns, 3U);
+  const auto spans = spans_of(second, stack);
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].duration_ns, 20);
+  EXPECT_EQ(spans[0].self_ns, 17);
+  EXPECT_EQ(spans[0].flags, ScopeSpan::started_before);
+  EXPECT_EQ(spans[1].self_ns, 30);
+  EXPECT_EQ(stack.next_sequence(), 9U);
+}
+
+TEST(ScopeMatcherTest, AReaderThatStartsAnywhereKnowsStartsButNotAllSelfTimes) {
+  ScopeRun run;
+  run.first_sequence = 700;
+  run.open_at_start = {{0, 1}, {10, 2}};
+  run.events = {open(20, 3, 2), close(25, 2), close(30, 1), close(50, 0)};
+  ScopeStack stack;
+  const auto spans = spans_of(run, stack);
+  ASSERT_EQ(spans.size(), 3U);
+  EXPECT_EQ(spans[0].flags, 0);
+  EXPECT_EQ(spans[1].flags, ScopeSpan::started_before | ScopeSpan::self_is_bound);
+  EXPECT_EQ(spans[1].duration_ns, 20);
+  EXPECT_EQ(spans[1].self_ns, 15);
+  EXPECT_EQ(spans[2].duration_ns, 50);
+  EXPECT_EQ(spans[2].self_ns, 30);
+}
+
+TEST(ScopeMatcherTest, AMissingRunMakesSelfTimesBounds) {
+  ScopeRun first;
+  first.end_sequence = 1;
+  first.events = {open(0, 1, 0)};
+  ScopeRun third;
+  third.first_sequence = 5;
+  third.open_at_start = {{0, 1}};
+  third.events = {close(50, 0)};
+  ScopeStack stack;
+  spans_of(first, stack);
+  const auto spans = spans_of(third, stack);
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(spans[0].flags, ScopeSpan::started_before | ScopeSpan::self_is_bound);
+}
+
+TEST(ScopeMatcherTest, WhatARunDoesNotNameAsOpenIsForgotten) {
+  ScopeRun first;
+  first.events = {open(0, 1, 0), open(5, 2, 1), open(6, 9, 2), close(8, 2), open(9, 3, 2)};
+  ScopeRun second;
+  second.open_at_start = {{0, 1}, {7, 4}};
+  second.events = {open(10, 5, 2), close(12, 2), close(20, 1), close(30, 0)};
+  ScopeStack stack;
+  spans_of(first, stack);
+  const auto spans = spans_of(second, stack);
+  ASSERT_EQ(spans.size(), 3U);
+  EXPECT_EQ(spans[0].self_ns, 2);
+  EXPECT_EQ(spans[1].site, 4U);
+  EXPECT_EQ(spans[1].self_ns, 11);
+  EXPECT_EQ(spans[2].site, 1U);
+  EXPECT_EQ(spans[2].self_ns, 17);
+}
+
+TEST(ScopeMatcherTest, DamagedEventsAreTakenAsTheyCome) {
+  ScopeRun run;
+  run.events = {close(1, 0), close(2, 65535), open(3, 1, 500), open(4, 2, 0), close(5, 7), close(6, 0)};
+  ScopeStack stack;
+  const auto spans = spans_of(run, stack);
+  EXPECT_EQ(stack.ignored_closes(), 3U);
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].site, 1U);  // opened at depth 0, ended by the open of depth 0
+  EXPECT_EQ(spans[0].flags, ScopeSpan::unbalanced);
+  EXPECT_EQ(spans[1].site, 2U);
+  EXPECT_EQ(stack.depth(), 0U);
+}
+
+TEST(ScopeMatcherTest, TimesThatRunBackwardsGiveNoNegativeDurations) {
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  constexpr auto greatest = std::numeric_limits<std::int64_t>::max();
+  for (const ScopeSpan& span : spans_of({open(100, 1, 0), open(200, 2, 1), close(50, 1), close(20, 0), open(least, 3, 0),
+                                         open(0, 4, 1), close(greatest, 1), close(greatest, 0)})) {
+    EXPECT_GE(span.duration_ns, 0);
+    EXPECT_GE(span.self_ns, 0);
+    EXPECT_LE(span.self_ns, span.duration_ns);
+  }
+}
+
+TEST(ScopeMatcherTest, NestingAsDeepAsAnEventCanSayIsMatched) {
+  std::vector<ScopeEvent> events;
+  constexpr std::uint16_t deepest = 65534;
+  for (std::uint32_t depth = 0; depth <= deepest; ++depth) {
+    events.push_back(open(depth, 1, static_cast<std::uint16_t>(depth)));
+  }
+  for (std::uint32_t depth = deepest + 1U; depth > 0; --depth) {
+    events.push_back(close(200'000 - depth, static_cast<std::uint16_t>(depth - 1)));
+  }
+  const auto spans = spans_of(events);
+  ASSERT_EQ(spans.size(), deepest + 1U);
+  EXPECT_EQ(spans.back().duration_ns, 199'999);
+}
+
+/// What a span must agree with the model in.
+using Facts = std::tuple<SiteId, std::int64_t, std::int64_t, std::int64_t, std::uint16_t, bool>;
+
+TEST(ScopeMatcherTest, RandomScopesOfAnyShapeAreMatchedAsTheModelKnowsThem) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    ModelShape shape;
+    shape.deepest = 1 + seed % 40;
+    shape.unbalanced_percent = seed % 3 * 10;
+    ScopeModel model(seed, shape);
+    std::vector<ScopeStack> stacks(shape.tracks + 1);
+    std::vector<std::vector<Facts>> matched(shape.tracks + 1);
+    for (int batch = 0; batch < 6; ++batch) {
+      for (const ScopeRun& run : model.next(seed % 5 == 0 ? 1 : 100 * seed).runs) {
+        match(run, stacks[run.track], [&](const ScopeSpan& span) {
+          EXPECT_EQ((span.flags & ScopeSpan::self_is_bound), 0);
+          matched[run.track].push_back({span.site, span.start_ns, span.duration_ns, span.self_ns, span.depth,
+                                        (span.flags & ScopeSpan::unbalanced) != 0});
+        });
+      }
+    }
+    const std::vector<std::int64_t> self_ns = model.self_times_ns();
+    std::vector<std::vector<Facts>> expected(shape.tracks + 1);
+    for (std::size_t i = 0; i < model.scopes().size(); ++i) {
+      const ModelScope& scope = model.scopes()[i];
+      if (!scope.is_open) {
+        expected[scope.track].push_back({scope.site, scope.start_ns, scope.end_ns - scope.start_ns, self_ns[i],
+                                         scope.depth, scope.is_unbalanced});
+      }
+    }
+    for (std::size_t track = 0; track <= shape.tracks; ++track) {
+      std::sort(matched[track].begin(), matched[track].end());
+      std::sort(expected[track].begin(), expected[track].end());
+      ASSERT_EQ(matched[track], expected[track]) << "seed " << seed << ", track " << track;
+    }
+  }
+}
+
+TEST(ScopeMatcherTest, RandomEventsNeverBreakIt) {
+  std::mt19937_64 random(4);
+  for (int round = 0; round < 300; ++round) {
+    ScopeStack stack;
+    for (int i = 0; i < 4; ++i) {
+      ScopeRun run;
+      run.first_sequence = random() % 3;
+      run.end_sequence = random() % 3;
+      for (std::uint64_t k = random() % 5; k > 0; --k) {
+        run.open_at_start.push_back({static_cast<std::int64_t>(random()), static_cast<SiteId>(random() % 3)});
+      }
+      for (std::uint64_t k = random() % 600; k > 0; --k) {
+        const auto depth = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : random() % 6);
+        run.events.push_back({static_cast<std::int64_t>(random()), static_cast<SiteId>(random() % 2), depth,
+                              static_cast<std::uint16_t>(random() % 2)});
+      }
+      for (const ScopeSpan& span : spans_of(run, stack)) {
+        ASSERT_GE(span.duration_ns, 0);
+        ASSERT_GE(span.self_ns, 0);
+        ASSERT_LT(span.close_event, run.events.size());
+      }
+      ASSERT_LE(stack.depth(), 5U + run.events.size());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kymo::capture
