@@ -41,6 +41,12 @@ function(kymo_add_layer name)
   target_link_libraries(kymo_${name}_objects PUBLIC Threads::Threads)
 endfunction()
 
+# kymo_prefer_size(SOURCES...): code that runs once or seldom is compiled to be small, since the recorder goes into other
+# people's programs.
+function(kymo_prefer_size)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Os>")
+endfunction()
+
 # kymo_add_fuzzer(name SOURCES <files> LIBRARIES <targets>): one libFuzzer program; `fuzzers` builds them all. Its name ends
 # in _fuzzer and its corpus lies in fuzz/corpus/<name>.
 function(kymo_add_fuzzer name)

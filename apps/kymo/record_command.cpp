@@ -226,6 +226,15 @@ int run(const RecordOptions& options) {
   return is_finished || tree.exit_code() != 0 ? tree.exit_code() : to_int(ExitCode::record_failed);
 }
 
+/// Names the command to run, which is no option and no positional of ours.
+class RecordFormatter final : public CLI::Formatter {
+ public:
+  RecordFormatter() { column_width(34); }
+  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
+    return "Usage: kymo record [OPTIONS] -- COMMAND [ARGUMENTS...]\n";
+  }
+};
+
 }  // namespace
 
 void add_record_command(CLI::App& app, int& exit_code) {
@@ -236,7 +245,7 @@ void add_record_command(CLI::App& app, int& exit_code) {
       ->option_text("FILE");
   command->add_flag("-q,--quiet", options->is_quiet, "Say nothing when all went well");
   command->prefix_command();
-  command->usage("Usage: kymo record [OPTIONS] -- COMMAND [ARGUMENTS...]");
+  command->formatter(std::make_shared<RecordFormatter>());
   command->footer(
       "Programs join that call kymo::enable() (or kymo_enable()), their forks and what they execute as well. The other KYMO_*\n"
       "variables work as ever. Signals are passed on, and kymo ends as the command did. The CPU time, memory and faults of\n"

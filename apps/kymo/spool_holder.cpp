@@ -161,7 +161,7 @@ std::size_t SpoolHolder::save(const std::string& directory) const {
     }
     const std::string path =
         fmt::format("{}/kymo-{}-{:016x}{:016x}.spool", directory, header.owner_pid, header.id[0], header.id[1]);
-    saved += copy_file(spool.get(), size, path) ? 1 : 0;
+    saved += copy_file(spool.get(), size, path) ? 1U : 0U;
   }
   return saved;
 }

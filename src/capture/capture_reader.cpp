@@ -207,7 +207,7 @@ class CaptureReader::Implementation {
       return false;
     }
     const auto last_index = capture::parse_trailer(trailer);
-    if (!last_index) {
+    if (!last_index || *last_index == 0) {
       return false;
     }
     std::vector<capture::IndexPage> pages;  // last first

@@ -426,12 +426,10 @@ void Collector::serve_requests() {
 void Collector::serve(Request& request) {
   request.is_granted = true;
   if (request.kind == Request::Kind::add) {
-    EventBatch first;
     {
       const std::lock_guard lock(known_mutex_);
-      first.declarations = known_;
+      append(batch_.declarations, known_);
     }
-    std::swap(first, batch_);
     batch_.start_ns = batch_.end_ns = static_cast<std::int64_t>(monotonic_ns());
     batch_.clock_anchors.push_back(read_clock_anchor());
     cover(batch_, batch_.clock_anchors.back().monotonic_ns);

@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t arena_bytes =
     InternTable::largest_count * (sizeof(InternedName) + InternTable::longest_text + alignof(InternedName));
 
+constexpr std::size_t buckets_bytes = InternTable::bucket_count * sizeof(std::atomic<InternedName*>);
+
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
@@ -44,13 +46,29 @@ std::uint64_t hash_text(NameSpace space, std::string_view text) noexcept {
 }  // namespace
 
 InternTable::~InternTable() {
-  if (arena_ != nullptr) {
-    ::munmap(arena_, arena_bytes);
+  if (std::atomic<InternedName*>* const buckets = buckets_.load(std::memory_order_relaxed)) {
+    ::munmap(buckets, buckets_bytes + arena_bytes);
   }
 }
 
+bool InternTable::map_memory() noexcept {
+  if (arena_ != nullptr) {
+    return true;
+  }
+  void* const mapping = ::mmap(nullptr, buckets_bytes + arena_bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) {
+    return false;
+  }
+  arena_ = static_cast<std::byte*>(mapping) + buckets_bytes;
+  // Zeros are null pointers.
+  buckets_.store(static_cast<std::atomic<InternedName*>*>(mapping), std::memory_order_release);
+  return true;
+}
+
 InternedName* InternTable::find(NameSpace space, std::string_view text, std::uint64_t hash) const noexcept {
-  InternedName* entry = buckets_[hash % bucket_count].load(std::memory_order_acquire);
+  const std::atomic<InternedName*>* const buckets = buckets_.load(std::memory_order_acquire);
+  InternedName* entry = buckets != nullptr ? buckets[hash % bucket_count].load(std::memory_order_acquire) : nullptr;
   while (entry != nullptr) {
     if (entry->hash == hash && entry->space == space && entry->text() == text) {
       return entry;
@@ -77,7 +95,7 @@ InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text
     return nullptr;
   }
   InternedName* entry = find(space, text, hash);
-  if (entry == nullptr && count_ < largest_count) {
+  if (entry == nullptr && count_ < largest_count && map_memory()) {
     if (void* const memory = allocate(sizeof(InternedName) + text.size() + 1)) {
       entry = new (memory) InternedName;
       entry->hash = hash;
@@ -90,7 +108,7 @@ InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text
         // The arena's memory was zero: the text is followed by a NUL.
         entry->site = {0, 0, entry->text().data(), place->function, place->file, place->line, place->kind};
       }
-      std::atomic<InternedName*>& bucket = buckets_[hash % bucket_count];
+      std::atomic<InternedName*>& bucket = buckets_.load(std::memory_order_relaxed)[hash % bucket_count];
       entry->next = bucket.load(std::memory_order_relaxed);
       bucket.store(entry, std::memory_order_release);
       ++count_;
@@ -101,14 +119,6 @@ InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text
 }
 
 void* InternTable::allocate(std::size_t bytes) noexcept {
-  if (arena_ == nullptr) {
-    void* const mapping = ::mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping == MAP_FAILED) {
-      return nullptr;
-    }
-    arena_ = static_cast<std::byte*>(mapping);
-  }
   const std::size_t rounded = (bytes + alignof(InternedName) - 1) / alignof(InternedName) * alignof(InternedName);
   if (arena_used_ + rounded > arena_bytes) {
     return nullptr;

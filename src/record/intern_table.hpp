@@ -31,6 +31,7 @@ class InternTable {
  public:
   static constexpr std::size_t largest_count = 65'536;
   static constexpr std::size_t longest_text = 256;
+  static constexpr std::size_t bucket_count = 16'384;
 
   constexpr InternTable() = default;
   InternTable(const InternTable&) = delete;
@@ -48,16 +49,16 @@ class InternTable {
   void unlock() noexcept { lock_.unlock(); }
 
  private:
-  static constexpr std::size_t bucket_count = 16'384;
-
   [[nodiscard]] InternedName* find(NameSpace space, std::string_view text, std::uint64_t hash) const noexcept;
+  [[nodiscard]] bool map_memory() noexcept;
   [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
 
   SignalSafeLock lock_;
+  // One mapping for both, made by the first insertion: nothing of it weighs on programs that never record.
+  std::atomic<std::atomic<InternedName*>*> buckets_{nullptr};
   std::byte* arena_ = nullptr;
   std::size_t arena_used_ = 0;
   std::size_t count_ = 0;
-  std::atomic<InternedName*> buckets_[bucket_count] = {};
 };
 
 }  // namespace kymo::record

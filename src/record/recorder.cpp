@@ -16,6 +16,7 @@
 
 #include "base/message.hpp"
 #include "record/clock.hpp"
+#include "record/function_hooks.hpp"
 #include "record/track_writer.hpp"
 
 namespace kymo::record {
@@ -75,6 +76,7 @@ bool Recorder::start_locked() noexcept {
       return id_of(NameSpace::metric, name, unit);
     };
     collector_options.on_step = options_->on_step;
+    collector_options.name_hooked_sites = name_hooked_sites;
     collector_options.on_last_sink_gone = [this] {
       is_on_.store(false, std::memory_order_relaxed);
       update_gate();

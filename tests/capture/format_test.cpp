@@ -78,7 +78,7 @@ class ScopeOracle {
           stack_.back()["end_ns"] = event.time_ns;
           stack_.back()["forced"] = (event.flags & ScopeEvent::forced) != 0;
           closed_.push_back(stack_.back());
-          stack_.pop_back();
+          stack_.erase(stack_.size() - 1);
         }
         attach(i + 1);
       }
@@ -97,7 +97,7 @@ TEST(Format, AnIndependentReaderFindsTheSameScopes) {
     BatchSource source(1, true);
     ScopeOracle oracle;
     std::vector<EventBatch> batches;
-    for (const std::size_t events : {0, 1, 63, 64, 65, 1500, 200}) {
+    for (const std::size_t events : {0U, 1U, 63U, 64U, 65U, 1500U, 200U}) {
       batches.push_back(source.ordinary(events));
       oracle.add(batches.back());
     }

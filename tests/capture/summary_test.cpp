@@ -11,7 +11,7 @@
 #include "capture/summary_accumulator.hpp"
 #include "capture/summary_builder.hpp"
 #include "capture/summary_totals.hpp"
-#include "summary_oracle.hpp"
+#include "capture/summary_oracle.hpp"
 #include "support/scope_model.hpp"
 
 namespace kymo::capture {

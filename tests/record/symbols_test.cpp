@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <random>
 #include <string>
 #include <utility>
@@ -14,8 +13,10 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fnmatch.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "support/temporary_directory.hpp"
+#include "base/file.hpp"
 
 namespace kymo::record {
 namespace {
@@ -95,10 +96,11 @@ class ElfFile {
 
 class SymbolIndexTest : public testing::Test {
  protected:
+  /// The path of a file that holds these bytes and nothing else; the same one each time.
   std::string write(const std::string& bytes) {
-    const std::string path = (directory_.path() / "module.so").string();
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-    return path;
+    EXPECT_EQ(::ftruncate(file_.get(), 0), 0);
+    EXPECT_EQ(::pwrite(file_.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    return "/proc/self/fd/" + std::to_string(file_.get());
   }
 
   static BuildId id_of(const std::string& text) {
@@ -108,7 +110,8 @@ class SymbolIndexTest : public testing::Test {
     return id;
   }
 
-  test::TemporaryDirectory directory_;
+  // In memory: thousands of versions of it are written.
+  base::FileDescriptor file_{::memfd_create("module", MFD_CLOEXEC)};
 };
 
 TEST_F(SymbolIndexTest, NamesTheFunctionAtAnOffset) {
@@ -228,7 +231,7 @@ TEST(QualifiedName, LeavesOutReturnTypeParametersAndQualifiers) {
       {"Renderer::draw(int, std::vector<int, std::allocator<int> > const&) const", "Renderer::draw"},
       {"void ns::scale<float>(float)", "ns::scale<float>"},
       {"std::enable_if<((4)>(3)), int>::type pick<int, 4>(int)", "pick<int, 4>"},
-      {"Box<(1)<(2)> ns::less<(a->*b)(3), int>(int)", "ns::less<(a->*b)(3), int>"},
+      {"Box<((1)<(2))> ns::less<((a)->*(b)), int>(int)", "ns::less<((a)->*(b)), int>"},
       {"unsigned long long const& ns::get<unsigned long>(unsigned long const&) &", "ns::get<unsigned long>"},
       {"Box::operator()(int) const", "Box::operator()"},
       {"Box::operator<<(int) const", "Box::operator<<"},
