@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
 
 cmake --preset release -DKYMO_BUILD_BENCHMARKS=ON >/dev/null
-cmake --build --preset release --parallel "$jobs"
-exec cmake --build --preset release --target bench
+cmake --build --preset release --parallel "$jobs" --target benchmarks
+exec benchmarks/run.py build/release

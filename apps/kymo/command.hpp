@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -28,7 +29,8 @@ class Failure : public std::runtime_error {
 };
 
 /// Each adds its subcommand, whose callback leaves its result in `exit_code`.
-void add_record_command(CLI::App& app, int& exit_code);
+/// `record`: the words of the command line behind "--".
+void add_record_command(CLI::App& app, const std::vector<std::string>& recorded, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);

@@ -1,7 +1,11 @@
 // kymo: the command.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -33,8 +37,13 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "kymo " KYMO_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+  // What stands behind "--" is a command with options of its own, none of ours.
+  char** const end = argv + argc;
+  char** const dashes = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  const bool is_record = argc > 1 && std::string_view(argv[1]) == "record" && dashes != end;
+  const std::vector<std::string> recorded(is_record ? dashes + 1 : end, end);
   int exit_code = to_int(ExitCode::ok);
-  add_record_command(app, exit_code);
+  add_record_command(app, recorded, exit_code);
   add_info_command(app, exit_code);
   add_stats_command(app, exit_code);
   add_export_command(app, exit_code);
@@ -42,7 +51,7 @@ int run(int argc, char** argv) {
   add_recover_command(app, exit_code);
   add_trigger_command(app, exit_code);
   try {
-    app.parse(argc, argv);
+    app.parse(is_record ? static_cast<int>(dashes - argv) : argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? to_int(ExitCode::ok) : to_int(ExitCode::usage);
   }

@@ -237,7 +237,7 @@ class RecordFormatter final : public CLI::Formatter {
 
 }  // namespace
 
-void add_record_command(CLI::App& app, int& exit_code) {
+void add_record_command(CLI::App& app, const std::vector<std::string>& recorded, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
   CLI::App* const command =
       app.add_subcommand("record", "Runs a command; everything it and its children record comes into one capture");
@@ -254,11 +254,9 @@ void add_record_command(CLI::App& app, int& exit_code) {
       "  kymo record -- ./train --steps 100\n"
       "  kymo record -o run.kymo -- mpirun -n 4 ./solver\n"
       "  KYMO_SCOPE_EVERY=10 kymo record -o long.kymo -- ./game");
-  command->callback([options, command, &exit_code] {
+  command->callback([options, command, &recorded, &exit_code] {
     options->command = command->remaining();
-    if (!options->command.empty() && options->command.front() == "--") {
-      options->command.erase(options->command.begin());
-    }
+    options->command.insert(options->command.end(), recorded.begin(), recorded.end());
     if (options->command.empty()) {
       throw CLI::RequiredError("COMMAND");
     }

@@ -58,7 +58,7 @@ std::string format_duration(double duration_ns) {
     return "-";
   }
   if (duration_ns < 0) {
-    return "-" + format_duration(-duration_ns);
+    return fmt::format("-{}", format_duration(-duration_ns));
   }
   if (duration_ns < 999.5) {
     return duration_ns == std::floor(duration_ns) ? fmt::format("{:.0f} ns", duration_ns)
@@ -95,11 +95,15 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 std::string format_count(std::uint64_t count) {
-  std::string digits = std::to_string(count);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) {
-    digits.insert(at - 3, ",");
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) {
+      text += ',';
+    }
+    text += digits[i];
   }
-  return digits;
+  return text;
 }
 
 std::string format_value(double value) { return fmt::format("{:.6g}", value); }

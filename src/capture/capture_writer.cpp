@@ -98,6 +98,7 @@ void CaptureWriter::finish() {
     return;
   }
   write_held();
+  ring_.reset();
   is_done_ = true;
   if (summaries_) {
     put_summaries(summaries_->finish());

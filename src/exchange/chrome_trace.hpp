@@ -28,7 +28,8 @@ namespace kymo::exchange {
 /// Writes batches, given in order, as one Chrome trace. One thread at a time. Errors: OutputError; nothing in a batch,
 /// not even a damaged one, is an error.
 ///
-/// Holds only what is open, what was declared, and a few hundred spans a queue. Costs about 50 ns of CPU a scope, writing aside.
+/// Holds only what is open, what was declared, and a few hundred spans a queue. Costs about 50 ns of CPU a scope,
+/// writing aside.
 class ChromeTraceWriter {
  public:
   ChromeTraceWriter(OutputFile file, TraceContainer container);

@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/magic.h>
@@ -61,6 +62,39 @@ void lock_as_owner(int file) {
   ::fcntl(file, F_SETLK, &lock);
 }
 
+/// Deletes the spools of dead processes that hold nothing which is not in a capture: those of processes that were killed
+/// before they recorded anything, or after they had closed their capture.
+void sweep_saved_spools(const std::string& directory) {
+  DIR* const listing = ::opendir(directory.c_str());
+  if (listing == nullptr) {
+    return;
+  }
+  const std::string own_prefix = "kymo-" + std::to_string(::getpid()) + "-";
+  while (const dirent* const entry = ::readdir(listing)) {
+    const std::string name = static_cast<const char*>(entry->d_name);
+    // Closing a descriptor of a spool of one's own would give up its lock.
+    if (name.rfind("kymo-", 0) != 0 || name.rfind(own_prefix, 0) == 0 || name.size() < 6 ||
+        name.substr(name.size() - 6) != ".spool") {
+      continue;
+    }
+    const std::string path = directory + "/" + name;
+    const base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    alignas(SpoolHeader) std::byte bytes[sizeof(SpoolHeader)];
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (!file || base::read_fully_at(file.get(), bytes, 0) != static_cast<std::int64_t>(sizeof bytes) ||
+        ::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK) {
+      continue;
+    }
+    const auto* const header = reinterpret_cast<const SpoolHeader*>(bytes);
+    if (header->magic == spool_magic && header->is_saved.load(std::memory_order_relaxed) == 1) {
+      ::unlink(path.c_str());
+    }
+  }
+  ::closedir(listing);
+}
+
 bool send_to_holder(int socket, int file) {
   char byte = 's';
   iovec data{&byte, 1};
@@ -95,6 +129,7 @@ base::FileDescriptor create_spool(const PoolOptions& options, const std::uint64_
     complaint = options.spool_directory + " is not a tmpfs";
     return {};
   }
+  sweep_saved_spools(options.spool_directory);
   char name[96];
   std::snprintf(name, sizeof name, "/kymo-%ld-%016llx%016llx.spool", static_cast<long>(::getpid()),
                 static_cast<unsigned long long>(id[0]), static_cast<unsigned long long>(id[1]));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <set>
 #include <thread>
@@ -267,15 +268,15 @@ TEST(CaptureReader, AGrowingFileIsFollowedByteByByte) {
   const Sample sample = small_capture(3, 10);
   const test::TemporaryDirectory directory;
   const std::string path = directory.file("growing.kymo");
-  Bytes so_far(sample.bytes.begin(), sample.bytes.begin() + preamble_size);
-  test::write_file(path, so_far);
+  test::write_file(path, Bytes(sample.bytes.begin(), sample.bytes.begin() + preamble_size));
+  std::ofstream file(path, std::ios::binary | std::ios::app);
   CaptureReader reader(path);
   std::vector<std::string> seen;
   std::size_t taken = 0;
   EventBatch batch;
-  while (so_far.size() < sample.bytes.size()) {
-    so_far.push_back(sample.bytes[so_far.size()]);
-    test::write_file(path, so_far);
+  for (std::size_t size = preamble_size; size < sample.bytes.size(); ++size) {
+    file.put(static_cast<char>(sample.bytes[size]));
+    file.flush();
     const bool found = reader.refresh();
     EXPECT_EQ(found, reader.blocks().size() > taken);
     for (; taken < reader.blocks().size(); ++taken) {

@@ -281,7 +281,7 @@ TEST(CaptureWriter, TheBenchmarksScopesTakeFewBytesOnDisk) {
     CaptureWriter writer(std::make_unique<MemoryDestination>(bytes), std::move(options));
     benchmarks::ScopeGenerator generator(42);
     EventBatch batch;
-    for (int i = 0; i < 160; ++i) {
+    for (int i = 0; i < 30; ++i) {
       generator.next(batch);
       writer.write(batch);
     }

@@ -189,7 +189,12 @@ EventBatch BatchSource::ordinary(std::size_t scope_events) {
       stack_.push_back({now_ns_, site});
       if (below(4) == 0) {
         run.arguments.push_back({static_cast<std::uint32_t>(run.events.size()), argument(batch.text)});
-        run.arguments.back().value.name = 1;
+        ArgumentValue& value = run.arguments.back().value;
+        value.name = 1;
+        if (value.type == ArgumentType::float64) {
+          const double finite = static_cast<double>(below(1000)) / 7;
+          std::memcpy(&value.bits, &finite, sizeof finite);
+        }
       }
     } else {
       stack_.pop_back();

@@ -58,6 +58,14 @@ std::uint64_t dropped_scopes(const std::vector<EventBatch>& batches) {
 
 std::int64_t monotonic_now() { return static_cast<std::int64_t>(detail::monotonic_ns()); }
 
+/// Deletes the spool when the program ends.
+class Farewell : public ::testing::Environment {
+ public:
+  void TearDown() override { Recorder::instance().shut_down(); }
+};
+
+const auto* const farewell = ::testing::AddGlobalTestEnvironment(new Farewell);
+
 TEST_F(RecordingTest, NestedScopesComeOutWithNamesDepthsAndTimes) {
   const std::int64_t before = monotonic_now();
   {

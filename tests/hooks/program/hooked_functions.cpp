@@ -11,23 +11,25 @@ namespace hooked {
 
 namespace {
 
-volatile int sink = 0;
+/// Makes the optimiser believe that a value is used here, after what stands before.
+KYMO_SKIP inline void use(int value) { __asm__ volatile("" : : "r"(value) : "memory"); }
+
 std::jmp_buf back;
 volatile unsigned long signals = 0;
 
 OUT_OF_LINE int in_anonymous_namespace(int value) {
-  sink = value;
+  use(value);
   return value + 1;
 }
 
 OUT_OF_LINE void jump() {
-  sink = 1;
+  use(1);
   std::longjmp(back, 1);
 }
 
 OUT_OF_LINE void before_jump() {
   jump();
-  sink = 2;
+  use(2);
 }
 
 OUT_OF_LINE void handled() { signals = signals + 1; }
@@ -35,7 +37,7 @@ OUT_OF_LINE void handled() { signals = signals + 1; }
 }  // namespace
 
 OUT_OF_LINE static int with_internal_linkage(int value) {
-  sink = value;
+  use(value);
   return in_anonymous_namespace(value) + 1;
 }
 
@@ -43,7 +45,7 @@ KYMO_SKIP OUT_OF_LINE int skipped(int value);
 OUT_OF_LINE int skipped(int value) { return leaf(value); }
 
 OUT_OF_LINE int leaf(int value) {
-  sink = value;
+  use(value);
   return value + 1;
 }
 
@@ -53,19 +55,19 @@ OUT_OF_LINE int outer(int value) { return middle(value) + middle(value + 1); }
 
 OUT_OF_LINE int recursive(int depth) {
   const int result = depth == 0 ? 0 : recursive(depth - 1) + 1;
-  sink = result;
+  use(result);
   return result;
 }
 
 OUT_OF_LINE int ping(int depth) {
   const int result = depth == 0 ? 0 : pong(depth - 1) + 1;
-  sink = result;
+  use(result);
   return result;
 }
 
 OUT_OF_LINE int pong(int depth) {
   const int result = depth == 0 ? 0 : ping(depth - 1) + 1;
-  sink = result;
+  use(result);
   return result;
 }
 
@@ -74,7 +76,7 @@ OUT_OF_LINE void throws_from(int depth) {
     throw 42;
   }
   throws_from(depth - 1);
-  sink = depth;
+  use(depth);
 }
 
 OUT_OF_LINE int catches_from(int depth) {
@@ -93,7 +95,7 @@ OUT_OF_LINE int recursive_with_catch(int depth) {
     }
     throws_from(0);
   } catch (int) {
-    sink = depth;
+    use(depth);
   }
   return depth;
 }
@@ -123,26 +125,26 @@ OUT_OF_LINE int with_scope(int value) {
 
 OUT_OF_LINE int calls_lambda(int value) {
   const auto add = [value](int more) __attribute__((noinline)) {
-    sink = more;
+    use(more);
     return value + more;
   };
   return add(1) + 1;
 }
 
-OUT_OF_LINE Widget::Widget(int value) : value_(value) { sink = value; }
-OUT_OF_LINE Widget::~Widget() { sink = 0; }
+OUT_OF_LINE Widget::Widget(int value) : value_(value) { use(value); }
+OUT_OF_LINE Widget::~Widget() { use(0); }
 OUT_OF_LINE int Widget::operator()(int value) const {
-  sink = value;
+  use(value);
   return value_ + value;
 }
 OUT_OF_LINE int Widget::area() const {
-  sink = value_;
+  use(value_);
   return value_ * value_;
 }
 
 OUT_OF_LINE void from_signal_handler(int /*signal*/) {
   handled();
-  sink = 3;
+  use(3);
 }
 KYMO_SKIP unsigned long handled_signals();
 unsigned long handled_signals() { return signals; }

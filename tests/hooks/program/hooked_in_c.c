@@ -1,9 +1,7 @@
 /* C is hooked as well. */
 int hooked_in_c(int value);
 
-static volatile int sink;
-
 __attribute__((noinline)) int hooked_in_c(int value) {
-  sink = value;
+  __asm__ volatile("" : : "r"(value) : "memory");
   return value + 1;
 }

@@ -1,10 +1,8 @@
 // A plugin, built twice under two names: the same layout, other functions.
 namespace PLUGIN_NAMESPACE {
 
-static volatile int sink = 0;
-
 __attribute__((noinline)) int work(int value) {
-  sink = value;
+  __asm__ volatile("" : : "r"(value) : "memory");
   return value + 1;
 }
 

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks and prints each figure beside its goal: benchmarks/run.py BUILD [--only WORD] [OPTION...]
+
+BUILD is a build folder in which the target `benchmarks` was built. --only runs the programs whose name contains the word
+("scope", "bookkeeping", "capture", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
+
+Every figure is the median of its repetitions, behind it the least and the greatest. Ends with 1 where a benchmark failed,
+such as one whose recorded and dropped events did not add up to those issued; a missed goal is no failure.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import size_and_compile
+
+# A benchmark, its counter, what it says, the goal, in what unit, and what is told beside it.
+FIGURES = [
+    ("paced/one_thread", "ratio", "recorded scope, one thread at 20 M/s, over a pair of timer reads", "<=", 1.05, "x",
+     ["scope_ns", "pair_ns", "million_per_s"]),
+    ("paced/two_threads", "ratio", "recorded scope, two threads at 10 M/s each, over a pair", "<=", 1.10, "x",
+     ["scope_ns", "pair_ns", "million_per_s"]),
+    ("bursts", "ratio", "recorded scope, unpaced bursts that fit the pool, over a pair", "<=", 1.05, "x",
+     ["scope_ns", "pair_ns"]),
+    ("bookkeeping", "scope_ns", "bookkeeping alone, without clock reads", "<=", 2.5, "ns", []),
+    ("unpaced", "ratio", "unpaced to a file, wall time over a pair", "<=", 1.3, "x",
+     ["share_recorded", "million_recorded_per_s", "cpu_ratio"]),
+    ("collector", "collector_ns", "collector, CPU a scope at 20 M/s", "<=", 20, "ns", ["million_per_s", "bytes_per_scope"]),
+    ("collector/generated_shape", "collector_ns", "the same, 40 random sites up to 6 deep", "", None, "ns",
+     ["million_per_s", "bytes_per_scope"]),
+    ("disabled", "scope_ns", "disabled scope over an empty loop", "<", 0.6, "ns", []),
+    ("arguments", "ratio", "two integer arguments over a scope without", "<=", 1.25, "x", ["with_ns", "without_ns"]),
+    ("frame_mark", "each_ns", "frame_mark", "<=", 40, "ns", []),
+    ("record_metric", "each_ns", "record_metric", "<=", 40, "ns", []),
+    ("size/lz4", "bytes_per_scope", "on disk as recorded (lz4)", "<=", 4.5, "B", ["writing_ns"]),
+    ("size/zstd", "bytes_per_scope", "on disk repacked (zstd)", "<=", 3.5, "B", ["repacking_ns"]),
+    ("decode", "million_per_s", "statistics from every event, scopes a CPU second", ">=", 30, "M/s", ["scopes", "wall_ms"]),
+    ("decode", "peak_mb", "memory of that", "<", 256, "MB", []),
+    ("overview", "wall_ms", "a first overview from summaries", "<", 200, "ms", ["cpu_ms", "peak_mb"]),
+    ("size", "added_kb", "the recorder in a stripped program", "<", 400, "KB", ["library_kb"]),
+    ("compile", "added_ms", "#include <kymo/kymo.hpp>, CPU time of the compiler", "<", 150, "ms", ["empty_ms"]),
+]
+
+# Figures that hold only where nothing was dropped.
+WITHOUT_DROPS = {"paced/one_thread", "paced/two_threads", "bursts", "collector", "bookkeeping", "arguments", "frame_mark",
+                 "record_metric"}
+
+
+def run_program(path, options, results, failures):
+    """Runs a Google Benchmark program and gathers {benchmark: {counter: [value of each repetition]}}."""
+    with tempfile.TemporaryDirectory(prefix="kymo-bench-") as folder:
+        output = os.path.join(folder, "results.json")
+        command = [path, *options, f"--benchmark_out={output}", "--benchmark_out_format=json",
+                   "--benchmark_display_aggregates_only=true"]
+        if subprocess.run(command, check=False).returncode != 0:
+            failures.append(f"{os.path.basename(path)} failed")
+            return
+        with open(output, encoding="utf-8") as file:
+            report = json.load(file)
+    for entry in report["benchmarks"]:
+        if entry.get("run_type") == "aggregate":
+            continue
+        name = entry["run_name"].split("/iterations")[0].split("/repeats")[0].split("/manual")[0]
+        if entry.get("error_occurred"):
+            failures.append(f"{name}: {entry.get('error_message', 'failed')}")
+            continue
+        counters = results.setdefault(name, {})
+        for key, value in entry.items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                counters.setdefault(key, []).append(value)
+
+
+def meets(value, comparison, goal):
+    return {"<=": value <= goal, "<": value < goal, ">=": value >= goal}[comparison]
+
+
+def number(value):
+    for least, digits in ((1000, 0), (100, 1), (10, 2)):
+        if abs(value) >= least:
+            return f"{value:,.{digits}f}"
+    return f"{value:.3g}" if abs(value) < 0.1 else f"{value:.3f}"
+
+
+def row_of(figure, results):
+    name, counter, what, comparison, goal, unit, beside = figure
+    counters = results.get(name, {})
+    values = counters.get(counter)
+    if not values:
+        return None
+    value = statistics.median(values)
+    spread = f"{number(min(values))} to {number(max(values))}" if len(values) > 1 else ""
+    notes = [f"{key} {number(statistics.median(counters[key]))}" for key in beside if key in counters]
+    dropped = sum(counters.get("dropped", []))
+    if "dropped" in counters:
+        notes.append(f"dropped {dropped:,.0f} of {sum(counters['issued']):,.0f}")
+    verdict = ""
+    if goal is not None:
+        is_met = meets(value, comparison, goal) and not (name in WITHOUT_DROPS and dropped > 0)
+        verdict = "met" if is_met else "MISSED"
+    goal_text = f"{comparison} {goal:g} {unit}" if goal is not None else ""
+    return [what, f"{number(value)} {unit}", spread, goal_text, verdict, ", ".join(notes)]
+
+
+def print_table(rows):
+    head = ["figure", "measured", "least to most", "goal", "", "beside it"]
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    for row in [head, ["-" * width for width in widths], *rows]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def machine():
+    model = "unknown processor"
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    release = os.uname()
+    return f"{model}, {os.cpu_count()} CPUs, {release.sysname} {release.release}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("build")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--scopes", type=int)
+    arguments = parser.parse_args()
+    with open(os.path.join(arguments.build, "benchmarks", "built.json"), encoding="utf-8") as file:
+        built = json.load(file)
+    options = {
+        "scope_benchmark": [f"--seconds={arguments.seconds}"] if arguments.seconds else [],
+        "capture_benchmark": [f"--scopes={arguments.scopes}"] if arguments.scopes else [],
+    }
+    results, failures = {}, []
+    load_before = os.getloadavg()[0]
+    if arguments.only in "size_and_compile":
+        results.update(size_and_compile.measure(built))
+    for program in built["programs"]:
+        name = os.path.basename(program)
+        if arguments.only in name:
+            run_program(program, options.get(name, []), results, failures)
+    rows = [row for row in (row_of(figure, results) for figure in FIGURES) if row]
+    print(f"\n{machine()}; load average {load_before:.1f} before, {os.getloadavg()[0]:.1f} after\n")
+    print_table(rows)
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""What kymo adds to a program's size and to the compilation of a file. Used by run.py.
+
+Size: a program that records a scope, linked with an archive of the recorder as users link theirs (unused sections left
+out), stripped, less the same program without kymo. Compile time: the CPU time the compiler takes for a file that only includes
+kymo/kymo.hpp, less that for an empty file; CPU time, so that what else the machine does is not in it.
+"""
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+
+REPETITIONS = 11
+
+EMPTY_PROGRAM = "int main() { return 0; }\n"
+RECORDING_PROGRAM = """#include <kymo/kymo.hpp>
+int main() {
+  kymo::enable();
+  KYMO_SCOPE("main", {"answer", 42});
+  kymo::frame_mark();
+  kymo::record_metric("metric", 1.0);
+  return 0;
+}
+"""
+
+
+def run(command):
+    """Runs a command and returns the CPU seconds it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def stripped_size(path, folder):
+    copy = os.path.join(folder, "stripped")
+    run(["strip", "-o", copy, path])
+    return os.path.getsize(copy)
+
+
+def lz4_archive():
+    """liblz4 as an archive where the system has it: users who link kymo statically need it in their program too."""
+    folder = subprocess.run(["pkg-config", "--variable=libdir", "liblz4"], check=True, capture_output=True, text=True)
+    path = os.path.join(folder.stdout.strip(), "liblz4.a")
+    return path if os.path.exists(path) else "-llz4"
+
+
+def measure_size(built, folder):
+    common = [built["cxx"], "-std=c++17", "-O2", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
+    plain = os.path.join(folder, "plain")
+    recording = os.path.join(folder, "recording")
+    run(common + [write(folder, "plain.cpp", EMPTY_PROGRAM), "-o", plain])
+    run(common + ["-DKYMO_STATIC", "-I", built["include"], write(folder, "recording.cpp", RECORDING_PROGRAM), built["archive"],
+                  lz4_archive(), "-ldl", "-pthread", "-o", recording])
+    return {
+        "added_kb": [(stripped_size(recording, folder) - stripped_size(plain, folder)) / 1e3],
+        "library_kb": [stripped_size(os.path.realpath(built["library"]), folder) / 1e3],
+    }
+
+
+def measure_compilation(built, folder):
+    output = os.path.join(folder, "unit.o")
+    empty = write(folder, "empty.cpp", "\n")
+    including = write(folder, "including.cpp", "#include <kymo/kymo.hpp>\n")
+
+    def compile_ms(source):
+        return 1e3 * run([built["cxx"], "-std=c++17", "-O2", "-I", built["include"], "-c", source, "-o", output])
+
+    compile_ms(including)
+    empty_ms, including_ms = [], []
+    for _ in range(REPETITIONS):
+        empty_ms.append(compile_ms(empty))
+        including_ms.append(compile_ms(including))
+    floor_ms = statistics.median(empty_ms)
+    return {"added_ms": [time_ms - floor_ms for time_ms in including_ms], "empty_ms": empty_ms}
+
+
+def measure(built):
+    """Returns {figure: {counter: [value of each repetition]}}, as run.py takes from the other benchmarks."""
+    with tempfile.TemporaryDirectory(prefix="kymo-bench-") as folder:
+        return {"size": measure_size(built, folder), "compile": measure_compilation(built, folder)}

@@ -1,0 +1,160 @@
+#include "record/pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/temporary_directory.hpp"
+
+namespace kymo::record {
+namespace {
+
+PoolOptions small_pool() {
+  PoolOptions options;
+  options.bytes = smallest_pool_bytes;
+  return options;
+}
+
+/// Removes its spool file when the test is over.
+struct OwnedPool {
+  explicit OwnedPool(const PoolOptions& options = small_pool()) : pool(Pool::create(options)) {}
+  OwnedPool(const OwnedPool&) = delete;
+  OwnedPool& operator=(const OwnedPool&) = delete;
+  ~OwnedPool() { pool->remove_spool(); }
+  std::unique_ptr<Pool> pool;
+};
+
+TEST(PoolTest, TheSpoolIsAPrivateFileInSharedMemory) {
+  const OwnedPool owned;
+  ASSERT_EQ(owned.pool->backing(), PoolBacking::spool);
+  struct stat status {};
+  ASSERT_EQ(::stat(owned.pool->spool_path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  EXPECT_NE(owned.pool->spool_path().find(owned.pool->spool_id()), std::string::npos);
+}
+
+TEST(PoolTest, EveryChunkIsTakenOnceAndThenThePoolIsEmpty) {
+  const OwnedPool owned;
+  Pool& pool = *owned.pool;
+  std::set<std::uint32_t> taken;
+  while (const auto chunk = pool.take_chunk()) {
+    EXPECT_LT(*chunk, pool.chunk_count());
+    EXPECT_TRUE(taken.insert(*chunk).second);
+  }
+  EXPECT_EQ(taken.size(), pool.chunk_count());
+  EXPECT_EQ(pool.header().free_count.load(), 0U);
+  pool.return_chunk(5);
+  EXPECT_EQ(pool.take_chunk(), 5U);
+}
+
+TEST(PoolTest, ThreadsThatTakeAndReturnNeverHoldTheSameChunk) {
+  const OwnedPool owned;
+  Pool& pool = *owned.pool;
+  std::vector<std::atomic<int>> holders(pool.chunk_count());
+  std::atomic<int> collisions{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20'000; ++round) {
+        if (const auto chunk = pool.take_chunk()) {
+          collisions += holders[*chunk].fetch_add(1);
+          holders[*chunk].fetch_sub(1);
+          pool.return_chunk(*chunk);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(collisions.load(), 0);
+  EXPECT_EQ(pool.header().free_count.load(), pool.chunk_count());
+}
+
+TEST(PoolTest, WithoutATmpfsItIsPrivateMemoryAndSaysWhy) {
+  const test::TemporaryDirectory directory;
+  PoolOptions options = small_pool();
+  options.spool_directory = "/proc/self";
+  const OwnedPool owned(options);
+  EXPECT_EQ(owned.pool->backing(), PoolBacking::private_memory);
+  EXPECT_NE(owned.pool->complaint().find("tmpfs"), std::string::npos);
+  EXPECT_TRUE(owned.pool->take_chunk().has_value());
+}
+
+TEST(PoolTest, WithoutATmpfsAHolderKeepsTheMemoryAlive) {
+  int sockets[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, static_cast<int*>(sockets)), 0);
+  const base::FileDescriptor ours(sockets[0]);
+  const base::FileDescriptor holders(sockets[1]);
+  PoolOptions options = small_pool();
+  options.spool_directory = "/proc/self";
+  options.holder_socket = ours.get();
+  const OwnedPool owned(options);
+  EXPECT_EQ(owned.pool->backing(), PoolBacking::held_memfd);
+
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = static_cast<void*>(control);
+  message.msg_controllen = sizeof control;
+  ASSERT_EQ(::recvmsg(holders.get(), &message, 0), 1);
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  ASSERT_NE(header, nullptr);
+  int received = -1;
+  std::memcpy(&received, CMSG_DATA(header), sizeof received);
+  const base::FileDescriptor file(received);
+  std::uint64_t magic = 0;
+  ASSERT_EQ(::pread(file.get(), &magic, sizeof magic, 0), static_cast<ssize_t>(sizeof magic));
+  EXPECT_EQ(magic, spool_magic);
+}
+
+TEST(PoolTest, ASavedSpoolOfADeadProcessIsSweptAwayAndOthersAreKept) {
+  const auto make_spool_in_child = [](bool is_saved) {
+    int pipe_ends[2];
+    EXPECT_EQ(::pipe(static_cast<int*>(pipe_ends)), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const std::unique_ptr<Pool> pool = Pool::create(small_pool());
+      pool->header().is_saved.store(is_saved ? 1 : 0);
+      const std::string& path = pool->spool_path();
+      ::_exit(::write(pipe_ends[1], path.c_str(), path.size()) == static_cast<ssize_t>(path.size()) ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    char path[256] = "";
+    EXPECT_GT(::read(pipe_ends[0], static_cast<char*>(path), sizeof path - 1), 0);
+    ::close(pipe_ends[0]);
+    ::close(pipe_ends[1]);
+    return std::string(static_cast<char*>(path));
+  };
+  const std::string unsaved = make_spool_in_child(false);
+  const std::string saved = make_spool_in_child(true);
+  EXPECT_EQ(::access(saved.c_str(), F_OK), 0);
+  const OwnedPool owned;
+  EXPECT_NE(::access(saved.c_str(), F_OK), 0);
+  EXPECT_EQ(::access(unsaved.c_str(), F_OK), 0);
+  EXPECT_EQ(::access(owned.pool->spool_path().c_str(), F_OK), 0);
+  ::unlink(unsaved.c_str());
+}
+
+TEST(PoolTest, SizesAreClampedToWhatIsAllowed) {
+  PoolOptions options;
+  options.bytes = 1;
+  const OwnedPool owned(options);
+  EXPECT_EQ(owned.pool->chunk_count(), smallest_pool_bytes / chunk_bytes);
+}
+
+}  // namespace
+}  // namespace kymo::record

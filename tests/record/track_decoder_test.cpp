@@ -1,0 +1,124 @@
+// Words that nobody wrote, and words from a damaged spool.
+#include "record/track_decoder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include <kymo/detail/thread_state.hpp>
+
+namespace kymo::record {
+namespace {
+
+using detail::kind_tag;
+using detail::open_tag;
+using detail::time_shift;
+using detail::WordKind;
+
+struct Decoding {
+  ClockMap clock{1.0};
+  SampleGatherer samples;
+  OpenAsyncSpans open_async;
+  DecodeContext context{clock, samples, open_async};
+  EventBatch batch;
+  TrackDecoder decoder{1};
+
+  Decoding() {
+    clock.add({1'000, 1'000, 1});
+    clock.add({1'001'000, 1'001'000, 1});
+    clear_batch(batch);
+    decoder.begin_chunk(1'000, 0);
+  }
+};
+
+std::uint64_t open_at(std::uint64_t time, std::uint32_t site) { return (time << time_shift) | open_tag(site); }
+std::uint64_t close_at(std::uint64_t time, std::uint64_t depth) {
+  return (time << time_shift) | kind_tag(WordKind::close, depth);
+}
+
+TEST(TrackDecoderTest, TimesCountFromTheChunksBaseAndFromLaterOnes) {
+  Decoding decoding;
+  const std::vector<std::uint64_t> words{open_at(10, 3), kind_tag(WordKind::time_base, 0), 500'000, close_at(7, 0)};
+  EXPECT_EQ(decoding.decoder.decode(words, decoding.batch, decoding.context), words.size());
+  const ScopeRun& run = decoding.batch.runs.front();
+  ASSERT_EQ(run.events.size(), 2U);
+  EXPECT_EQ(run.events[0].time_ns, 1'010);
+  EXPECT_EQ(run.events[0].site, 3U);
+  EXPECT_EQ(run.events[1].time_ns, 500'007);
+  EXPECT_EQ(run.end_sequence, words.size());
+}
+
+TEST(TrackDecoderTest, SkippedWordsMoveTheTimeBaseOnly) {
+  const std::vector<std::uint64_t> words{open_at(10, 3), kind_tag(WordKind::time_base, 0), 500'000, close_at(7, 0), open_at(9, 4)};
+  for (std::size_t known = 0; known <= words.size(); ++known) {
+    if (known == 2) {
+      continue;  // inside a record: blocks never end there
+    }
+    Decoding whole;
+    whole.decoder.decode(words, whole.batch, whole.context);
+    Decoding parts;
+    parts.decoder.resume(known == 1 || known == 3 ? std::vector<OpenScope>{{1'010, 3}} : std::vector<OpenScope>{}, 0);
+    const std::span<const std::uint64_t> all(words);
+    parts.decoder.skip(all.first(known));
+    EXPECT_EQ(parts.decoder.decode(all.subspan(known), parts.batch, parts.context), words.size() - known);
+    const auto& expected = whole.batch.runs.front().events;
+    const auto& actual = parts.batch.runs.front().events;
+    ASSERT_LE(actual.size(), expected.size());
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      EXPECT_EQ(actual[actual.size() - 1 - i].time_ns, expected[expected.size() - 1 - i].time_ns) << known;
+    }
+    EXPECT_EQ(parts.decoder.sequence(), words.size());
+  }
+}
+
+TEST(TrackDecoderTest, TimesOfATrackNeverGoBack) {
+  Decoding decoding;
+  const std::vector<std::uint64_t> words{open_at(100, 1), open_at(50, 2), close_at(40, 1), close_at(200, 0)};
+  decoding.decoder.decode(words, decoding.batch, decoding.context);
+  std::int64_t last = 0;
+  for (const ScopeEvent& event : decoding.batch.runs.front().events) {
+    EXPECT_GE(event.time_ns, last);
+    last = event.time_ns;
+  }
+}
+
+TEST(TrackDecoderTest, AClosePopsEveryDeeperScopeAndAStrayOneNothing) {
+  Decoding decoding;
+  const std::vector<std::uint64_t> words{close_at(1, 0), open_at(2, 1), open_at(3, 2), open_at(4, 3), close_at(5, 0), close_at(6, 5)};
+  decoding.decoder.decode(words, decoding.batch, decoding.context);
+  const auto& events = decoding.batch.runs.front().events;
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events.back().depth, 0U);
+  EXPECT_FALSE(decoding.decoder.has_open_scopes());
+}
+
+TEST(TrackDecoderTest, ARecordThatReachesBeyondItsWordsIsNotTaken) {
+  for (const std::uint64_t word : {kind_tag(WordKind::event, 10), kind_tag(WordKind::event, 0), kind_tag(WordKind::time_base, 0),
+                                   kind_tag(WordKind::argument, 0), kind_tag(WordKind::none, 0), std::uint64_t{0}}) {
+    Decoding decoding;
+    const std::vector<std::uint64_t> words{open_at(1, 1), word};
+    EXPECT_EQ(decoding.decoder.decode(words, decoding.batch, decoding.context), 1U);
+  }
+}
+
+TEST(TrackDecoderTest, RandomWordsAreDecodedOrRefusedAndNeverTooMany) {
+  std::mt19937_64 random(7);
+  std::vector<std::uint64_t> words(64);
+  for (int round = 0; round < 20'000; ++round) {
+    for (std::uint64_t& word : words) {
+      word = random();
+      if ((random() & 3U) == 0) {
+        word = (word & ~std::uint64_t{0xFFFFF}) | kind_tag(static_cast<WordKind>(random() % 6), random() % 20);
+      } else if ((random() & 3U) == 0) {
+        word = random() % 16;
+      }
+    }
+    Decoding decoding;
+    EXPECT_LE(decoding.decoder.decode(words, decoding.batch, decoding.context), words.size());
+    decoding.decoder.end_track(decoding.batch);
+    EXPECT_FALSE(decoding.decoder.has_open_scopes());
+  }
+}
+
+}  // namespace
+}  // namespace kymo::record
