@@ -86,6 +86,8 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
       return false;
     }
     record::install_crash_handler();
+    // quick_exit runs no destructors.
+    std::at_quick_exit([] { Recorder::instance().shut_down(); });
     // After the recorder's own: this lock is taken before the recorder's.
     ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                      [] { instance().mutex_.unlock(); });

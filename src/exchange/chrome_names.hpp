@@ -86,8 +86,8 @@ class ChromeNames {
   void declare_process(const ProcessDeclaration& process);
   void declare_name(NameId id, std::string_view text);
   void declare_site(const SiteDeclaration& site);
-  void declare_track(const TrackDeclaration& track);
-  void declare_metric(const MetricDeclaration& metric);
+  void declare_track(const TrackDeclaration& declaration);
+  void declare_metric(const MetricDeclaration& declaration);
   void declare_frames(const FrameStreamDeclaration& stream);
   void declare_info(const InfoDeclaration& info);
 

@@ -13,13 +13,13 @@ void EventStream::reverse(const std::vector<std::size_t>& positions) {
   std::string& out = file_.buffer();
   turned_.clear();
   std::size_t end = out.size();
-  for (auto position = positions.rbegin(); position != positions.rend(); ++position) {
+  for (std::size_t i = positions.size(); i > 0; --i) {
     if (!turned_.empty()) {
       turned_ += separator;
     }
-    const std::size_t begin = *position + separator.size();
+    const std::size_t begin = positions[i - 1] + separator.size();
     turned_.append(out, begin, end - begin);
-    end = *position;
+    end = positions[i - 1];
   }
   out.replace(positions.front() + separator.size(), std::string::npos, turned_);
 }

@@ -154,6 +154,7 @@ void Collector::drain() {
     drain_track(*cursor);
   }
   hand_on();
+  free_finished_tracks();
 }
 
 void Collector::look_at_tracks() {
@@ -317,10 +318,9 @@ void Collector::hand_on() {
   take_new_declarations();
   add_frame_metrics();
   take_new_declarations();
-  const bool has_finished = std::any_of(tracks_.begin(), tracks_.end(), [](const auto& cursor) { return cursor->is_finished; });
   const bool has_events = batch_.start_ns <= batch_.end_ns;
   const std::uint64_t dropped = pool_.header().dropped_without_track.load(std::memory_order_relaxed);
-  if (!has_events && !has_finished && batch_.declarations.empty() && chunks_read_.empty() && dropped == dropped_without_track_) {
+  if (!has_events && batch_.declarations.empty() && chunks_read_.empty() && dropped == dropped_without_track_) {
     return;
   }
   const auto now_ns = static_cast<std::int64_t>(monotonic_ns());
@@ -370,6 +370,15 @@ void Collector::give_back() {
   chunks_read_.clear();
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
     cursor->decoder.forget_run();
+  }
+  samples_.forget();
+  batch_words_ = 0;
+  clear_batch(batch_);
+}
+
+/// Not before the end of a drain: a batch that is handed on in the midst of it must not change the list of tracks.
+void Collector::free_finished_tracks() {
+  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
     if (cursor->is_finished) {
       if (cursor->has_chunk) {
         pool_.return_chunk(cursor->chunk);
@@ -379,9 +388,6 @@ void Collector::give_back() {
     }
   }
   std::erase_if(tracks_, [](const auto& cursor) { return cursor->is_finished; });
-  samples_.forget();
-  batch_words_ = 0;
-  clear_batch(batch_);
 }
 
 void Collector::answer_shared_requests() {

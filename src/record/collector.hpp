@@ -95,6 +95,7 @@ class Collector {
   void hand_on();
   void give_to_sinks(const std::function<void(Sink&)>& call);
   void give_back();
+  void free_finished_tracks();
   void serve_requests();
   void serve(Request& request);
   void answer_shared_requests();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "record/function_name.hpp"
 
 namespace kymo::record {
 
@@ -102,7 +103,9 @@ bool DeclarationLog::declare(kymo_site& site) noexcept {
   if (!is_declared && next_site_ <= detail::max_site) {
     Record record(DeclarationKind::site);
     record.number(next_site_).number(static_cast<std::uint32_t>(site.kind)).number(site.line);
-    record.text(bytes_to_text(site.name)).text(bytes_to_text(site.function)).text(bytes_to_text(site.file));
+    const std::string_view function = bytes_to_text(site.function);
+    const bool is_named = site.kind != KYMO_SITE_FUNCTION;
+    record.text(is_named ? bytes_to_text(site.name) : short_function_name(function)).text(function).text(bytes_to_text(site.file));
     is_declared = append(record);
     if (is_declared) {
       __atomic_store_n(&site.id, next_site_++, __ATOMIC_RELEASE);

@@ -56,6 +56,11 @@ int end_at_once() {
   ::_exit(4);
 }
 
+int end_quickly() {
+  work("main");
+  std::quick_exit(5);
+}
+
 int abort_it() {
   work("main");
   std::abort();
@@ -195,6 +200,7 @@ int main(int argc, char** argv) {
       {"exit", end_by_exit_inside_a_scope},
       {"static", work_in_static_destructor},
       {"_exit", end_at_once},
+      {"quick_exit", end_quickly},
       {"abort", abort_it},
       {"crash", crash},
       {"crash-handled", crash_with_own_handler},

@@ -122,6 +122,12 @@ TEST_F(LifecycleTest, UnderscoreExitLosesNothing) {
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
 }
 
+TEST_F(LifecycleTest, QuickExitClosesTheCapture) {
+  EXPECT_EQ(run({"quick_exit"}), 5);
+  EXPECT_TRUE(CaptureReader(captures().front()).is_closed());
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
 TEST_F(LifecycleTest, AbortIsWrittenAndStillAborts) {
   EXPECT_EQ(run({"abort"}), -SIGABRT);
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));

@@ -88,6 +88,16 @@ TEST_F(RecordingTest, NestedScopesComeOutWithNamesDepthsAndTimes) {
   EXPECT_LE(scopes[1].end_ns, scopes[2].end_ns);
 }
 
+void named_after_itself() { KYMO_FUNCTION(); }
+
+TEST_F(RecordingTest, AFunctionScopeIsNamedAfterItsFunction) {
+  named_after_itself();
+  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
+  ASSERT_EQ(scopes.size(), 1U);
+  const std::string name = scopes[0].name;
+  EXPECT_EQ(name.substr(name.rfind(':') + 1), "named_after_itself");
+}
+
 TEST_F(RecordingTest, ArgumentsOfEveryTypeReachTheirScope) {
   const std::string long_text(1000, 'x');
   {

@@ -1,0 +1,3 @@
+#include <kymo/sink.hpp>
+
+kymo::Sink::~Sink() = default;
