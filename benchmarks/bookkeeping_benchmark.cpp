@@ -43,7 +43,9 @@ constexpr std::size_t burst = 400'000;
 }
 
 /// The recorder's chunks begin at the true time: the frozen one is set ahead of them, and stays within their reach.
-void freeze_counter() { detail::frozen_counter = detail::read_counter() + (std::uint64_t{1} << 33U); }
+void freeze_counter() {
+  detail::frozen_counter = detail::read_counter() + (std::uint64_t{1} << 33U);
+}
 
 void bookkeeping(benchmark::State& state) {
   for (auto _ : state) {

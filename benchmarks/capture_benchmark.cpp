@@ -2,8 +2,8 @@
 //
 //   capture_benchmark [--scopes=N]     N: how many scopes the capture holds, 100,000,000 where it is not given
 //
-// The capture is written once, to a temporary folder, and deleted at the end. What reads it is a process of its own each
-// time, so that its peak of memory is that of reading alone.
+// The capture is written once, to a temporary folder, and deleted at the end. What reads it is a process of its own
+// each time, so that its peak of memory is that of reading alone.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,8 +105,8 @@ std::uint64_t decode_all(const std::string& path) {
   return scopes;
 }
 
-/// What a first picture of the whole capture needs: the tables of the summary of everything, and the coverage of each track
-/// in a few thousand bins.
+/// What a first picture of the whole capture needs: the tables of the summary of everything, and the coverage of each
+/// track in a few thousand bins.
 std::uint64_t read_overview(const std::string& path) {
   constexpr std::size_t enough_summaries = 16;
   const CaptureReader capture(path);
@@ -171,8 +171,8 @@ Reading read_in_child(const std::string& how, const std::string& path) {
   const std::string command = "'" + program + "' --read=" + how + " '" + path + "'";
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> child(::popen(command.c_str(), "re"), ::pclose);
   Reading reading;
-  if (!child || std::fscanf(child.get(), "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &reading.scopes, &reading.cpu_ns,
-                            &reading.wall_ns, &reading.peak_kb) != 4) {
+  if (!child || std::fscanf(child.get(), "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &reading.scopes,
+                            &reading.cpu_ns, &reading.wall_ns, &reading.peak_kb) != 4) {
     throw std::runtime_error("the process that reads the capture failed: " + command);
   }
   return reading;
@@ -197,7 +197,8 @@ void check_scopes(benchmark::State& state, const GeneratedCapture& generated, st
   state.counters["scopes"] = static_cast<double>(read);
   constexpr std::uint64_t most_open = ScopeGenerator::thread_count * ScopeGenerator::max_depth;
   if (read > generated.scopes() || read + most_open < generated.scopes()) {
-    const std::string what = "of " + std::to_string(generated.scopes()) + " scopes " + std::to_string(read) + " were read";
+    const std::string what =
+        "of " + std::to_string(generated.scopes()) + " scopes " + std::to_string(read) + " were read";
     state.SkipWithError(what.c_str());
   }
 }

@@ -22,7 +22,9 @@ std::uint64_t next_random(std::uint64_t& state) {
 }
 
 // In (0, 1].
-double uniform(std::uint64_t& state) { return (static_cast<double>(next_random(state) >> 11U) + 1) * 0x1p-53; }
+double uniform(std::uint64_t& state) {
+  return (static_cast<double>(next_random(state) >> 11U) + 1) * 0x1p-53;
+}
 
 std::int64_t log_normal(std::uint64_t& state, double median) {
   constexpr double two_pi = 6.283185307179586;

@@ -66,8 +66,8 @@ constexpr int repetitions = 5;
   }
 }
 
-/// Runs the body once a repetition, on a thread of its own: a track counts its drops from its thread's beginning. What the
-/// body throws fails the benchmark.
+/// Runs the body once a repetition, on a thread of its own: a track counts its drops from its thread's beginning. What
+/// the body throws fails the benchmark.
 template <typename Body>
 void once(benchmark::State& state, const Body& body) {
   for (auto _ : state) {

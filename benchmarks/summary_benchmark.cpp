@@ -23,8 +23,7 @@ using capture::SummaryBuilder;
 constexpr std::uint64_t seed = 1;
 
 void per_item(benchmark::State& state, const char* name, double items) {
-  state.counters[name] =
-      benchmark::Counter(items, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters[name] = benchmark::Counter(items, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void BM_HistogramRecord(benchmark::State& state) {
@@ -84,8 +83,7 @@ void BM_SummaryAdd(benchmark::State& state) {
       bytes += summary.payload.size();
     }
   });
-  state.counters["bytes/scope"] =
-      static_cast<double>(bytes) / (static_cast<double>(number) * 65536);
+  state.counters["bytes/scope"] = static_cast<double>(bytes) / (static_cast<double>(number) * 65536);
 }
 BENCHMARK(BM_SummaryAdd);
 

@@ -14,8 +14,12 @@ inline std::uint64_t read_clock_ns(clockid_t clock) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-inline std::uint64_t wall_ns() { return read_clock_ns(CLOCK_MONOTONIC); }
-inline std::uint64_t thread_cpu_ns() { return read_clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+inline std::uint64_t wall_ns() {
+  return read_clock_ns(CLOCK_MONOTONIC);
+}
+inline std::uint64_t thread_cpu_ns() {
+  return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
 
 inline void sleep_until(std::uint64_t time_ns) {
   const timespec time{static_cast<time_t>(time_ns / 1'000'000'000U), static_cast<long>(time_ns % 1'000'000'000U)};
@@ -23,7 +27,9 @@ inline void sleep_until(std::uint64_t time_ns) {
 }
 
 /// Keeps the compiler from moving memory accesses across, and loops from being folded. No instruction.
-inline void keep() { asm volatile("" ::: "memory"); }
+inline void keep() {
+  asm volatile("" ::: "memory");
+}
 
 /// What repeated pieces of work have cost.
 struct Cost {
@@ -57,8 +63,8 @@ struct Pace {
   std::uint64_t period_ns = 1'000'000;
 };
 
-/// Does a burst each period from `start_ns` until `end_ns`. Where the machine held the thread up, what is missing is made up
-/// for at once, up to ten periods of it.
+/// Does a burst each period from `start_ns` until `end_ns`. Where the machine held the thread up, what is missing is
+/// made up for at once, up to ten periods of it.
 template <typename Work>
 void measure_paced(Cost& cost, const Pace& pace, std::uint64_t start_ns, std::uint64_t end_ns, const Work& work) {
   const std::uint64_t most_late_ns = 10 * pace.period_ns;

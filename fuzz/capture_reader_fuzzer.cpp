@@ -29,10 +29,8 @@ void read_everything(const std::vector<std::byte>& file) {
     EventBatch batch;
     BlockPayload payload;
     for (const BlockInfo& block : reader.blocks()) {
-      for (const BatchParts parts : {BatchParts::everything, BatchParts::scopes, BatchParts::sequences,
-                                     BatchParts::others, BatchParts::samples}) {
-        static_cast<void>(reader.read(block, batch, parts));
-      }
+      static_cast<void>(reader.read(block, batch, BatchParts::everything));
+      static_cast<void>(reader.read(block, batch, BatchParts::sequences));
       if (reader.read_payload(block, payload) && block.kind == BlockKind::summary) {
         try {
           static_cast<void>(kymo::capture::decode_summary({payload.data(), payload.size()}));

@@ -34,7 +34,7 @@ class SpiralData {
 
 /// A layer's weights with their gradients and the velocities of the optimiser.
 struct Layer {
-  Layer(std::size_t input_count, std::size_t output_count, std::mt19937_64& random);
+  Layer(std::size_t input_size, std::size_t output_size, std::mt19937_64& random);
 
   std::size_t input_count;
   std::size_t output_count;

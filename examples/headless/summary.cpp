@@ -46,8 +46,7 @@ void print_sites(const kymo::Timeline& timeline) {
   });
   std::printf("\n%-22s %8s %12s %12s %12s\n", "scope", "count", "total ms", "self ms", "mean us");
   for (const auto& [id, total] : totals) {
-    const kymo::SiteDeclaration& site = timeline.site(id);
-    std::printf("%-22s %8llu %12.3f %12.3f %12.3f\n", (site.name.empty() ? site.function : site.name).c_str(),
+    std::printf("%-22s %8llu %12.3f %12.3f %12.3f\n", timeline.site(id).name.c_str(),
                 static_cast<unsigned long long>(total.count), static_cast<double>(total.total_ns) * milliseconds,
                 static_cast<double>(total.self_ns) * milliseconds,
                 static_cast<double>(total.total_ns) * microseconds / static_cast<double>(total.count));
@@ -64,7 +63,8 @@ void print_frames(const kymo::Timeline& timeline) {
     std::sort(frames.begin(), frames.end(),
               [](const kymo::Frame& a, const kymo::Frame& b) { return a.duration_ns < b.duration_ns; });
     const auto percentile_ms = [&](std::size_t percent) {
-      return static_cast<double>(frames[(frames.size() - 1) * percent / 100].duration_ns) * milliseconds;
+      const std::size_t rank = (frames.size() - 1) * percent / 100;
+      return static_cast<double>(frames[rank].duration_ns) * milliseconds;
     };
     std::printf("%-22s %8zu %12.4f %12.4f %12.4f\n", stream.name.empty() ? "(main)" : stream.name.c_str(),
                 frames.size(), percentile_ms(50), percentile_ms(99), percentile_ms(100));

@@ -58,7 +58,7 @@ class BoundedQueue {
   }
 
  private:
-  const std::size_t capacity_;
+  std::size_t capacity_;
   std::mutex mutex_;
   std::condition_variable has_room_;
   std::condition_variable has_items_;

@@ -156,6 +156,7 @@ void Histogram::allocate_page(std::uint32_t page) {
   if (offset >= slots_.size()) {
     slots_.resize(offset + 1);
   }
+  pages_ = static_cast<std::uint32_t>(slots_.size());
   if (slots_[offset] == 0) {
     counts_.resize(counts_.size() + page_size);
     if (!wide_.empty()) {

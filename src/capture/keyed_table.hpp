@@ -15,8 +15,10 @@ class KeyedTable {
  public:
   /// The entry of an id, made where there is none. References hold until the next entry is made.
   Entry& operator[](std::uint32_t id) {
-    if (id < positions_.size() && positions_[id] != 0) [[likely]] {
-      return entries_[positions_[id] - 1];
+    if (id < positions_count_) [[likely]] {
+      if (const std::uint32_t position = positions_[id]; position != 0) [[likely]] {
+        return entries_[position - 1];
+      }
     }
     return find_or_add(id);
   }
@@ -39,6 +41,7 @@ class KeyedTable {
   void clear() {
     entries_.clear();
     positions_.clear();
+    positions_count_ = 0;
     far_positions_.clear();
   }
 
@@ -49,6 +52,7 @@ class KeyedTable {
   Entry& find_or_add(std::uint32_t id) {
     if (id < dense_ids && id >= positions_.size()) {
       positions_.resize(std::size_t{id} + 1);
+      positions_count_ = id + 1;
     }
     std::uint32_t& position = id < dense_ids ? positions_[id] : far_positions_[id];
     if (position == 0) {
@@ -60,6 +64,7 @@ class KeyedTable {
   }
 
   std::vector<Entry> entries_;
+  std::uint32_t positions_count_ = 0;     // positions_.size(), without the subtraction
   std::vector<std::uint32_t> positions_;  // of an id: 1 + its place in entries_, or 0
   std::unordered_map<std::uint32_t, std::uint32_t> far_positions_;
 };

@@ -110,52 +110,52 @@ class ScopeStack {
   }
 
   void keep(const Level& level) {
-    reserve();
+    reserve(1);
     kept_.resize(opens_.size());
     kept_[depth_] = {level.start_ns, level.site, static_cast<std::uint16_t>(depth_), level.flags};
     inner_ns_[depth_ + 1] = level.inner_ns;
     inner_ns_[++depth_ + 1] = 0;
   }
 
-  /// Room for one scope more and one place beyond it.
-  void reserve() {
-    if (opens_.size() < depth_ + 2) {
-      opens_.resize(2 * depth_ + 16);
+  /// Room for so many scopes more and one place beyond them.
+  void reserve(std::size_t more) {
+    if (opens_.size() < depth_ + more + 1) {
+      opens_.resize(2 * (depth_ + more) + 1);
       inner_ns_.resize(opens_.size() + 1);
     }
   }
 
-  /// The span of a scope of this depth, and its duration added to its parent's inner time.
-  [[nodiscard]] ScopeSpan end_scope(const ScopeEvent& open, const ScopeEvent& close, std::size_t depth,
-                                    std::size_t number) {
+  /// The span of a scope of this depth; adds its duration to its parent's inner time. inner_ns is inner_ns_.
+  [[nodiscard]] static ScopeSpan end_scope(const ScopeEvent& open, const ScopeEvent& close, std::size_t depth,
+                                           std::size_t number, std::uint64_t* inner_ns) {
     // Unsigned arithmetic: times of damaged captures may be any distance apart.
     const std::uint64_t elapsed = static_cast<std::uint64_t>(close.time_ns) - static_cast<std::uint64_t>(open.time_ns);
     ScopeSpan span;
     span.start_ns = open.time_ns;
     span.duration_ns = static_cast<std::int64_t>(elapsed);
-    if ((close.time_ns < open.time_ns) | (span.duration_ns < 0)) [[unlikely]] {
+    if (close.time_ns < open.time_ns || span.duration_ns < 0) [[unlikely]] {
       span.duration_ns = close.time_ns < open.time_ns ? 0 : std::numeric_limits<std::int64_t>::max();
     }
-    const auto self = static_cast<std::int64_t>(static_cast<std::uint64_t>(span.duration_ns) - inner_ns_[depth + 1]);
+    const auto self = static_cast<std::int64_t>(static_cast<std::uint64_t>(span.duration_ns) - inner_ns[depth + 1]);
     span.self_ns = self < 0 ? 0 : self;
     span.site = open.site;
     span.close_event = static_cast<std::uint32_t>(number);
     span.depth = static_cast<std::uint16_t>(depth);
     span.flags = static_cast<std::uint16_t>(open.flags | (close.flags & ScopeEvent::forced));
-    inner_ns_[depth + 1] = 0;
-    inner_ns_[depth] += static_cast<std::uint64_t>(span.duration_ns);
+    inner_ns[depth + 1] = 0;
+    inner_ns[depth] += static_cast<std::uint64_t>(span.duration_ns);
     return span;
   }
 
   template <typename OnSpan>
   void end_innermost(const ScopeEvent& close, std::size_t number, unsigned flags, OnSpan&& on_span) {
     --depth_;
-    ScopeSpan span = end_scope(*opens_[depth_], close, depth_, number);
+    ScopeSpan span = end_scope(*opens_[depth_], close, depth_, number, inner_ns_.data());
     span.flags = static_cast<std::uint16_t>(span.flags | flags);
     on_span(static_cast<const ScopeSpan&>(span));
   }
 
-  /// Takes any event: one that ends more than its own scope, one that fits nothing, one that needs more room.
+  /// Takes any event: one that ends more than its own scope, or one that fits nothing.
   template <typename OnSpan>
   void take(const ScopeEvent& event, std::size_t number, OnSpan&& on_span) {
     if (!event.is_open() && event.depth >= depth_) {
@@ -169,7 +169,7 @@ class ScopeStack {
     if (!event.is_open()) {
       end_innermost(event, number, 0, on_span);
     } else if (depth_ < deepest) {
-      reserve();
+      reserve(1);
       opens_[depth_++] = &event;
     }
   }
@@ -196,43 +196,41 @@ void match(const ScopeRun& run, ScopeStack& stack, OnSpan&& on_span) {
   // Whether the next event opens or closes is hard to foretell, so the first pass takes each event as both without a
   // branch: it notes an ended scope, which counts only where it was a close, and an open one, which matters only where it
   // was an open. The second pass sees nothing but ends.
-  struct Ended {
-    const ScopeEvent* open;
-    const ScopeEvent* close;
-  };
   constexpr std::size_t stretch = 256;
-  std::array<Ended, stretch> ended;
+  std::array<const ScopeEvent*, stretch> ended_opens;
+  std::array<const ScopeEvent*, stretch> ended_closes;
   stack.begin(run);
   const ScopeEvent* const first = run.events.data();
-  const std::size_t count = run.events.size();
-  std::size_t number = 0;
-  while (number < count) {
-    const std::size_t end = count - number < stretch ? count : number + stretch;
-    const std::size_t limit = stack.opens_.size() - 1;
+  const ScopeEvent* const last = first + run.events.size();
+  const ScopeEvent* event = first;
+  while (event != last) {
+    const ScopeEvent* const end = last - event < std::ptrdiff_t{stretch} ? last : event + stretch;
+    stack.reserve(stretch);
     const ScopeEvent** const opens = stack.opens_.data();
     std::size_t depth = stack.depth_;
-    std::size_t ends = 0;
-    for (; number < end; ++number) {
-      const ScopeEvent& event = first[number];
-      const std::size_t is_open = event.is_open() ? 1 : 0;
-      const std::size_t own = depth - 1 + is_open;
-      if ((event.depth != own) | (depth >= limit)) [[unlikely]] {
+    std::size_t ended = 0;
+    for (; event != end; ++event) {
+      const std::size_t closes = event->is_open() ? 0 : 1;
+      const std::size_t own = depth - closes;
+      if (event->depth != own) [[unlikely]] {
         break;
       }
-      ended[ends] = {opens[own], &event};
-      opens[own] = &event;
-      ends += 1 - is_open;
-      depth = own + is_open;
+      ended_opens[ended] = opens[own];
+      ended_closes[ended] = event;
+      ended += closes;
+      opens[own] = event;
+      depth = own + 1 - closes;
     }
     stack.depth_ = depth;
-    for (std::size_t i = 0; i < ends; ++i) {
-      const ScopeEvent& close = *ended[i].close;
-      on_span(static_cast<const ScopeSpan&>(
-          stack.end_scope(*ended[i].open, close, close.depth, static_cast<std::size_t>(&close - first))));
+    std::uint64_t* const inner_ns = stack.inner_ns_.data();
+    for (std::size_t i = 0; i < ended; ++i) {
+      const ScopeEvent& close = *ended_closes[i];
+      on_span(static_cast<const ScopeSpan&>(ScopeStack::end_scope(*ended_opens[i], close, close.depth,
+                                                                  static_cast<std::size_t>(&close - first), inner_ns)));
     }
-    if (number < end) {
-      stack.take(first[number], number, on_span);
-      ++number;
+    if (event != end) {
+      stack.take(*event, static_cast<std::size_t>(event - first), on_span);
+      ++event;
     }
   }
   stack.end();

@@ -41,7 +41,7 @@ void SummaryAccumulator::add(const EventBatch& batch, std::uint32_t block_number
 
 void SummaryAccumulator::count_pending(PendingScopes& pending) {
   SiteSummary& site = summary_.sites[pending.id];
-  site.durations.record_all(pending.count, [&](std::size_t i) { return std::int64_t{pending.scopes[i].duration_ns}; });
+  site.durations.record_all(pending.count, [&](std::uint32_t i) { return pending.scopes[i].duration_ns; });
   std::uint64_t self_ns = 0;
   for (std::uint32_t i = 0; i < pending.count; ++i) {
     self_ns += pending.scopes[i].self_ns;

@@ -63,7 +63,7 @@ class SummaryAccumulator {
 
   void add_scope(const ScopeSpan& span) {
     PendingScopes& pending = pending_[span.site];
-    if (span.duration_ns > std::numeric_limits<std::uint32_t>::max() || span.flags != 0) [[unlikely]] {
+    if (((span.duration_ns >> 32U) | span.flags) != 0) [[unlikely]] {
       summary_.sites[span.site].add(span);
       return;
     }

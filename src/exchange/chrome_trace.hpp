@@ -1,13 +1,16 @@
-// The Chrome Trace Event writer: batches of events in, JSON that Perfetto, chrome://tracing and speedscope open out.
+// The Chrome Trace Event writer: batches of events in, the JSON out that Perfetto's and Chrome's trace viewers read.
 //
 // What becomes what ("ts" and "dur" are microseconds of CLOCK_MONOTONIC with three decimals, exact to the nanosecond):
-//   scope                 X on its thread; arguments in args; "unbalanced", "open" or "end_lost" true where it did not
-//   end itself frame                 X on a track of its stream's own, args.number counting from 1 span of a queue X on
-//   the queue's track while it nests with what is there, else like an async span async span            b and e, cat is
-//   the lane, ids reused so that spans of one id never overlap sample                C, the unit (or "value") is the
-//   argument message, sync point   i; drops and stretches of uncertain clock as well flow                  s, t and f,
-//   bound to the slice around them process, track        M: process_name, process_labels, thread_name,
-//   thread_sort_index
+//
+//   scope               X on its thread, arguments in args; marked there: "unbalanced" where it did not close itself,
+//                       "open" where the trace ends first, "end_lost" where its end is in a part that is missing
+//   frame               X on a track of its stream's own, args.number counts 1, 2, 3, ...
+//   span of a queue     X on the queue's track while it nests with what is there, else like an async span
+//   async span          b and e; cat is the lane; ids are reused, but spans of one id never overlap
+//   sample              C; the key in args is the unit, or "value"
+//   flow                s, t and f, bound to the slice around them
+//   message, sync point i; "dropped so far" and "clock uncertain" as well
+//   process, track      M: process_name, process_labels, thread_name, thread_sort_index
 #pragma once
 
 #include <cstddef>
@@ -54,7 +57,7 @@ class ChromeTraceWriter {
     std::uint64_t lane_id = 0;
     std::int64_t start_ns = 0;
   };
-  /// Who was waiting for a close that never came, and how far its bar is drawn.
+  /// A scope whose close did not come: how far its bar is drawn and how it is marked.
   struct Ending {
     std::size_t depth = 0;
     std::int64_t end_ns = 0;

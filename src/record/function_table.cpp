@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <limits.h>
 #include <sched.h>
@@ -146,11 +147,17 @@ struct FunctionTable::Filters {
   bool has_patterns = false;
 };
 
+/// Symbols of one module.
+struct FunctionTable::Symbols {
+  SymbolIndex index;
+  Symbols* next;
+};
+
 FunctionTable::~FunctionTable() {
+  while (symbols_ != nullptr) {
+    delete std::exchange(symbols_, symbols_->next);
+  }
   if (Memory* const memory = memory_.load(std::memory_order_relaxed)) {
-    for (std::size_t i = 0; i < memory->module_count; ++i) {
-      delete memory->modules[i].symbols.load(std::memory_order_relaxed);
-    }
     ::munmap(memory, sizeof(Memory));
   }
   if (FunctionSlots* const slots = slots_.load(std::memory_order_relaxed)) {
@@ -428,13 +435,13 @@ std::optional<FunctionName> FunctionTable::name_of(HookedModule& module, std::ui
     return std::nullopt;
   }
   try {
-    const SymbolIndex* symbols = module.symbols.load(std::memory_order_acquire);
-    if (symbols == nullptr) {
+    if (module.symbols == nullptr) {
       // The link leads to the file that runs even where another has its path by now.
-      symbols = new SymbolIndex(SymbolIndex::read(module.is_executable ? "/proc/self/exe" : module.path, module.build_id));
-      module.symbols.store(symbols, std::memory_order_release);
+      const char* const path = module.is_executable ? "/proc/self/exe" : module.path;
+      symbols_ = new Symbols{SymbolIndex::read(path, module.build_id), symbols_};
+      module.symbols = &symbols_->index;
     }
-    const std::string symbol = symbols->name_at(address - module.load_base);
+    const std::string symbol = module.symbols->name_at(address - module.load_base);
     return symbol.empty() ? FunctionName{} : demangle(symbol);
   } catch (...) {
     return FunctionName{};

@@ -44,7 +44,7 @@ struct HookedModule {
   bool is_executable = false;
   std::atomic<bool> is_loaded{true};
   BuildId build_id;
-  std::atomic<const SymbolIndex*> symbols{nullptr};  ///< read when a name is first wanted, then kept
+  const SymbolIndex* symbols = nullptr;  ///< read when a name is first wanted, then kept
 };
 
 /// A function that was hooked. One cache line.
@@ -139,6 +139,7 @@ class FunctionTable {
  private:
   struct Memory;
   struct Filters;
+  struct Symbols;
 
   [[nodiscard]] Memory* memory() noexcept;
   void retire_unloaded(std::uint64_t unloads) noexcept;
@@ -155,6 +156,7 @@ class FunctionTable {
   std::atomic<std::uint64_t> unloads_{0};
   std::atomic<HookedModule*> modules_{nullptr};
   kymo_function_filter_v1* filters_ = nullptr;  // under the lock
+  Symbols* symbols_ = nullptr;                  // all that was read, under the naming lock
 };
 
 }  // namespace kymo::record

@@ -27,10 +27,9 @@ std::vector<Event> gather(const Timeline::Implementation& timeline, TimeRange ra
   return found;
 }
 
-/// Appends the stream's marks in one block; whether there were any.
-bool take_marks(const Source& source, std::size_t block, FrameStreamId stream, EventBatch& batch,
+/// Appends the stream's marks in one block.
+void take_marks(const Source& source, std::size_t block, FrameStreamId stream, EventBatch& batch,
                 std::vector<std::int64_t>& marks) {
-  const std::size_t before = marks.size();
   if (source.read(block, BatchParts::others, batch)) {
     for (const FrameMark& mark : batch.frame_marks) {
       if (mark.stream == stream) {
@@ -38,43 +37,33 @@ bool take_marks(const Source& source, std::size_t block, FrameStreamId stream, E
       }
     }
   }
-  return marks.size() != before;
 }
 
-/// The stream's marks in the range with the last one before it and the first one after it.
+/// The stream's marks in the range with the last one before it and the first one after it, and maybe more around.
+///
+/// Marks stand in the file in the order of their times, but for those of different threads that were set during one drain:
+/// these may stand one block too late. So the walk to either side goes one block beyond the mark it looks for.
 std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
   std::vector<std::int64_t> marks;
   EventBatch batch;
   const std::size_t count = source.block_count();
-  std::size_t first = count;  // block that overlaps the range
-  std::size_t last = 0;       // and the one after the last of them
-  for (std::size_t block = 0; block < count; ++block) {
-    if (source.start_ns(block) < range.end_ns && source.end_ns(block) >= range.start_ns) {
-      first = std::min(first, block);
-      last = block + 1;
+  std::size_t first = 0;
+  while (first < count && source.end_ns(first) < range.start_ns) {
+    ++first;
+  }
+  const auto walk = [&](std::size_t block, int step, const auto& is_enough) {
+    bool has_found = false;
+    for (; block < count; block += static_cast<std::size_t>(step)) {
+      const std::size_t before = marks.size();
       take_marks(source, block, stream, batch, marks);
+      if (has_found) {
+        return;
+      }
+      has_found = std::any_of(marks.begin() + static_cast<std::ptrdiff_t>(before), marks.end(), is_enough);
     }
-  }
-  if (first == count) {
-    // No block overlaps: the marks stand on both sides of the first one that begins after the range.
-    first = 0;
-    while (first < count && source.start_ns(first) < range.end_ns) {
-      ++first;
-    }
-    last = first;
-  }
-  const auto begins_before = [&] {
-    return std::any_of(marks.begin(), marks.end(), [&](std::int64_t time_ns) { return time_ns <= range.start_ns; });
   };
-  const auto ends_after = [&] {
-    return std::any_of(marks.begin(), marks.end(), [&](std::int64_t time_ns) { return time_ns >= range.end_ns; });
-  };
-  for (std::size_t block = first; block > 0 && !begins_before(); --block) {
-    take_marks(source, block - 1, stream, batch, marks);
-  }
-  for (std::size_t block = last; block < count && !ends_after(); ++block) {
-    take_marks(source, block, stream, batch, marks);
-  }
+  walk(first, 1, [&range](std::int64_t time_ns) { return time_ns >= range.end_ns; });
+  walk(first - 1, -1, [&range](std::int64_t time_ns) { return time_ns <= range.start_ns; });
   std::sort(marks.begin(), marks.end());
   return marks;
 }

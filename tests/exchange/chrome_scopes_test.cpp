@@ -146,13 +146,11 @@ TEST(ChromeScopes, OfScopesWithEqualTimesTheOuterOneComesFirst) {
   EventBatch batch = first_batch(0, 100);
   add_run(batch).events = {open(10, 1, 0), open(10, 2, 1), open(10, 3, 2), close(20, 2),   close(20, 1),
                            close(20, 0),   open(30, 3, 0), close(40, 0),   open(30, 2, 0), close(40, 0)};
-  const std::string text = trace_text({batch});
-  const auto scopes = of_phase(Json::parse(text), "X");
-  std::vector<std::string> names;
-  for (const Json& scope : scopes) {
-    names.push_back(scope.at("name"));
+  std::string names;
+  for (const Json& scope : of_phase(trace_events({batch}), "X")) {
+    names += scope.at("name").get<std::string>() + ' ';
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"outer", "inner", "leaf", "leaf", "inner"}));
+  EXPECT_EQ(names, "outer inner leaf leaf inner ");
 }
 
 TEST(ChromeScopes, DropsAreShownWhereTheyGrow) {

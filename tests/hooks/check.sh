@@ -9,4 +9,5 @@ export CC CXX
   -DCMAKE_C_COMPILER_LAUNCHER="$LAUNCHER" -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER" \
   -DKYMO_SOURCE="$SOURCE" -DKYMO_LIBRARY="$LIBRARY"
 "$CMAKE" --build "$work"
-exec "$work/hooks_test" --gtest_brief=1
+"$work/hooks_test" --gtest_brief=1
+"$work/lone_plugin_host" "$work/liblone_plugin.so"

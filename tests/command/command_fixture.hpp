@@ -1,0 +1,102 @@
+// Runs the kymo command as users do, and makes captures for it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "support/child_process.hpp"
+#include "support/temporary_directory.hpp"
+#include "timeline/recording_model.hpp"
+
+namespace kymo::test {
+
+struct CommandResult {
+  int status = 0;  ///< minus the signal's number where one ended it
+  std::string out;
+  std::string err;
+};
+
+inline std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+/// A directory, and the command run in it.
+class CommandTest : public ::testing::Test {
+ protected:
+  /// The words of a shell command that runs `command` with its output in files of the directory.
+  [[nodiscard]] std::vector<std::string> shell(const std::vector<std::string>& command, const std::string& redirection = {}) const {
+    std::vector<std::string> words{
+        "/bin/sh", "-c",
+        "cd \"$0\" && unset KYMO_RECORD KYMO_TRACE KYMO_KEEP KYMO_BUFFER && . ./environment && exec \"$@\" " +
+            (redirection.empty() ? std::string(">out 2>err") : redirection),
+        directory_.path().string()};
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  }
+
+  [[nodiscard]] std::vector<std::string> kymo_words(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> command{KYMO_COMMAND};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return command;
+  }
+
+  void set_environment(const Environment& environment) const {
+    std::ofstream file(file_named("environment"));
+    for (const auto& [name, value] : environment) {
+      file << "export " << name << "='" << value << "'\n";
+    }
+  }
+
+  CommandResult run_any(const std::vector<std::string>& command, const Environment& environment = {},
+                        const std::string& redirection = {}) const {
+    set_environment(environment);
+    ChildProcess process(shell(command, redirection));
+    CommandResult result;
+    result.status = process.wait();
+    result.out = read_text(file_named("out"));
+    result.err = read_text(file_named("err"));
+    return result;
+  }
+
+  CommandResult kymo(const std::vector<std::string>& arguments, const Environment& environment = {},
+                     const std::string& redirection = {}) const {
+    return run_any(kymo_words(arguments), environment, redirection);
+  }
+
+  [[nodiscard]] std::string file_named(const std::string& name) const { return directory_ / name; }
+
+  /// Waits for a file to have something in it, and returns that.
+  [[nodiscard]] std::string wait_for(const std::string& name) const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline) {
+      if (const std::string text = read_text(file_named(name)); !text.empty()) {
+        return text;
+      }
+      std::this_thread::yield();
+    }
+    throw std::runtime_error(name + " did not come");
+  }
+
+  /// A capture of a made-up recording.
+  std::string make_capture(const std::string& name, ModelOptions options = {.seed = 1, .steps = 500}, bool finish = true) const {
+    return RecordingModel(options).write_file(file_named(name), finish);
+  }
+
+  TemporaryDirectory directory_;
+};
+
+}  // namespace kymo::test

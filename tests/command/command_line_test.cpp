@@ -1,0 +1,269 @@
+// The command line: help, usage, exit codes, tables and JSON, bad input.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "command_fixture.hpp"
+
+namespace kymo::test {
+namespace {
+
+const std::vector<std::string> subcommands{"record", "info", "stats", "export", "merge", "recover", "trigger"};
+
+class CommandLine : public CommandTest {};
+
+TEST_F(CommandLine, HelpOfEverySubcommandWorksAndShowsAnExample) {
+  const CommandResult top = kymo({"--help"});
+  EXPECT_EQ(top.status, 0);
+  for (const std::string& name : subcommands) {
+    EXPECT_NE(top.out.find("\n  " + name), std::string::npos) << name;
+    const CommandResult help = kymo({name, "--help"});
+    EXPECT_EQ(help.status, 0) << name;
+    EXPECT_EQ(help.err, "") << name;
+    EXPECT_NE(help.out.find("Examples:\n"), std::string::npos) << name;
+    EXPECT_NE(help.out.find("kymo " + name), std::string::npos) << name;
+  }
+  EXPECT_NE(top.out.find("Exit codes:"), std::string::npos);
+}
+
+TEST_F(CommandLine, WhatMakesNoSenseIsAUsageError) {
+  const std::string capture = make_capture("a.kymo");
+  const std::vector<std::vector<std::string>> wrong{{},
+                                                    {"bogus"},
+                                                    {"--bogus"},
+                                                    {"info"},
+                                                    {"info", "--bogus", capture},
+                                                    {"stats", "--sort", "colour", capture},
+                                                    {"stats", "--top", "many", capture},
+                                                    {"export", capture},
+                                                    {"export", "--to", "cheese", "-o", "x", capture},
+                                                    {"merge", capture},
+                                                    {"merge", "--level", "99", "-o", "x", capture},
+                                                    {"trigger", "me"},
+                                                    {"trigger", "0"},
+                                                    {"record"},
+                                                    {"record", "--"},
+                                                    {"record", "--bogus", "--", "true"}};
+  for (const auto& arguments : wrong) {
+    const CommandResult result = kymo(arguments);
+    std::string words;
+    for (const std::string& argument : arguments) {
+      words += argument + " ";
+    }
+    EXPECT_EQ(result.status, 2) << words;
+    EXPECT_EQ(result.out, "") << words;
+    EXPECT_NE(result.err, "") << words;
+  }
+}
+
+TEST_F(CommandLine, WhatIsMissingOrNoCaptureIsAnErrorThatNamesIt) {
+  std::filesystem::create_directory(file_named("nothing"));
+  std::ofstream(file_named("empty.kymo")).flush();
+  std::ofstream(file_named("text.kymo")) << std::string(5000, 'x');
+  std::mt19937 random(1);
+  std::ofstream noise(file_named("noise.kymo"), std::ios::binary);
+  for (unsigned i = 0; i < 20000; ++i) {
+    noise.put(static_cast<char>(random()));
+  }
+  noise.close();
+  for (const char* const name : {"missing.kymo", "nothing", "empty.kymo", "text.kymo", "noise.kymo"}) {
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+             {"info"}, {"stats"}, {"info", "--json"}, {"stats", "--json"}, {"export", "--to", "chrome", "-o", "x.json"}, {"merge", "-o", "x.kymo"}, {"recover"}}) {
+      std::vector<std::string> arguments = command;
+      arguments.emplace_back(name);
+      const CommandResult result = kymo(arguments);
+      EXPECT_EQ(result.status, 1) << command.front() << " " << name;
+      EXPECT_NE(result.err.find(name), std::string::npos) << result.err;
+      EXPECT_FALSE(std::filesystem::exists(file_named("x.json")));
+      EXPECT_FALSE(std::filesystem::exists(file_named("x.kymo")));
+    }
+  }
+}
+
+TEST_F(CommandLine, ACaptureCutAnywhereGivesItsSoundPartOrAnError) {
+  const std::string whole = read_text(make_capture("whole.kymo", {.seed = 3, .steps = 300}));
+  const CommandResult sound = kymo({"stats", "whole.kymo"});
+  ASSERT_EQ(sound.status, 0);
+  std::size_t sound_parts = 0;
+  for (std::size_t size = 0; size < whole.size(); size += whole.size() / 16 + 1) {
+    std::ofstream(file_named("cut.kymo"), std::ios::binary) << whole.substr(0, size);
+    const CommandResult result = kymo({"stats", "--json", "cut.kymo"});
+    ASSERT_TRUE(result.status == 0 || result.status == 1 || result.status == 3) << size << ": " << result.status;
+    if (result.status != 1) {
+      const auto json = nlohmann::json::parse(result.out);
+      EXPECT_FALSE(json["warnings"].empty()) << size;
+      ++sound_parts;
+    } else {
+      EXPECT_NE(result.err, "");
+    }
+  }
+  EXPECT_GT(sound_parts, 8U);
+}
+
+TEST_F(CommandLine, DamageIsReportedAndTheRestIsShown) {
+  std::string bytes = read_text(make_capture("a.kymo", {.seed = 4, .steps = 3000}));
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
+  std::ofstream(file_named("a.kymo"), std::ios::binary) << bytes;
+  const CommandResult result = kymo({"info", "--check", "a.kymo"});
+  EXPECT_EQ(result.status, 3);
+  EXPECT_NE(result.err.find("warning: a.kymo"), std::string::npos) << result.err;
+  EXPECT_NE(result.out.find("thread 0"), std::string::npos);
+}
+
+TEST_F(CommandLine, InfoAsJsonHasEverythingThatItsSchemaNames) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 5, .steps = 800}));
+  const CommandResult result = kymo({"info", "--json", "a.kymo"});
+  EXPECT_EQ(result.status, 0);
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_TRUE(json["start_ns"].is_number_integer());
+  EXPECT_LT(json["start_ns"].get<std::int64_t>(), json["end_ns"].get<std::int64_t>());
+  ASSERT_EQ(json["captures"].size(), 1U);
+  const auto& capture = json["captures"][0];
+  EXPECT_EQ(capture["path"], "a.kymo");
+  EXPECT_EQ(capture["bytes"], std::filesystem::file_size(file_named("a.kymo")));
+  EXPECT_EQ(capture["is_closed"], true);
+  EXPECT_EQ(capture["recorder"], "model");
+  EXPECT_TRUE(capture["blocks"]["events"]["count"].is_number_unsigned());
+  EXPECT_TRUE(capture["damages"].empty());
+  ASSERT_EQ(json["processes"].size(), 1U);
+  EXPECT_EQ(json["processes"][0]["pid"], 100);
+  EXPECT_EQ(json["processes"][0]["alignment"], "same_boot");
+  EXPECT_EQ(json["processes"][0]["infos"]["cpu"], "a model");
+  ASSERT_EQ(json["tracks"].size(), 5U);
+  EXPECT_EQ(json["tracks"][0]["kind"], "thread");
+  EXPECT_GT(json["tracks"][0]["recorded_scopes"].get<int>(), 0);
+  EXPECT_TRUE(json["tracks"][0]["dropped_scopes"].is_number_unsigned());
+  ASSERT_EQ(json["metrics"].size(), 1U);
+  EXPECT_EQ(json["metrics"][0]["unit"], "1");
+  EXPECT_EQ(json["frame_streams"].size(), 1U);
+  EXPECT_EQ(json["site_count"], 12);
+  EXPECT_TRUE(json["open_spans"].is_array());
+  EXPECT_TRUE(json["warnings"].is_array());
+}
+
+TEST_F(CommandLine, StatsAsJsonHasEverythingThatItsSchemaNames) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 6, .steps = 800}));
+  const CommandResult result = kymo({"stats", "--json", "--sort", "name", "a.kymo"});
+  EXPECT_EQ(result.status, 0);
+  const auto json = nlohmann::json::parse(result.out);
+  ASSERT_FALSE(json["sites"].empty());
+  for (const auto& site : json["sites"]) {
+    for (const char* key : {"count", "total_ns", "self_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "line", "unbalanced"}) {
+      EXPECT_TRUE(site[key].is_number_integer()) << key;
+    }
+    EXPECT_TRUE(site["mean_ns"].is_number());
+    for (const char* key : {"name", "function", "file"}) {
+      EXPECT_TRUE(site[key].is_string()) << key;
+    }
+    EXPECT_LE(site["min_ns"].get<std::int64_t>(), site["p50_ns"].get<std::int64_t>());
+    EXPECT_LE(site["p99_ns"].get<std::int64_t>(), site["max_ns"].get<std::int64_t>());
+  }
+  EXPECT_TRUE(std::is_sorted(json["sites"].begin(), json["sites"].end(), [](const auto& a, const auto& b) {
+    return a["name"].template get<std::string>() < b["name"].template get<std::string>();
+  }));
+  ASSERT_EQ(json["frame_streams"].size(), 1U);
+  EXPECT_GT(json["frame_streams"][0]["count"].get<int>(), 0);
+  ASSERT_EQ(json["metrics"].size(), 1U);
+  EXPECT_EQ(json["metrics"][0]["name"], "load");
+  for (const char* key : {"min", "mean", "max", "last"}) {
+    EXPECT_TRUE(json["metrics"][0][key].is_number()) << key;
+  }
+  EXPECT_FALSE(json["spans"].empty());
+}
+
+TEST_F(CommandLine, StatsFromSummariesAndFromEventsAreTheSame) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 7, .steps = 3000}));
+  EXPECT_EQ(kymo({"stats", "a.kymo"}).out, kymo({"stats", "--decode", "a.kymo"}).out);
+}
+
+TEST_F(CommandLine, TablesAreAlignedAndNamesCannotSteerTheTerminal) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 8, .steps = 500, .prefix = "\x1b[31m\n\xff\"\xc2\x9b "}));
+  for (const char* command : {"info", "stats"}) {
+    const CommandResult result = kymo({command, "a.kymo"});
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(result.out.find('\x1b'), std::string::npos) << command;
+    EXPECT_EQ(result.out.find("\xc2\x9b"), std::string::npos) << command;
+    EXPECT_NE(result.out.find("\\x1b[31m\\x0a\xEF\xBF\xBD\""), std::string::npos) << result.out;
+    const CommandResult json = kymo({command, "--json", "a.kymo"});
+    EXPECT_TRUE(nlohmann::json::accept(json.out)) << command;
+  }
+  static_cast<void>(make_capture("b.kymo", {.seed = 8, .steps = 500}));
+  const std::string table = kymo({"stats", "--top", "3", "b.kymo"}).out;
+  const std::size_t first = table.find('\n');
+  const std::size_t second = table.find('\n', first + 1);
+  EXPECT_EQ(first, second - first - 1) << table;
+  EXPECT_NE(table.find("more; --top"), std::string::npos);
+}
+
+TEST_F(CommandLine, DropsAreOnTop) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 9, .steps = 1000}));
+  for (const char* command : {"info", "stats"}) {
+    EXPECT_NE(kymo({command, "a.kymo"}).err.find("were dropped"), std::string::npos) << command;
+  }
+}
+
+TEST_F(CommandLine, InAPipeThereIsNoProgressBar) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 9, .steps = 4000}));
+  const CommandResult result = kymo({"stats", "--decode", "a.kymo"});
+  EXPECT_EQ(result.err.find('\r'), std::string::npos);
+  EXPECT_EQ(result.out.find('\r'), std::string::npos);
+}
+
+TEST_F(CommandLine, AFullDiskBehindStdoutIsAnError) {
+  static_cast<void>(make_capture("a.kymo"));
+  EXPECT_EQ(kymo({"info", "a.kymo"}, {}, ">/dev/full 2>err").status, 1);
+}
+
+TEST_F(CommandLine, ExportWritesATraceOfEverySpan) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 10, .steps = 1500, .closes_all = true}));
+  static_cast<void>(make_capture("b.kymo", {.seed = 11, .steps = 500, .pid = 200, .closes_all = true}));
+  EXPECT_EQ(kymo({"export", "--to", "chrome", "-o", "trace.json", "a.kymo", "b.kymo"}).status, 0);
+  const auto trace = nlohmann::json::parse(read_text(file_named("trace.json")));
+  std::size_t scopes = 0;
+  std::set<int> processes;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["name"].get<std::string>().rfind("site", 0) == 0) {
+      ++scopes;
+      processes.insert(event["pid"].get<int>());
+    }
+  }
+  std::size_t expected = 0;
+  for (const ModelOptions& options : {ModelOptions{.seed = 10, .steps = 1500, .closes_all = true}, ModelOptions{.seed = 11, .steps = 500, .pid = 200, .closes_all = true}}) {
+    const RecordingModel model(options);
+    for (const TrueSpan& span : model.truth().spans) {
+      expected += span.name.rfind("site", 0) == 0 ? 1U : 0U;
+    }
+  }
+  EXPECT_EQ(scopes, expected);
+  EXPECT_EQ(processes, (std::set<int>{100, 200}));
+  EXPECT_EQ(kymo({"export", "--to", "chrome", "-o", "/nonexistent/trace.json", "a.kymo"}).status, 1);
+}
+
+TEST_F(CommandLine, MergePutsCapturesTogetherAndOverwritesNothing) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 12, .steps = 500, .pid = 1}));
+  static_cast<void>(make_capture("b.kymo", {.seed = 13, .steps = 500, .pid = 2}));
+  EXPECT_EQ(kymo({"merge", "-o", "all.kymo", "a.kymo", "b.kymo"}).status, 0);
+  const CommandResult again = kymo({"merge", "-o", "all.kymo", "a.kymo", "b.kymo"});
+  EXPECT_EQ(again.status, 0);
+  EXPECT_NE(again.out.find("all-1.kymo"), std::string::npos) << again.out;
+  const auto merged = nlohmann::json::parse(kymo({"stats", "--json", "all.kymo"}).out);
+  const auto apart = nlohmann::json::parse(kymo({"stats", "--json", "a.kymo", "b.kymo"}).out);
+  EXPECT_EQ(merged["sites"], apart["sites"]);
+  EXPECT_EQ(merged["metrics"], apart["metrics"]);
+  EXPECT_EQ(nlohmann::json::parse(kymo({"info", "--json", "all.kymo"}).out)["processes"].size(), 2U);
+}
+
+TEST_F(CommandLine, RecoverOfAClosedCaptureLeavesItAsItIs) {
+  const std::string before = read_text(make_capture("a.kymo"));
+  const CommandResult result = kymo({"recover", "a.kymo"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_NE(result.out.find("nothing to recover"), std::string::npos);
+  EXPECT_EQ(read_text(file_named("a.kymo")), before);
+}
+
+}  // namespace
+}  // namespace kymo::test

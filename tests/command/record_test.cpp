@@ -1,0 +1,181 @@
+// kymo record, recover and trigger with programs that really record.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <set>
+
+
+
+#include "command_fixture.hpp"
+
+namespace kymo::test {
+namespace {
+
+class Record : public CommandTest {
+ protected:
+  [[nodiscard]] nlohmann::json stats_of(const std::string& capture) const {
+    return nlohmann::json::parse(kymo({"stats", "--json", capture}).out);
+  }
+  [[nodiscard]] nlohmann::json info_of(const std::string& capture) const {
+    return nlohmann::json::parse(kymo({"info", "--json", capture}).out);
+  }
+  /// How many scopes of a name a capture has.
+  [[nodiscard]] std::uint64_t count_of(const std::string& capture, const std::string& name) const {
+    for (const auto& site : stats_of(capture)["sites"]) {
+      if (site["name"] == name) {
+        return site["count"];
+      }
+    }
+    return 0;
+  }
+  [[nodiscard]] bool has_parts() const {
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+      if (entry.path().string().find(".parts-") != std::string::npos) {
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+TEST_F(Record, PutsWhatTheCommandRecordsIntoOneClosedCapture) {
+  const CommandResult result = kymo({"record", "-o", "run.kymo", "--", RECORDED_PROGRAM, "scopes", "1000"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("run.kymo"), std::string::npos);
+  EXPECT_EQ(count_of("run.kymo", "work"), 1000U);
+  const auto info = info_of("run.kymo");
+  EXPECT_EQ(info["captures"][0]["is_closed"], true);
+  ASSERT_EQ(info["processes"].size(), 1U);
+  const auto& infos = info["processes"][0]["infos"];
+  EXPECT_EQ(infos["record.exit_status"], "0");
+  EXPECT_GT(std::stoull(infos["record.wall_ns"].get<std::string>()), 0U);
+  EXPECT_GT(std::stoull(infos["record.max_resident_bytes"].get<std::string>()), 100'000U);
+  EXPECT_TRUE(infos.contains("kernel"));
+  EXPECT_TRUE(infos.contains("started"));
+  EXPECT_FALSE(has_parts());
+}
+
+TEST_F(Record, EndsAsTheCommandDid) {
+  EXPECT_EQ(kymo({"record", "--", "/bin/sh", "-c", "exit 0"}).status, 0);
+  EXPECT_EQ(kymo({"record", "--", "/bin/sh", "-c", "exit 3"}).status, 3);
+  EXPECT_EQ(kymo({"record", "--", "/bin/sh", "-c", "kill -9 $$"}).status, 128 + SIGKILL);
+  EXPECT_EQ(kymo({"record", "--", "/bin/sh", "-c", "kill -TERM $$"}).status, 128 + SIGTERM);
+  EXPECT_EQ(kymo({"record", "--", "./no-such-command"}).status, 127);
+  EXPECT_EQ(kymo({"record", "--", "/etc/passwd"}).status, 126);
+  EXPECT_EQ(kymo({"record", "-o", "x.kymo", "/bin/sh", "-c", "exit 5"}).status, 5) << "without the dashes";
+  EXPECT_FALSE(has_parts());
+}
+
+TEST_F(Record, KeepsTheCommandsOwnInputAndOutput) {
+  const CommandResult result = run_any(
+      {"/bin/sh", "-c", std::string("echo in | ") + KYMO_COMMAND + " record -q -- /bin/sh -c 'cat; echo problem >&2'"});
+  EXPECT_EQ(result.out, "in\n");
+  EXPECT_NE(result.err.find("problem"), std::string::npos);
+}
+
+TEST_F(Record, OfACommandThatDoesNotRecordHoldsTheFactsOfTheRun) {
+  const CommandResult result = kymo({"record", "-o", "run.kymo", "--", "/bin/sh", "-c", "exit 4"});
+  EXPECT_EQ(result.status, 4);
+  EXPECT_NE(result.err.find("recorded nothing"), std::string::npos);
+  const auto info = info_of("run.kymo");
+  ASSERT_EQ(info["processes"].size(), 1U);
+  EXPECT_EQ(info["processes"][0]["command_line"], "/bin/sh -c 'exit 4'");
+  EXPECT_EQ(info["processes"][0]["infos"]["record.exit_status"], "4");
+  EXPECT_NE(info["processes"][0]["boot_id"], "");
+}
+
+TEST_F(Record, ForksAndExecsJoin) {
+  EXPECT_EQ(kymo({"record", "-o", "run.kymo", "--", RECORDED_PROGRAM, "family"}).status, 0);
+  EXPECT_EQ(count_of("run.kymo", "parent"), 1U);
+  EXPECT_EQ(count_of("run.kymo", "child"), 1U);
+  EXPECT_EQ(count_of("run.kymo", "work"), 3U);
+  std::set<std::uint64_t> pids;
+  for (const auto& process : info_of("run.kymo")["processes"]) {
+    pids.insert(process["pid"].get<std::uint64_t>());
+  }
+  EXPECT_EQ(pids.size(), 2U) << "the program and its child; the exec keeps its number";
+}
+
+TEST_F(Record, ACommandThatIsKilledLosesNothingThatWasClosed) {
+  EXPECT_EQ(kymo({"record", "-o", "run.kymo", "--", RECORDED_PROGRAM, "kill", "5000"}).status, 128 + SIGKILL);
+  EXPECT_EQ(count_of("run.kymo", "work"), 5000U);
+  EXPECT_EQ(info_of("run.kymo")["processes"][0]["infos"]["record.signal"], std::to_string(SIGKILL));
+}
+
+TEST_F(Record, WithoutRoomInSharedMemoryItHoldsTheSpoolItself) {
+  const std::vector<std::string> small_shm{"unshare", "-m", "/bin/sh", "-c",
+                                           "mount -t tmpfs -o size=64k none /dev/shm && exec \"$@\"", "sh"};
+  std::vector<std::string> probe = small_shm;
+  probe.emplace_back("true");
+  if (run_any(probe).status != 0) {
+    GTEST_SKIP() << "this user may not mount anything";
+  }
+  std::vector<std::string> command = small_shm;
+  for (const std::string& word : kymo_words({"record", "-o", "run.kymo", "--", RECORDED_PROGRAM, "kill", "5000"})) {
+    command.push_back(word);
+  }
+  EXPECT_EQ(run_any(command).status, 128 + SIGKILL);
+  EXPECT_EQ(count_of("run.kymo", "work"), 5000U);
+  EXPECT_FALSE(has_parts());
+}
+
+TEST_F(Record, PassesSignalsOn) {
+  set_environment({});
+  ChildProcess process(shell(kymo_words({"record", "-o", "run.kymo", "--", RECORDED_PROGRAM, "await", "ready"})));
+  static_cast<void>(wait_for("ready"));
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 42);
+  EXPECT_EQ(count_of("run.kymo", "work"), 100U);
+}
+
+TEST_F(Record, WhereTheOutputCannotBeWrittenTheCommandIsNotRun) {
+  const CommandResult result = kymo({"record", "-o", "/nonexistent/run.kymo", "--", "/bin/sh", "-c", "echo ran"});
+  EXPECT_EQ(result.status, 125);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("/nonexistent/run.kymo"), std::string::npos);
+}
+
+TEST_F(Record, NeverOverwritesACapture) {
+  static_cast<void>(kymo({"record", "-o", "run.kymo", "--", "/bin/true"}));
+  const std::string before = read_text(file_named("run.kymo"));
+  const CommandResult again = kymo({"record", "-o", "run.kymo", "--", "/bin/true"});
+  EXPECT_EQ(read_text(file_named("run.kymo")), before);
+  EXPECT_NE(again.err.find("run-1.kymo"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(file_named("run-1.kymo")));
+}
+
+TEST_F(Record, RecoverFoldsInWhatAKilledProgramLeft) {
+  const CommandResult killed = run_any({RECORDED_PROGRAM, "kill", "3000"}, {{"KYMO_RECORD", "run.kymo"}});
+  EXPECT_EQ(killed.status, -SIGKILL);
+  // Before it is recovered, reading it shows the same.
+  EXPECT_EQ(count_of("run.kymo", "work"), 3000U);
+  const CommandResult result = kymo({"recover", "run.kymo"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(info_of("run.kymo")["captures"][0]["is_closed"], true);
+  EXPECT_EQ(count_of("run.kymo", "work"), 3000U);
+}
+
+TEST_F(Record, TriggerHasAFlightRecorderWrite) {
+  set_environment({{"KYMO_RECORD", "run.kymo"}, {"KYMO_KEEP", "60s"}});
+  ChildProcess process(shell({RECORDED_PROGRAM, "await", "ready"}, ">program.out 2>&1"));
+  const std::string pid = std::to_string(std::strtol(wait_for("ready").c_str(), nullptr, 10));
+  const CommandResult result = kymo({"trigger", pid});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("run.kymo"), std::string::npos) << result.out;
+  EXPECT_EQ(count_of("run.kymo", "work"), 100U);
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 42);
+}
+
+TEST_F(Record, TriggerOfWhatDoesNotRecordIsAnError) {
+  ChildProcess sleeping({"/bin/sleep", "60"});
+  const CommandResult result = kymo({"trigger", std::to_string(sleeping.pid())});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find(std::to_string(sleeping.pid())), std::string::npos);
+  EXPECT_EQ(kymo({"trigger", "2147483647"}).status, 1);
+}
+
+}  // namespace
+}  // namespace kymo::test

@@ -1,0 +1,162 @@
+// Statistics: against the truth, and the same with and without summaries.
+#include "stats/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include <kymo/timeline.hpp>
+
+#include "timeline/recording_model.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace kymo::test {
+namespace {
+
+Timeline open_memory(const std::vector<std::byte>& bytes) {
+  std::vector<CaptureReader> readers;
+  readers.emplace_back(bytes.data(), bytes.size(), "memory");
+  return Timeline(std::move(readers));
+}
+
+/// The truth about one name, added up plainly.
+struct Expected {
+  std::vector<std::int64_t> durations;
+  std::int64_t self_ns = 0;
+  std::uint64_t unbalanced = 0;
+};
+
+std::map<std::string, Expected> add_up(const TrueRecording& truth, const std::string& what) {
+  std::map<std::string, Expected> all;
+  for (const TrueSpan& span : truth.spans) {
+    if (!span.is_open && span.name.find(what) != std::string::npos) {
+      Expected& expected = all[span.name];
+      expected.durations.push_back(span.end_ns - span.start_ns);
+      expected.self_ns += span.self_ns;
+      expected.unbalanced += span.is_unbalanced ? 1 : 0;
+    }
+  }
+  for (auto& [name, expected] : all) {
+    std::sort(expected.durations.begin(), expected.durations.end());
+  }
+  return all;
+}
+
+void expect_percentile(std::int64_t found, const std::vector<std::int64_t>& sorted, double percentile) {
+  const auto rank = static_cast<std::size_t>(std::ceil(percentile / 100 * static_cast<double>(sorted.size())));
+  const std::int64_t exact = sorted[std::max<std::size_t>(rank, 1) - 1];
+  EXPECT_GE(found, exact);
+  EXPECT_LE(static_cast<double>(found), static_cast<double>(exact) * (1 + 1.0 / 1024));
+}
+
+void expect_durations(const stats::DurationStatistics& found, const Expected& expected) {
+  EXPECT_EQ(found.count, expected.durations.size());
+  std::uint64_t total = 0;
+  for (const std::int64_t duration : expected.durations) {
+    total += static_cast<std::uint64_t>(duration);
+  }
+  EXPECT_EQ(found.total_ns, total);
+  EXPECT_DOUBLE_EQ(found.mean_ns, static_cast<double>(total) / static_cast<double>(expected.durations.size()));
+  EXPECT_EQ(found.min_ns, expected.durations.front());
+  EXPECT_EQ(found.max_ns, expected.durations.back());
+  expect_percentile(found.p50_ns, expected.durations, 50);
+  expect_percentile(found.p95_ns, expected.durations, 95);
+  expect_percentile(found.p99_ns, expected.durations, 99);
+}
+
+void expect_true(const Timeline& timeline, const stats::Statistics& statistics, const TrueRecording& truth) {
+  const auto sites = add_up(truth, "site");
+  ASSERT_EQ(statistics.sites.size(), sites.size());
+  for (const stats::SiteStatistics& site : statistics.sites) {
+    const Expected& expected = sites.at(timeline.site(site.site).name);
+    expect_durations(site.durations, expected);
+    EXPECT_EQ(site.self_ns, static_cast<std::uint64_t>(expected.self_ns));
+    EXPECT_EQ(site.unbalanced, expected.unbalanced);
+    EXPECT_EQ(site.self_is_bound, 0U);
+  }
+  const auto names = add_up(truth, "name");
+  ASSERT_EQ(statistics.spans.size(), names.size());
+  for (const stats::SpanStatistics& span : statistics.spans) {
+    expect_durations(span.durations, names.at(std::string(timeline.name(span.name))));
+  }
+  ASSERT_EQ(statistics.frame_streams.size(), 1U);
+  Expected frames;
+  for (std::size_t i = 0; i + 1 < truth.frame_marks.size(); ++i) {
+    frames.durations.push_back(truth.frame_marks[i + 1] - truth.frame_marks[i]);
+  }
+  std::sort(frames.durations.begin(), frames.durations.end());
+  expect_durations(statistics.frame_streams[0].durations, frames);
+  ASSERT_EQ(statistics.metrics.size(), 1U);
+  const auto value_less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  EXPECT_EQ(statistics.metrics[0].count, truth.samples.size());
+  EXPECT_EQ(statistics.metrics[0].min, std::min_element(truth.samples.begin(), truth.samples.end(), value_less)->second);
+  EXPECT_EQ(statistics.metrics[0].max, std::max_element(truth.samples.begin(), truth.samples.end(), value_less)->second);
+  EXPECT_EQ(statistics.metrics[0].last, truth.samples.back().second);
+  double sum = 0;
+  for (const auto& sample : truth.samples) {
+    sum += sample.second;
+  }
+  EXPECT_NEAR(statistics.metrics[0].mean, sum / static_cast<double>(truth.samples.size()), 1e-9);
+}
+
+TEST(Statistics, AreTrueWithSummariesAndWithout) {
+  for (std::uint32_t seed = 81; seed <= 84; ++seed) {
+    const RecordingModel model({.seed = seed, .steps = 5000});
+    for (const bool is_closed : {true, false}) {
+      const auto bytes = model.write(is_closed);
+      const Timeline timeline = open_memory(bytes);
+      const stats::Statistics summed = stats::gather_statistics(timeline);
+      expect_true(timeline, summed, model.truth());
+      EXPECT_EQ(summed.drops.dropped_scopes, model.truth().dropped_scopes);
+      if (is_closed) {
+        EXPECT_EQ(summed.blocks_decoded, 0U) << "the summary of the whole capture serves";
+      }
+      const stats::Statistics decoded = stats::gather_statistics(timeline, {.use_summaries = false});
+      expect_true(timeline, decoded, model.truth());
+      EXPECT_EQ(decoded.blocks_decoded, decoded.blocks);
+    }
+  }
+}
+
+TEST(Statistics, OfACaptureWhoseSummariesAreDamagedComeFromItsEvents) {
+  const RecordingModel model({.seed = 85, .steps = 5000});
+  auto bytes = model.write();
+  {
+    const CaptureReader reader(bytes.data(), bytes.size(), "memory");
+    for (const BlockInfo& block : reader.blocks()) {
+      if (block.kind == BlockKind::summary) {
+        bytes[block.offset + 48] ^= std::byte{1};
+      }
+    }
+  }
+  const Timeline timeline = open_memory(bytes);
+  const stats::Statistics statistics = stats::gather_statistics(timeline);
+  EXPECT_EQ(statistics.blocks_decoded, statistics.blocks);
+  expect_true(timeline, statistics, model.truth());
+}
+
+TEST(Statistics, JoinEqualSitesOfSeveralProcessesUnlessAskedToKeepThemApart) {
+  const RecordingModel a({.seed = 86, .pid = 1});
+  const RecordingModel b({.seed = 87, .pid = 2});
+  const TemporaryDirectory directory;
+  const Timeline timeline({a.write_file(directory / "a.kymo"), b.write_file(directory / "b.kymo")});
+  const stats::Statistics joined = stats::gather_statistics(timeline);
+  TrueRecording both = a.truth();
+  both.spans.insert(both.spans.end(), b.truth().spans.begin(), b.truth().spans.end());
+  const auto sites = add_up(both, "site");
+  ASSERT_EQ(joined.sites.size(), sites.size());
+  for (const stats::SiteStatistics& site : joined.sites) {
+    expect_durations(site.durations, sites.at(timeline.site(site.site).name));
+    EXPECT_EQ(site.processes, 2U);
+  }
+  const stats::Statistics apart = stats::gather_statistics(timeline, {.by_process = true});
+  EXPECT_EQ(apart.sites.size(), add_up(a.truth(), "site").size() + add_up(b.truth(), "site").size());
+  EXPECT_EQ(apart.frame_streams.size(), 2U);
+  EXPECT_EQ(apart.metrics.size(), 2U);
+}
+
+}  // namespace
+}  // namespace kymo::test
