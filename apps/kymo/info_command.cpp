@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -201,6 +203,21 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
               {"warnings", warnings.texts}});
 }
 
+/// A fact for people: numbers by the unit that their key ends in.
+std::string format_fact(const std::string& key, const std::string& value) {
+  const auto ends_in = [&key](std::string_view ending) {
+    return key.size() > ending.size() && key.compare(key.size() - ending.size(), ending.size(), ending) == 0;
+  };
+  const bool is_number = !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
+  if (is_number && ends_in("_ns")) {
+    return format_duration(static_cast<double>(std::stoull(value)));
+  }
+  if (is_number && ends_in("_bytes")) {
+    return format_bytes(std::stoull(value));
+  }
+  return printable(value, 200);
+}
+
 void print_capture(const CaptureReader& capture) {
   const CaptureHeader& header = capture.header();
   fmt::print("{}\n", printable(capture.path()));
@@ -216,8 +233,12 @@ void print_capture(const CaptureReader& capture) {
                format_duration(header.clock_step_ns));
   }
   fmt::print("  blocks    {}\n", blocks);
+  std::string facts;
   for (const auto& [key, value] : capture.end().facts) {
-    fmt::print("  {:<9} {}\n", printable(key), format_count(value));
+    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", printable(key), format_fact(key, std::to_string(value)));
+  }
+  if (!facts.empty()) {
+    fmt::print("  closing   {}\n", facts);
   }
 }
 
@@ -231,7 +252,7 @@ void print_process(const TimelineProcess& process) {
   }
   fmt::print("  {:<{}}  {}\n", "command", width, printable(declared.command_line, 200));
   for (const auto& [key, value] : process.infos) {
-    fmt::print("  {:<{}}  {}\n", printable(key), width, printable(value, 200));
+    fmt::print("  {:<{}}  {}\n", printable(key), width, format_fact(key, value));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/block_ring.hpp"
 #include "capture/merge.hpp"
 #include "capture/recovery.hpp"
 #include "child_tree.hpp"
@@ -116,7 +117,7 @@ capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<s
 /// What processes recorded, and what became of them.
 struct Parts {
   std::vector<fs::path> captures;
-  std::vector<std::string> spools;          ///< in shared memory, of processes that are gone
+  std::vector<std::string> spool_ids;       ///< of processes that are gone
   std::vector<std::string> being_written;   ///< captures whose process goes on
   std::vector<std::string> complaints;
 };
@@ -132,13 +133,10 @@ Parts look_at_parts(const std::string& directory) {
     try {
       const CaptureReader capture(path);
       parts.captures.push_back(entry.path());
-      if (capture.is_closed()) {
-        continue;
-      }
-      if (is_being_written(capture)) {
+      if (!capture.is_closed() && is_being_written(capture)) {
         parts.being_written.push_back(fmt::format("{} (process {})", path, capture.header().owner_pid));
-      } else if (std::string spool = capture::find_spool(capture.header().spool_id); !spool.empty()) {
-        parts.spools.push_back(std::move(spool));
+      } else {
+        parts.spool_ids.push_back(capture.header().spool_id);
       }
     } catch (const CaptureError& failure) {
       parts.complaints.emplace_back(failure.what());
@@ -154,6 +152,7 @@ capture::MergeReport gather(const Parts& parts, const std::string& directory, co
                             capture::MergeOptions::Facts facts, std::vector<std::string>& complaints) {
   Progress progress("merging");
   capture::MergeOptions options;
+  options.recorder = "kymo " KYMO_VERSION;
   options.facts.push_back(std::move(facts));
   options.on_progress = progress.callback();
   options.find_unwritten = [&](const CaptureReader& reader) {
@@ -169,6 +168,15 @@ capture::MergeReport gather(const Parts& parts, const std::string& directory, co
   return capture::merge(parts.captures, output, options);
 }
 
+/// Deletes the shared memory of a process that is gone: what was in it is in the merge.
+void remove_spool(const std::string& id) {
+  const std::string spool = capture::find_spool(id);
+  if (!spool.empty() && !capture::has_living_owner(spool)) {
+    ::unlink(spool.c_str());
+    ::unlink(capture::block_ring_path(id).c_str());
+  }
+}
+
 /// Everything after the command's end. False where what was recorded could not be put together.
 bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHolder& holder, PartsDirectory& directory) {
   try {
@@ -176,8 +184,8 @@ bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHold
     Parts parts = look_at_parts(directory.path());
     const capture::MergeReport report =
         gather(parts, directory.path(), options.output, describe(tree, options.command), parts.complaints);
-    for (const std::string& spool : parts.spools) {
-      ::unlink(spool.c_str());  // what was in it is in the merge
+    for (const std::string& id : parts.spool_ids) {
+      remove_spool(id);
     }
     for (const std::string& note : report.notes) {
       fmt::print(stderr, "kymo: warning: {}\n", printable(note));
@@ -256,6 +264,9 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
       "  KYMO_SCOPE_EVERY=10 kymo record -o long.kymo -- ./game");
   command->callback([options, command, &recorded, &exit_code] {
     options->command = command->remaining();
+    if (!options->command.empty() && options->command.front().rfind('-', 0) == 0) {
+      throw CLI::ExtrasError({options->command.front()});
+    }
     options->command.insert(options->command.end(), recorded.begin(), recorded.end());
     if (options->command.empty()) {
       throw CLI::RequiredError("COMMAND");

@@ -169,7 +169,7 @@ void print_sites(const Timeline& timeline, const Statistics& statistics, const S
     const SiteStatistics& site = statistics.sites[i];
     const SiteDeclaration& declared = timeline.site(site.site);
     add_row(table,
-            {printable(declared.name, 48), place_of(declared),
+            {declared.name.empty() ? "(unnamed)" : printable(declared.name, 48), place_of(declared),
              options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
              format_count(site.durations.count), format_duration(static_cast<double>(site.durations.total_ns)),
              (site.self_is_bound != 0 ? "<= " : "") + format_duration(static_cast<double>(site.self_ns))},
@@ -234,7 +234,6 @@ void print_metrics(const Timeline& timeline, const Statistics& statistics, const
     table.print();
   }
 }
-
 
 int run(const StatsOptions& options) {
   const Timeline timeline = open_timeline(options.captures);

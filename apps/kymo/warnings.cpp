@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "capture/spool_reader.hpp"
 #include "command.hpp"
+#include "timeline/timeline_implementation.hpp"
 #include "units.hpp"
 
 namespace kymo::command {
@@ -31,14 +32,17 @@ void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
   }
 }
 
-void warn_of_damage(const CaptureReader& capture, Warnings& warnings) {
+void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
+  const CaptureReader& capture = source.reader();
   const bool is_growing = !capture.is_closed() && is_being_written(capture);
+  // A block at the end that is just being written, or that a kill cut off and whose content was found in memory.
+  const bool may_end_torn = is_growing || source.unwritten_count() != 0;
   const std::vector<Damage> damages = capture.damages();
   constexpr std::size_t shown = 5;
   std::size_t count = 0;
   for (const Damage& damage : damages) {
-    if (is_growing && damage.offset + damage.size >= capture.size_bytes()) {
-      continue;  // a block that is just being written
+    if (may_end_torn && damage.offset + damage.size >= capture.size_bytes()) {
+      continue;
     }
     warnings.is_damaged = true;
     if (++count <= shown) {
@@ -100,8 +104,8 @@ bool is_being_written(const CaptureReader& capture) {
 Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops) {
   Warnings warnings;
   warn_of_drops(drops, warnings);
-  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
-    warn_of_damage(timeline.capture(i), warnings);
+  for (const auto& source : timeline.implementation().sources_) {
+    warn_of_damage(*source, warnings);
   }
   for (const std::string& complaint : timeline.complaints()) {
     warnings.texts.push_back(printable(complaint));

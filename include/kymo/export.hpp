@@ -1,4 +1,4 @@
-// What libkymo shows to the programs that link it.
+// What libkymo shows to the programs that link it, and what compiler hooks are to leave alone.
 #pragma once
 
 #if defined(KYMO_STATIC)
@@ -6,3 +6,6 @@
 #else
 #define KYMO_API __attribute__((visibility("default")))
 #endif
+
+/// Leaves a function out of what kymo_instrument_functions() hooks. Stands before its declaration.
+#define KYMO_SKIP __attribute__((no_instrument_function))

@@ -17,7 +17,7 @@ namespace kymo::detail {
 /// in a forked child closes nothing.
 class ScopeGuard {
  public:
-  explicit ScopeGuard(kymo_site& site) noexcept {
+  KYMO_SKIP explicit ScopeGuard(kymo_site& site) noexcept {
     if (scopes_on()) {
       token_ = open_scope(site);
     }
@@ -25,7 +25,7 @@ class ScopeGuard {
 
   /// For KYMO_SCOPE_DYNAMIC: asks for the site of the name while scopes are on.
   template <typename FindSite>
-  ScopeGuard(kymo_site& place, const FindSite& find_site) noexcept(noexcept(find_site(place))) {
+  KYMO_SKIP ScopeGuard(kymo_site& place, const FindSite& find_site) noexcept(noexcept(find_site(place))) {
     if (scopes_on()) {
       if (kymo_site* const site = find_site(place)) {
         token_ = open_scope(*site);
@@ -36,54 +36,54 @@ class ScopeGuard {
   ScopeGuard(const ScopeGuard&) = delete;
   ScopeGuard& operator=(const ScopeGuard&) = delete;
 
-  ~ScopeGuard() {
+  KYMO_SKIP ~ScopeGuard() {
     if (token_.state != 0) {
       close_scope(token_);
     }
   }
 
-  [[nodiscard]] bool is_recorded() const noexcept { return token_.state != 0 && (token_.state & dropped_bit) == 0; }
+  [[nodiscard]] KYMO_SKIP bool is_recorded() const noexcept { return token_.state != 0 && (token_.state & dropped_bit) == 0; }
 
   /// The site of a name at a place.
-  [[nodiscard]] static kymo_site* intern(kymo_site& place, std::string_view name) noexcept {
+  [[nodiscard]] KYMO_SKIP static kymo_site* intern(kymo_site& place, std::string_view name) noexcept {
     return kymo_dynamic_site_v1(&place, name.data(), name.size());
   }
 
   template <std::size_t N>
-  static void arguments(kymo_site& /*site*/, const char (& /*name*/)[N]) noexcept {}
+  KYMO_SKIP static void arguments(kymo_site& /*site*/, const char (& /*name*/)[N]) noexcept {}
 
   template <std::size_t N>
-  static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a) noexcept {
+  KYMO_SKIP static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a) noexcept {
     record_arguments(site.argument_names, &a, 1);
   }
   template <std::size_t N>
-  static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b) noexcept {
+  KYMO_SKIP static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b) noexcept {
     record_list(site, {a, b});
   }
   template <std::size_t N>
-  static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b,
+  KYMO_SKIP static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b,
                         const Argument& c) noexcept {
     record_list(site, {a, b, c});
   }
   template <std::size_t N>
-  static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b,
+  KYMO_SKIP static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b,
                         const Argument& c, const Argument& d) noexcept {
     record_list(site, {a, b, c, d});
   }
   template <std::size_t N>
-  static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b,
+  KYMO_SKIP static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b,
                         const Argument& c, const Argument& d, const Argument& e) noexcept {
     record_list(site, {a, b, c, d, e});
   }
   template <std::size_t N>
-  static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b,
+  KYMO_SKIP static void arguments(kymo_site& site, const char (& /*name*/)[N], const Argument& a, const Argument& b,
                         const Argument& c, const Argument& d, const Argument& e, const Argument& f) noexcept {
     record_list(site, {a, b, c, d, e, f});
   }
 
  private:
   template <std::size_t N>
-  static void record_list(kymo_site& site, const Argument (&list)[N]) noexcept {
+  KYMO_SKIP static void record_list(kymo_site& site, const Argument (&list)[N]) noexcept {
     record_arguments(site.argument_names, list, N);
   }
 
@@ -114,9 +114,6 @@ class ScopeGuard {
   const ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(                                     \
       KYMO_DETAIL_CONCAT(kymo_site_, id),                                                                   \
       [&](kymo_site& kymo_place) { return ::kymo::detail::ScopeGuard::intern(kymo_place, text); })
-
-/// Leaves a function out of what kymo_instrument_functions() hooks. Stands before its declaration.
-#define KYMO_SKIP __attribute__((no_instrument_function))
 
 #if defined(KYMO_DISABLE)
 

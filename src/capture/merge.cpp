@@ -277,6 +277,9 @@ CaptureHeader Merging::header() const {
     }
     header.clock_step_ns = std::max(header.clock_step_ns, own.clock_step_ns);
   }
+  if (header.recorder.empty()) {
+    header.recorder = options_.recorder;
+  }
   return header;
 }
 
@@ -288,6 +291,10 @@ void Merging::close(CaptureWriter& writer) {
       facts[key] += value;
     }
     for (const Damage& damage : input->reader.damages()) {
+      // A block that a kill cut off: what it was to hold was found in memory.
+      if (!input->unwritten.empty() && damage.offset + damage.size >= input->reader.size_bytes()) {
+        continue;
+      }
       report_.notes.push_back(input->reader.path() + ": at byte " + std::to_string(damage.offset) + ", " +
                               std::to_string(damage.size) + " bytes: " + damage.what);
     }

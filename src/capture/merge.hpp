@@ -16,6 +16,7 @@ namespace kymo::capture {
 
 struct MergeOptions {
   int compression_level = 3;  ///< zstd's
+  std::string recorder;       ///< the header's word for who recorded, where no input says
   /// Captures of different boots are aligned by sync points they share, rather than by wall clock.
   bool align_by_sync_points = false;
   /// Facts that are added: (key, value) of the process with a pid, which is declared where no capture has it.

@@ -129,8 +129,7 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
   writer_options.header = capture.header();
   writer_options.header.owner_pid = 0;
   writer_options.header.spool_id.clear();
-  writer_options.declarations.processes = capture.declarations().processes;
-  writer_options.declarations.infos = capture.declarations().infos;
+  writer_options.declarations = capture.declarations();
   writer_options.codec = make_zstd_codec(options.compression_level);
   const std::string partial = report.output + ".recovering";
   ::unlink(partial.c_str());

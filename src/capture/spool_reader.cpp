@@ -161,11 +161,14 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
     }
   }
   std::size_t batch_words = 0;
-  const auto hand_on = [&] {
+  const auto hand_on = [&](record::TrackDecoder* current) {
     if (batch.start_ns > batch.end_ns) {
       batch.start_ns = batch.end_ns = 0;
     }
     on_batch(batch);
+    if (current != nullptr) {
+      current->forget_run(batch);
+    }
     samples.forget();
     record::clear_batch(batch);
     batch_words = 0;
@@ -195,8 +198,7 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
       next = piece.first_sequence + piece.words;
       batch_words += taken;
       if (batch_words >= most_batch_words) {
-        hand_on();
-        decoder.forget_run();
+        hand_on(&decoder);
       }
     }
     if (const auto owner = owners.find(track); owner != owners.end()) {
@@ -212,7 +214,7 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
   if (const std::uint64_t dropped = header().dropped_without_track.load(std::memory_order_relaxed)) {
     batch.runs.emplace_back().dropped_scopes = dropped;
   }
-  hand_on();
+  hand_on(nullptr);
   return notes;
 }
 

@@ -369,7 +369,7 @@ void Collector::give_back() {
   }
   chunks_read_.clear();
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
-    cursor->decoder.forget_run();
+    cursor->decoder.forget_run(batch_);
   }
   samples_.forget();
   batch_words_ = 0;
@@ -453,7 +453,7 @@ void Collector::serve(Request& request) {
       request.failure = std::current_exception();
     }
     for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
-      cursor->decoder.forget_run();
+      cursor->decoder.forget_run(batch_);
     }
     clear_batch(batch_);
   } else if (request.kind == Request::Kind::remove_all) {

@@ -23,7 +23,7 @@ constexpr std::string_view without_template_notes(std::string_view text) noexcep
 constexpr std::size_t find_opening(std::string_view text, std::size_t close) noexcept {
   std::size_t depth = 0;
   for (std::size_t i = close + 1; i-- > 0;) {
-    depth += text[i] == ')' ? 1 : 0;
+    depth += text[i] == ')' ? 1U : 0U;
     if (text[i] == '(' && --depth == 0) {
       return i;
     }
@@ -51,7 +51,7 @@ constexpr std::string_view short_function_name(std::string_view pretty) noexcept
   std::size_t depth = 0;
   while (begin > 0) {
     const char before = text[begin - 1];
-    depth += before == ')' || before == '>' || before == '}' ? 1 : 0;
+    depth += before == ')' || before == '>' || before == '}' ? 1U : 0U;
     if ((before == '(' || before == '<' || before == '{') && depth > 0) {
       --depth;
     } else if (before == ' ' && depth == 0) {

@@ -100,6 +100,7 @@ ScopeRun& TrackDecoder::run_in(EventBatch& batch) {
     run.first_sequence = sequence_;
     run.end_sequence = sequence_;
     run.open_at_start = open_;
+    run.events = std::move(spare_events_);
   }
   return batch.runs[run_index_];
 }
@@ -134,6 +135,9 @@ void TrackDecoder::skip(std::span<const std::uint64_t> words) {
 std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatch& batch, DecodeContext& context) {
   ClockMap::Converter convert = context.clock.converter();
   ScopeRun& run = run_in(batch);
+  if (const std::size_t most = run.events.size() + words.size(); run.events.capacity() < most) {
+    run.events.reserve(std::max(most, 2 * run.events.capacity()));
+  }
   std::size_t taken = 0;
   if (!words.empty()) {
     cover(batch, monotone(convert(time_base_ + (words[0] >> detail::time_shift))));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <kymo/events.hpp>
@@ -74,8 +75,12 @@ class TrackDecoder {
   /// The thread has ended: closes what is open, by force, at the time of its last event.
   void end_track(EventBatch& batch);
 
-  /// The batch was handed on; the next one gets a run of its own.
-  void forget_run() { run_index_ = no_run; }
+  /// The batch was handed on; the next one gets a run of its own. The memory of this run's events is kept for it.
+  void forget_run(EventBatch& batch) {
+    spare_events_ = run_index_ != no_run ? std::move(batch.runs[run_index_].events) : std::vector<ScopeEvent>();
+    spare_events_.clear();
+    run_index_ = no_run;
+  }
 
   [[nodiscard]] TrackId track() const { return track_; }
   [[nodiscard]] bool has_run() const { return run_index_ != no_run; }
@@ -104,6 +109,7 @@ class TrackDecoder {
   std::int64_t last_ns_ = 0;
   std::size_t run_index_ = no_run;
   std::vector<OpenScope> open_;
+  std::vector<ScopeEvent> spare_events_;
 };
 
 /// Widens the stretch that a batch states, so that it covers a time.

@@ -1,5 +1,6 @@
 // What a timeline knows besides spans: frames, samples, messages, flows, sync points.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -41,29 +42,55 @@ void take_marks(const Source& source, std::size_t block, FrameStreamId stream, E
 
 /// The stream's marks in the range with the last one before it and the first one after it, and maybe more around.
 ///
-/// Marks stand in the file in the order of their times, but for those of different threads that were set during one drain:
-/// these may stand one block too late. So the walk to either side goes one block beyond the mark it looks for.
+/// A block is read where its stated range can hold one of them: what other blocks hold is out of the question once a mark
+/// closer to the range is known.
 std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
   std::vector<std::int64_t> marks;
   EventBatch batch;
-  const std::size_t count = source.block_count();
-  std::size_t first = 0;
-  while (first < count && source.end_ns(first) < range.start_ns) {
-    ++first;
-  }
-  const auto walk = [&](std::size_t block, int step, const auto& is_enough) {
-    bool has_found = false;
-    for (; block < count; block += static_cast<std::size_t>(step)) {
-      const std::size_t before = marks.size();
+  std::vector<std::size_t> before;
+  std::vector<std::size_t> after;
+  std::vector<bool> is_read(source.block_count());
+  const auto take = [&](std::size_t block) {
+    if (!is_read[block]) {
+      is_read[block] = true;
       take_marks(source, block, stream, batch, marks);
-      if (has_found) {
-        return;
-      }
-      has_found = std::any_of(marks.begin() + static_cast<std::ptrdiff_t>(before), marks.end(), is_enough);
     }
   };
-  walk(first, 1, [&range](std::int64_t time_ns) { return time_ns >= range.end_ns; });
-  walk(first - 1, -1, [&range](std::int64_t time_ns) { return time_ns <= range.start_ns; });
+  for (std::size_t block = 0; block < source.block_count(); ++block) {
+    const bool begins_before = source.start_ns(block) <= range.start_ns;
+    const bool ends_after = source.end_ns(block) >= range.end_ns;
+    if (source.start_ns(block) < range.end_ns && source.end_ns(block) >= range.start_ns) {
+      take(block);
+    }
+    if (begins_before) {
+      before.push_back(block);
+    }
+    if (ends_after) {
+      after.push_back(block);
+    }
+  }
+  const auto latest_before = [&] {
+    std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+    for (const std::int64_t mark : marks) {
+      latest = mark <= range.start_ns ? std::max(latest, mark) : latest;
+    }
+    return latest;
+  };
+  const auto earliest_after = [&] {
+    std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t mark : marks) {
+      earliest = mark >= range.end_ns ? std::min(earliest, mark) : earliest;
+    }
+    return earliest;
+  };
+  std::sort(before.begin(), before.end(), [&](std::size_t a, std::size_t b) { return source.end_ns(a) > source.end_ns(b); });
+  for (std::size_t i = 0; i < before.size() && std::min(source.end_ns(before[i]), range.start_ns) > latest_before(); ++i) {
+    take(before[i]);
+  }
+  std::sort(after.begin(), after.end(), [&](std::size_t a, std::size_t b) { return source.start_ns(a) < source.start_ns(b); });
+  for (std::size_t i = 0; i < after.size() && std::max(source.start_ns(after[i]), range.end_ns) < earliest_after(); ++i) {
+    take(after[i]);
+  }
   std::sort(marks.begin(), marks.end());
   return marks;
 }

@@ -35,6 +35,8 @@ class Source {
   Declarations absorb(capture::Numbering& numbering, std::vector<EventBatch> unwritten);
 
   [[nodiscard]] std::size_t block_count() const { return event_blocks_.size() + unwritten_.size(); }
+  /// How many of them were found unwritten.
+  [[nodiscard]] std::size_t unwritten_count() const { return unwritten_.size(); }
   /// The stated time range of a block; its end is the last moment in it.
   [[nodiscard]] std::int64_t start_ns(std::size_t block) const;
   [[nodiscard]] std::int64_t end_ns(std::size_t block) const;

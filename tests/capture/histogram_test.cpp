@@ -246,13 +246,13 @@ TEST(HistogramTest, ManyValuesInOneBucketAreAllCounted) {
   for (int i = 0; i < 100'000; ++i) {
     histogram.record(700);
   }
-  EXPECT_EQ(histogram.count_at(Histogram::index_of(700)), 100'000U);
+  EXPECT_EQ(histogram.count_at(Histogram::index_of(std::int64_t{700})), 100'000U);
   // Beyond what 32 bits hold: doubled often enough.
   for (int i = 0; i < 20; ++i) {
     const Histogram half = histogram;
     histogram.merge(half);
   }
-  EXPECT_EQ(histogram.count_at(Histogram::index_of(700)), std::uint64_t{100'000} << 20U);
+  EXPECT_EQ(histogram.count_at(Histogram::index_of(std::int64_t{700})), std::uint64_t{100'000} << 20U);
   EXPECT_EQ(histogram.count(), std::uint64_t{100'000} << 20U);
   EXPECT_EQ(histogram.percentile_ns(50), 700);
   EXPECT_EQ(read_back(bytes_of(histogram)), histogram);

@@ -265,5 +265,17 @@ TEST_F(CommandLine, RecoverOfAClosedCaptureLeavesItAsItIs) {
   EXPECT_EQ(read_text(file_named("a.kymo")), before);
 }
 
+TEST_F(CommandLine, RecoverOfACaptureWithoutAnEndClosesItAndKeepsAllOfIt) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 14, .steps = 1500}, false));
+  const auto before = nlohmann::json::parse(kymo({"stats", "--json", "a.kymo"}).out);
+  const CommandResult result = kymo({"recover", "a.kymo"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  const auto after = nlohmann::json::parse(kymo({"stats", "--json", "a.kymo"}).out);
+  EXPECT_EQ(after["sites"], before["sites"]);
+  EXPECT_EQ(after["spans"], before["spans"]);
+  EXPECT_EQ(after["metrics"], before["metrics"]);
+  EXPECT_EQ(nlohmann::json::parse(kymo({"info", "--json", "a.kymo"}).out)["captures"][0]["is_closed"], true);
+}
+
 }  // namespace
 }  // namespace kymo::test

@@ -22,7 +22,8 @@ class Record : public CommandTest {
   }
   /// How many scopes of a name a capture has.
   [[nodiscard]] std::uint64_t count_of(const std::string& capture, const std::string& name) const {
-    for (const auto& site : stats_of(capture)["sites"]) {
+    const auto stats = stats_of(capture);
+    for (const auto& site : stats["sites"]) {
       if (site["name"] == name) {
         return site["count"];
       }
@@ -92,7 +93,8 @@ TEST_F(Record, ForksAndExecsJoin) {
   EXPECT_EQ(count_of("run.kymo", "child"), 1U);
   EXPECT_EQ(count_of("run.kymo", "work"), 3U);
   std::set<std::uint64_t> pids;
-  for (const auto& process : info_of("run.kymo")["processes"]) {
+  const auto info = info_of("run.kymo");
+  for (const auto& process : info["processes"]) {
     pids.insert(process["pid"].get<std::uint64_t>());
   }
   EXPECT_EQ(pids.size(), 2U) << "the program and its child; the exec keeps its number";

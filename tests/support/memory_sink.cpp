@@ -36,6 +36,12 @@ std::string text_name(const std::vector<EventBatch>& batches, NameId name) {
 
 std::vector<SeenScope> closed_scopes(const std::vector<EventBatch>& batches) {
   std::vector<SeenScope> closed;
+  std::map<SiteId, std::string> names;
+  for (const EventBatch& batch : batches) {
+    for (const SiteDeclaration& site : batch.declarations.sites) {
+      names[site.id] = site.name;
+    }
+  }
   std::map<TrackId, std::vector<ScopeEvent>> open;
   for (const EventBatch& batch : batches) {
     for (const ScopeRun& run : batch.runs) {
@@ -49,7 +55,7 @@ std::vector<SeenScope> closed_scopes(const std::vector<EventBatch>& batches) {
           const ScopeEvent begin = stack.back();
           stack.pop_back();
           const bool is_forced = stack.size() > event.depth || (event.flags & ScopeEvent::forced) != 0;
-          closed.push_back({run.track, site_name(batches, begin.site), begin.time_ns, event.time_ns,
+          closed.push_back({run.track, names[begin.site], begin.time_ns, event.time_ns,
                             static_cast<unsigned>(stack.size()), is_forced});
         }
       }

@@ -46,14 +46,14 @@ struct alignas(128) ThreadState {
 
 static_assert(sizeof(std::atomic<std::uint64_t*>) == 8 && std::atomic<std::uint64_t*>::is_always_lock_free);
 
-constexpr std::uint64_t open_tag(std::uint32_t site) { return (std::uint64_t{site} << 1U) | 1U; }
+KYMO_SKIP constexpr std::uint64_t open_tag(std::uint32_t site) { return (std::uint64_t{site} << 1U) | 1U; }
 
-constexpr std::uint64_t kind_tag(WordKind kind, std::uint64_t operand) {
+KYMO_SKIP constexpr std::uint64_t kind_tag(WordKind kind, std::uint64_t operand) {
   return (static_cast<std::uint64_t>(kind) << 1U) | (operand << 6U);
 }
 
 /// Orders plain accesses of this thread against a signal handler of the same thread. Costs no instruction.
-inline void signal_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+KYMO_SKIP inline void signal_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 }  // namespace kymo::detail
 

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   }
   const kymo::CaptureReader capture(path);
   const int consumed = count_scopes(capture, "consumed");
-  const int hooked = count_scopes(capture, "hooked_work()");
+  const int hooked = count_scopes(capture, "hooked_work");
   std::printf("%s holds %d scope and %d hooked function\n", path.c_str(), consumed, hooked);
 #ifdef EXPECT_HOOKED
   constexpr int expected_hooked = 1;
