@@ -1,5 +1,5 @@
-// A whole capture file: opened, followed, read, checked. Once as it is and once with its checksums put right, since what
-// lies behind a checksum would otherwise hardly ever be reached.
+// A whole capture file: opened, followed, read, checked. Once as it is and once with its checksums put right, since
+// what lies behind a checksum would otherwise hardly ever be reached.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace {
 
+using kymo::BatchParts;
 using kymo::BlockInfo;
 using kymo::BlockKind;
 using kymo::BlockPayload;
-using kymo::BatchParts;
 using kymo::CaptureError;
 using kymo::CaptureReader;
 using kymo::EventBatch;

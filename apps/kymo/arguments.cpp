@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "command.hpp"
 

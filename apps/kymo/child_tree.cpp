@@ -78,7 +78,9 @@ ChildTree::ChildTree() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-ChildTree::~ChildTree() { ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
+ChildTree::~ChildTree() {
+  ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
+}
 
 int ChildTree::start(const std::vector<std::string>& command,
                      const std::vector<std::pair<std::string, std::string>>& environment) {

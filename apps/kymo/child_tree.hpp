@@ -30,8 +30,8 @@ struct TreeUsage {
   void add(const rusage& usage);
 };
 
-/// Starts a command and waits for its end. Orphans of the tree become this process's children, so that their usage counts.
-/// One at a time in a process, from its only thread.
+/// Starts a command and waits for its end. Orphans of the tree become this process's children, so that their usage
+/// counts. One at a time in a process, from its only thread.
 class ChildTree {
  public:
   /// Blocks the signals that are passed on, from here to the end of the object. Call before other threads start.

@@ -14,12 +14,12 @@ namespace kymo::command {
 /// Exit codes; `kymo --help` lists them. `record` passes on its command's.
 enum class ExitCode : int {
   ok = 0,
-  failed = 1,           ///< it could not be done
-  usage = 2,            ///< the command line makes no sense
-  damaged = 3,          ///< done, but with input that is damaged or incomplete
-  record_failed = 125,  ///< `record`: kymo itself failed, not the command
-  not_executable = 126, ///< `record`: the command was found but cannot be run
-  not_found = 127,      ///< `record`: there is no such command
+  failed = 1,            ///< it could not be done
+  usage = 2,             ///< the command line makes no sense
+  damaged = 3,           ///< done, but with input that is damaged or incomplete
+  record_failed = 125,   ///< `record`: kymo itself failed, not the command
+  not_executable = 126,  ///< `record`: the command was found but cannot be run
+  not_found = 127,       ///< `record`: there is no such command
 };
 
 /// It could not be done; what() says what, where, and what to do.
@@ -38,6 +38,8 @@ void add_merge_command(CLI::App& app, int& exit_code);
 void add_recover_command(CLI::App& app, int& exit_code);
 void add_trigger_command(CLI::App& app, int& exit_code);
 
-[[nodiscard]] inline int to_int(ExitCode code) { return static_cast<int>(code); }
+[[nodiscard]] inline int to_int(ExitCode code) {
+  return static_cast<int>(code);
+}
 
 }  // namespace kymo::command

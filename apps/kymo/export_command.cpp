@@ -2,8 +2,8 @@
 #include <map>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "arguments.hpp"
 #include "command.hpp"
@@ -64,7 +64,8 @@ void add_export_command(CLI::App& app, int& exit_code) {
   CLI::App* const command = app.add_subcommand("export", "Writes captures in another tool's format");
   add_capture_arguments(*command, options->captures);
   command
-      ->add_option("--to", options->format, "Format: chrome (Trace Event JSON, for Perfetto, chrome://tracing, speedscope)")
+      ->add_option("--to", options->format,
+                   "Format: chrome (Trace Event JSON, for Perfetto, chrome://tracing, speedscope)")
       ->required()
       ->check(CLI::IsMember({"chrome"}))
       ->option_text("FORMAT");

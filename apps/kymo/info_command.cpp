@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "arguments.hpp"
 #include "capture/clock_alignment.hpp"
@@ -70,7 +70,9 @@ std::string name_of(BlockKind kind) {
   return fmt::format("kind_{}", static_cast<unsigned>(kind));
 }
 
-double length_ns(TimeRange range) { return static_cast<double>(range.end_ns) - static_cast<double>(range.start_ns); }
+double length_ns(TimeRange range) {
+  return static_cast<double>(range.end_ns) - static_cast<double>(range.start_ns);
+}
 
 /// How many blocks of each kind a capture has, and their bytes.
 struct BlockTotals {
@@ -208,7 +210,8 @@ std::string format_fact(const std::string& key, const std::string& value) {
   const auto ends_in = [&key](std::string_view ending) {
     return key.size() > ending.size() && key.compare(key.size() - ending.size(), ending.size(), ending) == 0;
   };
-  const bool is_number = !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_number =
+      !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
   if (is_number && ends_in("_ns")) {
     return format_duration(static_cast<double>(std::stoull(value)));
   }
@@ -261,7 +264,12 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
   const auto process_of = [&](ProcessId id) {
     return has_several ? std::to_string(timeline.process(id).declaration.pid) : std::string();
   };
-  Table tracks({{"track", Align::left}, {"kind", Align::left}, {"process"}, {"thread id"}, {"scopes"}, {"dropped"},
+  Table tracks({{"track", Align::left},
+                {"kind", Align::left},
+                {"process"},
+                {"thread id"},
+                {"scopes"},
+                {"dropped"},
                 {"other drops"}});
   auto track_totals = by_track(totals);
   for (const TrackDeclaration& track : timeline.tracks()) {
@@ -276,8 +284,8 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
     fmt::print("\n");
     tracks.print();
   }
-  Table metrics({{"metric", Align::left}, {"unit", Align::left}, {"kind", Align::left}, {"process"},
-                 {"source", Align::left}});
+  Table metrics(
+      {{"metric", Align::left}, {"unit", Align::left}, {"kind", Align::left}, {"process"}, {"source", Align::left}});
   for (const MetricDeclaration& metric : timeline.declarations().metrics) {
     metrics.add({printable(metric.name, 48), printable(metric.unit, 12), name_of(metric.kind),
                  process_of(metric.process), printable(metric.source, 48)});
@@ -299,9 +307,9 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
 void print_open(const Timeline& timeline, const SpanList& open) {
   Table table({{"open at the end", Align::left}, {"track", Align::left}, {"for"}});
   for (const Span& span : open.spans) {
-    table.add({std::string(2 * std::size_t{span.depth > 20 ? 20U : span.depth}, ' ') +
-                   printable(timeline.name_of(span), 48),
-               printable(timeline.track(span.track).name, 32), format_duration(static_cast<double>(span.duration_ns))});
+    table.add(
+        {std::string(2 * std::size_t{span.depth > 20 ? 20U : span.depth}, ' ') + printable(timeline.name_of(span), 48),
+         printable(timeline.track(span.track).name, 32), format_duration(static_cast<double>(span.duration_ns))});
   }
   if (!table.empty()) {
     fmt::print("\n");
@@ -318,8 +326,8 @@ void print_as_text(const Timeline& timeline, const std::vector<TrackTotals>& tot
     scopes += track.recorded_scopes;
   }
   fmt::print("  content   {} of {} on {} in {}\n", format_plural(scopes, "scope"),
-             format_plural(timeline.declarations().sites.size(), "site"), format_plural(timeline.tracks().size(), "track"),
-             format_duration(length_ns(timeline.range())));
+             format_plural(timeline.declarations().sites.size(), "site"),
+             format_plural(timeline.tracks().size(), "track"), format_duration(length_ns(timeline.range())));
   for (const TimelineProcess& process : timeline.processes()) {
     print_process(process);
   }

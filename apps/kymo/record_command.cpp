@@ -7,10 +7,10 @@
 #include <memory>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include "capture/block_ring.hpp"
 #include "capture/merge.hpp"
@@ -86,7 +86,8 @@ capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<s
     facts.process.command_line += (facts.process.command_line.empty() ? "" : " ") + quoted(word);
   }
   for (InfoDeclaration& info : machine.infos) {
-    // What it says of this program is not so of the command; its capture, where it has one, knows better when it started.
+    // What it says of this program is not so of the command; its capture, where it has one, knows better when it
+    // started.
     if (info.key != "executable" && info.key != "build_id" && info.key != "started") {
       facts.infos.emplace_back(std::move(info.key), std::move(info.value));
     }
@@ -117,8 +118,8 @@ capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<s
 /// What processes recorded, and what became of them.
 struct Parts {
   std::vector<fs::path> captures;
-  std::vector<std::string> spool_ids;       ///< of processes that are gone
-  std::vector<std::string> being_written;   ///< captures whose process goes on
+  std::vector<std::string> spool_ids;      ///< of processes that are gone
+  std::vector<std::string> being_written;  ///< captures whose process goes on
   std::vector<std::string> complaints;
 };
 
@@ -159,8 +160,8 @@ capture::MergeReport gather(const Parts& parts, const std::string& directory, co
     std::vector<EventBatch> batches;
     const auto take = [&batches](const EventBatch& batch) { batches.push_back(batch); };
     const std::string spool = capture::find_spool(reader.header().spool_id, directory);
-    for (std::string& note : spool.empty() ? capture::read_unwritten(reader, take)
-                                           : capture::read_unwritten(reader, take, directory)) {
+    for (std::string& note :
+         spool.empty() ? capture::read_unwritten(reader, take) : capture::read_unwritten(reader, take, directory)) {
       complaints.push_back(std::move(note));
     }
     return batches;
@@ -202,7 +203,8 @@ bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHold
       return true;
     }
     if (parts.captures.empty()) {
-      fmt::print(stderr, "kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds the facts of the run\n",
+      fmt::print(stderr,
+                 "kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds the facts of the run\n",
                  printable(options.command.front()), printable(report.output));
     } else {
       fmt::print(stderr, "kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
@@ -249,7 +251,9 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
   auto options = std::make_shared<RecordOptions>();
   CLI::App* const command =
       app.add_subcommand("record", "Runs a command; everything it and its children record comes into one capture");
-  command->add_option("-o,--output", options->output, "File to write (kymo.kymo); where it exists, one with a suffix is made")
+  command
+      ->add_option("-o,--output", options->output,
+                   "File to write (kymo.kymo); where it exists, one with a suffix is made")
       ->option_text("FILE");
   command->add_flag("-q,--quiet", options->is_quiet, "Say nothing when all went well");
   command->prefix_command();

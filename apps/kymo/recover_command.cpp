@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "arguments.hpp"
 #include "command.hpp"
@@ -76,8 +76,8 @@ int run(const RecoverArguments& arguments) {
 
 void add_recover_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecoverArguments>();
-  CLI::App* const command =
-      app.add_subcommand("recover", "Folds what a killed process left in shared memory into its capture, and closes it");
+  CLI::App* const command = app.add_subcommand(
+      "recover", "Folds what a killed process left in shared memory into its capture, and closes it");
   command->add_option("CAPTURE", options->captures.paths, "Captures, or directories of captures")->required();
   command->add_option("-o,--output", options->output, "Write here and leave the capture as it is")->option_text("FILE");
   command->add_flag("--keep-spool", options->keeps_spool, "Leave the shared memory in place");

@@ -22,8 +22,8 @@ class SpoolHolder {
   [[nodiscard]] std::vector<int> descriptors() const;
   /// Takes what has been sent so far. Never blocks.
   void receive();
-  /// Writes what is held and not in a finished capture to files in the directory, under the names that a spool has in shared
-  /// memory. Returns how many.
+  /// Writes what is held and not in a finished capture to files in the directory, under the names that a spool has in
+  /// shared memory. Returns how many.
   std::size_t save(const std::string& directory) const;
 
  private:

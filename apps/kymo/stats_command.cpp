@@ -6,8 +6,8 @@
 #include <memory>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "arguments.hpp"
 #include "command.hpp"
@@ -63,9 +63,9 @@ void sort_sites(const Timeline& timeline, std::vector<SiteStatistics>& sites, So
 }
 
 Json to_json(const DurationStatistics& durations) {
-  return {{"count", durations.count},       {"total_ns", durations.total_ns}, {"mean_ns", durations.mean_ns},
-          {"min_ns", durations.min_ns},     {"p50_ns", durations.p50_ns},     {"p95_ns", durations.p95_ns},
-          {"p99_ns", durations.p99_ns},     {"max_ns", durations.max_ns}};
+  return {{"count", durations.count},   {"total_ns", durations.total_ns}, {"mean_ns", durations.mean_ns},
+          {"min_ns", durations.min_ns}, {"p50_ns", durations.p50_ns},     {"p95_ns", durations.p95_ns},
+          {"p99_ns", durations.p99_ns}, {"max_ns", durations.max_ns}};
 }
 
 /// Where the rows are of one process each, which.
@@ -83,8 +83,8 @@ void print_as_json(const Timeline& timeline, const Statistics& statistics, const
   Json sites = Json::array();
   for (const SiteStatistics& site : statistics.sites) {
     const SiteDeclaration& declared = timeline.site(site.site);
-    Json row = {{"name", declared.name}, {"function", declared.function}, {"file", declared.file},
-                {"line", declared.line}};
+    Json row = {
+        {"name", declared.name}, {"function", declared.function}, {"file", declared.file}, {"line", declared.line}};
     put_process(timeline, options.by_process, declared.process, site.processes, row);
     row.update(to_json(site.durations));
     row["self_ns"] = site.self_ns;
@@ -115,7 +115,10 @@ void print_as_json(const Timeline& timeline, const Statistics& statistics, const
     }
     Json row = {{"name", declared.name}, {"unit", declared.unit}, {"labels", std::move(labels)}};
     put_process(timeline, options.by_process, declared.process, metric.processes, row);
-    row.update({{"count", metric.count}, {"min", metric.min}, {"mean", metric.mean}, {"max", metric.max},
+    row.update({{"count", metric.count},
+                {"min", metric.min},
+                {"mean", metric.mean},
+                {"max", metric.max},
                 {"last", metric.last}});
     metrics.push_back(std::move(row));
   }
@@ -162,8 +165,8 @@ std::string place_of(const SiteDeclaration& site) {
 }
 
 void print_sites(const Timeline& timeline, const Statistics& statistics, const StatsOptions& options) {
-  Table table(duration_columns({{"scope", Align::left}, {"where", Align::left}, {"process"}, {"count"}, {"total"},
-                                {"self"}}));
+  Table table(
+      duration_columns({{"scope", Align::left}, {"where", Align::left}, {"process"}, {"count"}, {"total"}, {"self"}}));
   const std::size_t shown = options.top == 0 ? statistics.sites.size() : std::min(options.top, statistics.sites.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const SiteStatistics& site = statistics.sites[i];
@@ -216,8 +219,8 @@ void print_frames(const Timeline& timeline, const Statistics& statistics, const 
 }
 
 void print_metrics(const Timeline& timeline, const Statistics& statistics, const StatsOptions& options) {
-  Table table({{"metric", Align::left}, {"unit", Align::left}, {"process"}, {"count"}, {"min"}, {"mean"}, {"max"},
-               {"last"}});
+  Table table(
+      {{"metric", Align::left}, {"unit", Align::left}, {"process"}, {"count"}, {"min"}, {"mean"}, {"max"}, {"last"}});
   for (const stats::MetricStatistics& metric : statistics.metrics) {
     const MetricDeclaration& declared = timeline.metric(metric.metric);
     std::string name = declared.name;
@@ -226,8 +229,8 @@ void print_metrics(const Timeline& timeline, const Statistics& statistics, const
     }
     table.add({printable(name, 48), printable(declared.unit, 12),
                options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
-               format_count(metric.count), format_value(metric.min), format_value(metric.mean), format_value(metric.max),
-               format_value(metric.last)});
+               format_count(metric.count), format_value(metric.min), format_value(metric.mean),
+               format_value(metric.max), format_value(metric.last)});
   }
   if (!table.empty()) {
     fmt::print("\n");
@@ -273,8 +276,7 @@ void add_stats_command(CLI::App& app, int& exit_code) {
   static const std::map<std::string, SortKey> keys{
       {"total", SortKey::total}, {"self", SortKey::self}, {"count", SortKey::count}, {"mean", SortKey::mean},
       {"p99", SortKey::p99},     {"max", SortKey::max},   {"name", SortKey::name}};
-  command
-      ->add_option("--sort", options->sort, "Order of the sites: total (default), self, count, mean, p99, max, name")
+  command->add_option("--sort", options->sort, "Order of the sites: total (default), self, count, mean, p99, max, name")
       ->transform(CLI::CheckedTransformer(keys).description(""))
       ->option_text("KEY");
   command->add_option("--top", options->top, "Show only so many sites")->option_text("N");

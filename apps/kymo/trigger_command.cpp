@@ -13,7 +13,6 @@
 #include <system_error>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
@@ -21,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include "base/file.hpp"
 #include "command.hpp"
@@ -146,9 +146,10 @@ int run(const TriggerOptions& options) {
   }
   const auto spool = find_spool_of(static_cast<std::uint64_t>(options.pid));
   if (!spool) {
-    throw Failure(fmt::format("process {} does not record with kymo, or is another user's, or its events are in private "
-                              "memory (it said so when it started)",
-                              options.pid));
+    throw Failure(
+        fmt::format("process {} does not record with kymo, or is another user's, or its events are in private "
+                    "memory (it said so when it started)",
+                    options.pid));
   }
   const auto timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(options.timeout_s * 1e9));
   if (!request(spool->header(), std::chrono::steady_clock::now() + timeout)) {

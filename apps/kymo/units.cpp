@@ -106,7 +106,9 @@ std::string format_count(std::uint64_t count) {
   return text;
 }
 
-std::string format_value(double value) { return fmt::format("{:.6g}", value); }
+std::string format_value(double value) {
+  return fmt::format("{:.6g}", value);
+}
 
 std::string format_share(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100.0 * part / whole) : "-";

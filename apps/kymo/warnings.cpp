@@ -20,11 +20,10 @@ namespace {
 void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
   if (drops.dropped_scopes != 0) {
     const double lost = static_cast<double>(drops.dropped_scopes);
-    warnings.texts.push_back(
-        fmt::format("{} ({} of all) on {} were dropped because the pool was empty; KYMO_BUFFER=64MB makes it larger",
-                    format_plural(drops.dropped_scopes, "scope"),
-                    format_share(lost, lost + static_cast<double>(drops.recorded_scopes)),
-                    format_plural(drops.tracks, "track")));
+    warnings.texts.push_back(fmt::format(
+        "{} ({} of all) on {} were dropped because the pool was empty; KYMO_BUFFER=64MB makes it larger",
+        format_plural(drops.dropped_scopes, "scope"),
+        format_share(lost, lost + static_cast<double>(drops.recorded_scopes)), format_plural(drops.tracks, "track")));
   }
   if (drops.dropped_others != 0) {
     warnings.texts.push_back(fmt::format("{} (arguments, samples and the like) were dropped",
@@ -55,11 +54,11 @@ void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
         fmt::format("{}: {} more places are damaged", printable(capture.path()), format_count(count - shown)));
   }
   if (is_growing) {
-    warnings.texts.push_back(fmt::format("{}: process {} is still writing it", printable(capture.path()),
-                                         capture.header().owner_pid));
-  } else if (!capture.is_closed()) {
     warnings.texts.push_back(
-        fmt::format("{}: was not closed, its process was killed; `kymo recover` makes it whole", printable(capture.path())));
+        fmt::format("{}: process {} is still writing it", printable(capture.path()), capture.header().owner_pid));
+  } else if (!capture.is_closed()) {
+    warnings.texts.push_back(fmt::format("{}: was not closed, its process was killed; `kymo recover` makes it whole",
+                                         printable(capture.path())));
   }
 }
 
@@ -86,7 +85,9 @@ void Warnings::print() const {
   }
 }
 
-int Warnings::exit_code() const { return to_int(is_damaged ? ExitCode::damaged : ExitCode::ok); }
+int Warnings::exit_code() const {
+  return to_int(is_damaged ? ExitCode::damaged : ExitCode::ok);
+}
 
 bool is_being_written(const CaptureReader& capture) {
   const std::string spool = capture::find_spool(capture.header().spool_id);
@@ -115,8 +116,9 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
     warn_of_alignment(process, warnings);
     for (const auto& [key, value] : process.infos) {
       if (key == "scope_every") {
-        warnings.texts.push_back(fmt::format("process {}: only every {}th frame's scopes were recorded (KYMO_SCOPE_EVERY)",
-                                             process.declaration.pid, printable(value)));
+        warnings.texts.push_back(
+            fmt::format("process {}: only every {}th frame's scopes were recorded (KYMO_SCOPE_EVERY)",
+                        process.declaration.pid, printable(value)));
       }
     }
   }

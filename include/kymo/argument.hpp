@@ -14,8 +14,8 @@ namespace kymo {
 
 /// A named integer, float, boolean or string: `{"objects", n}`.
 ///
-/// The name must be a string literal. A string is copied when the argument is recorded and cut at 256 bytes, with a mark;
-/// it must live until then. Null pointers are recorded as the text "(null)".
+/// The name must be a string literal. A string is copied when the argument is recorded and cut at 256 bytes, with a
+/// mark; it must live until then. Null pointers are recorded as the text "(null)".
 struct Argument {
   template <std::size_t N, typename T>
   // NOLINTNEXTLINE(google-explicit-constructor): an argument is written as {"name", value}
@@ -55,7 +55,8 @@ struct Argument {
       set(static_cast<std::underlying_type_t<T>>(value));
     } else if constexpr (std::is_integral_v<T>) {
       type = std::is_signed_v<T> ? ArgumentType::int64 : ArgumentType::uint64;
-      bits = static_cast<std::uint64_t>(static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(value));
+      bits = static_cast<std::uint64_t>(
+          static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(value));
     } else if constexpr (std::is_floating_point_v<T>) {
       type = ArgumentType::float64;
       const auto wide = static_cast<double>(value);

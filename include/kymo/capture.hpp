@@ -66,11 +66,11 @@ struct Damage {
 
 /// What the first block says.
 struct CaptureHeader {
-  std::string recorder;        ///< name and version of what wrote the file
-  std::string spool_id;        ///< of the shared memory that holds what is not in the file yet; empty: none
-  std::string clock_source;    ///< "tsc", "cntvct", "clock_monotonic"
-  double clock_step_ns = 0;    ///< the least difference between two times
-  std::uint64_t owner_pid = 0; ///< the process that writes the file; 0: not one process (a merge, a repack)
+  std::string recorder;         ///< name and version of what wrote the file
+  std::string spool_id;         ///< of the shared memory that holds what is not in the file yet; empty: none
+  std::string clock_source;     ///< "tsc", "cntvct", "clock_monotonic"
+  double clock_step_ns = 0;     ///< the least difference between two times
+  std::uint64_t owner_pid = 0;  ///< the process that writes the file; 0: not one process (a merge, a repack)
 };
 
 /// What a track adds up to.
@@ -84,7 +84,7 @@ struct TrackTotals {
 
 /// The closing words of a capture that was closed cleanly.
 struct CaptureEnd {
-  std::vector<TrackTotals> tracks;  ///< by ascending id
+  std::vector<TrackTotals> tracks;                           ///< by ascending id
   std::vector<std::pair<std::string, std::uint64_t>> facts;  ///< such as collector_cpu_ns
 };
 

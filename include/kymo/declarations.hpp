@@ -34,8 +34,8 @@ struct SiteDeclaration {
   std::string name;
   std::string function;
   std::string file;
-  ModuleId module = 0;               ///< hooked sites: the module that holds the function
-  std::uint64_t module_offset = 0;   ///< hooked sites: address of the function less the module's load base
+  ModuleId module = 0;              ///< hooked sites: the module that holds the function
+  std::uint64_t module_offset = 0;  ///< hooked sites: address of the function less the module's load base
 };
 
 /// An interned text: the name of an argument, a span or a category.
@@ -98,7 +98,8 @@ struct ProcessDeclaration {
   std::string command_line;
 };
 
-/// A fact about the run: what the header records, `set_info` pairs, labels. A later value of a key replaces the earlier.
+/// A fact about the run: what the header records, `set_info` pairs, labels. A later value of a key replaces the
+/// earlier.
 struct InfoDeclaration {
   ProcessId process = 1;
   std::string key;
@@ -117,8 +118,8 @@ struct Declarations {
   std::vector<FrameStreamDeclaration> frame_streams;
 
   [[nodiscard]] bool empty() const {
-    return processes.empty() && infos.empty() && names.empty() && modules.empty() && sites.empty() &&
-           tracks.empty() && metrics.empty() && frame_streams.empty();
+    return processes.empty() && infos.empty() && names.empty() && modules.empty() && sites.empty() && tracks.empty() &&
+           metrics.empty() && frame_streams.empty();
   }
   void clear() {
     processes.clear();

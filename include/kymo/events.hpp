@@ -13,8 +13,9 @@ namespace kymo {
 /// An open or a close of a scope on one track.
 struct ScopeEvent {
   std::int64_t time_ns = 0;
-  SiteId site = 0;          ///< the site of an open; 0 for a close
-  std::uint16_t depth = 0;  ///< scopes open below this one, 0 for an outermost scope. A close also ends every deeper scope
+  SiteId site = 0;  ///< the site of an open; 0 for a close
+  std::uint16_t depth =
+      0;  ///< scopes open below this one, 0 for an outermost scope. A close also ends every deeper scope
   std::uint16_t flags = 0;
 
   /// On a close: the scope did not close itself (its thread ended); the recorder closed it.
@@ -35,9 +36,9 @@ enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boo
 struct ArgumentValue {
   NameId name = 0;
   ArgumentType type = ArgumentType::int64;
-  bool is_cut = false;           ///< the string was longer than what is kept
-  std::uint32_t text_size = 0;   ///< bytes of the string
-  std::uint64_t bits = 0;        ///< the value's bits, or the offset of the string in EventBatch::text
+  bool is_cut = false;          ///< the string was longer than what is kept
+  std::uint32_t text_size = 0;  ///< bytes of the string
+  std::uint64_t bits = 0;       ///< the value's bits, or the offset of the string in EventBatch::text
 };
 
 /// An argument of a scope. It belongs to the scope that is innermost after the first `position` events of its run.
@@ -51,18 +52,18 @@ struct ScopeRun {
   TrackId track = 0;
   std::uint64_t first_sequence = 0;  ///< the run holds the track's sequence numbers [first_sequence, end_sequence)
   std::uint64_t end_sequence = 0;
-  std::uint64_t dropped_scopes = 0;     ///< scopes the track has lost so far, in all
-  std::uint64_t dropped_others = 0;     ///< arguments, samples and other events it has lost so far, in all
-  std::vector<OpenScope> open_at_start; ///< outermost first
+  std::uint64_t dropped_scopes = 0;      ///< scopes the track has lost so far, in all
+  std::uint64_t dropped_others = 0;      ///< arguments, samples and other events it has lost so far, in all
+  std::vector<OpenScope> open_at_start;  ///< outermost first
   std::vector<ScopeEvent> events;
-  std::vector<ScopeArgument> arguments; ///< by ascending position
+  std::vector<ScopeArgument> arguments;  ///< by ascending position
 };
 
 /// A span that was handed in whole, or an async span that has ended.
 struct SpanEvent {
   TrackId track = 0;
   NameId name = 0;
-  NameId category = 0;        ///< 0: none
+  NameId category = 0;  ///< 0: none
   std::uint32_t argument_count = 0;
   std::uint32_t first_argument = 0;  ///< index into EventBatch::span_arguments
   std::int64_t start_ns = 0;

@@ -1,8 +1,8 @@
 /* The C interface of the recorder, and the binary interface that the C++ headers stand on.
  *
  * Everything here may be called from any thread at any time, before kymo_enable and after kymo_disable too; nothing
- * throws, and nothing here ends or blocks the program: trouble is said once on stderr. Names with the suffix _v1 are the
- * versioned binary interface behind the C++ macros and are not meant to be called by hand. */
+ * throws, and nothing here ends or blocks the program: trouble is said once on stderr. Names with the suffix _v1 are
+ * the versioned binary interface behind the C++ macros and are not meant to be called by hand. */
 #ifndef KYMO_KYMO_H
 #define KYMO_KYMO_H
 
@@ -19,8 +19,8 @@ extern "C" {
 
 enum { KYMO_SITE_SCOPE = 0, KYMO_SITE_FUNCTION = 1, KYMO_SITE_DYNAMIC = 2 };
 
-/* A place in the code that opens scopes. Static, filled as {0, 0, "name", __func__, __FILE__, __LINE__, KYMO_SITE_SCOPE};
- * the ids are the recorder's. */
+/* A place in the code that opens scopes. Static, filled as {0, 0, "name", __func__, __FILE__, __LINE__,
+ * KYMO_SITE_SCOPE}; the ids are the recorder's. */
 typedef struct kymo_site {
   uint32_t id;
   uint32_t argument_names;
@@ -54,8 +54,8 @@ KYMO_API void kymo_argument_string(const char* name, const char* value, size_t s
 
 /* ---- Recording ---- */
 
-/* Arms what the KYMO_* environment variables ask for. 1 when something is recorded now, else 0. Costs about a millisecond
- * when something was asked for, else less than a microsecond. */
+/* Arms what the KYMO_* environment variables ask for. 1 when something is recorded now, else 0. Costs about a
+ * millisecond when something was asked for, else less than a microsecond. */
 KYMO_API int kymo_enable(void);
 /* Stops recording: captures are finished, sinks removed. kymo_enable starts anew. */
 KYMO_API void kymo_disable(void);
@@ -64,13 +64,13 @@ KYMO_API int kymo_is_recording(void);
 
 /* Fill with zeros, then set what differs from the default. */
 typedef struct kymo_capture_options {
-  size_t struct_size;        /* sizeof(kymo_capture_options) */
-  const char* path;          /* file or directory; patterns as in KYMO_RECORD; NULL: kymo.kymo in the working directory */
-  uint64_t keep_ns;          /* keep only the last stretch of this length; 0: no bound in time */
-  uint64_t keep_bytes;       /* keep only the last stretch of this size; 0: no bound in size */
-  uint64_t max_bytes;        /* stop scopes past this size; 0: no bound */
-  uint64_t sync_period_ns;   /* fsync this often; 0: leave it to the kernel */
-  uint64_t pool_bytes;       /* size of the pool, where it does not exist yet; 0: 16 MiB */
+  size_t struct_size;      /* sizeof(kymo_capture_options) */
+  const char* path;        /* file or directory; patterns as in KYMO_RECORD; NULL: kymo.kymo in the working directory */
+  uint64_t keep_ns;        /* keep only the last stretch of this length; 0: no bound in time */
+  uint64_t keep_bytes;     /* keep only the last stretch of this size; 0: no bound in size */
+  uint64_t max_bytes;      /* stop scopes past this size; 0: no bound */
+  uint64_t sync_period_ns; /* fsync this often; 0: leave it to the kernel */
+  uint64_t pool_bytes;     /* size of the pool, where it does not exist yet; 0: 16 MiB */
 } kymo_capture_options;
 
 /* Starts a capture. 1 on success; 0 when it could not be started (said on stderr) or one is being written. */
@@ -79,8 +79,8 @@ KYMO_API int kymo_start_capture(const kymo_capture_options* options);
 KYMO_API int kymo_stop_capture(void);
 /* Writes what a capture with keep_ns or keep_bytes holds. 0 when there is no such capture. Returns after the write. */
 KYMO_API int kymo_trigger(void);
-/* Returns after everything recorded before the call was handed to the capture and to every sink; 0 when that took longer
- * than 10 s. */
+/* Returns after everything recorded before the call was handed to the capture and to every sink; 0 when that took
+ * longer than 10 s. */
 KYMO_API int kymo_flush(void);
 
 /* Marks the end of a frame and the beginning of the next. NULL or "": the program's main stream. About 25 ns. */
@@ -89,8 +89,8 @@ KYMO_API void kymo_frame_mark(const char* stream);
 KYMO_API void kymo_record_metric(const char* name, double value);
 /* The same, with a unit; the unit of a metric is that of its first sample. */
 KYMO_API void kymo_record_metric_unit(const char* name, double value, const char* unit);
-/* Adds an I/O operation to the running frame: at the next frame mark of the main stream the sums become the metrics io_ms
- * and io_MB. Two atomic additions. */
+/* Adds an I/O operation to the running frame: at the next frame mark of the main stream the sums become the metrics
+ * io_ms and io_MB. Two atomic additions. */
 KYMO_API void kymo_record_io(uint64_t duration_ns, uint64_t bytes);
 /* Sets a numbered mark, which begins a phase. Returns its number: 1, 2, 3, ...; 0 when nothing is recorded. */
 KYMO_API uint64_t kymo_sync(void);

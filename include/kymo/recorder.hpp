@@ -22,8 +22,8 @@ struct CaptureOptions {
   std::uint64_t pool_bytes = 0;               ///< size of the pool where it does not exist yet; zero: 16 MiB
 };
 
-/// Arms what the KYMO_* environment variables ask for; true when something is recorded now. Without any of them set it costs
-/// less than a microsecond and changes nothing.
+/// Arms what the KYMO_* environment variables ask for; true when something is recorded now. Without any of them set it
+/// costs less than a microsecond and changes nothing.
 KYMO_API bool enable() noexcept;
 
 /// Stops recording: the capture is finished, sinks are removed. enable() starts anew.
@@ -50,8 +50,8 @@ KYMO_API bool flush() noexcept;
 /// Names the calling thread's track. Cut at 256 bytes.
 KYMO_API void set_thread_name(std::string_view name) noexcept;
 
-/// Takes the calling thread's chunk now, so that a real-time loop's first scope does not have to. False where recording is off
-/// or the pool is empty.
+/// Takes the calling thread's chunk now, so that a real-time loop's first scope does not have to. False where recording
+/// is off or the pool is empty.
 KYMO_API bool prepare_thread() noexcept;
 
 /// Records a fact about the run (a model's name, a configuration). A later value of a key replaces the earlier one.

@@ -14,8 +14,8 @@ class SinkGuard;
 /// Takes events as they are drained.
 ///
 /// All calls come from the collector's thread, one at a time, never from a thread that records. A call may take as
-/// long as it likes: what it costs is that chunks are given back later, and scopes are dropped and counted when the pool
-/// runs empty. An exception that leaves a call removes the sink, with one message on stderr.
+/// long as it likes: what it costs is that chunks are given back later, and scopes are dropped and counted when the
+/// pool runs empty. An exception that leaves a call removes the sink, with one message on stderr.
 class KYMO_API Sink {
  public:
   Sink() = default;
@@ -27,8 +27,8 @@ class KYMO_API Sink {
   /// declares everything that was declared before it was installed. The batch is the caller's after return.
   virtual void write(const EventBatch& batch) = 0;
 
-  /// A trigger was pulled (kymo::trigger, `kymo trigger`) or the program crashes: a sink that holds back what it was given
-  /// writes it now.
+  /// A trigger was pulled (kymo::trigger, `kymo trigger`) or the program crashes: a sink that holds back what it was
+  /// given writes it now.
   virtual void trigger() {}
 
   /// Nothing more will come: the sink was removed or the recorder stops.
@@ -58,7 +58,9 @@ class KYMO_API SinkGuard {
 };
 
 /// Hands a sink to the recorder. See Sink::install.
-[[nodiscard]] inline SinkGuard install(std::shared_ptr<Sink> sink) { return Sink::install(std::move(sink)); }
+[[nodiscard]] inline SinkGuard install(std::shared_ptr<Sink> sink) {
+  return Sink::install(std::move(sink));
+}
 
 /// Writes a Chrome trace (Trace Event JSON) of everything recorded while it is installed.
 ///

@@ -11,8 +11,8 @@
 
 namespace kymo {
 
-/// The track of that name, made on first use: a lane of async spans or a queue such as a GPU's. 0 while nothing is recorded.
-/// Costs a look-up by content, about 20 ns.
+/// The track of that name, made on first use: a lane of async spans or a queue such as a GPU's. 0 while nothing is
+/// recorded. Costs a look-up by content, about 20 ns.
 [[nodiscard]] KYMO_API TrackId track(std::string_view name, TrackKind kind = TrackKind::queue) noexcept;
 
 /// A span that may begin on one thread and end on another, or live across a co_await. Spans of one lane may overlap.
@@ -37,7 +37,8 @@ class KYMO_API AsyncSpan {
 
   [[nodiscard]] bool is_open() const noexcept { return id_ != 0; }
 
-  /// Lets go of the span without ending it, and takes it up again: for owners that can only keep a number. The id of no span is 0.
+  /// Lets go of the span without ending it, and takes it up again: for owners that can only keep a number. The id of no
+  /// span is 0.
   [[nodiscard]] std::uint64_t release() noexcept {
     const std::uint64_t id = id_;
     id_ = 0;
@@ -72,8 +73,8 @@ class KYMO_API ClockDomain {
   bool has_pair_ = false;
 };
 
-/// Hands in a span after the fact, with times of CLOCK_MONOTONIC. A negative duration is taken as zero. At most 16 arguments.
-/// About 60 ns.
+/// Hands in a span after the fact, with times of CLOCK_MONOTONIC. A negative duration is taken as zero. At most 16
+/// arguments. About 60 ns.
 KYMO_API void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
                         std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments = {}) noexcept;
 

@@ -6,8 +6,8 @@
 //       for (const kymo::Span& span : found.spans) { use(timeline.name_of(span), span.start_ns, span.duration_ns); }
 //     }
 //
-// Times are nanoseconds of CLOCK_MONOTONIC of the first capture's machine. Ids are the timeline's own: they count from 1,
-// so that the declaration of an id stands at index id - 1.
+// Times are nanoseconds of CLOCK_MONOTONIC of the first capture's machine. Ids are the timeline's own: they count from
+// 1, so that the declaration of an id stands at index id - 1.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +36,15 @@ struct TimeRange {
 struct Span {
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
-  std::int64_t self_ns = 0;     ///< scopes: the duration less those of the scopes directly inside; else the duration
-  std::uint64_t async_id = 0;   ///< async spans
+  std::int64_t self_ns = 0;    ///< scopes: the duration less those of the scopes directly inside; else the duration
+  std::uint64_t async_id = 0;  ///< async spans
   TrackId track = 0;
-  SiteId site = 0;              ///< scopes; 0 for others, which have a name
+  SiteId site = 0;  ///< scopes; 0 for others, which have a name
   NameId name = 0;
   NameId category = 0;
   std::uint32_t first_argument = 0;  ///< index into SpanList::arguments
   std::uint32_t argument_count = 0;
-  std::uint16_t depth = 0;      ///< scopes open below it
+  std::uint16_t depth = 0;  ///< scopes open below it
   std::uint16_t flags = 0;
 
   /// It did not close itself: the close of an outer scope or the end of its thread ended it.
@@ -113,29 +113,30 @@ struct TimelineProcess {
   ProcessDeclaration declaration;  ///< with the timeline's id
   std::size_t capture = 0;         ///< index into captures()
   Alignment alignment = Alignment::same_boot;
-  std::int64_t offset_ns = 0;      ///< was added to its times
-  std::int64_t bound_ns = 0;       ///< how far off the axis its times may be; -1: not known
+  std::int64_t offset_ns = 0;                              ///< was added to its times
+  std::int64_t bound_ns = 0;                               ///< how far off the axis its times may be; -1: not known
   std::vector<std::pair<std::string, std::string>> infos;  ///< header facts, labels, set_info: key and value
 };
 
 struct TimelineOptions {
-  /// Captures of different boots are aligned by the lowest sync point that they share with the first one, rather than by
-  /// wall clock; those that share none fall back to it. Costs a pass over the captures.
+  /// Captures of different boots are aligned by the lowest sync point that they share with the first one, rather than
+  /// by wall clock; those that share none fall back to it. Costs a pass over the captures.
   bool align_by_sync_points = false;
   /// Reads what a killed process left in shared memory as if it were in its capture (changing neither).
   bool overlays_spools = true;
 };
 
 /// One or several captures on one axis. Opening costs what opening the captures costs; queries decode only the blocks
-/// whose stated time range they need, and memory does not grow with the files beyond the 64 bytes a block of CaptureReader.
+/// whose stated time range they need, and memory does not grow with the files beyond the 64 bytes a block of
+/// CaptureReader.
 ///
-/// What is damaged is left out and listed in CaptureReader::damages(). Const functions may be called from several threads
-/// at once; refresh() by one thread while nobody else uses the timeline.
+/// What is damaged is left out and listed in CaptureReader::damages(). Const functions may be called from several
+/// threads at once; refresh() by one thread while nobody else uses the timeline.
 class KYMO_API Timeline {
  public:
-  /// Opens captures and directories of captures (their files *.kymo, in order of name). CaptureError where a path cannot be
-  /// opened, a file named here is no capture, or a directory holds none. A file of a directory that is no capture is left
-  /// out and listed in complaints().
+  /// Opens captures and directories of captures (their files *.kymo, in order of name). CaptureError where a path
+  /// cannot be opened, a file named here is no capture, or a directory holds none. A file of a directory that is no
+  /// capture is left out and listed in complaints().
   explicit Timeline(const std::vector<std::string>& paths, const TimelineOptions& options = {});
   explicit Timeline(const std::string& path, const TimelineOptions& options = {});
   /// Takes captures that are open already, such as in memory.
@@ -168,17 +169,17 @@ class KYMO_API Timeline {
     return span.site != 0 ? std::string_view(site(span.site).name) : name(span.name);
   }
 
-  /// The spans of a track that overlap the range, by ascending start and depth; a span without duration overlaps where it
-  /// begins. Decodes the blocks of the range, and about log2(blocks) more where a scope goes on beyond it.
+  /// The spans of a track that overlap the range, by ascending start and depth; a span without duration overlaps where
+  /// it begins. Decodes the blocks of the range, and about log2(blocks) more where a scope goes on beyond it.
   [[nodiscard]] SpanList spans(TrackId track, TimeRange range = {}) const;
 
-  /// Hands out every span of every track, block after block, the spans of a block in the order they ended; at last those
-  /// still open. The list is reused from call to call. Returns early when `visit` returns false.
+  /// Hands out every span of every track, block after block, the spans of a block in the order they ended; at last
+  /// those still open. The list is reused from call to call. Returns early when `visit` returns false.
   void visit_spans(const std::function<bool(const SpanList&)>& visit) const;
 
-  /// Hands out the batches whose stated time range overlaps `range`, with the timeline's ids and times, by ascending start
-  /// of the block, blocks of one capture in the order they were written; `declarations` is empty in all of them. Returns
-  /// early when `visit` returns false.
+  /// Hands out the batches whose stated time range overlaps `range`, with the timeline's ids and times, by ascending
+  /// start of the block, blocks of one capture in the order they were written; `declarations` is empty in all of them.
+  /// Returns early when `visit` returns false.
   void visit_batches(TimeRange range, BatchParts parts, const std::function<bool(const EventBatch&)>& visit) const;
 
   /// The frames of a stream that overlap the range.
@@ -192,14 +193,14 @@ class KYMO_API Timeline {
   /// The phases of every process, by ascending start. Costs a pass over the captures.
   [[nodiscard]] std::vector<Phase> phases() const;
 
-  /// What every track recorded and lost, by ascending id. Read from the closing words of captures that were closed; costs
-  /// a pass over the others.
+  /// What every track recorded and lost, by ascending id. Read from the closing words of captures that were closed;
+  /// costs a pass over the others.
   [[nodiscard]] std::vector<TrackTotals> totals() const;
   /// The scopes and async spans that were open when the captures ended. Costs a pass over captures with async tracks.
   [[nodiscard]] SpanList open_spans() const;
 
-  /// Looks for what was appended to the captures and, where a directory was opened, for new captures in it; whether there
-  /// was anything. Ids and times given out before stay as they are.
+  /// Looks for what was appended to the captures and, where a directory was opened, for new captures in it; whether
+  /// there was anything. Ids and times given out before stay as they are.
   bool refresh();
 
   /// What kymo's own layers above this one work on.

@@ -36,8 +36,7 @@ bool write_fully(int fd, std::span<const std::byte> bytes) noexcept {
 std::int64_t read_fully_at(int fd, std::span<std::byte> bytes, std::uint64_t offset) noexcept {
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t count =
-        ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t count = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (count < 0) {
       if (errno == EINTR) {
         continue;

@@ -38,7 +38,8 @@ class FileDescriptor {
 /// Writes all bytes; false with errno set where that fails. Retries after signals and short writes.
 [[nodiscard]] bool write_fully(int fd, std::span<const std::byte> bytes) noexcept;
 
-/// Reads up to bytes.size() bytes at an offset; the count read (short only at the end of the file), or -1 with errno set.
+/// Reads up to bytes.size() bytes at an offset; the count read (short only at the end of the file), or -1 with errno
+/// set.
 [[nodiscard]] std::int64_t read_fully_at(int fd, std::span<std::byte> bytes, std::uint64_t offset) noexcept;
 
 /// A small text file's content (at most 1 MiB), or an empty string where it cannot be read. For /proc and /sys.

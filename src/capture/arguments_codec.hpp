@@ -70,9 +70,7 @@ template <typename Assign>
 void decode_arguments(const TableView& table, std::uint8_t first_column, Assign assign) {
   const auto id = [first_column](unsigned which) { return static_cast<std::uint8_t>(first_column + which); };
   const std::uint64_t count = table.count(id(0));
-  const auto stream = [&](unsigned which) {
-    return NumberStream(table.numbers(id(which), table.count(id(which))));
-  };
+  const auto stream = [&](unsigned which) { return NumberStream(table.numbers(id(which), table.count(id(which)))); };
   NumberStream names = stream(0);
   NumberStream types(table.numbers(id(1), count));
   NumberStream integers = stream(2);

@@ -260,7 +260,8 @@ void check_references(const EventBatch& batch) {
     check_text(argument, batch.text.size());
   }
   for (const SpanEvent& span : batch.spans) {
-    if (span.argument_count != 0 && std::uint64_t{span.first_argument} + span.argument_count > batch.span_arguments.size()) {
+    if (span.argument_count != 0 &&
+        std::uint64_t{span.first_argument} + span.argument_count > batch.span_arguments.size()) {
       throw DecodeError("a span has arguments that its block does not hold");
     }
   }
@@ -310,7 +311,8 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
                   EventBatch& batch) {
   const bool wants_runs = parts != BatchParts::others && parts != BatchParts::samples;
   const bool wants_events = parts == BatchParts::everything || parts == BatchParts::scopes;
-  const bool wants_samples = parts == BatchParts::everything || parts == BatchParts::others || parts == BatchParts::samples;
+  const bool wants_samples =
+      parts == BatchParts::everything || parts == BatchParts::others || parts == BatchParts::samples;
   const bool wants_others = parts == BatchParts::everything || parts == BatchParts::others;
   const Origin origin(start_ns);
   batch.start_ns = start_ns;

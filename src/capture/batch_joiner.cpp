@@ -24,8 +24,8 @@ std::size_t weight_of(const EventBatch& batch) {
 
 /// Times of damaged captures may be any distance apart.
 bool within(std::int64_t start_ns, std::int64_t end_ns, std::int64_t most_ns) {
-  return end_ns <= start_ns ||
-         static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns) <= static_cast<std::uint64_t>(most_ns);
+  return end_ns <= start_ns || static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns) <=
+                                   static_cast<std::uint64_t>(most_ns);
 }
 
 bool same(const std::vector<OpenScope>& a, const std::vector<OpenScope>& b) {
@@ -50,7 +50,8 @@ bool BatchJoiner::fits(const EventBatch& batch) const {
       !within(std::min(joined_.start_ns, batch.start_ns), std::max(joined_.end_ns, batch.end_ns), most_ns)) {
     return false;
   }
-  // Where a block between is missing, the scopes open at the start of the next one are news that only a new batch can tell.
+  // Where a block between is missing, the scopes open at the start of the next one are news that only a new batch can
+  // tell.
   return std::all_of(batch.runs.begin(), batch.runs.end(), [this](const ScopeRun& run) {
     if (run_of_.find(run.track) == run_of_.end()) {
       return true;

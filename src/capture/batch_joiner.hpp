@@ -10,8 +10,8 @@
 
 namespace kymo::capture {
 
-/// Joins neighbouring batches into one, up to a bound in events and time. What comes out is as a recorder writes it: one run
-/// a track, and a run without events for each track with open scopes that has none.
+/// Joins neighbouring batches into one, up to a bound in events and time. What comes out is as a recorder writes it:
+/// one run a track, and a run without events for each track with open scopes that has none.
 class BatchJoiner {
  public:
   static constexpr std::size_t most_events = 131072;
@@ -42,10 +42,10 @@ class BatchJoiner {
   EventBatch joined_;
   bool is_empty_ = true;
   bool is_taken_ = false;
-  std::size_t weight_ = 0;  // entries of all kinds
-  std::unordered_map<TrackId, std::size_t> run_of_;  // place in joined_.runs
+  std::size_t weight_ = 0;                                // entries of all kinds
+  std::unordered_map<TrackId, std::size_t> run_of_;       // place in joined_.runs
   std::unordered_map<MetricId, std::size_t> samples_of_;  // place of the latest run in joined_.samples
-  std::unordered_map<TrackId, TrackState> tracks_;   // those with open scopes, and those in joined_
+  std::unordered_map<TrackId, TrackState> tracks_;        // those with open scopes, and those in joined_
 };
 
 }  // namespace kymo::capture

@@ -76,8 +76,7 @@ std::array<std::byte, trailer_size> encode_trailer(std::uint64_t index_offset) {
 }
 
 std::optional<std::uint64_t> parse_trailer(std::span<const std::byte> bytes) {
-  if (bytes.size() < trailer_size ||
-      std::memcmp(bytes.data() + 8, trailer_magic.data(), trailer_magic.size()) != 0) {
+  if (bytes.size() < trailer_size || std::memcmp(bytes.data() + 8, trailer_magic.data(), trailer_magic.size()) != 0) {
     return std::nullopt;
   }
   return load<std::uint64_t>(bytes.data());

@@ -55,7 +55,8 @@ BlockRing::BlockRing(const BlockRingOptions& options) : owner_(::getpid()), dura
   const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
   mapping_ = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, flags, file ? file.get() : -1, 0);
   if (mapping_ == MAP_FAILED) {
-    throw WriteError(base::describe_errno("cannot reserve the flight recorder's memory", std::to_string(mapped_bytes_) + " bytes", errno));
+    throw WriteError(base::describe_errno("cannot reserve the flight recorder's memory",
+                                          std::to_string(mapped_bytes_) + " bytes", errno));
   }
   header_ = new (mapping_) RingHeader;
   bytes_ = static_cast<std::byte*>(mapping_) + sizeof(RingHeader);
@@ -136,7 +137,8 @@ std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
   std::memcpy(&capacity, content.data() + offsetof(RingHeader, capacity), sizeof capacity);
   std::memcpy(&first, content.data() + offsetof(RingHeader, first), sizeof first);
   std::memcpy(&end, content.data() + offsetof(RingHeader, end), sizeof end);
-  if (magic != ring_magic || capacity == 0 || capacity > content.size() - sizeof(RingHeader) || end - first > capacity) {
+  if (magic != ring_magic || capacity == 0 || capacity > content.size() - sizeof(RingHeader) ||
+      end - first > capacity) {
     return blocks;
   }
   const std::byte* const bytes = content.data() + sizeof(RingHeader);

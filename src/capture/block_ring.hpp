@@ -33,7 +33,7 @@ struct RingHeader {
 static_assert(sizeof(RingHeader) == 128);
 
 struct BlockRingOptions {
-  std::string spool_id;                       ///< names the file, so that recovery finds it; empty: private memory
+  std::string spool_id;  ///< names the file, so that recovery finds it; empty: private memory
   std::string directory = "/dev/shm";
   std::uint64_t capacity_bytes = 64'000'000;  ///< oldest blocks make room for new ones past this
   std::chrono::nanoseconds duration{0};       ///< blocks that ended so long before the newest are given up; zero: never
@@ -42,8 +42,8 @@ struct BlockRingOptions {
 /// Keeps blocks, oldest first to go. One thread at a time.
 class BlockRing {
  public:
-  /// Reserves the memory. Shared memory where there is room, else private memory, which does not survive kill -9. Throws
-  /// WriteError where neither is to be had.
+  /// Reserves the memory. Shared memory where there is room, else private memory, which does not survive kill -9.
+  /// Throws WriteError where neither is to be had.
   explicit BlockRing(const BlockRingOptions& options);
   BlockRing(const BlockRing&) = delete;
   BlockRing& operator=(const BlockRing&) = delete;
@@ -79,7 +79,8 @@ class BlockRing {
   std::chrono::nanoseconds duration_;
 };
 
-/// The whole blocks that the ring of a dead process holds, oldest first. Nothing where there is no such ring. Trusts no byte.
+/// The whole blocks that the ring of a dead process holds, oldest first. Nothing where there is no such ring. Trusts no
+/// byte.
 [[nodiscard]] std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
                                                                   const std::string& directory = "/dev/shm");
 

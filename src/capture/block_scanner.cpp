@@ -24,7 +24,8 @@ std::span<const std::byte> BlockScanner::view(std::uint64_t offset, std::size_t 
     const bool is_near = offset <= window_offset_ + window_size_ + small_block;
     window_.resize(window_capacity);
     window_offset_ = offset;
-    window_size_ = source_.read(offset, std::span(window_).first(is_near ? window_capacity : std::max(size, short_read)));
+    window_size_ =
+        source_.read(offset, std::span(window_).first(is_near ? window_capacity : std::max(size, short_read)));
   }
   const std::size_t begin = static_cast<std::size_t>(offset - window_offset_);
   return std::span<const std::byte>(window_).subspan(begin, std::min(size, window_size_ - begin));
@@ -68,8 +69,9 @@ void BlockScanner::start_at(std::uint64_t offset, std::uint32_t next_number) {
 void BlockScanner::note_end(std::uint64_t from, std::uint64_t end, const BlockHeader* header) {
   if (header != nullptr) {
     torn_end_ = {from, end - from,
-                 "block " + std::to_string(header->number) + " is not complete: " + std::to_string(end - from) + " of " +
-                     std::to_string(block_header_size + header->stored_size) + " bytes are there, its content is missing"};
+                 "block " + std::to_string(header->number) + " is not complete: " + std::to_string(end - from) +
+                     " of " + std::to_string(block_header_size + header->stored_size) +
+                     " bytes are there, its content is missing"};
   } else {
     torn_end_ = {from, end - from, "the file ends in bytes that are no block; what they held is missing"};
   }

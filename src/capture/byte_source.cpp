@@ -32,8 +32,9 @@ class FileSource final : public ByteSource {
       fail("cannot be looked at", path, 0);
     }
     if (!S_ISREG(status.st_mode)) {
-      throw CaptureError(path, 0, S_ISDIR(status.st_mode) ? "is a directory, not a capture; name the files in it"
-                                                          : "is not a regular file; name a capture file");
+      throw CaptureError(path, 0,
+                         S_ISDIR(status.st_mode) ? "is a directory, not a capture; name the files in it"
+                                                 : "is not a regular file; name a capture file");
     }
   }
 
@@ -78,7 +79,9 @@ class MemorySource final : public ByteSource {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_file_source(const std::string& path) { return std::make_unique<FileSource>(path); }
+std::unique_ptr<ByteSource> open_file_source(const std::string& path) {
+  return std::make_unique<FileSource>(path);
+}
 
 std::unique_ptr<ByteSource> make_memory_source(std::span<const std::byte> bytes) {
   return std::make_unique<MemorySource>(bytes);

@@ -31,7 +31,9 @@ CaptureError::~CaptureError() = default;
 
 namespace {
 
-std::span<const std::byte> bytes_of(const BlockPayload& payload) { return {payload.data(), payload.size()}; }
+std::span<const std::byte> bytes_of(const BlockPayload& payload) {
+  return {payload.data(), payload.size()};
+}
 
 const char* name_of(BlockKind kind) {
   switch (kind) {
@@ -53,9 +55,8 @@ const char* name_of(BlockKind kind) {
 
 bool describes(const BlockInfo& info, const BlockHeader& header) {
   return info.kind == header.kind && info.level == header.level && info.number == header.number &&
-         info.start_ns == header.start_ns && info.end_ns == header.end_ns &&
-         info.scope_events == header.scope_events && info.stored_bytes == header.stored_size &&
-         info.raw_bytes == header.raw_size;
+         info.start_ns == header.start_ns && info.end_ns == header.end_ns && info.scope_events == header.scope_events &&
+         info.stored_bytes == header.stored_size && info.raw_bytes == header.raw_size;
 }
 
 }  // namespace
@@ -189,9 +190,8 @@ class CaptureReader::Implementation {
     }
     if (*version != capture::format_version) {
       throw CaptureError(path_, 8,
-                         "is a capture of format version " + std::to_string(*version) +
-                             "; this kymo reads version " + std::to_string(capture::format_version) +
-                             ": use the kymo that wrote it, or a newer one");
+                         "is a capture of format version " + std::to_string(*version) + "; this kymo reads version " +
+                             std::to_string(capture::format_version) + ": use the kymo that wrote it, or a newer one");
     }
   }
 
@@ -362,8 +362,8 @@ class CaptureReader::Implementation {
   }
 
   void note_damage(const BlockInfo& block, const std::string& what) {
-    std::string text = std::string(name_of(block.kind)) + " block " + std::to_string(block.number) +
-                       " cannot be used: " + what;
+    std::string text =
+        std::string(name_of(block.kind)) + " block " + std::to_string(block.number) + " cannot be used: " + what;
     if (block.kind == BlockKind::events) {
       text += "; what happened from " + std::to_string(block.start_ns) + " to " + std::to_string(block.end_ns) +
               " ns is missing";
@@ -397,21 +397,41 @@ CaptureReader::CaptureReader(CaptureReader&&) noexcept = default;
 CaptureReader& CaptureReader::operator=(CaptureReader&&) noexcept = default;
 CaptureReader::~CaptureReader() = default;
 
-const std::string& CaptureReader::path() const { return implementation_->path(); }
-const CaptureHeader& CaptureReader::header() const { return implementation_->header(); }
-const Declarations& CaptureReader::declarations() const { return implementation_->declarations(); }
-const std::vector<BlockInfo>& CaptureReader::blocks() const { return implementation_->blocks(); }
-std::uint64_t CaptureReader::size_bytes() const { return implementation_->size_bytes(); }
-bool CaptureReader::is_closed() const { return implementation_->is_closed(); }
-const CaptureEnd& CaptureReader::end() const { return implementation_->end(); }
+const std::string& CaptureReader::path() const {
+  return implementation_->path();
+}
+const CaptureHeader& CaptureReader::header() const {
+  return implementation_->header();
+}
+const Declarations& CaptureReader::declarations() const {
+  return implementation_->declarations();
+}
+const std::vector<BlockInfo>& CaptureReader::blocks() const {
+  return implementation_->blocks();
+}
+std::uint64_t CaptureReader::size_bytes() const {
+  return implementation_->size_bytes();
+}
+bool CaptureReader::is_closed() const {
+  return implementation_->is_closed();
+}
+const CaptureEnd& CaptureReader::end() const {
+  return implementation_->end();
+}
 bool CaptureReader::read(const BlockInfo& block, EventBatch& batch, BatchParts parts) const {
   return implementation_->read(block, batch, parts);
 }
 bool CaptureReader::read_payload(const BlockInfo& block, BlockPayload& payload) const {
   return implementation_->read_payload(block, payload);
 }
-bool CaptureReader::refresh() { return implementation_->refresh(); }
-bool CaptureReader::check() { return implementation_->check(); }
-std::vector<Damage> CaptureReader::damages() const { return implementation_->damages(); }
+bool CaptureReader::refresh() {
+  return implementation_->refresh();
+}
+bool CaptureReader::check() {
+  return implementation_->check();
+}
+std::vector<Damage> CaptureReader::damages() const {
+  return implementation_->damages();
+}
 
 }  // namespace kymo

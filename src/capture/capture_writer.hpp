@@ -33,13 +33,13 @@ struct CaptureWriterOptions {
   SummaryIntervals summary_intervals;
   /// How often to make what was written survive a loss of power; 0: never.
   std::chrono::nanoseconds sync_period{0};
-  /// A flight recorder: events go here, and to the file only by write_held() and finish(). Such a capture has no summaries
-  /// and no totals of its tracks.
+  /// A flight recorder: events go here, and to the file only by write_held() and finish(). Such a capture has no
+  /// summaries and no totals of its tracks.
   std::unique_ptr<BlockRing> ring;
 };
 
-/// Options of a capture that is written again from others: zstd, and summaries at wider intervals, which serve a finished
-/// capture as well and take less of it. Only in kymo::analysis.
+/// Options of a capture that is written again from others: zstd, and summaries at wider intervals, which serve a
+/// finished capture as well and take less of it. Only in kymo::analysis.
 [[nodiscard]] CaptureWriterOptions make_repack_options();
 
 /// Writes one capture. Calls come from one thread at a time; bytes_written() from any.
@@ -53,8 +53,8 @@ class CaptureWriter final : public Sink {
   CaptureWriter(const std::string& path, CaptureWriterOptions options);
   ~CaptureWriter() override;
 
-  /// Writes the batch's declarations and its events in one write(2): about 6 ns of CPU a scope, and 7 for the summaries.
-  /// WriteError, and std::length_error where the batch does not fit into a block.
+  /// Writes the batch's declarations and its events in one write(2): about 6 ns of CPU a scope, and 7 for the
+  /// summaries. WriteError, and std::length_error where the batch does not fit into a block.
   void write(const EventBatch& batch) override;
 
   /// Flight recorders: writes the blocks that the ring holds to the file. WriteError.
@@ -111,8 +111,8 @@ class CaptureWriter final : public Sink {
   IndexPage index_;
   ByteBuffer raw_;         // the payload that is being coded
   ByteBuffer events_raw_;  // the same of an events block
-  ByteBuffer pending_;  // blocks that go out with the next write
-  ByteBuffer held_;     // a block on its way to the ring
+  ByteBuffer pending_;     // blocks that go out with the next write
+  ByteBuffer held_;        // a block on its way to the ring
   std::uint32_t next_number_ = 0;
   std::int64_t last_time_ns_ = 0;
   std::unique_ptr<BlockRing> ring_;

@@ -20,9 +20,8 @@ std::int64_t subtract(std::int64_t a, std::int64_t b) {
 
 /// |a - b|, at most the greatest int64.
 std::int64_t distance(std::int64_t a, std::int64_t b) {
-  const std::uint64_t apart =
-      a > b ? static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)
-            : static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
+  const std::uint64_t apart = a > b ? static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)
+                                    : static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   return static_cast<std::int64_t>(std::min(apart, most));
 }
@@ -95,10 +94,9 @@ std::string boot_of(const CaptureReader& capture) {
   const Declarations& declared = capture.declarations();
   for (const ProcessDeclaration& process : declared.processes) {
     // Of a merge, the processes that were shifted are on somebody else's axis.
-    const bool is_shifted =
-        std::any_of(declared.infos.begin(), declared.infos.end(), [&process](const InfoDeclaration& info) {
-          return info.process == process.id && info.key == aligned_by_key;
-        });
+    const bool is_shifted = std::any_of(
+        declared.infos.begin(), declared.infos.end(),
+        [&process](const InfoDeclaration& info) { return info.process == process.id && info.key == aligned_by_key; });
     if (!is_shifted) {
       return process.boot_id;
     }

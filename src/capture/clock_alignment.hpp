@@ -1,5 +1,5 @@
-// Times of several boots on one axis: CLOCK_MONOTONIC counts from the boot, so captures of one boot agree exactly; others are
-// brought together by readings of the wall clock or by sync points that both went through.
+// Times of several boots on one axis: CLOCK_MONOTONIC counts from the boot, so captures of one boot agree exactly;
+// others are brought together by readings of the wall clock or by sync points that both went through.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct ClockShift {
 struct ClockReadings {
   std::string boot_id;  ///< of the machine whose CLOCK_MONOTONIC its times are; empty: not known
   bool has_events = false;
-  std::int64_t start_ns = 0;          ///< its first event
+  std::int64_t start_ns = 0;  ///< its first event
   std::vector<ClockAnchor> anchors;
-  std::vector<SyncPoint> sync_points; ///< only where they were asked for
+  std::vector<SyncPoint> sync_points;  ///< only where they were asked for
 };
 
 /// The boot whose CLOCK_MONOTONIC a capture's times are; empty where it does not say.
@@ -35,10 +35,10 @@ struct ClockReadings {
 /// Reads the clock readings near the capture's ends, or with sync points all of it.
 [[nodiscard]] ClockReadings read_clock(const CaptureReader& capture, bool with_sync_points);
 
-/// What brings times of `other` onto the axis of `reference`. By wall clock, t' = t + (wall clock - monotonic of other) -
-/// (wall clock - monotonic of reference); the bound is the sum of both readings' bounds and of how far either's readings
-/// disagree among themselves (the wall clock was stepped). By sync points, the lowest shared one coincides, and the bound is
-/// how far the other shared ones then lie apart, -1 where there is just the one.
+/// What brings times of `other` onto the axis of `reference`. By wall clock, t' = t + (wall clock - monotonic of other)
+/// - (wall clock - monotonic of reference); the bound is the sum of both readings' bounds and of how far either's
+/// readings disagree among themselves (the wall clock was stepped). By sync points, the lowest shared one coincides,
+/// and the bound is how far the other shared ones then lie apart, -1 where there is just the one.
 [[nodiscard]] ClockShift align_clocks(const ClockReadings& reference, const ClockReadings& other, bool by_sync_points);
 
 /// The axes of captures as they are opened: the first one's is everybody's, captures of one boot share one shift.

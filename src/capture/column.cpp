@@ -14,7 +14,9 @@ constexpr unsigned max_low_bits = 56;
 // Beyond what any payload may hold, and little enough to multiply.
 constexpr std::uint64_t max_plane_values = std::uint64_t{1} << 32U;
 
-std::size_t packed_bytes(std::size_t count, unsigned width) { return (count * width + 7) / 8; }
+std::size_t packed_bytes(std::size_t count, unsigned width) {
+  return (count * width + 7) / 8;
+}
 
 // Joins Together values into one word at a time, so that the chain through the accumulator is walked once for them.
 template <unsigned Together>
@@ -96,8 +98,9 @@ double coded_bits(std::span<const std::uint64_t> values, unsigned low_bits, unsi
   return bits;
 }
 
-// The low bits of times are noise: an entropy coder gains nothing from them, and loses where they push the rare set bits
-// of the highest into a plane of their own. So all but one in a thousand values are to fit into one plane above them.
+// The low bits of times are noise: an entropy coder gains nothing from them, and loses where they push the rare set
+// bits of the highest into a plane of their own. So all but one in a thousand values are to fit into one plane above
+// them.
 unsigned choose_low_bits(std::span<const std::uint64_t> values, unsigned widest) {
   std::array<std::size_t, 65> counts{};
   for (const std::uint64_t value : values) {
@@ -223,8 +226,8 @@ void ColumnView::check() const {
       for (std::uint64_t done = 0; done < count; done += group_size) {
         const unsigned width = cursor.u8();
         require(width <= 64);
-        static_cast<void>(
-            cursor.take(packed_bytes(static_cast<std::size_t>(std::min<std::uint64_t>(count - done, group_size)), width)));
+        static_cast<void>(cursor.take(
+            packed_bytes(static_cast<std::size_t>(std::min<std::uint64_t>(count - done, group_size)), width)));
       }
       require(cursor.at_end());
       break;
@@ -234,8 +237,8 @@ void ColumnView::check() const {
       const unsigned low_bits = std::to_integer<unsigned>(bytes[0]);
       const unsigned planes = std::to_integer<unsigned>(bytes[1]);
       require(low_bits <= max_low_bits && planes <= 8 && count <= max_plane_values);
-      require(bytes.size() == 2 + packed_bytes(static_cast<std::size_t>(count), low_bits) +
-                                  static_cast<std::size_t>(planes * count));
+      require(bytes.size() ==
+              2 + packed_bytes(static_cast<std::size_t>(count), low_bits) + static_cast<std::size_t>(planes * count));
       break;
     }
     case Storage::words:

@@ -9,7 +9,8 @@
 // Storages of numbers (64-bit, arithmetic modulo 2^64):
 //   packed  groups of 64 values, the last of what is left: u8 width w (0..64), then ceil(n*w/8) bytes; value i stands
 //           in the bits [i*w, i*w+w) of them, counted from the lowest bit of the first byte
-//   planes  u8 low bits b (0..56), u8 number of planes p (0..8), then the lowest b bits of every value, b bits a value as
+//   planes  u8 low bits b (0..56), u8 number of planes p (0..8), then the lowest b bits of every value, b bits a value
+//   as
 //           in a packed group without its width, ceil(n*b/8) bytes in all; then p planes: plane k holds byte k of every
 //           value shifted right by b
 //   words   8 bytes a value, little-endian

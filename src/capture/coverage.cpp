@@ -1,8 +1,8 @@
 // The bytes of a coverage (docs/format.md, "Summaries"):
 //   u8 shift, varint rows left out, zigzag varint first bin of all rows, varint number of rows, then per row:
-//     varint track, varint depth * 2 + named, varint first bin - first bin of all rows, varint number of bins n (1..128)
-//     n bytes: 0 nothing covered, 255 all of the bin, else covered / bin width * 254, at least 1 and at most 254
-//     runs of bins with the same site until n is reached: varint length, varint site (any for empty bins)
+//     varint track, varint depth * 2 + named, varint first bin - first bin of all rows, varint number of bins n
+//     (1..128) n bytes: 0 nothing covered, 255 all of the bin, else covered / bin width * 254, at least 1 and at most
+//     254 runs of bins with the same site until n is reached: varint length, varint site (any for empty bins)
 #include "capture/coverage.hpp"
 
 #include <algorithm>
@@ -110,7 +110,8 @@ void Coverage::add(TrackId track, std::uint16_t depth, bool named, std::int64_t 
     // Unsigned: the last bin of all ends at 2^63.
     const std::uint64_t bin_start = static_cast<std::uint64_t>(bin) << shift_;
     const std::uint64_t from = bin == first ? static_cast<std::uint64_t>(start_ns) : bin_start;
-    const std::uint64_t until = bin == last ? static_cast<std::uint64_t>(end_ns) : bin_start + (std::uint64_t{1} << shift_);
+    const std::uint64_t until =
+        bin == last ? static_cast<std::uint64_t>(end_ns) : bin_start + (std::uint64_t{1} << shift_);
     bin_of(*to, bin).add(site, until - from);
   }
 }

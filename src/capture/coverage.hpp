@@ -51,7 +51,7 @@ struct CoverageBin {
 struct CoverageRow {
   TrackId track = 0;
   std::uint16_t depth = 0;
-  bool named = false;  ///< the row of the spans that were handed in: depth 0, CoverageBin::site holds a NameId
+  bool named = false;          ///< the row of the spans that were handed in: depth 0, CoverageBin::site holds a NameId
   std::int64_t first_bin = 0;  ///< the first of `bins`: it starts at first_bin << shift
   std::vector<CoverageBin> bins;
 };
@@ -68,7 +68,8 @@ class Coverage {
   explicit Coverage(unsigned shift = least_shift) : shift_(shift < least_shift ? least_shift : shift) {}
 
   /// Adds a stretch of time to the bins it really covers. Bins become wider as the stretches reach further.
-  void add(TrackId track, std::uint16_t depth, bool named, std::int64_t start_ns, std::int64_t end_ns, std::uint32_t site);
+  void add(TrackId track, std::uint16_t depth, bool named, std::int64_t start_ns, std::int64_t end_ns,
+           std::uint32_t site);
   /// Adds a bin that was counted elsewhere, from any time within it.
   void add(TrackId track, std::uint16_t depth, bool named, std::int64_t time_ns, const CoverageBin& bin);
   void merge(const Coverage& other);

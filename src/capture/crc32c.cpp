@@ -68,7 +68,9 @@ std::uint32_t update_by_table(std::uint32_t crc, std::span<const std::byte> byte
   return crc;
 }
 
-bool has_instruction() { return __builtin_cpu_supports("sse4.2") != 0; }
+bool has_instruction() {
+  return __builtin_cpu_supports("sse4.2") != 0;
+}
 
 #elif defined(__aarch64__) && defined(__linux__)
 
@@ -96,7 +98,9 @@ std::uint32_t update_by_instruction(std::uint32_t crc, std::span<const std::byte
   return update_by_table(crc, bytes);
 }
 
-bool has_instruction() { return false; }
+bool has_instruction() {
+  return false;
+}
 
 #endif
 

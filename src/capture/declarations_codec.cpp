@@ -215,11 +215,21 @@ constexpr std::size_t max_piece_bytes = std::size_t{8} << 20U;
 std::size_t text_bytes(const ProcessDeclaration& row) {
   return row.host.size() + row.boot_id.size() + row.rank.size() + row.command_line.size();
 }
-std::size_t text_bytes(const InfoDeclaration& row) { return row.key.size() + row.value.size(); }
-std::size_t text_bytes(const NameDeclaration& row) { return row.text.size(); }
-std::size_t text_bytes(const ModuleDeclaration& row) { return row.path.size() + row.build_id.size(); }
-std::size_t text_bytes(const SiteDeclaration& row) { return row.name.size() + row.function.size() + row.file.size(); }
-std::size_t text_bytes(const TrackDeclaration& row) { return row.name.size(); }
+std::size_t text_bytes(const InfoDeclaration& row) {
+  return row.key.size() + row.value.size();
+}
+std::size_t text_bytes(const NameDeclaration& row) {
+  return row.text.size();
+}
+std::size_t text_bytes(const ModuleDeclaration& row) {
+  return row.path.size() + row.build_id.size();
+}
+std::size_t text_bytes(const SiteDeclaration& row) {
+  return row.name.size() + row.function.size() + row.file.size();
+}
+std::size_t text_bytes(const TrackDeclaration& row) {
+  return row.name.size();
+}
 std::size_t text_bytes(const MetricDeclaration& row) {
   std::size_t bytes = row.name.size() + row.unit.size() + row.source.size();
   for (const auto& [key, value] : row.labels) {
@@ -227,7 +237,9 @@ std::size_t text_bytes(const MetricDeclaration& row) {
   }
   return bytes;
 }
-std::size_t text_bytes(const FrameStreamDeclaration& row) { return row.name.size(); }
+std::size_t text_bytes(const FrameStreamDeclaration& row) {
+  return row.name.size();
+}
 
 // Calls visit(member) for each vector of Declarations.
 template <typename Visit>

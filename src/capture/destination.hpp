@@ -26,8 +26,8 @@ class BlockDestination {
   BlockDestination& operator=(const BlockDestination&) = delete;
   virtual ~BlockDestination() = default;
 
-  /// Appends all of it or, with a WriteError, nothing. First comes the preamble alone, then whole blocks, one or several
-  /// a call; the last call brings the INDEX block and the trailer.
+  /// Appends all of it or, with a WriteError, nothing. First comes the preamble alone, then whole blocks, one or
+  /// several a call; the last call brings the INDEX block and the trailer.
   virtual void append(std::span<const std::byte> bytes) = 0;
   /// Makes what was appended survive a loss of power. WriteError.
   virtual void sync() {}

@@ -110,19 +110,16 @@ bool decode_index(const TableView& table, IndexPage& page) {
     blocks[i].kind = static_cast<BlockKind>(narrow<std::uint8_t>(value));
   });
   table.field(2, rows, [&](std::size_t i, std::uint64_t value) { blocks[i].level = narrow<std::uint16_t>(value); });
-  table.field(3, rows, [&](std::size_t i, std::uint64_t value) {
-    blocks[i].stored_bytes = narrow<std::uint32_t>(value);
-  });
+  table.field(3, rows,
+              [&](std::size_t i, std::uint64_t value) { blocks[i].stored_bytes = narrow<std::uint32_t>(value); });
   table.field(4, rows, [&](std::size_t i, std::uint64_t value) { blocks[i].raw_bytes = narrow<std::uint32_t>(value); });
-  table.field(5, rows, [&](std::size_t i, std::uint64_t value) {
-    blocks[i].start_ns = static_cast<std::int64_t>(value);
-  });
+  table.field(5, rows,
+              [&](std::size_t i, std::uint64_t value) { blocks[i].start_ns = static_cast<std::int64_t>(value); });
   table.field(6, rows, [&](std::size_t i, std::uint64_t value) {
     blocks[i].end_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(blocks[i].start_ns) + value);
   });
-  table.field(7, rows, [&](std::size_t i, std::uint64_t value) {
-    blocks[i].scope_events = narrow<std::uint32_t>(value);
-  });
+  table.field(7, rows,
+              [&](std::size_t i, std::uint64_t value) { blocks[i].scope_events = narrow<std::uint32_t>(value); });
   std::uint64_t offset = facts[0];
   auto number = narrow<std::uint32_t>(facts[1]);
   for (BlockInfo& block : blocks) {

@@ -21,7 +21,7 @@ constexpr std::uint8_t form_width_mask = 0x3f;
 constexpr std::uint8_t form_varints = 0x40;
 constexpr std::uint8_t form_listed = 0x80;
 constexpr unsigned widest_packed = 56;  // with up to 7 bits left over from the value before still within 64
-constexpr unsigned longest_list = 6;  // one position more and the 8 bytes of the bit map are as short
+constexpr unsigned longest_list = 6;    // one position more and the 8 bytes of the bit map are as short
 
 /// The non-empty buckets of one page, as they are stored.
 struct PageEntries {
@@ -30,11 +30,17 @@ struct PageEntries {
   std::array<std::uint64_t, 64> counts_less_one{};
 };
 
-unsigned bit_width(std::uint64_t value) { return value == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(value)); }
+unsigned bit_width(std::uint64_t value) {
+  return value == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(value));
+}
 
-std::size_t varint_size(std::uint64_t value) { return (std::size_t{bit_width(value | 1)} + 6) / 7; }
+std::size_t varint_size(std::uint64_t value) {
+  return (std::size_t{bit_width(value | 1)} + 6) / 7;
+}
 
-std::size_t packed_size(const PageEntries& entries, unsigned width) { return (std::size_t{entries.size} * width + 7) / 8; }
+std::size_t packed_size(const PageEntries& entries, unsigned width) {
+  return (std::size_t{entries.size} * width + 7) / 8;
+}
 
 void append_packed(ByteBuffer& out, const PageEntries& entries, unsigned width) {
   const std::size_t size = packed_size(entries, width);
@@ -288,7 +294,8 @@ std::int64_t Histogram::percentile_ns(double percentile) const noexcept {
   if (percentile >= 100.0) {
     return max_ns_;
   }
-  // A percentile such as 99.9 is not exact in binary; one unit less keeps 0.999 * 1000 from being rounded up to rank 1000.
+  // A percentile such as 99.9 is not exact in binary; one unit less keeps 0.999 * 1000 from being rounded up to rank
+  // 1000.
   const double exact_rank = std::nextafter(percentile, 0.0) / 100.0 * static_cast<double>(count_);
   const auto rank = std::clamp(static_cast<std::uint64_t>(std::ceil(exact_rank)), std::uint64_t{1}, count_);
   std::uint64_t seen = 0;

@@ -1,10 +1,10 @@
 // A histogram of durations in the published HdrHistogram bucket layout: three significant decimal digits over the whole
 // range of int64 nanoseconds.
 //
-// Layout: values below 2048 ns have a bucket each. From there on every power of two is divided into 1024 buckets of equal
-// width, so that a bucket is at most 1/1024 of its values wide. A value v whose highest set bit is bit m has the index
-// (b << 10) + (v >> b), b = max(0, m - 10). There are 55,296 buckets; they stand in pages of 64 that are allocated when
-// first used.
+// Layout: values below 2048 ns have a bucket each. From there on every power of two is divided into 1024 buckets of
+// equal width, so that a bucket is at most 1/1024 of its values wide. A value v whose highest set bit is bit m has the
+// index (b << 10) + (v >> b), b = max(0, m - 10). There are 55,296 buckets; they stand in pages of 64 that are
+// allocated when first used.
 #pragma once
 
 #include <array>
@@ -111,9 +111,9 @@ class Histogram {
 
   /// The value at a percentile by nearest rank: the ceil(percentile / 100 * count)-th smallest value, 0 when empty.
   ///
-  /// As HdrHistogram does, this returns the highest value of the bucket that holds the ranked value (for percentile 0 the
-  /// least one), so that it is at most 1/1024 off and never too low; unlike HdrHistogram it keeps within the exact min
-  /// and max. Costs about 1 us for a few thousand touched buckets.
+  /// As HdrHistogram does, this returns the highest value of the bucket that holds the ranked value (for percentile 0
+  /// the least one), so that it is at most 1/1024 off and never too low; unlike HdrHistogram it keeps within the exact
+  /// min and max. Costs about 1 us for a few thousand touched buckets.
   [[nodiscard]] std::int64_t percentile_ns(double percentile) const noexcept;
 
   /// How many values stand in the bucket of this index. index < bucket_count.
@@ -179,8 +179,8 @@ class Histogram {
   [[nodiscard]] PageCounts page_counts(std::uint32_t page) const noexcept;
 
   // What record() counts goes to counts_, a byte a bucket, so that the counters of all sites stay in the cache. A byte
-  // that wraps around, and whatever is merged or read, goes to wide_, which has the same places or is empty; what passes
-  // 32 bits there goes to carries_. A bucket's count is the sum of the three.
+  // that wraps around, and whatever is merged or read, goes to wide_, which has the same places or is empty; what
+  // passes 32 bits there goes to carries_. A bucket's count is the sum of the three.
   std::uint64_t count_ = 0;
   std::uint64_t total_ns_ = 0;
   std::int64_t min_ns_ = std::numeric_limits<std::int64_t>::max();

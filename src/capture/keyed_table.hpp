@@ -8,8 +8,8 @@
 
 namespace kymo::capture {
 
-/// Entries by their member `id`, in the order they were first asked for. Ids are dense as a recorder hands them out; ids
-/// from damaged captures may be anything and cost no more memory than an entry.
+/// Entries by their member `id`, in the order they were first asked for. Ids are dense as a recorder hands them out;
+/// ids from damaged captures may be anything and cost no more memory than an entry.
 template <typename Entry>
 class KeyedTable {
  public:

@@ -27,7 +27,9 @@ class Lz4Codec final : public Codec {
 
 }  // namespace
 
-std::unique_ptr<Codec> make_lz4_codec() { return std::make_unique<Lz4Codec>(); }
+std::unique_ptr<Codec> make_lz4_codec() {
+  return std::make_unique<Lz4Codec>();
+}
 
 void decompress_lz4(std::span<const std::byte> stored, std::span<std::byte> raw) {
   const int written =

@@ -145,8 +145,7 @@ void Merging::state_shift(const Input& input, const Declarations& shared) {
 void Merging::add_facts() {
   for (const MergeOptions::Facts& facts : options_.facts) {
     const auto known = std::find_if(
-        declarations_.processes.begin(), declarations_.processes.end(),
-        [&facts](const ProcessDeclaration& process) {
+        declarations_.processes.begin(), declarations_.processes.end(), [&facts](const ProcessDeclaration& process) {
           return process.pid == facts.process.pid && process.boot_id == facts.process.boot_id;
         });
     ProcessId id = 0;

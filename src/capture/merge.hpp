@@ -25,7 +25,8 @@ struct MergeOptions {
     std::vector<std::pair<std::string, std::string>> infos;
   };
   std::vector<Facts> facts;
-  /// What a capture lacks and its killed process left in memory; batches that follow the file's. Empty: nothing is looked for.
+  /// What a capture lacks and its killed process left in memory; batches that follow the file's. Empty: nothing is
+  /// looked for.
   std::function<std::vector<EventBatch>(const CaptureReader&)> find_unwritten;
   /// Is told the share that is done, 0 to 1.
   std::function<void(double)> on_progress;
@@ -39,11 +40,13 @@ struct MergeReport {
   std::vector<std::string> notes;  ///< what is damaged or missing in the inputs, in words
 };
 
-/// Merges captures into a new one. The first one's axis is the merge's; processes that were shifted onto it say so in their
-/// infos (clock.aligned_by, clock.offset_ns, clock.bound_ns). With one input this repacks it; with none, the file holds the
-/// facts alone. Streams block by block: memory holds a block an input at most, and what is open. About 60 ns of CPU a scope.
+/// Merges captures into a new one. The first one's axis is the merge's; processes that were shifted onto it say so in
+/// their infos (clock.aligned_by, clock.offset_ns, clock.bound_ns). With one input this repacks it; with none, the file
+/// holds the facts alone. Streams block by block: memory holds a block an input at most, and what is open. About 60 ns
+/// of CPU a scope.
 ///
-/// Throws CaptureError where an input cannot be read and WriteError where the output cannot be written; it is removed then.
+/// Throws CaptureError where an input cannot be read and WriteError where the output cannot be written; it is removed
+/// then.
 MergeReport merge(std::span<const std::filesystem::path> inputs, const std::filesystem::path& output,
                   const MergeOptions& options = {});
 

@@ -45,7 +45,8 @@ void follow_async(const EventBatch& batch, record::OpenAsyncSpans& open) {
 }
 
 /// Takes the events of a capture into account, and hands each batch on.
-void extend(CaptureCoverage& coverage, const CaptureReader& capture, const std::function<void(const EventBatch&)>& on_batch) {
+void extend(CaptureCoverage& coverage, const CaptureReader& capture,
+            const std::function<void(const EventBatch&)>& on_batch) {
   EventBatch batch;
   for (const BlockInfo& block : capture.blocks()) {
     if (block.kind != BlockKind::events || !capture.read(block, batch)) {
@@ -91,8 +92,8 @@ CaptureCoverage cover_capture(const CaptureReader& capture) {
   return coverage;
 }
 
-
-std::vector<std::string> read_unwritten(const CaptureReader& capture, const std::function<void(const EventBatch&)>& on_batch,
+std::vector<std::string> read_unwritten(const CaptureReader& capture,
+                                        const std::function<void(const EventBatch&)>& on_batch,
                                         const std::string& spool_directory) {
   const std::string path = capture.is_closed() ? std::string() : find_spool(capture.header().spool_id, spool_directory);
   if (path.empty() || has_living_owner(path)) {

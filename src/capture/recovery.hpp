@@ -22,32 +22,34 @@ class RecoveryError : public std::runtime_error {
 /// What of a capture's tracks is in its file: how far each was written, what was open there.
 [[nodiscard]] CaptureCoverage cover_capture(const CaptureReader& capture);
 
-/// Hands over what the spool of a capture has and its file lacks, open scopes included, in the order of time within each track.
-/// Does nothing where there is no spool (the capture was closed, or the machine has been restarted since) or its process
-/// is alive and will write the events itself. Reads, changes nothing. Returns what was found damaged or missing, in words.
-std::vector<std::string> read_unwritten(const CaptureReader& capture, const std::function<void(const EventBatch&)>& on_batch,
+/// Hands over what the spool of a capture has and its file lacks, open scopes included, in the order of time within
+/// each track. Does nothing where there is no spool (the capture was closed, or the machine has been restarted since)
+/// or its process is alive and will write the events itself. Reads, changes nothing. Returns what was found damaged or
+/// missing, in words.
+std::vector<std::string> read_unwritten(const CaptureReader& capture,
+                                        const std::function<void(const EventBatch&)>& on_batch,
                                         const std::string& spool_directory = "/dev/shm");
 
 struct RecoverOptions {
-  std::string output;                         ///< empty: the capture itself is replaced
+  std::string output;  ///< empty: the capture itself is replaced
   std::string spool_directory = "/dev/shm";
   int compression_level = 3;
-  bool keeps_spool = false;                   ///< leave the shared memory in place
+  bool keeps_spool = false;                                                  ///< leave the shared memory in place
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;  ///< blocks
 };
 
 /// What a recovery found and did.
 struct RecoveryReport {
   std::string output;
-  bool was_closed = false;        ///< the capture was whole: nothing needed to be recovered
+  bool was_closed = false;              ///< the capture was whole: nothing needed to be recovered
   std::uint64_t recovered_batches = 0;  ///< batches that were only in shared memory
   std::uint64_t recovered_scope_events = 0;
   std::vector<std::string> notes;  ///< what is damaged or missing, in words
 };
 
-/// Folds what is left in shared memory into the capture, repacked with zstd and closed, and deletes the shared memory. The
-/// capture is written beside itself and renamed when it is whole. Throws RecoveryError where the process is still running,
-/// CaptureError and WriteError.
+/// Folds what is left in shared memory into the capture, repacked with zstd and closed, and deletes the shared memory.
+/// The capture is written beside itself and renamed when it is whole. Throws RecoveryError where the process is still
+/// running, CaptureError and WriteError.
 RecoveryReport recover(const std::string& capture_path, const RecoverOptions& options = {});
 
 }  // namespace kymo::capture

@@ -1,8 +1,8 @@
 // From opens and closes to spans: what everybody who reads scope events needs, once.
 //
-// A close of depth d ends the scope of depth d and every deeper one. What such a close ended besides its own scope did not
-// close itself (an exception, a longjmp, a missing exit hook) and is marked unbalanced; so is what the recorder closed
-// when a thread ended.
+// A close of depth d ends the scope of depth d and every deeper one. What such a close ended besides its own scope did
+// not close itself (an exception, a longjmp, a missing exit hook) and is marked unbalanced; so is what the recorder
+// closed when a thread ended.
 #pragma once
 
 #include <array>
@@ -175,8 +175,8 @@ class ScopeStack {
   }
 
   // opens_ points, by depth and with a place beyond the innermost, to the opening events of the open scopes: events of
-  // the current run or, for what was open when it began, those in kept_. What ended directly inside the scope of depth d
-  // took inner_ns_[d + 1] so far; inner_ns_[0] stands for outside of all, so that every scope has a parent.
+  // the current run or, for what was open when it began, those in kept_. What ended directly inside the scope of depth
+  // d took inner_ns_[d + 1] so far; inner_ns_[0] stands for outside of all, so that every scope has a parent.
   std::vector<ScopeEvent> kept_ = std::vector<ScopeEvent>(16);
   std::vector<const ScopeEvent*> opens_ = std::vector<const ScopeEvent*>(16);
   std::vector<std::uint64_t> inner_ns_ = std::vector<std::uint64_t>(17);
@@ -194,8 +194,8 @@ template <typename OnSpan>
 void match(const ScopeRun& run, ScopeStack& stack, OnSpan&& on_span) {
   static_assert(ScopeEvent::forced == ScopeSpan::unbalanced, "a forced close is an unbalanced span's flag");
   // Whether the next event opens or closes is hard to foretell, so the first pass takes each event as both without a
-  // branch: it notes an ended scope, which counts only where it was a close, and an open one, which matters only where it
-  // was an open. The second pass sees nothing but ends.
+  // branch: it notes an ended scope, which counts only where it was a close, and an open one, which matters only where
+  // it was an open. The second pass sees nothing but ends.
   constexpr std::size_t stretch = 256;
   std::array<const ScopeEvent*, stretch> ended_opens;
   std::array<const ScopeEvent*, stretch> ended_closes;

@@ -239,8 +239,7 @@ void decode_events(const TableView& table, std::uint64_t count, std::int64_t blo
       throw DecodeError("the events of a run do not fit the number of its opens and closes");
     }
   };
-  require(bits != nullptr ? bits->count == count && Encoding::of(bits->encoding).storage == Storage::bits
-                          : count == 0);
+  require(bits != nullptr ? bits->count == count && Encoding::of(bits->encoding).storage == Storage::bits : count == 0);
   if (count == 0) {
     run.events.clear();
     return;

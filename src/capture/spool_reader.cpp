@@ -23,7 +23,9 @@ namespace {
 constexpr std::size_t most_batch_words = 131'072;
 constexpr std::size_t alignment = alignof(record::TrackSlot);
 
-std::string bounded_text(const char* text, std::size_t capacity) { return {text, ::strnlen(text, capacity)}; }
+std::string bounded_text(const char* text, std::size_t capacity) {
+  return {text, ::strnlen(text, capacity)};
+}
 
 }  // namespace
 
@@ -44,13 +46,16 @@ std::optional<SpoolReader> SpoolReader::read(int file) {
   std::align(alignment, spool.size_, aligned, space);
   auto* const bytes = static_cast<std::byte*>(aligned);
   spool.bytes_ = bytes;
-  if (base::read_fully_at(file, {bytes, spool.size_}, 0) != static_cast<std::int64_t>(spool.size_) || !spool.is_sound()) {
+  if (base::read_fully_at(file, {bytes, spool.size_}, 0) != static_cast<std::int64_t>(spool.size_) ||
+      !spool.is_sound()) {
     return std::nullopt;
   }
   return spool;
 }
 
-const record::SpoolHeader& SpoolReader::header() const { return *reinterpret_cast<const record::SpoolHeader*>(bytes_); }
+const record::SpoolHeader& SpoolReader::header() const {
+  return *reinterpret_cast<const record::SpoolHeader*>(bytes_);
+}
 
 const record::TrackSlot& SpoolReader::slot(std::uint32_t index) const {
   return reinterpret_cast<const record::TrackSlot*>(bytes_ + header().slots_offset)[index];
@@ -62,12 +67,13 @@ const record::Chunk& SpoolReader::chunk(std::uint32_t index) const {
 
 bool SpoolReader::is_sound() const {
   const record::SpoolHeader& head = header();
-  if (head.magic != record::spool_magic || head.version != record::spool_version || head.slots_offset != sizeof(record::SpoolHeader)) {
+  if (head.magic != record::spool_magic || head.version != record::spool_version ||
+      head.slots_offset != sizeof(record::SpoolHeader)) {
     return false;
   }
   const std::uint64_t slots_end = head.slots_offset + std::uint64_t{head.slot_count} * sizeof(record::TrackSlot);
-  return head.chunks_offset <= size_ && head.chunks_offset % record::chunk_bytes == 0 && slots_end <= head.chunks_offset &&
-         head.chunk_count <= (size_ - head.chunks_offset) / record::chunk_bytes;
+  return head.chunks_offset <= size_ && head.chunks_offset % record::chunk_bytes == 0 &&
+         slots_end <= head.chunks_offset && head.chunk_count <= (size_ - head.chunks_offset) / record::chunk_bytes;
 }
 
 std::string SpoolReader::id() const {
@@ -85,9 +91,13 @@ std::string SpoolReader::capture_path() const {
   return bounded_text(static_cast<const char*>(header().capture_path), sizeof header().capture_path);
 }
 
-std::uint64_t SpoolReader::owner_pid() const { return header().owner_pid; }
+std::uint64_t SpoolReader::owner_pid() const {
+  return header().owner_pid;
+}
 
-bool SpoolReader::is_saved() const { return header().is_saved.load(std::memory_order_relaxed) != 0; }
+bool SpoolReader::is_saved() const {
+  return header().is_saved.load(std::memory_order_relaxed) != 0;
+}
 
 /// How many words of a chunk were published: all up to where its thread moved on, or up to the cursor of its track.
 std::size_t SpoolReader::words_in(std::uint32_t index) const {
@@ -100,8 +110,8 @@ std::size_t SpoolReader::words_in(std::uint32_t index) const {
   }
   // A cursor is an address in the owner's mapping.
   const auto cursor = reinterpret_cast<std::uintptr_t>(slot(head.slot).cursor.load(std::memory_order_relaxed));
-  const std::uint64_t first_word = header().base_address + header().chunks_offset + std::uint64_t{index} * record::chunk_bytes +
-                                   sizeof(record::ChunkHeader);
+  const std::uint64_t first_word = header().base_address + header().chunks_offset +
+                                   std::uint64_t{index} * record::chunk_bytes + sizeof(record::ChunkHeader);
   if (cursor < first_word || cursor > first_word + record::chunk_words * sizeof(std::uint64_t)) {
     return 0;
   }
@@ -118,7 +128,8 @@ SpoolReader::ChunksByTrack SpoolReader::used_chunks() const {
     }
   }
   for (auto& [track, used] : chunks) {
-    std::sort(used.begin(), used.end(), [](const UsedChunk& a, const UsedChunk& b) { return a.first_sequence < b.first_sequence; });
+    std::sort(used.begin(), used.end(),
+              [](const UsedChunk& a, const UsedChunk& b) { return a.first_sequence < b.first_sequence; });
   }
   return chunks;
 }
@@ -235,8 +246,8 @@ std::string find_spool(const std::string& id, const std::string& directory) {
 }
 
 bool has_living_owner(const std::string& spool_path) {
-  // A process does not see its own locks, and would lose them all by closing another descriptor of the file. What it has
-  // mapped, it owns.
+  // A process does not see its own locks, and would lose them all by closing another descriptor of the file. What it
+  // has mapped, it owns.
   if (base::read_small_file("/proc/self/maps").find(spool_path) != std::string::npos) {
     return true;
   }

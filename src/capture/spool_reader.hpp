@@ -1,7 +1,7 @@
 // Reads the shared memory of a process that is gone: the events that its collector had not written to the capture yet.
 //
-// The layout is in record/spool_layout.hpp. Nothing in it is trusted: offsets, counts and cursors are checked against the
-// bytes that are there.
+// The layout is in record/spool_layout.hpp. Nothing in it is trusted: offsets, counts and cursors are checked against
+// the bytes that are there.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ namespace kymo::capture {
 
 /// Where the reading of a track goes on: what the capture holds of it.
 struct TrackResume {
-  std::uint64_t end_sequence = 0;   ///< words below this one are in the capture
-  std::int64_t last_ns = 0;         ///< time of the last event there
-  std::vector<OpenScope> open;      ///< scopes open there, outermost first
+  std::uint64_t end_sequence = 0;  ///< words below this one are in the capture
+  std::int64_t last_ns = 0;        ///< time of the last event there
+  std::vector<OpenScope> open;     ///< scopes open there, outermost first
 };
 
 /// What a capture holds, as far as its spool is concerned.
@@ -56,7 +56,8 @@ class SpoolReader {
   [[nodiscard]] bool is_saved() const;
 
   /// Decodes what the coverage lacks into batches of bounded size. Returns what was found damaged or missing, in words.
-  std::vector<std::string> decode(CaptureCoverage coverage, const std::function<void(const EventBatch&)>& on_batch) const;
+  std::vector<std::string> decode(CaptureCoverage coverage,
+                                  const std::function<void(const EventBatch&)>& on_batch) const;
 
  private:
   struct UsedChunk {
@@ -84,8 +85,8 @@ class SpoolReader {
 /// Finds the spool with an id below a directory of shared memory; empty when it is not there.
 [[nodiscard]] std::string find_spool(const std::string& id, const std::string& directory = "/dev/shm");
 
-/// Whether the process that writes the spool of this path is alive: it holds a lock on the file, which the kernel drops with the
-/// process or its exec.
+/// Whether the process that writes the spool of this path is alive: it holds a lock on the file, which the kernel drops
+/// with the process or its exec.
 [[nodiscard]] bool has_living_owner(const std::string& spool_path);
 
 }  // namespace kymo::capture

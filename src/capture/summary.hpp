@@ -88,8 +88,8 @@ struct TrackSummary {
   TrackId id = 0;
   std::uint64_t dropped_scopes = 0;  ///< in all since recording began, as are dropped_others
   std::uint64_t dropped_others = 0;
-  std::uint64_t next_sequence = 0;           ///< what is open is known up to here
-  std::vector<ScopeStack::Level> open;       ///< outermost first
+  std::uint64_t next_sequence = 0;      ///< what is open is known up to here
+  std::vector<ScopeStack::Level> open;  ///< outermost first
 
   [[nodiscard]] bool empty() const { return dropped_scopes == 0 && dropped_others == 0 && open.empty(); }
 };
@@ -128,7 +128,7 @@ inline constexpr std::size_t most_summary_entries = std::size_t{1} << 18;
 
 /// Which parts of a summary to decode: what is left out costs no time and stays empty.
 struct SummaryParts {
-  bool tables = true;    ///< sites, span names, frame streams, metrics, tracks
+  bool tables = true;  ///< sites, span names, frame streams, metrics, tracks
   bool coverage = true;
 };
 

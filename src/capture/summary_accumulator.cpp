@@ -5,7 +5,9 @@
 
 namespace kymo::capture {
 
-SummaryAccumulator::SummaryAccumulator(unsigned shift) { summary_.clear(shift); }
+SummaryAccumulator::SummaryAccumulator(unsigned shift) {
+  summary_.clear(shift);
+}
 
 void SummaryAccumulator::add_times(const EventBatch& batch, std::uint32_t block_number) {
   if (!has_begun_) {

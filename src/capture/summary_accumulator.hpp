@@ -30,13 +30,15 @@ class SummaryAccumulator {
   /// capture that is up to the end of its last batch; before it, up to where each track is known to be complete.
   const Summary& complete(bool at_end);
 
-  /// The summary so far: its times and counts of blocks and events; the rest only after complete(), until the next add().
+  /// The summary so far: its times and counts of blocks and events; the rest only after complete(), until the next
+  /// add().
   [[nodiscard]] const Summary& summary() const { return summary_; }
 
   /// Begins the next summary where a complete() one ends.
   void begin_next();
 
-  /// Takes over what is open, and the last mark of each frame stream, from a summary of everything before the next batch.
+  /// Takes over what is open, and the last mark of each frame stream, from a summary of everything before the next
+  /// batch.
   void resume(const Summary& before);
 
  private:

@@ -6,7 +6,9 @@
 
 namespace kymo::capture {
 
-SummaryBuilder::SummaryBuilder(const SummaryIntervals& intervals) : intervals_(intervals) { total_.level = total_level; }
+SummaryBuilder::SummaryBuilder(const SummaryIntervals& intervals) : intervals_(intervals) {
+  total_.level = total_level;
+}
 
 std::vector<FinishedSummary> SummaryBuilder::add(const EventBatch& batch, std::uint32_t block_number) {
   lowest_.add(batch, block_number);

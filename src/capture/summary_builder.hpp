@@ -14,7 +14,7 @@ namespace kymo::capture {
 
 /// When a summary of level 0 is complete, and how many make one of the next level.
 struct SummaryIntervals {
-  std::uint64_t most_blocks = 64;           ///< this many EVENTS blocks,
+  std::uint64_t most_blocks = 64;  ///< this many EVENTS blocks,
   std::int64_t long_enough_ns = 1'000'000'000;
   std::uint64_t enough_events = 1U << 20U;  ///< or this many scope events in at least long_enough_ns
   unsigned merged = 16;                     ///< summaries of one level in one of the next

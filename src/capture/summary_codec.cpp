@@ -22,16 +22,22 @@ enum class Section : std::uint8_t {
 // thousand busy sites has, and little enough that a forged payload cannot exhaust a machine.
 constexpr std::size_t histogram_heap_limit = std::size_t{256} << 20U;
 
-void append_signed(ByteBuffer& out, std::int64_t value) { out.append_varint(zigzag(static_cast<std::uint64_t>(value))); }
+void append_signed(ByteBuffer& out, std::int64_t value) {
+  out.append_varint(zigzag(static_cast<std::uint64_t>(value)));
+}
 
-std::int64_t read_signed(ByteCursor& in) { return static_cast<std::int64_t>(unzigzag(in.varint())); }
+std::int64_t read_signed(ByteCursor& in) {
+  return static_cast<std::int64_t>(unzigzag(in.varint()));
+}
 
 void append_float(ByteBuffer& out, double value) {
   store(out.reserve(sizeof value), bits_of(value));
   out.commit(sizeof value);
 }
 
-double read_float(ByteCursor& in) { return double_of(load<std::uint64_t>(in.take(sizeof(double)).data())); }
+double read_float(ByteCursor& in) {
+  return double_of(load<std::uint64_t>(in.take(sizeof(double)).data()));
+}
 
 void append_section(ByteBuffer& out, Section section, const ByteBuffer& bytes) {
   out.append_u8(static_cast<std::uint8_t>(section));
@@ -113,7 +119,9 @@ void append_site(ByteBuffer& out, const SiteSummary& site) {
   site.durations.append_to(out);
 }
 
-void append_span_name(ByteBuffer& out, const SpanNameSummary& name) { name.durations.append_to(out); }
+void append_span_name(ByteBuffer& out, const SpanNameSummary& name) {
+  name.durations.append_to(out);
+}
 
 void append_frame_stream(ByteBuffer& out, const FrameStreamSummary& stream) {
   out.append_varint(stream.marks);

@@ -11,15 +11,15 @@
 
 namespace kymo::capture {
 
-/// Adds up one capture. Offer the summaries first, from the highest level (255 first) to the lowest, then, in the order of
-/// their numbers, the EVENTS blocks that covers() does not know. Not thread safe.
+/// Adds up one capture. Offer the summaries first, from the highest level (255 first) to the lowest, then, in the order
+/// of their numbers, the EVENTS blocks that covers() does not know. Not thread safe.
 class SummaryTotals {
  public:
   /// Takes a summary where none of its blocks was covered before; returns whether it was taken.
   bool add(const Summary& summary);
 
-  /// Whether an EVENTS block of this number is in the totals. Blocks within a taken summary are, even those that a reader
-  /// finds damaged.
+  /// Whether an EVENTS block of this number is in the totals. Blocks within a taken summary are, even those that a
+  /// reader finds damaged.
   [[nodiscard]] bool covers(std::uint32_t block_number) const;
 
   /// Counts a block that no summary covers. Scopes that a summary before it left open go on.

@@ -32,7 +32,9 @@ std::uint64_t cost_of(Storage storage, std::uint64_t count) {
   return 0;
 }
 
-bool is_known_storage(std::uint8_t encoding) { return (encoding & 0x0FU) <= static_cast<unsigned>(Storage::bits); }
+bool is_known_storage(std::uint8_t encoding) {
+  return (encoding & 0x0FU) <= static_cast<unsigned>(Storage::bits);
+}
 
 bool all_zero(const std::vector<std::uint64_t>& values) {
   return std::all_of(values.begin(), values.end(), [](std::uint64_t value) { return value == 0; });

@@ -5,7 +5,8 @@
 //   column  := see column.hpp; its id is not 0
 //
 // Column 1 of a table says how many rows it has. A column whose values are all zero or empty may be absent, except
-// where its count is what says how many there are. Tables and columns with ids that a reader does not know are stepped over.
+// where its count is what says how many there are. Tables and columns with ids that a reader does not know are stepped
+// over.
 #pragma once
 
 #include <array>

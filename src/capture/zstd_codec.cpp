@@ -63,7 +63,9 @@ class ZstdCodec final : public Codec {
 
 }  // namespace
 
-std::unique_ptr<Codec> make_zstd_codec(int level) { return std::make_unique<ZstdCodec>(level); }
+std::unique_ptr<Codec> make_zstd_codec(int level) {
+  return std::make_unique<ZstdCodec>(level);
+}
 
 void decompress_zstd(std::span<const std::byte> stored, std::span<std::byte> raw) {
   if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != raw.size()) {

@@ -31,7 +31,9 @@ auto guarded(const Call& call) noexcept -> decltype(call()) {
 }
 
 /// After the program's own static objects are gone: the last moment at which a scope can have closed.
-__attribute__((destructor(101))) void finish_at_exit() { Recorder::instance().shut_down(); }
+__attribute__((destructor(101))) void finish_at_exit() {
+  Recorder::instance().shut_down();
+}
 
 }  // namespace
 
@@ -48,7 +50,9 @@ void disable() noexcept {
   });
 }
 
-bool is_recording() noexcept { return Recorder::instance().is_on(); }
+bool is_recording() noexcept {
+  return Recorder::instance().is_on();
+}
 
 bool start_capture(const CaptureOptions& options) noexcept {
   return guarded([&] { return Control::instance().start_capture(options); });
@@ -66,7 +70,9 @@ bool trigger() noexcept {
   return guarded([] { return Control::instance().trigger(); });
 }
 
-bool flush() noexcept { return Recorder::instance().flush(flush_timeout); }
+bool flush() noexcept {
+  return Recorder::instance().flush(flush_timeout);
+}
 
 void set_info(std::string_view key, std::string_view value) noexcept {
   guarded([&] {
@@ -75,7 +81,9 @@ void set_info(std::string_view key, std::string_view value) noexcept {
   });
 }
 
-double calibrate() noexcept { return control::measure_empty_scope_ns(); }
+double calibrate() noexcept {
+  return control::measure_empty_scope_ns();
+}
 
 double empty_scope_ns() noexcept {
   const double known = control::last_empty_scope_ns();
@@ -95,7 +103,9 @@ SinkGuard& SinkGuard::operator=(SinkGuard&& other) noexcept {
   return *this;
 }
 
-SinkGuard::~SinkGuard() { remove(); }
+SinkGuard::~SinkGuard() {
+  remove();
+}
 
 void SinkGuard::remove() noexcept {
   if (handle_ != 0) {
@@ -108,9 +118,15 @@ void SinkGuard::remove() noexcept {
 
 extern "C" {
 
-int kymo_enable(void) { return kymo::enable() ? 1 : 0; }
-void kymo_disable(void) { kymo::disable(); }
-int kymo_is_recording(void) { return kymo::is_recording() ? 1 : 0; }
+int kymo_enable(void) {
+  return kymo::enable() ? 1 : 0;
+}
+void kymo_disable(void) {
+  kymo::disable();
+}
+int kymo_is_recording(void) {
+  return kymo::is_recording() ? 1 : 0;
+}
 
 int kymo_start_capture(const kymo_capture_options* options) {
   return guarded([&] {
@@ -130,9 +146,15 @@ int kymo_start_capture(const kymo_capture_options* options) {
   });
 }
 
-int kymo_stop_capture(void) { return kymo::stop_capture() ? 1 : 0; }
-int kymo_trigger(void) { return kymo::trigger() ? 1 : 0; }
-int kymo_flush(void) { return kymo::flush() ? 1 : 0; }
+int kymo_stop_capture(void) {
+  return kymo::stop_capture() ? 1 : 0;
+}
+int kymo_trigger(void) {
+  return kymo::trigger() ? 1 : 0;
+}
+int kymo_flush(void) {
+  return kymo::flush() ? 1 : 0;
+}
 
 void kymo_set_info(const char* key, const char* value) {
   if (key != nullptr && value != nullptr) {
@@ -140,7 +162,13 @@ void kymo_set_info(const char* key, const char* value) {
   }
 }
 
-double kymo_calibrate(void) { return kymo::calibrate(); }
-double kymo_empty_scope_ns(void) { return kymo::empty_scope_ns(); }
-const char* kymo_version(void) { return kymo::version(); }
+double kymo_calibrate(void) {
+  return kymo::calibrate();
+}
+double kymo_empty_scope_ns(void) {
+  return kymo::empty_scope_ns();
+}
+const char* kymo_version(void) {
+  return kymo::version();
+}
 }

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <exception>
 
-#include <climits>
-#include <cstdlib>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <climits>
+#include <cstdlib>
 
 #include "base/message.hpp"
 #include "control/run_facts.hpp"
@@ -226,7 +226,9 @@ std::uint64_t Control::install(std::shared_ptr<Sink> sink) {
   return Recorder::instance().add_sink(std::move(sink));
 }
 
-void Control::remove(std::uint64_t handle) { Recorder::instance().remove_sink(handle); }
+void Control::remove(std::uint64_t handle) {
+  Recorder::instance().remove_sink(handle);
+}
 
 void Control::resume_in_child() {
   const std::lock_guard lock(mutex_);

@@ -20,7 +20,8 @@ std::atomic<double> last_cost_ns{0};
 constexpr std::size_t scopes_a_round = 2'000;
 constexpr int rounds = 25;
 
-/// Lends the calling thread a state of its own for a while. Signals are held off, so that no handler's scope gets lost in it.
+/// Lends the calling thread a state of its own for a while. Signals are held off, so that no handler's scope gets lost
+/// in it.
 class BorrowedState {
  public:
   explicit BorrowedState(detail::ThreadState& state) : previous_(kymo_thread_v1) {
@@ -68,6 +69,8 @@ double measure_empty_scope_ns() noexcept {
   return cost_ns;
 }
 
-double last_empty_scope_ns() noexcept { return last_cost_ns.load(std::memory_order_relaxed); }
+double last_empty_scope_ns() noexcept {
+  return last_cost_ns.load(std::memory_order_relaxed);
+}
 
 }  // namespace kymo::control

@@ -17,10 +17,10 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array duration_units{Unit{"ns", 1.0}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9},
+constexpr std::array duration_units{Unit{"ns", 1.0}, Unit{"us", 1e3}, Unit{"ms", 1e6},  Unit{"s", 1e9},
                                     Unit{"", 1e9},   Unit{"m", 60e9}, Unit{"h", 3600e9}};
-constexpr std::array size_units{Unit{"", 1.0},      Unit{"b", 1.0},    Unit{"k", 1e3},        Unit{"kb", 1e3},
-                                Unit{"m", 1e6},     Unit{"mb", 1e6},   Unit{"g", 1e9},        Unit{"gb", 1e9},
+constexpr std::array size_units{Unit{"", 1.0},       Unit{"b", 1.0},         Unit{"k", 1e3},           Unit{"kb", 1e3},
+                                Unit{"m", 1e6},      Unit{"mb", 1e6},        Unit{"g", 1e9},           Unit{"gb", 1e9},
                                 Unit{"kib", 1024.0}, Unit{"mib", 1048576.0}, Unit{"gib", 1073741824.0}};
 
 std::string to_lower(std::string_view text) {
@@ -75,7 +75,8 @@ void read_variable(const char* name, const char* expected, T& into, const Parse&
     if (auto parsed = parse(*value)) {
       into = *std::move(parsed);
     } else {
-      base::say(std::string(name) + "='" + *value + "' is not understood (expected " + expected + "); the default is used");
+      base::say(std::string(name) + "='" + *value + "' is not understood (expected " + expected +
+                "); the default is used");
     }
   }
 }
@@ -117,7 +118,8 @@ std::optional<KeepBounds> parse_keep(std::string_view text) {
     const std::string_view part = text.substr(0, comma);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     const bool has_unit = !part.empty() && (part.back() < '0' || part.back() > '9');
-    if (const auto duration = parse_duration(part); has_unit && duration && duration->count() > 0 && bounds.duration.count() == 0) {
+    if (const auto duration = parse_duration(part);
+        has_unit && duration && duration->count() > 0 && bounds.duration.count() == 0) {
       bounds.duration = *duration;
     } else if (const auto bytes = parse_size(part); has_unit && bytes && *bytes > 0 && bounds.bytes == 0) {
       bounds.bytes = *bytes;

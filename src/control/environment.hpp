@@ -19,17 +19,17 @@ struct KeepBounds {
 
 /// What the variables ask for. A value that cannot be understood was said on stderr and left at its default.
 struct Environment {
-  std::optional<std::string> record_path;  ///< KYMO_RECORD
-  std::optional<std::string> trace_path;   ///< KYMO_TRACE
-  bool wants_scopes = true;                ///< KYMO_SCOPES
-  std::uint64_t scope_every = 1;           ///< KYMO_SCOPE_EVERY
-  std::uint64_t scope_max_frames = 0;      ///< KYMO_SCOPE_MAX_FRAMES
-  std::optional<KeepBounds> keep;          ///< KYMO_KEEP
-  std::uint64_t max_bytes = 0;             ///< KYMO_MAX_SIZE
-  std::chrono::nanoseconds sync_period{0}; ///< KYMO_SYNC
-  std::uint64_t pool_bytes = 0;            ///< KYMO_BUFFER
+  std::optional<std::string> record_path;                   ///< KYMO_RECORD
+  std::optional<std::string> trace_path;                    ///< KYMO_TRACE
+  bool wants_scopes = true;                                 ///< KYMO_SCOPES
+  std::uint64_t scope_every = 1;                            ///< KYMO_SCOPE_EVERY
+  std::uint64_t scope_max_frames = 0;                       ///< KYMO_SCOPE_MAX_FRAMES
+  std::optional<KeepBounds> keep;                           ///< KYMO_KEEP
+  std::uint64_t max_bytes = 0;                              ///< KYMO_MAX_SIZE
+  std::chrono::nanoseconds sync_period{0};                  ///< KYMO_SYNC
+  std::uint64_t pool_bytes = 0;                             ///< KYMO_BUFFER
   std::vector<std::pair<std::string, std::string>> labels;  ///< KYMO_LABELS
-  std::string spool_holder;                ///< KYMO_SPOOL_HOLDER: set by `kymo record` for the processes it starts
+  std::string spool_holder;  ///< KYMO_SPOOL_HOLDER: set by `kymo record` for the processes it starts
 
   /// Whether anything is to be recorded.
   [[nodiscard]] bool asks_for_recording() const { return record_path || trace_path || keep; }

@@ -81,7 +81,8 @@ std::string find_build_id(const unsigned char* notes, std::size_t size) {
     if (descriptor + note.n_descsz > size) {
       break;
     }
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::string_view(reinterpret_cast<const char*>(notes + name), 3) == "GNU") {
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+        std::string_view(reinterpret_cast<const char*>(notes + name), 3) == "GNU") {
       return to_hex(notes + descriptor, note.n_descsz);
     }
     at = descriptor + padded(note.n_descsz);
@@ -118,7 +119,9 @@ std::string utc_now() {
 
 }  // namespace
 
-std::string job_rank() { return first_variable({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}); }
+std::string job_rank() {
+  return first_variable({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"});
+}
 
 Declarations describe_run() {
   Declarations facts;

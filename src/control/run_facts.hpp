@@ -8,16 +8,16 @@
 
 namespace kymo::control {
 
-/// Facts about this process and machine: command line, executable and its build id, CPU, kernel, host, boot id, rank, start
-/// time. A fact that cannot be read is left out.
+/// Facts about this process and machine: command line, executable and its build id, CPU, kernel, host, boot id, rank,
+/// start time. A fact that cannot be read is left out.
 [[nodiscard]] Declarations describe_run();
 
 /// The rank in a parallel job: RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK; empty outside of one.
 [[nodiscard]] std::string job_rank();
 
 /// Where this process's capture goes. `%p` is the process, `%h` the host, `%r` the rank (0 without one), `%j` the job
-/// (SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; 0 without one), `%%` a percent sign. A directory (one that exists, or a path that
-/// ends in '/', which is then made) gets a file `host-rank-pid.kymo` (`host-pid.kymo` without a rank).
+/// (SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; 0 without one), `%%` a percent sign. A directory (one that exists, or a path
+/// that ends in '/', which is then made) gets a file `host-rank-pid.kymo` (`host-pid.kymo` without a rank).
 [[nodiscard]] std::string expand_capture_path(std::string_view pattern);
 
 }  // namespace kymo::control

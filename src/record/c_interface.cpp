@@ -1,7 +1,7 @@
 // kymo.h: the calls that record an event, in C.
+#include <kymo/kymo.h>
 #include <kymo/detail/hot_path.hpp>
 #include <kymo/frame.hpp>
-#include <kymo/kymo.h>
 #include <kymo/metric.hpp>
 #include <kymo/recorder.hpp>
 #include <kymo/span.hpp>
@@ -15,7 +15,9 @@ using kymo::ArgumentType;
 using kymo::record::NameSpace;
 using kymo::record::Recorder;
 
-std::string_view text_of(const char* text) noexcept { return text != nullptr ? std::string_view(text) : std::string_view(); }
+std::string_view text_of(const char* text) noexcept {
+  return text != nullptr ? std::string_view(text) : std::string_view();
+}
 
 void add_argument(const Argument& argument) noexcept {
   if (!kymo::detail::accepts_argument()) {
@@ -78,19 +80,33 @@ void kymo_argument_string(const char* name, const char* value, size_t size) {
   add_argument(Argument::from_text(text_of(name), value != nullptr ? std::string_view(value, size) : "(null)"));
 }
 
-void kymo_frame_mark(const char* stream) { kymo::frame_mark(text_of(stream)); }
-void kymo_record_metric(const char* name, double value) { kymo::record_metric(text_of(name), value); }
+void kymo_frame_mark(const char* stream) {
+  kymo::frame_mark(text_of(stream));
+}
+void kymo_record_metric(const char* name, double value) {
+  kymo::record_metric(text_of(name), value);
+}
 void kymo_record_metric_unit(const char* name, double value, const char* unit) {
   kymo::record_metric_unit(text_of(name), value, text_of(unit));
 }
-void kymo_record_io(uint64_t duration_ns, uint64_t bytes) { kymo::record_io(duration_ns, bytes); }
-uint64_t kymo_sync(void) { return kymo::sync(); }
+void kymo_record_io(uint64_t duration_ns, uint64_t bytes) {
+  kymo::record_io(duration_ns, bytes);
+}
+uint64_t kymo_sync(void) {
+  return kymo::sync();
+}
 void kymo_message(const char* text, size_t size) {
   kymo::message(text != nullptr ? std::string_view(text, size) : std::string_view());
 }
-void kymo_set_thread_name(const char* name) { kymo::set_thread_name(text_of(name)); }
-int kymo_prepare_thread(void) { return kymo::prepare_thread() ? 1 : 0; }
-uint64_t kymo_current_memory_bytes(void) { return kymo::current_memory_bytes(); }
+void kymo_set_thread_name(const char* name) {
+  kymo::set_thread_name(text_of(name));
+}
+int kymo_prepare_thread(void) {
+  return kymo::prepare_thread() ? 1 : 0;
+}
+uint64_t kymo_current_memory_bytes(void) {
+  return kymo::current_memory_bytes();
+}
 
 uint32_t kymo_track(const char* name, int kind) {
   return kymo::track(text_of(name), kind == KYMO_TRACK_ASYNC ? kymo::TrackKind::async : kymo::TrackKind::queue);
@@ -100,7 +116,9 @@ uint64_t kymo_async_begin(const char* lane, const char* name) {
   return kymo::AsyncSpan(text_of(lane), text_of(name)).release();
 }
 
-void kymo_async_end(uint64_t id) { kymo::AsyncSpan::adopt(id).end(); }
+void kymo_async_end(uint64_t id) {
+  kymo::AsyncSpan::adopt(id).end();
+}
 
 void kymo_emit_span(uint32_t track, const char* name, const char* category, int64_t start_ns, int64_t duration_ns) {
   kymo::emit_span(track, text_of(name), text_of(category), std::chrono::nanoseconds(start_ns),

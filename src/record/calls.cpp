@@ -31,7 +31,9 @@ std::atomic<bool> has_io{false};
 std::atomic<std::uint64_t> sync_points{0};
 std::atomic<std::uint64_t> async_ids{0};
 
-bool is_on() noexcept { return Recorder::instance().is_on(); }
+bool is_on() noexcept {
+  return Recorder::instance().is_on();
+}
 
 std::uint64_t to_bits(double value) noexcept {
   std::uint64_t bits = 0;
@@ -71,11 +73,13 @@ class ArgumentWords {
  public:
   void add(NameId name, const Argument& argument) noexcept {
     const bool is_text = argument.type == ArgumentType::string;
-    const std::string_view text = is_text ? base::cut_text(argument.text, record::longest_argument_text) : std::string_view();
+    const std::string_view text =
+        is_text ? base::cut_text(argument.text, record::longest_argument_text) : std::string_view();
     const bool is_cut = is_text && text.size() < argument.text.size();
-    words_[size_++] = (std::uint64_t{name} << detail::time_shift) |
-                      detail::kind_tag(detail::WordKind::argument,
-                                       record::argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
+    words_[size_++] =
+        (std::uint64_t{name} << detail::time_shift) |
+        detail::kind_tag(detail::WordKind::argument,
+                         record::argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
     if (!is_text) {
       words_[size_++] = argument.bits;
     } else if (!text.empty()) {
@@ -272,9 +276,15 @@ void emit_span(const ClockDomain& domain, TrackId track, std::string_view name, 
             arguments);
 }
 
-void flow_begin(std::uint64_t flow_id) noexcept { flow(flow_id, FlowPhase::begin); }
-void flow_step(std::uint64_t flow_id) noexcept { flow(flow_id, FlowPhase::step); }
-void flow_end(std::uint64_t flow_id) noexcept { flow(flow_id, FlowPhase::end); }
+void flow_begin(std::uint64_t flow_id) noexcept {
+  flow(flow_id, FlowPhase::begin);
+}
+void flow_step(std::uint64_t flow_id) noexcept {
+  flow(flow_id, FlowPhase::step);
+}
+void flow_end(std::uint64_t flow_id) noexcept {
+  flow(flow_id, FlowPhase::end);
+}
 
 bool prepare_thread() noexcept {
   if (!is_on()) {
@@ -298,6 +308,8 @@ void set_thread_name(std::string_view name) noexcept {
   }
 }
 
-std::uint64_t current_memory_bytes() noexcept { return record::resident_memory_bytes(); }
+std::uint64_t current_memory_bytes() noexcept {
+  return record::resident_memory_bytes();
+}
 
 }  // namespace kymo

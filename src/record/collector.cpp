@@ -64,7 +64,7 @@ struct Collector::TrackCursor {
   const std::uint64_t* published = nullptr;  ///< everything before it is read in this drain
   bool has_exited = false;                   ///< nothing comes after `published`
   bool is_finished = false;
-  std::uint64_t dropped_scopes = 0;          ///< as last stated in a batch
+  std::uint64_t dropped_scopes = 0;  ///< as last stated in a batch
   std::uint64_t dropped_others = 0;
   TrackDecoder decoder;
 };
@@ -132,9 +132,10 @@ void Collector::wait_for_work() {
   SpoolHeader& header = pool_.header();
   const std::uint32_t wake = header.wake.load(std::memory_order_acquire);
   header.is_asleep.store(1, std::memory_order_seq_cst);
-  bool has_work = header.taken.load(std::memory_order_seq_cst) >= header.wake_threshold.load(std::memory_order_relaxed) ||
-                  header.trigger_requests.load() != header.trigger_done.load() ||
-                  header.crash_requests.load() != header.crash_done.load() || is_stopping_.load();
+  bool has_work =
+      header.taken.load(std::memory_order_seq_cst) >= header.wake_threshold.load(std::memory_order_relaxed) ||
+      header.trigger_requests.load() != header.trigger_done.load() ||
+      header.crash_requests.load() != header.crash_done.load() || is_stopping_.load();
   {
     const std::lock_guard lock(request_mutex_);
     has_work = has_work || !requests_.empty();
@@ -164,7 +165,8 @@ void Collector::look_at_tracks() {
     if (state != SlotState::active && state != SlotState::exited) {
       continue;
     }
-    const auto found = std::find_if(tracks_.begin(), tracks_.end(), [&](const auto& cursor) { return cursor->slot == &slot; });
+    const auto found =
+        std::find_if(tracks_.begin(), tracks_.end(), [&](const auto& cursor) { return cursor->slot == &slot; });
     if (found == tracks_.end()) {
       tracks_.push_back(std::make_unique<TrackCursor>(slot));
     }
@@ -191,14 +193,16 @@ void Collector::take_clock_pair() {
 
 void Collector::drain_track(TrackCursor& cursor) {
   DecodeContext context{clock_, samples_, open_async_};
-  if (const std::uint32_t first = cursor.slot->first_chunk.load(std::memory_order_acquire); !cursor.has_chunk && first != 0) {
+  if (const std::uint32_t first = cursor.slot->first_chunk.load(std::memory_order_acquire);
+      !cursor.has_chunk && first != 0) {
     cursor.enter(first - 1, pool_);
   }
   while (cursor.has_chunk && cursor.published != nullptr) {
     Chunk& chunk = pool_.chunk(cursor.chunk);
     const bool is_last = cursor.published >= chunk.words && cursor.published <= chunk.words + chunk_words;
     const std::uint32_t next = chunk.header.next.load(std::memory_order_acquire);
-    const std::size_t end = is_last ? static_cast<std::size_t>(cursor.published - chunk.words) : chunk.header.used_words;
+    const std::size_t end =
+        is_last ? static_cast<std::size_t>(cursor.published - chunk.words) : chunk.header.used_words;
     if (end > cursor.offset) {
       cursor.decoder.decode({chunk.words + cursor.offset, end - cursor.offset}, batch_, context);
       batch_words_ += end - cursor.offset;
@@ -220,8 +224,9 @@ void Collector::drain_track(TrackCursor& cursor) {
 }
 
 void Collector::add_frame_metrics() {
-  const bool has_frames = main_stream_ != 0 && std::any_of(batch_.frame_marks.begin(), batch_.frame_marks.end(),
-                                                           [this](const FrameMark& mark) { return mark.stream == main_stream_; });
+  const bool has_frames =
+      main_stream_ != 0 && std::any_of(batch_.frame_marks.begin(), batch_.frame_marks.end(),
+                                       [this](const FrameMark& mark) { return mark.stream == main_stream_; });
   if (!has_frames || !options_.declare_metric) {
     return;
   }
@@ -258,7 +263,8 @@ void Collector::absorb_declarations() {
     // The cursor before `next`: when the cursor is seen to have left the chunk, `next` is seen too.
     const std::uint64_t* const published = log.cursor.load(std::memory_order_acquire);
     const std::uint32_t next = chunk.header.next.load(std::memory_order_acquire);
-    const std::size_t end = next != no_chunk ? chunk.header.used_words : static_cast<std::size_t>(published - chunk.words);
+    const std::size_t end =
+        next != no_chunk ? chunk.header.used_words : static_cast<std::size_t>(published - chunk.words);
     read_declarations({chunk.words + log_offset_, end - log_offset_}, fresh, hooked);
     log_offset_ = end;
     if (next == no_chunk) {
@@ -283,7 +289,9 @@ void Collector::lock_known() {
   absorb_declarations();
 }
 
-void Collector::unlock_known() { known_mutex_.unlock(); }
+void Collector::unlock_known() {
+  known_mutex_.unlock();
+}
 
 void Collector::take_new_declarations() {
   const std::lock_guard lock(known_mutex_);

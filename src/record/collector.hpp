@@ -1,4 +1,5 @@
-// The collector: the one thread that drains chunks into batches, hands each batch to the sinks, and gives the chunks back.
+// The collector: the one thread that drains chunks into batches, hands each batch to the sinks, and gives the chunks
+// back.
 //
 // It reads ahead with a cursor of its own and returns a chunk only after every sink's write of what was in it has
 // returned, so that a process killed at any instant leaves each event in a sink's file or in the spool.
@@ -35,8 +36,8 @@ using HookedSiteNamer = std::function<void(const std::vector<HookedSite>&, Decla
 struct CollectorOptions {
   std::chrono::nanoseconds period = std::chrono::milliseconds(100);  ///< a batch is handed on at least this often
   std::function<MetricId(std::string_view name, std::string_view unit)> declare_metric;
-  std::function<void()> on_last_sink_gone;      ///< nobody wants events any more
-  std::function<void(CollectorStep)> on_step;   ///< for tests
+  std::function<void()> on_last_sink_gone;     ///< nobody wants events any more
+  std::function<void(CollectorStep)> on_step;  ///< for tests
   HookedSiteNamer name_hooked_sites;
 };
 
@@ -52,11 +53,12 @@ class Collector {
 
   void start();
 
-  /// Hands a sink over. Returns after its first batch, which declares everything known, was written. Rethrows what that write
-  /// threw; the sink is then not installed.
+  /// Hands a sink over. Returns after its first batch, which declares everything known, was written. Rethrows what that
+  /// write threw; the sink is then not installed.
   std::uint64_t add_sink(std::shared_ptr<Sink> sink);
 
-  /// Drains, hands the last batch to the sink, finishes it and lets go of it. False when there is no such sink (any more).
+  /// Drains, hands the last batch to the sink, finishes it and lets go of it. False when there is no such sink (any
+  /// more).
   bool remove_sink(std::uint64_t handle);
   void remove_all_sinks();
 
@@ -109,7 +111,7 @@ class Collector {
 
   std::mutex known_mutex_;  // guards what follows, up to the next mutex
   Declarations known_;
-  Declarations new_;        // known, and not yet handed on
+  Declarations new_;  // known, and not yet handed on
   std::vector<std::uint32_t> log_chunks_read_;
   std::uint32_t log_chunk_ = 0;
   std::size_t log_offset_ = 0;

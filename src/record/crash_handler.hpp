@@ -3,8 +3,8 @@
 
 namespace kymo::record {
 
-/// Catches SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS and SIGTRAP once: the handler wakes the collector, waits at most a
-/// second for it to write, and hands on to what was installed before. Called again it does nothing.
+/// Catches SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS and SIGTRAP once: the handler wakes the collector, waits at
+/// most a second for it to write, and hands on to what was installed before. Called again it does nothing.
 void install_crash_handler() noexcept;
 
 }  // namespace kymo::record

@@ -11,7 +11,9 @@ namespace kymo::record {
 
 namespace {
 
-constexpr std::string_view bytes_to_text(const char* text) { return text != nullptr ? std::string_view(text) : std::string_view(); }
+constexpr std::string_view bytes_to_text(const char* text) {
+  return text != nullptr ? std::string_view(text) : std::string_view();
+}
 
 }  // namespace
 
@@ -27,8 +29,9 @@ struct DeclarationLog::Record {
   }
 
   Record& text(std::string_view value) noexcept {
-    const std::string_view kept =
-        value.size() <= longest_declared_text ? value : base::cut_text(value, longest_declared_text - base::cut_mark.size());
+    const std::string_view kept = value.size() <= longest_declared_text
+                                      ? value
+                                      : base::cut_text(value, longest_declared_text - base::cut_mark.size());
     const bool is_cut = kept.size() < value.size();
     number(static_cast<std::uint16_t>(kept.size() + (is_cut ? base::cut_mark.size() : 0)));
     put(kept);
@@ -105,7 +108,9 @@ bool DeclarationLog::declare(kymo_site& site) noexcept {
     record.number(next_site_).number(static_cast<std::uint32_t>(site.kind)).number(site.line);
     const std::string_view function = bytes_to_text(site.function);
     const bool is_named = site.kind != KYMO_SITE_FUNCTION;
-    record.text(is_named ? bytes_to_text(site.name) : short_function_name(function)).text(function).text(bytes_to_text(site.file));
+    record.text(is_named ? bytes_to_text(site.name) : short_function_name(function))
+        .text(function)
+        .text(bytes_to_text(site.file));
     is_declared = append(record);
     if (is_declared) {
       __atomic_store_n(&site.id, next_site_++, __ATOMIC_RELEASE);
@@ -181,7 +186,8 @@ std::uint32_t DeclarationLog::declare(InternedName& name, std::string_view detai
         Record record(DeclarationKind::track);
         id = next_track();
         const TrackKind kind = name.space == NameSpace::queue ? TrackKind::queue : TrackKind::async;
-        is_declared = append(record.number(id).number(static_cast<std::uint32_t>(kind)).number(std::uint64_t{0}).text(name.text()));
+        is_declared = append(
+            record.number(id).number(static_cast<std::uint32_t>(kind)).number(std::uint64_t{0}).text(name.text()));
         break;
       }
       case NameSpace::text:

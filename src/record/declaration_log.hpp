@@ -1,5 +1,5 @@
-// The log of declarations: what the ids in events stand for, written into chunks of the pool before the first event that
-// uses them, as bytes. What they look like is in declaration_reader.hpp.
+// The log of declarations: what the ids in events stand for, written into chunks of the pool before the first event
+// that uses them, as bytes. What they look like is in declaration_reader.hpp.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include <kymo/declarations.hpp>
 #include <kymo/kymo.h>
+#include <kymo/declarations.hpp>
 
 #include "record/declaration_reader.hpp"
 #include "record/intern_table.hpp"

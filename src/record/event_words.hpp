@@ -1,6 +1,7 @@
 // Events of several words: what follows a word of WordKind::event.
 //
-// The first word after it holds the EventKind in its low 8 bits and 56 bits of the event's own; the rest is listed here.
+// The first word after it holds the EventKind in its low 8 bits and 56 bits of the event's own; the rest is listed
+// here.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +10,16 @@
 namespace kymo::record {
 
 enum class EventKind : std::uint8_t {
-  frame_mark = 1,      ///< own bits: stream
-  sample = 2,          ///< own bits: metric; then the value's bits
-  message = 3,         ///< own bits: bytes of text << 1 | is cut; then the text
-  async_begin = 4,     ///< own bits: track; then name, async id
-  async_end = 5,       ///< then the async id
-  async_argument = 6,  ///< own bits: ArgumentType | is cut << 4 | bytes of text << 8; then async id, name, value or text
-  span = 7,            ///< own bits: track; then name | category << 32, start, duration; arguments follow as words of their own
-  flow = 8,            ///< own bits: FlowPhase; then the flow id
-  sync_point = 9,      ///< then its number
+  frame_mark = 1,   ///< own bits: stream
+  sample = 2,       ///< own bits: metric; then the value's bits
+  message = 3,      ///< own bits: bytes of text << 1 | is cut; then the text
+  async_begin = 4,  ///< own bits: track; then name, async id
+  async_end = 5,    ///< then the async id
+  async_argument =
+      6,     ///< own bits: ArgumentType | is cut << 4 | bytes of text << 8; then async id, name, value or text
+  span = 7,  ///< own bits: track; then name | category << 32, start, duration; arguments follow as words of their own
+  flow = 8,  ///< own bits: FlowPhase; then the flow id
+  sync_point = 9,  ///< then its number
 };
 
 inline constexpr std::size_t longest_argument_text = 256;

@@ -31,7 +31,9 @@ union TableStorage {
 };
 constinit TableStorage table_storage;
 
-FunctionTable& table() noexcept { return table_storage.table; }
+FunctionTable& table() noexcept {
+  return table_storage.table;
+}
 
 /// A hooked function that is open.
 struct Frame {
@@ -67,8 +69,8 @@ void free_hook_thread(void* memory) {
 HookThread* make_hook_thread() noexcept {
   ::pthread_once(&hook_thread_once,
                  [] { has_hook_thread_key = ::pthread_key_create(&hook_thread_key, free_hook_thread) == 0; });
-  void* const memory = ::mmap(nullptr, sizeof(HookThread), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory =
+      ::mmap(nullptr, sizeof(HookThread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     return nullptr;
   }
@@ -292,7 +294,11 @@ void __cyg_profile_func_exit(void* function, void* call_site) {
   }
 }
 
-void kymo_add_function_filter_v1(kymo_function_filter_v1* filter) { kymo::record::table().add_filter(*filter); }
+void kymo_add_function_filter_v1(kymo_function_filter_v1* filter) {
+  kymo::record::table().add_filter(*filter);
+}
 
-void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter) { kymo::record::table().remove_filter(*filter); }
+void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter) {
+  kymo::record::table().remove_filter(*filter);
+}
 }

@@ -1,8 +1,8 @@
 // Compiler function hooks: what -finstrument-functions makes every function of a program call on entry and exit.
 //
-// A hook has no guard object to keep its scope's token in: each thread keeps a stack of its own, of the hooked functions
-// that are open. An exit closes the innermost open scope of its function and drops what lies above it, which left without
-// an exit (by an exception under Clang, by longjmp).
+// A hook has no guard object to keep its scope's token in: each thread keeps a stack of its own, of the hooked
+// functions that are open. An exit closes the innermost open scope of its function and drops what lies above it, which
+// left without an exit (by an exception under Clang, by longjmp).
 #pragma once
 
 #include <vector>
@@ -13,8 +13,9 @@
 
 namespace kymo::record {
 
-/// Names functions that hooks met: adds their sites, and the modules that hold them where `into` does not have them yet. A
-/// function without a symbol is named "module+0x12ab". Called by one thread at a time. A few microseconds a function.
+/// Names functions that hooks met: adds their sites, and the modules that hold them where `into` does not have them
+/// yet. A function without a symbol is named "module+0x12ab". Called by one thread at a time. A few microseconds a
+/// function.
 void name_hooked_sites(const std::vector<HookedSite>& hooked, Declarations& into);
 
 }  // namespace kymo::record

@@ -33,7 +33,8 @@ constexpr std::size_t find_opening(std::string_view text, std::size_t close) noe
 
 }  // namespace detail_of_function_name
 
-/// "void ns::Renderer::cull(int) const [with T = int]" is "ns::Renderer::cull". What it cannot make out it returns whole.
+/// "void ns::Renderer::cull(int) const [with T = int]" is "ns::Renderer::cull". What it cannot make out it returns
+/// whole.
 constexpr std::string_view short_function_name(std::string_view pretty) noexcept {
   using detail_of_function_name::find_opening;
   std::string_view text = detail_of_function_name::without_template_notes(pretty);

@@ -52,8 +52,8 @@ class Locked {
   SignalSafeLock* lock_;
 };
 
-/// Held while a function is named, which allocates: an allocator that is itself instrumented comes back here on the same
-/// thread, or on another one with its own lock held. So nobody waits for long.
+/// Held while a function is named, which allocates: an allocator that is itself instrumented comes back here on the
+/// same thread, or on another one with its own lock held. So nobody waits for long.
 class NamingLock {
  public:
   explicit NamingLock(std::atomic<std::uintptr_t>& owner) noexcept {
@@ -114,8 +114,8 @@ bool is_module(const HookedModule& known, const LoadedModule& loaded) noexcept {
 
 }  // namespace
 
-/// Everything but the slots; zeros when it is mapped, and committed as it is touched. Each step of a change leaves it whole,
-/// so that a child forked in the middle of one loses an entry at most.
+/// Everything but the slots; zeros when it is mapped, and committed as it is touched. Each step of a change leaves it
+/// whole, so that a child forked in the middle of one loses an entry at most.
 struct FunctionTable::Memory {
   // In a page that the kernel clears in a forked child: a thread that held a lock does not exist there.
   alignas(page_bytes) SignalSafeLock admitting;
@@ -229,7 +229,8 @@ FunctionEntry* FunctionTable::admit(std::uintptr_t address) noexcept {
 FunctionEntry* FunctionTable::revive(std::uintptr_t address, const HookedModule* module) const noexcept {
   FunctionSlots* const slots = slots_.load(std::memory_order_relaxed);
   FunctionEntry* const retired = slots == nullptr ? nullptr : slots->find(address, [&](const FunctionEntry& entry) {
-    return entry.address.load(std::memory_order_relaxed) == (address | FunctionEntry::retired_bit) && entry.module == module;
+    return entry.address.load(std::memory_order_relaxed) == (address | FunctionEntry::retired_bit) &&
+           entry.module == module;
   });
   if (retired != nullptr) {
     retired->address.store(address, std::memory_order_relaxed);
@@ -237,7 +238,8 @@ FunctionEntry* FunctionTable::revive(std::uintptr_t address, const HookedModule*
   return retired;
 }
 
-FunctionEntry* FunctionTable::add(Memory& memory, std::uintptr_t address, HookedModule* module, bool is_filtered) noexcept {
+FunctionEntry* FunctionTable::add(Memory& memory, std::uintptr_t address, HookedModule* module,
+                                  bool is_filtered) noexcept {
   const std::size_t index = memory.entry_count.load(std::memory_order_relaxed);
   if (index == largest_count || !grow(memory)) {
     say_full("only the first 262,144 functions are recorded");
@@ -312,7 +314,8 @@ HookedModule* FunctionTable::module_of(Memory& memory, const LoadedModule& loade
 
 void FunctionTable::retire(Memory& memory, HookedModule& module) noexcept {
   module.is_loaded.store(false, std::memory_order_relaxed);
-  const std::span entries(static_cast<FunctionEntry*>(memory.entries), memory.entry_count.load(std::memory_order_relaxed));
+  const std::span entries(static_cast<FunctionEntry*>(memory.entries),
+                          memory.entry_count.load(std::memory_order_relaxed));
   for (FunctionEntry& entry : entries) {
     if (entry.module == &module) {
       entry.address.fetch_or(FunctionEntry::retired_bit, std::memory_order_relaxed);
@@ -388,7 +391,8 @@ FunctionTable::Filters FunctionTable::filters_of(std::uintptr_t address) const n
   return filters;
 }
 
-std::optional<bool> FunctionTable::is_wanted(const Filters& filters, HookedModule* module, std::uintptr_t address) noexcept {
+std::optional<bool> FunctionTable::is_wanted(const Filters& filters, HookedModule* module,
+                                             std::uintptr_t address) noexcept {
   const std::optional<FunctionName> name = module != nullptr ? name_of(*module, address) : FunctionName{};
   if (!name) {
     return std::nullopt;
@@ -419,7 +423,8 @@ const FunctionEntry* FunctionTable::find_site(SiteId id, std::uintptr_t address)
     return there;
   }
   if (const Memory* const memory = memory_.load(std::memory_order_acquire)) {
-    for (const FunctionEntry& entry : std::span(memory->entries).first(memory->entry_count.load(std::memory_order_acquire))) {
+    for (const FunctionEntry& entry :
+         std::span(memory->entries).first(memory->entry_count.load(std::memory_order_acquire))) {
       if (id_of(&entry) == id) {
         return &entry;
       }

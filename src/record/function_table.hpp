@@ -2,9 +2,9 @@
 //
 //   address -> FunctionEntry (site, filtered or not) -> HookedModule (path, build id, where it was loaded)
 //
-// Look-ups take no lock. A function is admitted once, under a lock; where its module has patterns, it is named and matched
-// then, before its first scope. A function whose module is unloaded is retired, so that another one at its address
-// becomes a site of its own; the same module loaded there again gets its old sites back.
+// Look-ups take no lock. A function is admitted once, under a lock; where its module has patterns, it is named and
+// matched then, before its first scope. A function whose module is unloaded is retired, so that another one at its
+// address becomes a site of its own; the same module loaded there again gets its old sites back.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,15 @@
 #include <optional>
 #include <string>
 
-#include <kymo/declarations.hpp>
 #include <kymo/kymo.h>
+#include <kymo/declarations.hpp>
 
 #include "record/signal_safe_lock.hpp"
 #include "record/symbols.hpp"
 
 extern "C" {
-/// What kymo_instrument_functions() compiles into a module, and hands over when the module is loaded. The lists end with
-/// a null pointer; the last three are the recorder's.
+/// What kymo_instrument_functions() compiles into a module, and hands over when the module is loaded. The lists end
+/// with a null pointer; the last three are the recorder's.
 struct kymo_function_filter_v1 {
   const char* const* include;
   const char* const* exclude;
@@ -40,7 +40,7 @@ struct HookedModule {
   std::uintptr_t load_base = 0;
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
-  const char* path = "";       ///< absolute
+  const char* path = "";  ///< absolute
   bool is_executable = false;
   std::atomic<bool> is_loaded{true};
   BuildId build_id;
@@ -58,8 +58,8 @@ struct alignas(64) FunctionEntry {
 };
 static_assert(sizeof(FunctionEntry) == 64);
 
-/// An open-addressing hash table of entries. When it is half full a larger one takes its place; readers may still be in the old
-/// one, which stays and lacks only what was added later.
+/// An open-addressing hash table of entries. When it is half full a larger one takes its place; readers may still be in
+/// the old one, which stays and lacks only what was added later.
 class FunctionSlots {
  public:
   /// `count` is a power of two; that many null pointers follow the object.
@@ -125,7 +125,8 @@ class FunctionTable {
   /// About 2 us; where the module has patterns about 10 us, and the first time 0.1 us for each of the module's symbols.
   [[nodiscard]] FunctionEntry* admit(std::uintptr_t address) noexcept;
 
-  /// A module that kymo_instrument_functions() prepared was loaded, or is about to be unloaded. `filter` lies in the module.
+  /// A module that kymo_instrument_functions() prepared was loaded, or is about to be unloaded. `filter` lies in the
+  /// module.
   void add_filter(kymo_function_filter_v1& filter) noexcept;
   void remove_filter(kymo_function_filter_v1& filter) noexcept;
 
@@ -146,9 +147,11 @@ class FunctionTable {
   static void retire(Memory& memory, HookedModule& module) noexcept;
   [[nodiscard]] HookedModule* module_of(Memory& memory, const LoadedModule& loaded) noexcept;
   [[nodiscard]] Filters filters_of(std::uintptr_t address) const noexcept;
-  [[nodiscard]] std::optional<bool> is_wanted(const Filters& filters, HookedModule* module, std::uintptr_t address) noexcept;
+  [[nodiscard]] std::optional<bool> is_wanted(const Filters& filters, HookedModule* module,
+                                              std::uintptr_t address) noexcept;
   [[nodiscard]] FunctionEntry* revive(std::uintptr_t address, const HookedModule* module) const noexcept;
-  [[nodiscard]] FunctionEntry* add(Memory& memory, std::uintptr_t address, HookedModule* module, bool is_filtered) noexcept;
+  [[nodiscard]] FunctionEntry* add(Memory& memory, std::uintptr_t address, HookedModule* module,
+                                   bool is_filtered) noexcept;
   [[nodiscard]] bool grow(const Memory& memory) noexcept;
 
   std::atomic<Memory*> memory_{nullptr};

@@ -78,8 +78,7 @@ InternedName* InternTable::find(NameSpace space, std::string_view text, std::uin
   return nullptr;
 }
 
-InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text,
-                                          const kymo_site* place) noexcept {
+InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text, const kymo_site* place) noexcept {
   char cut[longest_text];
   if (text.size() > longest_text) {
     const std::string_view kept = base::cut_text(text, longest_text - base::cut_mark.size());

@@ -38,9 +38,9 @@ class InternTable {
   InternTable& operator=(const InternTable&) = delete;
   ~InternTable();
 
-  /// The entry of a name, inserted where it is new; longer names are cut with a mark. Null when the table is full, or when the
-  /// caller is a signal handler that interrupted an insertion.
-  /// A dynamic site also gets the place where it was first opened.
+  /// The entry of a name, inserted where it is new; longer names are cut with a mark. Null when the table is full, or
+  /// when the caller is a signal handler that interrupted an insertion. A dynamic site also gets the place where it was
+  /// first opened.
   [[nodiscard]] InternedName* find_or_insert(NameSpace space, std::string_view text,
                                              const kymo_site* place = nullptr) noexcept;
 

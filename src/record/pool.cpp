@@ -54,7 +54,8 @@ void make_random_id(std::uint64_t (&id)[2]) {
   id[1] = static_cast<std::uint64_t>(::getpid()) * 0x9E3779B97F4A7C15U ^ id[0];
 }
 
-/// POSIX record locks are not inherited by children and go with the process (or its exec): they tell whether the owner lives.
+/// POSIX record locks are not inherited by children and go with the process (or its exec): they tell whether the owner
+/// lives.
 void lock_as_owner(int file) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -62,8 +63,8 @@ void lock_as_owner(int file) {
   ::fcntl(file, F_SETLK, &lock);
 }
 
-/// Deletes the spools of dead processes that hold nothing which is not in a capture: those of processes that were killed
-/// before they recorded anything, or after they had closed their capture.
+/// Deletes the spools of dead processes that hold nothing which is not in a capture: those of processes that were
+/// killed before they recorded anything, or after they had closed their capture.
 void sweep_saved_spools(const std::string& directory) {
   DIR* const listing = ::opendir(directory.c_str());
   if (listing == nullptr) {
@@ -180,12 +181,13 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
     pool->backing_ = pool->file_ ? PoolBacking::held_memfd : PoolBacking::private_memory;
   }
   const int flags = (pool->file_ ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_POPULATE;
-  void* const mapping = ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags,
-                               pool->file_ ? pool->file_.get() : -1, 0);
+  void* const mapping =
+      ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags, pool->file_ ? pool->file_.get() : -1, 0);
   if (mapping == MAP_FAILED) {
     const int error = errno;
     pool->remove_spool();
-    throw std::runtime_error(base::describe_errno("cannot map the pool", std::to_string(layout.total_bytes) + " bytes", error));
+    throw std::runtime_error(
+        base::describe_errno("cannot map the pool", std::to_string(layout.total_bytes) + " bytes", error));
   }
   pool->mapping_ = mapping;
   pool->mapped_bytes_ = layout.total_bytes;
@@ -313,13 +315,15 @@ void Pool::remove_spool() noexcept {
 }
 
 void Pool::abandon_in_child() noexcept {
-  ::mmap(mapping_, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  ::mmap(mapping_, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+         0);
   file_.reset();
   spool_path_.clear();
 }
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept {
-  const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
+  const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),
+                         static_cast<long>(timeout_ns % 1'000'000'000)};
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, expected, &timeout, nullptr, 0);
 }
 

@@ -13,15 +13,15 @@ namespace kymo::record {
 
 /// What holds the pool's memory.
 enum class PoolBacking {
-  spool,         ///< a tmpfs file: survives kill -9
-  held_memfd,    ///< a memfd that `kymo record` holds too: survives kill -9
-  private_memory ///< lost with the process
+  spool,          ///< a tmpfs file: survives kill -9
+  held_memfd,     ///< a memfd that `kymo record` holds too: survives kill -9
+  private_memory  ///< lost with the process
 };
 
 struct PoolOptions {
-  std::uint64_t bytes = default_pool_bytes;     ///< rounded down to whole chunks; clamped to what is allowed
-  std::string spool_directory = "/dev/shm";     ///< must be a tmpfs
-  int holder_socket = -1;                       ///< a connected socket of `kymo record` that takes a memfd; -1: none
+  std::uint64_t bytes = default_pool_bytes;  ///< rounded down to whole chunks; clamped to what is allowed
+  std::string spool_directory = "/dev/shm";  ///< must be a tmpfs
+  int holder_socket = -1;                    ///< a connected socket of `kymo record` that takes a memfd; -1: none
 };
 
 /// The mapped pool. Stays mapped as long as the process lives: threads hold pointers into it.
@@ -48,8 +48,8 @@ class Pool {
   /// Why the pool is not a spool; empty when it is.
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
-  /// Takes a free chunk, or nothing when the pool is empty. Lock-free, async-signal-safe. Wakes the collector when many were
-  /// taken since it last looked.
+  /// Takes a free chunk, or nothing when the pool is empty. Lock-free, async-signal-safe. Wakes the collector when many
+  /// were taken since it last looked.
   [[nodiscard]] std::optional<std::uint32_t> take_chunk() noexcept;
 
   /// Gives a chunk back. Lock-free.

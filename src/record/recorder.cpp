@@ -26,7 +26,9 @@ namespace {
 pthread_key_t thread_end_key;
 bool has_thread_end_key = false;
 
-void on_thread_end(void* /*slot*/) { detach_thread(); }
+void on_thread_end(void* /*slot*/) {
+  detach_thread();
+}
 
 base::SayOnce say_start_failure;
 base::SayOnce say_second_copy;
@@ -67,7 +69,8 @@ bool Recorder::start_locked() noexcept {
     }
     std::unique_ptr<Pool> pool = Pool::create(options_->pool);
     if (pool->backing() == PoolBacking::private_memory) {
-      say_not_kill_proof("not kill-proof: " + pool->complaint() + "; what a killed process had not written yet is lost");
+      say_not_kill_proof("not kill-proof: " + pool->complaint() +
+                         "; what a killed process had not written yet is lost");
     }
     pool->header().counter_step_ns = counter_step_ns();
     declarations_.attach(*pool);
@@ -106,8 +109,8 @@ bool Recorder::start_locked() noexcept {
   return false;
 }
 
-/// A name in the abstract socket namespace that this process image alone can hold: a second copy of the recorder finds it taken.
-/// Nothing listens on it. Goes with the process, and with exec.
+/// A name in the abstract socket namespace that this process image alone can hold: a second copy of the recorder finds
+/// it taken. Nothing listens on it. Goes with the process, and with exec.
 bool Recorder::claim_process() noexcept {
   if (claim_socket_ >= 0) {
     return true;

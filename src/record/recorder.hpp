@@ -1,4 +1,5 @@
-// The recorder of this process: its pool, its collector, what is switched on, and what becomes of it over fork and exit.
+// The recorder of this process: its pool, its collector, what is switched on, and what becomes of it over fork and
+// exit.
 #pragma once
 
 #include <atomic>
@@ -31,21 +32,22 @@ struct RecorderOptions {
   std::uint64_t scope_every = 1;       ///< record every Nth frame's scopes
   std::uint64_t scope_max_frames = 0;  ///< stop scopes after so many frames; 0: never
   bool wants_scopes = true;
-  std::function<void()> on_child;      ///< in a forked child at its first event: install its sinks
+  std::function<void()> on_child;              ///< in a forked child at its first event: install its sinks
   std::function<void(CollectorStep)> on_step;  ///< for tests
 };
 
 class Recorder {
  public:
-  /// The one of this process, or of this copy of the library. Never destroyed: threads may record while static objects go.
+  /// The one of this process, or of this copy of the library. Never destroyed: threads may record while static objects
+  /// go.
   static Recorder& instance() noexcept;
 
   constexpr Recorder() = default;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Makes the pool and starts the collector where that was not done yet. False, said once, when it cannot be done or another
-  /// copy of the recorder is active in this process.
+  /// Makes the pool and starts the collector where that was not done yet. False, said once, when it cannot be done or
+  /// another copy of the recorder is active in this process.
   bool start(const RecorderOptions& options) noexcept;
 
   /// Installs a sink and turns events on. 0, said, when the sink's first write failed.
@@ -129,6 +131,8 @@ extern Immortal immortal;
 
 }  // namespace detail_of_recorder
 
-inline Recorder& Recorder::instance() noexcept { return detail_of_recorder::immortal.recorder; }
+inline Recorder& Recorder::instance() noexcept {
+  return detail_of_recorder::immortal.recorder;
+}
 
 }  // namespace kymo::record

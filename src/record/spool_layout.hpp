@@ -42,7 +42,7 @@ struct SpoolHeader {
   std::uint64_t owner_pid;
   double counter_step_ns;
   char boot_id[40];
-  char capture_path[1024];     ///< absolute; empty while no capture is written
+  char capture_path[1024];              ///< absolute; empty while no capture is written
   std::atomic<std::uint32_t> is_saved;  ///< 1: everything in it is in a finished capture, the file may be deleted
 
   alignas(128) std::atomic<std::uint64_t> free_head;  ///< tag << 32 | chunk index + 1
@@ -52,11 +52,11 @@ struct SpoolHeader {
   std::atomic<std::uint32_t> wake_threshold;
   std::atomic<std::uint32_t> free_count;
   std::atomic<std::uint32_t> trigger_requests;
-  std::atomic<std::uint32_t> trigger_done;            ///< futex: requests answered
+  std::atomic<std::uint32_t> trigger_done;  ///< futex: requests answered
   std::atomic<std::uint32_t> crash_requests;
-  std::atomic<std::uint32_t> crash_done;              ///< futex
-  std::atomic<std::uint64_t> dropped_without_track;   ///< events of threads that got no track
-  std::atomic<std::uint64_t> pair_count;              ///< pairs ever written; the newest is at (pair_count - 1) % 64
+  std::atomic<std::uint32_t> crash_done;             ///< futex
+  std::atomic<std::uint64_t> dropped_without_track;  ///< events of threads that got no track
+  std::atomic<std::uint64_t> pair_count;             ///< pairs ever written; the newest is at (pair_count - 1) % 64
   SpoolPair pairs[spool_pair_count];
 };
 
@@ -64,7 +64,7 @@ enum class SlotState : std::uint32_t {
   free = 0,
   claimed = 1,  ///< its thread is filling it in
   active = 2,
-  exited = 3,   ///< its thread has ended; the collector drains it and frees it
+  exited = 3,  ///< its thread has ended; the collector drains it and frees it
 };
 
 /// One recording thread, or the log of declarations (slot 0).
@@ -74,8 +74,8 @@ struct TrackSlot : detail::ThreadState {
   std::atomic<std::uint32_t> first_chunk{0};  ///< index + 1; 0 until the pool had one for it
   std::uint32_t current_chunk = 0;            ///< index
   std::uint64_t os_thread_id = 0;
-  /// What the times of new words count from where that is not ThreadState::time_base: where the counter is not trusted, that
-  /// one is set so that every write takes the slow path, which reads CLOCK_MONOTONIC.
+  /// What the times of new words count from where that is not ThreadState::time_base: where the counter is not trusted,
+  /// that one is set so that every write takes the slow path, which reads CLOCK_MONOTONIC.
   std::uint64_t true_time_base = 0;
   std::atomic<std::uint64_t> dropped_scopes{0};
   std::atomic<std::uint64_t> dropped_others{0};
@@ -86,9 +86,9 @@ inline constexpr std::uint32_t no_chunk = 0;
 struct ChunkHeader {
   std::atomic<std::uint32_t> track{0};  ///< 0: free; log_track: the log of declarations
   std::uint32_t slot = 0;
-  std::uint64_t first_sequence = 0;     ///< of its first word in its track
+  std::uint64_t first_sequence = 0;  ///< of its first word in its track
   std::uint64_t time_base = 0;
-  std::uint32_t used_words = 0;         ///< valid once `next` is set
+  std::uint32_t used_words = 0;                    ///< valid once `next` is set
   std::atomic<std::uint32_t> next{no_chunk};       ///< index + 1 of the chunk that its thread took after it
   std::atomic<std::uint32_t> free_next{no_chunk};  ///< index + 1 of the next free chunk
   std::uint32_t reserved[7] = {};

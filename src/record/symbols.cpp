@@ -167,7 +167,8 @@ std::optional<SymbolIndex::Sections> SymbolIndex::Sections::find(int file, std::
     }
     if (header.sh_type == SHT_NOTE && sections.build_id.size == 0) {
       std::array<std::byte, 4096> notes{};
-      const auto used = std::span(notes).first(static_cast<std::size_t>(std::min<std::uint64_t>(header.sh_size, notes.size())));
+      const auto used =
+          std::span(notes).first(static_cast<std::size_t>(std::min<std::uint64_t>(header.sh_size, notes.size())));
       if (read_at(file, header.sh_offset, used)) {
         find_build_id(used, sections.build_id);
       }
@@ -200,10 +201,12 @@ void SymbolIndex::read_functions(int file, const Sections& sections) {
     for (const Elf64_Sym& symbol : part) {
       const unsigned type = ELF64_ST_TYPE(symbol.st_info);
       const unsigned binding = ELF64_ST_BIND(symbol.st_info);
-      if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF && symbol.st_name < sections.names_size) {
+      if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
+          symbol.st_name < sections.names_size) {
         const auto size = std::min<std::uint64_t>(symbol.st_size, (1U << 30U) - 1);
         const unsigned rank = binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
-        functions_.push_back({symbol.st_value, symbol.st_name, static_cast<std::uint32_t>(size) & ((1U << 30U) - 1), rank & 3U});
+        functions_.push_back(
+            {symbol.st_value, symbol.st_name, static_cast<std::uint32_t>(size) & ((1U << 30U) - 1), rank & 3U});
       }
     }
   }
@@ -230,8 +233,9 @@ SymbolIndex SymbolIndex::read(const std::string& path, const BuildId& expected) 
 }
 
 std::string SymbolIndex::name_at(std::uint64_t offset) const {
-  auto after = std::upper_bound(functions_.begin(), functions_.end(), offset,
-                                [](std::uint64_t wanted, const Function& function) { return wanted < function.address; });
+  auto after =
+      std::upper_bound(functions_.begin(), functions_.end(), offset,
+                       [](std::uint64_t wanted, const Function& function) { return wanted < function.address; });
   if (after == functions_.begin()) {
     return {};
   }
@@ -265,7 +269,8 @@ class NameScanner {
  public:
   explicit NameScanner(std::string_view text) : text_(text) {}
 
-  /// The last space that stands outside of all brackets, before any `operator` outside of them; npos when there is none.
+  /// The last space that stands outside of all brackets, before any `operator` outside of them; npos when there is
+  /// none.
   [[nodiscard]] std::size_t last_outer_space() noexcept {
     std::size_t space = std::string_view::npos;
     for (std::size_t at = 0; at < text_.size() && depth_ < open_.size(); ++at) {
@@ -318,7 +323,8 @@ class NameScanner {
     if (kind == std::string_view::npos) {
       return;
     }
-    // A '>' that closes nothing is a comparison or part of an arrow, and a '<' that another bracket closes over was one.
+    // A '>' that closes nothing is a comparison or part of an arrow, and a '<' that another bracket closes over was
+    // one.
     std::size_t depth = depth_;
     while (depth > 0 && open_[depth - 1] != openers[kind]) {
       if (text_[at] == '>') {

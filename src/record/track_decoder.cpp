@@ -17,7 +17,9 @@ using detail::WordKind;
 /// A program that begins async spans and never ends them must not fill the memory: later ones stay without an end.
 constexpr std::size_t most_open_async_spans = 65'536;
 
-constexpr std::size_t words_for(std::size_t bytes) { return (bytes + 7) / 8; }
+constexpr std::size_t words_for(std::size_t bytes) {
+  return (bytes + 7) / 8;
+}
 
 /// Appends `size` bytes of text that begin at a word to the batch; returns where they begin there.
 std::uint64_t append_text(std::string& text, const std::uint64_t* from, std::size_t size) {
@@ -52,7 +54,9 @@ std::size_t read_argument(std::span<const std::uint64_t> words, ArgumentValue& a
   return 1 + words_for(size);
 }
 
-WordKind kind_of(std::uint64_t word) { return static_cast<WordKind>((word >> 1U) & 0x1FU); }
+WordKind kind_of(std::uint64_t word) {
+  return static_cast<WordKind>((word >> 1U) & 0x1FU);
+}
 
 }  // namespace
 
@@ -282,8 +286,8 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
   return is_sound ? 1 + size : 0;
 }
 
-bool TrackDecoder::decode_async(EventKind kind, std::span<const std::uint64_t> payload, std::int64_t time_ns, EventBatch& batch,
-                                DecodeContext& context) {
+bool TrackDecoder::decode_async(EventKind kind, std::span<const std::uint64_t> payload, std::int64_t time_ns,
+                                EventBatch& batch, DecodeContext& context) {
   if (payload.empty()) {
     return false;
   }
@@ -292,7 +296,8 @@ bool TrackDecoder::decode_async(EventKind kind, std::span<const std::uint64_t> p
     ArgumentValue value;
     std::string ignored;
     const bool is_known = found != context.open_async.end();
-    const bool is_sound = payload.size() >= 2 && read_argument(payload.subspan(1), value, is_known ? found->second.text : ignored) != 0;
+    const bool is_sound =
+        payload.size() >= 2 && read_argument(payload.subspan(1), value, is_known ? found->second.text : ignored) != 0;
     if (is_sound && is_known && found->second.arguments.size() < most_span_arguments) {
       found->second.arguments.push_back(value);
     }
@@ -302,8 +307,14 @@ bool TrackDecoder::decode_async(EventKind kind, std::span<const std::uint64_t> p
     return true;
   }
   const OpenAsync& open = found->second;
-  SpanEvent span{open.track, open.name, 0, static_cast<std::uint32_t>(open.arguments.size()),
-                 static_cast<std::uint32_t>(batch.span_arguments.size()), open.start_ns, 0, found->first};
+  SpanEvent span{open.track,
+                 open.name,
+                 0,
+                 static_cast<std::uint32_t>(open.arguments.size()),
+                 static_cast<std::uint32_t>(batch.span_arguments.size()),
+                 open.start_ns,
+                 0,
+                 found->first};
   span.duration_ns = std::max<std::int64_t>(time_ns - open.start_ns, 0);
   for (ArgumentValue value : open.arguments) {
     if (value.type == ArgumentType::string) {

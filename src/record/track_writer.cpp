@@ -27,9 +27,13 @@ namespace {
 __thread bool is_attaching __attribute__((tls_model("initial-exec"))) = false;
 
 /// A base that is so far away that every delta overflows.
-std::uint64_t unreachable_time_base() { return read_counter() + (std::uint64_t{1} << 63U); }
+std::uint64_t unreachable_time_base() {
+  return read_counter() + (std::uint64_t{1} << 63U);
+}
 
-std::uint64_t now() noexcept { return counter_in_use() ? read_counter() : monotonic_ns(); }
+std::uint64_t now() noexcept {
+  return counter_in_use() ? read_counter() : monotonic_ns();
+}
 
 void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64_t first_sequence) noexcept {
   ChunkHeader& header = chunk.header;
@@ -289,8 +293,8 @@ __attribute__((visibility("default"))) void kymo_close_slow_v1(std::uintptr_t st
   write.publish(at + 1);
 }
 
-__attribute__((visibility("default"))) void kymo_arguments_slow_v1(std::uint32_t* names, const kymo::Argument* arguments,
-                                                                   std::size_t count) {
+__attribute__((visibility("default"))) void kymo_arguments_slow_v1(std::uint32_t* names,
+                                                                   const kymo::Argument* arguments, std::size_t count) {
   constexpr std::size_t most = 8;
   TrackSlot* const slot = current_slot();
   if (slot == nullptr || count > most) {

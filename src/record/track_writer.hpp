@@ -11,7 +11,9 @@
 namespace kymo::record {
 
 /// The calling thread's slot; null before its first event.
-[[nodiscard]] inline TrackSlot* current_slot() noexcept { return static_cast<TrackSlot*>(kymo_thread_v1); }
+[[nodiscard]] inline TrackSlot* current_slot() noexcept {
+  return static_cast<TrackSlot*>(kymo_thread_v1);
+}
 
 /// Gives the calling thread a slot and a chunk. Null where there is none, or in a signal handler that interrupted this.
 [[nodiscard]] TrackSlot* attach_thread() noexcept;
@@ -19,8 +21,8 @@ namespace kymo::record {
 /// The calling thread has ended: the collector frees its slot once it is drained.
 void detach_thread() noexcept;
 
-/// Marks a slot busy for the length of a write. Holds nothing when the slot is busy already, which means that a signal handler
-/// interrupted a write of its own thread.
+/// Marks a slot busy for the length of a write. Holds nothing when the slot is busy already, which means that a signal
+/// handler interrupted a write of its own thread.
 class SlotWrite {
  public:
   explicit SlotWrite(TrackSlot& slot) noexcept;
@@ -52,8 +54,8 @@ class SlotWrite {
   bool is_held_ = false;
 };
 
-/// Writes an event of several words on the calling thread's track: its kind and own bits, then `words`, then the bytes of
-/// `text`. False when it was dropped, which is counted.
+/// Writes an event of several words on the calling thread's track: its kind and own bits, then `words`, then the bytes
+/// of `text`. False when it was dropped, which is counted.
 bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
                  std::string_view text = {}) noexcept;
 

@@ -185,7 +185,8 @@ class Gathering {
         }
         metric.first_ns = capture::add_times(metric.first_ns, source.shift().offset_ns);
         metric.last_ns = capture::add_times(metric.last_ns, source.shift().offset_ns);
-        join(metrics_, key(declared.process, id, declared.name, declared.unit, labels, 0), id, declared.process, metric);
+        join(metrics_, key(declared.process, id, declared.name, declared.unit, labels, 0), id, declared.process,
+             metric);
       }
     }
   }

@@ -12,8 +12,8 @@
 
 namespace kymo::stats {
 
-/// Durations of one kind. Percentiles by nearest rank out of a histogram of three significant digits: at most 1/1024 off
-/// and never too low; everything else is exact.
+/// Durations of one kind. Percentiles by nearest rank out of a histogram of three significant digits: at most 1/1024
+/// off and never too low; everything else is exact.
 struct DurationStatistics {
   std::uint64_t count = 0;
   std::uint64_t total_ns = 0;
@@ -76,15 +76,15 @@ struct Statistics {
   std::vector<FrameStatistics> frame_streams;
   std::vector<MetricStatistics> metrics;
   DropTotals drops;
-  std::size_t blocks = 0;           ///< of events
-  std::size_t blocks_decoded = 0;   ///< the others were covered by summaries
-  std::size_t blocks_damaged = 0;   ///< are not in the numbers, as far as no summary covers them
+  std::size_t blocks = 0;          ///< of events
+  std::size_t blocks_decoded = 0;  ///< the others were covered by summaries
+  std::size_t blocks_damaged = 0;  ///< are not in the numbers, as far as no summary covers them
   std::size_t summaries_used = 0;
 };
 
 struct StatisticsOptions {
-  /// Keeps processes apart. Else equal sites (name, function, file, line), frame streams and metrics (name, unit, labels)
-  /// of several processes are one.
+  /// Keeps processes apart. Else equal sites (name, function, file, line), frame streams and metrics (name, unit,
+  /// labels) of several processes are one.
   bool by_process = false;
   /// Without, every block is decoded. The result is the same.
   bool use_summaries = true;
@@ -92,8 +92,8 @@ struct StatisticsOptions {
   std::function<void(double)> on_progress = {};
 };
 
-/// Adds everything up. With summaries for all of a capture about a millisecond, else about 20 ns a scope; memory does not grow
-/// with the files.
+/// Adds everything up. With summaries for all of a capture about a millisecond, else about 20 ns a scope; memory does
+/// not grow with the files.
 [[nodiscard]] Statistics gather_statistics(const Timeline& timeline, const StatisticsOptions& options = {});
 
 }  // namespace kymo::stats

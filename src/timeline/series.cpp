@@ -42,8 +42,8 @@ void take_marks(const Source& source, std::size_t block, FrameStreamId stream, E
 
 /// The stream's marks in the range with the last one before it and the first one after it, and maybe more around.
 ///
-/// A block is read where its stated range can hold one of them: what other blocks hold is out of the question once a mark
-/// closer to the range is known.
+/// A block is read where its stated range can hold one of them: what other blocks hold is out of the question once a
+/// mark closer to the range is known.
 std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
   std::vector<std::int64_t> marks;
   EventBatch batch;
@@ -83,12 +83,16 @@ std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId strea
     }
     return earliest;
   };
-  std::sort(before.begin(), before.end(), [&](std::size_t a, std::size_t b) { return source.end_ns(a) > source.end_ns(b); });
-  for (std::size_t i = 0; i < before.size() && std::min(source.end_ns(before[i]), range.start_ns) > latest_before(); ++i) {
+  std::sort(before.begin(), before.end(),
+            [&](std::size_t a, std::size_t b) { return source.end_ns(a) > source.end_ns(b); });
+  for (std::size_t i = 0; i < before.size() && std::min(source.end_ns(before[i]), range.start_ns) > latest_before();
+       ++i) {
     take(before[i]);
   }
-  std::sort(after.begin(), after.end(), [&](std::size_t a, std::size_t b) { return source.start_ns(a) < source.start_ns(b); });
-  for (std::size_t i = 0; i < after.size() && std::max(source.start_ns(after[i]), range.end_ns) < earliest_after(); ++i) {
+  std::sort(after.begin(), after.end(),
+            [&](std::size_t a, std::size_t b) { return source.start_ns(a) < source.start_ns(b); });
+  for (std::size_t i = 0; i < after.size() && std::max(source.start_ns(after[i]), range.end_ns) < earliest_after();
+       ++i) {
     take(after[i]);
   }
   std::sort(marks.begin(), marks.end());
@@ -150,15 +154,18 @@ MetricSeries Timeline::series(MetricId metric, TimeRange range) const {
 }
 
 std::vector<Message> Timeline::messages(TimeRange range) const {
-  return gather<Message>(*implementation_, range, [](const EventBatch& batch) -> auto& { return batch.messages; });
+  return gather<Message>(
+      *implementation_, range, [](const EventBatch& batch) -> auto& { return batch.messages; });
 }
 
 std::vector<FlowEvent> Timeline::flows(TimeRange range) const {
-  return gather<FlowEvent>(*implementation_, range, [](const EventBatch& batch) -> auto& { return batch.flows; });
+  return gather<FlowEvent>(
+      *implementation_, range, [](const EventBatch& batch) -> auto& { return batch.flows; });
 }
 
 std::vector<SyncPoint> Timeline::sync_points(TimeRange range) const {
-  return gather<SyncPoint>(*implementation_, range, [](const EventBatch& batch) -> auto& { return batch.sync_points; });
+  return gather<SyncPoint>(
+      *implementation_, range, [](const EventBatch& batch) -> auto& { return batch.sync_points; });
 }
 
 std::vector<Phase> Timeline::phases() const {

@@ -16,9 +16,10 @@ std::uint32_t undeclared_id(std::size_t source, std::uint32_t own) {
 }
 
 Source::Source(std::size_t index, CaptureReader reader, capture::ClockShift shift)
-    : index_(index), reader_(std::move(reader)), shift_(shift), on_undeclared_([index](IdKind, std::uint32_t own) {
-        return undeclared_id(index, own);
-      }) {}
+    : index_(index),
+      reader_(std::move(reader)),
+      shift_(shift),
+      on_undeclared_([index](IdKind, std::uint32_t own) { return undeclared_id(index, own); }) {}
 
 namespace {
 

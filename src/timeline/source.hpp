@@ -19,8 +19,8 @@ namespace kymo::timeline {
 /// An id that a timeline gives to what a capture uses without declaring it: it keeps ids apart and is never dense.
 [[nodiscard]] std::uint32_t undeclared_id(std::size_t source, std::uint32_t own);
 
-/// One capture on the timeline's axis. Its events stand in "blocks" that count from 0: the file's EVENTS blocks in order,
-/// then the batches that were found unwritten.
+/// One capture on the timeline's axis. Its events stand in "blocks" that count from 0: the file's EVENTS blocks in
+/// order, then the batches that were found unwritten.
 ///
 /// Const functions may be called from several threads at once.
 class Source {
@@ -50,7 +50,8 @@ class Source {
   /// The number that the file gives a block; batches that were found unwritten count on from the last one.
   [[nodiscard]] std::uint32_t block_number(std::size_t block) const;
 
-  /// The async spans that had not ended when the capture ended. Costs a pass over the blocks that came since the last call.
+  /// The async spans that had not ended when the capture ended. Costs a pass over the blocks that came since the last
+  /// call.
   [[nodiscard]] std::vector<AsyncBegin> open_async() const;
 
   /// Says whether this is the timeline's only capture, whose ids may then be the timeline's as they are.

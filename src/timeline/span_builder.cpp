@@ -58,8 +58,8 @@ void append_span_events(const EventBatch& batch, TrackId track, SpanList& out) {
     span.name = event.name;
     span.category = event.category;
     span.first_argument = static_cast<std::uint32_t>(out.arguments.size());
-    const std::size_t end = std::min(batch.span_arguments.size(),
-                                     std::size_t{event.first_argument} + std::size_t{event.argument_count});
+    const std::size_t end =
+        std::min(batch.span_arguments.size(), std::size_t{event.first_argument} + std::size_t{event.argument_count});
     for (std::size_t i = event.first_argument; i < end; ++i) {
       append_argument(batch.span_arguments[i], batch.text, out);
       ++span.argument_count;

@@ -19,8 +19,8 @@ class SpanBuilder {
  public:
   explicit SpanBuilder(TrackId track) : track_(track) {}
 
-  /// Appends the scopes that end in the run, in the order they end. Scopes that ended between the runs taken are appended
-  /// first, marked end_unknown and reaching to the last event before. `text` is the text of the run's batch.
+  /// Appends the scopes that end in the run, in the order they end. Scopes that ended between the runs taken are
+  /// appended first, marked end_unknown and reaching to the last event before. `text` is the text of the run's batch.
   void take(const ScopeRun& run, std::string_view text, SpanList& out);
 
   /// Appends what is open now, outermost first, as spans that reach to `end_ns`, with these flags besides their own.
@@ -50,10 +50,10 @@ class SpanBuilder {
 
   TrackId track_;
   capture::ScopeStack stack_;
-  std::int64_t last_ns_ = 0;            // of the last event taken
-  std::vector<Pending> pending_;        // by depth
-  std::size_t pending_count_ = 0;       // arguments in pending_
-  std::vector<Place> ended_;            // of the scopes that end in the run at hand, where any has arguments
+  std::int64_t last_ns_ = 0;       // of the last event taken
+  std::vector<Pending> pending_;   // by depth
+  std::size_t pending_count_ = 0;  // arguments in pending_
+  std::vector<Place> ended_;       // of the scopes that end in the run at hand, where any has arguments
 };
 
 /// Appends the spans of a batch that were handed in whole or ended as async spans: those of one track, or of all where

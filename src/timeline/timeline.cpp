@@ -244,12 +244,24 @@ Timeline::Timeline(Timeline&&) noexcept = default;
 Timeline& Timeline::operator=(Timeline&&) noexcept = default;
 Timeline::~Timeline() = default;
 
-std::size_t Timeline::capture_count() const { return implementation_->sources_.size(); }
-const CaptureReader& Timeline::capture(std::size_t index) const { return implementation_->sources_.at(index)->reader(); }
-const std::vector<std::string>& Timeline::complaints() const { return implementation_->complaints_; }
-const Declarations& Timeline::declarations() const { return implementation_->declarations_; }
-const std::vector<TimelineProcess>& Timeline::processes() const { return implementation_->processes_; }
-bool Timeline::refresh() { return implementation_->refresh(); }
+std::size_t Timeline::capture_count() const {
+  return implementation_->sources_.size();
+}
+const CaptureReader& Timeline::capture(std::size_t index) const {
+  return implementation_->sources_.at(index)->reader();
+}
+const std::vector<std::string>& Timeline::complaints() const {
+  return implementation_->complaints_;
+}
+const Declarations& Timeline::declarations() const {
+  return implementation_->declarations_;
+}
+const std::vector<TimelineProcess>& Timeline::processes() const {
+  return implementation_->processes_;
+}
+bool Timeline::refresh() {
+  return implementation_->refresh();
+}
 
 TimeRange Timeline::range() const {
   TimeRange range{0, 0};

@@ -47,15 +47,16 @@ class Timeline::Implementation {
 
 namespace timeline {
 
-/// Hands out the batches of a timeline whose stated range overlaps a range: the block that starts first comes first, each
-/// capture's in their order.
+/// Hands out the batches of a timeline whose stated range overlaps a range: the block that starts first comes first,
+/// each capture's in their order.
 class BatchCursor {
  public:
   BatchCursor(const Timeline& timeline, TimeRange range, BatchParts parts)
       : BatchCursor(timeline.implementation(), range, parts) {}
   BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts);
 
-  /// Fills in the next batch that can be read, with the timeline's ids and times and without declarations; false at the end.
+  /// Fills in the next batch that can be read, with the timeline's ids and times and without declarations; false at the
+  /// end.
   [[nodiscard]] bool next(EventBatch& batch);
   /// The capture that the last batch came from.
   [[nodiscard]] std::size_t source() const { return source_; }

@@ -21,8 +21,12 @@ bool same_scope(const std::vector<OpenScope>& open, const Span& span) {
   return span.depth < open.size() && open[span.depth].site == span.site && open[span.depth].start_ns == span.start_ns;
 }
 
-std::uint16_t with(std::uint16_t flags, unsigned more) { return static_cast<std::uint16_t>(flags | more); }
-std::uint16_t without(std::uint16_t flags, unsigned less) { return static_cast<std::uint16_t>(flags & ~less); }
+std::uint16_t with(std::uint16_t flags, unsigned more) {
+  return static_cast<std::uint16_t>(flags | more);
+}
+std::uint16_t without(std::uint16_t flags, unsigned less) {
+  return static_cast<std::uint16_t>(flags & ~less);
+}
 
 }  // namespace
 

@@ -14,8 +14,8 @@
 namespace kymo::timeline {
 
 /// One question to one capture. Scope events of a track stand in the file in the order they happened, and every block
-/// states the scopes open at its start, quiet tracks' as well. A block's stated range holds all its events, but may reach back
-/// over its neighbours for a span that was handed in late. So:
+/// states the scopes open at its start, quiet tracks' as well. A block's stated range holds all its events, but may
+/// reach back over its neighbours for a span that was handed in late. So:
 ///
 /// - blocks that ended before the range hold nothing of it and are left out;
 /// - the first block that begins after the range tells what was open through the end of the range, even where no block
@@ -60,10 +60,10 @@ class TrackQuery {
   TimeRange range_;
   SpanBuilder builder_;
   EventBatch batch_;
-  std::size_t last_block_ = 0;       // that a run was taken from
+  std::size_t last_block_ = 0;  // that a run was taken from
   bool has_run_ = false;
   std::unordered_map<std::size_t, Start> starts_;  // of blocks that bisections looked at
-  std::size_t ends_block_ = 0;  // the block whose scopes are in ends_, where there are any
+  std::size_t ends_block_ = 0;                     // the block whose scopes are in ends_, where there are any
   SpanList ends_;
   std::size_t ends_closed_ = 0;  // so many of them ended in it, the others are open after it
 };

@@ -8,8 +8,9 @@
 
 namespace kymo::timeline {
 
-/// The batches that follow those in the file; none where the capture's process lives or left nothing. What was found damaged
-/// is added to `complaints`. Throws nothing.
-[[nodiscard]] std::vector<EventBatch> find_unwritten(const CaptureReader& capture, std::vector<std::string>& complaints);
+/// The batches that follow those in the file; none where the capture's process lives or left nothing. What was found
+/// damaged is added to `complaints`. Throws nothing.
+[[nodiscard]] std::vector<EventBatch> find_unwritten(const CaptureReader& capture,
+                                                     std::vector<std::string>& complaints);
 
 }  // namespace kymo::timeline

@@ -42,7 +42,9 @@ TEST(FileTest, ADescriptorHasOneOwner) {
   EXPECT_EQ(::fcntl(number, F_GETFD), -1);
 }
 
-TEST(FileTest, AMissingSmallFileIsEmpty) { EXPECT_EQ(read_small_file("/proc/self/nowhere"), ""); }
+TEST(FileTest, AMissingSmallFileIsEmpty) {
+  EXPECT_EQ(read_small_file("/proc/self/nowhere"), "");
+}
 
 }  // namespace
 }  // namespace kymo::base

@@ -21,7 +21,9 @@ using Bytes = std::vector<std::byte>;
 [[nodiscard]] Bytes write_capture(const std::vector<EventBatch>& batches, bool finish = true,
                                   capture::CaptureWriterOptions options = sample_options());
 
-[[nodiscard]] inline CaptureReader open_bytes(const Bytes& bytes) { return {bytes.data(), bytes.size(), "memory"}; }
+[[nodiscard]] inline CaptureReader open_bytes(const Bytes& bytes) {
+  return {bytes.data(), bytes.size(), "memory"};
+}
 
 /// The description of each events block that can be read.
 [[nodiscard]] std::vector<std::string> read_events(const CaptureReader& reader);

@@ -255,7 +255,8 @@ TEST(CaptureWriter, ManyBlocksMakeSeveralIndexPages) {
   batch.frame_marks.push_back({1, 1, 5});
   auto options = test::sample_options();
   options.with_summaries = false;
-  const Bytes bytes = test::write_capture(std::vector<EventBatch>(3 * max_index_blocks, batch), true, std::move(options));
+  const Bytes bytes =
+      test::write_capture(std::vector<EventBatch>(3 * max_index_blocks, batch), true, std::move(options));
   const CaptureReader indexed = test::open_bytes(bytes);
   EXPECT_EQ(test::count_blocks(indexed, BlockKind::index), 4U);
   EXPECT_EQ(test::count_blocks(indexed, BlockKind::events), 3 * max_index_blocks);

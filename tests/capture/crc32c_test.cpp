@@ -9,7 +9,9 @@
 namespace kymo::capture {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 
 TEST(Crc32c, HasThePublishedValues) {
   // The check value of the catalogue of CRCs, and the vectors of RFC 3720, B.4.

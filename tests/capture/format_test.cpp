@@ -101,8 +101,8 @@ TEST(Format, AnIndependentReaderFindsTheSameScopes) {
       batches.push_back(source.ordinary(events));
       oracle.add(batches.back());
     }
-    const json seen = read_with_python(
-        test::write_capture(batches, true, zstd ? make_repack_options() : test::sample_options()));
+    const json seen =
+        read_with_python(test::write_capture(batches, true, zstd ? make_repack_options() : test::sample_options()));
     EXPECT_EQ(seen["scopes"], oracle.closed());
     EXPECT_EQ(seen["open"], oracle.open());
     EXPECT_EQ(seen["closed"], true);
@@ -147,9 +147,12 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
       for (std::uint32_t k = 0; k < span.argument_count; ++k) {
         arguments.push_back(argument_json(batch.span_arguments[span.first_argument + k], batch.text));
       }
-      const json expected = {{"track", span.track},       {"name", span.name},
-                             {"category", span.category}, {"start_ns", span.start_ns},
-                             {"duration_ns", span.duration_ns}, {"async_id", span.async_id},
+      const json expected = {{"track", span.track},
+                             {"name", span.name},
+                             {"category", span.category},
+                             {"start_ns", span.start_ns},
+                             {"duration_ns", span.duration_ns},
+                             {"async_id", span.async_id},
                              {"arguments", arguments}};
       ASSERT_EQ(seen["spans"][i], expected) << i;
     }
@@ -160,8 +163,9 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
       }
     }
     EXPECT_EQ(seen["samples"], samples);
-    json others = {{"async_begins", json::array()}, {"frame_marks", json::array()}, {"messages", json::array()},
-                   {"flows", json::array()},        {"sync_points", json::array()}, {"track_ends", json::array()},
+    json others = {{"async_begins", json::array()},  {"frame_marks", json::array()},
+                   {"messages", json::array()},      {"flows", json::array()},
+                   {"sync_points", json::array()},   {"track_ends", json::array()},
                    {"clock_anchors", json::array()}, {"clock_uncertainties", json::array()}};
     for (const auto& row : batch.async_begins) {
       others["async_begins"].push_back(
@@ -205,7 +209,8 @@ TEST(Format, AnIndependentReaderFollowsTheIndexPages) {
   batch.frame_marks.push_back({1, 1, 5});
   auto options = test::sample_options();
   options.with_summaries = false;
-  const Bytes bytes = test::write_capture(std::vector<EventBatch>(max_index_blocks + 10, batch), true, std::move(options));
+  const Bytes bytes =
+      test::write_capture(std::vector<EventBatch>(max_index_blocks + 10, batch), true, std::move(options));
   const json seen = read_with_python(bytes);
   EXPECT_EQ(seen["frame_marks"].size(), max_index_blocks + 10);
   EXPECT_EQ(seen["closed"], true);

@@ -137,8 +137,7 @@ Declarations BatchSource::wild_declarations(std::size_t rows) {
     all.modules.push_back({id(), id(), number(), number(), text(), text()});
   }
   for (std::size_t i = count(); i > 0; --i) {
-    all.sites.push_back(
-        {id(), static_cast<SiteKind>(below(4)), id(), id(), text(), text(), text(), id(), number()});
+    all.sites.push_back({id(), static_cast<SiteKind>(below(4)), id(), id(), text(), text(), text(), id(), number()});
   }
   for (std::size_t i = count(); i > 0; --i) {
     all.tracks.push_back({id(), static_cast<TrackKind>(below(3)), id(), number(), text()});

@@ -18,8 +18,12 @@ using test::ModelScope;
 using test::ModelShape;
 using test::ScopeModel;
 
-ScopeEvent open(std::int64_t time_ns, SiteId site, std::uint16_t depth) { return {time_ns, site, depth, 0}; }
-ScopeEvent close(std::int64_t time_ns, std::uint16_t depth, std::uint16_t flags = 0) { return {time_ns, 0, depth, flags}; }
+ScopeEvent open(std::int64_t time_ns, SiteId site, std::uint16_t depth) {
+  return {time_ns, site, depth, 0};
+}
+ScopeEvent close(std::int64_t time_ns, std::uint16_t depth, std::uint16_t flags = 0) {
+  return {time_ns, 0, depth, flags};
+}
 
 std::vector<ScopeSpan> spans_of(const ScopeRun& run, ScopeStack& stack) {
   std::vector<ScopeSpan> spans;
@@ -60,7 +64,8 @@ TEST(ScopeMatcherTest, SelfTimeOfARecursiveSiteCountsEachLevelOnce) {
 }
 
 TEST(ScopeMatcherTest, ACloseOfAnOuterScopeEndsTheInnerOnesUnbalanced) {
-  const auto spans = spans_of({open(0, 1, 0), open(10, 2, 1), open(20, 3, 2), close(30, 0), open(40, 4, 0), close(45, 0)});
+  const auto spans =
+      spans_of({open(0, 1, 0), open(10, 2, 1), open(20, 3, 2), close(30, 0), open(40, 4, 0), close(45, 0)});
   ASSERT_EQ(spans.size(), 4U);
   EXPECT_EQ(spans[0].site, 3U);
   EXPECT_EQ(spans[0].flags, ScopeSpan::unbalanced);
@@ -167,8 +172,8 @@ TEST(ScopeMatcherTest, DamagedEventsAreTakenAsTheyCome) {
 TEST(ScopeMatcherTest, TimesThatRunBackwardsGiveNoNegativeDurations) {
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
   constexpr auto greatest = std::numeric_limits<std::int64_t>::max();
-  for (const ScopeSpan& span : spans_of({open(100, 1, 0), open(200, 2, 1), close(50, 1), close(20, 0), open(least, 3, 0),
-                                         open(0, 4, 1), close(greatest, 1), close(greatest, 0)})) {
+  for (const ScopeSpan& span : spans_of({open(100, 1, 0), open(200, 2, 1), close(50, 1), close(20, 0),
+                                         open(least, 3, 0), open(0, 4, 1), close(greatest, 1), close(greatest, 0)})) {
     EXPECT_GE(span.duration_ns, 0);
     EXPECT_GE(span.self_ns, 0);
     EXPECT_LE(span.self_ns, span.duration_ns);
@@ -214,8 +219,8 @@ TEST(ScopeMatcherTest, RandomScopesOfAnyShapeAreMatchedAsTheModelKnowsThem) {
     for (std::size_t i = 0; i < model.scopes().size(); ++i) {
       const ModelScope& scope = model.scopes()[i];
       if (!scope.is_open) {
-        expected[scope.track].push_back({scope.site, scope.start_ns, scope.end_ns - scope.start_ns, self_ns[i],
-                                         scope.depth, scope.is_unbalanced});
+        expected[scope.track].push_back(
+            {scope.site, scope.start_ns, scope.end_ns - scope.start_ns, self_ns[i], scope.depth, scope.is_unbalanced});
       }
     }
     for (std::size_t track = 0; track <= shape.tracks; ++track) {

@@ -10,8 +10,8 @@
 #include "capture/summary.hpp"
 #include "capture/summary_accumulator.hpp"
 #include "capture/summary_builder.hpp"
-#include "capture/summary_totals.hpp"
 #include "capture/summary_oracle.hpp"
+#include "capture/summary_totals.hpp"
 #include "support/scope_model.hpp"
 
 namespace kymo::capture {

@@ -38,7 +38,8 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 class CommandTest : public ::testing::Test {
  protected:
   /// The words of a shell command that runs `command` with its output in files of the directory.
-  [[nodiscard]] std::vector<std::string> shell(const std::vector<std::string>& command, const std::string& redirection = {}) const {
+  [[nodiscard]] std::vector<std::string> shell(const std::vector<std::string>& command,
+                                               const std::string& redirection = {}) const {
     std::vector<std::string> words{
         "/bin/sh", "-c",
         "cd \"$0\" && unset KYMO_RECORD KYMO_TRACE KYMO_KEEP KYMO_BUFFER && . ./environment && exec \"$@\" " +
@@ -92,7 +93,8 @@ class CommandTest : public ::testing::Test {
   }
 
   /// A capture of a made-up recording.
-  std::string make_capture(const std::string& name, ModelOptions options = {.seed = 1, .steps = 500}, bool finish = true) const {
+  std::string make_capture(const std::string& name, ModelOptions options = {.seed = 1, .steps = 500},
+                           bool finish = true) const {
     return RecordingModel(options).write_file(file_named(name), finish);
   }
 

@@ -71,8 +71,14 @@ TEST_F(CommandLine, WhatIsMissingOrNoCaptureIsAnErrorThatNamesIt) {
   }
   noise.close();
   for (const char* const name : {"missing.kymo", "nothing", "empty.kymo", "text.kymo", "noise.kymo"}) {
-    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-             {"info"}, {"stats"}, {"info", "--json"}, {"stats", "--json"}, {"export", "--to", "chrome", "-o", "x.json"}, {"merge", "-o", "x.kymo"}, {"recover"}}) {
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"info"},
+                                               {"stats"},
+                                               {"info", "--json"},
+                                               {"stats", "--json"},
+                                               {"export", "--to", "chrome", "-o", "x.json"},
+                                               {"merge", "-o", "x.kymo"},
+                                               {"recover"}}) {
       std::vector<std::string> arguments = command;
       arguments.emplace_back(name);
       const CommandResult result = kymo(arguments);
@@ -152,7 +158,8 @@ TEST_F(CommandLine, StatsAsJsonHasEverythingThatItsSchemaNames) {
   const auto json = nlohmann::json::parse(result.out);
   ASSERT_FALSE(json["sites"].empty());
   for (const auto& site : json["sites"]) {
-    for (const char* key : {"count", "total_ns", "self_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "line", "unbalanced"}) {
+    for (const char* key :
+         {"count", "total_ns", "self_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "line", "unbalanced"}) {
       EXPECT_TRUE(site[key].is_number_integer()) << key;
     }
     EXPECT_TRUE(site["mean_ns"].is_number());
@@ -232,7 +239,8 @@ TEST_F(CommandLine, ExportWritesATraceOfEverySpan) {
     }
   }
   std::size_t expected = 0;
-  for (const ModelOptions& options : {ModelOptions{.seed = 10, .steps = 1500, .closes_all = true}, ModelOptions{.seed = 11, .steps = 500, .pid = 200, .closes_all = true}}) {
+  for (const ModelOptions& options : {ModelOptions{.seed = 10, .steps = 1500, .closes_all = true},
+                                      ModelOptions{.seed = 11, .steps = 500, .pid = 200, .closes_all = true}}) {
     const RecordingModel model(options);
     for (const TrueSpan& span : model.truth().spans) {
       expected += span.name.rfind("site", 0) == 0 ? 1U : 0U;

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <set>
 
-
-
 #include "command_fixture.hpp"
 
 namespace kymo::test {
@@ -107,8 +105,8 @@ TEST_F(Record, ACommandThatIsKilledLosesNothingThatWasClosed) {
 }
 
 TEST_F(Record, WithoutRoomInSharedMemoryItHoldsTheSpoolItself) {
-  const std::vector<std::string> small_shm{"unshare", "-m", "/bin/sh", "-c",
-                                           "mount -t tmpfs -o size=64k none /dev/shm && exec \"$@\"", "sh"};
+  const std::vector<std::string> small_shm{
+      "unshare", "-m", "/bin/sh", "-c", "mount -t tmpfs -o size=64k none /dev/shm && exec \"$@\"", "sh"};
   std::vector<std::string> probe = small_shm;
   probe.emplace_back("true");
   if (run_any(probe).status != 0) {

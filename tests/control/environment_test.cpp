@@ -26,7 +26,8 @@ TEST(EnvironmentTest, SizesHaveDecimalAndBinaryUnits) {
 }
 
 TEST(EnvironmentTest, NonsenseIsNotAQuantity) {
-  for (const char* text : {"", "s", "-1s", "-0", "1 s", "1xs", "nan", "inf", "1e400", "99999999999999999999h", "0x10"}) {
+  for (const char* text :
+       {"", "s", "-1s", "-0", "1 s", "1xs", "nan", "inf", "1e400", "99999999999999999999h", "0x10"}) {
     EXPECT_EQ(parse_duration(text), std::nullopt) << text;
     EXPECT_EQ(parse_size(text), std::nullopt) << text;
   }

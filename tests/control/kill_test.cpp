@@ -1,4 +1,5 @@
-// kill -9 at any instant: every scope that was closed before it is in the recovered capture, once, or was counted as dropped.
+// kill -9 at any instant: every scope that was closed before it is in the recovered capture, once, or was counted as
+// dropped.
 #include <gtest/gtest.h>
 
 #include <chrono>

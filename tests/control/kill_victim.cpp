@@ -47,9 +47,7 @@ int number(const char* text) {
 void record_forever(KillTally& tally) {
   for (std::uint64_t n = 1;; ++n) {
     tally.opened.store(n, std::memory_order_release);
-    {
-      KYMO_SCOPE("victim", {"n", n});
-    }
+    { KYMO_SCOPE("victim", {"n", n}); }
     tally.closed.store(n, std::memory_order_release);
   }
 }

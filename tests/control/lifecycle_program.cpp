@@ -1,4 +1,5 @@
-// A program that ends, forks, crashes or goes on in the way that its first argument says, recording as KYMO_RECORD asks.
+// A program that ends, forks, crashes or goes on in the way that its first argument says, recording as KYMO_RECORD
+// asks.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -72,7 +73,9 @@ int crash() {
   return 0;
 }
 
-void own_handler(int /*signal*/) { ::_exit(42); }
+void own_handler(int /*signal*/) {
+  ::_exit(42);
+}
 
 int crash_with_own_handler() {
   ::signal(SIGSEGV, own_handler);
@@ -157,9 +160,7 @@ int wait_to_be_told() {
 int mark_frames() {
   kymo::set_info("model", "tiny");
   for (int frame = 0; frame < 100; ++frame) {
-    {
-      KYMO_SCOPE("frame work", {"frame", frame});
-    }
+    { KYMO_SCOPE("frame work", {"frame", frame}); }
     kymo::record_metric("loss", 1.0 / (frame + 1));
     kymo::frame_mark();
     if (frame % 10 == 9) {

@@ -55,7 +55,8 @@ void count_capture(const std::string& path, Counts& counts) {
 class LifecycleTest : public ::testing::Test {
  protected:
   /// Runs the program in a mode; its captures go to the directory.
-  int run(const std::vector<std::string>& arguments, std::vector<std::pair<std::string, std::string>> environment = {}) {
+  int run(const std::vector<std::string>& arguments,
+          std::vector<std::pair<std::string, std::string>> environment = {}) {
     std::vector<std::string> command{LIFECYCLE_PROGRAM};
     command.insert(command.end(), arguments.begin(), arguments.end());
     environment.emplace_back("KYMO_RECORD", captures_ + "/");
@@ -145,7 +146,9 @@ TEST_F(LifecycleTest, ACrashIsWrittenByTheTimeItEndsTheProcess) {
   EXPECT_EQ(events, 2000U);
 }
 
-TEST_F(LifecycleTest, TheProgramsOwnCrashHandlerDecides) { EXPECT_EQ(run({"crash-handled"}), 42); }
+TEST_F(LifecycleTest, TheProgramsOwnCrashHandlerDecides) {
+  EXPECT_EQ(run({"crash-handled"}), 42);
+}
 
 TEST_F(LifecycleTest, EachForkedProcessWritesACaptureOfItsOwn) {
   EXPECT_EQ(run({"fork"}), 0);

@@ -6,7 +6,10 @@
 
 namespace {
 
-KYMO_SKIP int left_out(int value) { return value + 1; }
+KYMO_SKIP
+int left_out(int value) {
+  return value + 1;
+}
 
 template <typename T>
 T in_a_template(T value) {

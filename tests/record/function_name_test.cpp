@@ -29,7 +29,8 @@ TEST(FunctionNameTest, TemplatesAndOperatorsKeepTheirNames) {
 
 TEST(FunctionNameTest, LambdasAreNamedAfterWhereTheyStand) {
   EXPECT_EQ(short_function_name("main(int, char**)::<lambda(int)>"), "main(int, char**)::<lambda(int)>");
-  EXPECT_EQ(short_function_name("auto main()::(anonymous class)::operator()(int) const"), "main()::(anonymous class)::operator()");
+  EXPECT_EQ(short_function_name("auto main()::(anonymous class)::operator()(int) const"),
+            "main()::(anonymous class)::operator()");
 }
 
 TEST(FunctionNameTest, WhatIsNotAFunctionIsReturnedWhole) {

@@ -15,13 +15,21 @@
 namespace kymo::record {
 namespace {
 
-__attribute__((noinline)) void wanted() { __asm__ volatile("nop"); }
-__attribute__((noinline)) void unwanted() { __asm__ volatile("nop; nop"); }
+__attribute__((noinline)) void wanted() {
+  __asm__ volatile("nop");
+}
+__attribute__((noinline)) void unwanted() {
+  __asm__ volatile("nop; nop");
+}
 
-std::uintptr_t address_of(void (*function)()) { return reinterpret_cast<std::uintptr_t>(function); }
+std::uintptr_t address_of(void (*function)()) {
+  return reinterpret_cast<std::uintptr_t>(function);
+}
 
 /// Addresses where no module is.
-std::uintptr_t nowhere(std::size_t i) { return 0x1000 + i * 16; }
+std::uintptr_t nowhere(std::size_t i) {
+  return 0x1000 + i * 16;
+}
 
 TEST(FunctionTable, FindsWhatItAdmitted) {
   const auto table = std::make_unique<FunctionTable>();
@@ -121,7 +129,8 @@ TEST(FunctionTable, PatternsOfOneModuleSayNothingAboutAnother) {
   filter.exclude = all;
   const auto table = std::make_unique<FunctionTable>();
   table->add_filter(filter);
-  const FunctionEntry* const entry = table->admit(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")));
+  const FunctionEntry* const entry =
+      table->admit(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")));
   ASSERT_NE(entry, nullptr);
   EXPECT_FALSE(entry->is_filtered);
   table->remove_filter(filter);

@@ -80,8 +80,8 @@ class DeclarationLogTest : public ::testing::Test {
     for (;;) {
       const Chunk& chunk = pool_->chunk(index);
       const std::uint32_t next = chunk.header.next.load();
-      const std::size_t words = next != no_chunk ? chunk.header.used_words
-                                                 : static_cast<std::size_t>(slot.cursor.load() - chunk.words);
+      const std::size_t words =
+          next != no_chunk ? chunk.header.used_words : static_cast<std::size_t>(slot.cursor.load() - chunk.words);
       read_declarations({chunk.words, words}, declarations, hooked);
       if (next == no_chunk) {
         return declarations;

@@ -56,7 +56,9 @@ std::uint64_t dropped_scopes(const std::vector<EventBatch>& batches) {
   return total;
 }
 
-std::int64_t monotonic_now() { return static_cast<std::int64_t>(detail::monotonic_ns()); }
+std::int64_t monotonic_now() {
+  return static_cast<std::int64_t>(detail::monotonic_ns());
+}
 
 /// Deletes the spool when the program ends.
 class Farewell : public ::testing::Environment {
@@ -88,7 +90,9 @@ TEST_F(RecordingTest, NestedScopesComeOutWithNamesDepthsAndTimes) {
   EXPECT_LE(scopes[1].end_ns, scopes[2].end_ns);
 }
 
-void named_after_itself() { KYMO_FUNCTION(); }
+void named_after_itself() {
+  KYMO_FUNCTION();
+}
 
 TEST_F(RecordingTest, AFunctionScopeIsNamedAfterItsFunction) {
   named_after_itself();
@@ -201,7 +205,8 @@ TEST_F(RecordingTest, AnExitedThreadsOpenScopeIsClosedByForce) {
   const std::vector<SeenScope> scopes = test::closed_scopes(batches);
   ASSERT_EQ(scopes.size(), 1U);
   EXPECT_TRUE(scopes[0].is_forced);
-  const bool has_track_end = std::any_of(batches.begin(), batches.end(), [](const auto& batch) { return !batch.track_ends.empty(); });
+  const bool has_track_end =
+      std::any_of(batches.begin(), batches.end(), [](const auto& batch) { return !batch.track_ends.empty(); });
   EXPECT_TRUE(has_track_end);
 }
 
@@ -330,7 +335,9 @@ TEST_F(RecordingTest, EmittedSpansKeepTheirTimesAndWidenTheBatch) {
   EXPECT_EQ(spans[1].duration_ns, 2'000);
 }
 
-void record_in_handler(int /*signal*/) { KYMO_SCOPE("handler"); }
+void record_in_handler(int /*signal*/) {
+  KYMO_SCOPE("handler");
+}
 
 TEST_F(RecordingTest, ScopesInSignalHandlersAreRecordedOrCounted) {
   struct sigaction action {};

@@ -1,5 +1,5 @@
-// ELF symbols and names. The files are made here byte by byte, or are this program; dladdr, fnmatch and the demangler are the
-// oracles.
+// ELF symbols and names. The files are made here byte by byte, or are this program; dladdr, fnmatch and the demangler
+// are the oracles.
 #include "record/symbols.hpp"
 
 #include <gtest/gtest.h>
@@ -192,7 +192,9 @@ TEST_F(SymbolIndexTest, SurvivesDamage) {
   }
 }
 
-__attribute__((noinline)) void a_function_of_this_program() { __asm__ volatile(""); }
+__attribute__((noinline)) void a_function_of_this_program() {
+  __asm__ volatile("");
+}
 
 TEST(FindLoadedModule, KnowsThisProgramAndItsSymbols) {
   const auto address = reinterpret_cast<std::uintptr_t>(&a_function_of_this_program);
@@ -292,7 +294,8 @@ TEST(MatchesPattern, AgreesWithTheShell) {
   for (int round = 0; round < 50'000; ++round) {
     const std::string pattern = text_of("ab:**?", 8);
     const std::string name = text_of("ab:", 10);
-    EXPECT_EQ(matches_pattern(pattern, name), ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0) << pattern << " " << name;
+    EXPECT_EQ(matches_pattern(pattern, name), ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0)
+        << pattern << " " << name;
   }
 }
 

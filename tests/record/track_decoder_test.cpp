@@ -31,7 +31,9 @@ struct Decoding {
   }
 };
 
-std::uint64_t open_at(std::uint64_t time, std::uint32_t site) { return (time << time_shift) | open_tag(site); }
+std::uint64_t open_at(std::uint64_t time, std::uint32_t site) {
+  return (time << time_shift) | open_tag(site);
+}
 std::uint64_t close_at(std::uint64_t time, std::uint64_t depth) {
   return (time << time_shift) | kind_tag(WordKind::close, depth);
 }
@@ -49,7 +51,8 @@ TEST(TrackDecoderTest, TimesCountFromTheChunksBaseAndFromLaterOnes) {
 }
 
 TEST(TrackDecoderTest, SkippedWordsMoveTheTimeBaseOnly) {
-  const std::vector<std::uint64_t> words{open_at(10, 3), kind_tag(WordKind::time_base, 0), 500'000, close_at(7, 0), open_at(9, 4)};
+  const std::vector<std::uint64_t> words{open_at(10, 3), kind_tag(WordKind::time_base, 0), 500'000, close_at(7, 0),
+                                         open_at(9, 4)};
   for (std::size_t known = 0; known <= words.size(); ++known) {
     if (known == 2) {
       continue;  // inside a record: blocks never end there
@@ -84,7 +87,8 @@ TEST(TrackDecoderTest, TimesOfATrackNeverGoBack) {
 
 TEST(TrackDecoderTest, AClosePopsEveryDeeperScopeAndAStrayOneNothing) {
   Decoding decoding;
-  const std::vector<std::uint64_t> words{close_at(1, 0), open_at(2, 1), open_at(3, 2), open_at(4, 3), close_at(5, 0), close_at(6, 5)};
+  const std::vector<std::uint64_t> words{close_at(1, 0), open_at(2, 1),  open_at(3, 2),
+                                         open_at(4, 3),  close_at(5, 0), close_at(6, 5)};
   decoding.decoder.decode(words, decoding.batch, decoding.context);
   const auto& events = decoding.batch.runs.front().events;
   ASSERT_EQ(events.size(), 4U);
@@ -93,8 +97,9 @@ TEST(TrackDecoderTest, AClosePopsEveryDeeperScopeAndAStrayOneNothing) {
 }
 
 TEST(TrackDecoderTest, ARecordThatReachesBeyondItsWordsIsNotTaken) {
-  for (const std::uint64_t word : {kind_tag(WordKind::event, 10), kind_tag(WordKind::event, 0), kind_tag(WordKind::time_base, 0),
-                                   kind_tag(WordKind::argument, 0), kind_tag(WordKind::none, 0), std::uint64_t{0}}) {
+  for (const std::uint64_t word :
+       {kind_tag(WordKind::event, 10), kind_tag(WordKind::event, 0), kind_tag(WordKind::time_base, 0),
+        kind_tag(WordKind::argument, 0), kind_tag(WordKind::none, 0), std::uint64_t{0}}) {
     Decoding decoding;
     const std::vector<std::uint64_t> words{open_at(1, 1), word};
     EXPECT_EQ(decoding.decoder.decode(words, decoding.batch, decoding.context), 1U);

@@ -10,8 +10,8 @@
 
 #include <kymo/timeline.hpp>
 
-#include "timeline/recording_model.hpp"
 #include "support/temporary_directory.hpp"
+#include "timeline/recording_model.hpp"
 
 namespace kymo::test {
 namespace {
@@ -92,8 +92,10 @@ void expect_true(const Timeline& timeline, const stats::Statistics& statistics, 
   ASSERT_EQ(statistics.metrics.size(), 1U);
   const auto value_less = [](const auto& a, const auto& b) { return a.second < b.second; };
   EXPECT_EQ(statistics.metrics[0].count, truth.samples.size());
-  EXPECT_EQ(statistics.metrics[0].min, std::min_element(truth.samples.begin(), truth.samples.end(), value_less)->second);
-  EXPECT_EQ(statistics.metrics[0].max, std::max_element(truth.samples.begin(), truth.samples.end(), value_less)->second);
+  EXPECT_EQ(statistics.metrics[0].min,
+            std::min_element(truth.samples.begin(), truth.samples.end(), value_less)->second);
+  EXPECT_EQ(statistics.metrics[0].max,
+            std::max_element(truth.samples.begin(), truth.samples.end(), value_less)->second);
   EXPECT_EQ(statistics.metrics[0].last, truth.samples.back().second);
   double sum = 0;
   for (const auto& sample : truth.samples) {

@@ -1,5 +1,5 @@
-// Random scopes of some tracks, and what is true of them: the oracle for everybody who turns events into spans. It keeps
-// a record of every scope with its parent, and works nothing out cleverly.
+// Random scopes of some tracks, and what is true of them: the oracle for everybody who turns events into spans. It
+// keeps a record of every scope with its parent, and works nothing out cleverly.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct ModelScope {
   std::uint16_t depth = 0;
   bool is_open = true;
   bool is_unbalanced = false;
-  std::size_t batch_ended = 0;     ///< the batch that holds its close
-  std::size_t parent = SIZE_MAX;   ///< place in scopes()
+  std::size_t batch_ended = 0;    ///< the batch that holds its close
+  std::size_t parent = SIZE_MAX;  ///< place in scopes()
 };
 
 /// What the random scopes are like.
@@ -131,7 +131,8 @@ class ScopeModel {
       scope.batch_ended = batches_;
       stack.pop_back();
     }
-    run.events.push_back({times_ns_[i], 0, static_cast<std::uint16_t>(depth), forced ? ScopeEvent::forced : std::uint16_t{0}});
+    run.events.push_back(
+        {times_ns_[i], 0, static_cast<std::uint16_t>(depth), forced ? ScopeEvent::forced : std::uint16_t{0}});
   }
 
   ModelShape shape_;

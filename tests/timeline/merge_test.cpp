@@ -30,7 +30,9 @@ std::vector<std::string> spans_of_all(const Timeline& timeline) {
   return texts_of(spans, true);
 }
 
-std::vector<std::filesystem::path> paths(std::initializer_list<std::string> names) { return {names.begin(), names.end()}; }
+std::vector<std::filesystem::path> paths(std::initializer_list<std::string> names) {
+  return {names.begin(), names.end()};
+}
 
 /// Every block states the open scopes of every track, as readers rely on.
 void expect_every_block_names_what_is_open(const CaptureReader& reader) {
@@ -64,7 +66,8 @@ TEST(Merge, HoldsTheSpansOfAllItsInputs) {
   const RecordingModel b({.seed = 62, .start_ns = 1'002'000'000, .prefix = "b ", .pid = 2});
   const RecordingModel c({.seed = 63, .start_ns = 1'001'000'000, .prefix = "c ", .pid = 3});
   const TemporaryDirectory directory;
-  const auto inputs = paths({a.write_file(directory / "a.kymo"), b.write_file(directory / "b.kymo", false), c.write_file(directory / "c.kymo")});
+  const auto inputs = paths({a.write_file(directory / "a.kymo"), b.write_file(directory / "b.kymo", false),
+                             c.write_file(directory / "c.kymo")});
   const capture::MergeReport report = capture::merge(inputs, directory / "all.kymo");
   EXPECT_TRUE(report.notes.empty());
   const Timeline merged(report.output);
@@ -109,7 +112,8 @@ TEST(Merge, RangesOfAMergeAreReadAsThoseOfItsInputs) {
       const std::int64_t start = 1'000'000'000 + static_cast<std::int64_t>(random() % 12'000'000);
       const TimeRange range{start, start + static_cast<std::int64_t>(random() % 300'000)};
       const auto drop_open_async = [](std::vector<TrueSpan> spans) {
-        spans.erase(std::remove_if(spans.begin(), spans.end(), [](const TrueSpan& span) { return span.is_open; }), spans.end());
+        spans.erase(std::remove_if(spans.begin(), spans.end(), [](const TrueSpan& span) { return span.is_open; }),
+                    spans.end());
         return spans;
       };
       const SpanList in_merge = merged.spans(track.id, range);
@@ -137,7 +141,11 @@ TEST(Merge, KeepsFramesSamplesMessagesAndSyncPoints) {
 
 TEST(Merge, StatesHowProcessesOfOtherBootsWereShifted) {
   const RecordingModel a({.seed = 68, .prefix = "a "});
-  const RecordingModel b({.seed = 69, .prefix = "b ", .host = "there", .boot_id = "boot-2", .wall_clock_offset_ns = 1'700'000'000'000'700'000});
+  const RecordingModel b({.seed = 69,
+                          .prefix = "b ",
+                          .host = "there",
+                          .boot_id = "boot-2",
+                          .wall_clock_offset_ns = 1'700'000'000'000'700'000});
   const TemporaryDirectory directory;
   const auto inputs = paths({a.write_file(directory / "a.kymo"), b.write_file(directory / "b.kymo")});
   const std::string merged = capture::merge(inputs, directory / "all.kymo").output;
@@ -153,7 +161,8 @@ TEST(Merge, StatesHowProcessesOfOtherBootsWereShifted) {
     const SpanList list = timeline.spans(find_track(timeline, "b thread 0"));
     ASSERT_FALSE(list.spans.empty());
     const auto truth = overlapping(b.truth(), "b thread 0", all_time.start_ns, all_time.end_ns);
-    const auto first = std::min_element(truth.begin(), truth.end(), [](const auto& x, const auto& y) { return x.start_ns < y.start_ns; });
+    const auto first = std::min_element(truth.begin(), truth.end(),
+                                        [](const auto& x, const auto& y) { return x.start_ns < y.start_ns; });
     EXPECT_EQ(list.spans.front().start_ns, first->start_ns + 700'000);
   }
 }
@@ -199,11 +208,13 @@ TEST(Merge, TellsWhatWasDamagedAndKeepsTheRest) {
   {
     const CaptureReader reader(bytes.data(), bytes.size(), "memory");
     std::vector<BlockInfo> events;
-    std::copy_if(reader.blocks().begin(), reader.blocks().end(), std::back_inserter(events), [](const BlockInfo& block) { return block.kind == BlockKind::events; });
+    std::copy_if(reader.blocks().begin(), reader.blocks().end(), std::back_inserter(events),
+                 [](const BlockInfo& block) { return block.kind == BlockKind::events; });
     bytes[events[events.size() / 2].offset + 60] ^= std::byte{1};
   }
   const TemporaryDirectory directory;
-  std::ofstream(directory / "a.kymo", std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(directory / "a.kymo", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   const auto inputs = paths({directory / "a.kymo"});
   const capture::MergeReport report = capture::merge(inputs, directory / "all.kymo");
   EXPECT_EQ(report.notes.size(), 1U);
@@ -214,7 +225,9 @@ TEST(Merge, TellsWhatWasDamagedAndKeepsTheRest) {
   std::size_t in_merged = 0;
   const auto count = [](std::size_t& sum) {
     return [&sum](const SpanList& list) {
-      sum += static_cast<std::size_t>(std::count_if(list.spans.begin(), list.spans.end(), [](const Span& span) { return (span.flags & Span::end_unknown) == 0; }));
+      sum += static_cast<std::size_t>(std::count_if(list.spans.begin(), list.spans.end(), [](const Span& span) {
+        return (span.flags & Span::end_unknown) == 0;
+      }));
       return true;
     };
   };

@@ -90,7 +90,8 @@ void RecordingModel::close_scope(Thread& thread) {
   const bool leaps = thread.stack.size() > 1 && below(12) == 0;
   const std::size_t depth = leaps ? below(thread.stack.size()) : thread.stack.size() - 1;
   const bool is_forced = below(25) == 0;
-  thread.run.events.push_back({now_ns_, 0, static_cast<std::uint16_t>(depth), is_forced ? ScopeEvent::forced : std::uint16_t{0}});
+  thread.run.events.push_back(
+      {now_ns_, 0, static_cast<std::uint16_t>(depth), is_forced ? ScopeEvent::forced : std::uint16_t{0}});
   ++thread.sequence;
   while (thread.stack.size() > depth) {
     OpenTruth ended = std::move(thread.open.back());
@@ -123,8 +124,15 @@ void RecordingModel::emit_late_span() {
   span.category = names_[below(name_count)].id;
   span.start_ns = std::max(now_ns_ - age_ns, options_.start_ns);
   span.duration_ns = std::min<std::int64_t>(static_cast<std::int64_t>(below(30'000)), now_ns_ - span.start_ns);
-  TrueSpan truth{options_.prefix + "gpu", names_[span.name - 1].text, span.start_ns, span.start_ns + span.duration_ns,
-                 span.duration_ns, 0, false, false, {}};
+  TrueSpan truth{options_.prefix + "gpu",
+                 names_[span.name - 1].text,
+                 span.start_ns,
+                 span.start_ns + span.duration_ns,
+                 span.duration_ns,
+                 0,
+                 false,
+                 false,
+                 {}};
   span.first_argument = static_cast<std::uint32_t>(batch_.span_arguments.size());
   for (std::uint64_t i = below(3); i > 0; --i) {
     std::string text_form;
@@ -153,8 +161,15 @@ void RecordingModel::step_async() {
     span.async_id = begin.async_id;
     span.first_argument = static_cast<std::uint32_t>(batch_.span_arguments.size());
     batch_.spans.push_back(span);
-    truth_.spans.push_back({options_.prefix + "requests", names_[begin.name - 1].text, begin.time_ns, now_ns_,
-                            span.duration_ns, 0, false, false, {}});
+    truth_.spans.push_back({options_.prefix + "requests",
+                            names_[begin.name - 1].text,
+                            begin.time_ns,
+                            now_ns_,
+                            span.duration_ns,
+                            0,
+                            false,
+                            false,
+                            {}});
   }
 }
 
@@ -282,8 +297,15 @@ void RecordingModel::finish() {
     }
   }
   for (const AsyncBegin& begin : open_async_) {
-    truth_.spans.push_back({options_.prefix + "requests", names_[begin.name - 1].text, begin.time_ns, now_ns_,
-                            now_ns_ - begin.time_ns, 0, true, false, {}});
+    truth_.spans.push_back({options_.prefix + "requests",
+                            names_[begin.name - 1].text,
+                            begin.time_ns,
+                            now_ns_,
+                            now_ns_ - begin.time_ns,
+                            0,
+                            true,
+                            false,
+                            {}});
   }
 }
 
@@ -293,7 +315,8 @@ capture::CaptureWriterOptions RecordingModel::writer_options() const {
   options.header.clock_source = "clock_monotonic";
   options.header.clock_step_ns = 1;
   options.header.owner_pid = options_.pid;
-  options.declarations.processes.push_back({1, options_.pid, options_.host, options_.boot_id, "", options_.prefix + "program"});
+  options.declarations.processes.push_back(
+      {1, options_.pid, options_.host, options_.boot_id, "", options_.prefix + "program"});
   options.declarations.infos.push_back({1, "cpu", "a model"});
   return options;
 }

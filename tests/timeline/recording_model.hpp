@@ -40,15 +40,15 @@ struct TrueRecording {
 struct ModelOptions {
   std::uint32_t seed = 1;
   unsigned threads = 3;
-  unsigned steps = 2000;         ///< things that happen, over all threads
+  unsigned steps = 2000;  ///< things that happen, over all threads
   std::int64_t start_ns = 1'000'000'000;
-  std::string prefix = {};       ///< of names, so that captures can be told apart
+  std::string prefix = {};  ///< of names, so that captures can be told apart
   std::uint64_t pid = 100;
   std::string host = "here";
   std::string boot_id = "boot-1";
   std::int64_t wall_clock_offset_ns = 1'700'000'000'000'000'000;  ///< wall clock less monotonic
   std::int64_t anchor_bound_ns = 300;
-  bool closes_all = false;       ///< no scope is left open
+  bool closes_all = false;  ///< no scope is left open
 };
 
 /// Makes up a recording and cuts it into batches.
@@ -74,9 +74,9 @@ class RecordingModel {
     std::string name;
     std::int64_t now_ns = 0;
     std::uint64_t sequence = 0;
-    std::vector<OpenTruth> open;       // the truth about what is open
-    std::vector<OpenScope> stack;      // the same as a recorder sees it
-    ScopeRun run;                      // of the batch that is being made
+    std::vector<OpenTruth> open;   // the truth about what is open
+    std::vector<OpenScope> stack;  // the same as a recorder sees it
+    ScopeRun run;                  // of the batch that is being made
   };
 
   void declare();

@@ -40,8 +40,11 @@ void expect_true_in_ranges(const Timeline& timeline, const TrueRecording& truth,
   const std::int64_t length = truth.end_ns - truth.start_ns;
   for (const TrackDeclaration& track : timeline.tracks()) {
     for (unsigned i = 0; i < ranges; ++i) {
-      const std::int64_t start = truth.start_ns - 1000 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(length + 2000));
-      const std::int64_t size = static_cast<std::int64_t>(random() % (i % 3 == 0 ? 50 : i % 3 == 1 ? 20'000 : 2'000'000));
+      const std::int64_t start =
+          truth.start_ns - 1000 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(length + 2000));
+      const std::int64_t size = static_cast<std::int64_t>(random() % (i % 3 == 0   ? 50
+                                                                      : i % 3 == 1 ? 20'000
+                                                                                   : 2'000'000));
       const SpanList found = timeline.spans(track.id, {start, start + size});
       const std::vector<TrueSpan> expected = overlapping(truth, track.name, start, start + size);
       ASSERT_EQ(texts_of(to_true(timeline, found), false), texts_of(expected, false))
@@ -204,11 +207,13 @@ TEST(Timeline, SeriesMessagesAndSyncPointsAreThoseOfTheRange) {
   const auto bytes = model.write();
   const Timeline timeline = open_memory(bytes);
   const TrueRecording& truth = model.truth();
-  const TimeRange range{truth.start_ns + (truth.end_ns - truth.start_ns) / 3, truth.start_ns + (truth.end_ns - truth.start_ns) / 2};
+  const TimeRange range{truth.start_ns + (truth.end_ns - truth.start_ns) / 3,
+                        truth.start_ns + (truth.end_ns - truth.start_ns) / 2};
   const auto is_inside = [&](std::int64_t time_ns) { return time_ns >= range.start_ns && time_ns < range.end_ns; };
 
   std::vector<std::pair<std::int64_t, double>> samples;
-  std::copy_if(truth.samples.begin(), truth.samples.end(), std::back_inserter(samples), [&](const auto& sample) { return is_inside(sample.first); });
+  std::copy_if(truth.samples.begin(), truth.samples.end(), std::back_inserter(samples),
+               [&](const auto& sample) { return is_inside(sample.first); });
   const MetricSeries series = timeline.series(1, range);
   ASSERT_EQ(series.times_ns.size(), series.values.size());
   ASSERT_EQ(series.times_ns.size(), samples.size());
@@ -252,8 +257,12 @@ TEST(Timeline, CapturesOfOneBootShareTheAxisExactly) {
 TEST(Timeline, CapturesOfOtherBootsAreAlignedByWallClockWithinTheirBound) {
   const RecordingModel first({.seed = 33, .prefix = "a ", .anchor_bound_ns = 300});
   // Its clock began 5 s later, as the wall clock tells.
-  const RecordingModel second({.seed = 34, .prefix = "b ", .host = "there", .boot_id = "boot-2",
-                               .wall_clock_offset_ns = 1'700'000'005'000'000'000, .anchor_bound_ns = 400});
+  const RecordingModel second({.seed = 34,
+                               .prefix = "b ",
+                               .host = "there",
+                               .boot_id = "boot-2",
+                               .wall_clock_offset_ns = 1'700'000'005'000'000'000,
+                               .anchor_bound_ns = 400});
   const TemporaryDirectory directory;
   const Timeline timeline({first.write_file(directory / "a.kymo"), second.write_file(directory / "b.kymo")});
   const TimelineProcess& process = timeline.processes()[1];
@@ -267,7 +276,9 @@ TEST(Timeline, CapturesOfOtherBootsAreAlignedByWallClockWithinTheirBound) {
   }
   const SpanList found = timeline.spans(find_track(timeline, "b thread 1"));
   EXPECT_EQ(texts_of(to_true(timeline, found), true),
-            texts_of(overlapping(shifted, "b thread 1", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()), true));
+            texts_of(overlapping(shifted, "b thread 1", std::numeric_limits<std::int64_t>::min(),
+                                 std::numeric_limits<std::int64_t>::max()),
+                     true));
 }
 
 TEST(Timeline, CapturesOfOtherBootsCanBeAlignedBySyncPoints) {
@@ -285,7 +296,8 @@ TEST(Timeline, CapturesOfOtherBootsCanBeAlignedBySyncPoints) {
   const std::size_t shared = std::min(first.truth().sync_points.size(), second.truth().sync_points.size());
   std::int64_t bound = shared == 1 ? -1 : 0;
   for (std::size_t i = 1; i < shared; ++i) {
-    const std::int64_t apart = second.truth().sync_points[i].first + process.offset_ns - first.truth().sync_points[i].first;
+    const std::int64_t apart =
+        second.truth().sync_points[i].first + process.offset_ns - first.truth().sync_points[i].first;
     bound = std::max(bound, apart < 0 ? -apart : apart);
   }
   EXPECT_EQ(process.bound_ns, bound);
@@ -355,7 +367,9 @@ TEST(Timeline, ADamagedBlockCostsOnlyWhatItHolds) {
   const Timeline timeline = open_memory(bytes);
   for (const std::string& name : track_names(timeline)) {
     const SpanList found = timeline.spans(find_track(timeline, name));
-    const auto all = texts_of(overlapping(model.truth(), name, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()), false);
+    const auto all = texts_of(overlapping(model.truth(), name, std::numeric_limits<std::int64_t>::min(),
+                                          std::numeric_limits<std::int64_t>::max()),
+                              false);
     std::vector<TrueSpan> sound;
     for (const Span& span : found.spans) {
       if ((span.flags & Span::end_unknown) == 0) {
@@ -381,7 +395,8 @@ TEST(Timeline, WhatIsNotDeclaredIsSaidToBeUndeclared) {
   batch.end_ns = 20;
   batch.runs.push_back({7, 0, 2, 0, 0, {}, {{10, 9, 0, 0}, {20, 0, 0, 0}}, {}});
   auto bytes = std::make_shared<std::vector<std::byte>>();
-  capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), RecordingModel({.seed = 1, .steps = 1}).writer_options());
+  capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes),
+                                RecordingModel({.seed = 1, .steps = 1}).writer_options());
   writer.write(batch);
   writer.finish();
   const Timeline timeline = open_memory(*bytes);

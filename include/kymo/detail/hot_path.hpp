@@ -7,13 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <kymo/kymo.h>
 #include <kymo/argument.hpp>
 #include <kymo/detail/counter.hpp>
 #include <kymo/detail/thread_state.hpp>
-#include <kymo/kymo.h>
 
 extern "C" KYMO_API void kymo_arguments_slow_v1(std::uint32_t* names, const kymo::Argument* arguments,
-                                               std::size_t count);
+                                                std::size_t count);
 
 namespace kymo::detail {
 
@@ -26,15 +26,20 @@ struct ScopeToken {
 
 inline constexpr std::uintptr_t dropped_bit = 1;
 
-KYMO_SKIP inline bool scopes_on() noexcept { return kymo_scopes_on_v1.load(std::memory_order_relaxed) != 0; }
+KYMO_SKIP
+inline bool scopes_on() noexcept {
+  return kymo_scopes_on_v1.load(std::memory_order_relaxed) != 0;
+}
 
 /// Signed: the cursor may stand past `end` once a chunk's spare words were used.
-KYMO_SKIP inline bool has_room(const ThreadState& state, const std::uint64_t* cursor, std::uint64_t words) noexcept {
+KYMO_SKIP
+inline bool has_room(const ThreadState& state, const std::uint64_t* cursor, std::uint64_t words) noexcept {
   return state.end - cursor >= static_cast<std::ptrdiff_t>(words);
 }
 
 /// Opens a scope. The caller has seen that scopes are on.
-KYMO_SKIP inline ScopeToken open_scope(kymo_site& site) noexcept {
+KYMO_SKIP
+inline ScopeToken open_scope(kymo_site& site) noexcept {
   ThreadState* const state = kymo_thread_v1;
   const std::uint32_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
   if (__builtin_expect(static_cast<long>(state != nullptr && id != 0), 1) != 0) {
@@ -43,7 +48,8 @@ KYMO_SKIP inline ScopeToken open_scope(kymo_site& site) noexcept {
     signal_fence();
     std::uint64_t* const cursor = state->cursor.load(std::memory_order_relaxed);
     const std::uint64_t delta = read_counter() - state->time_base;
-    if (__builtin_expect(static_cast<long>(has_room(*state, cursor, reserve + 2) && (delta >> time_bits) == 0), 1) != 0) {
+    if (__builtin_expect(static_cast<long>(has_room(*state, cursor, reserve + 2) && (delta >> time_bits) == 0), 1) !=
+        0) {
       *cursor = (delta << time_shift) | open_tag(id);
       state->cursor.store(cursor + 1, std::memory_order_release);
       signal_fence();
@@ -59,7 +65,8 @@ KYMO_SKIP inline ScopeToken open_scope(kymo_site& site) noexcept {
 }
 
 /// Closes what open_scope opened. Room for it was reserved then.
-KYMO_SKIP inline void close_scope(const ScopeToken& token) noexcept {
+KYMO_SKIP
+inline void close_scope(const ScopeToken& token) noexcept {
   ThreadState* const state = kymo_thread_v1;
   if (__builtin_expect(static_cast<long>(reinterpret_cast<std::uintptr_t>(state) == token.state), 1) != 0) {
     state->reserve = busy_reserve;
@@ -80,13 +87,15 @@ KYMO_SKIP inline void close_scope(const ScopeToken& token) noexcept {
 }
 
 /// Whether an argument recorded now belongs to a recorded scope.
-KYMO_SKIP inline bool accepts_argument() noexcept {
+KYMO_SKIP
+inline bool accepts_argument() noexcept {
   const ThreadState* const state = kymo_thread_v1;
   return scopes_on() && state != nullptr && state->reserve != 0 && state->reserve != state->dropped_at;
 }
 
 /// Records arguments of the innermost open scope. Their names were given consecutive ids, kept in `names`.
-KYMO_SKIP inline void record_arguments(std::uint32_t& names, const Argument* arguments, std::size_t count) noexcept {
+KYMO_SKIP
+inline void record_arguments(std::uint32_t& names, const Argument* arguments, std::size_t count) noexcept {
   ThreadState* const state = kymo_thread_v1;
   const std::uint32_t first_name = __atomic_load_n(&names, __ATOMIC_ACQUIRE);
   const std::uint64_t reserve = state->reserve;

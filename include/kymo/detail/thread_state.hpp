@@ -5,7 +5,8 @@
 // Tag bit 0 clear: bits 1..5 are a WordKind, bits 6..19 its 14-bit operand.
 // Some kinds are followed by words that hold plain values.
 //
-// The state and the chunks lie in the pool, which is shared memory: what was published before a kill can be read after it.
+// The state and the chunks lie in the pool, which is shared memory: what was published before a kill can be read after
+// it.
 #pragma once
 
 #include <atomic>
@@ -46,14 +47,21 @@ struct alignas(128) ThreadState {
 
 static_assert(sizeof(std::atomic<std::uint64_t*>) == 8 && std::atomic<std::uint64_t*>::is_always_lock_free);
 
-KYMO_SKIP constexpr std::uint64_t open_tag(std::uint32_t site) { return (std::uint64_t{site} << 1U) | 1U; }
+KYMO_SKIP
+constexpr std::uint64_t open_tag(std::uint32_t site) {
+  return (std::uint64_t{site} << 1U) | 1U;
+}
 
-KYMO_SKIP constexpr std::uint64_t kind_tag(WordKind kind, std::uint64_t operand) {
+KYMO_SKIP
+constexpr std::uint64_t kind_tag(WordKind kind, std::uint64_t operand) {
   return (static_cast<std::uint64_t>(kind) << 1U) | (operand << 6U);
 }
 
 /// Orders plain accesses of this thread against a signal handler of the same thread. Costs no instruction.
-KYMO_SKIP inline void signal_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+KYMO_SKIP
+inline void signal_fence() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 
 }  // namespace kymo::detail
 

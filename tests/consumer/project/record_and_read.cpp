@@ -1,4 +1,5 @@
-// Records one scope into the capture named on the command line and reads it back; with EXPECT_HOOKED a hooked function too.
+// Records one scope into the capture named on the command line and reads it back; with EXPECT_HOOKED a hooked function
+// too.
 #include <cstdio>
 #include <string>
 
@@ -7,12 +8,16 @@
 
 namespace {
 
-void work() { KYMO_SCOPE("consumed", {"count", 3}); }
+void work() {
+  KYMO_SCOPE("consumed", {"count", 3});
+}
 
 }  // namespace
 
 __attribute__((noinline)) void hooked_work();
-void hooked_work() { work(); }
+void hooked_work() {
+  work();
+}
 
 namespace {
 

@@ -12,7 +12,10 @@ namespace hooked {
 namespace {
 
 /// Makes the optimiser believe that a value is used here, after what stands before.
-KYMO_SKIP inline void use(int value) { __asm__ volatile("" : : "r"(value) : "memory"); }
+KYMO_SKIP
+inline void use(int value) {
+  __asm__ volatile("" : : "r"(value) : "memory");
+}
 
 std::jmp_buf back;
 volatile unsigned long signals = 0;
@@ -32,7 +35,9 @@ OUT_OF_LINE void before_jump() {
   use(2);
 }
 
-OUT_OF_LINE void handled() { signals = signals + 1; }
+OUT_OF_LINE void handled() {
+  signals = signals + 1;
+}
 
 }  // namespace
 
@@ -41,17 +46,24 @@ OUT_OF_LINE static int with_internal_linkage(int value) {
   return in_anonymous_namespace(value) + 1;
 }
 
-KYMO_SKIP OUT_OF_LINE int skipped(int value);
-OUT_OF_LINE int skipped(int value) { return leaf(value); }
+KYMO_SKIP
+OUT_OF_LINE int skipped(int value);
+OUT_OF_LINE int skipped(int value) {
+  return leaf(value);
+}
 
 OUT_OF_LINE int leaf(int value) {
   use(value);
   return value + 1;
 }
 
-OUT_OF_LINE int middle(int value) { return leaf(value) + 1; }
+OUT_OF_LINE int middle(int value) {
+  return leaf(value) + 1;
+}
 
-OUT_OF_LINE int outer(int value) { return middle(value) + middle(value + 1); }
+OUT_OF_LINE int outer(int value) {
+  return middle(value) + middle(value + 1);
+}
 
 OUT_OF_LINE int recursive(int depth) {
   const int result = depth == 0 ? 0 : recursive(depth - 1) + 1;
@@ -109,9 +121,15 @@ OUT_OF_LINE int jumps_back() {
 
 template float scale<float>(float);
 
-OUT_OF_LINE int calls_static(int value) { return with_internal_linkage(value) + 1; }
-OUT_OF_LINE int calls_skipped(int value) { return skipped(value) + 1; }
-OUT_OF_LINE int calls_c(int value) { return hooked_in_c(value) + 1; }
+OUT_OF_LINE int calls_static(int value) {
+  return with_internal_linkage(value) + 1;
+}
+OUT_OF_LINE int calls_skipped(int value) {
+  return skipped(value) + 1;
+}
+OUT_OF_LINE int calls_c(int value) {
+  return hooked_in_c(value) + 1;
+}
 
 OUT_OF_LINE int with_argument(int value) {
   KYMO_ARG("value", value);
@@ -131,8 +149,12 @@ OUT_OF_LINE int calls_lambda(int value) {
   return add(1) + 1;
 }
 
-OUT_OF_LINE Widget::Widget(int value) : value_(value) { use(value); }
-OUT_OF_LINE Widget::~Widget() { use(0); }
+OUT_OF_LINE Widget::Widget(int value) : value_(value) {
+  use(value);
+}
+OUT_OF_LINE Widget::~Widget() {
+  use(0);
+}
 OUT_OF_LINE int Widget::operator()(int value) const {
   use(value);
   return value_ + value;
@@ -146,7 +168,10 @@ OUT_OF_LINE void from_signal_handler(int /*signal*/) {
   handled();
   use(3);
 }
-KYMO_SKIP unsigned long handled_signals();
-unsigned long handled_signals() { return signals; }
+KYMO_SKIP
+unsigned long handled_signals();
+unsigned long handled_signals() {
+  return signals;
+}
 
 }  // namespace hooked

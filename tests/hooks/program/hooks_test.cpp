@@ -34,8 +34,12 @@ extern "C" void __cyg_profile_func_exit(void* function, void* call_site);
 
 namespace {
 
-void hooks_enter(void* function) { __cyg_profile_func_enter(function, nullptr); }
-void hooks_exit(void* function) { __cyg_profile_func_exit(function, nullptr); }
+void hooks_enter(void* function) {
+  __cyg_profile_func_enter(function, nullptr);
+}
+void hooks_exit(void* function) {
+  __cyg_profile_func_exit(function, nullptr);
+}
 
 using Lines = std::vector<std::string>;
 
@@ -43,8 +47,8 @@ TEST(Hooks, NestedCallsAreNestedScopes) {
   Recording recording;
   hooked::outer(1);
   recording.stop();
-  EXPECT_EQ(recording.outline(), (Lines{"hooked::outer", "  hooked::middle", "    hooked::leaf", "  hooked::middle",
-                                        "    hooked::leaf"}));
+  EXPECT_EQ(recording.outline(),
+            (Lines{"hooked::outer", "  hooked::middle", "    hooked::leaf", "  hooked::middle", "    hooked::leaf"}));
 }
 
 TEST(Hooks, RecordNothingWhileRecordingIsOff) {
@@ -118,11 +122,11 @@ TEST(Hooks, ExceptionsEndEveryScopeThatTheySkip) {
   recording.stop();
   // Clang leaves out the exits of functions that end by an exception; the exit around them closes them.
 #if defined(__clang__)
-  const Lines expected{"hooked::catches_from", "  hooked::throws_from!", "    hooked::throws_from!",
-                       "      hooked::throws_from!", "        hooked::leaf", "hooked::leaf"};
+  const Lines expected{"hooked::catches_from",       "  hooked::throws_from!", "    hooked::throws_from!",
+                       "      hooked::throws_from!", "        hooked::leaf",   "hooked::leaf"};
 #else
-  const Lines expected{"hooked::catches_from", "  hooked::throws_from", "    hooked::throws_from",
-                       "      hooked::throws_from", "  hooked::leaf", "hooked::leaf"};
+  const Lines expected{"hooked::catches_from",      "  hooked::throws_from", "    hooked::throws_from",
+                       "      hooked::throws_from", "  hooked::leaf",        "hooked::leaf"};
 #endif
   EXPECT_EQ(recording.outline(), expected);
 }

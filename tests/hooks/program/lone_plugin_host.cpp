@@ -1,4 +1,5 @@
-// A program without kymo, which loads the plugin that is its argument. Ends with 0 when the plugin's calls were recorded.
+// A program without kymo, which loads the plugin that is its argument. Ends with 0 when the plugin's calls were
+// recorded.
 #include <cstdio>
 
 #include <dlfcn.h>

@@ -8,4 +8,6 @@ __attribute__((noinline)) int work(int value) {
 
 }  // namespace PLUGIN_NAMESPACE
 
-extern "C" int plugin_entry(int value) { return PLUGIN_NAMESPACE::work(value) + 1; }
+extern "C" int plugin_entry(int value) {
+  return PLUGIN_NAMESPACE::work(value) + 1;
+}

@@ -15,8 +15,8 @@ struct RecordedScope {
   kymo::TrackId track = 0;
   kymo::SiteDeclaration site;
   std::size_t depth = 0;
-  std::size_t parent = none;  ///< index of the scope around it
-  bool is_closed = false;     ///< by a close of its own; else by one of a scope around it, or not at all
+  std::size_t parent = none;            ///< index of the scope around it
+  bool is_closed = false;               ///< by a close of its own; else by one of a scope around it, or not at all
   std::vector<std::int64_t> arguments;  ///< the integers recorded on it
 
   static constexpr std::size_t none = ~std::size_t{0};
