@@ -9,8 +9,8 @@
 namespace kymo {
 
 /// Records a sample of a metric now. Every value is kept at its time; a frame's value is the latest in it. The name is
-/// looked up by content and cut at 256 bytes; at most 16,384 metrics are told apart. NaN marks a value that could not
-/// be read. About 30 ns; nothing is locked. A load and a branch while nothing is recorded.
+/// looked up by content and cut at 256 bytes; at most 65,536 names made at run time are told apart. NaN marks a value
+/// that could not be read. About 30 ns; nothing is locked. A load and a branch while nothing is recorded.
 KYMO_API void record_metric(std::string_view name, double value) noexcept;
 
 /// The same with a unit ("ms", "W", "1"). The unit of a metric is that of its first sample.

@@ -146,6 +146,12 @@ record::ClockMap SpoolReader::clock() const {
   return record::ClockMap(pairs, step_ns > 0 && step_ns < 1e6 ? step_ns : 1.0);
 }
 
+/// When the collector last drained: what is only still open has no later event to tell the time.
+std::int64_t SpoolReader::last_seen_alive_ns() const {
+  const std::uint64_t count = header().pair_count.load(std::memory_order_relaxed);
+  return count == 0 ? 0 : header().pairs[(count - 1) % record::spool_pair_count].monotonic_ns;
+}
+
 void SpoolReader::read_log(const std::vector<UsedChunk>& chunks, EventBatch& batch) const {
   std::vector<record::HookedSite> unnamed;
   for (const UsedChunk& used : chunks) {
@@ -174,7 +180,7 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
   std::size_t batch_words = 0;
   const auto hand_on = [&](record::TrackDecoder* current) {
     if (batch.start_ns > batch.end_ns) {
-      batch.start_ns = batch.end_ns = 0;
+      batch.start_ns = batch.end_ns = last_seen_alive_ns();
     }
     on_batch(batch);
     if (current != nullptr) {

@@ -75,6 +75,7 @@ class SpoolReader {
   [[nodiscard]] ChunksByTrack used_chunks() const;
   [[nodiscard]] std::size_t words_in(std::uint32_t index) const;
   [[nodiscard]] record::ClockMap clock() const;
+  [[nodiscard]] std::int64_t last_seen_alive_ns() const;
   void read_log(const std::vector<UsedChunk>& chunks, EventBatch& batch) const;
 
   std::vector<std::byte> storage_;

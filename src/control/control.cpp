@@ -1,5 +1,6 @@
 #include "control/control.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -65,8 +66,9 @@ Control& Control::instance() noexcept {
 }
 
 bool Control::start_recorder(std::uint64_t pool_bytes) {
-  if (!is_recorder_started_) {
+  if (!has_environment_) {
     environment_ = read_environment();
+    has_environment_ = true;
   }
   record::RecorderOptions options;
   options.wants_scopes = environment_.wants_scopes;
@@ -105,6 +107,7 @@ bool Control::enable() {
     return true;
   }
   environment_ = read_environment();
+  has_environment_ = true;
   if (!environment_.asks_for_recording()) {
     return Recorder::instance().is_on();
   }
@@ -149,6 +152,9 @@ bool Control::open_capture() {
     }
     if (environment_.scope_every > 1) {
       facts.infos.push_back({1, "scope_every", std::to_string(environment_.scope_every)});
+    }
+    if (environment_.scope_max_frames > 0) {
+      facts.infos.push_back({1, "scope_max_frames", std::to_string(environment_.scope_max_frames)});
     }
     CaptureOptions options = capture_options_;
     options.path = expand_capture_path(options.path);
@@ -210,7 +216,13 @@ std::string Control::capture_path() {
 void Control::set_info(std::string_view key, std::string_view value) {
   const std::lock_guard lock(mutex_);
   if (!is_recorder_started_ || Recorder::instance().pool_for_events() == nullptr) {
-    early_infos_.emplace_back(key, value);
+    const auto known =
+        std::find_if(early_infos_.begin(), early_infos_.end(), [key](const auto& info) { return info.first == key; });
+    if (known != early_infos_.end()) {
+      known->second = value;
+    } else {
+      early_infos_.emplace_back(key, value);
+    }
   } else if (!Recorder::instance().declarations().declare_info(key, value)) {
     base::say("set_info: the pool is empty; the fact is not recorded");
   }

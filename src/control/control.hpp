@@ -43,6 +43,7 @@ class Control {
 
   std::mutex mutex_;
   Environment environment_;
+  bool has_environment_ = false;
   CaptureOptions capture_options_;
   std::shared_ptr<CaptureSink> capture_;
   std::uint64_t capture_handle_ = 0;
