@@ -152,13 +152,12 @@ class ScopeGuard {
 
 /// Adds an argument to the innermost open scope of this thread: KYMO_ARG("visible", count). Evaluated only when that
 /// scope is recorded.
-#define KYMO_ARG(name, value)                                                  \
-  do {                                                                         \
-    if (::kymo::detail::accepts_argument()) {                                  \
-      static std::uint32_t kymo_argument_name = 0;                             \
-      const ::kymo::Argument kymo_argument{name, value};                       \
-      ::kymo::detail::record_arguments(kymo_argument_name, &kymo_argument, 1); \
-    }                                                                          \
+#define KYMO_ARG(name, value)                                                             \
+  do {                                                                                    \
+    if (::kymo::detail::accepts_argument()) {                                             \
+      static std::uint32_t kymo_argument_name = 0;                                        \
+      ::kymo::detail::record_argument(kymo_argument_name, ::kymo::Argument{name, value}); \
+    }                                                                                     \
   } while (false)
 
 #endif

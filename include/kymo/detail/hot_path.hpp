@@ -123,4 +123,10 @@ inline void record_arguments(std::uint32_t& names, const Argument* arguments, st
   kymo_arguments_slow_v1(&names, arguments, count);
 }
 
+/// Records one argument within the expression that makes it, so that a string it refers to still lives.
+KYMO_SKIP
+inline void record_argument(std::uint32_t& name, const Argument& argument) noexcept {
+  record_arguments(name, &argument, 1);
+}
+
 }  // namespace kymo::detail
