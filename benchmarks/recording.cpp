@@ -50,7 +50,7 @@ Recording::Recording() {
   if (!start_capture(options)) {
     throw std::runtime_error("the recorder started no capture");
   }
-  path_ = capture_path();
+  path_ = capture_path().view();
 }
 
 Recording::~Recording() {

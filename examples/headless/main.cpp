@@ -126,7 +126,7 @@ int main(int argument_count, char** arguments) {
   }
   const headless::Score score = train(options->steps);
   std::printf("after %u steps: loss %.4f, accuracy %.3f\n", options->steps, score.loss, score.accuracy);
-  if (const std::string path = kymo::capture_path(); !path.empty()) {
+  if (const kymo::Path path = kymo::capture_path(); !path.empty()) {
     // Not needed for the data, which is safe without a goodbye; it says where the file is once it is whole.
     kymo::stop_capture();
     std::printf("recorded in %s\n", path.c_str());

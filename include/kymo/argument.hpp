@@ -1,16 +1,15 @@
 // Arguments: named values on spans.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
-#include <kymo/declarations.hpp>
-#include <kymo/events.hpp>
-
 namespace kymo {
+
+enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boolean = 3, string = 4 };
 
 /// A named integer, float, boolean or string: `{"objects", n}`.
 ///

@@ -6,16 +6,9 @@
 #include <utility>
 #include <vector>
 
-namespace kymo {
+#include <kymo/ids.hpp>
 
-/// Ids count from 1 within one capture; 0 means "none".
-using SiteId = std::uint32_t;
-using NameId = std::uint32_t;
-using TrackId = std::uint32_t;
-using MetricId = std::uint32_t;
-using FrameStreamId = std::uint32_t;
-using ModuleId = std::uint32_t;
-using ProcessId = std::uint32_t;
+namespace kymo {
 
 /// Where the name of a site comes from.
 enum class SiteKind : std::uint8_t {
@@ -42,12 +35,6 @@ struct SiteDeclaration {
 struct NameDeclaration {
   NameId id = 0;
   std::string text;
-};
-
-enum class TrackKind : std::uint8_t {
-  thread = 0,  ///< a thread of the process
-  async = 1,   ///< a lane of async spans
-  queue = 2,   ///< a GPU queue or another lane filled by emit_span
 };
 
 /// A lane of spans. A later declaration with the same id replaces the earlier one (a thread that was renamed).

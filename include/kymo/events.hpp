@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <kymo/argument.hpp>
 #include <kymo/declarations.hpp>
 
 namespace kymo {
@@ -29,8 +30,6 @@ struct OpenScope {
   std::int64_t start_ns = 0;
   SiteId site = 0;
 };
-
-enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boolean = 3, string = 4 };
 
 /// A named value on a span. Integers, floats and booleans stand in `bits`; a string stands in the batch's text.
 struct ArgumentValue {

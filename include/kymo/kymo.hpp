@@ -1,9 +1,9 @@
-// Everything that a program needs to record itself.
+// Everything that a program needs to record itself. A sink of one's own needs kymo/sink.hpp as well.
 #pragma once
 
+#include <kymo/chrome_trace.hpp>
 #include <kymo/frame.hpp>
 #include <kymo/metric.hpp>
 #include <kymo/recorder.hpp>
 #include <kymo/scope.hpp>
-#include <kymo/sink.hpp>
 #include <kymo/span.hpp>

@@ -5,16 +5,16 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <kymo/export.hpp>
+#include <kymo/path.hpp>
 
 namespace kymo {
 
 /// What a capture keeps and where. The defaults are those of the environment variables' defaults.
 struct CaptureOptions {
-  std::string path = "kymo.kymo";  ///< file, or directory (each process its own file); %p %h %r %j as in KYMO_RECORD
+  Path path = "kymo.kymo";  ///< file, or directory (each process its own file); %p %h %r %j as in KYMO_RECORD
   std::chrono::nanoseconds keep_duration{0};  ///< flight recorder: keep only the last stretch; zero: no bound in time
   std::uint64_t keep_bytes = 0;               ///< flight recorder: and at most this much; zero: no bound in size
   std::uint64_t max_bytes = 0;                ///< past this size scopes stop and metrics go on; zero: no bound
@@ -39,7 +39,7 @@ KYMO_API bool start_capture(const CaptureOptions& options) noexcept;
 KYMO_API bool stop_capture() noexcept;
 
 /// The file that the running capture is written to; empty when there is none.
-[[nodiscard]] KYMO_API std::string capture_path();
+[[nodiscard]] KYMO_API Path capture_path() noexcept;
 
 /// Writes what a flight recorder holds to its file, and returns after the write. False when there is no such capture.
 KYMO_API bool trigger() noexcept;

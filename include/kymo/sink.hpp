@@ -1,15 +1,16 @@
 // Sinks: where drained events go. A capture is one, a Chrome trace another; yours is a class with one function.
+//
+// Not part of kymo.hpp: events are made of strings and vectors, which not every file that records should pay for.
 #pragma once
 
 #include <memory>
-#include <string>
+#include <utility>
 
 #include <kymo/events.hpp>
 #include <kymo/export.hpp>
+#include <kymo/sink_guard.hpp>
 
 namespace kymo {
-
-class SinkGuard;
 
 /// Takes events as they are drained.
 ///
@@ -39,42 +40,9 @@ class KYMO_API Sink {
   [[nodiscard]] static SinkGuard install(std::shared_ptr<Sink> sink);
 };
 
-/// Removes its sink when destroyed, after everything recorded until then was written to it.
-class KYMO_API SinkGuard {
- public:
-  SinkGuard() = default;
-  explicit SinkGuard(std::uint64_t handle) : handle_(handle) {}
-  SinkGuard(SinkGuard&& other) noexcept : handle_(other.handle_) { other.handle_ = 0; }
-  SinkGuard& operator=(SinkGuard&& other) noexcept;
-  SinkGuard(const SinkGuard&) = delete;
-  SinkGuard& operator=(const SinkGuard&) = delete;
-  ~SinkGuard();
-
-  /// Removes the sink now. Does nothing when there is none.
-  void remove() noexcept;
-
- private:
-  std::uint64_t handle_ = 0;
-};
-
 /// Hands a sink to the recorder. See Sink::install.
 [[nodiscard]] inline SinkGuard install(std::shared_ptr<Sink> sink) {
   return Sink::install(std::move(sink));
 }
-
-/// Writes a Chrome trace (Trace Event JSON) of everything recorded while it is installed.
-///
-///     auto trace = kymo::ChromeTraceSink{"trace.json"}.install();
-class KYMO_API ChromeTraceSink {
- public:
-  explicit ChromeTraceSink(std::string path) : path_(std::move(path)) {}
-
-  /// Creates the file and begins to record into it. Reports once on stderr and installs nothing where the file cannot
-  /// be written.
-  [[nodiscard]] SinkGuard install() const;
-
- private:
-  std::string path_;
-};
 
 }  // namespace kymo

@@ -8,6 +8,7 @@
 
 #include <kymo/argument.hpp>
 #include <kymo/export.hpp>
+#include <kymo/ids.hpp>
 
 namespace kymo {
 

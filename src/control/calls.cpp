@@ -62,7 +62,7 @@ bool stop_capture() noexcept {
   return guarded([] { return Control::instance().stop_capture(); });
 }
 
-std::string capture_path() {
+Path capture_path() noexcept {
   return guarded([] { return Control::instance().capture_path(); });
 }
 
@@ -132,7 +132,9 @@ int kymo_start_capture(const kymo_capture_options* options) {
   return guarded([&] {
     kymo::CaptureOptions wanted;
     if (options != nullptr && options->struct_size >= sizeof(kymo_capture_options)) {
-      wanted.path = options->path != nullptr ? options->path : wanted.path;
+      if (options->path != nullptr) {
+        wanted.path = options->path;
+      }
       wanted.keep_duration = std::chrono::nanoseconds(options->keep_ns);
       wanted.keep_bytes = options->keep_bytes;
       wanted.max_bytes = options->max_bytes;

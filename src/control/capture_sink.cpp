@@ -46,7 +46,7 @@ CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declaration
       base::say("the flight recorder found no room in shared memory: kill -9 loses what it holds");
     }
   }
-  writer_ = std::make_unique<capture::CaptureWriter>(options.path, std::move(writer_options));
+  writer_ = std::make_unique<capture::CaptureWriter>(std::string(options.path), std::move(writer_options));
 }
 
 void CaptureSink::write(const EventBatch& batch) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -116,7 +117,9 @@ bool Control::enable() {
   }
   if (environment_.record_path || environment_.keep) {
     capture_options_ = CaptureOptions{};
-    capture_options_.path = environment_.record_path.value_or(capture_options_.path);
+    if (environment_.record_path) {
+      capture_options_.path = *environment_.record_path;
+    }
     capture_options_.max_bytes = environment_.max_bytes;
     capture_options_.sync_period = environment_.sync_period;
     if (environment_.keep) {
@@ -158,6 +161,9 @@ bool Control::open_capture() {
     }
     CaptureOptions options = capture_options_;
     options.path = expand_capture_path(options.path);
+    if (capture_options_.path.is_too_long() || options.path.is_too_long()) {
+      throw std::runtime_error("its path is longer than " + std::to_string(Path::most_bytes) + " bytes");
+    }
     auto capture = std::make_shared<CaptureSink>(options, std::move(facts));
     name_capture_in_spool(capture->path());
     capture_handle_ = Recorder::instance().add_sink(capture);
@@ -208,9 +214,9 @@ bool Control::trigger() {
   return Recorder::instance().trigger(std::chrono::seconds(10));
 }
 
-std::string Control::capture_path() {
+Path Control::capture_path() {
   const std::lock_guard lock(mutex_);
-  return capture_ ? capture_->path() : std::string();
+  return capture_ ? Path(capture_->path()) : Path();
 }
 
 void Control::set_info(std::string_view key, std::string_view value) {

@@ -28,7 +28,7 @@ class Control {
   bool start_capture(const CaptureOptions& options);
   bool stop_capture();
   bool trigger();
-  [[nodiscard]] std::string capture_path();
+  [[nodiscard]] Path capture_path();
   void set_info(std::string_view key, std::string_view value);
   std::uint64_t install(std::shared_ptr<Sink> sink);
   void remove(std::uint64_t handle);

@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <kymo/chrome_trace.hpp>
+
 #include "base/message.hpp"
 
 namespace kymo {
@@ -28,13 +30,15 @@ void ChromeSink::finish() {
 
 }  // namespace exchange
 
-SinkGuard ChromeTraceSink::install() const {
+SinkGuard ChromeTraceSink::install() const noexcept {
   try {
-    return Sink::install(std::make_shared<exchange::ChromeSink>(path_));
+    return Sink::install(std::make_shared<exchange::ChromeSink>(path_.c_str()));
   } catch (const std::exception& error) {
     base::say(std::string("Chrome trace: ") + error.what() + "; no trace is written");
-    return SinkGuard();
+  } catch (...) {
+    base::say("Chrome trace: it could not be begun; no trace is written");
   }
+  return SinkGuard();
 }
 
 }  // namespace kymo

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <kymo/chrome_trace.hpp>
+
 #include "chrome_fixture.hpp"
 #include "sink_stub.hpp"
 

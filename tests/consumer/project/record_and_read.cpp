@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   if (!kymo::start_capture(options)) {
     return 1;
   }
-  const std::string path = kymo::capture_path();
+  const std::string path(kymo::capture_path());
   hooked_work();
   if (!kymo::stop_capture()) {
     return 1;

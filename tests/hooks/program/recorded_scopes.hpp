@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <kymo/kymo.hpp>
+#include <kymo/sink.hpp>
 
 /// A scope as its track's opens and closes have it.
 struct RecordedScope {

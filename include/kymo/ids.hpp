@@ -1,0 +1,24 @@
+// The small numbers that stand for declared things: what events carry instead of names.
+#pragma once
+
+#include <cstdint>
+
+namespace kymo {
+
+/// Ids count from 1 within one capture; 0 means "none".
+using SiteId = std::uint32_t;
+using NameId = std::uint32_t;
+using TrackId = std::uint32_t;
+using MetricId = std::uint32_t;
+using FrameStreamId = std::uint32_t;
+using ModuleId = std::uint32_t;
+using ProcessId = std::uint32_t;
+
+/// What fills a track.
+enum class TrackKind : std::uint8_t {
+  thread = 0,  ///< a thread of the process
+  async = 1,   ///< a lane of async spans
+  queue = 2,   ///< a GPU queue or another lane filled by emit_span
+};
+
+}  // namespace kymo

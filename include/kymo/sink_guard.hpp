@@ -1,0 +1,28 @@
+// What keeps an installed sink installed.
+#pragma once
+
+#include <cstdint>
+
+#include <kymo/export.hpp>
+
+namespace kymo {
+
+/// Removes its sink when destroyed, after everything recorded until then was written to it.
+class KYMO_API SinkGuard {
+ public:
+  SinkGuard() = default;
+  explicit SinkGuard(std::uint64_t handle) noexcept : handle_(handle) {}
+  SinkGuard(SinkGuard&& other) noexcept : handle_(other.handle_) { other.handle_ = 0; }
+  SinkGuard& operator=(SinkGuard&& other) noexcept;
+  SinkGuard(const SinkGuard&) = delete;
+  SinkGuard& operator=(const SinkGuard&) = delete;
+  ~SinkGuard();
+
+  /// Removes the sink now. Does nothing when there is none.
+  void remove() noexcept;
+
+ private:
+  std::uint64_t handle_ = 0;
+};
+
+}  // namespace kymo
