@@ -133,7 +133,7 @@ KYMO_API const char* kymo_version(void);
 
 /* ---- Binary interface of the C++ headers ---- */
 
-KYMO_API void kymo_open_slow_v1(kymo_site* site, uintptr_t* state, uint64_t* saved);
+KYMO_API kymo_scope kymo_open_slow_v1(kymo_site* site);
 KYMO_API void kymo_close_slow_v1(uintptr_t state, uint64_t saved);
 
 #ifdef __cplusplus

@@ -112,19 +112,20 @@ class ScopeGuard {
 #define KYMO_DETAIL_SITE(site, name, kind) \
   static kymo_site site = {0, 0, "" name, __PRETTY_FUNCTION__, __FILE__, __LINE__, kind}
 
+// The guard is not const: GCC 12 would keep it in memory instead of registers.
 #define KYMO_DETAIL_SCOPE(id, ...)                                                                          \
   KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), KYMO_DETAIL_FIRST(__VA_ARGS__, 0), KYMO_SITE_SCOPE); \
-  const ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(KYMO_DETAIL_CONCAT(kymo_site_, id)); \
+  ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(KYMO_DETAIL_CONCAT(kymo_site_, id));       \
   if (KYMO_DETAIL_CONCAT(kymo_scope_, id).is_recorded())                                                    \
   ::kymo::detail::ScopeGuard::arguments(KYMO_DETAIL_CONCAT(kymo_site_, id), __VA_ARGS__)
 
 #define KYMO_DETAIL_FUNCTION(id)                                                \
   KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), "", KYMO_SITE_FUNCTION); \
-  const ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(KYMO_DETAIL_CONCAT(kymo_site_, id))
+  ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(KYMO_DETAIL_CONCAT(kymo_site_, id))
 
 #define KYMO_DETAIL_SCOPE_DYNAMIC(id, text)                                    \
   KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), "", KYMO_SITE_DYNAMIC); \
-  const ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(        \
+  ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(              \
       KYMO_DETAIL_CONCAT(kymo_site_, id),                                      \
       [&](kymo_site& kymo_place) { return ::kymo::detail::ScopeGuard::intern(kymo_place, text); })
 

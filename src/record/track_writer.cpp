@@ -206,11 +206,11 @@ using kymo::record::SlotWrite;
 using kymo::record::TrackSlot;
 
 /// Notes that a scope was dropped while it is open, so that its arguments do not go to its parent.
-void drop_scope(TrackSlot& slot, std::uintptr_t& state, std::uint64_t& saved, std::uint64_t reserve) noexcept {
+kymo_scope drop_scope(TrackSlot& slot, std::uint64_t reserve) noexcept {
   slot.dropped_scopes.fetch_add(1, std::memory_order_relaxed);
-  state = reinterpret_cast<std::uintptr_t>(&slot) | kymo::detail::dropped_bit;
-  saved = slot.dropped_at;
+  const kymo_scope dropped{reinterpret_cast<std::uintptr_t>(&slot) | kymo::detail::dropped_bit, slot.dropped_at};
   slot.dropped_at = reserve;
+  return dropped;
 }
 
 /// Writes one argument; `name` is its id. False when there was no room.
@@ -242,33 +242,29 @@ bool write_argument(SlotWrite& write, std::uint32_t name, const kymo::Argument& 
 
 extern "C" {
 
-__attribute__((visibility("default"))) void kymo_open_slow_v1(kymo_site* site, std::uintptr_t* state,
-                                                              std::uint64_t* saved) {
-  *state = 0;
+__attribute__((visibility("default"))) kymo_scope kymo_open_slow_v1(kymo_site* site) {
   TrackSlot* const slot = current_slot() != nullptr ? current_slot() : kymo::record::attach_thread();
   if (slot == nullptr) {
     Recorder::instance().count_dropped_without_track();
-    return;
+    return {};
   }
   SlotWrite write(*slot);
   if (!write) {
     slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
-    return;
+    return {};
   }
   const bool is_declared =
       __atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(*site);
   const std::uint64_t reserve = write.reserve();
   if (!is_declared || write.make_room(2) == nullptr) {
-    drop_scope(*slot, *state, *saved, reserve);
-    return;
+    return drop_scope(*slot, reserve);
   }
   const std::uint64_t time = write.time_field(2);
   std::uint64_t* const at = write.cursor();
   *at = time | kymo::detail::open_tag(__atomic_load_n(&site->id, __ATOMIC_RELAXED));
   write.publish(at + 1);
   write.set_reserve(reserve + 1);
-  *state = reinterpret_cast<std::uintptr_t>(slot);
-  *saved = reserve;
+  return {reinterpret_cast<std::uintptr_t>(slot), reserve};
 }
 
 __attribute__((visibility("default"))) void kymo_close_slow_v1(std::uintptr_t state, std::uint64_t saved) {

@@ -17,8 +17,9 @@ extern "C" KYMO_API void kymo_arguments_slow_v1(std::uint32_t* names, const kymo
 
 namespace kymo::detail {
 
-/// An open scope as its owner holds it. `state` is null when nothing was recorded; its lowest bit is set when the
-/// scope was dropped, and `saved` is then what ThreadState::dropped_at was before; else it is ThreadState::reserve.
+/// An open scope as its owner holds it, in registers. `state` is null when nothing was recorded; its lowest bit is set
+/// when the scope was dropped, and `saved` is then what ThreadState::dropped_at was before; else it is
+/// ThreadState::reserve.
 struct ScopeToken {
   std::uintptr_t state = 0;
   std::uint64_t saved = 0;
@@ -31,10 +32,12 @@ inline bool scopes_on() noexcept {
   return kymo_scopes_on_v1.load(std::memory_order_relaxed) != 0;
 }
 
-/// Signed: the cursor may stand past `end` once a chunk's spare words were used.
+/// As numbers: busy_reserve reaches far beyond the chunk, and the cursor may stand past `end` once its spare words were
+/// used.
 KYMO_SKIP
 inline bool has_room(const ThreadState& state, const std::uint64_t* cursor, std::uint64_t words) noexcept {
-  return state.end - cursor >= static_cast<std::ptrdiff_t>(words);
+  return reinterpret_cast<std::uintptr_t>(cursor) + words * sizeof *cursor <=
+         reinterpret_cast<std::uintptr_t>(state.end);
 }
 
 /// Opens a scope. The caller has seen that scopes are on.
@@ -59,14 +62,13 @@ inline ScopeToken open_scope(kymo_site& site) noexcept {
     signal_fence();
     state->reserve = reserve;
   }
-  ScopeToken token;
-  kymo_open_slow_v1(&site, &token.state, &token.saved);
-  return token;
+  kymo_scope scope = kymo_open_slow_v1(&site);  // not const: GCC 12 would keep it in memory
+  return {scope.state, scope.saved};
 }
 
 /// Closes what open_scope opened. Room for it was reserved then.
 KYMO_SKIP
-inline void close_scope(const ScopeToken& token) noexcept {
+inline void close_scope(ScopeToken token) noexcept {
   ThreadState* const state = kymo_thread_v1;
   if (__builtin_expect(static_cast<long>(reinterpret_cast<std::uintptr_t>(state) == token.state), 1) != 0) {
     state->reserve = busy_reserve;
