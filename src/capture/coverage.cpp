@@ -221,33 +221,113 @@ Coverage Coverage::read_from(ByteCursor& in) {
   return result;
 }
 
-void CoverageCursor::flush(Coverage& coverage, TrackId track, std::int64_t from_ns) {
-  for (std::uint16_t depth = 0; depth < Coverage::most_depths; ++depth) {
-    Current& current = current_[depth];
-    coverage.add(track, depth, false, current.start_ns, current.bin);
-    current = {};
+namespace {
+
+/// What a depth has covered up to a time, modulo 2^64.
+std::uint64_t covered_until(const ScopeStack& stack, std::size_t depth, std::int64_t time_ns) {
+  std::uint64_t covered = stack.ended_ns(depth);
+  if (depth < stack.depth() && stack.opening(depth).time_ns < time_ns) {
+    covered += static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(stack.opening(depth).time_ns);
   }
-  from_ns_ = from_ns;
+  return covered;
 }
 
-void CoverageCursor::add_apart(Coverage& coverage, TrackId track, std::uint16_t depth, std::int64_t start_ns,
-                               std::int64_t end_ns, SiteId site) {
-  const std::int64_t from_ns = std::max(start_ns, from_ns_);
-  if (end_ns <= from_ns) {
-    return;
+std::size_t covered_depths(const ScopeStack& stack) {
+  return std::min<std::size_t>(stack.depth(), Coverage::most_depths);
+}
+
+}  // namespace
+
+std::size_t CoverageCursor::next_stop(const std::vector<ScopeEvent>& events, std::size_t first) const {
+  const auto is_before = [this](const ScopeEvent& event) { return event.time_ns < next_stop_ns_; };
+  // The next instant is some thousand events away where there are many.
+  std::size_t step = 64;
+  while (first < events.size() && is_before(events[std::min(first + step, events.size()) - 1])) {
+    first = std::min(first + step, events.size());
+    step *= 2;
   }
-  coverage.add(track, depth, false, from_ns, end_ns, site);
-  // The bin in which the scope ended is where the next ones are expected.
-  Current& current = current_[depth];
-  coverage.add(track, depth, false, current.start_ns, current.bin);
-  current = {};
-  current.bin.site = site;  // until one of those that follow has a vote
-  vote_shift_ = coverage.shift() - votes_shift;
-  const auto last_bin = static_cast<std::uint64_t>((end_ns - 1) >> coverage.shift()) << coverage.shift();
-  current.start_ns = std::max(static_cast<std::int64_t>(last_bin), from_ns_);
-  current.end_ns = __builtin_add_overflow(static_cast<std::int64_t>(last_bin), coverage.bin_ns(), &current.end_ns)
-                       ? std::numeric_limits<std::int64_t>::max()
-                       : current.end_ns;
+  const auto from = events.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto to = events.begin() + static_cast<std::ptrdiff_t>(std::min(first + step, events.size()));
+  return static_cast<std::size_t>(std::partition_point(from, to, is_before) - events.begin());
+}
+
+void CoverageCursor::pass(Coverage& coverage, TrackId track, const ScopeStack& stack, std::int64_t now_ns) {
+  if (has_bin_) {
+    vote(stack, std::min(now_ns, bin_end_ns_));
+    if (now_ns < bin_end_ns_) {
+      return;
+    }
+    end_bin(coverage, track, stack, bin_end_ns_);
+  }
+  // The bins between are filled by what is open now.
+  const std::int64_t filled_ns = std::max((now_ns >> coverage.shift()) << coverage.shift(), bin_end_ns_);
+  for (std::size_t depth = 0; depth < covered_depths(stack); ++depth) {
+    const ScopeEvent& open = stack.opening(depth);
+    coverage.add(track, static_cast<std::uint16_t>(depth), false, std::max(open.time_ns, bin_end_ns_), filled_ns,
+                 open.site);
+  }
+  begin_bin(coverage, stack, now_ns, filled_ns);
+  vote(stack, now_ns);
+}
+
+void CoverageCursor::begin_bin(const Coverage& coverage, const ScopeStack& stack, std::int64_t now_ns,
+                               std::int64_t least_ns) {
+  const std::int64_t edge_ns = (now_ns >> coverage.shift()) << coverage.shift();
+  bin_start_ns_ = std::max(edge_ns, least_ns);
+  // The last of all bins ends where time does.
+  if (__builtin_add_overflow(edge_ns, coverage.bin_ns(), &bin_end_ns_)) {
+    bin_end_ns_ = std::numeric_limits<std::int64_t>::max();
+  }
+  for (std::size_t depth = 0; depth < current_.size(); ++depth) {
+    current_[depth] = {covered_until(stack, depth, bin_start_ns_), 0, 0};
+  }
+  instant_shift_ = coverage.shift() - votes_shift;
+  voted_until_ns_ = bin_start_ns_;
+  has_bin_ = true;
+}
+
+void CoverageCursor::end_bin(Coverage& coverage, TrackId track, const ScopeStack& stack, std::int64_t end_ns) {
+  const auto width_ns = static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(bin_start_ns_);
+  for (std::size_t depth = 0; depth < current_.size(); ++depth) {
+    const Current& current = current_[depth];
+    const std::uint64_t covered_ns = covered_until(stack, depth, end_ns) - current.counted_ns;
+    // Negative where a scope that was open is gone without an end: events are missing.
+    if (static_cast<std::int64_t>(covered_ns) > 0) {
+      // Scopes that lie between two instants have no vote.
+      const SiteId site = current.lead_ns != 0 ? current.site : stack.last_ended(depth);
+      coverage.add(track, static_cast<std::uint16_t>(depth), false, bin_start_ns_,
+                   {std::min(covered_ns, width_ns), current.lead_ns, site});
+    }
+  }
+  has_bin_ = false;
+}
+
+void CoverageCursor::vote(const ScopeStack& stack, std::int64_t until_ns) {
+  const std::int64_t instants = (until_ns >> instant_shift_) - (voted_until_ns_ >> instant_shift_);
+  if (instants > 0) {
+    const auto weight_ns = static_cast<std::uint64_t>(instants) << instant_shift_;
+    for (std::size_t depth = 0; depth < covered_depths(stack); ++depth) {
+      Current& current = current_[depth];
+      CoverageBin bin{0, current.lead_ns, current.site};
+      bin.vote(stack.opening(depth).site, weight_ns);
+      current.lead_ns = bin.lead_ns;
+      current.site = bin.site;
+    }
+    voted_until_ns_ = until_ns;
+  }
+  const std::int64_t last_instant_ns = (voted_until_ns_ >> instant_shift_) << instant_shift_;
+  if (__builtin_add_overflow(last_instant_ns, std::int64_t{1} << instant_shift_, &next_stop_ns_)) {
+    next_stop_ns_ = std::numeric_limits<std::int64_t>::max();
+  }
+}
+
+void CoverageCursor::flush(Coverage& coverage, TrackId track, const ScopeStack& stack, std::int64_t until_ns) {
+  until_ns = std::max(until_ns, has_bin_ ? bin_start_ns_ : from_ns_);
+  pass(coverage, track, stack, until_ns);
+  end_bin(coverage, track, stack, until_ns);
+  from_ns_ = until_ns;
+  bin_end_ns_ = until_ns;
+  next_stop_ns_ = until_ns;
 }
 
 }  // namespace kymo::capture

@@ -5,11 +5,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 #include <kymo/declarations.hpp>
+#include <kymo/events.hpp>
+
+#include "capture/scope_matcher.hpp"
 
 namespace kymo::capture {
 
@@ -22,7 +26,7 @@ struct CoverageBin {
   /// The lead of `site` over the others in a majority vote weighted by time (Boyer and Moore).
   std::uint64_t lead_ns = 0;
   /// The site (or span name) that covers more than half of covered_ns, where there is one; else one of the larger.
-  /// CoverageCursor lets scopes shorter than a bin vote by sampling.
+  /// CoverageCursor lets the scopes of a thread vote by sampling.
   std::uint32_t site = 0;
 
   /// Counts a stretch of one site.
@@ -101,52 +105,49 @@ class Coverage {
   std::uint64_t rows_left_out_ = 0;
 };
 
-/// Counts the scopes of one track into a Coverage, keeping the bin each depth is in at hand.
+/// Counts the scopes of one track into a Coverage as its events go by.
+///
+/// What a depth has covered up to a moment is what its ended scopes took in all and the time since the open one began;
+/// what a bin holds is the difference between two such sums. So nothing is done for a scope: pass() is called where the
+/// events go beyond an instant, of which a bin has 64, evenly spaced. At an instant the open scopes vote for the bin's
+/// sites, each with the time between two instants: what a vote of all scopes would say, at a fraction of the cost.
 class CoverageCursor {
  public:
   /// Starts at a time: what is earlier was counted already, or belongs to nobody.
-  explicit CoverageCursor(std::int64_t from_ns = 0) : from_ns_(from_ns) {}
+  explicit CoverageCursor(std::int64_t from_ns = 0) : from_ns_(from_ns), bin_end_ns_(from_ns), next_stop_ns_(from_ns) {}
 
-  /// Counts a scope. About 1 ns where it lies in one bin.
-  ///
-  /// Of the scopes within a bin those vote for the bin's site that contain one of 64 evenly spaced instants of it, with
-  /// the time between two: what a vote of all would say, at a fraction of the cost.
-  void add(Coverage& coverage, TrackId track, std::uint16_t depth, std::int64_t start_ns, std::int64_t duration_ns,
-           SiteId site) {
-    if (depth >= Coverage::most_depths) {
-      return;
-    }
-    Current& current = current_[depth];
-    const std::int64_t end_ns = start_ns + duration_ns;
-    if (start_ns < current.start_ns || end_ns > current.end_ns) [[unlikely]] {
-      add_apart(coverage, track, depth, start_ns, end_ns, site);
-      return;
-    }
-    current.bin.covered_ns += static_cast<std::uint64_t>(duration_ns);
-    if (((start_ns ^ end_ns) >> vote_shift_) != 0) [[unlikely]] {
-      const auto instants = static_cast<std::uint64_t>((end_ns >> vote_shift_) - (start_ns >> vote_shift_));
-      current.bin.vote(site, instants << vote_shift_);
-    }
-  }
+  /// The first event from `first` on that pass() must be called for before it is taken; events.size(): none.
+  [[nodiscard]] std::size_t next_stop(const std::vector<ScopeEvent>& events, std::size_t first) const;
 
-  /// Hands over all that was counted and goes on from a later time.
-  void flush(Coverage& coverage, TrackId track, std::int64_t from_ns);
+  /// The stack has taken all events earlier than this, and the next one is not earlier.
+  void pass(Coverage& coverage, TrackId track, const ScopeStack& stack, std::int64_t now_ns);
+
+  /// Hands over all that was counted up to a time, and goes on from there.
+  void flush(Coverage& coverage, TrackId track, const ScopeStack& stack, std::int64_t until_ns);
 
   [[nodiscard]] std::int64_t from_ns() const { return from_ns_; }
 
  private:
+  /// The current bin on one depth.
   struct Current {
-    std::int64_t start_ns = 0;
-    std::int64_t end_ns = 0;
-    CoverageBin bin;
+    std::uint64_t counted_ns = 0;  ///< what the depth had covered when the bin began
+    std::uint64_t lead_ns = 0;     ///< of `site`, as in CoverageBin
+    SiteId site = 0;
   };
-  void add_apart(Coverage& coverage, TrackId track, std::uint16_t depth, std::int64_t start_ns, std::int64_t end_ns,
-                 SiteId site);
+
+  void begin_bin(const Coverage& coverage, const ScopeStack& stack, std::int64_t now_ns, std::int64_t least_ns);
+  void end_bin(Coverage& coverage, TrackId track, const ScopeStack& stack, std::int64_t end_ns);
+  void vote(const ScopeStack& stack, std::int64_t until_ns);
 
   static constexpr unsigned votes_shift = 6;
 
   std::int64_t from_ns_ = 0;
-  unsigned vote_shift_ = 0;
+  std::int64_t bin_start_ns_ = 0;
+  std::int64_t bin_end_ns_ = 0;      // from_ns_ where there is no bin
+  std::int64_t voted_until_ns_ = 0;  // the instants up to here have had their vote
+  std::int64_t next_stop_ns_ = 0;    // the next instant; from_ns_ where there is no bin
+  unsigned instant_shift_ = 0;
+  bool has_bin_ = false;
   std::array<Current, Coverage::most_depths> current_{};
 };
 

@@ -61,10 +61,21 @@ void SummaryAccumulator::add_run(const ScopeRun& run) {
   track.dropped_scopes = std::max(track.dropped_scopes, run.dropped_scopes);
   track.dropped_others = std::max(track.dropped_others, run.dropped_others);
   summary_.scope_events += run.events.size();
-  match(run, track.stack, [&](const ScopeSpan& span) {
-    add_scope(span);
-    track.cursor.add(summary_.coverage, run.track, span.depth, span.start_ns, span.duration_ns, span.site);
-  });
+  if (!is_new && run.first_sequence != track.stack.next_sequence()) {
+    // Events are missing: what was open is known until the last one.
+    track.cursor.flush(summary_.coverage, run.track, track.stack, track.last_event_ns);
+  }
+  track.stack.begin(run);
+  for (std::size_t taken = 0; taken < run.events.size();) {
+    std::size_t stop = track.cursor.next_stop(run.events, taken);
+    if (stop == taken) {
+      track.cursor.pass(summary_.coverage, run.track, track.stack, run.events[taken].time_ns);
+      stop = std::max(track.cursor.next_stop(run.events, taken), taken + 1);
+    }
+    track.stack.take(run, taken, stop, [this](const ScopeSpan& span) { add_scope(span); });
+    taken = stop;
+  }
+  track.stack.end();
   if (!run.events.empty()) {
     track.last_event_ns = std::max(track.last_event_ns, run.events.back().time_ns);
   }
@@ -105,12 +116,7 @@ void SummaryAccumulator::add_frames(const EventBatch& batch) {
 }
 
 void SummaryAccumulator::complete_track(TrackId id, TrackState& track, std::int64_t until_ns) {
-  for (std::size_t depth = 0; depth < std::min<std::size_t>(track.stack.depth(), Coverage::most_depths); ++depth) {
-    const ScopeStack::Level open = track.stack[depth];
-    summary_.coverage.add(id, static_cast<std::uint16_t>(depth), false, std::max(open.start_ns, track.cursor.from_ns()),
-                          until_ns, open.site);
-  }
-  track.cursor.flush(summary_.coverage, id, std::max(until_ns, track.cursor.from_ns()));
+  track.cursor.flush(summary_.coverage, id, track.stack, until_ns);
   if (track.stack.depth() == 0 && track.dropped_scopes == 0 && track.dropped_others == 0) {
     return;
   }

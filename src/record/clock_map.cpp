@@ -336,15 +336,18 @@ std::int64_t ClockMap::Converter::convert_elsewhere(std::uint64_t counter) {
   }
   const auto after = std::upper_bound(knots.begin(), knots.end(), counter,
                                       [](std::uint64_t value, const Knot& knot) { return value < knot.counter; });
-  enter(static_cast<std::size_t>(after - knots.begin()) - 1);
-  const std::uint64_t offset = counter - segment_.counter;
-  return segment_.ns + scale_within(std::min(offset, size_));
+  const std::uint64_t size = enter(static_cast<std::size_t>(after - knots.begin()) - 1);
+  return line_.ns + scale(std::min(counter - line_.counter, size), line_.rate);
 }
 
-void ClockMap::Converter::enter(std::size_t index) {
+/// Makes the segment after a knot the line; returns how many counts it holds.
+std::uint64_t ClockMap::Converter::enter(std::size_t index) {
+  constexpr std::uint64_t longest_line = std::uint64_t{1} << 47U;
   const std::vector<Knot>& knots = map_->knots_;
-  segment_ = knots[index];
-  size_ = index + 1 < knots.size() ? knots[index + 1].counter - segment_.counter : map_->reach_;
+  const Knot& knot = knots[index];
+  const std::uint64_t size = index + 1 < knots.size() ? knots[index + 1].counter - knot.counter : map_->reach_;
+  line_ = {knot.counter, std::min(size, longest_line), knot.ns, knot.rate};
+  return size;
 }
 
 }  // namespace kymo::record

@@ -22,6 +22,7 @@ namespace kymo::record {
 class ClockMap {
  public:
   class Converter;
+  struct Line;
 
   /// Counts older than this many pairs are converted at the present rate instead of with the pairs around them.
   static constexpr std::size_t kept_segments = 128;
@@ -104,6 +105,21 @@ class ClockMap {
   Previous previous_;
 };
 
+/// A stretch of the map in which it is a straight line; a loop keeps it in registers.
+struct ClockMap::Line {
+  std::uint64_t counter = 0;  ///< where it begins
+  std::uint64_t size = 0;     ///< counts it holds, below 2^47
+  std::int64_t ns = 0;        ///< at its begin
+  std::uint64_t rate = 0;     ///< nanoseconds a count, times 2^48, rounded down
+
+  /// The time so many counts after its begin. offset < size.
+  [[nodiscard]] std::int64_t at(std::uint64_t offset) const {
+    __extension__ using Wide = unsigned __int128;
+    // The product times 2^16, so that its upper half is the result.
+    return ns + static_cast<std::int64_t>((static_cast<Wide>(offset << 16U) * rate) >> 64U);
+  }
+};
+
 /// Converts counts, fastest where neighbours lie in the same segment: about 1 ns each. A small value to be taken anew
 /// for each batch: add() and commit() on its map make it invalid. Counts may come in any order.
 class ClockMap::Converter {
@@ -111,26 +127,19 @@ class ClockMap::Converter {
   explicit Converter(const ClockMap& map);
 
   [[nodiscard]] std::int64_t operator()(std::uint64_t counter) {
-    const std::uint64_t offset = counter - segment_.counter;
-    if (offset < size_) {
-      return segment_.ns + scale_within(offset);
-    }
-    return convert_elsewhere(counter);
+    const std::uint64_t offset = counter - line_.counter;
+    return offset < line_.size ? line_.at(offset) : convert_elsewhere(counter);
   }
+
+  /// The line that the last count, or one near the map's end, lies on.
+  [[nodiscard]] const Line& line() const { return line_; }
 
  private:
-  __extension__ using Wide = unsigned __int128;
-
-  // No overflow: offsets below size_ stay below 2^63 ns.
-  [[nodiscard]] std::int64_t scale_within(std::uint64_t offset) const {
-    return static_cast<std::int64_t>((static_cast<Wide>(offset) * segment_.rate) >> 48U);
-  }
   [[nodiscard]] std::int64_t convert_elsewhere(std::uint64_t counter);
-  void enter(std::size_t index);
+  std::uint64_t enter(std::size_t index);
 
   const ClockMap* map_;
-  Knot segment_;
-  std::uint64_t size_ = 0;
+  Line line_;
 };
 
 }  // namespace kymo::record

@@ -1,6 +1,8 @@
 #include "record/track_decoder.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 
@@ -16,6 +18,18 @@ using detail::WordKind;
 
 /// A program that begins async spans and never ends them must not fill the memory: later ones stay without an end.
 constexpr std::size_t most_open_async_spans = 65'536;
+
+/// So many words are looked at in a row for opens and closes: few where other words stand between them.
+constexpr std::size_t least_stretch = 8;
+constexpr std::size_t most_stretch = 512;
+
+static_assert(sizeof(ScopeEvent) == 16 && offsetof(ScopeEvent, site) == 8 && offsetof(ScopeEvent, depth) == 12);
+
+/// Puts a ScopeEvent by two stores.
+void put(std::byte* to, std::int64_t time_ns, SiteId site, std::size_t depth) {
+  const std::array<std::uint64_t, 2> words{static_cast<std::uint64_t>(time_ns), site | (std::uint64_t{depth} << 32U)};
+  std::memcpy(to, words.data(), sizeof words);
+}
 
 constexpr std::size_t words_for(std::size_t bytes) {
   return (bytes + 7) / 8;
@@ -103,7 +117,7 @@ ScopeRun& TrackDecoder::run_in(EventBatch& batch) {
     run.track = track_;
     run.first_sequence = sequence_;
     run.end_sequence = sequence_;
-    run.open_at_start = open_;
+    run.open_at_start.assign(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(depth_));
     run.events = std::move(spare_events_);
   }
   return batch.runs[run_index_];
@@ -111,8 +125,8 @@ ScopeRun& TrackDecoder::run_in(EventBatch& batch) {
 
 void TrackDecoder::close(std::uint32_t depth, std::int64_t time_ns, std::uint16_t flags, ScopeRun& run) {
   // A close without its open (its open was before recording began, or is damaged) closes nothing.
-  if (depth < open_.size()) {
-    open_.resize(depth);
+  if (depth < depth_) {
+    depth_ = depth;
     run.events.push_back({time_ns, 0, static_cast<std::uint16_t>(depth), flags});
   }
 }
@@ -136,6 +150,52 @@ void TrackDecoder::skip(std::span<const std::uint64_t> words) {
   sequence_ += words.size();
 }
 
+/// Decodes opens, and closes of the innermost scope, up to the first word that is neither: the loop that most of what
+/// is recorded goes through. At most most_stretch words.
+std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert,
+                                        ScopeRun& run) {
+  // Bytes, as growing the run, or an array of events, would set every event before it is written.
+  alignas(ScopeEvent) std::array<std::byte, most_stretch * sizeof(ScopeEvent)> events;
+  if (open_.size() < depth_ + words.size()) {
+    open_.resize(depth_ + words.size());
+  }
+  OpenScope* const open = open_.data();
+  std::size_t depth = depth_;
+  ClockMap::Line line = convert.line();
+  std::uint64_t offset = time_base_ - line.counter;
+  std::int64_t last_ns = last_ns_;
+  std::size_t taken = 0;
+  for (; taken < words.size(); ++taken) {
+    const std::uint64_t word = words[taken];
+    const std::uint64_t since = offset + (word >> detail::time_shift);
+    std::int64_t time_ns = line.at(since);
+    if (since >= line.size) [[unlikely]] {
+      time_ns = convert(time_base_ + (word >> detail::time_shift));
+      line = convert.line();
+      offset = time_base_ - line.counter;
+    }
+    time_ns = time_ns > last_ns ? time_ns : last_ns;
+    const std::uint64_t tag = word & ((std::uint64_t{1} << detail::time_shift) - 1);
+    if ((tag & 1U) != 0 && tag != 1) {
+      const auto site = static_cast<SiteId>(tag >> 1U);
+      open[depth] = {time_ns, site};
+      put(events.data() + taken * sizeof(ScopeEvent), time_ns, site, depth);
+      ++depth;
+    } else if (tag == detail::kind_tag(WordKind::close, std::uint64_t{depth} - 1)) {  // no tag where nothing is open
+      --depth;
+      put(events.data() + taken * sizeof(ScopeEvent), time_ns, 0, depth);
+    } else {
+      break;
+    }
+    last_ns = time_ns;
+  }
+  last_ns_ = last_ns;
+  depth_ = depth;
+  const auto* const decoded = reinterpret_cast<const ScopeEvent*>(events.data());
+  run.events.insert(run.events.end(), decoded, decoded + taken);
+  return taken;
+}
+
 std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatch& batch, DecodeContext& context) {
   ClockMap::Converter convert = context.clock.converter();
   ScopeRun& run = run_in(batch);
@@ -146,16 +206,19 @@ std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatc
   if (!words.empty()) {
     cover(batch, monotone(convert(time_base_ + (words[0] >> detail::time_shift))));
   }
+  std::size_t stretch = least_stretch;
   while (taken < words.size()) {
+    const auto next = words.subspan(taken, std::min(stretch, words.size() - taken));
+    const std::size_t scopes = decode_scopes(next, convert, run);
+    taken += scopes;
+    stretch = scopes == next.size() ? std::min(2 * stretch, most_stretch) : least_stretch;
+    if (scopes == next.size()) {
+      continue;
+    }
     const std::uint64_t word = words[taken];
     const std::uint64_t counter = time_base_ + (word >> detail::time_shift);
     if ((word & 1U) != 0) {
-      const std::int64_t time_ns = monotone(convert(counter));
-      const auto site = static_cast<SiteId>((word >> 1U) & detail::max_site);
-      run.events.push_back({time_ns, site, static_cast<std::uint16_t>(open_.size()), 0});
-      open_.push_back({time_ns, site});
-      ++taken;
-      continue;
+      break;
     }
     if (kind_of(word) == WordKind::close) {
       close(static_cast<std::uint32_t>((word >> 6U) & detail::max_operand), monotone(convert(counter)), 0, run);
@@ -188,7 +251,7 @@ std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatc
 std::size_t TrackDecoder::decode_argument(std::span<const std::uint64_t> words, EventBatch& batch, ScopeRun& run) {
   ArgumentValue value;
   const std::size_t size = read_argument(words, value, batch.text);
-  if (size != 0 && !open_.empty()) {
+  if (size != 0 && depth_ != 0) {
     run.arguments.push_back({static_cast<std::uint32_t>(run.events.size()), value});
   }
   return size;

@@ -57,6 +57,7 @@ class TrackDecoder {
   /// Goes on where another reader stopped: the scopes that were open there, and the time of the last event.
   void resume(std::vector<OpenScope> open, std::int64_t last_ns) {
     open_ = std::move(open);
+    depth_ = open_.size();
     last_ns_ = last_ns;
   }
 
@@ -84,12 +85,13 @@ class TrackDecoder {
 
   [[nodiscard]] TrackId track() const { return track_; }
   [[nodiscard]] bool has_run() const { return run_index_ != no_run; }
-  [[nodiscard]] bool has_open_scopes() const { return !open_.empty(); }
+  [[nodiscard]] bool has_open_scopes() const { return depth_ != 0; }
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
 
  private:
   static constexpr std::size_t no_run = ~std::size_t{0};
 
+  std::size_t decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert, ScopeRun& run);
   std::size_t decode_argument(std::span<const std::uint64_t> words, EventBatch& batch, ScopeRun& run);
   std::size_t decode_event(std::span<const std::uint64_t> words, std::int64_t time_ns, EventBatch& batch,
                            DecodeContext& context);
@@ -107,7 +109,8 @@ class TrackDecoder {
   std::uint64_t sequence_ = 0;
   std::int64_t last_ns_ = 0;
   std::size_t run_index_ = no_run;
-  std::vector<OpenScope> open_;
+  std::vector<OpenScope> open_;  // the first depth_ of them
+  std::size_t depth_ = 0;
   std::vector<ScopeEvent> spare_events_;
 };
 
