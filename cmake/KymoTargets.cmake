@@ -30,8 +30,8 @@ endfunction()
 function(kymo_add_layer name)
   add_library(kymo_${name}_objects OBJECT ${ARGN})
   kymo_configure(kymo_${name}_objects)
-  # What a program does not use is left out when it links: the recorder is to stay small.
-  target_compile_options(kymo_${name}_objects PRIVATE -ffunction-sections -fdata-sections)
+  # The recorder is to stay small: what a program does not use is left out when it links, and loops are not unrolled.
+  target_compile_options(kymo_${name}_objects PRIVATE -ffunction-sections -fdata-sections $<$<CONFIG:Release>:-O2>)
   if(NOT BUILD_SHARED_LIBS)
     target_compile_definitions(kymo_${name}_objects PUBLIC KYMO_STATIC)
   endif()

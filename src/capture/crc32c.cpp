@@ -5,6 +5,7 @@
 #include "capture/bytes.hpp"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <nmmintrin.h>
 #elif defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
@@ -15,39 +16,25 @@ namespace {
 
 constexpr std::uint32_t polynomial = 0x82F63B78U;
 
-// Eight tables: entry [k][b] is what byte b contributes when k more bytes of the same word follow it.
-constexpr std::array<std::array<std::uint32_t, 256>, 8> make_tables() {
-  std::array<std::array<std::uint32_t, 256>, 8> tables{};
+// What a byte contributes. One table and not eight: it is for processors without the instruction, and goes into every
+// program that records.
+constexpr std::array<std::uint32_t, 256> make_table() {
+  std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t crc = byte;
     for (int bit = 0; bit < 8; ++bit) {
       crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? polynomial : 0U);
     }
-    tables[0][byte] = crc;
+    table[byte] = crc;
   }
-  for (std::size_t k = 1; k < 8; ++k) {
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t shorter = tables[k - 1][byte];
-      tables[k][byte] = (shorter >> 8U) ^ tables[0][shorter & 0xFFU];
-    }
-  }
-  return tables;
+  return table;
 }
 
-constexpr auto tables = make_tables();
+constexpr auto table = make_table();
 
 std::uint32_t update_by_table(std::uint32_t crc, std::span<const std::byte> bytes) {
-  const std::byte* at = bytes.data();
-  std::size_t left = bytes.size();
-  for (; left >= 8; left -= 8, at += 8) {
-    const std::uint64_t word = load<std::uint64_t>(at) ^ crc;
-    crc = 0;
-    for (unsigned k = 0; k < 8; ++k) {
-      crc ^= tables[7 - k][(word >> (8 * k)) & 0xFFU];
-    }
-  }
-  for (; left > 0; --left, ++at) {
-    crc = (crc >> 8U) ^ tables[0][(crc ^ std::to_integer<std::uint32_t>(*at)) & 0xFFU];
+  for (const std::byte byte : bytes) {
+    crc = (crc >> 8U) ^ table[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFFU];
   }
   return crc;
 }
@@ -69,7 +56,12 @@ std::uint32_t update_by_table(std::uint32_t crc, std::span<const std::byte> byte
 }
 
 bool has_instruction() {
-  return __builtin_cpu_supports("sse4.2") != 0;
+  // Not __builtin_cpu_supports: it brings a table of all processors along.
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_SSE4_2) != 0;
 }
 
 #elif defined(__aarch64__) && defined(__linux__)

@@ -222,7 +222,7 @@ void declare_module(const HookedModule& module, Declarations& into) {
 
 }  // namespace
 
-void name_hooked_sites(const std::vector<HookedSite>& hooked, Declarations& into) {
+[[gnu::cold]] void name_hooked_sites(const std::vector<HookedSite>& hooked, Declarations& into) {
   for (const HookedSite& site : hooked) {
     SiteDeclaration declaration;
     declaration.id = site.id;
