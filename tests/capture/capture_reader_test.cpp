@@ -120,9 +120,9 @@ TEST(CaptureReader, AFileCutAnywhereGivesEveryWholeBlockAndReportsTheRest) {
 }
 
 TEST(CaptureReader, TornLastBlockIsReportedAndTheRestIsRead) {
-  Sample sample = small_capture(4, 40, false);
-  sample.bytes.resize(sample.bytes.size() - 10);
-  const CaptureReader reader = open_bytes(sample.bytes);
+  const Sample sample = small_capture(4, 40, false);
+  const Bytes torn(sample.bytes.begin(), sample.bytes.end() - 10);
+  const CaptureReader reader = open_bytes(torn);
   EXPECT_FALSE(reader.is_closed());
   EXPECT_EQ(test::read_events(reader).size(), 3U);
   ASSERT_EQ(reader.damages().size(), 1U);
