@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <stdexcept>
 
 #include <pthread.h>
@@ -62,7 +64,10 @@ void name_capture_in_spool(const std::string& path) {
 }  // namespace
 
 Control& Control::instance() noexcept {
-  static Control* const control = new Control;
+  // Never destroyed: threads may call until the very end. Nor allocated, so that a copy of the recorder which stayed
+  // off leaves nothing behind when its module is unloaded.
+  alignas(Control) static std::byte memory[sizeof(Control)];
+  static Control* const control = new (static_cast<void*>(memory)) Control;
   return *control;
 }
 
@@ -113,6 +118,8 @@ bool Control::enable() {
     return Recorder::instance().is_on();
   }
   if (!start_recorder(0)) {
+    environment_ = Environment();
+    has_environment_ = false;
     return false;
   }
   if (environment_.record_path || environment_.keep) {

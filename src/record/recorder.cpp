@@ -7,6 +7,7 @@
 #include <ctime>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -47,10 +48,16 @@ bool Recorder::start(const RecorderOptions& options) noexcept {
     if (is_shut_down_ || is_refused_) {
       return false;
     }
-    if (options_ == nullptr) {
+    const bool is_first = options_ == nullptr;
+    if (is_first) {
       options_ = new RecorderOptions(options);  // lives as long as the process
     }
-    return start_locked();
+    const bool is_started = start_locked();
+    if (!is_started && is_first) {
+      // The module of a copy that stays off can be unloaded: what it still held then would be lost.
+      delete std::exchange(options_, nullptr);
+    }
+    return is_started;
   } catch (const std::exception& failure) {
     say_start_failure(failure.what());
     return false;
