@@ -433,6 +433,8 @@ void Collector::serve_requests() {
     for (Request* const request : requests) {
       request->is_done = true;
     }
+    // Before whoever asked goes on, and may fork: the child has no thread that would free what this one holds.
+    requests = std::vector<Request*>();
   }
   request_done_.notify_all();
 }
