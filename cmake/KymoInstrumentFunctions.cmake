@@ -27,14 +27,15 @@ function(kymo_instrument_functions target)
   endif()
   set_target_properties("${target}" PROPERTIES KYMO_INSTRUMENTED ON)
 
-  # GCC leaves a function out where the name of its file contains one of these.
+  # GCC leaves a function out where the name of its file contains one of these. kymo's own headers also by the end of their
+  # folder's name: ccache makes paths relative where it is told to.
   set(excluded_files ${CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES}
     /usr/include /usr/local/include /usr/lib/gcc)
   list(REMOVE_DUPLICATES excluded_files)
   list(JOIN excluded_files "," excluded_files)
   set(kymo_headers "$<TARGET_PROPERTY:kymo::kymo,INTERFACE_INCLUDE_DIRECTORIES>")
   set(exclude_option
-    "-finstrument-functions-exclude-file-list=${excluded_files},$<JOIN:${kymo_headers},/kymo/$<COMMA>>/kymo/")
+    "-finstrument-functions-exclude-file-list=${excluded_files},/include/kymo/,$<JOIN:${kymo_headers},/kymo/$<COMMA>>/kymo/")
   foreach(language IN ITEMS C CXX)
     target_compile_options("${target}" PRIVATE
       "$<$<COMPILE_LANG_AND_ID:${language},GNU>:-finstrument-functions>"
