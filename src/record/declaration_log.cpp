@@ -54,8 +54,14 @@ struct DeclarationLog::Record {
 };
 
 void DeclarationLog::attach(Pool& pool) noexcept {
+  // Other threads may be declaring. Where this is a handler that interrupted its own thread's declaration, that one has
+  // not begun to write: there was no pool.
+  const bool is_locked = lock_.lock();
   pool_ = &pool;
   slot_ = &pool.slot(0);
+  if (is_locked) {
+    lock_.unlock();
+  }
 }
 
 bool DeclarationLog::append(const Record& record) noexcept {

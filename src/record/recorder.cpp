@@ -154,7 +154,7 @@ std::uint64_t Recorder::add_sink(std::shared_ptr<Sink> sink) noexcept {
     }
     const std::uint64_t handle = collector_->add_sink(std::move(sink));
     pool()->header().is_saved.store(0, std::memory_order_relaxed);
-    is_on_.store(true, std::memory_order_relaxed);
+    is_on_.store(true, std::memory_order_release);
     update_gate();
     return handle;
   } catch (const std::exception& failure) {

@@ -61,8 +61,8 @@ class Recorder {
   /// The process ends: drains, finishes all sinks, deletes the spool. Nothing is recorded from then on.
   void shut_down() noexcept;
 
-  /// Events other than scopes are recorded.
-  [[nodiscard]] bool is_on() const noexcept { return is_on_.load(std::memory_order_relaxed); }
+  /// Events other than scopes are recorded. Whoever sees it on sees all that was set up before.
+  [[nodiscard]] bool is_on() const noexcept { return is_on_.load(std::memory_order_acquire); }
   void switch_scopes_off(ScopesOff reason) noexcept;
   void switch_scopes_on(ScopesOff reason) noexcept;
   /// A frame of the main stream ended.
