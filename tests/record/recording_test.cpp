@@ -348,7 +348,6 @@ TEST_F(RecordingTest, ScopesInSignalHandlersAreRecordedOrCounted) {
   const pthread_t self = ::pthread_self();
   std::atomic<bool> is_done{false};
   std::uint64_t scopes = 0;
-  std::atomic<std::uint64_t> delivered{0};
   prepare_thread();
   std::thread sender([&] {
     for (std::uint64_t i = 0; i < signals; ++i) {
