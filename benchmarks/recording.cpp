@@ -34,14 +34,6 @@ void count_events(const CaptureReader& capture, Recorded& recorded) {
   }
 }
 
-/// The recorder states what its collector has used since the process began.
-std::uint64_t since_last_capture(std::uint64_t collector_cpu_ns) {
-  static std::uint64_t before = 0;
-  const std::uint64_t spent = collector_cpu_ns >= before ? collector_cpu_ns - before : collector_cpu_ns;
-  before = collector_cpu_ns;
-  return spent;
-}
-
 }  // namespace
 
 Recording::Recording() {
@@ -76,7 +68,7 @@ Recorded Recording::finish(bool counts_events) {
   }
   for (const auto& [key, value] : capture.end().facts) {
     if (key == "collector_cpu_ns") {
-      recorded.collector_cpu_ns = since_last_capture(value);
+      recorded.collector_cpu_ns = value;
     }
   }
   recorded.bytes = capture.size_bytes();

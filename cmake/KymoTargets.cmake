@@ -26,9 +26,10 @@ function(kymo_configure target)
   endif()
 endfunction()
 
-# kymo_add_layer(name SOURCES...): one folder of src/ as an object library named kymo_<name>_objects.
+# kymo_add_layer(name SOURCES...): one folder of src/ as an object library named kymo_<name>_objects,
+# compiled only where something is made from it.
 function(kymo_add_layer name)
-  add_library(kymo_${name}_objects OBJECT ${ARGN})
+  add_library(kymo_${name}_objects OBJECT EXCLUDE_FROM_ALL ${ARGN})
   kymo_configure(kymo_${name}_objects)
   # The recorder is to stay small: what a program does not use is left out when it links, and loops are not unrolled.
   target_compile_options(kymo_${name}_objects PRIVATE -ffunction-sections -fdata-sections $<$<CONFIG:Release>:-O2>)

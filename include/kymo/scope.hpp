@@ -54,6 +54,25 @@ class ScopeGuard {
     return kymo_dynamic_site_v1(&place, name.data(), name.size());
   }
 
+  /// What KYMO_DISABLE makes of a scope's name and arguments; never defined.
+  template <std::size_t N>
+  static char ignored(const char (&name)[N]);
+  template <std::size_t N>
+  static char ignored(const char (&name)[N], const Argument& a);
+  template <std::size_t N>
+  static char ignored(const char (&name)[N], const Argument& a, const Argument& b);
+  template <std::size_t N>
+  static char ignored(const char (&name)[N], const Argument& a, const Argument& b, const Argument& c);
+  template <std::size_t N>
+  static char ignored(const char (&name)[N], const Argument& a, const Argument& b, const Argument& c,
+                      const Argument& d);
+  template <std::size_t N>
+  static char ignored(const char (&name)[N], const Argument& a, const Argument& b, const Argument& c, const Argument& d,
+                      const Argument& e);
+  template <std::size_t N>
+  static char ignored(const char (&name)[N], const Argument& a, const Argument& b, const Argument& c, const Argument& d,
+                      const Argument& e, const Argument& f);
+
   template <std::size_t N>
   KYMO_SKIP
   static void arguments(kymo_site& /*site*/, const char (&/*name*/)[N]) noexcept {}
@@ -131,10 +150,11 @@ class ScopeGuard {
 
 #if defined(KYMO_DISABLE)
 
-#define KYMO_SCOPE(...) static_cast<void>(0)
+// Nothing is evaluated, but what stands in the arguments counts as used.
+#define KYMO_SCOPE(...) static_cast<void>(sizeof(::kymo::detail::ScopeGuard::ignored(__VA_ARGS__)))
 #define KYMO_FUNCTION() static_cast<void>(0)
-#define KYMO_SCOPE_DYNAMIC(text) static_cast<void>(0)
-#define KYMO_ARG(name, value) static_cast<void>(0)
+#define KYMO_SCOPE_DYNAMIC(text) static_cast<void>(sizeof(text))
+#define KYMO_ARG(name, value) static_cast<void>(sizeof(::kymo::Argument{name, value}))
 
 #else
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "capture/id_translation.hpp"
@@ -92,12 +93,15 @@ constexpr std::size_t blocks_looked_at = 64;
 
 std::string boot_of(const CaptureReader& capture) {
   const Declarations& declared = capture.declarations();
+  // Of a merge, the processes that were shifted are on somebody else's axis.
+  std::set<ProcessId> shifted;
+  for (const InfoDeclaration& info : declared.infos) {
+    if (info.key == aligned_by_key) {
+      shifted.insert(info.process);
+    }
+  }
   for (const ProcessDeclaration& process : declared.processes) {
-    // Of a merge, the processes that were shifted are on somebody else's axis.
-    const bool is_shifted = std::any_of(
-        declared.infos.begin(), declared.infos.end(),
-        [&process](const InfoDeclaration& info) { return info.process == process.id && info.key == aligned_by_key; });
-    if (!is_shifted) {
+    if (shifted.count(process.id) == 0) {
       return process.boot_id;
     }
   }

@@ -2,6 +2,7 @@
 #include "capture/merge.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -119,26 +120,29 @@ void Merging::state_shift(const Input& input, const Declarations& shared) {
   if (input.shift.alignment == Alignment::same_boot) {
     return;
   }
+  std::map<ProcessId, ClockShift> shifts;
   for (const ProcessDeclaration& process : shared.processes) {
-    Alignment alignment = input.shift.alignment;
-    std::int64_t offset_ns = input.shift.offset_ns;
-    std::int64_t bound_ns = input.shift.bound_ns;
-    for (const InfoDeclaration& info : shared.infos) {
-      if (info.process != process.id) {
-        continue;
-      }
-      if (info.key == offset_key) {
-        offset_ns = add_times(offset_ns, std::strtoll(info.value.c_str(), nullptr, 10));
-      } else if (info.key == bound_key) {
-        const std::int64_t earlier_ns = std::strtoll(info.value.c_str(), nullptr, 10);
-        bound_ns = bound_ns < 0 || earlier_ns < 0 ? -1 : add_times(bound_ns, earlier_ns);
-      } else if (info.key == aligned_by_key && alignment != Alignment::none) {
-        alignment = alignment_of(info.value);
-      }
+    shifts[process.id] = input.shift;
+  }
+  for (const InfoDeclaration& info : shared.infos) {
+    const auto shift = shifts.find(info.process);
+    if (shift == shifts.end()) {
+      continue;
     }
-    declarations_.infos.push_back({process.id, aligned_by_key, name_of(alignment)});
-    declarations_.infos.push_back({process.id, offset_key, std::to_string(offset_ns)});
-    declarations_.infos.push_back({process.id, bound_key, std::to_string(bound_ns)});
+    ClockShift& sum = shift->second;
+    if (info.key == offset_key) {
+      sum.offset_ns = add_times(sum.offset_ns, std::strtoll(info.value.c_str(), nullptr, 10));
+    } else if (info.key == bound_key) {
+      const std::int64_t earlier_ns = std::strtoll(info.value.c_str(), nullptr, 10);
+      sum.bound_ns = sum.bound_ns < 0 || earlier_ns < 0 ? -1 : add_times(sum.bound_ns, earlier_ns);
+    } else if (info.key == aligned_by_key && sum.alignment != Alignment::none) {
+      sum.alignment = alignment_of(info.value);
+    }
+  }
+  for (const auto& [process, shift] : shifts) {
+    declarations_.infos.push_back({process, aligned_by_key, name_of(shift.alignment)});
+    declarations_.infos.push_back({process, offset_key, std::to_string(shift.offset_ns)});
+    declarations_.infos.push_back({process, bound_key, std::to_string(shift.bound_ns)});
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/file.hpp"
 #include "record/declaration_reader.hpp"
+#include "record/function_namer.hpp"
 #include "record/spool_layout.hpp"
 
 namespace kymo::capture {
@@ -157,6 +158,7 @@ void SpoolReader::read_log(const std::vector<UsedChunk>& chunks, EventBatch& bat
   for (const UsedChunk& used : chunks) {
     record::read_declarations({chunk(used.index).words, used.words}, batch.declarations, unnamed);
   }
+  record::FunctionNamer().name(unnamed, batch.declarations);
 }
 
 std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,

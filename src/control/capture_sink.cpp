@@ -28,9 +28,16 @@ CaptureHeader describe_capture() {
   return header;
 }
 
+/// What the collector's thread has cost so far.
+std::uint64_t collector_cpu_ns() {
+  const record::Collector* const collector = Recorder::instance().collector();
+  return collector != nullptr ? collector->cpu_time_ns() : 0;
+}
+
 }  // namespace
 
-CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declarations) : max_bytes_(options.max_bytes) {
+CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declarations)
+    : max_bytes_(options.max_bytes), collector_cpu_before_ns_(collector_cpu_ns()) {
   capture::CaptureWriterOptions writer_options;
   writer_options.header = describe_capture();
   writer_options.declarations = std::move(declarations);
@@ -60,9 +67,7 @@ void CaptureSink::write(const EventBatch& batch) {
 
 void CaptureSink::finish() {
   Recorder::instance().switch_scopes_on(record::ScopesOff::size_limit);
-  if (const record::Collector* const collector = Recorder::instance().collector()) {
-    writer_->set_closing_fact("collector_cpu_ns", collector->cpu_time_ns());
-  }
+  writer_->set_closing_fact("collector_cpu_ns", collector_cpu_ns() - collector_cpu_before_ns_);
   writer_->set_closing_fact("empty_scope_ps", static_cast<std::uint64_t>(measure_empty_scope_ns() * 1e3));
   writer_->finish();
 }

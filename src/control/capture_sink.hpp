@@ -27,6 +27,7 @@ class CaptureSink final : public Sink {
  private:
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::uint64_t max_bytes_;
+  std::uint64_t collector_cpu_before_ns_;  // spent for captures before this one
   bool is_flight_recorder_ = false;
 };
 

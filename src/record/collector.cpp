@@ -321,6 +321,18 @@ void Collector::state_every_track(bool includes_quiet) {
   }
 }
 
+/// What was dropped for sinks that are gone is not the next one's loss.
+void Collector::forget_dropped() {
+  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+    cursor->slot->dropped_scopes.store(0, std::memory_order_relaxed);
+    cursor->slot->dropped_others.store(0, std::memory_order_relaxed);
+    cursor->dropped_scopes = 0;
+    cursor->dropped_others = 0;
+  }
+  pool_.header().dropped_without_track.store(0, std::memory_order_relaxed);
+  dropped_without_track_ = 0;
+}
+
 void Collector::hand_on() {
   // Which stream is the main one, and then the metrics that its frames bring along.
   take_new_declarations();
@@ -442,6 +454,9 @@ void Collector::serve_requests() {
 void Collector::serve(Request& request) {
   request.is_granted = true;
   if (request.kind == Request::Kind::add) {
+    if (sinks_.empty()) {
+      forget_dropped();
+    }
     {
       const std::lock_guard lock(known_mutex_);
       append(batch_.declarations, known_);

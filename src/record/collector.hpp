@@ -94,6 +94,7 @@ class Collector {
   void absorb_declarations();
   void take_new_declarations();
   void state_every_track(bool includes_quiet);
+  void forget_dropped();
   void hand_on();
   void give_to_sinks(const std::function<void(Sink&)>& call);
   void give_back();

@@ -126,14 +126,15 @@ bool DeclarationLog::declare(kymo_site& site) noexcept {
   return is_declared;
 }
 
-bool DeclarationLog::declare_hooked_site(kymo_site& site, std::uint64_t address) noexcept {
+bool DeclarationLog::declare_hooked_site(kymo_site& site, const HookedPlace& place) noexcept {
   if (!lock_.lock()) {
     return false;
   }
   bool is_declared = __atomic_load_n(&site.id, __ATOMIC_RELAXED) != 0;
   if (!is_declared && next_site_ <= detail::max_site) {
     Record record(DeclarationKind::hooked_site);
-    is_declared = append(record.number(next_site_).number(address));
+    record.number(next_site_).number(place.module).number(place.address).number(place.load_base).number(place.size);
+    is_declared = append(record.text(place.path).text(place.build_id));
     if (is_declared) {
       __atomic_store_n(&site.id, next_site_++, __ATOMIC_RELEASE);
     }

@@ -17,6 +17,16 @@
 
 namespace kymo::record {
 
+/// Where a hooked function is.
+struct HookedPlace {
+  std::uint64_t address = 0;
+  ModuleId module = 0;  ///< 0: in none
+  std::uint64_t load_base = 0;
+  std::uint64_t size = 0;
+  std::string_view path;
+  std::string_view build_id;  ///< lower-case hex
+};
+
 /// Writes declarations. Allocates nothing and may be called from signal handlers; a declaration that finds no room is
 /// not made, its id stays 0 and what would have used it is dropped and counted.
 class DeclarationLog {
@@ -39,8 +49,8 @@ class DeclarationLog {
   /// A thread's track, or its new name.
   [[nodiscard]] bool declare_thread(TrackId track, std::uint64_t os_thread_id, std::string_view name) noexcept;
   [[nodiscard]] bool declare_info(std::string_view key, std::string_view value) noexcept;
-  /// A function that compiler hooks met: its site's id, and its address. Named by the collector.
-  [[nodiscard]] bool declare_hooked_site(kymo_site& site, std::uint64_t address) noexcept;
+  /// A function that compiler hooks met: its site's id, and where it is. Named by the collector, or by recovery.
+  [[nodiscard]] bool declare_hooked_site(kymo_site& site, const HookedPlace& place) noexcept;
 
   /// A new track's id.
   [[nodiscard]] TrackId next_track() noexcept { return next_track_.fetch_add(1, std::memory_order_relaxed); }

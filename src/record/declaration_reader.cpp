@@ -93,8 +93,15 @@ void read_record(DeclarationKind kind, RecordReader reader, Declarations& into, 
       break;
     }
     case DeclarationKind::hooked_site: {
-      const SiteId id = reader.number<std::uint32_t>();
-      hooked.push_back({id, reader.number<std::uint64_t>()});
+      HookedSite site;
+      site.id = reader.number<std::uint32_t>();
+      site.module.id = reader.number<std::uint32_t>();
+      site.address = reader.number<std::uint64_t>();
+      site.module.load_base = reader.number<std::uint64_t>();
+      site.module.size = reader.number<std::uint64_t>();
+      site.module.path = reader.text();
+      site.module.build_id = reader.text();
+      hooked.push_back(std::move(site));
       break;
     }
   }

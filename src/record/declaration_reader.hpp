@@ -20,16 +20,17 @@ enum class DeclarationKind : std::uint8_t {
   metric = 4,        ///< u32 id, u32 MetricKind, texts: name, unit
   frame_stream = 5,  ///< u32 id, text: name
   info = 6,          ///< texts: key, value
-  hooked_site = 7,   ///< u32 id, u64 address of the function
+  hooked_site = 7,   ///< u32 id, u32 module, u64 address of the function, u64 load base, u64 size, texts: path, build id
 };
 
 inline constexpr std::size_t longest_declared_text = 1024;
 inline constexpr std::size_t longest_declaration = 4 * (longest_declared_text + 2) + 64;
 
-/// A function met by compiler hooks, not yet named.
+/// A function met by compiler hooks, not yet named, and the module that held it (id 0: none did).
 struct HookedSite {
   SiteId id = 0;
   std::uint64_t address = 0;
+  ModuleDeclaration module;
 };
 
 /// Reads records. Trusts nothing: a record that does not fit ends the reading.

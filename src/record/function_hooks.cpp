@@ -1,18 +1,14 @@
 #include "record/function_hooks.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
-#include <string>
-#include <string_view>
 
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include <kymo/detail/hot_path.hpp>
 
-#include "base/text.hpp"
+#include "record/function_namer.hpp"
 #include "record/function_table.hpp"
 #include "record/recorder.hpp"
 #include "record/track_writer.hpp"
@@ -126,6 +122,20 @@ detail::ScopeToken drop_scope() noexcept {
   return token;
 }
 
+bool declare(FunctionEntry& entry, std::uintptr_t address) noexcept {
+  HookedPlace place;
+  char build_id[128];
+  place.address = address;
+  if (const HookedModule* const module = entry.module) {
+    place.module = module->id;
+    place.load_base = module->load_base;
+    place.size = module->end - module->load_base;
+    place.path = module->path;
+    place.build_id = module->build_id.hex(build_id);
+  }
+  return Recorder::instance().declarations().declare_hooked_site(entry.site, place);
+}
+
 /// The thread's or the function's first time.
 __attribute__((noinline)) void enter_slow(const void* function, const void* call_site) noexcept {
   const int saved_errno = errno;
@@ -145,8 +155,7 @@ __attribute__((noinline)) void enter_slow(const void* function, const void* call
   } else {
     if (!entry->is_filtered) {
       const bool is_declared =
-          __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) != 0 ||
-          (has_slot && Recorder::instance().declarations().declare_hooked_site(entry->site, address));
+          __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) != 0 || (has_slot && declare(*entry, address));
       push(*thread, function, call_site, [&] { return is_declared ? detail::open_scope(entry->site) : drop_scope(); });
     }
   }
@@ -192,58 +201,9 @@ __attribute__((noinline)) void exit_slow(HookThread& thread, const void* functio
 
 }  // namespace
 
-namespace {
-
-std::string cut(std::string text) {
-  if (text.size() <= longest_declared_text) {
-    return text;
-  }
-  return std::string(base::cut_text(text, longest_declared_text - base::cut_mark.size())).append(base::cut_mark);
-}
-
-std::string in_hex(std::uint64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-  return text;
-}
-
-void declare_module(const HookedModule& module, Declarations& into) {
-  const auto is_it = [&](const ModuleDeclaration& known) { return known.id == module.id; };
-  if (std::none_of(into.modules.begin(), into.modules.end(), is_it)) {
-    ModuleDeclaration declaration;
-    declaration.id = module.id;
-    declaration.load_base = module.load_base;
-    declaration.size = module.end - module.load_base;
-    declaration.path = cut(module.path);
-    declaration.build_id = module.build_id.hex();
-    into.modules.push_back(std::move(declaration));
-  }
-}
-
-}  // namespace
-
-[[gnu::cold]] void name_hooked_sites(const std::vector<HookedSite>& hooked, Declarations& into) {
-  for (const HookedSite& site : hooked) {
-    SiteDeclaration declaration;
-    declaration.id = site.id;
-    declaration.kind = SiteKind::hooked;
-    const FunctionEntry* const entry = table().find_site(site.id, site.address);
-    HookedModule* const module = entry != nullptr ? entry->module : nullptr;
-    if (module == nullptr) {
-      declaration.name = in_hex(site.address);
-    } else {
-      declare_module(*module, into);
-      declaration.module = module->id;
-      declaration.module_offset = site.address - module->load_base;
-      const FunctionName name = table().name_of(*module, site.address).value_or(FunctionName{});
-      const std::string_view path(module->path);
-      declaration.name = name.qualified.empty()
-                             ? std::string(path.substr(path.rfind('/') + 1)) + "+" + in_hex(declaration.module_offset)
-                             : cut(name.qualified);
-      declaration.function = cut(name.full);
-    }
-    into.sites.push_back(std::move(declaration));
-  }
+void name_hooked_sites(const std::vector<HookedSite>& hooked, Declarations& into) {
+  static FunctionNamer& namer = *new FunctionNamer;  // the collector may outlive static objects
+  namer.name(hooked, into);
 }
 
 }  // namespace kymo::record

@@ -13,9 +13,7 @@
 
 namespace kymo::record {
 
-/// Names functions that hooks met: adds their sites, and the modules that hold them where `into` does not have them
-/// yet. A function without a symbol is named "module+0x12ab". Called by one thread at a time. A few microseconds a
-/// function.
+/// Names functions that hooks met; see FunctionNamer. Called by one thread at a time.
 void name_hooked_sites(const std::vector<HookedSite>& hooked, Declarations& into);
 
 }  // namespace kymo::record

@@ -416,24 +416,6 @@ std::optional<bool> FunctionTable::is_wanted(const Filters& filters, HookedModul
   return is_included;
 }
 
-const FunctionEntry* FunctionTable::find_site(SiteId id, std::uintptr_t address) const noexcept {
-  const auto id_of = [](const FunctionEntry* entry) { return __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE); };
-  const FunctionEntry* const there = find(address);
-  if (there != nullptr && id_of(there) == id) {
-    return there;
-  }
-  if (const Memory* const memory = memory_.load(std::memory_order_acquire)) {
-    for (const FunctionEntry& entry :
-         std::span(memory->entries).first(memory->entry_count.load(std::memory_order_acquire))) {
-      if (id_of(&entry) == id) {
-        return &entry;
-      }
-    }
-  }
-  // Its declaration can be read a moment before its thread has stored the id.
-  return there != nullptr && id_of(there) == 0 ? there : nullptr;
-}
-
 std::optional<FunctionName> FunctionTable::name_of(HookedModule& module, std::uintptr_t address) noexcept {
   const NamingLock locked(memory()->naming);
   if (!locked) {

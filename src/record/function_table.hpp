@@ -130,9 +130,6 @@ class FunctionTable {
   void add_filter(kymo_function_filter_v1& filter) noexcept;
   void remove_filter(kymo_function_filter_v1& filter) noexcept;
 
-  /// The entry that was declared as a site of this id and address; null when there is none.
-  [[nodiscard]] const FunctionEntry* find_site(SiteId id, std::uintptr_t address) const noexcept;
-
   /// What its module's symbols call a function: empty names where they have none. Nothing when this thread is naming a
   /// function already, or another one has been for two seconds.
   [[nodiscard]] std::optional<FunctionName> name_of(HookedModule& module, std::uintptr_t address) noexcept;

@@ -110,14 +110,27 @@ bool is_same_file(const struct stat& a, const struct stat& b) noexcept {
 
 }  // namespace
 
-std::string BuildId::hex() const {
+std::string_view BuildId::hex(std::span<char, 128> text) const noexcept {
   constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : std::span(bytes).first(size)) {
-    text += digits[byte >> 4U];
-    text += digits[byte & 15U];
+  for (std::size_t i = 0; i < size; ++i) {
+    text[2 * i] = digits[bytes[i] >> 4U];
+    text[2 * i + 1] = digits[bytes[i] & 15U];
   }
-  return text;
+  return {text.data(), 2 * size};
+}
+
+BuildId BuildId::from_hex(std::string_view text) noexcept {
+  constexpr std::string_view digits = "0123456789abcdef";
+  BuildId id;
+  for (; text.size() >= 2 && id.size < id.bytes.size(); text.remove_prefix(2)) {
+    const std::size_t high = digits.find(text[0]);
+    const std::size_t low = digits.find(text[1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) {
+      return {};
+    }
+    id.bytes[id.size++] = static_cast<unsigned char>(high << 4U | low);
+  }
+  return id;
 }
 
 bool find_loaded_module(std::uintptr_t address, LoadedModule& module, std::uint64_t& unloads) noexcept {

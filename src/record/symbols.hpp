@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,10 @@ struct BuildId {
   std::size_t size = 0;  ///< 0: the module has none
 
   [[nodiscard]] bool operator==(const BuildId& other) const noexcept = default;
-  /// Lower-case hex.
-  [[nodiscard]] std::string hex() const;
+  /// Lower-case hex, written into `text`.
+  [[nodiscard]] std::string_view hex(std::span<char, 128> text) const noexcept;
+  /// What hex() was made from; one without bytes where the text is none such.
+  [[nodiscard]] static BuildId from_hex(std::string_view text) noexcept;
 };
 
 /// An executable or shared library as it is mapped now.

@@ -142,12 +142,11 @@ void Timeline::Implementation::absorb(std::size_t index) {
 void Timeline::Implementation::take_infos(const std::vector<InfoDeclaration>& infos) {
   for (const InfoDeclaration& info : infos) {
     TimelineProcess& process = processes_[info.process - std::size_t{1}];
-    const auto known = std::find_if(process.infos.begin(), process.infos.end(),
-                                    [&info](const auto& entry) { return entry.first == info.key; });
-    if (known == process.infos.end()) {
+    const auto [place, is_new] = info_places_.try_emplace({info.process, info.key}, process.infos.size());
+    if (is_new) {
       process.infos.emplace_back(info.key, info.value);
     } else {
-      known->second = info.value;
+      process.infos[place->second].second = info.value;
     }
     // A merge says how it shifted the process; that comes on top of the capture's own shift.
     if (info.key == capture::aligned_by_key && process.alignment == Alignment::same_boot) {

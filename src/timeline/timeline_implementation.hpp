@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <queue>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <kymo/timeline.hpp>
@@ -43,6 +45,8 @@ class Timeline::Implementation {
   bool open_in_directory(const std::string& file);
   void absorb(std::size_t index);
   void take_infos(const std::vector<InfoDeclaration>& infos);
+
+  std::map<std::pair<ProcessId, std::string>, std::size_t> info_places_;  // of a key: its place in the process's infos
 };
 
 namespace timeline {

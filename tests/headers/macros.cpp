@@ -17,7 +17,7 @@ T in_a_template(T value) {
   return value;
 }
 
-int each_macro(int count, [[maybe_unused]] const std::string& name) {
+int each_macro(int count, const std::string& name) {
   KYMO_FUNCTION();
   KYMO_SCOPE("plain");
   KYMO_SCOPE("with one", {"count", count});
