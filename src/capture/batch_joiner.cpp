@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/append.hpp"
+
 namespace kymo::capture {
 
 namespace {
@@ -92,14 +94,7 @@ void BatchJoiner::add(EventBatch& batch) {
   for (SpanEvent& span : batch.spans) {
     span.first_argument += first_argument;
   }
-  append(joined_.declarations.processes, batch.declarations.processes);
-  append(joined_.declarations.infos, batch.declarations.infos);
-  append(joined_.declarations.names, batch.declarations.names);
-  append(joined_.declarations.modules, batch.declarations.modules);
-  append(joined_.declarations.sites, batch.declarations.sites);
-  append(joined_.declarations.tracks, batch.declarations.tracks);
-  append(joined_.declarations.metrics, batch.declarations.metrics);
-  append(joined_.declarations.frame_streams, batch.declarations.frame_streams);
+  base::append(joined_.declarations, batch.declarations);
   append(joined_.span_arguments, batch.span_arguments);
   append(joined_.spans, batch.spans);
   append(joined_.async_begins, batch.async_begins);

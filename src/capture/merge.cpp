@@ -10,6 +10,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "base/append.hpp"
 #include "capture/batch_joiner.hpp"
 #include "capture/capture_writer.hpp"
 #include "capture/clock_alignment.hpp"
@@ -67,22 +68,6 @@ class Merging {
   std::size_t blocks_in_all_ = 0;
 };
 
-template <typename Rows>
-void append(Rows& to, const Rows& more) {
-  to.insert(to.end(), more.begin(), more.end());
-}
-
-void append(Declarations& to, const Declarations& more) {
-  append(to.processes, more.processes);
-  append(to.infos, more.infos);
-  append(to.names, more.names);
-  append(to.modules, more.modules);
-  append(to.sites, more.sites);
-  append(to.tracks, more.tracks);
-  append(to.metrics, more.metrics);
-  append(to.frame_streams, more.frame_streams);
-}
-
 void Merging::open(const std::filesystem::path& path) {
   inputs_.push_back(std::make_unique<Input>(path));
   Input& input = *inputs_.back();
@@ -106,7 +91,7 @@ void Merging::open(const std::filesystem::path& path) {
 
 void Merging::declare(Input& input, const Declarations& own) {
   const Declarations shared = input.ids.declare(own, numbering_);
-  append(declarations_, shared);
+  base::append(declarations_, shared);
   if (input.process == 0 && !shared.processes.empty()) {
     input.process = shared.processes.front().id;
   }

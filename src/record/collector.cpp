@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "base/append.hpp"
 #include "base/message.hpp"
 #include "record/clock.hpp"
 #include "record/process_memory.hpp"
@@ -19,22 +20,6 @@ namespace {
 /// A batch is handed on once it holds this many words: 65,536 scopes, about 256 KiB of a capture.
 constexpr std::size_t most_batch_words = 131'072;
 constexpr std::int64_t anchor_period_ns = 1'000'000'000;
-
-template <typename T>
-void append(std::vector<T>& to, const std::vector<T>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
-void append(Declarations& to, const Declarations& from) {
-  append(to.processes, from.processes);
-  append(to.infos, from.infos);
-  append(to.names, from.names);
-  append(to.modules, from.modules);
-  append(to.sites, from.sites);
-  append(to.tracks, from.tracks);
-  append(to.metrics, from.metrics);
-  append(to.frame_streams, from.frame_streams);
-}
 
 std::uint64_t thread_cpu_time_ns() {
   timespec time{};
@@ -280,8 +265,8 @@ void Collector::absorb_declarations() {
   for (const FrameStreamDeclaration& stream : fresh.frame_streams) {
     main_stream_ = stream.name.empty() ? stream.id : main_stream_;
   }
-  append(known_, fresh);
-  append(new_, fresh);
+  base::append(known_, fresh);
+  base::append(new_, fresh);
 }
 
 void Collector::lock_known() {
@@ -296,9 +281,9 @@ void Collector::unlock_known() {
 void Collector::take_new_declarations() {
   const std::lock_guard lock(known_mutex_);
   absorb_declarations();
-  append(batch_.declarations, new_);
+  base::append(batch_.declarations, new_);
   new_.clear();
-  append(chunks_read_, log_chunks_read_);
+  base::append(chunks_read_, log_chunks_read_);
   log_chunks_read_.clear();
 }
 
@@ -459,7 +444,7 @@ void Collector::serve(Request& request) {
     }
     {
       const std::lock_guard lock(known_mutex_);
-      append(batch_.declarations, known_);
+      base::append(batch_.declarations, known_);
     }
     batch_.start_ns = batch_.end_ns = static_cast<std::int64_t>(monotonic_ns());
     batch_.clock_anchors.push_back(read_clock_anchor());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/append.hpp"
+
 namespace kymo::timeline {
 
 using capture::IdKind;
@@ -21,24 +23,6 @@ Source::Source(std::size_t index, CaptureReader reader, capture::ClockShift shif
       shift_(shift),
       on_undeclared_([index](IdKind, std::uint32_t own) { return undeclared_id(index, own); }) {}
 
-namespace {
-
-void append(Declarations& to, Declarations&& more) {
-  const auto append_each = [](auto& all, auto& added) {
-    all.insert(all.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
-  };
-  append_each(to.processes, more.processes);
-  append_each(to.infos, more.infos);
-  append_each(to.names, more.names);
-  append_each(to.modules, more.modules);
-  append_each(to.sites, more.sites);
-  append_each(to.tracks, more.tracks);
-  append_each(to.metrics, more.metrics);
-  append_each(to.frame_streams, more.frame_streams);
-}
-
-}  // namespace
-
 Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatch> unwritten) {
   Declarations declared = ids_.declare(reader_.declarations(), numbering);
   const std::vector<BlockInfo>& blocks = reader_.blocks();
@@ -50,7 +34,7 @@ Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatc
   // What was found in memory is in the file by now, or is found again.
   unwritten_ = std::move(unwritten);
   for (EventBatch& batch : unwritten_) {
-    append(declared, ids_.declare(batch.declarations, numbering));
+    base::append(declared, ids_.declare(batch.declarations, numbering));
   }
   for (std::size_t block = 0; block < block_count(); ++block) {
     const std::int64_t start = start_ns(block);
