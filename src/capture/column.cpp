@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kymo::capture {
 namespace {
@@ -18,17 +19,18 @@ std::size_t packed_bytes(std::size_t count, unsigned width) {
   return (count * width + 7) / 8;
 }
 
+template <unsigned... Index>
+std::uint64_t join(const std::uint64_t* values, unsigned width, std::integer_sequence<unsigned, Index...> /*all*/) {
+  return ((values[Index] << (Index * width)) | ...);
+}
+
 // Joins Together values into one word at a time, so that the chain through the accumulator is walked once for them.
 template <unsigned Together>
 void pack_words(const std::uint64_t* values, unsigned width, std::byte* to) {
   std::uint64_t pending = 0;
   unsigned filled = 0;
   for (std::size_t i = 0; i < group_size; i += Together) {
-    std::uint64_t joined = values[i];
-    for (unsigned k = 1; k < Together; ++k) {
-      joined |= values[i + k] << (k * width);
-    }
-    pending |= joined << filled;
+    pending |= join(values + i, width, std::make_integer_sequence<unsigned, Together>()) << filled;
     store(to, pending);
     filled += Together * width;
     to += filled / 8;

@@ -49,7 +49,7 @@ class KeyedTable {
   // Ids up to here are looked up in a vector, of at most 256 KiB; a recorder with more than this many sites is unusual.
   static constexpr std::uint32_t dense_ids = 65536;
 
-  Entry& find_or_add(std::uint32_t id) {
+  [[gnu::noinline]] Entry& find_or_add(std::uint32_t id) {
     if (id < dense_ids && id >= positions_.size()) {
       positions_.resize(std::size_t{id} + 1);
       positions_count_ = id + 1;

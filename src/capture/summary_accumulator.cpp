@@ -41,6 +41,10 @@ void SummaryAccumulator::add(const EventBatch& batch, std::uint32_t block_number
   }
 }
 
+void SummaryAccumulator::add_unusual(const ScopeSpan& span) {
+  summary_.sites[span.site].add(span);
+}
+
 void SummaryAccumulator::count_pending(PendingScopes& pending) {
   SiteSummary& site = summary_.sites[pending.id];
   site.durations.record_all(pending.count, [&](std::uint32_t i) { return pending.scopes[i].duration_ns; });

@@ -63,18 +63,20 @@ class SummaryAccumulator {
     std::array<Scope, most> scopes;
   };
 
-  void add_scope(const ScopeSpan& span) {
-    PendingScopes& pending = pending_[span.site];
+  // Inlined into the loop over all scopes, of which it is a large part.
+  [[gnu::always_inline]] void add_scope(const ScopeSpan& span) {
     if (((span.duration_ns >> 32U) | span.flags) != 0) [[unlikely]] {
-      summary_.sites[span.site].add(span);
+      add_unusual(span);
       return;
     }
+    PendingScopes& pending = pending_[span.site];
     pending.scopes[pending.count] = {static_cast<std::uint32_t>(span.duration_ns),
                                      static_cast<std::uint32_t>(span.self_ns)};
     if (++pending.count == PendingScopes::most) {
       count_pending(pending);
     }
   }
+  void add_unusual(const ScopeSpan& span);
   void count_pending(PendingScopes& pending);
   void add_times(const EventBatch& batch, std::uint32_t block_number);
   void add_run(const ScopeRun& run);
