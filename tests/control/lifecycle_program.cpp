@@ -25,9 +25,12 @@ void work(const char* what) {
   }
 }
 
+/// Ends this process too where the child did not end well.
 void wait_for_child(pid_t child) {
-  int status = 0;
-  ::waitpid(child, &status, 0);
+  int status = -1;
+  if (::waitpid(child, &status, 0) != child || status != 0) {
+    ::_exit(1);
+  }
 }
 
 int end_normally() {

@@ -53,6 +53,17 @@ void count_capture(const std::string& path, Counts& counts) {
   EXPECT_TRUE(notes.empty());
 }
 
+/// The options that a sanitizer was given, and one more.
+std::pair<std::string, std::string> with_option(const char* variable, const std::string& option) {
+  const char* const options = std::getenv(variable);
+  return {variable, (options != nullptr ? std::string(options) + ":" : std::string()) + option};
+}
+
+/// A forked child lacks the threads of its parent, so that LeakSanitizer takes what their stacks held for lost.
+std::pair<std::string, std::string> without_leak_detection() {
+  return with_option("ASAN_OPTIONS", "detect_leaks=0");
+}
+
 class LifecycleTest : public ::testing::Test {
  protected:
   /// Runs the program in a mode; its captures go to the directory.
@@ -135,15 +146,12 @@ TEST_F(LifecycleTest, AbortIsWrittenAndStillAborts) {
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
 }
 
-/// The options of a sanitizer, with its own crash handler left out: it would be the program's own, which the recorder's
-/// hands on to, and ends the process with an exit status.
-std::pair<std::string, std::string> without_crash_handler(const char* variable) {
-  const char* const options = std::getenv(variable);
-  return {variable, (options != nullptr ? std::string(options) + ":" : std::string()) + "handle_segv=0"};
-}
-
 TEST_F(LifecycleTest, ACrashIsWrittenByTheTimeItEndsTheProcess) {
-  EXPECT_EQ(run({"crash"}, {without_crash_handler("ASAN_OPTIONS"), without_crash_handler("TSAN_OPTIONS")}), -SIGSEGV);
+  // A sanitizer's crash handler would be the program's own, which the recorder's hands on to, and ends the process with
+  // an exit status.
+  EXPECT_EQ(
+      run({"crash"}, {with_option("ASAN_OPTIONS", "handle_segv=0"), with_option("TSAN_OPTIONS", "handle_segv=0")}),
+      -SIGSEGV);
   ASSERT_EQ(captures().size(), 1U);
   // In the file itself, not only in shared memory.
   const CaptureReader capture(captures().front());
@@ -159,13 +167,13 @@ TEST_F(LifecycleTest, TheProgramsOwnCrashHandlerDecides) {
 }
 
 TEST_F(LifecycleTest, EachForkedProcessWritesACaptureOfItsOwn) {
-  EXPECT_EQ(run({"fork"}), 0);
+  EXPECT_EQ(run({"fork"}, {without_leak_detection()}), 0);
   EXPECT_EQ(captures().size(), 3U);
   EXPECT_EQ(counts(), (Counts{{"parent", 2000}, {"child", 1000}, {"grandchild", 1000}, {"open over fork", 1}}));
 }
 
 TEST_F(LifecycleTest, ForkWhileOtherThreadsRecordHarmsNeither) {
-  EXPECT_EQ(run({"fork-threads"}), 0);
+  EXPECT_EQ(run({"fork-threads"}, {without_leak_detection()}), 0);
   EXPECT_EQ(captures().size(), 21U);
   EXPECT_EQ(counts()["child"], 20'000U);
 }
