@@ -22,12 +22,6 @@
 #include "hooked_functions.hpp"
 #include "recorded_scopes.hpp"
 
-#if defined(__has_feature)
-#define KYMO_HAS_FEATURE(feature) __has_feature(feature)
-#else
-#define KYMO_HAS_FEATURE(feature) 0
-#endif
-
 // As the compiler calls them.
 extern "C" void __cyg_profile_func_enter(void* function, void* call_site);
 extern "C" void __cyg_profile_func_exit(void* function, void* call_site);
@@ -289,9 +283,6 @@ TEST(Hooks, PluginsThatComeAndGoKeepTheirOwnNames) {
 }
 
 TEST(Hooks, ForkInsideHookedFunctionsHarmsNeitherProcess) {
-#if defined(__SANITIZE_THREAD__) || KYMO_HAS_FEATURE(thread_sanitizer)
-  GTEST_SKIP() << "ThreadSanitizer allows no thread in a child of a program with threads";
-#endif
   Recording recording;
   // The hooks by hand: a function that is open when the process forks, and left in both processes.
   void* const function = reinterpret_cast<void*>(&hooked::leaf);
