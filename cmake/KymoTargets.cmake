@@ -26,6 +26,14 @@ function(kymo_configure target)
   endif()
 endfunction()
 
+# kymo_compile_quickly(target): without optimisation where a sanitizer is built in: for code that takes longer to compile
+# then than it ever runs.
+function(kymo_compile_quickly target)
+  if(KYMO_SANITIZER)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # kymo_add_layer(name SOURCES...): one folder of src/ as an object library named kymo_<name>_objects,
 # compiled only where something is made from it.
 function(kymo_add_layer name)

@@ -11,6 +11,7 @@
 #include "capture/capture_fixture.hpp"
 #include "capture/crc32c.hpp"
 #include "capture/sample_batches.hpp"
+#include "support/rounds.hpp"
 
 namespace kymo::capture {
 namespace {
@@ -133,7 +134,7 @@ TEST(CaptureReader, TenThousandRandomDamagesNeverYieldWhatWasNotWritten) {
   const Sample sample = small_capture(6, 60);
   std::mt19937_64 random(7);
   std::size_t lost = 0;
-  for (int round = 0; round < 10'000; ++round) {
+  for (int round = 0; round < test::rounds(10'000); ++round) {
     Bytes bytes = sample.bytes;
     switch (random() % 4) {
       case 0:  // a bit

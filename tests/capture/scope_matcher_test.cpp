@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/rounds.hpp"
 #include "support/scope_model.hpp"
 
 namespace kymo::capture {
@@ -206,7 +207,7 @@ TEST(ScopeMatcherTest, RandomScopesOfAnyShapeAreMatchedAsTheModelKnowsThem) {
     std::vector<ScopeStack> stacks(shape.tracks + 1);
     std::vector<std::vector<Facts>> matched(shape.tracks + 1);
     for (int batch = 0; batch < 6; ++batch) {
-      for (const ScopeRun& run : model.next(seed % 5 == 0 ? 1 : 100 * seed).runs) {
+      for (const ScopeRun& run : model.next(seed % 5 == 0 ? 1 : test::rounds(100U) * seed).runs) {
         match(run, stacks[run.track], [&](const ScopeSpan& span) {
           EXPECT_EQ((span.flags & ScopeSpan::self_is_bound), 0);
           matched[run.track].push_back({span.site, span.start_ns, span.duration_ns, span.self_ns, span.depth,

@@ -12,6 +12,7 @@
 #include "capture/summary_builder.hpp"
 #include "capture/summary_oracle.hpp"
 #include "capture/summary_totals.hpp"
+#include "support/rounds.hpp"
 #include "support/scope_model.hpp"
 
 namespace kymo::capture {
@@ -402,7 +403,7 @@ TEST(SummaryTotalsTest, TheSummaryOfTheWholeCaptureIsEnough) {
 }
 
 TEST(SummaryTotalsTest, AnyPartOfTheSummariesAndTheBlocksBetweenGiveTheSameTotals) {
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::rounds(25U); ++seed) {
     const Recording recording(seed, 30);
     const Summary expected = recording.of_level(total_level)[0];
     std::mt19937_64 random(seed);
@@ -489,7 +490,7 @@ TEST(SummaryCodecTest, DamagedPayloadsAreRefusedOrReadAsSomeSummary) {
   ByteBuffer sound;
   encode_summary(recording.of_level(total_level)[0], sound);
   std::mt19937_64 random(13);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::rounds(3000); ++round) {
     std::vector<std::byte> bytes(sound.bytes().begin(), sound.bytes().end());
     for (std::uint64_t i = 0; i <= random() % 3; ++i) {
       bytes[random() % bytes.size()] = static_cast<std::byte>(random());

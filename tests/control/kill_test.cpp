@@ -19,6 +19,7 @@
 #include "capture/scope_matcher.hpp"
 #include "support/child_process.hpp"
 #include "support/kill_tally.hpp"
+#include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo {
@@ -131,8 +132,7 @@ class KillTest : public ::testing::Test {
 
 TEST_F(KillTest, AtRandomMomentsNothingIsLostAndNothingComesTwice) {
   std::mt19937 random(20240601);
-  constexpr int rounds = KILL_ROUNDS;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < test::rounds(200); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     clear();
     const TallySheet sheet(sheet_path_);

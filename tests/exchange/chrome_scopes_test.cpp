@@ -12,6 +12,7 @@
 
 #include "chrome_fixture.hpp"
 #include "exchange/chrome_trace.hpp"
+#include "support/rounds.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -254,7 +255,7 @@ struct RandomProgram {
 };
 
 TEST(ChromeScopes, ARandomProgramIsReadBackToTheNanosecond) {
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kymo::test::rounds(4U); ++seed) {
     const RandomProgram program(seed);
     std::vector<Known> read;
     for (const Json& scope : of_phase(trace_events(program.batches), "X")) {
@@ -286,7 +287,7 @@ TEST(ChromeScopes, PythonReadsTheSameProgramAndFindsItNested) {
 TEST(ChromeScopes, DamagedBatchesMakeValidJson) {
   std::mt19937_64 random(3);
   const auto any = [&random](std::uint64_t usual) { return random() % 4 == 0 ? random() : random() % usual; };
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < kymo::test::rounds(100); ++round) {
     std::vector<EventBatch> batches;
     for (int number = 0; number < 3; ++number) {
       EventBatch batch = number == 0 ? first_batch(0, 100) : next_batch(0, static_cast<std::int64_t>(any(1000)));

@@ -14,6 +14,7 @@
 #include "record/recorder.hpp"
 #include "record/track_writer.hpp"
 #include "support/memory_sink.hpp"
+#include "support/rounds.hpp"
 
 namespace kymo::record {
 namespace {
@@ -385,7 +386,7 @@ TEST_F(RecordingTest, ScopesInSignalHandlersAreRecordedOrCounted) {
   action.sa_handler = record_in_handler;
   struct sigaction previous {};
   ASSERT_EQ(::sigaction(SIGUSR1, &action, &previous), 0);
-  constexpr std::uint64_t signals = 2'000;
+  constexpr auto signals = test::rounds<std::uint64_t>(2'000);
   const pthread_t self = ::pthread_self();
   std::atomic<bool> is_done{false};
   std::uint64_t scopes = 0;

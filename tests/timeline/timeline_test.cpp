@@ -15,6 +15,7 @@
 
 #include "recording_model.hpp"
 #include "span_text.hpp"
+#include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::test {
@@ -80,7 +81,7 @@ TEST(Timeline, SpansOfAnyRangeAreThoseThatOverlapIt) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     const RecordingModel model({.seed = seed, .steps = 3000});
     const auto bytes = model.write(seed % 2 == 0);
-    expect_true_in_ranges(open_memory(bytes), model.truth(), seed, 150);
+    expect_true_in_ranges(open_memory(bytes), model.truth(), seed, test::rounds(150U));
   }
 }
 
