@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -222,6 +223,67 @@ TEST_F(RecordingTest, WhatWasDroppedForEarlierSinksIsNotTheNextOnesLoss) {
   const std::vector<EventBatch> batches = recorded();
   EXPECT_EQ(test::closed_scopes(batches).size(), 1U);
   EXPECT_EQ(dropped_scopes(batches), 0U);
+}
+
+using Waiting = std::function<void()>;
+
+/// What a thread may do last before it waits. Each publishes its event in another way.
+const std::vector<void (*)(const Waiting&)> last_acts{
+    [](const Waiting& wait) {
+      KYMO_SCOPE("open");
+      wait();
+    },
+    [](const Waiting& wait) {
+      { KYMO_SCOPE("closed"); }
+      wait();
+    },
+    [](const Waiting& wait) {
+      KYMO_SCOPE("with an argument", {"n", 1});
+      wait();
+    },
+    [](const Waiting& wait) {
+      KYMO_SCOPE("with a text", {"text", "some text"});
+      wait();
+    },
+    [](const Waiting& wait) {
+      record_metric("metric", 1);
+      wait();
+    },
+    [](const Waiting& wait) {
+      set_thread_name("waiting");
+      wait();
+    },
+    [](const Waiting& wait) {
+      for (int n = 0; n < 20'000; ++n) {
+        KYMO_SCOPE("many chunks", {"n", n});
+      }
+      wait();
+    },
+};
+
+TEST_F(RecordingTest, WhatARunningThreadRecordedIsReadWhileItRuns) {
+  for (const auto act : last_acts) {
+    // The flags order nothing: the way in which the recorder publishes an event has to, and ThreadSanitizer checks
+    // that.
+    std::atomic<bool> is_recorded{false};
+    std::atomic<bool> is_read{false};
+    const std::size_t batches_before = recorded().size();
+    std::thread running([&] {
+      act([] {});  // takes a chunk, declares the site
+      act([&] {
+        is_recorded.store(true, std::memory_order_relaxed);
+        while (!is_read.load(std::memory_order_relaxed)) {
+          std::this_thread::yield();
+        }
+      });
+    });
+    while (!is_recorded.load(std::memory_order_relaxed)) {
+      std::this_thread::yield();
+    }
+    EXPECT_GT(recorded().size(), batches_before);
+    is_read.store(true, std::memory_order_relaxed);
+    running.join();
+  }
 }
 
 TEST_F(RecordingTest, SequencesOfATrackAreWithoutGapsAndOverlaps) {
