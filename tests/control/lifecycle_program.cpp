@@ -104,14 +104,14 @@ int fork_and_work() {
   return 0;
 }
 
-int fork_while_threads_record() {
+int fork_while_threads_record(int forks) {
   std::atomic<bool> is_done{false};
   std::thread busy([&] {
     while (!is_done) {
       work("busy");
     }
   });
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < forks; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
       work("child");
@@ -209,12 +209,14 @@ int main(int argc, char** argv) {
       {"crash", crash},
       {"crash-handled", crash_with_own_handler},
       {"fork", fork_and_work},
-      {"fork-threads", fork_while_threads_record},
       {"wait", wait_to_be_told},
       {"frames", mark_frames},
       {"trigger", trigger_itself},
       {"full-disk", fill_the_disk},
   };
+  if (mode == "fork-threads") {
+    return fork_while_threads_record(std::atoi(argv[2]));
+  }
   if (mode == "exec") {
     return exec_itself(argv);
   }

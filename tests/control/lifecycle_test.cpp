@@ -13,6 +13,7 @@
 #include "capture/recovery.hpp"
 #include "capture/scope_matcher.hpp"
 #include "support/child_process.hpp"
+#include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo {
@@ -173,9 +174,10 @@ TEST_F(LifecycleTest, EachForkedProcessWritesACaptureOfItsOwn) {
 }
 
 TEST_F(LifecycleTest, ForkWhileOtherThreadsRecordHarmsNeither) {
-  EXPECT_EQ(run({"fork-threads"}, {without_leak_detection()}), 0);
-  EXPECT_EQ(captures().size(), 21U);
-  EXPECT_EQ(counts()["child"], 20'000U);
+  constexpr auto forks = test::rounds(20U);
+  EXPECT_EQ(run({"fork-threads", std::to_string(forks)}, {without_leak_detection()}), 0);
+  EXPECT_EQ(captures().size(), 1 + forks);
+  EXPECT_EQ(counts()["child"], forks * 1'000);
 }
 
 TEST_F(LifecycleTest, ExecLosesNothingAndTheNewImageRecordsAnew) {
