@@ -41,6 +41,7 @@ std::uint64_t to_ns(const timeval& time) {
     ::setenv(name.c_str(), value.c_str(), 1);
   }
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }

@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 
+namespace kymo::command {
 namespace {
 
 constexpr const char* footer = R"(Examples:
@@ -31,7 +32,6 @@ there is no such command, 126 where it cannot be run, 125 where kymo itself fail
 `kymo COMMAND --help` shows the options of a command and examples.)";
 
 int run(int argc, char** argv) {
-  using namespace kymo::command;
   CLI::App app("Records what a program did and what the machine felt meanwhile, and shows it.", "kymo");
   app.footer(footer);
   app.set_version_flag("--version", "kymo " KYMO_VERSION);
@@ -59,14 +59,16 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+}  // namespace kymo::command
 
 int main(int argc, char** argv) {
   // A reader that closes the pipe is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
-  int exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
+  int exit_code = 0;
   try {
-    exit_code = run(argc, argv);
+    exit_code = kymo::command::run(argc, argv);
   } catch (const std::exception& failure) {
+    exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
     fmt::print(stderr, "kymo: {}\n", failure.what());
   }
   // A full disk behind `> file` is noticed here at the latest.
