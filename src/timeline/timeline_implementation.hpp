@@ -31,6 +31,8 @@ class Timeline::Implementation {
   using Visit = std::function<bool(std::size_t source, const EventBatch& batch)>;
   void visit_batches(TimeRange range, BatchParts parts, const Visit& visit) const;
 
+  // What this class holds is its own, although the files of src/timeline and src/stats that serve Timeline read it.
+  // NOLINTBEGIN(readability-identifier-naming)
   TimelineOptions options_;
   capture::ClockAxis axis_;
   capture::Numbering numbering_;
@@ -40,6 +42,7 @@ class Timeline::Implementation {
   std::vector<std::string> complaints_;
   std::vector<std::string> directories_;
   std::set<std::string> known_files_;
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   bool open_in_directory(const std::string& file);
