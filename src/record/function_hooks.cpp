@@ -206,8 +206,6 @@ void name_hooked_sites(const std::vector<HookedSite>& hooked, Declarations& into
   namer.name(hooked, into);
 }
 
-}  // namespace kymo::record
-
 extern "C" {
 
 KYMO_HOOK void __cyg_profile_func_enter(void* function, void* call_site);
@@ -216,7 +214,6 @@ KYMO_HOOK void kymo_add_function_filter_v1(kymo_function_filter_v1* filter);
 KYMO_HOOK void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter);
 
 void __cyg_profile_func_enter(void* function, void* call_site) {
-  using namespace kymo::record;
   if (!kymo::detail::scopes_on()) {
     return;
   }
@@ -235,7 +232,6 @@ void __cyg_profile_func_enter(void* function, void* call_site) {
 }
 
 void __cyg_profile_func_exit(void* function, void* call_site) {
-  using namespace kymo::record;
   HookThread* const thread = hook_thread;
   if (thread == nullptr || thread->depth == 0) {
     return;
@@ -262,3 +258,5 @@ void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter) {
   kymo::record::table().remove_filter(*filter);
 }
 }
+
+}  // namespace kymo::record

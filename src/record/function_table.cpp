@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstring>
 #include <ctime>
 #include <new>
@@ -9,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include <limits.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -315,8 +315,8 @@ void Pool::remove_spool() noexcept {
 }
 
 void Pool::abandon_in_child() noexcept {
-  ::mmap(mapping_, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-         0);
+  static_cast<void>(::mmap(mapping_, mapped_bytes_, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
   file_.reset();
   spool_path_.clear();
 }

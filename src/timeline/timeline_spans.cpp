@@ -9,7 +9,6 @@
 
 namespace kymo {
 
-using timeline::Source;
 using timeline::SpanBuilder;
 using timeline::TrackQuery;
 
