@@ -20,7 +20,7 @@ enum class DeclarationKind : std::uint8_t {
   metric = 4,        ///< u32 id, u32 MetricKind, texts: name, unit
   frame_stream = 5,  ///< u32 id, text: name
   info = 6,          ///< texts: key, value
-  hooked_site = 7,   ///< u32 id, u32 module, u64 address of the function, u64 load base, u64 size, texts: path, build id
+  hooked_site = 7,  ///< u32 id, u32 module, u64 address of the function, u64 load base, u64 size, texts: path, build id
 };
 
 inline constexpr std::size_t longest_declared_text = 1024;

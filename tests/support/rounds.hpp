@@ -5,7 +5,8 @@
 
 namespace kymo::test {
 
-/// How many rounds of a test that repeats itself: all of them, and a tenth where a sanitizer makes each ten times slower.
+/// How many rounds of a test that repeats itself: all of them, and a tenth where a sanitizer makes each ten times
+/// slower.
 template <typename Count>
 constexpr Count rounds(Count all) {
 #if defined(KYMO_TEST_FEWER_ROUNDS)
