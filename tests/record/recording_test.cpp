@@ -448,7 +448,7 @@ TEST_F(RecordingTest, ScopesInSignalHandlersAreRecordedOrCounted) {
   action.sa_handler = record_in_handler;
   struct sigaction previous {};
   ASSERT_EQ(::sigaction(SIGUSR1, &action, &previous), 0);
-  constexpr auto signals = test::rounds<std::uint64_t>(2'000);
+  constexpr auto signals = test::rounds<std::uint64_t>(200);
   const pthread_t self = ::pthread_self();
   std::atomic<bool> is_done{false};
   std::uint64_t scopes = 0;
