@@ -33,7 +33,7 @@ std::string in_hex(std::uint64_t number) {
 std::string file_of(const std::string& path) {
   constexpr std::string_view self = "/proc/self/exe";
   constexpr std::string_view replaced_mark = " (deleted)";
-  std::array<char, 4096> text;
+  std::array<char, 4096> text{};
   const ssize_t size = ::readlink(self.data(), text.data(), text.size());
   std::string_view running(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   if (running.size() > replaced_mark.size() && running.substr(running.size() - replaced_mark.size()) == replaced_mark) {
