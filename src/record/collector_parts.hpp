@@ -1,0 +1,50 @@
+// What the files that the collector is made of share: its cursor on a track, and a request to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include "record/collector.hpp"
+#include "record/track_decoder.hpp"
+
+namespace kymo::record {
+
+/// How far the collector has read one track.
+struct Collector::TrackCursor {
+  explicit TrackCursor(TrackSlot& track_slot)
+      : slot(&track_slot), decoder(track_slot.track.load(std::memory_order_relaxed)) {}
+
+  void enter(std::uint32_t index, const Pool& pool) {
+    chunk = index;
+    offset = 0;
+    has_chunk = true;
+    const ChunkHeader& header = pool.chunk(index).header;
+    decoder.begin_chunk(header.time_base, header.first_sequence);
+  }
+
+  TrackSlot* slot;
+  bool has_chunk = false;  ///< the pool may have been empty since the thread began
+  std::uint32_t chunk = 0;
+  std::size_t offset = 0;
+  const std::uint64_t* published = nullptr;  ///< everything before it is read in this drain
+  bool has_exited = false;                   ///< nothing comes after `published`
+  bool is_finished = false;
+  std::uint64_t dropped_scopes = 0;  ///< as last stated in a batch
+  std::uint64_t dropped_others = 0;
+  TrackDecoder decoder;
+};
+
+/// Something another thread asks of the collector's.
+struct Collector::Request {
+  enum class Kind { add, remove, remove_all, flush };
+  Kind kind = Kind::flush;
+  std::shared_ptr<Sink> sink;
+  std::uint64_t handle = 0;
+  bool is_done = false;
+  bool is_granted = false;
+  std::exception_ptr failure;
+};
+
+}  // namespace kymo::record
