@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <string_view>
 #include <type_traits>
 
@@ -26,9 +25,7 @@ class Path {
   Path(const Text& text) noexcept {
     const std::string_view bytes = text;
     is_too_long_ = bytes.size() > most_bytes;
-    size_ = is_too_long_ ? most_bytes : bytes.size();
-    std::memcpy(static_cast<void*>(text_), bytes.data(), size_);
-    text_[size_] = '\0';
+    size_ = bytes.copy(static_cast<char*>(text_), most_bytes);
   }
   /// A null pointer is an empty path.
   // NOLINTNEXTLINE(google-explicit-constructor): as above

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,16 @@ const SymbolIndex& FunctionNamer::symbols_of(const ModuleDeclaration& module) {
   return symbols_.emplace(module.id, std::move(index)).first->second;
 }
 
+FunctionName FunctionNamer::name_at(const ModuleDeclaration& module, std::uint64_t offset) {
+  // A file that cannot be read costs its functions their names, and the program that records nothing.
+  try {
+    const std::string symbol = symbols_of(module).name_at(offset);
+    return symbol.empty() ? FunctionName() : demangle(symbol);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 void FunctionNamer::name(const std::vector<HookedSite>& hooked, Declarations& into) {
   for (const HookedSite& site : hooked) {
     SiteDeclaration declaration;
@@ -67,15 +78,12 @@ void FunctionNamer::name(const std::vector<HookedSite>& hooked, Declarations& in
       }
       declaration.module = site.module.id;
       declaration.module_offset = site.address - site.module.load_base;
-      const std::string symbol = symbols_of(site.module).name_at(declaration.module_offset);
-      if (symbol.empty()) {
-        const std::string& path = site.module.path;
-        declaration.name = path.substr(path.rfind('/') + 1) + "+" + in_hex(declaration.module_offset);
-      } else {
-        FunctionName name = demangle(symbol);
-        declaration.name = cut(std::move(name.qualified));
-        declaration.function = cut(std::move(name.full));
-      }
+      FunctionName name = name_at(site.module, declaration.module_offset);
+      const std::string& path = site.module.path;
+      declaration.name = name.qualified.empty()
+                             ? path.substr(path.rfind('/') + 1) + "+" + in_hex(declaration.module_offset)
+                             : cut(std::move(name.qualified));
+      declaration.function = cut(std::move(name.full));
     }
     into.sites.push_back(std::move(declaration));
   }

@@ -2,6 +2,7 @@
 // recovery after the program has gone.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -20,6 +21,7 @@ class FunctionNamer {
   void name(const std::vector<HookedSite>& hooked, Declarations& into);
 
  private:
+  [[nodiscard]] FunctionName name_at(const ModuleDeclaration& module, std::uint64_t offset);
   [[nodiscard]] const SymbolIndex& symbols_of(const ModuleDeclaration& module);
 
   std::map<ModuleId, SymbolIndex> symbols_;
