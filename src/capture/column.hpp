@@ -9,10 +9,9 @@
 // Storages of numbers (64-bit, arithmetic modulo 2^64):
 //   packed  groups of 64 values, the last of what is left: u8 width w (0..64), then ceil(n*w/8) bytes; value i stands
 //           in the bits [i*w, i*w+w) of them, counted from the lowest bit of the first byte
-//   planes  u8 low bits b (0..56), u8 number of planes p (0..8), then the lowest b bits of every value, b bits a value
-//   as
-//           in a packed group without its width, ceil(n*b/8) bytes in all; then p planes: plane k holds byte k of every
-//           value shifted right by b
+//   planes  u8 low bits b (0..56), u8 number of planes p (0..8), then the lowest b bits of every value as in a packed
+//           group without its width, ceil(n*b/8) bytes in all; then p planes: plane k holds byte k of every value
+//           shifted right by b
 //   words   8 bytes a value, little-endian
 //   bits    one bit a value: value i is bit i%8 of byte i/8
 // A number is read from its storage, then unzigzagged where bit 5 is set, then added to the number before it (0 before

@@ -1,8 +1,9 @@
 // The bytes of a coverage (docs/format.md, "Summaries"):
 //   u8 shift, varint rows left out, zigzag varint first bin of all rows, varint number of rows, then per row:
-//     varint track, varint depth * 2 + named, varint first bin - first bin of all rows, varint number of bins n
-//     (1..128) n bytes: 0 nothing covered, 255 all of the bin, else covered / bin width * 254, at least 1 and at most
-//     254 runs of bins with the same site until n is reached: varint length, varint site (any for empty bins)
+//     varint track, varint depth * 2 + named, varint first bin - first bin of all rows,
+//     varint number of bins n (1..128),
+//     n bytes: 0 nothing covered, 255 all of the bin, else covered / bin width * 254, at least 1, at most 254,
+//     runs of bins with the same site until n is reached: varint length, varint site (any for empty bins)
 #include "capture/coverage.hpp"
 
 #include <algorithm>

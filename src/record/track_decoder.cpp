@@ -23,11 +23,13 @@ constexpr std::size_t most_open_async_spans = 65'536;
 constexpr std::size_t least_stretch = 8;
 constexpr std::size_t most_stretch = 512;
 
-static_assert(sizeof(ScopeEvent) == 16 && offsetof(ScopeEvent, site) == 8 && offsetof(ScopeEvent, depth) == 12);
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(ScopeEvent) == 16 &&
+              offsetof(ScopeEvent, site) == 8 && offsetof(ScopeEvent, depth) == 12);
 
-/// Puts a ScopeEvent by two stores.
+/// Puts a ScopeEvent by two stores. Of a depth that no program reaches, its low bits.
 void put(std::byte* to, std::int64_t time_ns, SiteId site, std::size_t depth) {
-  const std::array<std::uint64_t, 2> words{static_cast<std::uint64_t>(time_ns), site | (std::uint64_t{depth} << 32U)};
+  const std::array<std::uint64_t, 2> words{static_cast<std::uint64_t>(time_ns),
+                                           site | (std::uint64_t{static_cast<std::uint16_t>(depth)} << 32U)};
   std::memcpy(to, words.data(), sizeof words);
 }
 
@@ -168,8 +170,10 @@ std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, Cl
   for (; taken < words.size(); ++taken) {
     const std::uint64_t word = words[taken];
     const std::uint64_t since = offset + (word >> detail::time_shift);
-    std::int64_t time_ns = line.at(since);
-    if (since >= line.size) [[unlikely]] {
+    std::int64_t time_ns = 0;
+    if (since < line.size) [[likely]] {
+      time_ns = line.at(since);
+    } else {
       time_ns = convert(time_base_ + (word >> detail::time_shift));
       line = convert.line();
       offset = time_base_ - line.counter;
