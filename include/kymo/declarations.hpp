@@ -46,9 +46,7 @@ struct TrackDeclaration {
   std::string name;
 };
 
-enum class MetricKind : std::uint8_t { gauge = 0, counter = 1, energy_counter = 2 };
-
-/// A time series.
+/// A time series, and what its numbers are worth.
 struct MetricDeclaration {
   MetricId id = 0;
   MetricKind kind = MetricKind::gauge;
@@ -57,6 +55,17 @@ struct MetricDeclaration {
   std::string unit;    ///< empty: none
   std::string source;  ///< where the numbers come from: a path or a call; empty: the program itself
   std::vector<std::pair<std::string, std::string>> labels;
+  double step = 0;              ///< the least difference that the source tells apart, in the unit; 0: not known
+  std::int64_t renewal_ns = 0;  ///< how often the source makes a new value; 0: at every read, or not known
+  std::int64_t window_ns = 0;   ///< the stretch before its time that a value is taken over; 0: a moment, or not known
+  std::uint32_t traits = 0;
+
+  /// The numbers are worked out from others rather than measured.
+  static constexpr std::uint32_t estimated = 1;
+  /// It contains what other metrics of its source measure as well.
+  static constexpr std::uint32_t total = 2;
+  /// `renewal_ns` was seen while recording; else the source states it.
+  static constexpr std::uint32_t renewal_measured = 4;
 };
 
 struct FrameStreamDeclaration {

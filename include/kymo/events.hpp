@@ -89,7 +89,11 @@ struct FrameMark {
 struct SampleRun {
   MetricId metric = 0;
   std::vector<std::int64_t> times_ns;
-  std::vector<double> values;
+  std::vector<double> values;       ///< NaN: could not be read
+  std::vector<std::uint8_t> flags;  ///< one a sample, or none where all are 0
+
+  /// The source had made no new value since an earlier sample: the reading is older than its time.
+  static constexpr std::uint8_t stale = 1;
 };
 
 struct Message {

@@ -21,4 +21,11 @@ enum class TrackKind : std::uint8_t {
   queue = 2,   ///< a GPU queue or another lane filled by emit_span
 };
 
+/// How the values of a metric are to be read.
+enum class MetricKind : std::uint8_t {
+  gauge = 0,           ///< each value stands for itself
+  counter = 1,         ///< a total that only grows; a smaller value is a new beginning
+  energy_counter = 2,  ///< a total in joules
+};
+
 }  // namespace kymo

@@ -86,10 +86,11 @@ struct Frame {
   std::int64_t duration_ns = 0;
 };
 
-/// The samples of one metric by ascending time: two arrays of one length.
+/// The samples of one metric by ascending time: arrays of one length.
 struct MetricSeries {
   std::vector<std::int64_t> times_ns;
-  std::vector<double> values;
+  std::vector<double> values;       ///< NaN: could not be read
+  std::vector<std::uint8_t> flags;  ///< SampleRun::stale or 0
 };
 
 /// The stretch from one sync point of a process to its next.

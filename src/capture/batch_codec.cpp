@@ -1,5 +1,9 @@
 #include "capture/batch_codec.hpp"
 
+#include <array>
+#include <cmath>
+#include <utility>
+
 #include "capture/declarations_codec.hpp"
 
 namespace kymo::capture {
@@ -175,23 +179,79 @@ void read_rows(const TableView& table, Origin origin, std::vector<Row>& rows) {
   visit(columns, rows.data());
 }
 
-void encode_samples(const SampleRun& run, Origin origin, TableWriter& table) {
-  if (run.times_ns.size() != run.values.size()) {
-    throw std::length_error("a run of samples has another number of values than of times");
+constexpr std::array powers_of_ten{1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+
+// The least number of decimals that all values have, so that as integers of that many they come back exactly; 0 where
+// they are integers already, or are none.
+std::size_t decimals_of(const std::vector<double>& values, std::vector<double>& scaled) {
+  constexpr double largest = 1e15;  // integers below are exact, and so is what becomes of them
+  std::size_t decimals = 0;
+  scaled.clear();
+  for (std::size_t i = 0; i < values.size();) {
+    const double integer = std::nearbyint(values[i] * powers_of_ten[decimals]);
+    const bool comes_back = std::fabs(integer) < largest && integer / powers_of_ten[decimals] == values[i] &&
+                            !(integer == 0 && std::signbit(values[i]));
+    if (comes_back) {
+      scaled.push_back(integer);
+      ++i;
+    } else if (++decimals == powers_of_ten.size()) {
+      return 0;
+    } else {
+      scaled.clear();
+      i = 0;
+    }
+  }
+  return decimals;
+}
+
+// `previous` is the run that was written before, whose times are not written twice.
+void encode_samples(const SampleRun& run, const SampleRun* previous, Origin origin, TableWriter& table) {
+  if (run.times_ns.size() != run.values.size() || (!run.flags.empty() && run.flags.size() != run.values.size())) {
+    throw std::length_error("a run of samples has another number of values or flags than of times");
   }
   table.begin(TableId::samples, run.metric);
-  table.field(1, wandering, run.times_ns, [&](std::int64_t time_ns) { return origin.relative(time_ns); });
-  table.floats(2, run.values);
+  std::vector<double> scaled;
+  const std::size_t decimals = decimals_of(run.values, scaled);
+  const bool shares_times = previous != nullptr && previous->times_ns == run.times_ns;
+  if (!shares_times) {
+    table.field(1, wandering, run.times_ns, [&](std::int64_t time_ns) { return origin.relative(time_ns); });
+  }
+  table.floats(2, decimals != 0 ? scaled : run.values, shares_times);
+  table.field(3, plain, run.flags, [](std::uint8_t flags) { return std::uint64_t{flags}; });
+  if (decimals != 0) {
+    table.field(4, plain, std::array{decimals}, [](std::size_t count) { return std::uint64_t{count}; });
+  }
   table.end();
 }
 
-void decode_samples(const TableView& table, Origin origin, SampleRun& run) {
+void decode_samples(const TableView& table, const SampleRun* previous, Origin origin, SampleRun& run) {
   run.metric = narrow<MetricId>(table.key());
-  run.times_ns.resize(static_cast<std::size_t>(table.rows()));
+  if (table.find(1) == nullptr && previous != nullptr) {
+    // That the values stand there in full is what bounds the size of what is read here by that of the payload.
+    if (table.count(2) != previous->times_ns.size()) {
+      throw DecodeError("samples are to share the times of others that are more or fewer");
+    }
+    run.times_ns = previous->times_ns;
+  } else {
+    run.times_ns.resize(static_cast<std::size_t>(table.rows()));
+    table.field(1, run.times_ns.size(),
+                [&](std::size_t i, std::uint64_t value) { run.times_ns[i] = origin.absolute(value); });
+  }
   run.values.resize(run.times_ns.size());
-  table.field(1, run.times_ns.size(),
-              [&](std::size_t i, std::uint64_t value) { run.times_ns[i] = origin.absolute(value); });
   table.floats(2, run.values);
+  run.flags.resize(table.find(3) != nullptr ? run.times_ns.size() : 0);
+  table.field(3, run.flags.size(),
+              [&](std::size_t i, std::uint64_t value) { run.flags[i] = static_cast<std::uint8_t>(value); });
+  if (table.count(4) != 0) {
+    std::size_t decimals = 0;
+    table.field(4, 1, [&](std::size_t, std::uint64_t value) { decimals = static_cast<std::size_t>(value); });
+    if (decimals >= powers_of_ten.size()) {
+      throw DecodeError("samples have more decimals than any writer gives them");
+    }
+    for (double& value : run.values) {
+      value /= powers_of_ten[decimals];
+    }
+  }
 }
 
 // Empties everything that is not a list of runs, whose memory is reused one run at a time.
@@ -290,8 +350,9 @@ void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
   }
   write_rows(TableId::async_begins, batch.async_begins, origin, table);
   write_rows(TableId::frame_marks, batch.frame_marks, origin, table);
+  const SampleRun* previous = nullptr;
   for (const SampleRun& run : batch.samples) {
-    encode_samples(run, origin, table);
+    encode_samples(run, std::exchange(previous, &run), origin, table);
   }
   write_rows(TableId::messages, batch.messages, origin, table);
   write_rows(TableId::flows, batch.flows, origin, table);
@@ -335,7 +396,8 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
         if (sample_run_count == batch.samples.size()) {
           batch.samples.emplace_back();
         }
-        decode_samples(table, origin, batch.samples[sample_run_count++]);
+        const SampleRun* const previous = sample_run_count != 0 ? &batch.samples[sample_run_count - 1] : nullptr;
+        decode_samples(table, previous, origin, batch.samples[sample_run_count++]);
       }
     } else if (table.is(TableId::text)) {
       if (wants_events || wants_others) {

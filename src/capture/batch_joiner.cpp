@@ -116,6 +116,11 @@ void BatchJoiner::add_samples(SampleRun& run) {
   if (!is_new) {
     SampleRun& joined = joined_.samples[place->second];
     if (joined.times_ns.empty() || run.times_ns.empty() || joined.times_ns.back() <= run.times_ns.front()) {
+      if (!joined.flags.empty() || !run.flags.empty()) {
+        joined.flags.resize(joined.times_ns.size());
+        append(joined.flags, run.flags);
+        joined.flags.resize(joined.times_ns.size() + run.times_ns.size());
+      }
       append(joined.times_ns, run.times_ns);
       append(joined.values, run.values);
       return;

@@ -1,5 +1,6 @@
 #include "capture/declarations_codec.hpp"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -78,6 +79,10 @@ void visit(Columns& columns, const MetricDeclaration*) {
   columns.number(4, &MetricDeclaration::process);
   columns.text(5, &MetricDeclaration::unit);
   columns.text(6, &MetricDeclaration::source);
+  columns.real(7, &MetricDeclaration::step);
+  columns.number(8, &MetricDeclaration::renewal_ns);
+  columns.number(9, &MetricDeclaration::window_ns);
+  columns.number(10, &MetricDeclaration::traits);
 }
 
 template <typename Columns>
@@ -109,6 +114,13 @@ class ColumnsOut {
   template <typename Kind>
   void kind(std::uint8_t column, Kind Row::*field, Kind) {
     number(column, field);
+  }
+  void real(std::uint8_t column, double Row::*field) {
+    table_.field(column, plain, rows_, [field](const Row& row) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &(row.*field), sizeof bits);
+      return bits;
+    });
   }
 
  private:
@@ -145,6 +157,11 @@ class ColumnsIn {
         throw DecodeError("a declaration is of a kind that this version of kymo does not know");
       }
       rows_[first_ + i].*field = static_cast<Kind>(value);
+    });
+  }
+  void real(std::uint8_t column, double Row::*field) {
+    table_.field(column, count_, [&](std::size_t i, std::uint64_t bits) {
+      std::memcpy(&(rows_[first_ + i].*field), &bits, sizeof bits);
     });
   }
 

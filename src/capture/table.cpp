@@ -118,13 +118,13 @@ void TableWriter::put_numbers(Encoding encoding, std::uint8_t column, std::vecto
   this->column(column, encoding, values.size(), coded_.bytes());
 }
 
-void TableWriter::floats(std::uint8_t column, std::span<const double> values) {
+void TableWriter::floats(std::uint8_t column, std::span<const double> values, bool is_counted) {
   values_.clear();
   if (std::all_of(values.begin(), values.end(), is_integral)) {
     for (const double value : values) {
       values_.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
     }
-    if (column == 1 || !all_zero(values_)) {
+    if (column == 1 || is_counted || !all_zero(values_)) {
       put_numbers({Storage::packed, true, true, true}, column, values_);
     }
     return;

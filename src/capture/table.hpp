@@ -78,7 +78,8 @@ class TableWriter {
   void numbers(std::uint8_t column, Transform transform, std::vector<std::uint64_t>& values);
   /// The same, but never left out: its count says something.
   void counted_numbers(std::uint8_t column, Transform transform, std::vector<std::uint64_t>& values);
-  void floats(std::uint8_t column, std::span<const double> values);
+  /// Left out where all are 0, unless their count says something.
+  void floats(std::uint8_t column, std::span<const double> values, bool is_counted = false);
   void bytes(std::uint8_t column, std::string_view content);
   void column(std::uint8_t column, Encoding encoding, std::uint64_t count, std::span<const std::byte> content);
   /// A finished lane; left out where it is empty.

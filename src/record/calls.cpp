@@ -118,6 +118,39 @@ void record_metric_unit(std::string_view name, double value, std::string_view un
   }
 }
 
+MetricId declare_metric(const MetricDescription& description) noexcept {
+  if (!is_on()) {
+    return 0;
+  }
+  static_cast<void>(Recorder::instance().pool_for_events());
+  return Recorder::instance().describe_metric(description);
+}
+
+void record_samples(const MetricSample* samples, std::size_t count) noexcept {
+  if (!is_on()) {
+    return;
+  }
+  static_cast<void>(Recorder::instance().pool_for_events());
+  std::array<std::uint64_t, 2 * record::most_samples> words;
+  std::size_t filled = 0;
+  const auto write = [&] {
+    write_event(EventKind::samples, filled / 2, {words.data(), filled});
+    filled = 0;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    if (samples[i].metric != 0) {
+      words[filled++] = samples[i].metric | (std::uint64_t{samples[i].flags} << 32U);
+      words[filled++] = to_bits(samples[i].value);
+    }
+    if (filled == words.size()) {
+      write();
+    }
+  }
+  if (filled != 0) {
+    write();
+  }
+}
+
 void record_io(std::uint64_t duration_ns, std::uint64_t bytes) noexcept {
   if (is_on()) {
     io_ns.fetch_add(duration_ns, std::memory_order_relaxed);

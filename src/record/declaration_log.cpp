@@ -213,6 +213,32 @@ std::uint32_t DeclarationLog::declare(InternedName& name, std::string_view detai
   return id;
 }
 
+std::uint32_t DeclarationLog::describe(InternedName& metric, const MetricDescription& description) noexcept {
+  if (!lock_.lock()) {
+    return 0;
+  }
+  const std::uint32_t known = metric.id.load(std::memory_order_relaxed);
+  const std::uint32_t id = known != 0 ? known : next_metric_;
+  const auto cut = [](std::string_view text) { return base::cut_text(text, longest_metric_text); };
+  Record record(DeclarationKind::metric);
+  record.number(id).number(static_cast<std::uint32_t>(description.kind));
+  record.text(cut(description.name)).text(cut(description.unit)).text(cut(description.source));
+  record.number(description.traits).number(description.step);
+  record.number(description.renewal_ns).number(description.window_ns);
+  const std::size_t labels = std::min(description.label_count, most_metric_labels);
+  record.number(static_cast<std::uint16_t>(labels));
+  for (std::size_t i = 0; i < labels; ++i) {
+    record.text(cut(description.labels[i].key)).text(cut(description.labels[i].value));
+  }
+  const bool is_declared = append(record);
+  if (is_declared && known == 0) {
+    ++next_metric_;
+    metric.id.store(id, std::memory_order_release);
+  }
+  lock_.unlock();
+  return is_declared ? id : known;
+}
+
 bool DeclarationLog::declare_thread(TrackId track, std::uint64_t os_thread_id, std::string_view name) noexcept {
   if (!lock_.lock()) {
     return false;

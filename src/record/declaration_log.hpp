@@ -9,6 +9,7 @@
 
 #include <kymo/kymo.h>
 #include <kymo/declarations.hpp>
+#include <kymo/metric.hpp>
 
 #include "record/declaration_reader.hpp"
 #include "record/intern_table.hpp"
@@ -46,6 +47,8 @@ class DeclarationLog {
   [[nodiscard]] bool declare_names(std::uint32_t& first_id, std::span<const std::string_view> texts) noexcept;
   /// Gives an interned name its id; 0 when that is not possible now. `detail` is a metric's unit.
   [[nodiscard]] std::uint32_t declare(InternedName& name, std::string_view detail = {}) noexcept;
+  /// Gives a metric its id where it has none yet, and says what it is; 0 when that is not possible now.
+  [[nodiscard]] std::uint32_t describe(InternedName& metric, const MetricDescription& description) noexcept;
   /// A thread's track, or its new name.
   [[nodiscard]] bool declare_thread(TrackId track, std::uint64_t os_thread_id, std::string_view name) noexcept;
   [[nodiscard]] bool declare_info(std::string_view key, std::string_view value) noexcept;

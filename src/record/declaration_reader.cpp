@@ -63,6 +63,16 @@ void read_metric(RecordReader& reader, Declarations& into) {
   metric.kind = static_cast<MetricKind>(std::min<std::uint32_t>(reader.number<std::uint32_t>(), 2));
   metric.name = reader.text();
   metric.unit = reader.text();
+  metric.source = reader.text();
+  metric.traits = reader.number<std::uint32_t>();
+  metric.step = reader.number<double>();
+  metric.renewal_ns = reader.number<std::int64_t>();
+  metric.window_ns = reader.number<std::int64_t>();
+  const std::size_t labels = std::min<std::size_t>(reader.number<std::uint16_t>(), most_metric_labels);
+  for (std::size_t i = 0; i < labels; ++i) {
+    std::string key = reader.text();
+    metric.labels.emplace_back(std::move(key), reader.text());
+  }
   into.metrics.push_back(std::move(metric));
 }
 

@@ -14,17 +14,20 @@
 namespace kymo::record {
 
 enum class DeclarationKind : std::uint8_t {
-  name = 1,          ///< u32 id, text
-  site = 2,          ///< u32 id, u32 SiteKind, u32 line, texts: name, function, file
-  track = 3,         ///< u32 id, u32 TrackKind, u64 thread id, text: name
-  metric = 4,        ///< u32 id, u32 MetricKind, texts: name, unit
+  name = 1,    ///< u32 id, text
+  site = 2,    ///< u32 id, u32 SiteKind, u32 line, texts: name, function, file
+  track = 3,   ///< u32 id, u32 TrackKind, u64 thread id, text: name
+  metric = 4,  ///< u32 id, u32 MetricKind, texts: name, unit; where it was described also text: source, u32 traits,
+               ///< u64 step's bits, u64 renewal, u64 window, u16 labels, texts: key, value of each
   frame_stream = 5,  ///< u32 id, text: name
   info = 6,          ///< texts: key, value
   hooked_site = 7,  ///< u32 id, u32 module, u64 address of the function, u64 load base, u64 size, texts: path, build id
 };
 
 inline constexpr std::size_t longest_declared_text = 1024;
-inline constexpr std::size_t longest_declaration = 4 * (longest_declared_text + 2) + 64;
+inline constexpr std::size_t longest_metric_text = 256;
+inline constexpr std::size_t most_metric_labels = 16;
+inline constexpr std::size_t longest_declaration = (3 + 2 * most_metric_labels) * (longest_metric_text + 2) + 64;
 
 /// A function met by compiler hooks, not yet named, and the module that held it (id 0: none did).
 struct HookedSite {

@@ -20,11 +20,13 @@ enum class EventKind : std::uint8_t {
   span = 7,  ///< own bits: track; then name | category << 32, start, duration; arguments follow as words of their own
   flow = 8,  ///< own bits: FlowPhase; then the flow id
   sync_point = 9,  ///< then its number
+  samples = 10,    ///< own bits: how many; then for each: metric | flags << 32, the value's bits
 };
 
 inline constexpr std::size_t longest_argument_text = 256;
 inline constexpr std::size_t longest_message = 4096;
 inline constexpr std::size_t most_span_arguments = 16;
+inline constexpr std::size_t most_samples = 128;
 
 /// Operand of WordKind::argument: ArgumentType in 3 bits, is cut in one, bytes of text in ten.
 constexpr std::uint64_t argument_operand(std::uint64_t type, bool is_cut, std::size_t text_size) {

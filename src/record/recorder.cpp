@@ -291,6 +291,26 @@ std::uint32_t Recorder::id_of(NameSpace space, std::string_view text, std::strin
   return name != nullptr ? declarations_.declare(*name, detail) : 0;
 }
 
+MetricId Recorder::describe_metric(const MetricDescription& description) noexcept {
+  // Metrics of one name are told apart by their labels: both make up the name to look for.
+  char key[InternTable::longest_text];
+  std::size_t size = 0;
+  const auto put = [&](std::string_view text) {
+    const std::size_t kept = std::min(text.size(), sizeof key - size);
+    std::copy_n(text.data(), kept, key + size);
+    size += kept;
+  };
+  put(description.name);
+  for (std::size_t i = 0; i < std::min(description.label_count, most_metric_labels); ++i) {
+    put("\n");
+    put(description.labels[i].key);
+    put("=");
+    put(description.labels[i].value);
+  }
+  InternedName* const metric = names_.find_or_insert(NameSpace::metric, {key, size});
+  return metric != nullptr ? declarations_.describe(*metric, description) : 0;
+}
+
 void Recorder::count_dropped_without_track() noexcept {
   if (Pool* const current = pool()) {
     current->header().dropped_without_track.fetch_add(1, std::memory_order_relaxed);

@@ -83,6 +83,9 @@ class Recorder {
   /// The id of an interned name, declared where it is new. 0 when that is not possible now.
   [[nodiscard]] std::uint32_t id_of(NameSpace space, std::string_view text, std::string_view detail = {}) noexcept;
 
+  /// The id of a metric, declared or described anew. 0 when that is not possible now.
+  [[nodiscard]] MetricId describe_metric(const MetricDescription& description) noexcept;
+
   void count_dropped_without_track() noexcept;
   /// Has the thread's slot freed after its end.
   void watch_thread_end(TrackSlot* slot) noexcept;

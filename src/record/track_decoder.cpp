@@ -76,7 +76,7 @@ WordKind kind_of(std::uint64_t word) {
 
 }  // namespace
 
-void SampleGatherer::add(EventBatch& batch, MetricId metric, std::int64_t time_ns, double value) {
+void SampleGatherer::add(EventBatch& batch, MetricId metric, std::int64_t time_ns, double value, std::uint8_t flags) {
   constexpr MetricId most_metrics = 1U << 20U;
   if (metric == 0 || metric >= most_metrics) {
     return;
@@ -85,12 +85,16 @@ void SampleGatherer::add(EventBatch& batch, MetricId metric, std::int64_t time_n
     runs_.resize(std::size_t{metric} + 1);
   }
   if (runs_[metric] == 0) {
-    batch.samples.push_back({metric, {}, {}});
+    batch.samples.push_back({metric, {}, {}, {}});
     runs_[metric] = static_cast<std::uint32_t>(batch.samples.size());
   }
   SampleRun& run = batch.samples[runs_[metric] - 1];
   run.times_ns.push_back(time_ns);
   run.values.push_back(value);
+  if (flags != 0 || !run.flags.empty()) {
+    run.flags.resize(run.values.size());
+    run.flags.back() = flags;
+  }
 }
 
 void clear_batch(EventBatch& batch) {
@@ -310,6 +314,15 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
         double value = 0;
         std::memcpy(&value, payload.data(), sizeof value);
         context.samples.add(batch, static_cast<MetricId>(own_bits), time_ns, value);
+      }
+      break;
+    case EventKind::samples:
+      is_sound = own_bits <= payload.size() / 2;
+      for (std::size_t i = 0; is_sound && i < own_bits; ++i) {
+        double value = 0;
+        std::memcpy(&value, &payload[2 * i + 1], sizeof value);
+        context.samples.add(batch, static_cast<MetricId>(payload[2 * i]), time_ns, value,
+                            static_cast<std::uint8_t>(payload[2 * i] >> 32U));
       }
       break;
     case EventKind::message: {

@@ -18,7 +18,7 @@ namespace kymo::record {
 /// Gathers the samples of a batch by metric.
 class SampleGatherer {
  public:
-  void add(EventBatch& batch, MetricId metric, std::int64_t time_ns, double value);
+  void add(EventBatch& batch, MetricId metric, std::int64_t time_ns, double value, std::uint8_t flags = 0);
   /// The batch was handed on.
   void forget() { runs_.clear(); }
 

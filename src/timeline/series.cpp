@@ -131,6 +131,7 @@ MetricSeries Timeline::series(MetricId metric, TimeRange range) const {
           is_sorted = is_sorted && (series.times_ns.empty() || series.times_ns.back() <= run.times_ns[i]);
           series.times_ns.push_back(run.times_ns[i]);
           series.values.push_back(run.values[i]);
+          series.flags.push_back(i < run.flags.size() ? run.flags[i] : std::uint8_t{0});
         }
       }
     }
@@ -144,9 +145,11 @@ MetricSeries Timeline::series(MetricId metric, TimeRange range) const {
     MetricSeries sorted;
     sorted.times_ns.reserve(order.size());
     sorted.values.reserve(order.size());
+    sorted.flags.reserve(order.size());
     for (const std::size_t i : order) {
       sorted.times_ns.push_back(series.times_ns[i]);
       sorted.values.push_back(series.values[i]);
+      sorted.flags.push_back(series.flags[i]);
     }
     series = std::move(sorted);
   }

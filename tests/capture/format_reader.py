@@ -47,6 +47,10 @@ def signed(value):
     return value - (1 << 64) if value >> 63 else value
 
 
+def double_of(bits):
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
 def unzigzag(value):
     return (value >> 1) ^ (MASK if value & 1 else 0)
 
@@ -157,7 +161,7 @@ class Column:
     def floats(self):
         if self.encoding & 0x40:
             return [float(signed(value)) for value in self.numbers()]
-        return [struct.unpack("<d", struct.pack("<Q", value))[0] for value in self.numbers()]
+        return [double_of(value) for value in self.numbers()]
 
     def texts(self):
         if self.encoding & 0x0F != 1:
@@ -298,7 +302,7 @@ class Declarations:
         5: ("modules", ["path:t", "id", "process", "load_base", "size", "build_id:t"]),
         6: ("sites", ["name:t", "id", "kind", "process", "line", "function:t", "file:t", "module", "module_offset"]),
         7: ("tracks", ["name:t", "id", "kind", "process", "os_thread_id"]),
-        8: ("metrics", ["name:t", "id", "kind", "process", "unit:t", "source:t"]),
+        8: ("metrics", ["name:t", "id", "kind", "process", "unit:t", "source:t", "step:f", "renewal_ns", "window_ns", "traits"]),
         10: ("frame_streams", ["name:t", "id", "process"]),
     }
 
@@ -318,10 +322,10 @@ class Declarations:
             name, fields = self.FIELDS[table.id]
             rows = [{} for _ in range(table.rows())]
             for column, field in enumerate(fields, 1):
-                is_text = field.endswith(":t")
-                values = table.texts(column) if is_text else table.numbers(column)
+                name_of_field, _, form = field.partition(":")
+                values = table.texts(column) if form == "t" else table.numbers(column)
                 for row, value in zip(rows, values):
-                    row[field.removesuffix(":t")] = value
+                    row[name_of_field] = double_of(value) if form == "f" else value
             for row in rows:
                 self.all[name][row["id"]] = row
             if table.id == 8:
@@ -423,6 +427,7 @@ class Capture:
             if table.id == 18:
                 span_arguments = decode_arguments(table, 1, text)
         add = self.events
+        sample_times = None
         for table in all_tables:
             columns = lambda *ids: [table.numbers(column) for column in ids]
             if table.id == 16:
@@ -448,8 +453,15 @@ class Capture:
                 for time, stream, track in zip(table.times(1, start), *columns(2, 3)):
                     add["frame_marks"].append({"stream": stream, "track": track, "time_ns": time})
             elif table.id == 21:
-                for time, value in zip(table.times(1, start), table.floats(2)):
-                    add["samples"].append({"metric": table.key, "time_ns": time, "value": value})
+                if 1 in table.columns or sample_times is None:
+                    sample_times = table.times(1, start)
+                count = len(sample_times)
+                decimals = table.numbers(4, 1)[0]
+                if 1 not in table.columns and table.count(2) != count:
+                    raise ValueError("samples share the times of others that are more or fewer")
+                for time, value, flags in zip(sample_times, table.floats(2, count), table.numbers(3, count)):
+                    sample = {"metric": table.key, "time_ns": time, "value": value / 10.0**decimals if decimals else value}
+                    add["samples"].append(sample | ({"flags": flags} if flags else {}))
             elif table.id == 22:
                 for message, time, track, cut in zip(table.texts(1), table.times(2, start), *columns(3, 4)):
                     add["messages"].append({"track": track, "time_ns": time, "text": message, "cut": cut != 0})

@@ -160,6 +160,9 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
     for (const SampleRun& run : batch.samples) {
       for (std::size_t i = 0; i < run.values.size(); ++i) {
         samples.push_back({{"metric", run.metric}, {"time_ns", run.times_ns[i]}, {"value", run.values[i]}});
+        if (!run.flags.empty() && run.flags[i] != 0) {
+          samples.back()["flags"] = run.flags[i];
+        }
       }
     }
     EXPECT_EQ(seen["samples"], samples);

@@ -88,12 +88,19 @@ EventBatch BatchSource::wild(std::size_t rows) {
   for (std::size_t k = below(4); k > 0; --k) {
     SampleRun run;
     run.metric = id();
-    const bool integers = coin();
-    for (std::size_t i = count(); i > 0; --i) {
-      run.times_ns.push_back(time());
+    const bool shares_times = !batch.samples.empty() && coin();
+    const bool has_flags = coin();
+    const std::uint64_t form = below(3);
+    for (std::size_t i = shares_times ? batch.samples.back().times_ns.size() : count(); i > 0; --i) {
+      run.times_ns.push_back(shares_times ? batch.samples.back().times_ns[run.times_ns.size()] : time());
+      if (has_flags) {
+        run.flags.push_back(coin() ? SampleRun::stale : 0);
+      }
       const std::uint64_t bits = number();
       double value = static_cast<double>(static_cast<std::int32_t>(bits));
-      if (!integers) {
+      if (form == 1) {
+        value = static_cast<double>(static_cast<std::int32_t>(bits % 200'001) - 100'000) / 100;
+      } else if (form == 2) {
         std::memcpy(&value, &bits, sizeof value);
       }
       run.values.push_back(value);
@@ -144,6 +151,10 @@ Declarations BatchSource::wild_declarations(std::size_t rows) {
   }
   for (std::size_t i = count(); i > 0; --i) {
     MetricDeclaration metric{id(), static_cast<MetricKind>(below(3)), id(), text(), text(), text(), {}};
+    metric.step = static_cast<double>(below(1000)) / 8;
+    metric.renewal_ns = static_cast<std::int64_t>(below(1'000'000'000));
+    metric.window_ns = static_cast<std::int64_t>(below(1'000'000'000));
+    metric.traits = static_cast<std::uint32_t>(below(8));
     for (std::size_t k = below(3); k > 0; --k) {
       metric.labels.emplace_back(text(), text());
     }
@@ -203,7 +214,7 @@ EventBatch BatchSource::ordinary(std::size_t scope_events) {
   sequence_ += scope_events + 1;
   run.end_sequence = sequence_;
   batch.runs.push_back(std::move(run));
-  batch.samples.push_back({1, {batch.start_ns, now_ns_}, {0.5, static_cast<double>(below(100))}});
+  batch.samples.push_back({1, {batch.start_ns, now_ns_}, {0.5, static_cast<double>(below(100))}, {}});
   batch.messages.push_back({1, false, now_ns_, "so far " + std::to_string(sequence_)});
   batch.clock_anchors.push_back({batch.start_ns, batch.start_ns + 1'700'000'000'000'000'000, 50});
   batch.end_ns = now_ns_;
@@ -272,6 +283,7 @@ std::string describe(const Declarations& all) {
   text.section("metrics", all.metrics.size());
   for (const auto& row : all.metrics) {
     text.add(row.id).add(static_cast<int>(row.kind)).add(row.process).add(row.name).add(row.unit).add(row.source);
+    text.add(pattern(row.step)).add(row.renewal_ns).add(row.window_ns).add(row.traits);
     for (const auto& [key, value] : row.labels) {
       text.add(key).add(value);
     }
@@ -323,7 +335,7 @@ std::string describe(const EventBatch& batch) {
     text.section("samples", run.times_ns.size());
     text.add(run.metric);
     for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
-      text.add(run.times_ns[i]).add(pattern(run.values[i]));
+      text.add(run.times_ns[i]).add(pattern(run.values[i])).add(i < run.flags.size() ? int{run.flags[i]} : 0);
     }
   }
   text.section("messages", batch.messages.size());

@@ -326,7 +326,7 @@ TEST(SummaryTest, MetricsKeepCountExtremesSumFirstAndLast) {
   EventBatch batch;
   batch.end_ns = 100;
   const double missing = std::numeric_limits<double>::quiet_NaN();
-  batch.samples = {{5, {10, 20, 30}, {2.0, missing, -1.5}}, {6, {10}, {missing}}, {5, {40}, {7.0}}};
+  batch.samples = {{5, {10, 20, 30}, {2.0, missing, -1.5}, {}}, {6, {10}, {missing}, {}}, {5, {40}, {7.0}, {}}};
   accumulator.add(batch, 0);
   const Summary& summary = accumulator.complete(true);
   const MetricSummary& metric = *summary.metrics.find(5);
@@ -537,7 +537,7 @@ TEST(SummaryTest, RandomBatchesNeverBreakIt) {
       span.duration_ns = any_time();
       batch.spans = {span};
       batch.frame_marks = {{1, 1, any_time()}, {static_cast<FrameStreamId>(random()), 1, any_time()}};
-      batch.samples = {{static_cast<MetricId>(random()), {any_time(), any_time()}, {1.0}}};
+      batch.samples = {{static_cast<MetricId>(random()), {any_time(), any_time()}, {1.0}, {}}};
       for (const FinishedSummary& summary : builder.add(batch, number)) {
         EXPECT_NO_THROW(static_cast<void>(decode_summary(summary.payload)));
       }

@@ -236,7 +236,7 @@ TEST(ChromeLanes, SamplesAreCountersAndWhatIsNoNumberIsSkipped) {
   power.unit = "W";
   power.labels = {{"rail", "GPU"}, {"chip", "0"}};
   batch.declarations.metrics = {loss, power};
-  batch.samples = {{1, {10, 20, 30, 40}, {0.1, std::nan(""), HUGE_VAL, 1e-300}}, {2, {15}, {250}}};
+  batch.samples = {{1, {10, 20, 30, 40}, {0.1, std::nan(""), HUGE_VAL, 1e-300}, {}}, {2, {15}, {250}, {}}};
   const auto counters = of_phase(trace_events({batch}), "C");
   ASSERT_EQ(counters.size(), 3U);
   EXPECT_EQ(counters[0].at("name"), "loss \"train\"");

@@ -317,7 +317,7 @@ TEST(ChromeScopes, DamagedBatchesMakeValidJson) {
                                static_cast<std::int64_t>(any(50)), any(3)});
         batch.async_begins.push_back({track, static_cast<NameId>(any(3)), time, any(3)});
         batch.frame_marks.push_back({static_cast<FrameStreamId>(any(2)), track, time});
-        batch.samples.push_back({static_cast<MetricId>(any(2)), {time, time}, {std::bit_cast<double>(random())}});
+        batch.samples.push_back({static_cast<MetricId>(any(2)), {time, time}, {std::bit_cast<double>(random())}, {}});
         batch.messages.push_back({track, true, time, std::string(3, static_cast<char>(random()))});
         batch.flows.push_back({track, static_cast<FlowPhase>(any(4)), time, any(9)});
         batch.sync_points.push_back({any(9), track, time});

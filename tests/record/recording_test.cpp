@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
@@ -391,6 +392,45 @@ TEST_F(RecordingTest, FramesMetricsMessagesAndSyncPointsCarryTheirValues) {
   ASSERT_EQ(marks.size(), 2U);
   EXPECT_NEAR(test::values_of(batches, "frame_ms").front(), static_cast<double>(marks[1] - marks[0]) / 1e6, 1e-9);
   EXPECT_EQ(sync_points, 2U);
+}
+
+TEST_F(RecordingTest, DescribedMetricsKeepWhatTheirNumbersAreWorth) {
+  const std::array<MetricLabel, 2> labels{{{"gpu", "0"}, {"uuid", "GPU-1"}}};
+  MetricDescription description{"gpu_power", "W", MetricKind::gauge, "nvml", labels.data(), labels.size()};
+  description.step = 0.001;
+  description.window_ns = 1'000'000'000;
+  const MetricId power = declare_metric(description);
+  const MetricId other = declare_metric({"gpu_power", "W"});
+  EXPECT_NE(power, 0U);
+  EXPECT_NE(other, power);
+  const std::array<MetricSample, 3> samples{{{power, 0, 70.5}, {0, 0, 1}, {other, SampleRun::stale, 71.5}}};
+  record_samples(samples.data(), samples.size());
+  description.renewal_ns = 100'000'000;
+  description.traits = MetricDeclaration::renewal_measured;
+  EXPECT_EQ(declare_metric(description), power);
+  const std::vector<EventBatch> batches = recorded();
+  MetricDeclaration last;
+  std::vector<std::int64_t> times;
+  for (const EventBatch& batch : batches) {
+    for (const MetricDeclaration& metric : batch.declarations.metrics) {
+      last = metric.id == power ? metric : last;
+    }
+    for (const SampleRun& run : batch.samples) {
+      EXPECT_EQ(run.values, std::vector<double>{run.metric == power ? 70.5 : 71.5});
+      EXPECT_EQ(run.flags.empty(), run.metric == power);
+      times.push_back(run.times_ns.front());
+    }
+  }
+  EXPECT_EQ(last.name, "gpu_power");
+  EXPECT_EQ(last.source, "nvml");
+  EXPECT_EQ(last.step, 0.001);
+  EXPECT_EQ(last.renewal_ns, 100'000'000);
+  EXPECT_EQ(last.window_ns, 1'000'000'000);
+  EXPECT_EQ(last.traits, MetricDeclaration::renewal_measured);
+  EXPECT_EQ(last.labels.size(), 2U);
+  EXPECT_EQ(last.labels.back(), (std::pair<std::string, std::string>("uuid", "GPU-1")));
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_EQ(times[0], times[1]);
 }
 
 TEST_F(RecordingTest, AsyncSpansEndOnOtherThreadsWithTheirArguments) {

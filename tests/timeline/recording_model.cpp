@@ -190,7 +190,7 @@ void RecordingModel::step() {
     case 3: {
       const double value = static_cast<double>(below(1000)) / 8;
       if (batch_.samples.empty()) {
-        batch_.samples.push_back({1, {}, {}});
+        batch_.samples.push_back({1, {}, {}, {}});
       }
       batch_.samples[0].times_ns.push_back(now_ns_);
       batch_.samples[0].values.push_back(value);

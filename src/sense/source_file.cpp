@@ -1,0 +1,58 @@
+#include "sense/source_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "sense/parse.hpp"
+
+namespace kymo::sense {
+
+SourceFile::SourceFile(std::string path, std::size_t most_bytes) : path_(std::move(path)), buffer_(most_bytes) {}
+
+std::string_view SourceFile::read() {
+  error_ = 0;
+  // A descriptor of a file that went stays readable as an error: then, once, the file may be there anew.
+  const bool was_open = static_cast<bool>(file_);
+  for (int attempt = was_open && !reopens_ ? 0 : 1; attempt < 2; ++attempt) {
+    if (!file_ || reopens_ || attempt == 1) {
+      file_ = base::FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+      if (!file_) {
+        error_ = errno;
+        return {};
+      }
+    }
+    ssize_t size = 0;
+    do {
+      size = reopens_ ? ::read(file_.get(), buffer_.data(), buffer_.size())
+                      : ::pread(file_.get(), buffer_.data(), buffer_.size(), 0);
+    } while (size < 0 && errno == EINTR);
+    if (size > 0) {
+      error_ = 0;
+      return {buffer_.data(), static_cast<std::size_t>(size)};
+    }
+    error_ = size < 0 ? errno : ENODATA;
+    if (error_ == EAGAIN) {
+      return {};
+    }
+  }
+  file_.reset();
+  return {};
+}
+
+double SourceFile::read_number() {
+  const std::string_view text = read();
+  double value = std::numeric_limits<double>::quiet_NaN();
+  if (!text.empty() && !parse_whole_number(text, value)) {
+    error_ = EBADMSG;
+  }
+  return value;
+}
+
+std::string SourceFile::describe_error() const {
+  return std::string(error_ == EBADMSG ? "holds no number" : std::strerror(error_)) + ": " + path_;
+}
+
+}  // namespace kymo::sense

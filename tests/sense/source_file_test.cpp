@@ -1,0 +1,67 @@
+#include "sense/source_file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <cerrno>
+#include <cmath>
+
+#include "sense/machine_tree.hpp"
+#include "sense/parse.hpp"
+
+namespace kymo::sense {
+namespace {
+
+TEST(SourceFile, SeesWhatIsWrittenAfterItWasOpened) {
+  test::MachineTree tree;
+  tree.write("/sys/value", "41\n");
+  SourceFile file(tree.at("/sys/value"));
+  EXPECT_EQ(file.read_number(), 41);
+  tree.write("/sys/value", "-7.5\n");
+  EXPECT_EQ(file.read_number(), -7.5);
+}
+
+TEST(SourceFile, AFileThatVanishesIsMissingUntilItIsThereAgain) {
+  test::MachineTree tree;
+  tree.write("/sys/value", "1");
+  SourceFile file(tree.at("/sys/value"));
+  EXPECT_EQ(file.read(), "1");
+  tree.write("/sys/value", "");
+  EXPECT_EQ(file.read(), "");
+  EXPECT_EQ(file.error(), ENODATA);
+  tree.remove("/sys/value");
+  EXPECT_EQ(file.read(), "");
+  EXPECT_EQ(file.error(), ENOENT);
+  EXPECT_EQ(file.describe_error(), "No such file or directory: " + tree.at("/sys/value").string());
+  tree.write("/sys/value", "2");
+  EXPECT_EQ(file.read(), "2");
+  EXPECT_EQ(file.error(), 0);
+}
+
+TEST(SourceFile, GarbageIsNoNumber) {
+  test::MachineTree tree;
+  SourceFile file(tree.at("/sys/value"));
+  for (const char* garbage : {"x", "12x", "1 2", "--1", "nan", "inf", "0x10", " \n", "1e400"}) {
+    tree.write("/sys/value", garbage);
+    EXPECT_TRUE(std::isnan(file.read_number())) << garbage;
+    EXPECT_EQ(file.error(), EBADMSG) << garbage;
+  }
+}
+
+TEST(SourceFile, TakesNoMoreThanItWasToldTo) {
+  test::MachineTree tree;
+  tree.write("/proc/large", std::string(100, 'a'));
+  EXPECT_EQ(SourceFile(tree.at("/proc/large"), 10).read(), std::string(10, 'a'));
+}
+
+TEST(TextCursor, StopsAtWhatIsNoNumber) {
+  TextCursor cursor("  12 18446744073709551615 18446744073709551616");
+  EXPECT_EQ(cursor.number(), 12U);
+  EXPECT_EQ(cursor.number(), 18446744073709551615U);
+  EXPECT_EQ(cursor.number(), std::nullopt);
+  EXPECT_EQ(cursor.word(), "18446744073709551616");
+  EXPECT_EQ(cursor.number(), std::nullopt);
+  EXPECT_TRUE(cursor.at_end());
+}
+
+}  // namespace
+}  // namespace kymo::sense
