@@ -2,37 +2,73 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
+#include <cerrno>
+#include <climits>
 #include <cstdint>
 
-#include <sched.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <kymo/detail/thread_state.hpp>
 
 namespace kymo::record {
 
+/// Who waits sleeps: a thread of a real-time class that span would keep the holder off its CPU, and yielding does not
+/// let it back on.
 class SignalSafeLock {
  public:
   /// Waits for other threads; false when this thread holds it already.
   [[nodiscard]] bool lock() noexcept {
     const std::uintptr_t self = identity();
-    std::uintptr_t expected = 0;
-    while (!owner_.compare_exchange_weak(expected, self, std::memory_order_acquire, std::memory_order_relaxed)) {
-      if (expected == self) {
+    std::uintptr_t seen = 0;
+    while (!owner_.compare_exchange_weak(seen, self, std::memory_order_acquire, std::memory_order_relaxed)) {
+      const std::uintptr_t owner = seen & ~waited_for;
+      if (owner == self) {
         return false;
       }
-      if (expected != 0) {
-        ::sched_yield();
+      if (owner != 0 && (seen == (owner | waited_for) ||
+                         owner_.compare_exchange_strong(seen, owner | waited_for, std::memory_order_relaxed))) {
+        sleep(owner | waited_for);
       }
-      expected = 0;
+      seen = 0;
     }
     return true;
   }
 
-  void unlock() noexcept { owner_.store(0, std::memory_order_release); }
+  void unlock() noexcept {
+    if ((owner_.exchange(0, std::memory_order_release) & waited_for) != 0) {
+      const int saved_errno = errno;
+      ::syscall(SYS_futex, futex_word(), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0U);
+      errno = saved_errno;
+    }
+  }
 
  private:
+  /// Beside the owner's identity: somebody sleeps until it is done.
+  static constexpr std::uintptr_t waited_for = 1;
+
   /// The address of a thread-local variable tells threads apart without a system call, and stays after fork.
-  static std::uintptr_t identity() noexcept { return reinterpret_cast<std::uintptr_t>(&kymo_thread_v1); }
+  static std::uintptr_t identity() noexcept {
+    static_assert(alignof(decltype(kymo_thread_v1)) > waited_for, "an address leaves that bit free");
+    return reinterpret_cast<std::uintptr_t>(&kymo_thread_v1);
+  }
+
+  /// The half of the owner that has the bit.
+  [[nodiscard]] std::uint32_t* futex_word() noexcept {
+    constexpr std::size_t low_half =
+        std::endian::native == std::endian::little ? 0 : sizeof owner_ / sizeof(std::uint32_t) - 1;
+    return reinterpret_cast<std::uint32_t*>(&owner_) + low_half;
+  }
+
+  /// Until the owner is not as it was seen, or for no reason.
+  void sleep(std::uintptr_t seen) noexcept {
+    const int saved_errno = errno;
+    ::syscall(SYS_futex, futex_word(), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, static_cast<std::uint32_t>(seen), nullptr,
+              nullptr, 0U);
+    errno = saved_errno;
+  }
 
   std::atomic<std::uintptr_t> owner_{0};
 };
