@@ -1,0 +1,127 @@
+// The power of one source over time, out of the samples of its metric, and the energy between any two times.
+//
+// An energy counter gives pieces of constant power from one renewal of the source to the next; a power gauge gives
+// trapezoids between fresh samples. What the samples leave open is kept with each piece: the least and the most energy
+// it can have had, and how much earlier than its start it may have begun, since a renewal is seen only when it is read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <kymo/timeline.hpp>
+
+#include "base/power_choice.hpp"
+#include "capture/id_translation.hpp"
+
+namespace kymo::stats {
+
+using base::EnergyMethod;
+
+/// Joules, and how sure they are.
+struct Energy {
+  double joules = 0;
+  /// How far off the truth the joules may be, as far as the source was readable.
+  ///
+  /// Each piece of a power curve (from one renewal of the source to the next) had between `low` and `high` joules in
+  /// all, known from the counter or, for a power gauge, widened by half the change of slope between neighbouring
+  /// samples. Of a piece that lies wholly within what is asked for, at a share s of the power, between s * low and
+  /// s * high are due to it. Where the share changed within the piece, it is anything between the least share times
+  /// low and the greatest share times high, since nobody knows when in the piece the energy was spent. The bound is
+  /// the distance to the farther end of the sum of these.
+  double bound_joules = 0;
+  double unknown_s = 0;  ///< time for which the source was not readable; its energy is not in the joules
+
+  Energy& operator+=(const Energy& other) {
+    joules += other.joules;
+    bound_joules += other.bound_joules;
+    unknown_s += other.unknown_s;
+    return *this;
+  }
+
+  /// Some of it could be read: else the joules are not zero but missing.
+  [[nodiscard]] bool is_known() const { return joules != 0 || unknown_s == 0; }
+};
+
+/// Seconds from one time to another; 0 where that is negative. Times of damaged captures may be any distance apart.
+[[nodiscard]] inline double seconds_between(std::int64_t start_ns, std::int64_t end_ns) {
+  return end_ns <= start_ns
+             ? 0
+             : static_cast<double>(static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns)) / 1e9;
+}
+
+/// Built once, then constant: any number of threads may ask.
+class PowerCurve {
+ public:
+  struct Piece {
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+    std::int64_t early_ns = 0;  ///< it may have begun earlier by this much
+    double start_watts = 0;
+    double end_watts = 0;
+    double low_joules = 0;
+    double joules = 0;
+    double high_joules = 0;
+    bool is_known = false;  ///< else the source was not readable, and all the above is 0
+
+    /// The earliest that it may have begun.
+    [[nodiscard]] std::int64_t earliest_ns() const { return capture::add_times(start_ns, -early_ns); }
+    /// The energy from its start to `time_ns`, which lies within.
+    [[nodiscard]] double joules_until(std::int64_t time_ns) const {
+      const double whole_s = seconds_between(start_ns, end_ns);
+      if (!is_known || time_ns <= start_ns || whole_s <= 0) {
+        return 0;
+      }
+      if (time_ns >= end_ns) {
+        return joules;
+      }
+      const double part_s = seconds_between(start_ns, time_ns);
+      return part_s * (start_watts + (end_watts - start_watts) * part_s / whole_s / 2);
+    }
+  };
+
+  PowerCurve() = default;
+  /// Takes a metric's samples. Stale ones are skipped, values that are no numbers are gaps, a counter that goes back
+  /// starts anew, and stretches of more than five periods without a sample are gaps. Several series are those of
+  /// several processes that sampled the source one after the other.
+  PowerCurve(EnergyMethod method, const MetricDeclaration& metric, const std::vector<MetricSeries>& series);
+
+  /// The energy in [start_ns, end_ns). A binary search over the pieces.
+  [[nodiscard]] Energy between(std::int64_t start_ns, std::int64_t end_ns) const;
+
+  /// By ascending time, each beginning where the one before ends.
+  [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
+  [[nodiscard]] EnergyMethod method() const { return method_; }
+  /// A scope that is shorter than this cannot be resolved: the source's renewal, or the period of its fresh samples
+  /// where that is longer; 0: not known.
+  [[nodiscard]] std::int64_t renewal_ns() const { return renewal_ns_; }
+  [[nodiscard]] std::size_t gap_count() const { return gap_count_; }
+  [[nodiscard]] double known_s() const { return known_s_; }
+
+ private:
+  struct Fresh {
+    std::int64_t time_ns = 0;
+    std::int64_t early_ns = 0;
+    double value = 0;
+    bool is_after_gap = false;
+  };
+
+  [[nodiscard]] std::vector<Fresh> fresh_samples(const MetricDeclaration& metric, const MetricSeries& series) const;
+  void add_series(const MetricDeclaration& metric, const std::vector<Fresh>& fresh);
+  void add_piece(const Piece& piece);
+  void add_gap(std::int64_t start_ns, std::int64_t end_ns);
+  [[nodiscard]] std::size_t piece_at(std::int64_t time_ns) const;
+
+  EnergyMethod method_ = EnergyMethod::counter;
+  std::vector<Piece> pieces_;
+  // Sums over the pieces before each, and over all.
+  std::vector<double> joules_before_{0};
+  std::vector<double> low_before_{0};
+  std::vector<double> high_before_{0};
+  std::vector<double> unknown_s_before_{0};
+  std::int64_t renewal_ns_ = 0;
+  std::size_t gap_count_ = 0;
+  double known_s_ = 0;
+};
+
+}  // namespace kymo::stats
