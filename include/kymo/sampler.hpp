@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <kymo/board.hpp>
 #include <kymo/export.hpp>
 
 namespace kymo {
@@ -33,6 +34,8 @@ struct SensorOptions {
   std::vector<std::string> sensors;  ///< names as `kymo doctor` lists them; empty: all. "-name" leaves one out
   std::uint64_t process = 0;         ///< root of the process tree to watch; 0: this process
   bool covers_machine = true;        ///< false: only the process tree
+  /// The rails, the zones, the GPU and memory controller load, by the paths that are here rather than below root.
+  std::shared_ptr<const BoardConfig> board = {};
 };
 
 /// Rates are in hertz, 0.1 to 1000; 0 turns a tier off.
@@ -75,6 +78,10 @@ class KYMO_API Sampler {
   [[nodiscard]] std::uint64_t sample_count() const noexcept;
   /// Deadlines that a tier has missed since the last start: moments at which it should have sampled and did not.
   [[nodiscard]] std::uint64_t missed_deadlines(Tier tier) const noexcept;
+  /// Whether the machine is sampled, and not only the process tree.
+  [[nodiscard]] bool samples_machine() const noexcept;
+  /// The process that keeps this one from sampling the machine; 0: none.
+  [[nodiscard]] std::uint64_t machine_holder() const;
 
  private:
   class Implementation;

@@ -97,8 +97,13 @@ using SensorList = std::vector<std::unique_ptr<Sensor>>;
 
 /// What the sensors of a run are made for.
 struct SensorContext {
-  std::string root;           ///< before every path, without a slash at its end: empty for "/"
-  std::uint64_t process = 0;  ///< root of the recorded process tree
+  std::string root;                               ///< before every path, without a slash at its end: empty for "/"
+  std::uint64_t process = 0;                      ///< root of the recorded process tree
+  std::shared_ptr<const BoardConfig> board = {};  ///< what stands for the board below root; null: that one
+  /// What is loaded to ask NVIDIA GPUs. Below another root only where it is another than this.
+  std::string nvml_library = std::string(default_nvml_library);
+
+  static constexpr std::string_view default_nvml_library = "libnvidia-ml.so.1";
 
   /// Where a file of the machine lies: at("/proc/stat").
   [[nodiscard]] std::string at(std::string_view path) const { return root + std::string(path); }

@@ -1,0 +1,410 @@
+// How busy the cores are, and the scheduler, by /proc/stat:
+//
+//     cpu  3308468 48117 459693 1362223 6914 0 895 3281 0 0
+//     cpu0 1622551 17415 235612 716422 2193 0 136 1663 0 0     ticks of 10 ms, of the cores that are online:
+//     cpu1 1685916 30701 224081 645800 4720 0 759 1618 0 0     user nice system idle iowait irq softirq steal guest
+//     guest_nice intr 14673844 0 0 ...                                    kilobytes ctxt 23377504 procs_running 1
+//     procs_blocked 0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "sense/parse.hpp"
+#include "sense/percent.hpp"
+#include "sense/sensor_list.hpp"
+#include "sense/source_file.hpp"
+
+namespace kymo::sense {
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t most_bytes = 1024 * 1024;
+
+/// Whether the buffer cut the file; it is larger at the next read then. What was read before is gone.
+bool grow_if_cut(SourceFile& file, std::size_t size, std::size_t& capacity) {
+  const bool is_cut = size == capacity && capacity < most_bytes;
+  if (is_cut) {
+    capacity *= 4;
+    file = SourceFile(file.path(), capacity);
+  }
+  return is_cut;
+}
+
+/// Counters of one core, in ticks.
+struct Ticks {
+  std::uint64_t busy = 0;
+  std::uint64_t idle = 0;
+  std::uint64_t iowait = 0;
+  std::uint64_t steal = 0;
+};
+
+/// The counters of a line behind its name. Guests are within user and nice. Old kernels have fewer than eight columns.
+bool parse_ticks(std::string_view line, Ticks& ticks) {
+  constexpr std::size_t least_columns = 4;
+  constexpr std::uint64_t most_ticks = std::uint64_t{1} << 53;
+  std::array<std::uint64_t, 8> columns{};
+  TextCursor cursor(line);
+  std::size_t count = 0;
+  for (; count < columns.size(); ++count) {
+    const auto number = cursor.number();
+    if (!number || *number > most_ticks) {
+      break;
+    }
+    columns[count] = *number;
+  }
+  cursor.skip_blanks();
+  if (count < least_columns || (count < columns.size() && !cursor.at_end())) {
+    return false;
+  }
+  const auto [user, nice, system, idle, iowait, irq, softirq, steal] = columns;
+  ticks = {user + nice + system + irq + softirq + steal, idle, iowait, steal};
+  return true;
+}
+
+/// What the cores did in a window, in ticks.
+struct Shares {
+  double busy = 0;
+  double iowait = 0;
+  double steal = 0;
+  double all = 0;
+
+  Shares& operator+=(const Shares& other) {
+    busy += other.busy;
+    iowait += other.iowait;
+    steal += other.steal;
+    all += other.all;
+    return *this;
+  }
+};
+
+// The residency times of cpuidle are finer than ticks but not sounder: the kernel adds a sleep only when the core
+// wakes, so a core that sleeps through the window reads as busy, and they cost a read per state and core. The idle
+// column is kept in nanoseconds by the tickless kernels that have cpuidle, with the sleep that goes on included.
+class CpuSensor final : public Sensor {
+ public:
+  explicit CpuSensor(const SensorContext& context) : Sensor("cpu", Tier::fast), file_(context.at("/proc/stat")) {
+    std::string_view text = file_.read();
+    while (text.substr(text.rfind('\n') + 1, 3) == "cpu" && grow_if_cut(file_, text.size(), capacity_)) {
+      text = file_.read();
+    }
+    std::size_t cores = 0;
+    for (std::size_t at = text.find("\ncpu"); at != std::string_view::npos; at = text.find("\ncpu", at + 1)) {
+      ++cores;
+    }
+    const double step = core_step / static_cast<double>(std::max<std::size_t>(cores, 1));
+    add_share("cpu_util", step, MetricDeclaration::total);
+    add_share("cpu_iowait", step, 0);
+    add_share("cpu_steal", step, 0);
+    take(text);
+    forget();
+  }
+
+ private:
+  static constexpr std::int64_t tick_ns = 10'000'000;
+  static constexpr std::int64_t window_ns = 100'000'000;
+  // A read that came a moment early must not double the window.
+  static constexpr std::int64_t earliness_ns = 1'000'000;
+  static constexpr std::int64_t least_distance_ns = 4'500'000;
+  static constexpr double core_step = 100.0 * tick_ns / window_ns;
+  // Readings of a window, a tick apart, and some to spare.
+  static constexpr std::size_t kept_readings = 16;
+
+  struct Core {
+    std::uint64_t number = 0;
+    std::size_t metric = 0;
+    std::uint64_t pass = 0;   // the last reading that it was in
+    std::uint64_t since = 0;  // the first kept reading from which on it counted without a break
+    Ticks now;
+    std::array<Ticks, kept_readings> kept{};
+  };
+
+  std::size_t add_share(std::string_view name, double step, std::uint32_t traits, std::string label = {}) {
+    MetricDeclaration declaration = describe(name, "%", file_.path(), MetricKind::gauge, step);
+    declaration.window_ns = window_ns;
+    declaration.renewal_ns = tick_ns;
+    declaration.traits = traits;
+    if (!label.empty()) {
+      declaration.labels = {{"core", std::move(label)}};
+    }
+    values_.push_back(missing);
+    return add_metric(std::move(declaration));
+  }
+
+  void read_source(std::int64_t now_ns) override {
+    // Counters that move every ten milliseconds are not worth a read every millisecond.
+    if (read_ns_ != 0 && now_ns - read_ns_ < least_distance_ns && now_ns >= read_ns_) {
+      repeat();
+      return;
+    }
+    read_ns_ = now_ns;
+    const std::string_view text = file_.read();
+    if (text.empty()) {
+      read_ns_ = 0;
+      forget();
+      set_unavailable(file_.describe_error());
+      return;
+    }
+    // Ten or more reads may fall between two ticks.
+    if (!lines_.empty() && text.substr(0, lines_.size()) == lines_ && text.substr(lines_.size(), 3) != "cpu") {
+      repeat();
+      return;
+    }
+    if (!take(text)) {
+      read_ns_ = 0;
+      forget();
+      set_unavailable("holds no counters of a core: " + file_.path());
+      return;
+    }
+    choose_base(now_ns);
+    report(now_ns);
+    keep(now_ns);
+  }
+
+  void repeat() {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      set(i, values_[i], SampleRun::stale);
+    }
+  }
+
+  /// Takes the lines of the cores; false where there are none.
+  bool take(std::string_view text) {
+    ++pass_;
+    TextCursor cursor(text);
+    std::size_t next = 0;
+    bool has_any = false;
+    bool is_cut = false;
+    while (cursor.rest().substr(0, 3) == "cpu") {
+      std::string_view line = cursor.line();
+      is_cut = cursor.at_end() && text.back() != '\n';
+      if (is_cut) {
+        break;
+      }
+      line.remove_prefix(3);
+      Core* core = nullptr;
+      if (line.empty() || line.front() == ' ') {
+        // The sum counts cores that are off as well; that of the cores is taken where they are listed.
+        core = cursor.rest().substr(0, 3) == "cpu" ? nullptr : &all_cores_;
+      } else {
+        TextCursor columns(line);
+        const auto number = columns.number();
+        line = columns.rest();
+        core = number ? core_of(*number, next) : nullptr;
+      }
+      Ticks ticks;
+      if (core != nullptr && parse_ticks(line, ticks)) {
+        advance(*core, ticks);
+        has_any = true;
+      }
+    }
+    lines_.assign(text.substr(0, text.size() - cursor.rest().size()));
+    if (is_cut) {
+      grow_if_cut(file_, text.size(), capacity_);  // ends `text`
+    }
+    return has_any;
+  }
+
+  Core* core_of(std::uint64_t number, std::size_t& next) {
+    for (std::size_t i = 0; i < cores_.size(); ++i, ++next) {
+      next = next < cores_.size() ? next : 0;
+      if (cores_[next].number == number) {
+        return &cores_[next++];
+      }
+    }
+    if (number >= most_cores) {
+      return nullptr;
+    }
+    Core core;
+    core.number = number;
+    core.metric = add_share("cpu_util", core_step, 0, std::to_string(number));
+    cores_.push_back(core);
+    next = cores_.size();
+    return &cores_.back();
+  }
+
+  void advance(Core& core, const Ticks& ticks) {
+    const bool has_gap = core.pass + 1 != pass_ || ticks.busy < core.now.busy;
+    core.since = has_gap ? kept_ : core.since;
+    core.pass = pass_;
+    core.now = ticks;
+  }
+
+  /// The window begins at the latest kept reading that is old enough.
+  void choose_base(std::int64_t now_ns) {
+    const auto is_old = [&](std::uint64_t reading) {
+      return now_ns - kept_ns_[reading % kept_readings] >= window_ns - earliness_ns;
+    };
+    while (base_ + 1 < kept_ && is_old(base_ + 1)) {
+      ++base_;
+    }
+    has_base_ = base_ < kept_ && is_old(base_);
+  }
+
+  void report(std::int64_t now_ns) {
+    const double window_ticks =
+        has_base_ ? static_cast<double>(now_ns - kept_ns_[base_ % kept_readings]) / static_cast<double>(tick_ns) : 0;
+    Shares sum;
+    for (const Core& core : cores_) {
+      const Shares shares = shares_of(core, window_ticks);
+      sum += shares;
+      report(core.metric, shares.busy, shares.all);
+    }
+    if (cores_.empty()) {
+      sum = shares_of(all_cores_, window_ticks);
+    }
+    report(0, sum.busy, sum.all);
+    report(1, sum.iowait, sum.all);
+    report(2, sum.steal, sum.all);
+  }
+
+  void report(std::size_t metric, double part, double whole) {
+    values_[metric] = percent(part, whole);
+    set(metric, values_[metric]);
+  }
+
+  /// All zero where they are not known.
+  [[nodiscard]] Shares shares_of(const Core& core, double window_ticks) const {
+    if (!has_base_ || core.pass != pass_ || core.since > base_) {
+      return {};
+    }
+    const Ticks& now = core.now;
+    const Ticks& then = core.kept[base_ % kept_readings];
+    const auto grown = [](std::uint64_t to, std::uint64_t from) {
+      return to > from ? static_cast<double>(to - from) : 0.0;
+    };
+    Shares shares;
+    shares.busy = static_cast<double>(now.busy - then.busy);
+    shares.iowait = grown(now.iowait, then.iowait);
+    shares.steal = std::min(grown(now.steal, then.steal), shares.busy);
+    shares.all = shares.busy + grown(now.idle, then.idle) + shares.iowait;
+    // The kernel's iowait, and with it idle, may go back: what the core really waited is lost then, and only the clock
+    // knows the length of the window.
+    if (now.idle < then.idle || now.iowait < then.iowait) {
+      shares.all = std::max(shares.all, window_ticks);
+    }
+    return shares;
+  }
+
+  void keep(std::int64_t now_ns) {
+    if (kept_ > first_kept_ && now_ns - kept_ns_[(kept_ - 1) % kept_readings] < tick_ns - earliness_ns) {
+      return;
+    }
+    const std::size_t slot = kept_ % kept_readings;
+    kept_ns_[slot] = now_ns;
+    for (Core& core : cores_) {
+      core.kept[slot] = core.now;
+    }
+    all_cores_.kept[slot] = all_cores_.now;
+    ++kept_;
+    base_ = std::max(base_, kept_ - std::min<std::uint64_t>(kept_, kept_readings));
+  }
+
+  void forget() {
+    first_kept_ = base_ = kept_;
+    lines_.clear();
+    ++pass_;
+  }
+
+  static constexpr std::uint64_t most_cores = 16384;
+
+  std::size_t capacity_ = 16 * 1024;
+  SourceFile file_;
+  std::int64_t read_ns_ = 0;
+  std::string lines_;           // what the last reading was made of
+  std::vector<double> values_;  // and what came of it, by metric
+  std::vector<Core> cores_;
+  Core all_cores_;  // the first line: for a source that has no line a core
+  std::uint64_t pass_ = 0;
+  std::array<std::int64_t, kept_readings> kept_ns_{};
+  std::uint64_t kept_ = 0;        // readings kept in all
+  std::uint64_t first_kept_ = 0;  // the first since the source was last in trouble
+  std::uint64_t base_ = 0;
+  bool has_base_ = false;
+};
+
+class SchedulerSensor final : public Sensor {
+ public:
+  explicit SchedulerSensor(const SensorContext& context)
+      : Sensor("scheduler", Tier::medium),
+        stat_(context.at("/proc/stat"), capacity_),
+        load_(context.at("/proc/loadavg"), 256),
+        switches_(add_metric(describe("context_switches", "1/s", stat_.path()))),
+        running_(add_metric(describe("tasks_running", "", stat_.path(), MetricKind::gauge, 1))),
+        blocked_(add_metric(describe("tasks_blocked", "", stat_.path(), MetricKind::gauge, 1))) {
+    MetricDeclaration load = describe("load_1m", "", load_.path(), MetricKind::gauge, 0.01);
+    load.window_ns = 60'000'000'000;
+    load.renewal_ns = 5'000'000'000;
+    load_1m_ = add_metric(std::move(load));
+  }
+
+ private:
+  void read_source(std::int64_t now_ns) override {
+    const bool has_counts = read_counts(now_ns);
+    TextCursor cursor(load_.read());
+    double load = missing;
+    const bool has_load = parse_whole_number(cursor.word(), load) && load >= 0;
+    set_renewing(load_1m_, has_load ? load : missing, now_ns);
+    if (!has_counts && !has_load) {
+      set_unavailable(describe_trouble(stat_));
+    } else if (!has_counts || !has_load) {
+      set_trouble(describe_trouble(has_load ? stat_ : load_));
+    } else {
+      clear_trouble();
+    }
+  }
+
+  static std::string describe_trouble(const SourceFile& file) {
+    return file.error() != 0 ? file.describe_error() : "holds no numbers: " + file.path();
+  }
+
+  bool read_counts(std::int64_t now_ns) {
+    // The counters of interrupts before it are kilobytes: searched from the end.
+    constexpr std::string_view first = "\nctxt ";
+    std::string_view text = stat_.read();
+    std::size_t at = text.rfind(first);
+    while (at == std::string_view::npos && grow_if_cut(stat_, text.size(), capacity_)) {
+      text = stat_.read();
+      at = text.rfind(first);
+    }
+    std::array<double, 3> counts = {missing, missing, missing};
+    if (at != std::string_view::npos) {
+      constexpr std::array<std::string_view, 3> names = {"ctxt", "procs_running", "procs_blocked"};
+      TextCursor lines(text.substr(at + 1));
+      while (!lines.at_end()) {
+        TextCursor line(lines.line());
+        const bool is_cut = lines.at_end() && text.back() != '\n';
+        const auto name = std::find(names.begin(), names.end(), line.word());
+        const auto number = name == names.end() || is_cut ? std::nullopt : line.number();
+        if (number) {
+          counts[static_cast<std::size_t>(name - names.begin())] = static_cast<double>(*number);
+        }
+      }
+    }
+    if (std::isnan(counts[0])) {
+      switch_rate_.forget();
+    }
+    set(switches_, std::isnan(counts[0]) ? missing : std::round(switch_rate_.take(counts[0], now_ns)));
+    set(running_, counts[1]);
+    set(blocked_, counts[2]);
+    return !std::isnan(counts[0]) || !std::isnan(counts[1]);
+  }
+
+  std::size_t capacity_ = 64 * 1024;
+  SourceFile stat_;
+  SourceFile load_;
+  CounterRate switch_rate_;
+  std::size_t switches_;
+  std::size_t running_;
+  std::size_t blocked_;
+  std::size_t load_1m_ = 0;
+};
+
+}  // namespace
+
+void make_cpu_sensors(const SensorContext& context, SensorList& list) {
+  list.push_back(std::make_unique<CpuSensor>(context));
+  list.push_back(std::make_unique<SchedulerSensor>(context));
+}
+
+}  // namespace kymo::sense

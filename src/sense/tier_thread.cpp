@@ -1,0 +1,326 @@
+#include "sense/tier_thread.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <limits>
+#include <utility>
+
+#include <kymo/recorder.hpp>
+
+#include "base/message.hpp"
+
+namespace kymo::sense {
+
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t description_pause_ns = 5 * second_ns;
+constexpr unsigned most_descriptions = 500;  // of one sensor: they take some hundred bytes of the pool each
+
+std::int64_t period_of(double hz) {
+  return static_cast<std::int64_t>(std::llround(1e9 / hz));
+}
+
+std::int64_t thread_cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * second_ns + now.tv_nsec;
+}
+
+/// Moves a deadline to the next one that is not over yet; how many were skipped.
+std::uint64_t advance(std::int64_t& deadline_ns, std::int64_t period_ns, std::int64_t now_ns) {
+  deadline_ns += period_ns;
+  if (deadline_ns > now_ns) {
+    return 0;
+  }
+  const std::int64_t skipped = (now_ns - deadline_ns) / period_ns + 1;
+  deadline_ns += skipped * period_ns;
+  return static_cast<std::uint64_t>(skipped);
+}
+
+MetricId declare(const MetricDeclaration& metric) {
+  std::array<MetricLabel, 8> labels;
+  const std::size_t count = std::min(labels.size(), metric.labels.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    labels[i] = {metric.labels[i].first, metric.labels[i].second};
+  }
+  return declare_metric({metric.name, metric.unit, metric.kind, metric.source, labels.data(), count, metric.step,
+                         metric.renewal_ns, metric.window_ns, metric.traits});
+}
+
+void set_up_thread(Tier tier, const std::vector<int>& cpus) {
+  ::pthread_setname_np(::pthread_self(), (std::string("kymo-") + name_of(tier)).c_str());
+  ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  // Where it is not permitted the thread keeps the scheduling it has.
+  const sched_param priority{1};
+  ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &priority);
+  if (!cpus.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : cpus) {
+      CPU_SET(static_cast<std::size_t>(cpu), &set);
+    }
+    if (::pthread_setaffinity_np(::pthread_self(), sizeof set, &set) != 0) {
+      static base::SayOnce say_not_pinned;
+      say_not_pinned("the sampler cannot run on the CPUs it was given; it runs anywhere");
+    }
+  }
+}
+
+}  // namespace
+
+const char* name_of(Tier tier) {
+  switch (tier) {
+    case Tier::fast:
+      return "fast";
+    case Tier::medium:
+      return "medium";
+    case Tier::slow:
+      return "slow";
+  }
+  return "?";
+}
+
+std::string rate_text(double hz) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", hz);
+  return text;
+}
+
+SensorFeed::SensorFeed(std::unique_ptr<Sensor> sensor, double hz)
+    : period_ns(period_of(hz)), sensor_(std::move(sensor)) {}
+
+void SensorFeed::sample(std::int64_t now_ns, std::vector<MetricSample>& samples) {
+  sensor_->read(now_ns);
+  read_ns_ = monotonic_now_ns() - now_ns;
+  const std::vector<Reading>& readings = sensor_->readings();
+  if (described_ != sensor_->description_count() && now_ns >= next_description_ns_) {
+    describe_anew(now_ns);
+  }
+  ids_.resize(readings.size());
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    if (readings[i].has_value) {
+      // A metric that never has a value is not declared, so that no reader shows an empty one.
+      if (ids_[i] == 0) {
+        ids_[i] = declare(sensor_->metrics()[i]);
+      }
+      samples.push_back({ids_[i], readings[i].flags, readings[i].value});
+      has_worked_ = has_worked_ || !std::isnan(readings[i].value);
+    }
+  }
+  if (sensor_->trouble() != told_trouble_) {
+    tell_trouble();
+  }
+}
+
+void SensorFeed::describe_anew(std::int64_t now_ns) {
+  const std::vector<MetricDeclaration>& metrics = sensor_->metrics();
+  ids_.resize(metrics.size());
+  described_ = sensor_->description_count();
+  if (descriptions_ >= most_descriptions) {
+    return;
+  }
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (ids_[i] != 0) {
+      ids_[i] = declare(metrics[i]);
+      ++descriptions_;
+      next_description_ns_ = now_ns + description_pause_ns;
+    }
+  }
+}
+
+void SensorFeed::tell_trouble() {
+  told_trouble_ = sensor_->trouble();
+  // What is not there at all is a matter for `kymo doctor`.
+  const bool is_there = has_worked_ || told_trouble_.find("denied") != std::string::npos;
+  if (!is_there) {
+    return;
+  }
+  set_info("sensor." + sensor_->name(), told_trouble_.empty() ? "works" : told_trouble_);
+  if (has_worked_ && !has_told_gap_ && !told_trouble_.empty()) {
+    has_told_gap_ = true;
+    base::say("sensor " + sensor_->name() + ": " + told_trouble_ + "; what it measures has a gap");
+  }
+}
+
+void TierThread::add(std::unique_ptr<Sensor> sensor, double hz) {
+  const std::lock_guard lock(mutex_);
+  added_.emplace_back(std::move(sensor), hz);
+  has_added_.store(true, std::memory_order_release);
+}
+
+void TierThread::take_added() {
+  if (!has_added_.load(std::memory_order_acquire)) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  for (SensorFeed& feed : added_) {
+    feeds_.push_back(std::move(feed));
+  }
+  added_.clear();
+  has_added_.store(false, std::memory_order_relaxed);
+}
+
+void TierThread::start(SamplingState& state) {
+  ticks_ = 0;
+  missed_ = 0;
+  take_added();
+  if (hz_ == 0 && feeds_.empty()) {
+    return;
+  }
+  // A tier that is off may still have sensors with rates of their own; it keeps its account once a second then.
+  period_ns_ = hz_ != 0 ? period_of(hz_) : second_ns;
+  sigset_t all;
+  sigset_t previous;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
+  try {
+    thread_ = std::thread([this, &state] { run(state); });
+  } catch (const std::exception&) {
+    base::say(std::string("no thread for the sampler's ") + name_of(tier_) + " tier: it is not sampled");
+  }
+  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+}
+
+void TierThread::join() noexcept {
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+bool TierThread::wait_for_ticks(std::uint64_t count, std::chrono::nanoseconds timeout) const {
+  std::unique_lock lock(mutex_);
+  return has_ticked_.wait_for(lock, timeout, [&] { return ticks() >= count; });
+}
+
+std::int64_t TierThread::next_deadline_ns() const {
+  std::int64_t next_ns = deadline_ns_;
+  for (const SensorFeed& feed : feeds_) {
+    next_ns = std::min(next_ns, feed.deadline_ns);
+  }
+  return next_ns;
+}
+
+void TierThread::run(SamplingState& state) {
+  set_up_thread(tier_, state.cpus);
+  prepare_thread();
+  const std::int64_t start_ns = monotonic_now_ns();
+  deadline_ns_ = start_ns;
+  cost_time_ns_ = start_ns;
+  cost_cpu_ns_ = thread_cpu_ns();
+  for (SensorFeed& feed : feeds_) {
+    feed.deadline_ns = start_ns;
+  }
+  if (tier_ == state.claiming_tier) {
+    state.claim_machine();
+  }
+  while (state.stop.sleep_until(next_deadline_ns())) {
+    tick(state, monotonic_now_ns());
+  }
+  record_cost(monotonic_now_ns());
+}
+
+void TierThread::sample_feeds(std::int64_t now_ns) {
+  // Samples of one deadline share a time, which makes them cheap to write and small to keep; what takes long to read
+  // has a time of its own.
+  constexpr std::int64_t longest_shared_ns = 50'000;
+  std::int64_t first_ns = monotonic_now_ns();
+  std::int64_t read_ns = first_ns;
+  const auto record = [&] {
+    record_samples(samples_.data(), samples_.size());
+    samples_.clear();
+    first_ns = read_ns;
+  };
+  for (SensorFeed& feed : feeds_) {
+    if (feed.deadline_ns == 0) {
+      feed.deadline_ns = deadline_ns_;
+    }
+    if (feed.deadline_ns > now_ns) {
+      continue;
+    }
+    if (feed.read_ns() > longest_shared_ns) {
+      record();
+    }
+    feed.sample(read_ns, samples_);
+    read_ns += feed.read_ns();
+    if (read_ns - first_ns > longest_shared_ns) {
+      record();
+    }
+  }
+  record();
+}
+
+void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
+  latest_ns_ = std::max(latest_ns_, now_ns - next_deadline_ns());
+  const bool is_due = deadline_ns_ <= now_ns;
+  if (is_due) {
+    take_added();
+  }
+  sample_feeds(now_ns);
+  const std::int64_t end_ns = monotonic_now_ns();
+  std::uint64_t missed = 0;
+  for (SensorFeed& feed : feeds_) {
+    if (feed.deadline_ns <= now_ns) {
+      // A sensor at the tier's own rate misses its deadlines with the tier.
+      const std::uint64_t skipped = advance(feed.deadline_ns, feed.period_ns, end_ns);
+      missed += feed.period_ns != period_ns_ ? skipped : 0;
+    }
+  }
+  if (is_due) {
+    missed += advance(deadline_ns_, period_ns_, end_ns);
+    const std::uint64_t ticks = ticks_.fetch_add(1, std::memory_order_release) + 1;
+    if (ticks <= 16) {
+      const std::lock_guard lock(mutex_);
+      has_ticked_.notify_all();
+    }
+  }
+  if (missed != 0) {
+    missed_.fetch_add(missed, std::memory_order_release);
+  }
+  if (end_ns - cost_time_ns_ >= second_ns) {
+    keep_account(state, end_ns);
+  }
+}
+
+void TierThread::keep_account(SamplingState& state, std::int64_t now_ns) {
+  record_cost(now_ns);
+  if (tier_ == state.claiming_tier) {
+    state.claim_machine();
+  }
+}
+
+void TierThread::record_cost(std::int64_t now_ns) {
+  const std::int64_t cpu_ns = thread_cpu_ns();
+  const std::array<MetricLabel, 1> label{{{"tier", name_of(tier_)}}};
+  const auto id = [&label](std::string_view name, std::string_view unit, MetricKind kind, std::string_view source,
+                           double step, std::int64_t window_ns) {
+    MetricDescription description{name, unit, kind, source, label.data(), label.size(), step};
+    description.window_ns = window_ns;
+    return declare_metric(description);
+  };
+  if (cost_ids_[0] == 0) {
+    cost_ids_ = {id("sampler_cpu", "%", MetricKind::gauge, "CLOCK_THREAD_CPUTIME_ID", 0.001, second_ns),
+                 id("sampler_lateness", "ms", MetricKind::gauge, "CLOCK_MONOTONIC", 0.001, second_ns),
+                 id("sampler_missed_deadlines", "", MetricKind::counter, "CLOCK_MONOTONIC", 1, 0)};
+  }
+  if (now_ns > cost_time_ns_) {
+    const double share = static_cast<double>(cpu_ns - cost_cpu_ns_) / static_cast<double>(now_ns - cost_time_ns_);
+    const std::int64_t latest_us = latest_ns_ / 1000;
+    const std::array<MetricSample, 3> samples{{{cost_ids_[0], 0, std::round(share * 1e5) / 1e3},
+                                               {cost_ids_[1], 0, static_cast<double>(latest_us) / 1e3},
+                                               {cost_ids_[2], 0, static_cast<double>(missed_deadlines())}}};
+    record_samples(samples.data(), samples.size());
+  }
+  cost_time_ns_ = now_ns;
+  cost_cpu_ns_ = cpu_ns;
+  latest_ns_ = 0;
+}
+
+}  // namespace kymo::sense

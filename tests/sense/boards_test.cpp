@@ -1,0 +1,143 @@
+// Boards: what is found of a machine, however its kernel numbers things.
+#include <gtest/gtest.h>
+
+#include <kymo/board.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "jetson_tree.hpp"
+#include "sense/boards.hpp"
+
+namespace kymo::test {
+namespace {
+
+std::vector<std::string> labels(const BoardConfig& board) {
+  std::vector<std::string> result;
+  for (const PowerRail& rail : board.power_rails) {
+    result.push_back(rail.label);
+  }
+  return result;
+}
+
+std::vector<std::string> zones(const BoardConfig& board) {
+  std::vector<std::string> result;
+  for (const ThermalZone& zone : board.thermal_zones) {
+    result.push_back(zone.name);
+  }
+  return result;
+}
+
+std::string what_is_thrown(const MachineTree& tree) {
+  try {
+    (void)detect_board(tree.root());
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Boards, AgxOrinIsFoundWithItsRailsByAddressAndItsZonesByType) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const JetsonTree tree(agx_orin_model(), seed);
+    const BoardConfig board = detect_board(tree.root());
+    EXPECT_EQ(board.board_name, "agx_orin");
+    EXPECT_EQ(board.num_cpu_cores, 12U);
+    EXPECT_EQ(board.gpu_load_path, tree.at("/sys/devices/platform/bus@0/17000000.gpu/load"));
+    EXPECT_EQ(board.emc_actmon_path, tree.at("/sys/kernel/debug/cactmon/mc_all"));
+    EXPECT_EQ(board.emc_clk_rate_path, tree.at("/sys/kernel/debug/clk/emc/clk_rate"));
+    EXPECT_EQ(labels(board), (std::vector<std::string>{"VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0", "VDDQ_VDD2_1V8AO",
+                                                       "EXTRA_SENSOR_RAIL"}));
+    for (const PowerRail& rail : board.power_rails) {
+      EXPECT_EQ(rail.voltage_path, tree.at(tree.channel(rail.label).voltage_path));
+      EXPECT_EQ(rail.current_path, tree.at(tree.channel(rail.label).current_path));
+      EXPECT_FALSE(rail.is_total) << rail.label;
+    }
+    EXPECT_EQ(zones(board), agx_orin_model().zones);
+    for (const ThermalZone& zone : board.thermal_zones) {
+      EXPECT_EQ(zone.temp_path, tree.at(tree.zone(zone.name) + "/temp"));
+    }
+  }
+}
+
+TEST(Boards, TheWholeModulesRailIsATotal) {
+  const JetsonTree tree(orin_nx_model(), 7);
+  const BoardConfig board = detect_board(tree.root());
+  EXPECT_EQ(board.board_name, "orin_nx");
+  EXPECT_EQ(board.num_cpu_cores, 8U);
+  ASSERT_EQ(labels(board), (std::vector<std::string>{"VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC", "CARRIER_3V3"}));
+  EXPECT_TRUE(board.power_rails[0].is_total);
+  EXPECT_FALSE(board.power_rails[1].is_total);
+  EXPECT_FALSE(board.power_rails[2].is_total);
+  EXPECT_EQ(zones(board), orin_nx_model().zones);
+}
+
+TEST(Boards, OrinNanoIsToldFromOrinNxByItsPart) {
+  for (const std::string part : {"p3767-0003", "p3767-0004", "p3767-0005"}) {
+    const BoardConfig board = detect_board(JetsonTree(orin_nano_model(part)).root());
+    EXPECT_EQ(board.board_name, "orin_nano") << part;
+    EXPECT_EQ(board.num_cpu_cores, 6U) << part;
+  }
+  for (const std::string part : {"p3767-0000", "p3767-0001"}) {
+    EXPECT_EQ(detect_board(JetsonTree(orin_nano_model(part)).root()).board_name, "orin_nx") << part;
+  }
+}
+
+TEST(Boards, AModuleWithFewerCoresThanItsKindHasThoseThatArePresent) {
+  JetsonTree tree(agx_orin_model());
+  tree.write("/sys/devices/system/cpu/present", "0-7\n");
+  EXPECT_EQ(detect_board(tree.root()).num_cpu_cores, 8U);
+  EXPECT_EQ(get_board_config("agx_orin", tree.root()).num_cpu_cores, 12U);
+}
+
+TEST(Boards, AnUnknownBoardIsAnErrorThatNamesItAndTheKnownOnes) {
+  MachineTree tree;
+  tree.write("/proc/device-tree/compatible", compatible_of({"raspberrypi,4-model-b", "brcm,bcm2711"}));
+  const std::string text = what_is_thrown(tree);
+  for (const char* const part :
+       {"raspberrypi,4-model-b", "brcm,bcm2711", "agx_orin", "orin_nx", "orin_nano", "generic"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+  EXPECT_THROW((void)get_board_config("tx2", tree.root()), std::runtime_error);
+}
+
+TEST(Boards, AMachineWithoutADeviceTreeIsGeneric) {
+  MachineTree tree;
+  tree.write("/sys/devices/system/cpu/present", "0-2,5\n");
+  tree.write("/sys/class/thermal/thermal_zone10/type", "x86_pkg_temp\n");
+  tree.write("/sys/class/thermal/thermal_zone2/type", "acpitz\n");
+  tree.write("/sys/class/thermal/thermal_zone3/type", "acpitz\n");
+  const BoardConfig board = detect_board(tree.root() + "/");
+  EXPECT_EQ(board.board_name, "generic");
+  EXPECT_EQ(board.num_cpu_cores, 4U);
+  EXPECT_EQ(board.gpu_load_path, "");
+  EXPECT_EQ(board.emc_actmon_path, "");
+  EXPECT_TRUE(board.power_rails.empty());
+  EXPECT_EQ(zones(board), (std::vector<std::string>{"acpitz", "acpitz#2", "x86_pkg_temp"}));
+}
+
+TEST(Boards, GarbageInTheTreeCostsOnlyWhatItIsIn) {
+  JetsonTree tree(agx_orin_model());
+  tree.write(tree.channel("VDD_CPU_CV").current_path, "what\n");
+  tree.remove(tree.channel("VIN_SYS_5V0").voltage_path);
+  tree.write(tree.zone("cv1-thermal") + "/type", "");
+  tree.write("/sys/devices/system/cpu/present", "0-99999999999999999999\n");
+  tree.write("/sys/bus/i2c/drivers/ina3221/1-zz/hwmon/hwmon1/in1_label", "X\n");
+  const BoardConfig board = detect_board(tree.root());
+  EXPECT_EQ(labels(board), (std::vector<std::string>{"VDD_GPU_SOC", "VDDQ_VDD2_1V8AO", "EXTRA_SENSOR_RAIL"}));
+  EXPECT_EQ(board.num_cpu_cores, 12U);
+  EXPECT_EQ(board.thermal_zones.size(), 10U);
+}
+
+TEST(Boards, ThePowerModeHasANumberAndAName) {
+  JetsonTree tree(agx_orin_model());
+  EXPECT_EQ(sense::describe_power_mode(tree.root()), "2 (15W)");
+  tree.remove("/etc/nvpmodel.conf");
+  EXPECT_EQ(sense::describe_power_mode(tree.root()), "2");
+  tree.write("/var/lib/nvpmodel/status", "pmode:");
+  EXPECT_EQ(sense::describe_power_mode(tree.root()), "");
+}
+
+}  // namespace
+}  // namespace kymo::test

@@ -1,0 +1,218 @@
+// A stand-in for libnvidia-ml.so.1: written from the documentation of its C interface, and not from kymo's declarations
+// of it. Built once more as FAKE_NVML_IS_OLD, without the functions that came late.
+#include "fake_nvml.hpp"
+
+#include <cstring>
+#include <string>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using kymo::test::FakeCall;
+using kymo::test::FakeNvml;
+
+FakeNvml control;
+
+struct Device {
+  unsigned index;
+};
+Device devices[kymo::test::fake_gpus] = {{0}, {1}};
+
+int error_of(const Device* device, FakeCall call) {
+  return control.error[device->index][static_cast<unsigned>(call)];
+}
+
+/// The values below are k or scaled by it: the number of renewals so far.
+unsigned long long k() {
+  return static_cast<unsigned long long>(kymo::test::fake_renewals(control.now_ms));
+}
+
+struct Utilization {
+  unsigned int gpu, memory;
+};
+struct Memory {
+  unsigned long long total, free, used;
+};
+struct MemoryV2 {
+  unsigned int version;
+  unsigned long long total, reserved, free, used;
+};
+struct ProcessInfo {
+  unsigned int pid;
+  unsigned long long used_gpu_memory;
+  unsigned int gpu_instance_id, compute_instance_id;
+};
+union Value {
+  double d;
+  unsigned int ui;
+  unsigned long ul;
+  unsigned long long ull;
+};
+struct FieldValue {
+  unsigned int field_id, scope_id;
+  long long timestamp, latency_usec;
+  int value_type, nvml_return;
+  Value value;
+};
+
+constexpr unsigned long long gib = 1ULL << 30U;
+
+int copy_text(const std::string& text, char* to, unsigned int length) {
+  if (length <= text.size()) {
+    return 7;
+  }
+  std::memcpy(to, text.c_str(), text.size() + 1);
+  return 0;
+}
+
+}  // namespace
+
+EXPORT FakeNvml* kymo_fake_nvml() {
+  return &control;
+}
+
+EXPORT int nvmlInit_v2() {
+  if (control.general_error != 0) {
+    return control.general_error;
+  }
+  ++control.initialised;
+  ++control.initialisations;
+  return 0;
+}
+EXPORT int nvmlShutdown() {
+  --control.initialised;
+  return 0;
+}
+EXPORT const char* nvmlErrorString(int error) {
+  switch (error) {
+    case 3:
+      return "Not Supported";
+    case 9:
+      return "Driver Not Loaded";
+    case 15:
+      return "GPU is lost";
+    default:
+      return "Unknown Error";
+  }
+}
+EXPORT int nvmlDeviceGetCount_v2(unsigned int* count) {
+  *count = kymo::test::fake_gpus;
+  return control.initialised > 0 ? 0 : 1;
+}
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device** device) {
+  if (index >= kymo::test::fake_gpus) {
+    return 2;
+  }
+  *device = &devices[index];
+  return error_of(*device, FakeCall::handle);
+}
+EXPORT int nvmlDeviceGetName(Device* device, char* name, unsigned int length) {
+  return copy_text(device->index == 0 ? "NVIDIA H100 PCIe" : "NVIDIA A100-SXM4-80GB", name, length);
+}
+EXPORT int nvmlDeviceGetUUID(Device* device, char* uuid, unsigned int length) {
+  return copy_text("GPU-0000000" + std::to_string(device->index), uuid, length);
+}
+EXPORT int nvmlDeviceGetUtilizationRates(Device* device, Utilization* utilization) {
+  utilization->gpu = control.has_huge_values ? 4'000'000'000 : static_cast<unsigned int>((k() + device->index) % 101);
+  utilization->memory = 0;
+  return error_of(device, FakeCall::utilization);
+}
+EXPORT int nvmlDeviceGetMemoryInfo(Device* device, Memory* memory) {
+  *memory = {80 * gib, 78 * gib, 2 * gib};  // 1 GiB of it is the driver's
+  return error_of(device, FakeCall::memory);
+}
+EXPORT int nvmlDeviceGetPowerUsage(Device* device, unsigned int* milliwatts) {
+  *milliwatts = static_cast<unsigned int>(100'000 + k() * 500);
+  return error_of(device, FakeCall::power);
+}
+EXPORT int nvmlDeviceGetTemperature(Device* device, int sensor, unsigned int* degrees) {
+  *degrees = 40 + device->index;
+  return sensor == 0 ? error_of(device, FakeCall::temperature) : 2;
+}
+EXPORT int nvmlDeviceGetClockInfo(Device* device, int type, unsigned int* megahertz) {
+  *megahertz = type == 1 ? 1755 : type == 2 ? 1593 : 1;
+  return error_of(device, FakeCall::clock);
+}
+EXPORT int nvmlDeviceGetPcieThroughput(Device* device, int counter, unsigned int* kilobytes) {
+  *kilobytes = counter == 0 ? 2000 : 300;
+  return error_of(device, FakeCall::pcie);
+}
+EXPORT int nvmlDeviceGetEncoderUtilization(Device* device, unsigned int* utilization, unsigned int* period_us) {
+  *utilization = 12;
+  *period_us = 167'000;
+  return error_of(device, FakeCall::encoder);
+}
+EXPORT int nvmlDeviceGetDecoderUtilization(Device* device, unsigned int* utilization, unsigned int* period_us) {
+  *utilization = 34;
+  *period_us = 200'000;
+  return error_of(device, FakeCall::decoder);
+}
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(Device* device, unsigned long long* reasons) {
+  *reasons = 0x4;
+  return error_of(device, FakeCall::clock_reasons);
+}
+
+#ifndef FAKE_NVML_IS_OLD
+
+EXPORT int nvmlDeviceGetArchitecture(Device* device, unsigned int* architecture) {
+  *architecture = device->index == 0 ? control.architecture.load() : 7;
+  return 0;
+}
+EXPORT int nvmlDeviceGetMemoryInfo_v2(Device* device, MemoryV2* memory) {
+  if (memory->version != (sizeof(MemoryV2) | 2U << 24U)) {
+    return 25;
+  }
+  *memory = {memory->version, 80 * gib, gib, 78 * gib, gib};
+  return error_of(device, FakeCall::memory);
+}
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device* device, unsigned int* count, ProcessInfo* infos) {
+  if (const int error = error_of(device, FakeCall::processes); error != 0) {
+    return error;
+  }
+  const unsigned int others = control.other_processes;
+  const bool is_here = device->index == 1 && control.process != 0;
+  const unsigned int room = *count;
+  *count = others + (is_here ? 1 : 0);
+  if (room < *count) {
+    return 7;
+  }
+  for (unsigned int i = 0; i < others; ++i) {
+    infos[i] = {4'000'000 + i, 77, 0, 0};
+  }
+  if (is_here) {
+    infos[others] = {control.process, 3 * gib, 0, 0};
+  }
+  return 0;
+}
+EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v3(Device* device, unsigned int* count, ProcessInfo* /*infos*/) {
+  *count = 0;
+  return error_of(device, FakeCall::graphics_processes);
+}
+EXPORT int nvmlDeviceGetFieldValues(Device* device, int count, FieldValue* values) {
+  for (int i = 0; i < count; ++i) {
+    FieldValue& value = values[i];
+    value.value_type = 1;
+    value.value.ull = ~0ULL;
+    if (value.field_id == 186) {
+      value.value.ui = static_cast<unsigned int>(200'000 + k() * 1000);
+      value.nvml_return = error_of(device, FakeCall::instant_power);
+    } else if (value.field_id == 185) {
+      value.value.ui = 190'000;
+      value.nvml_return = error_of(device, FakeCall::average_power);
+    } else {
+      value.nvml_return = 2;
+    }
+  }
+  return 0;
+}
+EXPORT int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
+  *millijoules = 1'000'000 + k() * 20'000;
+  return error_of(device, FakeCall::energy);
+}
+EXPORT int nvmlDeviceGetCurrentClocksEventReasons(Device* device, unsigned long long* reasons) {
+  *reasons = 0x40 | 0x4;
+  return error_of(device, FakeCall::clock_reasons);
+}
+
+#endif

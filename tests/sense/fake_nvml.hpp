@@ -1,0 +1,74 @@
+// What tests and the stand-in of NVIDIA's library share. The stand-in has two GPUs; its clock is set by the test, and
+// GPUs make new values every 100 ms of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace kymo::test {
+
+/// Calls that can be told to fail.
+enum class FakeCall : unsigned {
+  init,
+  count,
+  handle,
+  utilization,
+  memory,
+  processes,
+  graphics_processes,
+  power,
+  instant_power,
+  average_power,
+  energy,
+  temperature,
+  clock,
+  pcie,
+  encoder,
+  decoder,
+  clock_reasons,
+  calls
+};
+
+constexpr unsigned fake_gpus = 2;
+constexpr std::int64_t fake_renewal_ms = 100;
+
+struct FakeNvml {
+  std::atomic<std::int64_t> now_ms{};
+  std::atomic<int> error[fake_gpus][static_cast<unsigned>(FakeCall::calls)] = {};  // calls that have a GPU
+  std::atomic<int> general_error{};                                                // of init and count
+  std::atomic<unsigned> architecture{};
+  std::atomic<unsigned> process{};          // one that uses GPU 1
+  std::atomic<unsigned> other_processes{};  // more of them, on each GPU
+  std::atomic<bool> has_huge_values{};
+  std::atomic<int> initialised{};  // initialisations less shutdowns
+  std::atomic<int> initialisations{};
+
+  /// For a test to begin with: a library that was closed may stay in memory.
+  void reset() {
+    for (auto& gpu : error) {
+      for (auto& call : gpu) {
+        call = 0;
+      }
+    }
+    now_ms = 0;
+    general_error = 0;
+    architecture = 9;
+    process = 0;
+    other_processes = 0;
+    has_huge_values = false;
+    initialised = 0;
+    initialisations = 0;
+  }
+  void fail(unsigned gpu, FakeCall call, int code) { error[gpu][static_cast<unsigned>(call)] = code; }
+};
+
+/// What a GPU makes anew every 100 ms: the number of the last time.
+[[nodiscard]] constexpr std::int64_t fake_renewals(std::int64_t now_ms) {
+  return now_ms / fake_renewal_ms;
+}
+
+/// The name of the function that gives the FakeNvml, for dlsym.
+constexpr const char* fake_control_name = "kymo_fake_nvml";
+using FakeControl = FakeNvml* (*)();
+
+}  // namespace kymo::test

@@ -1,0 +1,395 @@
+// NVIDIA GPUs: on a stand-in of the library, and on the real one where there is one.
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "fake_nvml.hpp"
+#include "machine_tree.hpp"
+#include "sense/sensor_list.hpp"
+
+namespace kymo::test {
+namespace {
+
+using sense::Sensor;
+using sense::SensorList;
+
+constexpr std::int64_t ms = 1'000'000;
+constexpr std::int64_t second = 1000 * ms;
+constexpr double gib = 1024.0 * 1024 * 1024;
+
+constexpr int not_supported = 3;
+constexpr int driver_not_loaded = 9;
+constexpr int gpu_is_lost = 15;
+constexpr int unknown_error = 999;
+
+/// The stand-in, loaded and fresh.
+class Fake {
+ public:
+  explicit Fake(const char* path) : path_(path), handle_(::dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) {
+      throw std::runtime_error(::dlerror());
+    }
+    control_ = reinterpret_cast<FakeControl>(::dlsym(handle_, fake_control_name))();
+    control_->reset();
+  }
+  Fake(const Fake&) = delete;
+  Fake& operator=(const Fake&) = delete;
+  ~Fake() { ::dlclose(handle_); }
+
+  FakeNvml* operator->() const { return control_; }
+  [[nodiscard]] SensorList make(std::uint64_t process = 1) const {
+    SensorList list;
+    sense::SensorContext context;
+    context.process = process;
+    context.nvml_library = path_;
+    make_nvml_sensors(context, list);
+    return list;
+  }
+  /// Reads at a time of the stand-in's clock.
+  Readings read(const SensorList& sensors, std::int64_t now_ms) const {
+    control_->now_ms = now_ms;
+    return read_all(sensors, second + now_ms * ms);
+  }
+
+ private:
+  const char* path_;
+  void* handle_;
+  FakeNvml* control_ = nullptr;
+};
+
+std::string on(unsigned gpu, const std::string& metric) {
+  return metric + "{gpu=" + std::to_string(gpu) + ",uuid=GPU-0000000" + std::to_string(gpu) + "}";
+}
+
+const Sensor& sensor(const SensorList& list, unsigned gpu, Tier tier) {
+  return *list.at(gpu * 3 + static_cast<unsigned>(tier));
+}
+
+TEST(Nvml, EveryReadingOfBothGpusIsThere) {
+  const Fake fake(FAKE_NVML);
+  const SensorList sensors = fake.make();
+  const Readings readings = fake.read(sensors, 700);
+  for (const unsigned gpu : {0U, 1U}) {
+    EXPECT_EQ(readings.at(on(gpu, "gpu_util")), 7 + gpu);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_mem")), gib);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_mem_total")), 80 * gib);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_power")), 207);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_power_average")), 190);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_energy")), 1140);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_temp")), 40 + gpu);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_clock")), 1755);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_mem_clock")), 1593);
+    EXPECT_EQ(readings.at(on(gpu, "pcie")), 2'300'000);
+    EXPECT_EQ(readings.at(on(gpu, "pcie_tx")), 2'000'000);
+    EXPECT_EQ(readings.at(on(gpu, "pcie_rx")), 300'000);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_encoder")), 12);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_decoder")), 34);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_throttle")), 0x44);
+  }
+  for (const auto& each : sensors) {
+    EXPECT_EQ(each->name(), "nvml");
+    EXPECT_EQ(each->trouble(), "");
+  }
+}
+
+TEST(Nvml, PowerNowAndPowerAveragedAreToldApart) {
+  const Fake fake(FAKE_NVML);
+  const SensorList sensors = fake.make();
+  (void)fake.read(sensors, 0);
+  const MetricDeclaration now = declaration_of(sensors, on(0, "gpu_power"));
+  EXPECT_EQ(now.source, "nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_INSTANT)");
+  EXPECT_EQ(now.window_ns, 0);
+  EXPECT_EQ(now.unit, "W");
+  EXPECT_EQ(now.step, 0.001);
+  EXPECT_EQ(declaration_of(sensors, on(0, "gpu_power_average")).window_ns, second);
+  EXPECT_EQ(declaration_of(sensors, on(0, "gpu_energy")).kind, MetricKind::energy_counter);
+  EXPECT_EQ(declaration_of(sensors, on(0, "gpu_encoder")).window_ns, 167 * ms);
+  EXPECT_EQ(declaration_of(sensors, on(0, "gpu_decoder")).window_ns, 200 * ms);
+  EXPECT_EQ(declaration_of(sensors, on(0, "pcie_tx")).window_ns, 20 * ms);
+}
+
+TEST(Nvml, WherePowerNowIsNotKnownItsWindowDependsOnTheChip) {
+  const Fake fake(FAKE_NVML);
+  for (const unsigned gpu : {0U, 1U}) {
+    fake->fail(gpu, FakeCall::instant_power, not_supported);
+    fake->fail(gpu, FakeCall::average_power, not_supported);
+  }
+  const SensorList sensors = fake.make();
+  const Readings readings = fake.read(sensors, 200);
+  EXPECT_EQ(readings.at(on(0, "gpu_power")), 101);
+  EXPECT_EQ(readings.count(on(0, "gpu_power_average")), 0U);
+  EXPECT_EQ(declaration_of(sensors, on(0, "gpu_power")).source, "nvmlDeviceGetPowerUsage");
+  EXPECT_EQ(declaration_of(sensors, on(0, "gpu_power")).window_ns, second);
+  // An A100: its chip does not average.
+  EXPECT_EQ(declaration_of(sensors, on(1, "gpu_power")).window_ns, 0);
+  fake->architecture = 6;
+  const SensorList older = fake.make();
+  (void)fake.read(older, 300);
+  EXPECT_EQ(declaration_of(older, on(0, "gpu_power")).window_ns, 0);
+}
+
+TEST(Nvml, RepeatedValuesAreStaleAndTheirRenewalIsMeasured) {
+  const Fake fake(FAKE_NVML);
+  const SensorList sensors = fake.make();
+  const Sensor& fast = sensor(sensors, 0, Tier::fast);
+  unsigned fresh = 0;
+  constexpr std::int64_t step = 10;
+  for (std::int64_t now = 0; now < 10'000; now += step) {
+    (void)fake.read(sensors, now);
+    for (std::size_t i = 0; now >= 5000 && i < fast.metrics().size(); ++i) {
+      if (fast.metrics()[i].name == "gpu_power" && (fast.readings()[i].flags & SampleRun::stale) == 0) {
+        ++fresh;
+      }
+    }
+  }
+  const MetricDeclaration metric = declaration_of(sensors, on(0, "gpu_power"));
+  EXPECT_NEAR(static_cast<double>(metric.renewal_ns), static_cast<double>(fake_renewal_ms * ms), 11.0 * ms);
+  EXPECT_NE(metric.traits & MetricDeclaration::renewal_measured, 0U);
+  // Fifty new values in five seconds; around a renewal's time one more may count as fresh.
+  EXPECT_GE(fresh, 50U);
+  EXPECT_LE(fresh, 150U);
+}
+
+TEST(Nvml, MemoryOfTheProcessIsFoundInAListOfAnyLength) {
+  const Fake fake(FAKE_NVML);
+  constexpr unsigned pid = 4321;
+  fake->process = pid;
+  const SensorList sensors = fake.make(pid);
+  EXPECT_EQ(fake.read(sensors, 0).at(on(1, "gpu_process_mem")), 3 * gib);
+  fake->other_processes = 500;
+  EXPECT_EQ(fake.read(sensors, 100).at(on(1, "gpu_process_mem")), 3 * gib);
+  // A process that is not listed uses none, or is known by another number: never a wrong one.
+  const Readings other = fake.read(fake.make(1234), 200);
+  const auto found = other.find(on(1, "gpu_process_mem"));
+  EXPECT_TRUE(found == other.end() || std::isnan(found->second) || found->second == 0);
+}
+
+TEST(Nvml, AnOlderLibraryLacksOnlyWhatItLacks) {
+  const Fake fake(FAKE_OLD_NVML);
+  const SensorList sensors = fake.make();
+  const Readings readings = fake.read(sensors, 200);
+  EXPECT_EQ(readings.at(on(1, "gpu_util")), 3);
+  EXPECT_EQ(readings.at(on(1, "gpu_mem")), 2 * gib);
+  EXPECT_EQ(readings.at(on(1, "gpu_power")), 101);
+  EXPECT_EQ(readings.at(on(1, "gpu_throttle")), 4);
+  EXPECT_EQ(declaration_of(sensors, on(1, "gpu_throttle")).source, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  for (const char* const metric : {"gpu_energy", "gpu_process_mem", "gpu_power_average"}) {
+    EXPECT_EQ(readings.count(on(1, metric)), 0U) << metric;
+    EXPECT_EQ(declaration_of(sensors, on(1, metric)).name, "") << metric;
+  }
+  for (const auto& each : sensors) {
+    EXPECT_EQ(each->trouble(), "");
+  }
+}
+
+TEST(Nvml, WhatAGpuDoesNotSupportIsLeftOut) {
+  const Fake fake(FAKE_NVML);
+  fake->fail(0, FakeCall::utilization, not_supported);
+  fake->fail(0, FakeCall::pcie, not_supported);
+  const SensorList sensors = fake.make();
+  const Readings readings = fake.read(sensors, 0);
+  EXPECT_EQ(readings.count(on(0, "gpu_util")), 0U);
+  EXPECT_EQ(readings.count(on(1, "gpu_util")), 1U);
+  EXPECT_EQ(readings.count(on(0, "pcie")), 0U);
+  EXPECT_EQ(readings.count(on(0, "gpu_power")), 1U);
+  EXPECT_EQ(sensor(sensors, 0, Tier::fast).trouble(), "");
+  EXPECT_TRUE(sensor(sensors, 0, Tier::slow).is_unavailable());
+}
+
+TEST(Nvml, AnErrorIsAGapOfThatMetricUntilItIsOver) {
+  const Fake fake(FAKE_NVML);
+  const SensorList sensors = fake.make();
+  (void)fake.read(sensors, 0);
+  fake->fail(0, FakeCall::instant_power, unknown_error);
+  // Supported before: this is an error now.
+  fake->fail(0, FakeCall::temperature, not_supported);
+  Readings readings = fake.read(sensors, 100);
+  EXPECT_TRUE(std::isnan(readings.at(on(0, "gpu_power"))));
+  EXPECT_TRUE(std::isnan(readings.at(on(0, "gpu_temp"))));
+  EXPECT_EQ(readings.at(on(0, "gpu_util")), 1);
+  EXPECT_EQ(readings.at(on(1, "gpu_power")), 201);
+  const Sensor& fast = sensor(sensors, 0, Tier::fast);
+  EXPECT_NE(fast.trouble().find("GPU 0: nvmlDeviceGetFieldValues"), std::string::npos) << fast.trouble();
+  EXPECT_NE(fast.trouble().find("Unknown Error"), std::string::npos) << fast.trouble();
+  EXPECT_FALSE(fast.is_unavailable());
+  // A gap is said once.
+  EXPECT_EQ(fake.read(sensors, 200).count(on(0, "gpu_power")), 0U);
+  fake->fail(0, FakeCall::instant_power, 0);
+  fake->fail(0, FakeCall::temperature, 0);
+  readings = fake.read(sensors, 300);
+  EXPECT_EQ(readings.at(on(0, "gpu_power")), 203);
+  EXPECT_EQ(readings.at(on(0, "gpu_temp")), 40);
+  EXPECT_EQ(fast.trouble(), "");
+}
+
+TEST(Nvml, AGpuThatFallsOffIsAGapAndTheOtherGoesOn) {
+  const Fake fake(FAKE_NVML);
+  const SensorList sensors = fake.make();
+  (void)fake.read(sensors, 0);
+  for (unsigned call = 0; call < static_cast<unsigned>(FakeCall::calls); ++call) {
+    fake->error[0][call] = gpu_is_lost;
+  }
+  Readings readings = fake.read(sensors, 100);
+  EXPECT_TRUE(std::isnan(readings.at(on(0, "gpu_util"))));
+  EXPECT_TRUE(std::isnan(readings.at(on(0, "pcie_rx"))));
+  EXPECT_EQ(readings.at(on(1, "gpu_util")), 2);
+  for (const Tier tier : {Tier::fast, Tier::medium, Tier::slow}) {
+    EXPECT_TRUE(sensor(sensors, 0, tier).is_unavailable());
+    EXPECT_NE(sensor(sensors, 0, tier).trouble().find("GPU is lost"), std::string::npos);
+    EXPECT_NE(sensor(sensors, 0, tier).advice(), "");
+    EXPECT_FALSE(sensor(sensors, 1, tier).is_unavailable());
+  }
+  for (unsigned call = 0; call < static_cast<unsigned>(FakeCall::calls); ++call) {
+    fake->error[0][call] = 0;
+  }
+  readings = fake.read(sensors, 1200);
+  EXPECT_EQ(readings.at(on(0, "gpu_util")), 12);
+}
+
+TEST(Nvml, AGpuThatIsThereOnlyLaterIsReadThen) {
+  const Fake fake(FAKE_NVML);
+  fake->fail(0, FakeCall::handle, gpu_is_lost);
+  const SensorList sensors = fake.make();
+  EXPECT_EQ(sensors.size(), 6U);
+  EXPECT_EQ(fake.read(sensors, 0).count(on(1, "gpu_util")), 1U);
+  EXPECT_TRUE(sensor(sensors, 0, Tier::fast).is_unavailable());
+  fake->fail(0, FakeCall::handle, 0);
+  EXPECT_EQ(fake.read(sensors, 1100).at(on(0, "gpu_util")), 11);
+}
+
+TEST(Nvml, NumbersThatCannotBeAreGaps) {
+  const Fake fake(FAKE_NVML);
+  const SensorList sensors = fake.make();
+  (void)fake.read(sensors, 0);
+  fake->has_huge_values = true;
+  EXPECT_TRUE(std::isnan(fake.read(sensors, 100).at(on(0, "gpu_util"))));
+}
+
+TEST(Nvml, TheLibraryIsInitialisedOnceAndShutDownWithTheLastSensor) {
+  const Fake fake(FAKE_NVML);
+  {
+    SensorList first = fake.make();
+    const SensorList second_list = fake.make();
+    EXPECT_EQ(fake->initialisations, 1);
+    first.clear();
+    EXPECT_EQ(fake->initialised, 1);
+    EXPECT_EQ(fake.read(second_list, 0).count(on(0, "gpu_util")), 1U);
+  }
+  EXPECT_EQ(fake->initialised, 0);
+  const SensorList again = fake.make();
+  EXPECT_EQ(fake->initialisations, 2);
+}
+
+TEST(Nvml, AForkedProcessMakesNoCall) {
+  const Fake fake(FAKE_NVML);
+  SensorList sensors = fake.make();
+  (void)fake.read(sensors, 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_silent =
+        std::isnan(fake.read(sensors, 100).at(on(0, "gpu_util"))) && sensor(sensors, 0, Tier::fast).is_unavailable();
+    sensors.clear();
+    const SensorList own = fake.make();
+    const bool is_refused = own.size() == 1 && own[0]->is_unavailable() && !own[0]->advice().empty();
+    const bool is_untouched = fake->initialised == 1 && fake->initialisations == 1;
+    ::_exit(is_silent && is_refused && is_untouched ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Nvml, TiersReadAtOnceFromThreadsOfTheirOwn) {
+  const Fake fake(FAKE_NVML);
+  const SensorList sensors = fake.make();
+  std::atomic<unsigned> wrong{0};
+  std::vector<std::thread> threads;
+  for (const auto& each : sensors) {
+    threads.emplace_back([&wrong, one = each.get()] {
+      for (std::int64_t i = 1; i <= 500; ++i) {
+        one->read(i * second);
+        wrong += one->is_unavailable() || one->metrics().empty() ? 1U : 0U;
+      }
+    });
+  }
+  for (std::int64_t i = 0; i < 500; ++i) {
+    fake->now_ms = i;
+    const SensorList others = fake.make();
+    EXPECT_EQ(others.size(), 6U);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_EQ(fake->initialisations, 1);
+}
+
+TEST(Nvml, WithoutADriverSomebodyIsToldWhatIsMissing) {
+  const auto only_sensor = [](const std::string& library, const std::string& root = {}) {
+    SensorList list;
+    sense::SensorContext context;
+    context.root = root;
+    context.nvml_library = library;
+    make_nvml_sensors(context, list);
+    EXPECT_EQ(list.size(), 1U);
+    list.front()->read(second);
+    EXPECT_TRUE(list.front()->is_unavailable());
+    return std::move(list.front());
+  };
+  EXPECT_EQ(only_sensor("libnvidia-ml-of-nobody.so.1")->trouble(), "libnvidia-ml-of-nobody.so.1 is not there");
+  MachineTree tree;
+  tree.write("/lib/libnvidia-ml.so.1", "no library");
+  EXPECT_NE(only_sensor(tree.at("/lib/libnvidia-ml.so.1"))->trouble(), "");
+  // A machine of files has no GPUs of this machine.
+  EXPECT_NE(only_sensor("libnvidia-ml.so.1", tree.root())->trouble().find(tree.root()), std::string::npos);
+  const Fake fake(FAKE_NVML);
+  fake->general_error = driver_not_loaded;
+  const auto unloaded = only_sensor(FAKE_NVML);
+  EXPECT_EQ(unloaded->trouble(), "nvmlInit_v2: Driver Not Loaded");
+  EXPECT_NE(unloaded->advice(), "");
+}
+
+TEST(Nvml, ARealGpuGivesSaneReadings) {
+  SensorList sensors;
+  make_nvml_sensors({}, sensors);
+  if (sensors.size() == 1 && sensors.front()->is_unavailable()) {
+    GTEST_SKIP() << sensors.front()->trouble();
+  }
+  const Readings first = read_all(sensors, second);
+  const Readings later = read_all(sensors, 2 * second);
+  EXPECT_FALSE(first.empty());
+  const auto check = [](const std::string& key, double value, const std::string& name, double least, double most) {
+    if (key.rfind(name + "{", 0) == 0) {
+      EXPECT_GE(value, least) << key;
+      EXPECT_LE(value, most) << key;
+    }
+  };
+  for (const auto& [key, value] : later) {
+    for (const char* const name : {"gpu_util", "gpu_encoder", "gpu_decoder"}) {
+      check(key, value, name, 0, 100);
+    }
+    check(key, value, "gpu_power", 5, 1500);
+    check(key, value, "gpu_power_average", 5, 1500);
+    check(key, value, "gpu_temp", 0, 110);
+    check(key, value, "gpu_mem_total", gib / 4, 4096 * gib);
+    check(key, value, "gpu_clock", 50, 5000);
+    check(key, value, "pcie", 0, 1e12);
+    if (key.rfind("gpu_energy{", 0) == 0) {
+      EXPECT_GE(value, first.at(key));
+    }
+    if (key.rfind("gpu_mem{", 0) == 0) {
+      EXPECT_LE(value, later.at("gpu_mem_total" + key.substr(7)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kymo::test

@@ -1,0 +1,144 @@
+#include "sense/tier_thread.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "sense/sampling_fixture.hpp"
+
+namespace kymo::sense {
+namespace {
+
+using test::wait_until;
+
+/// A source that a test plays: what it says comes from a function.
+class PlayedSensor final : public Sensor {
+ public:
+  PlayedSensor(std::string name, std::function<double(PlayedSensor&)> play)
+      : Sensor(std::move(name), Tier::fast), play_(std::move(play)) {
+    add_metric(describe("played", "1", "test"));
+  }
+  using Sensor::set_trouble;
+  using Sensor::set_unavailable;
+  [[nodiscard]] std::uint64_t reads() const { return reads_; }
+
+ protected:
+  void read_source(std::int64_t now_ns) override {
+    const double value = play_(*this);
+    if (!is_unavailable()) {
+      set_renewing(0, value, now_ns);
+    }
+    ++reads_;
+  }
+
+ private:
+  std::function<double(PlayedSensor&)> play_;
+  std::atomic<std::uint64_t> reads_{0};
+};
+
+class TierThreadTest : public test::SamplingTest {
+ protected:
+  void TearDown() override {
+    state_.stop.raise();
+    tier_.join();
+    SamplingTest::TearDown();
+  }
+  void start(double hz, std::function<double(PlayedSensor&)> play, double sensor_hz = 0) {
+    state_.claim_machine = [] {};
+    tier_.set_rate(hz);
+    tier_.add(std::make_unique<PlayedSensor>("played", std::move(play)), sensor_hz == 0 ? hz : sensor_hz);
+    tier_.start(state_);
+  }
+
+  SamplingState state_;
+  TierThread tier_{Tier::fast};
+};
+
+TEST_F(TierThreadTest, EveryReadIsASampleAtItsTime) {
+  double next = 0;
+  start(1000, [&next](PlayedSensor&) { return ++next; });
+  ASSERT_TRUE(wait_until([&] { return tier_.ticks() >= 20; }));
+  state_.stop.raise();
+  tier_.join();
+  const std::vector<double> values = values_of("played");
+  ASSERT_EQ(values.size(), tier_.ticks());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(values[i], static_cast<double>(i + 1));
+  }
+}
+
+TEST_F(TierThreadTest, DeadlinesThatPassWhileASensorReadsAreCounted) {
+  const std::int64_t start_ns = monotonic_now_ns();
+  std::atomic<bool> may_go{false};
+  start(1000, [&may_go](PlayedSensor&) {
+    while (!may_go) {
+      std::this_thread::yield();
+    }
+    return 1.0;
+  });
+  ASSERT_TRUE(wait_until([&] { return monotonic_now_ns() - start_ns > 50'000'000; }));
+  may_go = true;
+  ASSERT_TRUE(wait_until([&] { return tier_.ticks() >= 2; }));
+  state_.stop.raise();
+  tier_.join();
+  const auto periods = static_cast<std::uint64_t>((monotonic_now_ns() - start_ns) / 1'000'000);
+  EXPECT_GE(tier_.missed_deadlines(), 40U);
+  EXPECT_LE(tier_.ticks() + tier_.missed_deadlines(), periods + 2) << "each deadline is kept or missed, never both";
+  EXPECT_EQ(values_of("sampler_missed_deadlines", "tier=fast").back(), static_cast<double>(tier_.missed_deadlines()));
+}
+
+TEST_F(TierThreadTest, ASensorMayHaveARateOfItsOwn) {
+  start(
+      10, [](PlayedSensor&) { return 1.0; }, 1000);
+  ASSERT_TRUE(wait_until([&] { return values_of("played").size() >= 50; }));
+  state_.stop.raise();
+  tier_.join();
+  EXPECT_LT(tier_.ticks() * 2, values_of("played").size());
+}
+
+TEST_F(TierThreadTest, ASourceThatFailsLeavesOneGapAndComesBack) {
+  int reads = 0;
+  start(1000, [&reads](PlayedSensor& sensor) {
+    ++reads;
+    if (reads > 5 && reads <= 6) {
+      sensor.set_unavailable("it is gone");
+    }
+    return static_cast<double>(reads);
+  });
+  ASSERT_TRUE(wait_until([&] { return values_of("played").size() >= 8; })) << "it is tried again within a second or so";
+  const std::vector<double> values = values_of("played");
+  EXPECT_EQ(values[4], 5);
+  EXPECT_TRUE(std::isnan(values[5]));
+  EXPECT_EQ(values[6], 7) << "one gap, then values again";
+}
+
+TEST_F(TierThreadTest, RepeatedValuesOfASlowSourceAreStaleAndItsPaceIsMeasured) {
+  // A new value with every tenth read.
+  std::uint64_t reads = 0;
+  start(1000, [&reads](PlayedSensor&) { return static_cast<double>(reads++ / 10); });
+  const auto described = [this] {
+    MetricDeclaration last;
+    for (const EventBatch& batch : recorded()) {
+      for (const MetricDeclaration& metric : batch.declarations.metrics) {
+        last = metric.name == "played" ? metric : last;
+      }
+    }
+    return last;
+  };
+  const auto count_of_stale = [this] {
+    std::size_t count = 0;
+    for (const EventBatch& batch : recorded()) {
+      for (const SampleRun& run : batch.samples) {
+        count += static_cast<std::size_t>(std::count(run.flags.begin(), run.flags.end(), SampleRun::stale));
+      }
+    }
+    return count;
+  };
+  EXPECT_TRUE(wait_until([&] { return described().renewal_ns != 0 && count_of_stale() > 100; }));
+  state_.stop.raise();
+  tier_.join();
+  EXPECT_NE(described().traits & MetricDeclaration::renewal_measured, 0U);
+  EXPECT_GT(described().renewal_ns, 5'000'000);
+}
+
+}  // namespace
+}  // namespace kymo::sense
