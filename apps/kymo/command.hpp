@@ -34,9 +34,13 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
 void add_info_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
+void add_import_command(CLI::App& app, int& exit_code);
 void add_merge_command(CLI::App& app, int& exit_code);
 void add_recover_command(CLI::App& app, int& exit_code);
 void add_trigger_command(CLI::App& app, int& exit_code);
+void add_doctor_command(CLI::App& app, int& exit_code);
+void add_top_command(CLI::App& app, int& exit_code);
+void add_setup_jetson_command(CLI::App& app, int& exit_code);
 
 [[nodiscard]] inline int to_int(ExitCode code) {
   return static_cast<int>(code);

@@ -8,8 +8,10 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "exchange/chrome_export.hpp"
+#include "exchange/nvmt_export.hpp"
 #include "progress.hpp"
 #include "timeline/timeline_implementation.hpp"
+#include "units.hpp"
 #include "warnings.hpp"
 
 namespace kymo::command {
@@ -20,6 +22,7 @@ struct ExportOptions {
   CaptureArguments captures;
   std::string format = "chrome";
   std::string output;
+  std::uint64_t pid = 0;
 };
 
 stats::DropTotals drops_of(const Timeline& timeline) {
@@ -32,25 +35,54 @@ stats::DropTotals drops_of(const Timeline& timeline) {
   return drops;
 }
 
-int run(const ExportOptions& options) {
-  const Timeline timeline = open_timeline(options.captures);
+void export_chrome(const Timeline& timeline, const ExportOptions& options) {
+  Progress progress("exporting");
+  timeline::BatchCursor cursor(timeline, {}, BatchParts::everything);
+  bool has_declared = false;
+  exchange::export_chrome_trace(
+      [&](EventBatch& batch) {
+        if (!has_declared) {
+          batch.declarations = timeline.declarations();
+          batch.start_ns = timeline.range().start_ns;
+          batch.end_ns = batch.start_ns;
+          has_declared = true;
+          return true;
+        }
+        progress.update(cursor.share_done());
+        return cursor.next(batch);
+      },
+      options.output);
+}
+
+ProcessId find_process(const Timeline& timeline, std::uint64_t pid) {
+  for (const TimelineProcess& process : timeline.processes()) {
+    if (process.declaration.pid == pid) {
+      return process.declaration.id;
+    }
+  }
+  throw Failure(fmt::format("no process {} is in the captures; kymo info lists those that are", pid));
+}
+
+void export_nvmt(const Timeline& timeline, const ExportOptions& options) {
+  exchange::NvmtExportReport report;
   {
     Progress progress("exporting");
-    timeline::BatchCursor cursor(timeline, {}, BatchParts::everything);
-    bool has_declared = false;
-    exchange::export_chrome_trace(
-        [&](EventBatch& batch) {
-          if (!has_declared) {
-            batch.declarations = timeline.declarations();
-            batch.start_ns = timeline.range().start_ns;
-            batch.end_ns = batch.start_ns;
-            has_declared = true;
-            return true;
-          }
-          progress.update(cursor.share_done());
-          return cursor.next(batch);
-        },
-        options.output);
+    exchange::NvmtExportOptions nvmt;
+    nvmt.process = options.pid == 0 ? 0 : find_process(timeline, options.pid);
+    nvmt.on_progress = [&progress](double share) { progress.update(share); };
+    report = exchange::export_nvmt(timeline, options.output, nvmt);
+  }
+  for (const std::string& what : report.left_out) {
+    fmt::print(stderr, "warning: NVMT has no room for {}\n", printable(what));
+  }
+}
+
+int run(const ExportOptions& options) {
+  const Timeline timeline = open_timeline(options.captures);
+  if (options.format == "nvmt") {
+    export_nvmt(timeline, options);
+  } else {
+    export_chrome(timeline, options);
   }
   const Warnings warnings = find_warnings(timeline, drops_of(timeline));
   warnings.print();
@@ -65,17 +97,21 @@ void add_export_command(CLI::App& app, int& exit_code) {
   add_capture_arguments(*command, options->captures);
   command
       ->add_option("--to", options->format,
-                   "Format: chrome (Trace Event JSON, for Perfetto, chrome://tracing, speedscope)")
+                   "Format: chrome (Trace Event JSON, for Perfetto, chrome://tracing, speedscope), nvmt (the Jetson "
+                   "trace: what one process sampled of its machine)")
       ->required()
-      ->check(CLI::IsMember({"chrome"}))
+      ->check(CLI::IsMember({"chrome", "nvmt"}))
       ->option_text("FORMAT");
   command->add_option("-o,--output", options->output, "File to write; what it held before is replaced")
       ->required()
       ->option_text("FILE");
+  command->add_option("--process", options->pid, "nvmt: the process whose machine it is, where several sampled theirs")
+      ->option_text("PID");
   command->footer(
       "Examples:\n"
       "  kymo export --to chrome -o trace.json run.kymo\n"
       "  kymo export --to chrome -o trace.json captures/\n"
+      "  kymo export --to nvmt -o run.nvmt run.kymo\n"
       "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

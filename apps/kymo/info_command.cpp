@@ -143,6 +143,32 @@ std::map<TrackId, TrackTotals> by_track(const std::vector<TrackTotals>& totals) 
   return map;
 }
 
+bool has_trait(const MetricDeclaration& metric, std::uint32_t trait) {
+  return (metric.traits & trait) != 0;
+}
+
+/// "core=0, zone=cpu".
+std::string format_labels(const MetricDeclaration& metric) {
+  std::string text;
+  for (const auto& [key, value] : metric.labels) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
+  }
+  return printable(text, 40);
+}
+
+/// What is special about a metric's numbers.
+std::string format_traits(const MetricDeclaration& metric) {
+  std::string text;
+  const auto add = [&text](bool is_so, const char* word) {
+    text += is_so ? (text.empty() ? "" : ", ") + std::string(word) : "";
+  };
+  add(metric.kind == MetricKind::counter, "counter");
+  add(metric.kind == MetricKind::energy_counter, "energy counter");
+  add(has_trait(metric, MetricDeclaration::estimated), "estimated");
+  add(has_trait(metric, MetricDeclaration::total), "total");
+  return text;
+}
+
 void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& totals, const SpanList& open,
                    const Warnings& warnings) {
   Json captures = Json::array();
@@ -178,6 +204,12 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
                        {"unit", metric.unit},
                        {"kind", name_of(metric.kind)},
                        {"source", metric.source},
+                       {"step", metric.step},
+                       {"renewal_ns", metric.renewal_ns},
+                       {"renewal_is_measured", has_trait(metric, MetricDeclaration::renewal_measured)},
+                       {"window_ns", metric.window_ns},
+                       {"is_estimated", has_trait(metric, MetricDeclaration::estimated)},
+                       {"is_total", has_trait(metric, MetricDeclaration::total)},
                        {"labels", std::move(labels)}});
   }
   Json streams = Json::array();
@@ -212,7 +244,8 @@ std::string format_fact(const std::string& key, const std::string& value) {
   };
   const bool is_number =
       !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
-  if (is_number && ends_in("_ns")) {
+  // A start is a moment on the captures' axis, not a length.
+  if (is_number && ends_in("_ns") && !ends_in("start_ns")) {
     return format_duration(static_cast<double>(std::stoull(value)));
   }
   if (is_number && ends_in("_bytes")) {
@@ -284,11 +317,23 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
     fmt::print("\n");
     tracks.print();
   }
-  Table metrics(
-      {{"metric", Align::left}, {"unit", Align::left}, {"kind", Align::left}, {"process"}, {"source", Align::left}});
+  const auto if_known = [](std::int64_t duration_ns) {
+    return duration_ns == 0 ? std::string() : format_duration(static_cast<double>(duration_ns));
+  };
+  Table metrics({{"metric", Align::left},
+                 {"labels", Align::left},
+                 {"unit", Align::left},
+                 {"step"},
+                 {"renewed"},
+                 {"over"},
+                 {"", Align::left},
+                 {"process"},
+                 {"source", Align::left}});
   for (const MetricDeclaration& metric : timeline.declarations().metrics) {
-    metrics.add({printable(metric.name, 48), printable(metric.unit, 12), name_of(metric.kind),
-                 process_of(metric.process), printable(metric.source, 48)});
+    metrics.add({printable(metric.name, 48), format_labels(metric), printable(metric.unit, 12),
+                 metric.step == 0 ? "" : format_value(metric.step), if_known(metric.renewal_ns),
+                 if_known(metric.window_ns), format_traits(metric), process_of(metric.process),
+                 printable(metric.source, 64)});
   }
   if (!metrics.empty()) {
     fmt::print("\n");

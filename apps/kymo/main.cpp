@@ -19,6 +19,7 @@ constexpr const char* footer = R"(Examples:
   kymo record -o run.kymo -- ./train --steps 100
   kymo info run.kymo
   kymo stats run.kymo
+  kymo doctor
   kymo export --to chrome -o trace.json run.kymo
 
 Exit codes:
@@ -47,9 +48,13 @@ int run(int argc, char** argv) {
   add_info_command(app, exit_code);
   add_stats_command(app, exit_code);
   add_export_command(app, exit_code);
+  add_import_command(app, exit_code);
   add_merge_command(app, exit_code);
   add_recover_command(app, exit_code);
   add_trigger_command(app, exit_code);
+  add_doctor_command(app, exit_code);
+  add_top_command(app, exit_code);
+  add_setup_jetson_command(app, exit_code);
   try {
     app.parse(is_record ? static_cast<int>(dashes - argv) : argc, argv);
   } catch (const CLI::ParseError& error) {

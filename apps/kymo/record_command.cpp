@@ -19,6 +19,7 @@
 #include "command.hpp"
 #include "control/run_facts.hpp"
 #include "progress.hpp"
+#include "recorded_machine.hpp"
 #include "spool_holder.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
@@ -32,6 +33,8 @@ namespace fs = std::filesystem;
 struct RecordOptions {
   std::string output = "kymo.kymo";
   bool is_quiet = false;
+  std::string hz;
+  SamplingOptions sampling;
   std::vector<std::string> command;
 };
 
@@ -179,7 +182,8 @@ void remove_spool(const std::string& id) {
 }
 
 /// Everything after the command's end. False where what was recorded could not be put together.
-bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHolder& holder, PartsDirectory& directory) {
+bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHolder& holder,
+            const RecordedMachine& machine, PartsDirectory& directory) {
   try {
     holder.save(directory.path());
     Parts parts = look_at_parts(directory.path());
@@ -202,13 +206,15 @@ bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHold
     if (options.is_quiet) {
       return true;
     }
-    if (parts.captures.empty()) {
-      fmt::print(stderr,
-                 "kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds the facts of the run\n",
-                 printable(options.command.front()), printable(report.output));
+    const std::size_t recordings = parts.captures.size() - (machine.path().empty() ? 0 : 1);
+    if (recordings == 0) {
+      fmt::print(stderr, "kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}\n",
+                 printable(options.command.front()), printable(report.output),
+                 machine.path().empty() ? "the facts of the run" : "what the machine felt meanwhile",
+                 format_bytes(report.bytes));
     } else {
       fmt::print(stderr, "kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
-                 format_plural(parts.captures.size(), "recording"), format_bytes(report.bytes));
+                 format_plural(recordings, "recording"), format_bytes(report.bytes));
     }
     return true;
   } catch (const std::exception& failure) {
@@ -223,16 +229,22 @@ int run(const RecordOptions& options) {
   PartsDirectory directory(options.output);
   SpoolHolder holder(directory.path());
   ChildTree tree;
+  RecordedMachine machine(options.sampling);
   std::vector<std::pair<std::string, std::string>> environment{{"KYMO_RECORD", directory.path() + "/"}};
   if (!holder.path().empty()) {
     environment.emplace_back("KYMO_SPOOL_HOLDER", holder.path());
+  }
+  if (!options.hz.empty()) {
+    environment.emplace_back("KYMO_SAMPLE", options.hz);
   }
   if (const int error = tree.start(options.command, environment); error != 0) {
     fmt::print(stderr, "kymo: {}: {}\n", printable(options.command.front()), std::strerror(error));
     return to_int(error == ENOENT ? ExitCode::not_found : ExitCode::not_executable);
   }
+  machine.start(directory.path(), tree.pid());
   tree.wait([&holder] { return holder.descriptors(); }, [&holder] { holder.receive(); });
-  const bool is_finished = finish(options, tree, holder, directory);
+  machine.stop();
+  const bool is_finished = finish(options, tree, holder, machine, directory);
   return is_finished || tree.exit_code() != 0 ? tree.exit_code() : to_int(ExitCode::record_failed);
 }
 
@@ -256,15 +268,29 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
                    "File to write (kymo.kymo); where it exists, one with a suffix is made")
       ->option_text("FILE");
   command->add_flag("-q,--quiet", options->is_quiet, "Say nothing when all went well");
+  command
+      ->add_option("--hz", options->hz,
+                   "Sampling rates of the fast, medium and slow tier (100,10,1); 0 turns one off, a single 0 all")
+      ->option_text("FAST,MEDIUM,SLOW");
+  command
+      ->add_option("--sensors", options->sampling.sensors,
+                   "Sensors to sample, as `kymo doctor` lists them (all); -NAME leaves one out")
+      ->option_text("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--root", options->sampling.root, "Read the machine's files below this directory (/)")
+      ->option_text("DIR");
   command->prefix_command();
   command->formatter(std::make_shared<RecordFormatter>());
   command->footer(
       "Programs join that call kymo::enable() (or kymo_enable()), their forks and what they execute as well. The other KYMO_*\n"
       "variables work as ever. Signals are passed on, and kymo ends as the command did. The CPU time, memory and faults of\n"
-      "all its processes are in the capture's facts (`kymo info`).\n\n"
+      "all its processes are in the capture's facts (`kymo info`). Meanwhile kymo samples the machine and the command's\n"
+      "process tree; `kymo doctor` says what can be sampled here.\n\n"
       "Examples:\n"
       "  kymo record -- ./train --steps 100\n"
       "  kymo record -o run.kymo -- mpirun -n 4 ./solver\n"
+      "  kymo record --hz 1000,100,10 --sensors cpu,memory,process -- make -j2\n"
       "  KYMO_SCOPE_EVERY=10 kymo record -o long.kymo -- ./game");
   command->callback([options, command, &recorded, &exit_code] {
     options->command = command->remaining();
@@ -276,6 +302,9 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
       throw CLI::RequiredError("COMMAND");
     }
     try {
+      if (!options->hz.empty()) {
+        options->sampling.hz = parse_hz(options->hz);
+      }
       exit_code = run(*options);
     } catch (const std::exception& failure) {
       fmt::print(stderr, "kymo: {}\n", failure.what());

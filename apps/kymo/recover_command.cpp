@@ -1,6 +1,7 @@
 // kymo recover: makes the capture of a killed process whole.
 #include "capture/recovery.hpp"
 
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 
 #include "arguments.hpp"
 #include "command.hpp"
+#include "exchange/nvmt_export.hpp"
 #include "progress.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
@@ -19,9 +21,32 @@ namespace {
 struct RecoverArguments {
   CaptureArguments captures;
   std::string output;
+  std::string format;
   bool keeps_spool = false;
   bool is_json = false;
 };
+
+/// Where the NVMT trace of a capture goes: beside it, run.nvmt for run.kymo and for run.nvmt.kymo.
+std::string nvmt_path(const std::string& capture) {
+  std::filesystem::path path(capture);
+  if (path.extension() == ".kymo") {
+    path.replace_extension();
+  }
+  if (path.extension() != ".nvmt") {
+    path += ".nvmt";
+  }
+  return path.string();
+}
+
+/// Writes what a recovered capture holds of its machine.
+std::string write_nvmt(const std::string& capture) {
+  std::string path = nvmt_path(capture);
+  const exchange::NvmtExportReport report = exchange::export_nvmt(Timeline(capture), path);
+  for (const std::string& what : report.left_out) {
+    fmt::print(stderr, "warning: {}: NVMT has no room for {}\n", printable(path), printable(what));
+  }
+  return path;
+}
 
 int run(const RecoverArguments& arguments) {
   const std::vector<std::string> captures = list_captures(arguments.captures);
@@ -32,6 +57,7 @@ int run(const RecoverArguments& arguments) {
   int exit_code = to_int(ExitCode::ok);
   for (const std::string& path : captures) {
     capture::RecoveryReport report;
+    std::string nvmt;
     try {
       Progress progress("recovering");
       capture::RecoverOptions options;
@@ -41,6 +67,9 @@ int run(const RecoverArguments& arguments) {
         progress.update(total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total));
       };
       report = capture::recover(path, options);
+      if (arguments.format == "nvmt") {
+        nvmt = write_nvmt(report.output);
+      }
     } catch (const std::exception& failure) {
       // The others can still be recovered.
       fmt::print(stderr, "kymo: {}\n", printable(failure.what()));
@@ -59,11 +88,17 @@ int run(const RecoverArguments& arguments) {
                       {"was_closed", report.was_closed},
                       {"recovered_scope_events", report.recovered_scope_events},
                       {"notes", report.notes}});
+      if (!nvmt.empty()) {
+        rows.back()["nvmt"] = nvmt;
+      }
     } else if (report.was_closed) {
       fmt::print("{}: was closed; there is nothing to recover\n", printable(path));
     } else {
       fmt::print("{}: {} were only in shared memory and are in {} now\n", printable(path),
                  format_plural(report.recovered_scope_events, "scope event"), printable(report.output));
+    }
+    if (!nvmt.empty() && !arguments.is_json) {
+      fmt::print("{}: written\n", printable(nvmt));
     }
   }
   if (arguments.is_json) {
@@ -80,6 +115,13 @@ void add_recover_command(CLI::App& app, int& exit_code) {
       "recover", "Folds what a killed process left in shared memory into its capture, and closes it");
   command->add_option("CAPTURE", options->captures.paths, "Captures, or directories of captures")->required();
   command->add_option("-o,--output", options->output, "Write here and leave the capture as it is")->option_text("FILE");
+  command
+      ->add_option(
+          "--to", options->format,
+          "Also write what the machine felt in another format, beside the capture: nvmt (run.nvmt for run.kymo "
+          "and for run.nvmt.kymo)")
+      ->check(CLI::IsMember({"nvmt"}))
+      ->option_text("FORMAT");
   command->add_flag("--keep-spool", options->keeps_spool, "Leave the shared memory in place");
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(
@@ -87,6 +129,7 @@ void add_recover_command(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  kymo recover run.kymo\n"
       "  kymo recover captures/\n"
+      "  kymo recover --to nvmt run.nvmt.kymo\n"
       "  kymo recover -o whole.kymo run.kymo");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -1,16 +1,20 @@
-// kymo stats: what captures amount to, per site, span name, frame stream and metric.
+// kymo stats: what captures amount to, per site, span name, frame stream and metric; with --energy in joules.
 #include "stats/statistics.hpp"
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "arguments.hpp"
 #include "command.hpp"
+#include "energy_table.hpp"
 #include "progress.hpp"
 #include "table.hpp"
 #include "units.hpp"
@@ -34,6 +38,9 @@ struct StatsOptions {
   bool decodes_all = false;
   SortKey sort = SortKey::total;
   std::size_t top = 0;
+  bool has_energy = false;
+  std::vector<std::string> power_sources;
+  std::optional<double> idle_watts;
 };
 
 double sort_value(const SiteStatistics& site, SortKey key) {
@@ -238,8 +245,76 @@ void print_metrics(const Timeline& timeline, const Statistics& statistics, const
   }
 }
 
+void sort_by_energy(const Timeline& timeline, std::vector<stats::SiteEnergy>& sites, SortKey key) {
+  const auto value = [key](const stats::SiteEnergy& site) {
+    switch (key) {
+      case SortKey::self:
+        return site.self.joules;
+      case SortKey::count:
+        return static_cast<double>(site.count);
+      case SortKey::mean:
+        return site.count == 0 ? 0.0 : site.inclusive.joules / static_cast<double>(site.count);
+      default:
+        return site.inclusive.joules;
+    }
+  };
+  std::stable_sort(sites.begin(), sites.end(), [&](const stats::SiteEnergy& a, const stats::SiteEnergy& b) {
+    return key == SortKey::name ? timeline.site(a.site).name < timeline.site(b.site).name : value(a) > value(b);
+  });
+}
+
+/// Why there are no joules.
+[[noreturn]] void fail_without_power(const stats::EnergyStatistics& statistics, const StatsOptions& options) {
+  if (statistics.left_out.empty()) {
+    throw Failure(
+        "no power was recorded: there is no metric in watts or joules. Record with a sampler where the machine has a "
+        "source of power that may be read");
+  }
+  std::string there;
+  for (const auto& [name, reason] : statistics.left_out) {
+    there += "\n  " + printable(name);
+  }
+  throw Failure(fmt::format("no power source fits {}; this recording has:{}",
+                            printable(fmt::format("{}", fmt::join(options.power_sources, ", "))), there));
+}
+
+int run_energy(const Timeline& timeline, const StatsOptions& options) {
+  stats::EnergyStatistics statistics;
+  {
+    Progress progress("reading");
+    stats::EnergyOptions how;
+    how.by_process = options.by_process;
+    how.power_sources = options.power_sources;
+    how.idle_watts = options.idle_watts;
+    how.on_progress = progress.callback();
+    statistics = stats::gather_energy(timeline, how);
+  }
+  if (statistics.sources.empty()) {
+    fail_without_power(statistics, options);
+  }
+  sort_by_energy(timeline, statistics.sites, options.sort);
+  stats::DropTotals drops;
+  for (const TrackTotals& track : timeline.totals()) {
+    drops.add(track);
+  }
+  const Warnings warnings = find_warnings(timeline, drops);
+  const EnergyTableOptions table{options.by_process, options.top};
+  if (options.is_json) {
+    Json json = energy_to_json(timeline, statistics, table);
+    json["warnings"] = warnings.texts;
+    print_json(json);
+    return warnings.exit_code();
+  }
+  warnings.print();
+  print_energy(timeline, statistics, table);
+  return warnings.exit_code();
+}
+
 int run(const StatsOptions& options) {
   const Timeline timeline = open_timeline(options.captures);
+  if (options.has_energy) {
+    return run_energy(timeline, options);
+  }
   Statistics statistics;
   {
     Progress progress("reading");
@@ -282,13 +357,31 @@ void add_stats_command(CLI::App& app, int& exit_code) {
   command->add_option("--top", options->top, "Show only so many sites")->option_text("N");
   command->add_flag("--by-process", options->by_process, "Keep the processes apart");
   command->add_flag("--decode", options->decodes_all, "Decode every event instead of using the capture's summaries");
+  CLI::Option* const energy = command->add_flag(
+      "--energy", options->has_energy, "Joules per site, GPU span, frame stream and phase instead of durations");
+  command
+      ->add_option("--power-source", options->power_sources,
+                   "With --energy: use the sources of this metric, label value or name instead of those that kymo "
+                   "chooses so that nothing counts twice; may be repeated")
+      ->option_text("NAME")
+      ->allow_extra_args(false)
+      ->needs(energy);
+  command
+      ->add_option("--idle-watts", options->idle_watts,
+                   "With --energy: what the idle machine draws (default: the least mean of a second)")
+      ->option_text("W")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->needs(energy);
   command->add_flag("--json", options->is_json, "Print JSON, times in nanoseconds");
   command->footer(
-      "Percentiles come from histograms of three significant digits.\n\n"
+      "Percentiles come from histograms of three significant digits.\n"
+      "Joules come with a bound on their error; the joules of one scope that is shorter than its power source renews\n"
+      "itself are unresolved. Threads that have scopes open at the same time share the power equally.\n\n"
       "Examples:\n"
       "  kymo stats run.kymo\n"
       "  kymo stats --sort p99 --top 20 run.kymo\n"
       "  kymo stats --by-process captures/\n"
+      "  kymo stats --energy --idle-watts 12.5 run.kymo\n"
       "  kymo stats --json run.kymo | jq '.sites[] | select(.name == \"step\") | .p99_ns'");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

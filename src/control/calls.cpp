@@ -32,6 +32,7 @@ auto guarded(const Call& call) noexcept -> decltype(call()) {
 
 /// After the program's own static objects are gone: the last moment at which a scope can have closed.
 __attribute__((destructor(101))) void finish_at_exit() {
+  Control::instance().stop_sampling();
   Recorder::instance().shut_down();
 }
 

@@ -95,10 +95,25 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
     }
     record::install_crash_handler();
     // quick_exit runs no destructors.
-    std::at_quick_exit([] { Recorder::instance().shut_down(); });
-    // After the recorder's own: this lock is taken before the recorder's.
-    ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                     [] { instance().mutex_.unlock(); });
+    std::at_quick_exit([] {
+      instance().stop_sampling();
+      Recorder::instance().shut_down();
+    });
+    // After the recorder's own: these locks are taken before the recorder's.
+    ::pthread_atfork(
+        [] {
+          instance().sampling_mutex_.lock();
+          instance().mutex_.lock();
+        },
+        [] {
+          instance().mutex_.unlock();
+          instance().sampling_mutex_.unlock();
+        },
+        [] {
+          instance().did_parent_sample_ = instance().sampling_.forget() || instance().did_parent_sample_;
+          instance().mutex_.unlock();
+          instance().sampling_mutex_.unlock();
+        });
   }
   for (const auto& [key, value] : early_infos_) {
     static_cast<void>(Recorder::instance().declarations().declare_info(key, value));
@@ -108,6 +123,34 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
 }
 
 bool Control::enable() {
+  const bool is_armed = arm();
+  if (is_armed) {
+    start_sampling();
+  }
+  return is_armed;
+}
+
+void Control::start_sampling() {
+  const std::lock_guard lock(sampling_mutex_);
+  SampleRates rates{};
+  bool is_wanted = false;
+  {
+    const std::lock_guard state_lock(mutex_);
+    if (environment_.asks_for_recording()) {
+      rates = environment_.sample_hz;
+      is_wanted = environment_.wants_samples;
+    }
+  }
+  sampling_.start(rates, is_wanted);
+}
+
+void Control::stop_sampling() noexcept {
+  const std::lock_guard lock(sampling_mutex_);
+  sampling_.stop();
+  did_parent_sample_ = false;
+}
+
+bool Control::arm() {
   const std::lock_guard lock(mutex_);
   if (capture_ || trace_handle_ != 0) {
     return true;
@@ -193,6 +236,7 @@ void Control::open_trace() {
 }
 
 void Control::disable() {
+  stop_sampling();
   const std::lock_guard lock(mutex_);
   Recorder::instance().remove_all_sinks();
   capture_.reset();
@@ -201,13 +245,19 @@ void Control::disable() {
 }
 
 bool Control::stop_capture() {
-  const std::lock_guard lock(mutex_);
-  if (!capture_) {
-    return false;
+  bool was_running = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!capture_) {
+      return false;
+    }
+    was_running = Recorder::instance().remove_sink(capture_handle_);
+    capture_.reset();
+    capture_handle_ = 0;
   }
-  const bool was_running = Recorder::instance().remove_sink(capture_handle_);
-  capture_.reset();
-  capture_handle_ = 0;
+  if (!Recorder::instance().is_on()) {
+    stop_sampling();
+  }
   return was_running;
 }
 
@@ -256,16 +306,21 @@ void Control::remove(std::uint64_t handle) {
 }
 
 void Control::resume_in_child() {
-  const std::lock_guard lock(mutex_);
-  const bool had_capture = capture_ != nullptr;
-  capture_.reset();
-  capture_handle_ = 0;
-  if (had_capture) {
-    open_capture();
+  {
+    const std::lock_guard lock(mutex_);
+    const bool had_capture = capture_ != nullptr;
+    capture_.reset();
+    capture_handle_ = 0;
+    if (had_capture) {
+      open_capture();
+    }
+    if (trace_handle_ != 0) {
+      trace_handle_ = 0;
+      open_trace();
+    }
   }
-  if (trace_handle_ != 0) {
-    trace_handle_ = 0;
-    open_trace();
+  if (did_parent_sample_) {
+    start_sampling();
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "control/capture_sink.hpp"
 #include "control/environment.hpp"
+#include "control/sampling.hpp"
 
 namespace kymo::control {
 
@@ -30,17 +31,24 @@ class Control {
   bool trigger();
   [[nodiscard]] Path capture_path();
   void set_info(std::string_view key, std::string_view value);
+  /// Stops what KYMO_SAMPLE started and waits for its threads.
+  void stop_sampling() noexcept;
   std::uint64_t install(std::shared_ptr<Sink> sink);
   void remove(std::uint64_t handle);
 
  private:
   Control() = default;
 
+  bool arm();
+  void start_sampling();
   bool start_recorder(std::uint64_t pool_bytes);
   bool open_capture();
   void open_trace();
   void resume_in_child();
 
+  std::mutex sampling_mutex_;  // guards sampling_; comes before mutex_, which sampling threads take
+  Sampling sampling_;
+  bool did_parent_sample_ = false;
   std::mutex mutex_;
   Environment environment_;
   bool has_environment_ = false;

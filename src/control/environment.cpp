@@ -148,6 +148,26 @@ std::optional<std::vector<std::pair<std::string, std::string>>> parse_labels(std
   return labels;
 }
 
+std::optional<SampleRates> parse_sample_rates(std::string_view text) {
+  SampleRates rates = default_sample_rates;
+  if (text == "0") {
+    return SampleRates{};
+  }
+  for (double& rate : rates) {
+    const std::size_t comma = text.find(',');
+    const std::optional<double> hz = parse_quantity(text.substr(0, comma), std::array{Unit{"", 1.0}}, false);
+    if (!hz || (*hz != 0 && (*hz < 0.1 || *hz > 1000))) {
+      return std::nullopt;
+    }
+    rate = *hz;
+    if (comma == std::string_view::npos) {
+      return rates;
+    }
+    text.remove_prefix(comma + 1);
+  }
+  return std::nullopt;
+}
+
 Environment read_environment() {
   Environment environment;
   environment.record_path = value_of("KYMO_RECORD");
@@ -161,10 +181,9 @@ Environment read_environment() {
   read_variable("KYMO_SYNC", "such as 500ms", environment.sync_period, parse_duration);
   read_variable("KYMO_BUFFER", "such as 16MB", environment.pool_bytes, parse_size);
   read_variable("KYMO_LABELS", "key=value,...", environment.labels, parse_labels);
-  if (value_of("KYMO_SAMPLE")) {
-    static base::SayOnce say_no_sampling;
-    say_no_sampling("KYMO_SAMPLE is accepted, but this version samples no sensors");
-  }
+  read_variable("KYMO_SAMPLE", "up to three rates in Hz, such as 100,10,1, each 0.1 to 1000 or 0",
+                environment.sample_hz, parse_sample_rates);
+  environment.wants_samples = value_of("KYMO_SAMPLE").has_value();
   return environment;
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "control/sampling.hpp"
+
 namespace kymo::control {
 
 /// How much of the last stretch a flight recorder keeps. Zero: no bound of that kind.
@@ -29,11 +31,17 @@ struct Environment {
   std::chrono::nanoseconds sync_period{0};                  ///< KYMO_SYNC
   std::uint64_t pool_bytes = 0;                             ///< KYMO_BUFFER
   std::vector<std::pair<std::string, std::string>> labels;  ///< KYMO_LABELS
+  SampleRates sample_hz = default_sample_rates;             ///< KYMO_SAMPLE
+  bool wants_samples = false;                               ///< KYMO_SAMPLE is set
   std::string spool_holder;  ///< KYMO_SPOOL_HOLDER: set by `kymo record` for the processes it starts
 
   /// Whether anything is to be recorded.
   [[nodiscard]] bool asks_for_recording() const { return record_path || trace_path || keep; }
 };
+
+/// "100,10,1": hertz of the fast, the medium and the slow tier, each 0.1 to 1000 or 0 for off. Those left out at the
+/// end keep their default, but a single "0" turns all off.
+[[nodiscard]] std::optional<SampleRates> parse_sample_rates(std::string_view text);
 
 /// Reads the variables with secure_getenv.
 [[nodiscard]] Environment read_environment();

@@ -12,7 +12,8 @@
 namespace kymo::test {
 namespace {
 
-const std::vector<std::string> subcommands{"record", "info", "stats", "export", "merge", "recover", "trigger"};
+const std::vector<std::string> subcommands{"record",  "info",    "stats",        "export", "import", "merge",
+                                           "recover", "trigger", "setup-jetson", "doctor", "top"};
 
 class CommandLine : public CommandTest {};
 
@@ -45,6 +46,8 @@ TEST_F(CommandLine, WhatMakesNoSenseIsAUsageError) {
                                                     {"merge", "--level", "99", "-o", "x", capture},
                                                     {"trigger", "me"},
                                                     {"trigger", "0"},
+                                                    {"setup-jetson", "--undo", "--persist"},
+                                                    {"setup-jetson", "now"},
                                                     {"record"},
                                                     {"record", "--"},
                                                     {"record", "--bogus", "--", "true"}};
@@ -283,6 +286,38 @@ TEST_F(CommandLine, RecoverOfACaptureWithoutAnEndClosesItAndKeepsAllOfIt) {
   EXPECT_EQ(after["spans"], before["spans"]);
   EXPECT_EQ(after["metrics"], before["metrics"]);
   EXPECT_EQ(nlohmann::json::parse(kymo({"info", "--json", "a.kymo"}).out)["captures"][0]["is_closed"], true);
+}
+
+TEST_F(CommandLine, DoctorListsEverySensorAndWhyItDoesNotWork) {
+  const CommandResult result = kymo({"doctor", "--json", "--sensors", "memory,nvml,rapl"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto report = nlohmann::json::parse(result.out);
+  for (const auto& sensor : report["sensors"]) {
+    EXPECT_EQ(sensor["state"] == "works", sensor["trouble"] == "") << sensor;
+    if (sensor["sensor"] == "memory") {
+      EXPECT_EQ(sensor["state"], "works");
+      EXPECT_GT(sensor["metrics"], 0);
+      EXPECT_GT(sensor["read_ns"], 0);
+      EXPECT_GT(sensor["fastest_hz"], 0);
+    }
+  }
+  const CommandResult nowhere = kymo({"doctor", "--json", "--root", directory_.path().string()});
+  ASSERT_EQ(nowhere.status, 0) << nowhere.err;
+  const auto empty_report = nlohmann::json::parse(nowhere.out);
+  for (const auto& sensor : empty_report["sensors"]) {
+    EXPECT_EQ(sensor["state"], "no") << sensor;
+    EXPECT_NE(sensor["trouble"], "");
+  }
+  EXPECT_EQ(kymo({"doctor", "--sensors", "nothing"}).status, 2);
+}
+
+TEST_F(CommandLine, TopWithoutATerminalPrintsWhatThereIsOnce) {
+  const CommandResult machine = kymo({"top", "-i", "0.05", "--sensors", "memory"});
+  ASSERT_EQ(machine.status, 0) << machine.err;
+  EXPECT_NE(machine.out.find("memory_available"), std::string::npos);
+  EXPECT_EQ(machine.out.find('\033'), std::string::npos) << "no terminal's codes in a pipe";
+  EXPECT_EQ(kymo({"top", "no-such-capture.kymo"}).status, 1);
+  EXPECT_EQ(kymo({"top", "-i", "0"}).status, 2);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "command_fixture.hpp"
@@ -28,6 +29,16 @@ class Record : public CommandTest {
     }
     return 0;
   }
+  /// The process that says something of such a key about itself.
+  [[nodiscard]] static nlohmann::json process_with(const nlohmann::json& info, const std::string& key) {
+    for (const auto& process : info["processes"]) {
+      if (process["infos"].contains(key)) {
+        return process;
+      }
+    }
+    ADD_FAILURE() << "no process has " << key;
+    return {};
+  }
   [[nodiscard]] bool has_parts() const {
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
       if (entry.path().string().find(".parts-") != std::string::npos) {
@@ -46,7 +57,7 @@ TEST_F(Record, PutsWhatTheCommandRecordsIntoOneClosedCapture) {
   EXPECT_EQ(count_of("run.kymo", "work"), 1000U);
   const auto info = info_of("run.kymo");
   EXPECT_EQ(info["captures"][0]["is_closed"], true);
-  ASSERT_EQ(info["processes"].size(), 1U);
+  ASSERT_EQ(info["processes"].size(), 2U) << "the program, and kymo that sampled the machine";
   const auto& infos = info["processes"][0]["infos"];
   EXPECT_EQ(infos["record.exit_status"], "0");
   EXPECT_GT(std::stoull(infos["record.wall_ns"].get<std::string>()), 0U);
@@ -79,10 +90,49 @@ TEST_F(Record, OfACommandThatDoesNotRecordHoldsTheFactsOfTheRun) {
   EXPECT_EQ(result.status, 4);
   EXPECT_NE(result.err.find("recorded nothing"), std::string::npos);
   const auto info = info_of("run.kymo");
-  ASSERT_EQ(info["processes"].size(), 1U);
-  EXPECT_EQ(info["processes"][0]["command_line"], "/bin/sh -c 'exit 4'");
-  EXPECT_EQ(info["processes"][0]["infos"]["record.exit_status"], "4");
-  EXPECT_NE(info["processes"][0]["boot_id"], "");
+  ASSERT_EQ(info["processes"].size(), 2U);
+  nlohmann::json command = process_with(info, "record.exit_status");
+  EXPECT_EQ(command["command_line"], "/bin/sh -c 'exit 4'");
+  EXPECT_EQ(command["infos"]["record.exit_status"], "4");
+  EXPECT_NE(command["boot_id"], "");
+}
+
+TEST_F(Record, TheMachineAndTheProcessTreeAreSampledMeanwhile) {
+  const CommandResult result =
+      kymo({"record", "-o", "run.kymo", "--hz", "200,50,10", "--sensors", "memory,process,disk", "--", "/bin/sh", "-c",
+            "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  std::map<std::string, nlohmann::json> metrics;
+  const auto stats = stats_of("run.kymo");
+  for (const auto& metric : stats["metrics"]) {
+    metrics[metric["name"].get<std::string>()] = metric;
+  }
+  ASSERT_TRUE(metrics.count("process_rss") == 1 && metrics.count("process_cpu_time") == 1) << result.err;
+  EXPECT_GT(metrics["process_rss"]["max"].get<double>(), 100'000.0);
+  EXPECT_GT(metrics["process_cpu_time"]["max"].get<double>(), 0.0);
+  EXPECT_FALSE(metrics.count("cpu_util") != 0) << "it was not asked for";
+  const auto info = info_of("run.kymo");
+  for (const auto& metric : info["metrics"]) {
+    EXPECT_NE(metric["source"].get<std::string>() + metric["name"].get<std::string>(), metric["name"]) << "no source";
+  }
+  EXPECT_EQ(process_with(info, "sampler.fast_hz")["infos"]["sampler.fast_hz"], "200");
+}
+
+TEST_F(Record, WithoutSamplingOnlyTheCommandIsRecorded) {
+  EXPECT_EQ(kymo({"record", "-o", "run.kymo", "--hz", "0", "--", RECORDED_PROGRAM, "scopes", "10"}).status, 0);
+  EXPECT_EQ(info_of("run.kymo")["processes"].size(), 1U);
+  EXPECT_EQ(count_of("run.kymo", "work"), 10U);
+}
+
+TEST_F(Record, SamplingOptionsThatMakeNoSenseAreToldBeforeTheCommandRuns) {
+  const CommandResult rate = kymo({"record", "--hz", "5000", "--", "/bin/sh", "-c", "echo ran"});
+  EXPECT_NE(rate.status, 0);
+  EXPECT_EQ(rate.out, "");
+  EXPECT_NE(rate.err.find("0.1 to 1000"), std::string::npos);
+  const CommandResult sensor = kymo({"record", "--sensors", "memroy", "--", "/bin/sh", "-c", "echo ran"});
+  EXPECT_NE(sensor.status, 0);
+  EXPECT_EQ(sensor.out, "");
+  EXPECT_NE(sensor.err.find("no sensor 'memroy'"), std::string::npos);
 }
 
 TEST_F(Record, ForksAndExecsJoin) {
@@ -95,7 +145,7 @@ TEST_F(Record, ForksAndExecsJoin) {
   for (const auto& process : info["processes"]) {
     pids.insert(process["pid"].get<std::uint64_t>());
   }
-  EXPECT_EQ(pids.size(), 2U) << "the program and its child; the exec keeps its number";
+  EXPECT_EQ(pids.size(), 3U) << "kymo, the program and its child; the exec keeps its number";
 }
 
 TEST_F(Record, ACommandThatIsKilledLosesNothingThatWasClosed) {

@@ -13,7 +13,7 @@ prefix=$work/prefix
 build=$work/$way
 export CC CXX
 # What the tests' own environment asks of a recorder or a package search is not meant for these.
-unset KYMO_RECORD KYMO_TRACE DESTDIR CMAKE_PREFIX_PATH PKG_CONFIG_PATH || true
+unset KYMO_RECORD KYMO_TRACE KYMO_SAMPLE DESTDIR CMAKE_PREFIX_PATH PKG_CONFIG_PATH || true
 
 # Compiled as fast as can be: that it works is the question here.
 build_project() {
@@ -29,6 +29,9 @@ run_programs() {
   "$build/record_and_read" "$build/cpp.kymo"
   if [ -x "$build/record_hooked" ]; then
     "$build/record_hooked" "$build/hooked.kymo"
+  fi
+  if [ -x "$build/record_sampled" ]; then
+    "$build/record_sampled" "$build/sampled.kymo"
   fi
   "$build/record_from_c" "$build/c.kymo"
   test -s "$build/c.kymo"

@@ -1,0 +1,96 @@
+#include "control/sampling.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <dlfcn.h>
+
+#include "base/message.hpp"
+#include "sense/entry.hpp"
+
+// Defined where the program links kymo::sense itself.
+#pragma weak kymo_start_sampling_v1
+#pragma weak kymo_stop_sampling_v1
+#pragma weak kymo_forget_sampling_v1
+
+namespace kymo::control {
+
+namespace {
+
+struct Entry {
+  decltype(&kymo_start_sampling_v1) start = nullptr;
+  decltype(&kymo_stop_sampling_v1) stop = nullptr;
+  decltype(&kymo_forget_sampling_v1) forget = nullptr;
+};
+
+#if !defined(KYMO_STATIC)
+/// libkymo_sense, beside libkymo or wherever the loader finds it. Never unloaded: its threads' code lies in it.
+void* load_library() {
+  constexpr const char* name = KYMO_SENSE_LIBRARY;
+  Dl_info self{};
+  if (::dladdr(reinterpret_cast<const void*>(&load_library), &self) != 0 && self.dli_fname != nullptr) {
+    std::string path(self.dli_fname);
+    path.erase(std::min(path.rfind('/'), path.size() - 1) + 1);
+    if (void* const library = ::dlopen((path + name).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
+      return library;
+    }
+  }
+  return ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+#endif
+
+Entry find_entry() {
+  Entry entry{kymo_start_sampling_v1, kymo_stop_sampling_v1, kymo_forget_sampling_v1};
+#if !defined(KYMO_STATIC)
+  if (entry.start == nullptr) {
+    if (void* const library = load_library()) {
+      entry.start = reinterpret_cast<decltype(entry.start)>(::dlsym(library, "kymo_start_sampling_v1"));
+      entry.stop = reinterpret_cast<decltype(entry.stop)>(::dlsym(library, "kymo_stop_sampling_v1"));
+      entry.forget = reinterpret_cast<decltype(entry.forget)>(::dlsym(library, "kymo_forget_sampling_v1"));
+    }
+  }
+#endif
+  const bool is_whole = entry.start != nullptr && entry.stop != nullptr && entry.forget != nullptr;
+  return is_whole ? entry : Entry();
+}
+
+const Entry& entry() {
+  static const Entry found = find_entry();
+  return found;
+}
+
+}  // namespace
+
+bool Sampling::start(const SampleRates& rates, bool is_wanted) noexcept {
+  if (is_running_ || std::all_of(rates.begin(), rates.end(), [](double hz) { return hz == 0; })) {
+    return false;
+  }
+  if (entry().start == nullptr) {
+    if (is_wanted) {
+      base::say(
+          "KYMO_SAMPLE asks for samples, but kymo::sense is not part of this program and its library is not found");
+    }
+    return false;
+  }
+  const kymo_sampling_v1 options{rates[0], rates[1], rates[2]};
+  is_running_ = entry().start(&options);
+  return is_running_;
+}
+
+void Sampling::stop() noexcept {
+  if (is_running_) {
+    entry().stop();
+    is_running_ = false;
+  }
+}
+
+bool Sampling::forget() noexcept {
+  const bool was_running = is_running_;
+  if (was_running) {
+    entry().forget();
+    is_running_ = false;
+  }
+  return was_running;
+}
+
+}  // namespace kymo::control
