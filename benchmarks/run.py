@@ -2,7 +2,7 @@
 """Runs the benchmarks and prints each figure beside its goal: benchmarks/run.py BUILD [--only WORD] [OPTION...]
 
 BUILD is a build folder in which the target `benchmarks` was built. --only runs the programs whose name contains the word
-("scope", "bookkeeping", "capture", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
+("scope", "bookkeeping", "capture", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
 
 Every figure is the median of its repetitions, behind it the least and the greatest. Ends with 1 where a benchmark failed,
 such as one whose recorded and dropped events did not add up to those issued; a missed goal is no failure.
@@ -41,6 +41,14 @@ FIGURES = [
     ("decode", "peak_mb", "memory of that", "<", 256, "MB", []),
     ("overview", "wall_ms", "a first overview from summaries", "<", 200, "ms", ["cpu_ms", "peak_mb"]),
     ("size", "added_kb", "the recorder in a stripped program", "<", 400, "KB", ["library_kb"]),
+    ("sampling", "cpu_percent", "sampling at 1000, 100 and 10 Hz, coding and writing, of a core", "<", 4, "%",
+     ["bare_percent", "values_per_tick", "missed", "growth_mb"]),
+    ("sampling", "ratio", "the same over a bare loop of preads", "<=", 1.15, "x", []),
+    ("lateness/unprivileged", "p99_us", "lateness of a 1 kHz sample, p99, no privileges", "<", 100, "us",
+     ["p50_us", "p99_9_us", "missed"]),
+    ("lateness/permitted", "p99_9_us", "the same, p99.9, SCHED_FIFO where permitted", "<", 150, "us", ["p50_us", "p99_us"]),
+    ("samples_on_disk", "bytes_per_dozen", "a dozen 1 kHz metrics on disk, one sample of all", "<=", 16, "B",
+     ["bytes_per_value", "values_per_tick"]),
     ("compile", "added_ms", "#include <kymo/kymo.hpp>, CPU time of the compiler", "<", 150, "ms", ["empty_ms"]),
 ]
 
@@ -133,6 +141,7 @@ def main():
         built = json.load(file)
     options = {
         "scope_benchmark": [f"--seconds={arguments.seconds}"] if arguments.seconds else [],
+        "sampling_benchmark": [f"--seconds={arguments.seconds}"] if arguments.seconds else [],
         "capture_benchmark": [f"--scopes={arguments.scopes}"] if arguments.scopes else [],
     }
     results, failures = {}, []
