@@ -215,11 +215,11 @@ TEST(NvmtExport, AValueHoldsUntilTheNextAndAGapIsNoNumberWhereThereIsRoomForThat
   std::vector<float> aggregate;
   std::vector<float> emc_util;
   for (const nvmetrics::FastSample& sample : trace.fast) {
-    used_kb.push_back(sample.ram_used_kb);
-    available_kb.push_back(sample.ram_available_kb);
+    used_kb.push_back(std::uint64_t{sample.ram_used_kb});
+    available_kb.push_back(std::uint64_t{sample.ram_available_kb});
     gpu_load.push_back(sample.gpu_load);
     aggregate.push_back(std::isnan(float{sample.cpu_aggregate}) ? -99 : float{sample.cpu_aggregate});
-    emc_util.push_back(sample.emc_util);
+    emc_util.push_back(float{sample.emc_util});
   }
   EXPECT_EQ(used_kb, (std::vector<std::uint64_t>{1, 2, 3, 3, 5, 6}));
   EXPECT_EQ(available_kb, (std::vector<std::uint64_t>{2, 2, 2, 2, 2, 2}));
