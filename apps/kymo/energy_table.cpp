@@ -96,7 +96,8 @@ void print_totals(const EnergyStatistics& statistics) {
   if (has_source(statistics, PowerSide::gpu)) {
     fmt::print("GPU: {} {}.\n", format_energy(statistics.gpu), format_bound(statistics.gpu));
   }
-  fmt::print("Joules of scopes are estimated: threads with open scopes share the machine's power equally.\n\n");
+  fmt::print("Joules of scopes are estimated: threads with open scopes share the machine's power {}.\n\n",
+             statistics.shares_by_cpu_time ? "by their CPU time" : "equally");
 }
 
 void print_sites(const Timeline& timeline, const EnergyStatistics& statistics, const EnergyTableOptions& options) {
@@ -322,6 +323,7 @@ Json energy_to_json(const Timeline& timeline, const EnergyStatistics& statistics
   Json totals = Json::object();
   put(totals, "", statistics.machine);
   put(totals, "gpu_", statistics.gpu);
+  totals["shares_by_cpu_time"] = statistics.shares_by_cpu_time;
   totals["in_scopes_joules"] = statistics.in_scopes_joules;
   totals["idle_joules"] = statistics.idle_joules;
   totals["idle_watts"] = statistics.idle_watts ? Json(*statistics.idle_watts) : Json();

@@ -22,6 +22,7 @@ constexpr std::array kinds{
     SensorKind{make_cpu_clock_sensors, {"cpu_clock"}},
     SensorKind{make_memory_sensors, {"memory", "paging"}},
     SensorKind{make_process_sensors, {"process", "process_memory"}, true},
+    SensorKind{make_thread_sensors, {"threads"}, true},
     SensorKind{make_disk_sensors, {"disk"}},
     SensorKind{make_network_sensors, {"network"}},
     SensorKind{make_pressure_sensors, {"pressure"}},

@@ -10,6 +10,7 @@ void make_cpu_sensors(const SensorContext& context, SensorList& list);
 void make_cpu_clock_sensors(const SensorContext& context, SensorList& list);
 void make_memory_sensors(const SensorContext& context, SensorList& list);
 void make_process_sensors(const SensorContext& context, SensorList& list);
+void make_thread_sensors(const SensorContext& context, SensorList& list);
 void make_disk_sensors(const SensorContext& context, SensorList& list);
 void make_network_sensors(const SensorContext& context, SensorList& list);
 void make_pressure_sensors(const SensorContext& context, SensorList& list);

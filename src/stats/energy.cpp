@@ -12,6 +12,7 @@
 #include "capture/id_translation.hpp"
 #include "stats/power_machine.hpp"
 #include "stats/scope_order.hpp"
+#include "stats/thread_loads.hpp"
 
 namespace kymo::stats {
 
@@ -19,7 +20,8 @@ namespace {
 
 class Gathering {
  public:
-  Gathering(const Timeline& timeline, const EnergyOptions& options) : timeline_(timeline), options_(options) {}
+  Gathering(const Timeline& timeline, const EnergyOptions& options)
+      : timeline_(timeline), options_(options), loads_(timeline) {}
 
   EnergyStatistics run() {
     find_machines();
@@ -69,6 +71,7 @@ class Gathering {
     PowerMachine* machine = nullptr;
     std::vector<OpenScopeOfThread> open;
     std::unordered_map<std::uint32_t, std::uint32_t> depth_of_row;  // recursion
+    std::int32_t load = 1;                                          // its part of the power, against other threads
   };
   struct Choice {
     base::ChosenSource source;
@@ -129,6 +132,7 @@ class Gathering {
   /// The first pass: power samples and frame marks.
   void survey(const EventBatch& batch) {
     for (const SampleRun& run : batch.samples) {
+      loads_.add(run);
       const auto place = series_places_.find(run.metric);
       if (place == series_places_.end()) {
         continue;
@@ -170,6 +174,8 @@ class Gathering {
       return;
     }
     is_surveyed_ = true;
+    load_changes_ = loads_.changes();
+    result_.shares_by_cpu_time = !load_changes_.empty();
     for (Choice& choice : choices_) {
       std::vector<MetricSeries> series;
       for (std::size_t i = 0; i < choice.source.metrics.size(); ++i) {
@@ -222,7 +228,13 @@ class Gathering {
     Thread& thread = threads_[event.track];
     if (thread.machine == nullptr) {
       thread.machine = &machine_of(timeline_.track(track).process);
+      if (result_.shares_by_cpu_time) {
+        number_of_track_[track] = event.track;
+        const auto load = load_of_track_.find(track);
+        thread.load = static_cast<std::int32_t>(load != load_of_track_.end() ? load->second : ThreadLoads::full);
+      }
     }
+    change_loads(event.time_ns);
     EnergySharing& sharing = *thread.machine->scopes;
     sharing.advance(event.time_ns);
     if (event.site != 0) {
@@ -232,16 +244,45 @@ class Gathering {
     }
   }
 
+  /// Loads as they are at a time.
+  void change_loads(std::int64_t until_ns) {
+    for (; next_load_ < load_changes_.size() && load_changes_[next_load_].time_ns <= until_ns; ++next_load_) {
+      const LoadChange& change = load_changes_[next_load_];
+      load_of_track_[change.track] = change.load;
+      const auto number = number_of_track_.find(change.track);
+      if (number != number_of_track_.end()) {
+        change_load(threads_[number->second], change);
+      }
+    }
+  }
+
+  static void change_load(Thread& thread, const LoadChange& change) {
+    const std::int32_t by = static_cast<std::int32_t>(change.load) - thread.load;
+    thread.load += by;
+    if (thread.open.empty() || by == 0) {
+      return;
+    }
+    EnergySharing& sharing = *thread.machine->scopes;
+    sharing.advance(change.time_ns);
+    sharing.change_sharers(by);
+    sharing.change(self_of(thread.open.back().row), by);
+    for (const auto& [row, depth] : thread.depth_of_row) {
+      if (depth != 0) {
+        sharing.change(inclusive_of(row), by);
+      }
+    }
+  }
+
   void open_scope(Thread& thread, EnergySharing& sharing, const OrderedScopeEvent& event) {
     const std::uint32_t row = row_of(event.site);
     if (thread.open.empty()) {
-      sharing.change_sharers(1);
+      sharing.change_sharers(thread.load);
     } else {
-      sharing.change(self_of(thread.open.back().row), -1);
+      sharing.change(self_of(thread.open.back().row), -thread.load);
     }
-    sharing.change(self_of(row), 1);
+    sharing.change(self_of(row), thread.load);
     if (thread.depth_of_row[row]++ == 0) {
-      sharing.change(inclusive_of(row), 1);
+      sharing.change(inclusive_of(row), thread.load);
     }
     thread.open.push_back({row, event.start_ns});
   }
@@ -249,14 +290,14 @@ class Gathering {
   void close_scope(Thread& thread, EnergySharing& sharing, std::int64_t time_ns) {
     const OpenScopeOfThread ended = thread.open.back();
     thread.open.pop_back();
-    sharing.change(self_of(ended.row), -1);
+    sharing.change(self_of(ended.row), -thread.load);
     if (--thread.depth_of_row[ended.row] == 0) {
-      sharing.change(inclusive_of(ended.row), -1);
+      sharing.change(inclusive_of(ended.row), -thread.load);
     }
     if (thread.open.empty()) {
-      sharing.change_sharers(-1);
+      sharing.change_sharers(-thread.load);
     } else {
-      sharing.change(self_of(thread.open.back().row), 1);
+      sharing.change(self_of(thread.open.back().row), thread.load);
     }
     count_scope(*thread.machine, ended, time_ns);
   }
@@ -306,6 +347,7 @@ class Gathering {
 
   void finish_sharing() {
     const std::int64_t end_ns = timeline_.range().end_ns;
+    change_loads(end_ns);
     for (const Thread& thread : threads_) {
       for (const OpenScopeOfThread& scope : thread.open) {
         count_scope(*thread.machine, scope, end_ns);
@@ -429,7 +471,12 @@ class Gathering {
   std::unordered_map<MetricId, std::size_t> series_places_;
   std::map<FrameStreamId, std::vector<std::int64_t>> frame_marks_;
   bool is_surveyed_ = false;
-  std::vector<Thread> threads_;                            // by the number of their track
+  std::vector<Thread> threads_;  // by the number of their track
+  ThreadLoads loads_;
+  std::vector<LoadChange> load_changes_;
+  std::size_t next_load_ = 0;
+  std::unordered_map<TrackId, std::uint32_t> number_of_track_;
+  std::unordered_map<TrackId, std::uint32_t> load_of_track_;
   std::vector<std::uint32_t> row_of_declared_;             // by site
   std::unordered_map<SiteId, std::uint32_t> row_of_site_;  // of undeclared ones
   std::map<Key, std::uint32_t> rows_by_key_;

@@ -88,7 +88,8 @@ struct EnergyStatistics {
   std::vector<PhaseEnergy> phases;  ///< by ascending start
   Energy machine;                   ///< of the whole timeline
   Energy gpu;
-  double in_scopes_joules = 0;       ///< of `machine`: while a scope was open anywhere on it
+  bool shares_by_cpu_time = false;  ///< scopes share by their threads' CPU time, as far as it was sampled, else equally
+  double in_scopes_joules = 0;      ///< of `machine`: while a scope was open anywhere on it
   std::optional<double> idle_watts;  ///< of all machines; none: no second could be seen as a whole
   bool is_idle_given = false;
   double idle_joules = 0;  ///< of `machine`

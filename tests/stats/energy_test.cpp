@@ -100,6 +100,47 @@ TEST(Energy, OfThreadsThatRunTogetherIsShared) {
   EXPECT_NEAR(statistics.machine.joules, 300, 1e-6);
 }
 
+TEST(Energy, OfThreadsThatRunTogetherIsSharedByTheirCpuTime) {
+  const TruePower power{.constant = 30};
+  PowerRecording recording;
+  recording.metric(energy_metric(), sample_energy(power, {}));
+  // The first thread works all the time until 4 s, then a quarter; the second half of the time until 4 s, then all.
+  const auto cpu_time = [&recording](TrackId thread, double before, double after) {
+    MetricDeclaration metric;
+    metric.name = "thread_cpu_time";
+    metric.kind = MetricKind::counter;
+    metric.unit = "s";
+    metric.labels = {{"thread", std::to_string(thread)}};
+    MetricSeries series;
+    double seconds = 7;
+    for (std::int64_t time_ns = 0; time_ns <= 10 * second; time_ns += 100 * ms) {
+      series.times_ns.push_back(time_ns);
+      series.values.push_back(seconds);
+      seconds += time_ns < 4 * second ? before / 10 : after / 10;
+    }
+    recording.metric(metric, series);
+  };
+  cpu_time(1, 1.0, 0.25);
+  cpu_time(2, 0.5, 1.0);
+  recording.open(second, 1, "a");
+  recording.scope(2 * second, 8 * second, 1, "inner");
+  recording.close(9 * second, 1);
+  recording.scope(2 * second, 7 * second, 2, "b");
+  // Nothing was measured of the third: a whole core is taken for it.
+  recording.scope(5 * second, 6 * second, 3, "c");
+  const Timeline timeline = recording.make_timeline(3);
+  const EnergyStatistics statistics = stats::gather_energy(timeline);
+  EXPECT_TRUE(statistics.shares_by_cpu_time);
+  const auto sites = by_name(timeline, statistics);
+  const double a = 3 * 30 + 2 * 30 / 1.5 + 2 * 30 * 0.25 / 1.25 + 30 * 0.25 / 2.25;
+  EXPECT_NEAR(sites.at("a").inclusive.joules, a, 0.01);
+  EXPECT_NEAR(sites.at("a").self.joules, 2 * 30, 0.01);
+  EXPECT_NEAR(sites.at("inner").inclusive.joules, a - 60, 0.01);
+  EXPECT_NEAR(sites.at("b").inclusive.joules, 2 * 30 * 0.5 / 1.5 + 2 * 30 / 1.25 + 30 / 2.25, 0.01);
+  EXPECT_NEAR(sites.at("c").inclusive.joules, 30 / 2.25, 0.01);
+  EXPECT_NEAR(statistics.in_scopes_joules, 240, 1e-6);
+}
+
 TEST(Energy, OfScopesShorterThanTheRenewalIsUnresolvedButTheirSumHasABound) {
   const TruePower power{.constant = 50};
   PowerRecording recording;
