@@ -73,6 +73,9 @@ class LifecycleTest : public ::testing::Test {
     std::vector<std::string> command{LIFECYCLE_PROGRAM};
     command.insert(command.end(), arguments.begin(), arguments.end());
     environment.emplace_back("KYMO_RECORD", captures_ + "/");
+    if (test::has_sanitizer) {
+      environment.emplace_back("KYMO_SAMPLE", "0");
+    }
     ChildProcess program(command, environment, output_);
     return program.wait();
   }
