@@ -19,6 +19,7 @@
 #include "sense/jetson_tree.hpp"
 #include "support/child_process.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::nvmetrics {
 namespace {
@@ -59,14 +60,6 @@ Trace read_trace(const std::string& path) {
   return trace;
 }
 
-void wait_until(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
 class Board : public test::JetsonTree {
  public:
   explicit Board(test::JetsonModel model = test::agx_orin_model()) : JetsonTree(std::move(model)) {
@@ -102,7 +95,7 @@ TEST(Engine, WritesATraceOfTheBoardThatItWasGiven) {
   EXPECT_GE(engine.sample_count(), 10U);
   EXPECT_EQ(engine.sync(), 1U);
   const std::uint64_t before = engine.sample_count();
-  wait_until([&] { return engine.sample_count() >= before + 300; });
+  ASSERT_TRUE(test::wait_until([&] { return engine.sample_count() >= before + 300; }));
   EXPECT_EQ(engine.sync(), 2U);
   engine.stop();
   EXPECT_FALSE(engine.is_running());
@@ -184,7 +177,7 @@ TEST(Engine, ARailThatCannotBeReadKeepsItsColumn) {
     Engine engine(path, board, tree.config());
     engine.start();
     EXPECT_TRUE(engine.wait_for_warmup());
-    wait_until([&] { return engine.sample_count() >= 50; });
+    ASSERT_TRUE(test::wait_until([&] { return engine.sample_count() >= 50; }));
   }
   const Trace trace = read_trace(path);
   EXPECT_EQ(trace.header.num_cpu_cores, 4);
@@ -229,7 +222,7 @@ TEST(Engine, AKilledProgramLeavesACaptureThatTheTraceIsMadeOf) {
   const std::string ready = directory / "ready";
   const auto killed_at = [&] {
     test::ChildProcess child({RECORDED_ENGINE, path, tree.root(), ready});
-    wait_until([&] { return std::filesystem::exists(ready); });
+    EXPECT_TRUE(test::wait_until([&] { return std::filesystem::exists(ready); }));
     child.signal(SIGKILL);
     return child.wait();
   }();

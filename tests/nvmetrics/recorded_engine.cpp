@@ -1,10 +1,11 @@
 // Records a trace until it is killed: recorded_engine OUTPUT ROOT READY. Writes the number of samples to READY after
 // 200 of them.
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <string>
 #include <thread>
+
+#include <unistd.h>
 
 #include <kymo/nvmetrics.hpp>
 
@@ -19,11 +20,11 @@ int main(int argc, char** argv) {
   engine.wait_for_warmup();
   engine.sync();
   while (engine.sample_count() < 200) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::yield();
   }
   const std::string ready = argv[3];
   std::ofstream(ready + ".part") << engine.sample_count() << '\n';
   std::rename((ready + ".part").c_str(), ready.c_str());
-  std::this_thread::sleep_for(std::chrono::minutes(5));
+  ::pause();
   return 0;
 }

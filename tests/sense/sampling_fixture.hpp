@@ -14,6 +14,7 @@
 #include <kymo/sink.hpp>
 
 #include "support/memory_sink.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::test {
 
@@ -55,17 +56,5 @@ class SamplingTest : public ::testing::Test {
   std::shared_ptr<MemorySink> sink_ = std::make_shared<MemorySink>();
   SinkGuard guard_;
 };
-
-/// Waits until something holds; false after half a minute.
-[[nodiscard]] inline bool wait_until(const std::function<bool()>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 }  // namespace kymo::test

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "sense/sampling_fixture.hpp"
 
@@ -38,8 +39,7 @@ class PlayedSensor final : public Sensor {
 class TierThreadTest : public test::SamplingTest {
  protected:
   void TearDown() override {
-    state_.stop.raise();
-    tier_.join();
+    stop();
     SamplingTest::TearDown();
   }
   void start(double hz, std::function<double(PlayedSensor&)> play, double sensor_hz = 0) {
@@ -48,17 +48,20 @@ class TierThreadTest : public test::SamplingTest {
     tier_.add(std::make_unique<PlayedSensor>("played", std::move(play)), sensor_hz == 0 ? hz : sensor_hz);
     tier_.start(state_);
   }
+  /// Nothing is sampled any more once it returns.
+  void stop() {
+    state_.stop.raise();
+    tier_.join();
+  }
 
   SamplingState state_;
   TierThread tier_{Tier::fast};
 };
 
 TEST_F(TierThreadTest, EveryReadIsASampleAtItsTime) {
-  double next = 0;
-  start(1000, [&next](PlayedSensor&) { return ++next; });
+  start(1000, [next = 0.0](PlayedSensor&) mutable { return ++next; });
   ASSERT_TRUE(wait_until([&] { return tier_.ticks() >= 20; }));
-  state_.stop.raise();
-  tier_.join();
+  stop();
   const std::vector<double> values = values_of("played");
   ASSERT_EQ(values.size(), tier_.ticks());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -68,18 +71,17 @@ TEST_F(TierThreadTest, EveryReadIsASampleAtItsTime) {
 
 TEST_F(TierThreadTest, DeadlinesThatPassWhileASensorReadsAreCounted) {
   const std::int64_t start_ns = monotonic_now_ns();
-  std::atomic<bool> may_go{false};
-  start(1000, [&may_go](PlayedSensor&) {
-    while (!may_go) {
+  const auto may_go = std::make_shared<std::atomic<bool>>(false);
+  start(1000, [may_go](PlayedSensor&) {
+    while (!*may_go) {
       std::this_thread::yield();
     }
     return 1.0;
   });
-  ASSERT_TRUE(wait_until([&] { return monotonic_now_ns() - start_ns > 50'000'000; }));
-  may_go = true;
+  EXPECT_TRUE(wait_until([&] { return monotonic_now_ns() - start_ns > 50'000'000; }));
+  *may_go = true;
   ASSERT_TRUE(wait_until([&] { return tier_.ticks() >= 2; }));
-  state_.stop.raise();
-  tier_.join();
+  stop();
   const auto periods = static_cast<std::uint64_t>((monotonic_now_ns() - start_ns) / 1'000'000);
   EXPECT_GE(tier_.missed_deadlines(), 40U);
   EXPECT_LE(tier_.ticks() + tier_.missed_deadlines(), periods + 2) << "each deadline is kept or missed, never both";
@@ -90,14 +92,12 @@ TEST_F(TierThreadTest, ASensorMayHaveARateOfItsOwn) {
   start(
       10, [](PlayedSensor&) { return 1.0; }, 1000);
   ASSERT_TRUE(wait_until([&] { return values_of("played").size() >= 50; }));
-  state_.stop.raise();
-  tier_.join();
+  stop();
   EXPECT_LT(tier_.ticks() * 2, values_of("played").size());
 }
 
 TEST_F(TierThreadTest, ASourceThatFailsLeavesOneGapAndComesBack) {
-  int reads = 0;
-  start(1000, [&reads](PlayedSensor& sensor) {
+  start(1000, [reads = 0](PlayedSensor& sensor) mutable {
     ++reads;
     if (reads > 5 && reads <= 6) {
       sensor.set_unavailable("it is gone");
@@ -113,8 +113,7 @@ TEST_F(TierThreadTest, ASourceThatFailsLeavesOneGapAndComesBack) {
 
 TEST_F(TierThreadTest, RepeatedValuesOfASlowSourceAreStaleAndItsPaceIsMeasured) {
   // A new value with every tenth read.
-  std::uint64_t reads = 0;
-  start(1000, [&reads](PlayedSensor&) { return static_cast<double>(reads++ / 10); });
+  start(1000, [reads = std::uint64_t{0}](PlayedSensor&) mutable { return static_cast<double>(reads++ / 10); });
   const auto described = [this] {
     MetricDeclaration last;
     for (const EventBatch& batch : recorded()) {
@@ -134,8 +133,7 @@ TEST_F(TierThreadTest, RepeatedValuesOfASlowSourceAreStaleAndItsPaceIsMeasured) 
     return count;
   };
   EXPECT_TRUE(wait_until([&] { return described().renewal_ns != 0 && count_of_stale() > 100; }));
-  state_.stop.raise();
-  tier_.join();
+  stop();
   EXPECT_NE(described().traits & MetricDeclaration::renewal_measured, 0U);
   EXPECT_GT(described().renewal_ns, 5'000'000);
 }
