@@ -1,7 +1,9 @@
 #include "capture/batch_codec.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -164,6 +166,50 @@ TEST(BatchCodec, DamagedPayloadsAreRefusedOrDecodeToSomethingBounded) {
     ASSERT_LE(decoded.spans.size() + decoded.messages.size() + decoded.flows.size(), max_payload_cost);
   }
   EXPECT_GT(refused, 1000);
+}
+
+TEST(BatchCodec, SamplesThatShareTimesAreNotMoreThanTheirValues) {
+  const std::vector<double> two{1, 2};
+  const std::vector<double> three{1, 2, 3};
+  const auto decoded_size = [](const std::vector<double>& first, const std::vector<double>& second) {
+    ByteBuffer raw;
+    TableWriter table(raw, Packing::bits);
+    table.begin(TableId::samples, 1);
+    table.field(1, {}, first, [](double value) { return static_cast<std::uint64_t>(value); });
+    table.floats(2, first);
+    table.end();
+    table.begin(TableId::samples, 2);
+    if (!second.empty()) {
+      table.floats(2, second, true);
+    }
+    table.end();
+    return decode(raw, EventBatch()).samples.at(1).times_ns.size();
+  };
+  EXPECT_EQ(decoded_size(three, three), 3U);
+  EXPECT_THROW(decoded_size(three, two), DecodeError);
+  EXPECT_THROW(decoded_size(three, {}), DecodeError) << "nothing stands there for the memory that this would take";
+}
+
+TEST(BatchCodec, SamplesOfFewDecimalsTakeFewBytesAndComeBackExactly) {
+  EventBatch batch;
+  SampleRun percentages{1, {}, {}, {}};
+  SampleRun noise{1, {}, {}, {}};
+  std::mt19937 random(4);
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    percentages.times_ns.push_back(i * 1'000'000);
+    percentages.values.push_back(static_cast<double>(random() % 10'001) / 100);
+    noise.times_ns.push_back(i * 1'000'000);
+    noise.values.push_back(std::ldexp(static_cast<double>(random()), -20));
+  }
+  BatchEncoder encoder(Packing::bits);
+  ByteBuffer raw;
+  batch.samples = {percentages};
+  encoder.encode(batch, raw);
+  EXPECT_LT(raw.size(), 1000U * 5) << "a float alone takes eight";
+  EXPECT_EQ(decode(raw, batch).samples.at(0).values, percentages.values);
+  batch.samples = {noise};
+  encoder.encode(batch, raw);
+  EXPECT_EQ(decode(raw, batch).samples.at(0).values, noise.values);
 }
 
 TEST(BatchCodec, TheBenchmarksScopesTakeFewBytes) {
