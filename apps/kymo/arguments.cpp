@@ -20,6 +20,16 @@ void add_capture_arguments(CLI::App& command, CaptureArguments& arguments) {
                    "Align captures of different machines by the sync points they share, not by wall clock");
 }
 
+void add_sensor_arguments(CLI::App& command, SensorOptions& options) {
+  command
+      .add_option("--sensors", options.sensors,
+                  "Sensors to read, as `kymo doctor` lists them (all); -NAME leaves one out")
+      ->option_text("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--root", options.root, "Read the machine's files below this directory (/)")->option_text("DIR");
+}
+
 Timeline open_timeline(const CaptureArguments& arguments) {
   TimelineOptions options;
   options.align_by_sync_points = arguments.align_by_sync_points;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <kymo/sampler.hpp>
 #include <kymo/timeline.hpp>
 
 namespace CLI {
@@ -20,6 +21,9 @@ struct CaptureArguments {
 
 /// Adds CAPTURE... and --sync to a subcommand.
 void add_capture_arguments(CLI::App& command, CaptureArguments& arguments);
+
+/// Adds --sensors and --root to a subcommand.
+void add_sensor_arguments(CLI::App& command, SensorOptions& options);
 
 /// Opens what the arguments name. Failure where that cannot be.
 [[nodiscard]] Timeline open_timeline(const CaptureArguments& arguments);

@@ -16,6 +16,7 @@
 
 #include <kymo/sampler.hpp>
 
+#include "arguments.hpp"
 #include "command.hpp"
 #include "record/clock.hpp"
 #include "sense/machine_lock.hpp"
@@ -176,7 +177,7 @@ void print_findings(const std::vector<Finding>& findings) {
 int run(const DoctorOptions& options) {
   const std::vector<Finding> findings = examine(options.sensors);
   const bool is_real_time = may_use_real_time();
-  const pid_t holder = sense::MachineLock(options.sensors.root == "/" ? "" : options.sensors.root).holder();
+  const pid_t holder = sense::MachineLock(options.sensors.root).holder();
   const char* const counter = record::counter_name();
   if (options.is_json) {
     Json rows = Json::array();
@@ -215,12 +216,7 @@ void add_doctor_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* const command =
       app.add_subcommand("doctor", "Shows what can be sampled on this machine, what not, why, and what to do about it");
-  command->add_option("--sensors", options->sensors.sensors, "Sensors to look at (all); -NAME leaves one out")
-      ->option_text("NAME,...")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--root", options->sensors.root, "Read the machine's files below this directory (/)")
-      ->option_text("DIR");
+  add_sensor_arguments(*command, options->sensors);
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(
       "\"One read\" is the median of some; \"renewed\" is how often the source makes new values, where it is known;\n"

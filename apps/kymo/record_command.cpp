@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include "arguments.hpp"
 #include "capture/block_ring.hpp"
 #include "capture/merge.hpp"
 #include "capture/recovery.hpp"
@@ -272,14 +273,7 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
       ->add_option("--hz", options->hz,
                    "Sampling rates of the fast, medium and slow tier (100,10,1); 0 turns one off, a single 0 all")
       ->option_text("FAST,MEDIUM,SLOW");
-  command
-      ->add_option("--sensors", options->sampling.sensors,
-                   "Sensors to sample, as `kymo doctor` lists them (all); -NAME leaves one out")
-      ->option_text("NAME,...")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--root", options->sampling.root, "Read the machine's files below this directory (/)")
-      ->option_text("DIR");
+  add_sensor_arguments(*command, options->sampling.sensors);
   command->prefix_command();
   command->formatter(std::make_shared<RecordFormatter>());
   command->footer(

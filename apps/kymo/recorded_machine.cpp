@@ -26,7 +26,7 @@ control::SampleRates parse_hz(const std::string& text) {
 
 class RecordedMachine::Claim {
  public:
-  explicit Claim(const std::string& root) : lock_(root == "/" ? "" : root), is_ours_(lock_.try_acquire()) {
+  explicit Claim(const std::string& root) : lock_(root), is_ours_(lock_.try_acquire()) {
     if (!is_ours_) {
       fmt::print(stderr,
                  "kymo: process {} samples this machine already: this capture has the command's processes only\n",
@@ -45,11 +45,10 @@ RecordedMachine::RecordedMachine(SamplingOptions options) : options_(std::move(o
     return;
   }
   // Names are checked before the command runs.
-  SensorOptions none;
-  none.sensors = options_.sensors;
+  SensorOptions none = options_.sensors;
   none.covers_machine = false;
   static_cast<void>(sense::make_sensors(none));
-  claim_ = std::make_unique<Claim>(options_.root);
+  claim_ = std::make_unique<Claim>(options_.sensors.root);
 }
 
 RecordedMachine::~RecordedMachine() = default;
@@ -69,8 +68,7 @@ void RecordedMachine::start(const std::string& directory, pid_t command) {
   sampling.fast_hz = options_.hz[0];
   sampling.medium_hz = options_.hz[1];
   sampling.slow_hz = options_.hz[2];
-  sampling.sensors.root = options_.root;
-  sampling.sensors.sensors = options_.sensors;
+  sampling.sensors = options_.sensors;
   sampling.sensors.process = static_cast<std::uint64_t>(command);
   sampling.sensors.covers_machine = claim_->is_ours();
   sampling.shares_machine = false;

@@ -3,22 +3,18 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <sys/types.h>
 
-#include "control/sampling.hpp"
+#include <kymo/sampler.hpp>
 
-namespace kymo {
-class Sampler;
-}
+#include "control/sampling.hpp"
 
 namespace kymo::command {
 
 struct SamplingOptions {
   control::SampleRates hz = control::default_sample_rates;
-  std::vector<std::string> sensors;  ///< empty: all
-  std::string root = "/";
+  SensorOptions sensors;  ///< which ones, and where the machine's files lie
 
   [[nodiscard]] bool is_off() const { return hz == control::SampleRates{}; }
 };

@@ -1,8 +1,9 @@
 // kymo top: metrics as they come in, of this machine or of captures that grow.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
+#include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -156,8 +157,7 @@ class CaptureSource final : public LiveSource {
   }
 
   /// The first row of a process whose metric has one of the names.
-  template <std::size_t N>
-  [[nodiscard]] const LiveRow* find(ProcessId process, const std::array<std::string_view, N>& names) const {
+  [[nodiscard]] const LiveRow* find(ProcessId process, std::initializer_list<std::string_view> names) const {
     for (const std::string_view name : names) {
       for (const auto& [id, metric] : metrics_) {
         const MetricDeclaration& declared = timeline_.metric(id);
@@ -178,15 +178,15 @@ class CaptureSource final : public LiveSource {
       const auto quantity = [](const LiveRow* row) {
         return row != nullptr ? format_quantity(row->latest(), row->unit()) : std::string("-");
       };
-      const LiveRow* const cpu = find<1>(process, {"process_cpu"});
-      const LiveRow* const frame = find<1>(process, {"frame_ms"});
+      const LiveRow* const cpu = find(process, {"process_cpu"});
+      const LiveRow* const frame = find(process, {"frame_ms"});
       const LiveRow* const drawn = frame != nullptr ? frame : cpu;
-      lines += fmt::format(
-          "{:>6} {:>8} {:<16} {:>10} {:>10} {:>9} {:>9} {:>11}  {}\n",
-          declared.rank.empty() ? "-" : printable(declared.rank, 6), declared.pid, printable(declared.host, 16),
-          quantity(cpu), quantity(find<2>(process, {"process_rss", "memory_mb"})),
-          quantity(find<1>(process, {"gpu_util"})), quantity(find<3>(process, {"gpu_power", "cpu_power", "power"})),
-          quantity(frame), drawn != nullptr ? drawn->sparkline(spark) : "");
+      lines += fmt::format("{:>6} {:>8} {:<16} {:>10} {:>10} {:>9} {:>9} {:>11}  {}\n",
+                           declared.rank.empty() ? "-" : printable(declared.rank, 6), declared.pid,
+                           printable(declared.host, 16), quantity(cpu),
+                           quantity(find(process, {"process_rss", "memory_mb"})), quantity(find(process, {"gpu_util"})),
+                           quantity(find(process, {"gpu_power", "cpu_power", "power"})), quantity(frame),
+                           drawn != nullptr ? drawn->sparkline(spark) : "");
     }
     return lines;
   }
@@ -278,12 +278,7 @@ void add_top_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0.05, 3600.0));
   command->add_option("-n,--count", options->count, "End after so many looks; without a terminal 1 is the default")
       ->option_text("N");
-  command->add_option("--sensors", options->sensors.sensors, "Sensors of this machine (all); -NAME leaves one out")
-      ->option_text("NAME,...")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--root", options->sensors.root, "Read the machine's files below this directory (/)")
-      ->option_text("DIR");
+  add_sensor_arguments(*command, options->sensors);
   command->footer(
       "Of several processes, such as the ranks of a job that record into one directory, each has one row.\n\n"
       "Examples:\n"

@@ -272,13 +272,6 @@ std::string first_existing(const std::string& root, std::span<const std::string_
   return paths.empty() ? std::string() : root + std::string(paths.front());
 }
 
-std::string without_end_slash(std::string_view root) {
-  while (!root.empty() && root.back() == '/') {
-    root.remove_suffix(1);
-  }
-  return std::string(root);
-}
-
 std::string describe_power_mode(const std::string& root) {
   const std::string text = base::read_small_file(root + "/var/lib/nvpmodel/status");
   const std::size_t at = text.find("pmode:");

@@ -31,9 +31,6 @@ struct BoardEntry {
 /// The first of the paths that is there below a root, with the root; the first of all where none is; empty for none.
 [[nodiscard]] std::string first_existing(const std::string& root, std::span<const std::string_view> paths);
 
-/// A root as it stands before a path that begins with a slash: "" for "/".
-[[nodiscard]] std::string without_end_slash(std::string_view root);
-
 /// The power mode that nvpmodel has set, "2 (15W)"; the name only where its configuration tells it, empty where there
 /// is none. For a capture's header.
 [[nodiscard]] std::string describe_power_mode(const std::string& root);

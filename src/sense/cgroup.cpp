@@ -12,7 +12,6 @@
 
 #include "sense/device_files.hpp"
 #include "sense/device_table.hpp"
-#include "sense/paged_file.hpp"
 #include "sense/parse.hpp"
 #include "sense/percent.hpp"
 #include "sense/sensor_list.hpp"
@@ -111,7 +110,7 @@ class CgroupSensor final : public Sensor {
         context_(context),
         process_(std::to_string(context.process != 0 ? context.process : static_cast<std::uint64_t>(::getpid()))),
         membership_file_(context.at("/proc/" + process_ + "/cgroup")),
-        mounts_(context.at("/proc/mounts")) {
+        mounts_(SourceFile::of_table(context.at("/proc/mounts"))) {
     // Which metrics there are depends on what the group's files say.
     CgroupSensor::read_source(0);
   }
@@ -222,7 +221,7 @@ class CgroupSensor final : public Sensor {
     if (is_there(directory)) {
       return {directory, mount, is_unified};
     }
-    PagedFile members(mount + "/cgroup.procs");
+    SourceFile members = SourceFile::of_table(mount + "/cgroup.procs");
     TextCursor processes(members.read());
     while (!processes.at_end()) {
       if (processes.line() == process_) {
@@ -413,7 +412,7 @@ class CgroupSensor final : public Sensor {
   SensorContext context_;
   std::string process_;
   SourceFile membership_file_;
-  PagedFile mounts_;
+  SourceFile mounts_;
   std::string membership_;
   Group cpu_group_;
   Group memory_group_;

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "sense/device_files.hpp"
-#include "sense/paged_file.hpp"
 #include "sense/parse.hpp"
 #include "sense/sensor_list.hpp"
 #include "sense/source_file.hpp"
@@ -25,7 +24,7 @@ class CpuClockSensor final : public Sensor {
   explicit CpuClockSensor(const SensorContext& context)
       : Sensor("cpu_clock", Tier::medium),
         directory_(context.at("/sys/devices/system/cpu")),
-        cpuinfo_(context.at("/proc/cpuinfo"), 4 * 1024 * 1024) {
+        cpuinfo_(SourceFile::of_table(context.at("/proc/cpuinfo"), 4 * 1024 * 1024)) {
     look_for_frequency_files();
     if (cores_.empty()) {
       read_cpuinfo();
@@ -133,7 +132,7 @@ class CpuClockSensor final : public Sensor {
   }
 
   std::string directory_;
-  PagedFile cpuinfo_;
+  SourceFile cpuinfo_;
   std::vector<Core> cores_;
   bool has_frequency_files_ = false;
   std::int64_t looked_ns_ = 0;

@@ -74,6 +74,13 @@ std::vector<std::string> list_directory(const std::string& path) {
   return names;
 }
 
+std::string without_end_slash(std::string_view root) {
+  while (!root.empty() && root.back() == '/') {
+    root.remove_suffix(1);
+  }
+  return std::string(root);
+}
+
 std::string resolve_path(const std::string& path) {
   const std::unique_ptr<char, Freer> resolved(::realpath(path.c_str(), nullptr));
   return resolved != nullptr ? std::string(resolved.get()) : path;

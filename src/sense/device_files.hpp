@@ -12,6 +12,9 @@ namespace kymo::sense {
 /// cannot be read.
 [[nodiscard]] std::vector<std::string> list_directory(const std::string& path);
 
+/// A root as it stands before a path that begins with a slash: "" for "/".
+[[nodiscard]] std::string without_end_slash(std::string_view root);
+
 /// Where a path really leads; the path itself where that cannot be told.
 [[nodiscard]] std::string resolve_path(const std::string& path);
 

@@ -9,10 +9,10 @@
 
 #include "sense/device_files.hpp"
 #include "sense/device_table.hpp"
-#include "sense/paged_file.hpp"
 #include "sense/parse.hpp"
 #include "sense/percent.hpp"
 #include "sense/sensor_list.hpp"
+#include "sense/source_file.hpp"
 
 namespace kymo::sense {
 
@@ -45,7 +45,7 @@ class DiskSensor final : public Sensor {
  public:
   explicit DiskSensor(const SensorContext& context)
       : Sensor("disk", Tier::medium),
-        file_(context.at("/proc/diskstats")),
+        file_(SourceFile::of_table(context.at("/proc/diskstats"))),
         blocks_(context.at("/sys/block")),
         has_blocks_(is_there(blocks_)) {
     take(file_.read());
@@ -189,7 +189,7 @@ class DiskSensor final : public Sensor {
     disk.has_metrics = true;
   }
 
-  PagedFile file_;
+  SourceFile file_;
   std::string blocks_;
   bool has_blocks_;
   std::vector<Disk> disks_;  // partitions too, so that they are looked at once

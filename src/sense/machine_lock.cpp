@@ -6,6 +6,8 @@
 #include <atomic>
 #include <functional>
 
+#include "sense/device_files.hpp"
+
 namespace kymo::sense {
 
 namespace {
@@ -27,8 +29,8 @@ struct flock whole_file(short type) {
 MachineLock::MachineLock(std::string_view root) {
   path_ = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
   path_ += "/kymo-sampler-" + std::to_string(::getuid());
-  if (!root.empty()) {
-    path_ += "-" + std::to_string(std::hash<std::string_view>()(root));
+  if (const std::string base = without_end_slash(root); !base.empty()) {
+    path_ += "-" + std::to_string(std::hash<std::string>()(base));
   }
 }
 

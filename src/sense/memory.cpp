@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "sense/paged_file.hpp"
 #include "sense/parse.hpp"
 #include "sense/sensor_list.hpp"
 #include "sense/source_file.hpp"
@@ -121,7 +120,7 @@ class MemorySensor final : public Sensor {
 class PagingSensor final : public Sensor {
  public:
   explicit PagingSensor(const SensorContext& context)
-      : Sensor("paging", Tier::medium), file_(context.at("/proc/vmstat")) {
+      : Sensor("paging", Tier::medium), file_(SourceFile::of_table(context.at("/proc/vmstat"))) {
     for (Field& field : fields_) {
       const bool is_bytes = field.scale != 1;
       field.metric = add_metric(describe(field.name, is_bytes ? "B/s" : "1/s", file_.path()));
@@ -179,7 +178,7 @@ class PagingSensor final : public Sensor {
     return false;
   }
 
-  PagedFile file_;
+  SourceFile file_;
   std::array<Field, 4> fields_ = {{{"pgfault", "page_faults", 1},
                                    {"pgmajfault", "major_faults", 1},
                                    {"pswpin", "swap_in", page_bytes()},

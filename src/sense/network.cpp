@@ -8,9 +8,9 @@
 
 #include "sense/device_files.hpp"
 #include "sense/device_table.hpp"
-#include "sense/paged_file.hpp"
 #include "sense/parse.hpp"
 #include "sense/sensor_list.hpp"
+#include "sense/source_file.hpp"
 
 namespace kymo::sense {
 
@@ -21,7 +21,9 @@ constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 class NetworkSensor final : public Sensor {
  public:
   explicit NetworkSensor(const SensorContext& context)
-      : Sensor("network", Tier::medium), file_(context.at("/proc/net/dev")), devices_(context.at("/sys/class/net")) {
+      : Sensor("network", Tier::medium),
+        file_(SourceFile::of_table(context.at("/proc/net/dev"))),
+        devices_(context.at("/sys/class/net")) {
     take(file_.read());
   }
 
@@ -134,7 +136,7 @@ class NetworkSensor final : public Sensor {
 
   static constexpr std::size_t most_interfaces = 256;
 
-  PagedFile file_;
+  SourceFile file_;
   std::string devices_;
   std::vector<Interface> interfaces_;
   bool is_full_ = false;

@@ -52,7 +52,7 @@ bool is_in_first_pid_namespace() {
 }  // namespace
 
 NvmlReturn open_gpu(NvmlGpu& gpu) {
-  const NvmlLibrary& library = *gpu.library;
+  const NvmlLibrary& library = *gpu.nvml;
   const NvmlReturn result = library.get_handle(gpu.index, &gpu.device);
   if (result != NvmlReturn::success) {
     gpu.device = nullptr;
@@ -111,7 +111,7 @@ void NvmlSensor::report(std::string_view call, NvmlReturn error, bool all_failed
   reported_ = error;
   reported_call_ = call;
   std::string reason =
-      "GPU " + std::to_string(gpu_.index) + ": " + std::string(call) + ": " + gpu_.library->describe(error);
+      "GPU " + std::to_string(gpu_.index) + ": " + std::string(call) + ": " + gpu_.nvml->describe(error);
   std::string advice =
       error == NvmlReturn::gpu_is_lost ? "the driver has lost the GPU: see dmesg; a restart brings it back" : "";
   if (all_failed) {
@@ -122,7 +122,7 @@ void NvmlSensor::report(std::string_view call, NvmlReturn error, bool all_failed
 }
 
 void NvmlSensor::read_source(std::int64_t now_ns) {
-  if (!gpu_.library->is_of_this_process()) {
+  if (!gpu_.nvml->is_of_this_process()) {
     set_unavailable("NVML cannot be used in a forked process");
     return;
   }
@@ -196,7 +196,7 @@ void make_nvml_sensors(const SensorContext& context, SensorList& list) {
   constexpr unsigned most_gpus = 256;
   for (unsigned index = 0; index < std::min(count, most_gpus); ++index) {
     NvmlGpu gpu;
-    gpu.library = library;
+    gpu.nvml = library;
     gpu.index = index;
     gpu.process = context.process != 0 ? context.process : static_cast<std::uint64_t>(::getpid());
     gpu.sees_all_processes = is_in_first_pid_namespace();

@@ -16,7 +16,7 @@ namespace kymo::sense {
 
 /// A GPU, and what is known of it from the start.
 struct NvmlGpu {
-  std::shared_ptr<const NvmlLibrary> library;
+  std::shared_ptr<const NvmlLibrary> nvml;
   unsigned index = 0;
   NvmlDevice device = nullptr;
   std::string name;

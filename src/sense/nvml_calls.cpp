@@ -19,7 +19,7 @@ double percent(unsigned value) {
 
 NvmlReturn read_utilization(NvmlGpu& gpu, NvmlValues& values) {
   NvmlUtilization utilization{};
-  const auto function = gpu.library->get_utilization;
+  const auto function = gpu.nvml->get_utilization;
   const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &utilization);
   values.values[0] = percent(utilization.gpu);
   return result;
@@ -27,7 +27,7 @@ NvmlReturn read_utilization(NvmlGpu& gpu, NvmlValues& values) {
 
 /// Without what the driver reserves, where the library tells that apart.
 NvmlReturn read_memory(NvmlGpu& gpu, NvmlValues& values) {
-  const NvmlLibrary& library = *gpu.library;
+  const NvmlLibrary& library = *gpu.nvml;
   if (library.get_memory_v2 != nullptr) {
     NvmlMemoryV2 memory{};
     memory.version = NvmlMemoryV2::version_2;
@@ -63,12 +63,12 @@ double number_of(const NvmlFieldValue& field) {
 }
 
 NvmlReturn read_power_field(const NvmlGpu& gpu, unsigned id, double& watts) {
-  if (gpu.library->get_fields == nullptr) {
+  if (gpu.nvml->get_fields == nullptr) {
     return NvmlReturn::not_supported;
   }
   NvmlFieldValue field{};
   field.field = id;
-  const NvmlReturn result = gpu.library->get_fields(gpu.device, 1, &field);
+  const NvmlReturn result = gpu.nvml->get_fields(gpu.device, 1, &field);
   watts = number_of(field) / 1000;
   if (result == NvmlReturn::success && field.result == NvmlReturn::invalid_argument) {
     return NvmlReturn::not_supported;  // a field that is newer than the driver
@@ -86,7 +86,7 @@ NvmlReturn read_average_power(NvmlGpu& gpu, NvmlValues& values) {
 
 NvmlReturn read_power(NvmlGpu& gpu, NvmlValues& values) {
   unsigned milliwatts = 0;
-  const auto function = gpu.library->get_power;
+  const auto function = gpu.nvml->get_power;
   const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &milliwatts);
   values.values[0] = milliwatts / 1000.0;
   return result;
@@ -94,7 +94,7 @@ NvmlReturn read_power(NvmlGpu& gpu, NvmlValues& values) {
 
 NvmlReturn read_energy(NvmlGpu& gpu, NvmlValues& values) {
   unsigned long long millijoules = 0;
-  const auto function = gpu.library->get_energy;
+  const auto function = gpu.nvml->get_energy;
   const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &millijoules);
   values.values[0] = static_cast<double>(millijoules) / 1000;
   return result;
@@ -103,7 +103,7 @@ NvmlReturn read_energy(NvmlGpu& gpu, NvmlValues& values) {
 NvmlReturn read_temperature(NvmlGpu& gpu, NvmlValues& values) {
   constexpr unsigned of_the_chip = 0;
   unsigned degrees = 0;
-  const auto function = gpu.library->get_temperature;
+  const auto function = gpu.nvml->get_temperature;
   const NvmlReturn result =
       function == nullptr ? NvmlReturn::not_supported : function(gpu.device, of_the_chip, &degrees);
   constexpr unsigned most_degrees = 1000;
@@ -113,7 +113,7 @@ NvmlReturn read_temperature(NvmlGpu& gpu, NvmlValues& values) {
 
 NvmlReturn read_clock(const NvmlGpu& gpu, unsigned type, double& megahertz) {
   unsigned clock = 0;
-  const auto function = gpu.library->get_clock;
+  const auto function = gpu.nvml->get_clock;
   const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, type, &clock);
   megahertz = clock;
   return result;
@@ -130,7 +130,7 @@ NvmlReturn read_memory_clock(NvmlGpu& gpu, NvmlValues& values) {
 }
 
 NvmlReturn read_pcie(NvmlGpu& gpu, NvmlValues& values) {
-  const auto function = gpu.library->get_pcie_throughput;
+  const auto function = gpu.nvml->get_pcie_throughput;
   if (function == nullptr) {
     return NvmlReturn::not_supported;
   }
@@ -158,18 +158,18 @@ NvmlReturn read_codec(const NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, uns
 }
 
 NvmlReturn read_encoder(NvmlGpu& gpu, NvmlValues& values) {
-  return read_codec(gpu, gpu.library->get_encoder, values);
+  return read_codec(gpu, gpu.nvml->get_encoder, values);
 }
 
 NvmlReturn read_decoder(NvmlGpu& gpu, NvmlValues& values) {
-  return read_codec(gpu, gpu.library->get_decoder, values);
+  return read_codec(gpu, gpu.nvml->get_decoder, values);
 }
 
 /// A bit for each reason why clocks are lower than they could be: 0x1 idle, 0x4 power cap, 0x8 hardware slowdown, 0x20
 /// software thermal, 0x40 hardware thermal, 0x80 power brake.
 NvmlReturn read_clock_reasons(NvmlGpu& gpu, NvmlValues& values) {
   unsigned long long reasons = 0;
-  const auto function = gpu.library->get_clock_reasons;
+  const auto function = gpu.nvml->get_clock_reasons;
   const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &reasons);
   values.values[0] = static_cast<double>(reasons);
   return result;
@@ -212,11 +212,11 @@ NvmlReturn find_process(NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, unsigne
 NvmlReturn read_process_memory(NvmlGpu& gpu, NvmlValues& values) {
   bool is_found = false;
   double bytes = 0;
-  const NvmlReturn result = find_process(gpu, gpu.library->get_compute_processes, is_found, bytes);
+  const NvmlReturn result = find_process(gpu, gpu.nvml->get_compute_processes, is_found, bytes);
   if (result != NvmlReturn::success) {
     return result;
   }
-  const NvmlReturn graphics = find_process(gpu, gpu.library->get_graphics_processes, is_found, bytes);
+  const NvmlReturn graphics = find_process(gpu, gpu.nvml->get_graphics_processes, is_found, bytes);
   const bool saw_all = graphics == NvmlReturn::success && gpu.sees_all_processes;
   values.values[0] = is_found || saw_all ? bytes : missing;
   return result;
@@ -250,7 +250,7 @@ void find_power_calls(NvmlGpu& gpu) {
   gpu.has_instant_power = !is_left_out(instant);
   constexpr unsigned ampere = 7;
   unsigned architecture = 0;
-  const auto function = gpu.library->get_architecture;
+  const auto function = gpu.nvml->get_architecture;
   const bool is_known = function != nullptr && function(gpu.device, &architecture) == NvmlReturn::success;
   constexpr unsigned unknown_architecture = ~0U;
   gpu.averages_power =
@@ -266,7 +266,7 @@ std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
   switch (tier) {
     case Tier::fast:
       return {{"nvmlDeviceGetUtilizationRates", {{"gpu_util", "%", gauge, 1}}, read_utilization},
-              {gpu.library->get_memory_v2 != nullptr ? "nvmlDeviceGetMemoryInfo_v2" : "nvmlDeviceGetMemoryInfo",
+              {gpu.nvml->get_memory_v2 != nullptr ? "nvmlDeviceGetMemoryInfo_v2" : "nvmlDeviceGetMemoryInfo",
                {{"gpu_mem", "B"}, {"gpu_mem_total", "B"}},
                read_memory},
               gpu.has_instant_power ? instant_power : power_usage("gpu_power", power_window_ns)};
@@ -280,7 +280,7 @@ std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
           {"nvmlDeviceGetClockInfo(NVML_CLOCK_MEM)", {{"gpu_mem_clock", "MHz", gauge, 1}}, read_memory_clock},
           {"nvmlDeviceGetEncoderUtilization", {{"gpu_encoder", "%", gauge, 1}}, read_encoder},
           {"nvmlDeviceGetDecoderUtilization", {{"gpu_decoder", "%", gauge, 1}}, read_decoder},
-          {gpu.library->clock_reasons_name, {{"gpu_throttle", "", gauge, 1}}, read_clock_reasons},
+          {gpu.nvml->clock_reasons_name, {{"gpu_throttle", "", gauge, 1}}, read_clock_reasons},
           {"nvmlDeviceGetComputeRunningProcesses_v3", {{"gpu_process_mem", "B"}}, read_process_memory}};
       if (gpu.has_instant_power) {
         calls.push_back({"nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_AVERAGE)",

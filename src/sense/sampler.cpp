@@ -13,6 +13,7 @@
 #include <kymo/recorder.hpp>
 
 #include "sense/boards.hpp"
+#include "sense/device_files.hpp"
 #include "sense/machine_lock.hpp"
 #include "sense/sensor_list.hpp"
 #include "sense/tier_thread.hpp"
@@ -37,7 +38,7 @@ void check_rate(double hz, const std::string& of_what) {
 
 void check_cpus(const std::vector<int>& cpus) {
   for (const int cpu : cpus) {
-    if (cpu < 0 || cpu >= CPU_SETSIZE) {
+    if (cpu < 0 || cpu >= std::min<long>(CPU_SETSIZE, ::sysconf(_SC_NPROCESSORS_CONF))) {
       throw std::invalid_argument("there is no CPU " + std::to_string(cpu) + " to sample on");
     }
   }
@@ -66,7 +67,7 @@ class Sampler::Implementation {
  public:
   explicit Implementation(SamplerOptions options)
       : options_(std::move(options)),
-        lock_(root_of(options_.sensors)),
+        lock_(options_.sensors.root),
         tiers_{TierThread(Tier::fast), TierThread(Tier::medium), TierThread(Tier::slow)} {
     const std::array hz{options_.fast_hz, options_.medium_hz, options_.slow_hz};
     for (std::size_t i = 0; i < tiers_.size(); ++i) {
@@ -130,10 +131,6 @@ class Sampler::Implementation {
   [[nodiscard]] std::uint64_t machine_holder() const { return static_cast<std::uint64_t>(lock_.holder()); }
 
  private:
-  static std::string root_of(const SensorOptions& options) {
-    return options.root == "/" ? std::string() : options.root;
-  }
-
   void add(sense::SensorList sensors) {
     for (auto& sensor : sensors) {
       if (const double hz = rate_of(*sensor, options_); hz != 0) {
@@ -178,7 +175,7 @@ class Sampler::Implementation {
 
   /// Which board this is, and the power mode that limits it, where it says so.
   void describe_board() const {
-    const std::string root = root_of(options_.sensors);
+    const std::string root = sense::without_end_slash(options_.sensors.root);
     if (::access((root + "/proc/device-tree/compatible").c_str(), R_OK) != 0) {
       return;
     }

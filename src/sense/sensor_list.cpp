@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "sense/device_files.hpp"
+
 namespace kymo::sense {
 
 namespace {
@@ -89,10 +91,7 @@ bool is_of_process(std::string_view sensor) {
 SensorList make_sensors(const SensorOptions& options, Making making) {
   const NameFilter filter(options.sensors);
   SensorContext context;
-  context.root = options.root;
-  while (!context.root.empty() && context.root.back() == '/') {
-    context.root.pop_back();
-  }
+  context.root = without_end_slash(options.root);
   context.process = options.process != 0 ? options.process : static_cast<std::uint64_t>(::getpid());
   context.board = options.board;
   SensorList list;

@@ -2,15 +2,55 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "sense/parse.hpp"
 
 namespace kymo::sense {
 
-SourceFile::SourceFile(std::string path, std::size_t most_bytes) : path_(std::move(path)), buffer_(most_bytes) {}
+SourceFile::SourceFile(std::string path, std::size_t most_bytes)
+    : path_(std::move(path)), most_bytes_(most_bytes), buffer_(most_bytes) {}
+
+SourceFile SourceFile::of_table(std::string path, std::size_t most_bytes) {
+  constexpr std::size_t first_bytes = 8192;
+  SourceFile file(std::move(path), std::min(first_bytes, most_bytes));
+  file.most_bytes_ = most_bytes;
+  file.is_table_ = true;
+  return file;
+}
+
+/// One read, or what is wrong as -1 with errno.
+std::ptrdiff_t SourceFile::read_open_file() {
+  ssize_t size = 0;
+  do {
+    size = reopens_ ? ::read(file_.get(), buffer_.data(), buffer_.size())
+                    : ::pread(file_.get(), buffer_.data(), buffer_.size(), 0);
+  } while (size < 0 && errno == EINTR);
+  return size;
+}
+
+/// The same of all pieces of a table.
+std::ptrdiff_t SourceFile::read_to_end() {
+  std::size_t size = 0;
+  while (size < most_bytes_) {
+    if (size == buffer_.size()) {
+      buffer_.resize(std::min(size * 2, most_bytes_));
+    }
+    const ssize_t piece = ::pread(file_.get(), buffer_.data() + size, buffer_.size() - size, static_cast<off_t>(size));
+    if (piece < 0 && errno == EINTR) {
+      continue;
+    }
+    if (piece <= 0) {
+      return piece < 0 ? piece : static_cast<std::ptrdiff_t>(size);
+    }
+    size += static_cast<std::size_t>(piece);
+  }
+  return static_cast<std::ptrdiff_t>(size);
+}
 
 std::string_view SourceFile::read() {
   error_ = 0;
@@ -24,11 +64,7 @@ std::string_view SourceFile::read() {
         return {};
       }
     }
-    ssize_t size = 0;
-    do {
-      size = reopens_ ? ::read(file_.get(), buffer_.data(), buffer_.size())
-                      : ::pread(file_.get(), buffer_.data(), buffer_.size(), 0);
-    } while (size < 0 && errno == EINTR);
+    const std::ptrdiff_t size = is_table_ ? read_to_end() : read_open_file();
     if (size > 0) {
       error_ = 0;
       return {buffer_.data(), static_cast<std::size_t>(size)};

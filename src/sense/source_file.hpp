@@ -1,7 +1,7 @@
 // A file of proc or sysfs that is opened once and read again and again.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +16,10 @@ class SourceFile {
  public:
   /// Takes at most `most_bytes` of the file; what is behind them is left out.
   explicit SourceFile(std::string path, std::size_t most_bytes = 16 * 1024);
+
+  /// A table of proc whose lines are made one by one (diskstats, vmstat, net/dev, mounts, cpuinfo): one read gives no
+  /// more than about a page of those, so that it takes two or more.
+  [[nodiscard]] static SourceFile of_table(std::string path, std::size_t most_bytes = 256 * 1024);
 
   /// The file's content, valid until the next read; empty with error() set where it could not be read. A file that is
   /// empty reads as ENODATA.
@@ -32,11 +36,16 @@ class SourceFile {
   void reopen_each_time() { reopens_ = true; }
 
  private:
+  [[nodiscard]] std::ptrdiff_t read_open_file();
+  [[nodiscard]] std::ptrdiff_t read_to_end();
+
   std::string path_;
-  std::vector<char> buffer_;
+  std::size_t most_bytes_;
+  std::vector<char> buffer_;  // of a table as large as it has been so far
   base::FileDescriptor file_;
   int error_ = 0;
   bool reopens_ = false;
+  bool is_table_ = false;
 };
 
 }  // namespace kymo::sense

@@ -53,6 +53,27 @@ TEST(SourceFile, TakesNoMoreThanItWasToldTo) {
   EXPECT_EQ(SourceFile(tree.at("/proc/large"), 10).read(), std::string(10, 'a'));
 }
 
+TEST(SourceFile, ATableIsReadToItsEndAndNoFurtherThanItWasToldTo) {
+  test::MachineTree tree;
+  const std::string lines(100'000, 'x');
+  tree.write("/proc/table", lines);
+  EXPECT_EQ(SourceFile::of_table(tree.at("/proc/table")).read(), lines);
+  EXPECT_EQ(SourceFile::of_table(tree.at("/proc/table"), 50'000).read(), lines.substr(0, 50'000));
+  SourceFile file = SourceFile::of_table(tree.at("/proc/table"));
+  EXPECT_EQ(file.read().size(), lines.size());
+  tree.write("/proc/table", "short");
+  EXPECT_EQ(file.read(), "short");
+}
+
+TEST(SourceFile, ATableOfTheKernelComesWholeThoughInPieces) {
+  SourceFile file = SourceFile::of_table("/proc/kallsyms", 1024 * 1024);
+  const std::string_view text = file.read();
+  if (text.empty()) {
+    GTEST_SKIP() << file.describe_error();
+  }
+  EXPECT_GT(text.size(), 100'000U) << "one read gives a page or so";
+}
+
 TEST(TextCursor, StopsAtWhatIsNoNumber) {
   TextCursor cursor("  12 18446744073709551615 18446744073709551616");
   EXPECT_EQ(cursor.number(), 12U);
