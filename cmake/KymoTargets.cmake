@@ -18,7 +18,10 @@ function(kymo_configure target)
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual>
     $<$<BOOL:${KYMO_WARNINGS_AS_ERRORS}>:-Werror>)
   if(KYMO_SANITIZER)
-    target_compile_options(${target} PRIVATE -fsanitize=${KYMO_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    # C libraries that are loaded at run time are called by types of our own, which Clang's `function` would reject.
+    target_compile_options(${target} PRIVATE
+      -fsanitize=${KYMO_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all
+      $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
     target_link_options(${target} PUBLIC -fsanitize=${KYMO_SANITIZER})
   endif()
   if(KYMO_BUILD_FUZZERS)

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <kymo/export.hpp>
+
 namespace kymo {
 
 enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boolean = 3, string = 4 };
@@ -18,12 +20,14 @@ enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boo
 struct Argument {
   template <std::size_t N, typename T>
   // NOLINTNEXTLINE(google-explicit-constructor): an argument is written as {"name", value}
+  KYMO_SKIP
   constexpr Argument(const char (&literal)[N], const T& argument_value)  // NOLINT(modernize-avoid-c-arrays)
       : name(literal, N - 1) {
     set(argument_value);
   }
 
   /// For names that are not literals (the C interface, other languages): the name must live until it was recorded.
+  KYMO_SKIP
   static Argument from_bits(std::string_view name, ArgumentType type, std::uint64_t bits) noexcept {
     Argument argument;
     argument.name = name;
@@ -31,6 +35,7 @@ struct Argument {
     argument.bits = bits;
     return argument;
   }
+  KYMO_SKIP
   static Argument from_text(std::string_view name, std::string_view text) noexcept {
     Argument argument = from_bits(name, ArgumentType::string, 0);
     argument.text = text;
@@ -43,9 +48,11 @@ struct Argument {
   std::string_view text;
 
  private:
-  Argument() = default;
+  KYMO_SKIP
+  Argument() {}  // NOLINT(modernize-use-equals-default): a defaulted one would be hooked
 
   template <typename T>
+  KYMO_SKIP
   constexpr void set(const T& value) {
     if constexpr (std::is_same_v<T, bool>) {
       type = ArgumentType::boolean;

@@ -11,7 +11,9 @@ namespace kymo {
 class KYMO_API SinkGuard {
  public:
   SinkGuard() = default;
+  KYMO_SKIP
   explicit SinkGuard(std::uint64_t handle) noexcept : handle_(handle) {}
+  KYMO_SKIP
   SinkGuard(SinkGuard&& other) noexcept : handle_(other.handle_) { other.handle_ = 0; }
   SinkGuard& operator=(SinkGuard&& other) noexcept;
   SinkGuard(const SinkGuard&) = delete;

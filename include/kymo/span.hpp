@@ -24,10 +24,12 @@ class KYMO_API AsyncSpan {
   AsyncSpan() = default;
   /// Begins now. About 40 ns; 1 ns while nothing is recorded.
   AsyncSpan(std::string_view lane, std::string_view name) noexcept;
+  KYMO_SKIP
   AsyncSpan(AsyncSpan&& other) noexcept : id_(other.id_) { other.id_ = 0; }
   AsyncSpan& operator=(AsyncSpan&& other) noexcept;
   AsyncSpan(const AsyncSpan&) = delete;
   AsyncSpan& operator=(const AsyncSpan&) = delete;
+  KYMO_SKIP
   ~AsyncSpan() { end(); }
 
   /// Adds an argument while the span is open.
@@ -36,16 +38,19 @@ class KYMO_API AsyncSpan {
   /// Ends now. Does nothing when it has ended.
   void end() noexcept;
 
-  [[nodiscard]] bool is_open() const noexcept { return id_ != 0; }
+  [[nodiscard]] KYMO_SKIP
+  bool is_open() const noexcept { return id_ != 0; }
 
   /// Lets go of the span without ending it, and takes it up again: for owners that can only keep a number. The id of no
   /// span is 0.
-  [[nodiscard]] std::uint64_t release() noexcept {
+  [[nodiscard]] KYMO_SKIP
+  std::uint64_t release() noexcept {
     const std::uint64_t id = id_;
     id_ = 0;
     return id;
   }
-  [[nodiscard]] static AsyncSpan adopt(std::uint64_t id) noexcept {
+  [[nodiscard]] KYMO_SKIP
+  static AsyncSpan adopt(std::uint64_t id) noexcept {
     AsyncSpan span;
     span.id_ = id;
     return span;
@@ -59,6 +64,7 @@ class KYMO_API AsyncSpan {
 class KYMO_API ClockDomain {
  public:
   /// A clock whose ticks last this long, until pairs tell better.
+  KYMO_SKIP
   explicit ClockDomain(double nanoseconds_per_tick) noexcept : step_ns_(nanoseconds_per_tick) {}
 
   /// The device's clock showed `ticks` when CLOCK_MONOTONIC showed `monotonic_ns`. Pairs that go back are ignored.

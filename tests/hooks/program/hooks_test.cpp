@@ -21,6 +21,7 @@
 #include "filtered_functions.hpp"
 #include "hooked_functions.hpp"
 #include "recorded_scopes.hpp"
+#include "unoptimised_functions.hpp"
 
 // As the compiler calls them.
 extern "C" void __cyg_profile_func_enter(void* function, void* call_site);
@@ -189,6 +190,18 @@ TEST(Hooks, MacrosAndHooksNest) {
   }
   recording.stop();
   EXPECT_EQ(recording.outline(), (Lines{"around", "  hooked::with_scope", "    inside", "      hooked::leaf"}));
+}
+
+TEST(Hooks, NothingOfKymoIsHookedEvenWhereNothingIsInlined) {
+  Recording recording;
+  unoptimised::uses_all_that_kymo_inlines();
+  recording.stop();
+  std::size_t own = 0;
+  for (const std::string& line : recording.outline()) {
+    EXPECT_EQ(line.find("kymo::"), std::string::npos) << line;
+    own += line.find("unoptimised::uses_all") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(own, 1U) << "the function itself is";
 }
 
 TEST(Hooks, ArgumentsBelongToTheFunctionTheyStandIn) {
