@@ -17,6 +17,7 @@ enum class ExitCode : int {
   failed = 1,            ///< it could not be done
   usage = 2,             ///< the command line makes no sense
   damaged = 3,           ///< done, but with input that is damaged or incomplete
+  regressed = 4,         ///< `compare --fail-on-regression`: something got slower
   record_failed = 125,   ///< `record`: kymo itself failed, not the command
   not_executable = 126,  ///< `record`: the command was found but cannot be run
   not_found = 127,       ///< `record`: there is no such command
@@ -33,6 +34,7 @@ class Failure : public std::runtime_error {
 void add_record_command(CLI::App& app, const std::vector<std::string>& recorded, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
+void add_compare_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
 void add_import_command(CLI::App& app, int& exit_code);
 void add_merge_command(CLI::App& app, int& exit_code);

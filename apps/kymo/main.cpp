@@ -19,6 +19,7 @@ constexpr const char* footer = R"(Examples:
   kymo record -o run.kymo -- ./train --steps 100
   kymo info run.kymo
   kymo stats run.kymo
+  kymo compare before.kymo after.kymo
   kymo doctor
   kymo export --to chrome -o trace.json run.kymo
 
@@ -27,6 +28,7 @@ Exit codes:
   1  it could not be done; the reason is on stderr
   2  the command line makes no sense
   3  done, but the input is damaged or incomplete; what is missing is on stderr
+  4  compare --fail-on-regression: something got slower
 `kymo record` ends as its command did: with its status, or 128 and the number of the signal that killed it; 127 where
 there is no such command, 126 where it cannot be run, 125 where kymo itself failed.
 
@@ -47,6 +49,7 @@ int run(int argc, char** argv) {
   add_record_command(app, recorded, exit_code);
   add_info_command(app, exit_code);
   add_stats_command(app, exit_code);
+  add_compare_command(app, exit_code);
   add_export_command(app, exit_code);
   add_import_command(app, exit_code);
   add_merge_command(app, exit_code);
