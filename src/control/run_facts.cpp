@@ -36,11 +36,17 @@ std::string first_variable(std::initializer_list<const char*> names) {
   return {};
 }
 
-std::string command_line() {
-  std::string line = base::read_small_file("/proc/self/cmdline");
-  while (!line.empty() && line.back() == '\0') {
-    line.pop_back();
+/// A small file's content without what ends its last line, or its last word.
+std::string trimmed_file(const char* path) {
+  std::string content = base::read_small_file(path);
+  while (!content.empty() && (content.back() == '\n' || content.back() == '\0')) {
+    content.pop_back();
   }
+  return content;
+}
+
+std::string command_line() {
+  std::string line = trimmed_file("/proc/self/cmdline");
   for (char& character : line) {
     character = character == '\0' ? ' ' : character;
   }
@@ -125,15 +131,11 @@ std::string job_rank() {
 
 Declarations describe_run() {
   Declarations facts;
-  std::string boot_id = base::read_small_file("/proc/sys/kernel/random/boot_id");
-  while (!boot_id.empty() && boot_id.back() == '\n') {
-    boot_id.pop_back();
-  }
-  facts.processes.push_back(
-      {1, static_cast<std::uint64_t>(::getpid()), host_name(), boot_id, job_rank(), command_line()});
-  const auto add = [&facts](std::string key, std::string value) {
+  facts.processes.push_back({1, static_cast<std::uint64_t>(::getpid()), host_name(),
+                             trimmed_file("/proc/sys/kernel/random/boot_id"), job_rank(), command_line()});
+  const auto add = [&facts](const char* key, std::string value) {
     if (!value.empty()) {
-      facts.infos.push_back({1, std::move(key), std::move(value)});
+      facts.infos.push_back({1, key, std::move(value)});
     }
   };
   std::string build_id;
@@ -145,6 +147,8 @@ Declarations describe_run() {
   add("build_id", build_id);
   add("cpu", field_of(cpu, "model name"));
   add("cpu_count", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)));
+  add("cpu_governor", trimmed_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+  add("nvpmodel", trimmed_file("/var/lib/nvpmodel/status"));
   if (::uname(&system) == 0) {
     add("kernel", std::string(system.sysname) + " " + system.release);
     add("architecture", system.machine);

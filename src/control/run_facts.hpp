@@ -8,8 +8,8 @@
 
 namespace kymo::control {
 
-/// Facts about this process and machine: command line, executable and its build id, CPU, kernel, host, boot id, rank,
-/// start time. A fact that cannot be read is left out.
+/// Facts about this process and machine: command line, executable and its build id, CPU, power mode, kernel, host, boot
+/// id, rank, start time. A fact that cannot be read is left out.
 [[nodiscard]] Declarations describe_run();
 
 /// The rank in a parallel job: RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK; empty outside of one.
