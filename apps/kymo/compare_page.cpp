@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,7 @@ body { margin: 0 auto; max-width: 76rem; padding: 1.5rem; background: var(--grou
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; margin: 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
+caption { text-align: left; white-space: normal; color: var(--soft); padding-bottom: .4rem; }
 th, td { padding: .25rem .7rem .25rem 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; }
 tbody th { color: inherit; font-weight: 400; }
@@ -278,7 +279,7 @@ void append_table(const ComparisonReport& report, const std::vector<const Compar
                   exchange::OutputFile& file) {
   std::string& out = file.buffer();
   out +=
-      "<div class=\"wide\"><table><caption>Changes are shares of the base, with 95 % intervals; q is the corrected "
+      "<div class=\"wide\" role=\"region\" aria-label=\"Table of changes\" tabindex=\"0\"><table><caption>Changes are shares of the base, with 95 % intervals; q is the corrected "
       "p-value that the verdict goes by</caption><thead><tr>";
   for (const char* const title : {"name", "verdict", "where"}) {
     out += fmt::format("<th scope=\"col\" class=\"text\">{}</th>", title);
@@ -337,13 +338,19 @@ void append_drawings(const std::vector<const ComparedThing*>& drawn, exchange::O
   out += "<h2>Distributions</h2>\n<div class=\"things\">\n";
   for (std::size_t number = 0; number < drawn.size(); ++number) {
     const ComparedThing& thing = *drawn[number];
-    const std::string interval = format_interval(thing.median, thing.base.median);
+    const auto change_of = [](const char* what, double difference, double base,
+                              const std::optional<stats::Interval>& interval) {
+      const std::string ends = format_interval(interval, base);
+      return fmt::format("{} {}{}{}", what, format_change(difference, base), ends.empty() ? "" : ", 95 % interval ",
+                         ends);
+    };
     out += fmt::format(
         "<section class=\"thing\" id=\"t{}\"><h3>{} <span class=\"{}\">{}</span></h3><p class=\"soft\">{} "
-        "{}</p><p>median {}{}</p>\n",
+        "{}</p><p>{}{}</p>\n",
         number, escaped(title_of(thing.name)), class_of(thing.verdict), name_of(thing.verdict),
-        name_of(thing.name.kind), escaped(place_of(thing)), format_change(thing.median_difference(), thing.base.median),
-        interval.empty() ? "" : ", 95 % interval " + interval);
+        name_of(thing.name.kind), escaped(place_of(thing)),
+        change_of("median", thing.median_difference(), thing.base.median, thing.median),
+        thing.p95 ? "<br>" + change_of("p95", thing.p95_difference(), thing.base.p95, thing.p95) : std::string());
     append_drawing(thing, number, out);
     out += "</section>\n";
     file.spill();

@@ -162,6 +162,13 @@ ComparedThing compare_thing(const Thing& base, const Thing& changed, const Compa
   return thing;
 }
 
+/// Whether the median or the 95th percentile moved the way that the ranks did. Where a clock's steps are as large as
+/// the durations, ranks can differ without either.
+bool is_visible(const ComparedThing& thing) {
+  const double way = thing.greater - 0.5;
+  return way * thing.median_difference() > 0 || way * thing.p95_difference() > 0;
+}
+
 /// Corrects the p-values of one family of things, and judges by them.
 void judge(const std::vector<ComparedThing*>& family, double rate) {
   std::vector<double> p_values;
@@ -176,7 +183,7 @@ void judge(const std::vector<ComparedThing*>& family, double rate) {
   for (std::size_t i = 0; i < tested.size(); ++i) {
     ComparedThing& thing = *tested[i];
     thing.q_value = corrected[i];
-    if (corrected[i] > rate || thing.greater == 0.5) {
+    if (corrected[i] > rate || !is_visible(thing)) {
       thing.verdict = Verdict::same;
     } else if (!is_time(thing.name.unit)) {
       thing.verdict = Verdict::differs;

@@ -28,7 +28,8 @@ constexpr std::array<KnownFact, 11> known_facts{{{"command", Weight::other},
                                                  {"architecture", Weight::machine}}};
 
 bool changes_by_itself(std::string_view key) {
-  return key == "started" || key == "job" || key == "sampler.start_ns" || key.substr(0, 7) == "record.";
+  return key == "started" || key == "job" || key == "sampler.start_ns" || key.substr(0, 7) == "record." ||
+         key.substr(0, 7) == "sensor.";
 }
 
 /// Whether a process did anything but sample, as `kymo record` does beside the program.

@@ -1,0 +1,106 @@
+// Samples of captures: all of them where they fit, and which things they belong to.
+#include "stats/side_samples.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <kymo/timeline.hpp>
+
+#include "power_recording.hpp"
+#include "support/temporary_directory.hpp"
+#include "timeline/recording_model.hpp"
+
+namespace kymo::test {
+namespace {
+
+using stats::SideSamples;
+using stats::ThingKind;
+using stats::ThingSamples;
+
+std::map<std::string, std::vector<double>> true_durations(const TrueRecording& truth) {
+  std::map<std::string, std::vector<double>> durations;
+  for (const TrueSpan& span : truth.spans) {
+    if (!span.is_open) {
+      durations[span.name].push_back(static_cast<double>(span.end_ns - span.start_ns));
+    }
+  }
+  for (std::size_t i = 0; i + 1 < truth.frame_marks.size(); ++i) {
+    durations["frames"].push_back(static_cast<double>(truth.frame_marks[i + 1] - truth.frame_marks[i]));
+  }
+  for (const auto& sample : truth.samples) {
+    durations["load"].push_back(sample.second);
+  }
+  for (auto& [name, values] : durations) {
+    std::sort(values.begin(), values.end());
+  }
+  return durations;
+}
+
+TEST(SideSamples, HoldEveryDurationFrameAndValueRunByRun) {
+  const TemporaryDirectory directory;
+  SideSamples side(1, 0, 1'000'000);
+  std::vector<std::map<std::string, std::vector<double>>> truths;
+  for (std::uint32_t run = 0; run < 2; ++run) {
+    const RecordingModel model({.seed = 20 + run, .steps = 3000});
+    side.add_run(Timeline(model.write_file(directory / ("run" + std::to_string(run) + ".kymo"))));
+    truths.push_back(true_durations(model.truth()));
+  }
+  EXPECT_EQ(side.run_count(), 2U);
+  ASSERT_EQ(side.things().size(), truths[0].size());
+  for (const auto& [name, samples] : side.things()) {
+    const std::string true_name = name.kind == ThingKind::frames ? "frames" : name.name;
+    ASSERT_EQ(samples.runs.size(), 2U) << true_name;
+    EXPECT_EQ(samples.runs[0], truths[0].at(true_name)) << true_name;
+    EXPECT_EQ(samples.runs[1], truths[1].at(true_name)) << true_name;
+    EXPECT_EQ(samples.count, samples.runs[0].size() + samples.runs[1].size());
+    const std::vector<double> pooled = samples.pooled();
+    EXPECT_EQ(pooled.size(), samples.count);
+    EXPECT_TRUE(std::is_sorted(pooled.begin(), pooled.end()));
+  }
+}
+
+TEST(SideSamples, KeepNoMoreThanTheyMay) {
+  const RecordingModel model({.seed = 30, .steps = 5000});
+  const TemporaryDirectory directory;
+  const Timeline timeline(model.write_file(directory / "run.kymo"));
+  SideSamples few(1, 0, 20);
+  few.add_run(timeline);
+  SideSamples again(1, 0, 20);
+  again.add_run(timeline);
+  const auto truth = true_durations(model.truth());
+  for (const auto& [name, samples] : few.things()) {
+    const auto& all = truth.at(name.kind == ThingKind::frames ? "frames" : name.name);
+    EXPECT_EQ(samples.count, all.size());
+    EXPECT_EQ(samples.runs[0].size(), std::min<std::size_t>(all.size(), 20));
+    EXPECT_TRUE(std::includes(all.begin(), all.end(), samples.runs[0].begin(), samples.runs[0].end()));
+    EXPECT_EQ(samples.runs, again.things().at(name).runs) << "the same seed chooses the same";
+  }
+}
+
+TEST(SideSamples, OfCountersAreRatesBetweenFreshReadings) {
+  MetricSeries series;
+  // In joules: a stale reading, one that went back, one that is missing.
+  const std::vector<double> values{10, 12, 12, 18, 1, 5, NAN, 9};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    series.times_ns.push_back(static_cast<std::int64_t>(i) * second / 2);
+    series.values.push_back(values[i]);
+    series.flags.push_back(i == 2 ? SampleRun::stale : std::uint8_t{0});
+  }
+  PowerRecording recording;
+  recording.metric(energy_metric("energy", {{"package", "0"}, {"domain", "core"}}), series);
+  SideSamples side(1, 0, 100);
+  side.add_run(recording.make_timeline(3, 0));
+  ASSERT_EQ(side.things().size(), 1U);
+  const auto& [name, samples] = *side.things().begin();
+  EXPECT_EQ(name.unit, "W");
+  EXPECT_EQ(name.labels, "package=0 domain=core");
+  EXPECT_EQ(samples.runs[0], (std::vector<double>{4, 4, 6, 8}));
+}
+
+}  // namespace
+}  // namespace kymo::test
