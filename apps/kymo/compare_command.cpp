@@ -83,6 +83,7 @@ void read_side(Side& side, std::uint64_t number, const CompareOptions& options, 
 void warn_of_facts(const std::vector<stats::ComparedFact>& facts, Warnings& warnings) {
   const auto text_of = [](const std::vector<std::string>& values) {
     std::vector<std::string> shown;
+    shown.reserve(values.size());
     for (const std::string& value : values) {
       shown.push_back(printable(value, 60));
     }

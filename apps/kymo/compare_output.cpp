@@ -186,10 +186,11 @@ Json to_json(const std::vector<stats::ThingName>& names) {
   return list;
 }
 
-/// A field of a CSV file: in quotes where it must be.
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
+/// A field of a CSV file: in quotes where it must be, on one line, printable.
+std::string csv_field(std::string_view raw) {
+  std::string text = printable(raw);
+  if (text.find_first_of(",\"") == std::string::npos) {
+    return text;
   }
   std::string field = "\"";
   for (const char character : text) {
@@ -282,10 +283,9 @@ std::string describe_runs(const ComparisonReport& report) {
   if (base >= stats::least_runs && changed >= stats::least_runs) {
     return sides + "verdicts hold across runs where a thing is in at least three captures of each side.";
   }
-  return sides + fmt::format(
-                     "verdicts hold for these runs. How much runs vary among themselves shows from {} captures "
-                     "a side on.",
-                     stats::least_runs);
+  return sides +
+         "verdicts are about these recordings. Whether the programs differ shows from three captures a side on, which "
+         "tell how much runs vary anyway.";
 }
 
 void print_comparison(const ComparisonReport& report, const ComparisonTextOptions& options) {

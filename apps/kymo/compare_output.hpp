@@ -48,6 +48,6 @@ void print_comparison(const ComparisonReport& report, const ComparisonTextOption
 void print_comparison_json(const ComparisonReport& report);
 void print_comparison_csv(const ComparisonReport& report);
 /// One page that needs nothing but itself.
-void write_comparison_page(const ComparisonReport& report, exchange::OutputFile& out);
+void write_comparison_page(const ComparisonReport& report, exchange::OutputFile& file);
 
 }  // namespace kymo::command

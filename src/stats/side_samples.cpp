@@ -59,6 +59,11 @@ std::uint64_t hash_of(const ThingName& name) {
   return hash;
 }
 
+/// Neither NaN, nor infinite, nor so large that sums of a million would be.
+bool can_be_added_up(double value) {
+  return std::fabs(value) <= 1e300;
+}
+
 /// "J" a second is watts.
 std::string rate_of(const MetricDeclaration& metric) {
   if (metric.unit == "J") {
@@ -204,7 +209,7 @@ class RunSamples {
     const std::size_t count = std::min(run.times_ns.size(), run.values.size());
     for (std::size_t i = 0; i < count; ++i) {
       const bool is_stale = i < run.flags.size() && (run.flags[i] & SampleRun::stale) != 0;
-      if (is_stale || !std::isfinite(run.values[i])) {
+      if (is_stale || !can_be_added_up(run.values[i])) {
         continue;
       }
       if (!metric.is_counter) {
@@ -214,7 +219,7 @@ class RunSamples {
       const double elapsed_s = (static_cast<double>(run.times_ns[i]) - static_cast<double>(metric.last_ns)) / 1e9;
       if (metric.has_last && elapsed_s > 0 && run.values[i] >= metric.last) {
         const double rate = (run.values[i] - metric.last) / elapsed_s;
-        if (std::isfinite(rate)) {
+        if (can_be_added_up(rate)) {
           metric.values->add(rate);
         }
       }

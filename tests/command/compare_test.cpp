@@ -84,7 +84,7 @@ class CompareTest : public CommandTest {
       batch.declarations.metrics.push_back(declared);
       batch.samples.push_back(std::move(samples));
     }
-    const std::string path = file_named(name + ".kymo");
+    std::string path = file_named(name + ".kymo");
     capture::CaptureWriter writer(path, std::move(options));
     writer.write(batch);
     writer.finish();

@@ -20,7 +20,6 @@ namespace {
 
 using stats::SideSamples;
 using stats::ThingKind;
-using stats::ThingSamples;
 
 std::map<std::string, std::vector<double>> true_durations(const TrueRecording& truth) {
   std::map<std::string, std::vector<double>> durations;
