@@ -121,10 +121,13 @@ std::string list_names(const std::map<stats::ThingName, stats::ThingSamples>& th
   return list.empty() ? "nothing that can be compared" : list;
 }
 
-void fail_without_common(const stats::Comparison& comparison, const Side& base, const Side& changed) {
+void fail_without_common(const stats::Comparison& comparison, const Side& base, const Side& changed,
+                         const Warnings& warnings) {
   if (!comparison.things.empty()) {
     return;
   }
+  // Damage may be why.
+  warnings.print();
   std::string units;
   for (const stats::OtherUnits& other : comparison.other_units) {
     units += fmt::format("\n  metric {}: in {} in base, in {} in new", printable(title_of(other.base)),
@@ -160,7 +163,7 @@ int run(const CompareOptions& options) {
   stats::ComparisonOptions how;
   how.seed = options.seed;
   report.comparison = stats::compare(*base.samples, *changed.samples, how);
-  fail_without_common(report.comparison, base, changed);
+  fail_without_common(report.comparison, base, changed, warnings);
   report.facts = stats::compare_configurations(base.configuration, changed.configuration);
   warn_of_facts(report.facts, warnings);
   report.base_paths = std::move(base.paths);
