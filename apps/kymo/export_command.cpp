@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "exchange/chrome_export.hpp"
 #include "exchange/nvmt_export.hpp"
+#include "exchange/vor_export.hpp"
 #include "progress.hpp"
 #include "timeline/timeline_implementation.hpp"
 #include "units.hpp"
@@ -77,10 +78,26 @@ void export_nvmt(const Timeline& timeline, const ExportOptions& options) {
   }
 }
 
+void export_vor(const Timeline& timeline, const ExportOptions& options) {
+  exchange::VorExportReport report;
+  {
+    Progress progress("exporting");
+    exchange::VorExportOptions vor;
+    vor.process = options.pid == 0 ? 0 : find_process(timeline, options.pid);
+    vor.on_progress = [&progress](double share) { progress.update(share); };
+    report = exchange::export_vor(timeline, options.output, vor);
+  }
+  for (const std::string& what : report.losses) {
+    fmt::print(stderr, "warning: not in the .vor stream: {}\n", printable(what));
+  }
+}
+
 int run(const ExportOptions& options) {
   const Timeline timeline = open_timeline(options.captures);
   if (options.format == "nvmt") {
     export_nvmt(timeline, options);
+  } else if (options.format == "vor") {
+    export_vor(timeline, options);
   } else {
     export_chrome(timeline, options);
   }
@@ -98,20 +115,23 @@ void add_export_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--to", options->format,
                    "Format: chrome (Trace Event JSON, for Perfetto, chrome://tracing, speedscope), nvmt (the Jetson "
-                   "trace: what one process sampled of its machine)")
+                   "trace: what one process sampled of its machine), vor (frames, their metrics and scopes)")
       ->required()
-      ->check(CLI::IsMember({"chrome", "nvmt"}))
+      ->check(CLI::IsMember({"chrome", "nvmt", "vor"}))
       ->option_text("FORMAT");
   command->add_option("-o,--output", options->output, "File to write; what it held before is replaced")
       ->required()
       ->option_text("FILE");
-  command->add_option("--process", options->pid, "nvmt: the process whose machine it is, where several sampled theirs")
+  command
+      ->add_option("--process", options->pid,
+                   "nvmt, vor: the process whose machine or frames they are, where there are several")
       ->option_text("PID");
   command->footer(
       "Examples:\n"
       "  kymo export --to chrome -o trace.json run.kymo\n"
       "  kymo export --to chrome -o trace.json captures/\n"
       "  kymo export --to nvmt -o run.nvmt run.kymo\n"
+      "  kymo export --to vor -o run.vor run.kymo\n"
       "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -112,6 +112,21 @@ void append_json_text(std::string& out, std::string_view text) {
   out.append(text, plain, text.size() - plain);
 }
 
+void append_valid_text(std::string& out, std::string_view text) {
+  std::size_t plain = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const Sequence sequence =
+        static_cast<unsigned char>(text[i]) < 0x80 ? Sequence{1, true} : look_at_sequence(text.substr(i));
+    if (!sequence.is_valid) {
+      out.append(text, plain, i - plain);
+      out += replacement;
+      plain = i + sequence.size;
+    }
+    i += sequence.size;
+  }
+  out.append(text, plain, text.size() - plain);
+}
+
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   append_json_text(out, text);

@@ -1,0 +1,178 @@
+#include "exchange/vor_slices.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "capture/bytes.hpp"
+#include "exchange/json_text.hpp"
+#include "exchange/vor.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+/// The name under which an import notes down the text of a scope.
+constexpr std::string_view text_argument = "data";
+
+void append_value(std::string& out, const ArgumentValue& value, std::string_view text) {
+  switch (value.type) {
+    case ArgumentType::int64:
+      append_json_integer(out, static_cast<std::int64_t>(value.bits));
+      return;
+    case ArgumentType::uint64:
+      append_json_integer(out, value.bits);
+      return;
+    case ArgumentType::boolean:
+      out += value.bits != 0 ? "true" : "false";
+      return;
+    case ArgumentType::float64:
+      if (!append_json_number(out, capture::double_of(value.bits))) {
+        out += "not finite";
+      }
+      return;
+    case ArgumentType::string:
+      if (value.bits <= text.size()) {
+        out += text.substr(static_cast<std::size_t>(value.bits), value.text_size);
+      }
+      if (value.is_cut) {
+        out += base::cut_mark;
+      }
+      return;
+  }
+}
+
+}  // namespace
+
+std::size_t bytes_of(const ScopeSlice& slice) {
+  return slice.scopes.size() * sizeof(FlameScope) + slice.texts.size();
+}
+
+void TrackSlicer::begin(const ScopeRun& run) {
+  std::size_t same = 0;
+  while (same < levels_.size() && same < run.open_at_start.size() &&
+         levels_[same].site == run.open_at_start[same].site &&
+         levels_[same].start_ns == run.open_at_start[same].start_ns) {
+    ++same;
+  }
+  close_to(same, last_ns_);
+  for (; same < run.open_at_start.size(); ++same) {
+    open(run.open_at_start[same].site, run.open_at_start[same].start_ns);
+  }
+}
+
+void TrackSlicer::take(const ScopeEvent& event) {
+  const std::int64_t time_ns = settle(event.time_ns);
+  if (event.is_open()) {
+    close_to(event.depth, time_ns);
+    open(event.site, event.time_ns);
+  } else if (event.depth < levels_.size()) {
+    close_to(event.depth, time_ns);
+  }
+}
+
+std::int64_t TrackSlicer::settle(std::int64_t time_ns) {
+  if (time_ns < last_ns_) {
+    ++budget_.late_events;
+    return last_ns_;
+  }
+  last_ns_ = time_ns;
+  return time_ns;
+}
+
+void TrackSlicer::open(SiteId site, std::int64_t start_ns) {
+  if (!has_begun_) {
+    has_begun_ = true;
+    first_ns_ = start_ns;
+    last_ns_ = std::max(last_ns_, start_ns);
+  }
+  Level& level = levels_.emplace_back();
+  level.site = site;
+  level.start_ns = start_ns;
+  ++begun_;
+  // What began before it was first seen, in a part that is missing, begins where the track stands.
+  show(level, std::max(start_ns, last_ns_), {});
+  if (level.place == nowhere) {
+    ++budget_.scopes_left_out;
+  }
+}
+
+void TrackSlicer::show(Level& level, std::int64_t start_ns, std::string_view text) {
+  level.place = nowhere;
+  if (budget_.bytes + sizeof(FlameScope) + text.size() > SliceBudget::most_bytes) {
+    return;
+  }
+  level.place = slice_.scopes.size();
+  slice_.scopes.push_back({start_ns, start_ns, level.site, shown_, 0, 0});
+  budget_.bytes += sizeof(FlameScope);
+  ++shown_;
+  if (!text.empty()) {
+    set_text(slice_.scopes.back(), text);
+  }
+}
+
+void TrackSlicer::set_text(FlameScope& scope, std::string_view text) {
+  if (std::size_t{scope.text_begin} + scope.text_size != slice_.texts.size()) {
+    scope.text_begin = static_cast<std::uint32_t>(slice_.texts.size());
+  }
+  budget_.bytes -= slice_.texts.size();
+  slice_.texts.resize(scope.text_begin);
+  slice_.texts += text;
+  budget_.bytes += slice_.texts.size();
+  scope.text_size = static_cast<std::uint32_t>(text.size());
+}
+
+void TrackSlicer::take_argument(std::string_view name, const ArgumentValue& value, std::string_view text) {
+  if (levels_.empty() || levels_.back().place == nowhere) {
+    return;
+  }
+  FlameScope& scope = slice_.scopes[levels_.back().place];
+  const std::string_view before = std::string_view(slice_.texts).substr(scope.text_begin, scope.text_size);
+  std::string whole(before);
+  if (!before.empty()) {
+    whole += before == continued_mark ? " " : ", ";
+  }
+  if (name != text_argument || value.type != ArgumentType::string) {
+    whole += name;
+    whole += '=';
+  }
+  append_value(whole, value, text);
+  std::string valid;
+  append_vor_text(valid, whole, whole.size() * continued_mark.size());
+  if (valid.size() > most_flame_text) {
+    ++budget_.arguments_cut;
+    valid = base::cut_text(valid, most_flame_text - base::cut_mark.size());
+    valid += base::cut_mark;
+  }
+  if (budget_.bytes + valid.size() <= SliceBudget::most_bytes) {
+    set_text(scope, valid);
+  } else {
+    ++budget_.arguments_cut;
+  }
+}
+
+void TrackSlicer::close_to(std::size_t depth, std::int64_t time_ns) {
+  for (; levels_.size() > depth; levels_.pop_back()) {
+    if (const std::size_t place = levels_.back().place; place != nowhere) {
+      slice_.scopes[place].end_ns = std::max(slice_.scopes[place].start_ns, time_ns);
+      --shown_;
+    }
+  }
+}
+
+ScopeSlice TrackSlicer::cut(std::int64_t mark_ns) {
+  last_ns_ = std::max(last_ns_, mark_ns);
+  for (const Level& level : levels_) {
+    if (level.place != nowhere) {
+      slice_.scopes[level.place].end_ns = std::max(slice_.scopes[level.place].start_ns, mark_ns);
+    }
+  }
+  ScopeSlice done = std::move(slice_);
+  slice_ = {};
+  shown_ = 0;
+  begun_ = 0;
+  for (Level& level : levels_) {
+    show(level, last_ns_, continued_mark);
+  }
+  return done;
+}
+
+}  // namespace kymo::exchange
