@@ -23,6 +23,10 @@ namespace kymo::exchange {
 namespace {
 
 constexpr std::int64_t no_mark = std::numeric_limits<std::int64_t>::max();
+/// The times that marks may have: differences fit.
+constexpr std::int64_t most_mark_ns = 4'000'000'000'000'000'000;
+/// Frames that wait for what may still come.
+constexpr std::size_t most_pending = 100'000;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// The main stream of a process: the one without a name, else the first.
@@ -104,28 +108,35 @@ class VorExporter {
 
   void write(OutputFile& file) {
     write_header(file);
-    timeline::BatchCursor cursor(timeline_, {}, BatchParts::everything);
-    // The marks of a batch may lie before events of the one before, but not before the one before that ended: so a
-    // batch's events are taken when the next one's marks are known.
-    EventBatch held;
-    EventBatch next;
-    std::int64_t before_ns = std::numeric_limits<std::int64_t>::min();
-    for (bool has_held = false; cursor.next(next); has_held = true) {
-      if (cursor.source() != source_) {
-        continue;
+    const timeline::Source& source = *timeline_.implementation().sources_[source_];
+    const std::size_t blocks = source.block_count();
+    // Tracks are drained one after the other, so marks may stand in later blocks than events that came after them: of
+    // each block, the earliest time that it or any later one has.
+    std::vector<std::int64_t> earliest_ns(blocks + 1, no_mark);
+    for (std::size_t block = blocks; block-- > 0;) {
+      earliest_ns[block] = std::min(earliest_ns[block + 1], source.start_ns(block));
+    }
+    EventBatch batch;
+    std::size_t ahead = 0;
+    std::int64_t before_ns = -most_mark_ns;
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::int64_t end_ns = source.end_ns(block);
+      for (; ahead <= block || (ahead < blocks && earliest_ns[ahead] <= end_ns && !is_crowded()); ++ahead) {
+        if (source.read(ahead, BatchParts::others, batch)) {
+          take_marks(batch);
+        }
       }
-      take_marks(next);
-      if (has_held) {
-        take_events(held);
-        write_frames(before_ns, file);
-        before_ns = std::max(before_ns, held.end_ns);
+      if (source.read(block, BatchParts::everything, batch)) {
+        take_events(batch);
       }
-      std::swap(held, next);
+      // Where something is handed in very late, what is certain is not waited for.
+      const std::int64_t certain_ns = std::max(earliest_ns[block + 1], -most_mark_ns) - 1;
+      write_frames(is_crowded() ? std::max(certain_ns, before_ns) : certain_ns, file);
+      before_ns = std::max(before_ns, end_ns);
       if (options_.on_progress) {
-        options_.on_progress(cursor.share_done());
+        options_.on_progress(static_cast<double>(block + 1) / static_cast<double>(blocks));
       }
     }
-    take_events(held);
     write_frames(no_mark - 1, file);
     if (report_.frames == 0) {
       throw VorError("no frame was marked, and a .vor stream is made of frames: call kymo::frame_mark() at each");
@@ -146,15 +157,18 @@ class VorExporter {
     VorWriter::append_header(file.buffer(), header);
   }
 
+  /// Whether more waits to be written than memory is spent on.
+  [[nodiscard]] bool is_crowded() const {
+    return pending_.size() > most_pending || (pending_.size() > 2 && budget_.bytes > SliceBudget::most_bytes / 2);
+  }
+
   void take_marks(const EventBatch& batch) {
     for (const FrameMark& mark : batch.frame_marks) {
       if (mark.stream != stream_) {
         other_marks_ += timeline_.frame_stream(mark.stream).process == process_ ? 1U : 0U;
         continue;
       }
-      // Differences of times must fit.
-      constexpr std::int64_t most_ns = 4'000'000'000'000'000'000;
-      if (mark.time_ns < std::max(cut_ns_, -most_ns) || mark.time_ns > most_ns) {
+      if (mark.time_ns < std::max(cut_ns_, -most_mark_ns) || mark.time_ns > most_mark_ns) {
         ++late_marks_;
         continue;
       }

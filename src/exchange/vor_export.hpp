@@ -24,8 +24,9 @@ struct VorExportReport {
 };
 
 /// Writes the frames of a process's main stream, one record a mark, with the metrics' latest values and the scopes of
-/// each, as a .vor stream, which takes the place of what `path` held before when it is whole. Holds two blocks of the
-/// capture and the scopes of a frame, at most 64 MiB of these. About 60 ns of CPU a scope.
+/// each, as a .vor stream, which takes the place of what `path` held before when it is whole. Holds a block of the
+/// capture, 8 bytes for each, and the frames that are not certain to be complete: at most 100,000 of them and 64 MiB of
+/// their scopes. About 100 ns of CPU a scope.
 ///
 /// VorError where there is no such process, none or several of them marked frames; OutputError.
 VorExportReport export_vor(const Timeline& timeline, const std::string& path, const VorExportOptions& options = {});

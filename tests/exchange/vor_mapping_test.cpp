@@ -34,6 +34,9 @@ using test::scope;
 
 constexpr std::int64_t ms = 1'000'000;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* degrees =
+    "\xC2\xB0"
+    "C";
 using Strings = std::vector<std::string>;
 
 /// Opens a capture of batches.
@@ -215,9 +218,8 @@ TEST_F(VorMapping, MetricsBecomeColumnsInTheUnitsOfVor) {
   for (const VorColumn& column : content.columns) {
     names.push_back(column.name + ":" + column.unit);
   }
-  EXPECT_EQ(names, (Strings{"frame_ms:ms", "gpu_util:%", "pcie:MB/s", "gpu_mem:MB",
-                            "gpu_temp:\xC2\xB0"
-                            "C"}));
+  EXPECT_EQ(names,
+            (Strings{"frame_ms:ms", "gpu_util:%", "pcie:MB/s", "gpu_mem:MB", std::string("gpu_temp:") + degrees}));
   ASSERT_EQ(content.system.size(), 3U);
   // NaN until there is a value; then the last one known, and NaN where that could not be read.
   const double expected[3][5] = {
@@ -286,6 +288,32 @@ TEST_F(VorMapping, ArgumentsBecomeTextAndTextAnArgument) {
   }
   const std::string cut = "objects=42, mode=" + std::string(107, 'x') + "\xE2\x80\xA6";
   EXPECT_EQ(texts, (Strings{"image.png", cut, "image.png"}));
+}
+
+TEST_F(VorMapping, MarksMayStandInLaterBlocksThanWhatCameAfterThem) {
+  Declarations declarations = main_declarations();
+  declarations.tracks.push_back({2, TrackKind::thread, 1, 2, "worker"});
+  declarations.sites.emplace_back().id = 1;
+  declarations.sites.back().name = "job";
+  std::vector<EventBatch> batches(3);
+  batches[0].end_ns = 100;
+  ScopeRun& run = batches[0].runs.emplace_back();
+  run.track = 2;
+  run.end_sequence = 6;
+  run.events = {{5, 1, 0, 0}, {20, 0, 0, 0}, {30, 1, 0, 0}, {40, 0, 0, 0}, {45, 1, 0, 0}, {90, 0, 0, 0}};
+  batches[1].end_ns = 100;
+  batches[2] = {};
+  batches[2].start_ns = 10;
+  batches[2].end_ns = 100;
+  batches[2].frame_marks = {{1, 1, 10}, {1, 1, 50}, {1, 1, 100}};
+  const Timeline original = open_batches(declarations, batches);
+  const VorExportReport exported = export_vor(original, path("a.vor"));
+  EXPECT_EQ(exported.losses, Strings());
+  EXPECT_EQ(exported.scopes, 5U);
+  static_cast<void>(import_file("a.vor", "b.kymo"));
+  const Timeline back(path("b.kymo"));
+  EXPECT_EQ(spans_of(back), spans_of(original));
+  EXPECT_EQ(frame_ends(back), (std::vector<std::int64_t>{50, 100}));
 }
 
 TEST_F(VorMapping, WhatAStreamHasNoPlaceForIsTold) {
