@@ -45,11 +45,14 @@ void FlameEvents::take(std::span<const std::byte> part) {
   } catch (const capture::DecodeError&) {
     ++damage_.parts;
   }
-  for (auto& [key, track] : tracks_) {
-    if (track.levels.size() > track.live && track.held_ns != meta_.end_ns) {
-      close_held(track);
+  const auto is_done = [this](Track* track) {
+    if (track->held_ns != meta_.end_ns) {
+      close_held(*track);
     }
-  }
+    track->is_waiting = track->levels.size() > track->live;
+    return !track->is_waiting;
+  };
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), is_done), waiting_.end());
 }
 
 void FlameEvents::finish() {
@@ -203,6 +206,9 @@ void FlameEvents::close(Track& track, std::int64_t time_ns) {
   track.last_ns = time_ns;
   if (!waits) {
     close_held(track);
+  } else if (!track.is_waiting) {
+    track.is_waiting = true;
+    waiting_.push_back(&track);
   }
 }
 

@@ -59,6 +59,7 @@ class FlameEvents {
     std::vector<Level> levels;
     std::size_t live = 0;  ///< levels beyond these have closed at held_ns
     std::int64_t held_ns = 0;
+    bool is_waiting = false;  ///< listed in waiting_
     std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
     std::uint64_t sequence = 0;
     ScopeRun run;
@@ -88,6 +89,7 @@ class FlameEvents {
   FlameMeta meta_;
   bool has_meta_ = false;
   std::map<ThreadKey, Track> tracks_;
+  std::vector<Track*> waiting_;  // those with levels that have closed at the end of a frame
   std::unordered_map<std::uint32_t, SiteId> site_ids_;
   std::unordered_map<std::string, SiteId> sites_;
   std::size_t name_bytes_ = 0;
