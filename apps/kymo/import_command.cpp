@@ -1,11 +1,16 @@
 // kymo import: another tool's recording as a capture.
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
+#include <kymo/import.hpp>
 
 #include "command.hpp"
 #include "exchange/nvmt.hpp"
@@ -26,7 +31,10 @@ struct ImportOptions {
 
 /// The format of a file by its first bytes.
 std::string detect_format(const std::string& path) {
-  std::array<char, 4> first{};
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+    throw Failure(fmt::format("{} is no file that can be read twice: name its format with --from", printable(path)));
+  }
+  std::array<char, 64> first{};
   std::ifstream file(path, std::ios::binary);
   file.read(first.data(), first.size());
   const auto count = static_cast<std::size_t>(file.gcount());
@@ -39,8 +47,80 @@ std::string detect_format(const std::string& path) {
   if (!file.is_open()) {
     throw Failure(fmt::format("cannot open: {}", printable(path)));
   }
+  std::string_view text(first.data(), count);
+  if (text.substr(0, 2) == "\x1F\x8B") {
+    throw Failure(
+        fmt::format("{} is compressed: unpack it with gunzip, or pipe it: "
+                    "gunzip -c FILE | kymo import --from chrome -o run.kymo /dev/stdin",
+                    printable(path)));
+  }
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") {
+    text.remove_prefix(3);
+  }
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin != std::string_view::npos && (text[begin] == '[' || text[begin] == '{')) {
+    return "chrome";
+  }
   throw Failure(
-      fmt::format("{}: the format is not known by its first bytes; kymo imports nvmt and vor", printable(path)));
+      fmt::format("{}: the format is not known by its first bytes; kymo imports chrome, nvmt and vor", printable(path)));
+}
+
+/// Where the capture goes: run.json becomes run.kymo.
+std::string output_of(const ImportOptions& options) {
+  if (!options.output.empty()) {
+    return options.output;
+  }
+  const std::filesystem::path input(options.input);
+  if (std::filesystem::exists(input) && !std::filesystem::is_regular_file(input)) {
+    throw Failure(fmt::format("{} has no name to make the capture's from: give one with -o", printable(options.input)));
+  }
+  return std::filesystem::path(input).replace_extension(".kymo").string();
+}
+
+int import_nvmt(const ImportOptions& options) {
+  const exchange::NvmtTrace trace = exchange::read_nvmt(options.input);
+  const exchange::NvmtImportReport report = exchange::import_nvmt(trace, options.input, output_of(options));
+  for (const std::string& what : report.losses) {
+    fmt::print(stderr, "warning: {}: not kept: {}\n", printable(options.input), what);
+  }
+  fmt::print("{}: {} and {} are in {} now\n", printable(options.input),
+             format_plural(trace.fast.size() + trace.medium.size() + trace.slow.size(), "sample"),
+             format_plural(trace.sync.size(), "sync point"), printable(report.output));
+  return to_int(report.losses.empty() ? ExitCode::ok : ExitCode::damaged);
+}
+
+/// "12 spans, 3 samples": what there is any of.
+std::string describe_counts(const ImportReport& report) {
+  std::string text;
+  for (const auto& [count, what] :
+       {std::pair{report.spans, "span"}, std::pair{report.frames, "frame"}, std::pair{report.samples, "sample"},
+        std::pair{report.messages, "message"}, std::pair{report.flow_points, "flow point"},
+        std::pair{report.sync_points, "sync point"}}) {
+    if (count != 0) {
+      text += (text.empty() ? "" : ", ") + format_plural(count, what);
+    }
+  }
+  return text.empty() ? "no events" : text;
+}
+
+int import_chrome(const ImportOptions& options) {
+  ImportReport report;
+  {
+    Progress progress("importing");
+    kymo::ImportOptions chrome;
+    chrome.on_progress = [&progress](double share) { progress.update(share); };
+    report = import_chrome_trace(options.input, output_of(options), chrome);
+  }
+  for (const ImportLoss& loss : report.losses) {
+    fmt::print(stderr, "{}: {}: {}: {}\n", loss.is_damage ? "warning" : "note", printable(options.input),
+               printable(loss.what), loss.count);
+  }
+  if (!report.stopped.empty()) {
+    fmt::print(stderr, "warning: {}: read up to {}; nothing after that was imported\n", printable(options.input),
+               printable(report.stopped));
+  }
+  fmt::print("{}: in {} now: {}\n", printable(options.input), printable(report.output), describe_counts(report));
+  return to_int(report.is_damaged() ? ExitCode::damaged : ExitCode::ok);
 }
 
 int import_vor(const ImportOptions& options) {
@@ -48,7 +128,7 @@ int import_vor(const ImportOptions& options) {
   exchange::VorImportReport report;
   {
     Progress progress("importing");
-    report = exchange::import_vor(reader, options.output, [&progress](double share) { progress.update(share); });
+    report = exchange::import_vor(reader, output_of(options), [&progress](double share) { progress.update(share); });
   }
   for (const std::string& what : report.losses) {
     fmt::print(stderr, "warning: {}: not kept: {}\n", printable(options.input), what);
@@ -58,20 +138,14 @@ int import_vor(const ImportOptions& options) {
   return to_int(report.losses.empty() ? ExitCode::ok : ExitCode::damaged);
 }
 
-int run(const ImportOptions& options) {
-  const std::string format = options.format == "auto" ? detect_format(options.input) : options.format;
-  if (format == "vor") {
-    return import_vor(options);
+int run(ImportOptions options) {
+  if (options.format == "auto") {
+    options.format = detect_format(options.input);
   }
-  const exchange::NvmtTrace trace = exchange::read_nvmt(options.input);
-  const exchange::NvmtImportReport report = exchange::import_nvmt(trace, options.input, options.output);
-  for (const std::string& what : report.losses) {
-    fmt::print(stderr, "warning: {}: not kept: {}\n", printable(options.input), what);
+  if (options.format == "nvmt") {
+    return import_nvmt(options);
   }
-  fmt::print("{}: {} and {} are in {} now\n", printable(options.input),
-             format_plural(trace.fast.size() + trace.medium.size() + trace.slow.size(), "sample"),
-             format_plural(trace.sync.size(), "sync point"), printable(report.output));
-  return to_int(report.losses.empty() ? ExitCode::ok : ExitCode::damaged);
+  return options.format == "vor" ? import_vor(options) : import_chrome(options);
 }
 
 }  // namespace
@@ -82,20 +156,23 @@ void add_import_command(CLI::App& app, int& exit_code) {
   command->add_option("FILE", options->input, "The recording")->required();
   command
       ->add_option("--from", options->format,
-                   "Format: nvmt (the Jetson trace), vor (frames of vor), auto (by the first bytes)")
-      ->check(CLI::IsMember({"auto", "nvmt", "vor"}))
+                   "Format: chrome (Trace Event JSON, as many tracing programs write it), nvmt (the Jetson trace), vor "
+                   "(frames of vor), auto (by the first bytes)")
+      ->check(CLI::IsMember({"auto", "chrome", "nvmt", "vor"}))
       ->capture_default_str()
       ->option_text("FORMAT");
   command
-      ->add_option("-o,--output", options->output,
-                   "Capture to write; an existing one is left and the name gets a number")
-      ->required()
+      ->add_option(
+          "-o,--output", options->output,
+          "Capture to write, by default FILE with the ending .kymo; an existing one is left and the name gets a "
+          "number")
       ->option_text("FILE");
   command->footer(
       "Examples:\n"
+      "  kymo import trace.json\n"
       "  kymo import -o run.kymo run.nvmt\n"
       "  kymo import -o run.kymo run.vor\n"
-      "  kymo import --from nvmt -o run.kymo run.bin");
+      "  gunzip -c trace.json.gz | kymo import --from chrome -o run.kymo /dev/stdin");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

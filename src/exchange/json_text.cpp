@@ -112,12 +112,17 @@ void append_json_text(std::string& out, std::string_view text) {
   out.append(text, plain, text.size() - plain);
 }
 
-void append_valid_text(std::string& out, std::string_view text) {
+bool append_valid_text(std::string& out, std::string_view text) {
+  bool is_valid = true;
   std::size_t plain = 0;
   for (std::size_t i = 0; i < text.size();) {
-    const Sequence sequence =
-        static_cast<unsigned char>(text[i]) < 0x80 ? Sequence{1, true} : look_at_sequence(text.substr(i));
+    if (static_cast<unsigned char>(text[i]) < 0x80) {
+      ++i;
+      continue;
+    }
+    const Sequence sequence = look_at_sequence(text.substr(i));
     if (!sequence.is_valid) {
+      is_valid = false;
       out.append(text, plain, i - plain);
       out += replacement;
       plain = i + sequence.size;
@@ -125,6 +130,7 @@ void append_valid_text(std::string& out, std::string_view text) {
     i += sequence.size;
   }
   out.append(text, plain, text.size() - plain);
+  return is_valid;
 }
 
 void append_json_string(std::string& out, std::string_view text) {

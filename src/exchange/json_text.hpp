@@ -14,8 +14,8 @@ namespace kymo::exchange {
 /// characters escaped, each maximal piece that is not UTF-8 replaced by U+FFFD. About 0.3 ns a byte of plain ASCII.
 void append_json_text(std::string& out, std::string_view text);
 
-/// Appends a text, each maximal piece that is not UTF-8 replaced by U+FFFD and nothing escaped.
-void append_valid_text(std::string& out, std::string_view text);
+/// Appends a text with each maximal piece that is not UTF-8 replaced by U+FFFD; whether there was none.
+bool append_valid_text(std::string& out, std::string_view text);
 
 /// Appends a JSON string, quotes included.
 void append_json_string(std::string& out, std::string_view text);

@@ -1,0 +1,48 @@
+// A Chrome trace: imported with little memory, so that sorting goes through a file, and what came of it opened. The
+// capture must be sound and hold what the report says.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+#include <kymo/import.hpp>
+#include <kymo/timeline.hpp>
+
+namespace {
+
+void check(const kymo::ImportReport& report) {
+  const kymo::Timeline timeline(report.output);
+  if (!kymo::CaptureReader(report.output).check() || !timeline.complaints().empty()) {
+    std::abort();
+  }
+  std::uint64_t spans = 0;
+  timeline.visit_spans([&spans](const kymo::SpanList& list) {
+    spans += list.spans.size();
+    return true;
+  });
+  if (spans != report.spans || timeline.messages().size() != report.messages ||
+      timeline.flows().size() != report.flow_points || timeline.sync_points().size() != report.sync_points) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string base = "/tmp/kymo-chrome-fuzz-" + std::to_string(::getpid());
+  const std::string trace = base + ".json";
+  std::ofstream(trace, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  kymo::ImportOptions options;
+  options.memory = 2000;
+  try {
+    const kymo::ImportReport report = kymo::import_chrome_trace(trace, base + ".kymo", options);
+    check(report);
+    ::unlink(report.output.c_str());
+  } catch (const kymo::ImportError&) {
+  }
+  ::unlink(trace.c_str());
+  return 0;
+}

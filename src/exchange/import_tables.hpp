@@ -1,0 +1,83 @@
+// The declarations of an imported capture: ids for names, sites, threads and metrics as they are met in a trace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <kymo/declarations.hpp>
+
+#include "exchange/import_losses.hpp"
+
+namespace kymo::exchange {
+
+/// Hands out ids. Each table has an end: what comes after a million names, or 64 MiB of them, shares one name;
+/// what comes after 65,536 processes, threads, lanes, metrics or frame streams gets id 0. Both are counted.
+class ImportTables {
+ public:
+  explicit ImportTables(ImportLosses& losses) : losses_(losses) {}
+
+  /// Ids of processes and threads as the trace writes them: numbers or any text.
+  [[nodiscard]] ProcessId process(std::string_view pid);
+  [[nodiscard]] TrackId thread(std::string_view pid, std::string_view tid);
+  /// The lane of a process's async spans of one category.
+  [[nodiscard]] TrackId lane(std::string_view pid, std::string_view category);
+  [[nodiscard]] NameId name(std::string_view text);
+  /// A name whose text stays at hand.
+  [[nodiscard]] NameId category(std::string_view text);
+  [[nodiscard]] const std::string& category_text(NameId category) const { return category_texts_.at(category); }
+  [[nodiscard]] SiteId site(ProcessId process, std::string_view name, SiteKind kind);
+  /// `series` is what the trace calls the numbers of a counter that has several.
+  [[nodiscard]] MetricId metric(std::string_view pid, std::string_view name, std::string_view series, bool is_unit);
+  [[nodiscard]] FrameStreamId frames(std::string_view pid, std::string_view name);
+
+  void name_process(std::string_view pid, std::string_view name);
+  void label_process(std::string_view pid, std::string_view labels);
+  void name_thread(std::string_view pid, std::string_view tid, std::string_view name);
+
+  /// Everything, once all is known.
+  [[nodiscard]] Declarations take_declarations();
+  [[nodiscard]] NameId name_of_site(SiteId site) const { return site_names_[site - 1]; }
+
+ private:
+  struct PairHash {
+    std::size_t operator()(const std::pair<std::uint64_t, std::uint64_t>& pair) const {
+      return static_cast<std::size_t>((pair.first * 0x9E3779B97F4A7C15U) ^ (pair.second * 0xC2B2AE3D27D4EB4FU));
+    }
+  };
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  using Texts = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
+
+  [[nodiscard]] std::uint32_t find_or_add(Texts& table, std::string_view key, std::string_view what);
+  void make_key(char kind, std::uint32_t id, std::string_view first, std::string_view second);
+
+  ImportLosses& losses_;
+  Declarations declarations_;
+  Texts names_;
+  std::size_t name_bytes_ = 0;
+  std::unordered_map<NameId, std::string> category_texts_;
+  std::unordered_map<std::pair<std::uint64_t, std::uint64_t>, SiteId, PairHash> sites_;
+  std::vector<NameId> site_names_;
+  Texts processes_;
+  Texts tracks_;  ///< threads and lanes
+  Texts metrics_;
+  Texts frames_;
+  Texts thread_names_;  ///< index + 1 into thread_name_texts_
+  std::vector<std::string> thread_name_texts_;
+  std::vector<std::string> track_keys_;  ///< of each track
+  std::string key_;
+  // Events come in stretches of one thread.
+  std::string last_pid_;
+  std::string last_tid_;
+  TrackId last_thread_ = 0;
+};
+
+}  // namespace kymo::exchange

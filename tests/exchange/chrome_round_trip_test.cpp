@@ -1,0 +1,161 @@
+// A capture, exported as a Chrome trace and imported again: nothing that a trace holds is different.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <kymo/import.hpp>
+#include <kymo/timeline.hpp>
+
+#include "capture/capture_writer.hpp"
+#include "exchange/chrome_export.hpp"
+#include "support/temporary_directory.hpp"
+#include "timeline/recording_model.hpp"
+#include "timeline/span_text.hpp"
+#include "timeline/timeline_implementation.hpp"
+
+namespace kymo {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+void export_chrome(const Timeline& timeline, const std::string& path) {
+  timeline::BatchCursor cursor(timeline, {}, BatchParts::everything);
+  bool has_declared = false;
+  exchange::export_chrome_trace(
+      [&](EventBatch& batch) {
+        if (!std::exchange(has_declared, true)) {
+          batch.declarations = timeline.declarations();
+          batch.start_ns = timeline.range().start_ns;
+          batch.end_ns = batch.start_ns;
+          return true;
+        }
+        return cursor.next(batch);
+      },
+      path);
+}
+
+/// "name 10..20 a=1 b=x": every span, without the track and depth that a trace has no room for.
+Texts spans_of(const Timeline& timeline) {
+  Texts texts;
+  for (const TrackDeclaration& track : timeline.tracks()) {
+    const SpanList list = timeline.spans(track.id);
+    for (const test::TrueSpan& span : test::to_true(timeline, list)) {
+      std::string text = span.name + ' ' + std::to_string(span.start_ns) + ".." + std::to_string(span.end_ns);
+      Texts arguments;
+      for (std::string argument : span.arguments) {
+        // A second argument of a name gets a number. What a span was marked with, and its category, are arguments
+        // there.
+        const std::size_t mark = argument.find('#');
+        if (mark != std::string::npos) {
+          argument.erase(mark, argument.find('=') - mark);
+        }
+        if (argument.rfind("category=", 0) != 0 && argument.rfind("unbalanced=", 0) != 0) {
+          arguments.push_back(argument);
+        }
+      }
+      std::sort(arguments.begin(), arguments.end());
+      for (const std::string& argument : arguments) {
+        text += ' ' + argument;
+      }
+      texts.push_back(text);
+    }
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+Texts messages_of(const Timeline& timeline) {
+  Texts texts;
+  for (const Message& message : timeline.messages()) {
+    texts.push_back(std::to_string(message.time_ns) + ' ' + timeline.track(message.track).name + ' ' + message.text);
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+Texts flows_of(const Timeline& timeline) {
+  Texts texts;
+  for (const FlowEvent& flow : timeline.flows()) {
+    texts.push_back(std::to_string(flow.time_ns) + ' ' + std::to_string(static_cast<int>(flow.phase)) + ' ' +
+                    timeline.track(flow.track).name + ' ' + std::to_string(flow.flow_id));
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+Texts frames_of(const Timeline& timeline) {
+  Texts texts;
+  for (const FrameStreamDeclaration& stream : timeline.declarations().frame_streams) {
+    for (const Frame& frame : timeline.frames(stream.id)) {
+      texts.push_back(stream.name + std::to_string(frame.start_ns) + '+' + std::to_string(frame.duration_ns));
+    }
+  }
+  return texts;
+}
+
+TEST(ChromeRoundTrip, WhatATraceHoldsComesBackTheSame) {
+  const test::TemporaryDirectory directory;
+  test::ModelOptions options;
+  options.closes_all = true;
+  options.steps = 6000;
+  const test::RecordingModel model(options);
+  capture::CaptureWriter writer(directory / "first.kymo", model.writer_options());
+  for (const EventBatch& batch : model.batches()) {
+    writer.write(batch);
+  }
+  EventBatch flows;
+  flows.start_ns = model.truth().start_ns;
+  flows.end_ns = model.truth().end_ns;
+  flows.flows = {{1, FlowPhase::begin, flows.start_ns, 3},
+                 {2, FlowPhase::step, flows.start_ns + 5, 3},
+                 {1, FlowPhase::end, flows.end_ns, 0xFFFFFFFFFFFFFFFF}};
+  writer.write(flows);
+  writer.finish();
+
+  const Timeline first(directory / "first.kymo");
+  export_chrome(first, directory / "trace.json");
+  const ImportReport report = import_chrome_trace(directory / "trace.json", directory / "second.kymo");
+  for (const ImportLoss& loss : report.losses) {
+    EXPECT_FALSE(loss.is_damage) << loss.what;
+  }
+  const Timeline second(report.output);
+
+  EXPECT_GT(spans_of(first).size(), 2000U);
+  EXPECT_EQ(spans_of(second), spans_of(first));
+  EXPECT_EQ(messages_of(second), messages_of(first));
+  EXPECT_EQ(flows_of(second), flows_of(first));
+  EXPECT_EQ(frames_of(second), frames_of(first));
+  ASSERT_EQ(second.declarations().metrics.size(), first.declarations().metrics.size());
+  for (const MetricDeclaration& metric : first.declarations().metrics) {
+    const MetricDeclaration& other = second.metric(metric.id);
+    EXPECT_EQ(other.name, metric.name);
+    EXPECT_EQ(other.unit, metric.unit);
+    EXPECT_EQ(other.labels, metric.labels);
+    EXPECT_EQ(second.series(metric.id).times_ns, first.series(metric.id).times_ns);
+    EXPECT_EQ(second.series(metric.id).values, first.series(metric.id).values);
+  }
+  ASSERT_EQ(second.sync_points().size(), first.sync_points().size());
+  for (std::size_t i = 0; i < first.sync_points().size(); ++i) {
+    EXPECT_EQ(second.sync_points()[i].number, first.sync_points()[i].number);
+    EXPECT_EQ(second.sync_points()[i].time_ns, first.sync_points()[i].time_ns);
+  }
+  const auto dropped = [](const Timeline& timeline) {
+    std::uint64_t count = 0;
+    for (const TrackTotals& track : timeline.totals()) {
+      count += track.dropped_scopes;
+    }
+    return count;
+  };
+  EXPECT_EQ(second.range().start_ns, first.range().start_ns);
+  EXPECT_EQ(second.range().end_ns, first.range().end_ns);
+  EXPECT_EQ(dropped(first), model.truth().dropped_scopes);
+  EXPECT_EQ(dropped(second), dropped(first));
+  EXPECT_EQ(second.processes()[0].declaration.pid, first.processes()[0].declaration.pid);
+}
+
+}  // namespace
+}  // namespace kymo
