@@ -105,6 +105,12 @@ void OutputFile::close() {
   }
 }
 
+void OutputFile::take_back(std::size_t count) {
+  if (file_ && ::lseek(file_.get(), -static_cast<off_t>(count), SEEK_CUR) >= 0) {
+    written_ -= count;
+  }
+}
+
 void OutputFile::fail(int error) {
   if (is_regular_) {
     // The file keeps what was written whole. Where even that fails it ends in the middle of an event.

@@ -44,6 +44,12 @@ class OutputFile {
   /// flush(), then closes the file. Does nothing when it is closed.
   void close();
 
+  /// Takes the last bytes that were written back, so that what follows takes their place. Only of a regular file, with
+  /// an empty buffer.
+  void take_back(std::size_t count);
+  /// Whether it is a file, and no pipe or device.
+  [[nodiscard]] bool is_regular() const { return is_regular_; }
+
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
