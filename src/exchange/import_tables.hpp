@@ -31,7 +31,7 @@ class ImportTables {
   /// A name whose text stays at hand.
   [[nodiscard]] NameId category(std::string_view text);
   [[nodiscard]] const std::string& category_text(NameId category) const { return category_texts_.at(category); }
-  [[nodiscard]] SiteId site(ProcessId process, std::string_view name, SiteKind kind);
+  [[nodiscard]] SiteId site(ProcessId process, std::string_view text, SiteKind kind);
   /// `series` is what the trace calls the numbers of a counter that has several.
   [[nodiscard]] MetricId metric(std::string_view pid, std::string_view name, std::string_view series, bool is_unit);
   [[nodiscard]] FrameStreamId frames(std::string_view pid, std::string_view name);
@@ -51,7 +51,7 @@ class ImportTables {
     }
   };
   struct TextHash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   using Texts = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;

@@ -1,12 +1,16 @@
 #include <kymo/trace_writer.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include <unistd.h>
@@ -207,7 +211,7 @@ class TraceWriter::Implementation {
 
   std::mutex mutex_;
   exchange::OutputFile file_;
-  const pid_t owner_;
+  pid_t owner_;
   std::atomic<std::uint64_t> pid_{0};
   bool is_empty_ = true;
   bool is_closed_ = false;  ///< the array's closing bracket is in the file
@@ -262,8 +266,10 @@ void TraceWriter::flush() {
 }
 
 TraceWriter& trace_writer() noexcept {
+  // Never destroyed.
+  alignas(TraceWriter) static std::array<std::byte, sizeof(TraceWriter)> storage;
   static TraceWriter* const writer = [] {
-    auto* const made = new TraceWriter(TraceWriter::from_environment("KYMO_TRACE_WRITER"));
+    auto* const made = ::new (storage.data()) TraceWriter(TraceWriter::from_environment("KYMO_TRACE_WRITER"));
     if (made->is_enabled()) {
       std::atexit([] {
         process_exits.store(true, std::memory_order_relaxed);

@@ -62,8 +62,8 @@ int in_child(Body&& body) {
 
 class TraceWriterTest : public ::testing::Test {
  protected:
-  const test::TemporaryDirectory directory_;
-  const std::string path_ = directory_ / "trace.json";
+  test::TemporaryDirectory directory_;
+  std::string path_ = directory_ / "trace.json";
 };
 
 TEST_F(TraceWriterTest, AnEventStandsWhereTheWorkRan) {

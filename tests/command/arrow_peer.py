@@ -1,0 +1,117 @@
+"""pyarrow, DuckDB and pandas read captures through the Arrow C data interface and find what was put in.
+
+arrow_peer.py KYMO LIBKYMO_ANALYSIS
+"""
+import ctypes
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import duckdb
+import pyarrow
+import pyarrow.compute
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        sys.exit(f"{what}: {got}, not {wanted}")
+
+
+class Captures:
+    def __init__(self, library):
+        self.open = ctypes.CDLL(library).kymo_open_arrow_stream_v1
+
+    def stream(self, paths, table):
+        """A pyarrow reader of a table; raises OSError."""
+        struct = (ctypes.c_void_p * 5)()
+        names = (ctypes.c_char_p * len(paths))(*[os.fsencode(path) for path in paths])
+        error = ctypes.create_string_buffer(200)
+        number = self.open(names, ctypes.c_size_t(len(paths)), table, ctypes.byref(struct), error, ctypes.c_size_t(200))
+        if number != 0:
+            raise OSError(number, error.value.decode())
+        return pyarrow.RecordBatchReader._import_from_c(ctypes.addressof(struct))
+
+
+def make_events():
+    """Enough for several blocks."""
+    events, spans = [], []
+    for i in range(90_000):
+        span = (i % 3, f"work {i % 10}", i * 1000, 100 + i % 7, i)
+        spans.append(span)
+        events.append({"name": span[1], "cat": "scope", "ph": "X", "ts": span[2] / 1000, "dur": span[3] / 1000, "pid": 1,
+                       "tid": span[0], "args": {"i": i}} if i % 2 else
+                      {"name": span[1], "cat": "scope", "ph": "X", "ts": span[2] / 1000, "dur": span[3] / 1000, "pid": 1,
+                       "tid": span[0]})
+        if i % 100 == 0:
+            events.append({"name": "load \u00e9", "ph": "C", "ts": i, "pid": 1, "args": {"cpu": i / 8, "gpu": float("nan")}})
+            events.append({"name": "frame", "cat": "frame", "ph": "X", "ts": i, "dur": 100, "pid": 1, "tid": 9,
+                           "args": {"number": 1}})
+    events.append({"name": "request", "cat": "net", "id": 5, "ph": "b", "ts": 5, "pid": 1, "tid": 1})
+    events.append({"name": "request", "cat": "net", "id": 5, "ph": "e", "ts": 9.5, "pid": 1, "tid": 1})
+    return events, spans
+
+
+def check_spans(captures, path, spans):
+    reader = captures.stream([path], 0)
+    batches = list(reader)
+    expect("several batches", len(batches) > 1, True)
+    del reader
+    gc.collect()
+    table = pyarrow.Table.from_batches(batches)
+    del batches
+    table.validate(full=True)
+    expect("the names are coded", pyarrow.types.is_dictionary(table.schema.field("name").type), True)
+    rows = table.filter(pyarrow.compute.equal(table["kind"].cast("string"), "thread")).select(
+        ["name", "start_ns", "duration_ns", "arguments", "async_id"]).to_pylist()
+    expect("spans", len(rows), len(spans))
+    for row, (_, name, start, duration, i) in zip(sorted(rows, key=lambda row: row["start_ns"]), spans):
+        expect(name, (row["name"], row["start_ns"], row["duration_ns"]), (name, start, duration))
+        expect("arguments", row["arguments"], json.dumps({"i": i}, separators=(",", ":")) if i % 2 else None)
+    lane = table.filter(pyarrow.compute.equal(table["kind"].cast("string"), "async")).to_pylist()
+    expect("async spans", [(row["track"], row["name"], row["start_ns"], row["duration_ns"]) for row in lane],
+           [("net", "request", 5000, 4500)])
+    frame = captures.stream([path], 0).read_pandas()
+    expect("pandas", frame[frame["kind"] == "thread"].groupby("name", observed=True)["duration_ns"].sum().to_dict(),
+           {f"work {k}": sum(span[3] for span in spans if span[4] % 10 == k) for k in range(10)})
+
+
+def main():
+    kymo, library = sys.argv[1:]
+    captures = Captures(library)
+    events, spans = make_events()
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "run.kymo")
+        with open(os.path.join(directory, "run.json"), "w") as trace:
+            json.dump(events, trace)
+        subprocess.run([kymo, "import", os.path.join(directory, "run.json")], check=True, stdout=subprocess.DEVNULL)
+        check_spans(captures, path, spans)
+
+        duck = duckdb.connect()
+        samples = captures.stream([path], 2)
+        expect("DuckDB: samples", duck.sql(
+            "select name, labels, count(*), count(value), max(value), max(time_ns) from samples group by all order by all"
+        ).fetchall(), [("load \u00e9", "series=cpu", 900, 900, 89_900 / 8, 89_900_000),
+                       ("load \u00e9", "series=gpu", 900, 0, None, 89_900_000)])
+        frames = captures.stream([path], 1)
+        expect("DuckDB: frames", duck.sql(
+            "select stream, min(number), max(number), min(start_ns), sum(duration_ns) from frames group by all").fetchall(),
+            [("", 1, 900, 0, 90_000_000)])
+
+        # A stream that nobody reads, and one that is given up in the middle.
+        captures.stream([path], 0)
+        half = captures.stream([path, path], 0)
+        batch = half.read_next_batch()
+        del half
+        gc.collect()
+        batch.validate(full=True)
+        try:
+            captures.stream([os.path.join(directory, "none.kymo")], 0)
+            sys.exit("a capture that is not there can be opened")
+        except OSError as error:
+            expect("the error names it", "none.kymo" in str(error), True)
+
+
+main()

@@ -1,0 +1,102 @@
+// Arrow streams: whatever is released first, what is held stays good.
+#include <kymo/arrow.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include <kymo/import.hpp>
+
+#include "support/temporary_directory.hpp"
+
+namespace kymo {
+namespace {
+
+class ArrowStream : public ::testing::Test {
+ protected:
+  ArrowStream() {
+    std::ofstream(directory_ / "run.json")
+        << R"([{"name":"a","ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"args":{"x":1,"s":"t"}},{"name":"b","ph":"X","ts":5,"dur":1},
+               {"name":"open","ph":"B","ts":7}])";
+    static_cast<void>(import_chrome_trace(directory_ / "run.json", directory_ / "run.kymo"));
+  }
+
+  test::TemporaryDirectory directory_;
+};
+
+/// Takes a thing out of where it stands, as consumers do.
+template <typename Thing>
+Thing move_out(Thing& thing) {
+  const Thing moved = thing;
+  thing.release = nullptr;
+  return moved;
+}
+
+TEST_F(ArrowStream, PartsOutliveTheWholeAndTheStream) {
+  ArrowArrayStream stream{};
+  open_arrow_stream({directory_ / "run.kymo"}, ArrowTable::spans, &stream);
+  ArrowSchema schema{};
+  ASSERT_EQ(stream.get_schema(&stream, &schema), 0);
+  ArrowArray batch{};
+  ASSERT_EQ(stream.get_next(&stream, &batch), 0);
+  ASSERT_NE(batch.release, nullptr);
+  EXPECT_EQ(stream.get_last_error(&stream), nullptr);
+  ArrowSchema name_schema = move_out(*schema.children[3]);
+  ArrowArray names = move_out(*batch.children[3]);
+  ArrowArray texts = move_out(*names.dictionary);
+  schema.release(&schema);
+  batch.release(&batch);
+  EXPECT_EQ(batch.release, nullptr);
+  stream.release(&stream);
+  EXPECT_EQ(stream.release, nullptr);
+
+  EXPECT_STREQ(name_schema.name, "name");
+  EXPECT_STREQ(name_schema.format, "I");
+  EXPECT_STREQ(name_schema.dictionary->format, "u");
+  ASSERT_EQ(names.length, 2);
+  std::uint32_t number = 0;
+  std::memcpy(&number, static_cast<const std::uint32_t*>(names.buffers[1]) + 1, sizeof number);
+  names.release(&names);
+  const auto* const offsets = static_cast<const std::int32_t*>(texts.buffers[1]);
+  const auto* const bytes = static_cast<const char*>(texts.buffers[2]);
+  EXPECT_EQ(std::string_view(bytes + offsets[number], static_cast<std::size_t>(offsets[number + 1] - offsets[number])),
+            "b");
+  texts.release(&texts);
+  name_schema.release(&name_schema);
+}
+
+TEST_F(ArrowStream, OpenSpansComeLastAndTheEndIsAReleasedArray) {
+  ArrowArrayStream stream{};
+  open_arrow_stream({directory_ / "run.kymo"}, ArrowTable::spans, &stream);
+  std::int64_t rows = 0;
+  ArrowArray batch{};
+  ASSERT_EQ(stream.get_next(&stream, &batch), 0);
+  while (batch.release != nullptr) {
+    rows += batch.length;
+    batch.release(&batch);
+    ASSERT_EQ(stream.get_next(&stream, &batch), 0);
+  }
+  EXPECT_EQ(rows, 3);
+  ASSERT_EQ(stream.get_next(&stream, &batch), 0);
+  EXPECT_EQ(batch.release, nullptr);
+  stream.release(&stream);
+}
+
+TEST_F(ArrowStream, WhatCannotBeOpenedIsToldToC) {
+  ArrowArrayStream stream{};
+  std::array<char, 16> error{};
+  const std::string missing = directory_ / "none.kymo";
+  const char* const path = missing.c_str();
+  EXPECT_EQ(kymo_open_arrow_stream_v1(&path, 1, 0, &stream, error.data(), error.size()), EIO);
+  EXPECT_EQ(std::string(error.data()), missing.substr(0, 15));
+  EXPECT_EQ(stream.release, nullptr);
+  EXPECT_EQ(kymo_open_arrow_stream_v1(&path, 1, 3, &stream, nullptr, 0), EINVAL);
+}
+
+}  // namespace
+}  // namespace kymo
