@@ -2,6 +2,7 @@
 #include "stats/statistics.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -16,8 +17,11 @@ namespace kymo::stats {
 using capture::IdKind;
 using timeline::Source;
 
-DurationStatistics statistics_of(const capture::Histogram& histogram) {
+DurationStatistics statistics_of(const capture::Histogram& histogram, bool keeps_histogram) {
   DurationStatistics statistics;
+  if (keeps_histogram) {
+    statistics.histogram = std::make_shared<const capture::Histogram>(histogram);
+  }
   statistics.count = histogram.count();
   statistics.total_ns = histogram.total_ns();
   statistics.mean_ns = histogram.mean_ns();
@@ -84,18 +88,23 @@ class Gathering {
  private:
   void add_source(const Source& source) {
     capture::SummaryTotals totals;
-    if (options_.use_summaries) {
+    const bool is_whole = options_.selection.takes_every_event();
+    if (options_.use_summaries && is_whole) {
       add_summaries(source.reader(), totals);
     }
+    BatchCut cut(timeline_, source, options_.selection);
     EventBatch batch;
     const std::uint64_t bytes_before = bytes_done_;
     for (std::size_t block = 0; block < source.block_count(); ++block) {
       ++result_.blocks;
       const std::uint32_t number = source.block_number(block);
-      if (totals.covers(number)) {
+      if (!cut.needs(block) || totals.covers(number)) {
         continue;
       }
       if (source.read_own(block, BatchParts::everything, batch)) {
+        if (!is_whole) {
+          cut.cut(batch);
+        }
         totals.add(batch, number);
         ++result_.blocks_decoded;
       } else {
@@ -107,6 +116,10 @@ class Gathering {
             (static_cast<double>(bytes_before) + of_source * static_cast<double>(source.reader().size_bytes())) /
             static_cast<double>(bytes_in_all_));
       }
+    }
+    if (!is_whole) {
+      cut.close_open(batch);
+      totals.add(batch, std::numeric_limits<std::uint32_t>::max());
     }
     bytes_done_ += source.reader().size_bytes();
     take(source, totals.finish());
@@ -159,12 +172,15 @@ class Gathering {
       result_.drops.recorded_scopes += site.durations.count();
       const SiteId id = source.find(IdKind::site, site.id);
       const SiteDeclaration& declared = timeline_.site(id);
+      if (!options_.selection.takes_site(declared.name)) {
+        continue;
+      }
       join(sites_, key(declared.process, id, declared.name, declared.function, declared.file, declared.line), id,
            declared.process, site);
     }
     for (const capture::SpanNameSummary& span : total.span_names) {
-      if (!span.empty()) {
-        const NameId id = source.find(IdKind::name, span.id);
+      const NameId id = source.find(IdKind::name, span.id);
+      if (!span.empty() && options_.selection.takes_site(timeline_.name(id))) {
         join(spans_, Key(0, std::string(timeline_.name(id)), "", "", 0), id, 0, span);
       }
     }
@@ -205,7 +221,7 @@ class Gathering {
       SiteStatistics statistics;
       statistics.site = joined.id;
       statistics.processes = joined.processes;
-      statistics.durations = statistics_of(joined.entry.durations);
+      statistics.durations = statistics_of(joined.entry.durations, options_.keeps_histograms);
       statistics.self_ns = joined.entry.self_ns;
       statistics.unbalanced = joined.entry.unbalanced;
       statistics.self_is_bound = joined.entry.self_is_bound;
@@ -216,11 +232,12 @@ class Gathering {
 
   void put_others() {
     for (const auto& [key, joined] : spans_) {
-      result_.spans.push_back({joined.id, statistics_of(joined.entry.durations)});
+      result_.spans.push_back({joined.id, statistics_of(joined.entry.durations, options_.keeps_histograms)});
     }
     by_falling_total(result_.spans);
     for (const auto& [key, joined] : frame_streams_) {
-      result_.frame_streams.push_back({joined.id, joined.processes, statistics_of(joined.entry.frame_times)});
+      result_.frame_streams.push_back(
+          {joined.id, joined.processes, statistics_of(joined.entry.frame_times, options_.keeps_histograms)});
     }
     for (const auto& [key, joined] : metrics_) {
       const capture::MetricSummary& metric = joined.entry;

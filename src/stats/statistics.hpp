@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include <kymo/timeline.hpp>
 
 #include "capture/histogram.hpp"
+#include "stats/selection.hpp"
 
 namespace kymo::stats {
 
@@ -23,9 +25,10 @@ struct DurationStatistics {
   std::int64_t p95_ns = 0;
   std::int64_t p99_ns = 0;
   std::int64_t max_ns = 0;
+  std::shared_ptr<const capture::Histogram> histogram;  ///< where it was asked for
 };
 
-[[nodiscard]] DurationStatistics statistics_of(const capture::Histogram& histogram);
+[[nodiscard]] DurationStatistics statistics_of(const capture::Histogram& histogram, bool keeps_histogram = false);
 
 /// The scopes of one site that ended.
 struct SiteStatistics {
@@ -88,6 +91,10 @@ struct StatisticsOptions {
   bool by_process = false;
   /// Without, every block is decoded. The result is the same.
   bool use_summaries = true;
+  /// A part of the timeline. One that leaves out any events is decoded as far as it reaches. Scopes that are open where
+  /// a stretch of time ends, or with the capture, then count as well, up to there; drops are not told.
+  Selection selection = {};
+  bool keeps_histograms = false;
   /// Is told the share that is done, 0 to 1.
   std::function<void(double)> on_progress = {};
 };

@@ -1,0 +1,85 @@
+// Paths of sites: who was open inside whom. Every path has a node; all scopes of a path are counted there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <kymo/ids.hpp>
+
+namespace kymo::stats {
+
+/// Counts scopes by their path. Not thread safe. Memory: up to `most_paths` nodes of 40 bytes, as many again for what
+/// finds no place, and 12 bytes of hash table for each.
+class PathTable {
+ public:
+  using NodeId = std::uint32_t;
+  static constexpr NodeId root = 0;
+  /// The site of nodes that stand for every further path below their parent.
+  static constexpr SiteId other_paths = 0;
+
+  struct Node {
+    std::uint64_t count = 0;
+    std::uint64_t total_ns = 0;
+    std::uint64_t open = 0;
+    NodeId parent = root;
+    SiteId site = 0;
+    NodeId other = 0;  ///< its node for further paths; 0: none yet
+  };
+
+  explicit PathTable(std::size_t most_paths);
+
+  /// The node of a site inside a node. A node of other paths contains only itself.
+  NodeId child(NodeId parent, SiteId site) {
+    if (is_full() && is_other(parent)) {
+      return parent;
+    }
+    std::size_t at = place_of(parent, site);
+    for (;; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      if (slot.node == 0) {
+        return add(parent, site, at);
+      }
+      if (slot.site == site && slot.parent == parent) [[likely]] {
+        return slot.node;
+      }
+    }
+  }
+  [[nodiscard]] bool is_other(NodeId node) const { return nodes_[node].site == other_paths && node != root; }
+
+  /// Counts a scope that took so long.
+  void count(NodeId node, std::uint64_t duration_ns, bool is_open = false) {
+    Node& entry = nodes_[node];
+    ++entry.count;
+    entry.total_ns += duration_ns;
+    entry.open += is_open ? 1 : 0;
+  }
+  /// Counts a scope within others of the same node of other paths, whose time it is part of.
+  void count_inner(NodeId node) { ++nodes_[node].count; }
+
+  /// Node 0 is the root; every other one comes after its parent.
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  [[nodiscard]] bool is_full() const { return paths_ >= most_paths_; }
+
+ private:
+  struct Slot {
+    NodeId node = 0;
+    NodeId parent = 0;
+    SiteId site = 0;
+  };
+
+  [[nodiscard]] std::size_t place_of(NodeId parent, SiteId site) const {
+    const std::uint64_t key = (std::uint64_t{parent} << 32U | site) * 0x9E3779B97F4A7C15U;
+    return static_cast<std::size_t>(key >> 32U) & mask_;
+  }
+  [[gnu::noinline]] NodeId add(NodeId parent, SiteId site, std::size_t at);
+  void grow();
+
+  std::size_t most_paths_;
+  std::size_t paths_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<Slot> slots_;
+  std::size_t mask_ = 0;
+};
+
+}  // namespace kymo::stats

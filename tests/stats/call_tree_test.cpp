@@ -1,0 +1,246 @@
+// The call tree: worked out by hand, and against a plain replay of made-up recordings.
+#include "stats/call_tree.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "power_recording.hpp"
+#include "stats/statistics.hpp"
+#include "timeline/recording_model.hpp"
+
+namespace kymo::test {
+namespace {
+
+struct PathSum {
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+  std::uint64_t self_ns = 0;
+
+  friend bool operator==(const PathSum& a, const PathSum& b) {
+    return a.count == b.count && a.total_ns == b.total_ns && a.self_ns == b.self_ns;
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const PathSum& sum) {
+  return out << sum.count << " x, total " << sum.total_ns << ", self " << sum.self_ns;
+}
+
+using Paths = std::map<std::string, PathSum>;
+
+Paths paths_of(const Timeline& timeline, const stats::CallTree& tree) {
+  Paths paths;
+  std::vector<std::string> names(tree.rows.size());
+  for (std::size_t i = 0; i < tree.rows.size(); ++i) {
+    const stats::CallTreeRow& row = tree.rows[i];
+    names[i] = (row.depth == 0 ? "" : names[row.parent]) + "/" + (row.site == 0 ? "*" : timeline.site(row.site).name);
+    EXPECT_EQ(paths.count(names[i]), 0U) << names[i];
+    paths[names[i]] = {row.count, row.total_ns, row.self_ns};
+  }
+  return paths;
+}
+
+void expect_equal(const Paths& found, const Paths& expected, const std::string& what = {}) {
+  for (const auto& [path, sum] : found) {
+    const auto other = expected.find(path);
+    EXPECT_TRUE(other != expected.end()) << what << ": " << path << " is not there";
+    if (other != expected.end()) {
+      EXPECT_EQ(sum, other->second) << what << ": " << path;
+    }
+  }
+  for (const auto& [path, sum] : expected) {
+    EXPECT_EQ(found.count(path), 1U) << what << ": " << path << " is missing: " << sum;
+  }
+}
+
+/// Replays a recording's events plainly, each scope with the part of it that lies in a range.
+Paths replay(const RecordingModel& model, TimeRange range = {}, std::uint64_t track = 0) {
+  struct Open {
+    std::string path;
+    std::int64_t start_ns;
+  };
+  Paths paths;
+  std::map<TrackId, std::vector<Open>> stacks;
+  const auto end = [&](std::vector<Open>& stack, std::int64_t time_ns) {
+    const Open open = stack.back();
+    stack.pop_back();
+    if (open.start_ns < range.end_ns && (time_ns > range.start_ns || open.start_ns >= range.start_ns)) {
+      const auto duration =
+          static_cast<std::uint64_t>(std::min(time_ns, range.end_ns) - std::max(open.start_ns, range.start_ns));
+      PathSum& sum = paths[open.path];
+      ++sum.count;
+      sum.total_ns += duration;
+      sum.self_ns += duration;
+      if (!stack.empty()) {
+        paths[stack.back().path].self_ns -= duration;
+      }
+    }
+  };
+  for (const EventBatch& batch : model.batches()) {
+    for (const ScopeRun& run : batch.runs) {
+      auto& stack = stacks[run.track];
+      for (const ScopeEvent& event : run.events) {
+        if (track != 0 && run.track != track) {
+          continue;
+        }
+        while (stack.size() > event.depth) {
+          end(stack, event.time_ns);
+        }
+        if (event.is_open()) {
+          const std::string name = model.batches()[0].declarations.sites[event.site - 1].name;
+          stack.push_back({(stack.empty() ? "" : stack.back().path) + "/" + name, event.time_ns});
+        }
+      }
+    }
+  }
+  for (auto& [id, stack] : stacks) {
+    while (!stack.empty()) {
+      end(stack, model.truth().end_ns);
+    }
+  }
+  for (auto path = paths.begin(); path != paths.end();) {
+    path = path->second.count == 0 ? paths.erase(path) : std::next(path);
+  }
+  return paths;
+}
+
+Timeline open_memory(const std::vector<std::byte>& bytes) {
+  std::vector<CaptureReader> readers;
+  readers.emplace_back(bytes.data(), bytes.size(), "memory");
+  return Timeline(std::move(readers));
+}
+
+TEST(CallTree, RecursionCountsEveryMomentOnce) {
+  PowerRecording recording;
+  recording.open(0, 1, "walk");
+  recording.open(100, 1, "walk");
+  recording.open(200, 1, "walk");
+  recording.scope(210, 220, 1, "read");
+  recording.close(300, 1);
+  recording.close(400, 1);
+  recording.close(1000, 1);
+  const Timeline timeline = recording.make_timeline();
+  const stats::CallTree tree = stats::gather_call_tree(timeline);
+  const Paths expected{{"/walk", {1, 1000, 700}},
+                       {"/walk/walk", {1, 300, 200}},
+                       {"/walk/walk/walk", {1, 100, 90}},
+                       {"/walk/walk/walk/read", {1, 10, 10}}};
+  EXPECT_EQ(paths_of(timeline, tree), expected);
+  EXPECT_EQ(tree.total_ns, 1000U);
+  ASSERT_EQ(tree.sites.size(), 2U);
+  EXPECT_EQ(timeline.site(tree.sites[0].site).name, "walk");
+  EXPECT_EQ(tree.sites[0].count, 3U);
+  EXPECT_EQ(tree.sites[0].inclusive_ns, 1000U) << "not 1400";
+  EXPECT_EQ(tree.sites[0].self_ns, 990U);
+}
+
+TEST(CallTree, ThreadsAddUpAndTheLongestComesFirst) {
+  PowerRecording recording;
+  recording.open(0, 1, "main");
+  recording.scope(10, 40, 1, "a");
+  recording.scope(50, 150, 1, "b");
+  recording.close(200, 1);
+  recording.open(100, 2, "main");
+  recording.scope(110, 120, 2, "a");
+  recording.close(400, 2);
+  const Timeline timeline = recording.make_timeline(3);
+  const stats::CallTree tree = stats::gather_call_tree(timeline);
+  ASSERT_EQ(tree.rows.size(), 3U);
+  EXPECT_EQ(timeline.site(tree.rows[1].site).name, "b");
+  const Paths expected{{"/main", {2, 500, 360}}, {"/main/a", {2, 40, 40}}, {"/main/b", {1, 100, 100}}};
+  EXPECT_EQ(paths_of(timeline, tree), expected);
+}
+
+TEST(CallTree, IsThatOfAPlainReplay) {
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
+    const RecordingModel model({.seed = seed, .steps = 5000});
+    const auto bytes = model.write(seed % 2 == 0);
+    const Timeline timeline = open_memory(bytes);
+    const stats::CallTree tree = stats::gather_call_tree(timeline);
+    expect_equal(paths_of(timeline, tree), replay(model));
+    std::uint64_t self_ns = 0;
+    for (const stats::CallTreeRow& row : tree.rows) {
+      self_ns += row.self_ns;
+    }
+    EXPECT_EQ(self_ns, tree.total_ns);
+  }
+}
+
+TEST(CallTree, OfAStretchOfTimeHoldsThePartsThatLieInIt) {
+  for (std::uint32_t seed = 11; seed <= 14; ++seed) {
+    const RecordingModel model({.seed = seed, .steps = 3000});
+    const auto bytes = model.write();
+    const Timeline timeline = open_memory(bytes);
+    const std::int64_t length_ns = model.truth().end_ns - model.truth().start_ns;
+    for (std::int64_t part = 0; part < 7; ++part) {
+      const TimeRange range{model.truth().start_ns + length_ns * part / 9,
+                            model.truth().start_ns + length_ns * (part + 2) / 9 + part};
+      stats::SelectionOptions chosen;
+      chosen.time = range;
+      stats::CallTreeOptions options;
+      options.selection = stats::Selection(timeline, chosen);
+      expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, options)), replay(model, range),
+                   std::to_string(seed) + " " + std::to_string(part));
+      chosen.threads = {"thread 1"};
+      options.selection = stats::Selection(timeline, chosen);
+      expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, options)), replay(model, range, 2));
+    }
+  }
+}
+
+TEST(CallTree, OfChosenSitesBeginsWithTheOutermostOfThem) {
+  PowerRecording recording;
+  recording.open(0, 1, "main");
+  recording.open(10, 1, "step");
+  recording.open(20, 1, "draw");
+  recording.scope(30, 40, 1, "step");
+  recording.close(50, 1);
+  recording.close(110, 1);
+  recording.scope(120, 130, 1, "draw");
+  recording.close(200, 1);
+  const Timeline timeline = recording.make_timeline();
+  stats::SelectionOptions chosen;
+  chosen.sites = {"st?p"};
+  stats::CallTreeOptions options;
+  options.selection = stats::Selection(timeline, chosen);
+  const stats::CallTree tree = stats::gather_call_tree(timeline, options);
+  const Paths expected{{"/step", {1, 100, 70}}, {"/step/draw", {1, 30, 20}}, {"/step/draw/step", {1, 10, 10}}};
+  EXPECT_EQ(paths_of(timeline, tree), expected);
+  EXPECT_EQ(tree.total_ns, 100U);
+}
+
+TEST(CallTree, PathsThatFindNoRoomAreCountedUnderTheirParents) {
+  const RecordingModel model({.seed = 21, .steps = 5000, .closes_all = true});
+  const auto bytes = model.write();
+  const Timeline timeline = open_memory(bytes);
+  const stats::CallTree whole = stats::gather_call_tree(timeline);
+  for (const std::size_t most : {std::size_t{0}, std::size_t{1}, std::size_t{30}}) {
+    stats::CallTreeOptions options;
+    options.most_paths = most;
+    const stats::CallTree tree = stats::gather_call_tree(timeline, options);
+    EXPECT_LE(tree.rows.size(), 2 * most + 1);
+    EXPECT_EQ(tree.total_ns, whole.total_ns);
+    std::uint64_t self_ns = 0;
+    std::uint64_t count = 0;
+    std::uint64_t folded = 0;
+    for (const stats::CallTreeRow& row : tree.rows) {
+      self_ns += row.self_ns;
+      count += row.count;
+      folded += row.site == 0 ? row.count : 0;
+    }
+    EXPECT_EQ(self_ns, whole.total_ns);
+    EXPECT_EQ(folded, tree.folded_scopes);
+    std::uint64_t count_of_whole = 0;
+    for (const stats::CallTreeRow& row : whole.rows) {
+      count_of_whole += row.count;
+    }
+    EXPECT_EQ(count, count_of_whole);
+  }
+  EXPECT_EQ(whole.folded_scopes, 0U);
+}
+
+}  // namespace
+}  // namespace kymo::test
