@@ -30,6 +30,7 @@
 #include "capture/merge.hpp"
 #include "capture/summary.hpp"
 #include "generator.hpp"
+#include "stats/call_tree.hpp"
 #include "stats/statistics.hpp"
 #include "temporary_folder.hpp"
 #include "timing.hpp"
@@ -105,6 +106,18 @@ std::uint64_t decode_all(const std::string& path) {
   return scopes;
 }
 
+/// The call tree: what `kymo stats --tree` does. Sites at random have more paths than find room, unlike those of a real
+/// program.
+std::uint64_t build_tree(const std::string& path) {
+  const Timeline timeline(path);
+  const stats::CallTree tree = stats::gather_call_tree(timeline);
+  std::uint64_t scopes = 0;
+  for (const stats::CallTreeRow& row : tree.rows) {
+    scopes += row.count;
+  }
+  return scopes;
+}
+
 /// What a first picture of the whole capture needs: the tables of the summary of everything, and the coverage of each
 /// track in a few thousand bins.
 std::uint64_t read_overview(const std::string& path) {
@@ -153,7 +166,7 @@ int read_as_child(std::string_view how, const std::string& path) {
     Reading reading;
     const std::uint64_t start_ns = wall_ns();
     const std::uint64_t cpu_start_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    reading.scopes = how == "decode" ? decode_all(path) : read_overview(path);
+    reading.scopes = how == "decode" ? decode_all(path) : how == "tree" ? build_tree(path) : read_overview(path);
     reading.cpu_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_start_ns;
     reading.wall_ns = wall_ns() - start_ns;
     std::printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", reading.scopes, reading.cpu_ns, reading.wall_ns,
@@ -222,14 +235,23 @@ void size_with_zstd(benchmark::State& state, const GeneratedCapture& generated) 
   });
 }
 
-void decode(benchmark::State& state, const GeneratedCapture& generated) {
+/// Reads everything.
+void read_all(benchmark::State& state, const GeneratedCapture& generated, const char* how) {
   once(state, [&] {
-    const Reading reading = read_in_child("decode", generated.path());
+    const Reading reading = read_in_child(how, generated.path());
     check_scopes(state, generated, reading.scopes);
     state.counters["million_per_s"] = static_cast<double>(reading.scopes) * 1e3 / static_cast<double>(reading.cpu_ns);
     state.counters["wall_ms"] = static_cast<double>(reading.wall_ns) / 1e6;
     state.counters["peak_mb"] = static_cast<double>(reading.peak_kb) * 1024 / 1e6;
   });
+}
+
+void decode(benchmark::State& state, const GeneratedCapture& generated) {
+  read_all(state, generated, "decode");
+}
+
+void tree(benchmark::State& state, const GeneratedCapture& generated) {
+  read_all(state, generated, "tree");
 }
 
 void overview(benchmark::State& state, const GeneratedCapture& generated) {
@@ -284,6 +306,7 @@ int main(int argc, char** argv) {
     add("size/lz4", generated, size_with_lz4, 1);
     add("size/zstd", generated, size_with_zstd, 1);
     add("decode", generated, decode, repetitions);
+    add("tree", generated, tree, repetitions);
     add("overview", generated, overview, repetitions);
     benchmark::RunSpecifiedBenchmarks();
   } catch (const std::exception& failure) {

@@ -39,6 +39,8 @@ FIGURES = [
     ("size/zstd", "bytes_per_scope", "on disk repacked (zstd)", "<=", 3.5, "B", ["repacking_ns"]),
     ("decode", "million_per_s", "statistics from every event, scopes a CPU second", ">=", 30, "M/s", ["scopes", "wall_ms"]),
     ("decode", "peak_mb", "memory of that", "<", 256, "MB", []),
+    ("tree", "million_per_s", "the call tree from every event, scopes a CPU second", ">=", 20, "M/s", ["scopes", "wall_ms"]),
+    ("tree", "peak_mb", "memory of that", "<", 512, "MB", []),
     ("overview", "wall_ms", "a first overview from summaries", "<", 200, "ms", ["cpu_ms", "peak_mb"]),
     ("size", "added_kb", "the recorder in a stripped program", "<", 400, "KB", ["library_kb"]),
     ("sampling", "cpu_percent", "sampling at 1000, 100 and 10 Hz, coding and writing, of a core", "<", 4, "%",
