@@ -174,6 +174,7 @@ class Gathering {
     place[PathTable::root] = options_.selection.chooses_sites() ? outside : 0;
     for (NodeId node = 1; node < nodes.size(); ++node) {
       const PathTable::Node& from = nodes[node];
+      const PathTable::Sum& sum = paths.sums()[node];
       std::uint32_t parent = place[from.parent];
       std::uint32_t row = other_row;
       if (from.site != PathTable::other_paths) {
@@ -183,17 +184,17 @@ class Gathering {
         }
         row = rows_.row_of(site);
       } else {
-        result_.folded_scopes += from.count;
+        result_.folded_scopes += sum.count;
       }
       if (parent == outside) {
         continue;
       }
       place[node] = joined_at(parent, row);
       Joined& to = joined_[place[node]];
-      to.count += from.count;
+      to.count += sum.count;
       to.open += from.open;
-      to.total_ns += from.total_ns;
-      joined_[parent].inner_ns += from.total_ns;
+      to.total_ns += sum.total_ns;
+      joined_[parent].inner_ns += sum.total_ns;
     }
   }
 

@@ -1,22 +1,32 @@
 // Paths of sites: who was open inside whom.
 #include "stats/path_table.hpp"
 
+#include <utility>
+
 namespace kymo::stats {
 
-PathTable::PathTable(std::size_t most_paths) : most_paths_(most_paths), nodes_(1), slots_(1024), mask_(1023) {}
+PathTable::PathTable(std::size_t most_paths)
+    : most_paths_(most_paths), nodes_(1), sums_(1), others_(1), slots_(1024), mask_(1023) {}
+
+PathTable::NodeId PathTable::add_node(NodeId parent, SiteId site) {
+  nodes_.push_back({parent, site, 0});
+  sums_.emplace_back();
+  others_.push_back(0);
+  return static_cast<NodeId>(nodes_.size() - 1);
+}
 
 PathTable::NodeId PathTable::add(NodeId parent, SiteId site, std::size_t at) {
-  const auto node = static_cast<NodeId>(nodes_.size());
   if (is_full()) {
-    if (nodes_[parent].other == 0) {
-      nodes_[parent].other = node;
-      nodes_.push_back({0, 0, 0, parent, other_paths, 0});
+    if (others_[parent] == 0) {
+      const NodeId node = add_node(parent, other_paths);
+      others_[node] = node;
+      others_[parent] = node;
     }
-    return nodes_[parent].other;
+    return others_[parent];
   }
   ++paths_;
+  const NodeId node = add_node(parent, site);
   slots_[at] = {node, parent, site};
-  nodes_.push_back({0, 0, 0, parent, site, 0});
   if (2 * paths_ > slots_.size()) {
     grow();
   }

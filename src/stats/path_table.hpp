@@ -9,8 +9,8 @@
 
 namespace kymo::stats {
 
-/// Counts scopes by their path. Not thread safe. Memory: up to `most_paths` nodes of 40 bytes, as many again for what
-/// finds no place, and 12 bytes of hash table for each.
+/// Counts scopes by their path. Not thread safe. Memory: up to `most_paths` nodes of 36 bytes, as many again for what
+/// finds no place, and 24 to 48 bytes of hash table for each.
 class PathTable {
  public:
   using NodeId = std::uint32_t;
@@ -18,13 +18,15 @@ class PathTable {
   /// The site of nodes that stand for every further path below their parent.
   static constexpr SiteId other_paths = 0;
 
+  /// What is known of a path besides its sums.
   struct Node {
-    std::uint64_t count = 0;
-    std::uint64_t total_ns = 0;
-    std::uint64_t open = 0;
     NodeId parent = root;
     SiteId site = 0;
-    NodeId other = 0;  ///< its node for further paths; 0: none yet
+    std::uint64_t open = 0;
+  };
+  struct Sum {
+    std::uint64_t count = 0;
+    std::uint64_t total_ns = 0;
   };
 
   explicit PathTable(std::size_t most_paths);
@@ -45,20 +47,24 @@ class PathTable {
       }
     }
   }
-  [[nodiscard]] bool is_other(NodeId node) const { return nodes_[node].site == other_paths && node != root; }
+  [[nodiscard]] bool is_other(NodeId node) const { return others_[node] == node && node != root; }
 
   /// Counts a scope that took so long.
   void count(NodeId node, std::uint64_t duration_ns, bool is_open = false) {
-    Node& entry = nodes_[node];
-    ++entry.count;
-    entry.total_ns += duration_ns;
-    entry.open += is_open ? 1 : 0;
+    Sum& sum = sums_[node];
+    ++sum.count;
+    sum.total_ns += duration_ns;
+    if (is_open) [[unlikely]] {
+      ++nodes_[node].open;
+    }
   }
   /// Counts a scope within others of the same node of other paths, whose time it is part of.
-  void count_inner(NodeId node) { ++nodes_[node].count; }
+  void count_inner(NodeId node) { ++sums_[node].count; }
 
   /// Node 0 is the root; every other one comes after its parent.
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  /// By node.
+  [[nodiscard]] const std::vector<Sum>& sums() const { return sums_; }
   [[nodiscard]] bool is_full() const { return paths_ >= most_paths_; }
 
  private:
@@ -72,12 +78,16 @@ class PathTable {
     const std::uint64_t key = (std::uint64_t{parent} << 32U | site) * 0x9E3779B97F4A7C15U;
     return static_cast<std::size_t>(key >> 32U) & mask_;
   }
+  NodeId add_node(NodeId parent, SiteId site);
   [[gnu::noinline]] NodeId add(NodeId parent, SiteId site, std::size_t at);
   void grow();
 
   std::size_t most_paths_;
   std::size_t paths_ = 0;
+  // By node. What every scope touches is kept close together.
   std::vector<Node> nodes_;
+  std::vector<Sum> sums_;
+  std::vector<NodeId> others_;  // its node for further paths, 0: none yet; such a node has itself
   std::vector<Slot> slots_;
   std::size_t mask_ = 0;
 };

@@ -1,6 +1,9 @@
 // Metrics beside sites.
 #include "stats/site_metrics.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
