@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "progress.hpp"
+#include "stats/power_curve.hpp"
 #include "stats/stretches.hpp"
 #include "stats_table.hpp"
 #include "stats_views.hpp"
@@ -30,7 +31,7 @@ stats::StretchOptions stretch_options(const Timeline& timeline, const StatsOptio
 }
 
 std::string since_start(const Timeline& timeline, std::int64_t time_ns) {
-  return format_duration(static_cast<double>(time_ns - timeline.range().start_ns));
+  return format_duration(1e9 * stats::seconds_between(timeline.range().start_ns, time_ns));
 }
 
 /// Which process, where there are several.
@@ -155,9 +156,10 @@ int show_phases(const Timeline& timeline, const StatsOptions& options) {
       list.push_back(std::move(json));
       continue;
     }
-    fmt::print(
-        "{}phase {}{}: {}, from {} on\n", is_first ? "" : "\n", phase.number, process_note(timeline, phase.process),
-        format_duration(static_cast<double>(phase.end_ns - phase.start_ns)), since_start(timeline, phase.start_ns));
+    fmt::print("{}phase {}{}: {}, from {} on\n", is_first ? "" : "\n", phase.number,
+               process_note(timeline, phase.process),
+               format_duration(1e9 * stats::seconds_between(phase.start_ns, phase.end_ns)),
+               since_start(timeline, phase.start_ns));
     is_first = false;
     print_sites(timeline, entry.statistics, table);
     print_spans(timeline, entry.statistics);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "capture/id_translation.hpp"
+#include "stats/power_curve.hpp"
 #include "stats/selection.hpp"
 
 namespace kymo::stats {
@@ -175,7 +176,7 @@ void BatchCut::cut_spans(EventBatch& batch) {
       return false;
     }
     span.start_ns = std::max(span.start_ns, stretch.start_ns);
-    span.duration_ns = std::min(end_ns, stretch.end_ns) - span.start_ns;
+    span.duration_ns = nanoseconds_between(span.start_ns, std::min(end_ns, stretch.end_ns));
     return true;
   });
 }

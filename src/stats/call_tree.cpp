@@ -9,6 +9,7 @@
 
 #include "capture/scope_matcher.hpp"
 #include "stats/path_table.hpp"
+#include "stats/power_curve.hpp"
 #include "stats/site_rows.hpp"
 #include "timeline/timeline_implementation.hpp"
 
@@ -138,7 +139,7 @@ class Gathering {
         tracks[run.track].take(run, paths);
       }
     }
-    const std::int64_t end_ns = capture::add_times(source.range().end_ns, -source.shift().offset_ns);
+    const std::int64_t end_ns = nanoseconds_between(source.shift().offset_ns, source.range().end_ns);
     for (auto& [id, track] : tracks) {
       track.leave(0, end_ns, paths);
     }

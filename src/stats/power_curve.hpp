@@ -50,6 +50,11 @@ struct Energy {
              : static_cast<double>(static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns)) / 1e9;
 }
 
+/// Nanoseconds from one time to another, modulo 2^64 where they are farther apart.
+[[nodiscard]] inline std::int64_t nanoseconds_between(std::int64_t start_ns, std::int64_t end_ns) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns));
+}
+
 /// Built once, then constant: any number of threads may ask.
 class PowerCurve {
  public:

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "capture/id_translation.hpp"
+
 namespace kymo::stats {
 
 namespace {
@@ -103,7 +105,7 @@ void Selection::choose_frames(const Timeline& timeline) {
         const std::size_t last =
             static_cast<std::size_t>(std::min<std::uint64_t>(options_.frames->last, frames.size() - 1));
         ranges_[stream.process] = {frames[static_cast<std::size_t>(options_.frames->first)].start_ns,
-                                   frames[last].start_ns + frames[last].duration_ns};
+                                   capture::add_times(frames[last].start_ns, frames[last].duration_ns)};
       }
     }
   }

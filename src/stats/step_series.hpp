@@ -38,7 +38,7 @@ class StepSeries {
   [[nodiscard]] std::int64_t median_step_ns() const {
     std::vector<std::int64_t> lengths;
     for (std::size_t i = 1; i < steps_.size(); ++i) {
-      lengths.push_back(steps_[i].time_ns - steps_[i - 1].time_ns);
+      lengths.push_back(nanoseconds_between(steps_[i - 1].time_ns, steps_[i].time_ns));
     }
     if (lengths.empty()) {
       return 0;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "capture/id_translation.hpp"
+
 namespace kymo::stats {
 
 namespace {
@@ -37,7 +39,7 @@ SlowFrames find_slowest_frames(const Timeline& timeline, std::size_t count, cons
     const TimeRange range = selection.range_of(stream.process);
     const std::vector<Frame> frames = timeline.frames(stream.id);
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      if (lies_in(range, frames[i].start_ns, frames[i].start_ns + frames[i].duration_ns)) {
+      if (lies_in(range, frames[i].start_ns, capture::add_times(frames[i].start_ns, frames[i].duration_ns))) {
         durations.push_back(frames[i].duration_ns);
         found.frames.push_back({stream.process, i, frames[i], {}, {}});
       }
@@ -54,7 +56,7 @@ SlowFrames find_slowest_frames(const Timeline& timeline, std::size_t count, cons
   found.frames.resize(std::min(count, found.frames.size()));
   for (std::size_t i = 0; i < found.frames.size(); ++i) {
     SlowFrame& slow = found.frames[i];
-    const std::int64_t end_ns = slow.frame.start_ns + slow.frame.duration_ns;
+    const std::int64_t end_ns = capture::add_times(slow.frame.start_ns, slow.frame.duration_ns);
     Statistics statistics = gather_stretch(timeline, options, slow.process, {slow.frame.start_ns, end_ns});
     std::stable_sort(statistics.sites.begin(), statistics.sites.end(),
                      [](const SiteStatistics& a, const SiteStatistics& b) { return a.self_ns > b.self_ns; });

@@ -212,6 +212,40 @@ TEST(CallTree, OfChosenSitesBeginsWithTheOutermostOfThem) {
   EXPECT_EQ(tree.total_ns, 100U);
 }
 
+TEST(CallTree, OfADamagedCaptureHoldsWhatIsSound) {
+  const RecordingModel model({.seed = 31, .steps = 4000});
+  const auto sound = model.write();
+  const Timeline whole = open_memory(sound);
+  std::uint64_t count = 0;
+  for (const stats::CallTreeRow& row : stats::gather_call_tree(whole).rows) {
+    count += row.count;
+  }
+  const std::vector<BlockInfo> blocks = whole.capture(0).blocks();
+  for (std::size_t block = 0; block < blocks.size(); block += 7) {
+    if (blocks[block].kind != BlockKind::events) {
+      continue;
+    }
+    auto bytes = sound;
+    bytes[blocks[block].offset + 60] ^= std::byte{4};
+    const Timeline timeline = open_memory(bytes);
+    stats::CallTreeOptions options;
+    stats::SelectionOptions chosen;
+    chosen.time = {blocks[block / 2].start_ns, blocks[block].end_ns + 1000};
+    for (const bool cuts : {false, true}) {
+      options.selection = cuts ? stats::Selection(timeline, chosen) : stats::Selection();
+      const stats::CallTree tree = stats::gather_call_tree(timeline, options);
+      EXPECT_EQ(tree.blocks_damaged, 1U);
+      std::uint64_t found = 0;
+      for (const stats::CallTreeRow& row : tree.rows) {
+        EXPECT_LE(row.self_ns, row.total_ns);
+        found += row.count;
+      }
+      EXPECT_GT(found, 0U);
+      EXPECT_LE(found, count + 100) << "a scope that goes on beyond what is lost is seen at most twice";
+    }
+  }
+}
+
 TEST(CallTree, PathsThatFindNoRoomAreCountedUnderTheirParents) {
   const RecordingModel model({.seed = 21, .steps = 5000, .closes_all = true});
   const auto bytes = model.write();
