@@ -32,6 +32,7 @@ class Failure : public std::runtime_error {
 /// Each adds its subcommand, whose callback leaves its result in `exit_code`.
 /// `record`: the words of the command line behind "--".
 void add_record_command(CLI::App& app, const std::vector<std::string>& recorded, int& exit_code);
+void add_bench_command(CLI::App& app, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);

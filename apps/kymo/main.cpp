@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
   add_doctor_command(app, exit_code);
   add_top_command(app, exit_code);
   add_setup_jetson_command(app, exit_code);
+  add_bench_command(app, exit_code);
   try {
     app.parse(is_record ? static_cast<int>(dashes - argv) : argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,48 @@
+// The journal of a grid run: a line for every run that was done, so that an interrupted grid goes on where it was.
+//
+//     {"journal":1,"plan":"<fingerprint>"}
+//     {"setting":"lambda=0.3","repetition":0,"is_warmup":false,"status":"done","metrics":{"wall_time_s":1.5,"energy_j":null}}
+//     {"setting":"lambda=0.5","repetition":0,"is_warmup":false,"status":"failed","problem":"..."}
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/file.hpp"
+
+namespace kymo::command {
+
+struct JournalEntry {
+  std::string setting;
+  unsigned repetition = 0;
+  bool is_warmup = false;
+  std::string problem;                    ///< why it failed; empty: it is done
+  std::map<std::string, double> metrics;  ///< NaN: it has none
+};
+
+/// One process at a time writes a journal.
+class Journal {
+ public:
+  /// Opens the journal in a directory, or begins one. Failure where it is another plan's, is being written by another
+  /// process, or is damaged. A last line that was cut off is taken away: that run is done again.
+  Journal(const std::string& path, const std::string& fingerprint);
+
+  /// What is in it; of runs that were tried again the last try.
+  [[nodiscard]] const std::vector<JournalEntry>& entries() const { return entries_; }
+  /// Adds a line; on disk when this returns.
+  void add(const JournalEntry& entry);
+
+ private:
+  void read(const std::string& fingerprint);
+  void write_line(const std::string& line);
+  void keep(JournalEntry entry);
+
+  std::string path_;
+  base::FileDescriptor file_;
+  std::vector<JournalEntry> entries_;
+  std::map<std::tuple<std::string, unsigned, bool>, std::size_t> places_;  ///< in entries_
+};
+
+}  // namespace kymo::command
