@@ -142,15 +142,19 @@ int verify(const VerifyOptions& options) {
   return to_int(is_sound ? ExitCode::ok : ExitCode::failed);
 }
 
+void expect_whole(const std::string& file, const WitnessReport& report) {
+  if (!report.is_whole) {
+    throw Failure(fmt::format("{}:{}: {}", file, report.line, report.problem));
+  }
+}
+
 /// One bundle of several: their entries in the order given, under a fingerprint of their fingerprints.
 int bundle(const BundleOptions& options) {
   ParameterSet configurations;
   WitnessHeader header;
   for (const std::string& file : options.files) {
     const WitnessReport report = verify_witness(file);
-    if (!report.is_whole) {
-      throw Failure(fmt::format("{}:{}: {}", file, report.line, report.problem));
-    }
+    expect_whole(file, report);
     configurations.add(fs::path(file).filename().string(), report.header.config_hash);
     if (header.config_hash.empty()) {
       header = report.header;
@@ -161,7 +165,7 @@ int bundle(const BundleOptions& options) {
   }
   WitnessWriter writer(options.output, header);
   for (const std::string& file : options.files) {
-    static_cast<void>(verify_witness(file, [&writer](const WitnessEntry& entry) { writer.add(entry); }));
+    expect_whole(file, verify_witness(file, [&writer](const WitnessEntry& entry) { writer.add(entry); }));
   }
   const std::string head = writer.finish();
   fmt::print("{}: {} entries, head {}\n", printable(options.output), writer.totals().entries, head);
