@@ -32,51 +32,51 @@ class BenchCommand : public CommandTest {
 
 TEST_F(BenchCommand, AGridLeavesRunsATableFiguresAndVerdicts) {
   write_plan(
-      R"({"command": ["sh", "-c", "echo {{\"score\": {n}.5, \"energy_j\": null}} > \"$KYMO_BENCH_METRICS\"; echo $WHO"],
+      R"({"command": ["sh", "-c", "echo '{{\"score\": {n}.5, \"energy_j\": null}}' > \"$KYMO_BENCH_METRICS\"; echo $WHO"],
     "environment": {"WHO": "run {n}"}, "parameters": {"n": [1, 2]}, "warmup": 1, "repetitions": 2,
     "baseline": {"parameters": {"n": 1}},
     "criteria": [{"metric": "score", "at_most": 1.5, "relative_to_baseline": true}, {"metric": "energy_j", "at_least": 0}],
     "figures": [{"metric": "score", "x": "n"}],
     "table": {"path": "csv/t.csv", "columns": [{"column": "score_reduction", "metric": "score", "as": "reduction"}]}})");
-  const CommandResult result = kymo({"bench", "run", "plan.json", "-o", "out"});
+  const CommandResult result = kymo({"bench", "run", "plan.json", "-o", "made"});
   ASSERT_EQ(result.status, 0) << result.err;
-  const auto summary = nlohmann::json::parse(read_text(file_named("out/summary.json")));
+  const auto summary = nlohmann::json::parse(read_text(file_named("made/summary.json")));
   EXPECT_EQ(summary["settings"][1]["metrics"]["score"]["median"], 2.5);
   EXPECT_EQ(summary["verdicts"][0]["verdict"], "missed");
   EXPECT_EQ(summary["verdicts"][1]["verdict"], "unknown");
-  EXPECT_EQ(read_text(file_named("out/csv/t.csv")), "setting,score_reduction\nn=2,-0.6666666666666667\n");
-  EXPECT_EQ(read_text(file_named("out/logs/n=2-1.log")), "run 2\n");
-  EXPECT_EQ(kymo({"info", "out/runs/n=1-0.kymo"}).status, 0);
-  EXPECT_NE(read_text(file_named("out/figs/score.svg")).find("</svg>"), std::string::npos);
-  const std::string png = read_text(file_named("out/figs/score.png"));
+  EXPECT_EQ(read_text(file_named("made/csv/t.csv")), "setting,score_reduction\nn=2,-0.6666666666666667\n");
+  EXPECT_EQ(read_text(file_named("made/logs/n=2-1.log")), "run 2\n");
+  EXPECT_EQ(kymo({"info", "made/runs/n=1-0.kymo"}).status, 0);
+  EXPECT_NE(read_text(file_named("made/figs/score.svg")).find("</svg>"), std::string::npos);
+  const std::string png = read_text(file_named("made/figs/score.png"));
   EXPECT_TRUE(png.substr(1, 3) == "PNG" || result.err.find("libcairo") != std::string::npos) << result.err;
-  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "out", "--fail-on-criteria"}).status, 1);
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "made", "--fail-on-criteria"}).status, 1);
 }
 
 TEST_F(BenchCommand, WhatWasDoneIsNotDoneAgain) {
   write_plan(
       R"({"command": ["sh", "-c", "echo {n} >> done; test {n} != 2 || test -e fixed"], "parameters": {"n": [1, 2]},
     "repetitions": 2, "record": false})");
-  CommandResult result = kymo({"bench", "run", "plan.json", "-o", "out"});
+  CommandResult result = kymo({"bench", "run", "plan.json", "-o", "made"});
   EXPECT_EQ(result.status, 1);
   EXPECT_NE(result.err.find("ended with status 1"), std::string::npos) << result.err;
   EXPECT_EQ(lines_of("done"), 4U);
   std::ofstream(file_named("fixed"));
   // A line that a crash cut off.
-  std::ofstream(file_named("out/journal.jsonl"), std::ios::app) << R"({"setting":"n=1","repe)";
-  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "out"}).status, 0);
+  std::ofstream(file_named("made/journal.jsonl"), std::ios::app) << R"({"setting":"n=1","repe)";
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "made"}).status, 0);
   EXPECT_EQ(lines_of("done"), 6U) << "the two that failed";
-  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "out"}).status, 0);
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "made"}).status, 0);
   EXPECT_EQ(lines_of("done"), 6U);
   write_plan(R"({"command": ["true"]})");
-  result = kymo({"bench", "run", "plan.json", "-o", "out"});
+  result = kymo({"bench", "run", "plan.json", "-o", "made"});
   EXPECT_NE(result.err.find("another plan"), std::string::npos) << result.err;
-  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "out", "--restart"}).status, 0);
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "made", "--restart"}).status, 0);
 }
 
 TEST_F(BenchCommand, ARunOutOfTimeIsKilledWithItsChildren) {
   write_plan(R"({"command": ["sh", "-c", "sleep 1000 & echo $! > child; wait"], "timeout_s": 0.2})");
-  const CommandResult result = kymo({"bench", "run", "plan.json", "-o", "out"});
+  const CommandResult result = kymo({"bench", "run", "plan.json", "-o", "made"});
   EXPECT_EQ(result.status, 1);
   EXPECT_NE(result.err.find("killed after 0.2 s"), std::string::npos) << result.err;
   const std::string child = wait_for("child");
@@ -94,7 +94,7 @@ TEST_F(BenchCommand, AnInterruptedGridGoesOnWhereItWas) {
   write_plan(R"({"command": ["sh", "-c", "echo {n} >> started; test {n} = 1 || test -e go || sleep 1000"],
     "parameters": {"n": [1, 2, 3]}, "shuffle": false, "record": false})");
   set_environment({});
-  ChildProcess grid(shell(kymo_words({"bench", "run", "plan.json", "-o", "out"})));
+  ChildProcess grid(shell(kymo_words({"bench", "run", "plan.json", "-o", "made"})));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (lines_of("started") < 2 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
@@ -102,7 +102,7 @@ TEST_F(BenchCommand, AnInterruptedGridGoesOnWhereItWas) {
   grid.signal(SIGINT);
   EXPECT_EQ(grid.wait(), 130);
   std::ofstream(file_named("go"));
-  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "out"}).status, 0);
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "made"}).status, 0);
   EXPECT_EQ(read_text(file_named("started")), "1\n2\n2\n3\n");
 }
 
