@@ -104,6 +104,7 @@ class Run {
     figures.sample = sample;
     figures.tokens = tokens.count;
     std::vector<Tokens> inputs;
+    inputs.reserve(steps);
     for (unsigned step = 0; step < steps; ++step) {
       if (step > 0) {
         drift(tokens, options_.seed, sample, step);
@@ -111,6 +112,7 @@ class Run {
       inputs.push_back(tokens);
     }
     std::vector<Matrix> outputs;
+    outputs.reserve(steps);
     std::vector<Decision> decisions;
     energy_.start();
     const Clock::time_point start = Clock::now();
