@@ -2,7 +2,7 @@
 """Runs the benchmarks and prints each figure beside its goal: benchmarks/run.py BUILD [--only WORD] [OPTION...]
 
 BUILD is a build folder in which the target `benchmarks` was built. --only runs the programs whose name contains the word
-("scope", "bookkeeping", "capture", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
+("scope", "bookkeeping", "capture", "export", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
 
 Every figure is the median of its repetitions, behind it the least and the greatest. Ends with 1 where a benchmark failed,
 such as one whose recorded and dropped events did not add up to those issued; a missed goal is no failure.
@@ -42,6 +42,10 @@ FIGURES = [
     ("tree", "million_per_s", "the call tree from every event, scopes a CPU second", ">=", 20, "M/s", ["scopes", "wall_ms"]),
     ("tree", "peak_mb", "memory of that", "<", 512, "MB", []),
     ("overview", "wall_ms", "a first overview from summaries", "<", 200, "ms", ["cpu_ms", "peak_mb"]),
+    ("export/chrome", "mb_per_s", "export to Chrome JSON, a CPU second", ">=", 150, "MB/s", ["million_per_s", "bytes_per_scope"]),
+    ("export/perfetto", "million_per_s", "export to a Perfetto trace, spans a CPU second", ">=", 3, "M/s",
+     ["mb_per_s", "bytes_per_scope"]),
+    ("export/csv_spans", "million_per_s", "export to CSV, spans a CPU second", "", None, "M/s", ["mb_per_s"]),
     ("size", "added_kb", "the recorder in a stripped program", "<", 400, "KB", ["library_kb"]),
     ("sampling", "cpu_percent", "sampling at 1000, 100 and 10 Hz, coding and writing, of a core", "<", 4, "%",
      ["bare_percent", "values_per_tick", "missed", "growth_mb"]),

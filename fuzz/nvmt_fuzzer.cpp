@@ -10,10 +10,10 @@
 
 #include <unistd.h>
 
+#include <kymo/exchange.hpp>
 #include <kymo/timeline.hpp>
 
 #include "exchange/nvmt.hpp"
-#include "exchange/nvmt_export.hpp"
 #include "exchange/nvmt_import.hpp"
 
 namespace {

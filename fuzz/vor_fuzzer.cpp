@@ -10,10 +10,10 @@
 
 #include <unistd.h>
 
+#include <kymo/exchange.hpp>
 #include <kymo/timeline.hpp>
 
 #include "exchange/vor.hpp"
-#include "exchange/vor_export.hpp"
 #include "exchange/vor_import.hpp"
 
 namespace {

@@ -1,17 +1,18 @@
 // kymo export: captures in the formats of other tools.
-#include <map>
+#include <array>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <kymo/exchange.hpp>
+
 #include "arguments.hpp"
 #include "command.hpp"
-#include "exchange/chrome_export.hpp"
-#include "exchange/nvmt_export.hpp"
-#include "exchange/vor_export.hpp"
 #include "progress.hpp"
-#include "timeline/timeline_implementation.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
 
@@ -19,7 +20,7 @@ namespace kymo::command {
 
 namespace {
 
-struct ExportOptions {
+struct ExportCommand {
   CaptureArguments captures;
   std::string format = "chrome";
   std::string output;
@@ -36,25 +37,6 @@ stats::DropTotals drops_of(const Timeline& timeline) {
   return drops;
 }
 
-void export_chrome(const Timeline& timeline, const ExportOptions& options) {
-  Progress progress("exporting");
-  timeline::BatchCursor cursor(timeline, {}, BatchParts::everything);
-  bool has_declared = false;
-  exchange::export_chrome_trace(
-      [&](EventBatch& batch) {
-        if (!has_declared) {
-          batch.declarations = timeline.declarations();
-          batch.start_ns = timeline.range().start_ns;
-          batch.end_ns = batch.start_ns;
-          has_declared = true;
-          return true;
-        }
-        progress.update(cursor.share_done());
-        return cursor.next(batch);
-      },
-      options.output);
-}
-
 ProcessId find_process(const Timeline& timeline, std::uint64_t pid) {
   for (const TimelineProcess& process : timeline.processes()) {
     if (process.declaration.pid == pid) {
@@ -64,42 +46,96 @@ ProcessId find_process(const Timeline& timeline, std::uint64_t pid) {
   throw Failure(fmt::format("no process {} is in the captures; kymo info lists those that are", pid));
 }
 
-void export_nvmt(const Timeline& timeline, const ExportOptions& options) {
-  exchange::NvmtExportReport report;
+void export_nvmt(const Timeline& timeline, const ExportCommand& options) {
+  NvmtExportReport report;
   {
     Progress progress("exporting");
-    exchange::NvmtExportOptions nvmt;
+    NvmtExportOptions nvmt;
     nvmt.process = options.pid == 0 ? 0 : find_process(timeline, options.pid);
     nvmt.on_progress = [&progress](double share) { progress.update(share); };
-    report = exchange::export_nvmt(timeline, options.output, nvmt);
+    report = kymo::export_nvmt(timeline, options.output, nvmt);
   }
   for (const std::string& what : report.left_out) {
     fmt::print(stderr, "warning: NVMT has no room for {}\n", printable(what));
   }
 }
 
-void export_vor(const Timeline& timeline, const ExportOptions& options) {
-  exchange::VorExportReport report;
+void export_vor(const Timeline& timeline, const ExportCommand& options) {
+  VorExportReport report;
   {
     Progress progress("exporting");
-    exchange::VorExportOptions vor;
+    VorExportOptions vor;
     vor.process = options.pid == 0 ? 0 : find_process(timeline, options.pid);
     vor.on_progress = [&progress](double share) { progress.update(share); };
-    report = exchange::export_vor(timeline, options.output, vor);
+    report = kymo::export_vor(timeline, options.output, vor);
   }
   for (const std::string& what : report.losses) {
     fmt::print(stderr, "warning: not in the .vor stream: {}\n", printable(what));
   }
 }
 
-int run(const ExportOptions& options) {
+/// A format whose export takes no options of its own.
+struct Format {
+  std::string_view word;
+  std::string_view what;
+  void (*write)(const Timeline&, const std::string&, const kymo::ExportOptions&);
+};
+
+constexpr std::array<Format, 7> formats{{
+    {"chrome", "Trace Event JSON, for Perfetto, chrome://tracing, speedscope", export_chrome_trace},
+    {"perfetto", "Perfetto's protobuf trace: smaller and quicker to open", export_perfetto_trace},
+    {"collapsed", "stacks with their self time in ns, for flame-graph tools", export_collapsed_stacks},
+    {"csv-spans", "a row a span", export_spans_csv},
+    {"csv-frames", "a row a frame", export_frames_csv},
+    {"csv-metrics", "a row a sample", export_metrics_csv},
+    {"openmetrics", "the latest value of every metric, for Prometheus", export_openmetrics},
+}};
+/// Formats that hold one process.
+struct ProcessFormat {
+  std::string_view word;
+  std::string_view what;
+  void (*write)(const Timeline&, const ExportCommand&);
+};
+
+constexpr std::array<ProcessFormat, 2> process_formats{{
+    {"nvmt", "the Jetson trace: what one process sampled of its machine", export_nvmt},
+    {"vor", "a .vor stream: frames with their metrics and scopes", export_vor},
+}};
+
+std::vector<std::string> format_words() {
+  std::vector<std::string> words;
+  for (const Format& format : formats) {
+    words.emplace_back(format.word);
+  }
+  for (const ProcessFormat& format : process_formats) {
+    words.emplace_back(format.word);
+  }
+  return words;
+}
+
+std::string format_help() {
+  std::string help = "Formats:\n";
+  for (const Format& format : formats) {
+    help += fmt::format("  {:<13}{}\n", format.word, format.what);
+  }
+  for (const ProcessFormat& format : process_formats) {
+    help += fmt::format("  {:<13}{}\n", format.word, format.what);
+  }
+  return help;
+}
+
+int run(const ExportCommand& options) {
   const Timeline timeline = open_timeline(options.captures);
-  if (options.format == "nvmt") {
-    export_nvmt(timeline, options);
-  } else if (options.format == "vor") {
-    export_vor(timeline, options);
-  } else {
-    export_chrome(timeline, options);
+  for (const Format& format : formats) {
+    if (format.word == options.format) {
+      Progress progress("exporting");
+      format.write(timeline, options.output, {[&progress](double share) { progress.update(share); }});
+    }
+  }
+  for (const ProcessFormat& format : process_formats) {
+    if (format.word == options.format) {
+      format.write(timeline, options);
+    }
   }
   const Warnings warnings = find_warnings(timeline, drops_of(timeline));
   warnings.print();
@@ -109,15 +145,12 @@ int run(const ExportOptions& options) {
 }  // namespace
 
 void add_export_command(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<ExportOptions>();
+  auto options = std::make_shared<ExportCommand>();
   CLI::App* const command = app.add_subcommand("export", "Writes captures in another tool's format");
   add_capture_arguments(*command, options->captures);
-  command
-      ->add_option("--to", options->format,
-                   "Format: chrome (Trace Event JSON, for Perfetto, chrome://tracing, speedscope), nvmt (the Jetson "
-                   "trace: what one process sampled of its machine), vor (frames, their metrics and scopes)")
+  command->add_option("--to", options->format, "Format to write; they are listed below")
       ->required()
-      ->check(CLI::IsMember({"chrome", "nvmt", "vor"}))
+      ->check(CLI::IsMember(format_words()))
       ->option_text("FORMAT");
   command->add_option("-o,--output", options->output, "File to write; what it held before is replaced")
       ->required()
@@ -126,13 +159,13 @@ void add_export_command(CLI::App& app, int& exit_code) {
       ->add_option("--process", options->pid,
                    "nvmt, vor: the process whose machine or frames they are, where there are several")
       ->option_text("PID");
-  command->footer(
-      "Examples:\n"
-      "  kymo export --to chrome -o trace.json run.kymo\n"
-      "  kymo export --to chrome -o trace.json captures/\n"
-      "  kymo export --to nvmt -o run.nvmt run.kymo\n"
-      "  kymo export --to vor -o run.vor run.kymo\n"
-      "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
+  command->footer(format_help() +
+                  "\nExamples:\n"
+                  "  kymo export --to chrome -o trace.json run.kymo\n"
+                  "  kymo export --to perfetto -o run.pftrace captures/\n"
+                  "  kymo export --to collapsed -o /dev/stdout run.kymo | flamegraph.pl > run.svg\n"
+                  "  kymo export --to nvmt -o run.nvmt run.kymo\n"
+                  "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

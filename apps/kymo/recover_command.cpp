@@ -7,9 +7,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <kymo/exchange.hpp>
+
 #include "arguments.hpp"
 #include "command.hpp"
-#include "exchange/nvmt_export.hpp"
 #include "progress.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
@@ -41,7 +42,7 @@ std::string nvmt_path(const std::string& capture) {
 /// Writes what a recovered capture holds of its machine.
 std::string write_nvmt(const std::string& capture) {
   std::string path = nvmt_path(capture);
-  const exchange::NvmtExportReport report = exchange::export_nvmt(Timeline(capture), path);
+  const NvmtExportReport report = export_nvmt(Timeline(capture), path);
   for (const std::string& what : report.left_out) {
     fmt::print(stderr, "warning: {}: NVMT has no room for {}\n", printable(path), printable(what));
   }

@@ -7,19 +7,19 @@
 
 #include <cstddef>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <kymo/exchange.hpp>
 #include <kymo/nvmetrics.hpp>
 
 namespace kymo::exchange {
 
 /// A file is not NVMT of a version that is known, or contradicts itself; what() names the file, and what is wrong.
-class NvmtError : public std::runtime_error {
+class NvmtError : public ExchangeError {
  public:
-  using std::runtime_error::runtime_error;
+  using ExchangeError::ExchangeError;
 };
 
 /// A whole trace. The counts in the header are those of the vectors.

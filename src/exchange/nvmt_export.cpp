@@ -1,4 +1,5 @@
-#include "exchange/nvmt_export.hpp"
+// From a process's metrics to an NVMT trace. docs/nvmt.md has the table of what becomes what.
+#include <kymo/exchange.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -382,15 +383,15 @@ class NvmtExporter {
 };
 
 }  // namespace
+}  // namespace kymo::exchange
 
-NvmtExportReport export_nvmt(const Timeline& timeline, const std::string& path, const NvmtExportOptions& options) {
-  NvmtExporter exporter(timeline, choose_process(timeline, options.process), options);
-  replace_file(path, [&exporter](OutputFile file) { exporter.write(file); });
+kymo::NvmtExportReport kymo::export_nvmt(const Timeline& timeline, const std::string& path,
+                                         const NvmtExportOptions& options) {
+  exchange::NvmtExporter exporter(timeline, exchange::choose_process(timeline, options.process), options);
+  exchange::replace_file(path, [&exporter](exchange::OutputFile file) { exporter.write(file); });
   return exporter.report();
 }
 
-}  // namespace kymo::exchange
-
 void kymo::nvmetrics::write_trace(const std::string& capture_path, const std::string& output_path) {
-  exchange::export_nvmt(Timeline(capture_path), output_path);
+  export_nvmt(Timeline(capture_path), output_path);
 }

@@ -3,17 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
+
+#include <kymo/exchange.hpp>
 
 #include "base/file.hpp"
 
 namespace kymo::exchange {
 
 /// A file could not be created or written; what() names the file and the reason.
-class OutputError : public std::runtime_error {
+class OutputError : public ExchangeError {
  public:
-  using std::runtime_error::runtime_error;
+  using ExchangeError::ExchangeError;
 };
 
 /// Collects text in a buffer and writes it out in large pieces. One thread at a time.

@@ -4,15 +4,27 @@
 
 namespace kymo::exchange {
 
-bool NestingTrack::admit(std::int64_t start_ns, std::int64_t end_ns) {
+bool NestingTrack::clashes(const Interval& other, const Interval& span, Form form) {
+  const bool crosses_its_end =
+      other.start_ns < span.start_ns && span.start_ns < other.end_ns && other.end_ns < span.end_ns;
+  const bool crosses_its_start =
+      span.start_ns < other.start_ns && other.start_ns < span.end_ns && span.end_ns < other.end_ns;
+  if (crosses_its_end || crosses_its_start || form == Form::whole) {
+    return crosses_its_end || crosses_its_start;
+  }
+  const bool other_lasts = other.start_ns < other.end_ns;
+  const bool ends_at_its_start = span.start_ns < span.end_ns && span.end_ns == other.start_ns;
+  const bool begins_around_it = span.start_ns == other.start_ns && span.end_ns > other.end_ns;
+  return other_lasts && (ends_at_its_start || begins_around_it);
+}
+
+bool NestingTrack::admit(std::int64_t start_ns, std::int64_t end_ns, Form form) {
   if (start_ns < latest_end_ns_) {
     if (start_ns < forgotten_end_ns_) {
       return false;
     }
     for (const Interval& other : recent_) {
-      const bool crosses_its_end = other.start_ns < start_ns && start_ns < other.end_ns && other.end_ns < end_ns;
-      const bool crosses_its_start = start_ns < other.start_ns && other.start_ns < end_ns && end_ns < other.end_ns;
-      if (crosses_its_end || crosses_its_start) {
+      if (clashes(other, {start_ns, end_ns}, form)) {
         return false;
       }
     }

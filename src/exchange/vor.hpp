@@ -11,11 +11,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <kymo/exchange.hpp>
 
 #include "capture/byte_source.hpp"
 
@@ -23,9 +24,9 @@ namespace kymo::exchange {
 
 /// A file is not a .vor stream of a version that is known, or nothing can be made of it; what() names the file, and
 /// what is wrong at which byte.
-class VorError : public std::runtime_error {
+class VorError : public ExchangeError {
  public:
-  using std::runtime_error::runtime_error;
+  using ExchangeError::ExchangeError;
 };
 
 struct VorColumn {

@@ -1,4 +1,5 @@
-#include "exchange/vor_export.hpp"
+// From a process's frames to a .vor stream. docs/vor.md has the table of what becomes what.
+#include <kymo/exchange.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -454,10 +455,11 @@ class VorExporter {
 
 }  // namespace
 
-VorExportReport export_vor(const Timeline& timeline, const std::string& path, const VorExportOptions& options) {
-  VorExporter exporter(timeline, choose_stream(timeline, options.process), options);
-  replace_file(path, [&exporter](OutputFile file) { exporter.write(file); });
+}  // namespace kymo::exchange
+
+kymo::VorExportReport kymo::export_vor(const Timeline& timeline, const std::string& path,
+                                       const VorExportOptions& options) {
+  exchange::VorExporter exporter(timeline, exchange::choose_stream(timeline, options.process), options);
+  exchange::replace_file(path, [&exporter](exchange::OutputFile file) { exporter.write(file); });
   return exporter.take_report();
 }
-
-}  // namespace kymo::exchange

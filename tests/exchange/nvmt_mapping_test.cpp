@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include <kymo/exchange.hpp>
 #include <kymo/timeline.hpp>
 
 #include "capture/capture_writer.hpp"
 #include "chrome_fixture.hpp"
-#include "exchange/nvmt_export.hpp"
 #include "exchange/nvmt_import.hpp"
 #include "nvmt_fixture.hpp"
 

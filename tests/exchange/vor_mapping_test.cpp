@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include <kymo/exchange.hpp>
 #include <kymo/timeline.hpp>
 
 #include "capture/capture_writer.hpp"
 #include "exchange/vor_columns.hpp"
-#include "exchange/vor_export.hpp"
 #include "exchange/vor_import.hpp"
 #include "support/scope_model.hpp"
 #include "support/temporary_directory.hpp"

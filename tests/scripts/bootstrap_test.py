@@ -10,7 +10,7 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "bootstrap.sh
 
 BUILD_PACKAGES = [
     "g++", "cmake", "ninja-build", "make", "pkg-config", "liblz4-dev", "libzstd-dev", "libssl-dev", "libcli11-dev", "libfmt-dev",
-    "nlohmann-json3-dev",
+    "libprotozero-dev", "nlohmann-json3-dev",
 ]
 
 

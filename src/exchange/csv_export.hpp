@@ -1,0 +1,22 @@
+// Spans, frames and samples as CSV: a header line, lines that end in \n, a field quoted (RFC 4180) only where it holds
+// a comma, a quote or a line break.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <kymo/timeline.hpp>
+
+#include "exchange/output_file.hpp"
+
+namespace kymo::exchange {
+
+/// Appends a field, not the comma before it: valid UTF-8, quoted where it must be.
+void append_csv_field(std::string& out, std::string_view text);
+
+/// Each writes all rows and closes the file.
+void write_spans_csv(const Timeline& timeline, OutputFile& file);
+void write_frames_csv(const Timeline& timeline, OutputFile& file);
+void write_metrics_csv(const Timeline& timeline, OutputFile& file);
+
+}  // namespace kymo::exchange

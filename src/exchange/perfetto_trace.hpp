@@ -1,0 +1,97 @@
+// The Perfetto trace writer: batches of events in, the protobuf out that Perfetto's trace processor and UI read.
+//
+// What becomes what (times are nanoseconds of CLOCK_MONOTONIC, which the trace names as its clock):
+//
+//   scope               slice on its thread's track, a begin and an end; arguments are debug annotations of the end;
+//                       marked there: "unbalanced" where it did not close itself, "open" where the trace ends first,
+//                       "end_lost" where its end is in a part that is missing
+//   frame               slice on a track of its stream's own; the annotation `number` counts 1, 2, 3, ...
+//   span of a queue     slice on the queue's track while it nests with what is there, else on a row beside it
+//   async span          slice on one of its lane's rows, as few as have no overlaps
+//   sample              value of a counter track with the metric's unit
+//   flow                flow events of the JSON kind (s, t, f), bound to the slice that is open at that time
+//   message, sync point instant; "dropped so far", "clock uncertain" and "run", which has the facts, as well
+//   process, track      track descriptor; rank and host are labels of the process
+//   wall clock          clock snapshots, one a second at most
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <kymo/events.hpp>
+
+#include "exchange/output_file.hpp"
+#include "exchange/perfetto_names.hpp"
+
+namespace kymo::exchange {
+
+/// Writes batches, given in order, as one Perfetto trace. One thread at a time. Errors: OutputError; nothing in a
+/// batch, not even a damaged one, is an error.
+///
+/// Holds only what is open, what was declared, and a few hundred spans a queue. Costs about 50 ns of CPU a scope.
+class PerfettoTraceWriter {
+ public:
+  explicit PerfettoTraceWriter(OutputFile file);
+  PerfettoTraceWriter(const PerfettoTraceWriter&) = delete;
+  PerfettoTraceWriter& operator=(const PerfettoTraceWriter&) = delete;
+  ~PerfettoTraceWriter();
+
+  /// `has_own_clock`: the batch's clock anchors are of the clock that the trace's times are of.
+  void write(const EventBatch& batch, bool has_own_clock = true);
+
+  /// Ends what is still open at the last time seen, marked "open", and completes the file. Later calls do nothing.
+  void finish();
+
+ private:
+  class ScopeVisitor;
+
+  /// An async span is told by its lane and its id.
+  using AsyncKey = std::pair<TrackId, std::uint64_t>;
+  using AsyncSpans = std::map<AsyncKey, std::uint64_t>;  ///< of each: the row that it is drawn on
+
+  void write_run(const ScopeRun& run, const EventBatch& batch);
+  void write_drops(PerfettoTrack& track, const ScopeRun& run, std::int64_t time_ns);
+  void write_spans(const EventBatch& batch);
+  void write_span(const SpanEvent& span, const EventBatch& batch);
+  void write_async_begins(const EventBatch& batch);
+  void append_span_begin(const SpanEvent& span, bool has_category, const std::string& place);
+  void append_span_arguments(const SpanEvent& span, const EventBatch& batch);
+  void append_slice_end(std::int64_t time_ns, const std::string& place);
+  void write_frames(const EventBatch& batch);
+  void write_samples(const EventBatch& batch);
+  void order_flows(const EventBatch& batch);
+  void write_flow(const FlowEvent& flow);
+  void write_instants(const EventBatch& batch);
+  void write_anchors(const EventBatch& batch);
+  void write_facts(const EventBatch& batch);
+  /// Begins the event that is built up in event_.
+  void begin_event(perfetto::EventType type, PerfettoNames::Category category, const std::string& place);
+  void begin_instant(PerfettoNames::Category category, std::string_view name, const std::string& place);
+  [[nodiscard]] const std::string& place_of(TrackId track);
+
+  OutputFile file_;
+  PerfettoNames names_;
+  bool is_begun_ = false;
+  bool is_finished_ = false;
+  std::int64_t last_ns_;
+  std::int64_t next_anchor_ns_;
+  std::string event_;
+  std::string text_;
+
+  AsyncSpans open_async_;
+  // Async spans of this batch and of the one before that ended without having begun here: threads are drained one after
+  // the other, so a begin may come one batch late.
+  AsyncSpans ended_unseen_;
+  AsyncSpans ended_unseen_before_;
+  std::uint64_t last_lane_id_ = 0;
+  std::vector<std::size_t> span_order_;
+  std::vector<std::size_t> flow_order_;  ///< of the batch's flow points: by track and time
+  std::vector<bool> flow_is_written_;
+};
+
+}  // namespace kymo::exchange

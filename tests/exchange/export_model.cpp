@@ -1,0 +1,148 @@
+// Captures whose content is known, for tests of exports:
+//
+//   export_model FOLDER
+//
+// Writes model.kymo, a made-up recording in which everything happens, with what happened in model.json, and edges.kymo:
+// flows at the very edges of scopes, queue spans that are handed in late and touch others, names that formats must
+// quote.
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "capture/capture_writer.hpp"
+#include "timeline/recording_model.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+void write_model(const std::string& folder) {
+  kymo::test::ModelOptions options;
+  options.steps = 6000;
+  const kymo::test::RecordingModel model(options);
+  model.write_file(folder + "/model.kymo");
+  const kymo::test::TrueRecording& truth = model.truth();
+  json spans = json::array();
+  for (const kymo::test::TrueSpan& span : truth.spans) {
+    spans.push_back({{"track", span.track},
+                     {"name", span.name},
+                     {"start_ns", span.start_ns},
+                     {"duration_ns", span.end_ns - span.start_ns},
+                     {"self_ns", span.self_ns},
+                     {"depth", span.depth},
+                     {"open", span.is_open},
+                     {"unbalanced", span.is_unbalanced},
+                     {"arguments", span.arguments}});
+  }
+  std::ofstream(folder + "/model.json") << json{{"spans", spans},
+                                                {"frame_marks", truth.frame_marks},
+                                                {"samples", truth.samples},
+                                                {"messages", truth.messages},
+                                                {"sync_points", truth.sync_points}};
+}
+
+kymo::SiteDeclaration site(kymo::SiteId id, const std::string& name) {
+  kymo::SiteDeclaration declaration;
+  declaration.id = id;
+  declaration.name = name;
+  return declaration;
+}
+
+kymo::SpanEvent queue_span(kymo::NameId name, std::int64_t start_ns, std::int64_t end_ns) {
+  kymo::SpanEvent span;
+  span.track = 3;
+  span.name = name;
+  span.start_ns = start_ns;
+  span.duration_ns = end_ns - start_ns;
+  return span;
+}
+
+void declare_edges(kymo::Declarations& declared) {
+  declared.tracks = {{1, kymo::TrackKind::thread, 1, 100, "main; first"},
+                     {2, kymo::TrackKind::thread, 1, 101, "worker"},
+                     {3, kymo::TrackKind::queue, 1, 0, "gpu"}};
+  declared.sites = {site(1, "send, \"now\""), site(2, "receive"), site(3, "inner\n\xFF")};
+  declared.names = {{1, "early"}, {2, "late"}, {3, "text"}, {4, "share"}};
+  declared.metrics = {{1, kymo::MetricKind::gauge, 1, "board power", "W", "", {{"rail", "GPU \"0\"\\"}}},
+                      {2, kymo::MetricKind::energy_counter, 1, "energy", "J", "", {}},
+                      {3, kymo::MetricKind::gauge, 1, "2nd", "%", "", {}},
+                      {4, kymo::MetricKind::gauge, 1, "gone", "", "", {}}};
+  declared.frame_streams = {{1, 1, "steps"}};
+}
+
+void write_edges(const std::string& folder) {
+  kymo::capture::CaptureWriterOptions options;
+  options.header.owner_pid = 100;
+  options.declarations.processes.push_back({1, 100, "here", "boot-1", "2", "edges --all"});
+  options.declarations.infos.push_back({1, "cpu", "a model"});
+  kymo::capture::CaptureWriter writer(folder + "/edges.kymo", std::move(options));
+  kymo::EventBatch batch;
+  batch.end_ns = 4000;
+  declare_edges(batch.declarations);
+  batch.text = "\"a\",\xFF;";
+  kymo::ScopeRun sender;
+  sender.track = 1;
+  sender.end_sequence = 4;
+  sender.events = {{1000, 1, 0, 0}, {1500, 3, 1, 0}, {2000, 0, 1, 0}, {2000, 0, 0, 0}};
+  kymo::ArgumentValue text;
+  text.name = 3;
+  text.type = kymo::ArgumentType::string;
+  text.text_size = static_cast<std::uint32_t>(batch.text.size());
+  kymo::ArgumentValue share;
+  share.name = 4;
+  share.type = kymo::ArgumentType::float64;
+  const double tenth = 0.1;
+  std::memcpy(&share.bits, &tenth, sizeof tenth);
+  sender.arguments = {{1, text}, {2, share}};
+  kymo::ScopeRun receiver;
+  receiver.track = 2;
+  receiver.end_sequence = 3;
+  receiver.events = {{2500, 2, 0, 0}, {3000, 0, 0, 0}, {3000, 2, 0, 0}};
+  batch.runs = {sender, receiver};
+  // It leaves `inner` as that ends and enters the first `receive` as that begins.
+  batch.flows = {{1, kymo::FlowPhase::begin, 2000, 7}, {2, kymo::FlowPhase::end, 2500, 7}};
+  batch.spans = {queue_span(1, 2000, 3000)};
+  batch.frame_marks = {{1, 1, 1000}, {1, 1, 2000}, {1, 1, 3500}};
+  batch.samples = {{1, {1000, 2000}, {10.5, 12.25}, {0, 1}},
+                   {2, {1000, 2000}, {1e15, 1e15 + 1}, {}},
+                   {3, {1000}, {99.9}, {}},
+                   {4, {1000, 2000}, {1, std::numeric_limits<double>::quiet_NaN()}, {}}};
+  batch.clock_anchors = {{1000, 1'700'000'000'000'001'000, 100}};
+  writer.write(batch);
+  kymo::EventBatch later;
+  later.start_ns = 1000;
+  later.end_ns = 5000;
+  receiver = {};
+  receiver.track = 2;
+  receiver.first_sequence = 3;
+  receiver.end_sequence = 3;
+  receiver.dropped_scopes = 5;
+  receiver.open_at_start = {{3000, 2}};
+  later.runs = {receiver};
+  later.spans = {queue_span(2, 1000, 2000), queue_span(2, 2000, 4000), queue_span(2, 2500, 3500),
+                 queue_span(2, 2200, 2800)};
+  writer.write(later);
+  writer.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    return 2;
+  }
+  try {
+    write_model(argv[1]);
+    write_edges(argv[1]);
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}
