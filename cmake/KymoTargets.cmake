@@ -29,11 +29,13 @@ function(kymo_configure target)
   endif()
 endfunction()
 
-# kymo_compile_quickly(target): without optimisation where a sanitizer is built in: for code that takes longer to compile
-# then than it ever runs.
+# kymo_compile_quickly(target): with little optimisation and, where a sanitizer is built in, without any: for code that
+# takes longer to compile than it ever runs.
 function(kymo_compile_quickly target)
   if(KYMO_SANITIZER)
     target_compile_options(${target} PRIVATE -O0)
+  else()
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1>)
   endif()
 endfunction()
 

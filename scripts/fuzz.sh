@@ -1,33 +1,35 @@
 #!/bin/sh
-# Fuzzes every target for a while: scripts/fuzz.sh [SECONDS] [JOBS]
+# Fuzzes every target for a while: scripts/fuzz.sh [SECONDS] [JOBS] [PRESET]
 #
-# Each target starts from its corpus in fuzz/corpus/<target>. What it finds on the way goes to build/fuzz/corpus, and an
-# input that breaks it to build/fuzz/artifacts.
+# PRESET is fuzz, or asan where that is built anyway. Each target starts from its corpus in fuzz/corpus/<target>. What it
+# finds on the way goes to build/PRESET/corpus, and an input that breaks it to build/PRESET/artifacts.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 jobs=${2:-$(nproc)}
+preset=${3:-fuzz}
+build=build/$preset
 
-cmake --preset fuzz
-cmake --build --preset fuzz --parallel "$jobs" --target fuzzers
+cmake --preset "$preset"
+cmake --build --preset "$preset" --parallel "$jobs" --target fuzzers
 
-targets=$(find build/fuzz/fuzz -maxdepth 1 -type f -name '*_fuzzer' | sort)
+targets=$(find "$build/fuzz" -maxdepth 1 -type f -name '*_fuzzer' | sort)
 if [ -z "$targets" ]; then
-  echo "fuzz: there is no fuzz target in build/fuzz/fuzz" >&2
+  echo "fuzz: there is no fuzz target in $build/fuzz" >&2
   exit 1
 fi
-mkdir -p build/fuzz/artifacts
+mkdir -p "$build/artifacts"
 # One process a target, as many at once as there are jobs.
 echo "$targets" | xargs -P "$jobs" -I{} sh -c '
-  target=$1; seconds=$2; name=$(basename "$target")
-  mkdir -p "build/fuzz/corpus/$name"
-  log=build/fuzz/$name.log
+  target=$1; seconds=$2; build=$3; name=$(basename "$target")
+  mkdir -p "$build/corpus/$name"
+  log=$build/$name.log
   [ -d "fuzz/corpus/$name" ] && seeds="fuzz/corpus/$name" || seeds=""
   if "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 \
-      -artifact_prefix="build/fuzz/artifacts/$name-" "build/fuzz/corpus/$name" $seeds >"$log" 2>&1; then
+      -artifact_prefix="$build/artifacts/$name-" "$build/corpus/$name" $seeds >"$log" 2>&1; then
     echo "$name: $(sed -n "s/^stat::number_of_executed_units: *//p" "$log") inputs in $seconds s, nothing broke it"
   else
     tail -n 60 "$log"
-    echo "$name: broken; see build/fuzz/artifacts"
+    echo "$name: broken; see $build/artifacts"
     exit 1
-  fi' fuzz {} "$seconds"
+  fi' fuzz {} "$seconds" "$build"
