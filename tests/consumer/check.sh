@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the consumer project one way and runs what it built: check.sh WAY LINKAGE WORK
 #
-# SOURCE is kymo's tree; CC, CXX, CMAKE, PKG_CONFIG and LAUNCHER (of compilers: ccache, or empty) are programs;
+# SOURCE is kymo's tree; BUILD_TYPE, C_FLAGS and CXX_FLAGS say how to compile; CC, CXX, CMAKE, PKG_CONFIG and LAUNCHER (of compilers: ccache, or empty) are programs;
 # WARNINGS_AS_ERRORS is that of the build that these tests belong to. WORK is a folder that the ways of one linkage share;
 # add_subdirectory comes first and leaves an installed kymo in it.
 set -eu
@@ -15,9 +15,13 @@ export CC CXX
 # What the tests' own environment asks of a recorder or a package search is not meant for these.
 unset KYMO_RECORD KYMO_TRACE KYMO_SAMPLE DESTDIR CMAKE_PREFIX_PATH PKG_CONFIG_PATH || true
 
-# Compiled as fast as can be: that it works is the question here.
+# That it works is the question here. With the flags of the build that the tests belong to, the compiler's cache has most
+# of it; paths in debug information may then be those of that build.
+export CCACHE_NOHASHDIR=1
 build_project() {
-  "$CMAKE" -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 \
+  "$CMAKE" -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE="$BUILD_TYPE" \
+    -DCMAKE_C_FLAGS_"$(echo "$BUILD_TYPE" | tr '[:lower:]' '[:upper:]')"="$C_FLAGS" \
+    -DCMAKE_CXX_FLAGS_"$(echo "$BUILD_TYPE" | tr '[:lower:]' '[:upper:]')"="$CXX_FLAGS" \
     -DCMAKE_C_COMPILER_LAUNCHER="$LAUNCHER" -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER" \
     -DKYMO_WARNINGS_AS_ERRORS="$WARNINGS_AS_ERRORS" --no-warn-unused-cli "$@"
   "$CMAKE" --build "$build"
