@@ -24,9 +24,6 @@ function(kymo_configure target)
       $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
     target_link_options(${target} PUBLIC -fsanitize=${KYMO_SANITIZER})
   endif()
-  if(KYMO_BUILD_FUZZERS)
-    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
-  endif()
 endfunction()
 
 # kymo_compile_quickly(target): with little optimisation and, where a sanitizer is built in, without any: for code that
@@ -37,6 +34,11 @@ function(kymo_compile_quickly target)
   else()
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1>)
   endif()
+endfunction()
+
+# kymo_keep_apart(SOURCES...): files whose own names are also those of others in the folder, where such are compiled together.
+function(kymo_keep_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # kymo_add_layer(name SOURCES...): one folder of src/ as an object library named kymo_<name>_objects,
@@ -53,11 +55,19 @@ function(kymo_add_layer name)
     PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
     PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(kymo_${name}_objects PUBLIC Threads::Threads)
+  set_target_properties(kymo_${name}_objects PROPERTIES UNITY_BUILD ${KYMO_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 12)
+  if(KYMO_BUILD_FUZZERS)
+    # What inputs reach is measured in the layers.
+    target_compile_options(kymo_${name}_objects PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
 endfunction()
 
 # kymo_prefer_size(SOURCES...): code that runs once or seldom is compiled to be small, since the recorder goes into other
 # people's programs.
 function(kymo_prefer_size)
+  if(KYMO_UNITY_BUILD)
+    return()  # files with options of their own are not compiled together
+  endif()
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Os>")
 endfunction()
 
@@ -72,6 +82,7 @@ function(kymo_add_fuzzer name)
   kymo_configure(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   if(NOT TARGET fuzzers)
     add_custom_target(fuzzers)

@@ -10,19 +10,21 @@ failed=""
 echo "lint: style"
 scripts/format.sh --check || failed="$failed style"
 
-# The compile commands say how each file is compiled; nothing is built for them but what generates code.
-cmake --preset dev >/dev/null
+# The compile commands say how each file is compiled; nothing is built for them. Files that are compiled together are
+# looked at together, which takes a fifth of the time: most of it goes to what they all include.
+cmake --preset dev -B build/lint -DKYMO_UNITY_BUILD=ON -DKYMO_BUILD_TESTS=OFF -DKYMO_BUILD_BENCHMARKS=OFF \
+  -DKYMO_BUILD_EXAMPLES=OFF >/dev/null
 
 echo "lint: clang-tidy"
 tidy=$(command -v run-clang-tidy-14 || command -v run-clang-tidy)
-findings=build/dev/clang-tidy.txt
+findings=build/lint/clang-tidy.txt
 # Some files are compiled for several targets; looking at each once is enough.
-mkdir -p build/dev/lint
+mkdir -p build/lint/once
 python3 -c 'import json, sys
-commands = json.load(open("build/dev/compile_commands.json"))
+commands = json.load(open("build/lint/compile_commands.json"))
 json.dump(list({command["file"]: command for command in reversed(commands)}.values()), sys.stdout)
-' >build/dev/lint/compile_commands.json
-if ! "$tidy" -quiet -p build/dev/lint -j "$jobs" "^$PWD/(src|apps)/" >"$findings" 2>&1; then
+' >build/lint/once/compile_commands.json
+if ! "$tidy" -quiet -p build/lint/once -j "$jobs" >"$findings" 2>&1; then
   grep -E -A4 'error:|warning:' "$findings" || cat "$findings"
   failed="$failed clang-tidy"
 fi

@@ -104,6 +104,7 @@ constexpr std::array<ProcessFormat, 2> process_formats{{
 
 std::vector<std::string> format_words() {
   std::vector<std::string> words;
+  words.reserve(formats.size() + process_formats.size());
   for (const Format& format : formats) {
     words.emplace_back(format.word);
   }

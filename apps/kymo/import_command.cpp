@@ -61,8 +61,8 @@ std::string detect_format(const std::string& path) {
   if (begin != std::string_view::npos && (text[begin] == '[' || text[begin] == '{')) {
     return "chrome";
   }
-  throw Failure(
-      fmt::format("{}: the format is not known by its first bytes; kymo imports chrome, nvmt and vor", printable(path)));
+  throw Failure(fmt::format("{}: the format is not known by its first bytes; kymo imports chrome, nvmt and vor",
+                            printable(path)));
 }
 
 /// Where the capture goes: run.json becomes run.kymo.

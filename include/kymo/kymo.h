@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <kymo/detail/probes.h>
 #include <kymo/export.hpp>
 
 #ifdef __cplusplus
@@ -41,6 +42,29 @@ typedef struct kymo_scope {
 KYMO_API kymo_scope kymo_scope_begin(kymo_site* site);
 /* Closes it. */
 KYMO_API void kymo_scope_end(kymo_scope scope);
+#if defined(KYMO_DETAIL_PROBES)
+/* In files that are compiled for other tools to listen, they see these scopes as well (kymo/detail/probes.h). */
+KYMO_SKIP
+static inline kymo_scope kymo_probed_scope_begin(kymo_site* site) {
+  const char* name = "(null)";
+  const char* file = "";
+  uint32_t line = 0;
+  if (site) {
+    name = site->name && site->name[0] ? site->name : site->function ? site->function : "";
+    file = site->file ? site->file : "";
+    line = site->line;
+  }
+  kymo_probe_open(name, file, line);
+  return kymo_scope_begin(site);
+}
+KYMO_SKIP
+static inline void kymo_probed_scope_end(kymo_scope scope) {
+  kymo_scope_end(scope);
+  kymo_probe_close();
+}
+#define kymo_scope_begin kymo_probed_scope_begin
+#define kymo_scope_end kymo_probed_scope_end
+#endif
 /* The site of a name that is made at run time. NULL when no more names can be told apart. */
 KYMO_API kymo_site* kymo_dynamic_site_v1(kymo_site* place, const char* name, size_t name_size);
 

@@ -4,12 +4,17 @@
 // turned on by kymo::enable() with KYMO_RECORD set, by kymo::start_capture() or by installing a sink.
 #pragma once
 
+#include <cstring>
 #include <string_view>
 
+#include <kymo/detail/probes.h>
 #include <kymo/argument.hpp>
 #include <kymo/detail/hot_path.hpp>
 
 namespace kymo::detail {
+#if defined(KYMO_DETAIL_PROBES)
+inline namespace KYMO_DETAIL_PROBES {
+#endif
 
 /// An open scope, closed when it goes out of sight. Made by KYMO_SCOPE and its relatives.
 ///
@@ -19,19 +24,21 @@ class ScopeGuard {
  public:
   KYMO_SKIP
   explicit ScopeGuard(kymo_site& site) noexcept {
+    if constexpr (has_probes) {
+      probe_open(site.name[0] != '\0' ? site.name : site.function, site);
+    }
     if (scopes_on()) {
       token_ = open_scope(site);
     }
   }
 
-  /// For KYMO_SCOPE_DYNAMIC: asks for the site of the name while scopes are on.
-  template <typename FindSite>
+  /// For KYMO_SCOPE_DYNAMIC: `with_name` hands the name to what it is given. Asked at most once, and not at all while
+  /// nobody wants it.
+  template <typename WithName>
   KYMO_SKIP
-  ScopeGuard(kymo_site& place, const FindSite& find_site) noexcept(noexcept(find_site(place))) {
-    if (scopes_on()) {
-      if (kymo_site* const site = find_site(place)) {
-        token_ = open_scope(*site);
-      }
+  ScopeGuard(kymo_site& place, const WithName& with_name) {
+    if (has_probes || scopes_on()) {
+      with_name(NameTaker{*this, place});
     }
   }
 
@@ -43,16 +50,11 @@ class ScopeGuard {
     if (token_.state != 0) {
       close_scope(token_);
     }
+    probe_close();
   }
 
   [[nodiscard]] KYMO_SKIP
   bool is_recorded() const noexcept { return token_.state != 0 && (token_.state & dropped_bit) == 0; }
-
-  /// The site of a name at a place.
-  [[nodiscard]] KYMO_SKIP
-  static kymo_site* intern(kymo_site& place, std::string_view name) noexcept {
-    return kymo_dynamic_site_v1(&place, name.data(), name.size());
-  }
 
   /// What KYMO_DISABLE makes of a scope's name and arguments; never defined.
   template <std::size_t N>
@@ -113,6 +115,49 @@ class ScopeGuard {
   }
 
  private:
+#if defined(KYMO_DETAIL_PROBES)
+  static constexpr bool has_probes = true;
+  KYMO_SKIP
+  static void probe_open(const char* name, const kymo_site& site) noexcept {
+    kymo_probe_open(name, site.file, site.line);
+  }
+  KYMO_SKIP
+  static void probe_close() noexcept {
+    kymo_probe_close();
+  }
+#else
+  static constexpr bool has_probes = false;
+  KYMO_SKIP
+  static void probe_open(const char* /*name*/, const kymo_site& /*site*/) noexcept {}
+  KYMO_SKIP
+  static void probe_close() noexcept {}
+#endif
+
+  /// Opens a scope under a name that was made at run time.
+  struct NameTaker {
+    ScopeGuard& guard;
+    kymo_site& place;
+
+    KYMO_SKIP
+    void operator()(std::string_view name) const noexcept {
+      if constexpr (has_probes) {
+        // What listens takes strings that end in a zero byte.
+        char text[256];  // NOLINT(modernize-avoid-c-arrays): <array> would cost those who include this
+        const std::size_t size = name.size() < sizeof text ? name.size() : sizeof text - 1;
+        if (size != 0) {
+          std::memcpy(text, name.data(), size);
+        }
+        text[size] = '\0';
+        probe_open(text, place);
+      }
+      if (!has_probes || scopes_on()) {
+        if (kymo_site* const site = kymo_dynamic_site_v1(&place, name.data(), name.size())) {
+          guard.token_ = open_scope(*site);
+        }
+      }
+    }
+  };
+
   template <std::size_t N>
   KYMO_SKIP
   static void record_list(kymo_site& site, const Argument (&list)[N]) noexcept {
@@ -122,6 +167,9 @@ class ScopeGuard {
   ScopeToken token_;
 };
 
+#if defined(KYMO_DETAIL_PROBES)
+}
+#endif
 }  // namespace kymo::detail
 
 #define KYMO_DETAIL_CONCAT_AGAIN(a, b) a##b
@@ -145,8 +193,7 @@ class ScopeGuard {
 #define KYMO_DETAIL_SCOPE_DYNAMIC(id, text)                                    \
   KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), "", KYMO_SITE_DYNAMIC); \
   ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(              \
-      KYMO_DETAIL_CONCAT(kymo_site_, id),                                      \
-      [&](kymo_site& kymo_place) { return ::kymo::detail::ScopeGuard::intern(kymo_place, text); })
+      KYMO_DETAIL_CONCAT(kymo_site_, id), [&](const auto& kymo_take_name) KYMO_SKIP { kymo_take_name(text); })
 
 #if defined(KYMO_DISABLE)
 

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include <kymo/latency_stats.hpp>
+
 namespace kymo::bench {
 namespace {
 
@@ -115,7 +117,7 @@ std::vector<GridRun> order_runs(std::size_t settings, const GridOrder& order) {
 
 double median_of(const Measurements& measurements, const std::string& metric) {
   const std::vector<double> numbers = numbers_of(measurements, metric);
-  return numbers.empty() ? nothing : numbers[(numbers.size() + 1) / 2 - 1];
+  return numbers.empty() ? nothing : nearest_rank(numbers, 50);
 }
 
 std::pair<double, double> range_of(const Measurements& measurements, const std::string& metric) {

@@ -28,8 +28,8 @@ double seconds_of(const timeval& time) {
 [[noreturn]] void become(const ProcessRequest& request, const sigset_t& mask, int log, int report) {
   ::setpgid(0, 0);
   std::signal(SIGPIPE, SIG_DFL);
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(nothing, STDIN_FILENO);
+  const int null_device = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::dup2(null_device, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
   for (const auto& [name, value] : request.environment) {

@@ -57,10 +57,6 @@ bool contains(Texts texts, std::string_view text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
-
 std::string text_of(const std::string& path) {
   const std::string text = base::read_small_file(path);
   return std::string(trimmed(text));

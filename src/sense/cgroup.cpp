@@ -21,8 +21,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
 enum Metric : std::size_t {
   cpu,
   cpu_throttled,

@@ -9,7 +9,6 @@ namespace kymo::sense {
 namespace {
 
 constexpr std::int64_t look_period_ns = 1'000'000'000;
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t number_bytes = 64;
 
 bool is_same(const MetricDeclaration& left, const MetricDeclaration& right) {

@@ -19,7 +19,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_bytes = 1024 * 1024;
 
 /// Whether the buffer cut the file; it is larger at the next read then. What was read before is gone.

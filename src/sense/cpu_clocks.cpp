@@ -13,7 +13,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t look_ns = 1'000'000'000;
 // The kernel writes some kilobytes for each core: no more than ten times a second, whatever the rate.
 constexpr std::int64_t cpuinfo_ns = 95'000'000;

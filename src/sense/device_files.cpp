@@ -20,10 +20,6 @@ struct Freer {
   void operator()(char* text) const { std::free(text); }
 };
 
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
-
 /// Orders texts by their letters, and runs of digits in them by their numbers.
 bool comes_before(const std::string& left, const std::string& right) {
   std::size_t i = 0;

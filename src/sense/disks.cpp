@@ -18,12 +18,7 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr double sector_bytes = 512;  // whatever the disk's own are
-
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
 
 /// Whether a name says that it is a partition: sda1, vdb2, nvme0n1p3, mmcblk0p1. For trees without /sys/block.
 bool is_partition_name(std::string_view name) {

@@ -20,7 +20,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t number_bytes = 64;
 
 double in_hundredths(double value) {

@@ -13,8 +13,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
 double page_bytes() {
   return static_cast<double>(::sysconf(_SC_PAGESIZE));
 }

@@ -16,8 +16,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
 class NetworkSensor final : public Sensor {
  public:
   explicit NetworkSensor(const SensorContext& context)

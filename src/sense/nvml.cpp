@@ -13,8 +13,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
 /// Stands for GPUs that cannot be asked: says why.
 class NoNvmlSensor final : public Sensor {
  public:

@@ -9,7 +9,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr double most_percent = 100;
 

@@ -11,6 +11,11 @@
 
 namespace kymo::sense {
 
+/// A digit in any locale.
+[[nodiscard]] constexpr bool is_digit(char character) {
+  return character >= '0' && character <= '9';
+}
+
 [[nodiscard]] constexpr bool is_blank(char character) {
   return character == ' ' || character == '\t' || character == '\n' || character == '\r' || character == '\0';
 }

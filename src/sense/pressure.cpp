@@ -18,8 +18,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
 class PressureSensor final : public Sensor {
  public:
   explicit PressureSensor(const SensorContext& context) : Sensor("pressure", Tier::medium) {

@@ -21,8 +21,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
 struct Transfer {
   std::string_view key;
   std::string_view metric;

@@ -26,8 +26,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-
 /// A share of a core is taken over a stretch in which every process that had come and gone was at one look: a shorter
 /// one would show a child's whole time at the moment of its end. The kernel renews the CPU time of running threads
 /// once a tick (1 to 10 ms).

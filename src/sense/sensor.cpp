@@ -9,7 +9,6 @@ namespace kymo::sense {
 namespace {
 
 constexpr std::int64_t retry_ns = 1'000'000'000;
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@
 #include "sense/renewal.hpp"
 
 namespace kymo::sense {
+
+/// What stands for a value that could not be read.
+inline constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 /// What one read gave for one metric.
 struct Reading {

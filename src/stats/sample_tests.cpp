@@ -125,8 +125,8 @@ Quantiles quantiles_of(std::span<const double> ascending) {
 /// are gamma-distributed with the shapes k, l - k and n + 1 - l.
 Quantiles resample(std::span<const double> ascending, RandomSource& random) {
   const std::size_t count = ascending.size();
-  const std::size_t median = nearest_rank(count, 50);
-  const std::size_t p95 = nearest_rank(count, 95);
+  const std::size_t median = percentile_rank(count, 50);
+  const std::size_t p95 = percentile_rank(count, 95);
   const double a = random.gamma(static_cast<double>(median));
   const double b = random.gamma(static_cast<double>(p95 - median));
   const double c = random.gamma(static_cast<double>(count + 1 - p95));

@@ -13,14 +13,14 @@
 namespace kymo::stats {
 
 /// The rank of a percentile among `count` values by nearest rank, from 1: ceil(percent / 100 * count). count > 0.
-[[nodiscard]] constexpr std::size_t nearest_rank(std::size_t count, unsigned percent) {
+[[nodiscard]] constexpr std::size_t percentile_rank(std::size_t count, unsigned percent) {
   const std::size_t rank = (count * percent + 99) / 100;
   return rank == 0 ? 1 : rank;
 }
 
 /// The percentile of ascending values by nearest rank. Not empty.
 [[nodiscard]] inline double percentile_of(std::span<const double> ascending, unsigned percent) {
-  return ascending[nearest_rank(ascending.size(), percent) - 1];
+  return ascending[percentile_rank(ascending.size(), percent) - 1];
 }
 
 /// A two-sided Mann-Whitney U test.

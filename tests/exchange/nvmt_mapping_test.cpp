@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <random>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include <kymo/exchange.hpp>
+#include <kymo/import.hpp>
 #include <kymo/timeline.hpp>
 
 #include "capture/capture_writer.hpp"
@@ -350,6 +352,19 @@ TEST(NvmtImport, SamplesOfOneTimeAndNamesThatAppearTwiceComeBackToo) {
   }
   set_field(trace.header.thermal_zone_names[1], "zone0-thermal");
   EXPECT_TRUE(export_of_import(trace) == encode_nvmt(trace));
+}
+
+TEST(NvmtImport, AFileIsImportedByItsName) {
+  ScratchDirectory directory;
+  const NvmtTrace trace = random_trace({.seed = 12, .fast = 20, .sync = 2});
+  const std::string path = directory.file("a.nvmt");
+  std::ofstream(path, std::ios::binary) << encode_nvmt(trace);
+  const ImportReport report = kymo::import_nvmt(path, directory.file("a.kymo"));
+  EXPECT_EQ(report.samples, trace.fast.size() + trace.medium.size() + trace.slow.size());
+  EXPECT_EQ(report.sync_points, 2U);
+  export_nvmt(Timeline(report.output), directory.file("back.nvmt"));
+  EXPECT_TRUE(test::read_file(directory.file("back.nvmt")) == encode_nvmt(trace));
+  EXPECT_THROW(kymo::import_nvmt(directory.file("none.nvmt"), directory.file("none.kymo")), ImportError);
 }
 
 TEST(NvmtImport, TheCaptureSpeaksKymosNamesAndUnits) {

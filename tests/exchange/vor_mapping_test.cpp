@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <kymo/exchange.hpp>
+#include <kymo/import.hpp>
 #include <kymo/timeline.hpp>
 
 #include "capture/capture_writer.hpp"
@@ -162,6 +163,13 @@ TEST_F(VorMapping, ScopesThatGoOnFromFrameToFrameComeBackWhole) {
   const VorImportReport imported = import_file("a.vor", "b.kymo");
   EXPECT_EQ(imported.losses, Strings());
   EXPECT_EQ(imported.frames, exported.frames);
+  const ImportReport by_name = kymo::import_vor(path("a.vor"), path("named.kymo"));
+  EXPECT_EQ(by_name.output, path("named.kymo"));
+  EXPECT_EQ(by_name.frames, imported.frames);
+  EXPECT_EQ(by_name.spans, imported.scopes);
+  EXPECT_FALSE(by_name.is_damaged());
+  EXPECT_THROW(kymo::import_vor(path("none.vor"), path("none.kymo")), ImportError);
+
   const Timeline back(path("b.kymo"));
   EXPECT_EQ(frame_ends(back), frame_ends(original));
   // Those that were open at the end have ended there.
