@@ -16,7 +16,9 @@ function(kymo_configure target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual>
-    $<$<BOOL:${KYMO_WARNINGS_AS_ERRORS}>:-Werror>)
+    $<$<BOOL:${KYMO_WARNINGS_AS_ERRORS}>:-Werror>
+    # Compiled together, names of one file stand before those of the next.
+    $<$<BOOL:${KYMO_UNITY_BUILD}>:-Wno-shadow>)
   if(KYMO_SANITIZER)
     # C libraries that are loaded at run time are called by types of our own, which Clang's `function` would reject.
     target_compile_options(${target} PRIVATE
