@@ -88,8 +88,8 @@ TEST(Probes, TheProgramHasNotesOfItsUsdtProbes) {
   std::size_t opens = 0;
   std::size_t closes = 0;
   for (std::string line; std::getline(text, line);) {
-    opens += line.find("Name: scope_open") != std::string::npos ? 1 : 0;
-    closes += line.find("Name: scope_close") != std::string::npos ? 1 : 0;
+    opens += line.find("Name: scope_open") != std::string::npos ? 1U : 0U;
+    closes += line.find("Name: scope_close") != std::string::npos ? 1U : 0U;
   }
   EXPECT_NE(text.str().find("Provider: kymo"), std::string::npos);
   EXPECT_GT(opens, 0U);
