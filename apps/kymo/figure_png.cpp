@@ -128,18 +128,13 @@ int append_bytes(void* closure, const unsigned char* data, unsigned length) {
 
 }  // namespace
 
+// Never unloaded: what the libraries below it found out about fonts is theirs to the end of the process.
 PngWriter::PngWriter() : library_(::dlopen("libcairo.so.2", RTLD_NOW | RTLD_LOCAL)) {
   Calls calls{};
   if (library_ == nullptr) {
     problem_ = "there are no PNG figures, only SVG: libcairo.so.2 is not here (Debian: libcairo2)";
   } else if (!find_all(library_, calls)) {
     problem_ = "there are no PNG figures, only SVG: libcairo.so.2 lacks functions of cairo 1.2";
-  }
-}
-
-PngWriter::~PngWriter() {
-  if (library_ != nullptr) {
-    ::dlclose(library_);
   }
 }
 

@@ -13,7 +13,6 @@ class PngWriter {
   PngWriter();
   PngWriter(const PngWriter&) = delete;
   PngWriter& operator=(const PngWriter&) = delete;
-  ~PngWriter();
 
   /// Empty where it can write; else why not and what to do.
   [[nodiscard]] const std::string& problem() const { return problem_; }
