@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "exchange/export_names.hpp"
 #include "exchange/json_text.hpp"
 
 namespace kymo::exchange {
@@ -12,18 +13,10 @@ namespace {
 constexpr std::uint64_t first_thread_index = 100'000;
 constexpr std::uint64_t first_lane_index = 1'000'000'000;
 
-// Linux numbers no process or thread beyond this.
-constexpr std::uint64_t greatest_system_number = std::uint64_t{1} << 22U;
-
 std::string json_text(std::string_view text) {
   std::string out;
   append_json_text(out, text);
   return out;
-}
-
-/// "site 12 (not declared)": stands in for a name that was lost.
-std::string lost_name(std::string_view what, std::uint32_t id) {
-  return std::string(what) + ' ' + std::to_string(id) + " (not declared)";
 }
 
 /// `{"name":"cull","cat":"scope","ph":"X","ts":`. The name is JSON text.
@@ -36,27 +29,6 @@ std::string event_head(std::string_view name, std::string_view category, char ph
   head += phase;
   head += "\",\"ts\":";
   return head;
-}
-
-std::string site_name(const SiteDeclaration& site) {
-  if (!site.name.empty()) {
-    return site.name;
-  }
-  if (!site.function.empty()) {
-    return site.function;
-  }
-  return site.kind == SiteKind::hooked ? "function at " + std::to_string(site.module_offset) : std::string();
-}
-
-/// "power {rail=GPU}": series of one name are told apart by their labels.
-std::string metric_name(const MetricDeclaration& metric) {
-  std::string name = metric.name;
-  const char* separator = " {";
-  for (const auto& [key, value] : metric.labels) {
-    name.append(separator).append(key).append("=").append(value);
-    separator = ", ";
-  }
-  return metric.labels.empty() ? name : name + '}';
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "exchange/export_names.hpp"
 #include "exchange/json_text.hpp"
 
 namespace kymo::exchange {
@@ -28,9 +29,6 @@ namespace {
 
 using TrackBuilder = protozero::pbf_builder<TrackField>;
 
-// Linux numbers no process or thread beyond this.
-constexpr std::uint64_t greatest_system_number = std::uint64_t{1} << 22U;
-
 /// Of categories: those of kymo's own come first, then names by their ids.
 constexpr std::uint64_t first_name_category = 16;
 constexpr std::array<std::string_view, 9> category_names{"scope",   "function", "frame", "queue", "async",
@@ -48,32 +46,6 @@ std::string valid_text(std::string_view text) {
   std::string out;
   append_valid_text(out, text);
   return out;
-}
-
-/// "site 12 (not declared)": stands in for a name that was lost.
-std::string lost_name(std::string_view what, std::uint32_t id) {
-  return std::string(what) + ' ' + std::to_string(id) + " (not declared)";
-}
-
-std::string site_name(const SiteDeclaration& site) {
-  if (!site.name.empty()) {
-    return valid_text(site.name);
-  }
-  if (!site.function.empty()) {
-    return valid_text(site.function);
-  }
-  return site.kind == SiteKind::hooked ? "function at " + std::to_string(site.module_offset) : std::string();
-}
-
-/// "power {rail=GPU}": series of one name are told apart by their labels.
-std::string metric_name(const MetricDeclaration& metric) {
-  std::string name = metric.name;
-  const char* separator = " {";
-  for (const auto& [key, value] : metric.labels) {
-    name.append(separator).append(key).append("=").append(value);
-    separator = ", ";
-  }
-  return valid_text(metric.labels.empty() ? name : name + '}');
 }
 
 std::string place_of(std::uint64_t uuid) {
@@ -165,7 +137,7 @@ void PerfettoNames::declare_process(const ProcessDeclaration& declaration) {
 
 void PerfettoNames::declare_site(const SiteDeclaration& declaration) {
   const bool is_function = declaration.kind == SiteKind::function || declaration.kind == SiteKind::hooked;
-  intern(InternedField::event_names, site_iid(declaration.id), site_name(declaration));
+  intern(InternedField::event_names, site_iid(declaration.id), valid_text(site_name(declaration)));
   PerfettoSite& site = sites_.get(declaration.id);
   site.begin.clear();
   EventBuilder event(site.begin);
@@ -222,7 +194,7 @@ void PerfettoNames::declare_metric(const MetricDeclaration& declaration) {
     TrackBuilder track(packet, PacketField::track_descriptor);
     track.add_uint64(TrackField::uuid, uuid);
     track.add_uint64(TrackField::parent_uuid, owner.uuid);
-    track.add_string(TrackField::name, metric_name(declaration));
+    track.add_string(TrackField::name, valid_text(metric_name(declaration)));
     protozero::pbf_builder<CounterField> counter(track, TrackField::counter);
     if (declaration.unit.empty()) {
       counter.add_enum(CounterField::unit, 0);  // not specified; a message without fields would not be written

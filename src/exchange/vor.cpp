@@ -25,9 +25,6 @@ constexpr std::size_t most_text = std::numeric_limits<std::uint16_t>::max();
 constexpr std::size_t most_record = std::size_t{256} << 20U;
 constexpr std::size_t most_names = std::size_t{6} << 20U;
 constexpr std::size_t window_size = std::size_t{256} << 10U;
-/// lz4 makes of one byte 255 at most; a size beyond is a lie, and no memory is spent on it.
-constexpr std::size_t most_lz4_ratio = 255;
-
 void append_text(std::string& out, std::string_view text) {
   const std::size_t place = out.size();
   append_vor_number(out, std::uint16_t{0});
@@ -36,15 +33,10 @@ void append_text(std::string& out, std::string_view text) {
   std::memcpy(out.data() + place, &size, sizeof size);
 }
 
-template <typename Number>
-Number take(capture::ByteCursor& cursor) {
-  return capture::load<Number>(cursor.take(sizeof(Number)).data());
-}
-
 VorColumn take_column(capture::ByteCursor& cursor) {
   VorColumn column;
-  column.name = cursor.text(take<std::uint16_t>(cursor));
-  column.unit = cursor.text(take<std::uint16_t>(cursor));
+  column.name = cursor.text(take_vor_number<std::uint16_t>(cursor));
+  column.unit = cursor.text(take_vor_number<std::uint16_t>(cursor));
   return column;
 }
 
@@ -266,7 +258,7 @@ std::span<const std::byte> VorReader::next_record(std::uint64_t size) {
 
 void VorReader::take_declaration(std::span<const std::byte> body) {
   capture::ByteCursor cursor(body);
-  const auto id = take<std::uint16_t>(cursor);
+  const auto id = take_vor_number<std::uint16_t>(cursor);
   VorColumn column = take_column(cursor);
   text_bytes_ += column.name.size() + column.unit.size();
   if (is_declared_[id] || text_bytes_ > most_names) {
@@ -286,16 +278,16 @@ void VorReader::take_frame(std::span<const std::byte> body, VorFrame& frame) {
   }
   frame.user.clear();
   std::uint64_t undeclared = 0;
-  for (unsigned count = take<std::uint16_t>(cursor); count > 0; --count) {
-    const auto id = take<std::uint16_t>(cursor);
-    const auto value = take<double>(cursor);
+  for (unsigned count = take_vor_number<std::uint16_t>(cursor); count > 0; --count) {
+    const auto id = take_vor_number<std::uint16_t>(cursor);
+    const auto value = take_vor_number<double>(cursor);
     if (id >= header_.columns.size() && is_declared_[id]) {
       frame.user.push_back({id, value});
     } else {
       ++undeclared;
     }
   }
-  frame.flame = cursor.take(take<std::uint32_t>(cursor));
+  frame.flame = cursor.take(take_vor_number<std::uint32_t>(cursor));
   damage_.values += undeclared;
 }
 

@@ -19,6 +19,7 @@
 #include <kymo/exchange.hpp>
 
 #include "capture/byte_source.hpp"
+#include "capture/bytes.hpp"
 
 namespace kymo::exchange {
 
@@ -64,6 +65,15 @@ template <typename Number>
 void append_vor_number(std::string& out, Number value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
+
+/// Takes what append_vor_number() appended. DecodeError where the bytes end before.
+template <typename Number>
+Number take_vor_number(capture::ByteCursor& cursor) {
+  return capture::load<Number>(cursor.take(sizeof(Number)).data());
+}
+
+/// lz4 makes of one byte 255 at most; a size beyond is a lie, and no memory is spent on it.
+inline constexpr std::size_t most_lz4_ratio = 255;
 
 /// Appends lz4 of `raw` behind its size, as the format has it in two places.
 void append_vor_lz4(std::string& out, std::string_view raw);

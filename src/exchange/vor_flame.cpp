@@ -21,7 +21,6 @@ constexpr char open_mark = '(';
 constexpr char close_mark = ')';
 
 constexpr std::size_t most_raw = std::size_t{256} << 20U;
-constexpr std::size_t most_lz4_ratio = 255;
 
 // bincode's integers: below 251 one byte; else a byte that tells the width, and 2, 4 or 8 bytes.
 constexpr std::uint8_t wide_2 = 251;
@@ -52,20 +51,15 @@ void append_text(std::string& out, std::string_view text) {
   out += text;
 }
 
-template <typename Number>
-Number take(ByteCursor& cursor) {
-  return capture::load<Number>(cursor.take(sizeof(Number)).data());
-}
-
 std::uint64_t take_unsigned(ByteCursor& cursor) {
   const std::uint8_t first = cursor.u8();
   switch (first) {
     case wide_2:
-      return take<std::uint16_t>(cursor);
+      return take_vor_number<std::uint16_t>(cursor);
     case wide_4:
-      return take<std::uint32_t>(cursor);
+      return take_vor_number<std::uint32_t>(cursor);
     case wide_8:
-      return take<std::uint64_t>(cursor);
+      return take_vor_number<std::uint64_t>(cursor);
     default:
       if (first > wide_8) {
         throw DecodeError("an integer is wider than 64 bits");
@@ -94,7 +88,7 @@ void take_meta(ByteCursor& cursor, FlameMeta& meta) {
   if (cursor.text(magic.size()) != magic) {
     throw DecodeError("not a flame part of a version that is known");
   }
-  ByteCursor facts(cursor.take(take<std::uint32_t>(cursor)));
+  ByteCursor facts(cursor.take(take_vor_number<std::uint32_t>(cursor)));
   meta.number = take_unsigned(facts);
   meta.start_ns = take_signed(facts);
   meta.end_ns = take_signed(facts);
@@ -212,12 +206,12 @@ FlameMeta FlameReader::read_meta(std::span<const std::byte> part) {
 void FlameReader::open(std::span<const std::byte> part) {
   ByteCursor cursor(part);
   take_meta(cursor, meta_);
-  const auto size = take<std::uint32_t>(cursor);
+  const auto size = take_vor_number<std::uint32_t>(cursor);
   const std::uint8_t kind = cursor.u8();
   auto threads = cursor.take(size);
   if (kind == lz4_kind) {
     ByteCursor stored(threads);
-    const std::size_t raw_size = take<std::uint32_t>(stored);
+    const std::size_t raw_size = take_vor_number<std::uint32_t>(stored);
     const auto block = stored.take(stored.remaining());
     if (raw_size > most_raw || raw_size > block.size() * most_lz4_ratio) {
       throw DecodeError("its threads take more than 256 MiB");
@@ -233,7 +227,7 @@ void FlameReader::open(std::span<const std::byte> part) {
   }
   threads_ = ByteCursor(threads);
   threads_left_ = take_unsigned(threads_);
-  sites_ = ByteCursor(cursor.take(take<std::uint32_t>(cursor)));
+  sites_ = ByteCursor(cursor.take(take_vor_number<std::uint32_t>(cursor)));
   sites_left_ = take_unsigned(sites_);
 }
 

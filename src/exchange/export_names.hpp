@@ -1,0 +1,43 @@
+// How exports name things, whatever the format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <kymo/declarations.hpp>
+#include <kymo/events.hpp>
+
+namespace kymo::exchange {
+
+/// Linux numbers no process or thread beyond this.
+inline constexpr std::uint64_t greatest_system_number = std::uint64_t{1} << 22U;
+
+/// "site 12 (not declared)": stands in for a name that was lost.
+inline std::string lost_name(std::string_view what, std::uint32_t id) {
+  return std::string(what) + ' ' + std::to_string(id) + " (not declared)";
+}
+
+/// What the scopes of a site are called; empty where it has no name.
+inline std::string site_name(const SiteDeclaration& site) {
+  if (!site.name.empty()) {
+    return site.name;
+  }
+  if (!site.function.empty()) {
+    return site.function;
+  }
+  return site.kind == SiteKind::hooked ? "function at " + std::to_string(site.module_offset) : std::string();
+}
+
+/// "power {rail=GPU}": series of one name are told apart by their labels.
+inline std::string metric_name(const MetricDeclaration& metric) {
+  std::string name = metric.name;
+  const char* separator = " {";
+  for (const auto& [key, value] : metric.labels) {
+    name.append(separator).append(key).append("=").append(value);
+    separator = ", ";
+  }
+  return metric.labels.empty() ? name : name + '}';
+}
+
+}  // namespace kymo::exchange
