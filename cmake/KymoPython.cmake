@@ -1,0 +1,21 @@
+# Where Python and nanobind are: what a build of wheels was given, else the interpreter that scripts/peers.sh set up.
+# Sets KYMO_HAS_PYTHON.
+if(NOT SKBUILD AND NOT Python_EXECUTABLE AND EXISTS "${PROJECT_SOURCE_DIR}/build/peers/bin/python3")
+  set(Python_EXECUTABLE "${PROJECT_SOURCE_DIR}/build/peers/bin/python3")
+endif()
+find_package(Python 3.10 COMPONENTS Interpreter Development.Module)
+set(KYMO_HAS_PYTHON OFF)
+if(Python_FOUND)
+  execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
+    OUTPUT_VARIABLE kymo_nanobind_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE kymo_nanobind_missing)
+  if(NOT kymo_nanobind_missing)
+    find_package(nanobind CONFIG REQUIRED PATHS "${kymo_nanobind_dir}" NO_DEFAULT_PATH)
+    set(KYMO_HAS_PYTHON ON)
+  endif()
+endif()
+if(NOT KYMO_HAS_PYTHON)
+  if(SKBUILD)
+    message(FATAL_ERROR "The Python package needs Python 3.10 or later with its headers, and nanobind.")
+  endif()
+  message(STATUS "The Python package is left out: scripts/peers.sh installs what it needs")
+endif()
