@@ -86,12 +86,19 @@ void ChromeTraceWriter::write_run(const ScopeRun& run, const EventBatch& batch) 
       }
     }
   };
+  std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
   capture::match(run, track.stack, [&](const capture::ScopeSpan& span) {
     take_arguments(span.close_event);
     if ((span.flags & capture::ScopeSpan::unbalanced) != 0) {
       track.arguments.add_mark(span.depth, "unbalanced");
     }
-    write_scope(track, span.site, span.start_ns, span.duration_ns, span.depth);
+    const std::int64_t end_ns = run.events[span.close_event].time_ns;
+    const bool is_unbalanced = (span.flags & capture::ScopeSpan::unbalanced) != 0;
+    const std::size_t following = std::size_t{span.close_event} + 1;
+    const bool end_is_shared = is_unbalanced || end_ns == last_end_ns || following >= run.events.size() ||
+                               run.events[following].time_ns == end_ns;
+    last_end_ns = end_ns;
+    write_scope(track, span.site, {span.start_ns, span.duration_ns, end_is_shared}, span.depth);
   });
   take_arguments(std::numeric_limits<std::size_t>::max());
   order_equal_scopes();
@@ -115,27 +122,29 @@ void ChromeTraceWriter::write_lost(ChromeTrack& track, const ScopeRun& run) {
 void ChromeTraceWriter::end_early(ChromeTrack& track, const Ending& ending) {
   const capture::ScopeStack::Level open = track.stack[ending.depth];
   track.arguments.add_mark(ending.depth, ending.mark);
-  write_scope(track, open.site, open.start_ns, elapsed_ns(open.start_ns, ending.end_ns), ending.depth);
+  write_scope(track, open.site, {open.start_ns, elapsed_ns(open.start_ns, ending.end_ns), true}, ending.depth);
 }
 
-void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, std::int64_t start_ns, std::int64_t duration_ns,
-                                    std::size_t depth) {
+void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, const Bar& bar, std::size_t depth) {
   // Scopes end from the inside out. Of two bars with the same start and end, peers draw the one that comes first around
   // the other one.
-  if (start_ns != equal_start_ns_ || duration_ns != equal_duration_ns_ || depth + 1 != equal_depth_) {
+  if (bar.start_ns != equal_bar_.start_ns || bar.duration_ns != equal_bar_.duration_ns || depth + 1 != equal_depth_) {
     order_equal_scopes();
     stream_.spill();
   }
-  equal_start_ns_ = start_ns;
-  equal_duration_ns_ = duration_ns;
+  equal_bar_ = bar;
   equal_depth_ = depth;
   equal_scopes_.push_back(stream_.position());
 
   std::string& out = stream_.begin_event();
   out += names_.site(site);
-  append_microseconds(out, start_ns);
+  append_microseconds(out, bar.start_ns);
   out += ",\"dur\":";
-  append_microseconds(out, duration_ns);
+  if (bar.end_is_shared) {
+    append_duration_until_end(out, bar.start_ns, bar.duration_ns);
+  } else {
+    append_microseconds(out, bar.duration_ns);
+  }
   out += track.place;
   if (!track.arguments.empty()) {
     track.arguments.take(depth, out);

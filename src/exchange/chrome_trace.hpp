@@ -11,6 +11,10 @@
 //   flow                s, t and f, bound to the slice around them
 //   message, sync point i; "dropped so far" and "clock uncertain" as well
 //   process, track      M: process_name, process_labels, thread_name, thread_sort_index
+//
+// Where a bar ends at the very time at which another one of its track ends or begins, "dur" gets more decimals if it
+// needs them for ts + dur to be the same double as well: readers that add doubles (speedscope) would take the outer one
+// to end before the inner one, and draw what remains open up to the end of the trace.
 #pragma once
 
 #include <cstddef>
@@ -70,7 +74,13 @@ class ChromeTraceWriter {
   void write_run(const ScopeRun& run, const EventBatch& batch);
   void write_lost(ChromeTrack& track, const ScopeRun& run);
   void end_early(ChromeTrack& track, const Ending& ending);
-  void write_scope(ChromeTrack& track, SiteId site, std::int64_t start_ns, std::int64_t duration_ns, std::size_t depth);
+  /// A scope whose end meets no other time on its track is written the short way.
+  struct Bar {
+    std::int64_t start_ns = 0;
+    std::int64_t duration_ns = 0;
+    bool end_is_shared = false;
+  };
+  void write_scope(ChromeTrack& track, SiteId site, const Bar& bar, std::size_t depth);
   void order_equal_scopes();
   void write_drops(ChromeTrack& track, const ScopeRun& run, std::int64_t time_ns);
 
@@ -97,8 +107,7 @@ class ChromeTraceWriter {
 
   // The events of scopes that ended last, began and ended at the same times, each around the one before.
   std::vector<std::size_t> equal_scopes_;
-  std::int64_t equal_start_ns_ = 0;
-  std::int64_t equal_duration_ns_ = 0;
+  Bar equal_bar_;
   std::size_t equal_depth_ = 0;
 
   using AsyncSpans = std::map<AsyncKey, OpenAsync>;

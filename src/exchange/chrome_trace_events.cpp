@@ -63,7 +63,7 @@ void ChromeTraceWriter::write_queue_span(const ChromeTrack& track, const SpanEve
   out.append(span.category != 0 ? names_.name(span.category) : "queue").append("\",\"ph\":\"X\",\"ts\":");
   append_microseconds(out, span.start_ns);
   out += ",\"dur\":";
-  append_microseconds(out, std::max<std::int64_t>(span.duration_ns, 0));
+  append_duration_until_end(out, span.start_ns, std::max<std::int64_t>(span.duration_ns, 0));
   out += track.place;
   span_arguments_.take(0, out);
   out += '}';
@@ -141,7 +141,7 @@ void ChromeTraceWriter::write_frames(const EventBatch& batch) {
       out += frames.head;
       append_microseconds(out, frames.start_ns);
       out += ",\"dur\":";
-      append_microseconds(out, elapsed_ns(frames.start_ns, mark.time_ns));
+      append_duration_until_end(out, frames.start_ns, elapsed_ns(frames.start_ns, mark.time_ns));
       out += frames.place;
       out += ",\"args\":{\"number\":";
       append_json_integer(out, frames.number);

@@ -172,6 +172,22 @@ void append_microseconds(std::string& out, std::int64_t time_ns) {
   out.append(digits.data(), end + 4);
 }
 
+void append_duration_until_end(std::string& out, std::int64_t start_ns, std::int64_t duration_ns) {
+  std::int64_t end_ns = 0;
+  if (!__builtin_add_overflow(start_ns, duration_ns, &end_ns)) {
+    constexpr double ns_per_us = 1000;
+    const double shown_us = static_cast<double>(duration_ns) / ns_per_us;
+    const double fitting_us = static_cast<double>(end_ns) / ns_per_us - static_cast<double>(start_ns) / ns_per_us;
+    // It must round to the same nanosecond. Beyond 50 days doubles of microseconds are too coarse for that.
+    constexpr double most_off_us = 0.00049;
+    if (fitting_us != shown_us && std::abs(fitting_us - shown_us) < most_off_us &&
+        append_json_number(out, fitting_us)) {
+      return;
+    }
+  }
+  append_microseconds(out, duration_ns);
+}
+
 void append_json_id(std::string& out, std::uint64_t id) {
   std::array<char, 16> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), id, 16).ptr;

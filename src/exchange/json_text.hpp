@@ -31,6 +31,11 @@ void append_json_integer(std::string& out, std::uint64_t value);
 /// Appends a time or a duration in microseconds, exact to the nanosecond: 12345 ns is 12.345. About 10 ns.
 void append_microseconds(std::string& out, std::int64_t time_ns);
 
+/// Appends a duration in microseconds such that a reader that adds it to its start in doubles gets the very double that
+/// it reads for the end. It has more decimals then where the sum of the exact ones is another, unless the end is later
+/// than 50 days; rounded to the nanosecond it is exact as ever. About 10 ns, 150 ns with more decimals.
+void append_duration_until_end(std::string& out, std::int64_t start_ns, std::int64_t duration_ns);
+
 /// Appends an id as a JSON string, "0x1f": readers keep ids as doubles where they are numbers.
 void append_json_id(std::string& out, std::uint64_t id);
 

@@ -1,6 +1,7 @@
 #include "exchange/json_text.hpp"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <limits>
@@ -124,6 +125,32 @@ TEST(JsonText, MicrosecondsKeepEveryNanosecond) {
   EXPECT_EQ(microseconds(-1), "-0.001");
   EXPECT_EQ(microseconds(std::numeric_limits<std::int64_t>::max()), "9223372036854775.807");
   EXPECT_EQ(microseconds(std::numeric_limits<std::int64_t>::min()), "-9223372036854775.808");
+}
+
+TEST(JsonText, StartAndDurationAddUpToTheEndInDoubles) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 10'000; ++i) {
+    // Up to five weeks after the machine started, for up to 16 s.
+    const auto start_ns = static_cast<std::int64_t>(random() % 3'000'000'000'000'000);
+    const auto duration_ns = static_cast<std::int64_t>((random() % 16'000'000'000) >> (random() % 34));
+    std::string duration;
+    append_duration_until_end(duration, start_ns, duration_ns);
+    const double duration_us = std::stod(duration);
+    const std::int64_t end_ns = start_ns + duration_ns;
+    EXPECT_EQ(std::stod(microseconds(start_ns)) + duration_us, std::stod(microseconds(end_ns))) << start_ns << duration;
+    EXPECT_EQ(std::llround(duration_us * 1000), duration_ns) << duration;
+    EXPECT_EQ(duration.find('e'), std::string::npos) << duration;
+  }
+}
+
+TEST(JsonText, DurationsThatAddUpStayShort) {
+  std::string out;
+  append_duration_until_end(out, 1'000'500, 250);
+  out += ' ';
+  append_duration_until_end(out, 123, 0);
+  out += ' ';
+  append_duration_until_end(out, std::numeric_limits<std::int64_t>::max(), 7);
+  EXPECT_EQ(out, "0.250 0.000 0.007");
 }
 
 TEST(JsonText, IntegersAndIdsAreWrittenWhole) {
