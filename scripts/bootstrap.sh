@@ -10,7 +10,9 @@ set -eu
 # One package a word; "a|b" is met by either, and the first that the system offers is installed.
 build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev libssl-dev libcli11-dev libfmt-dev libprotozero-dev nlohmann-json3-dev"
 bench="libbenchmark-dev python3 binutils"
-test="$bench libgtest-dev libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang nodejs systemtap-sdt-dev libclang-rt-14-dev|libclang-rt-dev"
+test="$bench libgtest-dev libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang nodejs npm systemtap-sdt-dev libclang-rt-14-dev|libclang-rt-dev"
+# Ubuntu has Chromium as a snap only, which containers and services cannot run: tests that need a browser are left out there.
+browser="chromium"
 lint="clang-format-14|clang-format clang-tidy-14|clang-tidy libc++-13-dev|libc++-dev libc++abi-13-dev|libc++abi-dev"
 
 wanted=""
@@ -30,18 +32,23 @@ for group in "$@"; do
 done
 
 os_release=${KYMO_OS_RELEASE:-/etc/os-release}
-is_debian() {
+# Whether it is this one, or says that it is like it.
+system_is_like() {
   [ -r "$os_release" ] || return 1
   # In a subshell: the file sets variables of its own.
   (
     ID="" ID_LIKE=""
     . "$os_release"
-    case " $ID $ID_LIKE " in *" debian "*) exit 0 ;; esac
+    case " $ID $ID_LIKE " in *" $1 "*) exit 0 ;; esac
     exit 1
   )
 }
 
-if ! is_debian || ! command -v dpkg-query >/dev/null 2>&1; then
+case " $* " in
+  *" test "* | *" all "*) system_is_like ubuntu || wanted="$wanted $browser" ;;
+esac
+
+if ! system_is_like debian || ! command -v dpkg-query >/dev/null 2>&1; then
   {
     echo "bootstrap: this system is not Debian or one that is like it, so nothing was installed."
     echo "kymo needs these, by their Debian names (a|b: either one):"

@@ -1,18 +1,29 @@
 #!/bin/sh
-# Installs the Python packages that tests compare kymo with (tests/peers/requirements.txt) into build/peers, apart from
-# those of the system. Does nothing where they are there.
+# Installs what tests compare kymo with into build/peers, apart from what the system has: the Python packages of
+# tests/peers/requirements.txt and the npm packages of tests/peers/package-lock.json. Does nothing where they are there.
 set -eu
 cd "$(dirname "$0")/.."
-wanted=tests/peers/requirements.txt
+lists=tests/peers
 place=build/peers
-installed=$place/requirements.txt
 
-if cmp -s "$wanted" "$installed"; then
+if cmp -s $lists/requirements.txt $place/requirements.txt && cmp -s $lists/package-lock.json $place/package-lock.json; then
   exit 0
 fi
-echo "peers: installing what is in $wanted into $place"
-rm -rf "$place"
-/usr/bin/python3 -m venv "$place"
-"$place/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: --requirement "$wanted"
-# Last, so that an installation that broke off is begun anew.
-cp "$wanted" "$installed"
+# The lists are copied last, so that an installation that broke off is begun anew.
+if ! cmp -s $lists/requirements.txt $place/requirements.txt; then
+  echo "peers: installing what is in $lists/requirements.txt into $place"
+  rm -rf $place
+  /usr/bin/python3 -m venv $place
+  $place/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --requirement $lists/requirements.txt
+  cp $lists/requirements.txt $place/
+fi
+if ! command -v npm >/dev/null 2>&1; then
+  echo "peers: there is no npm; the tests that open exports in a browser are left out" >&2
+  exit 0
+fi
+echo "peers: installing what is in $lists/package-lock.json into $place/npm"
+rm -rf $place/npm
+mkdir $place/npm
+cp $lists/package.json $lists/package-lock.json $place/npm/
+npm ci --prefix $place/npm --ignore-scripts --no-audit --no-fund --loglevel=error
+cp $lists/package-lock.json $place/

@@ -102,6 +102,14 @@ class BootstrapTest(unittest.TestCase):
         self.assertEqual(self.bootstrap("lint").returncode, 0)
         self.assertEqual(self.calls.read_text(), "")
 
+    def test_a_browser_is_installed_where_it_is_no_snap(self):
+        self.set_installed([])
+        self.assertEqual(self.bootstrap("test").returncode, 0)
+        self.assertIn("chromium", self.installs()[0].split())
+        self.set_os("ID=ubuntu\nID_LIKE=debian")
+        self.assertEqual(self.bootstrap("test").returncode, 0)
+        self.assertNotIn("chromium", self.installs()[1].split())
+
     def test_an_unknown_group_is_refused(self):
         result = self.bootstrap("everything")
         self.assertEqual(result.returncode, 2)

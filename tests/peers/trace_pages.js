@@ -1,0 +1,137 @@
+// Opens traces in Perfetto's UI and in speedscope, as a user would, in a headless Chromium:
+//
+//   node trace_pages.js NPM_FOLDER CHROMIUM < pages.json
+//
+// NPM_FOLDER holds playwright-core. pages.json is an array of {viewer: "perfetto" or "speedscope", url, queries}; url opens
+// the viewer with its trace. Writes a JSON array with an object for each page:
+//   problems   what was thrown, shown as an error or written to the console as a warning of the viewer
+//   rows       (Perfetto) the rows of each of the queries, arrays of cells, by the engine that the page itself uses
+//   tracks     (Perfetto) the names beside the timeline, from top to bottom, all groups open
+//   pixels     (Perfetto) how many colours the timeline is drawn in
+//   profile    (speedscope) what its Export button hands out
+// KYMO_TEST_SCREENSHOTS names a folder for a picture of each page.
+'use strict';
+const fs = require('fs');
+const path = require('path');
+
+const deadline = 45000;
+
+// What the pages say when there is nothing wrong. They look for servers that may be on this machine and for their makers'
+// network, of which they reach nothing here; of two calls of one name that end at once speedscope may end the other one.
+const harmless = [/Content-Security-Policy/, /Failed to load resource/, /LiveReload/, /unsupported syscall/, /Loading trace/,
+  /GPU stall due to ReadPixels/, /^ts=.*: Tried to end ".* Ending .* instead\.$/];
+
+async function openPage(browser, { url }) {
+  const context = await browser.newContext({
+    viewport: { width: 1400, height: 1400 },
+    serviceWorkers: 'block',
+    acceptDownloads: true,
+  });
+  context.setDefaultTimeout(deadline);
+  const page = await context.newPage();
+  const problems = [];
+  page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    problems.push(`alert: ${dialog.message()}`);
+    dialog.dismiss().catch(() => {});
+  });
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !harmless.some((known) => known.test(message.text()))) {
+      problems.push(`${message.type()}: ${message.text()}`);
+    }
+  });
+  const origin = new URL(url).origin;
+  await context.route((asked) => asked.origin !== origin, (route) => route.abort());
+  await page.goto(url);
+  return { page, problems };
+}
+
+async function askPerfetto(page, problems, { queries }) {
+  const modal = '.pf-modal-dialog, .modal-dialog';
+  await page.waitForFunction(
+    (dialog) => (window.app && window.app.trace && !window.app.isLoadingTrace) || document.querySelector(dialog), modal);
+  for (const text of await page.locator(modal).allInnerTexts()) {
+    problems.push(`dialog: ${text}`);
+  }
+  if (problems.length > 0) {
+    return {};
+  }
+  const rows = await page.evaluate(async (queries) => {
+    const results = [];
+    for (const query of queries) {
+      const result = await window.app.trace.engine.query(query);
+      const columns = result.columns();
+      const rows = [];
+      for (const it = result.iter({}); it.valid(); it.next()) {
+        rows.push(columns.map((column) => {
+          const value = it.get(column);
+          return typeof value === 'bigint' ? Number(value) : value;
+        }));
+      }
+      results.push(rows);
+    }
+    return results;
+  }, queries);
+  // The timeline draws tracks as they come into view; what is loaded later is drawn then.
+  await page.evaluate(() => window.app.trace.commands.runCommand('dev.perfetto.ExpandAllGroups'));
+  const pixels = await (await page.waitForFunction(() => {
+    const drawn = [...document.querySelectorAll('canvas')].map((canvas) => {
+      const colours = new Set();
+      const context = canvas.width > 0 && canvas.height > 0 ? canvas.getContext('2d') : null;
+      const data = context ? new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer) : [];
+      for (let at = 0; at < data.length; at += 97) {
+        colours.add(data[at]);
+      }
+      return colours.size;
+    });
+    const most = Math.max(0, ...drawn);
+    return most > 20 ? most : 0;
+  }, null, { polling: 200 })).jsonValue();
+  const tracks = await page.locator('.pf-track__title, .pf-track__header h1').allInnerTexts();
+  for (const text of await page.locator(modal).allInnerTexts()) {
+    problems.push(`dialog: ${text}`);
+  }
+  return { rows, tracks, pixels };
+}
+
+async function askSpeedscope(page) {
+  const button = page.getByText('Export', { exact: false }).first();
+  await button.waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  return { profile: JSON.parse(fs.readFileSync(await download.path(), 'utf8')) };
+}
+
+async function ask(browser, wanted, number) {
+  const { page, problems } = await openPage(browser, wanted);
+  let answer = {};
+  try {
+    answer = await (wanted.viewer === 'perfetto' ? askPerfetto(page, problems, wanted) : askSpeedscope(page));
+  } catch (error) {
+    problems.push(`${wanted.viewer}: ${error.message}; the page shows: ${(await page.innerText('body')).slice(0, 1000)}`);
+  }
+  if (process.env.KYMO_TEST_SCREENSHOTS) {
+    await page.screenshot({ path: path.join(process.env.KYMO_TEST_SCREENSHOTS, `${wanted.viewer}-${number}.png`) });
+  }
+  return { problems, ...answer };
+}
+
+async function main([npmFolder, chromium]) {
+  const { chromium: browsers } = require(path.resolve(npmFolder, 'playwright-core'));
+  const pages = JSON.parse(fs.readFileSync(0, 'utf8'));
+  const browser = await browsers.launch({
+    executablePath: chromium,
+    headless: true,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--enable-unsafe-swiftshader'],
+    timeout: deadline,
+  });
+  try {
+    process.stdout.write(JSON.stringify(await Promise.all(pages.map((page, i) => ask(browser, page, i)))) + '\n');
+  } finally {
+    await browser.close();
+  }
+}
+
+main(process.argv.slice(2)).catch((error) => {
+  process.stderr.write(`trace_pages: ${String(error.stack || error).slice(0, 4000)}\n`);
+  process.exitCode = 1;
+});
