@@ -2,12 +2,12 @@
 //
 //   node trace_pages.js NPM_FOLDER CHROMIUM < pages.json
 //
-// NPM_FOLDER holds playwright-core. pages.json is an array of {viewer: "perfetto" or "speedscope", url, queries}; url opens
-// the viewer with its trace. Writes a JSON array with an object for each page:
+// NPM_FOLDER holds playwright-core. pages.json is an array of {viewer: "perfetto" or "speedscope", url, queries, tracks};
+// url opens the viewer with its trace. Of Perfetto it waits until it names these tracks beside a coloured timeline. Writes a JSON array with an object for each page:
 //   problems   what was thrown, shown as an error or written to the console as a warning of the viewer
 //   rows       (Perfetto) the rows of each of the queries, arrays of cells, by the engine that the page itself uses
 //   tracks     (Perfetto) the names beside the timeline, from top to bottom, all groups open
-//   pixels     (Perfetto) how many colours the timeline is drawn in
+//   coloured   (Perfetto) the part of the timeline that is not grey
 //   profile    (speedscope) what its Export button hands out
 // KYMO_TEST_SCREENSHOTS names a folder for a picture of each page.
 'use strict';
@@ -46,7 +46,7 @@ async function openPage(browser, { url }) {
   return { page, problems };
 }
 
-async function askPerfetto(page, problems, { queries }) {
+async function askPerfetto(page, problems, { queries, tracks }) {
   const modal = '.pf-modal-dialog, .modal-dialog';
   await page.waitForFunction(
     (dialog) => (window.app && window.app.trace && !window.app.isLoadingTrace) || document.querySelector(dialog), modal);
@@ -72,26 +72,31 @@ async function askPerfetto(page, problems, { queries }) {
     }
     return results;
   }, queries);
-  // The timeline draws tracks as they come into view; what is loaded later is drawn then.
+  // Tracks are listed and drawn as they come into view, and their content when it is loaded.
   await page.evaluate(() => window.app.trace.commands.runCommand('dev.perfetto.ExpandAllGroups'));
-  const pixels = await (await page.waitForFunction(() => {
-    const drawn = [...document.querySelectorAll('canvas')].map((canvas) => {
-      const colours = new Set();
-      const context = canvas.width > 0 && canvas.height > 0 ? canvas.getContext('2d') : null;
-      const data = context ? new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer) : [];
-      for (let at = 0; at < data.length; at += 97) {
-        colours.add(data[at]);
+  const shown = await page.waitForFunction(({ names, heading }) => {
+    const tracks = [...document.querySelectorAll(heading)].map((title) => title.innerText.split('\n')[0]);
+    const small = new OffscreenCanvas(200, 200);
+    const context = small.getContext('2d', { willReadFrequently: true });
+    const share = (canvas) => {
+      context.clearRect(0, 0, small.width, small.height);
+      context.drawImage(canvas, 0, 0, small.width, small.height);
+      const { data } = context.getImageData(0, 0, small.width, small.height);
+      let count = 0;
+      for (let at = 0; at < data.length; at += 4) {
+        const [red, green, blue] = [data[at], data[at + 1], data[at + 2]];
+        count += Math.max(red, green, blue) - Math.min(red, green, blue) > 40 ? 1 : 0;
       }
-      return colours.size;
-    });
-    const most = Math.max(0, ...drawn);
-    return most > 20 ? most : 0;
-  }, null, { polling: 200 })).jsonValue();
-  const tracks = await page.locator('.pf-track__title, .pf-track__header h1').allInnerTexts();
+      return count / (small.width * small.height);
+    };
+    const timelines = [...document.querySelectorAll('canvas')].filter(({ width, height }) => width > 500 && height > 500);
+    const coloured = Math.max(0, ...timelines.map(share));
+    return coloured > 0.03 && names.every((name) => tracks.includes(name)) ? { tracks, coloured } : null;
+  }, { names: tracks, heading: '.pf-track__title' }, { polling: 100 });
   for (const text of await page.locator(modal).allInnerTexts()) {
     problems.push(`dialog: ${text}`);
   }
-  return { rows, tracks, pixels };
+  return { rows, ...(await shown.jsonValue()) };
 }
 
 async function askSpeedscope(page) {
