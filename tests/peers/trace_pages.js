@@ -2,8 +2,9 @@
 //
 //   node trace_pages.js NPM_FOLDER CHROMIUM < pages.json
 //
-// NPM_FOLDER holds playwright-core. pages.json is an array of {viewer: "perfetto" or "speedscope", url, queries, tracks};
-// url opens the viewer with its trace. Of Perfetto it waits until it names these tracks beside a coloured timeline. Writes a JSON array with an object for each page:
+// NPM_FOLDER holds playwright-core. pages.json is an array of {viewer: "perfetto" or "speedscope", traces}; a page opens its
+// traces one after the other. A trace is {url, queries, tracks}: url opens the viewer with it. Of Perfetto the page asks the
+// queries, and waits until it names the tracks beside a coloured timeline. Writes a JSON array with one object for each trace:
 //   problems   what was thrown, shown as an error or written to the console as a warning of the viewer
 //   rows       (Perfetto) the rows of each of the queries, arrays of cells, by the engine that the page itself uses
 //   tracks     (Perfetto) the names beside the timeline, from top to bottom, all groups open
@@ -21,9 +22,9 @@ const deadline = 45000;
 const harmless = [/Content-Security-Policy/, /Failed to load resource/, /LiveReload/, /unsupported syscall/, /Loading trace/,
   /GPU stall due to ReadPixels/, /^ts=.*: Tried to end ".* Ending .* instead\.$/];
 
-async function openPage(browser, { url }) {
+async function newPage(browser, origin) {
   const context = await browser.newContext({
-    viewport: { width: 1400, height: 1400 },
+    viewport: { width: 1200, height: 1100 },
     serviceWorkers: 'block',
     acceptDownloads: true,
   });
@@ -40,16 +41,16 @@ async function openPage(browser, { url }) {
       problems.push(`${message.type()}: ${message.text()}`);
     }
   });
-  const origin = new URL(url).origin;
   await context.route((asked) => asked.origin !== origin, (route) => route.abort());
-  await page.goto(url);
   return { page, problems };
 }
 
-async function askPerfetto(page, problems, { queries, tracks }) {
+async function askPerfetto(page, problems, { url, queries, tracks }) {
   const modal = '.pf-modal-dialog, .modal-dialog';
-  await page.waitForFunction(
-    (dialog) => (window.app && window.app.trace && !window.app.isLoadingTrace) || document.querySelector(dialog), modal);
+  // Another trace in its address is opened by the page that is there.
+  await page.goto(url);
+  await page.waitForFunction((dialog) => document.querySelector(dialog)
+    || (window.app && window.app.trace && window.app.trace.traceInfo !== window.seen && !window.app.isLoadingTrace), modal);
   for (const text of await page.locator(modal).allInnerTexts()) {
     problems.push(`dialog: ${text}`);
   }
@@ -57,6 +58,7 @@ async function askPerfetto(page, problems, { queries, tracks }) {
     return {};
   }
   const rows = await page.evaluate(async (queries) => {
+    window.seen = window.app.trace.traceInfo;
     const results = [];
     for (const query of queries) {
       const result = await window.app.trace.engine.query(query);
@@ -99,25 +101,32 @@ async function askPerfetto(page, problems, { queries, tracks }) {
   return { rows, ...(await shown.jsonValue()) };
 }
 
-async function askSpeedscope(page) {
+async function askSpeedscope(page, { url }) {
+  await page.goto('about:blank');
+  await page.goto(url);
   const button = page.getByText('Export', { exact: false }).first();
   await button.waitFor();
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
   return { profile: JSON.parse(fs.readFileSync(await download.path(), 'utf8')) };
 }
 
-async function ask(browser, wanted, number) {
-  const { page, problems } = await openPage(browser, wanted);
-  let answer = {};
-  try {
-    answer = await (wanted.viewer === 'perfetto' ? askPerfetto(page, problems, wanted) : askSpeedscope(page));
-  } catch (error) {
-    problems.push(`${wanted.viewer}: ${error.message}; the page shows: ${(await page.innerText('body')).slice(0, 1000)}`);
+async function ask(browser, { viewer, traces }, number) {
+  const { page, problems } = await newPage(browser, new URL(traces[0].url).origin);
+  const answers = [];
+  for (const trace of traces) {
+    let answer = {};
+    try {
+      answer = await (viewer === 'perfetto' ? askPerfetto(page, problems, trace) : askSpeedscope(page, trace));
+    } catch (error) {
+      problems.push(`${viewer}: ${error.message}; the page shows: ${(await page.innerText('body')).slice(0, 1000)}`);
+    }
+    if (process.env.KYMO_TEST_SCREENSHOTS) {
+      const name = `${viewer}-${number}-${answers.length}.png`;
+      await page.screenshot({ path: path.join(process.env.KYMO_TEST_SCREENSHOTS, name) });
+    }
+    answers.push({ problems: problems.splice(0), ...answer });
   }
-  if (process.env.KYMO_TEST_SCREENSHOTS) {
-    await page.screenshot({ path: path.join(process.env.KYMO_TEST_SCREENSHOTS, `${wanted.viewer}-${number}.png`) });
-  }
-  return { problems, ...answer };
+  return answers;
 }
 
 async function main([npmFolder, chromium]) {
@@ -126,11 +135,13 @@ async function main([npmFolder, chromium]) {
   const browser = await browsers.launch({
     executablePath: chromium,
     headless: true,
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--enable-unsafe-swiftshader'],
+    // The engine reads small traces: to optimise its code would take longer.
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--enable-unsafe-swiftshader',],
     timeout: deadline,
   });
   try {
-    process.stdout.write(JSON.stringify(await Promise.all(pages.map((page, i) => ask(browser, page, i)))) + '\n');
+    const answers = await Promise.all(pages.map((page, i) => ask(browser, page, i)));
+    process.stdout.write(JSON.stringify(answers.flat()) + '\n');
   } finally {
     await browser.close();
   }
