@@ -196,7 +196,8 @@ void PerfettoNames::declare_metric(const MetricDeclaration& declaration) {
     track.add_uint64(TrackField::parent_uuid, owner.uuid);
     track.add_string(TrackField::name, valid_text(metric_name(declaration)));
     protozero::pbf_builder<CounterField> counter(track, TrackField::counter);
-    if (declaration.unit.empty()) {
+    // The UI writes the unit behind the number: "150 1" says nothing more than "150".
+    if (declaration.unit.empty() || declaration.unit == "1") {
       counter.add_enum(CounterField::unit, 0);  // not specified; a message without fields would not be written
     } else {
       counter.add_string(CounterField::unit_name, valid_text(declaration.unit));

@@ -153,6 +153,10 @@ class TracePeerTest(unittest.TestCase):
                              {site["name"]: (site["count"], site["total_ns"], site["min_ns"], site["max_ns"])
                               for site in self.statistics["sites"]})
 
+    def test_pure_numbers_have_no_unit(self):
+        self.assertEqual([metric["unit"] for metric in self.statistics["metrics"]], ["1"])
+        self.assertEqual({row["unit"] for row in self.traces["model", "perfetto"].counters}, {None})
+
     def test_frames_samples_and_instants_are_what_happened(self):
         for _, trace in self.each("model"):
             marks = self.truth["frame_marks"]
