@@ -1,0 +1,42 @@
+"""What the Python package's tests share: an environment without KYMO_*, and scripts in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(autouse=True)
+def _no_kymo_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("KYMO_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def run_script(tmp_path: Path) -> Run:
+    """Run a script in a process of its own, in the test's folder; KYMO_* variables are keyword arguments."""
+
+    def run(source: str, *arguments: str, status: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+        script = tmp_path / "script.py"
+        script.write_text(textwrap.dedent(source))
+        done = subprocess.run(
+            [sys.executable, str(script), *arguments],
+            cwd=tmp_path,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        return done
+
+    return run

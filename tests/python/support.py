@@ -1,0 +1,37 @@
+"""Reads captures with kymo's command, which is proven elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from kymo._paths import get_command
+
+
+def command(*arguments: str | Path) -> str:
+    """Return what kymo's command prints."""
+    done = subprocess.run([get_command(), *map(str, arguments)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def info_of(*captures: str | Path) -> dict[str, Any]:
+    """Return what ``kymo info`` says."""
+    answer: dict[str, Any] = json.loads(command("info", "--check", "--json", *captures))
+    return answer
+
+
+def sites_of(*captures: str | Path) -> dict[str, int]:
+    """Return how often each site or span was recorded, by name."""
+    answer = json.loads(command("stats", "--json", *captures))
+    return {site["name"]: site["count"] for site in answer["sites"]}
+
+
+def rows_of(capture: str | Path, table: str) -> list[dict[str, str]]:
+    """Return the rows that ``kymo export --to csv-<table>`` writes."""
+    text = command("export", "--to", f"csv-{table}", "-o", "/dev/stdout", capture)
+    return list(csv.DictReader(io.StringIO(text)))
