@@ -70,14 +70,14 @@ KYMO_API ImportReport import_chrome_trace(const std::string& trace, const std::s
 /// of the capture would not give back. Holds the trace in memory.
 ///
 /// ImportError where the file cannot be read or is no such trace, or its times make no sense; a std::runtime_error
-/// where the capture cannot be written.
+/// where the capture cannot be written, which then is removed.
 KYMO_API ImportReport import_nvmt(const std::string& trace, const std::string& capture);
 
 /// Makes a capture of a .vor stream of version 2. docs/vor.md says what becomes what; `options.memory` is not used.
 /// Reads the file twice; holds one record (at most 512 MiB unpacked), a batch of events and the names (at most 64 MiB).
 ///
 /// ImportError where the file cannot be read or is no such stream, or no frame in it is sound; a std::runtime_error
-/// where the capture cannot be written. What is damaged is left out and listed in the report.
+/// where the capture cannot be written, which then is removed. What is damaged is left out and listed in the report.
 KYMO_API ImportReport import_vor(const std::string& stream, const std::string& capture,
                                  const ImportOptions& options = {});
 

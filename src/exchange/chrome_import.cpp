@@ -19,12 +19,12 @@
 #include <kymo/import.hpp>
 
 #include "base/file.hpp"
-#include "capture/capture_writer.hpp"
 #include "exchange/chrome_event_reader.hpp"
 #include "exchange/import_losses.hpp"
 #include "exchange/import_record.hpp"
 #include "exchange/import_replay.hpp"
 #include "exchange/import_tables.hpp"
+#include "exchange/new_capture.hpp"
 #include "exchange/record_sorter.hpp"
 
 namespace kymo {
@@ -193,28 +193,23 @@ void ChromeImport::write_capture() {
   declarations.processes.clear();
   declarations.infos.clear();
 
-  capture::CaptureWriter writer(capture_, std::move(options));
+  exchange::NewCapture writer(capture_, std::move(options));
   report_.output = writer.path();
-  try {
-    exchange::ImportReplay replay(
-        std::move(declarations),
-        {[this](SiteId site) { return tables_.name_of_site(site); },
-         [this](NameId name) -> const std::string& { return tables_.category_text(name); }, category},
-        losses_, [&writer](const EventBatch& batch) { writer.write(batch); });
-    std::string_view packed;
-    for (std::uint64_t done = 0; sorter_.next(packed); ++done) {
-      record_.unpack(packed);
-      replay.add(record_);
-      if (options_.on_progress && done % 65536 == 0) {
-        options_.on_progress(0.7 + 0.3 * static_cast<double>(done) / static_cast<double>(records_));
-      }
+  exchange::ImportReplay replay(
+      std::move(declarations),
+      {[this](SiteId site) { return tables_.name_of_site(site); },
+       [this](NameId name) -> const std::string& { return tables_.category_text(name); }, category},
+      losses_, [&writer](const EventBatch& batch) { writer.write(batch); });
+  std::string_view packed;
+  for (std::uint64_t done = 0; sorter_.next(packed); ++done) {
+    record_.unpack(packed);
+    replay.add(record_);
+    if (options_.on_progress && done % 65536 == 0) {
+      options_.on_progress(0.7 + 0.3 * static_cast<double>(done) / static_cast<double>(records_));
     }
-    replay.finish(report_);
-    writer.finish();
-  } catch (...) {
-    ::unlink(report_.output.c_str());
-    throw;
   }
+  replay.finish(report_);
+  writer.finish();
 }
 
 void ChromeImport::take(const ChromeEvent& event) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "capture/capture_writer.hpp"
+#include "exchange/new_capture.hpp"
 #include "exchange/nvmt_metrics.hpp"
 
 namespace kymo::exchange {
@@ -370,7 +370,7 @@ NvmtImportReport import_nvmt(const NvmtTrace& trace, const std::string& name, co
     report.losses.emplace_back(
         "sync points that are out of order, beyond the last sample or between samples of one time");
   }
-  capture::CaptureWriter writer(path, make_options(trace, name, metrics));
+  NewCapture writer(path, make_options(trace, name, metrics));
   report.output = writer.path();
   while (!fast.at_end() || !medium.at_end() || !slow.at_end() || next_sync < sync.size()) {
     EventBatch batch;

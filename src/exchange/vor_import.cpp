@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "capture/capture_writer.hpp"
+#include "exchange/new_capture.hpp"
 #include "exchange/vor_columns.hpp"
 #include "exchange/vor_scopes.hpp"
 
@@ -274,7 +274,7 @@ class VorImporter {
   const std::function<void(double)>& on_progress_;
   std::size_t frame_column_;
   FrameClock clock_;
-  std::optional<capture::CaptureWriter> writer_;
+  std::optional<NewCapture> writer_;
   FlameEvents flame_{[this] { write_batch(); }};
   EventBatch batch_;
   std::size_t batch_size_ = 0;
