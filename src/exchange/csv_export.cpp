@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "exchange/json_text.hpp"
+#include "timeline/timeline_implementation.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -167,21 +168,24 @@ void append_csv_field(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void write_spans_csv(const Timeline& timeline, OutputFile& file) {
+void write_spans_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress) {
   file.buffer() += "process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments\n";
   SpanRows rows(timeline, file);
-  timeline.visit_spans([&rows](const SpanList& list) {
+  const auto write_rows = [&rows](const SpanList& list) {
     for (const Span& span : list.spans) {
       rows.write(span, list);
     }
     return true;
-  });
+  };
+  timeline::visit_spans(timeline, write_rows, on_progress);
   file.close();
 }
 
-void write_frames_csv(const Timeline& timeline, OutputFile& file) {
+void write_frames_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress) {
   file.buffer() += "process,stream,number,start_ns,duration_ns\n";
-  for (const FrameStreamDeclaration& stream : timeline.declarations().frame_streams) {
+  const auto& streams = timeline.declarations().frame_streams;
+  double streams_done = 0;
+  for (const FrameStreamDeclaration& stream : streams) {
     std::string head;
     append_json_integer(head, timeline.process(stream.process).declaration.pid);
     head += ',';
@@ -198,11 +202,14 @@ void write_frames_csv(const Timeline& timeline, OutputFile& file) {
       out += '\n';
       file.spill();
     }
+    if (on_progress) {
+      on_progress(++streams_done / static_cast<double>(streams.size()));
+    }
   }
   file.close();
 }
 
-void write_metrics_csv(const Timeline& timeline, OutputFile& file) {
+void write_metrics_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress) {
   file.buffer() += "process,metric,labels,unit,time_ns,value,stale\n";
   std::map<MetricId, std::string> heads;
   const auto head_of = [&](MetricId id) -> const std::string& {
@@ -224,7 +231,8 @@ void write_metrics_csv(const Timeline& timeline, OutputFile& file) {
     }
     return head;
   };
-  timeline.visit_batches({}, BatchParts::samples, [&](const EventBatch& batch) {
+  timeline::BatchCursor cursor(timeline, {}, BatchParts::samples);
+  for (EventBatch batch; cursor.next(batch);) {
     for (const SampleRun& run : batch.samples) {
       const std::string& head = head_of(run.metric);
       for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
@@ -242,8 +250,10 @@ void write_metrics_csv(const Timeline& timeline, OutputFile& file) {
         file.spill();
       }
     }
-    return true;
-  });
+    if (on_progress) {
+      on_progress(cursor.share_done());
+    }
+  }
   file.close();
 }
 

@@ -2,6 +2,7 @@
 // a comma, a quote or a line break.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -14,9 +15,9 @@ namespace kymo::exchange {
 /// Appends a field, not the comma before it: valid UTF-8, quoted where it must be.
 void append_csv_field(std::string& out, std::string_view text);
 
-/// Each writes all rows and closes the file.
-void write_spans_csv(const Timeline& timeline, OutputFile& file);
-void write_frames_csv(const Timeline& timeline, OutputFile& file);
-void write_metrics_csv(const Timeline& timeline, OutputFile& file);
+/// Each writes all rows and closes the file; `on_progress`, where there is one, is told the share that is done.
+void write_spans_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress = {});
+void write_frames_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress = {});
+void write_metrics_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress = {});
 
 }  // namespace kymo::exchange

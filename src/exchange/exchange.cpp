@@ -80,20 +80,24 @@ void export_collapsed_stacks(const Timeline& timeline, const std::string& path, 
   });
 }
 
-void export_spans_csv(const Timeline& timeline, const std::string& path, const ExportOptions& /*options*/) {
-  exchange::replace_file(path, [&](OutputFile file) { exchange::write_spans_csv(timeline, file); });
+void export_spans_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::replace_file(path,
+                         [&](OutputFile file) { exchange::write_spans_csv(timeline, file, options.on_progress); });
 }
 
-void export_frames_csv(const Timeline& timeline, const std::string& path, const ExportOptions& /*options*/) {
-  exchange::replace_file(path, [&](OutputFile file) { exchange::write_frames_csv(timeline, file); });
+void export_frames_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::replace_file(path,
+                         [&](OutputFile file) { exchange::write_frames_csv(timeline, file, options.on_progress); });
 }
 
-void export_metrics_csv(const Timeline& timeline, const std::string& path, const ExportOptions& /*options*/) {
-  exchange::replace_file(path, [&](OutputFile file) { exchange::write_metrics_csv(timeline, file); });
+void export_metrics_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::replace_file(path,
+                         [&](OutputFile file) { exchange::write_metrics_csv(timeline, file, options.on_progress); });
 }
 
-void export_openmetrics(const Timeline& timeline, const std::string& path, const ExportOptions& /*options*/) {
-  exchange::replace_file(path, [&](OutputFile file) { exchange::write_openmetrics(timeline, file); });
+void export_openmetrics(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::replace_file(path,
+                         [&](OutputFile file) { exchange::write_openmetrics(timeline, file, options.on_progress); });
 }
 
 }  // namespace kymo

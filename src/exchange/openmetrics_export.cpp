@@ -205,7 +205,7 @@ std::string openmetrics_unit(std::string_view unit) {
   return without_end(plain, "_");
 }
 
-void write_openmetrics(const Timeline& timeline, OutputFile& file) {
+void write_openmetrics(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress) {
   std::map<MetricId, Latest> latest;
   std::optional<ClockAnchor> anchor;
   timeline::BatchCursor cursor(timeline, {}, BatchParts::others);
@@ -221,6 +221,9 @@ void write_openmetrics(const Timeline& timeline, OutputFile& file) {
           known = {run.times_ns[i], run.values[i]};
         }
       }
+    }
+    if (on_progress) {
+      on_progress(cursor.share_done());
     }
   }
   std::map<std::string, Family> families;

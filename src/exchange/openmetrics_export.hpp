@@ -6,6 +6,7 @@
 //   # EOF
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,8 @@ namespace kymo::exchange {
 /// The name of a unit as part of a metric's name: "W" is watts, "B/s" bytes_per_second; empty for none and "1".
 [[nodiscard]] std::string openmetrics_unit(std::string_view unit);
 
-/// Writes all metrics that have a value and closes the file. A pass over all samples.
-void write_openmetrics(const Timeline& timeline, OutputFile& file);
+/// Writes all metrics that have a value and closes the file. A pass over all samples; `on_progress`, where there is
+/// one, is told the share that is done.
+void write_openmetrics(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress = {});
 
 }  // namespace kymo::exchange

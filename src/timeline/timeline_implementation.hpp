@@ -86,6 +86,10 @@ class BatchCursor {
   std::size_t done_ = 0;
 };
 
+/// Timeline::visit_spans, which tells `on_progress`, where there is one, the share that is done after each block.
+void visit_spans(const Timeline& timeline, const std::function<bool(const SpanList&)>& visit,
+                 const std::function<void(double)>& on_progress);
+
 }  // namespace timeline
 
 }  // namespace kymo

@@ -52,20 +52,26 @@ SpanList Timeline::spans(TrackId track, TimeRange range) const {
 }
 
 void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit) const {
+  timeline::visit_spans(*this, visit, {});
+}
+
+void timeline::visit_spans(const Timeline& timeline, const std::function<bool(const SpanList&)>& visit,
+                           const std::function<void(double)>& on_progress) {
   struct State {
     std::map<TrackId, SpanBuilder> builders;
     std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin> async;
   };
-  std::vector<State> states(implementation_->sources_.size());
+  const auto& sources = timeline.implementation().sources_;
+  std::vector<State> states(sources.size());
   SpanList list;
-  bool goes_on = true;
-  implementation_->visit_batches({}, BatchParts::everything, [&](std::size_t source, const EventBatch& batch) {
-    State& state = states[source];
+  BatchCursor cursor(timeline, {}, BatchParts::everything);
+  for (EventBatch batch; cursor.next(batch);) {
+    State& state = states[cursor.source()];
     list.clear();
     for (const ScopeRun& run : batch.runs) {
       state.builders.try_emplace(run.track, run.track).first->second.take(run, batch.text, list);
     }
-    timeline::append_span_events(batch, 0, list);
+    append_span_events(batch, 0, list);
     for (const AsyncBegin& begin : batch.async_begins) {
       state.async[{begin.track, begin.async_id}] = begin;
     }
@@ -74,15 +80,16 @@ void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit) co
         state.async.erase({span.track, span.async_id});
       }
     }
-    goes_on = list.spans.empty() || visit(list);
-    return goes_on;
-  });
-  if (!goes_on) {
-    return;
+    if (!list.spans.empty() && !visit(list)) {
+      return;
+    }
+    if (on_progress) {
+      on_progress(cursor.share_done());
+    }
   }
   list.clear();
   for (std::size_t source = 0; source < states.size(); ++source) {
-    const std::int64_t end_ns = implementation_->sources_[source]->range().end_ns;
+    const std::int64_t end_ns = sources[source]->range().end_ns;
     for (const auto& [track, builder] : states[source].builders) {
       builder.append_open(end_ns, Span::open, list);
     }

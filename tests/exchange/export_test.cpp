@@ -335,6 +335,20 @@ TEST_F(ExportTest, FullDisksAndClosedPipesAreErrorsAndLeaveNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 
+TEST_F(ExportTest, TellsHowFarItIs) {
+  const Timeline timeline = open(test::RecordingModel({}));
+  for (const Export write : exports) {
+    std::vector<double> shares;
+    write(timeline, (directory_.path() / "exported").string(), {[&shares](double share) { shares.push_back(share); }});
+    ASSERT_FALSE(shares.empty());
+    EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+    EXPECT_GE(shares.front(), 0);
+    EXPECT_EQ(shares.back(), 1);
+    // Frames are told of stream by stream.
+    EXPECT_TRUE(shares.size() > 3 || write == export_frames_csv) << shares.size();
+  }
+}
+
 TEST_F(ExportTest, ACaptureWithNothingInItIsExported) {
   const test::RecordingModel nothing([] {
     test::ModelOptions options;
