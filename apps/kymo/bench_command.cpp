@@ -69,9 +69,9 @@ void print_verdicts(const GridPlan& plan, const GridSummary& summary) {
   }
 }
 
-/// Takes away what an earlier grid left, and nothing else.
+/// Takes away what an earlier grid left beside its journal, and nothing else.
 void remove_old(const fs::path& output) {
-  for (const char* const name : {"journal.jsonl", "results.csv", "summary.json", "summary.md"}) {
+  for (const char* const name : {"results.csv", "summary.json", "summary.md"}) {
     fs::remove(output / name);
   }
   for (const char* const name : {"runs", "logs", "metrics", "figs"}) {
@@ -87,11 +87,13 @@ int run_plan(const RunOptions& options) {
   }
   const fs::path given = options.output.empty() ? fs::path(options.plan).stem().string() + "-results" : options.output;
   const std::string output = fs::absolute(given).lexically_normal().string();
-  if (options.is_restarted && fs::exists(fs::path(output) / "journal.jsonl")) {
+  fs::create_directories(output);
+  Journal journal(output + "/journal.jsonl", plan.fingerprint,
+                  options.is_restarted ? Journal::Former::is_forgotten : Journal::Former::goes_on);
+  // Only now is it certain that no other process is at work on them.
+  if (journal.has_forgotten()) {
     remove_old(output);
   }
-  fs::create_directories(output);
-  Journal journal(output + "/journal.jsonl", plan.fingerprint);
   const GridOutcome outcome = run_grid(plan, output, journal);
   if (outcome.is_interrupted) {
     fmt::print(stderr, "kymo: interrupted; {} done: the same command goes on from there\n",

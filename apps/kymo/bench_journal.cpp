@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -42,7 +43,7 @@ JournalEntry parse_entry(const Json& json) {
 
 }  // namespace
 
-Journal::Journal(const std::string& path, const std::string& fingerprint)
+Journal::Journal(const std::string& path, const std::string& fingerprint, Former former)
     : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
   if (!file_) {
     throw Failure(base::describe_errno("cannot open", path, errno));
@@ -50,7 +51,18 @@ Journal::Journal(const std::string& path, const std::string& fingerprint)
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Failure(fmt::format("{}: another `kymo bench run` is at work in this directory", path));
   }
+  if (former == Former::is_forgotten) {
+    forget();
+  }
   read(fingerprint);
+}
+
+void Journal::forget() {
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0 || ::ftruncate(file_.get(), 0) != 0) {
+    throw Failure(base::describe_errno("cannot write", path_, errno));
+  }
+  has_forgotten_ = status.st_size > 0;
 }
 
 void Journal::read(const std::string& fingerprint) {

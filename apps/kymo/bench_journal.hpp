@@ -25,22 +25,30 @@ struct JournalEntry {
 /// One process at a time writes a journal.
 class Journal {
  public:
-  /// Opens the journal in a directory, or begins one. Failure where it is another plan's, is being written by another
-  /// process, or is damaged. A last line that was cut off is taken away: that run is done again.
-  Journal(const std::string& path, const std::string& fingerprint);
+  /// What becomes of a journal that is there already.
+  enum class Former { goes_on, is_forgotten };
 
+  /// Opens the journal in a directory, or begins one. Failure where it is being written by another process, and, unless
+  /// it is to be forgotten, where it is another plan's or damaged. A last line that was cut off is taken away: that run
+  /// is done again.
+  Journal(const std::string& path, const std::string& fingerprint, Former former);
+
+  /// Whether there was one, which is forgotten: what its runs left may be taken away while this object lives.
+  [[nodiscard]] bool has_forgotten() const { return has_forgotten_; }
   /// What is in it; of runs that were tried again the last try.
   [[nodiscard]] const std::vector<JournalEntry>& entries() const { return entries_; }
   /// Adds a line; on disk when this returns.
   void add(const JournalEntry& entry);
 
  private:
+  void forget();
   void read(const std::string& fingerprint);
   void write_line(const std::string& line);
   void keep(JournalEntry entry);
 
   std::string path_;
   base::FileDescriptor file_;
+  bool has_forgotten_ = false;
   std::vector<JournalEntry> entries_;
   std::map<std::tuple<std::string, unsigned, bool>, std::size_t> places_;  ///< in entries_
 };

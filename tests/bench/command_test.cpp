@@ -108,6 +108,34 @@ TEST_F(BenchCommand, AnInterruptedGridGoesOnWhereItWas) {
   EXPECT_EQ(read_text(file_named("started")), "1\n2\n2\n3\n");
 }
 
+TEST_F(BenchCommand, ARestartTakesNothingAwayFromAGridThatIsAtWork) {
+  write_plan(
+      R"({"command": ["sh", "-c", "echo {n} >> started; echo run {n}; test {n} = 1 || until test -e go; do :; done"],
+    "parameters": {"n": [1, 2]}, "shuffle": false, "record": false})");
+  set_environment({});
+  ChildProcess grid(shell(kymo_words({"bench", "run", "plan.json", "-o", "made"})));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (lines_of("started") < 2 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  const std::string journal = read_text(file_named("made/journal.jsonl"));
+  const CommandResult other = kymo({"bench", "run", "plan.json", "-o", "made", "--restart"});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.err.find("another `kymo bench run` is at work"), std::string::npos) << other.err;
+  EXPECT_EQ(read_text(file_named("made/journal.jsonl")), journal);
+  EXPECT_EQ(read_text(file_named("made/logs/n=1-0.log")), "run 1\n");
+  std::ofstream(file_named("go"));
+  EXPECT_EQ(grid.wait(), 0);
+  EXPECT_EQ(lines_of("made/results.csv"), 3U);
+  EXPECT_EQ(lines_of("started"), 2U);
+  // Nobody is at work any more: now it begins anew, and what the earlier one left is gone before.
+  std::ofstream(file_named("made/runs/old.kymo"));
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "made", "--restart"}).status, 0);
+  EXPECT_EQ(lines_of("started"), 4U);
+  EXPECT_EQ(lines_of("made/journal.jsonl"), 3U);
+  EXPECT_FALSE(std::filesystem::exists(file_named("made/runs/old.kymo")));
+}
+
 TEST_F(BenchCommand, ErrorsInAPlanNameThePlace) {
   EXPECT_NE(problem_of("{").find("not JSON"), std::string::npos);
   EXPECT_NE(problem_of("[]").find("an object is expected"), std::string::npos);
