@@ -1,8 +1,7 @@
 // kymo._analysis: captures, statistics and the benchmark kit for Python.
-#include <nanobind/nanobind.h>
+#include "module.hpp"
 
-#include <kymo/timeline.hpp>
-
-namespace nb = nanobind;
-
-NB_MODULE(_analysis, module) { module.doc() = "Captures, statistics and the benchmark kit."; }
+NB_MODULE(_analysis, module) {
+  module.doc() = "Captures, statistics and the benchmark kit.";
+  kymo::python::add_capture(module);
+}

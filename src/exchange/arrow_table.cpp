@@ -1,6 +1,10 @@
 #include "exchange/arrow_table.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "exchange/json_text.hpp"
@@ -19,8 +23,8 @@ struct SchemaData {
 
 /// The same of an array.
 struct ArrayData {
-  std::string validity;
-  std::string values;
+  std::vector<std::uint8_t> validity;
+  ArrowBytes values;
   std::vector<std::int32_t> offsets;
   std::shared_ptr<const ArrowDictionary> texts;
   std::array<const void*, 3> buffers{};
@@ -104,37 +108,68 @@ ArrowColumn::ArrowColumn(std::string name, std::string format, bool is_nullable,
       is_nullable_(is_nullable),
       dictionary_(std::move(dictionary)) {}
 
-void ArrowColumn::add_validity(bool is_valid) {
-  if (size_ % 8 == 0) {
-    validity_ += '\0';
+void ArrowBytes::Free::operator()(char* data) const {
+  std::free(data);
+}
+
+void ArrowBytes::grow(std::size_t count) {
+  constexpr std::size_t least = 1024;
+  const std::size_t capacity = std::max({least, size_ + count, capacity_ + capacity_ / 2});
+  char* const grown = static_cast<char*>(std::realloc(data_.get(), capacity));
+  if (grown == nullptr) {
+    throw std::bad_alloc();
   }
-  if (is_valid) {
-    validity_.back() = static_cast<char>(static_cast<unsigned char>(validity_.back()) | 1U << size_ % 8);
-  } else {
-    ++null_count_;
-  }
-  ++size_;
+  static_cast<void>(data_.release());
+  data_.reset(grown);
+  capacity_ = capacity;
+}
+
+void ArrowColumn::extend_validity(std::size_t rows) {
+  // Bits beyond the last null are ones already.
+  validity_.resize((rows + 7) / 8, 0xFF);
+}
+
+void ArrowColumn::set_null(std::size_t row) {
+  extend_validity(row + 1);
+  validity_[row / 8] = static_cast<std::uint8_t>(validity_[row / 8] & ~(1U << row % 8));
+  ++null_count_;
+}
+
+void ArrowColumn::extend_booleans(std::size_t count) {
+  const std::size_t bytes = (size_ + count + 7) / 8;
+  const std::size_t more = bytes - values_.size();
+  std::fill_n(values_.extend(more), more, '\0');
+  size_ += count;
+}
+
+void ArrowColumn::set_boolean(std::size_t row) {
+  char& byte = values_.data()[row / 8];
+  byte = static_cast<char>(static_cast<unsigned char>(byte) | 1U << row % 8);
 }
 
 void ArrowColumn::add_boolean(bool value) {
-  if (size_ % 8 == 0) {
-    values_ += '\0';
-  }
+  extend_booleans(1);
   if (value) {
-    values_.back() = static_cast<char>(static_cast<unsigned char>(values_.back()) | 1U << size_ % 8);
+    set_boolean(size_ - 1);
   }
-  add_validity(true);
+}
+
+void ArrowColumn::end_text() {
+  if (values_.size() > 0x7FFFFFFF) {
+    throw std::length_error("an Arrow batch holds more than 2 GB of text");
+  }
+  offsets_.push_back(static_cast<std::int32_t>(values_.size()));
+  ++size_;
 }
 
 void ArrowColumn::add_text(std::string_view text) {
-  values_ += text;
-  offsets_.push_back(static_cast<std::int32_t>(values_.size()));
-  add_validity(true);
+  std::copy(text.begin(), text.end(), values_.extend(text.size()));
+  end_text();
 }
 
 void ArrowColumn::add_null_text() {
-  offsets_.push_back(static_cast<std::int32_t>(values_.size()));
-  add_validity(false);
+  end_text();
+  set_null(size_ - 1);
 }
 
 void ArrowColumn::make_schema(ArrowSchema& schema) const {
@@ -152,6 +187,9 @@ void ArrowColumn::make_schema(ArrowSchema& schema) const {
 
 void ArrowColumn::make_array(ArrowArray& array) {
   auto data = std::make_unique<ArrayData>();
+  if (null_count_ > 0) {
+    extend_validity(size_);
+  }
   data->validity = std::exchange(validity_, {});
   data->values = std::exchange(values_, {});
   const void* const validity = null_count_ > 0 ? data->validity.data() : nullptr;
@@ -171,22 +209,22 @@ void ArrowColumn::make_array(ArrowArray& array) {
   fill_array(std::move(data), std::exchange(size_, 0), std::exchange(null_count_, 0), buffers, array);
 }
 
-void make_batch_schema(const std::vector<ArrowColumn>& columns, ArrowSchema& schema) {
+void make_batch_schema(const std::vector<const ArrowColumn*>& columns, ArrowSchema& schema) {
   auto data = std::make_unique<SchemaData>();
   data->format = "+s";
   data->children.resize(columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns[i].make_schema(data->children[i]);
+    columns[i]->make_schema(data->children[i]);
   }
   fill_schema(std::move(data), 0, schema);
 }
 
-void make_batch(std::vector<ArrowColumn>& columns, ArrowArray& array) {
+void make_batch(const std::vector<ArrowColumn*>& columns, ArrowArray& array) {
   auto data = std::make_unique<ArrayData>();
-  const std::size_t size = columns.front().size();
+  const std::size_t size = columns.front()->size();
   data->children.resize(columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns[i].make_array(data->children[i]);
+    columns[i]->make_array(data->children[i]);
   }
   fill_array(std::move(data), size, 0, 1, array);
 }

@@ -28,6 +28,34 @@ class ArrowDictionary {
   std::string text_;
 };
 
+/// Bytes that grow without being set to anything first, since all of them are written at once.
+class ArrowBytes {
+ public:
+  /// Adds room for so many bytes and returns where it begins.
+  [[nodiscard]] char* extend(std::size_t count) {
+    if (capacity_ - size_ < count) {
+      grow(count);
+    }
+    char* const place = data_.get() + size_;
+    size_ += count;
+    return place;
+  }
+  [[nodiscard]] char* data() { return data_.get(); }
+  [[nodiscard]] const char* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  void grow(std::size_t count);
+
+  struct Free {
+    void operator()(char* data) const;
+  };
+
+  std::unique_ptr<char, Free> data_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
 /// A column of one batch. Its kind is told by the format; values are added by the function that fits it.
 class ArrowColumn {
  public:
@@ -36,20 +64,26 @@ class ArrowColumn {
   ArrowColumn(std::string name, std::string format, bool is_nullable = false,
               std::shared_ptr<const ArrowDictionary> dictionary = nullptr);
 
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// Adds so many numbers, none of them null, that the caller writes to where the returned pointer says. `Number` is
+  /// the column's.
+  template <typename Number>
+  [[nodiscard]] Number* extend(std::size_t count) {
+    size_ += count;
+    return reinterpret_cast<Number*>(values_.extend(count * sizeof(Number)));
+  }
+  /// Makes a row that was added null. Rows come by ascending number.
+  void set_null(std::size_t row);
   template <typename Number>
   void add(Number number) {
-    const auto* const bytes = reinterpret_cast<const char*>(&number);
-    values_.append(bytes, sizeof number);
-    add_validity(true);
+    *extend<Number>(1) = number;
   }
+  /// Adds so many false ones.
+  void extend_booleans(std::size_t count);
+  void set_boolean(std::size_t row);
   void add_boolean(bool value);
   void add_text(std::string_view text);
-  /// `Number` is the column's.
-  template <typename Number>
-  void add_null() {
-    values_.append(sizeof(Number), '\0');
-    add_validity(false);
-  }
   void add_null_text();
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -59,7 +93,8 @@ class ArrowColumn {
   void make_array(ArrowArray& array);
 
  private:
-  void add_validity(bool is_valid);
+  void end_text();
+  void extend_validity(std::size_t rows);
 
   std::string name_;
   std::string format_;
@@ -67,13 +102,13 @@ class ArrowColumn {
   std::shared_ptr<const ArrowDictionary> dictionary_;
   std::size_t size_ = 0;
   std::size_t null_count_ = 0;
-  std::string validity_;
-  std::string values_;
+  std::vector<std::uint8_t> validity_;  // bits; as far as the last null
+  ArrowBytes values_;
   std::vector<std::int32_t> offsets_;
 };
 
 /// A struct of the columns: a record batch.
-void make_batch_schema(const std::vector<ArrowColumn>& columns, ArrowSchema& schema);
-void make_batch(std::vector<ArrowColumn>& columns, ArrowArray& array);
+void make_batch_schema(const std::vector<const ArrowColumn*>& columns, ArrowSchema& schema);
+void make_batch(const std::vector<ArrowColumn*>& columns, ArrowArray& array);
 
 }  // namespace kymo::exchange

@@ -17,13 +17,12 @@
 
 #include <kymo/timeline.hpp>
 
+#include "base/pattern.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::stats {
 
-/// Whether a text fits a pattern, in which `*` stands for any text and `?` for one byte. Time: the product of their
-/// lengths at worst.
-[[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view text);
+using base::fits_pattern;
 
 /// Frames of a process's main stream, counted from 0, both included.
 struct FrameRange {

@@ -182,8 +182,9 @@ bool Timeline::Implementation::refresh() {
   return is_new;
 }
 
-timeline::BatchCursor::BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts)
-    : timeline_(timeline), range_(range), parts_(parts) {
+timeline::BatchCursor::BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts,
+                                   Choice choice)
+    : timeline_(timeline), range_(range), parts_(parts), choice_(std::move(choice)) {
   for (std::size_t source = 0; source < timeline_.sources_.size(); ++source) {
     push(source, 0);
     blocks_ += timeline_.sources_[source]->block_count();
@@ -194,7 +195,8 @@ timeline::BatchCursor::BatchCursor(const Timeline::Implementation& timeline, Tim
 void timeline::BatchCursor::push(std::size_t source, std::size_t block) {
   const Source& from = *timeline_.sources_[source];
   for (; block < from.block_count(); ++block) {
-    if (from.start_ns(block) < range_.end_ns && from.end_ns(block) >= range_.start_ns) {
+    if (from.start_ns(block) < range_.end_ns && from.end_ns(block) >= range_.start_ns &&
+        (!choice_ || choice_(source, block))) {
       queue_.emplace(from.start_ns(block), source, block);
       return;
     }

@@ -58,9 +58,12 @@ namespace timeline {
 /// each capture's in their order.
 class BatchCursor {
  public:
-  BatchCursor(const Timeline& timeline, TimeRange range, BatchParts parts)
-      : BatchCursor(timeline.implementation(), range, parts) {}
-  BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts);
+  /// Whether to hand out a block of a capture.
+  using Choice = std::function<bool(std::size_t source, std::size_t block)>;
+
+  BatchCursor(const Timeline& timeline, TimeRange range, BatchParts parts, Choice choice = nullptr)
+      : BatchCursor(timeline.implementation(), range, parts, std::move(choice)) {}
+  BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts, Choice choice = nullptr);
 
   /// Fills in the next batch that can be read, with the timeline's ids and times and without declarations; false at the
   /// end.
@@ -80,6 +83,7 @@ class BatchCursor {
   const Timeline::Implementation& timeline_;
   TimeRange range_;
   BatchParts parts_;
+  Choice choice_;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
   std::size_t source_ = 0;
   std::size_t blocks_ = 0;

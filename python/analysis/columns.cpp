@@ -1,0 +1,223 @@
+#include "columns.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "arrays.hpp"
+
+namespace nb = nanobind;
+
+namespace kymo::python {
+namespace {
+
+/// Releases what was filled in.
+template <typename Thing>
+struct Released {
+  Thing thing{};
+
+  Released() = default;
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+  ~Released() {
+    if (thing.release != nullptr) {
+      thing.release(&thing);
+    }
+  }
+};
+
+/// Numbers of any size in a row; growing sets nothing to zero first.
+class Numbers {
+ public:
+  void append(const void* data, std::size_t size) {
+    bytes_.insert(bytes_.end(), static_cast<const char*>(data), static_cast<const char*>(data) + size);
+  }
+  [[nodiscard]] std::vector<char> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<char> bytes_;
+};
+
+template <typename Number>
+nb::object make_number_array(std::vector<char>&& bytes) {
+  auto owned = std::make_unique<std::vector<char>>(std::move(bytes));
+  const auto* const data = reinterpret_cast<const Number*>(owned->data());
+  const std::size_t size = owned->size() / sizeof(Number);
+  const nb::capsule owner(owned.get(), [](void* pointer) noexcept { delete static_cast<std::vector<char>*>(pointer); });
+  static_cast<void>(owned.release());
+  return nb::ndarray<nb::numpy, const Number, nb::ndim<1>>(data, {size}, owner).cast();
+}
+
+std::vector<std::string> texts_of(const ArrowArray& array) {
+  std::vector<std::string> texts;
+  const auto* const offsets = static_cast<const std::int32_t*>(array.buffers[1]);
+  const auto* const bytes = static_cast<const char*>(array.buffers[2]);
+  for (std::int64_t i = 0; i < array.length; ++i) {
+    texts.emplace_back(bytes + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
+  }
+  return texts;
+}
+
+bool is_valid(const ArrowArray& array, std::int64_t row) {
+  const auto* const bits = static_cast<const std::uint8_t*>(array.buffers[0]);
+  return bits == nullptr || (bits[row / 8] >> (row % 8) & 1) != 0;
+}
+
+std::size_t size_of(char format) {
+  switch (format) {
+    case 'S':
+      return 2;
+    case 'I':
+      return 4;
+    case 'l':
+    case 'L':
+    case 'g':
+      return 8;
+    default:
+      throw std::runtime_error("an Arrow column of a kind that is not known");
+  }
+}
+
+nb::str make_text(const std::string& text) {
+  return nb::str(text.data(), text.size());
+}
+
+}  // namespace
+
+class Columns::Column {
+ public:
+  explicit Column(const ArrowSchema& schema)
+      : name_(schema.name), format_(schema.format[0]), is_coded_(schema.dictionary != nullptr) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  void append(const ArrowArray& array) {
+    const auto rows = static_cast<std::size_t>(array.length);
+    if (is_coded_) {
+      append_codes(array);
+    } else if (format_ == 'u') {
+      append_texts(array);
+    } else if (format_ == 'b') {
+      const auto* const bits = static_cast<const std::uint8_t*>(array.buffers[1]);
+      const std::size_t first = booleans_.size();
+      booleans_.resize(first + rows);
+      for (std::size_t i = 0; i < rows; ++i) {
+        booleans_[first + i] = static_cast<char>(bits[i / 8] >> (i % 8) & 1);
+      }
+    } else {
+      numbers_.append(array.buffers[1], rows * size_of(format_));
+    }
+  }
+
+  [[nodiscard]] nb::object take() {
+    if (is_coded_) {
+      nb::list texts;
+      for (const std::string& text : dictionary_) {
+        texts.append(make_text(text));
+      }
+      return nb::make_tuple(make_number_array<std::int32_t>(numbers_.take()), texts);
+    }
+    switch (format_) {
+      case 'u':
+        return take_texts();
+      case 'b':
+        return make_number_array<bool>(std::move(booleans_));
+      case 'S':
+        return make_number_array<std::uint16_t>(numbers_.take());
+      case 'I':
+        return make_number_array<std::uint32_t>(numbers_.take());
+      case 'l':
+        return make_number_array<std::int64_t>(numbers_.take());
+      case 'L':
+        return make_number_array<std::uint64_t>(numbers_.take());
+      default:
+        return make_number_array<double>(numbers_.take());
+    }
+  }
+
+ private:
+  void append_codes(const ArrowArray& array) {
+    if (dictionary_.empty()) {
+      dictionary_ = texts_of(*array.dictionary);  // that of all batches
+    }
+    if (array.null_count == 0) {
+      numbers_.append(array.buffers[1], static_cast<std::size_t>(array.length) * sizeof(std::int32_t));
+      return;
+    }
+    const auto* const codes = static_cast<const std::int32_t*>(array.buffers[1]);
+    std::vector<std::int32_t> with_none(codes, codes + array.length);
+    for (std::int64_t i = 0; i < array.length; ++i) {
+      if (!is_valid(array, i)) {
+        with_none[static_cast<std::size_t>(i)] = -1;
+      }
+    }
+    numbers_.append(with_none.data(), with_none.size() * sizeof(std::int32_t));
+  }
+
+  void append_texts(const ArrowArray& array) {
+    std::vector<std::string> texts = texts_of(array);
+    for (std::int64_t i = 0; i < array.length; ++i) {
+      texts_.emplace_back(is_valid(array, i), std::move(texts[static_cast<std::size_t>(i)]));
+    }
+  }
+
+  [[nodiscard]] nb::object take_texts() const {
+    nb::list list;
+    for (const auto& [is_there, text] : texts_) {
+      if (is_there) {
+        list.append(make_text(text));
+      } else {
+        list.append(nb::none());
+      }
+    }
+    return list;
+  }
+
+  std::string name_;
+  char format_;
+  bool is_coded_;
+  Numbers numbers_;
+  std::vector<char> booleans_;
+  std::vector<std::string> dictionary_;
+  std::vector<std::pair<bool, std::string>> texts_;
+};
+
+Columns::Columns(std::shared_ptr<const Timeline> timeline, const ArrowQuery& query) {
+  Released<ArrowArrayStream> stream;
+  open_arrow_stream(std::move(timeline), query, &stream.thing);
+  const auto check = [&stream](int result) {
+    if (result != 0) {
+      const char* const error = stream.thing.get_last_error(&stream.thing);
+      throw std::runtime_error(error != nullptr ? error : "not enough memory to read the capture");
+    }
+  };
+  Released<ArrowSchema> schema;
+  check(stream.thing.get_schema(&stream.thing, &schema.thing));
+  for (std::int64_t i = 0; i < schema.thing.n_children; ++i) {
+    columns_.push_back(std::make_unique<Column>(*schema.thing.children[i]));
+  }
+  while (true) {
+    Released<ArrowArray> batch;
+    check(stream.thing.get_next(&stream.thing, &batch.thing));
+    if (batch.thing.release == nullptr) {
+      return;
+    }
+    row_count_ += static_cast<std::size_t>(batch.thing.length);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      columns_[i]->append(*batch.thing.children[i]);
+    }
+  }
+}
+
+Columns::~Columns() = default;
+
+nb::dict Columns::take() {
+  nb::dict taken;
+  for (const std::unique_ptr<Column>& column : columns_) {
+    taken[make_text(column->name())] = column->take();
+  }
+  return taken;
+}
+
+}  // namespace kymo::python

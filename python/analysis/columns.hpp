@@ -1,0 +1,35 @@
+// An Arrow stream read to its end, each column in one piece.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include <kymo/arrow.hpp>
+
+namespace kymo::python {
+
+/// The columns of a table.
+class Columns {
+ public:
+  /// Reads all of it. Needs no GIL. CaptureError passes through; std::runtime_error for what the stream says.
+  Columns(std::shared_ptr<const Timeline> timeline, const ArrowQuery& query);
+  ~Columns();
+  Columns(const Columns&) = delete;
+  Columns& operator=(const Columns&) = delete;
+
+  /// By name: an array; (codes, texts) for columns of names, -1 for none; a list of texts or None for free text.
+  [[nodiscard]] nanobind::dict take();
+  [[nodiscard]] std::size_t row_count() const { return row_count_; }
+
+ private:
+  class Column;
+
+  std::vector<std::unique_ptr<Column>> columns_;
+  std::size_t row_count_ = 0;
+};
+
+}  // namespace kymo::python

@@ -1,0 +1,428 @@
+"""Captures: opened lazily, followed while they grow, handed out as tables."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from kymo._analysis import Reader, Snapshot
+from kymo._metrics import Metrics
+from kymo._tables import (
+    EARLIEST,
+    LATEST,
+    TABLES,
+    Frames,
+    Messages,
+    Phases,
+    Processes,
+    Samples,
+    Selection,
+    Sites,
+    Spans,
+    Table,
+    Tracks,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """
+    A part of a capture that one reader takes, with `Capture.partition`. Can be pickled.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    capture : int
+        Its index into `Capture.captures`.
+    first_block, end_block : int
+        Its blocks of events; those of all partitions together make up the capture.
+    start_ns, end_ns : int
+        The stretch of time that they cover, on the axis of the capture that the partition was made by.
+    scopes : int
+        About how many there are.
+    """
+
+    path: str
+    capture: int
+    first_block: int
+    end_block: int
+    start_ns: int
+    end_ns: int
+    scopes: int
+
+
+class Capture:
+    """
+    One or several recordings on one time axis; `kymo.open` makes it.
+
+    Opening reads headers only. Times are int64 nanoseconds of CLOCK_MONOTONIC of the first capture's machine. What is
+    asked of it is read then, by decoding only the blocks that are needed, with the GIL released; arrays and tables stay
+    good after the capture is closed. Threads may share a capture.
+    """
+
+    def __init__(self, reader: Reader, paths: tuple[str, ...], selection: Selection | None = None) -> None:
+        self._reader: Reader | None = reader
+        self._paths = paths
+        self._selection = selection or Selection()
+        self._cache: dict[str, Any] = {}
+
+    def _snapshot(self) -> Snapshot:
+        if self._reader is None:
+            raise ValueError("the capture is closed")
+        snapshot: Snapshot | None = self._cache.get("snapshot")
+        if snapshot is None:
+            snapshot = self._cache["snapshot"] = self._reader.snapshot()
+        return snapshot
+
+    def _table(self, name: str) -> Any:
+        table = self._cache.get(name)
+        if table is None:
+            table = self._cache[name] = TABLES[name](self._snapshot(), self._selection)
+        return table
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What was opened."""
+        return self._paths
+
+    @property
+    def spans(self) -> Spans:
+        """The spans: scopes, async spans, GPU work."""
+        table: Spans = self._table("spans")
+        return table
+
+    @property
+    def frames(self) -> Frames:
+        """The frames of all streams."""
+        table: Frames = self._table("frames")
+        return table
+
+    @property
+    def samples(self) -> Samples:
+        """The samples of all metrics in one table."""
+        table: Samples = self._table("samples")
+        return table
+
+    @property
+    def sites(self) -> Sites:
+        """The places in the code that opened scopes."""
+        table: Sites = self._table("sites")
+        return table
+
+    @property
+    def tracks(self) -> Tracks:
+        """The lanes of spans."""
+        table: Tracks = self._table("tracks")
+        return table
+
+    @property
+    def phases(self) -> Phases:
+        """The stretches between sync points."""
+        table: Phases = self._table("phases")
+        return table
+
+    @property
+    def messages(self) -> Messages:
+        """The messages."""
+        table: Messages = self._table("messages")
+        return table
+
+    @property
+    def processes(self) -> Processes:
+        """The processes as a table; `info` says more of them."""
+        table: Processes = self._table("processes")
+        return table
+
+    @property
+    def metrics(self) -> Metrics:
+        """The metrics by name, as NumPy arrays."""
+        metrics = self._cache.get("metrics mapping")
+        if not isinstance(metrics, Metrics):
+            metrics = self._cache["metrics mapping"] = Metrics(self._snapshot(), self._selection)
+        return metrics
+
+    def table(self, name: str) -> Table:
+        """
+        Return a table by its name.
+
+        Parameters
+        ----------
+        name : str
+            spans, frames, samples, sites, tracks, metrics, phases, messages or processes.
+
+        Raises
+        ------
+        KeyError
+            There is no such table.
+        """
+        if name not in TABLES:
+            raise KeyError(f"no table {name!r}; there are {', '.join(TABLES)}")
+        table: Table = self._table(name)
+        return table
+
+    @property
+    def start_ns(self) -> int:
+        """The time of the first event, or where the view begins."""
+        return max(self._snapshot().range[0], self._selection.start_ns)
+
+    @property
+    def end_ns(self) -> int:
+        """The time of the last event, or where the view ends."""
+        return min(self._snapshot().range[1], self._selection.end_ns)
+
+    @property
+    def duration_ns(self) -> int:
+        """From the first event to the last."""
+        return max(self.end_ns - self.start_ns, 0)
+
+    @property
+    def captures(self) -> list[dict[str, Any]]:
+        """The files: path, bytes, is_closed, recorder, clock, damages, closing_facts."""
+        return self._snapshot().captures()
+
+    @property
+    def info(self) -> dict[str, str]:
+        """
+        The facts that the first process recorded of its run, of labels and of ``set_info``.
+
+        Those of all: ``[process["infos"] for process in capture.process_info]``.
+        """
+        processes = self._snapshot().processes()
+        infos: dict[str, str] = processes[0]["infos"] if processes else {}
+        return infos
+
+    @property
+    def process_info(self) -> list[dict[str, Any]]:
+        """The processes: pid, host, rank, command_line, how their clocks were aligned, infos."""
+        return self._snapshot().processes()
+
+    @property
+    def damages(self) -> list[str]:
+        """What could not be read so far, and what was left out when opening."""
+        snapshot = self._snapshot()
+        found = [
+            f"{capture['path']}: {damage['size']} bytes at byte {damage['offset']}: {damage['what']}"
+            for capture in snapshot.captures()
+            for damage in capture["damages"]
+        ]
+        return found + list(snapshot.complaints)
+
+    @property
+    def drops(self) -> list[dict[str, Any]]:
+        """
+        What each track recorded and lost.
+
+        Rows of track, process, recorded_scopes, dropped_scopes, dropped_others (arguments, samples and other events).
+        """
+        return self._snapshot().totals()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether every file was closed cleanly: nothing will be appended to it."""
+        return all(capture["is_closed"] for capture in self._snapshot().captures())
+
+    def between(self, start_ns: int | None = None, end_ns: int | None = None) -> Capture:
+        """
+        Return a view of a stretch of time, which shares the files.
+
+        Parameters
+        ----------
+        start_ns, end_ns : int or None
+            Nanoseconds on the capture's axis; the end does not belong to it. None: no limit. Spans and frames that
+            overlap the stretch are in the view as a whole; statistics count the part within.
+        """
+        return self._view(self._selection.between(start_ns, end_ns))
+
+    def _view(self, selection: Selection) -> Capture:
+        self._snapshot()
+        assert self._reader is not None
+        return Capture(self._reader, self._paths, selection)
+
+    def partitions(self, scopes: int = 4_000_000) -> list[Partition]:
+        """
+        Cut the captures into parts for several readers.
+
+        Parameters
+        ----------
+        scopes : int
+            About how many scope events a partition may have; a capture with fewer is one partition.
+
+        Returns
+        -------
+        list of Partition
+            Each row of a table is in exactly one of them. Spans that began in an earlier partition may lack arguments,
+            and their self time is an upper bound (`flags` says so).
+        """
+        snapshot = self._snapshot()
+        parts = []
+        for index, capture in enumerate(snapshot.captures()):
+            starts, ends, counts, _ = snapshot.blocks(index)
+            first = 0
+            while True:
+                end, total = first, 0
+                while end < len(counts) and (end == first or total + int(counts[end]) <= scopes):
+                    total += int(counts[end])
+                    end += 1
+                is_last = end == len(counts)
+                has_blocks = end > first
+                parts.append(
+                    Partition(
+                        path=capture["path"],
+                        capture=index,
+                        first_block=first,
+                        end_block=2**62 if is_last else end,
+                        start_ns=int(starts[first:end].min()) if has_blocks else EARLIEST,
+                        end_ns=int(ends[first:end].max()) if has_blocks and not is_last else LATEST,
+                        scopes=total,
+                    )
+                )
+                if is_last:
+                    break
+                first = end
+        return parts
+
+    def partition(self, part: Partition) -> Capture:
+        """
+        Return a view of a partition.
+
+        Parameters
+        ----------
+        part : Partition
+            One of `partitions`, of this capture or of one that was opened from the same files.
+        """
+        return self._view(replace(self._selection, blocks=((part.capture, part.first_block, part.end_block),)))
+
+    def refresh(self) -> bool:
+        """
+        Look for what was appended, and for new files in directories that were opened.
+
+        Returns
+        -------
+        bool
+            Whether there was anything. Tables that were handed out before stay as they are.
+        """
+        if self._reader is None:
+            raise ValueError("the capture is closed")
+        self._cache.clear()
+        return self._reader.refresh()
+
+    def follow(self, *, poll_s: float = 0.1, timeout_s: float | None = None) -> Iterator[Capture]:
+        """
+        Follow files that grow: yield a view of what each step brought, until they are closed.
+
+        Parameters
+        ----------
+        poll_s : float
+            Seconds between looks.
+        timeout_s : float, optional
+            End after so many seconds in which nothing came.
+
+        Yields
+        ------
+        Capture
+            A view with the spans and samples of what came; the first one has what is there already. Frames, messages
+            and the like are read from the capture itself, which stands at the same moment.
+        """
+        seen: dict[str, int] = {}
+        quiet_since = time.monotonic()
+        while True:
+            is_over = self.is_closed
+            blocks = []
+            snapshot = self._snapshot()
+            for index, capture in enumerate(snapshot.captures()):
+                count = len(snapshot.blocks(index)[0])
+                first = seen.get(capture["path"], 0)
+                if count > first:
+                    blocks.append((index, first, 2**62 if is_over else count))
+                    seen[capture["path"]] = count
+            if blocks:
+                quiet_since = time.monotonic()
+                yield self._view(replace(self._selection, blocks=tuple(blocks)))
+            if is_over or (timeout_s is not None and time.monotonic() - quiet_since > timeout_s):
+                return
+            while not self.refresh():
+                if timeout_s is not None and time.monotonic() - quiet_since > timeout_s:
+                    return
+                time.sleep(poll_s)
+
+    def close(self) -> None:
+        """Let go of the files. Tables and arrays that were handed out stay good."""
+        self._reader = None
+        self._cache.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Return how many files it is made of."""
+        return len(self._snapshot().captures())
+
+    def __repr__(self) -> str:
+        if self._reader is None:
+            return f"<kymo.Capture {', '.join(self._paths)}: closed>"
+        captures = self._snapshot().captures()
+        state = "" if all(capture["is_closed"] for capture in captures) else ", growing or not closed"
+        size = sum(capture["bytes"] for capture in captures)
+        files = f"{len(captures)} files, " if len(captures) != 1 else ""
+        seconds = self.duration_ns / 1e9
+        return f"<kymo.Capture {', '.join(self._paths)}: {files}{size / 1e6:.3g} MB, {seconds:.6g} s{state}>"
+
+
+def open(  # noqa: A001
+    path: Path | Iterable[Path], *, align_by_sync_points: bool = False
+) -> Capture:
+    """
+    Open a capture, several, or directories of captures on one time axis.
+
+    Parameters
+    ----------
+    path : path or iterable of paths
+        Files ``*.kymo``, or directories of such.
+    align_by_sync_points : bool
+        Captures of different boots are aligned by the lowest sync point that they share with the first one, rather than
+        by wall clock. Costs a pass over them.
+
+    Returns
+    -------
+    Capture
+        Only headers have been read. A context manager.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    PermissionError
+        It may not be read.
+    CaptureError
+        It is no capture, or a directory holds none; a ValueError with `path` and `offset`.
+    """
+    paths = [os.fspath(path)] if isinstance(path, str | os.PathLike) else [os.fspath(each) for each in path]
+    if not paths:
+        raise ValueError("no path was given")
+    for each in paths:
+        _check_readable(each)
+    reader = Reader([os.fsencode(each) for each in paths], align_by_sync_points=align_by_sync_points)
+    return Capture(reader, tuple(paths))
+
+
+def _check_readable(path: str) -> None:
+    """Raise what the system says of a path that cannot be read."""
+    if os.path.isdir(path):
+        os.listdir(path)
+        return
+    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))

@@ -1,0 +1,12 @@
+// Patterns for names.
+#pragma once
+
+#include <string_view>
+
+namespace kymo::base {
+
+/// Whether a text fits a pattern, in which `*` stands for any text and `?` for one byte. Time: the product of their
+/// lengths at worst.
+[[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view text);
+
+}  // namespace kymo::base
