@@ -53,10 +53,13 @@ struct ImportOptions {
   std::size_t memory = std::size_t{64} << 20U;
   /// Is told the share that has been done, 0 to 1, now and then.
   std::function<void(double)> on_progress = {};
+  /// What messages and the capture call the recording; empty: its path.
+  std::string name = {};
 };
 
 /// Makes a capture of a Chrome trace (Trace Event JSON): an array of events, closed or not, or an object with
-/// traceEvents. docs/chrome.md says what becomes what. Events may come in any order.
+/// traceEvents. docs/chrome.md says what becomes what. Events may come in any order. What a GPU did in a trace of
+/// torch.profiler goes onto tracks of its queues.
 ///
 /// Reads the file from front to back once, so it may be a pipe. Memory does not grow with it, but for the names,
 /// threads and spans left open: up to some hundred MB in the worst case. About a second for 50 MB.

@@ -209,6 +209,17 @@ void ChromeEvent::clear() {
   arguments.clear();
 }
 
+bool ChromeEvent::is_of_queue() const {
+  if (category.compare(0, 4, "gpu_") == 0) {
+    return true;
+  }
+  std::size_t i = 0;
+  while (i < arguments.size() && arguments[i].key != "stream") {
+    ++i;
+  }
+  return category == "kernel" && i < arguments.size();
+}
+
 ChromeEventReader::ChromeEventReader(JsonReader::Read read, ImportLosses& losses)
     : json_(std::move(read)), losses_(losses) {}
 
@@ -265,7 +276,11 @@ bool ChromeEventReader::next_member() {
   if (key_ == "traceEvents" && token == JsonToken::begin_array) {
     place_ = Place::in_events;
   } else if (key_ == "otherData" || key_ == "metadata") {
-    read_facts(token);
+    read_facts(token, token == JsonToken::begin_object ? std::string() : key_);
+  } else if (key_ == "baseTimeNanoseconds") {
+    read_base_time(token);
+  } else if (key_ == "distributedInfo" || key_ == "deviceProperties" || key_ == "traceName") {
+    read_facts(token, key_);
   } else {
     if (key_ != "displayTimeUnit") {
       losses_.ignore("member \"" + key_.substr(0, 64) + "\" of the trace, beside its events");
@@ -449,9 +464,20 @@ void ChromeEventReader::copy_json(JsonToken token, std::string& out) {
   out += is_object ? '}' : ']';
 }
 
-void ChromeEventReader::read_facts(JsonToken token) {
+void ChromeEventReader::read_base_time(JsonToken token) {
+  const ParsedNumber number = token == JsonToken::number ? parse_json_number(json_.text()) : ParsedNumber();
+  if (!number.is_number || number.type != ArgumentType::int64 || static_cast<std::int64_t>(number.bits) >= latest_ns) {
+    losses_.damage("wall clocks (baseTimeNanoseconds) that are no time");
+    json_.skip(token);
+    return;
+  }
+  base_realtime_ns_ = std::max<std::int64_t>(0, static_cast<std::int64_t>(number.bits));
+  facts_.emplace_back(key_, std::to_string(base_realtime_ns_));
+}
+
+void ChromeEventReader::read_facts(JsonToken token, const std::string& prefix) {
   fact_arguments_.clear();
-  std::string key = token == JsonToken::begin_object ? std::string() : key_;
+  std::string key = prefix;
   read_argument(token, key, fact_arguments_);
   std::string value;
   for (std::size_t i = 0; i < fact_arguments_.size() && facts_.size() < most_facts; ++i) {

@@ -83,6 +83,8 @@ struct ChromeEvent {
   ChromeArguments arguments;
 
   void clear();
+  /// Whether torch.profiler means work of a GPU by it: its thread is a stream of the device then.
+  [[nodiscard]] bool is_of_queue() const;
 };
 
 /// Reads a trace. One thread at a time.
@@ -96,6 +98,8 @@ class ChromeEventReader {
 
   /// Facts of the trace read so far: the members of otherData and metadata.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& facts() const { return facts_; }
+  /// What torch.profiler says of its times: the wall clock, in nanoseconds since 1970, at time 0. None: 0.
+  [[nodiscard]] std::int64_t base_realtime_ns() const { return base_realtime_ns_; }
   [[nodiscard]] std::uint64_t bytes_read() const { return json_.bytes_read(); }
   /// Texts that were not UTF-8.
   [[nodiscard]] std::uint64_t repaired_texts() const { return json_.repaired_texts(); }
@@ -113,7 +117,9 @@ class ChromeEventReader {
   /// Adds a value and what is inside of it; `key` is its key and comes back unchanged.
   void read_argument(JsonToken token, std::string& key, ChromeArguments& arguments);
   void copy_json(JsonToken token, std::string& out);
-  void read_facts(JsonToken token);
+  void read_base_time(JsonToken token);
+  /// Members of an object as facts, their names behind `prefix`.
+  void read_facts(JsonToken token, const std::string& prefix);
   [[nodiscard]] bool is_unclosed_array(const JsonError& error) const;
 
   JsonReader json_;
@@ -121,6 +127,7 @@ class ChromeEventReader {
   Place place_ = Place::before;
   std::string key_;
   std::string json_text_;
+  std::int64_t base_realtime_ns_ = 0;
   ChromeArguments fact_arguments_;
   std::vector<std::pair<std::string, std::string>> facts_;
 };

@@ -89,6 +89,7 @@ class ChromeImport {
     return directory.empty() ? "." : directory;
   }
 
+  [[nodiscard]] const std::string& name() const { return options_.name.empty() ? trace_ : options_.name; }
   void read_trace();
   std::size_t read_bytes(char* bytes, std::size_t size);
   void write_capture();
@@ -120,6 +121,7 @@ class ChromeImport {
   std::uint64_t records_ = 0;
   std::uint64_t events_ = 0;
   std::vector<std::pair<std::string, std::string>> facts_;
+  std::int64_t base_realtime_ns_ = 0;
   std::map<std::string, std::uint64_t> flow_families_;
   ImportReport report_;
 };
@@ -138,7 +140,7 @@ std::size_t ChromeImport::read_bytes(char* bytes, std::size_t size) {
     count = ::read(file_.get(), bytes, size);
   } while (count < 0 && errno == EINTR);
   if (count < 0) {
-    throw ImportError(base::describe_errno("cannot read", trace_, errno));
+    throw ImportError(base::describe_errno("cannot read", name(), errno));
   }
   bytes_read_ += static_cast<std::uint64_t>(count);
   if (options_.on_progress && file_size_ != 0) {
@@ -150,7 +152,7 @@ std::size_t ChromeImport::read_bytes(char* bytes, std::size_t size) {
 void ChromeImport::read_trace() {
   file_ = base::FileDescriptor(::open(trace_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file_) {
-    throw ImportError(base::describe_errno("cannot open", trace_, errno));
+    throw ImportError(base::describe_errno("cannot open", name(), errno));
   }
   struct stat status {};
   if (::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode)) {
@@ -168,12 +170,13 @@ void ChromeImport::read_trace() {
       report_.stopped = error.what();
     }
     facts_ = reader.facts();
+    base_realtime_ns_ = reader.base_realtime_ns();
     losses_.damage("texts with bytes that are not UTF-8, which were replaced", reader.repaired_texts());
   } catch (const exchange::JsonError& error) {
     report_.stopped = error.what();
   }
   if (events_ == 0 && !report_.stopped.empty()) {
-    throw ImportError(trace_ + ": no Chrome trace: " + report_.stopped);
+    throw ImportError(name() + ": no Chrome trace: " + report_.stopped);
   }
 }
 
@@ -182,10 +185,16 @@ void ChromeImport::write_capture() {
   options.header.recorder = "kymo import";
   const NameId category = tables_.name("category");
   Declarations declarations = tables_.take_declarations();
-  declarations.infos.push_back({1, "import.format", "chrome"});
-  declarations.infos.push_back({1, "import.file", trace_});
+  const ProcessId first = declarations.processes.front().id;
+  declarations.infos.push_back({first, "import.format", "chrome"});
+  declarations.infos.push_back({first, "import.file", name()});
+  const auto rank =
+      std::find_if(facts_.begin(), facts_.end(), [](const auto& fact) { return fact.first == "distributedInfo.rank"; });
+  for (ProcessDeclaration& process : declarations.processes) {
+    process.rank = rank != facts_.end() ? rank->second : process.rank;
+  }
   for (auto& [key, value] : facts_) {
-    declarations.infos.push_back({1, std::move(key), std::move(value)});
+    declarations.infos.push_back({first, std::move(key), std::move(value)});
   }
   // What the header holds is held in memory when the capture is opened.
   options.declarations.processes = declarations.processes;
@@ -200,6 +209,7 @@ void ChromeImport::write_capture() {
       {[this](SiteId site) { return tables_.name_of_site(site); },
        [this](NameId name) -> const std::string& { return tables_.category_text(name); }, category},
       losses_, [&writer](const EventBatch& batch) { writer.write(batch); });
+  replay.set_wall_clock(base_realtime_ns_);
   std::string_view packed;
   for (std::uint64_t done = 0; sorter_.next(packed); ++done) {
     record_.unpack(packed);
@@ -223,6 +233,7 @@ void ChromeImport::take(const ChromeEvent& event) {
     case 'E':
       if (has_time(event) && place_scope(event)) {
         record_.head.kind = phase == 'B' ? Kind::begin : Kind::end;
+        tables_.mark_nesting(record_.head.track);
         take_arguments(event);
         add();
       }
@@ -330,6 +341,9 @@ void ChromeImport::take_complete(const ChromeEvent& event) {
     return;
   }
   record_.head.duration_ns = event.duration.ns;
+  if (event.is_of_queue()) {
+    tables_.mark_queue(tables_.thread(event.process, event.thread));
+  }
   const bool is_frame = event.category == "frame" && has_integers(event, {"number"});
   if (!place_scope(event)) {
     return;

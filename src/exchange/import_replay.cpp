@@ -52,6 +52,11 @@ void ImportReplay::add(const ImportRecord& record) {
   switch (head.kind) {
     case ImportRecord::Kind::complete: {
       Track& track = tracks_[head.track - 1];
+      ++counts_.spans;
+      if (track.declaration.kind == TrackKind::queue) {
+        add_to_queue(head.track, record);
+        break;
+      }
       if (track.waiting.empty()) {
         waiting_tracks_.push_back(head.track);
       }
@@ -60,7 +65,6 @@ void ImportReplay::add(const ImportRecord& record) {
       if (track.waiting.size() >= most_waiting) {
         open_waiting(head.track);
       }
-      ++counts_.spans;
       break;
     }
     case ImportRecord::Kind::begin:
@@ -285,8 +289,12 @@ void ImportReplay::add_beside(TrackId id, const ImportRecord& record) {
     batch_.declarations.tracks.push_back(beside);
     tracks_.emplace_back().declaration = beside;
   }
+  add_to_queue(tracks_[id - 1].beside, record);
+}
+
+void ImportReplay::add_to_queue(TrackId id, const ImportRecord& record) {
   SpanEvent span;
-  span.track = tracks_[id - 1].beside;
+  span.track = id;
   span.name = names_.of_site(record.head.what);
   span.category = record.head.category;
   span.start_ns = record.head.time_ns;
@@ -379,6 +387,9 @@ void ImportReplay::flush() {
 void ImportReplay::write_batch() {
   if (!has_time_ && now_ns_ != std::numeric_limits<std::int64_t>::min()) {
     note_time(now_ns_);
+  }
+  if (base_realtime_ns_ != 0 && has_time_) {
+    batch_.clock_anchors.push_back({batch_.start_ns, base_realtime_ns_ + batch_.start_ns, 0});
   }
   write_(batch_);
   batch_ = EventBatch();

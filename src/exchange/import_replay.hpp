@@ -39,6 +39,9 @@ class ImportReplay {
   /// `declarations` are written with the first batch.
   ImportReplay(Declarations declarations, Names names, ImportLosses& losses, Write write);
 
+  /// The wall clock at time 0, in nanoseconds since 1970: captures are aligned by it.
+  void set_wall_clock(std::int64_t base_realtime_ns) { base_realtime_ns_ = base_realtime_ns; }
+
   void add(const ImportRecord& record);
   /// Ends what has an end and writes the last batch. Fills in the counts of the report.
   void finish(ImportReport& report);
@@ -91,6 +94,7 @@ class ImportReplay {
   void end(const ImportRecord& record);
   void add_scope_arguments(ScopeRun& run, const ImportRecord& record);
   void add_beside(TrackId id, const ImportRecord& record);
+  void add_to_queue(TrackId id, const ImportRecord& record);
   void add_span(SpanEvent span, const ImportRecord& record, const OpenAsync* begin);
   void append_arguments(const std::vector<ArgumentValue>& arguments, const std::string& text);
   [[nodiscard]] ArgumentValue move_text(ArgumentValue value, const std::string& text);
@@ -107,8 +111,9 @@ class ImportReplay {
   ImportLosses& losses_;
   Write write_;
   EventBatch batch_;
-  bool has_time_ = false;       ///< the batch's range is that of something
-  std::size_t batch_size_ = 0;  ///< events and bytes of text, roughly
+  std::int64_t base_realtime_ns_ = 0;  ///< 0: not known
+  bool has_time_ = false;              ///< the batch's range is that of something
+  std::size_t batch_size_ = 0;         ///< events and bytes of text, roughly
   std::int64_t now_ns_ = std::numeric_limits<std::int64_t>::min();
   std::vector<Track> tracks_;  ///< by id - 1
   std::vector<TrackId> waiting_tracks_;

@@ -1,5 +1,6 @@
 #include "exchange/import_tables.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -16,6 +17,11 @@ std::uint64_t number_of(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+/// Whether a process's label says that it is a device: "GPU 0".
+bool is_device(std::string_view label) {
+  return label.substr(0, 4) == "GPU ";
 }
 
 /// The labels of "power {rail=GPU, board=1}", which kymo's own traces give to metrics; `name` becomes "power".
@@ -205,6 +211,7 @@ void ImportTables::name_process(std::string_view pid, std::string_view name) {
 void ImportTables::label_process(std::string_view pid, std::string_view labels) {
   if (const ProcessId id = process(pid); id != 0 && declarations_.infos.size() < most_others) {
     declarations_.infos.push_back({id, "process_labels", std::string(labels)});
+    labels_[id] = labels;
   }
 }
 
@@ -225,6 +232,68 @@ void ImportTables::name_thread(std::string_view pid, std::string_view tid, std::
   thread_name_texts_[place - 1] = name;
 }
 
+/// A queue is called after its device as well: "GPU 0 stream 7".
+void ImportTables::name_queues() {
+  for (TrackDeclaration& track : declarations_.tracks) {
+    if (queues_.count(track.id) == 0 || nesting_.count(track.id) != 0) {
+      continue;
+    }
+    track.kind = TrackKind::queue;
+    while (!track.name.empty() && track.name.back() == ' ') {
+      track.name.pop_back();
+    }
+    if (track.name.empty()) {
+      track.name = "stream " + std::to_string(track.os_thread_id);
+    }
+    track.os_thread_id = 0;
+    const ProcessDeclaration& process = declarations_.processes[track.process - 1];
+    const std::string& label = labels_[process.id];
+    track.name.insert(0, (is_device(label) ? label : "GPU " + std::to_string(process.pid)) + ' ');
+  }
+}
+
+/// torch.profiler shows each GPU as a process of its own. Where it is known which process used them, they are that
+/// one's.
+void ImportTables::fold_devices() {
+  ProcessId user = 0;
+  std::set<ProcessId> devices;
+  for (const ProcessDeclaration& process : declarations_.processes) {
+    const std::string& label = labels_[process.id];
+    if (label == "CPU") {
+      if (user != 0) {
+        return;
+      }
+      user = process.id;
+    } else if (is_device(label)) {
+      devices.insert(process.id);
+    }
+  }
+  for (const TrackDeclaration& track : declarations_.tracks) {
+    if (track.kind != TrackKind::queue) {
+      devices.erase(track.process);
+    }
+  }
+  if (user == 0 || devices.empty()) {
+    return;
+  }
+  const auto fold = [&](auto& rows) {
+    for (auto& row : rows) {
+      row.process = devices.count(row.process) != 0 ? user : row.process;
+    }
+  };
+  fold(declarations_.tracks);
+  fold(declarations_.sites);
+  fold(declarations_.metrics);
+  fold(declarations_.frame_streams);
+  const auto remove = [&](auto& rows, auto process_of) {
+    rows.erase(
+        std::remove_if(rows.begin(), rows.end(), [&](const auto& row) { return devices.count(process_of(row)) != 0; }),
+        rows.end());
+  };
+  remove(declarations_.infos, [](const InfoDeclaration& info) { return info.process; });
+  remove(declarations_.processes, [](const ProcessDeclaration& process) { return process.id; });
+}
+
 Declarations ImportTables::take_declarations() {
   if (declarations_.processes.empty()) {
     declarations_.processes.emplace_back().id = 1;
@@ -234,6 +303,8 @@ Declarations ImportTables::take_declarations() {
       track.name = thread_name_texts_[name->second - 1];
     }
   }
+  name_queues();
+  fold_devices();
   return std::move(declarations_);
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,6 +37,11 @@ class ImportTables {
   [[nodiscard]] MetricId metric(std::string_view pid, std::string_view name, std::string_view series, bool is_unit);
   [[nodiscard]] FrameStreamId frames(std::string_view pid, std::string_view name);
 
+  /// The track shows work that was queued, such as a GPU's: its spans need not nest. Unless spans begin and end there
+  /// apart (`mark_nesting`).
+  void mark_queue(TrackId track) { queues_.insert(track); }
+  void mark_nesting(TrackId track) { nesting_.insert(track); }
+
   void name_process(std::string_view pid, std::string_view name);
   void label_process(std::string_view pid, std::string_view labels);
   void name_thread(std::string_view pid, std::string_view tid, std::string_view name);
@@ -56,6 +62,8 @@ class ImportTables {
   };
   using Texts = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
 
+  void name_queues();
+  void fold_devices();
   [[nodiscard]] std::uint32_t find_or_add(Texts& table, std::string_view key, std::string_view what);
   void make_key(char kind, std::uint32_t id, std::string_view first, std::string_view second);
 
@@ -73,6 +81,9 @@ class ImportTables {
   Texts thread_names_;  ///< index + 1 into thread_name_texts_
   std::vector<std::string> thread_name_texts_;
   std::vector<std::string> track_keys_;  ///< of each track
+  std::map<ProcessId, std::string> labels_;
+  std::set<TrackId> queues_;
+  std::set<TrackId> nesting_;
   std::string key_;
   // Events come in stretches of one thread.
   std::string last_pid_;
