@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -91,11 +92,22 @@ void take_metric(NvmtMetrics& found, const MetricDeclaration& metric) {
   }
 }
 
-/// The columns that the facts name, in that order; those that were found where they name none.
+/// The columns that the facts name, in that order, as many as `count` states; those that were found where they name
+/// none.
 template <typename Column>
-std::vector<Column> in_stated_order(std::vector<Column> found, const TimelineProcess& process, const std::string& key) {
+std::vector<Column> in_stated_order(std::vector<Column> found, const TimelineProcess& process, const std::string& key,
+                                    std::string_view count) {
+  std::size_t most = std::numeric_limits<std::size_t>::max();
+  const std::string* const stated_count = find_info(process, count);
+  if (stated_count != nullptr) {
+    std::from_chars(stated_count->data(), stated_count->data() + stated_count->size(), most);
+  }
   std::vector<Column> stated;
-  while (const std::string* const name = find_info(process, key + std::to_string(stated.size()))) {
+  while (stated.size() < most) {
+    const std::string* const name = find_info(process, key + std::to_string(stated.size()));
+    if (name == nullptr) {
+      break;
+    }
     const auto same =
         std::find_if(found.begin(), found.end(), [&](const Column& column) { return column.name == *name; });
     if (same == found.end()) {
@@ -105,7 +117,7 @@ std::vector<Column> in_stated_order(std::vector<Column> found, const TimelinePro
       found.erase(same);
     }
   }
-  return stated.empty() ? found : stated;
+  return stated.empty() && stated_count == nullptr ? found : stated;
 }
 
 void add(std::vector<MetricId>& metrics, MetricId metric) {
@@ -161,9 +173,12 @@ NvmtMetrics find_nvmt_metrics(const std::vector<MetricDeclaration>& metrics, con
       take_metric(found, metric);
     }
   }
-  found.rails = in_stated_order(std::move(found.rails), process, "nvmt.rail.");
-  found.zones = in_stated_order(std::move(found.zones), process, "nvmt.zone.");
-  if (const std::string* const cores = find_info(process, "nvmt.cores")) {
+  found.rails = in_stated_order(std::move(found.rails), process, "nvmt.rail.", "nvmt.rails");
+  found.zones = in_stated_order(std::move(found.zones), process, "nvmt.zone.", "nvmt.zones");
+  if (const std::string* const emc = find_info(process, "nvmt.emc"); emc != nullptr && *emc == "0") {
+    found.emc_util = 0;
+  }
+  if (const std::string* const cores = find_info(process, "nvmt.cores"); cores != nullptr && !cores->empty()) {
     unsigned count = 0;
     std::from_chars(cores->data(), cores->data() + cores->size(), count);
     found.cores = std::min<unsigned>(count, nvmetrics::max_cpu_cores);

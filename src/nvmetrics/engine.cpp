@@ -37,6 +37,10 @@ void check(const EngineConfig& config) {
   }
 }
 
+bool has_emc(const BoardConfig& board) {
+  return !board.emc_actmon_path.empty() && !board.emc_clk_rate_path.empty();
+}
+
 /// What a trace holds, and nothing else.
 SamplerOptions sampler_options(const BoardConfig& board, const EngineConfig& config) {
   SamplerOptions options;
@@ -54,7 +58,7 @@ SamplerOptions sampler_options(const BoardConfig& board, const EngineConfig& con
     }
   };
   add("gpu_load", !board.gpu_load_path.empty());
-  add("emc", !board.emc_actmon_path.empty() && !board.emc_clk_rate_path.empty());
+  add("emc", has_emc(board));
   add("ina3221", !board.power_rails.empty());
   add("thermal", !board.thermal_zones.empty());
   return options;
@@ -72,12 +76,14 @@ std::string capture_pattern(const std::string& output_path) {
   return pattern + ".kymo";
 }
 
-/// The columns of the trace, for whoever makes it of the capture: a rail that is never readable keeps its place.
+/// The columns of the trace, for whoever makes it of the capture: a rail that is never readable keeps its place. Facts
+/// and metrics stay with the process, so what an earlier trace of another board had is told apart by the numbers.
 void describe(const BoardConfig& board) {
   set_info("board", board.board_name);
-  if (board.num_cpu_cores > 0) {
-    set_info("nvmt.cores", std::to_string(board.num_cpu_cores));
-  }
+  set_info("nvmt.cores", board.num_cpu_cores > 0 ? std::to_string(board.num_cpu_cores) : std::string());
+  set_info("nvmt.rails", std::to_string(board.power_rails.size()));
+  set_info("nvmt.zones", std::to_string(board.thermal_zones.size()));
+  set_info("nvmt.emc", has_emc(board) ? "1" : "0");
   for (std::size_t i = 0; i < board.power_rails.size(); ++i) {
     set_info("nvmt.rail." + std::to_string(i), board.power_rails[i].label);
   }
@@ -110,8 +116,13 @@ class Engine::Implementation {
     capture_path_ = std::string(capture_path().view());
     describe(board_);
     sync_base_.reset();
+    try {
+      sampler_->start();
+    } catch (...) {
+      stop_capture();
+      throw;
+    }
     is_running_ = true;
-    sampler_->start();
   }
 
   void stop() {

@@ -1,9 +1,11 @@
 // Jetson boards: GPU load, memory controller load, power rails, fan, power mode and clocks. Sensors "gpu_load", "emc",
 // "ina3221" and "jetson".
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -286,7 +288,11 @@ class BoardSensor final : public Sensor {
       set_unavailable(reason_);
       return;
     }
-    const BoardEntry& entry = board_entry(board.config.board_name);
+    // A board of somebody's own has what every board has.
+    const std::span<const BoardEntry> known = board_table();
+    const auto is_this = [&](const BoardEntry& entry) { return entry.name == board.config.board_name; };
+    const bool is_known = std::any_of(known.begin(), known.end(), is_this);
+    const BoardEntry& entry = board_entry(is_known ? board.config.board_name : "generic");
     add_number(board, first_existing(board.root, entry.gpu_clock_paths), 1e6,
                with_label(describe("gpu_clock", "MHz", {}), "gpu", "0"));
     add_number(board, board.config.emc_clk_rate_path, 1e6, describe("emc_clock", "MHz", {}));

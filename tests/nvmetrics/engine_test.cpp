@@ -169,6 +169,7 @@ TEST(Engine, ARailThatCannotBeReadKeepsItsColumn) {
   test::TemporaryDirectory directory;
   const Board tree;
   BoardConfig board = detect_board(tree.root());
+  board.board_name = "one of our own";
   board.num_cpu_cores = 4;
   board.power_rails[0].voltage_path = tree.root() + "/nothing";
   board.thermal_zones[2].temp_path = tree.root() + "/nothing";
@@ -180,6 +181,7 @@ TEST(Engine, ARailThatCannotBeReadKeepsItsColumn) {
     ASSERT_TRUE(test::wait_until([&] { return engine.sample_count() >= 50; }));
   }
   const Trace trace = read_trace(path);
+  EXPECT_EQ(std::string(trace.header.board_name), board.board_name);
   EXPECT_EQ(trace.header.num_cpu_cores, 4);
   ASSERT_EQ(trace.header.num_power_rails, board.power_rails.size());
   EXPECT_EQ(std::string(trace.header.power_rail_names[0]), board.power_rails[0].label);
