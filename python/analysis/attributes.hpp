@@ -1,0 +1,27 @@
+// Values out of Python objects by the names of their attributes, so that dataclasses are what users hold.
+#pragma once
+
+#include <string>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+namespace kymo::python {
+
+/// An object's attribute. AttributeError where it has none; TypeError, or OverflowError for numbers, where it does not
+/// fit.
+template <typename Value>
+[[nodiscard]] Value attribute(nanobind::handle object, const char* name) {
+  const nanobind::object value = object.attr(name);
+  Value converted{};
+  if (nanobind::try_cast(value, converted)) {
+    return converted;
+  }
+  const bool is_integer = PyLong_Check(value.ptr()) != 0;
+  const std::string shown = nanobind::cast<std::string>(nanobind::repr(value));
+  PyErr_Format(is_integer ? PyExc_OverflowError : PyExc_TypeError, "%s.%s cannot be %s", Py_TYPE(object.ptr())->tp_name,
+               name, shown.c_str());
+  throw nanobind::python_error();
+}
+
+}  // namespace kymo::python

@@ -1,0 +1,81 @@
+"""
+The benchmark kit.
+
+Records and their files, fingerprints of what was run, energy and memory of a stretch of a program, and witness bundles
+of what was decided.
+
+Examples
+--------
+>>> from kymo.bench import LatencyRecord, LatencyStats, to_csv
+>>> records = [LatencyRecord(0, 12.5, 10.0, 128), LatencyRecord(1, 13.25, 10.5, 256)]
+>>> print(to_csv(records), end="")
+sample_id,wall_time_us,kernel_time_us,seq_len
+0,12.5,10,128
+1,13.25,10.5,256
+>>> LatencyStats.of([record.wall_time_us for record in records]).p95
+13.25
+"""
+
+from __future__ import annotations
+
+from kymo._analysis import BenchFileError, FixedPowerSource, PowerSource
+from kymo.bench._parameters import BenchConfig, ParameterSet, config_hash
+from kymo.bench._records import (
+    BaselineRecord,
+    LatencyRecord,
+    MemorySnapshot,
+    ResultRow,
+    parse_csv,
+    read_csv,
+    to_csv,
+    write_csv,
+)
+from kymo.bench._statistics import LatencyStats, nearest_rank
+from kymo.bench._trackers import EnergyReport, MemoryReport, MemoryTracker, PowerTracker, find_power_sources, integrate
+from kymo.bench._witness import (
+    WitnessDifference,
+    WitnessEntry,
+    WitnessHeader,
+    WitnessReport,
+    WitnessTotals,
+    WitnessWriter,
+    compare_witnesses,
+    is_same_decision,
+    tensor_hash,
+    verify_witness,
+)
+
+__all__ = [
+    "BaselineRecord",
+    "BenchConfig",
+    "BenchFileError",
+    "EnergyReport",
+    "FixedPowerSource",
+    "LatencyRecord",
+    "LatencyStats",
+    "MemoryReport",
+    "MemorySnapshot",
+    "MemoryTracker",
+    "ParameterSet",
+    "PowerSource",
+    "PowerTracker",
+    "ResultRow",
+    "WitnessDifference",
+    "WitnessEntry",
+    "WitnessHeader",
+    "WitnessReport",
+    "WitnessTotals",
+    "WitnessWriter",
+    "compare_witnesses",
+    "config_hash",
+    "find_power_sources",
+    "integrate",
+    "is_same_decision",
+    "nearest_rank",
+    "parse_csv",
+    "read_csv",
+    "tensor_hash",
+    "to_csv",
+    "verify_witness",
+    "write_csv",
+]
