@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs, in a container that wheels are built in (manylinux: AlmaLinux; musllinux: Alpine), the libraries that kymo is
+# made with. What a wheel needs of them at run time is put into it afterwards, by auditwheel.
+set -eu
+
+# One package a word; "a|b" is the first that the system offers.
+if command -v apk >/dev/null 2>&1; then
+  wanted="lz4-dev zstd-dev openssl-dev fmt-dev nlohmann-json cli11-dev|cli11 protozero-dev|protozero"
+  offers() { [ -n "$(apk search --exact --quiet "$1")" ]; }
+  install() { apk add --no-cache "$@"; }
+  apk update
+elif command -v dnf >/dev/null 2>&1; then
+  wanted="lz4-devel libzstd-devel openssl-devel fmt-devel json-devel cli11-devel protozero-devel"
+  offers() { dnf --quiet repoquery "$1" 2>/dev/null | grep -q .; }
+  install() { dnf install -y "$@"; }
+  # The ones of headers alone are in the community's repository, which leans on the distribution's for developers.
+  dnf install -y epel-release dnf-plugins-core
+  dnf config-manager --set-enabled crb || dnf config-manager --set-enabled powertools
+else
+  echo "wheel-requirements: neither apk nor dnf is here: run it in a manylinux or musllinux container" >&2
+  exit 1
+fi
+
+chosen=""
+for entry in $wanted; do
+  name=""
+  for candidate in $(echo "$entry" | tr '|' ' '); do
+    if offers "$candidate"; then
+      name=$candidate
+      break
+    fi
+  done
+  if [ -z "$name" ]; then
+    echo "wheel-requirements: this system offers no package named $entry" >&2
+    exit 1
+  fi
+  chosen="$chosen $name"
+done
+install $chosen
