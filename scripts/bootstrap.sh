@@ -10,7 +10,7 @@ set -eu
 # One package a word; "a|b" is met by either, and the first that the system offers is installed.
 build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev libssl-dev libcli11-dev libfmt-dev libprotozero-dev nlohmann-json3-dev"
 bench="libbenchmark-dev python3 binutils"
-test="$bench libgtest-dev libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang nodejs npm systemtap-sdt-dev libclang-rt-14-dev|libclang-rt-dev"
+test="$bench libgtest-dev libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang nodejs npm systemtap-sdt-dev libclang-rt-14-dev|libclang-rt-dev openjdk-17-jre-headless|default-jre-headless"
 # Ubuntu has Chromium as a snap only, which containers and services cannot run: tests that need a browser are left out there.
 browser="chromium"
 lint="clang-format-14|clang-format clang-tidy-14|clang-tidy libc++-13-dev|libc++-dev libc++abi-13-dev|libc++abi-dev"
