@@ -9,7 +9,10 @@ namespace kymo::base {
 
 template <typename T>
 void append(std::vector<T>& to, const std::vector<T>& more) {
-  to.insert(to.end(), more.begin(), more.end());
+  // One by one: inserting a range takes ten times the code, for each type anew.
+  for (const T& row : more) {
+    to.push_back(row);
+  }
 }
 
 /// Appends every declaration of a set to those of another, as they are.

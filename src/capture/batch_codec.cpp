@@ -13,6 +13,7 @@ namespace {
 class Origin {
  public:
   explicit Origin(std::int64_t start_ns) : start_(static_cast<std::uint64_t>(start_ns)) {}
+  [[nodiscard]] std::uint64_t start() const { return start_; }
   [[nodiscard]] std::uint64_t relative(std::int64_t time_ns) const {
     return static_cast<std::uint64_t>(time_ns) - start_;
   }
@@ -103,19 +104,17 @@ class ColumnsOut {
       : table_(table), origin_(origin), rows_(rows) {}
 
   void time(std::uint8_t column, std::int64_t Row::*field) {
-    table_.field(column, wandering, rows_, [&](const Row& row) { return origin_.relative(row.*field); });
+    table_.field(column, wandering, {rows_, field}, origin_.start());
   }
   template <typename Integer>
   void number(std::uint8_t column, Integer Row::*field, Transform transform = plain) {
-    table_.field(column, transform, rows_, [field](const Row& row) { return row.*field; });
+    table_.field(column, transform, {rows_, field});
   }
   template <typename Kind>
   void kind(std::uint8_t column, Kind Row::*field, Kind) {
     number(column, field);
   }
-  void text(std::uint8_t column, std::string Row::*field) {
-    table_.text_field(column, rows_, [field](const Row& row) { return std::string_view(row.*field); });
-  }
+  void text(std::uint8_t column, std::string Row::*field) { table_.text_field(column, {rows_, field}); }
 
  private:
   TableWriter& table_;

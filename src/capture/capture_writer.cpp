@@ -5,6 +5,7 @@
 
 #include "capture/crc32c.hpp"
 #include "capture/declarations_codec.hpp"
+#include "capture/order.hpp"
 
 namespace kymo::capture {
 namespace {
@@ -212,11 +213,14 @@ void CaptureWriter::put_summaries(const std::vector<FinishedSummary>& summaries)
 void CaptureWriter::put_end() {
   CaptureEnd end;
   end.facts = closing_facts_;
+  std::vector<Ordered> order;
   for (const auto& [track, totals] : totals_) {
-    end.tracks.push_back(totals);
+    order.push_back({track, 0});
   }
-  std::sort(end.tracks.begin(), end.tracks.end(),
-            [](const TrackTotals& a, const TrackTotals& b) { return a.track < b.track; });
+  put_in_order(order);
+  for (const Ordered& next : order) {
+    end.tracks.push_back(totals_.at(static_cast<TrackId>(next.key)));
+  }
   raw_.clear();
   TableWriter table(raw_, codec_->packing());
   encode_capture_end(end, table);

@@ -104,24 +104,16 @@ class ColumnsOut {
  public:
   ColumnsOut(TableWriter& table, const std::vector<Row>& rows) : table_(table), rows_(rows) {}
 
-  void text(std::uint8_t column, std::string Row::*field) {
-    table_.text_field(column, rows_, [field](const Row& row) { return std::string_view(row.*field); });
-  }
+  void text(std::uint8_t column, std::string Row::*field) { table_.text_field(column, {rows_, field}); }
   template <typename Integer>
   void number(std::uint8_t column, Integer Row::*field, Transform transform = plain) {
-    table_.field(column, transform, rows_, [field](const Row& row) { return static_cast<std::uint64_t>(row.*field); });
+    table_.field(column, transform, {rows_, field});
   }
   template <typename Kind>
   void kind(std::uint8_t column, Kind Row::*field, Kind) {
     number(column, field);
   }
-  void real(std::uint8_t column, double Row::*field) {
-    table_.field(column, plain, rows_, [field](const Row& row) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &(row.*field), sizeof bits);
-      return bits;
-    });
-  }
+  void real(std::uint8_t column, double Row::*field) { number(column, field); }
 
  private:
   TableWriter& table_;

@@ -9,7 +9,7 @@ namespace kymo::capture {
 void encode_capture_header(const CaptureHeader& header, TableWriter& table) {
   table.begin(TableId::capture);
   const std::array<std::string_view, 3> texts{header.recorder, header.spool_id, header.clock_source};
-  table.text_field(1, texts, [](std::string_view text) { return text; });
+  table.texts(1, texts);
   table.floats(2, std::span(&header.clock_step_ns, 1));
   auto& values = table.values();
   values.assign({header.owner_pid});
@@ -34,16 +34,17 @@ bool decode_capture_header(const TableView& table, CaptureHeader& header) {
 
 void encode_capture_end(const CaptureEnd& end, TableWriter& table) {
   table.begin(TableId::track_totals);
-  table.field(1, ascending, end.tracks, [](const TrackTotals& totals) { return totals.track; });
-  table.field(2, plain, end.tracks, [](const TrackTotals& totals) { return totals.recorded_scopes; });
-  table.field(3, plain, end.tracks, [](const TrackTotals& totals) { return totals.dropped_scopes; });
-  table.field(4, plain, end.tracks, [](const TrackTotals& totals) { return totals.dropped_others; });
-  table.field(5, plain, end.tracks, [](const TrackTotals& totals) { return totals.end_sequence; });
+  table.field(1, ascending, {end.tracks, &TrackTotals::track});
+  table.field(2, plain, {end.tracks, &TrackTotals::recorded_scopes});
+  table.field(3, plain, {end.tracks, &TrackTotals::dropped_scopes});
+  table.field(4, plain, {end.tracks, &TrackTotals::dropped_others});
+  table.field(5, plain, {end.tracks, &TrackTotals::end_sequence});
   table.end();
   if (!end.facts.empty()) {
     table.begin(TableId::closing_facts);
-    table.text_field(1, end.facts, [](const auto& fact) { return std::string_view(fact.first); });
-    table.field(2, plain, end.facts, [](const auto& fact) { return fact.second; });
+    using Fact = decltype(end.facts)::value_type;
+    table.text_field(1, {end.facts, &Fact::first});
+    table.field(2, plain, {end.facts, &Fact::second});
     table.end();
   }
 }
@@ -72,15 +73,15 @@ bool decode_capture_end(const TableView& table, CaptureEnd& end) {
 void encode_index(const IndexPage& page, TableWriter& table) {
   const auto& blocks = page.blocks;
   table.begin(TableId::blocks);
-  table.field(1, plain, blocks, [](const BlockInfo& block) { return block.kind; });
-  table.field(2, plain, blocks, [](const BlockInfo& block) { return block.level; });
-  table.field(3, plain, blocks, [](const BlockInfo& block) { return block.stored_bytes; });
-  table.field(4, plain, blocks, [](const BlockInfo& block) { return block.raw_bytes; });
-  table.field(5, wandering, blocks, [](const BlockInfo& block) { return block.start_ns; });
+  table.field(1, plain, {blocks, &BlockInfo::kind});
+  table.field(2, plain, {blocks, &BlockInfo::level});
+  table.field(3, plain, {blocks, &BlockInfo::stored_bytes});
+  table.field(4, plain, {blocks, &BlockInfo::raw_bytes});
+  table.field(5, wandering, {blocks, &BlockInfo::start_ns});
   table.field(6, signed_values, blocks, [](const BlockInfo& block) {
     return static_cast<std::uint64_t>(block.end_ns) - static_cast<std::uint64_t>(block.start_ns);
   });
-  table.field(7, plain, blocks, [](const BlockInfo& block) { return block.scope_events; });
+  table.field(7, plain, {blocks, &BlockInfo::scope_events});
   auto& facts = table.values();
   facts.assign({blocks.empty() ? 0 : blocks.front().offset, blocks.empty() ? 0 : blocks.front().number,
                 page.previous_index, page.all_declarations});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "capture/order.hpp"
+
 namespace kymo::capture {
 
 SummaryAccumulator::SummaryAccumulator(unsigned shift) {
@@ -54,15 +56,14 @@ void SummaryAccumulator::add_spans(const EventBatch& batch) {
 }
 
 void SummaryAccumulator::add_frames(const EventBatch& batch) {
-  const auto earlier = [](const FrameMark& a, const FrameMark& b) { return a.time_ns < b.time_ns; };
-  std::vector<FrameMark> sorted;
-  const bool in_order = std::is_sorted(batch.frame_marks.begin(), batch.frame_marks.end(), earlier);
-  if (!in_order) {
-    // Marks of several threads come thread by thread.
-    sorted = batch.frame_marks;
-    std::stable_sort(sorted.begin(), sorted.end(), earlier);
+  // Marks of several threads come thread by thread.
+  std::vector<Ordered> order;
+  for (const FrameMark& mark : batch.frame_marks) {
+    order.push_back({order_key(mark.time_ns), order.size()});
   }
-  for (const FrameMark& mark : in_order ? batch.frame_marks : sorted) {
+  put_in_order(order);
+  for (const Ordered& next : order) {
+    const FrameMark& mark = batch.frame_marks[next.place];
     FrameStreamSummary& stream = summary_.frame_streams[mark.stream];
     const auto [last, is_first] = last_marks_ns_.try_emplace(mark.stream, mark.time_ns);
     if (!is_first) {

@@ -1,7 +1,9 @@
 // The bytes of a summary's payload (docs/format.md, "Summaries"): sections, each u8 id, varint length, bytes.
 #include <algorithm>
+#include <utility>
 
 #include "capture/bytes.hpp"
+#include "capture/order.hpp"
 #include "capture/summary.hpp"
 
 namespace kymo::capture {
@@ -49,23 +51,24 @@ void append_section(ByteBuffer& out, Section section, const ByteBuffer& bytes) {
 /// id less the one before, and what append_entry(bytes, entry) appends. Nothing where all are empty.
 template <typename Entry, typename AppendEntry>
 void append_table(ByteBuffer& out, Section section, const KeyedTable<Entry>& table, AppendEntry&& append_entry) {
-  std::vector<const Entry*> entries;
+  std::vector<Ordered> order;
+  std::size_t place = 0;
   for (const Entry& entry : table) {
     if (!entry.empty()) {
-      entries.push_back(&entry);
+      order.push_back({entry.id, place});
     }
+    ++place;
   }
-  if (entries.empty()) {
+  if (order.empty()) {
     return;
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) { return a->id < b->id; });
+  put_in_order(order);
   ByteBuffer bytes;
-  bytes.append_varint(entries.size());
-  std::uint32_t before = 0;
-  for (const Entry* entry : entries) {
-    bytes.append_varint(entry->id - before);
-    before = entry->id;
-    append_entry(bytes, *entry);
+  bytes.append_varint(order.size());
+  std::uint64_t before = 0;
+  for (const Ordered& next : order) {
+    bytes.append_varint(next.key - std::exchange(before, next.key));
+    append_entry(bytes, table.begin()[static_cast<std::ptrdiff_t>(next.place)]);
   }
   append_section(out, section, bytes);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace kymo::capture {
@@ -137,6 +138,44 @@ void TableWriter::floats(std::uint8_t column, std::span<const double> values, bo
   } else {
     this->column(column, {Storage::words}, values_.size(), std::as_bytes(std::span(values_)));
   }
+}
+
+void TableWriter::field(std::uint8_t column, Transform transform, const FieldOfRows& field, std::uint64_t origin) {
+  values_.clear();
+  for (std::size_t row = 0; row < field.count; ++row) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, field.first + row * field.row_size, field.size);
+    values_.push_back(value - origin);
+  }
+  numbers(column, transform, values_);
+}
+
+void TableWriter::text_field(std::uint8_t column, const TextOfRows& field) {
+  for (std::size_t row = 0; row < field.count; ++row) {
+    add_text(*reinterpret_cast<const std::string*>(field.first + row * field.row_size));
+  }
+  put_texts(column, field.count);
+}
+
+void TableWriter::texts(std::uint8_t column, std::span<const std::string_view> texts) {
+  for (const std::string_view text : texts) {
+    add_text(text);
+  }
+  put_texts(column, texts.size());
+}
+
+void TableWriter::add_text(std::string_view text) {
+  has_text_ = has_text_ || !text.empty();
+  texts_.append_varint(text.size());
+  texts_.append(text);
+}
+
+void TableWriter::put_texts(std::uint8_t column, std::size_t count) {
+  if (column == 1 || has_text_) {
+    this->column(column, {Storage::texts}, count, texts_.bytes());
+  }
+  texts_.clear();
+  has_text_ = false;
 }
 
 void TableWriter::bytes(std::uint8_t column, std::string_view content) {

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "capture/column.hpp"
@@ -66,6 +67,36 @@ constexpr Transform signed_values{false, true};
 constexpr Transform ascending{true, false};
 constexpr Transform wandering{true, true};  ///< neighbours are near each other, in either direction
 
+/// The field of every row of a list: an integer, an enumerator or a double. What is done with it is compiled once, not
+/// for each field.
+struct FieldOfRows {
+  template <typename Row, typename Field>
+  FieldOfRows(const std::vector<Row>& rows, Field Row::*field) : row_size(sizeof(Row)), count(rows.size()) {
+    static_assert(sizeof(Field) == 8 || std::is_enum_v<Field> || std::is_unsigned_v<Field>,
+                  "a narrow field is not widened by its sign");
+    size = sizeof(Field);
+    first = rows.empty() ? nullptr : reinterpret_cast<const std::byte*>(&(rows.front().*field));
+  }
+
+  const std::byte* first = nullptr;
+  std::size_t size = 0;
+  std::size_t row_size = 0;
+  std::size_t count = 0;
+};
+
+/// The same for texts.
+struct TextOfRows {
+  template <typename Row>
+  TextOfRows(const std::vector<Row>& rows, std::string Row::*field)
+      : first(rows.empty() ? nullptr : reinterpret_cast<const std::byte*>(&(rows.front().*field))),
+        row_size(sizeof(Row)),
+        count(rows.size()) {}
+
+  const std::byte* first;
+  std::size_t row_size;
+  std::size_t count;
+};
+
 /// Appends tables to a payload. begin(), columns, end(). std::length_error past max_payload_cost.
 class TableWriter {
  public:
@@ -85,7 +116,10 @@ class TableWriter {
   /// A finished lane; left out where it is empty.
   void lane(std::uint8_t column, const NumberLane& lane, Transform transform = plain);
 
-  /// One column of a field of all rows: value(row) is its 64-bit pattern.
+  /// One column of a field of all rows, as numbers less `origin`.
+  void field(std::uint8_t column, Transform transform, const FieldOfRows& field, std::uint64_t origin = 0);
+  void text_field(std::uint8_t column, const TextOfRows& field);
+  /// The same for what is no field: value(row) is its 64-bit pattern.
   template <typename Rows, typename Value>
   void field(std::uint8_t column, Transform transform, const Rows& rows, Value value) {
     values_.clear();
@@ -94,21 +128,8 @@ class TableWriter {
     }
     numbers(column, transform, values_);
   }
-  /// The same for a text field: value(row) gives a string_view.
-  template <typename Rows, typename Value>
-  void text_field(std::uint8_t column, const Rows& rows, Value value) {
-    texts_.clear();
-    bool all_empty = true;
-    for (const auto& row : rows) {
-      const std::string_view text = value(row);
-      all_empty = all_empty && text.empty();
-      texts_.append_varint(text.size());
-      texts_.append(text);
-    }
-    if (column == 1 || !all_empty) {
-      this->column(column, {Storage::texts}, rows.size(), texts_.bytes());
-    }
-  }
+  /// Texts that are no field.
+  void texts(std::uint8_t column, std::span<const std::string_view> texts);
 
   [[nodiscard]] Packing packing() const { return packing_; }
   /// Offsets in the payload at which the statistics of the bytes change: where columns and their planes begin and
@@ -120,6 +141,8 @@ class TableWriter {
  private:
   void spend(std::uint64_t cost);
   void put_numbers(Encoding encoding, std::uint8_t column, std::vector<std::uint64_t>& values);
+  void add_text(std::string_view text);
+  void put_texts(std::uint8_t column, std::size_t count);
 
   ByteBuffer& out_;
   Packing packing_;
@@ -127,6 +150,7 @@ class TableWriter {
   std::vector<std::size_t> cuts_;
   std::vector<std::uint64_t> values_;
   ByteBuffer texts_;
+  bool has_text_ = false;  // one that is not empty
   ByteBuffer coded_;
 };
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <kymo/detail/thread_state.hpp>
+
 namespace kymo::record {
 
 enum class EventKind : std::uint8_t {
@@ -31,6 +33,16 @@ inline constexpr std::size_t most_samples = 128;
 /// Operand of WordKind::argument: ArgumentType in 3 bits, is cut in one, bytes of text in ten.
 constexpr std::uint64_t argument_operand(std::uint64_t type, bool is_cut, std::size_t text_size) {
   return type | (is_cut ? 8U : 0U) | (std::uint64_t{text_size} << 4U);
+}
+
+/// Whole words that so many bytes take.
+constexpr std::size_t words_for(std::size_t bytes) {
+  return (bytes + 7) / 8;
+}
+
+/// Of a word that opens no scope.
+constexpr detail::WordKind kind_of(std::uint64_t word) {
+  return static_cast<detail::WordKind>((word >> 1U) & 0x1FU);
 }
 
 }  // namespace kymo::record

@@ -92,6 +92,8 @@ class TrackDecoder {
   static constexpr std::size_t no_run = ~std::size_t{0};
 
   std::size_t decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert, ScopeRun& run);
+  /// Reads the argument that stands at `words`; its size in words, or 0 when it does not fit.
+  static std::size_t read_argument(std::span<const std::uint64_t> words, ArgumentValue& argument, std::string& text);
   std::size_t decode_argument(std::span<const std::uint64_t> words, EventBatch& batch, ScopeRun& run);
   std::size_t decode_event(std::span<const std::uint64_t> words, std::int64_t time_ns, EventBatch& batch,
                            DecodeContext& context);
