@@ -32,6 +32,7 @@ FIGURES = [
     ("collector/generated_shape", "collector_ns", "the same, 40 random sites up to 6 deep", "", None, "ns",
      ["million_per_s", "bytes_per_scope"]),
     ("disabled", "scope_ns", "disabled scope over an empty loop", "<", 0.6, "ns", []),
+    ("left_out", "scope_ns", "scope that KYMO_SITES leaves out, over an empty loop", "", None, "ns", []),
     ("arguments", "ratio", "two integer arguments over a scope without", "<=", 1.25, "x", ["with_ns", "without_ns"]),
     ("frame_mark", "each_ns", "frame_mark", "<=", 40, "ns", []),
     ("record_metric", "each_ns", "record_metric", "<=", 40, "ns", []),

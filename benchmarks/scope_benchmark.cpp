@@ -41,6 +41,13 @@ constexpr int repetitions = 5;
   }
 }
 
+[[gnu::noinline]] void leave_out_scopes(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    KYMO_SCOPE("left out");
+    keep();
+  }
+}
+
 [[gnu::noinline]] void record_scopes_with_arguments(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     KYMO_SCOPE("scope", {"index", i}, {"left", count - i});
@@ -224,6 +231,24 @@ void disabled(benchmark::State& state) {
   });
 }
 
+/// Scopes that KYMO_SITES leaves out, where one that is recorded is around them; main() sets it for all benchmarks, as
+/// the others are to cost the same with it.
+void left_out(benchmark::State& state) {
+  constexpr std::size_t count = 1'000'000;
+  once(state, [&] {
+    Recording recording;
+    KYMO_SCOPE("around");
+    Cost scopes;
+    Cost nothing;
+    for (int i = 0; i < 10; ++i) {
+      measure(scopes, count, leave_out_scopes);
+      measure(nothing, count, count_up);
+    }
+    recording.finish();
+    state.counters["scope_ns"] = scopes.cpu_each_ns() - nothing.cpu_each_ns();
+  });
+}
+
 void arguments(benchmark::State& state) {
   constexpr std::size_t burst = 150'000;
   once(state, [&] {
@@ -280,6 +305,7 @@ void add(const char* name, Function function) {
 
 void add_all(double seconds) {
   add("disabled", disabled);
+  add("left_out", left_out);
   add("paced/one_thread", [](benchmark::State& state) { paced(state, 1, {20'000, 1'000'000}); });
   add("paced/two_threads", [](benchmark::State& state) { paced(state, 2, {10'000, 1'000'000}); });
   add("bursts", bursts);
@@ -308,6 +334,7 @@ int main(int argc, char** argv) {
       rest.push_back(argv[i]);
     }
   }
+  ::setenv("KYMO_SITES", "-left out", 1);
   int count = static_cast<int>(rest.size());
   benchmark::Initialize(&count, rest.data());
   if (benchmark::ReportUnrecognizedArguments(count, rest.data())) {

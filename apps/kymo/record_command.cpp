@@ -18,6 +18,7 @@
 #include "capture/recovery.hpp"
 #include "child_tree.hpp"
 #include "command.hpp"
+#include "control/environment.hpp"
 #include "control/run_facts.hpp"
 #include "progress.hpp"
 #include "recorded_machine.hpp"
@@ -35,6 +36,7 @@ struct RecordOptions {
   std::string output = "kymo.kymo";
   bool is_quiet = false;
   std::string hz;
+  std::string sites;
   SamplingOptions sampling;
   std::vector<std::string> command;
 };
@@ -238,6 +240,9 @@ int run(const RecordOptions& options) {
   if (!options.hz.empty()) {
     environment.emplace_back("KYMO_SAMPLE", options.hz);
   }
+  if (!options.sites.empty()) {
+    environment.emplace_back("KYMO_SITES", options.sites);
+  }
   if (const int error = tree.start(options.command, environment); error != 0) {
     fmt::print(stderr, "kymo: {}: {}\n", printable(options.command.front()), std::strerror(error));
     return to_int(error == ENOENT ? ExitCode::not_found : ExitCode::not_executable);
@@ -273,6 +278,14 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
       ->add_option("--hz", options->hz,
                    "Sampling rates of the fast, medium and slow tier (100,10,1); 0 turns one off, a single 0 all")
       ->option_text("FAST,MEDIUM,SLOW");
+  command
+      ->add_option("--sites", options->sites,
+                   "Record only sites whose names match a pattern, and none that match one behind a '-':\n"
+                   "'render*,-*log*'; sets KYMO_SITES")
+      ->option_text("PATTERN,-PATTERN,...")
+      ->check([](const std::string& text) {
+        return control::parse_sites(text) ? std::string() : std::string("needs patterns such as render*,-*log*");
+      });
   add_sensor_arguments(*command, options->sampling.sensors);
   command->prefix_command();
   command->formatter(std::make_shared<RecordFormatter>());
@@ -285,6 +298,7 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
       "  kymo record -- ./train --steps 100\n"
       "  kymo record -o run.kymo -- mpirun -n 4 ./solver\n"
       "  kymo record --hz 1000,100,10 --sensors cpu,memory,process -- make -j2\n"
+      "  kymo record --sites 'render*,-*log*' -- ./game\n"
       "  KYMO_SCOPE_EVERY=10 kymo record -o long.kymo -- ./game");
   command->callback([options, command, &recorded, &exit_code] {
     options->command = command->remaining();

@@ -120,6 +120,11 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
             fmt::format("process {}: only every {}th frame's scopes were recorded (KYMO_SCOPE_EVERY)",
                         process.declaration.pid, printable(value)));
       }
+      if (key == "site_filter") {
+        warnings.texts.push_back(fmt::format(
+            "process {}: sites were left out (KYMO_SITES={}): what ran in them counts as their callers' own time",
+            process.declaration.pid, printable(value)));
+      }
     }
   }
   return warnings;

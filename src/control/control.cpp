@@ -78,6 +78,7 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
   }
   record::RecorderOptions options;
   options.wants_scopes = environment_.wants_scopes;
+  options.sites = environment_.sites;
   options.scope_every = environment_.scope_every;
   options.scope_max_frames = environment_.scope_max_frames;
   options.on_child = [this] { resume_in_child(); };
@@ -92,6 +93,9 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
     }
     if (!is_recorder_started_) {
       return false;
+    }
+    if (!environment_.sites.empty()) {
+      early_infos_.emplace_back("site_filter", environment_.sites);
     }
     record::install_crash_handler();
     // quick_exit runs no destructors.
@@ -114,6 +118,9 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
           instance().mutex_.unlock();
           instance().sampling_mutex_.unlock();
         });
+  } else if (environment_.sites != Recorder::instance().sites().patterns()) {
+    static base::SayOnce say_sites_stay;
+    say_sites_stay("KYMO_SITES stays as it was when this process first recorded: sites keep their ids");
   }
   for (const auto& [key, value] : early_infos_) {
     static_cast<void>(Recorder::instance().declarations().declare_info(key, value));

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <span>
 
 #include "base/message.hpp"
+#include "record/site_filter.hpp"
 
 namespace kymo::control {
 
@@ -19,6 +21,7 @@ struct Unit {
 
 constexpr std::array duration_units{Unit{"ns", 1.0}, Unit{"us", 1e3}, Unit{"ms", 1e6},  Unit{"s", 1e9},
                                     Unit{"", 1e9},   Unit{"m", 60e9}, Unit{"h", 3600e9}};
+constexpr std::array hertz_units{Unit{"", 1.0}};
 constexpr std::array size_units{Unit{"", 1.0},       Unit{"b", 1.0},         Unit{"k", 1e3},           Unit{"kb", 1e3},
                                 Unit{"m", 1e6},      Unit{"mb", 1e6},        Unit{"g", 1e9},           Unit{"gb", 1e9},
                                 Unit{"kib", 1024.0}, Unit{"mib", 1048576.0}, Unit{"gib", 1073741824.0}};
@@ -34,8 +37,7 @@ std::string to_lower(std::string_view text) {
 }
 
 /// A number that is not negative, and a unit of the list behind it.
-template <std::size_t N>
-std::optional<double> parse_quantity(std::string_view text, const std::array<Unit, N>& units, bool ignores_case) {
+std::optional<double> parse_quantity(std::string_view text, std::span<const Unit> units, bool ignores_case) {
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || !std::isfinite(number) || number < 0 || std::signbit(number)) {
@@ -68,15 +70,20 @@ std::optional<std::string> value_of(const char* name) {
   return std::string(value);
 }
 
+void say_not_understood(std::string_view name, std::string_view value, std::string_view expected) {
+  std::string text(name);
+  text.append("='").append(value).append("' is not understood (expected ").append(expected);
+  base::say(text.append("); the default is used"));
+}
+
 /// Reads one variable through its parser; says so and leaves the default where the value makes no sense.
 template <typename T, typename Parse>
 void read_variable(const char* name, const char* expected, T& into, const Parse& parse) {
-  if (const std::optional<std::string> value = value_of(name)) {
-    if (auto parsed = parse(*value)) {
+  if (const char* const value = ::secure_getenv(name); value != nullptr && *value != '\0') {
+    if (auto parsed = parse(value)) {
       into = *std::move(parsed);
     } else {
-      base::say(std::string(name) + "='" + *value + "' is not understood (expected " + expected +
-                "); the default is used");
+      say_not_understood(name, value, expected);
     }
   }
 }
@@ -155,7 +162,7 @@ std::optional<SampleRates> parse_sample_rates(std::string_view text) {
   }
   for (double& rate : rates) {
     const std::size_t comma = text.find(',');
-    const std::optional<double> hz = parse_quantity(text.substr(0, comma), std::array{Unit{"", 1.0}}, false);
+    const std::optional<double> hz = parse_quantity(text.substr(0, comma), hertz_units, false);
     if (!hz || (*hz != 0 && (*hz < 0.1 || *hz > 1000))) {
       return std::nullopt;
     }
@@ -168,12 +175,17 @@ std::optional<SampleRates> parse_sample_rates(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::string> parse_sites(std::string_view text) {
+  return record::SiteFilter::is_sound(text) ? std::optional<std::string>(text) : std::nullopt;
+}
+
 Environment read_environment() {
   Environment environment;
   environment.record_path = value_of("KYMO_RECORD");
   environment.trace_path = value_of("KYMO_TRACE");
   environment.spool_holder = value_of("KYMO_SPOOL_HOLDER").value_or("");
   read_variable("KYMO_SCOPES", "0 or 1", environment.wants_scopes, parse_switch);
+  read_variable("KYMO_SITES", "patterns such as render*,-*log*", environment.sites, parse_sites);
   read_variable("KYMO_SCOPE_EVERY", "a number from 1", environment.scope_every, parse_positive);
   read_variable("KYMO_SCOPE_MAX_FRAMES", "a number from 1", environment.scope_max_frames, parse_positive);
   read_variable("KYMO_KEEP", "such as 30s,64MB", environment.keep, parse_keep);

@@ -24,6 +24,7 @@ struct Environment {
   std::optional<std::string> record_path;                   ///< KYMO_RECORD
   std::optional<std::string> trace_path;                    ///< KYMO_TRACE
   bool wants_scopes = true;                                 ///< KYMO_SCOPES
+  std::string sites;                                        ///< KYMO_SITES; empty: all
   std::uint64_t scope_every = 1;                            ///< KYMO_SCOPE_EVERY
   std::uint64_t scope_max_frames = 0;                       ///< KYMO_SCOPE_MAX_FRAMES
   std::optional<KeepBounds> keep;                           ///< KYMO_KEEP
@@ -42,6 +43,9 @@ struct Environment {
 /// "100,10,1": hertz of the fast, the medium and the slow tier, each 0.1 to 1000 or 0 for off. Those left out at the
 /// end keep their default, but a single "0" turns all off.
 [[nodiscard]] std::optional<SampleRates> parse_sample_rates(std::string_view text);
+
+/// "render*,-*log*": the patterns of a record::SiteFilter, as they are. Nothing where one of them is empty.
+[[nodiscard]] std::optional<std::string> parse_sites(std::string_view text);
 
 /// Reads the variables with secure_getenv.
 [[nodiscard]] Environment read_environment();

@@ -110,16 +110,23 @@ inline void push(HookThread& thread, const void* function, const void* call_site
   frame.function = function;
 }
 
+/// A scope that KYMO_SITES leaves out.
+detail::ScopeToken leave_out() noexcept {
+  const kymo_scope left_out = leave_out_scope();
+  return {left_out.state, left_out.saved};
+}
+
 /// Counts a scope that cannot be recorded, as open: arguments recorded inside are not its caller's.
 detail::ScopeToken drop_scope() noexcept {
   count_dropped();
-  TrackSlot* const slot = current_slot();
-  if (slot == nullptr || slot->reserve >= detail::busy_reserve) {
-    return {};
+  return leave_out();
+}
+
+/// Opens the frame of a function that KYMO_SITES leaves out.
+void push_left_out(HookThread& thread, const void* function, const void* call_site) noexcept {
+  if (thread.depth < HookThread::most_frames) {
+    push(thread, function, call_site, leave_out);
   }
-  const detail::ScopeToken token{reinterpret_cast<std::uintptr_t>(slot) | detail::dropped_bit, slot->dropped_at};
-  slot->dropped_at = slot->reserve;
-  return token;
 }
 
 bool declare(FunctionEntry& entry, std::uintptr_t address) noexcept {
@@ -144,20 +151,21 @@ __attribute__((noinline)) void enter_slow(const void* function, const void* call
   const bool has_slot = current_slot() != nullptr || attach_thread() != nullptr;
   FunctionEntry* entry = table().find(address);
   if (entry == nullptr) {
-    entry = table().admit(address);
+    entry = table().admit(address, Recorder::instance().sites());
   }
+  const bool is_silent = entry != nullptr && (entry->is_filtered || is_left_out(entry->site));
   if (thread == nullptr) {
-    if (entry == nullptr || !entry->is_filtered) {
+    if (!is_silent) {
       count_dropped();
     }
   } else if (entry == nullptr) {
     push(*thread, function, call_site, drop_scope);
-  } else {
-    if (!entry->is_filtered) {
-      const bool is_declared =
-          __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) != 0 || (has_slot && declare(*entry, address));
-      push(*thread, function, call_site, [&] { return is_declared ? detail::open_scope(entry->site) : drop_scope(); });
-    }
+  } else if (!is_silent) {
+    const bool is_declared =
+        __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) != 0 || (has_slot && declare(*entry, address));
+    push(*thread, function, call_site, [&] { return is_declared ? detail::open_scope(entry->site) : drop_scope(); });
+  } else if (!entry->is_filtered) {
+    push_left_out(*thread, function, call_site);
   }
   errno = saved_errno;
 }
@@ -224,6 +232,10 @@ void __cyg_profile_func_enter(void* function, void* call_site) {
       }
       if (__atomic_load_n(&entry->site.id, __ATOMIC_RELAXED) != 0) {
         push(*thread, function, call_site, [entry] { return kymo::detail::open_scope(entry->site); });
+        return;
+      }
+      if (is_left_out(entry->site)) {
+        push_left_out(*thread, function, call_site);
         return;
       }
     }

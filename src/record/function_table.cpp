@@ -148,6 +148,12 @@ struct FunctionTable::Filters {
   bool has_patterns = false;
 };
 
+/// What the patterns say of a function.
+struct FunctionTable::Verdict {
+  bool is_filtered = false;
+  bool is_left_out = false;
+};
+
 /// Symbols of one module.
 struct FunctionTable::Symbols {
   SymbolIndex index;
@@ -184,7 +190,7 @@ FunctionTable::Memory* FunctionTable::memory() noexcept {
   return known;
 }
 
-FunctionEntry* FunctionTable::admit(std::uintptr_t address) noexcept {
+FunctionEntry* FunctionTable::admit(std::uintptr_t address, const SiteFilter& sites) noexcept {
   LoadedModule loaded;
   std::uint64_t unloads = 0;
   const bool is_in_module = find_loaded_module(address, loaded, unloads);
@@ -210,21 +216,27 @@ FunctionEntry* FunctionTable::admit(std::uintptr_t address) noexcept {
       return revived;
     }
     filters = filters_of(address);
-    if (!filters.has_patterns) {
-      return add(*memory, address, module, false);
+    if (!filters.has_patterns && !sites.is_set()) {
+      return add(*memory, address, module, {});
     }
   }
   // Naming allocates, which a handler that interrupted an allocation must not, and nobody while the lock is held.
-  const std::optional<bool> wanted = is_in_signal_handler() ? std::nullopt : is_wanted(filters, module, address);
-  if (!wanted) {
+  if (is_in_signal_handler()) {
     return nullptr;
   }
+  const std::optional<FunctionName> name = module != nullptr ? name_of(*module, address) : FunctionName{};
+  if (!name) {
+    return nullptr;
+  }
+  Verdict verdict;
+  verdict.is_filtered = filters.has_patterns && !is_wanted(filters, *name);
+  verdict.is_left_out = !sites.takes(name->qualified, name->full);
   const Locked locked(memory->admitting);
   if (!locked) {
     return nullptr;
   }
   FunctionEntry* const known = find(address);
-  return known != nullptr ? known : add(*memory, address, module, !*wanted);
+  return known != nullptr ? known : add(*memory, address, module, verdict);
 }
 
 FunctionEntry* FunctionTable::revive(std::uintptr_t address, const HookedModule* module) const noexcept {
@@ -240,7 +252,7 @@ FunctionEntry* FunctionTable::revive(std::uintptr_t address, const HookedModule*
 }
 
 FunctionEntry* FunctionTable::add(Memory& memory, std::uintptr_t address, HookedModule* module,
-                                  bool is_filtered) noexcept {
+                                  Verdict verdict) noexcept {
   const std::size_t index = memory.entry_count.load(std::memory_order_relaxed);
   if (index == largest_count || !grow(memory)) {
     say_full("only the first 262,144 functions are recorded");
@@ -248,7 +260,10 @@ FunctionEntry* FunctionTable::add(Memory& memory, std::uintptr_t address, Hooked
   }
   auto* const entry = new (&memory.entries[index]) FunctionEntry;
   entry->module = module;
-  entry->is_filtered = is_filtered;
+  entry->is_filtered = verdict.is_filtered;
+  if (verdict.is_left_out) {
+    mark_left_out(entry->site);
+  }
   entry->address.store(address, std::memory_order_relaxed);
   memory.entry_count.store(index + 1, std::memory_order_release);
   slots_.load(std::memory_order_relaxed)->put(address, entry);
@@ -392,16 +407,11 @@ FunctionTable::Filters FunctionTable::filters_of(std::uintptr_t address) const n
   return filters;
 }
 
-std::optional<bool> FunctionTable::is_wanted(const Filters& filters, HookedModule* module,
-                                             std::uintptr_t address) noexcept {
-  const std::optional<FunctionName> name = module != nullptr ? name_of(*module, address) : FunctionName{};
-  if (!name) {
-    return std::nullopt;
-  }
+bool FunctionTable::is_wanted(const Filters& filters, const FunctionName& name) noexcept {
   const auto matches_any = [&](const char* const* patterns) {
     for (; *patterns != nullptr; ++patterns) {
       const std::string_view pattern(*patterns);
-      if (matches_pattern(pattern, pattern.find('(') == std::string_view::npos ? name->qualified : name->full)) {
+      if (matches_pattern(pattern, pattern.find('(') == std::string_view::npos ? name.qualified : name.full)) {
         return true;
       }
     }

@@ -17,6 +17,7 @@
 #include <kymo/declarations.hpp>
 
 #include "record/signal_safe_lock.hpp"
+#include "record/site_filter.hpp"
 #include "record/symbols.hpp"
 
 extern "C" {
@@ -122,8 +123,9 @@ class FunctionTable {
 
   /// The entry of a function, made where there is none. Null when that is not possible: the table is full (said once),
   /// or this is a signal handler that interrupted an admission, or one that would have to match patterns.
-  /// About 2 us; where the module has patterns about 10 us, and the first time 0.1 us for each of the module's symbols.
-  [[nodiscard]] FunctionEntry* admit(std::uintptr_t address) noexcept;
+  /// About 2 us; where the module or `sites` has patterns about 10 us, and the first time 0.1 us for each of the
+  /// module's symbols.
+  [[nodiscard]] FunctionEntry* admit(std::uintptr_t address, const SiteFilter& sites) noexcept;
 
   /// A module that kymo_instrument_functions() prepared was loaded, or is about to be unloaded. `filter` lies in the
   /// module.
@@ -137,6 +139,7 @@ class FunctionTable {
  private:
   struct Memory;
   struct Filters;
+  struct Verdict;
   struct Symbols;
 
   [[nodiscard]] Memory* memory() noexcept;
@@ -144,11 +147,10 @@ class FunctionTable {
   static void retire(Memory& memory, HookedModule& module) noexcept;
   [[nodiscard]] HookedModule* module_of(Memory& memory, const LoadedModule& loaded) noexcept;
   [[nodiscard]] Filters filters_of(std::uintptr_t address) const noexcept;
-  [[nodiscard]] std::optional<bool> is_wanted(const Filters& filters, HookedModule* module,
-                                              std::uintptr_t address) noexcept;
+  [[nodiscard]] static bool is_wanted(const Filters& filters, const FunctionName& name) noexcept;
   [[nodiscard]] FunctionEntry* revive(std::uintptr_t address, const HookedModule* module) const noexcept;
   [[nodiscard]] FunctionEntry* add(Memory& memory, std::uintptr_t address, HookedModule* module,
-                                   bool is_filtered) noexcept;
+                                   Verdict verdict) noexcept;
   [[nodiscard]] bool grow(const Memory& memory) noexcept;
 
   std::atomic<Memory*> memory_{nullptr};

@@ -51,10 +51,12 @@ bool Recorder::start(const RecorderOptions& options) noexcept {
     const bool is_first = options_ == nullptr;
     if (is_first) {
       options_ = new RecorderOptions(options);  // lives as long as the process
+      sites_.use(options_->sites.empty() ? nullptr : options_->sites.c_str());
     }
     const bool is_started = start_locked();
     if (!is_started && is_first) {
       // The module of a copy that stays off can be unloaded: what it still held then would be lost.
+      sites_.use(nullptr);
       delete std::exchange(options_, nullptr);
     }
     return is_started;
@@ -255,7 +257,17 @@ void Recorder::shut_down() noexcept {
 
 void Recorder::update_gate() noexcept {
   const bool on = is_on() && scopes_off_.load(std::memory_order_relaxed) == 0;
-  kymo_scopes_on_v1.store(on ? 1 : 0, std::memory_order_relaxed);
+  kymo_scopes_on_v1.store(on ? 1 : 0, std::memory_order_release);
+}
+
+bool Recorder::leaves_out(kymo_site& site) const noexcept {
+  // Who saw scopes on need not have seen what was set up before.
+  static_cast<void>(kymo_scopes_on_v1.load(std::memory_order_acquire));
+  const bool is_left_out = sites_.is_set() && !sites_.takes(site);
+  if (is_left_out) {
+    mark_left_out(site);
+  }
+  return is_left_out;
 }
 
 void Recorder::switch_scopes_off(ScopesOff reason) noexcept {

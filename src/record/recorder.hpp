@@ -16,6 +16,7 @@
 #include "record/declaration_log.hpp"
 #include "record/intern_table.hpp"
 #include "record/pool.hpp"
+#include "record/site_filter.hpp"
 
 namespace kymo::record {
 
@@ -32,6 +33,7 @@ struct RecorderOptions {
   std::uint64_t scope_every = 1;       ///< record every Nth frame's scopes
   std::uint64_t scope_max_frames = 0;  ///< stop scopes after so many frames; 0: never
   bool wants_scopes = true;
+  std::string sites;                           ///< the SiteFilter's patterns; empty: all
   std::function<void()> on_child;              ///< in a forked child at its first event: install its sinks
   std::function<void(CollectorStep)> on_step;  ///< for tests
 };
@@ -79,6 +81,10 @@ class Recorder {
   [[nodiscard]] Collector* collector() noexcept { return collector_; }
   [[nodiscard]] DeclarationLog& declarations() noexcept { return declarations_; }
   [[nodiscard]] InternTable& names() noexcept { return names_; }
+  /// What the first start() asked for: a site that was met keeps its id, and its fate.
+  [[nodiscard]] const SiteFilter& sites() const noexcept { return sites_; }
+  /// Whether a site that has no id yet is left out; it is marked then.
+  [[nodiscard]] bool leaves_out(kymo_site& site) const noexcept;
 
   /// The id of an interned name, declared where it is new. 0 when that is not possible now.
   [[nodiscard]] std::uint32_t id_of(NameSpace space, std::string_view text, std::string_view detail = {}) noexcept;
@@ -109,6 +115,7 @@ class Recorder {
   Collector* collector_ = nullptr;
   DeclarationLog declarations_;
   InternTable names_;
+  SiteFilter sites_;
   int claim_socket_ = -1;
   bool is_refused_ = false;
   bool is_shut_down_ = false;

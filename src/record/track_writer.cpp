@@ -100,6 +100,18 @@ void detach_thread() noexcept {
   }
 }
 
+kymo_scope leave_out_scope() noexcept {
+  TrackSlot* const slot = current_slot();
+  // Where no scope is open, or the innermost takes no arguments already, there is nothing to undo at its end.
+  if (slot == nullptr || slot->reserve == 0 || slot->reserve == slot->dropped_at ||
+      slot->reserve >= detail::busy_reserve) {
+    return {};
+  }
+  const kymo_scope left_out{reinterpret_cast<std::uintptr_t>(slot) | detail::dropped_bit, slot->dropped_at};
+  slot->dropped_at = slot->reserve;
+  return left_out;
+}
+
 SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), reserve_(slot.reserve) {
   is_held_ = reserve_ < detail::busy_reserve;
   if (is_held_) {
@@ -201,6 +213,8 @@ bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::ui
 namespace {
 
 using kymo::record::current_slot;
+using kymo::record::is_left_out;
+using kymo::record::leave_out_scope;
 using kymo::record::Recorder;
 using kymo::record::SlotWrite;
 using kymo::record::TrackSlot;
@@ -211,6 +225,32 @@ kymo_scope drop_scope(TrackSlot& slot, std::uint64_t reserve) noexcept {
   const kymo_scope dropped{reinterpret_cast<std::uintptr_t>(&slot) | kymo::detail::dropped_bit, slot.dropped_at};
   slot.dropped_at = reserve;
   return dropped;
+}
+
+/// A scope that is to be recorded: the thread's first, the site's first, or one that finds no room in the chunk.
+__attribute__((noinline)) kymo_scope open_scope_slow(kymo_site& site) noexcept {
+  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : kymo::record::attach_thread();
+  if (slot == nullptr) {
+    Recorder::instance().count_dropped_without_track();
+    return {};
+  }
+  SlotWrite write(*slot);
+  if (!write) {
+    slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
+    return {};
+  }
+  const bool is_declared =
+      __atomic_load_n(&site.id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(site);
+  const std::uint64_t reserve = write.reserve();
+  if (!is_declared || write.make_room(2) == nullptr) {
+    return drop_scope(*slot, reserve);
+  }
+  const std::uint64_t time = write.time_field(2);
+  std::uint64_t* const at = write.cursor();
+  *at = time | kymo::detail::open_tag(__atomic_load_n(&site.id, __ATOMIC_RELAXED));
+  write.publish(at + 1);
+  write.set_reserve(reserve + 1);
+  return {reinterpret_cast<std::uintptr_t>(slot), reserve};
 }
 
 /// Writes one argument; `name` is its id. False when there was no room.
@@ -243,28 +283,12 @@ bool write_argument(SlotWrite& write, std::uint32_t name, const kymo::Argument& 
 extern "C" {
 
 __attribute__((visibility("default"))) kymo_scope kymo_open_slow_v1(kymo_site* site) {
-  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : kymo::record::attach_thread();
-  if (slot == nullptr) {
-    Recorder::instance().count_dropped_without_track();
-    return {};
+  // First, as this is every time's way for a site that is left out.
+  if (is_left_out(*site)) {
+    return leave_out_scope();
   }
-  SlotWrite write(*slot);
-  if (!write) {
-    slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
-    return {};
-  }
-  const bool is_declared =
-      __atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(*site);
-  const std::uint64_t reserve = write.reserve();
-  if (!is_declared || write.make_room(2) == nullptr) {
-    return drop_scope(*slot, reserve);
-  }
-  const std::uint64_t time = write.time_field(2);
-  std::uint64_t* const at = write.cursor();
-  *at = time | kymo::detail::open_tag(__atomic_load_n(&site->id, __ATOMIC_RELAXED));
-  write.publish(at + 1);
-  write.set_reserve(reserve + 1);
-  return {reinterpret_cast<std::uintptr_t>(slot), reserve};
+  const bool is_new = __atomic_load_n(&site->id, __ATOMIC_RELAXED) == 0;
+  return is_new && Recorder::instance().leaves_out(*site) ? leave_out_scope() : open_scope_slow(*site);
 }
 
 __attribute__((visibility("default"))) void kymo_close_slow_v1(std::uintptr_t state, std::uint64_t saved) {

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include <kymo/kymo.h>
+
 #include "record/event_words.hpp"
 #include "record/pool.hpp"
 
@@ -20,6 +22,9 @@ namespace kymo::record {
 
 /// The calling thread has ended: the collector frees its slot once it is drained.
 void detach_thread() noexcept;
+
+/// Opens a scope that leaves no trace: no word, no drop. Arguments recorded inside it are not its parent's.
+[[nodiscard]] kymo_scope leave_out_scope() noexcept;
 
 /// Marks a slot busy for the length of a write. Holds nothing when the slot is busy already, which means that a signal
 /// handler interrupted a write of its own thread.

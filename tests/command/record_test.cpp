@@ -125,6 +125,19 @@ TEST_F(Record, WithoutSamplingOnlyTheCommandIsRecorded) {
   EXPECT_EQ(count_of("run.kymo", "work"), 10U);
 }
 
+TEST_F(Record, ChosenSitesAloneAreRecordedAndTheReportsSayThatOthersWereLeftOut) {
+  EXPECT_EQ(kymo({"record", "-o", "run.kymo", "--hz", "0", "--sites", "-w?rk", "--", RECORDED_PROGRAM, "scopes", "10"})
+                .status,
+            0);
+  EXPECT_EQ(info_of("run.kymo")["processes"][0]["infos"]["site_filter"], "-w?rk");
+  const CommandResult stats = kymo({"stats", "run.kymo"});
+  EXPECT_EQ(stats.out.find("work"), std::string::npos) << stats.out;
+  EXPECT_NE(stats.err.find("sites were left out (KYMO_SITES=-w?rk)"), std::string::npos) << stats.err;
+  const CommandResult bad = kymo({"record", "--sites", "a,,b", "--", "/bin/sh", "-c", "echo ran"});
+  EXPECT_NE(bad.status, 0);
+  EXPECT_EQ(bad.out, "");
+}
+
 TEST_F(Record, SamplingOptionsThatMakeNoSenseAreToldBeforeTheCommandRuns) {
   const CommandResult rate = kymo({"record", "--hz", "5000", "--", "/bin/sh", "-c", "echo ran"});
   EXPECT_NE(rate.status, 0);

@@ -173,6 +173,30 @@ int mark_frames() {
   return 0;
 }
 
+int record_two_sites() {
+  for (int i = 0; i < 10; ++i) {
+    KYMO_SCOPE("quiet");
+    KYMO_SCOPE("loud");
+  }
+  return 0;
+}
+
+/// The second capture, and the child, are under another filter's name.
+int change_sites() {
+  record_two_sites();
+  kymo::disable();
+  ::setenv("KYMO_SITES", "loud", 1);
+  kymo::enable();
+  record_two_sites();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    record_two_sites();
+    std::exit(0);
+  }
+  wait_for_child(child);
+  return 0;
+}
+
 int trigger_itself() {
   work("before");
   kymo::flush();
@@ -211,6 +235,8 @@ int main(int argc, char** argv) {
       {"fork", fork_and_work},
       {"wait", wait_to_be_told},
       {"frames", mark_frames},
+      {"sites", record_two_sites},
+      {"sites-change", change_sites},
       {"trigger", trigger_itself},
       {"full-disk", fill_the_disk},
   };

@@ -282,6 +282,41 @@ TEST_F(LifecycleTest, MaxSizeStopsScopesAndNotMetrics) {
   EXPECT_NE(output().find("KYMO_MAX_SIZE"), std::string::npos);
 }
 
+TEST_F(LifecycleTest, SitesAreLeftOutAndTheCaptureSaysSo) {
+  const std::string trace = directory_ / "trace.json";
+  EXPECT_EQ(run({"sites"}, {{"KYMO_SITES", "*,-lou?"}, {"KYMO_TRACE", trace}}), 0);
+  EXPECT_EQ(counts(), (Counts{{"quiet", 10}}));
+  EXPECT_EQ(info_of(captures().front(), "site_filter"), "*,-lou?");
+  std::ifstream file(trace);
+  std::stringstream json;
+  json << file.rdbuf();
+  EXPECT_NE(json.str().find("quiet"), std::string::npos);
+  EXPECT_EQ(json.str().find("loud"), std::string::npos);
+}
+
+TEST_F(LifecycleTest, WithoutAFilterTheCaptureNamesNone) {
+  EXPECT_EQ(run({"sites"}), 0);
+  EXPECT_EQ(counts(), (Counts{{"loud", 10}, {"quiet", 10}}));
+  EXPECT_EQ(info_of(captures().front(), "site_filter"), "");
+}
+
+TEST_F(LifecycleTest, TheFirstFilterHoldsForTheProcessAndItsForks) {
+  EXPECT_EQ(run({"sites-change"}, {{"KYMO_SITES", "quiet"}}), 0);
+  EXPECT_EQ(counts(), (Counts{{"quiet", 30}}));
+  ASSERT_EQ(captures().size(), 3U);
+  for (const std::string& path : captures()) {
+    EXPECT_EQ(info_of(path, "site_filter"), "quiet") << path;
+  }
+  EXPECT_NE(output().find("KYMO_SITES stays"), std::string::npos);
+}
+
+TEST_F(LifecycleTest, AFilterThatIsNoneIsSaidAndAllSitesAreRecorded) {
+  EXPECT_EQ(run({"sites"}, {{"KYMO_SITES", "quiet,,-"}}), 0);
+  EXPECT_EQ(counts(), (Counts{{"loud", 10}, {"quiet", 10}}));
+  EXPECT_NE(output().find("KYMO_SITES='quiet,,-' is not understood"), std::string::npos);
+  EXPECT_EQ(info_of(captures().front(), "site_filter"), "");
+}
+
 TEST_F(LifecycleTest, LabelsAndInfosStandInTheCapture) {
   EXPECT_EQ(run({"frames"}, {{"KYMO_LABELS", "team=vision,run=7"}}), 0);
   EXPECT_EQ(info_of(captures().front(), "label.team"), "vision");

@@ -15,6 +15,8 @@
 namespace kymo::record {
 namespace {
 
+const SiteFilter all_sites;
+
 __attribute__((noinline)) void wanted() {
   __asm__ volatile("nop");
 }
@@ -34,10 +36,10 @@ std::uintptr_t nowhere(std::size_t i) {
 TEST(FunctionTable, FindsWhatItAdmitted) {
   const auto table = std::make_unique<FunctionTable>();
   EXPECT_EQ(table->find(address_of(wanted)), nullptr);
-  FunctionEntry* const entry = table->admit(address_of(wanted));
+  FunctionEntry* const entry = table->admit(address_of(wanted), all_sites);
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(table->find(address_of(wanted)), entry);
-  EXPECT_EQ(table->admit(address_of(wanted)), entry);
+  EXPECT_EQ(table->admit(address_of(wanted), all_sites), entry);
   EXPECT_EQ(table->find(address_of(unwanted)), nullptr);
   EXPECT_FALSE(entry->is_filtered);
   ASSERT_NE(entry->module, nullptr);
@@ -46,7 +48,7 @@ TEST(FunctionTable, FindsWhatItAdmitted) {
 
 TEST(FunctionTable, AdmitsFunctionsOfNoModule) {
   const auto table = std::make_unique<FunctionTable>();
-  FunctionEntry* const entry = table->admit(nowhere(0));
+  FunctionEntry* const entry = table->admit(nowhere(0), all_sites);
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(entry->module, nullptr);
 }
@@ -55,17 +57,17 @@ TEST(FunctionTable, KeepsAllEntriesAsItGrowsAndSaysWhenItIsFull) {
   const auto table = std::make_unique<FunctionTable>();
   std::vector<FunctionEntry*> entries;
   for (std::size_t i = 0; i < FunctionTable::largest_count; ++i) {
-    entries.push_back(table->admit(nowhere(i)));
+    entries.push_back(table->admit(nowhere(i), all_sites));
     ASSERT_NE(entries.back(), nullptr);
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     ASSERT_EQ(table->find(nowhere(i)), entries[i]);
   }
   testing::internal::CaptureStderr();
-  EXPECT_EQ(table->admit(nowhere(FunctionTable::largest_count)), nullptr);
-  EXPECT_EQ(table->admit(nowhere(FunctionTable::largest_count + 1)), nullptr);
+  EXPECT_EQ(table->admit(nowhere(FunctionTable::largest_count), all_sites), nullptr);
+  EXPECT_EQ(table->admit(nowhere(FunctionTable::largest_count + 1), all_sites), nullptr);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "kymo: only the first 262,144 functions are recorded\n");
-  EXPECT_EQ(table->admit(nowhere(7)), entries[7]);
+  EXPECT_EQ(table->admit(nowhere(7), all_sites), entries[7]);
 }
 
 TEST(FunctionTable, AdmitsAFunctionOnceForAllThreads) {
@@ -77,7 +79,7 @@ TEST(FunctionTable, AdmitsAFunctionOnceForAllThreads) {
     threads.emplace_back([&table, &mine] {
       for (std::size_t i = 0; i < functions; ++i) {
         FunctionEntry* const known = table->find(nowhere(i));
-        mine.push_back(known != nullptr ? known : table->admit(nowhere(i)));
+        mine.push_back(known != nullptr ? known : table->admit(nowhere(i), all_sites));
       }
     });
   }
@@ -104,7 +106,7 @@ bool is_recorded(const Patterns& patterns, void (*function)()) {
   filter.exclude = exclude.data();
   const auto table = std::make_unique<FunctionTable>();
   table->add_filter(filter);
-  const FunctionEntry* const entry = table->admit(address_of(function));
+  const FunctionEntry* const entry = table->admit(address_of(function), all_sites);
   table->remove_filter(filter);
   return entry != nullptr && !entry->is_filtered;
 }
@@ -130,7 +132,7 @@ TEST(FunctionTable, PatternsOfOneModuleSayNothingAboutAnother) {
   const auto table = std::make_unique<FunctionTable>();
   table->add_filter(filter);
   const FunctionEntry* const entry =
-      table->admit(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")));
+      table->admit(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")), all_sites);
   ASSERT_NE(entry, nullptr);
   EXPECT_FALSE(entry->is_filtered);
   table->remove_filter(filter);
@@ -168,13 +170,13 @@ TEST(FunctionTable, RetiresFunctionsOfAnUnloadedModule) {
     GTEST_SKIP() << "libanl.so.1 is not installed";
   }
   const std::uintptr_t address = library.address();
-  FunctionEntry* const entry = table->admit(address);
+  FunctionEntry* const entry = table->admit(address, all_sites);
   ASSERT_NE(entry, nullptr);
   library.close();
-  ASSERT_NE(table->admit(nowhere(0)), nullptr);
+  ASSERT_NE(table->admit(nowhere(0), all_sites), nullptr);
   EXPECT_EQ(table->find(address), nullptr);
   // Its pages are free for others now.
-  FunctionEntry* const other = table->admit(address);
+  FunctionEntry* const other = table->admit(address, all_sites);
   ASSERT_NE(other, nullptr);
   EXPECT_NE(other, entry);
 }
@@ -186,21 +188,22 @@ TEST(FunctionTable, GivesAModuleThatReturnsItsSitesBack) {
     GTEST_SKIP() << "libanl.so.1 is not installed";
   }
   const std::uintptr_t address = library.address();
-  FunctionEntry* const entry = table->admit(address);
+  FunctionEntry* const entry = table->admit(address, all_sites);
   library.close();
-  ASSERT_NE(table->admit(nowhere(0)), nullptr);
+  ASSERT_NE(table->admit(nowhere(0), all_sites), nullptr);
   const Library again;
   if (again.address() == address) {
-    EXPECT_EQ(table->admit(address), entry);
+    EXPECT_EQ(table->admit(address, all_sites), entry);
   }
 }
 
 TEST(FunctionTable, WorksOnInAForkedChild) {
   const auto table = std::make_unique<FunctionTable>();
-  FunctionEntry* const entry = table->admit(address_of(wanted));
+  FunctionEntry* const entry = table->admit(address_of(wanted), all_sites);
   const pid_t child = fork();
   if (child == 0) {
-    const bool is_whole = table->find(address_of(wanted)) == entry && table->admit(address_of(unwanted)) != nullptr;
+    const bool is_whole =
+        table->find(address_of(wanted)) == entry && table->admit(address_of(unwanted), all_sites) != nullptr;
     _exit(is_whole ? 0 : 1);
   }
   int status = -1;
