@@ -1,30 +1,39 @@
-// kymo._record: recording from Python, on the C interface of libkymo. Hand-written against CPython, since a scope here
-// has a budget of nanoseconds.
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-#include <kymo/kymo.h>
+// kymo._record: recording from Python, on the C and C++ interface of libkymo. Hand-written against CPython, since a
+// scope here has a budget of nanoseconds.
+//
+//     scope.cpp      with kymo.scope(...)            profile.cpp    what @kymo.profile makes of a function
+//     resumable.cpp  its generators and coroutines   tracer.cpp     every Python function of a script
+//     calls.cpp, metrics.cpp, spans.cpp: the rest    sites.cpp, arguments.cpp: what they have in common
+#include "types.hpp"
 
 namespace {
 
-PyObject* enable(PyObject*, PyObject*) {
-  int recording = 0;
-  Py_BEGIN_ALLOW_THREADS;
-  recording = kymo_enable();
-  Py_END_ALLOW_THREADS;
-  return PyBool_FromLong(recording);
+PyModuleDef module = {PyModuleDef_HEAD_INIT,
+                      "kymo._record",
+                      PyDoc_STR("Recording: scopes, frames, metrics, spans, captures."),
+                      -1,
+                      kymo::python::recording_functions,
+                      nullptr,
+                      nullptr,
+                      nullptr,
+                      nullptr};
+
+bool fill(PyObject* made) {
+  using namespace kymo::python;
+  return PyModule_AddFunctions(made, metric_functions) == 0 && PyModule_AddFunctions(made, span_functions) == 0 &&
+         PyModule_AddFunctions(made, tracing_functions) == 0 && add_scope_type(made) && add_span_types(made) &&
+         add_profiled_type(made) && add_resumable_types(made);
 }
-
-PyObject* version(PyObject*, PyObject*) { return PyUnicode_FromString(kymo_version()); }
-
-PyMethodDef functions[] = {
-    {"enable", enable, METH_NOARGS, PyDoc_STR("Arm what the KYMO_* environment variables ask for.")},
-    {"version", version, METH_NOARGS, PyDoc_STR("Return the version of the recorder.")},
-    {nullptr, nullptr, 0, nullptr},
-};
-
-PyModuleDef module = {PyModuleDef_HEAD_INIT, "_record", nullptr, 0, functions, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__record() { return PyModule_Create(&module); }
+PyMODINIT_FUNC PyInit__record() {
+#if defined(Py_GIL_DISABLED)
+  PyErr_SetString(PyExc_ImportError,
+                  "kymo does not support free-threaded Python: its tables rely on the interpreter's lock. Use a build "
+                  "of Python with the lock (python3 instead of python3t)");
+  return nullptr;
+#endif
+  kymo::python::Owned made(PyModule_Create(&module));
+  return made && fill(made.get()) ? made.release() : nullptr;
+}

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import kymo
 import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -30,7 +31,7 @@ def run_script(tmp_path: Path) -> Run:
         done = subprocess.run(
             [sys.executable, str(script), *arguments],
             cwd=tmp_path,
-            env={**os.environ, **variables},
+            env={**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent), **variables},
             capture_output=True,
             text=True,
             timeout=100,

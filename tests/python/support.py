@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import csv
 import io
 import json
@@ -28,10 +29,19 @@ def info_of(*captures: str | Path) -> dict[str, Any]:
 def sites_of(*captures: str | Path) -> dict[str, int]:
     """Return how often each site or span was recorded, by name."""
     answer = json.loads(command("stats", "--json", *captures))
-    return {site["name"]: site["count"] for site in answer["sites"]}
+    counts: collections.Counter[str] = collections.Counter()
+    for site in answer["sites"]:
+        counts[site["name"]] += site["count"]
+    return dict(counts)
 
 
 def rows_of(capture: str | Path, table: str) -> list[dict[str, str]]:
     """Return the rows that ``kymo export --to csv-<table>`` writes."""
     text = command("export", "--to", f"csv-{table}", "-o", "/dev/stdout", capture)
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def places_of(*captures: str | Path) -> dict[str, tuple[str, int]]:
+    """Return where each site stands, by name."""
+    answer = json.loads(command("stats", "--json", *captures))
+    return {site["name"]: (site["file"], site["line"]) for site in answer["sites"]}

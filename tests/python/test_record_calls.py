@@ -1,9 +1,274 @@
-"""The recording calls."""
+"""The recording calls, and what they leave in a capture."""
 
 from __future__ import annotations
 
+import pickle
+import sys
+import threading
+import time
+from pathlib import Path
+
 import kymo
+import numpy as np
+import pytest
+from conftest import Run
+from support import info_of, places_of, rows_of, sites_of
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    path = tmp_path / "run.kymo"
+    assert kymo.start_capture(path)
+    return path
 
 
 def test_nothing_is_recorded_without_being_asked_for() -> None:
     assert not kymo.enable()
+    assert not kymo.is_recording()
+    assert not kymo.stop_capture()
+    assert not kymo.trigger()
+    assert kymo.capture_path() is None
+    assert kymo.sync() == 0
+    assert kymo.track("gpu") == 0
+    with kymo.scope("off", batch=3) as scope:
+        scope.argument("late", 1)
+    with kymo.async_span("off"):
+        kymo.frame_mark()
+        kymo.record_metric("off", 1.0)
+
+
+def test_scopes_carry_their_arguments(capture: Path) -> None:
+    with kymo.scope("step", batch=3, rate=0.5, is_warm=True, phase="träin", big=2**63, huge=2**70) as scope:
+        scope.argument("loss", np.float32(0.25))
+        with kymo.scope("inner"):
+            scope.argument("late", 1)
+    with kymo.scope("step", count=np.int64(7), other=[1]):
+        pass
+    assert kymo.stop_capture()
+    inner, step, second = rows_of(capture, "spans")
+    assert inner["arguments"] == ""
+    for text in ('"batch":3', '"rate":0.5', '"is_warm":true', '"phase":"träin"', '"loss":0.25', str(2**63)):
+        assert text in step["arguments"].replace(" ", "")
+    assert "late" not in step["arguments"]
+    assert '"count":7' in second["arguments"].replace(" ", "")
+    assert '"other":"list"' in second["arguments"].replace(" ", "")
+
+
+def test_a_scope_says_where_it_stands(capture: Path) -> None:
+    with kymo.scope("here"):
+        line = sys._getframe().f_lineno - 1
+    kymo.stop_capture()
+    assert places_of(capture) == {"here": (__file__, line)}
+
+
+def test_scopes_close_when_exceptions_pass(capture: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(KeyError), kymo.scope("outer"), kymo.scope("failing"):
+            raise KeyError
+    kymo.stop_capture()
+    assert sites_of(capture) == {"outer": 2, "failing": 2}
+
+
+def test_misuse_of_scopes_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="a str"):
+        kymo.scope(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="at most 8"):
+        kymo.scope("many", **{f"a{i}": i for i in range(9)})
+
+
+def test_scopes_left_open_by_a_generator_leave_those_around_them_whole(capture: Path) -> None:
+    def generate():
+        with kymo.scope("never closed by its generator"):
+            yield 1
+
+    with kymo.scope("outer"):
+        abandoned = generate()
+        next(abandoned)
+    with kymo.scope("later"):
+        del abandoned
+        with kymo.scope("inner"):
+            pass
+    kymo.stop_capture()
+    rows = {row["name"]: row for row in rows_of(capture, "spans")}
+    assert len(rows) == 4
+    later, inner = rows["later"], rows["inner"]
+    assert int(later["start_ns"]) <= int(inner["start_ns"])
+    assert int(inner["start_ns"]) + int(inner["duration_ns"]) <= int(later["start_ns"]) + int(later["duration_ns"])
+
+
+def test_a_scope_closed_on_another_thread_closes_nothing_there(capture: Path) -> None:
+    def generate():
+        with kymo.scope("begun elsewhere"):
+            yield 1
+            yield 2
+
+    steps = generate()
+    with kymo.scope("outer"):
+        next(steps)
+
+    def run() -> None:
+        with kymo.scope("on the thread"):
+            list(steps)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    kymo.stop_capture()
+    assert sites_of(capture)["on the thread"] == 1
+
+
+def test_metrics_frames_phases_messages_and_facts_are_in_the_capture(capture: Path) -> None:
+    kymo.record_metric("loss", 0.5)
+    kymo.record_metric("loss", np.float32(0.25))
+    kymo.record_metric("loss", np.array(3))
+    kymo.record_metric("loss", 7)
+    kymo.record_metric_unit("power", 11.5, "W")
+    kymo.record_io(2_000_000, 3_000_000)
+    kymo.frame_mark()
+    kymo.frame_mark()
+    kymo.frame_mark("render")
+    assert kymo.sync() > 0
+    kymo.message("half way")
+    kymo.set_info("model", 3)
+    kymo.set_thread_name("trainer")
+    assert kymo.prepare_thread()
+    assert kymo.flush()
+    assert kymo.capture_path() == str(capture)
+    kymo.stop_capture()
+    values = [(row["metric"], float(row["value"]), row["unit"]) for row in rows_of(capture, "metrics")]
+    assert [value for name, value, _ in values if name == "loss"] == [0.5, 0.25, 3, 7]
+    assert ("power", 11.5, "W") in values
+    assert ("io_ms", 2, "ms") in values
+    assert ("io_MB", 3, "MB") in values
+    assert len(rows_of(capture, "frames")) >= 1
+    info = info_of(capture)
+    assert info["processes"][0]["infos"]["model"] == "3"
+    assert "trainer" in [track["name"] for track in info["tracks"]]
+
+
+def test_spans_are_handed_in_and_cross_threads(capture: Path) -> None:
+    begin = time.monotonic_ns()
+    kymo.emit_span("GPU 0", "matmul", begin, 1000, "kernel", grid=4)
+    kymo.emit_span(kymo.track("GPU 0"), "copy", begin + 2000, 500)
+    span = kymo.async_span("request", "requests", user="x")
+    span.argument("bytes", 12)
+    thread = threading.Thread(target=span.end)
+    thread.start()
+    thread.join()
+    with kymo.async_span("dropped"):
+        pass
+    kymo.flow_begin(5)
+    kymo.flow_step(5)
+    kymo.flow_end(5)
+    kymo.stop_capture()
+    rows = {row["name"]: row for row in rows_of(capture, "spans")}
+    assert rows.keys() == {"matmul", "copy", "request", "dropped"}
+    assert rows["matmul"]["duration_ns"] == "1000"
+    assert rows["matmul"]["track"] == rows["copy"]["track"] == "GPU 0"
+    assert "grid" in rows["matmul"]["arguments"]
+    assert rows["request"]["track"] == "requests"
+    assert "bytes" in rows["request"]["arguments"]
+
+
+class OnGpu:
+    """As PyTorch and CuPy arrays say where they are."""
+
+    device = "cuda:0"
+    __cuda_array_interface__ = {"version": 3}  # noqa: RUF012
+
+    def __float__(self) -> float:
+        raise AssertionError("fetched behind the user's back")
+
+
+class OnMps:
+    device = "mps:0"
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 8, 0
+
+    __float__ = OnGpu.__float__
+
+
+class OnCpu:
+    device = "cpu"
+
+    def __float__(self) -> float:
+        return 2.5
+
+
+@pytest.mark.parametrize("value", [OnGpu(), OnMps()])
+def test_a_value_on_a_gpu_is_refused_and_not_fetched(value: OnGpu) -> None:
+    with pytest.raises(TypeError, match=rf"'loss'.*lives on {value.device}.*item\(\)"):
+        kymo.record_metric("loss", value)
+
+
+def test_values_that_are_one_number_are_taken_and_others_refused(capture: Path) -> None:
+    kymo.record_metric("loss", OnCpu())
+    for wrong in ("1.5", None, np.array([1, 2]), object()):
+        with pytest.raises(TypeError):
+            kymo.record_metric("loss", wrong)  # type: ignore[arg-type]
+    kymo.stop_capture()
+    assert [row["value"] for row in rows_of(capture, "metrics")] == ["2.5"]
+
+
+def test_bad_options_are_errors_and_a_second_capture_is_not(tmp_path: Path, capture: Path) -> None:
+    assert not kymo.start_capture(tmp_path / "second.kymo")
+    kymo.stop_capture()
+    with pytest.raises(ValueError, match="keep_s"):
+        kymo.start_capture(tmp_path, keep_s=-1)
+    with pytest.raises(ValueError, match="max_bytes"):
+        kymo.start_capture(tmp_path, max_bytes=-1)
+    with pytest.raises(TypeError):
+        kymo.start_capture(3)  # type: ignore[arg-type]
+    assert not kymo.start_capture("/proc/nowhere/run.kymo")
+
+
+def test_a_flight_recorder_writes_what_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "last.kymo"
+    assert kymo.start_capture(path, keep_s=60, keep_bytes=1 << 20)
+    with kymo.scope("kept"):
+        pass
+    assert kymo.trigger()
+    kymo.stop_capture()
+    assert sites_of(path) == {"kept": 1}
+
+
+def test_the_recorder_tells_its_cost() -> None:
+    assert kymo.calibrate() > 0
+    assert kymo.empty_scope_ns() > 0
+    assert kymo.current_memory_bytes() > 1 << 20
+    assert kymo.__version__
+
+
+def test_dynamic_names_beyond_the_limit_share_a_site(run_script: Run, tmp_path: Path) -> None:
+    run_script("""
+        import kymo
+        kymo.start_capture("run.kymo", pool_bytes=64 << 20)
+        for number in range(65_540):
+            with kymo.scope(f"name {number}"):
+                pass
+    """)
+    (track,) = info_of(tmp_path / "run.kymo")["tracks"]
+    assert (track["recorded_scopes"], track["dropped_scopes"]) == (65_540, 0)
+    assert sites_of(tmp_path / "run.kymo", "--site", "(other names)") == {"(other names)": 4}
+
+
+def test_the_environment_acts_as_in_cpp(run_script: Run, tmp_path: Path) -> None:
+    script = """
+        import kymo
+        assert kymo.enable()
+        for _ in range(4):
+            with kymo.scope("step"):
+                kymo.record_metric("loss", 1)
+            kymo.frame_mark()
+    """
+    run_script(script, KYMO_RECORD="every.kymo", KYMO_SCOPE_EVERY="2", KYMO_SAMPLE="0", KYMO_LABELS="run=7")
+    assert sites_of(tmp_path / "every.kymo") == {"step": 2}
+    assert info_of(tmp_path / "every.kymo")["processes"][0]["infos"]["label.run"] == "7"
+    run_script(script, KYMO_RECORD="none.kymo", KYMO_SCOPES="0", KYMO_SAMPLE="0")
+    assert sites_of(tmp_path / "none.kymo") == {}
+
+
+def test_scopes_cannot_be_pickled() -> None:
+    with pytest.raises(TypeError):
+        pickle.dumps(kymo.scope("x"))

@@ -1,0 +1,22 @@
+"""``python -m kymo``: the ``kymo`` command, and what it does for Python in this interpreter."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run a subcommand that is written in Python, or become the command."""
+    subcommand = sys.argv[1] if len(sys.argv) > 1 else ""
+    if subcommand == "record":
+        from kymo._record_command import main as record  # noqa: PLC0415
+
+        record(sys.argv[2:])
+        return
+    from kymo._command import main as command  # noqa: PLC0415
+
+    command()
+
+
+if __name__ == "__main__":
+    main()

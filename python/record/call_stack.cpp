@@ -1,0 +1,104 @@
+#include "call_stack.hpp"
+
+#include <memory>
+
+namespace kymo::python {
+
+namespace {
+
+/// Opens a scope that began at `start`. False where that is not possible on the hot path.
+bool open_at(const kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
+  detail::ThreadState* const state = kymo_thread_v1;
+  const std::uint32_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
+  if (state == nullptr || id == 0) {
+    return false;
+  }
+  const std::uint64_t reserve = state->reserve;
+  state->reserve = detail::busy_reserve;
+  detail::signal_fence();
+  std::uint64_t* const cursor = state->cursor.load(std::memory_order_relaxed);
+  const std::uint64_t delta = start - state->time_base;
+  const bool has_room = detail::has_room(*state, cursor, reserve + 2) && (delta >> detail::time_bits) == 0;
+  if (has_room) {
+    *cursor = (delta << detail::time_shift) | detail::open_tag(id);
+    state->cursor.store(cursor + 1, std::memory_order_release);
+    token = {reinterpret_cast<std::uintptr_t>(state), reserve};
+  }
+  detail::signal_fence();
+  state->reserve = has_room ? reserve + 1 : reserve;
+  return has_room;
+}
+
+/// Whether `count` scopes can be opened and closed in the chunk that this thread writes into.
+bool has_room_for(std::uint64_t count) {
+  const detail::ThreadState* const state = kymo_thread_v1;
+  return state != nullptr &&
+         detail::has_room(*state, state->cursor.load(std::memory_order_relaxed), state->reserve + 2 * count);
+}
+
+}  // namespace
+
+CallStack& CallStack::of_thread() {
+  static __thread CallStack* stack __attribute__((tls_model("initial-exec"))) = nullptr;
+  if (stack == nullptr) {
+    // Deleted with the thread; `stack` is what is read, as reading it takes no call.
+    thread_local const std::unique_ptr<CallStack> owned(new CallStack);
+    stack = owned.get();
+  }
+  return *stack;
+}
+
+/// Holds the open back, unless there is no room to write it later: a new chunk knows no time before its own. Then those
+/// held back are written now, short or not.
+void CallStack::begin(Call& call) {
+  const std::uint64_t now = detail::read_counter();
+  if (held_back_ != 0) {
+    if (!has_room_for(held_back_ + 2) || now - calls_[first_held_back_].start >= shortest_) {
+      write_held_back();
+    }
+  }
+  if (call.site->id == 0 || !has_room_for(held_back_ + 2)) {
+    write_held_back();
+    call.token = detail::open_scope(*call.site);
+    return;
+  }
+  if (held_back_ == 0) {
+    first_held_back_ = calls_.size();
+  }
+  ++held_back_;
+  call.start = now;
+}
+
+void CallStack::finish_held_back(const Call& call) {
+  if (detail::read_counter() - call.start >= shortest_) {
+    write_held_back();
+    close_in_any_order(calls_.back().token);
+    return;
+  }
+  --held_back_;
+  ++left_out_;
+}
+
+void CallStack::write_held_back() {
+  for (std::size_t i = first_held_back_; held_back_ != 0 && i < calls_.size(); ++i) {
+    Call& call = calls_[i];
+    if (call.start == 0) {
+      continue;
+    }
+    if (!open_at(*call.site, call.start, call.token)) {
+      call.token = detail::open_scope(*call.site);
+    }
+    call.start = 0;
+    --held_back_;
+  }
+  held_back_ = 0;
+}
+
+void CallStack::pop_all() {
+  write_held_back();
+  while (!calls_.empty()) {
+    pop();
+  }
+}
+
+}  // namespace kymo::python

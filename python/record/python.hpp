@@ -1,0 +1,121 @@
+// CPython's C interface as the recorder's extension uses it: owned references, texts, differences between versions.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace kymo::python {
+
+/// Runs in a scope with the interpreter's lock given up: other threads of the program go on meanwhile.
+class WithoutLock {
+ public:
+  WithoutLock() : state_(PyEval_SaveThread()) {}
+  WithoutLock(const WithoutLock&) = delete;
+  WithoutLock& operator=(const WithoutLock&) = delete;
+  ~WithoutLock() { PyEval_RestoreThread(state_); }
+
+ private:
+  PyThreadState* state_;
+};
+
+/// A reference that is given back. Empty where a call failed and a Python exception is set.
+class Owned {
+ public:
+  Owned() = default;
+  explicit Owned(PyObject* object) : object_(object) {}
+  Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    PyObject* const old = std::exchange(object_, std::exchange(other.object_, nullptr));
+    Py_XDECREF(old);
+    return *this;
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() { Py_XDECREF(object_); }
+
+  static Owned of(PyObject* borrowed) {
+    Py_XINCREF(borrowed);
+    return Owned(borrowed);
+  }
+
+  [[nodiscard]] PyObject* get() const { return object_; }
+  [[nodiscard]] PyObject* release() { return std::exchange(object_, nullptr); }
+  [[nodiscard]] explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+/// Keeps what a call raises meanwhile from replacing the exception that is being handled, and the other way round.
+class KeptException {
+ public:
+  KeptException() { PyErr_Fetch(&type_, &value_, &traceback_); }
+  KeptException(const KeptException&) = delete;
+  KeptException& operator=(const KeptException&) = delete;
+  ~KeptException() { PyErr_Restore(type_, value_, traceback_); }
+
+ private:
+  PyObject* type_ = nullptr;
+  PyObject* value_ = nullptr;
+  PyObject* traceback_ = nullptr;
+};
+
+/// The UTF-8 of a str. Lone surrogates stand as \udcxx. Never fails: where memory is short it is "?".
+class Text {
+ public:
+  explicit Text(PyObject* text) {
+    Py_ssize_t size = 0;
+    if (const char* const bytes = PyUnicode_AsUTF8AndSize(text, &size)) {
+      view_ = {bytes, static_cast<std::size_t>(size)};
+      return;
+    }
+    PyErr_Clear();
+    encoded_ = Owned(PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace"));
+    if (encoded_) {
+      view_ = {PyBytes_AS_STRING(encoded_.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded_.get()))};
+    } else {
+      PyErr_Clear();
+    }
+  }
+
+  [[nodiscard]] std::string_view view() const { return view_; }
+  [[nodiscard]] std::string str() const { return std::string(view_); }
+
+ private:
+  std::string_view view_ = "?";
+  Owned encoded_;
+};
+
+/// An argument that has to be a str; its UTF-8 lives as long as it does. False, with TypeError set, where it is none.
+inline bool read_text(PyObject* value, const char* what, std::string_view& text) {
+  if (!PyUnicode_Check(value)) {
+    PyErr_Format(PyExc_TypeError, "%s must be a str, not %.200s", what, Py_TYPE(value)->tp_name);
+    return false;
+  }
+  Py_ssize_t size = 0;
+  const char* const bytes = PyUnicode_AsUTF8AndSize(value, &size);
+  if (bytes == nullptr) {
+    return false;
+  }
+  text = {bytes, static_cast<std::size_t>(size)};
+  return true;
+}
+
+/// A static type of which nothing is filled in but its name.
+inline PyTypeObject unready_type(const char* name) {
+  PyTypeObject type{};
+  Py_SET_REFCNT(reinterpret_cast<PyObject*>(&type), 1);
+  type.tp_name = name;
+  return type;
+}
+
+template <typename Function>
+PyCFunction as_method(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+}  // namespace kymo::python

@@ -1,0 +1,209 @@
+// with kymo.scope("name", batch=3): a scope, opened on entering and closed on leaving.
+//
+// It allocates nothing: scopes that are done wait in a free list for the next one, and what the with statement asks
+// for,
+// __enter__ and __exit__ of this object, is the object itself, called without arguments or with three.
+#include <new>
+
+#include "arguments.hpp"
+#include "open_scope.hpp"
+#include "types.hpp"
+
+namespace kymo::python {
+
+namespace {
+
+struct Scope {
+  PyObject_HEAD vectorcallfunc call;
+  kymo_site* site;
+  detail::ScopeToken token;
+  bool is_open;
+  KeptArguments* arguments;  // of the place below
+  alignas(KeptArguments) std::byte place[sizeof(KeptArguments)];
+};
+
+constexpr std::size_t most_free = 64;
+Scope* free_scopes[most_free];
+std::size_t free_count = 0;
+
+extern PyTypeObject scope_type;
+
+void enter(Scope& scope) {
+  if (scope.is_open || !detail::scopes_on()) {
+    return;
+  }
+  scope.token = detail::open_scope(*scope.site);
+  scope.is_open = true;
+  if (scope.arguments != nullptr && is_recorded(scope.token)) {
+    scope.arguments->record();
+  }
+}
+
+void leave(Scope& scope) {
+  if (scope.is_open) {
+    scope.is_open = false;
+    close_in_any_order(scope.token);
+  }
+}
+
+/// What the with statement calls: the bound __enter__ without arguments, the bound __exit__ with three.
+PyObject* call_bound(PyObject* self, PyObject* const* /*arguments*/, std::size_t flagged_count, PyObject* /*names*/) {
+  auto& scope = *reinterpret_cast<Scope*>(self);
+  switch (PyVectorcall_NARGS(flagged_count)) {
+    case 0:
+      enter(scope);
+      return Py_NewRef(self);
+    case 3:
+      leave(scope);
+      Py_RETURN_NONE;
+    default:
+      PyErr_SetString(PyExc_TypeError, "a scope is entered by a with statement");
+      return nullptr;
+  }
+}
+
+PyObject* make_scope(PyObject* /*type*/, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
+  if (count != 1 || !PyUnicode_Check(arguments[0])) {
+    return PyErr_Format(PyExc_TypeError, "scope() takes a name, a str, and named arguments");
+  }
+  Scope* scope = nullptr;
+  if (free_count > 0) {
+    scope = free_scopes[--free_count];
+    PyObject_Init(reinterpret_cast<PyObject*>(scope), &scope_type);
+  } else {
+    scope = PyObject_New(Scope, &scope_type);
+    if (scope == nullptr) {
+      return nullptr;
+    }
+  }
+  scope->call = call_bound;
+  scope->site = site_of_scope(arguments[0]);
+  scope->is_open = false;
+  scope->arguments = nullptr;
+  Owned made(reinterpret_cast<PyObject*>(scope));
+  if (names != nullptr && PyTuple_GET_SIZE(names) != 0) {
+    scope->arguments = new (static_cast<void*>(scope->place)) KeptArguments;
+    if (!scope->arguments->read(names, arguments + count)) {
+      return nullptr;
+    }
+  }
+  return made.release();
+}
+
+/// An object that is dropped while open (an interpreter that ends, a generator's frame that is thrown away) closes.
+void drop_scope(PyObject* self) {
+  auto* const scope = reinterpret_cast<Scope*>(self);
+  leave(*scope);
+  if (scope->arguments != nullptr) {
+    scope->arguments->~KeptArguments();
+    scope->arguments = nullptr;
+  }
+  if (free_count < most_free) {
+    free_scopes[free_count++] = scope;
+  } else {
+    PyObject_Free(self);
+  }
+}
+
+PyObject* represent_scope(PyObject* self) {
+  return PyUnicode_FromFormat("<kymo.scope '%s'>", reinterpret_cast<Scope*>(self)->site->name);
+}
+
+PyObject* add_argument(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  const auto& scope = *reinterpret_cast<Scope*>(self);
+  if (count != 2 || !PyUnicode_Check(arguments[0])) {
+    return PyErr_Format(PyExc_TypeError, "argument() takes a name, a str, and a value");
+  }
+  const detail::ThreadState* const state = kymo_thread_v1;
+  const bool is_innermost = scope.is_open && is_recorded(scope.token) && detail::accepts_argument() &&
+                            reinterpret_cast<std::uintptr_t>(state) == scope.token.state &&
+                            state->reserve == scope.token.saved + 1;
+  if (is_innermost) {
+    KeptArguments one;
+    one.add(arguments[0], arguments[1]);
+    one.record();
+  }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef scope_methods[] = {
+    {"argument", as_method(add_argument), METH_FASTCALL,
+     PyDoc_STR(
+         "argument($self, name, value, /)\n--\n\n"
+         "Add an argument that is known only now. Recorded while this is the innermost open scope of its thread.")},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyTypeObject scope_type = unready_type("kymo._record.scope");
+
+/// __enter__ and __exit__ as the scope's type has them.
+struct Binder {
+  PyObject_HEAD vectorcallfunc call;
+  const char* name;
+};
+
+/// `type(scope).__enter__(scope)`, as contextlib.ExitStack calls it.
+PyObject* call_unbound(PyObject* self, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
+  if (count < 1 || !Py_IS_TYPE(arguments[0], &scope_type)) {
+    return PyErr_Format(PyExc_TypeError, "%s() needs a scope", reinterpret_cast<Binder*>(self)->name);
+  }
+  return call_bound(arguments[0], arguments + 1, static_cast<std::size_t>(count - 1), names);
+}
+
+PyObject* bind(PyObject* self, PyObject* scope, PyObject* /*type*/) {
+  return Py_NewRef(scope != nullptr && scope != Py_None ? scope : self);
+}
+
+PyTypeObject binder_type = unready_type("kymo._record.scope_method");
+
+bool add_binder(const char* name) {
+  auto* const binder = PyObject_New(Binder, &binder_type);
+  if (binder == nullptr) {
+    return false;
+  }
+  binder->call = call_unbound;
+  binder->name = name;
+  const Owned kept(reinterpret_cast<PyObject*>(binder));
+  return PyDict_SetItemString(scope_type.tp_dict, name, kept.get()) == 0;
+}
+
+}  // namespace
+
+bool add_scope_type(PyObject* module) {
+  binder_type.tp_basicsize = sizeof(Binder);
+  binder_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+  binder_type.tp_vectorcall_offset = offsetof(Binder, call);
+  binder_type.tp_call = PyVectorcall_Call;
+  binder_type.tp_descr_get = bind;
+
+  scope_type.tp_doc = PyDoc_STR(
+      "scope(name, /, **arguments)\n--\n\n"
+      "A scope for a with statement: a stretch of time on this thread.\n\n"
+      "Parameters\n----------\n"
+      "name : str\n"
+      "    Best a literal: each distinct name is interned once, and at most 65,536 are told apart.\n"
+      "**arguments : int, float, bool or str\n"
+      "    Recorded with the scope, at most 8; a str is cut at 256 bytes. Other values are recorded as the name of their\n"
+      "    type.\n\n"
+      "Notes\n-----\n"
+      "About 100 ns while scopes are recorded. A scope must not span an await or a yield: `async_span` is for that. One\n"
+      "object is entered once at a time.");
+  scope_type.tp_basicsize = sizeof(Scope);
+  scope_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  scope_type.tp_vectorcall_offset = offsetof(Scope, call);
+  scope_type.tp_call = PyVectorcall_Call;
+  scope_type.tp_vectorcall = make_scope;
+  scope_type.tp_dealloc = drop_scope;
+  scope_type.tp_repr = represent_scope;
+  scope_type.tp_methods = scope_methods;
+  if (PyType_Ready(&binder_type) != 0 || PyType_Ready(&scope_type) != 0 || !add_binder("__enter__") ||
+      !add_binder("__exit__")) {
+    return false;
+  }
+  PyType_Modified(&scope_type);
+  return PyModule_AddObjectRef(module, "scope", reinterpret_cast<PyObject*>(&scope_type)) == 0;
+}
+
+}  // namespace kymo::python

@@ -1,0 +1,221 @@
+// Spans that are not scopes: async spans, work that was measured elsewhere, flows.
+#include <array>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include <kymo/span.hpp>
+
+#include "arguments.hpp"
+#include "types.hpp"
+
+namespace kymo::python {
+
+namespace {
+
+/// emit_span takes a list whose length is part of the program: one call for each length.
+template <std::size_t... I>
+void emit(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
+          std::chrono::nanoseconds duration, const KeptArguments& arguments, std::index_sequence<I...> /*indices*/) {
+  kymo::emit_span(track, name, category, start, duration, {arguments[I]...});
+}
+
+template <std::size_t... Count>
+void emit_any(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
+              std::chrono::nanoseconds duration, const KeptArguments& arguments,
+              std::index_sequence<Count...> /*counts*/) {
+  ((arguments.size() == Count
+        ? emit(track, name, category, start, duration, arguments, std::make_index_sequence<Count>())
+        : void()),
+   ...);
+}
+
+bool read_track(PyObject* value, TrackId& track) {
+  std::string_view name;
+  if (PyUnicode_Check(value)) {
+    if (!read_text(value, "track", name)) {
+      return false;
+    }
+    track = kymo::track(name);
+    return true;
+  }
+  const unsigned long id = PyLong_AsUnsignedLong(value);
+  track = static_cast<TrackId>(id);
+  return PyErr_Occurred() == nullptr;
+}
+
+/// emit_span(track, name, start_ns, duration_ns, category=None, /, **arguments)
+PyObject* emit_span(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  if (count < 4 || count > 5) {
+    return PyErr_Format(PyExc_TypeError,
+                        "emit_span() takes a track, a name, a start and a duration in ns, and a category "
+                        "(%zd arguments given)",
+                        count);
+  }
+  TrackId track = 0;
+  std::string_view name;
+  std::string_view category;
+  if (!read_track(arguments[0], track) || !read_text(arguments[1], "name", name) ||
+      (count == 5 && arguments[4] != Py_None && !read_text(arguments[4], "category", category))) {
+    return nullptr;
+  }
+  const long long start_ns = PyLong_AsLongLong(arguments[2]);
+  if (PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
+  const long long duration_ns = PyLong_AsLongLong(arguments[3]);
+  if (PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
+  KeptArguments kept;
+  if (names != nullptr && !kept.read(names, arguments + count)) {
+    return nullptr;
+  }
+  emit_any(track, name, category, std::chrono::nanoseconds(start_ns), std::chrono::nanoseconds(duration_ns), kept,
+           std::make_index_sequence<KeptArguments::most + 1>());
+  Py_RETURN_NONE;
+}
+
+PyObject* make_track(PyObject*, PyObject* name) {
+  std::string_view view;
+  if (!read_text(name, "name", view)) {
+    return nullptr;
+  }
+  return PyLong_FromUnsignedLong(kymo::track(view));
+}
+
+template <void (*Flow)(std::uint64_t) noexcept>
+PyObject* flow(PyObject*, PyObject* id) {
+  const unsigned long long value = PyLong_AsUnsignedLongLongMask(id);
+  if (PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
+  Flow(value);
+  Py_RETURN_NONE;
+}
+
+struct Span {
+  PyObject_HEAD AsyncSpan span;
+};
+
+PyTypeObject span_type = unready_type("kymo._record.async_span");
+
+AsyncSpan& span_of(PyObject* self) {
+  return reinterpret_cast<Span*>(self)->span;
+}
+
+void add_argument(AsyncSpan& span, const Argument& argument) {
+  if (span.is_open()) {
+    span.argument(argument);
+  }
+}
+
+/// async_span(name, lane="async", /, **arguments)
+PyObject* make_span(PyObject* /*type*/, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
+  std::string_view name;
+  std::string_view lane = "async";
+  if (count < 1 || count > 2) {
+    return PyErr_Format(PyExc_TypeError, "async_span() takes a name and a lane (%zd arguments given)", count);
+  }
+  if (!read_text(arguments[0], "name", name) || (count == 2 && !read_text(arguments[1], "lane", lane))) {
+    return nullptr;
+  }
+  KeptArguments kept;
+  if (names != nullptr && !kept.read(names, arguments + count)) {
+    return nullptr;
+  }
+  auto* const made = PyObject_New(Span, &span_type);
+  if (made == nullptr) {
+    return nullptr;
+  }
+  new (static_cast<void*>(&made->span)) AsyncSpan(lane, name);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    add_argument(made->span, kept[i]);
+  }
+  return reinterpret_cast<PyObject*>(made);
+}
+
+void drop_span(PyObject* self) {
+  span_of(self).~AsyncSpan();
+  PyObject_Free(self);
+}
+
+PyObject* end_span(PyObject* self, PyObject* /*unused*/) {
+  span_of(self).end();
+  Py_RETURN_NONE;
+}
+
+PyObject* enter_span(PyObject* self, PyObject* /*unused*/) {
+  return Py_NewRef(self);
+}
+
+PyObject* leave_span(PyObject* self, PyObject* const* /*arguments*/, Py_ssize_t /*count*/) {
+  return end_span(self, nullptr);
+}
+
+PyObject* argument_of_span(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2 || !PyUnicode_Check(arguments[0])) {
+    return PyErr_Format(PyExc_TypeError, "argument() takes a name, a str, and a value");
+  }
+  KeptArguments one;
+  one.add(arguments[0], arguments[1]);
+  add_argument(span_of(self), one[0]);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef span_methods[] = {
+    {"end", end_span, METH_NOARGS,
+     PyDoc_STR("end($self, /)\n--\n\nEnd now, on any thread. Does nothing where the span has ended.")},
+    {"argument", as_method(argument_of_span), METH_FASTCALL,
+     PyDoc_STR("argument($self, name, value, /)\n--\n\nAdd an argument while the span is open.")},
+    {"__enter__", enter_span, METH_NOARGS, nullptr},
+    {"__exit__", as_method(leave_span), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+PyMethodDef span_functions[] = {
+    {"emit_span", as_method(emit_span), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR(
+         "emit_span(track, name, start_ns, duration_ns, category=None, /, **arguments)\n--\n\n"
+         "Hand in a span after the fact.\n\n"
+         "Parameters\n----------\n"
+         "track : str or int\n    The track's name, or what `track` returned for it.\n"
+         "name : str\n    The span.\n"
+         "start_ns, duration_ns : int\n    On the clock of `time.monotonic_ns`. A negative duration is taken as 0.\n"
+         "category : str, optional\n    What kind of work it is.\n"
+         "**arguments : int, float, bool or str\n    At most 8.")},
+    {"track", make_track, METH_O,
+     PyDoc_STR("track($module, name, /)\n--\n\n"
+               "Return the id of the track of that name, made on first use; 0 while nothing is recorded.\n\n"
+               "A track for `emit_span`, such as a GPU's queue.")},
+    {"flow_begin", flow<kymo::flow_begin>, METH_O,
+     PyDoc_STR("flow_begin($module, flow_id, /)\n--\n\nA flow leaves the scope that is open on this thread.")},
+    {"flow_step", flow<kymo::flow_step>, METH_O,
+     PyDoc_STR("flow_step($module, flow_id, /)\n--\n\nA flow passes the scope that is open on this thread.")},
+    {"flow_end", flow<kymo::flow_end>, METH_O,
+     PyDoc_STR("flow_end($module, flow_id, /)\n--\n\nA flow enters the scope that is open on this thread.")},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+bool add_span_types(PyObject* module) {
+  span_type.tp_doc = PyDoc_STR(
+      "async_span(name, lane='async', /, **arguments)\n--\n\n"
+      "A span that may end on another thread or live across an await; spans of one lane may overlap.\n\n"
+      "Begins when it is made; ends with its with statement, with `end` or when it is dropped.\n\n"
+      "Parameters\n----------\n"
+      "name : str\n    The span.\n"
+      "lane : str\n    The track it stands on.\n"
+      "**arguments : int, float, bool or str\n    At most 8.");
+  span_type.tp_basicsize = sizeof(Span);
+  span_type.tp_flags = Py_TPFLAGS_DEFAULT;
+  span_type.tp_vectorcall = make_span;
+  span_type.tp_dealloc = drop_span;
+  span_type.tp_methods = span_methods;
+  return PyType_Ready(&span_type) == 0 &&
+         PyModule_AddObjectRef(module, "async_span", reinterpret_cast<PyObject*>(&span_type)) == 0;
+}
+
+}  // namespace kymo::python
