@@ -81,10 +81,9 @@ class NumpyModel:
         hidden, shares = self.forward(points)
         gradients = self.backward(points, labels, hidden, shares)
         with kymo.scope("update"):
-            for weight, speed, gradient in zip(self.weights, self.speeds, gradients, strict=True):
-                speed *= MOMENTUM
-                speed -= rate * gradient
-                weight += speed
+            for i, gradient in enumerate(gradients):
+                self.speeds[i] = MOMENTUM * self.speeds[i] - rate * gradient
+                self.weights[i] = self.weights[i] + self.speeds[i]
         return float(-np.log(shares[np.arange(len(labels)), labels] + 1e-12).mean())
 
     def predict(self, points: Floats) -> Labels:
@@ -97,7 +96,7 @@ class TorchModel:
     """The same network in PyTorch, on a GPU where there is one; its kernels are spans of the GPU's own track."""
 
     def __init__(self, seed: int) -> None:
-        import torch
+        import torch  # noqa: PLC0415, only where it is asked for
 
         torch.manual_seed(seed)
         self.torch: Any = torch

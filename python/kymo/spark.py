@@ -21,9 +21,9 @@ Options:
 ``partition_bytes``
     How much of a capture, as it is stored, a task reads: 64 MiB where nothing is said.
 
-Filters of a query on ``start_ns``, ``time_ns``, ``host``, ``rank``, ``run``, ``pid``, ``capture`` and ``name`` do the same
-as options: blocks that cannot have such rows are not read. Columns that a schema given with ``.schema(...)`` leaves out are
-not made.
+Filters of a query on ``start_ns``, ``time_ns``, ``host``, ``rank``, ``run``, ``pid``, ``capture`` and ``name`` do the
+same as options: blocks that cannot have such rows are not read. Columns that a schema given with ``.schema(...)``
+leaves out are not made.
 """
 
 from __future__ import annotations
@@ -100,10 +100,7 @@ class _Choice:
             "run": run_of(process["infos"], capture),
             "capture": capture,
         }
-        return all(
-            any(_fits(pattern, facts[column]) for pattern in patterns)
-            for column, patterns in self.processes
-        )
+        return all(any(_fits(pattern, facts[column]) for pattern in patterns) for column, patterns in self.processes)
 
     def narrow(self, column: str, patterns: list[str]) -> None:
         """Want only what one of the patterns fits, of what was wanted."""
@@ -114,7 +111,7 @@ class _Choice:
 
 
 @dataclass
-class _Part(InputPartition):  # type: ignore[misc]
+class _Part(InputPartition):
     """Some blocks of a capture, and what brings its times onto the axis that all have in common."""
 
     capture: str
@@ -199,7 +196,7 @@ class KymoReader(DataSourceReader):
         if kind in {"GreaterThan", "GreaterThanOrEqual", "EqualTo"} and each.value is not None:
             choice.start_ns = max(choice.start_ns, int(each.value))
         if kind in {"LessThan", "LessThanOrEqual", "EqualTo"} and each.value is not None:
-            choice.end_ns = min(choice.end_ns, min(int(each.value) + 1, _ALL_TIME[1]))
+            choice.end_ns = min(choice.end_ns, int(each.value) + 1, _ALL_TIME[1])
 
     def partitions(self) -> Sequence[_Part]:
         """Return the parts of captures that may have wanted rows."""

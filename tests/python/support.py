@@ -35,6 +35,12 @@ def sites_of(*captures: str | Path) -> dict[str, int]:
     return dict(counts)
 
 
+def stats_of(*captures: str | Path) -> dict[str, Any]:
+    """Return what ``kymo stats`` says."""
+    answer: dict[str, Any] = json.loads(command("stats", "--json", *captures))
+    return answer
+
+
 def rows_of(capture: str | Path, table: str) -> list[dict[str, str]]:
     """Return the rows that ``kymo export --to csv-<table>`` writes."""
     text = command("export", "--to", f"csv-{table}", "-o", "/dev/stdout", capture)

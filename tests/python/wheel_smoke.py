@@ -12,6 +12,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
+import kymo
+
 PROGRAM = """
 import kymo
 assert kymo.enable()
@@ -19,8 +21,6 @@ assert kymo.enable()
 
 
 def main() -> None:
-    import kymo
-
     package = Path(kymo.__file__).parent
     version = importlib.metadata.version("kymo")
     header = Path(kymo.get_include()) / "kymo" / "kymo.h"

@@ -1,0 +1,222 @@
+"""A fleet's captures as tables of Spark: the answers are those of kymo's command."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from support import stats_of
+
+pytest.importorskip("pyspark")
+
+from kymo.spark import KymoDataSource, KymoReader, register
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In, IsNotNull, LessThan
+from pyspark.sql.types import StructType
+
+PROCESSES = 20
+PROGRAM = """
+import os
+import kymo
+
+assert kymo.enable()
+rank = int(os.environ["RANK"])
+for step in range(30 + rank):
+    with kymo.scope("step", step=step):
+        with kymo.scope("forward"):
+            sum(range(100 + 10 * rank))
+        with kymo.scope("backward"):
+            sum(range(200))
+    kymo.record_metric_unit("loss", 1 / (1 + step + rank), "nats")
+    kymo.frame_mark()
+    if step % 10 == 9:
+        kymo.flush()  # a block of its own
+"""
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Captures of so many processes, each a rank of one run."""
+    folder = tmp_path_factory.mktemp("fleet") / "captures"
+    folder.mkdir()
+    waiting = list(range(PROCESSES))
+    running: list[subprocess.Popen[bytes]] = []
+    while waiting or running:
+        while waiting and len(running) < 2:
+            variables = {"RANK": str(waiting.pop()), "KYMO_RECORD": f"{folder}/", "KYMO_LABELS": "run=night-7",
+                         "KYMO_SAMPLE": "off"}  # fmt: skip
+            running.append(subprocess.Popen([sys.executable, "-c", PROGRAM], env={**os.environ, **variables}))
+        assert running.pop(0).wait(60) == 0
+    assert len(list(folder.glob("*.kymo"))) == PROCESSES
+    return folder
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Two workers, each a process of its own; little is optimised, since little is computed."""
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss2m"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": quick,
+        "spark.executor.extraJavaOptions": quick,
+        "spark.executor.memory": "512m",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    builder = SparkSession.builder.master("local-cluster[2,1,512]").appName("kymo")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    register(session)
+    yield session
+    session.stop()
+
+
+def _reader(table: str, captures: Path | str, **options: str) -> KymoReader:
+    source = KymoDataSource({"table": table, "path": str(captures), **options})
+    return source.reader(StructType.fromDDL(source.schema()))
+
+
+def _read(reader: KymoReader) -> pa.Table:
+    reader = pickle.loads(pickle.dumps(reader))
+    parts = pickle.loads(pickle.dumps(reader.partitions()))
+    batches = [batch for part in parts for batch in reader.read(part)]
+    assert batches, "no rows"
+    return pa.Table.from_batches(batches)
+
+
+def _sites(answer: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {
+        site["name"]: tuple(site[key] for key in ["count", "total_ns", "self_ns", "min_ns", "max_ns"])
+        for site in answer["sites"]
+    }
+
+
+def test_two_workers_answer_what_the_command_answers_for_each_process_and_all(spark: SparkSession, fleet: Path) -> None:
+    spans = spark.read.format("kymo").option("table", "spans").load(str(fleet))
+    measures = [
+        f.count("*"),
+        *[f.sum(c) for c in ["duration_ns", "self_ns"]],
+        f.min("duration_ns"),
+        f.max("duration_ns"),
+    ]
+    rows = spans.where("host is not null").groupBy("capture", "rank", "run", "name").agg(*measures).collect()
+    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    for row in rows:
+        assert f"-{row.rank}-" in Path(row.capture).name
+        assert row.run == "night-7"
+        found.setdefault(row.capture, {})[row["name"]] = tuple(row[4:])
+    captures = sorted(str(path) for path in fleet.glob("*.kymo"))
+    assert sorted(found) == captures
+    for capture in captures:
+        assert found[capture] == _sites(stats_of(capture))
+    whole = {
+        name: tuple(how(sites[name][i] for sites in found.values()) for i, how in enumerate([sum, sum, sum, min, max]))
+        for name in ["step", "forward", "backward"]
+    }
+    assert whole == _sites(stats_of(fleet))
+
+    samples = spark.read.format("kymo").option("table", "samples").option("site", "loss").load(str(fleet))
+    (loss,) = samples.where("rank < 5").agg(f.count("*"), f.min("value"), f.max("value")).collect()
+    (wanted,) = [row for row in stats_of(*sorted(fleet.glob("*-[0-4]-*.kymo")))["metrics"] if row["name"] == "loss"]
+    assert tuple(loss) == (wanted["count"], wanted["min"], wanted["max"])
+
+
+def test_frames_metrics_and_sites_are_tables_too(fleet: Path) -> None:
+    frames = _read(_reader("frames", fleet))
+    (stream,) = stats_of(fleet)["frame_streams"]
+    assert frames.num_rows == stream["count"]
+    assert pc.sum(frames["duration_ns"]).as_py() == stream["total_ns"]
+    metrics = _read(_reader("metrics", fleet, site="loss"))
+    assert metrics.num_rows == PROCESSES
+    assert set(metrics["unit"].to_pylist()) == {"nats"}
+    sites = _read(_reader("sites", fleet))
+    assert sorted(sites["name"].to_pylist()) == sorted(["step", "forward", "backward"] * PROCESSES)
+
+
+def test_parts_of_a_capture_have_every_row_once(fleet: Path) -> None:
+    whole = _read(_reader("spans", fleet))
+    reader = _reader("spans", fleet, partition_bytes="1")
+    assert len(reader.partitions()) > 2 * PROCESSES
+    parts = _read(reader)
+    keys = ["pid", "start_ns", "name", "duration_ns"]
+    order = [(key, "ascending") for key in keys]
+    assert parts.select(keys).sort_by(order).equals(whole.select(keys).sort_by(order))
+
+
+def test_filters_leave_out_blocks_but_no_rows(fleet: Path) -> None:
+    whole = _read(_reader("spans", fleet))
+    one = whole.filter(pc.equal(whole["rank"], "7")).sort_by("start_ns")
+    from_ns, to_ns = one["start_ns"][20].as_py(), one["start_ns"][30].as_py()
+    filters = [
+        IsNotNull(("rank",)),
+        In(("rank",), ("7",)),
+        EqualTo(("name",), "forward"),
+        GreaterThanOrEqual(("start_ns",), from_ns),
+        LessThan(("start_ns",), to_ns),
+    ]
+    reader = _reader("spans", fleet, partition_bytes="1")
+    assert list(reader.pushFilters(filters)) == filters
+    assert 1 <= len(reader.partitions()) < 4
+    read = _read(reader)
+    assert set(read["rank"].to_pylist()) == {"7"}
+    assert set(read["name"].to_pylist()) == {"forward"}
+    assert read.num_rows < 20
+
+    def asked(table: pa.Table) -> list[dict[str, Any]]:
+        starts = table["start_ns"]
+        among = pc.and_(pc.greater_equal(starts, from_ns), pc.less(starts, to_ns))
+        rows: list[dict[str, Any]] = table.filter(pc.and_(among, pc.equal(table["name"], "forward"))).to_pylist()
+        return rows
+
+    assert sorted(map(str, asked(read))) == sorted(map(str, asked(one)))
+    assert asked(read)
+
+
+def test_options_choose_a_stretch_and_processes(fleet: Path) -> None:
+    whole = _read(_reader("spans", fleet))
+    middle = pc.quantile(whole["start_ns"], 0.5)[0].as_py()
+    early = _read(_reader("spans", fleet, to_ns=str(int(middle))))
+    assert early.num_rows == pc.sum(pc.less(whole["start_ns"], int(middle))).as_py()
+    some = _read(_reader("spans", fleet, rank="3, 1?", site="st*", run="night-*"))
+    assert set(some["rank"].to_pylist()) == {"3", *map(str, range(10, 20))}
+    assert set(some["name"].to_pylist()) == {"step"}
+    assert _reader("spans", fleet, host="elsewhere").partitions() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"table": "scopes"}, "no table 'scopes'; the tables are spans"),
+        ({"ranks": "1"}, "no option ranks; it has from_ns"),
+        ({"from_ns": "1 s"}, "from_ns is '1 s': it must be a whole number"),
+        ({"partition_bytes": "0"}, "must be above 0"),
+        ({"path": "s3://bucket/run"}, "not through s3"),
+        ({"path": "/nowhere/at/all"}, "/nowhere/at/all"),
+    ],
+)
+def test_what_is_wrong_is_said(fleet: Path, options: dict[str, str], said: str) -> None:
+    with pytest.raises((ValueError, OSError), match=said):
+        _reader(options.pop("table", "spans"), options.pop("path", fleet), **options).partitions()
+
+
+def test_a_column_that_is_not_there_is_named(fleet: Path) -> None:
+    source = KymoDataSource({"path": str(fleet)})
+    with pytest.raises(ValueError, match="has no column joules; it has host, rank"):
+        source.reader(StructType.fromDDL("name string, joules double"))
+    few = source.reader(StructType.fromDDL("duration_ns bigint, capture string"))
+    assert _read(few).column_names == ["duration_ns", "capture"]
