@@ -6,6 +6,7 @@ import collections
 import csv
 import io
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,11 @@ from kymo._paths import get_command
 
 def command(*arguments: str | Path) -> str:
     """Return what kymo's command prints."""
-    done = subprocess.run([get_command(), *map(str, arguments)], capture_output=True, text=True, check=False)
+    # A sanitizer's library that this interpreter was given; the command has its own.
+    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    done = subprocess.run(
+        [get_command(), *map(str, arguments)], env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

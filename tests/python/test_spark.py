@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from document import blocks_of, run
 from support import stats_of
 
 pytest.importorskip("pyspark")
@@ -23,6 +24,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In, IsNotNull, LessThan
 from pyspark.sql.types import StructType
 
+SOURCE = Path(__file__).parents[2]
 PROCESSES = 20
 PROGRAM = """
 import os
@@ -134,6 +136,19 @@ def test_two_workers_answer_what_the_command_answers_for_each_process_and_all(sp
     (loss,) = samples.where("rank < 5").agg(f.count("*"), f.min("value"), f.max("value")).collect()
     (wanted,) = [row for row in stats_of(*sorted(fleet.glob("*-[0-4]-*.kymo")))["metrics"] if row["name"] == "loss"]
     assert tuple(loss) == (wanted["count"], wanted["min"], wanted["max"])
+
+
+def test_what_the_guide_asks_of_a_fleet_is_answered(spark: SparkSession, fleet: Path) -> None:
+    guide = SOURCE / "docs" / "python.md"
+    names: dict[str, Any] = {"spark": spark}
+    for block in blocks_of(guide):
+        if block.needs == "spark":
+            # Relative paths are those of the place where Spark was started.
+            run(block._replace(code=block.code.replace('"captures/"', repr(str(fleet)))), guide, names)
+    last = names["stragglers"].collect()
+    # Frames end with the mark after each step; a rank is last of the steps that it alone took, or by chance.
+    assert sum(row.steps_last for row in last) >= 29 + PROCESSES - 1
+    assert sorted(int(row["rank"]) for row in names["drift"].collect()) == list(range(PROCESSES))
 
 
 def test_frames_metrics_and_sites_are_tables_too(fleet: Path) -> None:
