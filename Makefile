@@ -8,7 +8,7 @@ help:
 	@echo "make test     build everything with warnings as errors and run every test"
 	@echo "make bench    build the benchmarks and print each figure beside its goal"
 	@echo "make format   put all sources into the house's style"
-	@echo "make lint     clang-format, clang-tidy and the browser's C++ subset, without changing anything"
+	@echo "make lint     clang-format, clang-tidy, ruff and the browser's C++ subset, without changing anything"
 	@echo "JOBS=n sets how many jobs run at once ($(JOBS))"
 
 demo:
@@ -30,4 +30,5 @@ format:
 
 lint:
 	@scripts/bootstrap.sh lint test
+	@scripts/peers.sh || echo "peers: not installed; Python is not looked at"
 	@scripts/lint.sh $(JOBS)
