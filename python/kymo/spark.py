@@ -45,12 +45,12 @@ try:
     import pyarrow.compute as pc
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
     from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import BooleanType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 except ImportError as error:
     raise ImportError(f"kymo.spark needs Spark 4 and pyarrow: pip install 'kymo[spark]' ({error})") from error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
 
 __all__ = ["KymoDataSource", "register"]
 
@@ -63,6 +63,13 @@ _SCHEMAS = {
     "metrics": f"{_WHO}, name string, unit string, labels string, kind string, source string, step double, "
     "renewal_ns bigint, window_ns bigint, estimated boolean, total boolean, renewal_measured boolean",
     "sites": f"{_WHO}, name string, function string, file string, line bigint, kind string",
+}
+_TYPES = {
+    "string": StringType(),
+    "bigint": LongType(),
+    "int": IntegerType(),
+    "double": DoubleType(),
+    "boolean": BooleanType(),
 }
 _OPTIONS = {"table", "path", "paths", "from_ns", "to_ns", "host", "rank", "run", "site", "partition_bytes"}
 _ALL_TIME = (-(2**63), 2**63 - 1)
@@ -138,9 +145,10 @@ class KymoDataSource(DataSource):
             raise ValueError(f"there is no table {table!r}; the tables are {', '.join(_SCHEMAS)}")
         return table
 
-    def schema(self) -> str:
+    def schema(self) -> StructType:
         """Return the columns of the table."""
-        return _SCHEMAS[self._table()]
+        columns = [column.split() for column in _SCHEMAS[self._table()].split(", ")]
+        return StructType([StructField(name, _TYPES[kind]) for name, kind in columns])
 
     def reader(self, schema: StructType) -> KymoReader:
         """Return what reads the columns that were asked for."""
@@ -206,8 +214,10 @@ class KymoReader(DataSourceReader):
         parts: list[_Part] = []
         for index, capture in enumerate(captures):
             here = [process for process in processes if process["capture"] == index]
-            if any(self._choice.takes(process, capture) for process in here):
-                shift_ns = here[0]["offset_ns"]
+            # Nobody knows whose a capture is that has lost its declarations: only who asks for no one in particular
+            # gets it.
+            if any(self._choice.takes(process, capture) for process in here) or not (here or self._choice.processes):
+                shift_ns = here[0]["offset_ns"] if here else 0
                 parts += [
                     _Part(os.path.abspath(capture), first, end, shift_ns, capture)
                     for first, end in self._stretches(snapshot, index)
@@ -247,7 +257,7 @@ class KymoReader(DataSourceReader):
         snapshot = Reader([os.fsencode(partition.capture)]).snapshot()
         processes = snapshot.processes()
         chosen = [process["id"] for process in processes if self._choice.takes(process, partition.label)]
-        if not chosen:
+        if processes and not chosen:
             return
         names = self._schema.fieldNames()
         columns = ["process" if name == "run" else name for name in names if name != "capture"]
@@ -261,7 +271,7 @@ class KymoReader(DataSourceReader):
             processes=chosen if len(chosen) < len(processes) else [],
             blocks=[(0, partition.first, partition.end)],
         )
-        runs = pa.array([run_of(process["infos"], partition.label) for process in processes], pa.string())
+        runs = pa.array([*(run_of(process["infos"], partition.label) for process in processes), ""], pa.string())
         target = to_arrow_schema(self._schema)
         for batch in pa.RecordBatchReader.from_stream(_Stream(snapshot.stream(query))):
             if batch.num_rows:
@@ -274,7 +284,7 @@ class KymoReader(DataSourceReader):
             if wanted.name == "capture":
                 column = pa.repeat(pa.scalar(partition.label), batch.num_rows)
             elif wanted.name == "run":
-                column = runs.take(batch.column("process"))
+                column = runs.take(pc.min_element_wise(batch.column("process").cast(pa.int64()), len(runs) - 1))
             else:
                 column = batch.column(wanted.name)
             if pa.types.is_dictionary(column.type):

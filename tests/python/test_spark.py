@@ -90,7 +90,7 @@ def spark() -> Iterator[SparkSession]:
 
 def _reader(table: str, captures: Path | str, **options: str) -> KymoReader:
     source = KymoDataSource({"table": table, "path": str(captures), **options})
-    return source.reader(StructType.fromDDL(source.schema()))
+    return source.reader(source.schema())
 
 
 def _read(reader: KymoReader) -> pa.Table:
@@ -232,6 +232,6 @@ def test_what_is_wrong_is_said(fleet: Path, options: dict[str, str], said: str) 
 def test_a_column_that_is_not_there_is_named(fleet: Path) -> None:
     source = KymoDataSource({"path": str(fleet)})
     with pytest.raises(ValueError, match="has no column joules; it has host, rank"):
-        source.reader(StructType.fromDDL("name string, joules double"))
-    few = source.reader(StructType.fromDDL("duration_ns bigint, capture string"))
+        source.reader(StructType().add("name", "string").add("joules", "double"))
+    few = source.reader(StructType().add("duration_ns", "long").add("capture", "string"))
     assert _read(few).column_names == ["duration_ns", "capture"]
