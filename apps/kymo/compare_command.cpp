@@ -55,10 +55,7 @@ double parse_share(const std::string& text) {
 /// Reads the captures of a side one after the other, each as a run.
 void read_side(Side& side, std::uint64_t number, const CompareOptions& options, const std::string& what,
                Warnings& warnings) {
-  // Together some 16,000 samples a thing, so that a side takes no more memory for having many runs.
-  constexpr std::size_t kept_a_side = 16'384;
-  constexpr std::size_t least_a_run = 2'048;
-  side.samples.emplace(options.seed, number, std::max(kept_a_side / side.paths.size(), least_a_run));
+  side.samples.emplace(options.seed, number, stats::kept_of_each(side.paths.size()));
   Progress progress("reading " + what);
   for (std::size_t i = 0; i < side.paths.size(); ++i) {
     const Timeline timeline(side.paths[i]);

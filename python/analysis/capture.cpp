@@ -15,8 +15,8 @@
 
 #include "arrays.hpp"
 #include "columns.hpp"
-#include "errors.hpp"
 #include "module.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 
@@ -51,19 +51,6 @@ bool Reader::refresh() {
 }
 
 namespace {
-
-nb::str text_of(const std::string& text) {
-  // Names may be any bytes.
-  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-}
-
-nb::dict dict_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
-  nb::dict dict;
-  for (const auto& [key, value] : pairs) {
-    dict[text_of(key)] = text_of(value);
-  }
-  return dict;
-}
 
 const char* name_of(Alignment alignment) {
   switch (alignment) {
@@ -100,20 +87,19 @@ nb::list captures_of(const SnapshotHandle& snapshot) {
       nb::dict row;
       row["offset"] = damage.offset;
       row["size"] = damage.size;
-      row["what"] = text_of(damage.what);
+      row["what"] = make_text(damage.what);
       damages.append(row);
     }
     nb::dict facts;
     for (const auto& [key, value] : capture.end().facts) {
-      facts[text_of(key)] = value;
+      facts[make_text(key)] = value;
     }
     nb::dict row;
-    row["path"] = nb::steal<nb::str>(
-        PyUnicode_DecodeFSDefaultAndSize(capture.path().data(), static_cast<Py_ssize_t>(capture.path().size())));
+    row["path"] = make_path(capture.path());
     row["bytes"] = capture.size_bytes();
     row["is_closed"] = capture.is_closed();
-    row["recorder"] = text_of(capture.header().recorder);
-    row["clock_source"] = text_of(capture.header().clock_source);
+    row["recorder"] = make_text(capture.header().recorder);
+    row["clock_source"] = make_text(capture.header().clock_source);
     row["clock_step_ns"] = capture.header().clock_step_ns;
     row["owner_pid"] = capture.header().owner_pid;
     row["damages"] = damages;
@@ -130,15 +116,15 @@ nb::list processes_of(const SnapshotHandle& snapshot) {
     nb::dict row;
     row["id"] = declared.id;
     row["pid"] = declared.pid;
-    row["host"] = text_of(declared.host);
-    row["boot_id"] = text_of(declared.boot_id);
-    row["rank"] = text_of(declared.rank);
-    row["command_line"] = text_of(declared.command_line);
+    row["host"] = make_text(declared.host);
+    row["boot_id"] = make_text(declared.boot_id);
+    row["rank"] = make_text(declared.rank);
+    row["command_line"] = make_text(declared.command_line);
     row["capture"] = process.capture;
     row["alignment"] = name_of(process.alignment);
     row["offset_ns"] = process.offset_ns;
     row["bound_ns"] = process.bound_ns;
-    row["infos"] = dict_of(process.infos);
+    row["infos"] = make_dict(process.infos);
     list.append(row);
   }
   return list;
@@ -150,11 +136,11 @@ nb::list metrics_of(const SnapshotHandle& snapshot) {
     nb::dict row;
     row["id"] = metric.id;
     row["process"] = metric.process;
-    row["name"] = text_of(metric.name);
-    row["unit"] = text_of(metric.unit);
+    row["name"] = make_text(metric.name);
+    row["unit"] = make_text(metric.unit);
     row["kind"] = name_of(metric.kind);
-    row["labels"] = dict_of(metric.labels);
-    row["source"] = text_of(metric.source);
+    row["labels"] = make_dict(metric.labels);
+    row["source"] = make_text(metric.source);
     row["step"] = metric.step;
     row["renewal_ns"] = metric.renewal_ns;
     row["window_ns"] = metric.window_ns;
@@ -176,7 +162,7 @@ nb::list totals_of(const SnapshotHandle& snapshot) {
   for (const TrackTotals& track : totals) {
     const TrackDeclaration& declared = snapshot.timeline->track(track.track);
     nb::dict row;
-    row["track"] = text_of(declared.name);
+    row["track"] = make_text(declared.name);
     row["process"] = declared.process == 0 ? 0U : declared.process - 1U;
     row["recorded_scopes"] = track.recorded_scopes;
     row["dropped_scopes"] = track.dropped_scopes;
@@ -290,8 +276,6 @@ ArrowTable table_of(const std::string& name) {
 }  // namespace
 
 void add_capture(nb::module_& module) {
-  register_errors();
-
   nb::class_<ArrowQuery>(module, "Query", "What of a table to read.")
       .def(
           "__init__",
@@ -313,20 +297,14 @@ void add_capture(nb::module_& module) {
           nb::arg("table"), nb::kw_only(), nb::arg("columns"), nb::arg("start_ns"), nb::arg("end_ns"), nb::arg("names"),
           nb::arg("tracks"), nb::arg("processes"), nb::arg("blocks"));
 
-  nb::class_<SnapshotHandle>(module, "Snapshot", "Captures as they were at one moment. Thread safe.")
+  nb::class_<SnapshotHandle> snapshot(module, "Snapshot", "Captures as they were at one moment. Thread safe.");
+  snapshot
       .def_prop_ro("range",
                    [](const SnapshotHandle& self) {
                      const TimeRange range = self.timeline->range();
                      return std::pair(range.start_ns, range.end_ns);
                    })
-      .def_prop_ro("complaints",
-                   [](const SnapshotHandle& self) {
-                     nb::list list;
-                     for (const std::string& complaint : self.timeline->complaints()) {
-                       list.append(text_of(complaint));
-                     }
-                     return list;
-                   })
+      .def_prop_ro("complaints", [](const SnapshotHandle& self) { return make_texts(self.timeline->complaints()); })
       .def("captures", captures_of)
       .def("processes", processes_of)
       .def("metrics", metrics_of)
@@ -337,15 +315,13 @@ void add_capture(nb::module_& module) {
       .def("count", count_rows, nb::arg("query"))
       .def("stream", stream_of, nb::arg("query"))
       .def("schema", schema_of, nb::arg("query"));
+  add_statistics(snapshot);
 
   nb::class_<Reader>(module, "Reader", "Captures that may grow. Thread safe.")
       .def(
           "__init__",
           [](Reader* self, const std::vector<nb::bytes>& encoded, bool align_by_sync_points) {
-            std::vector<std::string> paths;
-            for (const nb::bytes& path : encoded) {
-              paths.emplace_back(path.c_str(), path.size());
-            }
+            std::vector<std::string> paths = take_paths(encoded);
             const nb::gil_scoped_release release;
             TimelineOptions options;
             options.align_by_sync_points = align_by_sync_points;

@@ -37,4 +37,7 @@ struct SnapshotHandle {
   Snapshot timeline;
 };
 
+/// What can be asked of a snapshot besides its tables: statistics, energy.
+void add_statistics(nanobind::class_<SnapshotHandle>& snapshot);
+
 }  // namespace kymo::python

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "arrays.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 
@@ -77,10 +78,6 @@ std::size_t size_of(char format) {
     default:
       throw std::runtime_error("an Arrow column of a kind that is not known");
   }
-}
-
-nb::str make_text(const std::string& text) {
-  return nb::str(text.data(), text.size());
 }
 
 }  // namespace

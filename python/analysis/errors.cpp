@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <kymo/capture.hpp>
+#include <kymo/statistics.hpp>
 
 namespace nb = nanobind;
 
@@ -20,6 +21,8 @@ void register_errors() {
       const nb::object type = nb::module_::import_("kymo._errors").attr("CaptureError");
       const nb::object value = type(nb::str(error.what()), nb::str(error.path().c_str()), nb::int_(error.offset()));
       PyErr_SetObject(type.ptr(), value.ptr());
+    } catch (const SelectionError& error) {
+      PyErr_SetString(PyExc_KeyError, error.what());
     }
   });
 }

@@ -7,5 +7,7 @@ namespace kymo::python {
 
 /// Captures and their tables.
 void add_capture(nanobind::module_& module);
+/// Whether captures differ.
+void add_comparison(nanobind::module_& module);
 
 }  // namespace kymo::python

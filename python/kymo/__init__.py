@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kymo._capture import Capture, Partition, open  # noqa: A004
-from kymo._errors import CaptureError
-from kymo._metrics import Metric, Metrics, Provenance
+import importlib
+from typing import TYPE_CHECKING
+
 from kymo._paths import get_include, get_library
 from kymo._profile import profile, profile_all, skip
 from kymo._record import (
@@ -37,7 +37,14 @@ from kymo._record import (
     trigger,
 )
 from kymo._record import version as _version
-from kymo._tables import Frames, Messages, Samples, Spans, Table
+
+if TYPE_CHECKING:
+    from kymo._capture import Capture, Partition, open  # noqa: A004
+    from kymo._errors import CaptureError
+    from kymo._metrics import Metric, Metrics, Provenance
+    from kymo._parquet import to_parquet
+    from kymo._sql import sql
+    from kymo._tables import Frames, Messages, Samples, Spans, Table
 
 __all__ = [
     "Capture",
@@ -79,11 +86,43 @@ __all__ = [
     "set_info",
     "set_thread_name",
     "skip",
+    "sql",
     "start_capture",
     "stop_capture",
     "sync",
+    "to_parquet",
     "track",
     "trigger",
 ]
 
 __version__: str = _version()
+
+# A program that records does not pay for what reads: these are imported when they are first asked for.
+_MODULE_OF = {
+    "Capture": "kymo._capture",
+    "CaptureError": "kymo._errors",
+    "Frames": "kymo._tables",
+    "Messages": "kymo._tables",
+    "Metric": "kymo._metrics",
+    "Metrics": "kymo._metrics",
+    "Partition": "kymo._capture",
+    "Provenance": "kymo._metrics",
+    "Samples": "kymo._tables",
+    "Spans": "kymo._tables",
+    "Table": "kymo._tables",
+    "open": "kymo._capture",
+    "sql": "kymo._sql",
+    "to_parquet": "kymo._parquet",
+}
+
+
+def __getattr__(name: str) -> object:
+    if (module := _MODULE_OF.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

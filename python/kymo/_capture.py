@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from kymo._analysis import Reader, Snapshot
+from kymo._analysis import Reader, Snapshot, compare
 from kymo._metrics import Metrics
 from kymo._tables import (
     EARLIEST,
@@ -25,6 +25,7 @@ from kymo._tables import (
     Spans,
     Table,
     Tracks,
+    as_patterns,
 )
 
 if TYPE_CHECKING:
@@ -301,6 +302,125 @@ class Capture:
             One of `partitions`, of this capture or of one that was opened from the same files.
         """
         return self._view(replace(self._selection, blocks=((part.capture, part.first_block, part.end_block),)))
+
+    def stats(
+        self,
+        *,
+        site: str | Sequence[str] | None = None,
+        track: str | Sequence[str] | None = None,
+        frames: tuple[int, int] | None = None,
+        phase: int | None = None,
+        by_process: bool = False,
+    ) -> dict[str, Any]:
+        """
+        Add up what ran: the numbers of ``kymo stats --json``.
+
+        Parameters
+        ----------
+        site, track : str or sequence of str, optional
+            Patterns for names of sites and spans, of tracks; one must fit.
+        frames : (int, int), optional
+            Frames of the main stream of each process, counted from 0, both included.
+        phase : int, optional
+            The phase of this number in each process.
+        by_process : bool
+            Keep processes apart; else equal sites, streams and metrics of several processes are one.
+
+        Returns
+        -------
+        dict
+            ``sites``, ``spans``, ``frame_streams`` and ``metrics`` are lists of rows, by falling total; durations are
+            in nanoseconds. In a view, what reaches beyond its stretch counts with the part within.
+
+        Raises
+        ------
+        KeyError
+            A pattern fits nothing, or there is no such frame or phase.
+        """
+        return self._snapshot().statistics(
+            start_ns=self._selection.start_ns,
+            end_ns=self._selection.end_ns,
+            sites=list(as_patterns(site)),
+            threads=list(as_patterns(track)),
+            frames=frames,
+            phase=phase,
+            by_process=by_process,
+        )
+
+    def energy(
+        self,
+        by: str | None = None,
+        *,
+        by_process: bool = False,
+        power_sources: Sequence[str] = (),
+        idle_watts: float | None = None,
+    ) -> Any:
+        """
+        Share out the joules: the numbers of ``kymo stats --energy --json``.
+
+        Parameters
+        ----------
+        by : {"site", "span", "frame", "phase", "source"}, optional
+            Return this list of rows alone.
+        by_process : bool
+            Keep processes apart.
+        power_sources : sequence of str
+            Which sources to add up: a metric's name, a label's value, a full name. None: what feeds the machine.
+        idle_watts : float, optional
+            Power of the idle machine; else the least mean of a second.
+
+        Returns
+        -------
+        dict, or list of dict
+            Joules with their bounds; None where the source could not be read. They are those of the whole capture.
+
+        Raises
+        ------
+        ValueError
+            `by` is none of these, or this is a view of a part: energy is told of whole captures.
+        """
+        lists = {
+            "site": "sites",
+            "span": "spans",
+            "frame": "frame_streams",
+            "phase": "phases",
+            "source": "power_sources",
+        }
+        if by is not None and by not in lists:
+            raise ValueError(f"energy by {by!r}: there are {', '.join(lists)}")
+        if self._selection != Selection():
+            raise ValueError("energy is told of whole captures, not of a view")
+        found = self._snapshot().energy(by_process=by_process, power_sources=list(power_sources), idle_watts=idle_watts)
+        return found if by is None else found[lists[by]]
+
+    def compare(self, other: Capture | Path | Iterable[Path], *, seed: int = 1) -> dict[str, Any]:
+        """
+        Tell whether another recording differs from this one by more than chance, as ``kymo compare --json``.
+
+        Parameters
+        ----------
+        other : Capture, path, or iterable of paths
+            The new side. Each file is a run; three or more a side tell what runs differ in anyway.
+        seed : int
+            What resampling begins with: the same gives the same numbers.
+
+        Returns
+        -------
+        dict
+            ``compared``: rows with a verdict, worse first; ``only_in_base``, ``only_in_new``, ``other_units``,
+            ``configuration``.
+
+        Raises
+        ------
+        ValueError
+            This or the other is a view of a part.
+        """
+        new = other if isinstance(other, Capture) else open(other)
+        if self._selection != Selection() or new._selection != Selection():
+            raise ValueError("whole captures are compared, not views")
+        base_paths = [os.fsencode(capture["path"]) for capture in self.captures]
+        new_paths = [os.fsencode(capture["path"]) for capture in new.captures]
+        return compare(base_paths, new_paths, seed=seed)
 
     def refresh(self) -> bool:
         """

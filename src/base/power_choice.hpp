@@ -7,20 +7,12 @@
 #include <vector>
 
 #include <kymo/declarations.hpp>
+#include <kymo/power_side.hpp>
 
 namespace kymo::base {
 
-/// How the energy of a source comes about.
-enum class EnergyMethod : std::uint8_t {
-  counter = 0,    ///< differences of an energy counter
-  trapezoid = 1,  ///< power, integrated by trapezoids
-};
-
-/// What a power source feeds.
-enum class PowerSide : std::uint8_t {
-  machine = 0,  ///< scopes, frames and phases
-  gpu = 1,      ///< GPU spans, frames and phases
-};
+using kymo::EnergyMethod;
+using kymo::PowerSide;
 
 /// A source of power: one device or rail, by the metrics that measure it.
 struct ChosenSource {

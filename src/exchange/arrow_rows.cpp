@@ -40,6 +40,31 @@ timeline::BatchCursor ArrowChoice::cursor(BatchParts parts) const {
           [this](std::size_t capture, std::size_t block) { return takes_block(capture, block); }};
 }
 
+std::size_t ArrowChoice::count_begun(std::size_t capture) const {
+  const timeline::Source& source = *timeline_.implementation().sources_[capture];
+  std::size_t count = source.block_count();
+  while (count > 0 && source.start_ns(count - 1) >= query_.range.end_ns) {
+    --count;
+  }
+  return count;
+}
+
+timeline::BatchCursor ArrowChoice::cursor_without_gaps(BatchParts parts) const {
+  std::vector<std::pair<std::size_t, std::size_t>> stretches;
+  for (std::size_t capture = 0; capture < timeline_.capture_count(); ++capture) {
+    const timeline::Source& source = *timeline_.implementation().sources_[capture];
+    std::size_t first = 0;
+    while (first < source.block_count() && source.end_ns(first) < query_.range.start_ns) {
+      ++first;
+    }
+    stretches.emplace_back(first, count_begun(capture));
+  }
+  return {timeline_, {}, parts, [this, stretches = std::move(stretches)](std::size_t capture, std::size_t block) {
+            return block >= stretches[capture].first && block < stretches[capture].second &&
+                   takes_block(capture, block);
+          }};
+}
+
 std::string labels_of(const MetricDeclaration& metric) {
   std::string text;
   for (const auto& [key, value] : metric.labels) {

@@ -60,6 +60,11 @@ class ArrowChoice {
   }
   /// The blocks to read.
   [[nodiscard]] timeline::BatchCursor cursor(BatchParts parts) const;
+  /// The same with the blocks in between, which only seem to lie outside of the range since a later one has something
+  /// that was handed in late: what opens and closes must be read without gaps.
+  [[nodiscard]] timeline::BatchCursor cursor_without_gaps(BatchParts parts) const;
+  /// The number of a capture's blocks up to the last one that begins before the range ends.
+  [[nodiscard]] std::size_t count_begun(std::size_t capture) const;
 
  private:
   static bool fits_any(const std::vector<std::string>& patterns, std::string_view text);

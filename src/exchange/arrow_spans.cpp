@@ -19,7 +19,7 @@ class SpanRows final : public BlockRows<SpanRows> {
         query_(query),
         choice_(timeline, query_),
         processes_(timeline),
-        cursor_(choice_.cursor(BatchParts::everything)),
+        cursor_(choice_.cursor_without_gaps(BatchParts::everything)),
         builders_(timeline.capture_count()) {
     note_tracks();
     note_names();
@@ -234,11 +234,8 @@ class SpanRows final : public BlockRows<SpanRows> {
     std::vector<bool> goes_on(sources.size());
     for (std::size_t i = 0; i < sources.size(); ++i) {
       const timeline::Source& source = *sources[i];
-      std::size_t last = source.block_count();
-      while (last > 0 && source.start_ns(last - 1) >= query_.range.end_ns) {
-        --last;
-      }
-      is_mine[i] = last > 0 && choice_.takes_block(i, last - 1);
+      const std::size_t begun = choice_.count_begun(i);
+      is_mine[i] = begun > 0 && choice_.takes_block(i, begun - 1);
       goes_on[i] = source.range().end_ns >= query_.range.end_ns;
     }
     if (std::find(is_mine.begin(), is_mine.end(), true) == is_mine.end()) {
@@ -273,10 +270,8 @@ class SpanRows final : public BlockRows<SpanRows> {
   void add_unfinished(std::size_t capture) {
     const timeline::Source& source = *timeline_.implementation().sources_[capture];
     std::set<Key> ended;
-    for (std::size_t block = 0; block < source.block_count(); ++block) {
-      const bool straddles =
-          source.start_ns(block) < query_.range.end_ns && source.end_ns(block) >= query_.range.end_ns;
-      if (straddles && source.read(block, BatchParts::scopes, batch_)) {
+    for (std::size_t block = 0; block < choice_.count_begun(capture); ++block) {
+      if (source.end_ns(block) >= query_.range.end_ns && source.read(block, BatchParts::scopes, batch_)) {
         list_.clear();
         for (const ScopeRun& run : batch_.runs) {
           timeline::SpanBuilder(run.track).take(run, batch_.text, list_);

@@ -268,14 +268,6 @@ double share_of(double difference, double base) {
                          : std::copysign(std::numeric_limits<double>::infinity(), difference);
 }
 
-bool ComparedThing::regressed_by(double share) const {
-  if (verdict != Verdict::worse) {
-    return false;
-  }
-  return share_of(median_difference(), base.median) >= share ||
-         (p95 && p95->low > 0 && share_of(p95_difference(), base.p95) >= share);
-}
-
 bool is_time(const std::string& unit) {
   constexpr std::array<const char*, 10> units{"ns", "us",  "\xC2\xB5s", "\xCE\xBCs", "ms",
                                               "s",  "min", "h",         "seconds",   "sec"};
@@ -296,3 +288,15 @@ Comparison compare(const SideSamples& base, const SideSamples& changed, const Co
 }
 
 }  // namespace kymo::stats
+
+namespace kymo {
+
+bool ComparedThing::regressed_by(double share) const {
+  if (verdict != Verdict::worse) {
+    return false;
+  }
+  return stats::share_of(median_difference(), base.median) >= share ||
+         (p95 && p95->low > 0 && stats::share_of(p95_difference(), base.p95) >= share);
+}
+
+}  // namespace kymo

@@ -9,60 +9,25 @@
 #include <utility>
 #include <vector>
 
+#include <kymo/comparison.hpp>
+
 #include "stats/sample_tests.hpp"
 #include "stats/side_samples.hpp"
 
 namespace kymo::stats {
 
-enum class Verdict : std::uint8_t {
-  worse,            ///< durations: takes longer
-  better,           ///< durations: takes less
-  differs,          ///< metrics of which nobody says whether more is better
-  same,             ///< no difference that chance would not make as well
-  too_few_samples,  ///< on a side
-};
+using kymo::ComparedSide;
+using kymo::OtherUnits;
+using kymo::Verdict;
 
-/// A side of a thing.
-struct ComparedSide {
-  std::uint64_t count = 0;  ///< in the captures
-  std::size_t kept = 0;     ///< of them in the numbers
-  std::size_t runs = 0;     ///< that have any
-  double median = 0;        ///< by run: the mean of the runs' medians; so p95
-  double p95 = 0;
-  std::uint32_t line = 0;
-};
-
-struct ComparedThing {
-  ThingName name;  ///< as the base has it
-  ComparedSide base;
-  ComparedSide changed;
-  bool by_run = false;              ///< runs were resampled and compared, since both sides have enough of them
-  std::optional<Interval> median;   ///< of the difference of the medians, 95 %; none with too few samples
-  std::optional<Interval> p95;      ///< the same; none with fewer than 20 samples on a side
-  double greater = 0.5;             ///< how often a new value is greater than one of the base
-  std::optional<double> rank_test;  ///< p-values; none with too few samples
-  std::optional<double> run_test;   ///< by run only
-  std::optional<double> p_value;    ///< what the verdict goes by: the greater one of both
-  std::optional<double> q_value;    ///< p_value corrected for how many things of its kind were tested
-  Verdict verdict = Verdict::too_few_samples;
+/// With the samples that it was judged by.
+struct ComparedThing : kymo::ComparedThing {
   const ThingSamples* base_samples = nullptr;  ///< point into the sides
   const ThingSamples* changed_samples = nullptr;
-
-  [[nodiscard]] double median_difference() const { return changed.median - base.median; }
-  [[nodiscard]] double p95_difference() const { return changed.p95 - base.p95; }
-  /// Whether it got slower by at least this share of the base: its verdict is worse, and its median did, or its 95th
-  /// percentile did with an interval that is all above zero.
-  [[nodiscard]] bool regressed_by(double share) const;
 };
 
 /// `difference` as a share of `base`; NaN where both are 0, infinite where only the base is.
 [[nodiscard]] double share_of(double difference, double base);
-
-/// What has a partner of the same name whose numbers mean something else.
-struct OtherUnits {
-  ThingName base;
-  std::string changed_unit;
-};
 
 struct ComparisonOptions {
   std::uint64_t seed = 1;

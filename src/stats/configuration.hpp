@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <kymo/comparison.hpp>
 #include <kymo/timeline.hpp>
 
 namespace kymo::stats {
@@ -24,18 +25,7 @@ class Configuration {
   std::map<std::string, std::set<std::string>> facts_;
 };
 
-/// A fact of two configurations.
-struct ComparedFact {
-  /// How much it bears on durations.
-  enum class Weight { other, build, machine };
-
-  std::string key;
-  std::vector<std::string> base;  ///< by value; empty where it is not known
-  std::vector<std::string> changed;
-  Weight weight = Weight::other;
-
-  [[nodiscard]] bool differs() const { return base != changed; }
-};
+using kymo::ComparedFact;
 
 /// Every fact of either side: what was run and on what first, then labels and others by name.
 [[nodiscard]] std::vector<ComparedFact> compare_configurations(const Configuration& base, const Configuration& changed);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <kymo/energy.hpp>
 #include <kymo/timeline.hpp>
 
 #include "base/power_choice.hpp"
@@ -16,32 +17,8 @@
 
 namespace kymo::stats {
 
-using base::EnergyMethod;
-
-/// Joules, and how sure they are.
-struct Energy {
-  double joules = 0;
-  /// How far off the truth the joules may be, as far as the source was readable.
-  ///
-  /// Each piece of a power curve (from one renewal of the source to the next) had between `low` and `high` joules in
-  /// all, known from the counter or, for a power gauge, widened by half the change of slope between neighbouring
-  /// samples. Of a piece that lies wholly within what is asked for, at a share s of the power, between s * low and
-  /// s * high are due to it. Where the share changed within the piece, it is anything between the least share times
-  /// low and the greatest share times high, since nobody knows when in the piece the energy was spent. The bound is
-  /// the distance to the farther end of the sum of these.
-  double bound_joules = 0;
-  double unknown_s = 0;  ///< time for which the source was not readable; its energy is not in the joules
-
-  Energy& operator+=(const Energy& other) {
-    joules += other.joules;
-    bound_joules += other.bound_joules;
-    unknown_s += other.unknown_s;
-    return *this;
-  }
-
-  /// Some of it could be read: else the joules are not zero but missing.
-  [[nodiscard]] bool is_known() const { return joules != 0 || unknown_s == 0; }
-};
+using kymo::Energy;
+using kymo::EnergyMethod;
 
 /// Seconds from one time to another; 0 where that is negative. Times of damaged captures may be any distance apart.
 [[nodiscard]] inline double seconds_between(std::int64_t start_ns, std::int64_t end_ns) {

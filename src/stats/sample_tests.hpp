@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include <kymo/comparison.hpp>
+
 #include "stats/random_source.hpp"
 
 namespace kymo::stats {
@@ -46,12 +48,7 @@ struct RankTest {
 /// In the order of the input.
 [[nodiscard]] std::vector<double> correct_p_values(std::span<const double> p_values);
 
-struct Interval {
-  double low = 0;
-  double high = 0;
-
-  [[nodiscard]] bool contains(double value) const { return low <= value && value <= high; }
-};
+using kymo::Interval;
 
 /// The median and the 95th percentile of a side, and what resampling says of the differences between two.
 struct QuantileDifferences {

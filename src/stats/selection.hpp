@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <kymo/statistics.hpp>
 #include <kymo/timeline.hpp>
 
 #include "base/pattern.hpp"
@@ -23,27 +24,9 @@
 namespace kymo::stats {
 
 using base::fits_pattern;
-
-/// Frames of a process's main stream, counted from 0, both included.
-struct FrameRange {
-  std::uint64_t first = 0;
-  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
-};
-
-struct SelectionOptions {
-  std::vector<std::string> sites;      ///< patterns for names of sites and spans; one must fit. None: all
-  std::vector<std::string> threads;    ///< patterns for names of tracks; one must fit. None: all
-  std::optional<FrameRange> frames;    ///< of each process
-  std::optional<std::uint64_t> phase;  ///< its number, in each process
-  TimeRange time;                      ///< on the timeline's axis
-  ProcessId process = 0;               ///< 0: all
-};
-
-/// There is nothing of what was asked for. what() says what there is instead.
-class SelectionError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using kymo::FrameRange;
+using kymo::SelectionError;
+using kymo::SelectionOptions;
 
 /// A part of a timeline. Constant once made.
 class Selection {

@@ -17,15 +17,6 @@ namespace kymo::stats {
 using capture::IdKind;
 using timeline::Source;
 
-bool operator<(const ThingName& a, const ThingName& b) {
-  return std::tie(a.kind, a.name, a.function, a.file, a.labels, a.unit) <
-         std::tie(b.kind, b.name, b.function, b.file, b.labels, b.unit);
-}
-
-bool operator==(const ThingName& a, const ThingName& b) {
-  return !(a < b) && !(b < a);
-}
-
 std::size_t ThingSamples::kept() const {
   std::size_t kept = 0;
   for (const std::vector<double>& run : runs) {

@@ -8,24 +8,13 @@
 #include <string>
 #include <vector>
 
+#include <kymo/comparison.hpp>
 #include <kymo/timeline.hpp>
 
 namespace kymo::stats {
 
-enum class ThingKind : std::uint8_t { site, span, frames, metric };
-
-/// What two things of different captures must share to be the same.
-struct ThingName {
-  ThingKind kind = ThingKind::site;
-  std::string name;
-  std::string function;  ///< sites
-  std::string file;      ///< sites: without its directory, so that builds in other places match
-  std::string labels;    ///< metrics: "key=value" with blanks between
-  std::string unit;      ///< metrics; counters have the unit of their rate. "ns" for all else
-
-  friend bool operator<(const ThingName& a, const ThingName& b);
-  friend bool operator==(const ThingName& a, const ThingName& b);
-};
+using kymo::ThingKind;
+using kymo::ThingName;
 
 /// A thing as the runs of one side have it. One element a run that has any of it, in the order of the runs.
 struct ThingSamples {
@@ -38,6 +27,14 @@ struct ThingSamples {
   /// Those of all runs together, ascending.
   [[nodiscard]] std::vector<double> pooled() const;
 };
+
+/// How many samples a thing keeps of each of so many runs: together some 16,000, so that a side takes no more memory
+/// for having many runs.
+[[nodiscard]] inline std::size_t kept_of_each(std::size_t runs) {
+  constexpr std::size_t kept_a_side = 16'384;
+  constexpr std::size_t least_a_run = 2'048;
+  return runs == 0 || kept_a_side / runs < least_a_run ? least_a_run : kept_a_side / runs;
+}
 
 /// The durations of scopes, spans and frames in nanoseconds, the values of gauges, and the rates of counters between
 /// two readings. Scopes that never ended, readings that were stale and values that are not finite do not count.

@@ -33,13 +33,6 @@ DurationStatistics statistics_of(const capture::Histogram& histogram, bool keeps
   return statistics;
 }
 
-void DropTotals::add(const TrackTotals& track) {
-  recorded_scopes += track.recorded_scopes;
-  dropped_scopes += track.dropped_scopes;
-  dropped_others += track.dropped_others;
-  tracks += track.dropped_scopes + track.dropped_others != 0 ? 1 : 0;
-}
-
 namespace {
 
 /// What makes two declarations of different processes the same thing.

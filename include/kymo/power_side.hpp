@@ -1,0 +1,20 @@
+// What power sources feed, and how their energy comes about.
+#pragma once
+
+#include <cstdint>
+
+namespace kymo {
+
+/// How the energy of a source comes about.
+enum class EnergyMethod : std::uint8_t {
+  counter = 0,    ///< differences of an energy counter
+  trapezoid = 1,  ///< power, integrated by trapezoids
+};
+
+/// What a power source feeds.
+enum class PowerSide : std::uint8_t {
+  machine = 0,  ///< scopes, frames and phases
+  gpu = 1,      ///< GPU spans, frames and phases
+};
+
+}  // namespace kymo

@@ -1,0 +1,263 @@
+// What captures amount to, as rows of dicts with the keys of `kymo stats --json`.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <kymo/energy.hpp>
+#include <kymo/statistics.hpp>
+
+#include "capture.hpp"
+#include "text.hpp"
+
+namespace nb = nanobind;
+
+namespace kymo::python {
+namespace {
+
+void put_durations(const DurationStatistics& durations, nb::dict& row) {
+  row["count"] = durations.count;
+  row["total_ns"] = durations.total_ns;
+  row["mean_ns"] = durations.mean_ns;
+  row["min_ns"] = durations.min_ns;
+  row["p50_ns"] = durations.p50_ns;
+  row["p95_ns"] = durations.p95_ns;
+  row["p99_ns"] = durations.p99_ns;
+  row["max_ns"] = durations.max_ns;
+}
+
+void put_process(const Timeline& timeline, bool by_process, ProcessId id, std::size_t processes, nb::dict& row) {
+  if (by_process) {
+    row["process"] = id;
+    row["pid"] = timeline.process(id).declaration.pid;
+  } else {
+    row["processes"] = processes;
+  }
+}
+
+nb::dict make_site(const SiteDeclaration& site) {
+  nb::dict row;
+  row["name"] = make_text(site.name);
+  row["function"] = make_text(site.function);
+  row["file"] = make_text(site.file);
+  row["line"] = site.line;
+  return row;
+}
+
+nb::list make_sites(const Timeline& timeline, const Statistics& statistics, bool by_process) {
+  nb::list list;
+  for (const SiteStatistics& site : statistics.sites) {
+    const SiteDeclaration& declared = timeline.site(site.site);
+    nb::dict row = make_site(declared);
+    put_process(timeline, by_process, declared.process, site.processes, row);
+    put_durations(site.durations, row);
+    row["self_ns"] = site.self_ns;
+    row["unbalanced"] = site.unbalanced;
+    row["self_is_bound"] = site.self_is_bound;
+    list.append(row);
+  }
+  return list;
+}
+
+nb::list make_metrics(const Timeline& timeline, const Statistics& statistics, bool by_process) {
+  nb::list list;
+  for (const MetricStatistics& metric : statistics.metrics) {
+    const MetricDeclaration& declared = timeline.metric(metric.metric);
+    nb::dict row;
+    row["name"] = make_text(declared.name);
+    row["unit"] = make_text(declared.unit);
+    row["labels"] = make_dict(declared.labels);
+    put_process(timeline, by_process, declared.process, metric.processes, row);
+    row["count"] = metric.count;
+    row["min"] = metric.min;
+    row["mean"] = metric.mean;
+    row["max"] = metric.max;
+    row["last"] = metric.last;
+    list.append(row);
+  }
+  return list;
+}
+
+nb::dict statistics_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std::int64_t end_ns,
+                       std::vector<std::string> sites, std::vector<std::string> threads,
+                       std::optional<std::pair<std::uint64_t, std::uint64_t>> frames,
+                       std::optional<std::uint64_t> phase, bool by_process) {
+  const Timeline& timeline = *snapshot.timeline;
+  Statistics statistics;
+  {
+    const nb::gil_scoped_release release;
+    SelectionOptions part;
+    part.sites = std::move(sites);
+    part.threads = std::move(threads);
+    part.time = {start_ns, end_ns};
+    part.phase = phase;
+    if (frames) {
+      part.frames = FrameRange{frames->first, frames->second};
+    }
+    statistics = read_statistics(timeline, part, by_process);
+  }
+  nb::list spans;
+  for (const SpanStatistics& span : statistics.spans) {
+    nb::dict row;
+    row["name"] = make_text(timeline.name(span.name));
+    put_durations(span.durations, row);
+    spans.append(row);
+  }
+  nb::list streams;
+  for (const FrameStatistics& stream : statistics.frame_streams) {
+    const FrameStreamDeclaration& declared = timeline.frame_stream(stream.stream);
+    nb::dict row;
+    row["name"] = make_text(declared.name);
+    put_process(timeline, by_process, declared.process, stream.processes, row);
+    put_durations(stream.durations, row);
+    streams.append(row);
+  }
+  nb::dict all;
+  all["start_ns"] = timeline.range().start_ns;
+  all["end_ns"] = timeline.range().end_ns;
+  all["sites"] = make_sites(timeline, statistics, by_process);
+  all["spans"] = spans;
+  all["frame_streams"] = streams;
+  all["metrics"] = make_metrics(timeline, statistics, by_process);
+  all["blocks"] = statistics.blocks;
+  all["blocks_decoded"] = statistics.blocks_decoded;
+  all["blocks_damaged"] = statistics.blocks_damaged;
+  return all;
+}
+
+void put_energy(const Energy& energy, const std::string& prefix, nb::dict& row) {
+  const auto put = [&](const char* key, double value) {
+    row[nb::str((prefix + key).c_str())] = energy.is_known() ? nb::object(nb::float_(value)) : nb::object(nb::none());
+  };
+  put("joules", energy.joules);
+  put("bound_joules", energy.bound_joules);
+  row[nb::str((prefix + "unknown_s").c_str())] = energy.unknown_s;
+}
+
+template <typename Thing>
+void put_resolution(const Thing& thing, nb::dict& row) {
+  row["count"] = thing.count;
+  row["unresolved_count"] = thing.unresolved;
+  row["is_resolved"] = thing.is_resolved();
+}
+
+nb::list make_sources(const EnergyStatistics& energy) {
+  nb::list list;
+  for (const SourceEnergy& source : energy.sources) {
+    nb::dict row;
+    row["name"] = make_text(source.name);
+    row["feeds"] = source.side == PowerSide::machine ? "machine" : "gpu";
+    row["method"] = source.method == EnergyMethod::counter ? "counter" : "trapezoid";
+    row["estimated"] = source.is_estimated;
+    row["renewal_ns"] = source.renewal_ns;
+    put_energy(source.energy, "", row);
+    row["known_s"] = source.known_s;
+    row["gaps"] = source.gaps;
+    list.append(row);
+  }
+  return list;
+}
+
+nb::list make_site_energy(const Timeline& timeline, const EnergyStatistics& energy, bool by_process) {
+  nb::list list;
+  for (const SiteEnergy& site : energy.sites) {
+    const SiteDeclaration& declared = timeline.site(site.site);
+    nb::dict row = make_site(declared);
+    put_process(timeline, by_process, declared.process, site.processes, row);
+    put_resolution(site, row);
+    put_energy(site.inclusive, "", row);
+    put_energy(site.self, "self_", row);
+    row["idle_joules"] = site.idle_joules;
+    list.append(row);
+  }
+  return list;
+}
+
+nb::list make_frame_energy(const Timeline& timeline, const EnergyStatistics& energy, bool by_process) {
+  nb::list list;
+  for (const FrameEnergy& stream : energy.frame_streams) {
+    const FrameStreamDeclaration& declared = timeline.frame_stream(stream.stream);
+    nb::dict row;
+    row["name"] = make_text(declared.name);
+    put_process(timeline, by_process, declared.process, stream.processes, row);
+    put_resolution(stream, row);
+    put_energy(stream.machine, "", row);
+    put_energy(stream.gpu, "gpu_", row);
+    list.append(row);
+  }
+  return list;
+}
+
+nb::list make_phase_energy(const EnergyStatistics& energy) {
+  nb::list list;
+  for (const PhaseEnergy& phase : energy.phases) {
+    nb::dict row;
+    row["number"] = phase.phase.number;
+    row["process"] = phase.phase.process;
+    row["start_ns"] = phase.phase.start_ns;
+    row["end_ns"] = phase.phase.end_ns;
+    row["is_resolved"] = phase.is_resolved;
+    put_energy(phase.machine, "", row);
+    put_energy(phase.gpu, "gpu_", row);
+    list.append(row);
+  }
+  return list;
+}
+
+nb::dict energy_of(const SnapshotHandle& snapshot, bool by_process, const std::vector<std::string>& power_sources,
+                   std::optional<double> idle_watts) {
+  const Timeline& timeline = *snapshot.timeline;
+  EnergyStatistics energy;
+  {
+    const nb::gil_scoped_release release;
+    energy = read_energy(timeline, by_process, power_sources, idle_watts);
+  }
+  nb::list spans;
+  for (const SpanEnergy& span : energy.spans) {
+    nb::dict row;
+    row["name"] = make_text(timeline.name(span.name));
+    put_resolution(span, row);
+    put_energy(span.energy, "gpu_", row);
+    spans.append(row);
+  }
+  nb::list left_out;
+  for (const auto& [name, reason] : energy.left_out) {
+    nb::dict row;
+    row["name"] = make_text(name);
+    row["reason"] = make_text(reason);
+    left_out.append(row);
+  }
+  nb::dict total;
+  put_energy(energy.machine, "", total);
+  put_energy(energy.gpu, "gpu_", total);
+  total["shares_by_cpu_time"] = energy.shares_by_cpu_time;
+  total["in_scopes_joules"] = energy.in_scopes_joules;
+  total["idle_joules"] = energy.idle_joules;
+  total["idle_watts"] = energy.idle_watts;
+  total["idle_watts_given"] = energy.is_idle_given;
+  nb::dict all;
+  all["start_ns"] = timeline.range().start_ns;
+  all["end_ns"] = timeline.range().end_ns;
+  all["scopes_estimated"] = true;
+  all["power_sources"] = make_sources(energy);
+  all["left_out"] = left_out;
+  all["total"] = total;
+  all["sites"] = make_site_energy(timeline, energy, by_process);
+  all["spans"] = spans;
+  all["frame_streams"] = make_frame_energy(timeline, energy, by_process);
+  all["phases"] = make_phase_energy(energy);
+  return all;
+}
+
+}  // namespace
+
+void add_statistics(nb::class_<SnapshotHandle>& snapshot) {
+  snapshot
+      .def("statistics", statistics_of, nb::kw_only(), nb::arg("start_ns"), nb::arg("end_ns"), nb::arg("sites"),
+           nb::arg("threads"), nb::arg("frames").none(), nb::arg("phase").none(), nb::arg("by_process"))
+      .def("energy", energy_of, nb::kw_only(), nb::arg("by_process"), nb::arg("power_sources"),
+           nb::arg("idle_watts").none());
+}
+
+}  // namespace kymo::python

@@ -1,0 +1,61 @@
+// The public functions of statistics, energy and comparison.
+#include <utility>
+
+#include <kymo/comparison.hpp>
+#include <kymo/energy.hpp>
+#include <kymo/statistics.hpp>
+
+#include "stats/comparison.hpp"
+#include "stats/configuration.hpp"
+#include "stats/energy.hpp"
+#include "stats/selection.hpp"
+#include "stats/side_samples.hpp"
+#include "stats/statistics.hpp"
+
+namespace kymo {
+
+SelectionError::~SelectionError() = default;
+
+Statistics read_statistics(const Timeline& timeline, const SelectionOptions& part, bool by_process) {
+  stats::StatisticsOptions how;
+  how.by_process = by_process;
+  how.selection = stats::Selection(timeline, part);
+  return stats::gather_statistics(timeline, how);
+}
+
+EnergyStatistics read_energy(const Timeline& timeline, bool by_process, const std::vector<std::string>& power_sources,
+                             std::optional<double> idle_watts) {
+  stats::EnergyOptions how;
+  how.by_process = by_process;
+  how.power_sources = power_sources;
+  how.idle_watts = idle_watts;
+  return stats::gather_energy(timeline, how);
+}
+
+CaptureComparison compare_captures(const std::vector<std::string>& base, const std::vector<std::string>& changed,
+                                   std::uint64_t seed) {
+  stats::SideSamples base_samples(seed, 0, stats::kept_of_each(base.size()));
+  stats::SideSamples changed_samples(seed, 1, stats::kept_of_each(changed.size()));
+  stats::Configuration base_facts;
+  stats::Configuration changed_facts;
+  const auto read = [](const std::vector<std::string>& paths, stats::SideSamples& samples,
+                       stats::Configuration& facts) {
+    for (const std::string& path : paths) {
+      const Timeline timeline(path);
+      samples.add_run(timeline);
+      facts.add(timeline);
+    }
+  };
+  read(base, base_samples, base_facts);
+  read(changed, changed_samples, changed_facts);
+  stats::ComparisonOptions how;
+  how.seed = seed;
+  stats::Comparison found = stats::compare(base_samples, changed_samples, how);
+  return {{found.things.begin(), found.things.end()},
+          std::move(found.only_in_base),
+          std::move(found.only_in_new),
+          std::move(found.other_units),
+          stats::compare_configurations(base_facts, changed_facts)};
+}
+
+}  // namespace kymo

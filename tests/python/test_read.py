@@ -1,0 +1,315 @@
+"""Captures read in Python are what was recorded, and what the command says of them."""
+
+from __future__ import annotations
+
+import csv
+import gc
+import io
+import json
+import math
+import threading
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import kymo
+import numpy as np
+import pytest
+from reading import ask_kymo, copy_to, import_trace, run_kymo, write_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("model")
+
+
+@pytest.fixture(scope="module")
+def truth(folder: Path) -> dict[str, Any]:
+    return write_model(folder)
+
+
+@pytest.fixture
+def capture(folder: Path, truth: dict[str, Any]) -> kymo.Capture:
+    return kymo.open(folder / "model.kymo")
+
+
+def test_spans_are_what_happened(capture: kymo.Capture, truth: dict[str, Any]) -> None:
+    columns = capture.spans.to_numpy(["track", "name", "start_ns", "duration_ns", "depth", "self_ns", "flags"])
+    read = sorted(zip(*(column.tolist() for column in columns.values()), strict=True))
+    keys = ("track", "name", "start_ns", "duration_ns", "depth", "self_ns")
+    happened = sorted(tuple(span[key] for key in keys) for span in truth["spans"])
+    assert [row[:5] for row in read] == [row[:5] for row in happened]
+    is_bound = 16  # some of what ran inside was dropped
+    for row, real in zip(read, happened, strict=True):
+        assert row[5] == real[5] or (row[6] & is_bound and row[5] > real[5])
+    assert columns["start_ns"].dtype == np.int64
+    given = {
+        (span["start_ns"], span["name"]): {argument.split("=", 1)[0] for argument in span["arguments"]}
+        for span in truth["spans"]
+    }
+    found = zip(columns["start_ns"], columns["name"], columns["flags"], capture.spans.arguments, strict=True)
+    for start, name, flags, arguments in found:
+        assert set(arguments) == given[int(start), name] or flags & is_bound
+
+
+def test_metrics_are_what_was_sampled(capture: kymo.Capture, truth: dict[str, Any]) -> None:
+    metric = capture.metrics["load"]
+    samples = capture.samples
+    assert len(metric) == len(truth["samples"]) == len(samples)
+    assert np.all(np.diff(metric.times) >= 0)
+    assert [str(array.dtype) for array in (metric.times, metric.values, metric.stale)] == ["int64", "float64", "bool"]
+    declared = ask_kymo("info", capture.paths[0])["metrics"][0]
+    assert (metric.unit, metric.kind, metric.labels) == (declared["unit"], declared["kind"], declared["labels"])
+    assert metric.provenance.source == declared["source"]
+    assert metric.provenance.step == declared["step"]
+    assert np.nansum(metric.values) == pytest.approx(np.nansum(samples["value"]))
+    assert int(metric.stale.sum()) == int(samples["stale"].sum())
+
+
+def test_tables_agree_with_csv(capture: kymo.Capture, folder: Path) -> None:
+    for table, kind in ((capture.spans, "spans"), (capture.frames, "frames"), (capture.samples, "metrics")):
+        run_kymo("export", "--to", f"csv-{kind}", "-o", folder / f"{kind}.csv", capture.paths[0])
+        rows = list(csv.DictReader(io.StringIO((folder / f"{kind}.csv").read_text())))
+        for name in ("start_ns", "duration_ns", "time_ns"):
+            if name in rows[0]:
+                assert sorted(int(row[name]) for row in rows) == sorted(table[name].tolist())
+
+
+def test_statistics_are_those_of_the_command(capture: kymo.Capture) -> None:
+    said = ask_kymo("stats", capture.paths[0])
+    said.pop("warnings")
+    assert capture.stats() == said
+    middle = (capture.start_ns + capture.end_ns) // 2
+    view = capture.between(None, middle)
+    offset = middle - capture.start_ns
+    part = ask_kymo("stats", "--time", f"..{offset}ns", capture.paths[0])
+    assert view.stats()["sites"] == part["sites"]
+    with pytest.raises(KeyError):
+        capture.stats(site="nothing is named so")
+
+
+def test_compare_is_that_of_the_command(capture: kymo.Capture, folder: Path) -> None:
+    copied = copy_to(folder / "model.kymo", folder / "other", "b.kymo")
+    said = ask_kymo("compare", capture.paths[0], copied)
+    found = capture.compare(copied)
+    for key in ("compared", "only_in_base", "only_in_new", "other_units", "configuration", "seed"):
+        assert found[key] == said[key]
+    assert {row["verdict"] for row in found["compared"]} <= {"same", "too few samples"}
+
+
+def test_energy_is_that_of_the_command(tmp_path: Path) -> None:
+    events: list[dict[str, Any]] = [
+        {"name": "work", "ph": "X", "ts": i * 1000, "dur": 900, "pid": 1, "tid": 1} for i in range(1000)
+    ]
+    events += [{"name": "power", "ph": "C", "ts": i * 5000, "pid": 1, "args": {"W": 10 + i % 3}} for i in range(201)]
+    path = import_trace(tmp_path, events)
+    with kymo.open(path) as capture:
+        found = capture.energy()
+        said = json.loads(run_kymo("stats", "--energy", "--json", path)) if found["power_sources"] else None
+        if said is not None:
+            said.pop("warnings")
+            assert found == said
+        assert capture.energy(by="site") == found["sites"]
+        with pytest.raises(ValueError, match="whole captures"):
+            capture.between(0, 1).energy()
+        with pytest.raises(ValueError, match="there are site"):
+            capture.energy(by="moon")
+
+
+def overlapping(truth: dict[str, Any], start: int, end: int) -> list[tuple[str, int, int]]:
+    return sorted(
+        (span["name"], span["start_ns"], span["duration_ns"])
+        for span in truth["spans"]
+        if span["start_ns"] < end and (span["start_ns"] + span["duration_ns"] > start or span["start_ns"] >= start)
+    )
+
+
+def rows_of(spans: kymo.Spans) -> list[tuple[str, int, int]]:
+    columns = spans.to_numpy(["name", "start_ns", "duration_ns"])
+    return sorted(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def test_a_stretch_of_time_has_what_overlaps_it(capture: kymo.Capture, truth: dict[str, Any]) -> None:
+    start, length = capture.start_ns, capture.duration_ns
+    for first, last in ((0.0, 0.1), (0.3, 0.31), (0.5, 0.9), (0.99, 1.0), (0.2, 3.0), (-2.0, 0.5), (0.7, 0.7)):
+        begin, end = start + int(first * length), start + int(last * length)
+        assert rows_of(capture.spans.between(begin, end)) == overlapping(truth, begin, end), (first, last)
+        inside = capture.between(begin, end).metrics["load"].times
+        every = capture.metrics["load"].times
+        assert inside.tolist() == every[(every >= begin) & (every < end)].tolist()
+
+
+def test_partitions_make_up_the_whole(capture: kymo.Capture, truth: dict[str, Any]) -> None:
+    middle = capture.start_ns + capture.duration_ns // 3
+    later = middle + capture.duration_ns // 4
+    parts = capture.partitions(scopes=300)
+    assert len(parts) > 2
+    for begin, end in ((None, None), (middle, later)):
+        whole = capture.between(begin, end)
+        for table in ("spans", "samples", "frames", "messages", "sites"):
+            name = "name" if "name" in whole.table(table) else "process"
+            pieces = [whole.partition(part).table(table)[name].tolist() for part in parts]
+            assert sorted(chain.from_iterable(pieces)) == sorted(whole.table(table)[name].tolist()), table
+    rows = [rows_of(capture.partition(part).spans) for part in parts]
+    assert sorted(chain.from_iterable(rows)) == rows_of(capture.spans)
+    # Opened once more, as another process would.
+    other = kymo.open(parts[1].path)
+    assert rows_of(other.partition(parts[1]).spans) == rows_of(capture.partition(parts[1]).spans)
+
+
+def test_selections_choose(capture: kymo.Capture, truth: dict[str, Any]) -> None:
+    name = truth["spans"][0]["name"]
+    track = truth["spans"][0]["track"]
+    chosen = capture.spans.select(name=name, track=[track, "nothing"])
+    assert len(chosen) == sum(span["name"] == name and span["track"] == track for span in truth["spans"])
+    assert set(chosen["name"]) == {name}
+    assert len(capture.spans.select(name="no*")) == 0
+    assert len(capture.spans.select(host="elsewhere")) == 0
+    assert len(capture.spans.select(process=0)) == len(truth["spans"])
+
+
+def test_mistakes_are_told(capture: kymo.Capture) -> None:
+    with pytest.raises(KeyError, match="did you mean 'start_ns'"):
+        capture.spans["start"]
+    with pytest.raises(KeyError, match="did you mean 'load'"):
+        capture.metrics["laod"]
+    with pytest.raises(KeyError, match="no column of spans 'nam'"):
+        capture.spans.with_columns(["nam"])
+    with pytest.raises(AttributeError, match="no column 'nothing'"):
+        capture.spans.nothing  # noqa: B018
+    with pytest.raises(KeyError, match="no table"):
+        capture.table("span")
+    with pytest.raises(ValueError, match="read-only"):
+        capture.metrics["load"].values[0] = 1
+
+
+def test_metrics_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    events = [
+        {"name": "power", "ph": "C", "ts": i, "pid": 1, "args": {"gpu": i, "cpu": float("nan")}} for i in range(9)
+    ]
+    metrics = kymo.open(import_trace(tmp_path, events)).metrics
+    assert list(metrics) == ["power series=gpu", "power series=cpu"]
+    assert metrics["power series=gpu"].values.tolist() == list(range(9))
+    assert all(math.isnan(value) for value in metrics["power series=cpu"].values)
+    assert [metric.labels for metric in metrics.all("power", series="cpu")] == [{"series": "cpu"}]
+    with pytest.raises(KeyError, match="several metrics are named 'power'"):
+        metrics["power"]
+
+
+def test_what_was_read_outlives_the_capture(folder: Path, truth: dict[str, Any]) -> None:
+    capture = kymo.open(folder / "model.kymo")
+    starts = capture.spans.start_ns
+    values = capture.metrics["load"].values
+    table = capture.frames
+    names = capture.spans["name"]
+    expected = int(starts.sum()), float(np.nansum(values)), len(set(names))
+    capture.close()
+    with pytest.raises(ValueError, match="closed"):
+        _ = capture.spans
+    assert repr(capture).endswith("closed>")
+    del capture
+    gc.collect()
+    assert (int(starts.sum()), float(np.nansum(values)), len(set(names))) == expected
+    assert len(table) == len(table["number"])
+
+
+def test_threads_share_a_capture(capture: kymo.Capture, truth: dict[str, Any]) -> None:
+    expected = sum(span["duration_ns"] for span in truth["spans"])
+    found: list[int] = []
+
+    def work() -> None:
+        for _ in range(3):
+            found.append(int(kymo.Spans(capture.spans._snapshot)["duration_ns"].sum()))
+            capture.stats()
+            capture.refresh()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 12
+
+
+def test_a_growing_file_is_followed(folder: Path, truth: dict[str, Any], tmp_path: Path) -> None:
+    whole = (folder / "model.kymo").read_bytes()
+    growing = tmp_path / "growing.kymo"
+    growing.write_bytes(whole[: len(whole) // 3])
+    capture = kymo.open(growing)
+    before = capture.spans
+    assert not capture.is_closed
+    count = len(before)
+    assert not capture.refresh()
+    sizes = iter([len(whole) // 2, len(whole) * 3 // 4, len(whole)])
+    rows: list[tuple[str, int, int]] = []
+    for view in capture.follow(poll_s=0):
+        rows += rows_of(view.spans)
+        size = next(sizes, None)
+        if size is not None:
+            with growing.open("ab") as file:
+                file.write(whole[growing.stat().st_size : size])
+    assert capture.is_closed
+    # Scopes that were open at each stop are seen once, when they end.
+    ended = {(span["name"], span["start_ns"], span["duration_ns"]) for span in truth["spans"] if not span["open"]}
+    assert ended <= set(rows)
+    assert len(before["start_ns"]) == count
+    assert len(capture.spans) == len(truth["spans"])
+
+
+def test_directories_are_one_capture(folder: Path, truth: dict[str, Any], tmp_path: Path) -> None:
+    for name in ("a.kymo", "b.kymo"):
+        copy_to(folder / "model.kymo", tmp_path / "run", name)
+    (tmp_path / "run" / "broken.kymo").write_bytes(b"not a capture")
+    with kymo.open(tmp_path / "run") as capture:
+        assert len(capture) == 2
+        assert len(capture.spans) == 2 * len(truth["spans"])
+        assert set(capture.spans["process"]) == {0, 1}
+        assert sorted(set(capture.spans["capture"])) == [str(tmp_path / "run" / name) for name in ("a.kymo", "b.kymo")]
+        assert any("broken.kymo" in damage for damage in capture.damages)
+        assert {row["process"] for row in capture.drops} == {0, 1}
+        assert list(capture.metrics) == ["load process=0", "load process=1"]
+
+
+def test_errors_name_the_file_and_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        kymo.open(tmp_path / "none.kymo")
+    assert missing.value.filename == str(tmp_path / "none.kymo")
+    foreign = tmp_path / "foreign.kymo"
+    foreign.write_bytes(b"PK\x03\x04 something else")
+    with pytest.raises(kymo.CaptureError) as error:
+        kymo.open(foreign)
+    assert error.value.path == str(foreign)
+    assert isinstance(error.value, ValueError)
+    assert str(foreign) in str(error.value)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(kymo.CaptureError):
+        kymo.open(tmp_path / "empty")
+    with pytest.raises(ValueError, match="no path"):
+        kymo.open([])
+
+
+def test_damaged_files_never_harm(folder: Path, truth: dict[str, Any], tmp_path: Path) -> None:
+    whole = (folder / "model.kymo").read_bytes()
+    path = tmp_path / "damaged.kymo"
+    times = {span["start_ns"] for span in truth["spans"]}
+    readable = 0
+    for step in range(40):
+        cut = len(whole) * step // 40
+        damaged = bytearray(whole[:cut] if step % 2 else whole)
+        if step % 2 == 0:
+            damaged[cut : cut + 8] = b"\xff" * 8
+        path.write_bytes(damaged)
+        try:
+            capture = kymo.open(path)
+        except kymo.CaptureError:
+            continue
+        readable += 1
+        starts = capture.spans.start_ns.tolist()
+        if capture.damages == []:
+            assert set(starts) <= times or step % 2 == 0
+        for name in ("frames", "samples", "sites", "messages", "phases"):
+            len(capture.table(name).to_numpy())
+        capture.stats()
+        for metric in capture.metrics.values():
+            len(metric)
+    assert readable > 20
