@@ -9,7 +9,7 @@ failed=0
 formatter=$(command -v clang-format-14 || command -v clang-format)
 [ "${1-}" = "--check" ] && how="--dry-run --Werror" || how="-i"
 
-find include src apps examples benchmarks fuzz tests -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) \
+find include src apps python examples benchmarks fuzz tests -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) \
   -print0 | sort -z | xargs -0 "$formatter" $how || failed=1
 
 # scripts/peers.sh installs the one version of ruff that is meant.
