@@ -170,7 +170,10 @@ std::uint64_t Recorder::add_sink(std::shared_ptr<Sink> sink) noexcept {
 bool Recorder::remove_sink(std::uint64_t handle) noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    return collector_ != nullptr && collector_->remove_sink(handle);
+    const bool was_on = is_on();
+    const bool is_removed = collector_ != nullptr && collector_->remove_sink(handle);
+    note_if_saved(was_on && is_removed);
+    return is_removed;
   } catch (...) {
     return false;
   }
@@ -179,11 +182,21 @@ bool Recorder::remove_sink(std::uint64_t handle) noexcept {
 void Recorder::remove_all_sinks() noexcept {
   try {
     const std::lock_guard lock(mutex_);
+    const bool was_on = is_on();
     if (collector_ != nullptr) {
       collector_->remove_all_sinks();
     }
+    note_if_saved(was_on);
   } catch (...) {
     base::say("sinks could not be removed");
+  }
+}
+
+/// After the last sink was removed, the spool of a process that ends by _exit is nobody's: the next one deletes it.
+void Recorder::note_if_saved(bool is_sink_removed) noexcept {
+  Pool* const current = pool();
+  if (is_sink_removed && !is_on() && current != nullptr) {
+    current->header().is_saved.store(1, std::memory_order_release);
   }
 }
 

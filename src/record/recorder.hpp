@@ -102,6 +102,7 @@ class Recorder {
   bool start_locked() noexcept;
   bool claim_process() noexcept;
   void start_in_child() noexcept;
+  void note_if_saved(bool is_sink_removed) noexcept;
   void update_gate() noexcept;
   static void before_fork() noexcept;
   static void after_fork_in_parent() noexcept;
