@@ -37,6 +37,7 @@ from kymo._record import (
     trigger,
 )
 from kymo._record import version as _version
+from kymo._workers import follow_forks as _follow_forks
 
 if TYPE_CHECKING:
     from kymo._capture import Capture, Partition, open  # noqa: A004
@@ -126,3 +127,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+_follow_forks()

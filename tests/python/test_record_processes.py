@@ -1,0 +1,216 @@
+"""Processes that end badly, fork, or bring C++ of their own: no scope that was closed is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import kymo
+import pytest
+from conftest import Run
+from support import info_of, sites_of
+
+
+def test_scopes_closed_before_a_sudden_end_are_there(run_script: Run, tmp_path: Path) -> None:
+    (tmp_path / "captures").mkdir()
+    for end, status in (("os._exit(5)", 5), ("os.kill(os.getpid(), 9)", -9), ("os.abort()", -6)):
+        path = tmp_path / "captures" / f"{status}.kymo"
+        run_script(
+            f"""
+            import os, kymo
+            kymo.start_capture({str(path)!r})
+            for _ in range(100):
+                with kymo.scope("closed"):
+                    pass
+            with kymo.scope("open"):
+                {end}
+            """,
+            status=status,
+        )
+        assert sites_of(path)["closed"] == 100
+
+
+def test_the_interpreter_may_end_with_scopes_open(run_script: Run, tmp_path: Path) -> None:
+    run_script(
+        """
+        import kymo, sys, threading
+
+        @kymo.profile(name="generate")
+        def generate():
+            while True:
+                yield
+
+        @kymo.profile(name="coroutine")
+        async def wait():
+            await never
+
+        kymo.start_capture("run.kymo")
+        unfinished = generate()
+        next(unfinished)
+        never_begun = wait()
+        ready = threading.Event()
+
+        def run():
+            with kymo.scope("open on a daemon thread"):
+                ready.set()
+                threading.Event().wait()
+
+        threading.Thread(target=run, daemon=True).start()
+        ready.wait()
+
+        def leave():
+            with kymo.scope("left by sys.exit"):
+                sys.exit(1)
+
+        thread = threading.Thread(target=leave)
+        thread.start()
+        thread.join()
+
+        class AtEnd:
+            def __del__(self, scope=kymo.scope):
+                with scope("while the interpreter ends"):
+                    pass
+
+        sys.kept = AtEnd()
+        kept_open = kymo.scope("still open at the end")
+        kept_open.__enter__()
+        with kymo.scope("last"):
+            pass
+        """
+    )
+    found = sites_of(tmp_path / "run.kymo")
+    assert {"generate", "left by sys.exit", "last", "while the interpreter ends"} <= found.keys()
+    assert found["last"] == 1
+
+
+WORKERS = """
+    import concurrent.futures, multiprocessing, os, sys
+    import kymo
+
+    kymo.enable()
+
+    @kymo.profile(name="work")
+    def work(number):
+        return os.getpid()
+
+    def load(queue, results):
+        while queue.get() is not None:
+            with kymo.scope("load"):
+                pass
+        results.put(os.getpid())
+
+    if __name__ == "__main__":
+        method = sys.argv[1]
+        context = multiprocessing.get_context(method)
+        with kymo.scope("parent"):
+            pass
+        process = context.Process(target=work, args=(1,))
+        process.start()
+        process.join()
+        with context.Pool(1) as pool:
+            pool.map(work, range(5))
+            pool.close()
+            pool.join()
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+            list(pool.map(work, range(4)))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(work, range(8)))
+        queue, results = context.Queue(), context.Queue()
+        loader = context.Process(target=load, args=(queue, results), daemon=True)
+        loader.start()
+        for item in [1, 2, 3, None]:
+            queue.put(item)
+        results.get()
+        loader.join()
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_end_up_in_the_capture_directory(run_script: Run, tmp_path: Path, method: str) -> None:
+    captures = tmp_path / "captures"
+    run_script(WORKERS, method, KYMO_RECORD=f"{captures}/", KYMO_SAMPLE="0")
+    assert sites_of(captures) == {"work": 1 + 5 + 4 + 8, "load": 3, "parent": 1}
+    info = info_of(captures)
+    with_scopes = {track["process"] for track in info["tracks"] if track["recorded_scopes"] > 0}
+    assert len(with_scopes) == 5
+    # Workers close their captures, so that nothing is left in shared memory for longer than until the next one begins.
+    assert all(capture["is_closed"] for capture in info["captures"])
+
+
+def test_forks_in_the_middle_of_scopes_close_nothing_of_the_parent(run_script: Run, tmp_path: Path) -> None:
+    captures = tmp_path / "captures"
+    run_script(
+        """
+        import kymo, os, threading
+        kymo.enable()
+        busy = threading.Event()
+
+        def run():
+            while not busy.is_set():
+                with kymo.scope("other thread"):
+                    pass
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        with kymo.scope("around"):
+            for number in range(3):
+                if os.fork() == 0:
+                    with kymo.scope("child"):
+                        pass
+                    break
+                os.wait()
+        if number == 2 and threading.active_count() > 1:
+            busy.set()
+            thread.join()
+        kymo.flush()
+        os._exit(0)
+        """,
+        KYMO_RECORD=f"{captures}/",
+        KYMO_SAMPLE="0",
+    )
+    found = sites_of(captures)
+    assert found["child"] == 3
+    assert found["around"] == 1
+
+
+EXTENSION = """
+#include <Python.h>
+#include <kymo/kymo.hpp>
+
+static PyObject* compute(PyObject*, PyObject*) {
+  KYMO_SCOPE("in C++", {"batch", 3});
+  kymo::record_metric("from C++", 2.0);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"compute", compute, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "extension", nullptr, -1, methods};
+PyMODINIT_FUNC PyInit_extension() { return PyModule_Create(&module); }
+"""
+
+
+def test_a_cpp_extension_records_into_the_same_capture(run_script: Run, tmp_path: Path) -> None:
+    compiler = os.environ.get("CXX") or shutil.which("c++") or "c++"
+    (tmp_path / "extension.cpp").write_text(EXTENSION)
+    subprocess.run(
+        [
+            *(compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "extension.cpp", "-o"),
+            f"extension{sysconfig.get_config_var('EXT_SUFFIX')}",
+            *(f"-I{sysconfig.get_paths()['include']}", f"-I{kymo.get_include()}", kymo.get_library()),
+        ],
+        cwd=tmp_path,
+        check=True,
+    )
+    run_script("""
+        import kymo
+        kymo.start_capture("run.kymo")
+        import extension
+        with kymo.scope("in Python"):
+            extension.compute()
+    """)
+    assert sites_of(tmp_path / "run.kymo") == {"in Python": 1, "in C++": 1}
+    (capture,) = info_of(tmp_path / "run.kymo")["captures"]
+    assert capture["is_closed"]
