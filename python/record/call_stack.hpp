@@ -20,6 +20,7 @@ class CallStack {
 
   /// Calls shorter than this many steps of the counter are left out, by all threads.
   static void set_shortest(std::uint64_t counter_steps) { shortest_ = counter_steps; }
+  [[nodiscard]] static bool has_shortest() { return shortest_ != 0; }
   /// How many calls of all threads were left out.
   [[nodiscard]] static std::uint64_t left_out() { return left_out_; }
 

@@ -6,34 +6,43 @@
 //     calls.cpp, metrics.cpp, spans.cpp: the rest    sites.cpp, arguments.cpp: what they have in common
 #include "types.hpp"
 
+namespace kymo::python {
+
 namespace {
 
 PyModuleDef module = {PyModuleDef_HEAD_INIT,
                       "kymo._record",
                       PyDoc_STR("Recording: scopes, frames, metrics, spans, captures."),
                       -1,
-                      kymo::python::recording_functions,
+                      recording_functions,
                       nullptr,
                       nullptr,
                       nullptr,
                       nullptr};
 
 bool fill(PyObject* made) {
-  using namespace kymo::python;
   return PyModule_AddFunctions(made, metric_functions) == 0 && PyModule_AddFunctions(made, span_functions) == 0 &&
          PyModule_AddFunctions(made, tracing_functions) == 0 && add_scope_type(made) && add_span_types(made) &&
          add_profiled_type(made) && add_resumable_types(made);
 }
 
+PyObject* make_module() {
+  Owned made(PyModule_Create(&module));
+  return made && fill(made.get()) ? made.release() : nullptr;
+}
+
 }  // namespace
 
+}  // namespace kymo::python
+
+// NOLINTNEXTLINE(readability-identifier-naming): what Python looks for
 PyMODINIT_FUNC PyInit__record() {
 #if defined(Py_GIL_DISABLED)
   PyErr_SetString(PyExc_ImportError,
                   "kymo does not support free-threaded Python: its tables rely on the interpreter's lock. Use a build "
                   "of Python with the lock (python3 instead of python3t)");
   return nullptr;
+#else
+  return kymo::python::make_module();
 #endif
-  kymo::python::Owned made(PyModule_Create(&module));
-  return made && fill(made.get()) ? made.release() : nullptr;
 }

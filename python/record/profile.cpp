@@ -2,6 +2,7 @@
 // function: its attributes, its signature, its binding to instances, its place among pickles.
 #include <memory>
 
+#include "c_stack.hpp"
 #include "profiled.hpp"
 #include "types.hpp"
 
@@ -27,6 +28,10 @@ Profiled& profiled(PyObject* self) {
 
 PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
   const Profiled& made = profiled(self);
+  if (is_stack_full()) {
+    set_recursion_error();
+    return nullptr;
+  }
   if (!detail::scopes_on()) {
     return PyObject_Vectorcall(made.function, arguments, flagged_count, names);
   }

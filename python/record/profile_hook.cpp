@@ -1,0 +1,89 @@
+// Calls as the C interface of sys.setprofile reports them, which each thread sets for itself. Before 3.12.
+#include "call_stack.hpp"
+#include "tracer.hpp"
+
+#include <frameobject.h>
+
+#if PY_VERSION_HEX < 0x030C0000
+
+namespace kymo::python {
+
+namespace {
+
+bool has_builtins = false;
+
+int on_event(PyObject* /*self*/, PyFrameObject* frame, int what, PyObject* argument) {
+  switch (what) {
+    case PyTrace_CALL: {
+      PyCodeObject* const code = PyFrame_GetCode(frame);
+      CallStack::of_thread().push(site_of_frame(code, frame), nullptr);
+      Py_DECREF(code);
+      break;
+    }
+    case PyTrace_RETURN:
+      CallStack::of_thread().pop();
+      break;
+    case PyTrace_C_CALL:
+      if (has_builtins) {
+        CallStack::of_thread().push(site_of_builtin(argument), nullptr);
+      }
+      break;
+    case PyTrace_C_RETURN:
+    case PyTrace_C_EXCEPTION:
+      if (has_builtins) {
+        CallStack::of_thread().pop();
+      }
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
+
+/// What threading.setprofile gives to each new thread: at the thread's first event it puts the real one in its place.
+PyObject* begin_thread(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  PyEval_SetProfile(on_event, nullptr);
+  if (count == 3 && PyFrame_Check(arguments[0]) && PyUnicode_Check(arguments[1]) &&
+      PyUnicode_CompareWithASCIIString(arguments[1], "call") == 0) {
+    on_event(nullptr, reinterpret_cast<PyFrameObject*>(arguments[0]), PyTrace_CALL, nullptr);
+  }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef begin_thread_definition = {"begin_thread", as_method(begin_thread), METH_FASTCALL, nullptr};
+
+bool hook_threads(bool is_on) {
+  const Owned threading(PyImport_ImportModule("threading"));
+  const Owned hook(is_on ? PyCFunction_New(&begin_thread_definition, nullptr) : Py_NewRef(Py_None));
+  const Owned done(threading && hook ? PyObject_CallMethod(threading.get(), "setprofile", "O", hook.get()) : nullptr);
+  return static_cast<bool>(done);
+}
+
+}  // namespace
+
+bool begin_profile_hook(bool has_c_functions) {
+  has_builtins = has_c_functions;
+  if (!hook_threads(true)) {
+    return false;
+  }
+  PyEval_SetProfile(on_event, nullptr);
+  return true;
+}
+
+bool end_profile_hook() {
+  PyEval_SetProfile(nullptr, nullptr);
+  return hook_threads(false);
+}
+
+bool begin_hook(bool has_c_functions) {
+  return has_c_functions ? begin_profile_hook(true) : begin_frame_hook();
+}
+
+bool end_hook() {
+  end_frame_hook();
+  return !has_builtins || end_profile_hook();
+}
+
+}  // namespace kymo::python
+
+#endif

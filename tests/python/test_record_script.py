@@ -1,0 +1,299 @@
+"""``python -m kymo record``: every function of a script, which runs as it would without."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import kymo
+import pytest
+from support import command, info_of, rows_of, sites_of
+
+Record = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    """Record a script; the capture is run.kymo in the test's folder. Options come before the script's arguments."""
+
+    def run(source: str, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "script.py").write_text(textwrap.dedent(source))
+        return subprocess.run(
+            [sys.executable, "-m", "kymo", "record", "-q", "-o", "run.kymo", *options, "script.py", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run
+
+
+def functions_of(capture: Path, module: str = "__main__") -> dict[str, int]:
+    prefix = f"{module}."
+    return {name.removeprefix(prefix): n for name, n in sites_of(capture).items() if name.startswith(prefix)}
+
+
+CALLS = """
+    import threading
+
+    class Tree:
+        def grow(self, depth):
+            return 1 if depth == 0 else self.grow(depth - 1) + self.grow(depth - 1)
+
+    def numbers(limit):
+        for number in range(limit):
+            yield number
+
+    def delegate(limit):
+        yield from numbers(limit)
+
+    def fail():
+        raise KeyError
+
+    async def wait():
+        return 1
+
+    async def main():
+        return await wait() + await wait()
+
+    def on_thread():
+        Tree().grow(2)
+
+    Tree().grow(3)
+    assert sum(delegate(3)) == 3
+    for _ in range(2):
+        try:
+            fail()
+        except KeyError:
+            pass
+    generator = numbers(2)
+    next(generator)
+    try:
+        generator.throw(KeyError)
+    except KeyError:
+        pass
+    import asyncio
+    asyncio.run(main())
+    threads = [threading.Thread(target=on_thread) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [*map(lambda x: x + 1, [1, 2])] == [2, 3]
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--c-functions",)])
+def test_every_call_of_every_thread_is_a_scope(record: Record, tmp_path: Path, options: tuple[str, ...]) -> None:
+    done = record(CALLS, options=("--hz", "0", *options))
+    assert done.returncode == 0, done.stderr
+    found = functions_of(tmp_path / "run.kymo")
+    expected = {
+        "<module>": 1,
+        "Tree": 1,
+        "Tree.grow": 15 + 2 * 7,
+        "delegate": 4,
+        "fail": 2,
+        "main": 1,
+        "wait": 2,
+        "on_thread": 2,
+        "<lambda>": 2,
+    }
+    found.pop("<listcomp>", None)  # a function before 3.12
+    # Before 3.12 the C interface of sys.setprofile does not tell that a generator was thrown into.
+    assert found.pop("numbers") in (4 + 1, 4 + 2)
+    assert found == expected
+    rows = rows_of(tmp_path / "run.kymo", "spans")
+    assert all(row["marks"] == "" for row in rows)
+    has_builtins = any(row["name"] == "builtins.sum" for row in rows)
+    assert has_builtins == bool(options)
+    tracks = [track for track in info_of(tmp_path / "run.kymo")["tracks"] if track["kind"] == "thread"]
+    assert sum(track["recorded_scopes"] > 0 for track in tracks) == 3
+
+
+def test_functions_are_chosen_by_name(record: Record, tmp_path: Path) -> None:
+    options = ("--hz", "0", "--include", "__main__.*", "--exclude", "*.grow", "--exclude", "*<*>")
+    assert record(CALLS, options=options).returncode == 0
+    found = sites_of(tmp_path / "run.kymo")
+    assert all(name.startswith("__main__.") for name in found)
+    assert "__main__.fail" in found
+    assert not {"__main__.Tree.grow", "__main__.<module>"} & found.keys()
+
+
+SHORT_AND_LONG = """
+    import time
+
+    def short():
+        pass
+
+    def long():
+        short()
+        end = time.perf_counter() + 0.02
+        while time.perf_counter() < end:
+            pass
+        short()
+
+    def around():
+        for _ in range(3000):
+            short()
+        long()
+
+    around()
+"""
+
+
+def test_short_calls_are_left_out_and_counted(record: Record, tmp_path: Path) -> None:
+    done = record(SHORT_AND_LONG, options=("--hz", "0", "--min-us", "15000"))
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in rows_of(tmp_path / "run.kymo", "spans")}
+    found = functions_of(tmp_path / "run.kymo")
+    short = found.pop("short", 0)
+    assert found == {"<module>": 1, "around": 1, "long": 1}
+    # The first one, and what had to be written to begin a new chunk, are recorded although they are short.
+    assert short < 30
+    inner, outer = rows["__main__.long"], rows["__main__.around"]
+    assert 20_000_000 <= int(inner["duration_ns"]) <= int(outer["duration_ns"])
+    assert int(outer["start_ns"]) <= int(inner["start_ns"])
+    left_out = info_of(tmp_path / "run.kymo")["processes"]
+    said = [process["infos"]["python_calls_left_out"] for process in left_out if "python" in process["command_line"]]
+    assert any(f"{3002 - short} calls shorter than 15000 us" in text for text in said), said
+
+
+def test_a_script_sees_what_it_would_see(record: Record, tmp_path: Path) -> None:
+    source = """
+        import json, os, pickle, sys
+        class Local: pass
+        main = sys.modules["__main__"]
+        print(json.dumps([__name__, sys.argv, sys.path[0], __file__, main.Local is Local, main.__spec__, __package__,
+                          sorted(name for name in globals() if name.startswith("__"))]))
+        pickle.dumps(Local())
+        sys.exit(7)
+    """
+    done = record(source, "-x", "--", "y", options=("--hz", "0"))
+    plain = subprocess.run(
+        [sys.executable, "script.py", "-x", "--", "y"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr) == (7, "")
+    ours, theirs = json.loads(done.stdout), json.loads(plain.stdout)
+    assert ours[:-1] == theirs[:-1]
+    assert set(theirs[-1]) - set(ours[-1]) <= {"__annotations__", "__cached__", "__doc__"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    raise ValueError('no')\ntry:\n    f()\nexcept ValueError as e:\n    raise KeyError(1) from e\n",
+        "def f(): return f()\nf()\n",
+        "import sys\nsys.exit('said')\n",
+        "import threading, sys\nthreading.Thread(target=lambda: sys.exit(3)).start()\n",
+        "import signal, os\nos.kill(os.getpid(), signal.SIGTERM)\n",
+        "raise KeyboardInterrupt\n",
+        "1 +\n",
+    ],
+)
+def test_failures_end_as_without_kymo(record: Record, tmp_path: Path, source: str) -> None:
+    done = record(source, options=("--hz", "0"))
+    plain = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    expected = plain.returncode if plain.returncode >= 0 else 128 - plain.returncode
+    assert done.returncode == expected
+    # What runs the script takes a few frames of its own.
+    said = [re.sub(r"repeated \d+ more", "repeated", text) for text in (done.stderr, plain.stderr)]
+    assert said[0] == said[1]
+    assert info_of(tmp_path / "run.kymo")["captures"]
+
+
+def test_modules_run_as_scripts_and_the_machine_is_sampled(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "tool.py").write_text(
+        "import sys, time\nfrom . import __name__ as parent\n"
+        "def work(): time.sleep(0.05)\n"
+        "work()\nprint(__name__, __package__, __spec__.name, parent, sys.argv[1:])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)}
+    arguments = [sys.executable, "-m", "kymo", "record", "-o", "run.kymo", "-m", "package.tool", "-o", "x"]
+    done = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "__main__ package package.tool package ['-o', 'x']\n"
+    assert "kymo: run.kymo" in done.stderr
+    assert functions_of(tmp_path / "run.kymo") == {"<module>": 1, "work": 1}
+    assert any(row["metric"] == "process_rss" for row in rows_of(tmp_path / "run.kymo", "metrics"))
+
+
+def test_forked_and_spawned_processes_are_in_the_capture(record: Record, tmp_path: Path) -> None:
+    source = """
+        import concurrent.futures, multiprocessing, os
+
+        def work(number):
+            return os.getpid()
+
+        def in_child():
+            pass
+
+        if __name__ == "__main__":
+            if os.fork() == 0:
+                in_child()
+                os._exit(0)
+            os.wait()
+            for method in ("fork", "spawn"):
+                context = multiprocessing.get_context(method)
+                process = context.Process(target=work, args=(1,))
+                process.start()
+                process.join()
+                with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+                    assert len(list(pool.map(work, range(3)))) == 3
+    """
+    done = record(source, options=("--hz", "0", "--include", "*.work", "--include", "*.in_child"))
+    assert done.returncode == 0, done.stderr
+    assert sites_of(tmp_path / "run.kymo") == {"__main__.in_child": 1, "__main__.work": 4, "__mp_main__.work": 4}
+
+
+def test_recursion_beyond_the_stack_is_an_error_and_no_crash(record: Record) -> None:
+    source = """
+        import sys, threading
+        sys.setrecursionlimit(10**8)
+        def deep(n):
+            return 0 if n == 0 else 1 + deep(n - 1)
+        try:
+            deep(10**6)
+        except RecursionError:
+            print("caught")
+        print(deep(100))
+    """
+    done = record(source, options=("--hz", "0", "--include", "nothing"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("100\n")
+
+
+def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)}
+    for arguments, status, said in (
+        ([], 2, "a script, or -m and a module, is missing"),
+        (["--min-us", "-1", "x.py"], 2, "--min-us"),
+        (["missing.py"], 2, "can't open file 'missing.py'"),
+        (["-m", "missing.module"], 1, "missing"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "kymo", "record", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        assert said in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-m", "kymo", "--version"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == command("--version")
