@@ -4,6 +4,11 @@ set -eu
 cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
 
-cmake --preset release -DKYMO_BUILD_BENCHMARKS=ON >/dev/null
+scripts/peers.sh || echo "peers: not installed; the Python package is not compared with them"
+cmake --preset release -DKYMO_BUILD_BENCHMARKS=ON -DKYMO_BUILD_PYTHON=ON >/dev/null
 cmake --build --preset release --parallel "$jobs" --target benchmarks
-exec benchmarks/run.py build/release
+benchmarks/run.py build/release
+if [ -x build/peers/bin/viztracer ]; then
+  cmake --build --preset release --parallel "$jobs" --target kymo_python
+  build/peers/bin/python3 benchmarks/python_benchmark.py build/release
+fi
