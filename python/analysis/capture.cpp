@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <kymo/arrow.hpp>
+#include <kymo/overview.hpp>
 
 #include "arrays.hpp"
 #include "columns.hpp"
@@ -262,6 +263,18 @@ nb::object schema_of(const SnapshotHandle& snapshot, const ArrowQuery& query) {
   return make_capsule(std::move(schema), "arrow_schema");
 }
 
+nb::str overview_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std::int64_t end_ns, unsigned width) {
+  std::string svg;
+  {
+    const nb::gil_scoped_release release;
+    OverviewOptions options;
+    options.range = {start_ns, end_ns};
+    options.width = width;
+    svg = overview_svg(*snapshot.timeline, options);
+  }
+  return make_text(svg);
+}
+
 ArrowTable table_of(const std::string& name) {
   static constexpr const char* names[] = {"spans",   "frames", "samples",  "sites",    "tracks",
                                           "metrics", "phases", "messages", "processes"};
@@ -315,6 +328,7 @@ void add_capture(nb::module_& module) {
       .def("count", count_rows, nb::arg("query"))
       .def("stream", stream_of, nb::arg("query"))
       .def("schema", schema_of, nb::arg("query"));
+  snapshot.def("overview", overview_of, nb::kw_only(), nb::arg("start_ns"), nb::arg("end_ns"), nb::arg("width"));
   add_statistics(snapshot);
 
   nb::class_<Reader>(module, "Reader", "Captures that may grow. Thread safe.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -474,6 +475,25 @@ class Capture:
                 if timeout_s is not None and time.monotonic() - quiet_since > timeout_s:
                     return
                 time.sleep(poll_s)
+
+    def overview(self, width: int = 960) -> str:
+        """
+        Draw frames, tracks and metrics as SVG, as notebooks show a capture.
+
+        Parameters
+        ----------
+        width : int
+            Pixels, 320 to 4096.
+        """
+        return self._snapshot().overview(
+            start_ns=self._selection.start_ns, end_ns=self._selection.end_ns, width=min(max(width, 320), 4096)
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.overview()
+
+    def _repr_html_(self) -> str:
+        return f"<div><code>{html.escape(repr(self))}</code></div>{self.overview()}"
 
     def close(self) -> None:
         """Let go of the files. Tables and arrays that were handed out stay good."""

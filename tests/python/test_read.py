@@ -11,6 +11,7 @@ import threading
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import kymo
 import numpy as np
@@ -313,3 +314,29 @@ def test_damaged_files_never_harm(folder: Path, truth: dict[str, Any], tmp_path:
         for metric in capture.metrics.values():
             len(metric)
     assert readable > 20
+
+
+def test_the_overview_is_sound_whatever_names_are(capture: kymo.Capture, tmp_path: Path) -> None:
+    hostile = "</title><script>alert(1)</script>\x01&\"'"
+    events: list[dict[str, Any]] = [
+        {"name": hostile, "ph": "X", "ts": i, "dur": 1, "pid": 1, "tid": 1} for i in range(9)
+    ]
+    events += [{"name": hostile, "ph": "C", "ts": i, "pid": 1, "args": {hostile: i}} for i in range(9)]
+    events += [{"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": hostile}}]
+    other = kymo.open(import_trace(tmp_path, events))
+    for drawn in (capture, other, capture.between(capture.start_ns, capture.start_ns), other.between(None, 5000)):
+        svg = drawn._repr_svg_()
+        root = ElementTree.fromstring(svg)
+        assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
+            "svg",
+            "style",
+            "rect",
+            "g",
+            "title",
+            "path",
+            "text",
+        }
+        assert svg in drawn._repr_html_()
+    texts = [element.text for element in ElementTree.fromstring(capture.overview(400)).iter() if element.text]
+    assert {"thread 0", "gpu", "load", "frames"} <= set(texts)
+    assert "script" in other.overview()

@@ -1,0 +1,94 @@
+"""
+How fast captures become NumPy arrays and Arrow tables, on one core.
+
+python_read_benchmark.py [MILLIONS] [FOLDER]
+
+Writes a capture of so many million scopes (1) and one of as many samples with `write_python_load`, then reads them:
+opening alone, columns as NumPy arrays, whole tables as an Arrow stream. MB are those of the data that comes out; what is
+reported is the median of three.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import kymo
+import pyarrow as pa
+
+
+def measure(read: Callable[[], tuple[int, int]]) -> tuple[float, int, int]:
+    """Return the median of the seconds, the rows and the bytes."""
+    seconds = []
+    rows = size = 0
+    for _ in range(3):
+        begin = time.perf_counter()
+        rows, size = read()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds), rows, size
+
+
+def read_arrow(table: kymo.Table) -> tuple[int, int]:
+    """Take every batch of the stream, as a consumer that keeps none."""
+    rows = size = 0
+    for batch in pa.RecordBatchReader.from_stream(table):
+        rows += batch.num_rows
+        size += sum(column.nbytes for column in batch.drop_columns([]).columns if column.type != pa.null())
+    return rows, size
+
+
+def read_numpy(table: kymo.Table, columns: list[str]) -> tuple[int, int]:
+    """Read columns at once."""
+    arrays = table._snapshot.columns(table._selection.query(table._name, columns))
+    parts = [array[0] if isinstance(array, tuple) else array for array in arrays.values()]
+    return len(parts[0]), sum(part.nbytes for part in parts)
+
+
+def read_series(path: Path) -> tuple[int, int]:
+    """Read a metric by its name."""
+    metric = kymo.open(path).metrics["metric 0"]
+    return len(metric.times), metric.times.nbytes + metric.values.nbytes + metric.stale.nbytes
+
+
+def main() -> None:
+    """Print the table."""
+    millions = sys.argv[1] if len(sys.argv) > 1 else "1"
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    writer = os.environ.get("KYMO_WRITE_LOAD", "build/dev/benchmarks/write_python_load")
+    with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
+        scopes, samples = Path(folder, "scopes.kymo"), Path(folder, "samples.kymo")
+        subprocess.run([writer, millions, scopes, samples], check=True)
+        plain = ["start_ns", "duration_ns", "name", "track", "depth"]
+        every = [column for column in kymo.open(scopes).spans.columns if column != "arguments"]
+        cases: list[tuple[str, Path, Callable[[], tuple[int, int]]]] = [
+            ("scopes: open", scopes, lambda: (len(kymo.open(scopes)), 0)),
+            ("scopes: 5 columns, NumPy", scopes, lambda: read_numpy(kymo.open(scopes).spans, plain)),
+            ("scopes: 17 columns, NumPy", scopes, lambda: read_numpy(kymo.open(scopes).spans, every)),
+            ("scopes: 5 columns, Arrow", scopes, lambda: read_arrow(kymo.open(scopes).spans.with_columns(plain))),
+            ("scopes: all columns, Arrow", scopes, lambda: read_arrow(kymo.open(scopes).spans)),
+            ("samples: open", samples, lambda: (len(kymo.open(samples)), 0)),
+            ("samples: one metric, NumPy", samples, lambda: read_series(samples)),
+            (
+                "samples: time and value, NumPy",
+                samples,
+                lambda: read_numpy(kymo.open(samples).samples, ["time_ns", "value"]),
+            ),
+            ("samples: all columns, Arrow", samples, lambda: read_arrow(kymo.open(samples).samples)),
+        ]
+        print(f"{'':<34}{'rows':>14}{'seconds':>10}{'M rows/s':>10}{'MB/s':>8}{'file MB':>9}")
+        for name, path, read in cases:
+            seconds, rows, size = measure(read)
+            print(
+                f"{name:<34}{rows:>14,}{seconds:>10.4f}{rows / seconds / 1e6:>10.1f}{size / seconds / 1e6:>8.0f}"
+                f"{path.stat().st_size / 1e6:>9.1f}"
+            )
+
+
+if __name__ == "__main__":
+    main()
