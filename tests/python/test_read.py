@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import gc
 import io
-import json
 import math
+import os
+import subprocess
+import sys
 import threading
 from itertools import chain
 from pathlib import Path
@@ -98,19 +100,35 @@ def test_compare_is_that_of_the_command(capture: kymo.Capture, folder: Path) -> 
     assert {row["verdict"] for row in found["compared"]} <= {"same", "too few samples"}
 
 
+RECORDED = """
+import ctypes, kymo
+library = ctypes.CDLL(kymo.get_library())
+library.kymo_record_metric_unit.argtypes = [ctypes.c_char_p, ctypes.c_double, ctypes.c_char_p]
+assert library.kymo_enable()
+for i in range(300):
+    library.kymo_record_metric_unit(b"board_power", 10.0 + i % 7, b"W")
+    library.kymo_frame_mark(None)
+    if i % 100 == 0:
+        library.kymo_sync()
+library.kymo_stop_capture()
+"""
+
+
 def test_energy_is_that_of_the_command(tmp_path: Path) -> None:
-    events: list[dict[str, Any]] = [
-        {"name": "work", "ph": "X", "ts": i * 1000, "dur": 900, "pid": 1, "tid": 1} for i in range(1000)
-    ]
-    events += [{"name": "power", "ph": "C", "ts": i * 5000, "pid": 1, "args": {"W": 10 + i % 3}} for i in range(201)]
-    path = import_trace(tmp_path, events)
+    path = tmp_path / "power.kymo"
+    environment = {**os.environ, "KYMO_RECORD": str(path), "KYMO_SAMPLE": "0,0,0"}
+    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+    subprocess.run([sys.executable, "-c", RECORDED], check=True, env=environment)
+    said = ask_kymo("stats", "--energy", path)
+    said.pop("warnings")
     with kymo.open(path) as capture:
         found = capture.energy()
-        said = json.loads(run_kymo("stats", "--energy", "--json", path)) if found["power_sources"] else None
-        if said is not None:
-            said.pop("warnings")
-            assert found == said
-        assert capture.energy(by="site") == found["sites"]
+        assert found == said
+        assert [source["name"] for source in found["power_sources"]] == ["board_power"]
+        assert found["total"]["joules"] > 0
+        assert len(capture.energy(by="phase")) == 3
+        assert capture.energy(by="frame")[0]["count"] == len(capture.frames) == 299
+        assert capture.metrics["board_power"].unit == "W"
         with pytest.raises(ValueError, match="whole captures"):
             capture.between(0, 1).energy()
         with pytest.raises(ValueError, match="there are site"):
