@@ -1,8 +1,10 @@
 #include "bench/witness_line.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <type_traits>
 
 #include "bench/json_value.hpp"
 #include "bench/sha256.hpp"
@@ -40,6 +42,9 @@ class Scanner {
   [[nodiscard]] bool number(Number& value) {
     const auto parsed = std::from_chars(text_.data(), text_.data() + text_.size(), value);
     text_.remove_prefix(static_cast<std::size_t>(parsed.ptr - text_.data()));
+    if constexpr (std::is_floating_point_v<Number>) {
+      return parsed.ec == std::errc() && std::isfinite(value);
+    }
     return parsed.ec == std::errc();
   }
   /// A string behind its opening quote, as append_text writes it, and its closing quote.

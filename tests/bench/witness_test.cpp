@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bench/sha256.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::test {
@@ -127,6 +129,37 @@ TEST_F(Witness, LinesTakenOutPutInMovedOrCutOffAreFound) {
     std::filesystem::resize_file(path, size);
     ASSERT_FALSE(verify_witness(path).is_whole) << size;
   }
+}
+
+/// Whoever makes all hashes right can still write what is no number that a bundle may have.
+std::string with_costs(const std::string& bundle, const std::string& cost) {
+  std::string forged;
+  std::string hash;
+  std::string former_hash;
+  std::istringstream lines(bundle);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::size_t hash_at = 66;  // from the end, before `"}`
+    for (std::size_t at = line.find(former_hash); !former_hash.empty() && at != std::string::npos;
+         at = line.find(former_hash, at + hash.size())) {
+      line.replace(at, former_hash.size(), hash);
+    }
+    if (const std::size_t at = line.find("\"cut_cost\":"); at != std::string::npos) {
+      line.replace(at + 11, line.find(',', at) - at - 11, cost);
+    }
+    former_hash = line.substr(line.size() - hash_at, 64);
+    hash = bench::sha256_hex(line.substr(0, line.size() - hash_at - 9));
+    line.replace(line.size() - hash_at, 64, hash);
+    forged += line + '\n';
+  }
+  return forged;
+}
+
+TEST_F(Witness, CostsThatAreInfiniteOrAddUpToThatAreBrokenLinks) {
+  const std::string bundle = text_of(write("run.jsonl", 2));
+  EXPECT_EQ(verify(with_costs(bundle, "0.75")).problem, "");  // their mean
+  EXPECT_EQ(verify(with_costs(bundle, "inf")).line, 2U);
+  EXPECT_EQ(verify(with_costs(bundle, "nan")).line, 2U);
+  EXPECT_EQ(verify(with_costs(bundle, "1.7e308")).line, 4U);
 }
 
 TEST_F(Witness, AnotherMachinesBundleIsComparedByWhatWasDecided) {
