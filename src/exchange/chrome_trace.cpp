@@ -137,6 +137,7 @@ void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, const Bar& 
   equal_scopes_.push_back(stream_.position());
 
   std::string& out = stream_.begin_event();
+  const std::size_t event = out.size();
   out += names_.site(site);
   append_microseconds(out, bar.start_ns);
   out += ",\"dur\":";
@@ -147,7 +148,11 @@ void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, const Bar& 
   }
   out += track.place;
   if (!track.arguments.empty()) {
+    const std::size_t arguments = out.size();
     track.arguments.take(depth, out);
+    if (edit_ != nullptr) {
+      edit_(out, event, arguments);
+    }
   }
   out += '}';
 }

@@ -47,6 +47,11 @@ class ChromeTraceWriter {
 
   void write(const EventBatch& batch);
 
+  /// Has a function change the text of a scope that has arguments: its event begins at `event` in `text` and lacks its
+  /// last brace, its arguments begin at `arguments`.
+  using EditScope = void (*)(std::string& text, std::size_t event, std::size_t arguments);
+  void edit_scopes(EditScope edit) { edit_ = edit; }
+
   /// Hands all that was written to the kernel: what a process that is killed now leaves behind.
   void flush() { stream_.flush(); }
 
@@ -105,6 +110,7 @@ class ChromeTraceWriter {
   bool is_finished_ = false;
   std::int64_t last_ns_;
 
+  EditScope edit_ = nullptr;
   // The events of scopes that ended last, began and ended at the same times, each around the one before.
   std::vector<std::size_t> equal_scopes_;
   Bar equal_bar_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -155,6 +156,30 @@ TEST(ChromeRoundTrip, WhatATraceHoldsComesBackTheSame) {
   EXPECT_EQ(dropped(first), model.truth().dropped_scopes);
   EXPECT_EQ(dropped(second), dropped(first));
   EXPECT_EQ(second.processes()[0].declaration.pid, first.processes()[0].declaration.pid);
+}
+
+// Different are only "scope" where there was no cat, and the number of an argument that has that name too.
+TEST(ChromeRoundTrip, CategoriesStayWhatTheyWere) {
+  const test::TemporaryDirectory directory;
+  const std::string head = R"({"name":"n","cat":")";
+  std::ofstream(directory / "first.json")
+      << "[" << head << R"(a,\"b\"","ph":"X","ts":1,"dur":9,"pid":1,"tid":1,"args":{"x":1}},)" << head
+      << R"(inner","ph":"X","ts":2,"dur":3,"pid":1,"tid":1},)" << head
+      << R"(bare","ph":"B","ts":6,"pid":1,"tid":1},{"ph":"E","ts":7,"pid":1,"tid":1},)" << head
+      << R"(function","ph":"X","ts":20,"dur":1,"pid":1,"tid":1,"args":{"category":"mine"}},)" << head
+      << R"(own","ph":"X","ts":30,"dur":1,"pid":1,"tid":1,"args":{"x":true,"category":"mine"}}])";
+  import_chrome_trace(directory / "first.json", directory / "first.kymo");
+  export_chrome(Timeline(directory / "first.kymo"), directory / "second.json");
+  std::ifstream file(directory / "second.json");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  for (const char* const event :
+       {R"("cat":"a,\"b\"","ph":"X","ts":1.000,"dur":9.000,"pid":1,"tid":1,"args":{"x":1}})",
+        R"("cat":"inner","ph":"X","ts":2.000,"dur":3.000,"pid":1,"tid":1})",
+        R"("cat":"bare","ph":"X","ts":6.000,"dur":1.000,"pid":1,"tid":1})",
+        R"("cat":"function","ph":"X","ts":20.000,"dur":1.000,"pid":1,"tid":1,"args":{"category":"mine"}})",
+        R"("cat":"own","ph":"X","ts":30.000,"dur":1.000,"pid":1,"tid":1,"args":{"x":true,"category#2":"mine"}})"}) {
+    EXPECT_NE(text.find(event), std::string::npos) << event << "\n" << text;
+  }
 }
 
 }  // namespace
