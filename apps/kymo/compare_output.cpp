@@ -66,9 +66,9 @@ std::vector<std::string> cells_of(const ComparedThing& thing) {
           format_in_unit(thing.base.median, unit),
           format_in_unit(thing.changed.median, unit),
           format_change(thing.median_difference(), thing.base.median),
-          format_interval(thing.median, thing.base.median),
+          format_interval(thing.median_share),
           has_p95 ? format_change(thing.p95_difference(), thing.base.p95) : "",
-          format_interval(thing.p95, thing.base.p95),
+          format_interval(thing.p95_share),
           format_q(thing.q_value)};
 }
 
@@ -145,6 +145,7 @@ Json number_or_null(const std::optional<double>& value) {
 }
 
 Json to_json(const std::optional<Interval>& interval) {
+  // JSON has no infinity; nlohmann-json writes null for it.
   return interval ? Json::array({interval->low, interval->high}) : Json(nullptr);
 }
 
@@ -166,9 +167,11 @@ Json to_json(const ComparedThing& thing) {
   json["median_difference"] = thing.median_difference();
   json["median_interval"] = to_json(thing.median);
   json["median_change"] = number_or_null(stats::share_of(thing.median_difference(), thing.base.median));
+  json["median_change_interval"] = to_json(thing.median_share);
   json["p95_difference"] = thing.p95_difference();
   json["p95_interval"] = to_json(thing.p95);
   json["p95_change"] = number_or_null(stats::share_of(thing.p95_difference(), thing.base.p95));
+  json["p95_change_interval"] = to_json(thing.p95_share);
   json["new_is_greater"] = thing.greater;
   json["compared"] = thing.by_run ? "runs" : "samples";
   json["rank_p_value"] = number_or_null(thing.rank_test);
@@ -267,12 +270,11 @@ std::string format_change(double difference, double base) {
   return std::isfinite(share) ? fmt::format("{:+.1f} %", 100 * share) : std::string("-");
 }
 
-std::string format_interval(const std::optional<Interval>& interval, double base) {
-  if (!interval || base == 0) {
+std::string format_interval(const std::optional<Interval>& shares) {
+  if (!shares || !std::isfinite(shares->low) || !std::isfinite(shares->high)) {
     return {};
   }
-  return fmt::format("{:+.1f} to {:+.1f} %", 100 * stats::share_of(interval->low, base),
-                     100 * stats::share_of(interval->high, base));
+  return fmt::format("{:+.1f} to {:+.1f} %", 100 * shares->low, 100 * shares->high);
 }
 
 std::string describe_runs(const ComparisonReport& report) {

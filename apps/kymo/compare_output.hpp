@@ -34,8 +34,8 @@ struct ComparisonReport {
 [[nodiscard]] std::string format_in_unit(double value, const std::string& unit);
 /// "+12.3 %", "-4.5 %", "-" where there is nothing to take a share of.
 [[nodiscard]] std::string format_change(double difference, double base);
-/// The same of both ends of an interval: "-1.2 % to +3.4 %"; empty where there is none.
-[[nodiscard]] std::string format_interval(const std::optional<stats::Interval>& interval, double base);
+/// Both ends of an interval of shares: "-1.2 to +3.4 %"; empty where there is none, or an end is infinite.
+[[nodiscard]] std::string format_interval(const std::optional<stats::Interval>& shares);
 /// What runs a side has and what that means for the verdicts.
 [[nodiscard]] std::string describe_runs(const ComparisonReport& report);
 

@@ -266,9 +266,9 @@ void append_row(const ComparedThing& thing, std::string_view anchor, std::string
   put(format_in_unit(thing.base.median, unit));
   put(format_in_unit(thing.changed.median, unit));
   put(format_change(thing.median_difference(), thing.base.median));
-  put(format_interval(thing.median, thing.base.median));
+  put(format_interval(thing.median_share));
   put(thing.p95 ? format_change(thing.p95_difference(), thing.base.p95) : std::string());
-  put(format_interval(thing.p95, thing.base.p95));
+  put(format_interval(thing.p95_share));
   put(thing.q_value ? fmt::format("{:.2g}", *thing.q_value) : std::string());
   out += "</tr>\n";
 }
@@ -339,8 +339,8 @@ void append_drawings(const std::vector<const ComparedThing*>& drawn, exchange::O
   for (std::size_t number = 0; number < drawn.size(); ++number) {
     const ComparedThing& thing = *drawn[number];
     const auto change_of = [](const char* what, double difference, double base,
-                              const std::optional<stats::Interval>& interval) {
-      const std::string ends = format_interval(interval, base);
+                              const std::optional<stats::Interval>& shares) {
+      const std::string ends = format_interval(shares);
       return fmt::format("{} {}{}{}", what, format_change(difference, base), ends.empty() ? "" : ", 95 % interval ",
                          ends);
     };
@@ -349,8 +349,8 @@ void append_drawings(const std::vector<const ComparedThing*>& drawn, exchange::O
         "{}</p><p>{}{}</p>\n",
         number, escaped(title_of(thing.name)), class_of(thing.verdict), name_of(thing.verdict),
         name_of(thing.name.kind), escaped(place_of(thing)),
-        change_of("median", thing.median_difference(), thing.base.median, thing.median),
-        thing.p95 ? "<br>" + change_of("p95", thing.p95_difference(), thing.base.p95, thing.p95) : std::string());
+        change_of("median", thing.median_difference(), thing.base.median, thing.median_share),
+        thing.p95 ? "<br>" + change_of("p95", thing.p95_difference(), thing.base.p95, thing.p95_share) : std::string());
     append_drawing(thing, number, out);
     out += "</section>\n";
     file.spill();

@@ -64,14 +64,16 @@ struct ComparedThing {
   ThingName name;  ///< as the base has it
   ComparedSide base;
   ComparedSide changed;
-  bool by_run = false;              ///< runs were resampled and compared, since both sides have enough of them
-  std::optional<Interval> median;   ///< of the difference of the medians, 95 %; none with too few samples
-  std::optional<Interval> p95;      ///< the same; none with fewer than 20 samples on a side
-  double greater = 0.5;             ///< how often a new value is greater than one of the base
-  std::optional<double> rank_test;  ///< p-values; none with too few samples
-  std::optional<double> run_test;   ///< by run only
-  std::optional<double> p_value;    ///< what the verdict goes by: the greater one of both
-  std::optional<double> q_value;    ///< p_value corrected for how many things of its kind were tested
+  bool by_run = false;                   ///< runs were resampled and compared, since both sides have enough of them
+  std::optional<Interval> median;        ///< of the difference of the medians, 95 %; none with too few samples
+  std::optional<Interval> p95;           ///< the same; none with fewer than 20 samples on a side
+  std::optional<Interval> median_share;  ///< of the difference as a share of the base; where `median` is
+  std::optional<Interval> p95_share;     ///< where `p95` is
+  double greater = 0.5;                  ///< how often a new value is greater than one of the base
+  std::optional<double> rank_test;       ///< p-values; none with too few samples
+  std::optional<double> run_test;        ///< by run only
+  std::optional<double> p_value;         ///< what the verdict goes by: the greater one of both
+  std::optional<double> q_value;         ///< p_value corrected for how many things of its kind were tested
   Verdict verdict = Verdict::too_few_samples;
 
   [[nodiscard]] double median_difference() const { return changed.median - base.median; }

@@ -61,8 +61,8 @@ nb::object make_interval(const std::optional<Interval>& interval) {
     return nb::none();
   }
   nb::list pair;
-  pair.append(interval->low);
-  pair.append(interval->high);
+  pair.append(number_or_none(interval->low));
+  pair.append(number_or_none(interval->high));
   return pair;
 }
 
@@ -96,9 +96,11 @@ nb::dict make_thing(const ComparedThing& thing) {
   row["median_difference"] = thing.median_difference();
   row["median_interval"] = make_interval(thing.median);
   row["median_change"] = share_of(thing.median_difference(), thing.base.median);
+  row["median_change_interval"] = make_interval(thing.median_share);
   row["p95_difference"] = thing.p95_difference();
   row["p95_interval"] = make_interval(thing.p95);
   row["p95_change"] = share_of(thing.p95_difference(), thing.base.p95);
+  row["p95_change_interval"] = make_interval(thing.p95_share);
   row["new_is_greater"] = thing.greater;
   row["compared"] = thing.by_run ? "runs" : "samples";
   row["rank_p_value"] = number_or_none(thing.rank_test);

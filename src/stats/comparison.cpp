@@ -148,8 +148,10 @@ ComparedThing compare_thing(const Thing& base, const Thing& changed, const Compa
     return thing;
   }
   thing.median = differences.median;
+  thing.median_share = differences.median_share;
   if (fewer >= least_for_p95) {
     thing.p95 = differences.p95;
+    thing.p95_share = differences.p95_share;
   }
   const RankTest ranks = mann_whitney(base_pool.runs()[0], new_pool.runs()[0]);
   thing.greater = ranks.greater;
@@ -259,14 +261,6 @@ void find_other_units(Matches& matches, Comparison& comparison) {
 }
 
 }  // namespace
-
-double share_of(double difference, double base) {
-  if (base != 0) {
-    return difference / std::fabs(base);
-  }
-  return difference == 0 ? std::numeric_limits<double>::quiet_NaN()
-                         : std::copysign(std::numeric_limits<double>::infinity(), difference);
-}
 
 bool is_time(const std::string& unit) {
   constexpr std::array<const char*, 10> units{"ns", "us",  "\xC2\xB5s", "\xCE\xBCs", "ms",

@@ -26,9 +26,6 @@ struct ComparedThing : kymo::ComparedThing {
   const ThingSamples* changed_samples = nullptr;
 };
 
-/// `difference` as a share of `base`; NaN where both are 0, infinite where only the base is.
-[[nodiscard]] double share_of(double difference, double base);
-
 struct ComparisonOptions {
   std::uint64_t seed = 1;
   std::size_t resamples = 10'000;

@@ -224,25 +224,48 @@ std::vector<double> correct_p_values(std::span<const double> p_values) {
   return corrected;
 }
 
+double share_of(double difference, double base) {
+  if (base != 0) {
+    return difference / std::fabs(base);
+  }
+  return difference == 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : std::copysign(std::numeric_limits<double>::infinity(), difference);
+}
+
 QuantileDifferences bootstrap_differences(Runs base, Runs changed, std::size_t resamples, RandomSource random) {
   const auto of_run = [](Runs runs) {
     return mean_over(runs.size(), [runs](std::size_t i) { return quantiles_of(runs[i]); });
   };
   const Quantiles base_quantiles = of_run(base);
   const Quantiles new_quantiles = of_run(changed);
-  std::vector<double> medians(resamples);
-  std::vector<double> p95s(resamples);
+  struct Draws {
+    explicit Draws(std::size_t count) : differences(count), shares(count) {}
+    void put(std::size_t i, double from, double to) {
+      differences[i] = to - from;
+      const double share = share_of(to - from, from);
+      shares[i] = std::isnan(share) ? 0 : share;
+    }
+    std::vector<double> differences;
+    std::vector<double> shares;
+  };
+  Draws medians(resamples);
+  Draws p95s(resamples);
   for (std::size_t i = 0; i < resamples; ++i) {
     const Quantiles a = resample(base, random);
     const Quantiles b = resample(changed, random);
-    medians[i] = b.median - a.median;
-    p95s[i] = b.p95 - a.p95;
+    medians.put(i, a.median, b.median);
+    p95s.put(i, a.p95, b.p95);
   }
-  QuantileDifferences differences{
-      base_quantiles.median, new_quantiles.median, base_quantiles.p95, new_quantiles.p95, {}, {}};
+  QuantileDifferences differences;
+  differences.base_median = base_quantiles.median;
+  differences.new_median = new_quantiles.median;
+  differences.base_p95 = base_quantiles.p95;
+  differences.new_p95 = new_quantiles.p95;
   if (resamples != 0) {
-    differences.median = middle_of(medians);
-    differences.p95 = middle_of(p95s);
+    differences.median = middle_of(medians.differences);
+    differences.p95 = middle_of(p95s.differences);
+    differences.median_share = middle_of(medians.shares);
+    differences.p95_share = middle_of(p95s.shares);
   }
   return differences;
 }

@@ -50,6 +50,9 @@ struct RankTest {
 
 using kymo::Interval;
 
+/// `difference` as a share of `base`; NaN where both are 0, infinite where only the base is.
+[[nodiscard]] double share_of(double difference, double base);
+
 /// The median and the 95th percentile of a side, and what resampling says of the differences between two.
 struct QuantileDifferences {
   double base_median = 0;
@@ -58,6 +61,10 @@ struct QuantileDifferences {
   double new_p95 = 0;
   Interval median;  ///< 95 % interval of new_median - base_median
   Interval p95;
+  /// The same of the difference as a share of the base, each resample's of its own base: of values that are never
+  /// negative it does not go below -1. An end is infinite where that many resamples have 0 for a base.
+  Interval median_share;
+  Interval p95_share;
 };
 
 /// The runs of one side: ascending values of each, none empty.

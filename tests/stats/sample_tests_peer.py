@@ -50,14 +50,16 @@ def bootstrap_case(base, new):
         expected = [quantile(side, share) for share in (0.5, 0.95) for side in (base, new)]
         for a, b in zip(found, expected):
             near(a, b)
-        for share, low, high in ((0.5, *found[4:6]), (0.95, *found[6:8])):
+        for share, *ends in ((0.5, *found[4:6], *found[8:10]), (0.95, *found[6:8], *found[10:12])):
             # As it is told in the books: draw, look, again.
             draws = [quantile(random.choice(side, (10_000, len(side))), share, axis=1) for side in (base, new)]
             differences = draws[1] - draws[0]
+            relative = draws[1] / draws[0] - 1
             # Ends of intervals vary themselves from 10,000 to 10,000 resamples: by less than between these percentiles.
-            for end, percent in ((low, 2.5), (high, 97.5)):
-                least, most = numpy.percentile(differences, [percent - 0.8, percent + 0.8])
-                assert least <= end <= most, (share, end, least, most)
+            for end, values, percent in zip(ends, (differences, differences, relative, relative), (2.5, 97.5) * 2):
+                least, most = numpy.percentile(values, [percent - 0.8, percent + 0.8])
+                assert least - 1e-12 <= end <= most + 1e-12, (share, end, least, most)
+            assert ends[2] >= -1, ends
 
     ask("bootstrap", base, new)(test)
 
@@ -82,6 +84,8 @@ for n in (1, 2, 50):
 for n, m in [(5, 5), (20, 20), (200, 150)]:
     bootstrap_case(random.normal(100, 10, n), random.normal(105, 10, m))
     bootstrap_case(random.lognormal(3, 0.5, n), random.lognormal(3, 0.5, m))
+    # The difference is more than the base's median in many resamples.
+    bootstrap_case(random.lognormal(3, 2, n), random.lognormal(0, 2, m))
 
 answers = subprocess.run([sys.argv[1]], input="\n".join(questions) + "\n", text=True, stdout=subprocess.PIPE,
                          check=True).stdout.splitlines()

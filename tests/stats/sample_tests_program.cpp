@@ -3,7 +3,8 @@
 //     rank 3 1 2 3 2 4 5       -> U, p-value, whether it is exact
 //     welch 3 1 2 3 2 4 5      -> p-value
 //     correct 3 0.1 0.2 0.3    -> p-values
-//     bootstrap 3 1 2 3 2 4 5  -> medians, p95s of both, then the ends of the intervals of their differences
+//     bootstrap 3 1 2 3 2 4 5  -> medians, p95s of both, then the ends of the intervals of their differences,
+//                                 and of those as shares of the base
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -46,8 +47,9 @@ std::vector<double> answer(const std::string& question, std::istream& in) {
   const std::vector<std::vector<double>> base{sorted(first)};
   const std::vector<std::vector<double>> changed{sorted(second)};
   const auto found = kymo::stats::bootstrap_differences(base, changed, 10'000, kymo::stats::RandomSource(1));
-  return {found.base_median, found.new_median,  found.base_p95, found.new_p95,
-          found.median.low,  found.median.high, found.p95.low,  found.p95.high};
+  return {found.base_median,      found.new_median,        found.base_p95,      found.new_p95,
+          found.median.low,       found.median.high,       found.p95.low,       found.p95.high,
+          found.median_share.low, found.median_share.high, found.p95_share.low, found.p95_share.high};
 }
 
 }  // namespace

@@ -106,6 +106,22 @@ TEST(Bootstrap, OfRunsIsAsWideAsRunsVary) {
   EXPECT_GT(found.median.high, 15);
 }
 
+// A base that varies by a factor of ten: differences reach far below the median of the base, which no share may.
+TEST(Bootstrap, NothingGetsMoreThanAllOfItFaster) {
+  const std::vector<std::vector<double>> base{{10, 10, 10, 100, 100, 100}};
+  const std::vector<std::vector<double>> changed{{0, 0, 0, 0, 1}};
+  const auto found = stats::bootstrap_differences(base, changed, 2000, stats::RandomSource(1, 0));
+  EXPECT_EQ(found.base_median, 10);
+  EXPECT_EQ(found.median.low, -100);
+  EXPECT_EQ(found.median_share.low, -1);
+  EXPECT_LE(found.median_share.high, -0.9);
+  const std::vector<std::vector<double>> zeros{{0, 0, 0, 0, 0}};
+  const auto from_zero = stats::bootstrap_differences(zeros, base, 100, stats::RandomSource(1, 0));
+  EXPECT_TRUE(std::isinf(from_zero.median_share.low));
+  const auto none = stats::bootstrap_differences(zeros, zeros, 100, stats::RandomSource(1, 0));
+  EXPECT_EQ(none.median_share.high, 0);
+}
+
 TEST(Bootstrap, IsTheSameForTheSameSeed) {
   std::mt19937_64 random(4);
   const std::vector<std::vector<double>> base{draw_many(normal, 50, random)};
