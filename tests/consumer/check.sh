@@ -27,9 +27,9 @@ build_project() {
   "$CMAKE" --build "$build"
 }
 
-# Runs both programs and looks at what they wrote.
+# Runs the programs and looks at what they wrote.
 run_programs() {
-  rm -f "$build"/*.kymo
+  rm -f "$build"/*.kymo "$build"/measured.*
   "$build/record_and_read" "$build/cpp.kymo"
   if [ -x "$build/record_hooked" ]; then
     "$build/record_hooked" "$build/hooked.kymo"
@@ -37,6 +37,7 @@ run_programs() {
   if [ -x "$build/record_sampled" ]; then
     "$build/record_sampled" "$build/sampled.kymo"
   fi
+  "$build/measure" "$build/measured"
   "$build/record_from_c" "$build/c.kymo"
   test -s "$build/c.kymo"
 }
@@ -63,6 +64,8 @@ case $way in
     # Unquoted: flags are words.
     "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-analysis) "$project/record_and_read.cpp" -o "$build/record_and_read" \
       $("$PKG_CONFIG" $static --libs kymo-analysis)
+    "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-bench) "$project/measure.cpp" -o "$build/measure" \
+      $("$PKG_CONFIG" $static --libs kymo-bench)
     "$CC" $("$PKG_CONFIG" --cflags kymo) "$project/record_from_c.c" -o "$build/record_from_c" \
       $("$PKG_CONFIG" $static --libs kymo)
     LD_LIBRARY_PATH=$("$PKG_CONFIG" --variable=libdir kymo)
