@@ -178,7 +178,8 @@ void read_rows(const TableView& table, Origin origin, std::vector<Row>& rows) {
   visit(columns, rows.data());
 }
 
-constexpr std::array powers_of_ten{1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+// Up to the nanoseconds of a time in seconds.
+constexpr std::array powers_of_ten{1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
 
 // The least number of decimals that all values have, so that as integers of that many they come back exactly; 0 where
 // they are integers already, or are none.

@@ -212,6 +212,30 @@ TEST(BatchCodec, SamplesOfFewDecimalsTakeFewBytesAndComeBackExactly) {
   EXPECT_EQ(decode(raw, batch).samples.at(0).values, noise.values);
 }
 
+// As a sampler has them: 1 kHz, the CPU time of a process that works now and then.
+TEST(BatchCodec, NanosecondsInSecondsTakeFewBytesAndComeBackExactly) {
+  SampleRun cpu_time{1, {}, {}, {}};
+  std::mt19937_64 random(7);
+  std::uint64_t used_ns = 3'599'987'654'321;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    used_ns += random() % 100'000;
+    cpu_time.times_ns.push_back(i * 1'000'000);
+    cpu_time.values.push_back(static_cast<double>(used_ns) / 1e9);
+  }
+  EventBatch batch;
+  SampleRun memory = cpu_time;
+  memory.values.assign(memory.values.size(), 4096);
+  batch.samples = {memory};
+  BatchEncoder encoder(Packing::bits);
+  ByteBuffer raw;
+  encoder.encode(batch, raw);
+  const std::size_t times = raw.size();
+  batch.samples = {memory, cpu_time};
+  encoder.encode(batch, raw);
+  EXPECT_LT(raw.size() - times, 1000U * 5 / 2) << "a float alone takes eight";
+  EXPECT_EQ(decode(raw, batch).samples.at(1).values, cpu_time.values);
+}
+
 TEST(BatchCodec, TheBenchmarksScopesTakeFewBytes) {
   benchmarks::ScopeGenerator generator(1);
   EventBatch batch;
