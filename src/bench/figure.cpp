@@ -89,6 +89,11 @@ void draw_bar(const FigurePoint& point, double y, const Axis& axis, Canvas& canv
   canvas.text(beyond + 6, y + 14, short_number(point.y), Canvas::Anchor::start, 11, ink);
 }
 
+/// How far marks of an axis lie from each other; 0 where there is one or none.
+double step_of(const std::vector<double>& marks) {
+  return marks.size() < 2 ? 0 : marks[1] - marks[0];
+}
+
 void draw_bars(const Figure& figure, Canvas& canvas) {
   static const FigureSeries none;
   const FigureSeries& series = figure.series.empty() ? none : figure.series.front();
@@ -105,9 +110,10 @@ void draw_bars(const Figure& figure, Canvas& canvas) {
   const double left = std::clamp(24 + 6.4 * static_cast<double>(longest), 60.0, 320.0);
   const Axis axis{range.low, range.high, left, size.width - 84};
   const double bottom = size.height - 34;
-  for (const double tick : ticks(range.low, range.high, 5)) {
+  const std::vector<double> marks = ticks(range.low, range.high, 5);
+  for (const double tick : marks) {
     canvas.line(axis.at(tick), top, axis.at(tick), bottom, faint, 1, false);
-    canvas.text(axis.at(tick), bottom + 16, short_number(tick), Canvas::Anchor::middle, 11, grey);
+    canvas.text(axis.at(tick), bottom + 16, short_number(tick, step_of(marks)), Canvas::Anchor::middle, 11, grey);
   }
   double y = top + 4;
   for (const FigurePoint& point : series.points) {
@@ -160,13 +166,16 @@ void draw_lines(const Figure& figure, Canvas& canvas) {
   const double bottom = size.height - 52;
   const Axis x_axis{x_range.low, x_range.high, 84, size.width - 24};
   const Axis y_axis{y_range.low, y_range.high, bottom, top + 8};
-  for (const double tick : ticks(y_range.low, y_range.high, 6)) {
+  const std::vector<double> y_marks = ticks(y_range.low, y_range.high, 6);
+  for (const double tick : y_marks) {
     canvas.line(x_axis.first, y_axis.at(tick), x_axis.last, y_axis.at(tick), faint, 1, false);
-    canvas.text(x_axis.first - 8, y_axis.at(tick) + 4, short_number(tick), Canvas::Anchor::end, 11, grey);
+    canvas.text(x_axis.first - 8, y_axis.at(tick) + 4, short_number(tick, step_of(y_marks)), Canvas::Anchor::end, 11,
+                grey);
   }
-  for (const double tick : ticks(x_range.low, x_range.high, 7)) {
+  const std::vector<double> x_marks = ticks(x_range.low, x_range.high, 7);
+  for (const double tick : x_marks) {
     canvas.line(x_axis.at(tick), bottom, x_axis.at(tick), bottom + 4, grey, 1, false);
-    canvas.text(x_axis.at(tick), bottom + 18, short_number(tick), Canvas::Anchor::middle, 11, grey);
+    canvas.text(x_axis.at(tick), bottom + 18, short_number(tick, step_of(x_marks)), Canvas::Anchor::middle, 11, grey);
   }
   canvas.line(x_axis.first, bottom, x_axis.last, bottom, grey, 1, false);
   canvas.text((x_axis.first + x_axis.last) / 2, size.height - 14, figure.x_label, Canvas::Anchor::middle, 12, ink);
@@ -225,7 +234,12 @@ std::vector<double> ticks(double low, double high, int count) {
   return marks;
 }
 
-std::string short_number(double value) {
+std::string short_number(double value, double step) {
+  int digits = 5;
+  if (step > 0 && value != 0) {
+    const double beyond_step = std::floor(std::log10(std::abs(value))) - std::floor(std::log10(step));
+    digits = static_cast<int>(std::clamp(beyond_step + 1, 5.0, 15.0));
+  }
   constexpr std::array<std::pair<double, std::string_view>, 4> units{
       {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e4, " k"}}};
   std::string_view unit;
@@ -238,7 +252,7 @@ std::string short_number(double value) {
   }
   std::array<char, 64> buffer{};
   const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value == 0 ? 0.0 : value,
-                                     std::chars_format::general, 5);
+                                     std::chars_format::general, digits);
   return std::string(buffer.data(), written.ptr).append(unit);
 }
 

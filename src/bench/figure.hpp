@@ -61,7 +61,8 @@ void draw(const Figure& figure, Canvas& canvas);
 
 /// Marks on an axis from `low` to `high`: steps of 1, 2 or 5 times a power of ten, about `count` of them.
 [[nodiscard]] std::vector<double> ticks(double low, double high, int count);
-/// A number for people: "12.5", "3.2 k", "1.5 G".
-[[nodiscard]] std::string short_number(double value);
+/// A number for people: "12.5", "3.2 k", "1.5 G". Of one mark among several that lie `step` apart as many digits as
+/// tell them apart.
+[[nodiscard]] std::string short_number(double value, double step = 0);
 
 }  // namespace kymo::bench

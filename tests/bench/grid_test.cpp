@@ -87,6 +87,10 @@ TEST(Figure, TicksAreRoundNumbersWithinTheAxis) {
   EXPECT_EQ(short_number(0.1 + 0.2), "0.3");
   EXPECT_EQ(short_number(1'500'000), "1.5 M");
   EXPECT_EQ(short_number(-0.0), "0");
+  EXPECT_EQ(short_number(0.999987), "0.99999");
+  EXPECT_EQ(short_number(0.999985, 0.000005), "0.999985") << "beside 0.99999";
+  EXPECT_EQ(short_number(0.99, 0.000005), "0.99");
+  EXPECT_EQ(short_number(1'234'500, 500), "1.2345 M");
 }
 
 TEST(Figure, AnSvgHasTheTextsAndSurvivesWhatIsMissing) {
