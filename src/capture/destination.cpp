@@ -22,8 +22,7 @@ std::string with_suffix(const std::string& path, int suffix) {
 
 }  // namespace
 
-FileDestination::FileDestination(const std::string& path, Unfinished unfinished)
-    : path_(path), unfinished_(unfinished) {
+FileDestination::FileDestination(const std::string& path) : path_(path) {
   constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   for (int suffix = 1; suffix <= max_suffix; ++suffix) {
     file_ = base::FileDescriptor(::open(path_.c_str(), flags, 0666));
@@ -52,10 +51,8 @@ void FileDestination::append(std::span<const std::byte> bytes) {
       if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
         // Readers find the torn block and report it.
       }
-      throw WriteError(base::describe_errno("cannot write on to the capture", path_, error) +
-                       (unfinished_ == Unfinished::goes
-                            ? "; what was written of it is taken away"
-                            : "; the first " + std::to_string(size_) + " bytes are whole and can be read"));
+      throw WriteError(base::describe_errno("cannot write on to the capture", path_, error) + "; the first " +
+                       std::to_string(size_) + " bytes are whole and can be read");
     }
     done += static_cast<std::uint64_t>(count);
   }

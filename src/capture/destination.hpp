@@ -35,15 +35,12 @@ class BlockDestination {
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
-/// Whether a file that cannot be written to its end is of use, and stays, or its owner takes it away.
-enum class Unfinished { stays, goes };
-
 /// A new file.
 class FileDestination final : public BlockDestination {
  public:
   /// Creates `path`, or where it exists the first of "stem-1.ext", "stem-2.ext", ... that does not: an existing file is
-  /// never touched. What becomes of it unfinished is only told, in a WriteError's words. WriteError.
-  explicit FileDestination(const std::string& path, Unfinished unfinished = Unfinished::stays);
+  /// never touched. WriteError.
+  explicit FileDestination(const std::string& path);
 
   /// One pwrite(2) where that takes everything. Where the disk is full the file is cut back to its last whole block.
   void append(std::span<const std::byte> bytes) override;
@@ -54,7 +51,6 @@ class FileDestination final : public BlockDestination {
   std::string path_;
   base::FileDescriptor file_;
   std::uint64_t size_ = 0;
-  Unfinished unfinished_;
 };
 
 /// Memory that grows: for tests, and for captures that are handed on.

@@ -6,12 +6,26 @@
 #include <unistd.h>
 
 namespace kymo::exchange {
+namespace {
+
+/// Does something that writes. What a WriteError tells of the part that is whole is of no use: that goes.
+template <typename Action>
+void write_or_tell(const Action& action) {
+  try {
+    action();
+  } catch (const capture::WriteError& error) {
+    const std::string what = error.what();
+    throw capture::WriteError(what.substr(0, what.rfind("; the first ")) + "; what was written of it is taken away");
+  }
+}
+
+}  // namespace
 
 NewCapture::NewCapture(const std::string& path, capture::CaptureWriterOptions options) {
-  auto file = std::make_unique<capture::FileDestination>(path, capture::Unfinished::goes);
+  auto file = std::make_unique<capture::FileDestination>(path);
   path_ = file->name();
   try {
-    writer_.emplace(std::move(file), std::move(options));
+    write_or_tell([&] { writer_.emplace(std::move(file), std::move(options)); });
   } catch (...) {
     ::unlink(path_.c_str());
     throw;
@@ -24,8 +38,12 @@ NewCapture::~NewCapture() {
   }
 }
 
+void NewCapture::write(const EventBatch& batch) {
+  write_or_tell([&] { writer_->write(batch); });
+}
+
 void NewCapture::finish() {
-  writer_->finish();
+  write_or_tell([&] { writer_->finish(); });
   is_whole_ = true;
 }
 

@@ -21,7 +21,7 @@ class NewCapture {
   /// Under which it stays.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// capture::WriteError.
-  void write(const EventBatch& batch) { writer_->write(batch); }
+  void write(const EventBatch& batch);
   /// Closes the capture, which from then on stays. capture::WriteError.
   void finish();
 
