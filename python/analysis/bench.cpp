@@ -221,7 +221,7 @@ void add_statistics(nb::module_& module) {
 }  // namespace
 
 void add_bench(nb::module_& module) {
-  nb::exception<BenchFileError>(module, "BenchFileError", PyExc_ValueError);
+  [[maybe_unused]] const nb::exception<BenchFileError> type(module, "BenchFileError", PyExc_ValueError);
   add_records<LatencyRecord>(module, "latencies");
   add_records<MemorySnapshot>(module, "memory");
   add_records<BaselineRecord>(module, "baselines");

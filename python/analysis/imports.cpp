@@ -13,7 +13,7 @@ namespace nb = nanobind;
 namespace kymo::python {
 
 void add_imports(nb::module_& module) {
-  nb::exception<ImportError>(module, "RecordingError", PyExc_ValueError);
+  [[maybe_unused]] const nb::exception<ImportError> type(module, "RecordingError", PyExc_ValueError);
   module.def("import_chrome_trace", [](const std::string& trace, const std::string& capture, const std::string& name) {
     ImportReport report;
     {

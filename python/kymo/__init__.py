@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from kymo._ending import disable, flush, stop_capture
 from kymo._paths import get_include, get_library
 from kymo._profile import profile, profile_all, skip
 from kymo._record import (
@@ -12,14 +13,12 @@ from kymo._record import (
     calibrate,
     capture_path,
     current_memory_bytes,
-    disable,
     emit_span,
     empty_scope_ns,
     enable,
     flow_begin,
     flow_end,
     flow_step,
-    flush,
     frame_mark,
     is_recording,
     message,
@@ -31,7 +30,6 @@ from kymo._record import (
     set_info,
     set_thread_name,
     start_capture,
-    stop_capture,
     sync,
     track,
     trigger,
@@ -42,15 +40,21 @@ from kymo._workers import follow_forks as _follow_forks
 if TYPE_CHECKING:
     from kymo._capture import Capture, Partition, open  # noqa: A004
     from kymo._errors import CaptureError
+    from kymo._gpu import gpu_scope
+    from kymo._logging import LogHandler
     from kymo._metrics import Metric, Metrics, Provenance
     from kymo._parquet import to_parquet
     from kymo._sql import sql
     from kymo._tables import Frames, Messages, Samples, Spans, Table
+    from kymo._torch_trace import ImportLoss, ImportReport, import_torch_trace
 
 __all__ = [
     "Capture",
     "CaptureError",
     "Frames",
+    "ImportLoss",
+    "ImportReport",
+    "LogHandler",
     "Messages",
     "Metric",
     "Metrics",
@@ -74,6 +78,8 @@ __all__ = [
     "frame_mark",
     "get_include",
     "get_library",
+    "gpu_scope",
+    "import_torch_trace",
     "is_recording",
     "message",
     "open",
@@ -103,6 +109,9 @@ _MODULE_OF = {
     "Capture": "kymo._capture",
     "CaptureError": "kymo._errors",
     "Frames": "kymo._tables",
+    "ImportLoss": "kymo._torch_trace",
+    "ImportReport": "kymo._torch_trace",
+    "LogHandler": "kymo._logging",
     "Messages": "kymo._tables",
     "Metric": "kymo._metrics",
     "Metrics": "kymo._metrics",
@@ -111,6 +120,8 @@ _MODULE_OF = {
     "Samples": "kymo._tables",
     "Spans": "kymo._tables",
     "Table": "kymo._tables",
+    "gpu_scope": "kymo._gpu",
+    "import_torch_trace": "kymo._torch_trace",
     "open": "kymo._capture",
     "sql": "kymo._sql",
     "to_parquet": "kymo._parquet",

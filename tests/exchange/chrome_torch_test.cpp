@@ -53,7 +53,7 @@ TEST(ChromeImport, WorkOfGpusIsOnTracksOfTheirQueues) {
     const bool is_gpu = track.name.compare(0, 3, "GPU") == 0;
     EXPECT_EQ(track.kind, is_gpu ? TrackKind::queue : TrackKind::thread) << track.name;
     if (is_gpu) {
-      const Span& span = imported.timeline.spans(track.id).spans.back();
+      const Span span = imported.timeline.spans(track.id).spans.back();
       EXPECT_NE(imported.timeline.name(span.category), "");
     }
   }
