@@ -30,6 +30,10 @@ PyObject* is_recording(PyObject*, PyObject*) {
   return PyBool_FromLong(kymo::is_recording());
 }
 
+PyObject* is_recording_scopes(PyObject*, PyObject*) {
+  return PyBool_FromLong(detail::scopes_on());
+}
+
 /// A stretch of time in seconds; None or no argument: zero.
 bool read_seconds(PyObject* value, const char* name, std::chrono::nanoseconds& duration) {
   if (value == nullptr || value == Py_None) {
@@ -225,6 +229,8 @@ PyMethodDef recording_functions[] = {
                "Stop recording: the capture is finished. `enable` starts anew.")},
     {"is_recording", is_recording, METH_NOARGS,
      PyDoc_STR("is_recording($module, /)\n--\n\nReturn whether events are recorded.")},
+    {"is_recording_scopes", is_recording_scopes, METH_NOARGS,
+     PyDoc_STR("is_recording_scopes($module, /)\n--\n\nReturn whether scopes are recorded now.")},
     {"start_capture", as_method(start_capture), METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR(
          "start_capture($module, /, path='kymo.kymo', *, keep_s=None, keep_bytes=None, max_bytes=None,\n"
