@@ -23,6 +23,8 @@ class CallStack {
   [[nodiscard]] static bool has_shortest() { return shortest_ != 0; }
   /// How many calls of all threads were left out.
   [[nodiscard]] static std::uint64_t left_out() { return left_out_; }
+  /// A forked child counts its own.
+  static void forget_left_out() { left_out_ = 0; }
 
   /// A call begins. A null site is not recorded, but has its place. `owner` tells calls apart, see pop_to.
   void push(kymo_site* site, const void* owner) {

@@ -12,8 +12,14 @@ namespace {
 
 PyObject* disable_here = nullptr;  // sys.monitoring.DISABLE
 
-kymo_site* site_of_running(PyObject* code) {
-  return site_of_frame(reinterpret_cast<PyCodeObject*>(code), PyEval_GetFrame());
+/// The frame is asked for only where its module has to be known: that makes an object of it.
+kymo_site* site_of_running(PyObject* object) {
+  auto* const code = reinterpret_cast<PyCodeObject*>(object);
+  kymo_site* const known = known_site(code);
+  if (known == nullptr) {
+    return site_of_frame(code, PyEval_GetFrame());
+  }
+  return known != &left_out_site ? known : nullptr;
 }
 
 /// A function begins or goes on.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fnmatch.h>
+#include <pthread.h>
 
 #include "call_stack.hpp"
 #include "types.hpp"
@@ -164,6 +165,7 @@ PyObject* start_tracing(PyObject*, PyObject* positional, PyObject* named) {
     return nullptr;
   }
   extra_index = KYMO_CODE_EXTRA_INDEX(nullptr);
+  ::pthread_atfork(nullptr, nullptr, CallStack::forget_left_out);
   wanted().has_c_functions = has_c_functions != 0;
   CallStack::set_shortest(min_us > 0 ? static_cast<std::uint64_t>(min_us * counter_steps_per_us()) : 0);
   if (extra_index < 0 || !begin_hook(wanted().has_c_functions)) {

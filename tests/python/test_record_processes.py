@@ -136,8 +136,11 @@ def test_workers_end_up_in_the_capture_directory(run_script: Run, tmp_path: Path
     info = info_of(captures)
     with_scopes = {track["process"] for track in info["tracks"] if track["recorded_scopes"] > 0}
     assert len(with_scopes) == 5
-    # Workers close their captures, so that nothing is left in shared memory for longer than until the next one begins.
     assert all(capture["is_closed"] for capture in info["captures"])
+    # What they had in shared memory goes when the next recorder begins.
+    run_script("import kymo; kymo.start_capture('next.kymo')")
+    pids = {process["pid"] for process in info["processes"]}
+    assert not [pid for pid in pids if [*Path("/dev/shm").glob(f"kymo-{pid}-*.spool")]]
 
 
 def test_forks_in_the_middle_of_scopes_close_nothing_of_the_parent(run_script: Run, tmp_path: Path) -> None:
