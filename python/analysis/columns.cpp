@@ -1,11 +1,14 @@
 #include "columns.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
-#include "arrays.hpp"
+#include <nanobind/ndarray.h>
+
 #include "text.hpp"
 
 namespace nb = nanobind;
@@ -28,27 +31,54 @@ struct Released {
   }
 };
 
-/// Numbers of any size in a row; growing sets nothing to zero first.
-class Numbers {
- public:
-  void append(const void* data, std::size_t size) {
-    bytes_.insert(bytes_.end(), static_cast<const char*>(data), static_cast<const char*>(data) + size);
-  }
-  [[nodiscard]] std::vector<char> take() { return std::move(bytes_); }
-
- private:
-  std::vector<char> bytes_;
+struct Free {
+  void operator()(char* data) const { std::free(data); }
 };
 
-template <typename Number>
-nb::object make_number_array(std::vector<char>&& bytes) {
-  auto owned = std::make_unique<std::vector<char>>(std::move(bytes));
-  const auto* const data = reinterpret_cast<const Number*>(owned->data());
-  const std::size_t size = owned->size() / sizeof(Number);
-  const nb::capsule owner(owned.get(), [](void* pointer) noexcept { delete static_cast<std::vector<char>*>(pointer); });
-  static_cast<void>(owned.release());
-  return nb::ndarray<nb::numpy, const Number, nb::ndim<1>>(data, {size}, owner).cast();
-}
+/// Numbers of any size in a row. Growing moves pages rather than bytes, and touches none before they are written.
+class Numbers {
+ public:
+  [[nodiscard]] char* extend(std::size_t size) {
+    if (capacity_ - size_ < size) {
+      constexpr std::size_t least = 4096;
+      const std::size_t capacity = std::max({least, size_ + size, capacity_ + capacity_ / 2});
+      char* const grown = static_cast<char*>(std::realloc(data_.get(), capacity));
+      if (grown == nullptr) {
+        throw std::bad_alloc();
+      }
+      static_cast<void>(data_.release());
+      data_.reset(grown);
+      capacity_ = capacity;
+    }
+    char* const place = data_.get() + size_;
+    size_ += size;
+    return place;
+  }
+  void append(const void* data, std::size_t size) {
+    if (size != 0) {
+      std::memcpy(extend(size), data, size);
+    }
+  }
+
+  /// An array that owns the memory.
+  template <typename Number>
+  [[nodiscard]] nb::object take() {
+    const std::size_t count = size_ / sizeof(Number);
+    const auto* const data = reinterpret_cast<const Number*>(data_.get());
+    size_ = capacity_ = 0;
+    if (data == nullptr) {
+      return nb::ndarray<nb::numpy, const Number, nb::ndim<1>>(nullptr, {0}).cast();
+    }
+    const nb::capsule owner(data_.get(), [](void* pointer) noexcept { std::free(pointer); });
+    static_cast<void>(data_.release());
+    return nb::ndarray<nb::numpy, const Number, nb::ndim<1>>(data, {count}, owner).cast();
+  }
+
+ private:
+  std::unique_ptr<char, Free> data_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
 
 std::vector<std::string> texts_of(const ArrowArray& array) {
   std::vector<std::string> texts;
@@ -97,10 +127,9 @@ class Columns::Column {
       append_texts(array);
     } else if (format_ == 'b') {
       const auto* const bits = static_cast<const std::uint8_t*>(array.buffers[1]);
-      const std::size_t first = booleans_.size();
-      booleans_.resize(first + rows);
+      char* const out = numbers_.extend(rows);
       for (std::size_t i = 0; i < rows; ++i) {
-        booleans_[first + i] = static_cast<char>(bits[i / 8] >> (i % 8) & 1);
+        out[i] = static_cast<char>(bits[i / 8] >> (i % 8) & 1);
       }
     } else {
       numbers_.append(array.buffers[1], rows * size_of(format_));
@@ -113,23 +142,23 @@ class Columns::Column {
       for (const std::string& text : dictionary_) {
         texts.append(make_text(text));
       }
-      return nb::make_tuple(make_number_array<std::int32_t>(numbers_.take()), texts);
+      return nb::make_tuple(numbers_.take<std::int32_t>(), texts);
     }
     switch (format_) {
       case 'u':
         return take_texts();
       case 'b':
-        return make_number_array<bool>(std::move(booleans_));
+        return numbers_.take<bool>();
       case 'S':
-        return make_number_array<std::uint16_t>(numbers_.take());
+        return numbers_.take<std::uint16_t>();
       case 'I':
-        return make_number_array<std::uint32_t>(numbers_.take());
+        return numbers_.take<std::uint32_t>();
       case 'l':
-        return make_number_array<std::int64_t>(numbers_.take());
+        return numbers_.take<std::int64_t>();
       case 'L':
-        return make_number_array<std::uint64_t>(numbers_.take());
+        return numbers_.take<std::uint64_t>();
       default:
-        return make_number_array<double>(numbers_.take());
+        return numbers_.take<double>();
     }
   }
 
@@ -175,7 +204,6 @@ class Columns::Column {
   char format_;
   bool is_coded_;
   Numbers numbers_;
-  std::vector<char> booleans_;
   std::vector<std::string> dictionary_;
   std::vector<std::pair<bool, std::string>> texts_;
 };

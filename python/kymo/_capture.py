@@ -52,6 +52,9 @@ class Partition:
         The stretch of time that they cover, on the axis of the capture that the partition was made by.
     scopes : int
         About how many there are.
+    offset_ns : int
+        What was added to the times of this file to bring it onto that axis: 0 for files of the first one's machine. A
+        reader that opens the file alone has times without it.
     """
 
     path: str
@@ -61,6 +64,7 @@ class Partition:
     start_ns: int
     end_ns: int
     scopes: int
+    offset_ns: int = 0
 
 
 class Capture:
@@ -78,18 +82,26 @@ class Capture:
         self._selection = selection or Selection()
         self._cache: dict[str, Any] = {}
 
-    def _snapshot(self) -> Snapshot:
-        if self._reader is None:
+    def _open_reader(self) -> Reader:
+        reader = self._reader
+        if reader is None:
             raise ValueError("the capture is closed")
-        snapshot: Snapshot | None = self._cache.get("snapshot")
+        return reader
+
+    def _snapshot(self) -> Snapshot:
+        # What a thread reads while another one refreshes goes into the cache of before.
+        cache = self._cache
+        reader = self._open_reader()
+        snapshot: Snapshot | None = cache.get("snapshot")
         if snapshot is None:
-            snapshot = self._cache["snapshot"] = self._reader.snapshot()
+            snapshot = cache["snapshot"] = reader.snapshot()
         return snapshot
 
     def _table(self, name: str) -> Any:
-        table = self._cache.get(name)
+        cache = self._cache
+        table = cache.get(name)
         if table is None:
-            table = self._cache[name] = TABLES[name](self._snapshot(), self._selection)
+            table = cache[name] = TABLES[name](self._snapshot(), self._selection)
         return table
 
     @property
@@ -148,9 +160,10 @@ class Capture:
     @property
     def metrics(self) -> Metrics:
         """The metrics by name, as NumPy arrays."""
-        metrics = self._cache.get("metrics mapping")
+        cache = self._cache
+        metrics = cache.get("metrics mapping")
         if not isinstance(metrics, Metrics):
-            metrics = self._cache["metrics mapping"] = Metrics(self._snapshot(), self._selection)
+            metrics = cache["metrics mapping"] = Metrics(self._snapshot(), self._selection)
         return metrics
 
     def table(self, name: str) -> Table:
@@ -246,9 +259,7 @@ class Capture:
         return self._view(self._selection.between(start_ns, end_ns))
 
     def _view(self, selection: Selection) -> Capture:
-        self._snapshot()
-        assert self._reader is not None
-        return Capture(self._reader, self._paths, selection)
+        return Capture(self._open_reader(), self._paths, selection)
 
     def partitions(self, scopes: int = 4_000_000) -> list[Partition]:
         """
@@ -267,6 +278,7 @@ class Capture:
         """
         snapshot = self._snapshot()
         parts = []
+        offsets = {process["capture"]: process["offset_ns"] for process in snapshot.processes()}
         for index, capture in enumerate(snapshot.captures()):
             starts, ends, counts, _ = snapshot.blocks(index)
             first = 0
@@ -286,6 +298,7 @@ class Capture:
                         start_ns=int(starts[first:end].min()) if has_blocks else EARLIEST,
                         end_ns=int(ends[first:end].max()) if has_blocks and not is_last else LATEST,
                         scopes=total,
+                        offset_ns=offsets.get(index, 0),
                     )
                 )
                 if is_last:
@@ -300,9 +313,18 @@ class Capture:
         Parameters
         ----------
         part : Partition
-            One of `partitions`, of this capture or of one that was opened from the same files.
+            One of `partitions`, of this capture or of another that has the file.
+
+        Raises
+        ------
+        KeyError
+            This capture does not have the file.
         """
-        return self._view(replace(self._selection, blocks=((part.capture, part.first_block, part.end_block),)))
+        for index, capture in enumerate(self.captures):
+            if os.path.realpath(capture["path"]) == os.path.realpath(part.path):
+                blocks = ((index, part.first_block, part.end_block),)
+                return self._view(replace(self._selection, blocks=blocks))
+        raise KeyError(f"the capture does not have {part.path!r}; it was opened from {', '.join(self._paths)}")
 
     def stats(
         self,
@@ -432,10 +454,9 @@ class Capture:
         bool
             Whether there was anything. Tables that were handed out before stay as they are.
         """
-        if self._reader is None:
-            raise ValueError("the capture is closed")
-        self._cache.clear()
-        return self._reader.refresh()
+        reader = self._open_reader()
+        self._cache = {}
+        return reader.refresh()
 
     def follow(self, *, poll_s: float = 0.1, timeout_s: float | None = None) -> Iterator[Capture]:
         """
@@ -498,7 +519,7 @@ class Capture:
     def close(self) -> None:
         """Let go of the files. Tables and arrays that were handed out stay good."""
         self._reader = None
-        self._cache.clear()
+        self._cache = {}
 
     def __enter__(self) -> Self:
         return self

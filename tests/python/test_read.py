@@ -287,6 +287,11 @@ def test_directories_are_one_capture(folder: Path, truth: dict[str, Any], tmp_pa
         assert any("broken.kymo" in damage for damage in capture.damages)
         assert {row["process"] for row in capture.drops} == {0, 1}
         assert list(capture.metrics) == ["load process=0", "load process=1"]
+        # A worker opens the file of its part alone.
+        rows = [len(kymo.open(part.path).partition(part).spans) for part in capture.partitions(scopes=500)]
+        assert sum(rows) == len(capture.spans)
+        with pytest.raises(KeyError, match="does not have"):
+            kymo.open(folder / "model.kymo").partition(capture.partitions()[0])
 
 
 def test_errors_name_the_file_and_what_is_wrong(tmp_path: Path) -> None:
