@@ -9,16 +9,17 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import kymo
 import pytest
+from kymo._paths import get_command
 
-BUILD = Path(os.environ.get("KYMO_TEST_BUILD", Path(__file__).resolve().parents[2] / "build" / "dev"))
+# The package lies in the build tree as a wheel has it; programs of the tests are built beside it.
+BUILD = Path(kymo.__file__).absolute().parents[2]
 
 
 def run_kymo(*arguments: str | os.PathLike[str]) -> str:
     """Run the command; what it prints."""
-    done = subprocess.run(
-        [BUILD / "apps" / "kymo" / "kymo", *arguments], check=False, capture_output=True, text=True, encoding="utf-8"
-    )
+    done = subprocess.run([get_command(), *arguments], check=False, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode in (0, 3), done.stderr
     return done.stdout
 
