@@ -5,8 +5,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -85,6 +88,47 @@ TEST_F(ArrowStream, OpenSpansComeLastAndTheEndIsAReleasedArray) {
   ASSERT_EQ(stream.get_next(&stream, &batch), 0);
   EXPECT_EQ(batch.release, nullptr);
   stream.release(&stream);
+}
+
+/// The numbers in a column of 64-bit integers of all batches, or of 32-bit codes.
+template <typename Number>
+std::vector<Number> read_column(const std::shared_ptr<const Timeline>& timeline, const ArrowQuery& query) {
+  ArrowArrayStream stream{};
+  open_arrow_stream(timeline, query, &stream);
+  std::vector<Number> numbers;
+  ArrowArray batch{};
+  while (stream.get_next(&stream, &batch) == 0 && batch.release != nullptr) {
+    const auto* const values = static_cast<const Number*>(batch.children[0]->buffers[1]);
+    numbers.insert(numbers.end(), values, values + batch.length);
+    batch.release(&batch);
+  }
+  stream.release(&stream);
+  return numbers;
+}
+
+TEST_F(ArrowStream, AQueryChoosesColumnsNamesTimesAndBlocks) {
+  const auto timeline = std::make_shared<const Timeline>(directory_ / "run.kymo");
+  ArrowQuery query;
+  query.columns = {"start_ns"};
+  EXPECT_EQ(read_column<std::int64_t>(timeline, query), (std::vector<std::int64_t>{1000, 5000, 7000}));
+  query.names = {"b", "o?en"};
+  EXPECT_EQ(read_column<std::int64_t>(timeline, query), (std::vector<std::int64_t>{5000, 7000}));
+  query.range = {0, 6000};
+  EXPECT_EQ(read_column<std::int64_t>(timeline, query), (std::vector<std::int64_t>{5000}));
+  query = {};
+  query.columns = {"duration_ns"};
+  query.blocks = {{0, 1000, 2000}};
+  EXPECT_TRUE(read_column<std::int64_t>(timeline, query).empty());
+  query = {};
+  query.table = ArrowTable::tracks;
+  query.columns = {"track_id"};
+  EXPECT_EQ(read_column<std::uint32_t>(timeline, query).size(), timeline->tracks().size());
+  query.processes = {77};
+  EXPECT_TRUE(read_column<std::uint32_t>(timeline, query).empty());
+  query.columns = {"moon"};
+  ArrowArrayStream stream{};
+  EXPECT_THROW(open_arrow_stream(timeline, query, &stream), std::invalid_argument);
+  EXPECT_EQ(stream.release, nullptr);
 }
 
 TEST_F(ArrowStream, WhatCannotBeOpenedIsToldToC) {

@@ -213,6 +213,11 @@ def test_metrics_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert [metric.labels for metric in metrics.all("power", series="cpu")] == [{"series": "cpu"}]
     with pytest.raises(KeyError, match="several metrics are named 'power'"):
         metrics["power"]
+    alone = [metric.values.tobytes() + metric.times.tobytes() for metric in metrics.values()]
+    together = kymo.open(tmp_path / "run.kymo").metrics
+    together.read()
+    assert [metric.values.tobytes() + metric.times.tobytes() for metric in together.values()] == alone
+    assert together["power series=gpu"].stale.dtype == bool
 
 
 def test_what_was_read_outlives_the_capture(folder: Path, truth: dict[str, Any]) -> None:
