@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from kymo._capture import Capture
 from kymo._capture import open as open_capture
+from kymo._fleet import run_of
 from kymo._tables import COLUMNS, TABLES, unknown_key
 
 if TYPE_CHECKING:
@@ -90,23 +91,19 @@ def to_parquet(
 
 def _list_files(capture: Capture) -> list[tuple[int, str, str, list[str]]]:
     """Return each file's index, run, name and hosts."""
-    runs: dict[str, str] = {}
-    for opened in capture.paths:
-        if os.path.isdir(opened):
-            runs[os.path.realpath(opened)] = Path(os.path.realpath(opened)).name
     files: list[tuple[int, str, str, list[str]]] = []
     taken: set[tuple[str, str]] = set()
     for index, facts in enumerate(capture.captures):
         path = Path(os.path.realpath(facts["path"]))
-        run: str = runs.get(str(path.parent), path.stem)
+        processes = [process for process in capture.process_info if process["capture"] == index]
+        run = run_of(processes[0]["infos"] if processes else {}, str(path))
         stem: str = path.stem
         number = 1
         while (run, stem) in taken:
             number += 1
             stem = f"{path.stem}-{number}"
         taken.add((run, stem))
-        hosts = {process["host"] for process in capture.process_info if process["capture"] == index}
-        files.append((index, run, stem, sorted(hosts)))
+        files.append((index, run, stem, sorted({process["host"] for process in processes})))
     return files
 
 
