@@ -1,29 +1,33 @@
-"""A fleet's captures as tables of Spark: the answers are those of kymo's command."""
+"""A fleet's captures in Spark, DuckDB, polars, pandas and pyarrow: the answers are those of kymo's command."""
 
 from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import kymo
+import pandas
+import polars
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyspark
 import pytest
 from document import blocks_of, run
-from support import stats_of
-
-pytest.importorskip("pyspark")
-
 from kymo.spark import KymoDataSource, KymoReader, register
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In, IsNotNull, LessThan
 from pyspark.sql.types import StructType
+from support import stats_of
 
+Sites = dict[str, tuple[int, ...]]
 SOURCE = Path(__file__).parents[2]
 PROCESSES = 20
 PROGRAM = """
@@ -63,6 +67,12 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def answers(fleet: Path) -> dict[str, Sites]:
+    """What the command says of each capture."""
+    return {str(path): _sites(stats_of(path)) for path in fleet.glob("*.kymo")}
+
+
+@pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     """Two workers, each a process of its own; little is optimised, since little is computed."""
     quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss2m"
@@ -86,6 +96,8 @@ def spark() -> Iterator[SparkSession]:
     register(session)
     yield session
     session.stop()
+    # Where workers of a local cluster leave their logs.
+    shutil.rmtree(Path(pyspark.__file__).parent / "work", ignore_errors=True)
 
 
 def _reader(table: str, captures: Path | str, **options: str) -> KymoReader:
@@ -101,14 +113,16 @@ def _read(reader: KymoReader) -> pa.Table:
     return pa.Table.from_batches(batches)
 
 
-def _sites(answer: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+def _sites(answer: dict[str, Any]) -> Sites:
     return {
         site["name"]: tuple(site[key] for key in ["count", "total_ns", "self_ns", "min_ns", "max_ns"])
         for site in answer["sites"]
     }
 
 
-def test_two_workers_answer_what_the_command_answers_for_each_process_and_all(spark: SparkSession, fleet: Path) -> None:
+def test_two_workers_answer_what_the_command_answers_for_each_process_and_all(
+    spark: SparkSession, fleet: Path, answers: dict[str, Sites]
+) -> None:
     spans = spark.read.format("kymo").option("table", "spans").load(str(fleet))
     measures = [
         f.count("*"),
@@ -117,15 +131,12 @@ def test_two_workers_answer_what_the_command_answers_for_each_process_and_all(sp
         f.max("duration_ns"),
     ]
     rows = spans.where("host is not null").groupBy("capture", "rank", "run", "name").agg(*measures).collect()
-    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    found: dict[str, Sites] = {}
     for row in rows:
         assert f"-{row.rank}-" in Path(row.capture).name
         assert row.run == "night-7"
         found.setdefault(row.capture, {})[row["name"]] = tuple(row[4:])
-    captures = sorted(str(path) for path in fleet.glob("*.kymo"))
-    assert sorted(found) == captures
-    for capture in captures:
-        assert found[capture] == _sites(stats_of(capture))
+    assert found == answers
     whole = {
         name: tuple(how(sites[name][i] for sites in found.values()) for i, how in enumerate([sum, sum, sum, min, max]))
         for name in ["step", "forward", "backward"]
@@ -136,6 +147,57 @@ def test_two_workers_answer_what_the_command_answers_for_each_process_and_all(sp
     (loss,) = samples.where("rank < 5").agg(f.count("*"), f.min("value"), f.max("value")).collect()
     (wanted,) = [row for row in stats_of(*sorted(fleet.glob("*-[0-4]-*.kymo")))["metrics"] if row["name"] == "loss"]
     assert tuple(loss) == (wanted["count"], wanted["min"], wanted["max"])
+
+
+def _ask_duckdb(spans: kymo.Spans) -> Iterable[Sequence[Any]]:
+    rows: list[tuple[Any, ...]] = duckdb.sql(
+        """select capture, name, count(*), sum(duration_ns)::bigint, sum(self_ns)::bigint, min(duration_ns),
+           max(duration_ns) from spans group by all"""
+    ).fetchall()
+    return rows
+
+
+def _ask_polars(spans: kymo.Spans) -> Iterable[Sequence[Any]]:
+    duration, own = polars.col("duration_ns"), polars.col("self_ns")
+    measures = [polars.len(), duration.sum(), own.sum(), duration.min().alias("min"), duration.max().alias("max")]
+    return polars.DataFrame(spans).group_by("capture", "name").agg(measures).rows()
+
+
+def _ask_pandas(spans: kymo.Spans) -> Iterable[Sequence[Any]]:
+    groups = pandas.DataFrame.from_arrow(spans).groupby(["capture", "name"], observed=True)
+    duration, own = groups["duration_ns"], groups["self_ns"]
+    measures = [duration.count(), duration.sum(), own.sum(), duration.min(), duration.max()]
+    return [tuple(row) for row in pandas.concat(measures, axis=1).reset_index().to_numpy()]
+
+
+def _ask_pyarrow(spans: kymo.Spans) -> Iterable[Sequence[Any]]:
+    table = pa.table(spans)
+    for name in ["capture", "name"]:
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
+    measures = [("duration_ns", how) for how in ["count", "sum", "min", "max"]]
+    answer = table.group_by(["capture", "name"]).aggregate([*measures, ("self_ns", "sum")])
+    order = [
+        "capture",
+        "name",
+        "duration_ns_count",
+        "duration_ns_sum",
+        "self_ns_sum",
+        "duration_ns_min",
+        "duration_ns_max",
+    ]
+    return [tuple(row[column] for column in order) for row in answer.to_pylist()]
+
+
+@pytest.mark.parametrize("ask", [_ask_duckdb, _ask_polars, _ask_pandas, _ask_pyarrow])
+def test_who_reads_arrow_answers_what_the_command_answers(
+    fleet: Path, answers: dict[str, Sites], ask: Callable[[kymo.Spans], Iterable[Sequence[Any]]]
+) -> None:
+    found: dict[str, Sites] = {}
+    for capture, name, *measures in ask(
+        kymo.open(fleet).spans.with_columns(["capture", "name", "duration_ns", "self_ns"])
+    ):
+        found.setdefault(capture, {})[name] = tuple(map(int, measures))
+    assert found == answers
 
 
 def test_what_the_guide_asks_of_a_fleet_is_answered(spark: SparkSession, fleet: Path) -> None:
