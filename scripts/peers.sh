@@ -14,8 +14,9 @@ if ! cmp -s $lists/requirements.txt $place/requirements.txt; then
   echo "peers: installing what is in $lists/requirements.txt into $place"
   rm -rf $place
   /usr/bin/python3 -m venv $place
-  # Nothing is compiled: Spark, which comes as source alone, is Python and what runs on a Java virtual machine.
-  $place/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary pyspark \
+  # Nothing is built: Spark, which comes as source alone, is Python and what runs on a Java virtual machine. Python
+  # compiles what it imports, which is a small part.
+  $place/bin/pip install --quiet --disable-pip-version-check --no-compile --only-binary :all: --no-binary pyspark \
     --requirement $lists/requirements.txt
   cp $lists/requirements.txt $place/
 fi
