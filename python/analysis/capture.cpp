@@ -16,7 +16,7 @@
 
 #include "arrays.hpp"
 #include "columns.hpp"
-#include "module.hpp"
+#include "parts.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;

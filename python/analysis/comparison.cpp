@@ -9,7 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "module.hpp"
+#include "parts.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;

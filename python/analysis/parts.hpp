@@ -5,10 +5,17 @@
 
 namespace kymo::python {
 
+/// Captures and their tables.
+void add_capture(nanobind::module_& module);
+/// Whether captures differ.
+void add_comparison(nanobind::module_& module);
+/// Files of other tools that become captures.
+void add_imports(nanobind::module_& module);
+/// Boards and the recorder of Jetson traces.
 void add_nvmetrics(nanobind::module_& module);
+/// The benchmark kit: its records and files, with power and witness chains.
 void add_bench(nanobind::module_& module);
 void add_power(nanobind::module_& module);
 void add_witness(nanobind::module_& module);
-void add_imports(nanobind::module_& module);
 
 }  // namespace kymo::python

@@ -13,6 +13,10 @@ def main() -> None:
 
         record(sys.argv[2:])
         return
+    if subcommand == "sql":
+        from kymo._sql import main as sql  # noqa: PLC0415
+
+        sys.exit(sql(sys.argv[2:]))
     from kymo._command import main as command  # noqa: PLC0415
 
     command()

@@ -27,7 +27,7 @@ def logger() -> logging.Logger:
 def messages_of(capture: Path) -> list[str]:
     assert kymo.stop_capture()
     events = json.loads(command("export", "--to", "chrome", "-o", "/dev/stdout", capture))["traceEvents"]
-    return [event["name"] for event in events if event["ph"] == "i"]
+    return [event["name"] for event in events if event["ph"] == "i" and event["cat"] == "message"]
 
 
 def test_records_become_messages(logger: logging.Logger, tmp_path: Path) -> None:
