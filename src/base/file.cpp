@@ -72,9 +72,21 @@ std::string read_small_file(const std::string& path) {
   return content;
 }
 
+namespace {
+
+// strerror_r hands out the text in glibc; elsewhere it says whether it wrote one.
+[[maybe_unused]] const char* errno_text(const char* said, const char*) {
+  return said;
+}
+[[maybe_unused]] const char* errno_text(int, const char* written) {
+  return written;
+}
+
+}  // namespace
+
 std::string describe_errno(const std::string& what, const std::string& path, int error) {
   char text[128] = "";
-  return what + ": " + path + ": " + ::strerror_r(error, text, sizeof text);
+  return what + ": " + path + ": " + errno_text(::strerror_r(error, text, sizeof text), text);
 }
 
 }  // namespace kymo::base

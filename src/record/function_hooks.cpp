@@ -50,7 +50,7 @@ struct HookThread {
   Frame frames[most_frames];
 };
 
-__thread HookThread* hook_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread HookThread* hook_thread KYMO_STATIC_TLS = nullptr;
 
 pthread_key_t hook_thread_key;
 bool has_hook_thread_key = false;

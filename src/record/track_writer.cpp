@@ -15,8 +15,7 @@
 #include "record/clock.hpp"
 #include "record/recorder.hpp"
 
-__attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v1
-    __attribute__((tls_model("initial-exec"))) = nullptr;
+__attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v1 KYMO_STATIC_TLS = nullptr;
 __attribute__((visibility("default"))) std::atomic<std::uint32_t> kymo_scopes_on_v1{0};
 
 namespace kymo::record {
@@ -24,7 +23,7 @@ namespace kymo::record {
 namespace {
 
 /// Set while the thread is being given a slot, so that a signal handler's scope does not begin the same again.
-__thread bool is_attaching __attribute__((tls_model("initial-exec"))) = false;
+__thread bool is_attaching KYMO_STATIC_TLS = false;
 
 /// A base that is so far away that every delta overflows.
 std::uint64_t unreachable_time_base() {

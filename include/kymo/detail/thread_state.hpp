@@ -65,10 +65,18 @@ inline void signal_fence() {
 
 }  // namespace kymo::detail
 
+// Reached by an offset that is known when the library is loaded, without a call. musl has no room for such variables of
+// libraries that are loaded later, as Python's extensions are.
+#ifdef __GLIBC__
+#define KYMO_STATIC_TLS __attribute__((tls_model("initial-exec")))
+#else
+#define KYMO_STATIC_TLS
+#endif
+
 extern "C" {
 /// The calling thread's state; null until its first event, and again in a child after fork.
 /// `__thread` and not `thread_local`: no wrapper function is called to reach it.
-KYMO_API extern __thread kymo::detail::ThreadState* kymo_thread_v1 __attribute__((tls_model("initial-exec")));
+KYMO_API extern __thread kymo::detail::ThreadState* kymo_thread_v1 KYMO_STATIC_TLS;
 
 /// Not zero while scopes are recorded.
 KYMO_API extern std::atomic<std::uint32_t> kymo_scopes_on_v1;
