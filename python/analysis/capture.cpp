@@ -4,8 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -209,11 +212,12 @@ nb::tuple series_of(const SnapshotHandle& snapshot, MetricId metric, std::int64_
                         make_array(std::move(series.flags)));
 }
 
-nb::dict columns_of(const SnapshotHandle& snapshot, const ArrowQuery& query) {
+nb::dict columns_of(const SnapshotHandle& snapshot, const ArrowQuery& query, std::optional<std::size_t> enough_rows) {
   std::unique_ptr<Columns> columns;
   {
     const nb::gil_scoped_release release;
-    columns = std::make_unique<Columns>(snapshot.timeline, query);
+    columns = std::make_unique<Columns>(snapshot.timeline, query,
+                                        enough_rows.value_or(std::numeric_limits<std::size_t>::max()));
   }
   return columns->take();
 }
@@ -324,7 +328,7 @@ void add_capture(nb::module_& module) {
       .def("totals", totals_of)
       .def("blocks", blocks_of, nb::arg("capture"))
       .def("series", series_of, nb::arg("metric"), nb::arg("start_ns"), nb::arg("end_ns"))
-      .def("columns", columns_of, nb::arg("query"))
+      .def("columns", columns_of, nb::arg("query"), nb::arg("enough_rows") = nb::none())
       .def("count", count_rows, nb::arg("query"))
       .def("stream", stream_of, nb::arg("query"))
       .def("schema", schema_of, nb::arg("query"));

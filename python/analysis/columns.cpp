@@ -1,6 +1,7 @@
 #include "columns.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -208,7 +209,7 @@ class Columns::Column {
   std::vector<std::pair<bool, std::string>> texts_;
 };
 
-Columns::Columns(std::shared_ptr<const Timeline> timeline, const ArrowQuery& query) {
+Columns::Columns(std::shared_ptr<const Timeline> timeline, const ArrowQuery& query, std::size_t enough_rows) {
   Released<ArrowArrayStream> stream;
   open_arrow_stream(std::move(timeline), query, &stream.thing);
   const auto check = [&stream](int result) {
@@ -222,7 +223,7 @@ Columns::Columns(std::shared_ptr<const Timeline> timeline, const ArrowQuery& que
   for (std::int64_t i = 0; i < schema.thing.n_children; ++i) {
     columns_.push_back(std::make_unique<Column>(*schema.thing.children[i]));
   }
-  while (true) {
+  while (row_count_ < enough_rows) {
     Released<ArrowArray> batch;
     check(stream.thing.get_next(&stream.thing, &batch.thing));
     if (batch.thing.release == nullptr) {

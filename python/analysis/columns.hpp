@@ -1,7 +1,8 @@
 // An Arrow stream read to its end, each column in one piece.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +16,10 @@ namespace kymo::python {
 /// The columns of a table.
 class Columns {
  public:
-  /// Reads all of it. Needs no GIL. CaptureError passes through; std::runtime_error for what the stream says.
-  Columns(std::shared_ptr<const Timeline> timeline, const ArrowQuery& query);
+  /// Reads all of it, or whole batches until there are `enough_rows`. Needs no GIL. CaptureError passes through;
+  /// std::runtime_error for what the stream says.
+  Columns(std::shared_ptr<const Timeline> timeline, const ArrowQuery& query,
+          std::size_t enough_rows = std::numeric_limits<std::size_t>::max());
   ~Columns();
   Columns(const Columns&) = delete;
   Columns& operator=(const Columns&) = delete;

@@ -151,6 +151,22 @@ def as_patterns(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
+def _make_array(loaded: Any) -> Array:
+    """Return what the reader gives of a column as an array."""
+    array: Array
+    if isinstance(loaded, tuple):
+        codes, texts = loaded
+        # -1, none, is the last one.
+        categories = np.array([*texts, None], dtype=object)
+        array = categories[codes]
+    elif isinstance(loaded, list):
+        array = np.array(loaded, dtype=object)
+    else:
+        array = loaded
+    array.flags.writeable = False
+    return array
+
+
 class Table:
     """
     A table of a capture. Nothing is read until a column is asked for, and of the file only what the column needs.
@@ -173,6 +189,7 @@ class Table:
         self._selection = selection or Selection()
         self._columns = tuple(columns) if columns is not None else COLUMNS[self._name]
         self._loaded: dict[str, Any] = {}
+        self._arrays: dict[str, Array] = {}
         self._count: int | None = None
 
     @property
@@ -243,19 +260,9 @@ class Table:
         return {name: self._array_of(name) for name in names}
 
     def _array_of(self, name: str) -> Array:
-        loaded = self._loaded[name]
-        array: Array
-        if isinstance(loaded, tuple):
-            codes, texts = loaded
-            # -1, none, is the last one.
-            categories = np.array([*texts, None], dtype=object)
-            array = categories[codes]
-        elif isinstance(loaded, list):
-            array = np.array(loaded, dtype=object)
-        else:
-            array = loaded
-            return array
-        array.flags.writeable = False
+        array = self._arrays.get(name)
+        if array is None:
+            array = self._arrays[name] = _make_array(self._loaded[name])
         return array
 
     def codes(self, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
@@ -338,10 +345,11 @@ class Table:
 
     def _head(self, rows: int) -> tuple[list[str], list[list[str]], bool]:
         shown = [name for name in self._columns if name not in ("capture", "track_id", "site", "metric")]
-        arrays = self.to_numpy(shown)
-        count = len(self)
-        texts = [[str(arrays[name][row]) for name in shown] for row in range(min(rows, count))]
-        return shown, texts, count > rows
+        # What is shown is in the first blocks: a long capture is not read for it.
+        begun = self._snapshot.columns(self._selection.query(self._name, shown), rows + 1)
+        columns = [_make_array(begun[name])[: rows + 1].tolist() for name in shown]
+        lines = [[str(value) for value in line] for line in zip(*columns, strict=True)]
+        return shown, lines[:rows], len(lines) > rows
 
     def __repr__(self) -> str:
         return f"<kymo.{type(self).__name__}: {', '.join(self._columns)}>"
@@ -350,7 +358,7 @@ class Table:
         names, rows, is_cut = self._head(10)
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(text[:80])}</td>" for text in row) + "</tr>" for row in rows)
-        more = f"<p>{len(self):,} rows</p>" if is_cut else ""
+        more = "<p>and more rows</p>" if is_cut else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import kymo
 import numpy as np
 import pytest
+from kymo._tables import COLUMNS
 from reading import ask_kymo, copy_to, import_trace, run_kymo, write_model
 
 
@@ -200,6 +201,15 @@ def test_mistakes_are_told(capture: kymo.Capture) -> None:
         capture.table("span")
     with pytest.raises(ValueError, match="read-only"):
         capture.metrics["load"].values[0] = 1
+
+
+def test_notebooks_show_the_first_rows(capture: kymo.Capture) -> None:
+    for name in COLUMNS:
+        table = capture.table(name)
+        drawn = ElementTree.fromstring(f"<div>{table._repr_html_()}</div>")
+        assert len(drawn.findall("./table/tbody/tr")) == min(len(table), 10)
+        assert ("and more rows" in table._repr_html_()) == (len(table) > 10)
+    assert len(capture.metrics._repr_html_()) > 0
 
 
 def test_metrics_of_one_name_are_told_apart(tmp_path: Path) -> None:
