@@ -38,12 +38,13 @@ from kymo._record import version as _version
 from kymo._workers import follow_forks as _follow_forks
 
 if TYPE_CHECKING:
-    from kymo._capture import Capture, Partition, open  # noqa: A004
+    from kymo._capture import Capture, open  # noqa: A004
     from kymo._errors import CaptureError
     from kymo._gpu import gpu_scope
     from kymo._logging import LogHandler
     from kymo._metrics import Metric, Metrics, Provenance
     from kymo._parquet import to_parquet
+    from kymo._partitions import Partition
     from kymo._sql import sql
     from kymo._tables import Frames, Messages, Samples, Spans, Table
     from kymo._torch_trace import ImportLoss, ImportReport, import_torch_trace
@@ -115,7 +116,7 @@ _MODULE_OF = {
     "Messages": "kymo._tables",
     "Metric": "kymo._metrics",
     "Metrics": "kymo._metrics",
-    "Partition": "kymo._capture",
+    "Partition": "kymo._partitions",
     "Provenance": "kymo._metrics",
     "Samples": "kymo._tables",
     "Spans": "kymo._tables",

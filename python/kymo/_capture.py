@@ -6,65 +6,20 @@ import html
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from types import TracebackType
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymo._analysis import Reader, Snapshot, compare
+from kymo._errors import check_readable
 from kymo._metrics import Metrics
-from kymo._tables import (
-    EARLIEST,
-    LATEST,
-    TABLES,
-    Frames,
-    Messages,
-    Phases,
-    Processes,
-    Samples,
-    Selection,
-    Sites,
-    Spans,
-    Table,
-    Tracks,
-    as_patterns,
-)
+from kymo._partitions import Partition, cut_partitions
+from kymo._selection import ENERGY_LISTS, Selection, as_patterns
+from kymo._tables import TABLES, Frames, Messages, Phases, Processes, Samples, Sites, Spans, Table, Tracks
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     Path = str | os.PathLike[str]
-
-
-@dataclass(frozen=True)
-class Partition:
-    """
-    A part of a capture that one reader takes, with `Capture.partition`. Can be pickled.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    capture : int
-        Its index into `Capture.captures`.
-    first_block, end_block : int
-        Its blocks of events; those of all partitions together make up the capture.
-    start_ns, end_ns : int
-        The stretch of time that they cover, on the axis of the capture that the partition was made by.
-    scopes : int
-        About how many there are.
-    offset_ns : int
-        What was added to the times of this file to bring it onto that axis: 0 for files of the first one's machine. A
-        reader that opens the file alone has times without it.
-    """
-
-    path: str
-    capture: int
-    first_block: int
-    end_block: int
-    start_ns: int
-    end_ns: int
-    scopes: int
-    offset_ns: int = 0
 
 
 class Capture:
@@ -276,35 +231,7 @@ class Capture:
             Each row of a table is in exactly one of them. Spans that began in an earlier partition may lack arguments,
             and their self time is an upper bound (`flags` says so).
         """
-        snapshot = self._snapshot()
-        parts = []
-        offsets = {process["capture"]: process["offset_ns"] for process in snapshot.processes()}
-        for index, capture in enumerate(snapshot.captures()):
-            starts, ends, counts, _ = snapshot.blocks(index)
-            first = 0
-            while True:
-                end, total = first, 0
-                while end < len(counts) and (end == first or total + int(counts[end]) <= scopes):
-                    total += int(counts[end])
-                    end += 1
-                is_last = end == len(counts)
-                has_blocks = end > first
-                parts.append(
-                    Partition(
-                        path=capture["path"],
-                        capture=index,
-                        first_block=first,
-                        end_block=2**62 if is_last else end,
-                        start_ns=int(starts[first:end].min()) if has_blocks else EARLIEST,
-                        end_ns=int(ends[first:end].max()) if has_blocks and not is_last else LATEST,
-                        scopes=total,
-                        offset_ns=offsets.get(index, 0),
-                    )
-                )
-                if is_last:
-                    break
-                first = end
-        return parts
+        return cut_partitions(self._snapshot(), scopes)
 
     def partition(self, part: Partition) -> Capture:
         """
@@ -402,19 +329,12 @@ class Capture:
         ValueError
             `by` is none of these, or this is a view of a part: energy is told of whole captures.
         """
-        lists = {
-            "site": "sites",
-            "span": "spans",
-            "frame": "frame_streams",
-            "phase": "phases",
-            "source": "power_sources",
-        }
-        if by is not None and by not in lists:
-            raise ValueError(f"energy by {by!r}: there are {', '.join(lists)}")
+        if by is not None and by not in ENERGY_LISTS:
+            raise ValueError(f"energy by {by!r}: there are {', '.join(ENERGY_LISTS)}")
         if self._selection != Selection():
             raise ValueError("energy is told of whole captures, not of a view")
         found = self._snapshot().energy(by_process=by_process, power_sources=list(power_sources), idle_watts=idle_watts)
-        return found if by is None else found[lists[by]]
+        return found if by is None else found[ENERGY_LISTS[by]]
 
     def compare(self, other: Capture | Path | Iterable[Path], *, seed: int = 1) -> dict[str, Any]:
         """
@@ -524,9 +444,7 @@ class Capture:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -576,14 +494,6 @@ def open(  # noqa: A001
     if not paths:
         raise ValueError("no path was given")
     for each in paths:
-        _check_readable(each)
+        check_readable(each)
     reader = Reader([os.fsencode(each) for each in paths], align_by_sync_points=align_by_sync_points)
     return Capture(reader, tuple(paths))
-
-
-def _check_readable(path: str) -> None:
-    """Raise what the system says of a path that cannot be read."""
-    if os.path.isdir(path):
-        os.listdir(path)
-        return
-    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 
 class CaptureError(ValueError):
     """
@@ -24,3 +26,11 @@ class CaptureError(ValueError):
 
     def __reduce__(self) -> tuple[type[CaptureError], tuple[str, str, int]]:
         return type(self), (str(self), self.path, self.offset)
+
+
+def check_readable(path: str) -> None:
+    """Raise what the system says of a path that cannot be read."""
+    if os.path.isdir(path):
+        os.listdir(path)
+        return
+    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kymo._analysis import Snapshot
-from kymo._tables import MetricDeclarations, Samples, Selection, unknown_key
+from kymo._selection import Selection, unknown_key
+from kymo._tables import MetricDeclarations, Samples
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from urllib.parse import quote
 from kymo._capture import Capture
 from kymo._capture import open as open_capture
 from kymo._fleet import run_of
-from kymo._tables import COLUMNS, TABLES, unknown_key
+from kymo._selection import COLUMNS, unknown_key
+from kymo._tables import TABLES
 
 if TYPE_CHECKING:
     Captures = Capture | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from kymo._capture import Capture
 from kymo._capture import open as open_capture
-from kymo._tables import COLUMNS, TABLES, Selection, Table
+from kymo._selection import COLUMNS, Selection
+from kymo._tables import TABLES, Table
 
 if TYPE_CHECKING:
     import duckdb

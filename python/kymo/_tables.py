@@ -2,153 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kymo._analysis import Query, Snapshot
+from kymo._analysis import Snapshot
+from kymo._selection import COLUMNS, Selection, as_patterns, unknown_key
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     Array = npt.NDArray[Any]
 
-#: All time, in nanoseconds.
-EARLIEST = -(2**63)
-LATEST = 2**63 - 1
-
-#: The columns of each table. Those of processes are last.
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "spans": (
-        "process",
-        "track",
-        "kind",
-        "name",
-        "category",
-        "start_ns",
-        "duration_ns",
-        "self_ns",
-        "depth",
-        "flags",
-        "async_id",
-        "arguments",
-        "site",
-        "track_id",
-        "pid",
-        "host",
-        "rank",
-        "capture",
-    ),
-    "frames": ("process", "stream", "number", "start_ns", "duration_ns", "pid", "host", "rank", "capture"),
-    "samples": (
-        "process",
-        "name",
-        "unit",
-        "labels",
-        "time_ns",
-        "value",
-        "stale",
-        "metric",
-        "pid",
-        "host",
-        "rank",
-        "capture",
-    ),
-    "sites": ("process", "site", "name", "function", "file", "line", "kind", "pid", "host", "rank", "capture"),
-    "tracks": ("process", "track_id", "name", "kind", "os_thread_id", "pid", "host", "rank", "capture"),
-    "metrics": (
-        "process",
-        "metric",
-        "name",
-        "unit",
-        "labels",
-        "kind",
-        "source",
-        "step",
-        "renewal_ns",
-        "window_ns",
-        "estimated",
-        "total",
-        "renewal_measured",
-        "pid",
-        "host",
-        "rank",
-        "capture",
-    ),
-    "phases": ("process", "number", "start_ns", "duration_ns", "pid", "host", "rank", "capture"),
-    "messages": ("process", "track", "time_ns", "text", "pid", "host", "rank", "capture"),
-    "processes": (
-        "process",
-        "boot_id",
-        "command_line",
-        "offset_ns",
-        "bound_ns",
-        "pid",
-        "host",
-        "rank",
-        "capture",
-    ),
-}
-
 #: What a table is counted by: the column that costs least.
 _CHEAPEST = {"spans": "depth", "samples": "stale"}
-
-
-def unknown_key(what: str, name: object, known: Sequence[str]) -> KeyError:
-    """Return an error that names what is close to a name that is not there."""
-    near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
-    shown = near or list(known)[:12]
-    hint = "did you mean" if near else "there are"
-    listing = ", ".join(repr(entry) for entry in shown)
-    return KeyError(f"no {what} {name!r}; {hint} {listing}" if shown else f"no {what} {name!r}: there are none")
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which rows of a capture's tables."""
-
-    start_ns: int = EARLIEST
-    end_ns: int = LATEST
-    names: tuple[str, ...] = ()
-    tracks: tuple[str, ...] = ()
-    processes: tuple[int, ...] | None = None
-    blocks: tuple[tuple[int, int, int], ...] = ()
-
-    def between(self, start_ns: int | None, end_ns: int | None) -> Selection:
-        """Narrow it down to a stretch of time."""
-        return replace(
-            self,
-            start_ns=self.start_ns if start_ns is None else max(self.start_ns, int(start_ns)),
-            end_ns=self.end_ns if end_ns is None else min(self.end_ns, int(end_ns)),
-        )
-
-    def query(self, table: str, columns: Sequence[str]) -> Query:
-        """Say the same to the reader."""
-        # Ids count from 1, so that 0 alone chooses nothing.
-        processes = [] if self.processes is None else list(self.processes) or [2**32 - 1]
-        return Query(
-            table,
-            columns=list(columns),
-            start_ns=self.start_ns,
-            end_ns=self.end_ns,
-            names=list(self.names),
-            tracks=list(self.tracks),
-            processes=processes,
-            blocks=list(self.blocks),
-        )
-
-
-def as_patterns(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Take one pattern or several."""
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _make_array(loaded: Any) -> Array:

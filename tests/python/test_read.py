@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import kymo
 import numpy as np
 import pytest
-from kymo._tables import COLUMNS
+from kymo._selection import COLUMNS
 from reading import ask_kymo, copy_to, import_trace, run_kymo, write_model
 
 

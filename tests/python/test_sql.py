@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
-from kymo._tables import COLUMNS
+from kymo._selection import COLUMNS
 from reading import ask_kymo, copy_to, write_model
 
 
