@@ -12,6 +12,7 @@ from typing import Any
 import kymo
 import pytest
 from kymo._paths import get_command
+from support import environment_of_programs
 
 # The package lies in the build tree as a wheel has it; programs of the tests are built beside it.
 BUILD = Path(kymo.__file__).absolute().parents[2]
@@ -19,7 +20,14 @@ BUILD = Path(kymo.__file__).absolute().parents[2]
 
 def run_kymo(*arguments: str | os.PathLike[str]) -> str:
     """Run the command; what it prints."""
-    done = subprocess.run([get_command(), *arguments], check=False, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run(
+        [get_command(), *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment_of_programs(),
+    )
     assert done.returncode in (0, 3), done.stderr
     return done.stdout
 
@@ -33,7 +41,7 @@ def write_model(folder: Path) -> dict[str, Any]:
     program = BUILD / "tests" / "exchange" / "export_model"
     if not program.exists():
         pytest.skip("the tests written in C++ are not built")
-    subprocess.run([program, folder], check=True)
+    subprocess.run([program, folder], check=True, env=environment_of_programs())
     truth: dict[str, Any] = json.loads((folder / "model.json").read_text())
     return truth
 

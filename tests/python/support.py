@@ -14,12 +14,19 @@ from typing import Any
 from kymo._paths import get_command
 
 
+def environment_of_programs() -> dict[str, str]:
+    """Return this one without the sanitizer's library that the interpreter was given: programs have their own."""
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
+
 def command(*arguments: str | Path) -> str:
     """Return what kymo's command prints."""
-    # A sanitizer's library that this interpreter was given; the command has its own.
-    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     done = subprocess.run(
-        [get_command(), *map(str, arguments)], env=variables, capture_output=True, text=True, check=False
+        [get_command(), *map(str, arguments)],
+        env=environment_of_programs(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
