@@ -1,19 +1,20 @@
 """
 How fast captures become NumPy arrays and Arrow tables, on one core.
 
-python_read_benchmark.py [MILLIONS] [FOLDER]
+benchmarks/python_read_benchmark.py BUILD [--millions N] [--folder FOLDER]
 
-Writes a capture of so many million scopes (1) and one of as many samples with `write_python_load`, then reads them:
-opening alone, columns as NumPy arrays, whole tables as an Arrow stream. MB are those of the data that comes out; the
-median of three is printed, or what there is after ten seconds.
+BUILD is a build folder in which the targets `kymo_python` and `write_python_load` were built; PYTHONPATH is its folder
+python. Writes a capture of so many million scopes (1) and one of as many samples, then reads them: opening alone,
+columns as NumPy arrays, whole tables as an Arrow stream. MB are those of the data that comes out; the median of three
+is printed, or what there is after ten seconds.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -61,12 +62,17 @@ def read_series(path: Path) -> tuple[int, int]:
 
 def main() -> None:
     """Print the table."""
-    millions = sys.argv[1] if len(sys.argv) > 1 else "1"
+    parser = argparse.ArgumentParser(description="Measures how fast captures are read in Python.")
+    parser.add_argument("build", type=Path, help="a build folder")
+    parser.add_argument("--millions", type=int, default=1, help="how many scopes, and samples (1)")
+    parser.add_argument("--folder", type=Path, help="where captures are written meanwhile (where temporary files are)")
+    asked = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    writer = os.environ.get("KYMO_WRITE_LOAD", "build/dev/benchmarks/write_python_load")
-    with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         scopes, samples = Path(folder, "scopes.kymo"), Path(folder, "samples.kymo")
-        subprocess.run([writer, millions, scopes, samples], check=True)
+        subprocess.run(
+            [asked.build / "benchmarks" / "write_python_load", str(asked.millions), scopes, samples], check=True
+        )
         plain = ["start_ns", "duration_ns", "name", "track", "depth"]
         every = [column for column in kymo.open(scopes).spans.columns if column != "arguments"]
         cases: list[tuple[str, Path, Callable[[], tuple[int, int]]]] = [

@@ -11,4 +11,5 @@ benchmarks/run.py build/release
 if [ -x build/peers/bin/viztracer ]; then
   cmake --build --preset release --parallel "$jobs" --target kymo_python
   build/peers/bin/python3 benchmarks/python_benchmark.py build/release
+  PYTHONPATH=build/release/python build/peers/bin/python3 benchmarks/python_read_benchmark.py build/release
 fi
