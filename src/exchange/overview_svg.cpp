@@ -47,11 +47,32 @@ std::string number(double value, int decimals = 1) {
   return written == "-0" ? "0" : written;
 }
 
-/// Three significant digits.
+/// Three significant digits, without an exponent up to ten million.
 std::string short_number(double value) {
   std::array<char, 64> text{};
+  const double size = std::fabs(value);
+  if (size >= 1000 && size < 1e7) {
+    const double last_digit = std::pow(10, std::floor(std::log10(size)) - 2);
+    return number(std::round(value / last_digit) * last_digit, 0);
+  }
   const auto result = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 3);
   return {text.data(), result.ptr};
+}
+
+/// Whether a thousand of the unit are known by a name of their own: kB, MHz.
+bool takes_prefixes(std::string_view unit) {
+  constexpr std::array<std::string_view, 5> units{"B", "B/s", "Hz", "J", "W"};
+  return std::find(units.begin(), units.end(), unit) != units.end();
+}
+
+std::string with_prefix(double value, const std::string& unit) {
+  constexpr std::array<const char*, 5> prefixes{"", "k", "M", "G", "T"};
+  std::size_t prefix = 0;
+  while (std::fabs(value) >= 999.5 && prefix + 1 < prefixes.size()) {
+    value /= 1000;
+    ++prefix;
+  }
+  return short_number(value) + ' ' + prefixes[prefix] + unit;
 }
 
 std::string duration(double ns) {
@@ -66,6 +87,9 @@ std::string duration(double ns) {
 }
 
 std::string value_text(double value, const std::string& unit) {
+  if (takes_prefixes(unit)) {
+    return with_prefix(value, unit);
+  }
   return unit == "ns" ? duration(value) : short_number(value) + (unit.empty() || unit == "1" ? "" : " " + unit);
 }
 

@@ -378,3 +378,22 @@ def test_the_overview_is_sound_whatever_names_are(capture: kymo.Capture, tmp_pat
     texts = [element.text for element in ElementTree.fromstring(capture.overview(400)).iter() if element.text]
     assert {"thread 0", "gpu", "load", "frames"} <= set(texts)
     assert "script" in other.overview()
+
+
+def test_the_overview_names_values_as_people_do(tmp_path: Path) -> None:
+    path = tmp_path / "values.kymo"
+    record = f"""
+import kymo
+kymo.start_capture({str(path)!r})
+for _ in range(2):
+    kymo.record_metric_unit("memory", 61_234_567, "B")
+    kymo.record_metric_unit("clock", 999_900_000, "Hz")
+    kymo.record_metric_unit("share", 12.345, "%")
+    kymo.record_metric("steps", 512_345)
+    kymo.record_metric("tokens", 3.5e9)
+kymo.stop_capture()
+"""
+    subprocess.run([sys.executable, "-c", record], check=True)
+    drawn = ElementTree.fromstring(kymo.open(path).overview())
+    texts = {element.text for element in drawn.iter()}
+    assert {"61.2 MB", "1 GHz", "12.3 %", "512000", "3.5e+09"} <= texts
