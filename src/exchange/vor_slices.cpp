@@ -135,6 +135,10 @@ void TrackSlicer::take_argument(std::string_view name, const ArgumentValue& valu
     whole += '=';
   }
   append_value(whole, value, text);
+  if (before.empty() && whole.compare(0, continued_mark.size(), continued_mark) == 0) {
+    // Else readers would take it for the other half of a scope that ended at the mark.
+    whole.insert(0, std::string(text_argument) + '=');
+  }
   std::string valid;
   append_vor_text(valid, whole, whole.size() * continued_mark.size());
   if (valid.size() > most_flame_text) {

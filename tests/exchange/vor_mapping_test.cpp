@@ -298,6 +298,37 @@ TEST_F(VorMapping, ArgumentsBecomeTextAndTextAnArgument) {
   EXPECT_EQ(texts, (Strings{"image.png", cut, "image.png"}));
 }
 
+TEST_F(VorMapping, TextThatLooksLikeTheMarkOfAnOtherHalfJoinsNothing) {
+  Declarations declarations = main_declarations();
+  declarations.names = {{1, "data"}};
+  SiteDeclaration site;
+  site.id = 1;
+  site.name = "cull";
+  declarations.sites = {site};
+  EventBatch batch;
+  batch.end_ns = 20;
+  batch.frame_marks = {{1, 1, 10}, {1, 1, 20}};
+  batch.text = "\xE2\x80\xA6";
+  ScopeRun& run = batch.runs.emplace_back();
+  run.track = 1;
+  run.end_sequence = 5;
+  // One ends at the mark, and the next of its site begins there.
+  run.events = {{1, 1, 0, 0}, {10, 0, 0, 0}, {10, 1, 0, 0}, {15, 0, 0, 0}};
+  ArgumentValue text;
+  text.name = 1;
+  text.type = ArgumentType::string;
+  text.text_size = static_cast<std::uint32_t>(batch.text.size());
+  run.arguments = {{3, text}};
+  EXPECT_EQ(export_vor(open_batches(declarations, {batch}), path("a.vor")).losses, Strings());
+  EXPECT_EQ(import_file("a.vor", "b.kymo").scopes, 2U);
+  const Timeline back(path("b.kymo"));
+  const SpanList found = back.spans(1);
+  ASSERT_EQ(found.spans.size(), 2U);
+  EXPECT_EQ(found.spans[0].duration_ns, 9);
+  ASSERT_EQ(found.spans[1].argument_count, 1U);
+  EXPECT_EQ(found.text_of(found.arguments[found.spans[1].first_argument]), "data=\xE2\x80\xA6");
+}
+
 TEST_F(VorMapping, MarksMayStandInLaterBlocksThanWhatCameAfterThem) {
   Declarations declarations = main_declarations();
   declarations.tracks.push_back({2, TrackKind::thread, 1, 2, "worker"});
