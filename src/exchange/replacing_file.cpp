@@ -1,8 +1,12 @@
 #include "exchange/replacing_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -62,9 +66,37 @@ std::string resolve(const std::string& path) {
   return resolved;
 }
 
+/// What a path means that names an open descriptor of this process: the file behind it is not ours to replace.
+std::optional<int> descriptor_of(std::string_view path) {
+  if (path == "/dev/stdout") {
+    return STDOUT_FILENO;
+  }
+  if (path == "/dev/stderr") {
+    return STDERR_FILENO;
+  }
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    int number = 0;
+    const std::string_view digits = path.substr(std::min(path.size(), folder.size()));
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (path.substr(0, folder.size()) == folder && parsed.ec == std::errc() && number >= 0 &&
+        parsed.ptr == digits.data() + digits.size()) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void replace_file(const std::string& path, const std::function<void(OutputFile)>& write) {
+  if (const std::optional<int> open_already = descriptor_of(path)) {
+    base::FileDescriptor same(::fcntl(*open_already, F_DUPFD_CLOEXEC, 0));
+    if (!same) {
+      throw OutputError(base::describe_errno("cannot write to", path, errno));
+    }
+    write(OutputFile(std::move(same), path));
+    return;
+  }
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     write(OutputFile::create(path));

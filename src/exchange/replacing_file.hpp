@@ -9,8 +9,9 @@
 namespace kymo::exchange {
 
 /// Has `write` write a new file beside `path` and renames it when that returns, so that `path` holds either what it
-/// held before or all of the new one. A pipe or a device is written directly. OutputError; what `write` throws passes
-/// through. `write` must close the file.
+/// held before or all of the new one. A pipe or a device is written directly, and what names an open descriptor
+/// (/dev/stdout, /dev/fd/3) from where that stands. OutputError; what `write` throws passes through. `write` must close
+/// the file.
 void replace_file(const std::string& path, const std::function<void(OutputFile)>& write);
 
 }  // namespace kymo::exchange

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "chrome_fixture.hpp"
+#include "exchange/replacing_file.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -52,6 +54,27 @@ TEST(OutputFile, AClosedPipeIsAnErrorAndNoSignal) {
   sigset_t pending;
   ASSERT_EQ(::sigpending(&pending), 0);
   EXPECT_EQ(::sigismember(&pending, SIGPIPE), 0);
+}
+
+TEST(OutputFile, WhatADescriptorStandsForIsWrittenOnAndNotReplaced) {
+  const kymo::test::TemporaryDirectory directory;
+  const std::string path = directory / "log";
+  const base::FileDescriptor log(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(log.get(), "before ", 7), 7);
+  const auto append = [](const std::string& to, const char* text) {
+    replace_file(to, [text](OutputFile file) {
+      file.buffer() += text;
+      file.close();
+    });
+  };
+  append("/dev/fd/" + std::to_string(log.get()), "first ");
+  // Even where nothing leads to the file any more.
+  const std::string other = directory / "other";
+  ASSERT_EQ(std::rename(path.c_str(), other.c_str()), 0);
+  append("/proc/self/fd/" + std::to_string(log.get()), "second");
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  EXPECT_EQ(test::read_file(other), "before first second");
+  EXPECT_THROW(append("/dev/fd/9999", "x"), OutputError);
 }
 
 TEST(OutputFile, AFileThatFillsUpEndsWithTheLastWholePiece) {
