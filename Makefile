@@ -9,7 +9,7 @@ help:
 	@echo "make bench    build the benchmarks and print each figure beside its goal"
 	@echo "make format   put all sources into the house's style"
 	@echo "make lint     clang-format, clang-tidy, ruff and the browser's C++ subset, without changing anything"
-	@echo "JOBS=n sets how many jobs run at once ($(JOBS))"
+	@echo "JOBS=n sets how many jobs run at once ($(JOBS)); CONFIGURE=-DOPTION=VALUE configures what make test builds"
 
 demo:
 	@scripts/bootstrap.sh build
@@ -18,7 +18,7 @@ demo:
 test:
 	@scripts/bootstrap.sh build test
 	@scripts/peers.sh || echo "peers: not installed; the tests that compare kymo with them are left out"
-	@scripts/test.sh dev $(JOBS)
+	@scripts/test.sh dev $(JOBS) $(CONFIGURE)
 
 bench:
 	@scripts/bootstrap.sh build bench

@@ -26,51 +26,19 @@
 #include <kymo/capture.hpp>
 #include <kymo/timeline.hpp>
 
-#include "capture/capture_writer.hpp"
 #include "capture/merge.hpp"
 #include "capture/summary.hpp"
+#include "generated_capture.hpp"
 #include "generator.hpp"
 #include "stats/call_tree.hpp"
 #include "stats/statistics.hpp"
-#include "temporary_folder.hpp"
 #include "timing.hpp"
 
 namespace kymo::benchmarks {
 
 namespace {
 
-constexpr std::uint64_t seed = 1;
 constexpr int repetitions = 5;
-
-/// The capture that everything here is about.
-class GeneratedCapture {
- public:
-  explicit GeneratedCapture(std::uint64_t scopes) : path_(folder_.file("generated.kymo")) {
-    capture::CaptureWriter writer(path_, {});
-    ScopeGenerator generator(seed);
-    EventBatch batch;
-    while (generator.scopes() < scopes) {
-      generator.next(batch);
-      measure(writing_, 0, [&](std::size_t) { writer.write(batch); });
-    }
-    writer.finish();
-    // Scopes that are open at the end are in it too.
-    writing_.count = generator.scopes();
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::uint64_t scopes() const { return writing_.count; }
-  [[nodiscard]] double writing_ns() const { return writing_.cpu_each_ns(); }
-  [[nodiscard]] double bytes_per_scope(const std::string& path) const {
-    return static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(scopes());
-  }
-  [[nodiscard]] std::string beside(const std::string& name) const { return folder_.file(name); }
-
- private:
-  TemporaryFolder folder_;
-  std::string path_;
-  Cost writing_;
-};
 
 /// What a reading process says of itself.
 struct Reading {

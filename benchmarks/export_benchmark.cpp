@@ -17,42 +17,14 @@
 
 #include <kymo/exchange.hpp>
 
-#include "capture/capture_writer.hpp"
-#include "generator.hpp"
-#include "temporary_folder.hpp"
+#include "generated_capture.hpp"
 #include "timing.hpp"
 
 namespace kymo::benchmarks {
 
 namespace {
 
-constexpr std::uint64_t seed = 1;
 constexpr int repetitions = 3;
-
-/// The capture that everything here is about.
-class GeneratedCapture {
- public:
-  explicit GeneratedCapture(std::uint64_t scopes) : path_(folder_.file("generated.kymo")) {
-    capture::CaptureWriter writer(path_, {});
-    ScopeGenerator generator(seed);
-    EventBatch batch;
-    while (generator.scopes() < scopes) {
-      generator.next(batch);
-      writer.write(batch);
-    }
-    writer.finish();
-    scopes_ = generator.scopes();
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::uint64_t scopes() const { return scopes_; }
-  [[nodiscard]] std::string beside(const std::string& name) const { return folder_.file(name); }
-
- private:
-  TemporaryFolder folder_;
-  std::string path_;
-  std::uint64_t scopes_ = 0;
-};
 
 using Export = void (*)(const Timeline&, const std::string&, const ExportOptions&);
 

@@ -154,7 +154,7 @@ def print_table(rows: list[list[str]]) -> None:
 
 
 def subject_rows(results: dict[str, dict[str, list[float]]]) -> list[list[str]]:
-    rows = [["added to a call", "kymo", "goal", "", "vor-profile", "viztracer"]]
+    rows = [["added to a call", "kymo", "goal", "", "vor-profile", "viztracer", "less than either"]]
     for title, name, what, goal in (
         ("@kymo.profile, empty function, recording", "kymo", "profile", 80),
         ("the same, off", "off", "profile", 40),
@@ -167,11 +167,13 @@ def subject_rows(results: dict[str, dict[str, list[float]]]) -> list[list[str]]:
     ):
         value = results[name][what] if name else []
         peers = [
-            median(results[peer][what]) if name != "off" and what in results[peer] else ""
-            for peer in ("vor", "viztracer")
+            results[peer][what] if name != "off" and what in results[peer] else [] for peer in ("vor", "viztracer")
         ]
         goals = verdict(statistics.median(value), goal, "ns") if goal is not None else ["", ""]
-        rows.append([title, median(value) if value else "", *goals, *peers])
+        least = min((statistics.median(each) for each in peers if each), default=None)
+        is_less = "" if least is None or not value else "yes" if statistics.median(value) < least else "NO"
+        own, *others = (median(each) if each else "" for each in (value, *peers))
+        rows.append([title, own, *goals, *others, is_less])
     return rows
 
 

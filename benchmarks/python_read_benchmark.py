@@ -24,6 +24,7 @@ import kymo
 import pyarrow as pa
 
 LONG_ENOUGH_S = 10
+GOAL_MB_S = 200
 
 
 def measure(read: Callable[[], tuple[int, int]]) -> tuple[float, int, int]:
@@ -90,12 +91,14 @@ def main() -> None:
             ),
             ("samples: all columns, Arrow", samples, lambda: read_arrow(kymo.open(samples).samples)),
         ]
-        print(f"{'':<38}{'rows':>14}{'seconds':>10}{'M rows/s':>10}{'MB/s':>8}{'file MB':>9}")
+        print(f"{'':<38}{'rows':>14}{'seconds':>10}{'M rows/s':>10}{'MB/s':>8}{'goal':>8}{'':>8}{'file MB':>9}")
         for name, path, read in cases:
             seconds, rows, size = measure(read)
+            speed = size / seconds / 1e6
+            goal, verdict = (f">= {GOAL_MB_S}", "met" if speed >= GOAL_MB_S else "MISSED") if size else ("", "")
             print(
-                f"{name:<38}{rows:>14,}{seconds:>10.4f}{rows / seconds / 1e6:>10.1f}{size / seconds / 1e6:>8.0f}"
-                f"{path.stat().st_size / 1e6:>9.1f}"
+                f"{name:<38}{rows:>14,}{seconds:>10.4f}{rows / seconds / 1e6:>10.1f}{speed:>8.0f}"
+                f"{goal:>8}{verdict:>8}{path.stat().st_size / 1e6:>9.1f}"
             )
 
 

@@ -2,7 +2,7 @@
 """Runs the benchmarks and prints each figure beside its goal: benchmarks/run.py BUILD [--only WORD] [OPTION...]
 
 BUILD is a build folder in which the target `benchmarks` was built. --only runs the programs whose name contains the word
-("scope", "bookkeeping", "capture", "export", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
+("scope", "bookkeeping", "capture", "export", "panel", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
 
 Every figure is the median of its repetitions, behind it the least and the greatest. Ends with 1 where a benchmark failed,
 such as one whose recorded and dropped events did not add up to those issued; a missed goal is no failure.
@@ -47,6 +47,22 @@ FIGURES = [
     ("export/perfetto", "million_per_s", "export to a Perfetto trace, spans a CPU second", ">=", 3, "M/s",
      ["mb_per_s", "bytes_per_scope"]),
     ("export/csv_spans", "million_per_s", "export to CSV, spans a CPU second", "", None, "M/s", ["mb_per_s"]),
+    ("panel/first_picture", "wall_ms", "the panel's first picture of the whole capture", "<", 300, "ms", []),
+    ("panel/whole", "cpu_ms", "a panel frame while the whole capture moves, 1920x1080", "<", 4, "ms", ["vertices"]),
+    ("panel/tenth", "cpu_ms", "the same over a tenth of it", "<", 4, "ms", ["vertices"]),
+    ("panel/thousandth", "cpu_ms", "the same over a thousandth", "<", 4, "ms", ["vertices"]),
+    ("panel/closest", "cpu_ms", "the same over a hundred thousandth", "<", 4, "ms", ["vertices"]),
+    ("panel/idle", "cpu_ms", "a panel frame while nothing moves", "<", 1, "ms", ["vertices"]),
+    ("panel/follow_file", "age_ms", "age of the newest frame on screen at worst, a file that grows by 1 M scopes/s", "<", 250,
+     "ms", ["cpu_ms"]),
+    ("panel/follow_file", "memory_mb", "memory of that, with 32 MiB kept", "<", 128, "MB", []),
+    ("panel/follow_file", "ratio", "a scope of the program that is followed, over one that nobody follows", "<=", 1.05, "x",
+     ["followed_ns", "alone_ns"]),
+    ("panel/follow_itself", "age_ms", "age of the newest frame on screen at worst, in a program with 1 M scopes/s", "<", 250,
+     "ms", ["cpu_ms"]),
+    ("panel/follow_itself", "memory_mb", "memory of that, with 32 MiB kept twice", "<", 192, "MB", []),
+    ("panel/follow_itself", "ratio", "a scope of the program with the panel, over one without", "<=", 1.05, "x",
+     ["followed_ns", "alone_ns"]),
     ("size", "added_kb", "the recorder in a stripped program", "<", 400, "KB", ["library_kb"]),
     ("sampling", "cpu_percent", "sampling at 1000, 100 and 10 Hz, coding and writing, of a core", "<", 4, "%",
      ["bare_percent", "values_per_tick", "missed", "growth_mb"]),
@@ -150,6 +166,7 @@ def main():
         "scope_benchmark": [f"--seconds={arguments.seconds}"] if arguments.seconds else [],
         "sampling_benchmark": [f"--seconds={arguments.seconds}"] if arguments.seconds else [],
         "capture_benchmark": [f"--scopes={arguments.scopes}"] if arguments.scopes else [],
+        "panel_benchmark": [f"--scopes={arguments.scopes}"] if arguments.scopes else [],
     }
     results, failures = {}, []
     load_before = os.getloadavg()[0]

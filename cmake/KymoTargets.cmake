@@ -17,8 +17,9 @@ function(kymo_configure target)
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual>
     $<$<BOOL:${KYMO_WARNINGS_AS_ERRORS}>:-Werror>
-    # Compiled together, names of one file stand before those of the next.
-    $<$<BOOL:${KYMO_UNITY_BUILD}>:-Wno-shadow>)
+    # Compiled together, names of one file stand before those of the next, and each file looks like a header.
+    $<$<BOOL:${KYMO_UNITY_BUILD}>:-Wno-shadow>
+    $<$<AND:$<BOOL:${KYMO_UNITY_BUILD}>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-subobject-linkage>)
   if(KYMO_SANITIZER)
     # C libraries that are loaded at run time are called by types of our own, which Clang's `function` would reject.
     target_compile_options(${target} PRIVATE
@@ -43,6 +44,9 @@ function(kymo_keep_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# How many files are compiled together: as many as leave every core something to do.
+set(kymo_unity_batch 12)
+
 # kymo_add_layer(name SOURCES...): one folder of src/ as an object library named kymo_<name>_objects,
 # compiled only where something is made from it.
 function(kymo_add_layer name)
@@ -57,7 +61,8 @@ function(kymo_add_layer name)
     PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
     PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(kymo_${name}_objects PUBLIC Threads::Threads)
-  set_target_properties(kymo_${name}_objects PROPERTIES UNITY_BUILD ${KYMO_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 12)
+  target_compile_options(kymo_${name}_objects PUBLIC ${KYMO_WASM_OPTIONS})
+  set_target_properties(kymo_${name}_objects PROPERTIES UNITY_BUILD ${KYMO_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE ${kymo_unity_batch})
   if(KYMO_BUILD_FUZZERS)
     # What inputs reach is measured in the layers.
     target_compile_options(kymo_${name}_objects PRIVATE -fsanitize=fuzzer-no-link)

@@ -1,17 +1,14 @@
 // A whole capture file: opened, followed, read, checked. Once as it is and once with its checksums put right, since
 // what lies behind a checksum would otherwise hardly ever be reached.
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <vector>
 
 #include <kymo/capture.hpp>
 
-#include "capture/block.hpp"
-#include "capture/crc32c.hpp"
 #include "capture/summary.hpp"
+#include "repair.hpp"
 
 namespace {
 
@@ -45,36 +42,13 @@ void read_everything(const std::vector<std::byte>& file) {
   }
 }
 
-// Gives every header that can be found the checksums that its bytes need.
-void repair(std::vector<std::byte>& file) {
-  using namespace kymo::capture;
-  if (file.size() < preamble_size) {
-    return;
-  }
-  const auto preamble = encode_preamble();
-  std::copy(preamble.begin(), preamble.end(), file.begin());
-  for (std::size_t at = preamble_size; at + block_header_size <= file.size();) {
-    std::byte* const header = file.data() + at;
-    if (load<std::uint32_t>(header) != block_sync) {
-      ++at;
-      continue;
-    }
-    const std::size_t room = file.size() - at - block_header_size;
-    const std::size_t stored = std::min<std::size_t>(load<std::uint32_t>(header + 8), room);
-    store(header + 8, static_cast<std::uint32_t>(stored));
-    store(header + 16, crc32c(std::span<const std::byte>(file).subspan(at + block_header_size, stored)));
-    store(header + 44, crc32c(std::span<const std::byte>(file).subspan(at, 44)));
-    at += block_header_size + stored;
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   std::vector<std::byte> file(bytes.begin(), bytes.end());
   read_everything(file);
-  repair(file);
+  kymo::fuzz::repair(file);
   read_everything(file);
   return 0;
 }

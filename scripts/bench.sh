@@ -13,3 +13,12 @@ if [ -x build/peers/bin/viztracer ]; then
   build/peers/bin/python3 benchmarks/python_benchmark.py build/release
   PYTHONPATH=build/release/python build/peers/bin/python3 benchmarks/python_read_benchmark.py build/release
 fi
+if command -v emcmake >/dev/null && command -v node >/dev/null && command -v chromium >/dev/null &&
+  [ -e build/web-sources/complete ] && [ -d build/peers/npm/node_modules/playwright-core ]; then
+  cmake --build --preset release --parallel "$jobs" --target kymo_command kymo_web write_python_load
+  captures=$(mktemp -d)
+  trap 'rm -rf "$captures"' EXIT
+  build/release/benchmarks/write_python_load 100 "$captures/scopes.kymo" "$captures/samples.kymo"
+  node benchmarks/page_benchmark.js build/release/apps/kymo/kymo "$(command -v chromium)" build/peers/npm/node_modules \
+    build/release/web "$captures/scopes.kymo"
+fi

@@ -1,31 +1,36 @@
 #!/bin/sh
 # Installs the Debian packages that kymo needs, and only those that are missing.
 #
-#   scripts/bootstrap.sh [GROUP...]      GROUP: build, test, bench, lint, or all (the default)
+#   scripts/bootstrap.sh [GROUP...]      GROUP: build, web, test, bench, lint, or all (the default)
 #
-# `build` is what the library, the command and the examples need; the others add what the tests, the benchmarks and the
-# style checks need. Does nothing where everything is there. On systems without apt it names what is needed and exits 1.
+# `build` is what the library, the command and the examples need; `web` adds what the page for browsers needs, with the
+# sources that scripts/fetch-web-sources.sh fetches; the others add what the tests (of that page as well), the benchmarks
+# and the style checks need. Does nothing where everything is there. On systems without apt it names what is needed and
+# exits 1.
 set -eu
 
 # One package a word; "a|b" is met by either, and the first that the system offers is installed.
-build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev libssl-dev libcli11-dev libfmt-dev libprotozero-dev nlohmann-json3-dev"
+build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev libssl-dev libimgui-dev libstb-dev libglfw3-dev libegl-dev libgl-dev libcli11-dev libfmt-dev libprotozero-dev nlohmann-json3-dev libcpp-httplib-dev"
+web="emscripten dpkg-dev"
 bench="libbenchmark-dev python3 binutils"
-test="$bench libgtest-dev libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang nodejs npm systemtap-sdt-dev libclang-rt-14-dev|libclang-rt-dev openjdk-17-jre-headless|default-jre-headless"
+test="$bench $web libgtest-dev libegl1 libgl1-mesa-dri xvfb xauth libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang nodejs npm systemtap-sdt-dev libclang-rt-14-dev|libclang-rt-dev openjdk-17-jre-headless|default-jre-headless"
 # Ubuntu has Chromium as a snap only, which containers and services cannot run: tests that need a browser are left out there.
 browser="chromium"
 lint="clang-format-14|clang-format clang-tidy-14|clang-tidy libc++-13-dev|libc++-dev libc++abi-13-dev|libc++abi-dev"
 
 wanted=""
 [ $# -gt 0 ] || set -- all
+groups=$*
 for group in "$@"; do
   case $group in
     build) wanted="$wanted $build" ;;
+    web) wanted="$wanted $build $web" ;;
     test) wanted="$wanted $build $test" ;;
     bench) wanted="$wanted $build $bench" ;;
     lint) wanted="$wanted $build $lint" ;;
     all) wanted="$wanted $build $test $lint" ;;
     *)
-      echo "bootstrap: there is no group '$group'; the groups are build, test, bench, lint and all" >&2
+      echo "bootstrap: there is no group '$group'; the groups are build, web, test, bench, lint and all" >&2
       exit 2
       ;;
   esac
@@ -71,7 +76,20 @@ for entry in $wanted; do
   done
   [ $found = yes ] || case " $missing " in *" $entry "*) ;; *) missing="$missing $entry" ;; esac
 done
-[ -n "$missing" ] || exit 0
+
+# The page is left out where its sources cannot be had.
+fetch_sources() {
+  case " $groups " in
+    *" web "* | *" test "* | *" all "*)
+      "${0%/*}/fetch-web-sources.sh" || echo "bootstrap: the page for browsers is left out: its sources are not there" >&2
+      ;;
+  esac
+}
+
+if [ -z "$missing" ]; then
+  fetch_sources
+  exit 0
+fi
 
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
@@ -101,3 +119,4 @@ for entry in $missing; do
   chosen="$chosen $name"
 done
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $chosen </dev/null
+fetch_sources

@@ -3,8 +3,8 @@
 
     scripts/check-browser-subset.py [JOBS]
 
-Compiles the sources of src/capture, src/timeline and src/stats, syntax only, with Clang and libc++ 13. Those that stand on
-the recorder (they include "record/...") never run in a browser and are left out. Ends with 1 where one does not compile.
+Compiles the sources of src/capture, src/timeline, src/stats and src/panel, syntax only, with Clang and libc++ 13. Those that
+stand on the recorder (they include "record/...") never run in a browser and are left out. Ends with 1 where one does not compile.
 """
 
 import concurrent.futures
@@ -16,7 +16,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDERS = ("capture", "timeline", "stats")
+FOLDERS = ("capture", "timeline", "stats", "panel")
+IMGUI = "/usr/include/imgui"
 LIBCXX = "/usr/lib/llvm-13/include/c++/v1"
 
 
@@ -29,8 +30,8 @@ def shared_sources():
 
 
 def compile_source(compiler, path):
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-nostdinc++", "-isystem", LIBCXX, "-Wall", "-Wextra", "-Werror",
-               f"-I{ROOT}/include", f"-I{ROOT}/src", path]
+    command = [compiler, "-std=c++20", "-fsyntax-only", "-nostdinc++", "-isystem", LIBCXX, "-isystem", IMGUI, "-Wall",
+               "-Wextra", "-Werror", f"-I{ROOT}/include", f"-I{ROOT}/src", path]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return result.returncode, result.stderr
 

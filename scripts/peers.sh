@@ -1,12 +1,14 @@
 #!/bin/sh
 # Installs what tests compare kymo with into build/peers, apart from what the system has: the Python packages of
-# tests/peers/requirements.txt and the npm packages of tests/peers/package-lock.json. Does nothing where they are there.
+# tests/peers/requirements.txt, the npm packages of tests/peers/package-lock.json and the files of those of
+# tests/peers/headers.txt. Does nothing where they are there.
 set -eu
 cd "$(dirname "$0")/.."
 lists=tests/peers
 place=build/peers
 
-if cmp -s $lists/requirements.txt $place/requirements.txt && cmp -s $lists/package-lock.json $place/package-lock.json; then
+if cmp -s $lists/requirements.txt $place/requirements.txt && cmp -s $lists/package-lock.json $place/package-lock.json &&
+  cmp -s $lists/headers.txt $place/headers.txt; then
   exit 0
 fi
 # The lists are copied last, so that an installation that broke off is begun anew.
@@ -19,6 +21,21 @@ if ! cmp -s $lists/requirements.txt $place/requirements.txt; then
   $place/bin/pip install --quiet --disable-pip-version-check --no-compile --only-binary :all: --no-binary pyspark \
     --requirement $lists/requirements.txt
   cp $lists/requirements.txt $place/
+fi
+if ! cmp -s $lists/headers.txt $place/headers.txt; then
+  echo "peers: unpacking what is in $lists/headers.txt into $place/headers"
+  rm -rf $place/headers
+  mkdir $place/headers
+  $place/bin/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --python-version 3.12 \
+    --dest $place/headers --requirement $lists/headers.txt
+  for wheel in $place/headers/*.whl; do
+    $place/bin/python -m zipfile --extract "$wheel" $place/headers
+    rm "$wheel"
+  done
+  cp $lists/headers.txt $place/
+fi
+if cmp -s $lists/package-lock.json $place/package-lock.json; then
+  exit 0
 fi
 if ! command -v npm >/dev/null 2>&1; then
   echo "peers: there is no npm; the tests that open exports in a browser are left out" >&2

@@ -32,10 +32,13 @@ class Failure : public std::runtime_error {
 /// Each adds its subcommand, whose callback leaves its result in `exit_code`.
 /// `record`: the words of the command line behind "--".
 void add_record_command(CLI::App& app, const std::vector<std::string>& recorded, int& exit_code);
+/// `view`: all words behind it, which are the viewer's.
+void add_view_command(CLI::App& app, const std::vector<std::string>& words);
 void add_bench_command(CLI::App& app, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
 void add_stats_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
+void add_report_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
 void add_import_command(CLI::App& app, int& exit_code);
 void add_merge_command(CLI::App& app, int& exit_code);
@@ -43,6 +46,7 @@ void add_recover_command(CLI::App& app, int& exit_code);
 void add_trigger_command(CLI::App& app, int& exit_code);
 void add_doctor_command(CLI::App& app, int& exit_code);
 void add_top_command(CLI::App& app, int& exit_code);
+void add_serve_command(CLI::App& app, int& exit_code);
 void add_setup_jetson_command(CLI::App& app, int& exit_code);
 
 [[nodiscard]] inline int to_int(ExitCode code) {

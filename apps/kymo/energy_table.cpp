@@ -2,7 +2,6 @@
 #include "energy_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -21,41 +20,8 @@ using stats::EnergyMethod;
 using stats::EnergyStatistics;
 using stats::PowerSide;
 
-const char* name_of(EnergyMethod method) {
-  return method == EnergyMethod::counter ? "counter" : "trapezoid";
-}
-
-const char* name_of(PowerSide side) {
-  return side == PowerSide::machine ? "machine" : "gpu";
-}
-
-/// Whether any source feeds a side.
-bool has_source(const EnergyStatistics& statistics, PowerSide side) {
-  return std::any_of(statistics.sources.begin(), statistics.sources.end(),
-                     [side](const stats::SourceEnergy& source) { return source.side == side; });
-}
-
-std::string format_energy(const Energy& energy) {
-  return energy.is_known() ? format_joules(energy.joules) : "-";
-}
-
-std::string format_bound(const Energy& energy) {
-  return energy.is_known() ? "±" + format_joules(energy.bound_joules) : "";
-}
-
-std::string per_one(const Energy& energy, std::uint64_t count, bool is_resolved) {
-  if (!is_resolved) {
-    return "unresolved";
-  }
-  return count == 0 || !energy.is_known() ? "-" : format_joules(energy.joules / static_cast<double>(count));
-}
-
 std::string pid_cell(const Timeline& timeline, ProcessId process, bool by_process) {
   return by_process ? std::to_string(timeline.process(process).declaration.pid) : std::string();
-}
-
-std::string format_unknown(double seconds) {
-  return seconds > 0 ? format_duration(seconds * 1e9) : std::string();
 }
 
 std::size_t shown_of(const EnergyStatistics& statistics, const EnergyTableOptions& options) {
@@ -85,19 +51,11 @@ void print_sources(const EnergyStatistics& statistics) {
 }
 
 void print_totals(const EnergyStatistics& statistics) {
-  fmt::print("\nMachine: {} {}, {} of it while scopes were open.", format_energy(statistics.machine),
-             format_bound(statistics.machine), format_share(statistics.in_scopes_joules, statistics.machine.joules));
-  if (statistics.idle_watts) {
-    fmt::print(" Idle floor {} W{}: {}.", format_value(std::round(*statistics.idle_watts * 1000) / 1000),
-               statistics.is_idle_given ? "" : " (the least second)",
-               format_share(statistics.idle_joules, statistics.machine.joules));
+  fmt::print("\n");
+  for (const std::string& text : describe_energy(statistics)) {
+    fmt::print("{}\n", text);
   }
   fmt::print("\n");
-  if (has_source(statistics, PowerSide::gpu)) {
-    fmt::print("GPU: {} {}.\n", format_energy(statistics.gpu), format_bound(statistics.gpu));
-  }
-  fmt::print("Joules of scopes are estimated: threads with open scopes share the machine's power {}.\n\n",
-             statistics.shares_by_cpu_time ? "by their CPU time" : "equally");
 }
 
 void print_sites(const Timeline& timeline, const EnergyStatistics& statistics, const EnergyTableOptions& options) {
@@ -253,25 +211,55 @@ Json sources_to_json(const EnergyStatistics& statistics) {
 
 }  // namespace
 
-std::string format_joules(double joules) {
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  static constexpr std::array<Unit, 6> units{
-      {{1e6, "MJ"}, {1e3, "kJ"}, {1, "J"}, {1e-3, "mJ"}, {1e-6, "uJ"}, {1e-9, "nJ"}}};
-  if (!std::isfinite(joules)) {
-    return "-";
+const char* name_of(EnergyMethod method) {
+  return method == EnergyMethod::counter ? "counter" : "trapezoid";
+}
+
+const char* name_of(PowerSide side) {
+  return side == PowerSide::machine ? "machine" : "gpu";
+}
+
+bool has_source(const EnergyStatistics& statistics, PowerSide side) {
+  return std::any_of(statistics.sources.begin(), statistics.sources.end(),
+                     [side](const stats::SourceEnergy& source) { return source.side == side; });
+}
+
+std::string format_energy(const Energy& energy) {
+  return energy.is_known() ? format_joules(energy.joules) : "-";
+}
+
+std::string format_bound(const Energy& energy) {
+  return energy.is_known() ? "±" + format_joules(energy.bound_joules) : "";
+}
+
+std::string per_one(const Energy& energy, std::uint64_t count, bool is_resolved) {
+  if (!is_resolved) {
+    return "unresolved";
   }
-  for (const Unit& unit : units) {
-    const double value = joules / unit.size;
-    // What rounds to 1000 of a unit is 1 of the next.
-    if (std::fabs(value) >= 0.9995) {
-      const int decimals = std::fabs(value) >= 99.95 ? 0 : (std::fabs(value) >= 9.995 ? 1 : 2);
-      return fmt::format("{:.{}f} {}", value, decimals, unit.name);
-    }
+  return count == 0 || !energy.is_known() ? "-" : format_joules(energy.joules / static_cast<double>(count));
+}
+
+std::string format_unknown(double seconds) {
+  return seconds > 0 ? format_duration(seconds * 1e9) : std::string();
+}
+
+std::vector<std::string> describe_energy(const EnergyStatistics& statistics) {
+  std::vector<std::string> texts;
+  texts.push_back(fmt::format("Machine: {} {}, {} of it while scopes were open.", format_energy(statistics.machine),
+                              format_bound(statistics.machine),
+                              format_share(statistics.in_scopes_joules, statistics.machine.joules)));
+  if (statistics.idle_watts) {
+    texts.back() +=
+        fmt::format(" Idle floor {} W{}: {}.", format_value(std::round(*statistics.idle_watts * 1000) / 1000),
+                    statistics.is_idle_given ? "" : " (the least second)",
+                    format_share(statistics.idle_joules, statistics.machine.joules));
   }
-  return "0 J";
+  if (has_source(statistics, PowerSide::gpu)) {
+    texts.push_back(fmt::format("GPU: {} {}.", format_energy(statistics.gpu), format_bound(statistics.gpu)));
+  }
+  texts.push_back(fmt::format("Joules of scopes are estimated: threads with open scopes share the machine's power {}.",
+                              statistics.shares_by_cpu_time ? "by their CPU time" : "equally"));
+  return texts;
 }
 
 void print_energy(const Timeline& timeline, const EnergyStatistics& statistics, const EnergyTableOptions& options) {

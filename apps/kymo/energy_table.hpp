@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -12,8 +14,20 @@
 
 namespace kymo::command {
 
-/// "850 uJ", "12.3 mJ", "4.56 J", "7.89 kJ": three significant digits.
-[[nodiscard]] std::string format_joules(double joules);
+[[nodiscard]] const char* name_of(stats::EnergyMethod method);
+[[nodiscard]] const char* name_of(stats::PowerSide side);
+/// Whether any source feeds a side.
+[[nodiscard]] bool has_source(const stats::EnergyStatistics& statistics, stats::PowerSide side);
+/// "4.56 J"; "-" where none of it could be read.
+[[nodiscard]] std::string format_energy(const stats::Energy& energy);
+/// How far off it may be.
+[[nodiscard]] std::string format_bound(const stats::Energy& energy);
+/// Joules of one of so many; "unresolved" where these were too short to tell.
+[[nodiscard]] std::string per_one(const stats::Energy& energy, std::uint64_t count, bool is_resolved);
+/// For how long the power could not be read; empty where it always could.
+[[nodiscard]] std::string format_unknown(double seconds);
+/// What it all adds up to, and what to make of it, in sentences.
+[[nodiscard]] std::vector<std::string> describe_energy(const stats::EnergyStatistics& statistics);
 
 struct EnergyTableOptions {
   bool by_process = false;

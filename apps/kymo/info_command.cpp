@@ -10,6 +10,7 @@
 
 #include "arguments.hpp"
 #include "capture/clock_alignment.hpp"
+#include "capture/spool_reader.hpp"
 #include "command.hpp"
 #include "progress.hpp"
 #include "table.hpp"
@@ -237,27 +238,12 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
               {"warnings", warnings.texts}});
 }
 
-/// A fact for people: numbers by the unit that their key ends in.
-std::string format_fact(const std::string& key, const std::string& value) {
-  const auto ends_in = [&key](std::string_view ending) {
-    return key.size() > ending.size() && key.compare(key.size() - ending.size(), ending.size(), ending) == 0;
-  };
-  const bool is_number =
-      !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
-  // A start is a moment on the captures' axis, not a length.
-  if (is_number && ends_in("_ns") && !ends_in("start_ns")) {
-    return format_duration(static_cast<double>(std::stoull(value)));
-  }
-  if (is_number && ends_in("_bytes")) {
-    return format_bytes(std::stoull(value));
-  }
-  return printable(value, 200);
-}
-
 void print_capture(const CaptureReader& capture) {
   const CaptureHeader& header = capture.header();
   fmt::print("{}\n", printable(capture.path()));
-  const char* state = capture.is_closed() ? "closed" : is_being_written(capture) ? "being written" : "not closed";
+  const char* state = capture.is_closed()                  ? "closed"
+                      : capture::is_being_written(capture) ? "being written"
+                                                           : "not closed";
   std::string blocks;
   for (const auto& [kind, totals] : count_blocks(capture)) {
     blocks += fmt::format("{}{} {} ({})", blocks.empty() ? "" : ", ", format_count(totals.count), kind,

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "stats/value_text.hpp"
 #include "units.hpp"
 
 namespace kymo::command {
@@ -89,14 +90,7 @@ std::string LiveRow::sparkline(std::size_t width) const {
 }
 
 std::string format_quantity(double value, const std::string& unit) {
-  if (std::isnan(value)) {
-    return "-";
-  }
-  const bool is_bytes = unit == "B" || unit == "B/s";
-  if (is_bytes && value >= 0 && value < 1e18) {
-    return format_bytes(static_cast<std::uint64_t>(value)) + (unit == "B/s" ? "/s" : "");
-  }
-  return format_value(value) + (unit.empty() ? "" : " " + printable(unit, 8));
+  return stats::value_text(value, printable(unit, 8), {4, false});
 }
 
 std::string format_rows(const std::vector<const LiveRow*>& rows, std::size_t width) {

@@ -19,6 +19,8 @@ constexpr const char* footer = R"(Examples:
   kymo record -o run.kymo -- ./train --steps 100
   kymo info run.kymo
   kymo stats run.kymo
+  kymo view run.kymo
+  kymo report run.kymo
   kymo compare before.kymo after.kymo
   kymo doctor
   kymo export --to chrome -o trace.json run.kymo
@@ -45,11 +47,15 @@ int run(int argc, char** argv) {
   char** const dashes = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
   const bool is_record = argc > 1 && std::string_view(argv[1]) == "record" && dashes != end;
   const std::vector<std::string> recorded(is_record ? dashes + 1 : end, end);
+  // The viewer is a program with options of its own, too.
+  const bool is_view = argc > 1 && std::string_view(argv[1]) == "view";
+  const std::vector<std::string> viewed(is_view ? argv + 2 : end, end);
   int exit_code = to_int(ExitCode::ok);
   add_record_command(app, recorded, exit_code);
   add_info_command(app, exit_code);
   add_stats_command(app, exit_code);
   add_compare_command(app, exit_code);
+  add_report_command(app, exit_code);
   add_export_command(app, exit_code);
   add_import_command(app, exit_code);
   add_merge_command(app, exit_code);
@@ -57,10 +63,14 @@ int run(int argc, char** argv) {
   add_trigger_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_top_command(app, exit_code);
+#ifdef KYMO_HAS_SERVER
+  add_serve_command(app, exit_code);
+#endif
   add_setup_jetson_command(app, exit_code);
   add_bench_command(app, exit_code);
+  add_view_command(app, viewed);
   try {
-    app.parse(is_record ? static_cast<int>(dashes - argv) : argc, argv);
+    app.parse(is_view ? 2 : is_record ? static_cast<int>(dashes - argv) : argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? to_int(ExitCode::ok) : to_int(ExitCode::usage);
   }

@@ -140,7 +140,7 @@ Parts look_at_parts(const std::string& directory) {
     try {
       const CaptureReader capture(path);
       parts.captures.push_back(entry.path());
-      if (!capture.is_closed() && is_being_written(capture)) {
+      if (!capture.is_closed() && capture::is_being_written(capture)) {
         parts.being_written.push_back(fmt::format("{} (process {})", path, capture.header().owner_pid));
       } else {
         parts.spool_ids.push_back(capture.header().spool_id);

@@ -29,17 +29,6 @@ std::unique_ptr<stats::SiteMetrics> gather_beside(const Timeline& timeline, cons
   return std::make_unique<stats::SiteMetrics>(stats::gather_site_metrics(timeline, how));
 }
 
-void warn_of_gaps(const stats::Statistics& statistics, Warnings& warnings) {
-  std::uint64_t bounds = 0;
-  for (const stats::SiteStatistics& site : statistics.sites) {
-    bounds += site.self_is_bound;
-  }
-  if (bounds != 0) {
-    warnings.texts.push_back(fmt::format("what ran inside {} is missing in part: self times marked <= are upper bounds",
-                                         format_plural(bounds, "scope")));
-  }
-}
-
 int show(const StatsOptions& options) {
   const Timeline timeline = open_timeline(options.captures);
   try {
@@ -59,6 +48,17 @@ int show(const StatsOptions& options) {
 }
 
 }  // namespace
+
+void warn_of_gaps(const stats::Statistics& statistics, Warnings& warnings) {
+  std::uint64_t bounds = 0;
+  for (const stats::SiteStatistics& site : statistics.sites) {
+    bounds += site.self_is_bound;
+  }
+  if (bounds != 0) {
+    warnings.texts.push_back(fmt::format("what ran inside {} is missing in part: self times marked <= are upper bounds",
+                                         format_plural(bounds, "scope")));
+  }
+}
 
 Warnings find_all_warnings(const Timeline& timeline) {
   stats::DropTotals drops;

@@ -2,52 +2,14 @@
 #include "stats_options.hpp"
 
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <map>
-#include <string_view>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 
 namespace kymo::command {
 
 namespace {
-
-/// What is before and after "..", where there is exactly one; the text twice where there is none.
-std::optional<std::pair<std::string_view, std::string_view>> split_range(std::string_view text) {
-  const std::size_t dots = text.find("..");
-  if (dots == std::string_view::npos) {
-    return std::pair(text, text);
-  }
-  if (text.find("..", dots + 1) != std::string_view::npos || text.size() == 2) {
-    return std::nullopt;
-  }
-  return std::pair(text.substr(0, dots), text.substr(dots + 2));
-}
-
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
-std::optional<std::int64_t> parse_duration(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, double>, 7> units{
-      {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"min", 60e9}, {"s", 1e9}, {"h", 3600e9}, {"", 1e9}}};
-  for (const auto& [unit, size_ns] : units) {
-    if (text.size() > unit.size() && text.substr(text.size() - unit.size()) == unit) {
-      const auto number = parse_number<double>(text.substr(0, text.size() - unit.size()));
-      const double duration_ns = number ? std::round(*number * size_ns) : -1.0;
-      // Up to some 146 years.
-      return duration_ns >= 0 && duration_ns < 4.6e18 ? std::optional(static_cast<std::int64_t>(duration_ns))
-                                                      : std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
 
 void add_selection_options(CLI::App& command, StatsOptions& options) {
   command
@@ -158,21 +120,6 @@ std::optional<stats::FrameRange> parse_frames(const std::string& text) {
   range.first = first.value_or(range.first);
   range.last = last.value_or(range.last);
   return range.first <= range.last ? std::optional(range) : std::nullopt;
-}
-
-std::optional<RelativeRange> parse_time(const std::string& text) {
-  const auto ends = split_range(text);
-  if (!ends || text.find("..") == std::string::npos) {
-    return std::nullopt;
-  }
-  RelativeRange range;
-  const auto start_ns = parse_duration(ends->first);
-  range.end_ns = parse_duration(ends->second);
-  if ((!start_ns && !ends->first.empty()) || (!range.end_ns && !ends->second.empty())) {
-    return std::nullopt;
-  }
-  range.start_ns = start_ns.value_or(0);
-  return !range.end_ns || range.start_ns < *range.end_ns ? std::optional(range) : std::nullopt;
 }
 
 stats::SelectionOptions selection_of(const Timeline& timeline, const StatsOptions& options) {

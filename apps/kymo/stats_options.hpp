@@ -10,6 +10,7 @@
 #include <kymo/timeline.hpp>
 
 #include "arguments.hpp"
+#include "ranges.hpp"
 #include "stats/selection.hpp"
 #include "stats/statistics.hpp"
 
@@ -20,12 +21,6 @@ class App;
 namespace kymo::command {
 
 enum class SortKey { total, self, count, mean, p99, max, name };
-
-/// A stretch of time counted from the start of the recording.
-struct RelativeRange {
-  std::int64_t start_ns = 0;
-  std::optional<std::int64_t> end_ns;
-};
 
 struct StatsOptions {
   CaptureArguments captures;
@@ -67,7 +62,4 @@ void add_stats_options(CLI::App& command, StatsOptions& options);
 
 /// "10..20", "10..", "..20", "7". Failure messages for people; nothing where it makes no sense.
 [[nodiscard]] std::optional<stats::FrameRange> parse_frames(const std::string& text);
-/// "1.5s..2s", "250ms..", "..3min", units ns, us, ms, s, min, h; a number without one is seconds.
-[[nodiscard]] std::optional<RelativeRange> parse_time(const std::string& text);
-
 }  // namespace kymo::command

@@ -30,16 +30,6 @@ stats::StretchOptions stretch_options(const Timeline& timeline, const StatsOptio
   return how;
 }
 
-std::string since_start(const Timeline& timeline, std::int64_t time_ns) {
-  return format_duration(1e9 * stats::seconds_between(timeline.range().start_ns, time_ns));
-}
-
-/// Which process, where there are several.
-std::string process_note(const Timeline& timeline, ProcessId process) {
-  return timeline.processes().size() < 2 ? std::string()
-                                         : fmt::format(" of process {}", timeline.process(process).declaration.pid);
-}
-
 void print_frame(const Timeline& timeline, const stats::SlowFrame& slow, const StatsOptions& options) {
   const auto duration_ns = static_cast<double>(slow.frame.duration_ns);
   fmt::print("\nframe {}{}: {}, from {} on\n", slow.index, process_note(timeline, slow.process),
@@ -95,6 +85,15 @@ Json to_json(const Timeline& timeline, const stats::SlowFrame& slow, const Stats
 }
 
 }  // namespace
+
+std::string since_start(const Timeline& timeline, std::int64_t time_ns) {
+  return format_duration(1e9 * stats::seconds_between(timeline.range().start_ns, time_ns));
+}
+
+std::string process_note(const Timeline& timeline, ProcessId process) {
+  return timeline.processes().size() < 2 ? std::string()
+                                         : fmt::format(" of process {}", timeline.process(process).declaration.pid);
+}
 
 int show_slowest_frames(const Timeline& timeline, const StatsOptions& options) {
   stats::SlowFrames found;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sketch.hpp"
+#include "stats/value_text.hpp"
 #include "table.hpp"
 #include "units.hpp"
 
@@ -65,14 +66,8 @@ std::vector<std::string> row_of(std::vector<std::string> first, const DurationSt
 
 /// "12.3 W, peak 15 W"; "~" before what is an estimate.
 std::string beside_cell(const stats::SiteMetricColumn& column, const stats::SiteMetricValue& value, double number) {
-  if (std::isnan(number)) {
-    return "-";
-  }
-  const char* const mark = value.is_estimated ? "~" : "";
-  if (column.unit == "B") {
-    return mark + format_bytes(static_cast<std::uint64_t>(std::max(number, 0.0)));
-  }
-  return fmt::format("{}{:.4g}{}{}", mark, number, column.unit.empty() ? "" : " ", printable(column.unit, 12));
+  return (value.is_estimated && !std::isnan(number) ? "~" : "") +
+         stats::value_text(number, printable(column.unit, 12), {4, false});
 }
 
 }  // namespace

@@ -1,23 +1,13 @@
 // Numbers for people.
 #include "units.hpp"
 
-#include <array>
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include "stats/value_text.hpp"
 
 namespace kymo::command {
 
 namespace {
-
-/// Three significant digits.
-std::string three_digits(double value) {
-  const double size = std::fabs(value);
-  if (size >= 99.95) {
-    return fmt::format("{:.0f}", value);
-  }
-  return size >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
-}
 
 /// The length of the UTF-8 sequence at the front of a text; 0 where it is not one.
 std::size_t sequence_length(std::string_view text) {
@@ -54,56 +44,19 @@ std::size_t sequence_length(std::string_view text) {
 }  // namespace
 
 std::string format_duration(double duration_ns) {
-  if (!std::isfinite(duration_ns)) {
-    return "-";
-  }
-  if (duration_ns < 0) {
-    return fmt::format("-{}", format_duration(-duration_ns));
-  }
-  if (duration_ns < 999.5) {
-    return duration_ns == std::floor(duration_ns) ? fmt::format("{:.0f} ns", duration_ns)
-                                                  : three_digits(duration_ns) + " ns";
-  }
-  if (duration_ns < 999.5e3) {
-    return three_digits(duration_ns / 1e3) + " us";
-  }
-  if (duration_ns < 999.5e6) {
-    return three_digits(duration_ns / 1e6) + " ms";
-  }
-  const double seconds = duration_ns / 1e9;
-  if (seconds < 119.95) {
-    return three_digits(seconds) + " s";
-  }
-  const double whole = std::floor(seconds + 0.5);
-  if (whole < 7200) {
-    return fmt::format("{:.0f} min {:.0f} s", std::floor(whole / 60), std::fmod(whole, 60));
-  }
-  return fmt::format("{:.0f} h {:.0f} min", std::floor(whole / 3600), std::floor(std::fmod(whole, 3600) / 60));
+  return stats::duration_text(duration_ns);
 }
 
 std::string format_bytes(std::uint64_t bytes) {
-  constexpr std::array<const char*, 6> units{"kB", "MB", "GB", "TB", "PB", "EB"};
-  if (bytes < 1000) {
-    return fmt::format("{} B", bytes);
-  }
-  double value = static_cast<double>(bytes) / 1e3;
-  std::size_t unit = 0;
-  for (; value >= 999.5 && unit + 1 < units.size(); ++unit) {
-    value /= 1e3;
-  }
-  return three_digits(value) + " " + units[unit];
+  return stats::value_text(static_cast<double>(bytes), "B");
+}
+
+std::string format_joules(double joules) {
+  return stats::value_text(joules, "J");
 }
 
 std::string format_count(std::uint64_t count) {
-  const std::string digits = std::to_string(count);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i != 0 && (digits.size() - i) % 3 == 0) {
-      text += ',';
-    }
-    text += digits[i];
-  }
-  return text;
+  return stats::count_text(count);
 }
 
 std::string format_value(double value) {
@@ -115,7 +68,24 @@ std::string format_share(double part, double whole) {
 }
 
 std::string format_plural(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
+  const char* const ending = noun.empty() || noun.back() != 's' ? "s" : "es";
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : ending);
+}
+
+std::string format_fact(std::string_view key, const std::string& value) {
+  const auto ends_in = [&key](std::string_view ending) {
+    return key.size() > ending.size() && key.compare(key.size() - ending.size(), ending.size(), ending) == 0;
+  };
+  const bool is_number =
+      !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
+  // A start is a moment on the captures' axis, not a length.
+  if (is_number && ends_in("_ns") && !ends_in("start_ns")) {
+    return format_duration(static_cast<double>(std::stoull(value)));
+  }
+  if (is_number && ends_in("_bytes")) {
+    return format_bytes(std::stoull(value));
+  }
+  return printable(value, 200);
 }
 
 std::string printable(std::string_view text) {

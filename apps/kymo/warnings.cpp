@@ -2,12 +2,10 @@
 #include "warnings.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
 #include "capture/spool_reader.hpp"
 #include "command.hpp"
 #include "timeline/timeline_implementation.hpp"
@@ -33,7 +31,7 @@ void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
 
 void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
   const CaptureReader& capture = source.reader();
-  const bool is_growing = !capture.is_closed() && is_being_written(capture);
+  const bool is_growing = !capture.is_closed() && capture::is_being_written(capture);
   // A block at the end that is just being written, or that a kill cut off and whose content was found in memory.
   const bool may_end_torn = is_growing || source.unwritten_count() != 0;
   const std::vector<Damage> damages = capture.damages();
@@ -87,19 +85,6 @@ void Warnings::print() const {
 
 int Warnings::exit_code() const {
   return to_int(is_damaged ? ExitCode::damaged : ExitCode::ok);
-}
-
-bool is_being_written(const CaptureReader& capture) {
-  const std::string spool = capture::find_spool(capture.header().spool_id);
-  if (!spool.empty()) {
-    return capture::has_living_owner(spool);
-  }
-  const std::uint64_t pid = capture.header().owner_pid;
-  std::string boot_id = base::read_small_file("/proc/sys/kernel/random/boot_id");
-  boot_id.erase(boot_id.find_last_not_of('\n') + 1);
-  const auto& processes = capture.declarations().processes;
-  const bool is_here = !processes.empty() && processes.front().boot_id == boot_id;
-  return is_here && pid != 0 && pid <= 0x7FFFFFFF && ::kill(static_cast<pid_t>(pid), 0) == 0;
 }
 
 Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops) {

@@ -26,9 +26,6 @@ struct Warnings {
 /// sampling of scopes.
 [[nodiscard]] Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops);
 
-/// Whether the process that writes a capture is alive on this machine.
-[[nodiscard]] bool is_being_written(const CaptureReader& capture);
-
 /// Prints JSON on stdout; text that is not UTF-8 comes out with U+FFFD.
 void print_json(const nlohmann::ordered_json& json);
 

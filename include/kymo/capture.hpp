@@ -20,6 +20,10 @@
 
 namespace kymo {
 
+namespace capture {
+struct ReaderAccess;  // kymo's own layers read captures that are no files through it
+}
+
 /// A capture cannot be read at all. what() names the path, the offset and what to do.
 class KYMO_API CaptureError : public std::runtime_error {
  public:
@@ -173,7 +177,9 @@ class KYMO_API CaptureReader {
   [[nodiscard]] std::vector<Damage> damages() const;
 
  private:
+  friend struct capture::ReaderAccess;
   class Implementation;
+  explicit CaptureReader(std::unique_ptr<Implementation> implementation);
   std::unique_ptr<Implementation> implementation_;
 };
 

@@ -143,6 +143,9 @@ KYMO_API void kymo_emit_span(uint32_t track, const char* name, const char* categ
 enum { KYMO_FLOW_BEGIN = 0, KYMO_FLOW_STEP = 1, KYMO_FLOW_END = 2 };
 /* A point of a flow: joins the scope that is open on this thread now to the others of the flow. */
 KYMO_API void kymo_flow(uint64_t flow_id, int phase);
+/* The same for a span that is handed in: the innermost one that the track has at that time of CLOCK_MONOTONIC. Ignored
+ * on track 0. */
+KYMO_API void kymo_flow_at(uint32_t track, int64_t time_ns, uint64_t flow_id, int phase);
 
 /* ---- Cost ---- */
 
@@ -159,6 +162,8 @@ KYMO_API const char* kymo_version(void);
 
 KYMO_API kymo_scope kymo_open_slow_v1(kymo_site* site);
 KYMO_API void kymo_close_slow_v1(uintptr_t state, uint64_t saved);
+/* Gives the site its id ahead of its first scope. 1 when it has one; 0 when it is left out, or there is no room. */
+KYMO_API int kymo_declare_site_v1(kymo_site* site);
 
 #ifdef __cplusplus
 }

@@ -95,6 +95,12 @@ KYMO_API void flow_begin(std::uint64_t flow_id) noexcept;
 KYMO_API void flow_step(std::uint64_t flow_id) noexcept;
 KYMO_API void flow_end(std::uint64_t flow_id) noexcept;
 
+/// The same for spans that are handed in: the point is on the innermost span that the track has at `time`, which is one
+/// of CLOCK_MONOTONIC. The span may be handed in before or after it. Ignored on track 0. About 20 ns.
+KYMO_API void flow_begin(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
+KYMO_API void flow_step(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
+KYMO_API void flow_end(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
+
 /// Records a text at this moment. Cut at 4,096 bytes, with a mark.
 KYMO_API void message(std::string_view text) noexcept;
 

@@ -221,7 +221,8 @@ void add_statistics(nb::module_& module) {
 }  // namespace
 
 void add_bench(nb::module_& module) {
-  [[maybe_unused]] const nb::exception<BenchFileError> type(module, "BenchFileError", PyExc_ValueError);
+  const nb::exception<BenchFileError> type(module, "BenchFileError", PyExc_ValueError);
+  type.attr("__doc__") = "A file of the benchmark kit holds something else; it says which, in what line and what.";
   add_records<LatencyRecord>(module, "latencies");
   add_records<MemorySnapshot>(module, "memory");
   add_records<BaselineRecord>(module, "baselines");

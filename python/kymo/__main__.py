@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import sys
 
+_ADDITION = """
+With `python -m kymo`, in this interpreter:
+  record                          Records every function of a Python script, with no change to it
+  sql                             Asks captures in SQL, through DuckDB (pip install 'kymo[sql]')
+"""
+
 
 def main() -> None:
     """Run a subcommand that is written in Python, or become the command."""
     subcommand = sys.argv[1] if len(sys.argv) > 1 else ""
+    if subcommand in ("-h", "--help"):
+        import subprocess  # noqa: PLC0415
+
+        from kymo._paths import get_command  # noqa: PLC0415
+
+        shown = subprocess.run([get_command(), "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        sys.stdout.write(shown + _ADDITION)
+        return
     if subcommand == "record":
         from kymo._record_command import main as record  # noqa: PLC0415
 

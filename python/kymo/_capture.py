@@ -209,7 +209,8 @@ class Capture:
         ----------
         start_ns, end_ns : int or None
             Nanoseconds on the capture's axis; the end does not belong to it. None: no limit. Spans and frames that
-            overlap the stretch are in the view as a whole; statistics count the part within.
+            overlap the stretch are in the view with all of their duration; statistics count the part within. Where
+            blocks outside were needed for it, `self_ns` of a span is an upper bound (flag 16).
         """
         return self._view(self._selection.between(start_ns, end_ns))
 
@@ -490,6 +491,8 @@ def open(  # noqa: A001
     CaptureError
         It is no capture, or a directory holds none; a ValueError with `path` and `offset`.
     """
+    if isinstance(path, bytes) or not isinstance(path, str | os.PathLike | Iterable):
+        raise TypeError(f"a path is a str or os.PathLike, not {type(path).__name__}")
     paths = [os.fspath(path)] if isinstance(path, str | os.PathLike) else [os.fspath(each) for each in path]
     if not paths:
         raise ValueError("no path was given")

@@ -47,6 +47,8 @@ _OLD_NS = 10_000_000_000
 _BASELINE_NS = 1_000_000_000
 _RATE_BOUND = 2e-5
 _GREATEST_DRIFT = 1e-3
+#: Flows from a scope to its span on the GPU bear the scope's number and this, apart from those of the program.
+_FLOW = 1 << 63
 #: The recorder takes this many arguments a span.
 _MOST_ARGUMENTS = 8
 _MOST_PENDING = 65_536
@@ -302,6 +304,7 @@ class _Timer:
             start_ns = max(timing.issued_ns, clock.time_ns(timing.begin))
             duration_ns = clock.duration_ns(timing.begin, timing.end)
             _record.emit_span(timing.track, timing.name, start_ns, duration_ns, timing.category, **timing.arguments)
+            _record.flow_end(_FLOW | timing.correlation, timing.track, start_ns)
         except Exception as error:
             self._lose(error)
             return True
@@ -376,10 +379,10 @@ class gpu_scope(ContextDecorator):  # noqa: N801
     A scope whose work runs on a GPU.
 
     On its thread it is a scope as any other: what it takes to hand the work in. What the GPU takes for it is a span on
-    the track of the stream that was current at the beginning ("GPU 0", "GPU 0 stream 1", ...). Both carry the argument
-    ``correlation``, a number that joins them (where there are fewer than eight others). The GPU is never waited for:
-    the span is there some milliseconds after the work is done. Without PyTorch or CuPy, or without a GPU, it is a scope
-    and nothing else, which is said once.
+    the track of the stream that was current at the beginning ("GPU 0", "GPU 0 stream 1", ...). A flow leads from the
+    one to the other, and both carry the argument ``correlation``, a number that joins them (where there are fewer than
+    eight others). The GPU is never waited for: the span is there some milliseconds after the work is done. Without
+    PyTorch or CuPy, or without a GPU, it is a scope and nothing else, which is said once.
 
     Inside of a stream that is being captured into a graph nothing is measured on the GPU. May be used as a decorator of
     functions, and of one thread at a time as a context.
@@ -416,8 +419,10 @@ class gpu_scope(ContextDecorator):  # noqa: N801
         scope.__enter__()
         timer = _gpu.timer or _gpu.find_timer()
         timing = timer.open() if timer is not None else None
-        if timing is not None and len(self._arguments) < _MOST_ARGUMENTS:
-            scope.argument("correlation", timing.correlation)
+        if timing is not None:
+            _record.flow_begin(_FLOW | timing.correlation)
+            if len(self._arguments) < _MOST_ARGUMENTS:
+                scope.argument("correlation", timing.correlation)
         self._open.append((scope, timing))
         return self
 

@@ -23,9 +23,9 @@ examples:
   kymo stats run.kymo
 
 Patterns fit names as `kymo stats` shows them, module.qualname; * is any text, ? one character. A generator is
-recorded as it runs: each resumption is a scope. With --min-us the first call of each function is recorded however
-short it is; how many calls were left out is said at the end and in the capture's facts. `python -m kymo record --
-COMMAND` records any command, as `kymo record` does."""
+recorded as it runs: each resumption is a scope. How many calls --min-us left out is said at the end and in the
+capture's facts; a few short ones are recorded all the same, where a thread needs room for more.
+`python -m kymo record -- COMMAND` records any command, as `kymo record` does."""
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from kymo import _record
+from kymo import _record, _workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def begin(options: dict[str, Any]) -> None:
     """
-    Record the functions of this process from now on, and of those that it spawns.
+    Record the functions of this process from now on, and of those that it forks, spawns or has a fork server fork.
 
     Parameters
     ----------
@@ -45,16 +45,38 @@ def _end(options: dict[str, Any]) -> None:
             print(f"kymo: {said} were left out (process {os.getpid()})", file=sys.stderr)
 
 
-class _SpawnFinder(importlib.abc.MetaPathFinder):
-    """Changes ``multiprocessing.spawn`` when the script imports it, and not before."""
+def begin_in_forked(options: dict[str, Any]) -> None:
+    """
+    Record the functions of the processes that this one forks, but not those of this one: a fork server.
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.options = options
+    Parameters
+    ----------
+    options : dict
+        Those of `begin`.
+    """
+    is_begun = False
+
+    def in_child() -> None:
+        nonlocal is_begun
+        if not is_begun:
+            is_begun = True
+            begin(options)
+            _workers.follow_this_fork()
+
+    os.register_at_fork(after_in_child=in_child)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Changes a module when the script imports it, and not before."""
+
+    def __init__(self, name: str, change: Callable[[Any], None]) -> None:
+        self.name = name
+        self.change = change
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
-        if fullname != "multiprocessing.spawn":
+        if fullname != self.name:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
@@ -64,31 +86,48 @@ class _SpawnFinder(importlib.abc.MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             run_module(module)
-            _change_spawn(module, self.options)
+            self.change(module)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
 
-def _follow_spawned(options: dict[str, Any]) -> None:
-    loaded = sys.modules.get("multiprocessing.spawn")
+def _when_imported(name: str, change: Callable[[Any], None]) -> None:
+    loaded = sys.modules.get(name)
     if loaded is not None:
-        _change_spawn(loaded, options)
+        change(loaded)
     else:
-        sys.meta_path.insert(0, _SpawnFinder(options))
+        sys.meta_path.insert(0, _Finder(name, change))
 
 
-def _change_spawn(spawn: Any, options: dict[str, Any]) -> None:
-    command_line: Callable[..., list[str]] = spawn.get_command_line
+def _follow_spawned(options: dict[str, Any]) -> None:
+    def change_spawn(spawn: Any) -> None:
+        command_line: Callable[..., list[str]] = spawn.get_command_line
 
-    def get_command_line(**arguments: Any) -> list[str]:
-        command = command_line(**arguments)
-        if "-c" in command:
-            program = command.index("-c") + 1
-            command[program] = f"from kymo._script import begin; begin({options!r}); {command[program]}"
-        return command
+        def get_command_line(**arguments: Any) -> list[str]:
+            return _prepend(command_line(**arguments), "", f"from kymo._script import begin; begin({options!r})")
 
-    spawn.get_command_line = get_command_line
+        spawn.get_command_line = get_command_line
+
+    def change_util(util: Any) -> None:
+        spawn_with: Callable[[Any, list[Any], Any], int] = util.spawnv_passfds
+        in_server = f"from kymo._script import begin_in_forked; begin_in_forked({options!r})"
+
+        def spawnv_passfds(path: Any, args: list[Any], passfds: Any) -> int:
+            return spawn_with(path, _prepend(args, "from multiprocessing.forkserver ", in_server), passfds)
+
+        util.spawnv_passfds = spawnv_passfds
+
+    _when_imported("multiprocessing.spawn", change_spawn)
+    _when_imported("multiprocessing.util", change_util)
+
+
+def _prepend(command: list[Any], beginning: str, statements: str) -> list[Any]:
+    """Have an interpreter that runs a program that begins so do something before it."""
+    program = command.index("-c") + 1 if "-c" in command else len(command)
+    if program < len(command) and str(command[program]).startswith(beginning):
+        return [*command[:program], f"{statements}; {command[program]}", *command[program + 1 :]]
+    return command
 
 
 def _hide_own_frames() -> None:

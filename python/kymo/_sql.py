@@ -7,28 +7,22 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymo._capture import Capture
 from kymo._capture import open as open_capture
-from kymo._selection import COLUMNS, Selection
-from kymo._tables import TABLES, Table
+from kymo._selection import COLUMNS
+from kymo._sql_plan import Scans, find_scans
+from kymo._tables import TABLES
 
 if TYPE_CHECKING:
     import duckdb
 
     Captures = Capture | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-# What would hide from a plan which columns of a table are read, or that it is read at all, since the tables that are
-# planned with are empty.
-_HIDING_OPTIMIZERS = (
-    "statistics_propagation",
-    "empty_result_pullup",
-    "filter_pushdown",
-    "top_n",
-    "late_materialization",
-)
+# Columns that a span has right only where all was read until its end. That it begins late enough spares what is before.
+_NEEDING_ALL = frozenset({"self_ns", "flags", "arguments"})
 
 
 def _import_duckdb() -> Any:
@@ -37,41 +31,6 @@ def _import_duckdb() -> Any:
     except ImportError as error:
         raise ImportError("kymo.sql needs DuckDB: pip install 'kymo[sql]'") from error
     return duckdb
-
-
-def _find_scans(node: Mapping[str, Any], found: dict[str, set[str]]) -> None:
-    """Note which columns of which tables a plan reads."""
-    info = node.get("extra_info")
-    if isinstance(info, dict) and "Table" in info and "Projections" in info:
-        columns = info["Projections"]
-        table = str(info["Table"]).rsplit(".", 1)[-1]
-        found.setdefault(table, set()).update([columns] if isinstance(columns, str) else columns)
-    for child in node.get("children", ()):
-        _find_scans(child, found)
-
-
-def _find_columns(module: Any, tables: Mapping[str, Table], query: str, parameters: object) -> dict[str, set[str]]:
-    """Let DuckDB plan the query with empty tables; what it does not tell is read as a whole."""
-    connection = module.connect()
-    try:
-        for name, table in tables.items():
-            connection.register("source", type(table)(table._snapshot, Selection(processes=())))
-            connection.execute(f"create table {name} as from source limit 0")
-            connection.unregister("source")
-        optimizers = {row[0] for row in connection.execute("select name from duckdb_optimizers()").fetchall()}
-        hiding = ",".join(name for name in _HIDING_OPTIMIZERS if name in optimizers)
-        connection.execute(f"set disabled_optimizers = '{hiding}'")
-        connection.execute("set explain_output = 'physical_only'")
-        found: dict[str, set[str]] = {}
-        for _, plan in connection.execute("explain (format json) " + query, parameters).fetchall():
-            for node in json.loads(plan):
-                _find_scans(node, found)
-        return found
-    except (module.Error, ValueError, TypeError, AttributeError):
-        # Statements that cannot be explained, or a mistake, which is said better where the query is run.
-        return {}
-    finally:
-        connection.close()
 
 
 def connect(captures: Captures, query: str = "", parameters: object = None) -> duckdb.DuckDBPyConnection:
@@ -83,7 +42,7 @@ def connect(captures: Captures, query: str = "", parameters: object = None) -> d
     captures : Capture, path, or iterable of paths
         What to read.
     query : str
-        If the connection is for one query: the columns that it does not need are not read.
+        If the connection is for one query: columns, and blocks of other times, that it does not need are not read.
     parameters : sequence or dict, optional
         Those of the query.
 
@@ -101,13 +60,15 @@ def connect(captures: Captures, query: str = "", parameters: object = None) -> d
     module = _import_duckdb()
     capture = captures if isinstance(captures, Capture) else open_capture(captures)
     tables = {name: capture.table(name) for name in TABLES}
-    needed = _find_columns(module, tables, query, parameters) if query else {}
+    scans = find_scans(module, tables, query, parameters) if query else Scans({}, {})
     connection: duckdb.DuckDBPyConnection = module.connect()
     for name, table in tables.items():
         known = COLUMNS[name]
-        columns = [column for column in known if column in needed[name]] if name in needed else list(known)
+        needed = scans.columns.get(name, known)
+        columns = [column for column in known if column in needed]
         shown = table.with_columns(columns or ["depth" if name == "spans" else "process"])
-        connection.register(name, shown)
+        start_ns, end_ns = scans.stretches.get(name, (None, None))
+        connection.register(name, shown.between(start_ns, None if _NEEDING_ALL & {*columns} else end_ns))
     return connection
 
 
@@ -128,8 +89,8 @@ def sql(query: str, captures: Captures, parameters: object = None) -> duckdb.Duc
     Returns
     -------
     duckdb.DuckDBPyRelation
-        ``fetchall()``, ``df()``, ``pl()``, ``arrow()`` and the like run it. Only the columns and blocks that it needs
-        are read, as a stream.
+        ``fetchall()``, ``df()``, ``pl()``, ``arrow()`` and the like run it. Only the columns that it needs are read,
+        as a stream, and where it compares ``start_ns`` or ``time_ns`` with numbers only the blocks that may fit.
 
     Raises
     ------

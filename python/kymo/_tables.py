@@ -247,7 +247,10 @@ class Spans(Table):
     start_ns, duration_ns, self_ns : int64
         Nanoseconds; `self_ns` is without the scopes directly inside.
     depth, flags : uint16
-        Scopes open below it; what is special about it, the bits of `Flag`.
+        Scopes open below it; what is special about it, a sum of: 1 something else ended it (the scope around it, its
+        thread); 2 it had not ended when the capture did; 4 it began before the stretch that was asked for; 8 it ended
+        after it; 16 not all within it was read, so that `self_ns` is an upper bound and arguments may be missing;
+        32 the block with its end is damaged.
     async_id : uint64
         Of async spans, else 0.
     arguments : str

@@ -15,7 +15,8 @@ def _close_at_worker_end(_anchor: Any) -> None:
     util.Finalize(None, _record.disable, exitpriority=-1000)
 
 
-def _in_child() -> None:
+def follow_this_fork() -> None:
+    """Take care of this process if it is a worker that was just forked and records."""
     # A child that is no worker of multiprocessing runs no after-forkers: this does nothing there.
     util: Any = sys.modules.get("multiprocessing.util")
     if util is not None and _record.is_recording():
@@ -32,7 +33,7 @@ def _is_worker() -> bool:
 
 def follow_forks() -> None:
     """Take care of the workers that this process forks from now on, and of this one if it is one."""
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(after_in_child=follow_this_fork)
     if _is_worker():
         util: Any = sys.modules["multiprocessing.util"]
         util.register_after_fork(_record, _close_at_worker_end)

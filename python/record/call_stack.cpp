@@ -7,12 +7,12 @@ namespace kymo::python {
 namespace {
 
 /// Opens a scope that began at `start`. False where that is not possible on the hot path.
-bool open_at(const kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
+bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
   detail::ThreadState* const state = kymo_thread_v1;
-  const std::uint32_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
-  if (state == nullptr || id == 0) {
+  if (state == nullptr || (__atomic_load_n(&site.id, __ATOMIC_ACQUIRE) == 0 && kymo_declare_site_v1(&site) == 0)) {
     return false;
   }
+  const std::uint32_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
   const std::uint64_t reserve = state->reserve;
   state->reserve = detail::busy_reserve;
   detail::signal_fence();
@@ -51,13 +51,16 @@ CallStack& CallStack::of_thread() {
 /// Holds the open back, unless there is no room to write it later: a new chunk knows no time before its own. Then those
 /// held back are written now, short or not.
 void CallStack::begin(Call& call) {
+  if (kymo_thread_v1 == nullptr) {
+    static_cast<void>(kymo_prepare_thread());
+  }
   const std::uint64_t now = detail::read_counter();
   if (held_back_ != 0) {
     if (!has_room_for(held_back_ + 2) || now - calls_[first_held_back_].start >= shortest_) {
       write_held_back();
     }
   }
-  if (call.site->id == 0 || !has_room_for(held_back_ + 2)) {
+  if (!has_room_for(held_back_ + 2)) {
     write_held_back();
     call.token = detail::open_scope(*call.site);
     return;

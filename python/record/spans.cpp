@@ -84,13 +84,35 @@ PyObject* make_track(PyObject*, PyObject* name) {
   return PyLong_FromUnsignedLong(kymo::track(view));
 }
 
-template <void (*Flow)(std::uint64_t) noexcept>
-PyObject* flow(PyObject*, PyObject* id) {
-  const unsigned long long value = PyLong_AsUnsignedLongLongMask(id);
+using FlowOfScope = void (*)(std::uint64_t) noexcept;
+using FlowOfSpan = void (*)(std::uint64_t, TrackId, std::chrono::nanoseconds) noexcept;
+
+/// flow_begin(flow_id, track=None, time_ns=None, /) and the like
+template <FlowOfScope OfScope, FlowOfSpan OfSpan>
+PyObject* flow(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 1 && count != 3) {
+    return PyErr_Format(PyExc_TypeError,
+                        "a flow takes its id, and for a span that is handed in a track and a time in ns "
+                        "(%zd arguments given)",
+                        count);
+  }
+  const unsigned long long id = PyLong_AsUnsignedLongLongMask(arguments[0]);
   if (PyErr_Occurred() != nullptr) {
     return nullptr;
   }
-  Flow(value);
+  if (count == 1 || (arguments[1] == Py_None && arguments[2] == Py_None)) {
+    OfScope(id);
+    Py_RETURN_NONE;
+  }
+  TrackId track = 0;
+  if (!read_track(arguments[1], track)) {
+    return nullptr;
+  }
+  const long long time_ns = PyLong_AsLongLong(arguments[2]);
+  if (PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
+  OfSpan(id, track, std::chrono::nanoseconds(time_ns));
   Py_RETURN_NONE;
 }
 
@@ -191,12 +213,21 @@ PyMethodDef span_functions[] = {
      PyDoc_STR("track($module, name, /)\n--\n\n"
                "Return the id of the track of that name, made on first use; 0 while nothing is recorded.\n\n"
                "A track for `emit_span`, such as a GPU's queue.")},
-    {"flow_begin", flow<kymo::flow_begin>, METH_O,
-     PyDoc_STR("flow_begin($module, flow_id, /)\n--\n\nA flow leaves the scope that is open on this thread.")},
-    {"flow_step", flow<kymo::flow_step>, METH_O,
-     PyDoc_STR("flow_step($module, flow_id, /)\n--\n\nA flow passes the scope that is open on this thread.")},
-    {"flow_end", flow<kymo::flow_end>, METH_O,
-     PyDoc_STR("flow_end($module, flow_id, /)\n--\n\nA flow enters the scope that is open on this thread.")},
+    {"flow_begin", as_method(flow<kymo::flow_begin, kymo::flow_begin>), METH_FASTCALL,
+     PyDoc_STR("flow_begin($module, flow_id, track=None, time_ns=None, /)\n--\n\n"
+               "A flow leaves the scope that is open on this thread, or the span that a track has at a time.\n\n"
+               "All points with one id are one flow.\n\n"
+               "Parameters\n----------\n"
+               "flow_id : int\n    64 bits, not used twice in a process.\n"
+               "track : str or int, optional\n    Of a span that `emit_span` hands in.\n"
+               "time_ns : int, optional\n    A time within that span, on the clock of `time.monotonic_ns`; "
+               "given with the track.")},
+    {"flow_step", as_method(flow<kymo::flow_step, kymo::flow_step>), METH_FASTCALL,
+     PyDoc_STR("flow_step($module, flow_id, track=None, time_ns=None, /)\n--\n\n"
+               "A flow passes a scope or a span, as `flow_begin` says.")},
+    {"flow_end", as_method(flow<kymo::flow_end, kymo::flow_end>), METH_FASTCALL,
+     PyDoc_STR("flow_end($module, flow_id, track=None, time_ns=None, /)\n--\n\n"
+               "A flow enters a scope or a span, as `flow_begin` says.")},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -2,8 +2,8 @@
 //
 // How Python reports calls depends on its version:
 //
-//     frame_hook.cpp       before 3.12: evaluates each frame within a scope (PEP 523). Half of what sys.setprofile
-//     takes profile_hook.cpp     before 3.12, where built-in functions are wanted: the C interface of sys.setprofile
+//     frame_hook.cpp       before 3.12: evaluates each frame within a scope (PEP 523), in half of the time
+//     profile_hook.cpp     before 3.12, where built-in functions are wanted: the C interface of sys.setprofile
 //     monitoring_hook.cpp  from 3.12: sys.monitoring, which costs nothing in functions that are left out
 //
 // What is recorded of a code object is decided once and kept with it. Everything here is called with the interpreter's

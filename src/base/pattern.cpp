@@ -4,7 +4,7 @@
 
 namespace kymo::base {
 
-bool fits_pattern(std::string_view pattern, std::string_view text) {
+bool fits_pattern(std::string_view pattern, std::string_view text) noexcept {
   std::size_t at = 0;
   std::size_t in_text = 0;
   std::size_t star = std::string_view::npos;

@@ -7,6 +7,6 @@ namespace kymo::base {
 
 /// Whether a text fits a pattern, in which `*` stands for any text and `?` for one byte. Time: the product of their
 /// lengths at worst.
-[[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view text);
+[[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view text) noexcept;
 
 }  // namespace kymo::base

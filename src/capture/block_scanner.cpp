@@ -24,8 +24,8 @@ std::span<const std::byte> BlockScanner::view(std::uint64_t offset, std::size_t 
     const bool is_near = offset <= window_offset_ + window_size_ + small_block;
     window_.resize(window_capacity);
     window_offset_ = offset;
-    window_size_ =
-        source_.read(offset, std::span(window_).first(is_near ? window_capacity : std::max(size, short_read)));
+    window_size_ = source_.read_some(
+        offset, std::span(window_).first(is_near ? window_capacity : std::max(size, short_read)), size);
   }
   const std::size_t begin = static_cast<std::size_t>(offset - window_offset_);
   return std::span<const std::byte>(window_).subspan(begin, std::min(size, window_size_ - begin));
@@ -37,7 +37,7 @@ std::optional<BlockHeader> BlockScanner::header_at(std::uint64_t offset) {
 
 std::optional<std::uint64_t> BlockScanner::next_header(std::uint64_t from, std::uint64_t end) {
   for (std::uint64_t at = from; at + block_header_size <= end;) {
-    const auto bytes = view(at, std::min<std::uint64_t>(window_capacity, end - at));
+    const auto bytes = view(at, static_cast<std::size_t>(std::min<std::uint64_t>(window_capacity, end - at)));
     if (bytes.size() < block_header_size) {
       break;
     }
@@ -116,12 +116,12 @@ bool BlockScanner::skip_damage(const std::optional<BlockHeader>& header, std::ui
   return true;
 }
 
-bool BlockScanner::scan(std::vector<BlockInfo>& blocks) {
+bool BlockScanner::scan(std::vector<BlockInfo>& blocks, std::size_t most) {
   const std::size_t blocks_before = blocks.size();
   const std::uint64_t end = source_.size();
   torn_end_.reset();
   window_size_ = 0;  // the file may have changed under it
-  while (offset_ < end && !found_trailer_) {
+  while (offset_ < end && !found_trailer_ && blocks.size() - blocks_before < most) {
     const std::optional<BlockHeader> header = header_at(offset_);
     if (header && block_header_size + header->stored_size <= end - offset_) {
       take(*header, blocks);

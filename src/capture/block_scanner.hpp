@@ -1,6 +1,7 @@
 // Finds the blocks of a file, by hopping from header to header and, past damage, by looking for the next header.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,9 +18,9 @@ class BlockScanner {
  public:
   explicit BlockScanner(const ByteSource& source) : source_(source) {}
 
-  /// Goes on from where the last call stopped to the end of the file, and appends the blocks that are whole. Whether
-  /// there were any. Costs about 0.2 us a block in a file that is cached.
-  bool scan(std::vector<BlockInfo>& blocks);
+  /// Goes on from where the last call stopped to the end of the file, or until so many more were found, and appends the
+  /// blocks that are whole. Whether there were any. Costs about 0.2 us a block in a file that is cached.
+  bool scan(std::vector<BlockInfo>& blocks, std::size_t most = SIZE_MAX);
 
   /// Takes blocks as found that an index listed: scanning goes on at `offset`.
   void start_at(std::uint64_t offset, std::uint32_t next_number);

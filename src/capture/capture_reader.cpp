@@ -388,6 +388,8 @@ class CaptureReader::Implementation {
   std::vector<std::unique_ptr<Scratch>> scratches_;
 };
 
+CaptureReader::CaptureReader(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
 CaptureReader::CaptureReader(const std::string& path)
     : implementation_(std::make_unique<Implementation>(capture::open_file_source(path), path)) {}
 CaptureReader::CaptureReader(const void* data, std::size_t size, std::string name)
@@ -433,5 +435,19 @@ bool CaptureReader::check() {
 std::vector<Damage> CaptureReader::damages() const {
   return implementation_->damages();
 }
+
+namespace capture {
+
+struct ReaderAccess {
+  static CaptureReader open(std::unique_ptr<ByteSource> source, std::string name) {
+    return CaptureReader(std::make_unique<CaptureReader::Implementation>(std::move(source), std::move(name)));
+  }
+};
+
+CaptureReader open_source(std::unique_ptr<ByteSource> source, std::string name) {
+  return ReaderAccess::open(std::move(source), std::move(name));
+}
+
+}  // namespace capture
 
 }  // namespace kymo

@@ -1,6 +1,7 @@
 #include "capture/spool_reader.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -264,6 +265,19 @@ bool has_living_owner(const std::string& spool_path) {
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   return file && ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool is_being_written(const CaptureReader& capture) {
+  const std::string spool = find_spool(capture.header().spool_id);
+  if (!spool.empty()) {
+    return has_living_owner(spool);
+  }
+  const std::uint64_t pid = capture.header().owner_pid;
+  std::string boot_id = base::read_small_file("/proc/sys/kernel/random/boot_id");
+  boot_id.erase(boot_id.find_last_not_of('\n') + 1);
+  const auto& processes = capture.declarations().processes;
+  const bool is_here = !processes.empty() && processes.front().boot_id == boot_id;
+  return is_here && pid != 0 && pid <= 0x7FFFFFFF && ::kill(static_cast<pid_t>(pid), 0) == 0;
 }
 
 }  // namespace kymo::capture

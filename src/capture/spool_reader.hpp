@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <kymo/capture.hpp>
 #include <kymo/events.hpp>
 
 #include "record/track_decoder.hpp"
@@ -89,5 +90,8 @@ class SpoolReader {
 /// Whether the process that writes the spool of this path is alive: it holds a lock on the file, which the kernel drops
 /// with the process or its exec.
 [[nodiscard]] bool has_living_owner(const std::string& spool_path);
+
+/// Whether the process that writes a capture is alive on this machine.
+[[nodiscard]] bool is_being_written(const CaptureReader& capture);
 
 }  // namespace kymo::capture

@@ -19,7 +19,7 @@ CaptureHeader describe_capture() {
   CaptureHeader header;
   header.recorder = std::string("kymo ") + version();
   header.clock_source = record::counter_name();
-  header.clock_step_ns = record::counter_step_ns();
+  header.clock_step_ns = record::clock_step_ns();
   header.owner_pid = static_cast<std::uint64_t>(::getpid());
   if (const record::Pool* const pool = Recorder::instance().pool();
       pool != nullptr && pool->backing() != record::PoolBacking::private_memory) {

@@ -1,7 +1,6 @@
 #include "control/control.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -9,15 +8,13 @@
 #include <new>
 #include <stdexcept>
 
-#include <pthread.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <climits>
 #include <cstdlib>
 
 #include "base/message.hpp"
 #include "control/run_facts.hpp"
+#include "control/spool_holder.hpp"
 #include "exchange/chrome_sink.hpp"
 #include "record/crash_handler.hpp"
 #include "record/recorder.hpp"
@@ -27,22 +24,6 @@ namespace kymo::control {
 namespace {
 
 using record::Recorder;
-
-/// Connects to the socket where `kymo record` takes spools that found no room in tmpfs; -1 when there is none.
-int connect_to_holder(const std::string& path) {
-  sockaddr_un address{};
-  if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return -1;
-  }
-  address.sun_family = AF_UNIX;
-  std::memcpy(static_cast<void*>(address.sun_path), path.data(), path.size());
-  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (socket >= 0 && ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    ::close(socket);
-    return -1;
-  }
-  return socket;
-}
 
 /// Tells whoever finds the spool of a killed process which capture it belongs to.
 void name_capture_in_spool(const std::string& path) {
@@ -98,26 +79,7 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
       early_infos_.emplace_back("site_filter", environment_.sites);
     }
     record::install_crash_handler();
-    // quick_exit runs no destructors.
-    std::at_quick_exit([] {
-      instance().stop_sampling();
-      Recorder::instance().shut_down();
-    });
-    // After the recorder's own: these locks are taken before the recorder's.
-    ::pthread_atfork(
-        [] {
-          instance().sampling_mutex_.lock();
-          instance().mutex_.lock();
-        },
-        [] {
-          instance().mutex_.unlock();
-          instance().sampling_mutex_.unlock();
-        },
-        [] {
-          instance().did_parent_sample_ = instance().sampling_.forget() || instance().did_parent_sample_;
-          instance().mutex_.unlock();
-          instance().sampling_mutex_.unlock();
-        });
+    watch_process();
   } else if (environment_.sites != Recorder::instance().sites().patterns()) {
     static base::SayOnce say_sites_stay;
     say_sites_stay("KYMO_SITES stays as it was when this process first recorded: sites keep their ids");

@@ -45,6 +45,8 @@ class Control {
   bool open_capture();
   void open_trace();
   void resume_in_child();
+  /// Of the process, what ends it or makes two of it; called once.
+  void watch_process();
 
   std::mutex sampling_mutex_;  // guards sampling_; comes before mutex_, which sampling threads take
   Sampling sampling_;

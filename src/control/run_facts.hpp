@@ -15,6 +15,12 @@ namespace kymo::control {
 /// The rank in a parallel job: RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK; empty outside of one.
 [[nodiscard]] std::string job_rank();
 
+/// The job: SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; empty outside of one.
+[[nodiscard]] std::string job_id();
+
+/// The machine's name.
+[[nodiscard]] std::string host_name();
+
 /// Where this process's capture goes. `%p` is the process, `%h` the host, `%r` the rank (0 without one), `%j` the job
 /// (SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; 0 without one), `%%` a percent sign. A directory (one that exists, or a path
 /// that ends in '/', which is then made) gets a file `host-rank-pid.kymo` (`host-pid.kymo` without a rank).

@@ -1,8 +1,8 @@
 #include "exchange/chrome_arguments.hpp"
 
-#include <cstring>
+#include <cstddef>
 
-#include "base/text.hpp"
+#include "exchange/json_argument.hpp"
 #include "exchange/json_text.hpp"
 
 namespace kymo::exchange {
@@ -11,38 +11,6 @@ namespace {
 constexpr std::size_t text_limit = std::size_t{64} << 10U;
 // Keys are compared each with each up to here; beyond, each gets its number unasked.
 constexpr std::size_t compared_keys = 64;
-
-/// Appends the value; false, with nothing appended, where JSON has no form for it.
-bool append_value(std::string& out, const ArgumentValue& value, std::string_view text) {
-  switch (value.type) {
-    case ArgumentType::int64:
-      append_json_integer(out, static_cast<std::int64_t>(value.bits));
-      return true;
-    case ArgumentType::uint64:
-      append_json_integer(out, value.bits);
-      return true;
-    case ArgumentType::boolean:
-      out += value.bits != 0 ? "true" : "false";
-      return true;
-    case ArgumentType::float64: {
-      double number = 0;
-      std::memcpy(&number, &value.bits, sizeof number);
-      return append_json_number(out, number);
-    }
-    case ArgumentType::string:
-      if (value.bits > text.size() || value.text_size > text.size() - value.bits) {
-        return false;
-      }
-      out += '"';
-      append_json_text(out, text.substr(static_cast<std::size_t>(value.bits), value.text_size));
-      if (value.is_cut) {
-        out += base::cut_mark;
-      }
-      out += '"';
-      return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -55,7 +23,7 @@ void OpenArguments::add(std::size_t depth, std::string_view key, const ArgumentV
   Entry entry{depth, scope_begin(depth), text_.size(), 0};
   text_ += key;
   entry.value_begin = text_.size();
-  if (append_value(text_, value, text)) {
+  if (append_json_argument(text_, value, text)) {
     entries_.push_back(entry);
   } else {
     text_.resize(entry.key_begin);

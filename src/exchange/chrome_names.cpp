@@ -138,10 +138,7 @@ void ChromeNames::declare_info(const InfoDeclaration& info) {
 std::string_view ChromeNames::site(SiteId id) {
   const ChromeText* known = sites_.find(id);
   if (known == nullptr) {
-    SiteDeclaration lost;
-    lost.id = id;
-    lost.name = lost_name("site", id);
-    declare_site(lost);
+    declare_site(lost_site(id));
     known = sites_.find(id);
   }
   return known->head;
@@ -161,23 +158,20 @@ ChromeTrack& ChromeNames::track(TrackId id) {
   if (known != nullptr) {
     return *known;
   }
-  declare_track({id, TrackKind::thread, 1, 0, lost_name("track", id)});
+  declare_track(lost_track(id));
   return *tracks_.find(id);
 }
 
 const ChromeText& ChromeNames::metric(MetricId id) {
   if (metrics_.find(id) == nullptr) {
-    MetricDeclaration lost;
-    lost.id = id;
-    lost.name = lost_name("metric", id);
-    declare_metric(lost);
+    declare_metric(lost_metric(id));
   }
   return *metrics_.find(id);
 }
 
 ChromeFrames& ChromeNames::frames(FrameStreamId id) {
   if (frames_.find(id) == nullptr) {
-    declare_frames({id, 1, lost_name("frames", id)});
+    declare_frames(lost_frames(id));
   }
   ChromeFrames& frames = frames_.get(id);
   if (frames.place.empty()) {

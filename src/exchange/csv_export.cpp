@@ -1,47 +1,15 @@
 #include "exchange/csv_export.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <unordered_map>
 
-#include "base/text.hpp"
+#include "exchange/json_argument.hpp"
 #include "exchange/json_text.hpp"
 #include "timeline/timeline_implementation.hpp"
 
 namespace kymo::exchange {
 namespace {
-
-void append_argument_value(std::string& out, const ArgumentValue& value, const SpanList& list) {
-  switch (value.type) {
-    case ArgumentType::int64:
-      append_json_integer(out, static_cast<std::int64_t>(value.bits));
-      return;
-    case ArgumentType::uint64:
-      append_json_integer(out, value.bits);
-      return;
-    case ArgumentType::boolean:
-      out += value.bits != 0 ? "true" : "false";
-      return;
-    case ArgumentType::float64: {
-      double number = 0;
-      std::memcpy(&number, &value.bits, sizeof number);
-      if (!append_json_number(out, number)) {
-        out += "null";
-      }
-      return;
-    }
-    case ArgumentType::string:
-      out += '"';
-      append_json_text(out, list.text_of(value));
-      if (value.is_cut) {
-        out += base::cut_mark;
-      }
-      out += '"';
-      return;
-  }
-  out += "null";
-}
 
 std::string_view kind_of(TrackKind kind) {
   switch (kind) {
@@ -137,7 +105,9 @@ class SpanRows {
       object_ += i == 0 ? "" : ",";
       append_json_string(object_, timeline_.name(value.name));
       object_ += ':';
-      append_argument_value(object_, value, list);
+      if (!append_json_argument(object_, value, list.text)) {
+        object_ += "null";
+      }
     }
     object_ += '}';
     append_csv_field(out, object_);

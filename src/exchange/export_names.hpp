@@ -18,6 +18,26 @@ inline std::string lost_name(std::string_view what, std::uint32_t id) {
   return std::string(what) + ' ' + std::to_string(id) + " (not declared)";
 }
 
+/// Declarations that stand in for those that were lost.
+inline SiteDeclaration lost_site(SiteId id) {
+  SiteDeclaration site;
+  site.id = id;
+  site.name = lost_name("site", id);
+  return site;
+}
+inline TrackDeclaration lost_track(TrackId id) {
+  return {id, TrackKind::thread, 1, 0, lost_name("track", id)};
+}
+inline MetricDeclaration lost_metric(MetricId id) {
+  MetricDeclaration metric;
+  metric.id = id;
+  metric.name = lost_name("metric", id);
+  return metric;
+}
+inline FrameStreamDeclaration lost_frames(FrameStreamId id) {
+  return {id, 1, lost_name("frames", id)};
+}
+
 /// What the scopes of a site are called; empty where it has no name.
 inline std::string site_name(const SiteDeclaration& site) {
   if (!site.name.empty()) {

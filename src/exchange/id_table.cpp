@@ -20,7 +20,7 @@ std::size_t IdIndex::find_far(std::uint32_t id) const {
     return none;
   }
   const auto found = far_places_.find(id);
-  return found == far_places_.end() ? none : found->second;
+  return found == far_places_.end() ? none : static_cast<std::size_t>(found->second);
 }
 
 }  // namespace kymo::exchange

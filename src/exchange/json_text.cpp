@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "exchange/number_text.hpp"
+
 namespace kymo::exchange {
 namespace {
 
@@ -143,9 +145,7 @@ bool append_json_number(std::string& out, double value) {
   if (!std::isfinite(value)) {
     return false;
   }
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  out.append(digits.data(), end);
+  append_shortest_number(out, value);
   return true;
 }
 

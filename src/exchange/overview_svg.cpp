@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "exchange/json_text.hpp"
 #include "exchange/overview_data.hpp"
+#include "stats/value_text.hpp"
 
 namespace kymo {
 namespace {
@@ -47,51 +48,7 @@ std::string number(double value, int decimals = 1) {
   return written == "-0" ? "0" : written;
 }
 
-/// Three significant digits, without an exponent up to ten million.
-std::string short_number(double value) {
-  std::array<char, 64> text{};
-  const double size = std::fabs(value);
-  if (size >= 1000 && size < 1e7) {
-    const double last_digit = std::pow(10, std::floor(std::log10(size)) - 2);
-    return number(std::round(value / last_digit) * last_digit, 0);
-  }
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 3);
-  return {text.data(), result.ptr};
-}
-
-/// Whether a thousand of the unit are known by a name of their own: kB, MHz.
-bool takes_prefixes(std::string_view unit) {
-  constexpr std::array<std::string_view, 5> units{"B", "B/s", "Hz", "J", "W"};
-  return std::find(units.begin(), units.end(), unit) != units.end();
-}
-
-std::string with_prefix(double value, const std::string& unit) {
-  constexpr std::array<const char*, 5> prefixes{"", "k", "M", "G", "T"};
-  std::size_t prefix = 0;
-  while (std::fabs(value) >= 999.5 && prefix + 1 < prefixes.size()) {
-    value /= 1000;
-    ++prefix;
-  }
-  return short_number(value) + ' ' + prefixes[prefix] + unit;
-}
-
-std::string duration(double ns) {
-  const double size = std::fabs(ns);
-  if (size >= 1e9) {
-    return short_number(ns / 1e9) + " s";
-  }
-  if (size >= 1e6) {
-    return short_number(ns / 1e6) + " ms";
-  }
-  return size >= 1e3 ? short_number(ns / 1e3) + " \xC2\xB5s" : short_number(ns) + " ns";
-}
-
-std::string value_text(double value, const std::string& unit) {
-  if (takes_prefixes(unit)) {
-    return with_prefix(value, unit);
-  }
-  return unit == "ns" ? duration(value) : short_number(value) + (unit.empty() || unit == "1" ? "" : " " + unit);
-}
+constexpr stats::NumberForm short_form{3, false};
 
 /// Text of any bytes as XML has it.
 std::string escape(std::string_view raw) {
@@ -131,6 +88,8 @@ class OverviewPicture {
       : data_(data), width_(width), plot_(width - label_width - value_width) {}
 
   std::string draw() {
+    // Above as well, since a picture may be higher than a screen.
+    draw_axis(true);
     for (const exchange::OverviewRow& row : data_.frames) {
       draw_row(row, colours[0], true);
     }
@@ -142,11 +101,11 @@ class OverviewPicture {
       draw_row(data_.metrics[i], colours[(i + 1) % colours.size()], false);
     }
     note(data_.metrics_left_out, "metric");
-    if (body_.empty()) {
+    if (data_.frames.empty() && data_.tracks.empty() && data_.metrics.empty()) {
       text(label_width, y_ + 12, "Nothing was recorded in this stretch of time.", "q");
       y_ += row_height;
     }
-    draw_axis();
+    draw_axis(false);
     const std::string width = number(width_);
     const std::string height = number(y_);
     return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"kymo-o\" width=\"" + width + "\" height=\"" + height +
@@ -214,8 +173,8 @@ class OverviewPicture {
     line(y_ + row_height);
     fill(path, colour);
     const double x = label_width + plot_ + 8;
-    text(x, y_ + 10, value_text(high, row.unit), "q");
-    text(x, y_ + row_height, value_text(is_bars ? row.all.least : low, row.unit), "q");
+    text(x, y_ + 10, stats::value_text(high, row.unit, short_form), "q");
+    text(x, y_ + row_height, stats::value_text(is_bars ? row.all.least : low, row.unit, short_form), "q");
     y_ += row_height + gap;
   }
 
@@ -249,17 +208,17 @@ class OverviewPicture {
     }
   }
 
-  void draw_axis() {
+  void draw_axis(bool is_above) {
     const double length =
         std::max(1.0, static_cast<double>(data_.range.end_ns) - static_cast<double>(data_.range.start_ns));
     double step = std::pow(10, std::floor(std::log10(length / 4)));
     step *= length / step > 20 ? 5 : length / step > 8 ? 2 : 1;
     for (double at = 0; at <= length * 1.0001; at += step) {
       const double x = label_width + at / length * plot_;
-      body_ += "<path class=\"l\" d=\"M" + number(x) + ' ' + number(y_) + "v5\"/>";
-      text(x, y_ + 16, duration(at), "q", "middle");
+      body_ += "<path class=\"l\" d=\"M" + number(x) + ' ' + number(is_above ? y_ + 8 : y_) + "v5\"/>";
+      text(x, is_above ? y_ + 4 : y_ + 16, stats::duration_text(at, short_form), "q", "middle");
     }
-    y_ += 26;
+    y_ += is_above ? 20 : 26;
   }
 
   const exchange::OverviewData& data_;

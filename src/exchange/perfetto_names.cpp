@@ -213,10 +213,7 @@ void PerfettoNames::declare_metric(const MetricDeclaration& declaration) {
 std::string_view PerfettoNames::site(SiteId id) {
   const PerfettoSite* known = sites_.find(id);
   if (known == nullptr) {
-    SiteDeclaration lost;
-    lost.id = id;
-    lost.name = lost_name("site", id);
-    declare_site(lost);
+    declare_site(lost_site(id));
     known = sites_.find(id);
   }
   return known->begin;
@@ -227,16 +224,13 @@ PerfettoTrack& PerfettoNames::track(TrackId id) {
   if (known != nullptr) {
     return *known;
   }
-  declare_track({id, TrackKind::thread, 1, 0, lost_name("track", id)});
+  declare_track(lost_track(id));
   return *tracks_.find(id);
 }
 
 const PerfettoMetric& PerfettoNames::metric(MetricId id) {
   if (metrics_.find(id) == nullptr) {
-    MetricDeclaration lost;
-    lost.id = id;
-    lost.name = lost_name("metric", id);
-    declare_metric(lost);
+    declare_metric(lost_metric(id));
   }
   return *metrics_.find(id);
 }
@@ -247,8 +241,7 @@ PerfettoFrames& PerfettoNames::frames(FrameStreamId id) {
     return *known;
   }
   const FrameStreamDeclaration* const declared = streams_.find(id);
-  const FrameStreamDeclaration stream =
-      declared != nullptr ? *declared : FrameStreamDeclaration{id, 1, lost_name("frames", id)};
+  const FrameStreamDeclaration stream = declared != nullptr ? *declared : lost_frames(id);
   PerfettoFrames& frames = frames_.get(id);
   frames.name = stream.name.empty() ? "frame" : valid_text(stream.name);
   frames.place = new_place(stream.process, frames.name == "frame" ? "frames" : "frames: " + frames.name);

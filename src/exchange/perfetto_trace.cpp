@@ -144,12 +144,14 @@ void PerfettoTraceWriter::write(const EventBatch& batch, bool has_own_clock) {
     write_run(run, batch);
   }
   last_ns_ = std::max(last_ns_, batch.end_ns);
+  write_spans(batch);
+  // Of what has the same time, readers take what comes first as what began first: a span before the flow that enters
+  // it.
   for (const std::size_t flow : flow_order_) {
     if (!flow_is_written_[flow]) {
       write_flow(batch.flows[flow]);
     }
   }
-  write_spans(batch);
   write_async_begins(batch);
   write_frames(batch);
   write_samples(batch);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "capture/bytes.hpp"
-#include "exchange/json_text.hpp"
+#include "base/text.hpp"
+#include "exchange/json_argument.hpp"
 #include "exchange/vor.hpp"
 
 namespace kymo::exchange {
@@ -13,30 +13,15 @@ namespace {
 /// The name under which an import notes down the text of a scope.
 constexpr std::string_view text_argument = "data";
 
+/// Strings stand as they are, all else as JSON has it.
 void append_value(std::string& out, const ArgumentValue& value, std::string_view text) {
-  switch (value.type) {
-    case ArgumentType::int64:
-      append_json_integer(out, static_cast<std::int64_t>(value.bits));
-      return;
-    case ArgumentType::uint64:
-      append_json_integer(out, value.bits);
-      return;
-    case ArgumentType::boolean:
-      out += value.bits != 0 ? "true" : "false";
-      return;
-    case ArgumentType::float64:
-      if (!append_json_number(out, capture::double_of(value.bits))) {
-        out += "not finite";
-      }
-      return;
-    case ArgumentType::string:
-      if (value.bits <= text.size()) {
-        out += text.substr(static_cast<std::size_t>(value.bits), value.text_size);
-      }
-      if (value.is_cut) {
-        out += base::cut_mark;
-      }
-      return;
+  if (value.type == ArgumentType::string) {
+    if (value.bits <= text.size()) {
+      out += text.substr(static_cast<std::size_t>(value.bits), value.text_size);
+    }
+    out += value.is_cut ? base::cut_mark : std::string_view();
+  } else if (!append_json_argument(out, value, text)) {
+    out += "not finite";
   }
 }
 

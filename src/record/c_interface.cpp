@@ -142,4 +142,19 @@ void kymo_flow(uint64_t flow_id, int phase) {
       break;
   }
 }
+
+void kymo_flow_at(uint32_t track, int64_t time_ns, uint64_t flow_id, int phase) {
+  const std::chrono::nanoseconds time(time_ns);
+  switch (phase) {
+    case KYMO_FLOW_BEGIN:
+      kymo::flow_begin(flow_id, track, time);
+      break;
+    case KYMO_FLOW_END:
+      kymo::flow_end(flow_id, track, time);
+      break;
+    default:
+      kymo::flow_step(flow_id, track, time);
+      break;
+  }
+}
 }

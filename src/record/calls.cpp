@@ -11,6 +11,7 @@
 #include <kymo/span.hpp>
 
 #include "base/text.hpp"
+#include "record/collector_pump.hpp"
 #include "record/event_words.hpp"
 #include "record/process_memory.hpp"
 #include "record/recorder.hpp"
@@ -104,6 +105,13 @@ void flow(std::uint64_t flow_id, FlowPhase phase) noexcept {
   }
 }
 
+void flow_at(TrackId track, std::uint64_t flow_id, FlowPhase phase, std::chrono::nanoseconds time) noexcept {
+  if (track != 0 && is_on()) {
+    const std::array<std::uint64_t, 2> words{flow_id, static_cast<std::uint64_t>(time.count())};
+    write_event(EventKind::flow_at, std::uint64_t{track} | (static_cast<std::uint64_t>(phase) << 32U), words);
+  }
+}
+
 }  // namespace
 
 void record_metric(std::string_view name, double value) noexcept {
@@ -177,6 +185,7 @@ void frame_mark(std::string_view stream) noexcept {
   write_event(EventKind::frame_mark, id, {});
   if (stream.empty()) {
     Recorder::instance().count_frame();
+    record::pump_collector_if_due();
   }
 }
 
@@ -317,6 +326,15 @@ void flow_step(std::uint64_t flow_id) noexcept {
 }
 void flow_end(std::uint64_t flow_id) noexcept {
   flow(flow_id, FlowPhase::end);
+}
+void flow_begin(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+  flow_at(track, flow_id, FlowPhase::begin, time);
+}
+void flow_step(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+  flow_at(track, flow_id, FlowPhase::step, time);
+}
+void flow_end(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+  flow_at(track, flow_id, FlowPhase::end, time);
 }
 
 bool prepare_thread() noexcept {

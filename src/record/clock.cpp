@@ -186,6 +186,10 @@ double counter_step_ns() {
   return step_ns;
 }
 
+double clock_step_ns() {
+  return counter_step_ns();
+}
+
 const char* counter_name() {
   return counter_in_use() ? hardware_counter_name : "clock_monotonic";
 }

@@ -43,7 +43,11 @@ struct ClockPair {
 /// because the processor does not say; later ones a load. Thread safe.
 [[nodiscard]] double counter_step_ns();
 
-/// "tsc", "cntvct", or "clock_monotonic" where the counter is not in use.
+/// The least difference between two times that events can have. As counter_step_ns(), but in a browser, whose clock
+/// moves by many nanoseconds at once: measured there by the first call, in well under a millisecond in most.
+[[nodiscard]] double clock_step_ns();
+
+/// "tsc", "cntvct", "performance.now" in WebAssembly, or "clock_monotonic" where the counter is not in use.
 [[nodiscard]] const char* counter_name();
 
 }  // namespace kymo::record

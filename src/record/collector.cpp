@@ -1,12 +1,8 @@
 #include "record/collector.hpp"
 
 #include <algorithm>
-#include <csignal>
-#include <ctime>
 #include <exception>
 #include <iterator>
-
-#include <pthread.h>
 
 #include "base/append.hpp"
 #include "base/message.hpp"
@@ -22,12 +18,6 @@ namespace {
 constexpr std::size_t most_batch_words = 131'072;
 constexpr std::int64_t anchor_period_ns = 1'000'000'000;
 
-std::uint64_t thread_cpu_time_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 }  // namespace
 
 Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
@@ -38,63 +28,18 @@ Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
   clear_batch(batch_);
 }
 
-Collector::~Collector() {
-  is_stopping_.store(true, std::memory_order_release);
-  pool_.header().wake.fetch_add(1, std::memory_order_release);
-  futex_wake_all(pool_.header().wake);
-  if (thread_.joinable()) {
-    thread_.join();
-  }
+void Collector::work() {
+  drain();
+  serve_requests();
+  answer_shared_requests();
 }
 
-void Collector::start() {
-  // Signals are the program's: none is to be handled on this thread.
-  sigset_t all;
-  sigset_t previous;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-    throw;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-  ::pthread_setname_np(thread_.native_handle(), "kymo-collector");
-}
-
-void Collector::run() {
-  while (!is_stopping_.load(std::memory_order_acquire)) {
-    wait_for_work();
-    drain();
-    serve_requests();
-    answer_shared_requests();
-    cpu_time_ns_.store(thread_cpu_time_ns(), std::memory_order_relaxed);
-  }
+void Collector::finish() {
   drain();
   serve_requests();
   while (!sinks_.empty()) {
     drop_sink(sinks_.size() - 1);
   }
-}
-
-void Collector::wait_for_work() {
-  SpoolHeader& header = pool_.header();
-  const std::uint32_t wake = header.wake.load(std::memory_order_acquire);
-  header.is_asleep.store(1, std::memory_order_seq_cst);
-  bool has_work =
-      header.taken.load(std::memory_order_seq_cst) >= header.wake_threshold.load(std::memory_order_relaxed) ||
-      header.trigger_requests.load() != header.trigger_done.load() ||
-      header.crash_requests.load() != header.crash_done.load() || is_stopping_.load();
-  {
-    const std::lock_guard lock(request_mutex_);
-    has_work = has_work || !requests_.empty();
-  }
-  if (!has_work) {
-    constexpr std::int64_t idle_period_ns = 1'000'000'000;
-    futex_wait(header.wake, wake, sinks_.empty() ? idle_period_ns : options_.period.count());
-  }
-  header.is_asleep.store(0, std::memory_order_relaxed);
 }
 
 void Collector::drain() {
@@ -252,6 +197,15 @@ void Collector::take_new_declarations() {
   log_chunks_read_.clear();
 }
 
+/// What is dropped for want of room comes without an event that would bring it along.
+bool Collector::has_unstated_drops() const {
+  return pool_.header().dropped_without_track.load(std::memory_order_relaxed) != dropped_without_track_ ||
+         std::any_of(tracks_.begin(), tracks_.end(), [](const std::unique_ptr<TrackCursor>& cursor) {
+           return cursor->slot->dropped_scopes.load(std::memory_order_relaxed) != cursor->dropped_scopes ||
+                  cursor->slot->dropped_others.load(std::memory_order_relaxed) != cursor->dropped_others;
+         });
+}
+
 void Collector::state_every_track(bool includes_quiet) {
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
     const std::uint64_t scopes = cursor->slot->dropped_scopes.load(std::memory_order_relaxed);
@@ -289,8 +243,7 @@ void Collector::hand_on() {
   add_frame_metrics();
   take_new_declarations();
   const bool has_events = batch_.start_ns <= batch_.end_ns;
-  const std::uint64_t dropped = pool_.header().dropped_without_track.load(std::memory_order_relaxed);
-  if (!has_events && batch_.declarations.empty() && chunks_read_.empty() && dropped == dropped_without_track_) {
+  if (!has_events && batch_.declarations.empty() && chunks_read_.empty() && !has_unstated_drops()) {
     return;
   }
   const auto now_ns = static_cast<std::int64_t>(monotonic_ns());

@@ -29,6 +29,8 @@ namespace kymo::record {
 /// Points at which a test may end the process.
 enum class CollectorStep { decoded, written, released };
 
+void pump_collector() noexcept;
+
 /// Names functions that compiler hooks met.
 using HookedSiteNamer = std::function<void(const std::vector<HookedSite>&, Declarations&)>;
 
@@ -83,9 +85,12 @@ class Collector {
   };
   struct TrackCursor;
   struct Request;
+  friend void pump_collector() noexcept;
 
   void run();
   void wait_for_work();
+  void work();
+  void finish();
   void drain();
   void look_at_tracks();
   void drain_track(TrackCursor& cursor);
@@ -93,6 +98,7 @@ class Collector {
   void add_frame_metrics();
   void absorb_declarations();
   void take_new_declarations();
+  [[nodiscard]] bool has_unstated_drops() const;
   void state_every_track(bool includes_quiet);
   void forget_dropped();
   void hand_on();

@@ -23,6 +23,7 @@ enum class EventKind : std::uint8_t {
   flow = 8,  ///< own bits: FlowPhase; then the flow id
   sync_point = 9,  ///< then its number
   samples = 10,    ///< own bits: how many; then for each: metric | flags << 32, the value's bits
+  flow_at = 11,    ///< own bits: track | FlowPhase << 32; then the flow id, the time in ns
 };
 
 inline constexpr std::size_t longest_argument_text = 256;

@@ -15,6 +15,7 @@
 #include <unwind.h>
 
 #include "base/message.hpp"
+#include "base/pattern.hpp"
 
 namespace kymo::record {
 
@@ -411,7 +412,7 @@ bool FunctionTable::is_wanted(const Filters& filters, const FunctionName& name) 
   const auto matches_any = [&](const char* const* patterns) {
     for (; *patterns != nullptr; ++patterns) {
       const std::string_view pattern(*patterns);
-      if (matches_pattern(pattern, pattern.find('(') == std::string_view::npos ? name.qualified : name.full)) {
+      if (base::fits_pattern(pattern, pattern.find('(') == std::string_view::npos ? name.qualified : name.full)) {
         return true;
       }
     }

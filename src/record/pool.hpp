@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/file.hpp"
+#include "record/futex.hpp"
 #include "record/spool_layout.hpp"
 
 namespace kymo::record {
@@ -45,7 +46,7 @@ class Pool {
   [[nodiscard]] PoolBacking backing() const { return backing_; }
   [[nodiscard]] const std::string& spool_path() const { return spool_path_; }
   [[nodiscard]] std::string spool_id() const;
-  /// Why the pool is not a spool; empty when it is.
+  /// Why the pool is not a spool; empty when it is, and where there is nothing such.
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
   /// Takes a free chunk, or nothing when the pool is empty. Lock-free, async-signal-safe. Wakes the collector when many
@@ -69,8 +70,18 @@ class Pool {
   void abandon_in_child() noexcept;
 
  private:
+  /// Where things lie in a pool.
+  struct Layout {
+    std::uint64_t chunks_offset;
+    std::uint64_t total_bytes;
+    std::uint32_t slots;
+    std::uint32_t chunks;
+  };
+
   Pool() = default;
-  void lay_out(std::uint64_t total_bytes, std::uint32_t slots, std::uint32_t chunks);
+  [[nodiscard]] static Layout plan(std::uint64_t bytes);
+  /// Fills the mapping in.
+  void lay_out(const Layout& layout, const std::uint64_t (&id)[2]);
 
   base::FileDescriptor file_;
   std::string spool_path_;
@@ -82,9 +93,5 @@ class Pool {
   TrackSlot* slots_ = nullptr;
   Chunk* chunks_ = nullptr;
 };
-
-/// Waits on a futex word in shared memory while it holds `expected`, at most `timeout_ns`. Spurious returns happen.
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept;
-void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept;
 
 }  // namespace kymo::record

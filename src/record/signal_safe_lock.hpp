@@ -3,15 +3,12 @@
 
 #include <atomic>
 #include <bit>
-#include <cerrno>
-#include <climits>
+#include <cstddef>
 #include <cstdint>
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <kymo/detail/thread_state.hpp>
+
+#include "record/futex.hpp"
 
 namespace kymo::record {
 
@@ -39,9 +36,7 @@ class SignalSafeLock {
 
   void unlock() noexcept {
     if ((owner_.exchange(0, std::memory_order_release) & waited_for) != 0) {
-      const int saved_errno = errno;
-      ::syscall(SYS_futex, futex_word(), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0U);
-      errno = saved_errno;
+      private_futex_wake_all(futex_word());
     }
   }
 
@@ -63,12 +58,7 @@ class SignalSafeLock {
   }
 
   /// Until the owner is not as it was seen, or for no reason.
-  void sleep(std::uintptr_t seen) noexcept {
-    const int saved_errno = errno;
-    ::syscall(SYS_futex, futex_word(), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, static_cast<std::uint32_t>(seen), nullptr,
-              nullptr, 0U);
-    errno = saved_errno;
-  }
+  void sleep(std::uintptr_t seen) noexcept { private_futex_wait(futex_word(), static_cast<std::uint32_t>(seen)); }
 
   std::atomic<std::uintptr_t> owner_{0};
 };

@@ -1,7 +1,7 @@
 #include "record/site_filter.hpp"
 
+#include "base/pattern.hpp"
 #include "record/function_name.hpp"
-#include "record/symbols.hpp"
 
 namespace kymo::record {
 
@@ -52,7 +52,7 @@ bool SiteFilter::takes(std::string_view name, std::string_view signature) const 
     const bool is_exclude = pattern.front() == '-';
     pattern.remove_prefix(is_exclude ? 1 : 0);
     const bool is_of_signature = !signature.empty() && pattern.find('(') != std::string_view::npos;
-    const bool is_match = matches_pattern(pattern, is_of_signature ? signature : name);
+    const bool is_match = base::fits_pattern(pattern, is_of_signature ? signature : name);
     if (is_exclude && is_match) {
       return false;
     }

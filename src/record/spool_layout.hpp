@@ -18,8 +18,9 @@ inline constexpr std::uint32_t spool_version = 1;
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
 inline constexpr std::size_t spool_pair_count = 64;
 inline constexpr std::size_t smallest_pool_bytes = 1024 * 1024;
-inline constexpr std::size_t largest_pool_bytes = std::size_t{16} << 30U;
-inline constexpr std::size_t default_pool_bytes = 16 * 1024 * 1024;
+inline constexpr std::uint64_t largest_pool_bytes = std::uint64_t{16} << 30U;
+/// Where addresses have 32 bits, programs are small.
+inline constexpr std::size_t default_pool_bytes = (sizeof(void*) == 4 ? 4 : 16) * 1024 * 1024;
 
 /// A simultaneous reading of the counter and CLOCK_MONOTONIC, as the spool keeps it.
 struct SpoolPair {

@@ -400,26 +400,4 @@ FunctionName demangle(const std::string& symbol) {
   return {std::string(qualified_name(text.get())), text.get()};
 }
 
-bool matches_pattern(std::string_view pattern, std::string_view name) noexcept {
-  std::size_t in_pattern = 0;
-  std::size_t in_name = 0;
-  std::size_t after_star = std::string_view::npos;  // where to take up the pattern again ...
-  std::size_t star_ends = 0;                        // ... with the last star standing for one character more
-  while (in_name < name.size()) {
-    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
-      after_star = ++in_pattern;
-      star_ends = in_name;
-    } else if (in_pattern < pattern.size() && (pattern[in_pattern] == '?' || pattern[in_pattern] == name[in_name])) {
-      ++in_pattern;
-      ++in_name;
-    } else if (after_star != std::string_view::npos) {
-      in_pattern = after_star;
-      in_name = ++star_ends;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
-}
-
 }  // namespace kymo::record

@@ -83,8 +83,4 @@ struct FunctionName {
 /// The part of a demangled function that names it: without return type, parameters, qualifiers and marks of clones.
 [[nodiscard]] std::string_view qualified_name(std::string_view demangled) noexcept;
 
-/// Whether a name is of a pattern's form: `*` stands for any characters, `?` for one, anything else for itself.
-/// At most pattern size times name size steps.
-[[nodiscard]] bool matches_pattern(std::string_view pattern, std::string_view name) noexcept;
-
 }  // namespace kymo::record

@@ -14,6 +14,13 @@ namespace {
 
 using detail::WordKind;
 
+/// Times that programs hand in are taken so far from zero, and no farther.
+constexpr std::int64_t farthest_ns = std::numeric_limits<std::int64_t>::max() / 4;
+
+bool is_sound_time(std::int64_t time_ns) {
+  return time_ns >= -farthest_ns && time_ns <= farthest_ns;
+}
+
 /// A program that begins async spans and never ends them must not fill the memory: later ones stay without an end.
 constexpr std::size_t most_open_async_spans = 65'536;
 
@@ -82,7 +89,9 @@ void TrackDecoder::skip(std::span<const std::uint64_t> words) {
       time_base_ = words[taken + 1];
       size = 2;
     } else if ((word & 1U) == 0 && kind_of(word) == WordKind::argument) {
-      size = (operand & 7U) == static_cast<std::uint64_t>(ArgumentType::string) ? 1 + words_for(operand >> 4U) : 2;
+      size = (operand & 7U) == static_cast<std::uint64_t>(ArgumentType::string)
+                 ? 1 + words_for(static_cast<std::size_t>(operand >> 4U))
+                 : 2;
     } else if ((word & 1U) == 0 && kind_of(word) == WordKind::event) {
       size = 1 + static_cast<std::size_t>(operand);
     }
@@ -98,8 +107,7 @@ std::size_t TrackDecoder::decode_span(std::span<const std::uint64_t> words, std:
   span.category = static_cast<NameId>(words[0] >> 32U);
   span.start_ns = static_cast<std::int64_t>(words[1]);
   span.duration_ns = static_cast<std::int64_t>(words[2]);
-  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max() / 4;
-  if (span.start_ns < -largest || span.start_ns > largest || span.duration_ns < 0 || span.duration_ns > largest) {
+  if (!is_sound_time(span.start_ns) || span.duration_ns < 0 || span.duration_ns > farthest_ns) {
     return 0;
   }
   span.first_argument = static_cast<std::uint32_t>(batch.span_arguments.size());
@@ -152,7 +160,7 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
       }
       break;
     case EventKind::message: {
-      const std::size_t bytes = std::min<std::size_t>(own_bits >> 1U, payload.size() * 8);
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(own_bits >> 1U, payload.size() * 8));
       batch.messages.push_back(
           {track_, (own_bits & 1U) != 0, time_ns, std::string(reinterpret_cast<const char*>(payload.data()), bytes)});
       break;
@@ -178,6 +186,15 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
       is_sound = needs(1) && own_bits <= static_cast<std::uint64_t>(FlowPhase::end);
       if (is_sound) {
         batch.flows.push_back({track_, static_cast<FlowPhase>(own_bits), time_ns, payload[0]});
+      }
+      break;
+    case EventKind::flow_at:
+      is_sound = needs(2) && own_bits >> 32U <= static_cast<std::uint64_t>(FlowPhase::end) &&
+                 is_sound_time(static_cast<std::int64_t>(payload[1]));
+      if (is_sound) {
+        batch.flows.push_back({static_cast<TrackId>(own_bits), static_cast<FlowPhase>(own_bits >> 32U),
+                               static_cast<std::int64_t>(payload[1]), payload[0]});
+        cover(batch, batch.flows.back().time_ns);
       }
       break;
     case EventKind::sync_point:

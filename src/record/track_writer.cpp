@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include <pthread.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <kymo/argument.hpp>
 #include <kymo/detail/hot_path.hpp>
 
 #include "base/text.hpp"
 #include "record/clock.hpp"
 #include "record/recorder.hpp"
+#include "record/thread_facts.hpp"
 
 __attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v1 KYMO_STATIC_TLS = nullptr;
 __attribute__((visibility("default"))) std::atomic<std::uint32_t> kymo_scopes_on_v1{0};
@@ -51,7 +47,7 @@ void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64
 /// A track without a chunk: every write finds no room and asks for one.
 void fill_slot(TrackSlot& slot) noexcept {
   slot.track.store(Recorder::instance().declarations().next_track(), std::memory_order_relaxed);
-  slot.os_thread_id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+  slot.os_thread_id = os_thread_id();
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
   slot.reserve = 0;
@@ -64,7 +60,7 @@ void fill_slot(TrackSlot& slot) noexcept {
 /// Where the log has no room the track stays without a name; its events are kept.
 void declare_thread(const TrackSlot& slot) noexcept {
   char name[17] = "";
-  ::prctl(PR_GET_NAME, static_cast<char*>(name));
+  read_thread_name(name);
   static_cast<void>(Recorder::instance().declarations().declare_thread(slot.track.load(std::memory_order_relaxed),
                                                                        slot.os_thread_id, name));
 }
@@ -149,7 +145,7 @@ bool SlotWrite::take_chunk() noexcept {
 }
 
 std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
-  const std::size_t wanted = words + reserve_;
+  const std::uint64_t wanted = words + reserve_;
   if (detail::has_room(slot_, cursor(), wanted)) {
     return cursor();
   }
@@ -288,6 +284,15 @@ __attribute__((visibility("default"))) kymo_scope kymo_open_slow_v1(kymo_site* s
   }
   const bool is_new = __atomic_load_n(&site->id, __ATOMIC_RELAXED) == 0;
   return is_new && Recorder::instance().leaves_out(*site) ? leave_out_scope() : open_scope_slow(*site);
+}
+
+__attribute__((visibility("default"))) int kymo_declare_site_v1(kymo_site* site) {
+  Recorder& recorder = Recorder::instance();
+  if (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0) {
+    return 1;
+  }
+  const bool is_wanted = !is_left_out(*site) && !recorder.leaves_out(*site);
+  return is_wanted && recorder.pool_for_events() != nullptr && recorder.declarations().declare(*site) ? 1 : 0;
 }
 
 __attribute__((visibility("default"))) void kymo_close_slow_v1(std::uintptr_t state, std::uint64_t saved) {

@@ -104,7 +104,7 @@ double count_of(std::string_view text, std::string_view key) {
 class CgroupSensor final : public Sensor {
  public:
   explicit CgroupSensor(const SensorContext& context)
-      : Sensor("cgroup", Tier::medium),
+      : Sensor("cgroup", Tier::medium, Cost::kernel),
         context_(context),
         process_(std::to_string(context.process != 0 ? context.process : static_cast<std::uint64_t>(::getpid()))),
         membership_file_(context.at("/proc/" + process_ + "/cgroup")),

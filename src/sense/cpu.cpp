@@ -9,27 +9,18 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "sense/parse.hpp"
 #include "sense/percent.hpp"
 #include "sense/sensor_list.hpp"
 #include "sense/source_file.hpp"
+#include "sense/stat_file.hpp"
 
 namespace kymo::sense {
 
 namespace {
-
-constexpr std::size_t most_bytes = 1024 * 1024;
-
-/// Whether the buffer cut the file; it is larger at the next read then. What was read before is gone.
-bool grow_if_cut(SourceFile& file, std::size_t size, std::size_t& capacity) {
-  const bool is_cut = size == capacity && capacity < most_bytes;
-  if (is_cut) {
-    capacity *= 4;
-    file = SourceFile(file.path(), capacity);
-  }
-  return is_cut;
-}
 
 /// Counters of one core, in ticks.
 struct Ticks {
@@ -83,20 +74,18 @@ struct Shares {
 // column is kept in nanoseconds by the tickless kernels that have cpuidle, with the sleep that goes on included.
 class CpuSensor final : public Sensor {
  public:
-  explicit CpuSensor(const SensorContext& context) : Sensor("cpu", Tier::fast), file_(context.at("/proc/stat")) {
-    std::string_view text = file_.read();
-    while (text.substr(text.rfind('\n') + 1, 3) == "cpu" && grow_if_cut(file_, text.size(), capacity_)) {
-      text = file_.read();
-    }
-    std::size_t cores = 0;
-    for (std::size_t at = text.find("\ncpu"); at != std::string_view::npos; at = text.find("\ncpu", at + 1)) {
-      ++cores;
-    }
-    const double step = core_step / static_cast<double>(std::max<std::size_t>(cores, 1));
-    add_share("cpu_util", step, MetricDeclaration::total);
-    add_share("cpu_iowait", step, 0);
-    add_share("cpu_steal", step, 0);
-    take(text);
+  explicit CpuSensor(std::shared_ptr<StatFile> stat) : Sensor("cpu", Tier::fast), stat_(std::move(stat)) {
+    stat_->read(0, 0, [this](std::string_view text, std::int64_t) {
+      std::size_t cores = 0;
+      for (std::size_t at = text.find("\ncpu"); at != std::string_view::npos; at = text.find("\ncpu", at + 1)) {
+        ++cores;
+      }
+      const double step = core_step / static_cast<double>(std::max<std::size_t>(cores, 1));
+      add_share("cpu_util", step, MetricDeclaration::total);
+      add_share("cpu_iowait", step, 0);
+      add_share("cpu_steal", step, 0);
+      take(text);
+    });
     forget();
   }
 
@@ -105,7 +94,7 @@ class CpuSensor final : public Sensor {
   static constexpr std::int64_t window_ns = 100'000'000;
   // A read that came a moment early must not double the window.
   static constexpr std::int64_t earliness_ns = 1'000'000;
-  static constexpr std::int64_t least_distance_ns = 4'500'000;
+  static constexpr std::int64_t least_distance_ns = 9'500'000;
   static constexpr double core_step = 100.0 * tick_ns / window_ns;
   // Readings of a window, a tick apart, and some to spare.
   static constexpr std::size_t kept_readings = 16;
@@ -120,7 +109,7 @@ class CpuSensor final : public Sensor {
   };
 
   std::size_t add_share(std::string_view name, double step, std::uint32_t traits, std::string label = {}) {
-    MetricDeclaration declaration = describe(name, "%", file_.path(), MetricKind::gauge, step);
+    MetricDeclaration declaration = describe(name, "%", stat_->path(), MetricKind::gauge, step);
     declaration.window_ns = window_ns;
     declaration.renewal_ns = tick_ns;
     declaration.traits = traits;
@@ -133,32 +122,34 @@ class CpuSensor final : public Sensor {
 
   void read_source(std::int64_t now_ns) override {
     // Counters that move every ten milliseconds are not worth a read every millisecond.
-    if (read_ns_ != 0 && now_ns - read_ns_ < least_distance_ns && now_ns >= read_ns_) {
+    const bool is_known = taken_ns_ != 0 && now_ns >= taken_ns_ && now_ns - taken_ns_ < least_distance_ns;
+    const auto take = [this](std::string_view text, std::int64_t time_ns) { take_reading(text, time_ns); };
+    if (is_known || !stat_->read(now_ns, earliness_ns, take)) {
       repeat();
-      return;
     }
-    read_ns_ = now_ns;
-    const std::string_view text = file_.read();
+  }
+
+  void take_reading(std::string_view text, std::int64_t time_ns) {
     if (text.empty()) {
-      read_ns_ = 0;
       forget();
-      set_unavailable(file_.describe_error());
+      set_unavailable(stat_->file().describe_error());
       return;
     }
     // Ten or more reads may fall between two ticks.
     if (!lines_.empty() && text.substr(0, lines_.size()) == lines_ && text.substr(lines_.size(), 3) != "cpu") {
+      taken_ns_ = time_ns;
       repeat();
       return;
     }
     if (!take(text)) {
-      read_ns_ = 0;
       forget();
-      set_unavailable("holds no counters of a core: " + file_.path());
+      set_unavailable("holds no counters of a core: " + stat_->path());
       return;
     }
-    choose_base(now_ns);
-    report(now_ns);
-    keep(now_ns);
+    taken_ns_ = time_ns;
+    choose_base(time_ns);
+    report(time_ns);
+    keep(time_ns);
   }
 
   void repeat() {
@@ -173,10 +164,9 @@ class CpuSensor final : public Sensor {
     TextCursor cursor(text);
     std::size_t next = 0;
     bool has_any = false;
-    bool is_cut = false;
     while (cursor.rest().substr(0, 3) == "cpu") {
       std::string_view line = cursor.line();
-      is_cut = cursor.at_end() && text.back() != '\n';
+      const bool is_cut = cursor.at_end() && text.back() != '\n';
       if (is_cut) {
         break;
       }
@@ -198,9 +188,6 @@ class CpuSensor final : public Sensor {
       }
     }
     lines_.assign(text.substr(0, text.size() - cursor.rest().size()));
-    if (is_cut) {
-      grow_if_cut(file_, text.size(), capacity_);  // ends `text`
-    }
     return has_any;
   }
 
@@ -302,14 +289,14 @@ class CpuSensor final : public Sensor {
   void forget() {
     first_kept_ = base_ = kept_;
     lines_.clear();
+    taken_ns_ = 0;
     ++pass_;
   }
 
   static constexpr std::uint64_t most_cores = 16384;
 
-  std::size_t capacity_ = 16 * 1024;
-  SourceFile file_;
-  std::int64_t read_ns_ = 0;
+  std::shared_ptr<StatFile> stat_;
+  std::int64_t taken_ns_ = 0;   // when what is known was read
   std::string lines_;           // what the last reading was made of
   std::vector<double> values_;  // and what came of it, by metric
   std::vector<Core> cores_;
@@ -324,13 +311,13 @@ class CpuSensor final : public Sensor {
 
 class SchedulerSensor final : public Sensor {
  public:
-  explicit SchedulerSensor(const SensorContext& context)
-      : Sensor("scheduler", Tier::medium),
-        stat_(context.at("/proc/stat"), capacity_),
+  SchedulerSensor(const SensorContext& context, std::shared_ptr<StatFile> stat)
+      : Sensor("scheduler", Tier::medium, Cost::kernel),
+        stat_(std::move(stat)),
         load_(context.at("/proc/loadavg"), 256),
-        switches_(add_metric(describe("context_switches", "1/s", stat_.path()))),
-        running_(add_metric(describe("tasks_running", "", stat_.path(), MetricKind::gauge, 1))),
-        blocked_(add_metric(describe("tasks_blocked", "", stat_.path(), MetricKind::gauge, 1))) {
+        switches_(add_metric(describe("context_switches", "1/s", stat_->path()))),
+        running_(add_metric(describe("tasks_running", "", stat_->path(), MetricKind::gauge, 1))),
+        blocked_(add_metric(describe("tasks_blocked", "", stat_->path(), MetricKind::gauge, 1))) {
     MetricDeclaration load = describe("load_1m", "", load_.path(), MetricKind::gauge, 0.01);
     load.window_ns = 60'000'000'000;
     load.renewal_ns = 5'000'000'000;
@@ -338,16 +325,37 @@ class SchedulerSensor final : public Sensor {
   }
 
  private:
+  // The kernel renews loads every five seconds.
+  static constexpr std::int64_t load_period_ns = 95'000'000;
+  // Counts are as fresh as this where the shares of the cores have just been taken.
+  static constexpr std::int64_t most_age_ns = 4'500'000;
+
   void read_source(std::int64_t now_ns) override {
-    const bool has_counts = read_counts(now_ns);
+    stat_->read(now_ns, most_age_ns, [this](std::string_view text, std::int64_t time_ns) {
+      // What was told before is not told again.
+      if (text.empty() || time_ns != counts_ns_) {
+        stat_trouble_ = report_counts(text, time_ns) ? "" : describe_trouble(stat_->file());
+        counts_ns_ = time_ns;
+      }
+    });
+    if (load_trouble_.empty() && now_ns - load_ns_ < load_period_ns && load_ns_ != 0) {
+      tell_trouble();
+      return;
+    }
+    load_ns_ = now_ns;
     TextCursor cursor(load_.read());
     double load = missing;
     const bool has_load = parse_whole_number(cursor.word(), load) && load >= 0;
     set_renewing(load_1m_, has_load ? load : missing, now_ns);
-    if (!has_counts && !has_load) {
-      set_unavailable(describe_trouble(stat_));
-    } else if (!has_counts || !has_load) {
-      set_trouble(describe_trouble(has_load ? stat_ : load_));
+    load_trouble_ = has_load ? "" : describe_trouble(load_);
+    tell_trouble();
+  }
+
+  void tell_trouble() {
+    if (!stat_trouble_.empty() && !load_trouble_.empty()) {
+      set_unavailable(stat_trouble_);
+    } else if (!stat_trouble_.empty() || !load_trouble_.empty()) {
+      set_trouble(stat_trouble_ + load_trouble_);
     } else {
       clear_trouble();
     }
@@ -357,15 +365,9 @@ class SchedulerSensor final : public Sensor {
     return file.error() != 0 ? file.describe_error() : "holds no numbers: " + file.path();
   }
 
-  bool read_counts(std::int64_t now_ns) {
+  bool report_counts(std::string_view text, std::int64_t time_ns) {
     // The counters of interrupts before it are kilobytes: searched from the end.
-    constexpr std::string_view first = "\nctxt ";
-    std::string_view text = stat_.read();
-    std::size_t at = text.rfind(first);
-    while (at == std::string_view::npos && grow_if_cut(stat_, text.size(), capacity_)) {
-      text = stat_.read();
-      at = text.rfind(first);
-    }
+    const std::size_t at = text.rfind("\nctxt ");
     std::array<double, 3> counts = {missing, missing, missing};
     if (at != std::string_view::npos) {
       constexpr std::array<std::string_view, 3> names = {"ctxt", "procs_running", "procs_blocked"};
@@ -383,15 +385,18 @@ class SchedulerSensor final : public Sensor {
     if (std::isnan(counts[0])) {
       switch_rate_.forget();
     }
-    set(switches_, std::isnan(counts[0]) ? missing : std::round(switch_rate_.take(counts[0], now_ns)));
+    set(switches_, std::isnan(counts[0]) ? missing : std::round(switch_rate_.take(counts[0], time_ns)));
     set(running_, counts[1]);
     set(blocked_, counts[2]);
     return !std::isnan(counts[0]) || !std::isnan(counts[1]);
   }
 
-  std::size_t capacity_ = 64 * 1024;
-  SourceFile stat_;
+  std::shared_ptr<StatFile> stat_;
   SourceFile load_;
+  std::int64_t counts_ns_ = 0;  // when the counts were read last
+  std::int64_t load_ns_ = 0;    // and the load
+  std::string stat_trouble_;
+  std::string load_trouble_;
   CounterRate switch_rate_;
   std::size_t switches_;
   std::size_t running_;
@@ -402,8 +407,9 @@ class SchedulerSensor final : public Sensor {
 }  // namespace
 
 void make_cpu_sensors(const SensorContext& context, SensorList& list) {
-  list.push_back(std::make_unique<CpuSensor>(context));
-  list.push_back(std::make_unique<SchedulerSensor>(context));
+  const auto stat = std::make_shared<StatFile>(context.at("/proc/stat"));
+  list.push_back(std::make_unique<CpuSensor>(stat));
+  list.push_back(std::make_unique<SchedulerSensor>(context, stat));
 }
 
 }  // namespace kymo::sense

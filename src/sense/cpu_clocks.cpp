@@ -48,6 +48,7 @@ class CpuClockSensor final : public Sensor {
         return;
       }
       cpuinfo_read_ns_ = now_ns;
+      rest_until(now_ns + cpuinfo_ns);
       read_cpuinfo();
     }
     bool has_any = false;

@@ -1,11 +1,40 @@
 // Tables of proc that have a line for each device.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "sense/parse.hpp"
+#include "sense/sensor.hpp"
+
 namespace kymo::sense {
+
+/// A device that has a line: its counters, and how they move.
+template <std::size_t N>
+struct CountedDevice {
+  std::string name;
+  bool has_metrics = false;
+  bool is_listed = false;
+  std::size_t first_metric = 0;
+  std::array<double, N> counts{};
+  std::array<CounterRate, N> rates{};
+};
+
+/// The next numbers of a line; false where there are not so many.
+template <std::size_t N>
+[[nodiscard]] bool take_numbers(TextCursor& line, std::array<double, N>& values) {
+  for (double& value : values) {
+    const auto number = line.number();
+    if (!number) {
+      return false;
+    }
+    value = static_cast<double>(*number);
+  }
+  return true;
+}
 
 /// The entry of a name (`Entry::name`); nullptr: there is none. Tables list their devices in the same order at each
 /// read, so the search begins behind the entry found before: `next`, 0 at the start of a table.

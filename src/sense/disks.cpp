@@ -39,8 +39,8 @@ bool is_partition_name(std::string_view name) {
 class DiskSensor final : public Sensor {
  public:
   explicit DiskSensor(const SensorContext& context)
-      : Sensor("disk", Tier::medium),
-        file_(SourceFile::of_table(context.at("/proc/diskstats"))),
+      : Sensor("disk", Tier::medium, Cost::kernel),
+        file_(SourceFile::of_counters(context.at("/proc/diskstats"))),
         blocks_(context.at("/sys/block")),
         has_blocks_(is_there(blocks_)) {
     take(file_.read());
@@ -51,14 +51,8 @@ class DiskSensor final : public Sensor {
   static constexpr std::array<std::size_t, count_count> columns = {0, 2, 4, 6, 9};
   enum Metric : std::size_t { read_rate, write_rate, read_ops, write_ops, busy, read_total, written_total };
 
-  struct Disk {
-    std::string name;
-    bool is_counted = false;
-    bool has_metrics = false;
-    bool is_listed = false;
-    std::size_t first_metric = 0;
-    std::array<double, count_count> counts{};
-    std::array<CounterRate, count_count> rates{};
+  struct Disk : CountedDevice<count_count> {
+    bool is_counted = false;  // a whole one
   };
 
   void read_source(std::int64_t now_ns) override {
@@ -120,12 +114,8 @@ class DiskSensor final : public Sensor {
 
   bool take_counts(Disk& disk, TextCursor line) {
     std::array<double, 10> values{};
-    for (double& value : values) {
-      const auto number = line.number();
-      if (!number) {
-        return false;
-      }
-      value = static_cast<double>(*number);
+    if (!take_numbers(line, values)) {
+      return false;
     }
     for (std::size_t i = 0; i < count_count; ++i) {
       disk.counts[i] = values[columns[i]];

@@ -1,6 +1,7 @@
 // The machine's memory by /proc/meminfo ("MemTotal:       24684084 kB", a line each), and its paging by /proc/vmstat
 // ("pgfault 93145", a line each).
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -118,7 +119,7 @@ class MemorySensor final : public Sensor {
 class PagingSensor final : public Sensor {
  public:
   explicit PagingSensor(const SensorContext& context)
-      : Sensor("paging", Tier::medium), file_(SourceFile::of_table(context.at("/proc/vmstat"))) {
+      : Sensor("paging", Tier::medium, Cost::kernel), file_(SourceFile::of_counters(context.at("/proc/vmstat"))) {
     for (Field& field : fields_) {
       const bool is_bytes = field.scale != 1;
       field.metric = add_metric(describe(field.name, is_bytes ? "B/s" : "1/s", file_.path()));
@@ -136,7 +137,30 @@ class PagingSensor final : public Sensor {
   };
 
   void read_source(std::int64_t now_ns) override {
-    const std::string_view text = file_.read();
+    std::string_view text = file_.read(enough_bytes_);
+    const bool is_part = text.size() == enough_bytes_;
+    bool has_any = take(text);
+    if (is_part && enough_bytes_ == everything) {
+      text = file_.read();
+      has_any = take(text);
+    }
+    if (!has_any) {
+      set_unavailable(text.empty() ? file_.describe_error() : "holds no counts of page faults: " + file_.path());
+    }
+    for (Field& field : fields_) {
+      if (std::isnan(field.count)) {
+        field.rate.forget();
+        set(field.metric, missing);
+      } else {
+        set(field.metric, std::round(field.rate.take(field.count, now_ns) * field.scale));
+      }
+    }
+  }
+
+  /// Whether any field is there. Where all are, no more is read next time than they take, with room for numbers that
+  /// grow.
+  bool take(std::string_view text) {
+    constexpr std::size_t room_to_grow = 256;
     for (Field& field : fields_) {
       field.count = missing;
     }
@@ -150,17 +174,10 @@ class PagingSensor final : public Sensor {
       }
       found += static_cast<std::size_t>(take(line, lines.at_end() && text.back() != '\n'));
     }
-    if (found == 0) {
-      set_unavailable(text.empty() ? file_.describe_error() : "holds no counts of page faults: " + file_.path());
-    }
-    for (Field& field : fields_) {
-      if (std::isnan(field.count)) {
-        field.rate.forget();
-        set(field.metric, missing);
-      } else {
-        set(field.metric, std::round(field.rate.take(field.count, now_ns) * field.scale));
-      }
-    }
+    const bool has_all =
+        std::none_of(fields_.begin(), fields_.end(), [](const Field& field) { return std::isnan(field.count); });
+    enough_bytes_ = has_all ? text.size() - lines.rest().size() + room_to_grow : everything;
+    return found != 0;
   }
 
   bool take(std::string_view line, bool is_cut) {
@@ -176,7 +193,10 @@ class PagingSensor final : public Sensor {
     return false;
   }
 
+  static constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
+
   SourceFile file_;
+  std::size_t enough_bytes_ = everything;
   std::array<Field, 4> fields_ = {{{"pgfault", "page_faults", 1},
                                    {"pgmajfault", "major_faults", 1},
                                    {"pswpin", "swap_in", page_bytes()},

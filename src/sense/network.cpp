@@ -19,8 +19,8 @@ namespace {
 class NetworkSensor final : public Sensor {
  public:
   explicit NetworkSensor(const SensorContext& context)
-      : Sensor("network", Tier::medium),
-        file_(SourceFile::of_table(context.at("/proc/net/dev"))),
+      : Sensor("network", Tier::medium, Cost::kernel),
+        file_(SourceFile::of_counters(context.at("/proc/net/dev"))),
         devices_(context.at("/sys/class/net")) {
     take(file_.read());
   }
@@ -28,14 +28,7 @@ class NetworkSensor final : public Sensor {
  private:
   enum Count : std::size_t { received, sent, errors, drops, count_count };
 
-  struct Interface {
-    std::string name;
-    bool has_metrics = false;
-    bool is_listed = false;
-    std::size_t first_metric = 0;
-    std::array<double, count_count> counts{};
-    std::array<CounterRate, count_count> rates{};
-  };
+  using Interface = CountedDevice<count_count>;
 
   void read_source(std::int64_t now_ns) override {
     const std::string_view text = file_.read();
@@ -80,12 +73,8 @@ class NetworkSensor final : public Sensor {
 
   void take_line(std::string_view name, TextCursor line, std::size_t& next) {
     std::array<double, 16> columns{};
-    for (double& column : columns) {
-      const auto number = line.number();
-      if (!number) {
-        return;
-      }
-      column = static_cast<double>(*number);
+    if (!take_numbers(line, columns)) {
+      return;
     }
     Interface* interface = find_entry(interfaces_, name, next);
     if (interface == nullptr) {

@@ -58,7 +58,7 @@ NvmlReturn open_gpu(NvmlGpu& gpu) {
   }
   gpu.name = text_from(library.get_name, gpu.device);
   gpu.uuid = text_from(library.get_uuid, gpu.device);
-  find_power_calls(gpu);
+  find_calls(gpu);
   return result;
 }
 

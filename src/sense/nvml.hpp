@@ -23,6 +23,7 @@ struct NvmlGpu {
   std::string uuid;
   std::uint64_t process = 0;           ///< whose memory is looked for
   bool sees_all_processes = false;     ///< process ids are those that the driver knows
+  bool has_memory_v2 = false;          ///< memory without what the driver reserves is known
   bool has_instant_power = false;      ///< power is known as it is now, not only on average
   bool averages_power = false;         ///< nvmlDeviceGetPowerUsage is an average over a second
   std::vector<NvmlProcess> processes;  ///< room for a list of them
@@ -88,8 +89,9 @@ class NvmlSensor final : public Sensor {
 /// Gets the handle of a GPU and what else is known from the start.
 [[nodiscard]] NvmlReturn open_gpu(NvmlGpu& gpu);
 
-/// Finds out what `has_instant_power` and `averages_power` are.
-void find_power_calls(NvmlGpu& gpu);
+/// Finds out which of the calls for memory and power tell something: `has_memory_v2`, `has_instant_power` and
+/// `averages_power`.
+void find_calls(NvmlGpu& gpu);
 
 /// The calls of a tier. PCIe counters are in the slow one: each keeps its caller waiting for 20 ms.
 [[nodiscard]] std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu);

@@ -24,20 +24,21 @@ NvmlReturn read_utilization(NvmlGpu& gpu, NvmlValues& values) {
   return result;
 }
 
-/// Without what the driver reserves, where the library tells that apart.
+/// Without what the driver reserves.
+NvmlReturn read_memory_v2(NvmlGpu& gpu, NvmlValues& values) {
+  NvmlMemoryV2 memory{};
+  memory.version = NvmlMemoryV2::version_2;
+  const auto function = gpu.nvml->get_memory_v2;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &memory);
+  values.values[0] = static_cast<double>(memory.used);
+  values.values[1] = static_cast<double>(memory.total);
+  return result;
+}
+
 NvmlReturn read_memory(NvmlGpu& gpu, NvmlValues& values) {
-  const NvmlLibrary& library = *gpu.nvml;
-  if (library.get_memory_v2 != nullptr) {
-    NvmlMemoryV2 memory{};
-    memory.version = NvmlMemoryV2::version_2;
-    const NvmlReturn result = library.get_memory_v2(gpu.device, &memory);
-    values.values[0] = static_cast<double>(memory.used);
-    values.values[1] = static_cast<double>(memory.total);
-    return result;
-  }
   NvmlMemory memory{};
-  const NvmlReturn result =
-      library.get_memory == nullptr ? NvmlReturn::not_supported : library.get_memory(gpu.device, &memory);
+  const auto function = gpu.nvml->get_memory;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &memory);
   values.values[0] = static_cast<double>(memory.used);
   values.values[1] = static_cast<double>(memory.total);
   return result;
@@ -223,6 +224,11 @@ NvmlReturn read_process_memory(NvmlGpu& gpu, NvmlValues& values) {
 
 constexpr NvmlMetric power_now{"gpu_power", "W", MetricKind::gauge, 0.001, 0};
 
+const NvmlCall memory_usage{"nvmlDeviceGetMemoryInfo", {{"gpu_mem", "B"}, {"gpu_mem_total", "B"}}, read_memory};
+
+const NvmlCall memory_usage_v2{
+    "nvmlDeviceGetMemoryInfo_v2", {{"gpu_mem", "B"}, {"gpu_mem_total", "B"}}, read_memory_v2};
+
 const NvmlCall instant_power{"nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_INSTANT)", {power_now}, read_instant_power};
 
 NvmlCall power_usage(std::string_view metric, std::int64_t window_ns) {
@@ -243,7 +249,10 @@ bool has_ga100(std::string_view name) {
 
 }  // namespace
 
-void find_power_calls(NvmlGpu& gpu) {
+void find_calls(NvmlGpu& gpu) {
+  NvmlValues memory;
+  const NvmlReturn memory_v2 = read_memory_v2(gpu, memory);
+  gpu.has_memory_v2 = !is_left_out(memory_v2) && memory_v2 != NvmlReturn::version_mismatch;
   double watts = 0;
   const NvmlReturn instant = read_power_field(gpu, NvmlFieldValue::power_instant, watts);
   gpu.has_instant_power = !is_left_out(instant);
@@ -265,9 +274,7 @@ std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
   switch (tier) {
     case Tier::fast:
       return {{"nvmlDeviceGetUtilizationRates", {{"gpu_util", "%", gauge, 1}}, read_utilization},
-              {gpu.nvml->get_memory_v2 != nullptr ? "nvmlDeviceGetMemoryInfo_v2" : "nvmlDeviceGetMemoryInfo",
-               {{"gpu_mem", "B"}, {"gpu_mem_total", "B"}},
-               read_memory},
+              gpu.has_memory_v2 ? memory_usage_v2 : memory_usage,
               gpu.has_instant_power ? instant_power : power_usage("gpu_power", power_window_ns)};
     case Tier::medium: {
       std::vector<NvmlCall> calls{

@@ -22,6 +22,7 @@ enum class NvmlReturn : int {
   driver_not_loaded = 9,
   function_not_found = 13,
   gpu_is_lost = 15,
+  version_mismatch = 25,  // of a structure
 };
 
 struct NvmlUtilization {

@@ -20,7 +20,7 @@ namespace {
 
 class PressureSensor final : public Sensor {
  public:
-  explicit PressureSensor(const SensorContext& context) : Sensor("pressure", Tier::medium) {
+  explicit PressureSensor(const SensorContext& context) : Sensor("pressure", Tier::medium, Cost::kernel) {
     for (const std::string_view resource : {"cpu", "io", "memory"}) {
       Resource& added = resources_.emplace_back(SourceFile(context.at("/proc/pressure/" + std::string(resource)), 512));
       const std::string name = "pressure_" + std::string(resource);

@@ -114,6 +114,7 @@ class ProcessActivitySensor final : public Sensor {
     }
     next_look_ns_ =
         now_ns + std::max<std::int64_t>(ProcessTree::least_period_ns, static_cast<std::int64_t>(files_) * 2'000'000);
+    rest_until(next_look_ns_);
   }
 
  private:

@@ -62,6 +62,7 @@ class ProcessMemorySensor final : public Sensor {
     // The kernel walks all pages of the process, with a lock held that the process may wait for.
     constexpr std::int64_t most_share = 500;
     next_look_ns_ = now_ns + std::max(tree_.look_period_ns(), most_share * (monotonic_now_ns() - start_ns));
+    rest_until(next_look_ns_);
   }
 
  private:

@@ -134,8 +134,10 @@ class Sampler::Implementation {
   void add(sense::SensorList sensors) {
     for (auto& sensor : sensors) {
       if (const double hz = rate_of(*sensor, options_); hz != 0) {
-        TierThread& tier = tiers_[static_cast<std::size_t>(sensor->tier())];
-        tier.add(std::move(sensor), hz);
+        TierThread& home = tiers_[static_cast<std::size_t>(sensor->tier())];
+        TierThread& fast = tiers_.front();
+        const bool is_guest = sensor->cost() == sense::Sensor::Cost::kernel && fast.has_deadlines_of(hz);
+        (is_guest ? fast : home).add(std::move(sensor), hz, home);
       }
     }
   }

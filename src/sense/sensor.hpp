@@ -34,7 +34,13 @@ struct Reading {
 /// Base of all sensors. One thread at a time.
 class Sensor {
  public:
-  Sensor(std::string name, Tier tier) : name_(std::move(name)), tier_(tier) {}
+  /// What a sensor asks of its source.
+  enum class Cost : std::uint8_t {
+    device,  ///< a device or its driver may have to answer, or the kernel has to look at many things
+    kernel,  ///< some numbers that the kernel keeps: microseconds
+  };
+
+  Sensor(std::string name, Tier tier, Cost cost = Cost::device) : name_(std::move(name)), tier_(tier), cost_(cost) {}
   Sensor(const Sensor&) = delete;
   Sensor& operator=(const Sensor&) = delete;
   virtual ~Sensor() = default;
@@ -42,6 +48,7 @@ class Sensor {
   /// What users call it: "cpu", "disk", "nvml". Several sensors may share a name.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Tier tier() const { return tier_; }
+  [[nodiscard]] Cost cost() const { return cost_; }
   /// What it fills, in a fixed order. Grows when devices appear; nothing in it goes, but a description may become
   /// better known: description_count() counts such changes.
   [[nodiscard]] const std::vector<MetricDeclaration>& metrics() const { return metrics_; }
@@ -52,6 +59,9 @@ class Sensor {
   void read(std::int64_t now_ns);
   /// What the last read gave, by index into metrics().
   [[nodiscard]] const std::vector<Reading>& readings() const { return readings_; }
+
+  /// Until when reads give nothing: there is no need for them.
+  [[nodiscard]] std::int64_t resting_until_ns() const { return is_unavailable_ ? next_try_ns_ : resting_until_ns_; }
 
   /// Why the source gives nothing, or not everything; empty: it works. For example "permission denied".
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
@@ -76,6 +86,9 @@ class Sensor {
   void set_renewing(std::size_t metric, double value, double raw, std::int64_t now_ns);
   [[nodiscard]] const MetricDeclaration& metric(std::size_t index) const { return metrics_[index]; }
 
+  /// Reads before this time would give nothing.
+  void rest_until(std::int64_t time_ns) { resting_until_ns_ = time_ns; }
+
   /// Nothing can be read at this time: every metric that had a value gets a gap. Holds until the next read.
   void set_unavailable(std::string reason, std::string advice = {});
   /// Something is missing, the rest works. Holds until clear_trouble().
@@ -86,6 +99,7 @@ class Sensor {
  private:
   std::string name_;
   Tier tier_;
+  Cost cost_;
   std::vector<MetricDeclaration> metrics_;
   std::vector<Reading> readings_;
   std::vector<bool> was_missing_;  // its last value was NaN: a gap is said once
@@ -95,6 +109,7 @@ class Sensor {
   std::string advice_;
   bool is_unavailable_ = false;
   std::int64_t next_try_ns_ = 0;
+  std::int64_t resting_until_ns_ = 0;
 };
 
 using SensorList = std::vector<std::unique_ptr<Sensor>>;

@@ -15,10 +15,11 @@ namespace kymo::sense {
 SourceFile::SourceFile(std::string path, std::size_t most_bytes)
     : path_(std::move(path)), most_bytes_(most_bytes), buffer_(most_bytes) {}
 
-SourceFile SourceFile::of_table(std::string path, std::size_t most_bytes) {
+SourceFile SourceFile::of_table(std::string path, std::size_t most_bytes, std::size_t longest_line) {
   constexpr std::size_t first_bytes = 8192;
   SourceFile file(std::move(path), std::min(first_bytes, most_bytes));
   file.most_bytes_ = most_bytes;
+  file.longest_line_ = longest_line;
   file.is_table_ = true;
   return file;
 }
@@ -33,26 +34,34 @@ std::ptrdiff_t SourceFile::read_open_file() {
   return size;
 }
 
-/// The same of all pieces of a table.
-std::ptrdiff_t SourceFile::read_to_end() {
+/// The same of the pieces of a table.
+std::ptrdiff_t SourceFile::read_table(std::size_t enough_bytes) {
+  // No page is smaller. A piece ends where the next line has no room in its page, or where the table ends.
+  constexpr std::size_t page_bytes = 4096;
+  const std::size_t most_bytes = std::min(most_bytes_, enough_bytes);
   std::size_t size = 0;
-  while (size < most_bytes_) {
+  while (size < most_bytes) {
     if (size == buffer_.size()) {
       buffer_.resize(std::min(size * 2, most_bytes_));
     }
-    const ssize_t piece = ::pread(file_.get(), buffer_.data() + size, buffer_.size() - size, static_cast<off_t>(size));
-    if (piece < 0 && errno == EINTR) {
+    const std::size_t room = std::min(buffer_.size(), most_bytes) - size;
+    const ssize_t result = ::pread(file_.get(), buffer_.data() + size, room, static_cast<off_t>(size));
+    if (result < 0 && errno == EINTR) {
       continue;
     }
-    if (piece <= 0) {
-      return piece < 0 ? piece : static_cast<std::ptrdiff_t>(size);
+    if (result <= 0) {
+      return result < 0 ? result : static_cast<std::ptrdiff_t>(size);
     }
-    size += static_cast<std::size_t>(piece);
+    const auto piece = static_cast<std::size_t>(result);
+    size += piece;
+    if (longest_line_ != 0 && piece < room && piece + longest_line_ < page_bytes) {
+      break;
+    }
   }
   return static_cast<std::ptrdiff_t>(size);
 }
 
-std::string_view SourceFile::read() {
+std::string_view SourceFile::read(std::size_t enough_bytes) {
   error_ = 0;
   // A descriptor of a file that went stays readable as an error: then, once, the file may be there anew.
   const bool was_open = static_cast<bool>(file_);
@@ -64,7 +73,7 @@ std::string_view SourceFile::read() {
         return {};
       }
     }
-    const std::ptrdiff_t size = is_table_ ? read_to_end() : read_open_file();
+    const std::ptrdiff_t size = is_table_ ? read_table(enough_bytes) : read_open_file();
     if (size > 0) {
       error_ = 0;
       return {buffer_.data(), static_cast<std::size_t>(size)};

@@ -31,7 +31,7 @@ clockid_t clock_of(std::uint64_t thread) {
 class ThreadSensor final : public Sensor {
  public:
   explicit ThreadSensor(const SensorContext& context)
-      : Sensor("threads", Tier::medium),
+      : Sensor("threads", Tier::medium, Cost::kernel),
         is_here_(context.root.empty() && context.process == static_cast<std::uint64_t>(::getpid())) {}
 
  protected:

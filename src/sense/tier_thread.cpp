@@ -58,9 +58,13 @@ MetricId declare(const MetricDeclaration& metric) {
 void set_up_thread(Tier tier, const std::vector<int>& cpus) {
   ::pthread_setname_np(::pthread_self(), (std::string("kymo-") + name_of(tier)).c_str());
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-  // Where it is not permitted the thread keeps the scheduling it has.
-  const sched_param priority{1};
-  ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &priority);
+  // A faster tier goes first. Where no priority is permitted the thread keeps the scheduling it has.
+  for (const int level : {3 - static_cast<int>(tier), 1}) {
+    const sched_param priority{level};
+    if (::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &priority) == 0) {
+      break;
+    }
+  }
   if (!cpus.empty()) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -94,8 +98,15 @@ std::string rate_text(double hz) {
   return text;
 }
 
-SensorFeed::SensorFeed(std::unique_ptr<Sensor> sensor, double hz)
-    : period_ns(period_of(hz)), sensor_(std::move(sensor)) {}
+SensorFeed::SensorFeed(std::unique_ptr<Sensor> sensor, double hz, TierThread& home)
+    : period_ns(period_of(hz)), sensor_(std::move(sensor)), home_(&home) {}
+
+std::uint64_t SensorFeed::advance(std::int64_t now_ns) {
+  const std::uint64_t missed = sense::advance(deadline_ns, period_ns, now_ns);
+  const std::int64_t rest_ns = sensor_->resting_until_ns() - deadline_ns;
+  deadline_ns += rest_ns > 0 ? (rest_ns + period_ns - 1) / period_ns * period_ns : 0;
+  return missed;
+}
 
 void SensorFeed::sample(std::int64_t now_ns, std::vector<MetricSample>& samples) {
   sensor_->read(now_ns);
@@ -150,9 +161,18 @@ void SensorFeed::tell_trouble() {
   }
 }
 
-void TierThread::add(std::unique_ptr<Sensor> sensor, double hz) {
+void TierThread::set_rate(double hz) {
+  hz_ = hz;
+  rate_period_ns_ = hz != 0 ? period_of(hz) : 0;
+}
+
+bool TierThread::has_deadlines_of(double hz) const {
+  return hz_ != 0 && period_of(hz) % rate_period_ns_ == 0;
+}
+
+void TierThread::add(std::unique_ptr<Sensor> sensor, double hz, TierThread& home) {
   const std::lock_guard lock(mutex_);
-  added_.emplace_back(std::move(sensor), hz);
+  added_.emplace_back(std::move(sensor), hz, home);
   has_added_.store(true, std::memory_order_release);
 }
 
@@ -162,10 +182,31 @@ void TierThread::take_added() {
   }
   const std::lock_guard lock(mutex_);
   for (SensorFeed& feed : added_) {
-    feeds_.push_back(std::move(feed));
+    const auto first_guest =
+        std::find_if(feeds_.begin(), feeds_.end(), [this](const SensorFeed& other) { return &other.home() != this; });
+    feeds_.insert(&feed.home() == this ? first_guest : feeds_.end(), std::move(feed));
   }
   added_.clear();
   has_added_.store(false, std::memory_order_relaxed);
+}
+
+/// From another tier's thread.
+void TierThread::take_over(SensorFeed feed) {
+  const std::lock_guard lock(mutex_);
+  feed.deadline_ns = 0;
+  added_.push_back(std::move(feed));
+  has_added_.store(true, std::memory_order_release);
+}
+
+/// Guests whose sources turn out to be large, a thousand interfaces say, would make this tier late.
+void TierThread::send_home_slow_guests() {
+  constexpr unsigned most_slow_reads = 3;
+  for (std::size_t i = feeds_.size(); i-- > 0 && &feeds_[i].home() != this;) {
+    if (feeds_[i].slow_reads >= most_slow_reads) {
+      feeds_[i].home().take_over(std::move(feeds_[i]));
+      feeds_.erase(feeds_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
 }
 
 void TierThread::start(SamplingState& state) {
@@ -175,8 +216,9 @@ void TierThread::start(SamplingState& state) {
   if (hz_ == 0 && feeds_.empty()) {
     return;
   }
-  // A tier that is off may still have sensors with rates of their own; it keeps its account once a second then.
-  period_ns_ = hz_ != 0 ? period_of(hz_) : second_ns;
+  // Deadlines of the fast tier are counted. The others have those of their sensors, and keep their account.
+  period_ns_ = is_counted() ? rate_period_ns_ : second_ns;
+  timer_.open();
   sigset_t all;
   sigset_t previous;
   sigfillset(&all);
@@ -191,8 +233,10 @@ void TierThread::start(SamplingState& state) {
 
 void TierThread::join() noexcept {
   if (thread_.joinable()) {
+    timer_.interrupt();
     thread_.join();
   }
+  timer_.close();
 }
 
 bool TierThread::wait_for_ticks(std::uint64_t count, std::chrono::nanoseconds timeout) const {
@@ -208,6 +252,15 @@ std::int64_t TierThread::next_deadline_ns() const {
   return next_ns;
 }
 
+std::int64_t TierThread::deadline_after(std::int64_t deadline_ns) const {
+  std::int64_t after_ns = deadline_ns_ > deadline_ns ? deadline_ns_ : deadline_ns_ + period_ns_;
+  for (const SensorFeed& feed : feeds_) {
+    after_ns =
+        std::min(after_ns, feed.deadline_ns > deadline_ns ? feed.deadline_ns : feed.deadline_ns + feed.period_ns);
+  }
+  return after_ns;
+}
+
 void TierThread::run(SamplingState& state) {
   set_up_thread(tier_, state.cpus);
   prepare_thread();
@@ -221,8 +274,10 @@ void TierThread::run(SamplingState& state) {
   if (tier_ == state.claiming_tier) {
     state.claim_machine();
   }
-  while (state.stop.sleep_until(next_deadline_ns())) {
+  std::int64_t next_ns = start_ns;
+  while (timer_.sleep_until(state.stop, next_ns, deadline_after(next_ns))) {
     tick(state, monotonic_now_ns());
+    next_ns = next_deadline_ns();
   }
   record_cost(monotonic_now_ns());
 }
@@ -265,27 +320,54 @@ void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
   }
   sample_feeds(now_ns);
   const std::int64_t end_ns = monotonic_now_ns();
-  std::uint64_t missed = 0;
-  for (SensorFeed& feed : feeds_) {
-    if (feed.deadline_ns <= now_ns) {
-      // A sensor at the tier's own rate misses its deadlines with the tier.
-      const std::uint64_t skipped = advance(feed.deadline_ns, feed.period_ns, end_ns);
-      missed += feed.period_ns != period_ns_ ? skipped : 0;
-    }
-  }
+  advance_feeds(now_ns, end_ns);
   if (is_due) {
-    missed += advance(deadline_ns_, period_ns_, end_ns);
+    const std::uint64_t missed = advance(deadline_ns_, period_ns_, end_ns);
+    missed_.fetch_add(is_counted() ? missed : 0, std::memory_order_release);
     const std::uint64_t ticks = ticks_.fetch_add(1, std::memory_order_release) + 1;
     if (ticks <= 16) {
       const std::lock_guard lock(mutex_);
       has_ticked_.notify_all();
     }
   }
-  if (missed != 0) {
-    missed_.fetch_add(missed, std::memory_order_release);
-  }
   if (end_ns - cost_time_ns_ >= second_ns) {
     keep_account(state, end_ns);
+  }
+}
+
+void TierThread::advance_feeds(std::int64_t now_ns, std::int64_t end_ns) {
+  // Sensors at one rate miss their deadlines together.
+  std::array<std::pair<TierThread*, std::uint64_t>, 3> missed{};
+  std::int64_t guests_ns = 0;
+  bool has_slow_guest = false;
+  for (SensorFeed& feed : feeds_) {
+    if (feed.deadline_ns > now_ns) {
+      continue;
+    }
+    TierThread& home = feed.home();
+    const std::uint64_t skipped = feed.advance(end_ns);
+    if (feed.period_ns == home.rate_period_ns_) {
+      auto& [tier, most] = missed[static_cast<std::size_t>(home.tier_)];
+      tier = &home;
+      most = std::max(most, skipped);
+    } else {
+      home.missed_.fetch_add(skipped, std::memory_order_release);
+    }
+    if (&home != this) {
+      // All guests together have half a period. A tier that is off has no thread to take them.
+      guests_ns += feed.read_ns();
+      const bool is_slow = home.hz_ != 0 && guests_ns > period_ns_ / 2;
+      feed.slow_reads = is_slow ? feed.slow_reads + 1 : 0;
+      has_slow_guest |= is_slow;
+    }
+  }
+  for (const auto& [tier, count] : missed) {
+    if (tier != nullptr && !tier->is_counted()) {
+      tier->missed_.fetch_add(count, std::memory_order_release);
+    }
+  }
+  if (has_slow_guest) {
+    send_home_slow_guests();
   }
 }
 

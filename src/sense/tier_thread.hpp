@@ -16,6 +16,7 @@
 #include <kymo/metric.hpp>
 #include <kymo/sampler.hpp>
 
+#include "sense/deadline_timer.hpp"
 #include "sense/sensor.hpp"
 #include "sense/stop_signal.hpp"
 
@@ -34,24 +35,33 @@ struct SamplingState {
   std::vector<int> cpus;
 };
 
+class TierThread;
+
 /// A sensor on its way into the recorder: when it is due, and which ids its metrics have.
 class SensorFeed {
  public:
-  SensorFeed(std::unique_ptr<Sensor> sensor, double hz);
+  /// `home`: the tier that the sensor belongs to.
+  SensorFeed(std::unique_ptr<Sensor> sensor, double hz, TierThread& home);
 
   /// Reads the sensor and appends what it gave.
   void sample(std::int64_t now_ns, std::vector<MetricSample>& samples);
   /// How long the last read took.
   [[nodiscard]] std::int64_t read_ns() const { return read_ns_; }
+  /// Moves the deadline to the next one that is not over yet, nor before the sensor has something to say; how many were
+  /// missed.
+  std::uint64_t advance(std::int64_t now_ns);
+  [[nodiscard]] TierThread& home() const { return *home_; }
 
   std::int64_t period_ns;
   std::int64_t deadline_ns = 0;  ///< 0: at once
+  unsigned slow_reads = 0;       ///< in a row, as a guest of another tier's thread
 
  private:
   void describe_anew(std::int64_t now_ns);
   void tell_trouble();
 
   std::unique_ptr<Sensor> sensor_;
+  TierThread* home_;
   std::vector<MetricId> ids_;  // by index of the metric; 0: not declared yet
   std::int64_t read_ns_ = 0;
   std::uint64_t described_ = 0;           // the sensor's description_count() when its metrics were described last
@@ -70,9 +80,14 @@ class TierThread {
   ~TierThread() = default;
 
   /// Before start().
-  void set_rate(double hz) { hz_ = hz; }
-  /// The thread takes the sensor over with its next deadline. Thread safe.
-  void add(std::unique_ptr<Sensor> sensor, double hz);
+  void set_rate(double hz);
+  /// The thread takes the sensor over within a second. Thread safe.
+  void add(std::unique_ptr<Sensor> sensor, double hz) { add(std::move(sensor), hz, *this); }
+  /// The same for a sensor of another tier, which outlives this thread: as long as it is quick it is read along with
+  /// those of this tier, without a wake-up of its own.
+  void add(std::unique_ptr<Sensor> sensor, double hz, TierThread& home);
+  /// Whether each deadline at such a rate is one of this tier as well.
+  [[nodiscard]] bool has_deadlines_of(double hz) const;
 
   /// Starts the thread where the tier is on or has sensors. `state` outlives it.
   void start(SamplingState& state);
@@ -90,19 +105,27 @@ class TierThread {
   void tick(SamplingState& state, std::int64_t now_ns);
   void sample_feeds(std::int64_t now_ns);
   void take_added();
+  void take_over(SensorFeed feed);
+  void send_home_slow_guests();
+  void advance_feeds(std::int64_t now_ns, std::int64_t end_ns);
+  /// Whether the tier has deadlines of its own, which are counted. Others go by those of their sensors.
+  [[nodiscard]] bool is_counted() const { return hz_ != 0 && tier_ == Tier::fast; }
   [[nodiscard]] std::int64_t next_deadline_ns() const;
+  [[nodiscard]] std::int64_t deadline_after(std::int64_t deadline_ns) const;
   void keep_account(SamplingState& state, std::int64_t now_ns);
   void record_cost(std::int64_t now_ns);
 
   Tier tier_;
   double hz_ = 0;
-  std::vector<SensorFeed> feeds_;  // of the thread while it runs
+  std::int64_t rate_period_ns_ = 0;  // 0: off
+  std::vector<SensorFeed> feeds_;    // of the thread while it runs; those of the tier itself come first
+  DeadlineTimer timer_;
   std::vector<MetricSample> samples_;
   std::vector<SensorFeed> added_;  // guarded by mutex_
   std::atomic<bool> has_added_{false};
   std::thread thread_;
   std::int64_t period_ns_ = 0;
-  std::int64_t deadline_ns_ = 0;  // of the tier itself
+  std::int64_t deadline_ns_ = 0;  // of the tier itself: for a tier that is not counted, when it keeps its account
   std::atomic<std::uint64_t> ticks_{0};
   std::atomic<std::uint64_t> missed_{0};
   std::int64_t latest_ns_ = 0;  // greatest lateness since the cost was recorded last

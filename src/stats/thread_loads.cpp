@@ -6,13 +6,13 @@
 
 namespace kymo::stats {
 
-ThreadLoads::ThreadLoads(const Timeline& timeline) {
-  for (const MetricDeclaration& metric : timeline.declarations().metrics) {
+ThreadLoads::ThreadLoads(const Declarations& declared) {
+  for (const MetricDeclaration& metric : declared.metrics) {
     if (metric.name != "thread_cpu_time" || metric.labels.size() != 1 || metric.labels.front().first != "thread") {
       continue;
     }
     std::vector<TrackId> tracks;
-    for (const TrackDeclaration& track : timeline.tracks()) {
+    for (const TrackDeclaration& track : declared.tracks) {
       if (track.kind == TrackKind::thread && track.process == metric.process &&
           std::to_string(track.os_thread_id) == metric.labels.front().second) {
         tracks.push_back(track.id);

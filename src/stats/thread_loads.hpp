@@ -22,7 +22,8 @@ class ThreadLoads {
   /// A whole core. Also what is taken for a thread while nothing was measured of it.
   static constexpr std::uint32_t full = 1000;
 
-  explicit ThreadLoads(const Timeline& timeline);
+  explicit ThreadLoads(const Timeline& timeline) : ThreadLoads(timeline.declarations()) {}
+  explicit ThreadLoads(const Declarations& declared);
 
   /// Takes samples of any metric; those of others are left alone.
   void add(const SampleRun& run);

@@ -54,12 +54,22 @@ void place(std::vector<Declaration>& all, std::vector<Declaration>& more) {
   }
 }
 
+constexpr const char* undeclared = "(undeclared)";
+
+/// What stands in for a declaration that a capture lacks.
 template <typename Declaration>
-const Declaration& find_declaration(const std::vector<Declaration>& all, std::uint32_t id, const Declaration& missing) {
-  return id != 0 && id <= all.size() ? all[id - std::size_t{1}] : missing;
+Declaration make_undeclared() {
+  Declaration declaration;
+  declaration.process = 0;
+  declaration.name = undeclared;
+  return declaration;
 }
 
-constexpr const char* undeclared = "(undeclared)";
+template <typename Declaration>
+const Declaration& find_declaration(const std::vector<Declaration>& all, std::uint32_t id) {
+  static const Declaration missing = make_undeclared<Declaration>();
+  return id != 0 && id <= all.size() ? all[id - std::size_t{1}] : missing;
+}
 
 }  // namespace
 
@@ -288,43 +298,16 @@ const TimelineProcess& Timeline::process(ProcessId id) const {
 }
 
 const SiteDeclaration& Timeline::site(SiteId id) const {
-  static const SiteDeclaration missing = [] {
-    SiteDeclaration site;
-    site.process = 0;
-    site.name = undeclared;
-    return site;
-  }();
-  return find_declaration(declarations().sites, id, missing);
+  return find_declaration(declarations().sites, id);
 }
-
 const TrackDeclaration& Timeline::track(TrackId id) const {
-  static const TrackDeclaration missing = [] {
-    TrackDeclaration track;
-    track.process = 0;
-    track.name = undeclared;
-    return track;
-  }();
-  return find_declaration(declarations().tracks, id, missing);
+  return find_declaration(declarations().tracks, id);
 }
-
 const MetricDeclaration& Timeline::metric(MetricId id) const {
-  static const MetricDeclaration missing = [] {
-    MetricDeclaration metric;
-    metric.process = 0;
-    metric.name = undeclared;
-    return metric;
-  }();
-  return find_declaration(declarations().metrics, id, missing);
+  return find_declaration(declarations().metrics, id);
 }
-
 const FrameStreamDeclaration& Timeline::frame_stream(FrameStreamId id) const {
-  static const FrameStreamDeclaration missing = [] {
-    FrameStreamDeclaration stream;
-    stream.process = 0;
-    stream.name = undeclared;
-    return stream;
-  }();
-  return find_declaration(declarations().frame_streams, id, missing);
+  return find_declaration(declarations().frame_streams, id);
 }
 
 std::string_view Timeline::name(NameId id) const {

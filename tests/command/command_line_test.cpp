@@ -12,8 +12,8 @@
 namespace kymo::test {
 namespace {
 
-const std::vector<std::string> subcommands{"record",  "info",    "stats",        "export", "import", "merge",
-                                           "recover", "trigger", "setup-jetson", "doctor", "top"};
+const std::vector<std::string> subcommands{"record", "info",    "stats",   "report",       "export", "import",
+                                           "merge",  "recover", "trigger", "setup-jetson", "doctor", "top"};
 
 class CommandLine : public CommandTest {};
 

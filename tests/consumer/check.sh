@@ -1,9 +1,10 @@
 #!/bin/sh
 # Builds the consumer project one way and runs what it built: check.sh WAY LINKAGE WORK
 #
-# SOURCE is kymo's tree; BUILD_TYPE, C_FLAGS and CXX_FLAGS say how to compile; CC, CXX, CMAKE, PKG_CONFIG and LAUNCHER (of compilers: ccache, or empty) are programs;
-# WARNINGS_AS_ERRORS is that of the build that these tests belong to. WORK is a folder that the ways of one linkage share;
-# add_subdirectory comes first and leaves an installed kymo in it.
+# SOURCE is kymo's tree; DRAWS (ON or OFF) says whether the project has the panel; BUILD_TYPE, C_FLAGS, CXX_FLAGS and
+# UNITY (files of a folder together) say how to compile; CC, CXX, CMAKE, PKG_CONFIG and LAUNCHER (of compilers: ccache, or
+# empty) are programs; WARNINGS_AS_ERRORS is that of the build that these tests belong to. WORK is a folder that the ways
+# of one linkage share; add_subdirectory comes first and leaves an installed kymo in it.
 set -eu
 way=$1
 linkage=$2
@@ -23,7 +24,7 @@ build_project() {
     -DCMAKE_C_FLAGS_"$(echo "$BUILD_TYPE" | tr '[:lower:]' '[:upper:]')"="$C_FLAGS" \
     -DCMAKE_CXX_FLAGS_"$(echo "$BUILD_TYPE" | tr '[:lower:]' '[:upper:]')"="$CXX_FLAGS" \
     -DCMAKE_C_COMPILER_LAUNCHER="$LAUNCHER" -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER" \
-    -DKYMO_WARNINGS_AS_ERRORS="$WARNINGS_AS_ERRORS" --no-warn-unused-cli "$@"
+    -DCONSUMER_DRAWS="$DRAWS" -DKYMO_UNITY_BUILD="$UNITY" -DKYMO_WARNINGS_AS_ERRORS="$WARNINGS_AS_ERRORS" --no-warn-unused-cli "$@"
   "$CMAKE" --build "$build"
 }
 
@@ -36,6 +37,9 @@ run_programs() {
   fi
   if [ -x "$build/record_sampled" ]; then
     "$build/record_sampled" "$build/sampled.kymo"
+  fi
+  if [ "$DRAWS" = ON ]; then
+    "$build/draw_panel"
   fi
   "$build/measure" "$build/measured"
   "$build/record_from_c" "$build/c.kymo"
@@ -68,6 +72,11 @@ case $way in
       $("$PKG_CONFIG" $static --libs kymo-bench)
     "$CC" $("$PKG_CONFIG" --cflags kymo) "$project/record_from_c.c" -o "$build/record_from_c" \
       $("$PKG_CONFIG" $static --libs kymo)
+    if [ "$DRAWS" = ON ]; then
+      # The installed panel was built with another project's Dear ImGui: which one it takes is this one's to say.
+      "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-panel imgui) "$project/draw_panel.cpp" -o "$build/draw_panel" \
+        $("$PKG_CONFIG" $static --libs kymo-panel imgui)
+    fi
     LD_LIBRARY_PATH=$("$PKG_CONFIG" --variable=libdir kymo)
     export LD_LIBRARY_PATH
     run_programs

@@ -108,6 +108,9 @@ void write_edges(const std::string& folder) {
   // It leaves `inner` as that ends and enters the first `receive` as that begins.
   batch.flows = {{1, kymo::FlowPhase::begin, 2000, 7}, {2, kymo::FlowPhase::end, 2500, 7}};
   batch.spans = {queue_span(1, 2000, 3000)};
+  // Another leaves the outer scope and enters the queue's span as that begins.
+  batch.flows.push_back({1, kymo::FlowPhase::begin, 1200, 9});
+  batch.flows.push_back({batch.spans[0].track, kymo::FlowPhase::end, 2000, 9});
   batch.frame_marks = {{1, 1, 1000}, {1, 1, 2000}, {1, 1, 3500}};
   batch.samples = {{1, {1000, 2000}, {10.5, 12.25}, {0, 1}},
                    {2, {1000, 2000}, {1e15, 1e15 + 1}, {}},

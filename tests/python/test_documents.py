@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +39,15 @@ def _run(script: Path, *arguments: str | Path, cwd: Path, **variables: str) -> s
 def test_code_of_documents_does_what_they_say(document: str, least: int, tmp_path: Path) -> None:
     said = _run(HERE / "document.py", SOURCE / document, cwd=tmp_path)
     assert int(said.splitlines()[-1].split()[0]) >= least
+
+
+@pytest.mark.parametrize("module", ["kymo", "kymo.bench", "kymo.nvmetrics", "kymo.spark"])
+def test_every_public_name_is_in_the_guide_and_says_what_it_does(module: str) -> None:
+    guide = (SOURCE / "docs" / "python.md").read_text()
+    public = importlib.import_module(module)
+    names = public.__all__
+    assert {name for name in names if not re.search(rf"`[^`\n]*\b{name}\b", guide)} == set()
+    assert {name for name in names if not getattr(public, name).__doc__} == set()
 
 
 def test_the_training_loop_learns_and_says_where_its_time_goes(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     while waiting or running:
         while waiting and len(running) < 2:
             variables = {"RANK": str(waiting.pop()), "KYMO_RECORD": f"{folder}/", "KYMO_LABELS": "run=night-7",
-                         "KYMO_SAMPLE": "off"}  # fmt: skip
+                         "KYMO_SAMPLE": "0"}  # fmt: skip
             running.append(subprocess.Popen([sys.executable, "-c", PROGRAM], env={**os.environ, **variables}))
         assert running.pop(0).wait(60) == 0
     assert len(list(folder.glob("*.kymo"))) == PROCESSES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import types
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from kymo import _gpu, _record
 sys.path.append(str(Path(__file__).parent))
 from conftest import Run
 from gpu_stand_ins import SECOND, Gpu, Stream, make_cupy, make_torch
-from support import rows_of
+from support import command, rows_of
 
 
 class Machine:
@@ -26,6 +27,8 @@ class Machine:
         self.streams = [self.default]
         self.spans: list[tuple[str, str, int, int, str]] = []
         self.arguments: list[dict[str, Any]] = []
+        self.flows_begun: list[int] = []
+        self.flows_ended: list[tuple[int, str, int]] = []
         self.said: list[str] = []
         self.patch = monkeypatch
         monkeypatch.setattr(_gpu, "_say", self.said.append)
@@ -35,6 +38,8 @@ class Machine:
         monkeypatch.setattr(_gpu.atexit, "register", lambda _: None)
         monkeypatch.setattr(_record, "is_recording_scopes", lambda: True)
         monkeypatch.setattr(_record, "emit_span", self.emit)
+        monkeypatch.setattr(_record, "flow_begin", self.flows_begun.append)
+        monkeypatch.setattr(_record, "flow_end", lambda *end: self.flows_ended.append(end))
         for name in ("torch", "cupy"):
             monkeypatch.delitem(sys.modules, name, raising=False)
 
@@ -85,6 +90,10 @@ def test_spans_are_where_the_gpu_ran_whatever_its_clock_says(
         assert category == "gpu"
     assert [arguments["number"] for arguments in machine.arguments] == list(range(40))
     assert len({arguments["correlation"] for arguments in machine.arguments}) == 40
+    assert machine.flows_ended == [
+        (flow, track, start_ns)
+        for flow, (track, _, start_ns, _, _) in zip(machine.flows_begun, machine.spans, strict=True)
+    ]
     # Two of each scope come back; what is kept are the pairs of each second.
     assert machine.gpu.events_made < 20
     # The rates of the clocks are told apart by now.
@@ -302,6 +311,17 @@ def test_all_scopes_are_in_the_capture_on_both_tracks(tmp_path: Path, run_script
     rows = [row for row in rows_of(tmp_path / "run.kymo", "spans") if row["name"] == "forward"]
     assert len([row for row in rows if row["track"] == "GPU 0"]) == 200
     assert len(rows) == 400
+    # Of each, an arrow leads from the thread to the GPU, where the span begins.
+    trace = json.loads(command("export", "--to", "chrome", "-o", "/dev/stdout", tmp_path / "run.kymo"))["traceEvents"]
+    (gpu,) = {event["tid"] for event in trace if event["ph"] == "M" and event["args"].get("name") == "GPU 0"}
+    begun = {event["id"]: event for event in trace if event["ph"] == "s"}
+    ended = {event["id"]: event for event in trace if event["ph"] == "f"}
+    assert begun.keys() == ended.keys()
+    assert len(begun) == 200
+    assert {event["tid"] for event in ended.values()} == {gpu}
+    assert gpu not in {event["tid"] for event in begun.values()}
+    starts = {event["ts"] for event in trace if event["ph"] == "X" and event["tid"] == gpu}
+    assert {event["ts"] for event in ended.values()} <= starts
 
 
 def test_where_no_scopes_are_recorded_the_gpu_is_not_asked(tmp_path: Path, run_script: Run) -> None:

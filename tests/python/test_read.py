@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gc
 import io
 import math
 import os
+import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -325,6 +328,49 @@ def test_errors_name_the_file_and_what_is_wrong(tmp_path: Path) -> None:
         kymo.open(tmp_path / "empty")
     with pytest.raises(ValueError, match="no path"):
         kymo.open([])
+    for mistaken in (None, 3, b"run.kymo"):
+        with pytest.raises(TypeError, match=f"not {type(mistaken).__name__}"):
+            kymo.open(mistaken)
+
+
+@contextlib.contextmanager
+def _nobody(folder: Path) -> Iterator[None]:
+    """Be somebody who may read what all may, and not root, who may read anything."""
+    if os.geteuid() != 0:
+        yield
+        return
+    modes = {each: each.stat().st_mode for each in (folder, *folder.parents)}
+    # The group stays root's.
+    needed = stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
+    closed = {each: mode for each, mode in modes.items() if mode & needed != needed}
+    for each, mode in closed.items():
+        each.chmod(mode | needed)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        for each, mode in closed.items():
+            each.chmod(mode)
+
+
+def test_files_that_may_not_be_read_are_named(folder: Path, truth: dict[str, Any]) -> None:
+    secret = copy_to(folder / "model.kymo", folder / "mixed", "secret.kymo")
+    copy_to(folder / "model.kymo", folder / "mixed", "open.kymo")
+    secret.parent.chmod(0o755)
+    locked = folder / "locked"
+    locked.mkdir()
+    secret.chmod(0)
+    locked.chmod(0)
+    with _nobody(folder):
+        for path in (secret, locked):
+            with pytest.raises(PermissionError) as refused:
+                kymo.open(path)
+            assert refused.value.filename == str(path)
+        # One of many does not keep the others from being read.
+        fleet = kymo.open(folder / "mixed")
+        assert len(fleet) == 1
+        assert any("secret.kymo" in damage for damage in fleet.damages)
 
 
 def test_damaged_files_never_harm(folder: Path, truth: dict[str, Any], tmp_path: Path) -> None:
@@ -396,4 +442,4 @@ kymo.stop_capture()
     subprocess.run([sys.executable, "-c", record], check=True)
     drawn = ElementTree.fromstring(kymo.open(path).overview())
     texts = {element.text for element in drawn.iter()}
-    assert {"61.2 MB", "1 GHz", "12.3 %", "512000", "3.5e+09"} <= texts
+    assert {"61.2 MB", "1 GHz", "12.3 %", "512345", "3.5e+09"} <= texts

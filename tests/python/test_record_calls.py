@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 import threading
@@ -12,7 +13,7 @@ import kymo
 import numpy as np
 import pytest
 from conftest import Run
-from support import info_of, places_of, rows_of, sites_of
+from support import command, info_of, places_of, rows_of, sites_of
 
 
 @pytest.fixture
@@ -59,6 +60,24 @@ def test_a_scope_says_where_it_stands(capture: Path) -> None:
         line = sys._getframe().f_lineno - 1
     kymo.stop_capture()
     assert places_of(capture) == {"here": (__file__, line)}
+
+
+def test_a_scope_allocates_nothing(capture: Path) -> None:
+    @kymo.profile
+    def inside() -> int:
+        return blocks()
+
+    blocks = sys.getallocatedblocks
+    kymo.start_capture(capture)
+    # What is made once, such as its site and the numbers here, is there after the first.
+    for _ in range(3):
+        before = blocks()
+        with kymo.scope("plain"), kymo.scope("with arguments", step=3, loss=0.5):
+            within = blocks()
+        called = inside()
+        after = blocks()
+    kymo.stop_capture()
+    assert before == within == called == after
 
 
 def test_scopes_close_when_exceptions_pass(capture: Path) -> None:
@@ -160,7 +179,16 @@ def test_spans_are_handed_in_and_cross_threads(capture: Path) -> None:
     kymo.flow_begin(5)
     kymo.flow_step(5)
     kymo.flow_end(5)
+    kymo.flow_begin(6, None, None)
+    kymo.flow_step(6, "GPU 0", begin + 10)
+    kymo.flow_end(6, kymo.track("GPU 0"), begin + 2000)
+    for mistaken in ((), (6, "GPU 0"), (6, 1.5, begin), (6, "GPU 0", "now"), ("six",)):
+        with pytest.raises(TypeError):
+            kymo.flow_end(*mistaken)
     kymo.stop_capture()
+    trace = json.loads(command("export", "--to", "chrome", "-o", "/dev/stdout", capture))["traceEvents"]
+    flows = [(event["ph"], int(event["id"], 16)) for event in trace if event["ph"] in "stf"]
+    assert sorted(flows) == [("f", 5), ("f", 6), ("s", 5), ("s", 6), ("t", 5), ("t", 6)]
     rows = {row["name"]: row for row in rows_of(capture, "spans")}
     assert rows.keys() == {"matmul", "copy", "request", "dropped"}
     assert rows["matmul"]["duration_ns"] == "1000"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -195,18 +196,29 @@ PyMODINIT_FUNC PyInit_extension() { return PyModule_Create(&module); }
 """
 
 
-def test_a_cpp_extension_records_into_the_same_capture(run_script: Run, tmp_path: Path) -> None:
+def compile_extension(folder: Path, name: str, source: Path, *options: str) -> Path:
+    """Make a module of one file."""
     compiler = os.environ.get("CXX") or shutil.which("c++") or "c++"
+    extension = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    folders = (f"-I{sysconfig.get_paths()['include']}", f"-I{kymo.get_include()}")
+    made = (compiler, "-std=c++20", "-O1", "-fPIC", "-shared", str(source), "-o", str(extension), *folders, *options)
+    subprocess.run(made, check=True)
+    return extension
+
+
+def test_a_free_threaded_interpreter_is_refused_in_words(tmp_path: Path) -> None:
+    # The module as such an interpreter's headers would have it compiled.
+    source = Path(__file__).parents[2] / "python" / "record" / "module.cpp"
+    extension = compile_extension(tmp_path, "_record", source, "-DPy_GIL_DISABLED=1")
+    spec = importlib.util.spec_from_file_location("_record", extension)
+    assert spec is not None
+    with pytest.raises(ImportError, match=r"free-threaded Python.*Use a build of Python with the lock"):
+        importlib.util.module_from_spec(spec)
+
+
+def test_a_cpp_extension_records_into_the_same_capture(run_script: Run, tmp_path: Path) -> None:
     (tmp_path / "extension.cpp").write_text(EXTENSION)
-    subprocess.run(
-        [
-            *(compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "extension.cpp", "-o"),
-            f"extension{sysconfig.get_config_var('EXT_SUFFIX')}",
-            *(f"-I{sysconfig.get_paths()['include']}", f"-I{kymo.get_include()}", kymo.get_library()),
-        ],
-        cwd=tmp_path,
-        check=True,
-    )
+    compile_extension(tmp_path, "extension", tmp_path / "extension.cpp", "-std=c++17", kymo.get_library())
     run_script("""
         import kymo
         kymo.start_capture("run.kymo")

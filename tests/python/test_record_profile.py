@@ -374,6 +374,7 @@ def test_a_function_may_delete_its_module_and_itself(run_script: Run, tmp_path: 
 
 
 def test_types_are_kept(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
     (tmp_path / "typed.py").write_text(
         "import kymo\n"
         "@kymo.profile\n"

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
-from kymo._selection import COLUMNS
+from kymo._selection import COLUMNS, EARLIEST, LATEST
 from reading import ask_kymo, copy_to, write_model
 
 
@@ -94,6 +94,67 @@ def test_sql_joins_and_reads_only_what_it_needs(fleet: Path, monkeypatch: pytest
     assert len(kymo.sql("describe spans", fleet).fetchall()) == len(COLUMNS["spans"])
     with pytest.raises(duckdb.Error, match="nothing"):
         kymo.sql("select nothing from spans", fleet)
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture of several blocks, with spans that reach across them."""
+    path = tmp_path_factory.mktemp("long") / "run.kymo"
+    assert kymo.start_capture(path)
+    with kymo.scope("root", run=1):
+        for step in range(4):
+            with kymo.scope("step", step=step):
+                for _ in range(5_000):
+                    with kymo.scope("leaf"):
+                        pass
+            kymo.record_metric("loss", 1 / (step + 1))
+            kymo.frame_mark()
+            assert kymo.flush()
+    assert kymo.stop_capture()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "bounds"),
+    [
+        ("spans", "start_ns between $low and $high", "low"),
+        ("spans", "start_ns > $low and name <> 'leaf'", "low"),
+        ("spans", "start_ns <= $high", ""),
+        ("spans", "start_ns = $high", "low"),
+        ("spans", "start_ns + 1 > $low or start_ns < $high", ""),
+        ("spans", "name = '(start_ns > 5)' and start_ns <> $low", ""),
+        ("frames", "start_ns >= $low and $high > start_ns", "low high"),
+        ("samples", "time_ns between $low and $high", "low high"),
+        ("samples a join samples b using (time_ns)", "a.time_ns > $low and b.value > 0", "low"),
+        ("(select * from samples where time_ns > $low union all from samples)", "true", ""),
+    ],
+)
+def test_times_choose_blocks_and_change_no_answer(
+    long_run: Path, monkeypatch: pytest.MonkeyPatch, table: str, where: str, bounds: str
+) -> None:
+    capture = kymo.open(long_run)
+    assert len(capture._snapshot().blocks(0)[0]) >= 4
+    steps = capture.spans.select(name="step").start_ns
+    parameters = {
+        name: int(value) for name, value in (("low", steps[1]), ("high", steps[2])) if f"${name}" in where + table
+    }
+    shown: list[kymo.Table] = []
+    original = kymo.Table.between
+
+    def note(whole: kymo.Table, start_ns: int | None, end_ns: int | None) -> kymo.Table:
+        shown.append(original(whole, start_ns, end_ns))
+        return shown[-1]
+
+    monkeypatch.setattr(kymo.Table, "between", note)
+    query = f"select * from {table} where {where}"
+    found = kymo.sql(query, capture, parameters).fetchall()
+    name = next(name for name in ("spans", "frames", "samples") if name in table)
+    (chosen,) = [each._selection for each in shown if each._name == name]
+    assert (chosen.start_ns != EARLIEST, chosen.end_ns != LATEST) == ("low" in bounds, "high" in bounds)
+    plain = duckdb.connect()
+    for each in ("spans", "frames", "samples"):
+        plain.register(each, pa.table(capture.table(each)))
+    assert sorted(map(repr, found)) == sorted(map(repr, plain.execute(query, parameters).fetchall()))
 
 
 def test_the_command_prints_tables_csv_and_json(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -225,6 +226,13 @@ TEST_F(RecordingTest, WhatWasDroppedForEarlierSinksIsNotTheNextOnesLoss) {
   const std::vector<EventBatch> batches = recorded();
   EXPECT_EQ(test::closed_scopes(batches).size(), 1U);
   EXPECT_EQ(dropped_scopes(batches), 0U);
+}
+
+TEST_F(RecordingTest, DropsAfterTheLastEventAreStated) {
+  { KYMO_SCOPE("last"); }
+  EXPECT_EQ(dropped_scopes(recorded()), 0U);
+  current_slot()->dropped_scopes.fetch_add(3, std::memory_order_relaxed);
+  EXPECT_EQ(dropped_scopes(recorded()), 3U);
 }
 
 using Waiting = std::function<void()>;
@@ -478,6 +486,56 @@ TEST_F(RecordingTest, EmittedSpansKeepTheirTimesAndWidenTheBatch) {
   EXPECT_EQ(spans[0].argument_count, 2U);
   EXPECT_EQ(spans[1].start_ns, 60'000);
   EXPECT_EQ(spans[1].duration_ns, 2'000);
+}
+
+TEST_F(RecordingTest, FlowsJoinScopesAndSpansThatAreHandedIn) {
+  const TrackId queue = track("gpu queue");
+  const std::chrono::nanoseconds start(monotonic_now() - 5'000'000'000);
+  flow_begin(7);
+  emit_span(queue, "pass", "gpu", start, std::chrono::microseconds(250));
+  flow_end(7, queue, start);
+  kymo_flow_at(queue, start.count() + 9, 8, KYMO_FLOW_BEGIN);
+  kymo_flow_at(queue, start.count() + 9, 8, KYMO_FLOW_STEP);
+  kymo_flow_at(queue, std::numeric_limits<std::int64_t>::max(), 8, KYMO_FLOW_END);  // no time that there is
+  flow_end(8, 0, start);                                                            // no track
+  std::vector<FlowEvent> flows;
+  for (const EventBatch& batch : recorded()) {
+    for (const FlowEvent& flow : batch.flows) {
+      EXPECT_LE(batch.start_ns, flow.time_ns);
+      EXPECT_GE(batch.end_ns, flow.time_ns);
+      flows.push_back(flow);
+    }
+  }
+  ASSERT_EQ(flows.size(), 4U);
+  EXPECT_NE(flows[0].track, queue);
+  EXPECT_EQ(flows[0].phase, FlowPhase::begin);
+  EXPECT_EQ(flows[0].flow_id, 7U);
+  EXPECT_EQ(flows[1].track, queue);
+  EXPECT_EQ(flows[1].phase, FlowPhase::end);
+  EXPECT_EQ(flows[1].flow_id, 7U);
+  EXPECT_EQ(flows[1].time_ns, start.count());
+  EXPECT_EQ(flows[2].phase, FlowPhase::begin);
+  EXPECT_EQ(flows[3].phase, FlowPhase::step);
+  EXPECT_EQ(flows[3].time_ns, start.count() + 9);
+  EXPECT_EQ(flows[3].flow_id, 8U);
+}
+
+TEST_F(RecordingTest, ASiteCanBeDeclaredAheadOfItsFirstScope) {
+  kymo_site site{0, 0, "declared", "", "", 1, KYMO_SITE_SCOPE};
+  EXPECT_EQ(kymo_declare_site_v1(&site), 1);
+  const std::uint32_t id = site.id;
+  EXPECT_NE(id, 0U);
+  EXPECT_EQ(kymo_declare_site_v1(&site), 1);
+  kymo_scope_end(kymo_scope_begin(&site));
+  EXPECT_EQ(site.id, id);
+  std::size_t found = 0;
+  for (const EventBatch& batch : recorded()) {
+    for (const ScopeRun& run : batch.runs) {
+      found += static_cast<std::size_t>(std::count_if(run.events.begin(), run.events.end(),
+                                                      [id](const ScopeEvent& event) { return event.site == id; }));
+    }
+  }
+  EXPECT_EQ(found, 1U);
 }
 
 std::atomic<std::uint64_t> handler_runs{0};

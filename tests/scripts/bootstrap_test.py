@@ -9,8 +9,10 @@ import unittest
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "bootstrap.sh"
 
 BUILD_PACKAGES = [
-    "g++", "cmake", "ninja-build", "make", "pkg-config", "liblz4-dev", "libzstd-dev", "libssl-dev", "libcli11-dev", "libfmt-dev",
-    "libprotozero-dev", "nlohmann-json3-dev",
+    "g++", "cmake", "ninja-build", "make", "pkg-config", "liblz4-dev", "libzstd-dev", "libssl-dev", "libimgui-dev",
+    "libstb-dev", "libglfw3-dev", "libegl-dev", "libgl-dev",
+    "libcli11-dev", "libfmt-dev",
+    "libprotozero-dev", "nlohmann-json3-dev", "libcpp-httplib-dev",
 ]
 
 
@@ -113,7 +115,7 @@ class BootstrapTest(unittest.TestCase):
     def test_an_unknown_group_is_refused(self):
         result = self.bootstrap("everything")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("build, test, bench, lint and all", result.stderr)
+        self.assertIn("build, web, test, bench, lint and all", result.stderr)
 
 
 if __name__ == "__main__":

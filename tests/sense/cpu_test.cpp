@@ -290,6 +290,24 @@ TEST_F(CpuTest, TheSchedulerIsReadBehindTheInterrupts) {
   EXPECT_NE(sensors[1]->trouble().find("/proc/loadavg"), std::string::npos);
 }
 
+TEST_F(CpuTest, BothSensorsShareAReadOfTheFile) {
+  write_stat(two_cores_before);
+  make();
+  sensors[0]->read(1000 * ms);
+  sensors[1]->read(1000 * ms);
+  context_switches += 500;
+  write_stat(two_cores_after);
+  sensors[0]->read(1100 * ms);
+  context_switches += 10'000;
+  write_stat(two_cores_after);
+  sensors[1]->read(1104 * ms);
+  ASSERT_TRUE(sensors[1]->readings()[0].has_value);
+  EXPECT_EQ(sensors[1]->readings()[0].value, 5000)
+      << "of the 100 ms between the reads, not those between its own turns";
+  sensors[1]->read(1200 * ms);
+  EXPECT_EQ(sensors[1]->readings()[0].value, 100'000);
+}
+
 TEST_F(CpuTest, LongLinesOfInterruptsDoNotHideTheScheduler) {
   std::string interrupts = "intr 1";
   for (int i = 0; i < 60'000; ++i) {

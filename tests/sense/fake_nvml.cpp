@@ -164,7 +164,7 @@ EXPORT int nvmlDeviceGetMemoryInfo_v2(Device* device, MemoryV2* memory) {
     return 25;
   }
   *memory = {memory->version, 80 * gib, gib, 78 * gib, gib};
-  return error_of(device, FakeCall::memory);
+  return error_of(device, FakeCall::memory_v2);
 }
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device* device, unsigned int* count, ProcessInfo* infos) {
   if (const int error = error_of(device, FakeCall::processes); error != 0) {

@@ -14,6 +14,7 @@ enum class FakeCall : unsigned {
   handle,
   utilization,
   memory,
+  memory_v2,
   processes,
   graphics_processes,
   power,

@@ -126,6 +126,18 @@ TEST_F(MemoryTest, PagingIsPerSecond) {
   EXPECT_TRUE(std::isnan(readings.at("page_faults")));
 }
 
+TEST_F(MemoryTest, CountsThatMoveToTheEndAreFoundThere) {
+  const std::string counts = "pswpin 10\npswpout 20\npgmajfault 5\npgfault ";
+  const std::string filling(5000, 'x');
+  tree.write("/proc/vmstat", counts + "1000\n" + filling);
+  make();
+  read(1000);
+  tree.write("/proc/vmstat", counts + "2000\n" + filling);
+  EXPECT_EQ(read(2000).at("page_faults"), 1000);
+  tree.write("/proc/vmstat", filling + "\n" + counts + "5000\n");
+  EXPECT_EQ(read(3000).at("page_faults"), 3000);
+}
+
 TEST(MemoryHere, TotalIsWhatTheSystemCallSays) {
   struct sysinfo info {};
   ASSERT_EQ(::sysinfo(&info), 0);

@@ -28,6 +28,7 @@ constexpr double gib = 1024.0 * 1024 * 1024;
 constexpr int not_supported = 3;
 constexpr int driver_not_loaded = 9;
 constexpr int gpu_is_lost = 15;
+constexpr int version_mismatch = 25;
 constexpr int unknown_error = 999;
 
 /// The stand-in, loaded and fresh.
@@ -204,6 +205,19 @@ TEST(Nvml, WhatAGpuDoesNotSupportIsLeftOut) {
   EXPECT_TRUE(sensor(sensors, 0, Tier::slow).is_unavailable());
 }
 
+TEST(Nvml, WhereTheNewerCallForMemoryIsNotTakenTheOlderOneIs) {
+  const Fake fake(FAKE_NVML);
+  fake->fail(0, FakeCall::memory_v2, not_supported);
+  fake->fail(1, FakeCall::memory_v2, version_mismatch);
+  const SensorList sensors = fake.make();
+  const Readings readings = fake.read(sensors, 0);
+  for (const unsigned gpu : {0U, 1U}) {
+    EXPECT_EQ(readings.at(on(gpu, "gpu_mem")), 2 * gib) << "with what the driver reserves";
+    EXPECT_EQ(declaration_of(sensors, on(gpu, "gpu_mem")).source, "nvmlDeviceGetMemoryInfo");
+    EXPECT_EQ(sensor(sensors, gpu, Tier::fast).trouble(), "");
+  }
+}
+
 TEST(Nvml, AnErrorIsAGapOfThatMetricUntilItIsOver) {
   const Fake fake(FAKE_NVML);
   const SensorList sensors = fake.make();
@@ -348,6 +362,7 @@ TEST(Nvml, WithoutADriverSomebodyIsToldWhatIsMissing) {
   MachineTree tree;
   tree.write("/lib/libnvidia-ml.so.1", "no library");
   EXPECT_NE(only_sensor(tree.at("/lib/libnvidia-ml.so.1"))->trouble(), "");
+  EXPECT_EQ(only_sensor("libm.so.6")->trouble(), "libm.so.6 lacks functions that every version has");
   // A machine of files has no GPUs of this machine.
   EXPECT_NE(only_sensor("libnvidia-ml.so.1", tree.root())->trouble().find(tree.root()), std::string::npos);
   const Fake fake(FAKE_NVML);

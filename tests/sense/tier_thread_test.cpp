@@ -1,5 +1,6 @@
 #include "sense/tier_thread.hpp"
 
+#include <unistd.h>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -15,9 +16,10 @@ using test::wait_until;
 class PlayedSensor final : public Sensor {
  public:
   PlayedSensor(std::string name, std::function<double(PlayedSensor&)> play)
-      : Sensor(std::move(name), Tier::fast), play_(std::move(play)) {
+      : Sensor(std::move(name), Tier::fast, Cost::kernel), play_(std::move(play)) {
     add_metric(describe("played", "1", "test"));
   }
+  using Sensor::rest_until;
   using Sensor::set_trouble;
   using Sensor::set_unavailable;
   [[nodiscard]] std::uint64_t reads() const { return reads_; }
@@ -113,7 +115,10 @@ TEST_F(TierThreadTest, ASourceThatFailsLeavesOneGapAndComesBack) {
 
 TEST_F(TierThreadTest, RepeatedValuesOfASlowSourceAreStaleAndItsPaceIsMeasured) {
   // A new value with every tenth read.
-  start(1000, [reads = std::uint64_t{0}](PlayedSensor&) mutable { return static_cast<double>(reads++ / 10); });
+  start(1000, [reads = std::uint64_t{0}](PlayedSensor&) mutable {
+    const std::uint64_t renewals = reads++ / 10;
+    return static_cast<double>(renewals);
+  });
   const auto described = [this] {
     MetricDeclaration last;
     for (const EventBatch& batch : recorded()) {
@@ -136,6 +141,85 @@ TEST_F(TierThreadTest, RepeatedValuesOfASlowSourceAreStaleAndItsPaceIsMeasured) 
   stop();
   EXPECT_NE(described().traits & MetricDeclaration::renewal_measured, 0U);
   EXPECT_GT(described().renewal_ns, 5'000'000);
+}
+
+TEST_F(TierThreadTest, ASensorThatRestsIsNotRead) {
+  constexpr std::int64_t rest_ns = 20'000'000;
+  const std::int64_t start_ns = monotonic_now_ns();
+  start(1000, [](PlayedSensor& sensor) {
+    sensor.rest_until(monotonic_now_ns() + rest_ns);
+    return 1.0;
+  });
+  ASSERT_TRUE(wait_until([&] { return values_of("played").size() >= 5; }));
+  stop();
+  EXPECT_LE(static_cast<std::int64_t>(values_of("played").size()), (monotonic_now_ns() - start_ns) / rest_ns + 1);
+  EXPECT_GE(tier_.missed_deadlines() + tier_.ticks(), 80U) << "the tier goes on meanwhile";
+}
+
+/// Another tier, one of whose sensors is a guest.
+class GuestTest : public TierThreadTest {
+ protected:
+  void TearDown() override {
+    stop_both();
+    TierThreadTest::TearDown();
+  }
+  void start_with_guest(std::function<double(PlayedSensor&)> play) {
+    home_.set_rate(100);
+    tier_.set_rate(1000);
+    tier_.add(std::make_unique<PlayedSensor>("guest", std::move(play)), 100, home_);
+    start(1000, [this](PlayedSensor&) {
+      thread_ = ::gettid();
+      return -1.0;
+    });
+    home_.start(state_);
+  }
+  void stop_both() {
+    stop();
+    home_.join();
+  }
+
+  std::atomic<pid_t> thread_{0};
+  std::atomic<pid_t> guests_thread_{0};
+  std::atomic<std::uint64_t> guests_reads_{0};
+  TierThread home_{Tier::medium};
+};
+
+TEST_F(GuestTest, IsReadAtItsOwnRateByTheThreadItVisits) {
+  const std::int64_t start_ns = monotonic_now_ns();
+  start_with_guest([this](PlayedSensor&) {
+    guests_thread_ = ::gettid();
+    ++guests_reads_;
+    return 1.0;
+  });
+  ASSERT_TRUE(wait_until([&] { return guests_reads_ >= 10; }));
+  stop_both();
+  const auto periods = static_cast<std::uint64_t>((monotonic_now_ns() - start_ns) / 10'000'000);
+  EXPECT_EQ(guests_thread_, thread_);
+  EXPECT_LE(guests_reads_ + home_.missed_deadlines(), periods + 1) << "each of its deadlines is kept or missed";
+  EXPECT_TRUE(tier_.has_deadlines_of(100));
+  EXPECT_TRUE(tier_.has_deadlines_of(0.5));
+  EXPECT_FALSE(tier_.has_deadlines_of(300));
+}
+
+TEST_F(GuestTest, GoesHomeWhereItTakesTooLong) {
+  start_with_guest([this](PlayedSensor&) {
+    guests_thread_ = ::gettid();
+    const std::int64_t begin_ns = monotonic_now_ns();
+    while (monotonic_now_ns() - begin_ns < 1'000'000) {
+    }
+    return static_cast<double>(++guests_reads_);
+  });
+  ASSERT_TRUE(wait_until([&] { return guests_reads_ >= 3 && guests_thread_ != thread_; }));
+  const std::uint64_t reads = guests_reads_;
+  ASSERT_TRUE(wait_until([&] { return guests_reads_ >= reads + 3; }));
+  stop_both();
+  double next = 1;
+  for (const double value : values_of("played")) {
+    if (value > 0) {
+      ASSERT_EQ(value, next++) << "not a value is lost on the way";
+    }
+  }
+  EXPECT_EQ(next, static_cast<double>(guests_reads_ + 1));
 }
 
 }  // namespace

@@ -1,6 +1,12 @@
 // The machine's time counter, read the cheapest way there is: what a scope's open and close cost is mostly this.
 #pragma once
 
+#if defined(__EMSCRIPTEN__)
+
+#include <kymo/detail/counter_emscripten.hpp>
+
+#else
+
 #include <cstdint>
 #include <ctime>
 
@@ -48,3 +54,5 @@ inline std::uint64_t read_counter() noexcept {
 #endif
 
 }  // namespace kymo::detail
+
+#endif

@@ -45,7 +45,8 @@ struct alignas(128) ThreadState {
   std::uint64_t dropped_at = nothing_dropped;  ///< value of `reserve` when the innermost dropped scope opened
 };
 
-static_assert(sizeof(std::atomic<std::uint64_t*>) == 8 && std::atomic<std::uint64_t*>::is_always_lock_free);
+static_assert(sizeof(std::atomic<std::uint64_t*>) == sizeof(std::uint64_t*) &&
+              std::atomic<std::uint64_t*>::is_always_lock_free);
 
 KYMO_SKIP
 constexpr std::uint64_t open_tag(std::uint32_t site) {

@@ -1,0 +1,132 @@
+// kymo report: what captures amount to, as one page to look at and to send.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "arguments.hpp"
+#include "command.hpp"
+#include "exchange/replacing_file.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "stats_views.hpp"
+#include "units.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+/// Phases that each get what took their time: more are listed with their lengths only.
+constexpr std::size_t most_phases_read = 64;
+
+struct ReportCommand {
+  CaptureArguments captures;
+  ReportOptions report;
+  std::string output;
+};
+
+/// "run.html" for run.kymo and for the directory run/, where one is.
+std::string default_output(const std::string& path) {
+  std::filesystem::path name = std::filesystem::path(path).lexically_normal();
+  name = name.has_filename() ? name.filename() : name.parent_path().filename();
+  const bool has_name = !name.stem().empty() && name != "." && name != "..";
+  return (has_name ? name.stem().string() : std::string("report")) + ".html";
+}
+
+std::string title_of(const std::vector<std::string>& paths) {
+  std::string title;
+  for (std::size_t i = 0; i < std::min<std::size_t>(paths.size(), 4); ++i) {
+    title += (i == 0 ? "" : ", ") + paths[i];
+  }
+  return paths.size() > 4 ? title + fmt::format(" and {} more", paths.size() - 4) : title;
+}
+
+void read_tables(Report& report) {
+  Progress progress("reading");
+  stats::StatisticsOptions how;
+  how.keeps_histograms = true;
+  how.on_progress = progress.callback();
+  report.statistics = stats::gather_statistics(report.timeline, how);
+}
+
+void read_frames(Report& report) {
+  if (report.options.slowest_frames == 0 || report.statistics.frame_streams.empty()) {
+    return;
+  }
+  Progress progress("reading the slowest frames");
+  stats::StretchOptions how;
+  how.on_progress = progress.callback();
+  report.slow = stats::find_slowest_frames(report.timeline, report.options.slowest_frames, how);
+}
+
+void read_energy(Report& report) {
+  Progress progress("adding up energy");
+  stats::EnergyOptions how;
+  how.on_progress = progress.callback();
+  report.energy = stats::gather_energy(report.timeline, how);
+}
+
+void read_phases(Report& report) {
+  report.phases = report.timeline.phases();
+  if (report.phases.empty() || report.phases.size() > most_phases_read) {
+    return;
+  }
+  Progress progress("reading phases");
+  stats::StretchOptions how;
+  how.on_progress = progress.callback();
+  report.phase_statistics = stats::gather_phases(report.timeline, how);
+  for (stats::PhaseStatistics& phase : report.phase_statistics) {
+    std::stable_sort(phase.statistics.sites.begin(), phase.statistics.sites.end(),
+                     [](const auto& a, const auto& b) { return a.self_ns > b.self_ns; });
+  }
+}
+
+int run(const ReportCommand& command) {
+  const Timeline timeline = open_timeline(command.captures);
+  Report report{timeline, command.report, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}};
+  read_tables(report);
+  read_frames(report);
+  read_energy(report);
+  read_phases(report);
+  report.warnings = find_warnings(timeline, report.statistics.drops);
+  warn_of_gaps(report.statistics, report.warnings);
+  const std::string path = command.output.empty() ? default_output(command.captures.paths.front()) : command.output;
+  exchange::replace_file(path, [&report](exchange::OutputFile out) {
+    write_report(report, out);
+    out.close();
+  });
+  report.warnings.print();
+  if (command.output.empty()) {
+    fmt::print("{}\n", printable(path));
+  }
+  return report.warnings.exit_code();
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ReportCommand>();
+  CLI::App* const command =
+      app.add_subcommand("report", "Writes one page to look at and to send: overview, frames, scopes, metrics, energy");
+  add_capture_arguments(*command, options->captures);
+  command
+      ->add_option("-o,--output", options->output,
+                   "File to write; what it held before is replaced (the capture's name with .html, here)")
+      ->option_text("FILE");
+  command->add_option("--top", options->report.top, "Show only so many sites a table (50)")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--slowest-frames", options->report.slowest_frames, "Show so many of the slowest frames (10)")
+      ->option_text("N");
+  command->footer(
+      "The page needs nothing but itself: no scripts, nothing from elsewhere. Its numbers are those of kymo stats.\n\n"
+      "Examples:\n"
+      "  kymo report run.kymo\n"
+      "  kymo report -o ranks.html --top 100 ranks/\n"
+      "  kymo report -o /dev/stdout run.kymo | ssh web 'cat > public/run.html'");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace kymo::command

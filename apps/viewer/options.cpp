@@ -1,0 +1,109 @@
+// The words of the viewer's command line.
+#include "options.hpp"
+
+#include <map>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "offscreen.hpp"
+
+namespace kymo::viewer {
+
+namespace {
+
+constexpr const char* footer = R"(Several captures share one time axis. Captures that still grow are followed.
+Files dropped on the window are shown instead of what it shows; a button adds them to it.
+Size, place, theme and the columns of tables are remembered in $XDG_CONFIG_HOME/kymo/viewer.ini (~/.config/kymo).
+? lists what mouse and keyboard do.
+
+Examples:
+  kymo view run.kymo
+  kymo view captures/
+  kymo view --at 12.5s run.kymo
+  kymo view --screenshot run.png --size 1600x900 --time 2s..2500ms run.kymo)";
+
+/// A validator that says what is wrong.
+template <typename Parse>
+CLI::Validator make_check(Parse parse, const char* what) {
+  return CLI::Validator([parse, what](const std::string& text) { return parse(text) ? std::string() : text + what; },
+                        "");
+}
+
+void add_options(CLI::App& app, Options& options) {
+  static const std::map<std::string, Theme> themes{{"dark", Theme::dark}, {"light", Theme::light}};
+  app.add_option("PATH", options.paths, "Captures, or directories of captures");
+  app.add_option_function<Theme>(
+         "--theme", [&options](const Theme& theme) { options.theme = theme; },
+         "dark or light (what it was the last time, dark at first)")
+      ->transform(CLI::CheckedTransformer(themes).description(""))
+      ->option_text("THEME");
+  app.add_option_function<std::string>(
+         "--at", [&options](const std::string& text) { options.at_ns = command::parse_duration(text); },
+         "Pin the frame at this time, counted from the start of the recording: 12.5s, 300ms")
+      ->option_text("TIME")
+      ->check(make_check(command::parse_duration, " is no time: 12.5s, 300ms, 2min"));
+  app.add_option_function<std::string>(
+         "--time", [&options](const std::string& text) { options.time = command::parse_time(text); },
+         "Show this stretch, counted from the start of the recording: 1.5s..2s, 250ms.., ..3min")
+      ->option_text("FROM..TO")
+      ->check(make_check(command::parse_time,
+                         " is no stretch of time: 1.5s..2s, 250ms.. or ..3min, the earlier end first, units ns, us, "
+                         "ms, s, min, h"));
+  app.add_option_function<std::string>(
+         "--tab", [&options](const std::string& name) { options.shows_statistics = name == "statistics"; },
+         "Begin with the flame chart (flame) or the statistics of sites (statistics)")
+      ->option_text("TAB")
+      ->check(CLI::IsMember({"flame", "statistics"}).description(""));
+  app.add_option_function<std::string>(
+         "--size", [&options](const std::string& text) { options.size = parse_size(text); },
+         "Of the window or the picture, in pixels (what it was the last time; 1600x900)")
+      ->option_text("WxH")
+      ->check(make_check(parse_size, " is no size: 1600x900; from 64x64 to 16384x16384"));
+  app.add_option("--scale", options.scale, "Of text and everything else, 0.5 to 8 (what the monitor asks for; 1)")
+      ->option_text("FACTOR")
+      ->check(CLI::Range(0.5, 8.0).description(""));
+  CLI::Option* const screenshot =
+      app.add_option("--screenshot", options.screenshot,
+                     "Write a picture instead of opening a window; needs no display. Waits until all is read")
+          ->option_text("PNG");
+  app.add_option("--quit-after", options.quit_after,
+                 "Draw so many frames, one after the other, and quit: tells whether this machine can show the window")
+      ->option_text("FRAMES")
+      ->check(CLI::Range(1U, 1'000'000U).description(""))
+      ->excludes(screenshot);
+}
+
+}  // namespace
+
+std::optional<Size> parse_size(const std::string& text) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string::npos) {
+    return std::nullopt;
+  }
+  const auto width = command::parse_number<int>(std::string_view(text).substr(0, cross));
+  const auto height = command::parse_number<int>(std::string_view(text).substr(cross + 1));
+  constexpr int least = 64;
+  constexpr int most = offscreen::Offscreen::most_pixels;
+  if (!width || !height || *width < least || *height < least || *width > most || *height > most) {
+    return std::nullopt;
+  }
+  return Size{*width, *height};
+}
+
+Parsed parse_options(int count, char** words) {
+  CLI::App app("Shows captures in a window: frames, metrics, flame chart and statistics.", "kymo view");
+  app.footer(footer);
+  app.get_formatter()->column_width(34);
+  Options options;
+  add_options(app, options);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    constexpr int usage = 2;
+    return {std::nullopt, app.exit(error) == 0 ? 0 : usage};
+  }
+  return {options, 0};
+}
+
+}  // namespace kymo::viewer

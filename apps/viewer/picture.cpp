@@ -1,0 +1,74 @@
+// The window's content as a picture, without a window.
+#include "picture.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
+
+#include "exchange/replacing_file.hpp"
+#include "imgui_context.hpp"
+#include "look.hpp"
+#include "offscreen.hpp"
+#include "shown.hpp"
+
+namespace kymo::viewer {
+
+namespace {
+
+constexpr Size usual_size{1600, 900};
+constexpr float frame_s = 1.0F / 60;
+
+void draw_frame(Shown& shown) {
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui::GetIO().DeltaTime = frame_s;
+  ImGui::NewFrame();
+  shown.draw();
+  ImGui::Render();
+}
+
+/// Draws until nothing is on its way any more. A capture that grows faster than it is read is shown as far as it was
+/// read after a while.
+void settle(Shown& shown) {
+  constexpr int calm_frames = 4;  // ImGui knows the sizes of things a frame after it met them
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (int calm = 0; calm < calm_frames && std::chrono::steady_clock::now() < deadline;) {
+    draw_frame(shown);
+    if (shown.is_busy()) {
+      shown.wait();
+      calm = 0;
+    } else {
+      ++calm;
+    }
+  }
+}
+
+}  // namespace
+
+void write_picture(const Options& options) {
+  const Size size = options.size.value_or(usual_size);
+  const ImGuiOwner owner;
+  Shown shown;
+  if (!options.paths.empty()) {
+    shown.open(options.paths);
+    shown.go_to(options);
+  }
+  offscreen::Offscreen target(size.width, size.height);
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = ImVec2(static_cast<float>(size.width), static_cast<float>(size.height));
+  set_look(options.theme.value_or(Theme::dark), options.scale.value_or(1.0F));
+  const GlRenderer renderer;
+  settle(shown);
+  const ImVec4 back = ImGui::GetStyle().Colors[ImGuiCol_WindowBg];
+  target.clear(back.x, back.y, back.z);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  const std::string png = target.to_png();
+  exchange::replace_file(options.screenshot, [&png](exchange::OutputFile file) {
+    file.buffer() = png;
+    file.close();
+  });
+}
+
+}  // namespace kymo::viewer

@@ -1,0 +1,152 @@
+// What the window shows: captures, or a word on how to get some.
+#include "shown.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "panel/text.hpp"
+#include "panel/timeline_blocks.hpp"
+
+namespace kymo::viewer {
+
+namespace {
+
+std::string title_of(const std::vector<std::string>& paths) {
+  if (paths.empty()) {
+    return {};
+  }
+  const std::filesystem::path path = std::filesystem::path(paths.front()).lexically_normal();
+  const std::filesystem::path name = path.has_filename() ? path.filename() : path.parent_path().filename();
+  std::string title = name.empty() ? path.string() : name.string();
+  if (paths.size() > 1) {
+    title += " and " + std::to_string(paths.size() - 1) + " more";
+  }
+  return panel::clean_text(title);
+}
+
+std::int64_t add(std::int64_t time_ns, std::int64_t length_ns) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(time_ns, length_ns, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+void draw_centred(const char* text) {
+  const float width = ImGui::CalcTextSize(text).x;
+  ImGui::SetCursorPosX((ImGui::GetWindowWidth() - width) / 2);
+  ImGui::TextUnformatted(text);
+}
+
+}  // namespace
+
+void Shown::open(const std::vector<std::string>& paths) {
+  auto view = std::make_unique<panel::PanelView>(std::make_shared<panel::TimelineBlocks>(Timeline(paths)),
+                                                 panel::ViewOptions{}, panel::DataOptions{});
+  if (view_ != nullptr) {
+    view->show_statistics(view_->shows_statistics());
+  }
+  view_ = std::move(view);
+  paths_ = paths;
+  title_ = title_of(paths);
+  notice_ = {};
+}
+
+void Shown::open_dropped(const std::vector<std::string>& paths) {
+  std::vector<std::string> together = paths_;
+  together.insert(together.end(), paths.begin(), paths.end());
+  const bool had_some = !paths_.empty();
+  const std::string before = title_;
+  try {
+    open(paths);
+    if (had_some) {
+      notice_ = {"shown instead of " + before, std::move(together)};
+    }
+  } catch (const std::exception& error) {
+    notice_ = {error.what(), {}};
+  }
+}
+
+void Shown::go_to(const Options& options) {
+  if (view_ == nullptr) {
+    return;
+  }
+  panel::ViewState& state = view_->state();
+  const TimeRange all = state.data().range();
+  if (options.time) {
+    const TimeRange range{add(all.start_ns, options.time->start_ns),
+                          options.time->end_ns ? add(all.start_ns, *options.time->end_ns) : all.end_ns};
+    state.overview().show(range);
+    state.flame().show(range);
+    state.hold();
+  }
+  if (options.at_ns) {
+    state.pin_at(add(all.start_ns, *options.at_ns));
+  }
+  view_->show_statistics(options.shows_statistics);
+}
+
+bool Shown::poll() {
+  return view_ != nullptr && view_->state().data().poll();
+}
+bool Shown::is_busy() const {
+  return view_ != nullptr && view_->state().data().is_busy();
+}
+bool Shown::is_live() const {
+  return view_ != nullptr && view_->state().data().provider().is_live();
+}
+void Shown::wait() const {
+  if (view_ != nullptr) {
+    view_->state().data().wait();
+  }
+}
+
+void Shown::draw() {
+  ImGui::SetNextWindowPos(ImVec2(0, 0));
+  ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+  ImGui::Begin("kymo", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse);
+  if (!notice_.text.empty()) {
+    draw_notice();
+  }
+  if (view_ != nullptr) {
+    view_->draw();
+  } else {
+    draw_invitation();
+  }
+  ImGui::End();
+}
+
+void Shown::draw_notice() {
+  // The text may be long and names in it longer: it comes last.
+  bool opens_together = false;
+  if (!notice_.together.empty()) {
+    opens_together = ImGui::SmallButton(notice_.together.size() == 2 ? "Show both" : "Show all");
+    ImGui::SameLine();
+  }
+  const bool is_put_away = ImGui::SmallButton("Dismiss");
+  ImGui::SameLine();
+  ImGui::PushTextWrapPos(0);
+  panel::say("! " + panel::clean_text(notice_.text, 400));
+  ImGui::PopTextWrapPos();
+  ImGui::Separator();
+  if (opens_together) {
+    const std::vector<std::string> paths = std::exchange(notice_.together, {});
+    try {
+      open(paths);
+    } catch (const std::exception& error) {
+      notice_ = {error.what(), {}};
+    }
+  } else if (is_put_away) {
+    notice_ = {};
+  }
+}
+
+void Shown::draw_invitation() {
+  ImGui::SetCursorPosY(ImGui::GetWindowHeight() / 2 - 2 * ImGui::GetTextLineHeightWithSpacing());
+  draw_centred("Drop a capture here: files *.kymo, or directories of them.");
+  ImGui::NewLine();
+  draw_centred("kymo view run.kymo opens one; kymo record -- PROGRAM makes one.");
+}
+
+}  // namespace kymo::viewer

@@ -1,0 +1,232 @@
+// Which captures there are, which of them are shown, and keeping up with those that grow.
+import { Refused, Server } from './server.js';
+
+const tornBlock = 2 ** 26; // bytes: so long a block may be in the making at the end of a capture that grows
+const settling = [120, 1200]; // milliseconds after something came: when the panel takes in what it did not at once
+
+export class Captures {
+  /// kymo: the panel's module; known: the Map that it fetches bytes by; tell(type, more), wake() and guard(action) are
+  /// worker.js's.
+  constructor({ kymo, known, token, tell, wake, guard }) {
+    Object.assign(this, { kymo, known, tell, wake, guard });
+    this.token = token;
+    this.server = new Server(self.location.href, token);
+    this.list = new Map(); // number -> {id, name, size, isGrowing, end, isReading}; end: how far its outline is known
+    this.shown = [];
+    this.nextNumber = 2 ** 30; // of files; the server's captures keep their own
+    this.timers = [];
+  }
+
+  /// Shows what the server has; without one, asks for files.
+  async begin() {
+    try {
+      const found = await this.server.captures();
+      if (found === null) {
+        this.tell('message', { text: 'Drop a capture (a .kymo file) here, or open one with the button above.\nIt stays on this machine.' });
+        return;
+      }
+      found.forEach((capture) => this.add(capture));
+      this.server.follow({
+        onEvent: (name, data) => this.takeEvent(name, data),
+        onBegin: () => this.catchUp(),
+        onBreak: (text) => this.tell('status', { text: `no connection: ${text}` }),
+      });
+      if (found.length === 0) {
+        this.tell('message', { text: 'There is no capture yet.' });
+      } else {
+        await this.choose(String((found.find((capture) => capture.is_growing) ?? found[0]).id));
+      }
+    } catch (error) {
+      this.fail(error.message);
+    }
+  }
+
+  add({ id, name, size, is_growing: isGrowing }) {
+    if (this.list.has(id)) {
+      return;
+    }
+    this.list.set(id, { id, name, size, isGrowing: Boolean(isGrowing), end: 0, reading: null });
+    this.known.set(id, { url: this.server.urlOf(id), token: this.token });
+    this.addToPanel(id, name);
+  }
+
+  openFiles(files) {
+    const numbers = files.map((file) => {
+      const number = this.nextNumber++;
+      this.list.set(number, { id: number, name: file.name, size: file.size, isGrowing: false, file });
+      this.known.set(number, { file });
+      this.addToPanel(number, file.name);
+      return number;
+    });
+    this.choose(numbers.join(' '));
+  }
+
+  /// Shows captures, by their numbers in one text, on one axis.
+  async choose(choice) {
+    const numbers = choice.split(' ').map(Number).filter((number) => this.list.has(number));
+    this.chosen = choice;
+    this.listChoices();
+    try {
+      await Promise.all(numbers.map((number) => this.readOutline(number)));
+      if (this.chosen !== choice) {
+        return; // something else was chosen meanwhile
+      }
+      this.show(numbers);
+    } catch (error) {
+      this.fail(error.message);
+    }
+  }
+
+  show(numbers) {
+    this.shown = numbers;
+    const place = this.kymo._malloc(4 * numbers.length);
+    numbers.forEach((number, i) => this.kymo.setValue(place + 4 * i, number, 'i32'));
+    const isOpen = this.guard(() => this.kymo._page_show(place, numbers.length));
+    this.kymo._free(place);
+    if (!isOpen) {
+      this.fail(this.kymo.UTF8ToString(this.kymo._page_message()));
+      return;
+    }
+    this.tell('shown', { name: numbers.map((number) => this.list.get(number).name).join(', ') });
+    this.settle();
+  }
+
+  /// Says what is wrong in place of the panel.
+  fail(text) {
+    this.shown = [];
+    this.kymo._page_close();
+    this.tell('message', { text });
+  }
+
+  listChoices() {
+    const choices = [...this.list.values()].map(({ id, name }) => ({ value: String(id), text: name }));
+    const all = [...this.list.keys()].join(' ');
+    if (choices.length > 1) {
+      choices.push({ value: all, text: 'all, on one axis' });
+    }
+    if (!choices.some(({ value }) => value === this.chosen)) {
+      choices.push({ value: this.chosen, text: 'these' });
+    }
+    this.tell('captures', { choices, chosen: this.chosen });
+  }
+
+  /// Reads the outline on from where it is known, until it stands still. One at a time for each capture.
+  readOutline(number) {
+    const capture = this.list.get(number);
+    if (capture.file) {
+      this.setSize(capture, capture.size);
+      return Promise.resolve();
+    }
+    capture.reading ??= this.readOn(capture).finally(() => {
+      capture.reading = null;
+    });
+    return capture.reading;
+  }
+
+  async readOn(capture) {
+    for (;;) {
+      const bytes = await this.server.outline(capture.id, capture.end);
+      const place = this.kymo._malloc(bytes.length);
+      if (place === 0) {
+        throw new Error(`${capture.name}: there is not enough memory for its outline in the browser`);
+      }
+      this.kymo.HEAPU8.set(bytes, place);
+      const end = this.guard(() => this.kymo._page_add_outline(capture.id, place, bytes.length));
+      this.kymo._free(place);
+      if (end < 0) {
+        throw new Error(this.kymo.UTF8ToString(this.kymo._page_message()));
+      }
+      const stands = end <= capture.end;
+      capture.end = Math.max(end, capture.end);
+      if (stands) {
+        break;
+      }
+    }
+    // What is behind the outline's end is a block in the making, or damage, which the reader looks at itself.
+    const isTorn = capture.isGrowing && capture.size - capture.end < tornBlock;
+    this.setSize(capture, isTorn ? capture.end : Math.max(capture.size, capture.end));
+  }
+
+  /// How much of it there is to read: never less than before.
+  setSize(capture, reached) {
+    const size = Math.max(reached, capture.reach ?? 0);
+    capture.reach = size;
+    if (!this.kymo._page_set_size(capture.id, size)) {
+      throw new Error(this.kymo.UTF8ToString(this.kymo._page_message()));
+    }
+  }
+
+  takeEvent(name, data) {
+    if (name === 'added') {
+      this.catchUp();
+    } else if (name === 'grown' && this.list.has(data.id)) {
+      this.grow(data);
+    }
+  }
+
+  async grow({ id, size, is_growing: isGrowing }) {
+    const capture = this.list.get(id);
+    capture.size = size;
+    capture.isGrowing = Boolean(isGrowing);
+    if (!this.shown.includes(id)) {
+      return;
+    }
+    try {
+      if (capture.reading !== null) {
+        await capture.reading; // which may have passed the new end, or not
+      }
+      if (capture.end < capture.size) {
+        await this.readOutline(id);
+        this.settle();
+        this.tell('status', { text: '' });
+      }
+    } catch (error) {
+      this.tell('status', { text: `${capture.name}: ${error.message}` });
+    }
+  }
+
+  /// Takes over what the server has now: at first, after a break, and when something was added.
+  async catchUp() {
+    try {
+      const found = await this.server.captures();
+      const isFirst = this.list.size === 0;
+      this.tell('status', { text: '' });
+      for (const capture of found ?? []) {
+        if (this.list.has(capture.id)) {
+          this.grow(capture);
+        } else {
+          this.add(capture);
+        }
+      }
+      if (isFirst && this.list.size > 0) {
+        await this.choose(String([...this.list.keys()][0]));
+      } else if (this.list.size > 1) {
+        this.listChoices();
+      }
+    } catch (error) {
+      this.tell('status', { text: error.message });
+    }
+  }
+
+  settle() {
+    this.timers.forEach(clearTimeout);
+    this.timers = settling.map((delay) => setTimeout(this.wake, delay));
+    this.wake();
+  }
+
+  addToPanel(number, name) {
+    const size = this.kymo.lengthBytesUTF8(name) + 1;
+    const place = this.kymo._malloc(size);
+    this.kymo.stringToUTF8(name, place, size);
+    this.kymo._page_add_capture(number, place);
+    this.kymo._free(place);
+  }
+
+  /// For the page's state: the names of what is shown and how much of it was seen.
+  state() {
+    return { shown: this.shown.map((number) => {
+      const { name, size, isGrowing } = this.list.get(number);
+      return { name, size, is_growing: isGrowing };
+    }) };
+  }
+}

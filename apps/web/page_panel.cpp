@@ -1,0 +1,308 @@
+// The panel in the page: what worker.js calls. One thread, one canvas, one panel; an error ends what it was about and
+// is told as a text, whatever the captures and the server made of.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <emscripten/emscripten.h>
+#include <imgui.h>
+#include <imgui_impl_opengl3.h>
+
+#include "browser.hpp"
+#include "glyphs.hpp"
+#include "input.hpp"
+#include "page_state.hpp"
+#include "paged_bytes.hpp"
+#include "panel/panel_view.hpp"
+#include "panel/timeline_blocks.hpp"
+
+namespace kymo::web {
+
+namespace {
+
+/// A line of text, in pixels of the page.
+constexpr float line_pixels = 16;
+
+/// What is kept of decoded pieces: a page has less memory than a program.
+constexpr std::size_t cache_bytes = std::size_t{160} << 20U;
+
+/// For decoding, between two pictures: there is no other thread to do it.
+constexpr std::chrono::milliseconds work_of_a_frame{12};
+
+/// About 60 MB that may have to come over a network: where there is more of it, summaries are enough.
+constexpr std::size_t most_blocks = 256;
+
+std::size_t fetch(int capture, const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
+  const std::int32_t count =
+      kymo_browser_fetch(capture, static_cast<double>(offset), out.data(), static_cast<std::uint32_t>(out.size()));
+  if (count < 0) {
+    char reason[256] = {};
+    kymo_browser_error(reason, sizeof reason);
+    throw CaptureError(name, offset, std::string("cannot be read: ") + reason);
+  }
+  return static_cast<std::size_t>(count);
+}
+
+class Page {
+ public:
+  [[nodiscard]] bool start() {
+    if (kymo_browser_make_context() == 0) {
+      message_ = "this browser gives no WebGL 2 to draw with";
+      return false;
+    }
+    return make_context();
+  }
+
+  void add_capture(int number, std::string name) {
+    captures_[number] = std::make_shared<PagedBytes>(
+        name,
+        [number, name](std::uint64_t offset, std::span<std::byte> out) { return fetch(number, name, offset, out); });
+  }
+  std::uint64_t add_outline(int number, std::span<const std::byte> bytes) { return capture(number).add_outline(bytes); }
+  void set_size(int number, std::uint64_t size) { capture(number).set_size(size); }
+
+  /// Puts captures on one axis, in place of what was shown.
+  void show(std::span<const int> numbers) {
+    close();
+    std::vector<CaptureReader> readers;
+    for (const int number : numbers) {
+      static_cast<void>(capture(number));
+      readers.push_back(capture::open_source(make_source(captures_[number]), captures_[number]->name()));
+    }
+    panel::DataOptions options;
+    options.has_thread = false;
+    options.cache_bytes = cache_bytes;
+    options.budget = work_of_a_frame;
+    options.most_blocks = most_blocks;
+    view_ = std::make_unique<panel::PanelView>(std::make_shared<panel::TimelineBlocks>(Timeline(std::move(readers))),
+                                               panel::ViewOptions{}, options);
+  }
+  void close() { view_.reset(); }
+
+  void resize(float width, float height, float ratio) {
+    width_ = std::max(width, 1.0F);
+    height_ = std::max(height, 1.0F);
+    ratio = std::clamp(ratio, 0.5F, 8.0F);
+    if (ratio != ratio_) {
+      ratio_ = ratio;
+      use_ratio();
+    }
+  }
+  void set_theme(bool is_dark) {
+    is_dark_ = is_dark;
+    set_style();
+  }
+  void add_input(Input input) {
+    // Pixels of the page become those of the screen.
+    if (input.kind == InputKind::move && input.x >= 0) {
+      input.x *= ratio_;
+      input.y *= ratio_;
+    }
+    input_.add(input);
+  }
+
+  void draw() {
+    ImGuiIO& io = ImGui::GetIO();
+    // Everything is measured in the screen's own pixels, so that text is as sharp as it can be.
+    io.DisplaySize = ImVec2(width_ * ratio_, height_ * ratio_);
+    const auto now = std::chrono::steady_clock::now();
+    io.DeltaTime = std::clamp(std::chrono::duration<float>(now - last_draw_).count(), 1e-4F, 1.0F);
+    last_draw_ = now;
+    input_.hand_over();
+    ImGui_ImplOpenGL3_NewFrame();
+    ImGui::NewFrame();
+    ImGui::SetNextWindowPos(ImVec2(0, 0));
+    ImGui::SetNextWindowSize(io.DisplaySize);
+    ImGui::Begin("kymo", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus);
+    try {
+      if (view_ != nullptr) {
+        view_->draw();
+      }
+    } catch (...) {
+      // What was begun of the frame was not ended: only a new context puts that right.
+      close();
+      ImGui_ImplOpenGL3_Shutdown();
+      ImGui::DestroyContext();
+      static_cast<void>(make_context());
+      throw;
+    }
+    ImGui::End();
+    ImGui::Render();
+    ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+    ++drawn_;
+  }
+
+  /// Goes on with what is to be decoded, for some milliseconds, where a picture is slow to come.
+  void work() {
+    if (view_ != nullptr && view_->state().data().is_busy()) {
+      static_cast<void>(view_->state().data().poll());
+    }
+  }
+
+  /// Whether another frame would show something else, even if nothing happens until then.
+  [[nodiscard]] bool is_busy() const {
+    return !input_.is_empty() || (view_ != nullptr && view_->state().data().is_busy());
+  }
+  [[nodiscard]] const std::string& describe() {
+    text_ = view_ == nullptr ? std::string("null") : describe_view(*view_, ratio_, drawn_);
+    return text_;
+  }
+  [[nodiscard]] std::string& message() { return message_; }
+
+ private:
+  [[nodiscard]] PagedBytes& capture(int number) {
+    const auto found = captures_.find(number);
+    if (found == captures_.end()) {
+      throw CaptureError("capture " + std::to_string(number), 0, "is not known to the page");
+    }
+    return *found->second;
+  }
+
+  [[nodiscard]] bool make_context() {
+    ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.SetClipboardTextFn = [](void*, const char* text) { kymo_browser_copy(text); };
+    io.GetClipboardTextFn = nullptr;  // what is pasted comes as characters
+    InputQueue::set_up();
+    const bool has_renderer = ImGui_ImplOpenGL3_Init("#version 300 es");
+    use_ratio();
+    return has_renderer;
+  }
+
+  void use_ratio() {
+    use_browser_font(line_pixels * ratio_);
+    ImGui_ImplOpenGL3_DestroyDeviceObjects();  // the next frame makes the font's texture anew
+    ImGui::GetIO().MouseDragThreshold = 6 * ratio_;
+    ImGui::GetIO().MouseDoubleClickMaxDist = 6 * ratio_;
+    set_style();
+  }
+
+  void set_style() {
+    ImGuiStyle style;
+    is_dark_ ? ImGui::StyleColorsDark(&style) : ImGui::StyleColorsLight(&style);
+    style.ScaleAllSizes(ratio_);
+    style.WindowBorderSize = 0;
+    ImGui::GetStyle() = style;
+  }
+
+  std::map<int, std::shared_ptr<PagedBytes>> captures_;
+  std::unique_ptr<panel::PanelView> view_;
+  InputQueue input_;
+  float width_ = 1;
+  float height_ = 1;
+  float ratio_ = 1;
+  bool is_dark_ = true;
+  std::chrono::steady_clock::time_point last_draw_{};
+  std::uint64_t drawn_ = 0;
+  std::string message_;
+  std::string text_;
+};
+
+Page& page() {
+  static Page the_page;
+  return the_page;
+}
+
+/// Does it; false where it fails, and page_message() says why.
+template <typename Action>
+bool attempt(Action action) {
+  try {
+    action();
+    return true;
+  } catch (const std::bad_alloc&) {
+    page().message() = "there is not enough memory for this in the browser";
+  } catch (const std::exception& error) {
+    page().message() = error.what();
+  }
+  return false;
+}
+
+}  // namespace
+
+}  // namespace kymo::web
+
+using kymo::web::attempt;
+using kymo::web::page;
+
+extern "C" {
+
+/// Why the last call that failed did.
+EMSCRIPTEN_KEEPALIVE const char* page_message() {
+  return page().message().c_str();
+}
+
+EMSCRIPTEN_KEEPALIVE bool page_start() {
+  bool is_started = false;
+  return attempt([&is_started] { is_started = page().start(); }) && is_started;
+}
+
+/// Makes a capture known under a number; its bytes are fetched by that.
+EMSCRIPTEN_KEEPALIVE bool page_add_capture(int number, const char* name) {
+  return attempt([=] { page().add_capture(number, name); });
+}
+
+/// Where the outline goes on; -1: it is not one.
+EMSCRIPTEN_KEEPALIVE double page_add_outline(int number, const std::byte* bytes, std::uint32_t size) {
+  double end = -1;
+  static_cast<void>(attempt([&] { end = static_cast<double>(page().add_outline(number, {bytes, size})); }));
+  return end;
+}
+
+EMSCRIPTEN_KEEPALIVE bool page_set_size(int number, double size) {
+  return attempt([=] { page().set_size(number, size >= 0 ? static_cast<std::uint64_t>(size) : 0); });
+}
+
+EMSCRIPTEN_KEEPALIVE bool page_show(const int* numbers, std::uint32_t count) {
+  return attempt([=] { page().show({numbers, count}); });
+}
+
+EMSCRIPTEN_KEEPALIVE void page_close() {
+  page().close();
+}
+
+EMSCRIPTEN_KEEPALIVE void page_resize(float width, float height, float ratio) {
+  page().resize(width, height, ratio);
+}
+
+EMSCRIPTEN_KEEPALIVE void page_set_theme(bool is_dark) {
+  page().set_theme(is_dark);
+}
+
+EMSCRIPTEN_KEEPALIVE void page_input(int kind, float x, float y) {
+  page().add_input({static_cast<kymo::web::InputKind>(kind), x, y});
+}
+
+EMSCRIPTEN_KEEPALIVE bool page_draw() {
+  return attempt([] { page().draw(); });
+}
+
+EMSCRIPTEN_KEEPALIVE bool page_work() {
+  return attempt([] { page().work(); });
+}
+
+/// 1: draw again at once; 2: a caret blinks.
+EMSCRIPTEN_KEEPALIVE int page_wishes() {
+  return (page().is_busy() ? 1 : 0) | (ImGui::GetIO().WantTextInput ? 2 : 0);
+}
+
+/// Dear ImGui's number of the pointer's shape.
+EMSCRIPTEN_KEEPALIVE int page_cursor() {
+  return ImGui::GetMouseCursor();
+}
+
+/// What is shown, as JSON (page_state.hpp).
+EMSCRIPTEN_KEEPALIVE const char* page_state() {
+  return page().describe().c_str();
+}
+}

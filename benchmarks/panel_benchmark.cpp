@@ -1,0 +1,175 @@
+// What a panel frame costs on a generated capture: --scopes=N of them (10 million). CPU time of the thread that draws,
+// at 1920x1080, of everything but the renderer; how long the first picture takes; and following programs that record.
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+#include "capture/capture_writer.hpp"
+#include "generator.hpp"
+#include "panel/timeline_blocks.hpp"
+#include "panel_follow.hpp"
+#include "panel_screen.hpp"
+#include "temporary_folder.hpp"
+#include "timing.hpp"
+
+namespace kymo::benchmarks {
+
+namespace {
+
+using panel::PanelView;
+
+std::uint64_t wanted_scopes = 10'000'000;
+
+/// Adds a frame about every millisecond and eight metrics with a sample each.
+void add_frames(EventBatch& batch, std::int64_t& next_ns, std::uint64_t& frame) {
+  constexpr std::size_t metric_count = 8;
+  batch.frame_marks.clear();
+  batch.samples.assign(metric_count, SampleRun());
+  if (next_ns == 0) {
+    next_ns = batch.start_ns;
+    batch.declarations.frame_streams.push_back({1, 1, ""});
+    for (std::size_t i = 0; i < metric_count; ++i) {
+      MetricDeclaration metric;
+      metric.id = static_cast<MetricId>(i + 1);
+      metric.name = "metric " + std::to_string(i);
+      batch.declarations.metrics.push_back(metric);
+    }
+  }
+  for (; next_ns <= batch.end_ns; next_ns += 900'000 + static_cast<std::int64_t>(frame * 7919 % 300'000)) {
+    batch.frame_marks.push_back({1, 1, next_ns});
+    for (std::size_t i = 0; i < metric_count; ++i) {
+      batch.samples[i].metric = static_cast<MetricId>(i + 1);
+      batch.samples[i].times_ns.push_back(next_ns);
+      batch.samples[i].values.push_back(std::sin(static_cast<double>(frame * (i + 1)) * 0.003));
+    }
+    ++frame;
+  }
+}
+
+/// The capture that everything is measured on, made once.
+const std::string& generated_capture() {
+  static const TemporaryFolder folder;
+  static const std::string path = [] {
+    std::string file = folder.file("generated.kymo");
+    capture::CaptureWriterOptions options;
+    options.declarations.processes.push_back({1, 1, "host", "boot", "", ""});
+    capture::CaptureWriter writer(file, std::move(options));
+    ScopeGenerator generator(1);
+    EventBatch batch;
+    std::int64_t next_ns = 0;
+    std::uint64_t frame = 0;
+    while (generator.scopes() < wanted_scopes) {
+      generator.next(batch);
+      add_frames(batch, next_ns, frame);
+      writer.write(batch);
+    }
+    writer.finish();
+    return file;
+  }();
+  return path;
+}
+
+std::shared_ptr<panel::BlockProvider> open_capture() {
+  return std::make_shared<panel::TimelineBlocks>(Timeline(generated_capture()));
+}
+
+/// Shows this share of the capture, and times frames in which the view moves, or does not.
+void time_frames(benchmark::State& state, double share, bool moves) {
+  const Screen screen;
+  PanelView view(open_capture(), {}, {});
+  const TimeRange all = view.state().data().range();
+  const std::int64_t middle = all.start_ns + (all.end_ns - all.start_ns) / 2;
+  const auto length = static_cast<std::int64_t>(static_cast<double>(all.end_ns - all.start_ns) * share);
+  if (share < 1) {
+    view.state().zoom_to({middle, middle + length});
+  }
+  Screen::settle(view);
+  std::uint64_t cpu_ns = 0;
+  double frames = 0;
+  int vertices = 0;
+  double step = 5;
+  for (auto _ : state) {
+    if (moves) {
+      step = -step;
+      view.state().flame().pan(step);
+      view.state().overview().pan(step);
+      if (share >= 1) {
+        view.state().flame().zoom(step > 0 ? 0.99 : 1.02, 960);
+        view.state().overview().zoom(step > 0 ? 0.99 : 1.02, 800);
+      }
+    }
+    const std::uint64_t before = thread_cpu_ns();
+    vertices = Screen::draw(view);
+    cpu_ns += thread_cpu_ns() - before;
+    ++frames;
+  }
+  state.counters["cpu_ms"] = static_cast<double>(cpu_ns) / frames / 1e6;
+  state.counters["vertices"] = vertices;
+}
+
+/// From opening the file to the first frame in which all of it is drawn.
+void time_first_picture(benchmark::State& state) {
+  static_cast<void>(generated_capture());
+  const Screen screen;
+  double wall_ms = 0;
+  for (auto _ : state) {
+    const std::uint64_t before = wall_ns();
+    PanelView view(open_capture(), {}, {});
+    const std::int64_t whole_ns = view.state().data().range().end_ns - view.state().data().range().start_ns;
+    for (std::int64_t drawn_ns = 0; drawn_ns < whole_ns / 100 * 98;) {
+      Screen::draw(view);
+      drawn_ns = 0;
+      for (const panel::Piece& piece : view.state().data().pieces(view.state().flame().range(), {})) {
+        drawn_ns += piece->end_ns - piece->start_ns;
+      }
+      if (drawn_ns < whole_ns / 100 * 98) {
+        view.state().data().wait();
+      }
+    }
+    Screen::draw(view);
+    wall_ms += static_cast<double>(wall_ns() - before) / 1e6;
+  }
+  state.counters["wall_ms"] = wall_ms / static_cast<double>(state.iterations());
+}
+
+void add_benchmarks() {
+  benchmark::RegisterBenchmark("panel/first_picture", time_first_picture)->Iterations(3);
+  struct Case {
+    const char* name;
+    double share;
+    bool moves;
+  };
+  for (const Case& one :
+       {Case{"panel/whole", 1, true}, Case{"panel/tenth", 0.1, true}, Case{"panel/thousandth", 1e-3, true},
+        Case{"panel/closest", 1e-5, true}, Case{"panel/idle", 1, false}}) {
+    benchmark::RegisterBenchmark(one.name, [one](benchmark::State& state) {
+      time_frames(state, one.share, one.moves);
+    })->Iterations(200);
+  }
+  add_follow_benchmarks();
+}
+
+}  // namespace
+
+}  // namespace kymo::benchmarks
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::strcmp(argv[1], "--record") == 0) {
+    return kymo::benchmarks::record_load(argv[2], std::strtoull(argv[3], nullptr, 10));
+  }
+  benchmark::Initialize(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--scopes=", 9) == 0) {
+      kymo::benchmarks::wanted_scopes = std::strtoull(argv[i] + 9, nullptr, 10);
+    }
+  }
+  kymo::benchmarks::add_benchmarks();
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,23 @@
+# What windows and pictures without one are made with: GLFW, the headers of EGL and OpenGL, stb's PNG writer, and Dear
+# ImGui's backends for GLFW and OpenGL 3, which Debian's archive has. Sets KYMO_HAS_GRAPHICS.
+set(KYMO_HAS_GRAPHICS OFF)
+pkg_check_modules(GLFW IMPORTED_TARGET GLOBAL glfw3)
+find_path(KYMO_EGL_INCLUDE_DIR EGL/eglext.h)
+find_path(KYMO_GL_INCLUDE_DIR GL/glext.h)
+find_path(KYMO_STB_INCLUDE_DIR stb_image_write.h PATH_SUFFIXES stb)
+mark_as_advanced(KYMO_EGL_INCLUDE_DIR KYMO_GL_INCLUDE_DIR KYMO_STB_INCLUDE_DIR)
+set(missing)
+foreach(needed IN ITEMS "GLFW_FOUND;libglfw3-dev" "KYMO_EGL_INCLUDE_DIR;libegl-dev" "KYMO_GL_INCLUDE_DIR;libgl-dev"
+    "KYMO_STB_INCLUDE_DIR;libstb-dev" "IMGUI_FOUND;libimgui-dev")
+  list(GET needed 0 variable)
+  list(GET needed 1 package)
+  if(NOT ${variable})
+    list(APPEND missing ${package})
+  endif()
+endforeach()
+if(missing)
+  list(JOIN missing ", " missing)
+  message(STATUS "The viewer is left out: what it needs is not found (Debian: ${missing})")
+else()
+  set(KYMO_HAS_GRAPHICS ON)
+endif()

@@ -1,0 +1,17 @@
+# Dear ImGui: a user's own target imgui::imgui, else the system's by pkg-config. Makes kymo::imgui and sets
+# KYMO_HAS_IMGUI.
+set(KYMO_HAS_IMGUI OFF)
+add_library(kymo_imgui INTERFACE)
+add_library(kymo::imgui ALIAS kymo_imgui)
+if(TARGET imgui::imgui)
+  target_link_libraries(kymo_imgui INTERFACE imgui::imgui)
+  set(KYMO_HAS_IMGUI ON)
+else()
+  pkg_check_modules(IMGUI IMPORTED_TARGET GLOBAL imgui)
+  if(IMGUI_FOUND)
+    target_link_libraries(kymo_imgui INTERFACE PkgConfig::IMGUI)
+    set(KYMO_HAS_IMGUI ON)
+  else()
+    message(STATUS "The panel is left out: Dear ImGui (Debian: libimgui-dev) is not found")
+  endif()
+endif()

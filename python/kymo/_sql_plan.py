@@ -1,0 +1,104 @@
+"""What a query reads of which tables: DuckDB tells it by planning the query with tables that are empty."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymo._selection import EARLIEST, LATEST, Selection
+from kymo._tables import Table
+
+# What would hide from a plan that a table is read at all, since those that are planned with are empty, or what of it.
+_HIDING_OPTIMIZERS = ("statistics_propagation", "empty_result_pullup", "top_n", "late_materialization")
+
+_COMPARISON = r"\(?(start_ns|time_ns) ?(>=|<=|!=|=|>|<) ?(-?\d+)\)?"
+_CONJUNCTION = re.compile(rf"\(?{_COMPARISON}(?: AND {_COMPARISON})*\)?")
+
+
+@dataclass(frozen=True)
+class Scans:
+    """What a query reads of each table: columns; and a stretch, beyond which rows do not matter to it."""
+
+    columns: dict[str, set[str]]
+    stretches: dict[str, tuple[int, int]]
+
+
+def _bounds(filters: Iterable[str]) -> tuple[int, int]:
+    """Return a stretch that has every row that passes; what is no plain comparison of a time is left to DuckDB."""
+    start, end = EARLIEST, LATEST
+    for text in filters:
+        if _CONJUNCTION.fullmatch(text) is None:
+            continue
+        for _, sign, number in re.findall(_COMPARISON, text):
+            value = int(number)
+            # A span of no duration is in a stretch that has room on both sides of it.
+            if sign in (">", ">=", "="):
+                start = max(start, value - 1)
+            if sign in ("<", "<=", "="):
+                end = min(end, value + 1)
+    return max(start, EARLIEST), min(end, LATEST)
+
+
+def _as_list(entry: Any) -> list[str]:
+    return [entry] if isinstance(entry, str) else [str(each) for each in entry or ()]
+
+
+def _walk(node: Mapping[str, Any], columns: dict[str, set[str]], stretches: dict[str, tuple[int, int]]) -> None:
+    info = node.get("extra_info")
+    if isinstance(info, dict) and "Table" in info and "Projections" in info:
+        table = str(info["Table"]).rsplit(".", 1)[-1]
+        columns.setdefault(table, set()).update(_as_list(info["Projections"]))
+        start, end = _bounds(_as_list(info.get("Filters")))
+        # One that is read twice needs what either needs.
+        known = stretches.get(table, (start, end))
+        stretches[table] = (min(start, known[0]), max(end, known[1]))
+    for child in node.get("children", ()):
+        _walk(child, columns, stretches)
+
+
+def find_scans(module: Any, tables: Mapping[str, Table], query: str, parameters: object) -> Scans:
+    """
+    Have a query planned.
+
+    Parameters
+    ----------
+    module : module
+        DuckDB.
+    tables : dict
+        The tables by the names that they have in the query.
+    query : str
+        The query.
+    parameters : sequence or dict, optional
+        Those of the query.
+
+    Returns
+    -------
+    Scans
+        Of a table that is not in it nothing is known: it is read as a whole.
+    """
+    columns: dict[str, set[str]] = {}
+    stretches: dict[str, tuple[int, int]] = {}
+    connection = module.connect()
+    try:
+        for name, table in tables.items():
+            connection.register("source", type(table)(table._snapshot, Selection(processes=())))
+            connection.execute(f"create table {name} as from source limit 0")
+            connection.unregister("source")
+        known = {row[0] for row in connection.execute("select name from duckdb_optimizers()").fetchall()}
+        connection.execute("set explain_output = 'physical_only'")
+        # A filter that the scan itself applies hides its column from what the scan hands on: two plans tell both.
+        for hiding, taken in ((("filter_pushdown",), (columns, {})), ((), ({}, stretches))):
+            disabled = ",".join(name for name in (*_HIDING_OPTIMIZERS, *hiding) if name in known)
+            connection.execute(f"set disabled_optimizers = '{disabled}'")
+            for _, plan in connection.execute("explain (format json) " + query, parameters).fetchall():
+                for node in json.loads(plan):
+                    _walk(node, *taken)
+    except (module.Error, ValueError, TypeError, AttributeError):
+        # Statements that cannot be explained, or a mistake, which is said better where the query is run.
+        return Scans({}, {})
+    finally:
+        connection.close()
+    return Scans(columns, stretches)

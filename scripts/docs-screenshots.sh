@@ -1,0 +1,30 @@
+#!/bin/sh
+# Makes the pictures of docs/panel.md: scripts/docs-screenshots.sh [FOLDER [BUILD]]
+#
+# FOLDER is docs/images where it is not said, BUILD a folder with what was built (build/release). Needs no display.
+set -eu
+cd "$(dirname "$0")/.."
+folder=${1:-docs/images}
+build=${2:-build/release}
+kymo=$build/apps/kymo/kymo
+training=$build/examples/headless
+for program in "$kymo" "$build/apps/kymo/kymo-viewer" "$training"; do
+  if [ ! -x "$program" ]; then
+    echo "docs-screenshots: $program is not there: cmake --build $build --target kymo_command kymo_viewer headless" >&2
+    exit 1
+  fi
+done
+mkdir -p "$folder"
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+
+KYMO_SAMPLE=0 "$training" --record "$made/run.kymo" >&2
+# A frame of usual length: that in the middle.
+at=$("$kymo" stats --slowest-frames 2000 "$made/run.kymo" |
+  sed -n 's/^frame .* from \([0-9.]*\) \(m\{0,1\}s\) on$/\1\2/p' | sed -n 1000p)
+# A user's own layout is not for pictures.
+export XDG_CONFIG_HOME="$made"
+"$kymo" view --screenshot "$made/panel-view.png" --size 1180x480 --theme dark --at "$at" "$made/run.kymo"
+"$kymo" view --screenshot "$made/panel-statistics.png" --size 1180x520 --theme light --tab statistics "$made/run.kymo"
+mv "$made"/panel-*.png "$folder"
+ls -l "$folder"/panel-*.png

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Fetches what the browser build compiles and Debian has no WebAssembly libraries of: the source packages of Dear ImGui, lz4
+# and zstd, of the distribution's own release.
+#
+#   scripts/fetch-web-sources.sh [FOLDER]      FOLDER: build/web-sources
+#
+# Leaves FOLDER/imgui, FOLDER/lz4 and FOLDER/libzstd. apt checks what it downloads against the distribution's signatures. Its
+# sources and lists are FOLDER's own, so that the system's stay as they are, and no rights are needed. Does nothing where
+# everything is there.
+set -eu
+cd "${0%/*}/.."
+place=${1:-build/web-sources}
+packages="imgui lz4 libzstd"
+
+[ ! -e "$place/complete" ] || exit 0
+if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-source >/dev/null 2>&1; then
+  echo "fetch-web-sources: this needs apt-get and dpkg-source (Debian: dpkg-dev). Elsewhere, unpack the sources of Dear ImGui," >&2
+  echo "lz4 and zstd into $place/imgui, lz4 and libzstd, and create the file $place/complete" >&2
+  exit 1
+fi
+
+echo "fetch-web-sources: fetching $packages into $place"
+# Put together beside it and moved at the end: what breaks off is begun anew, and of two at once one comes first.
+mkdir -p "$(dirname "$place")"
+parts=$(mktemp -d "$place.XXXXXX")
+trap 'rm -rf "$parts"' EXIT
+trap 'exit 1' HUP INT TERM
+parts=$(cd "$parts" && pwd)
+mkdir -p "$parts/apt/sources" "$parts/apt/lists/partial" "$parts/apt/cache/archives/partial"
+
+# Where the system's packages come from, their sources lie as well.
+etc=${KYMO_APT_FOLDER:-/etc/apt}
+for list in "$etc"/sources.list.d/*.sources; do
+  [ ! -e "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list" >"$parts/apt/sources/$(basename "$list")"
+done
+for list in "$etc"/sources.list "$etc"/sources.list.d/*.list; do
+  [ ! -e "$list" ] || sed -n 's/^[[:space:]]*deb[[:space:]]/deb-src /p' "$list" >"$parts/apt/sources/$(basename "$list" .list).list"
+done
+cat >"$parts/apt/apt.conf" <<END
+Dir::Etc::SourceList "/dev/null";
+Dir::Etc::SourceParts "$parts/apt/sources";
+Dir::State::Lists "$parts/apt/lists";
+Dir::Cache "$parts/apt/cache";
+APT::Sandbox::User "";
+END
+export APT_CONFIG="$parts/apt/apt.conf"
+cd "$parts"
+# An apt that was not root before has no log to write to, and asks nobody.
+apt-get update -q=2 </dev/null
+apt-get source -q=2 --download-only $packages </dev/null
+for package in $packages; do
+  # apt has checked it; the keys of those who packed it need not be here.
+  dpkg-source --no-check -x "${package}"_*.dsc "$package" >unpacking.log 2>&1 || {
+    cat unpacking.log >&2
+    exit 1
+  }
+done
+rm -rf apt unpacking.log ./*.dsc ./*.tar.* ./*.diff.*
+: >complete
+cd - >/dev/null
+if [ ! -e "$place/complete" ]; then
+  rm -rf "$place"
+  mv "$parts" "$place"
+fi

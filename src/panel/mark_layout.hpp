@@ -1,0 +1,57 @@
+// Where messages, flows and sync points stand. Nothing is drawn here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "panel/flame_layout.hpp"
+
+namespace kymo::panel {
+
+/// A message, or several that are too close to be told apart, on its track's title.
+struct MessageMark {
+  float pixel = 0;
+  std::uint32_t line = 0;
+  std::uint64_t count = 1;
+  const timeline::DetailMessage* first = nullptr;  ///< lives as long as MarkLayout::pieces
+};
+
+/// From one point of a flow to its next.
+struct FlowArrow {
+  float from = 0;
+  float to = 0;
+  std::uint32_t from_line = 0;  ///< of the scope that was open there, else of the track's title
+  std::uint32_t to_line = 0;
+  std::uint64_t flow_id = 0;
+  std::int64_t from_ns = 0;
+  std::int64_t to_ns = 0;
+};
+
+/// A sync point; the stretch to the next one is a phase.
+struct SyncMark {
+  float pixel = 0;
+  std::uint64_t number = 0;
+  TrackId track = 0;
+  std::int64_t time_ns = 0;
+};
+
+struct MarkLayout {
+  std::vector<MessageMark> messages;  ///< by ascending line, then pixel
+  std::vector<FlowArrow> arrows;
+  std::vector<SyncMark> sync_points;  ///< by ascending pixel
+  std::vector<Piece> pieces;          ///< which they were made of
+};
+
+/// Lays out what pieces have within an axis's range: at most a message every few pixels of each track, an arrow for
+/// every other pixel of the width and a sync point every few. Costs what the pieces hold, up to a bound.
+[[nodiscard]] MarkLayout lay_out_marks(const std::vector<Piece>& pieces, const TimeAxis& axis,
+                                       const FlameLayout& flame);
+
+/// The sync points alone, of any pieces.
+[[nodiscard]] std::vector<SyncMark> lay_out_sync_points(const std::vector<Piece>& pieces, const TimeAxis& axis);
+
+/// The message under a point; nullptr where there is none.
+[[nodiscard]] const MessageMark* find_message(const MarkLayout& layout, std::uint32_t line, double pixel, double reach);
+
+}  // namespace kymo::panel

@@ -1,0 +1,42 @@
+// The pointer over a part of the panel, and what its gestures do to a time axis.
+#pragma once
+
+#include "panel/imgui.hpp"
+#include "panel/view_state.hpp"
+
+namespace kymo::panel {
+
+/// A rectangle on the screen.
+struct Area {
+  float left = 0;
+  float top = 0;
+  float right = 0;
+  float bottom = 0;
+  [[nodiscard]] float width() const { return right - left; }
+  [[nodiscard]] float height() const { return bottom - top; }
+};
+
+/// What is being dragged from where.
+struct Gesture {
+  enum class Kind { none, pan, select, measure };
+  Kind kind = Kind::none;
+  std::int64_t from_ns = 0;
+  bool has_moved = false;
+};
+
+/// What the pointer does in an area in this frame.
+struct Pointer {
+  bool is_over = false;
+  bool is_clicked = false;  ///< pressed and let go without moving
+  bool is_doubly_clicked = false;
+  double pixel = 0;  ///< from the area's left
+  float y = 0;       ///< from its top
+  float dragged_y = 0;
+  float scrolled = 0;  ///< of the wheel with Ctrl
+};
+
+/// Makes an area of the current window an item and reads the pointer over it, and lets it move the axis: wheel zooms
+/// about the pointer, drag pans, shift-drag zooms both axes to what it covers, a drag of the right button measures.
+[[nodiscard]] Pointer use_pointer(const char* id, const Area& area, TimeAxis& axis, ViewState& state, Gesture& gesture);
+
+}  // namespace kymo::panel

@@ -1,0 +1,76 @@
+// The collector's thread, and what it sleeps on.
+#include <csignal>
+#include <ctime>
+#include <mutex>
+#include <thread>
+
+#include <pthread.h>
+
+#include "record/collector_parts.hpp"
+
+namespace kymo::record {
+
+namespace {
+
+std::uint64_t thread_cpu_time_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+Collector::~Collector() {
+  is_stopping_.store(true, std::memory_order_release);
+  pool_.header().wake.fetch_add(1, std::memory_order_release);
+  futex_wake_all(pool_.header().wake);
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void Collector::start() {
+  // Signals are the program's: none is to be handled on this thread.
+  sigset_t all;
+  sigset_t previous;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (...) {
+    ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+    throw;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  ::pthread_setname_np(thread_.native_handle(), "kymo-collector");
+}
+
+void Collector::run() {
+  while (!is_stopping_.load(std::memory_order_acquire)) {
+    wait_for_work();
+    work();
+    cpu_time_ns_.store(thread_cpu_time_ns(), std::memory_order_relaxed);
+  }
+  finish();
+}
+
+void Collector::wait_for_work() {
+  SpoolHeader& header = pool_.header();
+  const std::uint32_t wake = header.wake.load(std::memory_order_acquire);
+  header.is_asleep.store(1, std::memory_order_seq_cst);
+  bool has_work =
+      header.taken.load(std::memory_order_seq_cst) >= header.wake_threshold.load(std::memory_order_relaxed) ||
+      header.trigger_requests.load() != header.trigger_done.load() ||
+      header.crash_requests.load() != header.crash_done.load() || is_stopping_.load();
+  {
+    const std::lock_guard lock(request_mutex_);
+    has_work = has_work || !requests_.empty();
+  }
+  if (!has_work) {
+    constexpr std::int64_t idle_period_ns = 1'000'000'000;
+    futex_wait(header.wake, wake, sinks_.empty() ? idle_period_ns : options_.period.count());
+  }
+  header.is_asleep.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace kymo::record

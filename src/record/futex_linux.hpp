@@ -1,0 +1,27 @@
+// Words that threads of one process wait on. Async-signal-safe; errno is kept.
+#pragma once
+
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace kymo::record {
+
+/// Waits while the word holds `expected`. Spurious returns happen.
+inline void private_futex_wait(std::uint32_t* word, std::uint32_t expected) noexcept {
+  const int saved_errno = errno;
+  ::syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, nullptr, nullptr, 0U);
+  errno = saved_errno;
+}
+
+inline void private_futex_wake_all(std::uint32_t* word) noexcept {
+  const int saved_errno = errno;
+  ::syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0U);
+  errno = saved_errno;
+}
+
+}  // namespace kymo::record

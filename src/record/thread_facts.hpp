@@ -1,0 +1,14 @@
+// What the system calls the calling thread.
+#pragma once
+
+#include <cstdint>
+
+namespace kymo::record {
+
+/// The kernel's number of it.
+[[nodiscard]] std::uint64_t os_thread_id() noexcept;
+
+/// Its name, which ends in a zero byte; nothing where it has none. Async-signal-safe.
+void read_thread_name(char (&name)[17]) noexcept;
+
+}  // namespace kymo::record

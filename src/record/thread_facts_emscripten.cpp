@@ -1,0 +1,19 @@
+#include <cstring>
+
+#include <emscripten/emscripten.h>
+
+#include "record/thread_facts.hpp"
+
+EM_JS(int, kymo_is_in_worker, (void), { return typeof WorkerGlobalScope != 'undefined' ? 1 : 0; });
+
+namespace kymo::record {
+
+std::uint64_t os_thread_id() noexcept {
+  return 1;
+}
+
+void read_thread_name(char (&name)[17]) noexcept {
+  std::strcpy(static_cast<char*>(name), kymo_is_in_worker() != 0 ? "worker" : "main");
+}
+
+}  // namespace kymo::record

@@ -1,0 +1,157 @@
+#include "serve/api.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "serve/bodies.hpp"
+#include "serve/byte_range.hpp"
+#include "serve/decimal.hpp"
+#include "serve/messages.hpp"
+#include "serve/token.hpp"
+
+namespace kymo::serve {
+namespace {
+
+constexpr std::string_view api_prefix = "/api/";
+constexpr std::string_view captures_prefix = "/api/captures/";
+constexpr std::string_view outline_suffix = "/outline";
+constexpr const char* bytes_type = "application/octet-stream";
+
+/// Takes a piece off the front of a text, or off its end.
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  const bool is_there = text.substr(0, prefix.size()) == prefix;
+  text.remove_prefix(is_there ? prefix.size() : 0);
+  return is_there;
+}
+
+bool take_suffix(std::string_view& text, std::string_view suffix) {
+  const bool is_there = text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+  text.remove_suffix(is_there ? suffix.size() : 0);
+  return is_there;
+}
+
+}  // namespace
+
+Api::Api(const Catalogue& catalogue, const GrowthWatch& watch, HostCheck hosts, std::string token, PageFiles page,
+         const Limits& limits)
+    : catalogue_(catalogue),
+      watch_(watch),
+      hosts_(std::move(hosts)),
+      token_(std::move(token)),
+      page_(std::move(page)),
+      limits_(limits) {}
+
+Answer Api::answer(const Request& request) {
+  if (!request.host || !hosts_.allows(*request.host)) {
+    return refuse(403);
+  }
+  if (std::string_view(request.path).substr(0, api_prefix.size()) == api_prefix) {
+    return answer_api(request);
+  }
+  const auto file = page_.find(request.path);
+  if (file == page_.end()) {
+    Answer missing = refuse(404);
+    if (page_.empty() && request.path == "/") {
+      missing.text =
+          "The page is not installed beside this kymo; start kymo serve with --page DIR. The captures "
+          "themselves are served below /api.\n";
+    }
+    return missing;
+  }
+  Answer answer;
+  answer.content_type = file->second.content_type;
+  answer.text = file->second.bytes;
+  return answer;
+}
+
+Answer Api::answer_api(const Request& request) {
+  // A page of somewhere else cannot read what it asks for here; nor shall it make this machine work.
+  if (request.fetch_site == "cross-site" || request.fetch_site == "same-site") {
+    return refuse(403);
+  }
+  if (!token_.empty() && !carries_token(request.authorization, token_)) {
+    return refuse(401);
+  }
+  if (request.path == "/api/captures") {
+    Answer answer;
+    answer.content_type = "application/json";
+    answer.text = describe_captures(catalogue_.captures());
+    return answer;
+  }
+  if (request.path == "/api/events") {
+    return answer_events();
+  }
+  std::string_view rest = request.path;
+  if (!take_prefix(rest, captures_prefix)) {
+    return refuse(404);
+  }
+  const bool is_outline = take_suffix(rest, outline_suffix);
+  const std::optional<std::uint64_t> id = parse_decimal(rest);
+  if (!id) {
+    return refuse(404);
+  }
+  return is_outline ? answer_outline(*id, request) : answer_capture(*id, request);
+}
+
+Answer Api::answer_capture(std::size_t id, const Request& request) const {
+  const std::shared_ptr<const capture::ByteSource> file = catalogue_.open(id);
+  if (file == nullptr) {
+    return refuse(404);
+  }
+  const std::uint64_t file_size = file->size();
+  const ByteRange range = parse_byte_range(request.range, file_size);
+  if (range.kind == ByteRange::Kind::unsatisfiable) {
+    Answer refused = refuse(416);
+    refused.headers.emplace_back("Content-Range", "bytes */" + std::to_string(file_size));
+    return refused;
+  }
+  if (range.size > limits_.response_bytes) {
+    return refuse(413);
+  }
+  Answer answer;
+  answer.content_type = bytes_type;
+  answer.headers.emplace_back("Accept-Ranges", "bytes");
+  answer.body = std::make_shared<FileBody>(file, range.offset, range.size);
+  answer.body_size = range.size;
+  if (range.kind == ByteRange::Kind::part) {
+    answer.status = 206;
+    answer.headers.emplace_back("Content-Range", "bytes " + std::to_string(range.offset) + "-" +
+                                                     std::to_string(range.offset + range.size - 1) + "/" +
+                                                     std::to_string(file_size));
+  }
+  return answer;
+}
+
+Answer Api::answer_outline(std::size_t id, const Request& request) const {
+  const auto from_text = request.query.find("from");
+  const std::optional<std::uint64_t> from =
+      from_text == request.query.end() ? std::optional<std::uint64_t>(0) : parse_decimal(from_text->second);
+  if (!from) {
+    return refuse(400);
+  }
+  const std::shared_ptr<const capture::ByteSource> file = catalogue_.open(id);
+  if (file == nullptr) {
+    return refuse(404);
+  }
+  if (*from > file->size()) {
+    return refuse(416);
+  }
+  Answer answer;
+  answer.content_type = bytes_type;
+  answer.body = std::make_shared<OutlineBody>(file, *from, limits_.outline_bytes);
+  return answer;
+}
+
+Answer Api::answer_events() {
+  if (event_streams_.fetch_add(1) >= limits_.event_streams) {
+    --event_streams_;
+    return refuse(503);
+  }
+  Answer answer;
+  answer.content_type = "text/event-stream";
+  answer.body = std::make_shared<EventBody>(catalogue_, watch_, limits_, event_streams_);
+  return answer;
+}
+
+}  // namespace kymo::serve

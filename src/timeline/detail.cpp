@@ -1,0 +1,315 @@
+// What a block of events looks like.
+#include "timeline/detail.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "capture/coverage.hpp"
+#include "capture/scope_matcher.hpp"
+#include "timeline/detail_parts.hpp"
+
+namespace kymo::timeline {
+
+namespace {
+
+using capture::Coverage;
+using capture::CoverageRow;
+
+/// Spans of one track that were handed in may overlap: lanes beyond these are not told apart.
+constexpr std::size_t most_lanes = 16;
+constexpr std::uint16_t deepest_lane = 255;
+
+std::int64_t end_of(std::int64_t start_ns, std::int64_t duration_ns) {
+  const auto most = std::numeric_limits<std::int64_t>::max();
+  duration_ns = std::max<std::int64_t>(duration_ns, 0);
+  return start_ns > most - duration_ns ? most : start_ns + duration_ns;
+}
+
+unsigned shift_for(std::int64_t start_ns, std::int64_t end_ns) {
+  const auto length = static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns);
+  unsigned shift = Coverage::least_shift;
+  while (shift < 57 && (length >> shift) >= 127) {
+    ++shift;
+  }
+  return shift;
+}
+
+/// Makes the lanes and bins of a batch.
+class SpanTaker {
+ public:
+  SpanTaker(const EventBatch& batch, bool with_spans, Detail& out)
+      : with_spans_(with_spans),
+        out_(out),
+        scopes_(shift_for(batch.start_ns, batch.end_ns)),
+        handed_in_(shift_for(batch.start_ns, batch.end_ns)) {}
+
+  void take_run(const ScopeRun& run) {
+    capture::ScopeStack stack;
+    lanes_.clear();
+    const auto on_span = [&](const capture::ScopeSpan& span) {
+      const bool unbalanced = (span.flags & capture::ScopeSpan::unbalanced) != 0;
+      add(run.track, {span.start_ns, end_of(span.start_ns, span.duration_ns), span.site, span.depth,
+                      unbalanced ? DetailSpan::unbalanced : std::uint16_t{0}});
+    };
+    capture::match(run, stack, on_span);
+    for (std::size_t depth = 0; depth < stack.depth(); ++depth) {
+      const capture::ScopeStack::Level open = stack[depth];
+      add(run.track, {open.start_ns, std::max(out_.end_ns, open.start_ns), open.site,
+                      static_cast<std::uint16_t>(std::min<std::size_t>(depth, 65535)), DetailSpan::goes_on});
+    }
+    put_lanes(run.track, false);
+    for (const ScopeEvent& event : run.events) {
+      out_.scopes += event.is_open() ? 1U : 0U;
+    }
+    out_.dropped_scopes += run.dropped_scopes;
+  }
+
+  void take_spans(const EventBatch& batch) {
+    std::vector<const SpanEvent*> spans;
+    spans.reserve(batch.spans.size());
+    for (const SpanEvent& span : batch.spans) {
+      spans.push_back(&span);
+    }
+    std::stable_sort(spans.begin(), spans.end(), [](const SpanEvent* a, const SpanEvent* b) {
+      return std::tie(a->track, a->start_ns) < std::tie(b->track, b->start_ns);
+    });
+    for (std::size_t i = 0; i < spans.size();) {
+      const TrackId track = spans[i]->track;
+      lanes_.clear();
+      for (; i < spans.size() && spans[i]->track == track; ++i) {
+        place_in_lane(track, *spans[i]);
+      }
+      put_lanes(track, true);
+    }
+  }
+
+  void finish() {
+    std::sort(out_.lanes.begin(), out_.lanes.end(), [](const DetailLane& a, const DetailLane& b) {
+      return std::tie(a.track, a.named, a.depth) < std::tie(b.track, b.named, b.depth);
+    });
+    put_rows(scopes_, out_);
+    put_rows(handed_in_, out_);
+    sort_rows(out_);
+  }
+
+ private:
+  void add(TrackId track, DetailSpan span) {
+    // What a bin shows is what happened within the block: the rest of a span that began before is in the blocks before.
+    scopes_.add(track, span.depth, false, std::max(span.start_ns, out_.start_ns), std::min(span.end_ns, out_.end_ns),
+                span.name);
+    if (with_spans_ && span.depth <= deepest_lane) {
+      if (lanes_.size() <= span.depth) {
+        lanes_.resize(std::size_t{span.depth} + 1);
+      }
+      lanes_[span.depth].push_back(span);
+    }
+  }
+
+  void place_in_lane(TrackId track, const SpanEvent& event) {
+    const std::int64_t end_ns = end_of(event.start_ns, event.duration_ns);
+    std::size_t lane = 0;
+    while (lane < lanes_.size() && lanes_[lane].back().end_ns > event.start_ns) {
+      ++lane;
+    }
+    handed_in_.add(track, 0, true, event.start_ns, end_ns, event.name);
+    if (lane >= most_lanes) {
+      return;
+    }
+    if (lane == lanes_.size()) {
+      lanes_.emplace_back();
+    }
+    if (!with_spans_) {
+      lanes_[lane].clear();
+    }
+    lanes_[lane].push_back({event.start_ns, end_ns, event.name, static_cast<std::uint16_t>(lane), 0});
+  }
+
+  void put_lanes(TrackId track, bool named) {
+    for (std::size_t depth = 0; with_spans_ && depth < lanes_.size(); ++depth) {
+      if (lanes_[depth].empty()) {
+        continue;
+      }
+      DetailLane& lane = out_.lanes.emplace_back();
+      lane.track = track;
+      lane.depth = static_cast<std::uint16_t>(depth);
+      lane.named = named;
+      lane.spans = std::move(lanes_[depth]);
+      lane.spans.shrink_to_fit();
+      make_disjoint(lane.spans);
+    }
+  }
+
+  /// Times of damaged captures may go back; whoever looks for a span by time relies on their order.
+  static void make_disjoint(std::vector<DetailSpan>& spans) {
+    const auto before = [](const DetailSpan& a, const DetailSpan& b) { return a.start_ns < b.start_ns; };
+    if (!std::is_sorted(spans.begin(), spans.end(), before)) {
+      std::stable_sort(spans.begin(), spans.end(), before);
+    }
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+      if (spans[i - 1].end_ns > spans[i].start_ns) {
+        spans[i - 1].end_ns = spans[i].start_ns;
+      }
+    }
+  }
+
+  bool with_spans_;
+  Detail& out_;
+  Coverage scopes_;
+  Coverage handed_in_;
+  std::vector<std::vector<DetailSpan>> lanes_;  // of the track at hand, by depth
+};
+
+void take_frames(const EventBatch& batch, Detail& out) {
+  std::map<FrameStreamId, std::vector<std::int64_t>> marks;
+  for (const FrameMark& mark : batch.frame_marks) {
+    marks[mark.stream].push_back(mark.time_ns);
+  }
+  for (auto& [stream, times] : marks) {
+    std::sort(times.begin(), times.end());
+    DetailFrames& frames = out.frames.emplace_back();
+    frames.stream = stream;
+    frames.first_mark_ns = times.front();
+    frames.last_mark_ns = times.back();
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      if ((i - 1) % DetailFrames::group_size == 0) {
+        frames.groups.push_back({times[i - 1], times[i], times[i - 1], 0, 0});
+      }
+      FrameGroup& group = frames.groups.back();
+      group.end_ns = times[i];
+      ++group.count;
+      if (const std::int64_t length = subtract_times(times[i], times[i - 1]); length > group.longest_ns) {
+        group.longest_ns = length;
+        group.longest_start_ns = times[i - 1];
+      }
+    }
+    frames.marks_ns = std::move(times);
+  }
+}
+
+void take_samples(const EventBatch& batch, Detail& out) {
+  std::map<MetricId, DetailSeries> all;
+  for (const SampleRun& run : batch.samples) {
+    DetailSeries& series = all[run.metric];
+    series.metric = run.metric;
+    const std::size_t count = std::min(run.times_ns.size(), run.values.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const double value = run.values[i];
+      const bool stale = i < run.flags.size() && (run.flags[i] & SampleRun::stale) != 0;
+      const auto most = std::numeric_limits<double>::infinity();
+      const bool is_number = !std::isnan(value);
+      series.samples.push_back(
+          {run.times_ns[i], run.times_ns[i], is_number ? value : most, is_number ? value : -most, value, stale});
+    }
+  }
+  for (auto& entry : all) {
+    DetailSeries& series = entry.second;
+    std::stable_sort(series.samples.begin(), series.samples.end(),
+                     [](const SampleGroup& a, const SampleGroup& b) { return a.start_ns < b.start_ns; });
+    for (std::size_t i = 0; i < series.samples.size(); ++i) {
+      if (i % DetailSeries::group_size == 0) {
+        series.groups.push_back(series.samples[i]);
+      } else {
+        join(series.groups.back(), series.samples[i]);
+      }
+    }
+    out.series.push_back(std::move(series));
+  }
+}
+
+}  // namespace
+
+std::int64_t subtract_times(std::int64_t later_ns, std::int64_t earlier_ns) {
+  const auto difference = static_cast<std::uint64_t>(later_ns) - static_cast<std::uint64_t>(earlier_ns);
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return later_ns < earlier_ns ? 0 : static_cast<std::int64_t>(std::min(difference, most));
+}
+
+void join(SampleGroup& group, const SampleGroup& later) {
+  group.end_ns = later.end_ns;
+  group.min = std::min(group.min, later.min);
+  group.max = std::max(group.max, later.max);
+  group.last = later.last;
+  group.is_stale = group.is_stale && later.is_stale;
+}
+
+void put_rows(const Coverage& coverage, Detail& out) {
+  Coverage coarse;
+  const Coverage* from = &coverage;
+  Coverage keeper;
+  for (std::size_t level = 0; level < Detail::levels; ++level) {
+    if (level != 0) {
+      coarse.clear(std::min(from->shift() + 3, 57U));
+      coarse.merge(*from);
+      keeper = std::move(coarse);
+      from = &keeper;
+      coarse = Coverage();
+    }
+    DetailBins& to = out.bins[level];
+    for (const CoverageRow& row : from->rows()) {
+      (row.named ? to.named_bin_ns : to.scopes_bin_ns) = from->bin_ns();
+      DetailRow& added = to.rows.emplace_back();
+      added.track = row.track;
+      added.depth = row.depth;
+      added.named = row.named;
+      added.start_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(row.first_bin) << from->shift());
+      added.first_bin = static_cast<std::uint32_t>(to.bins.size());
+      added.bin_count = static_cast<std::uint32_t>(row.bins.size());
+      for (const capture::CoverageBin& bin : row.bins) {
+        const double share = static_cast<double>(bin.covered_ns) / static_cast<double>(from->bin_ns());
+        to.bins.push_back({bin.site, static_cast<float>(std::min(share, 1.0))});
+      }
+    }
+  }
+}
+
+void sort_rows(Detail& out) {
+  for (DetailBins& bins : out.bins) {
+    std::sort(bins.rows.begin(), bins.rows.end(), [](const DetailRow& a, const DetailRow& b) {
+      return std::tie(a.track, a.named, a.depth) < std::tie(b.track, b.named, b.depth);
+    });
+  }
+}
+
+void count_bytes(Detail& out) {
+  out.bytes = sizeof(Detail);
+  for (const DetailLane& lane : out.lanes) {
+    out.bytes += sizeof lane + lane.spans.capacity() * sizeof(DetailSpan);
+  }
+  for (const DetailBins& bins : out.bins) {
+    out.bytes += bins.rows.capacity() * sizeof(DetailRow) + bins.bins.capacity() * sizeof(DetailBin);
+  }
+  for (const DetailFrames& frames : out.frames) {
+    out.bytes += sizeof frames + frames.marks_ns.capacity() * 8 + frames.groups.capacity() * sizeof(FrameGroup);
+  }
+  for (const DetailSeries& series : out.series) {
+    out.bytes += sizeof series + (series.samples.capacity() + series.groups.capacity()) * sizeof(SampleGroup);
+  }
+  for (const DetailMessage& message : out.messages) {
+    out.bytes += sizeof message + message.text.capacity();
+  }
+  out.bytes += out.flows.capacity() * sizeof(FlowEvent) + out.sync_points.capacity() * sizeof(SyncPoint);
+}
+
+Detail make_detail(const EventBatch& batch, bool with_spans) {
+  Detail out;
+  out.start_ns = batch.start_ns;
+  out.end_ns = std::max(batch.end_ns, batch.start_ns);
+  out.is_exact = with_spans;
+  SpanTaker taker(batch, with_spans, out);
+  for (const ScopeRun& run : batch.runs) {
+    taker.take_run(run);
+  }
+  taker.take_spans(batch);
+  taker.finish();
+  take_frames(batch, out);
+  take_samples(batch, out);
+  take_marks(batch, out);
+  count_bytes(out);
+  return out;
+}
+
+}  // namespace kymo::timeline

@@ -1,0 +1,180 @@
+// What is laid out of pieces: the truth where there is room for it, and never more than the pixels allow.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "game_capture.hpp"
+#include "panel/flame_layout.hpp"
+#include "panel/frame_layout.hpp"
+
+namespace kymo::test {
+namespace {
+
+using panel::FlameBox;
+using panel::FlameRow;
+using panel::Piece;
+
+std::vector<Piece> exact_pieces(const Game& game) {
+  std::vector<Piece> pieces;
+  for (const EventBatch& batch : game.batches()) {
+    pieces.push_back(std::make_shared<timeline::Detail>(timeline::make_detail(batch, true)));
+  }
+  return pieces;
+}
+
+panel::TimeAxis axis_over(TimeRange range, double width) {
+  panel::TimeAxis axis;
+  axis.set_bounds({0, 100'000'000'000});
+  axis.set_width(width);
+  axis.show(range);
+  return axis;
+}
+
+const FlameRow* row_of(const panel::FlameLayout& layout, TrackId track, std::uint16_t depth) {
+  for (const FlameRow& row : layout.rows) {
+    if (row.track == track && row.depth == depth) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+TEST(FlameLayout, SpansWithRoomStandWhereTheyHappened) {
+  const auto pieces = exact_pieces(Game());
+  const auto axis = axis_over({Game::start_of(12), Game::start_of(14)}, 1000);
+  const auto layout = panel::lay_out_flame(pieces, axis, {});
+  ASSERT_EQ(layout.tracks.size(), 3U);
+  const FlameRow* row = row_of(layout, Game::main_track, 1);
+  ASSERT_NE(row, nullptr);
+  std::vector<FlameBox> seen;
+  for (const FlameBox& box : row->boxes) {
+    if (box.right > 0 && box.left < 1000) {
+      seen.push_back(box);
+    }
+  }
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen[0].name, Game::update_site);
+  EXPECT_NEAR(seen[0].left, 50, 0.1);
+  EXPECT_NEAR(seen[0].right, 250, 0.1);
+  EXPECT_EQ(seen[1].name, Game::render_site);
+  EXPECT_EQ(seen[3].start_ns, Game::start_of(13) + Game::frame_ns / 2);
+  EXPECT_TRUE(seen[3].is_one);
+}
+
+TEST(FlameLayout, AScopeOverSeveralBlocksIsOneBox) {
+  // A scope that is open through three blocks: the first knows its start, the last its end.
+  std::vector<Piece> pieces;
+  for (int i = 0; i < 3; ++i) {
+    EventBatch batch;
+    batch.start_ns = 1000 + i * 1000;
+    batch.end_ns = batch.start_ns + 999;
+    ScopeRun& run = batch.runs.emplace_back();
+    run.track = 1;
+    if (i == 0) {
+      run.events.push_back({1500, 7, 0, 0});
+    } else {
+      run.open_at_start.push_back({1500, 7});
+    }
+    if (i == 2) {
+      run.events.push_back({3500, 0, 0, 0});
+    }
+    pieces.push_back(std::make_shared<timeline::Detail>(timeline::make_detail(batch, true)));
+  }
+  const auto layout = panel::lay_out_flame(pieces, axis_over({1000, 4000}, 3000), {});
+  ASSERT_EQ(layout.rows.size(), 1U);
+  ASSERT_EQ(layout.rows[0].boxes.size(), 1U);
+  EXPECT_EQ(layout.rows[0].boxes[0].start_ns, 1500);
+  EXPECT_EQ(layout.rows[0].boxes[0].end_ns, 3500);
+  EXPECT_EQ(layout.rows[0].boxes[0].flags, 0) << "its end is known by now";
+}
+
+TEST(FlameLayout, BoxesAreBoundedByPixels) {
+  Game game;
+  game.frames = 20000;
+  game.frames_in_block = 500;
+  for (const bool is_exact : {true, false}) {
+    std::vector<Piece> pieces;
+    for (const EventBatch& batch : game.batches()) {
+      pieces.push_back(std::make_shared<timeline::Detail>(timeline::make_detail(batch, is_exact)));
+    }
+    const auto layout = panel::lay_out_flame(pieces, axis_over({0, Game::start_of(20000)}, 400), {});
+    EXPECT_GT(layout.boxes, 20U);
+    EXPECT_LE(layout.boxes, 4U * 400U);
+    for (const FlameRow& row : layout.rows) {
+      for (std::size_t i = 1; i < row.boxes.size(); ++i) {
+        EXPECT_LE(row.boxes[i - 1].right, row.boxes[i].left + 0.01F);
+      }
+    }
+    panel::FlameOptions few;
+    few.most_boxes = 40;
+    EXPECT_LE(panel::lay_out_flame(pieces, axis_over({0, Game::start_of(20000)}, 400), few).boxes, 40U);
+  }
+}
+
+TEST(FlameLayout, CoarsePiecesShowWhatTheFineOnesDo) {
+  // Bins of a block, far narrower than its frames, say where "frame" ran and where it did not.
+  Game game;
+  game.frames = 10;
+  EventBatch batch = game.batches().front();
+  batch.runs.resize(1);
+  batch.runs[0].events.clear();
+  batch.runs[0].arguments.clear();
+  batch.runs[0].events = {{Game::start_of(2), 1, 0, 0}, {Game::start_of(4), 0, 0, 0}};
+  const auto coarse = std::make_shared<timeline::Detail>(timeline::make_detail(batch, false));
+  const auto axis = axis_over({Game::start_of(0), Game::start_of(10)}, 1000);
+  const auto layout = panel::lay_out_flame({coarse}, axis, {});
+  const FlameRow* row = row_of(layout, Game::main_track, 0);
+  ASSERT_NE(row, nullptr);
+  ASSERT_FALSE(row->boxes.empty());
+  EXPECT_NEAR(row->boxes.front().left, 200, 20);
+  EXPECT_NEAR(row->boxes.back().right, 400, 20);
+}
+
+TEST(FrameLayout, EveryFrameWithRoomHasABar) {
+  const auto pieces = exact_pieces(Game());
+  const auto axis = axis_over({Game::start_of(0), Game::start_of(100)}, 2000);
+  const auto bars = panel::lay_out_frames(pieces, 1, axis, 3);
+  EXPECT_EQ(bars.count, 99U) << "100 marks";
+  EXPECT_EQ(bars.bars.size(), 99U);
+  EXPECT_EQ(bars.longest_ns, Game::slow_ns);
+  ASSERT_TRUE(bars.latest.has_value());
+  EXPECT_EQ(bars.latest->start_ns, Game::start_of(98));
+}
+
+TEST(FrameLayout, NarrowFramesAreDrawnAsTheLongestOfThem) {
+  Game game;
+  game.frames = 5000;
+  game.frames_in_block = 1000;
+  const auto pieces = exact_pieces(game);
+  const auto axis = axis_over({Game::start_of(0), Game::start_of(5000)}, 100);
+  const auto bars = panel::lay_out_frames(pieces, 1, axis, 3);
+  EXPECT_LE(bars.bars.size(), 100U);
+  EXPECT_EQ(bars.count, 4999U);
+  const panel::FrameBar* slow = panel::find_bar(bars, axis.to_pixel(Game::start_of(37)) + 0.1);
+  ASSERT_NE(slow, nullptr);
+  EXPECT_EQ(slow->duration_ns, Game::slow_ns);
+  EXPECT_EQ(slow->start_ns, Game::start_of(37));
+  EXPECT_GT(slow->count, 20U);
+}
+
+TEST(FrameLayout, MetricsKeepTheirExtremesAndSayWhatIsStale) {
+  Game game;
+  game.frames = 1000;
+  const auto pieces = exact_pieces(game);
+  const auto axis = axis_over({Game::start_of(0), Game::start_of(1000)}, 90);
+  const auto metrics = panel::lay_out_metrics(pieces, axis, 3);
+  ASSERT_EQ(metrics.size(), 1U);
+  EXPECT_EQ(metrics[0].min, 0);
+  EXPECT_EQ(metrics[0].max, 999);
+  EXPECT_EQ(metrics[0].latest, 999);
+  EXPECT_LE(metrics[0].steps.size(), 61U);
+  const auto near = panel::lay_out_metrics(pieces, axis_over({Game::start_of(4), Game::start_of(8) - 1}, 900), 3);
+  ASSERT_GE(near[0].steps.size(), 4U);
+  EXPECT_FALSE(near[0].steps[0].is_stale);
+  EXPECT_TRUE(near[0].steps[1].is_stale);
+  EXPECT_EQ(near[0].min, 4);
+  EXPECT_EQ(near[0].max, 7);
+}
+
+}  // namespace
+}  // namespace kymo::test

@@ -1,0 +1,106 @@
+// The panel in a program that records itself.
+#include <gtest/gtest.h>
+
+#include <kymo/capture.hpp>
+#include <kymo/kymo.hpp>
+#include <kymo/panel.hpp>
+
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "screen.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace kymo::test {
+namespace {
+
+struct Record {
+  int visible = 0;
+  float load = 0;
+};
+
+void step() {
+  KYMO_SCOPE("step");
+  KYMO_SCOPE("inner");
+}
+
+TEST(LivePanel, ShowsWhatTheProgramDoesWithoutAFile) {
+  const auto before = std::filesystem::directory_iterator(".");
+  const auto files = std::distance(begin(before), end(before));
+  kymo::enable();
+  PanelConfig config;
+  config.title = "live %s##panel";
+  PanelState panel{config};
+  Screen screen([&panel] { show(panel); });
+  const int empty = screen.checked_vertices();
+  for (int i = 0; i < 50; ++i) {
+    step();
+    record_metric("loss", 1.0 / (i + 1));
+    frame_mark();
+  }
+  ASSERT_TRUE(flush());
+  screen.frames(3);
+  // What the worker decodes comes as it can.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (screen.checked_vertices() < empty + 200 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+    screen.frame();
+  }
+  EXPECT_GE(screen.checked_vertices(), empty + 200);
+  const auto after = std::filesystem::directory_iterator(".");
+  EXPECT_EQ(std::distance(begin(after), end(after)), files);
+  EXPECT_FALSE(panel.is_paused());
+  panel.toggle_pause();
+  EXPECT_TRUE(panel.is_paused());
+}
+
+TEST(LivePanel, RecordsOfAProgramHaveRowsOfTheirOwn) {
+  PanelState panel;
+  std::deque<Record> history;
+  const std::vector<Metric<Record>> metrics = {Metric{"visible", &Record::visible, "splats"}.as_integer(),
+                                               Metric{"load", &Record::load}};
+  Screen screen([&] { show(panel, history, metrics); });
+  const int empty = screen.checked_vertices();
+  for (int i = 0; i < 40; ++i) {
+    history.push_back({i * 1000, static_cast<float>(i % 7)});
+    panel.tick();
+    ASSERT_TRUE(flush());
+    screen.frame();
+  }
+  EXPECT_GE(screen.checked_vertices(), empty + 100);
+}
+
+TEST(LivePanel, APanelWithoutAContextSaysSo) {
+  PanelState panel;
+  EXPECT_THROW(show(panel), std::runtime_error);
+}
+
+TEST(Replay, OpensACaptureInAWindowOfOnesOwn) {
+  const TemporaryDirectory directory;
+  CaptureOptions options;
+  options.path = directory / "run.kymo";
+  ASSERT_TRUE(start_capture(options));
+  for (int i = 0; i < 30; ++i) {
+    step();
+    frame_mark();
+  }
+  ASSERT_TRUE(stop_capture());
+  ReplayState replay = ReplayState::open(directory / "run.kymo");
+  Screen screen([&replay] { replay.show(); });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (screen.checked_vertices() < 800 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+    screen.frame();
+  }
+  EXPECT_GE(screen.checked_vertices(), 800);
+  replay.toggle_pause();
+  EXPECT_TRUE(replay.is_paused());
+  EXPECT_NO_THROW(static_cast<void>(ReplayState::open(directory / ""))) << "a directory of captures";
+  EXPECT_THROW(static_cast<void>(ReplayState::open(directory / "none.kymo")), CaptureError);
+}
+
+}  // namespace
+}  // namespace kymo::test
