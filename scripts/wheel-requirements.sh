@@ -13,7 +13,7 @@ elif command -v dnf >/dev/null 2>&1; then
   wanted="lz4-devel libzstd-devel openssl-devel fmt-devel json-devel cli11-devel protozero-devel"
   offers() { dnf --quiet repoquery "$1" 2>/dev/null | grep -q .; }
   install() { dnf install -y "$@"; }
-  # The ones of headers alone are in the community's repository, which leans on the distribution's for developers.
+  # The ones of headers alone are in the community's repository, which leans on that of the distribution (CRB).
   dnf install -y epel-release dnf-plugins-core
   dnf config-manager --set-enabled crb || dnf config-manager --set-enabled powertools
 else

@@ -42,8 +42,7 @@ void use_browser_font(float line_pixels) {
   const auto width = static_cast<std::uint32_t>(std::ceil(letter_pixels * 1.4F)) + 2;
   std::vector<std::uint8_t> cells(std::size_t{width} * height * characters.size());
   std::vector<float> advances(characters.size());
-  kymo_browser_draw_glyphs(characters.data(), static_cast<std::uint32_t>(characters.size()), letter_pixels,
-                           std::round(line_pixels * 0.77F) + 1, width, height, cells.data(), advances.data());
+  draw_glyphs(characters, {width, height, letter_pixels, std::round(line_pixels * 0.77F) + 1}, cells, advances);
 
   // An atlas begins with a font of its own, of which only the blank is taken.
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;

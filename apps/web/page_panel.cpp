@@ -40,21 +40,10 @@ constexpr std::chrono::milliseconds work_of_a_frame{12};
 /// About 60 MB that may have to come over a network: where there is more of it, summaries are enough.
 constexpr std::size_t most_blocks = 256;
 
-std::size_t fetch(int capture, const std::string& name, std::uint64_t offset, std::span<std::byte> out) {
-  const std::int32_t count =
-      kymo_browser_fetch(capture, static_cast<double>(offset), out.data(), static_cast<std::uint32_t>(out.size()));
-  if (count < 0) {
-    char reason[256] = {};
-    kymo_browser_error(reason, sizeof reason);
-    throw CaptureError(name, offset, std::string("cannot be read: ") + reason);
-  }
-  return static_cast<std::size_t>(count);
-}
-
 class Page {
  public:
   [[nodiscard]] bool start() {
-    if (kymo_browser_make_context() == 0) {
+    if (!make_context_current()) {
       message_ = "this browser gives no WebGL 2 to draw with";
       return false;
     }
@@ -64,7 +53,7 @@ class Page {
   void add_capture(int number, std::string name) {
     captures_[number] = std::make_shared<PagedBytes>(
         name,
-        [number, name](std::uint64_t offset, std::span<std::byte> out) { return fetch(number, name, offset, out); });
+        [number, name](std::uint64_t offset, std::span<std::byte> out) { return fetch_bytes(number, name, offset, out); });
   }
   std::uint64_t add_outline(int number, std::span<const std::byte> bytes) { return capture(number).add_outline(bytes); }
   void set_size(int number, std::uint64_t size) { capture(number).set_size(size); }
@@ -172,7 +161,7 @@ class Page {
     ImGui::CreateContext();
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
-    io.SetClipboardTextFn = [](void*, const char* text) { kymo_browser_copy(text); };
+    io.SetClipboardTextFn = [](void*, const char* text) { copy_text(text); };
     io.GetClipboardTextFn = nullptr;  // what is pasted comes as characters
     InputQueue::set_up();
     const bool has_renderer = ImGui_ImplOpenGL3_Init("#version 300 es");

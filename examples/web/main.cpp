@@ -1,5 +1,5 @@
 // A program in a web page that records itself: its scopes, frames and metrics in the panel, which it draws in its own
-// canvas; while it records, on the timeline of the browser's developer tools too; and in a capture, which the page
+// canvas; while it records, on DevTools' timeline too; and in a capture, which the page
 // saves.
 #include <cstdio>
 

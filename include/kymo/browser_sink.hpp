@@ -1,4 +1,4 @@
-// Spans on the timeline of a browser's developer tools, by User Timing. For programs compiled to WebAssembly; elsewhere
+// Spans on the timeline of a browser's DevTools, by User Timing. For programs compiled to WebAssembly; elsewhere
 // this header is empty.
 //
 //     kymo::BrowserSink timeline;
@@ -26,8 +26,8 @@ struct BrowserSinkOptions {
   /// Measures made in a second, on average; up to as many at once. Of more, the longest are made and the others
   /// dropped and counted.
   std::uint32_t most_per_second = 2000;
-  /// Measures that the page keeps: before there are more, all of the sink's are cleared, by their names. What the
-  /// developer tools have recorded stays.
+  /// Measures that the page keeps: before there are more, all of the sink's are cleared, by their names. What
+  /// DevTools has recorded stays.
   std::size_t most_entries = 10'000;
 };
 

@@ -38,7 +38,7 @@ struct JetsonModel {
   return all;
 }
 
-/// AGX Orin; its second chip has a labelled channel more than the developer kit's.
+/// AGX Orin; its second chip has a labelled channel more than the devkit's.
 [[nodiscard]] inline JetsonModel agx_orin_model() {
   return {compatible_of({"nvidia,p3737-0000+p3701-0000", "nvidia,p3701-0000", "nvidia,tegra234"}),
           {{0x40, 1, "VDD_GPU_SOC", 19000, 512},

@@ -86,7 +86,7 @@ class PageTest(unittest.TestCase):
             self.assertGreater(measure["start"], 0)
         self.assertLess(min(measure["start"] for measure in self.seen["measures"]), self.seen["begin"] + 5000)
 
-    def test_developer_tools_get_tracks_and_arguments(self) -> None:
+    def test_devtools_get_tracks_and_arguments(self) -> None:
         (step, *_) = self.measures("main")["step"]
         tools = step["detail"]["devtools"]
         self.assertEqual([tools["dataType"], tools["track"], tools["trackGroup"]], ["track-entry", "main", "kymo"])

@@ -1,6 +1,7 @@
 // The worker that draws: runs the panel (WebAssembly) on the page's canvas, hands it what the user does, opens captures from
 // the server or from files, and follows those that grow. It draws only when something changes.
 import makeKymo from './kymo_web.js';
+import { Browser } from './browser.js';
 import { Captures } from './captures.js';
 
 const cursors = ['default', 'text', 'move', 'ns-resize', 'ew-resize', 'nesw-resize', 'nwse-resize', 'pointer', 'not-allowed'];
@@ -81,8 +82,8 @@ function guard(action) {
 const takes = {
   async start({ canvas: given, width, height, ratio, isDark, token }) {
     canvas = given;
-    const options = { canvas, captures: new Map(), copy: (text) => tell('copy', { text }) };
-    const module = await makeKymo({ kymo: options });
+    const browser = new Browser({ canvas, copy: (text) => tell('copy', { text }) });
+    const module = await makeKymo({ kymo: browser });
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     if (!module._page_start()) {
@@ -92,7 +93,7 @@ const takes = {
     kymo = module;
     kymo._page_set_theme(isDark);
     kymo._page_resize(width, height, ratio);
-    captures = new Captures({ kymo, known: options.captures, token, tell, wake, guard });
+    captures = new Captures({ kymo, known: browser.captures, token, tell, wake, guard });
     await captures.begin();
   },
   resize({ width, height, ratio }) {
