@@ -89,7 +89,7 @@ void time_frames(benchmark::State& state, double share, bool moves) {
   if (share < 1) {
     view.state().zoom_to({middle, middle + length});
   }
-  Screen::settle(view);
+  screen.settle(view);
   std::uint64_t cpu_ns = 0;
   double frames = 0;
   int vertices = 0;
@@ -105,7 +105,7 @@ void time_frames(benchmark::State& state, double share, bool moves) {
       }
     }
     const std::uint64_t before = thread_cpu_ns();
-    vertices = Screen::draw(view);
+    vertices = screen.draw(view);
     cpu_ns += thread_cpu_ns() - before;
     ++frames;
   }
@@ -123,7 +123,7 @@ void time_first_picture(benchmark::State& state) {
     PanelView view(open_capture(), {}, {});
     const std::int64_t whole_ns = view.state().data().range().end_ns - view.state().data().range().start_ns;
     for (std::int64_t drawn_ns = 0; drawn_ns < whole_ns / 100 * 98;) {
-      Screen::draw(view);
+      screen.draw(view);
       drawn_ns = 0;
       for (const panel::Piece& piece : view.state().data().pieces(view.state().flame().range(), {})) {
         drawn_ns += piece->end_ns - piece->start_ns;
@@ -132,7 +132,7 @@ void time_first_picture(benchmark::State& state) {
         view.state().data().wait();
       }
     }
-    Screen::draw(view);
+    screen.draw(view);
     wall_ms += static_cast<double>(wall_ns() - before) / 1e6;
   }
   state.counters["wall_ms"] = wall_ms / static_cast<double>(state.iterations());

@@ -118,7 +118,7 @@ Followed follow(const std::shared_ptr<panel::BlockProvider>& provider, std::uint
       followed.worst_age_ms = std::max(followed.worst_age_ms, static_cast<double>(shown_ns - newest_ns) / 1e6);
     }
     const std::uint64_t before = thread_cpu_ns();
-    Screen::draw(view);
+    screen.draw(view);
     cpu_ns += thread_cpu_ns() - before;
     ++frames;
     newest_ns = std::max(newest_ns, drawn_until_ns(view.state()));

@@ -1,39 +1,20 @@
-// A screen that nobody sees.
+// The panel drawn without a renderer, to be measured.
 #pragma once
 
 #include "panel/panel_view.hpp"
+#include "support/unseen_screen.hpp"
 
 namespace kymo::benchmarks {
 
-/// A screen without a renderer.
 class Screen {
  public:
-  Screen() {
-    ImGui::CreateContext();
-    ImGui::GetIO().IniFilename = nullptr;
-    ImGui::GetIO().DisplaySize = ImVec2(1920, 1080);
-    unsigned char* pixels = nullptr;
-    int width = 0;
-    int height = 0;
-    ImGui::GetIO().Fonts->GetTexDataAsAlpha8(&pixels, &width, &height);
-  }
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
-  ~Screen() { ImGui::DestroyContext(); }
-
   /// Draws a frame; returns its vertices.
-  static int draw(panel::PanelView& view) {
-    ImGui::NewFrame();
-    ImGui::SetNextWindowPos(ImVec2(0, 0));
-    ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-    ImGui::Begin("window", nullptr, ImGuiWindowFlags_NoDecoration);
-    view.draw();
-    ImGui::End();
-    ImGui::Render();
+  int draw(panel::PanelView& view) const {
+    screen_.frame([&view] { view.draw(); });
     return ImGui::GetDrawData()->TotalVtxCount;
   }
   /// Draws until everything that is seen was read.
-  static void settle(panel::PanelView& view) {
+  void settle(panel::PanelView& view) const {
     draw(view);
     while (view.state().data().is_busy()) {
       view.state().data().wait();
@@ -41,6 +22,9 @@ class Screen {
     }
     draw(view);
   }
+
+ private:
+  test::UnseenScreen screen_{ImVec2(1920, 1080)};
 };
 
 }  // namespace kymo::benchmarks

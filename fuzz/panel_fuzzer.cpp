@@ -15,38 +15,19 @@
 #include "panel/panel_view.hpp"
 #include "panel/timeline_blocks.hpp"
 #include "repair.hpp"
+#include "support/unseen_screen.hpp"
 
 namespace {
 
 using namespace kymo;
 
-/// A screen that nobody sees; small, as what is drawn follows from its pixels.
+/// Small, as what is drawn follows from its pixels.
 class Screen {
  public:
-  Screen() {
-    ImGui::CreateContext();
-    ImGuiIO& io = ImGui::GetIO();
-    io.IniFilename = nullptr;
-    io.DisplaySize = ImVec2(640, 400);
-    unsigned char* pixels = nullptr;
-    int width = 0;
-    int height = 0;
-    io.Fonts->GetTexDataAsAlpha8(&pixels, &width, &height);
+  void draw(panel::PanelView& view) const {
+    screen_.frame([&view] { view.draw(); });
   }
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
-  ~Screen() { ImGui::DestroyContext(); }
-
-  static void draw(panel::PanelView& view) {
-    ImGui::NewFrame();
-    ImGui::SetNextWindowPos(ImVec2(0, 0));
-    ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-    ImGui::Begin("window", nullptr, ImGuiWindowFlags_NoDecoration);
-    view.draw();
-    ImGui::End();
-    ImGui::Render();
-  }
-  static void click(panel::PanelView& view, const panel::Area& area, float across, float down) {
+  void click(panel::PanelView& view, const panel::Area& area, float across, float down) const {
     ImGuiIO& io = ImGui::GetIO();
     io.MousePos = ImVec2(area.left + area.width() * across, area.top + area.height() * down);
     draw(view);
@@ -55,6 +36,9 @@ class Screen {
     io.MouseDown[0] = false;
     draw(view);
   }
+
+ private:
+  test::UnseenScreen screen_{ImVec2(640, 400)};
 };
 
 void show(const std::vector<std::byte>& file) {
@@ -72,18 +56,18 @@ void show(const std::vector<std::byte>& file) {
   options.cache_bytes = std::size_t{1} << 20U;
   const Screen screen;
   panel::PanelView view(std::move(provider), {}, options);
-  Screen::draw(view);
-  Screen::draw(view);
+  screen.draw(view);
+  screen.draw(view);
   for (const float across : {0.1F, 0.5F, 0.9F}) {
-    Screen::click(view, view.marks().bars, across, 0.5F);
-    Screen::click(view, view.marks().flame, across, 0.1F);
-    Screen::click(view, view.marks().flame, across, 0.3F);
+    screen.click(view, view.marks().bars, across, 0.5F);
+    screen.click(view, view.marks().flame, across, 0.1F);
+    screen.click(view, view.marks().flame, across, 0.3F);
   }
-  Screen::click(view, view.marks().rows, 0.5F, 0.2F);
+  screen.click(view, view.marks().rows, 0.5F, 0.2F);
   // Each is a key of the list that `?` shows.
   for (const char* key = "0wwmdmzinpcWD/%?? tt 1f"; *key != 0; ++key) {
     ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(*key));
-    Screen::draw(view);
+    screen.draw(view);
   }
 }
 

@@ -1,7 +1,7 @@
 // The code of docs/panel.md, compiled as it stands there and run.
 #include <chrono>
 
-#include <imgui.h>
+#include "support/unseen_screen.hpp"
 
 /// What the document leaves to its reader: a window, here without pixels. It is closed once there is something to see,
 /// which what is read in the background needs some time for.
@@ -9,20 +9,6 @@ class Window {
  public:
   static constexpr int text_and_bars = 300;  // vertices, of which four make a letter
   static constexpr int least_frames = 8;
-
-  Window() {
-    ImGui::CreateContext();
-    ImGuiIO& io = ImGui::GetIO();
-    io.IniFilename = nullptr;
-    io.DisplaySize = ImVec2(1280, 720);
-    unsigned char* pixels = nullptr;
-    int width = 0;
-    int height = 0;
-    io.Fonts->GetTexDataAsAlpha8(&pixels, &width, &height);
-  }
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
-  ~Window() { ImGui::DestroyContext(); }
 
   bool begin_frame() {
     const bool shows_something = frames_ >= least_frames && vertices_ > text_and_bars;
@@ -40,6 +26,7 @@ class Window {
   [[nodiscard]] int vertices() const { return vertices_; }
 
  private:
+  kymo::test::UnseenScreen screen_{ImVec2(1280, 720)};
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   int frames_ = 0;
   int vertices_ = 0;

@@ -6,12 +6,8 @@
 
 namespace kymo::test {
 
-Screen::Screen(std::function<void()> draw, ImVec2 size) : draw_(std::move(draw)), context_(ImGui::CreateContext()) {
-  ImGui::SetCurrentContext(context_);
+Screen::Screen(std::function<void()> draw, ImVec2 size) : draw_(std::move(draw)), screen_(size) {
   ImGuiIO& io = ImGui::GetIO();
-  io.IniFilename = nullptr;
-  io.DisplaySize = size;
-  io.DeltaTime = 1.0F / 60;
 #if IMGUI_VERSION_NUM < 18700
   for (int key = 0; key < ImGuiKey_COUNT; ++key) {
     io.KeyMap[key] = key;
@@ -19,25 +15,11 @@ Screen::Screen(std::function<void()> draw, ImVec2 size) : draw_(std::move(draw))
 #else
   io.ConfigInputTrickleEventQueue = false;
 #endif
-  unsigned char* pixels = nullptr;
-  int width = 0;
-  int height = 0;
-  io.Fonts->GetTexDataAsAlpha8(&pixels, &width, &height);
   frames(3);
 }
 
-Screen::~Screen() {
-  ImGui::DestroyContext(context_);
-}
-
 void Screen::frame() {
-  ImGui::NewFrame();
-  ImGui::SetNextWindowPos(ImVec2(0, 0));
-  ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-  ImGui::Begin("window", nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove);
-  draw_();
-  ImGui::End();
-  ImGui::Render();
+  screen_.frame(draw_);
   static_cast<void>(checked_vertices());
 }
 

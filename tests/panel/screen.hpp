@@ -6,6 +6,7 @@
 
 #include "panel/imgui.hpp"
 #include "panel/pointer.hpp"
+#include "support/unseen_screen.hpp"
 
 namespace kymo::test {
 
@@ -14,10 +15,6 @@ class Screen {
  public:
   /// `draw` is called inside the window.
   explicit Screen(std::function<void()> draw, ImVec2 size = ImVec2(1920, 1080));
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
-  ~Screen();
-
   void frame();
   void frames(int count);
   void move(float x, float y);
@@ -40,7 +37,7 @@ class Screen {
   void set_modifier(bool shift, bool ctrl);
 
   std::function<void()> draw_;
-  ImGuiContext* context_;
+  UnseenScreen screen_;
 };
 
 /// The middle of an area, or a place in it by shares.

@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <string>
 
-#include <imgui.h>
-
 #include "panel/game_capture.hpp"
 #include "shown.hpp"
+#include "support/unseen_screen.hpp"
 
 namespace kymo::test {
 namespace {
@@ -16,18 +15,6 @@ namespace {
 /// A directory of captures, and ImGui without a renderer.
 class ShownTest : public ::testing::Test {
  protected:
-  ShownTest() : context_(ImGui::CreateContext()) {
-    ImGuiIO& io = ImGui::GetIO();
-    io.IniFilename = nullptr;
-    io.DisplaySize = ImVec2(1200, 800);
-    io.DeltaTime = 1.0F / 60;
-    unsigned char* pixels = nullptr;
-    int width = 0;
-    int height = 0;
-    io.Fonts->GetTexDataAsAlpha8(&pixels, &width, &height);
-  }
-  ~ShownTest() override { ImGui::DestroyContext(context_); }
-
   [[nodiscard]] std::string write(const std::string& name, const Bytes& bytes = Game().write()) const {
     write_file(directory_.file(name), bytes);
     return directory_.file(name);
@@ -70,7 +57,7 @@ class ShownTest : public ::testing::Test {
   }
 
   TemporaryDirectory directory_;
-  ImGuiContext* context_;
+  UnseenScreen screen_{ImVec2(1200, 800)};
   viewer::Shown shown_;
 };
 
