@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,9 +14,8 @@
 
 #include <kymo/kymo.hpp>
 
-#include "record/recorder.hpp"
 #include "record/track_writer.hpp"
-#include "support/memory_sink.hpp"
+#include "recording_fixture.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::record {
@@ -25,48 +23,6 @@ namespace {
 
 using test::MemorySink;
 using test::SeenScope;
-
-/// Records into a MemorySink for the length of a test.
-class RecordingTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    RecorderOptions options;
-    options.pool.bytes = 4 * smallest_pool_bytes;
-    ASSERT_TRUE(Recorder::instance().start(options));
-    handle_ = Recorder::instance().add_sink(sink_);
-    ASSERT_NE(handle_, 0U);
-  }
-  void TearDown() override { Recorder::instance().remove_sink(handle_); }
-
-  std::vector<EventBatch> recorded() {
-    EXPECT_TRUE(Recorder::instance().flush(std::chrono::seconds(30)));
-    return sink_->batches();
-  }
-
-  std::shared_ptr<MemorySink> sink_ = std::make_shared<MemorySink>();
-  std::uint64_t handle_ = 0;
-};
-
-/// What all tracks have lost, as the batches state it.
-std::uint64_t dropped_scopes(const std::vector<EventBatch>& batches) {
-  std::map<TrackId, std::uint64_t> dropped;
-  for (const EventBatch& batch : batches) {
-    for (const ScopeRun& run : batch.runs) {
-      if (run.track != 0) {
-        dropped[run.track] = run.dropped_scopes;
-      }
-    }
-  }
-  std::uint64_t total = 0;
-  for (const auto& [track, count] : dropped) {
-    total += count;
-  }
-  return total;
-}
-
-std::int64_t monotonic_now() {
-  return static_cast<std::int64_t>(detail::monotonic_ns());
-}
 
 /// Deletes the spool when the program ends.
 class Farewell : public ::testing::Environment {
@@ -439,85 +395,6 @@ TEST_F(RecordingTest, DescribedMetricsKeepWhatTheirNumbersAreWorth) {
   EXPECT_EQ(last.labels.back(), (std::pair<std::string, std::string>("uuid", "GPU-1")));
   ASSERT_EQ(times.size(), 2U);
   EXPECT_EQ(times[0], times[1]);
-}
-
-TEST_F(RecordingTest, AsyncSpansEndOnOtherThreadsWithTheirArguments) {
-  AsyncSpan span("requests", "GET /");
-  span.argument({"status", 200});
-  AsyncSpan open("requests", "never ends");
-  std::thread([moved = std::move(span)]() mutable { moved.end(); }).join();
-  const std::vector<EventBatch> batches = recorded();
-  std::size_t begins = 0;
-  std::vector<SpanEvent> spans;
-  std::vector<ArgumentValue> arguments;
-  for (const EventBatch& batch : batches) {
-    begins += batch.async_begins.size();
-    spans.insert(spans.end(), batch.spans.begin(), batch.spans.end());
-    arguments.insert(arguments.end(), batch.span_arguments.begin(), batch.span_arguments.end());
-  }
-  EXPECT_EQ(begins, 2U);
-  ASSERT_EQ(spans.size(), 1U);
-  EXPECT_EQ(test::text_name(batches, spans[0].name), "GET /");
-  EXPECT_EQ(test::track_name(batches, spans[0].track), "requests");
-  ASSERT_EQ(arguments.size(), 1U);
-  EXPECT_EQ(arguments[0].bits, 200U);
-}
-
-TEST_F(RecordingTest, EmittedSpansKeepTheirTimesAndWidenTheBatch) {
-  const TrackId queue = track("gpu queue");
-  ASSERT_NE(queue, 0U);
-  const std::chrono::nanoseconds start(monotonic_now() - 5'000'000'000);
-  emit_span(queue, "pass", "gpu", start, std::chrono::microseconds(250), {{"draws", 3}, {"label", "shadow"}});
-  ClockDomain domain(10.0);
-  domain.add_pair(1'000, 50'000);
-  domain.add_pair(2'000, 70'000);
-  emit_span(domain, queue, "ticks", {}, 1'500, 100);
-  std::vector<SpanEvent> spans;
-  for (const EventBatch& batch : recorded()) {
-    for (const SpanEvent& span : batch.spans) {
-      EXPECT_LE(batch.start_ns, span.start_ns);
-      EXPECT_GE(batch.end_ns, span.start_ns + span.duration_ns);
-      spans.push_back(span);
-    }
-  }
-  ASSERT_EQ(spans.size(), 2U);
-  EXPECT_EQ(spans[0].start_ns, start.count());
-  EXPECT_EQ(spans[0].duration_ns, 250'000);
-  EXPECT_EQ(spans[0].argument_count, 2U);
-  EXPECT_EQ(spans[1].start_ns, 60'000);
-  EXPECT_EQ(spans[1].duration_ns, 2'000);
-}
-
-TEST_F(RecordingTest, FlowsJoinScopesAndSpansThatAreHandedIn) {
-  const TrackId queue = track("gpu queue");
-  const std::chrono::nanoseconds start(monotonic_now() - 5'000'000'000);
-  flow_begin(7);
-  emit_span(queue, "pass", "gpu", start, std::chrono::microseconds(250));
-  flow_end(7, queue, start);
-  kymo_flow_at(queue, start.count() + 9, 8, KYMO_FLOW_BEGIN);
-  kymo_flow_at(queue, start.count() + 9, 8, KYMO_FLOW_STEP);
-  kymo_flow_at(queue, std::numeric_limits<std::int64_t>::max(), 8, KYMO_FLOW_END);  // no time that there is
-  flow_end(8, 0, start);                                                            // no track
-  std::vector<FlowEvent> flows;
-  for (const EventBatch& batch : recorded()) {
-    for (const FlowEvent& flow : batch.flows) {
-      EXPECT_LE(batch.start_ns, flow.time_ns);
-      EXPECT_GE(batch.end_ns, flow.time_ns);
-      flows.push_back(flow);
-    }
-  }
-  ASSERT_EQ(flows.size(), 4U);
-  EXPECT_NE(flows[0].track, queue);
-  EXPECT_EQ(flows[0].phase, FlowPhase::begin);
-  EXPECT_EQ(flows[0].flow_id, 7U);
-  EXPECT_EQ(flows[1].track, queue);
-  EXPECT_EQ(flows[1].phase, FlowPhase::end);
-  EXPECT_EQ(flows[1].flow_id, 7U);
-  EXPECT_EQ(flows[1].time_ns, start.count());
-  EXPECT_EQ(flows[2].phase, FlowPhase::begin);
-  EXPECT_EQ(flows[3].phase, FlowPhase::step);
-  EXPECT_EQ(flows[3].time_ns, start.count() + 9);
-  EXPECT_EQ(flows[3].flow_id, 8U);
 }
 
 TEST_F(RecordingTest, ASiteCanBeDeclaredAheadOfItsFirstScope) {

@@ -1,0 +1,61 @@
+// A recorder that runs for the length of a test, and what came out of it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <kymo/kymo.hpp>
+
+#include "record/recorder.hpp"
+#include "support/memory_sink.hpp"
+
+namespace kymo::record {
+
+/// Records into a MemorySink for the length of a test.
+class RecordingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    RecorderOptions options;
+    options.pool.bytes = 4 * smallest_pool_bytes;
+    ASSERT_TRUE(Recorder::instance().start(options));
+    handle_ = Recorder::instance().add_sink(sink_);
+    ASSERT_NE(handle_, 0U);
+  }
+  void TearDown() override { Recorder::instance().remove_sink(handle_); }
+
+  std::vector<EventBatch> recorded() {
+    EXPECT_TRUE(Recorder::instance().flush(std::chrono::seconds(30)));
+    return sink_->batches();
+  }
+
+  std::shared_ptr<test::MemorySink> sink_ = std::make_shared<test::MemorySink>();
+  std::uint64_t handle_ = 0;
+};
+
+/// What all tracks have lost, as the batches state it.
+inline std::uint64_t dropped_scopes(const std::vector<EventBatch>& batches) {
+  std::map<TrackId, std::uint64_t> dropped;
+  for (const EventBatch& batch : batches) {
+    for (const ScopeRun& run : batch.runs) {
+      if (run.track != 0) {
+        dropped[run.track] = run.dropped_scopes;
+      }
+    }
+  }
+  std::uint64_t total = 0;
+  for (const auto& [track, count] : dropped) {
+    total += count;
+  }
+  return total;
+}
+
+inline std::int64_t monotonic_now() {
+  return static_cast<std::int64_t>(detail::monotonic_ns());
+}
+
+}  // namespace kymo::record

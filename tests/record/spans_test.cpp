@@ -1,0 +1,96 @@
+// Spans that no scope opens: async ones, those handed in afterwards, and the flows between spans.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "recording_fixture.hpp"
+
+namespace kymo::record {
+namespace {
+
+using SpansTest = RecordingTest;
+
+TEST_F(SpansTest, AsyncSpansEndOnOtherThreadsWithTheirArguments) {
+  AsyncSpan span("requests", "GET /");
+  span.argument({"status", 200});
+  AsyncSpan open("requests", "never ends");
+  std::thread([moved = std::move(span)]() mutable { moved.end(); }).join();
+  const std::vector<EventBatch> batches = recorded();
+  std::size_t begins = 0;
+  std::vector<SpanEvent> spans;
+  std::vector<ArgumentValue> arguments;
+  for (const EventBatch& batch : batches) {
+    begins += batch.async_begins.size();
+    spans.insert(spans.end(), batch.spans.begin(), batch.spans.end());
+    arguments.insert(arguments.end(), batch.span_arguments.begin(), batch.span_arguments.end());
+  }
+  EXPECT_EQ(begins, 2U);
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(test::text_name(batches, spans[0].name), "GET /");
+  EXPECT_EQ(test::track_name(batches, spans[0].track), "requests");
+  ASSERT_EQ(arguments.size(), 1U);
+  EXPECT_EQ(arguments[0].bits, 200U);
+}
+
+TEST_F(SpansTest, EmittedSpansKeepTheirTimesAndWidenTheBatch) {
+  const TrackId queue = track("gpu queue");
+  ASSERT_NE(queue, 0U);
+  const std::chrono::nanoseconds start(monotonic_now() - 5'000'000'000);
+  emit_span(queue, "pass", "gpu", start, std::chrono::microseconds(250), {{"draws", 3}, {"label", "shadow"}});
+  ClockDomain domain(10.0);
+  domain.add_pair(1'000, 50'000);
+  domain.add_pair(2'000, 70'000);
+  emit_span(domain, queue, "ticks", {}, 1'500, 100);
+  std::vector<SpanEvent> spans;
+  for (const EventBatch& batch : recorded()) {
+    for (const SpanEvent& span : batch.spans) {
+      EXPECT_LE(batch.start_ns, span.start_ns);
+      EXPECT_GE(batch.end_ns, span.start_ns + span.duration_ns);
+      spans.push_back(span);
+    }
+  }
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].start_ns, start.count());
+  EXPECT_EQ(spans[0].duration_ns, 250'000);
+  EXPECT_EQ(spans[0].argument_count, 2U);
+  EXPECT_EQ(spans[1].start_ns, 60'000);
+  EXPECT_EQ(spans[1].duration_ns, 2'000);
+}
+
+TEST_F(SpansTest, FlowsJoinScopesAndSpansThatAreHandedIn) {
+  const TrackId queue = track("gpu queue");
+  const std::chrono::nanoseconds start(monotonic_now() - 5'000'000'000);
+  flow_begin(7);
+  emit_span(queue, "pass", "gpu", start, std::chrono::microseconds(250));
+  flow_end(7, queue, start);
+  kymo_flow_at(queue, start.count() + 9, 8, KYMO_FLOW_BEGIN);
+  kymo_flow_at(queue, start.count() + 9, 8, KYMO_FLOW_STEP);
+  kymo_flow_at(queue, std::numeric_limits<std::int64_t>::max(), 8, KYMO_FLOW_END);  // no time that there is
+  flow_end(8, 0, start);                                                            // no track
+  std::vector<FlowEvent> flows;
+  for (const EventBatch& batch : recorded()) {
+    for (const FlowEvent& flow : batch.flows) {
+      EXPECT_LE(batch.start_ns, flow.time_ns);
+      EXPECT_GE(batch.end_ns, flow.time_ns);
+      flows.push_back(flow);
+    }
+  }
+  ASSERT_EQ(flows.size(), 4U);
+  EXPECT_NE(flows[0].track, queue);
+  EXPECT_EQ(flows[0].phase, FlowPhase::begin);
+  EXPECT_EQ(flows[0].flow_id, 7U);
+  EXPECT_EQ(flows[1].track, queue);
+  EXPECT_EQ(flows[1].phase, FlowPhase::end);
+  EXPECT_EQ(flows[1].flow_id, 7U);
+  EXPECT_EQ(flows[1].time_ns, start.count());
+  EXPECT_EQ(flows[2].phase, FlowPhase::begin);
+  EXPECT_EQ(flows[3].phase, FlowPhase::step);
+  EXPECT_EQ(flows[3].time_ns, start.count() + 9);
+  EXPECT_EQ(flows[3].flow_id, 8U);
+}
+
+}  // namespace
+}  // namespace kymo::record
