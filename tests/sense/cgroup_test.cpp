@@ -3,11 +3,12 @@
 
 #include "sense/machine_tree.hpp"
 #include "sense/sensor_list.hpp"
+#include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
+using test::ms;
 constexpr std::uint64_t process = 4711;
 
 class CgroupTest : public testing::Test {

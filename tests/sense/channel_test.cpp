@@ -9,11 +9,12 @@
 #include "sense/device_files.hpp"
 #include "sense/machine_tree.hpp"
 #include "sense/sensor_list.hpp"
+#include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
+using test::ms;
 using test::declaration_of;
 using test::MachineTree;
 using test::read_all;

@@ -9,11 +9,12 @@
 
 #include "sense/machine_tree.hpp"
 #include "sense/sensor_list.hpp"
+#include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
+using test::ms;
 
 class CpuTest : public testing::Test {
  protected:

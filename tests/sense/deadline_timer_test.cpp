@@ -1,4 +1,5 @@
 #include "sense/deadline_timer.hpp"
+#include "support/nanoseconds.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 namespace kymo::sense {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
+using test::ms;
 
 class DeadlineTimerTest : public testing::Test {
  protected:

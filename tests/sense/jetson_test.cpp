@@ -8,14 +8,13 @@
 
 #include "jetson_tree.hpp"
 #include "sense/sensor_list.hpp"
+#include "support/nanoseconds.hpp"
 
 namespace kymo::test {
 namespace {
 
 using sense::Sensor;
 using sense::SensorList;
-
-constexpr std::int64_t second = 1'000'000'000;
 
 SensorList make(const MachineTree& tree) {
   SensorList list;

@@ -5,11 +5,12 @@
 
 #include "sense/machine_tree.hpp"
 #include "sense/sensor_list.hpp"
+#include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
+using test::ms;
 
 class MemoryTest : public testing::Test {
  protected:

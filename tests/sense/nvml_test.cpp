@@ -14,6 +14,7 @@
 #include "fake_nvml.hpp"
 #include "machine_tree.hpp"
 #include "sense/sensor_list.hpp"
+#include "support/nanoseconds.hpp"
 
 namespace kymo::test {
 namespace {
@@ -21,8 +22,6 @@ namespace {
 using sense::Sensor;
 using sense::SensorList;
 
-constexpr std::int64_t ms = 1'000'000;
-constexpr std::int64_t second = 1000 * ms;
 constexpr double gib = 1024.0 * 1024 * 1024;
 
 constexpr int not_supported = 3;

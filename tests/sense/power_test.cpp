@@ -15,11 +15,11 @@
 
 #include "sense/sensor_power.hpp"
 #include "sense/touched_memory.hpp"
+#include "support/nanoseconds.hpp"
 
 namespace kymo::test {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 /// A source that says what a function says.

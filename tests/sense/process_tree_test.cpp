@@ -10,12 +10,13 @@
 #include "sense/machine_tree.hpp"
 #include "sense/process_sensors.hpp"
 #include "sense/sensor_list.hpp"
+#include "support/nanoseconds.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::sense {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
+using test::ms;
 
 /// A process as the files of a machine show it; times in ticks of 10 ms.
 struct Process {

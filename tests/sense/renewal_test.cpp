@@ -1,4 +1,5 @@
 #include "sense/renewal.hpp"
+#include "support/nanoseconds.hpp"
 
 #include <gtest/gtest.h>
 #include <cmath>
@@ -7,7 +8,7 @@
 namespace kymo::sense {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
+using test::ms;
 
 /// Reads a source that makes a new value every `renewal_ns`, for two seconds.
 RenewalMeter watch(std::int64_t renewal_ns, std::int64_t period_ns, std::int64_t jitter_ns = 0) {

@@ -12,11 +12,12 @@
 
 #include "sense/machine_tree.hpp"
 #include "sense/sensor_list.hpp"
+#include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
+using test::second;
 
 double own_cpu_s() {
   timespec time{};
