@@ -51,9 +51,10 @@ class Page {
   }
 
   void add_capture(int number, std::string name) {
-    captures_[number] = std::make_shared<PagedBytes>(
-        name,
-        [number, name](std::uint64_t offset, std::span<std::byte> out) { return fetch_bytes(number, name, offset, out); });
+    captures_[number] =
+        std::make_shared<PagedBytes>(name, [number, name](std::uint64_t offset, std::span<std::byte> out) {
+          return fetch_bytes(number, name, offset, out);
+        });
   }
   std::uint64_t add_outline(int number, std::span<const std::byte> bytes) { return capture(number).add_outline(bytes); }
   void set_size(int number, std::uint64_t size) { capture(number).set_size(size); }

@@ -14,9 +14,9 @@
 namespace kymo::sense {
 namespace {
 
-using test::ms;
 using test::declaration_of;
 using test::MachineTree;
+using test::ms;
 using test::read_all;
 using test::Readings;
 
