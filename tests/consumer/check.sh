@@ -1,10 +1,10 @@
 #!/bin/sh
 # Builds the consumer project one way and runs what it built: check.sh WAY LINKAGE WORK
 #
-# SOURCE is kymo's tree; DRAWS (ON or OFF) says whether the project has the panel; BUILD_TYPE, C_FLAGS, CXX_FLAGS and
-# UNITY (files of a folder together) say how to compile; CC, CXX, CMAKE, PKG_CONFIG and LAUNCHER (of compilers: ccache, or
-# empty) are programs; WARNINGS_AS_ERRORS is that of the build that these tests belong to. WORK is a folder that the ways
-# of one linkage share; add_subdirectory comes first and leaves an installed kymo in it.
+# SOURCE is kymo's tree, BUILT where it was built; DRAWS (ON or OFF) says whether the project has the panel; BUILD_TYPE, C_FLAGS,
+# CXX_FLAGS and UNITY (files of a folder together) say how to compile; CC, CXX, CMAKE, PKG_CONFIG and LAUNCHER (of compilers:
+# ccache, or empty) are programs; WARNINGS_AS_ERRORS is that of the build these tests belong to. WORK is a folder that the ways
+# of one linkage share; add_subdirectory, or install, comes first and leaves an installed kymo in it.
 set -eu
 way=$1
 linkage=$2
@@ -46,15 +46,22 @@ run_programs() {
   test -s "$build/c.kymo"
 }
 
+# Installs a build in one place and moves it to another: nothing in it may remember the first.
+install_from() {
+  rm -rf "$prefix" "$prefix.first"
+  "$CMAKE" --install "$1" --prefix "$prefix.first"
+  mv "$prefix.first" "$prefix"
+}
+
 case $way in
+  install)
+    install_from "$BUILT"
+    ;;
   add_subdirectory)
     [ "$linkage" = shared ] && shared=ON || shared=OFF
     build_project -DCONSUMER_KYMO_SOURCE="$SOURCE" -DBUILD_SHARED_LIBS="$shared" -DKYMO_INSTALL=ON
     run_programs
-    # Installed in one place and moved to another: nothing in it may remember the first.
-    rm -rf "$prefix" "$prefix.first"
-    "$CMAKE" --install "$build" --prefix "$prefix.first"
-    mv "$prefix.first" "$prefix"
+    install_from "$build"
     ;;
   find_package)
     build_project -DCMAKE_PREFIX_PATH="$prefix"
