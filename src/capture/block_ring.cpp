@@ -75,6 +75,8 @@ BlockRing::~BlockRing() {
 void BlockRing::give_up_oldest() {
   const Kept& oldest = kept_[first_kept_++];
   header_->first.store(oldest.offset + oldest.size, std::memory_order_release);
+  // A kill comes between two instructions: what is written over the block from now on stays behind this one.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   if (first_kept_ > 64 && first_kept_ * 2 > kept_.size()) {
     kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(first_kept_));
     first_kept_ = 0;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "record/collector_parts.hpp"
+#include "record/collector_sleep.hpp"
 
 namespace kymo::record {
 
@@ -56,21 +57,19 @@ void Collector::run() {
 
 void Collector::wait_for_work() {
   SpoolHeader& header = pool_.header();
-  const std::uint32_t wake = header.wake.load(std::memory_order_acquire);
-  header.is_asleep.store(1, std::memory_order_seq_cst);
-  bool has_work =
-      header.taken.load(std::memory_order_seq_cst) >= header.wake_threshold.load(std::memory_order_relaxed) ||
-      header.trigger_requests.load() != header.trigger_done.load() ||
-      header.crash_requests.load() != header.crash_done.load() || is_stopping_.load();
-  {
+  const auto has_work = [&] {
+    if (header.taken.load(std::memory_order_seq_cst) >= header.wake_threshold.load(std::memory_order_relaxed) ||
+        header.trigger_requests.load() != header.trigger_done.load() ||
+        header.crash_requests.load() != header.crash_done.load() || is_stopping_.load()) {
+      return true;
+    }
     const std::lock_guard lock(request_mutex_);
-    has_work = has_work || !requests_.empty();
-  }
-  if (!has_work) {
+    return !requests_.empty();
+  };
+  sleep_unless(header.wake, header.is_asleep, has_work, [this](std::atomic<std::uint32_t>& wake, std::uint32_t seen) {
     constexpr std::int64_t idle_period_ns = 1'000'000'000;
-    futex_wait(header.wake, wake, sinks_.empty() ? idle_period_ns : options_.period.count());
-  }
-  header.is_asleep.store(0, std::memory_order_relaxed);
+    futex_wait(wake, seen, sinks_.empty() ? idle_period_ns : options_.period.count());
+  });
 }
 
 }  // namespace kymo::record

@@ -11,7 +11,9 @@ namespace kymo::record {
 
 namespace {
 
-constexpr std::uint64_t head_tag_unit = std::uint64_t{1} << 32U;
+auto link_of(Chunk* chunks) noexcept {
+  return [chunks](std::uint32_t index) -> std::atomic<std::uint32_t>& { return chunks[index].header.free_next; };
+}
 
 }  // namespace
 
@@ -72,40 +74,23 @@ std::string Pool::spool_id() const {
 
 std::optional<std::uint32_t> Pool::take_chunk() noexcept {
   SpoolHeader& header = *header_;
-  std::uint64_t head = header.free_head.load(std::memory_order_acquire);
-  std::uint32_t index = 0;
-  for (;;) {
-    const auto top = static_cast<std::uint32_t>(head);
-    if (top == no_chunk) {
-      wake_collector();
-      return std::nullopt;
-    }
-    index = top - 1;
-    const std::uint32_t next = chunks_[index].header.free_next.load(std::memory_order_relaxed);
-    // The tag makes a head that was taken and given back in between differ from the one that was read.
-    const std::uint64_t wanted = ((head & ~(head_tag_unit - 1)) + head_tag_unit) | next;
-    if (header.free_head.compare_exchange_weak(head, wanted, std::memory_order_acq_rel, std::memory_order_acquire)) {
-      break;
-    }
+  const std::uint32_t top = pop_free(header.free_head, link_of(chunks_));
+  if (top == no_chunk) {
+    wake_collector();
+    return std::nullopt;
   }
   header.free_count.fetch_sub(1, std::memory_order_relaxed);
   if (header.taken.fetch_add(1, std::memory_order_seq_cst) + 1 >=
       header.wake_threshold.load(std::memory_order_relaxed)) {
     wake_collector();
   }
-  return index;
+  return top - 1;
 }
 
 void Pool::return_chunk(std::uint32_t index) noexcept {
   SpoolHeader& header = *header_;
-  ChunkHeader& chunk = chunks_[index].header;
-  chunk.track.store(0, std::memory_order_release);
-  std::uint64_t head = header.free_head.load(std::memory_order_relaxed);
-  std::uint64_t wanted = 0;
-  do {
-    chunk.free_next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
-    wanted = ((head & ~(head_tag_unit - 1)) + head_tag_unit) | (index + 1);
-  } while (!header.free_head.compare_exchange_weak(head, wanted, std::memory_order_acq_rel, std::memory_order_relaxed));
+  chunks_[index].header.track.store(0, std::memory_order_release);
+  push_free(header.free_head, link_of(chunks_), index);
   header.free_count.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -17,6 +17,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "record/collector_sleep.hpp"
+
 namespace kymo::record {
 
 namespace {
@@ -179,14 +181,11 @@ Pool::~Pool() {
 }
 
 void Pool::wake_collector() noexcept {
-  SpoolHeader& header = *header_;
-  if (header.is_asleep.load(std::memory_order_seq_cst) != 0 &&
-      header.is_asleep.exchange(0, std::memory_order_acq_rel) != 0) {
+  wake_sleeper(header_->wake, header_->is_asleep, [](std::atomic<std::uint32_t>& wake) {
     const int saved_errno = errno;
-    header.wake.fetch_add(1, std::memory_order_release);
-    futex_wake_all(header.wake);
+    futex_wake_all(wake);
     errno = saved_errno;
-  }
+  });
 }
 
 void Pool::remove_spool() noexcept {

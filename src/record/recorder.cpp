@@ -10,6 +10,7 @@
 #include "base/message.hpp"
 #include "record/clock.hpp"
 #include "record/function_hooks.hpp"
+#include "record/gate.hpp"
 #include "record/track_writer.hpp"
 
 namespace kymo::record {
@@ -82,7 +83,7 @@ bool Recorder::start_locked() noexcept {
     collector_options.on_step = options_->on_step;
     collector_options.name_hooked_sites = name_hooked_sites;
     collector_options.on_last_sink_gone = [this] {
-      is_on_.store(false, std::memory_order_relaxed);
+      is_on_.store(false, std::memory_order_seq_cst);
       update_gate();
     };
     Declarations known;
@@ -119,7 +120,7 @@ std::uint64_t Recorder::add_sink(std::shared_ptr<Sink> sink) noexcept {
     }
     const std::uint64_t handle = collector_->add_sink(std::move(sink));
     pool()->header().is_saved.store(0, std::memory_order_relaxed);
-    is_on_.store(true, std::memory_order_release);
+    is_on_.store(true, std::memory_order_seq_cst);
     update_gate();
     return handle;
   } catch (const std::exception& failure) {
@@ -176,7 +177,7 @@ namespace {
 
 /// Asks the collector through shared memory and waits for the answer. Async-signal-safe.
 bool ask(Pool& pool, std::atomic<std::uint32_t>& requests, std::atomic<std::uint32_t>& done, std::int64_t timeout_ns) {
-  const std::uint32_t ticket = requests.fetch_add(1, std::memory_order_acq_rel) + 1;
+  const std::uint32_t ticket = requests.fetch_add(1, std::memory_order_seq_cst) + 1;
   pool.wake_collector();
   const std::uint64_t deadline = monotonic_ns() + static_cast<std::uint64_t>(timeout_ns);
   for (;;) {
@@ -215,7 +216,7 @@ void Recorder::shut_down() noexcept {
   try {
     const std::lock_guard lock(mutex_);
     is_shut_down_ = true;
-    is_on_.store(false, std::memory_order_relaxed);
+    is_on_.store(false, std::memory_order_seq_cst);
     update_gate();
     if (is_child_pending_.load(std::memory_order_relaxed)) {
       return;
@@ -232,8 +233,9 @@ void Recorder::shut_down() noexcept {
 }
 
 void Recorder::update_gate() noexcept {
-  const bool on = is_on() && scopes_off_.load(std::memory_order_relaxed) == 0;
-  kymo_scopes_on_v1.store(on ? 1 : 0, std::memory_order_release);
+  update_gate_to(kymo_scopes_on_v1, [this]() -> std::uint32_t {
+    return is_on_.load(std::memory_order_seq_cst) && scopes_off_.load(std::memory_order_seq_cst) == 0 ? 1 : 0;
+  });
 }
 
 bool Recorder::leaves_out(kymo_site& site) const noexcept {
@@ -247,12 +249,12 @@ bool Recorder::leaves_out(kymo_site& site) const noexcept {
 }
 
 void Recorder::switch_scopes_off(ScopesOff reason) noexcept {
-  scopes_off_.fetch_or(static_cast<std::uint32_t>(reason), std::memory_order_relaxed);
+  scopes_off_.fetch_or(static_cast<std::uint32_t>(reason), std::memory_order_seq_cst);
   update_gate();
 }
 
 void Recorder::switch_scopes_on(ScopesOff reason) noexcept {
-  scopes_off_.fetch_and(~static_cast<std::uint32_t>(reason), std::memory_order_relaxed);
+  scopes_off_.fetch_and(~static_cast<std::uint32_t>(reason), std::memory_order_seq_cst);
   update_gate();
 }
 
@@ -325,7 +327,7 @@ void Recorder::start_in_child() noexcept {
   bool is_started = false;
   {
     const std::lock_guard lock(mutex_);
-    is_on_.store(false, std::memory_order_relaxed);
+    is_on_.store(false, std::memory_order_seq_cst);
     is_started = start_locked();
   }
   if (is_started && options_->on_child) {

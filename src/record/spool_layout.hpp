@@ -11,6 +11,8 @@
 
 #include <kymo/detail/thread_state.hpp>
 
+#include "record/free_list.hpp"
+
 namespace kymo::record {
 
 inline constexpr std::uint64_t spool_magic = 0x31304C4F4F50534BU;  // "KSPOOL01"
@@ -81,8 +83,6 @@ struct TrackSlot : detail::ThreadState {
   std::atomic<std::uint64_t> dropped_scopes{0};
   std::atomic<std::uint64_t> dropped_others{0};
 };
-
-inline constexpr std::uint32_t no_chunk = 0;
 
 struct ChunkHeader {
   std::atomic<std::uint32_t> track{0};  ///< 0: free; log_track: the log of declarations
