@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs the Debian packages that kymo needs, and only those that are missing.
 #
-#   scripts/bootstrap.sh [GROUP...]      GROUP: build, web, test, bench, lint, or all (the default)
+#   scripts/bootstrap.sh [GROUP...]      GROUP: build, web, test, bench, lint, arm64, or all (the default)
 #
 # `build` is what the library, the command and the examples need; `web` adds what the page for browsers needs, with the
 # sources that scripts/fetch-web-sources.sh fetches; the others add what the tests (of that page as well), the benchmarks
-# and the style checks need. Does nothing where everything is there. On systems without apt it names what is needed and
+# and the style checks need, and what compiles for arm64 Linux and runs that. Does nothing where everything is there. On systems without apt it names what is needed and
 # exits 1.
 set -eu
 
@@ -18,6 +18,12 @@ test="$bench $web libgtest-dev libegl1 libgl1-mesa-dri xvfb xauth libcairo2 font
 browser="chromium"
 lint="clang-format-14|clang-format clang-tidy-14|clang-tidy libc++-13-dev|libc++-dev libc++abi-13-dev|libc++abi-dev"
 
+# A compiler for arm64 and what runs its programs, and the libraries that kymo and its tests link there.
+arm64="g++-aarch64-linux-gnu qemu-user liblz4-dev:arm64 libzstd-dev:arm64 libssl-dev:arm64 libimgui-dev:arm64 libstb-dev:arm64 libglfw3-dev:arm64 libegl-dev:arm64 libgl-dev:arm64 libfmt-dev:arm64 libcpp-httplib-dev:arm64 libgtest-dev:arm64"
+
+native=$(dpkg --print-architecture 2>/dev/null || echo unknown)
+[ "$native" != arm64 ] || arm64=""  # `make test` tests it there
+
 wanted=""
 [ $# -gt 0 ] || set -- all
 groups=$*
@@ -28,9 +34,10 @@ for group in "$@"; do
     test) wanted="$wanted $build $test" ;;
     bench) wanted="$wanted $build $bench" ;;
     lint) wanted="$wanted $build $lint" ;;
+    arm64) wanted="$wanted $build $arm64" ;;
     all) wanted="$wanted $build $test $lint" ;;
     *)
-      echo "bootstrap: there is no group '$group'; the groups are build, web, test, bench, lint and all" >&2
+      echo "bootstrap: there is no group '$group'; the groups are build, web, test, bench, lint, arm64 and all" >&2
       exit 2
       ;;
   esac
@@ -53,6 +60,15 @@ case " $* " in
   *" test "* | *" all "*) system_is_like ubuntu || wanted="$wanted $browser" ;;
 esac
 
+knows_arm64() {
+  case " $(dpkg --print-foreign-architectures 2>/dev/null | tr '\n' ' ') " in *" arm64 "*) return 0 ;; esac
+  return 1
+}
+# Ubuntu keeps what is for arm64 in another archive (ports.ubuntu.com), which is whoever runs the system's to add.
+case " $* " in
+  *" all "*) ! knows_arm64 && system_is_like ubuntu || wanted="$wanted $arm64" ;;
+esac
+
 if ! system_is_like debian || ! command -v dpkg-query >/dev/null 2>&1; then
   {
     echo "bootstrap: this system is not Debian or one that is like it, so nothing was installed."
@@ -64,9 +80,13 @@ if ! system_is_like debian || ! command -v dpkg-query >/dev/null 2>&1; then
 fi
 
 # One query for all names: dpkg-query prints those it knows and fails for the others, which is not an error here. A
-# package may stand for another ("pkg-config" is provided by pkgconf on newer systems), so Provides is read as well.
-installed=" $(dpkg-query -W -f '${db:Status-Status} ${Package} ${Provides}\n' $(printf '%s' "$wanted" | tr '|' ' ') pkgconf \
-  2>/dev/null | sed -n 's/^installed //p' | tr -d ',' | tr '\n' ' ') "
+# package may stand for another ("pkg-config" is provided by pkgconf on newer systems), so Provides is read as well. Those
+# of another architecture than the system's have it in their names.
+foreign=arm64
+[ "$native" != arm64 ] || foreign=none
+installed=" $(dpkg-query -W -f '${db:Status-Status} ${Architecture} ${Package} ${Provides}\n' \
+  $(printf '%s' "$wanted" | tr '|' ' ') pkgconf 2>/dev/null |
+  sed -n "s/^installed $foreign \([^ ]*\).*/\1:$foreign/p; s/^installed [^ ]* //p" | tr -d ',' | tr '\n' ' ') "
 
 missing=""
 for entry in $wanted; do
@@ -101,6 +121,17 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 echo "bootstrap: installing$missing${as_root:+ (with sudo)}"
+case $missing in
+  *:arm64*)
+    if ! knows_arm64; then
+      if system_is_like ubuntu; then
+        echo "bootstrap: add the archive of arm64's packages (ports.ubuntu.com) and 'dpkg --add-architecture arm64' first" >&2
+        exit 1
+      fi
+      $as_root dpkg --add-architecture arm64
+    fi
+    ;;
+esac
 $as_root apt-get update -q </dev/null
 
 chosen=""

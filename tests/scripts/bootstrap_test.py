@@ -43,7 +43,8 @@ class BootstrapTest(unittest.TestCase):
         self.pretend("id", f"echo {number}")
 
     def set_installed(self, names):
-        lines = "".join(f"installed {name} \\n" for name in names)
+        split = [name.partition(":") for name in names]
+        lines = "".join(f"installed {architecture or 'amd64'} {name} \\n" for name, _, architecture in split)
         self.pretend("dpkg-query", f"printf '{lines}'; exit 1")
 
     def bootstrap(self, *groups):
@@ -115,7 +116,45 @@ class BootstrapTest(unittest.TestCase):
     def test_an_unknown_group_is_refused(self):
         result = self.bootstrap("everything")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("build, web, test, bench, lint and all", result.stderr)
+        self.assertIn("build, web, test, bench, lint, arm64 and all", result.stderr)
+
+    def pretend_architectures(self, native, foreign=""):
+        self.pretend("dpkg", f"""case $1 in
+  --print-architecture) echo {native} ;;
+  --print-foreign-architectures) printf '%s\\n' {foreign} ;;
+  *) echo "dpkg $*" >> {self.calls} ;;
+esac""")
+
+    def test_another_architectures_libraries_are_others_than_the_systems_own(self):
+        self.pretend_architectures("amd64")
+        self.set_installed([*BUILD_PACKAGES, "g++-aarch64-linux-gnu", "qemu-user"])
+        self.assertEqual(self.bootstrap("arm64").returncode, 0)
+        self.assertIn("liblz4-dev:arm64", self.installs()[0].split())
+        self.assertNotIn("qemu-user", self.installs()[0].split())
+        calls = self.calls.read_text().splitlines()
+        self.assertEqual(calls[0], "dpkg --add-architecture arm64")
+
+    def test_the_systems_own_libraries_are_missing_where_only_another_architectures_are_there(self):
+        self.pretend_architectures("amd64", "arm64")
+        self.set_installed([f"{name}:arm64" if name == "liblz4-dev" else name for name in BUILD_PACKAGES])
+        self.assertEqual(self.bootstrap("build").returncode, 0)
+        self.assertEqual(self.installs()[0].split()[-1], "liblz4-dev")
+        self.assertNotIn("add-architecture", self.calls.read_text())
+
+    def test_everything_includes_another_architecture_where_the_system_has_its_packages(self):
+        self.pretend_architectures("amd64")
+        self.set_installed([])
+        self.assertEqual(self.bootstrap("all").returncode, 0)
+        self.assertIn("libssl-dev:arm64", self.installs()[0].split())
+        self.set_os("ID=ubuntu\nID_LIKE=debian")
+        self.assertEqual(self.bootstrap("all").returncode, 0)
+        self.assertNotIn(":arm64", self.installs()[1])
+
+    def test_on_that_architecture_its_packages_are_the_systems_own(self):
+        self.pretend_architectures("arm64")
+        self.set_installed([f"{name}:arm64" for name in BUILD_PACKAGES])
+        self.assertEqual(self.bootstrap("build").returncode, 0)
+        self.assertEqual(self.calls.read_text(), "")
 
 
 if __name__ == "__main__":
