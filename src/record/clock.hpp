@@ -22,8 +22,13 @@ struct ClockPair {
 
 /// Whether the kernel keeps time with the counter that read_counter() reads, or would if it were told to. x86: "tsc" is
 /// current or available as a clock source (the kernel hides it once it found it unstable) and cpuid says that it is
-/// invariant; aarch64: always. `root` is the directory that holds sys/. Unreadable files mean no.
+/// invariant; aarch64: always, since the counter is a part of the architecture and the kernel mends its reads where a
+/// processor's are wrong. `root` is the directory that holds sys/. Unreadable files mean no.
 [[nodiscard]] bool kernel_trusts_counter(std::string_view root = "/");
+
+/// The step of a counter whose frequency a register states; 0 where that cannot be one: firmware that forgot to set it
+/// leaves a zero or anything.
+[[nodiscard]] double step_of_frequency_ns(std::uint64_t frequency_hz) noexcept;
 
 /// Whether the processor says that its counter runs at one rate in every power state.
 [[nodiscard]] bool counter_is_invariant() noexcept;

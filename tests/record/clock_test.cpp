@@ -59,6 +59,43 @@ TEST(KernelTrustsCounter, NotWhereItDoesNotSay) {
 
 #endif
 
+#if defined(__aarch64__)
+
+// Read here by instructions of the test's own.
+TEST(GenericTimer, IsTheCounterAndItsRegisterTellsTheStep) {
+  std::uint64_t frequency_hz = 0;
+  __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency_hz));
+  ASSERT_GT(frequency_hz, 0U);
+  EXPECT_TRUE(counter_in_use());
+  EXPECT_STREQ(counter_name(), "cntvct");
+  EXPECT_DOUBLE_EQ(counter_step_ns(), 1e9 / static_cast<double>(frequency_hz));
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  __asm__ volatile("isb; mrs %0, cntvct_el0; isb" : "=r"(before)::"memory");
+  const std::uint64_t between = read_counter();
+  __asm__ volatile("isb; mrs %0, cntvct_el0; isb" : "=r"(after)::"memory");
+  EXPECT_LE(before, between);
+  EXPECT_LE(between, after);
+}
+
+TEST(GenericTimer, NeedsNoListOfClockSources) {
+  EXPECT_TRUE(kernel_trusts_counter("/nonexistent"));
+}
+
+#endif
+
+TEST(StepOfFrequency, IsAsFineAsTheTimersOfBoardsAre) {
+  EXPECT_DOUBLE_EQ(step_of_frequency_ns(31'250'000), 32.0);  // Jetson Orin
+  EXPECT_DOUBLE_EQ(step_of_frequency_ns(62'500'000), 16.0);
+  EXPECT_DOUBLE_EQ(step_of_frequency_ns(1'000'000'000), 1.0);
+}
+
+TEST(StepOfFrequency, IsNoneWhereTheRegisterWasNotSet) {
+  EXPECT_EQ(step_of_frequency_ns(0), 0);
+  EXPECT_EQ(step_of_frequency_ns(1), 0);
+  EXPECT_EQ(step_of_frequency_ns(~std::uint64_t{0}), 0);
+}
+
 TEST(ReadClockPair, LiesBetweenTheReadsAroundIt) {
   for (int i = 0; i < 1000; ++i) {
     const std::uint64_t before = counter_in_use() ? read_counter() : monotonic_ns();
