@@ -1,14 +1,15 @@
 # The front door. Every target first installs what it needs (scripts/bootstrap.sh does nothing where it is there).
 JOBS ?= $(shell nproc)
 
-.PHONY: help demo test bench format lint
+.PHONY: help demo test test-arm64 bench format lint
 
 help:
-	@echo "make demo     build, measure a real multi-threaded program, show what was recorded"
-	@echo "make test     build everything with warnings as errors and run every test"
-	@echo "make bench    build the benchmarks and print each figure beside its goal"
-	@echo "make format   put all sources into the house's style"
-	@echo "make lint     clang-format, clang-tidy, ruff and the browser's C++ subset, without changing anything"
+	@echo "make demo        build, measure a real multi-threaded program, show what was recorded"
+	@echo "make test        build everything with warnings as errors and run every test"
+	@echo "make test-arm64  cross-compile it for arm64 Linux and run the tests under qemu-user"
+	@echo "make bench       build the benchmarks and print each figure beside its goal"
+	@echo "make format      put all sources into the house's style"
+	@echo "make lint        clang-format, clang-tidy, ruff and the browser's C++ subset, without changing anything"
 	@echo "JOBS=n sets how many jobs run at once ($(JOBS)); CONFIGURE=-DOPTION=VALUE configures what make test builds"
 
 demo:
@@ -19,6 +20,10 @@ test:
 	@scripts/bootstrap.sh build test
 	@scripts/peers.sh || echo "peers: not installed; the tests that compare kymo with them are left out"
 	@scripts/test.sh dev $(JOBS) $(CONFIGURE)
+
+test-arm64:
+	@scripts/bootstrap.sh build arm64
+	@scripts/test-arm64.sh $(JOBS)
 
 bench:
 	@scripts/bootstrap.sh build bench
