@@ -6,6 +6,7 @@
 
 #include "base/append.hpp"
 #include "base/message.hpp"
+#include "record/chunk_chain.hpp"
 #include "record/clock.hpp"
 #include "record/collector_parts.hpp"
 #include "record/process_memory.hpp"
@@ -94,10 +95,7 @@ void Collector::drain_track(TrackCursor& cursor) {
   }
   while (cursor.has_chunk && cursor.published != nullptr) {
     Chunk& chunk = pool_.chunk(cursor.chunk);
-    const bool is_last = cursor.published >= chunk.words && cursor.published <= chunk.words + chunk_words;
-    const std::uint32_t next = chunk.header.next.load(std::memory_order_acquire);
-    const std::size_t end =
-        is_last ? static_cast<std::size_t>(cursor.published - chunk.words) : chunk.header.used_words;
+    const auto [end, is_last, next] = readable_words(chunk, cursor.published, chunk_words);
     if (end > cursor.offset) {
       cursor.decoder.decode({chunk.words + cursor.offset, end - cursor.offset}, batch_, context);
       batch_words_ += end - cursor.offset;

@@ -7,6 +7,7 @@
 #include <kymo/detail/hot_path.hpp>
 
 #include "base/text.hpp"
+#include "record/chunk_chain.hpp"
 #include "record/clock.hpp"
 #include "record/recorder.hpp"
 #include "record/thread_facts.hpp"
@@ -131,16 +132,14 @@ bool SlotWrite::take_chunk() noexcept {
   Chunk& fresh = pool.chunk(*taken);
   if (cursor() == nullptr) {
     begin_chunk(slot_, *taken, fresh, 0);
-    publish(fresh.words);
-    slot_.first_chunk.store(*taken + 1, std::memory_order_release);
+    continue_in(slot_, static_cast<Chunk*>(nullptr), fresh, *taken);
     declare_thread(slot_);
     return true;
   }
   Chunk& last = pool.chunk(slot_.current_chunk);
   last.header.used_words = static_cast<std::uint32_t>(cursor() - last.words);
   begin_chunk(slot_, *taken, fresh, last.header.first_sequence + last.header.used_words);
-  last.header.next.store(*taken + 1, std::memory_order_release);
-  publish(fresh.words);
+  continue_in(slot_, &last, fresh, *taken);
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "record/chunk_chain.hpp"
 #include "record/collector_sleep.hpp"
 #include "record/free_list.hpp"
 #include "record/gate.hpp"
@@ -262,6 +263,83 @@ TEST(GateOrders, TheLastOfSeveralChangesDecides) {
 TEST(GateOrders, AGateThatIsStoredOnceIsFoundOut) {
   expect_failure(explore([] { return switches([](auto& gate, const auto& wanted) { gate.store(wanted()); }); }),
                  "the gate stands open");
+}
+
+/// A track of two chunks. A cursor is a number here: word w of chunk c is at 100 * c + w.
+struct ModelTrack {
+  struct Chunk {
+    struct Header {
+      Plain<std::uint32_t> used_words{0};
+      ModelAtomic<std::uint32_t> next{0};
+    };
+    std::uint64_t words = 0;
+    Header header;
+    std::array<Plain<int>, 2> written;
+  };
+
+  ModelTrack() { chunks[1].words = 100; }
+
+  /// As the hot path does: the word, then the cursor.
+  void write(std::uint32_t chunk, std::uint32_t word, std::memory_order order) {
+    chunks[chunk].written[word] = 1;
+    cursor.store(chunks[chunk].words + word + 1, order);
+  }
+
+  ModelAtomic<std::uint64_t> cursor{~std::uint64_t{0}};  // none
+  ModelAtomic<std::uint32_t> first_chunk{0};
+  ModelAtomic<std::uint32_t> has_ended{0};
+  std::array<Chunk, 2> chunks;
+};
+
+/// One drain, as the collector's: how many words it reads.
+std::size_t drain(const ModelTrack& track) {
+  const bool has_ended = track.has_ended.load(std::memory_order_acquire) != 0;
+  const std::uint64_t published = track.cursor.load(std::memory_order_acquire);
+  const std::uint32_t first = track.first_chunk.load(std::memory_order_acquire);
+  std::size_t read = 0;
+  std::uint32_t at = published == ~std::uint64_t{0} ? 0 : first;
+  while (at != 0) {
+    require(at <= track.chunks.size(), "a link leads nowhere");
+    const ModelTrack::Chunk& chunk = track.chunks[at - 1];
+    const auto [end, is_last, next] = readable_words(chunk, published, chunk.written.size());
+    for (std::size_t word = 0; word < end; ++word) {
+      require(chunk.written[word] == 1, "a word is read before it was written");
+      ++read;
+    }
+    require(is_last || next != 0, "the way to the cursor breaks off");
+    at = is_last ? 0 : next;
+  }
+  require(!has_ended || read == 3, "a track that has ended is not read to its end");
+  return read;
+}
+
+Scenario record_and_drain(std::memory_order order_of_words) {
+  const auto track = std::make_shared<ModelTrack>();
+  Scenario scenario;
+  scenario.threads.emplace_back([track, order_of_words] {
+    ModelTrack::Chunk* const none = nullptr;
+    continue_in(*track, none, track->chunks[0], 0);
+    track->write(0, 0, order_of_words);
+    track->write(0, 1, order_of_words);
+    track->chunks[0].header.used_words = 2;
+    continue_in(*track, &track->chunks[0], track->chunks[1], 1);
+    track->write(1, 0, order_of_words);
+    track->has_ended.store(1, std::memory_order_release);
+  });
+  scenario.threads.emplace_back([track] {
+    const std::size_t first = drain(*track);
+    require(drain(*track) >= first, "words that were read are gone");
+  });
+  scenario.at_end = [track] { require(drain(*track) == 3, "a word is lost"); };
+  return scenario;
+}
+
+TEST(ChunkChainOrders, WordsAreReadOnceTheyArePublishedFromChunkToChunk) {
+  expect_sound(explore([] { return record_and_drain(std::memory_order_release); }, 12));
+}
+
+TEST(ChunkChainOrders, WordsThatArePublishedWithoutOrderAreFoundOut) {
+  expect_failure(explore([] { return record_and_drain(std::memory_order_relaxed); }), "a data race");
 }
 
 // The explorer itself, by what textbooks say of C++'s memory model.
