@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -84,6 +85,10 @@ class KYMO_API ClockDomain {
 /// arguments. About 60 ns.
 KYMO_API void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
                         std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments = {}) noexcept;
+
+/// The same where the number of arguments is known at run time only.
+KYMO_API void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
+                        std::chrono::nanoseconds duration, const Argument* arguments, std::size_t count) noexcept;
 
 /// The same with times in ticks of a device's clock.
 KYMO_API void emit_span(const ClockDomain& domain, TrackId track, std::string_view name, std::string_view category,

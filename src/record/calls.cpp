@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include <kymo/detail/hot_path.hpp>
@@ -280,7 +281,7 @@ std::int64_t ClockDomain::to_monotonic_ns(std::uint64_t ticks) const noexcept {
 }
 
 void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
-               std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments) noexcept {
+               std::chrono::nanoseconds duration, const Argument* arguments, std::size_t count) noexcept {
   if (track == 0 || !is_on()) {
     return;
   }
@@ -297,7 +298,7 @@ void emit_span(TrackId track, std::string_view name, std::string_view category, 
   words.put(static_cast<std::uint64_t>(start.count()));
   words.put(static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0)));
   std::size_t left = record::most_span_arguments;
-  for (const Argument& argument : arguments) {
+  for (const Argument& argument : std::span(arguments, count)) {
     const NameId argument_name = left > 0 ? recorder.id_of(NameSpace::text, argument.name) : 0;
     if (argument_name == 0) {
       drop_event();
@@ -307,6 +308,11 @@ void emit_span(TrackId track, std::string_view name, std::string_view category, 
     --left;
   }
   write_event(EventKind::span, track, words.words());
+}
+
+void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
+               std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments) noexcept {
+  emit_span(track, name, category, start, duration, arguments.begin(), arguments.size());
 }
 
 void emit_span(const ClockDomain& domain, TrackId track, std::string_view name, std::string_view category,

@@ -1,0 +1,212 @@
+// GPU scopes: stretches of work that the GPU itself times, beside the time it took to hand the work in.
+//
+//     kymo::OpenGlContext gpu;                                  // <kymo/gpu_opengl.hpp>; Vulkan and CUDA have their
+//     own while (...) {
+//       {
+//         KYMO_GPU_SCOPE(gpu, "shadow pass", {"casters", n});
+//         draw_shadows();
+//       }
+//       gpu.collect();                                          // once a frame
+//     }
+//
+// A GPU scope is a scope on its thread as any other. What the GPU took is a span of the same name on the GPU's track,
+// and a flow leads from the one to the other; both carry the argument `correlation`, a number that joins them. The GPU
+// is never waited for: its spans are there a few frames later. They carry `clock_bound_ns`: how far off the processor's
+// clock their times may be.
+//
+// Where the GPU's times are not known (no timers, a lost context, a query that never came back), a span without
+// duration stands where the scope was handed in, named "shadow pass (unresolved)", with the reason as the argument
+// `unresolved`. It is said once on stderr.
+//
+// Component kymo::gpu.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <kymo/export.hpp>
+#include <kymo/gpu_driver.hpp>
+#include <kymo/scope.hpp>
+#include <kymo/span.hpp>
+
+namespace kymo {
+
+namespace gpu {
+class Scopes;
+}  // namespace gpu
+
+struct GpuOptions {
+  /// So many scopes may be open or wait for the GPU; those beyond are unresolved. Each takes two timers of the API and
+  /// 300 bytes.
+  std::uint32_t most_pending = 4096;
+  /// A scope whose times have not come so long after it was closed is given up.
+  std::chrono::nanoseconds patience = std::chrono::seconds(10);
+  /// The clocks are compared this often, when collecting.
+  std::chrono::nanoseconds clock_period = std::chrono::milliseconds(100);
+  std::string track;  ///< the track's name; empty: the API's
+};
+
+/// issued == resolved + unresolved + pending, always.
+struct GpuScopeCounts {
+  std::uint64_t issued = 0;
+  std::uint64_t resolved = 0;
+  std::uint64_t unresolved = 0;
+  std::uint64_t pending = 0;  ///< open, or waiting for the GPU
+};
+
+/// A scope whose end the GPU has not been told of. For KYMO_GPU_SCOPE.
+struct GpuTiming {
+  std::shared_ptr<gpu::Scopes> scopes;
+  std::uint64_t correlation = 0;
+  std::uint32_t timer = 0;
+};
+
+class GpuContext;
+
+/// Where work is handed in: a context and, for APIs that have several, a stream or a command buffer of it.
+struct GpuPlace {
+  // NOLINTNEXTLINE(google-explicit-constructor): KYMO_GPU_SCOPE(context, "name")
+  KYMO_SKIP
+  GpuPlace(GpuContext& its_context, void* its_handle = nullptr) noexcept : context(&its_context), handle(its_handle) {}
+
+  GpuContext* context;
+  void* handle;
+};
+
+/// Times the work of one GPU context, queue or device. Calls may come from any thread that the API allows its calls
+/// from; each takes a lock of the context for some 100 ns. Scopes may outlive it: they are unresolved then.
+class KYMO_API GpuContext {
+ public:
+  /// Over any API. Where there is no driver, the trouble is said with the first scope, and scopes are unresolved.
+  explicit GpuContext(GpuDriverOrTrouble driver, const GpuOptions& options = {});
+  GpuContext(const GpuContext&) = delete;
+  GpuContext& operator=(const GpuContext&) = delete;
+  /// Collects once more; what the GPU has not come to by now is unresolved. Call flush() before, to have it.
+  ~GpuContext();
+
+  /// Puts what the GPU has come to onto its track, and compares the clocks where that is due. Call it once a frame;
+  /// scopes do it by themselves where 64 wait for 5 ms or longer. About 200 ns, 300 ns for each scope that is resolved,
+  /// and what the API takes to tell.
+  void collect() noexcept;
+
+  /// Collects until nothing is pending; false where that took longer. What was handed in has to be on its way to the
+  /// GPU (glFlush, a submitted command buffer). The one call that waits.
+  bool flush(std::chrono::nanoseconds patience = std::chrono::seconds(1)) noexcept;
+
+  /// The context was lost or reset (a device that is made anew): what is open or pending is unresolved, and so is what
+  /// follows. Needed only where the API cannot tell.
+  void lose(std::string_view reason) noexcept;
+
+  /// False where no scope can be timed: there was trouble from the beginning, or the context was lost.
+  [[nodiscard]] bool is_working() const noexcept;
+  [[nodiscard]] GpuScopeCounts counts() const noexcept;
+
+  // For KYMO_GPU_SCOPE.
+  [[nodiscard]] GpuTiming open(std::string_view name, void* place) noexcept;
+  static void add_arguments(const GpuTiming& timing, const Argument* arguments, std::size_t count) noexcept;
+  static void close(const GpuTiming& timing) noexcept;
+
+ protected:
+  [[nodiscard]] GpuDriver* driver() noexcept { return driver_; }
+
+ private:
+  GpuDriver* driver_;  // of scopes_; null where there is none
+  std::shared_ptr<gpu::Scopes> scopes_;
+};
+
+namespace detail {
+#if defined(KYMO_DETAIL_PROBES)
+inline namespace KYMO_DETAIL_PROBES {
+#endif
+
+/// Flows from a scope to its span on the GPU bear the scope's number and these bits, apart from those of the program.
+inline constexpr std::uint64_t gpu_flow = std::uint64_t{3} << 62U;
+
+/// An open GPU scope. Made by KYMO_GPU_SCOPE.
+class GpuScopeGuard {
+ public:
+  KYMO_SKIP
+  GpuScopeGuard(kymo_site& site, const GpuPlace& place) noexcept : scope_(site) {
+    if (scope_.is_recorded()) {
+      timing_ = place.context->open(site.name, place.handle);
+      flow_begin(gpu_flow | timing_.correlation);
+    }
+  }
+  GpuScopeGuard(const GpuScopeGuard&) = delete;
+  GpuScopeGuard& operator=(const GpuScopeGuard&) = delete;
+  KYMO_SKIP
+  ~GpuScopeGuard() {
+    if (timing_.scopes != nullptr) {
+      GpuContext::close(timing_);
+    }
+  }
+
+  [[nodiscard]] KYMO_SKIP
+  bool is_recorded() const noexcept { return scope_.is_recorded(); }
+
+  /// What KYMO_DISABLE makes of the place; never defined.
+  static char ignored(const GpuPlace& place);
+
+  template <std::size_t N>
+  KYMO_SKIP
+  void arguments(kymo_site& site, const char (&/*name*/)[N], const Argument& a = none(), const Argument& b = none(),
+                 const Argument& c = none(), const Argument& d = none(), const Argument& e = none(),
+                 const Argument& f = none()) noexcept {
+    const std::array<Argument, 6> list{a, b, c, d, e, f};
+    std::size_t count = 0;
+    while (count < list.size() && !list[count].name.empty()) {
+      ++count;
+    }
+    if (count != 0) {
+      record_arguments(site.argument_names, list.data(), count);
+    }
+    static std::uint32_t correlation_name = 0;
+    record_argument(correlation_name, {"correlation", timing_.correlation});
+    if (count != 0 && timing_.scopes != nullptr) {
+      GpuContext::add_arguments(timing_, list.data(), count);
+    }
+  }
+
+ private:
+  KYMO_SKIP
+  static Argument none() noexcept { return Argument::from_bits({}, ArgumentType::int64, 0); }
+
+  ScopeGuard scope_;
+  GpuTiming timing_;
+};
+
+#if defined(KYMO_DETAIL_PROBES)
+}
+#endif
+}  // namespace detail
+
+}  // namespace kymo
+
+#define KYMO_DETAIL_GPU_SCOPE(id, place, ...)                                                                   \
+  KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), KYMO_DETAIL_FIRST(__VA_ARGS__, 0), KYMO_SITE_SCOPE);     \
+  ::kymo::detail::GpuScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(KYMO_DETAIL_CONCAT(kymo_site_, id), place); \
+  if (KYMO_DETAIL_CONCAT(kymo_scope_, id).is_recorded())                                                        \
+  KYMO_DETAIL_CONCAT(kymo_scope_, id).arguments(KYMO_DETAIL_CONCAT(kymo_site_, id), __VA_ARGS__)
+
+#if defined(KYMO_DISABLE)
+
+#define KYMO_GPU_SCOPE(place, ...)                                          \
+  static_cast<void>(sizeof(::kymo::detail::GpuScopeGuard::ignored(place)) + \
+                    sizeof(::kymo::detail::ScopeGuard::ignored(__VA_ARGS__)))
+
+#else
+
+/// Records the rest of the enclosing block as a scope, and has the GPU time the work that is handed in meanwhile:
+/// KYMO_GPU_SCOPE(context, "shadow pass") or, with up to six arguments, KYMO_GPU_SCOPE(context, "shadow pass",
+/// {"casters", n}). `context` is an OpenGlContext, `vulkan.on(command_buffer)` or `cuda.on(stream)`. Scopes may nest.
+///
+/// Off, it costs a load and a branch and no call of the API. On, it costs less than a microsecond beside two calls of
+/// the API and what it takes to ask for their times.
+#define KYMO_GPU_SCOPE(place, ...) KYMO_DETAIL_GPU_SCOPE(__COUNTER__, place, __VA_ARGS__)
+
+#endif

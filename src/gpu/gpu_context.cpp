@@ -1,0 +1,115 @@
+// The public side of GPU scopes: nothing leaves it as an exception.
+#include <pthread.h>
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include <kymo/gpu_scope.hpp>
+
+#include "base/message.hpp"
+#include "gpu/monotonic.hpp"
+#include "gpu/scopes.hpp"
+
+namespace kymo {
+
+namespace {
+
+constexpr long poll_ns = 200'000;
+
+/// One for all contexts, so that a number joins one pair of spans.
+std::atomic<std::uint64_t> correlations{0};
+
+/// How many forks lie between this process and the one that loaded kymo.
+std::atomic<unsigned> forks{0};
+
+void count_forks() {
+  static const int installed =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(installed);
+}
+
+/// In a forked child the GPU is the parent's, and locks may be held by threads that are not there: nothing is done.
+/// Runs out of memory at worst: then a scope is not timed.
+template <typename Work>
+void quietly(const gpu::Scopes& scopes, const Work& work) noexcept {
+  if (scopes.forks() != forks.load(std::memory_order_relaxed)) {
+    return;
+  }
+  try {
+    work();
+  } catch (...) {
+    static base::SayOnce say_once;
+    say_once("a GPU scope is not timed: there is too little memory");
+  }
+}
+
+}  // namespace
+
+GpuDriver::~GpuDriver() = default;
+
+bool GpuDriver::is_timed(void* /*place*/) noexcept {
+  return true;
+}
+
+GpuContext::GpuContext(GpuDriverOrTrouble driver, const GpuOptions& options) : driver_(driver.driver.get()) {
+  count_forks();
+  scopes_ = std::make_shared<gpu::Scopes>(std::move(driver), options, forks.load());
+}
+
+GpuContext::~GpuContext() {
+  quietly(*scopes_, [this] { scopes_->end(); });
+}
+
+void GpuContext::collect() noexcept {
+  quietly(*scopes_, [this] { scopes_->collect(); });
+}
+
+bool GpuContext::flush(std::chrono::nanoseconds patience) noexcept {
+  const std::int64_t start_ns = gpu::monotonic_ns();
+  for (;;) {
+    collect();
+    if (counts().pending == 0) {
+      return true;
+    }
+    if (gpu::monotonic_ns() - start_ns >= patience.count()) {
+      return false;
+    }
+    const timespec pause{0, poll_ns};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+void GpuContext::lose(std::string_view reason) noexcept {
+  quietly(*scopes_, [&] { scopes_->lose(reason); });
+}
+
+bool GpuContext::is_working() const noexcept {
+  return scopes_->is_working();
+}
+
+GpuScopeCounts GpuContext::counts() const noexcept {
+  return scopes_->counts();
+}
+
+GpuTiming GpuContext::open(std::string_view name, void* place) noexcept {
+  GpuTiming timing;
+  timing.correlation = correlations.fetch_add(1, std::memory_order_relaxed) + 1;
+  quietly(*scopes_, [&] {
+    timing.timer = scopes_->open(name, place, timing.correlation);
+    if (timing.timer != gpu::Scopes::no_timer) {
+      timing.scopes = scopes_;
+    }
+  });
+  return timing;
+}
+
+void GpuContext::add_arguments(const GpuTiming& timing, const Argument* arguments, std::size_t count) noexcept {
+  quietly(*timing.scopes, [&] { timing.scopes->add_arguments(timing, arguments, count); });
+}
+
+void GpuContext::close(const GpuTiming& timing) noexcept {
+  quietly(*timing.scopes, [&] { timing.scopes->close(timing); });
+}
+
+}  // namespace kymo

@@ -1,0 +1,339 @@
+#include "gpu/scopes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "base/message.hpp"
+#include "base/text.hpp"
+#include "gpu/monotonic.hpp"
+
+namespace kymo::gpu {
+
+namespace {
+
+/// Scopes collect by themselves where so many wait, and the last time was so long ago.
+constexpr std::size_t enough_waiting = 64;
+constexpr std::int64_t least_pause_ns = 5'000'000;
+/// Asked whether they can be used again, each time.
+constexpr std::size_t most_asked = 64;
+/// Empty lanes beyond this many are forgotten: command buffers come and go.
+constexpr std::size_t most_lanes = 256;
+constexpr std::uint32_t most_timers = 1U << 20U;
+/// The recorder's: longer names and texts are cut.
+constexpr std::size_t longest_text = 256;
+constexpr std::size_t most_arguments = 6;
+/// Times that lie so far outside of what is possible are wrong, rather than off.
+constexpr std::int64_t tolerance_ns = 1'000'000;
+
+std::uint32_t cut_size(std::string_view text) {
+  return static_cast<std::uint32_t>(base::cut_text(text, longest_text).size());
+}
+
+GpuClockFacts facts_of(const GpuDriver* driver) {
+  return driver != nullptr ? driver->clock() : GpuClockFacts{};
+}
+
+}  // namespace
+
+Scopes::Scopes(GpuDriverOrTrouble driver, const GpuOptions& options, unsigned forks)
+    : forks_(forks),
+      options_(options),
+      driver_(std::move(driver.driver)),
+      trouble_(std::move(driver.trouble)),
+      clock_(facts_of(driver_.get())) {
+  if (driver_ == nullptr && trouble_.empty()) {
+    trouble_ = "there is no driver";
+  }
+  options_.most_pending = std::clamp(options_.most_pending, 1U, most_timers);
+}
+
+// Only in a forked child is there a driver yet: what it holds is the parent's.
+Scopes::~Scopes() {
+  static_cast<void>(driver_.release());
+}
+
+std::uint32_t Scopes::open(std::string_view name, void* place, std::uint64_t correlation) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now_ns = monotonic_ns();
+  if (closed_ >= enough_waiting && now_ns - last_collect_ns_ >= least_pause_ns) {
+    collect_now(now_ns);
+  }
+  ++counts_.issued;
+  std::string_view reason = trouble_;
+  std::uint32_t timer = no_timer;
+  if (!is_lost() && !driver_->is_timed(place)) {
+    reason = "it became part of a graph";
+  } else if (!is_lost() && free_.empty() && entries_.size() >= options_.most_pending) {
+    reason = "too many scopes wait for the GPU";
+  } else if (!is_lost()) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(entries_.size()));
+      entries_.emplace_back();
+    }
+    timer = free_.back();
+    if (driver_->write_begin(timer, place)) {
+      free_.pop_back();
+    } else {
+      timer = no_timer;
+      reason = "the API took no time stamp";
+    }
+  }
+  Entry aside;
+  Entry& entry = timer != no_timer ? entries_[timer] : aside;
+  entry.correlation = correlation;
+  entry.place = place;
+  entry.issued_ns = now_ns;
+  entry.is_closed = false;
+  entry.name_size = cut_size(name);
+  entry.text.assign(name.substr(0, entry.name_size));
+  entry.arguments.clear();
+  if (timer == no_timer) {
+    mark_unresolved(entry, track_of(place), reason);
+  } else {
+    ++counts_.pending;
+  }
+  return timer;
+}
+
+Scopes::Entry* Scopes::entry_of(const GpuTiming& timing) {
+  // Timers may have been given up and taken by others meanwhile.
+  if (timing.timer >= entries_.size() || entries_[timing.timer].correlation != timing.correlation) {
+    return nullptr;
+  }
+  return &entries_[timing.timer];
+}
+
+void Scopes::add_arguments(const GpuTiming& timing, const Argument* arguments, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = entry_of(timing);
+  for (std::size_t i = 0; entry != nullptr && i < std::min(count, most_arguments); ++i) {
+    const Argument& argument = arguments[i];
+    KeptArgument kept;
+    kept.name_at = static_cast<std::uint32_t>(entry->text.size());
+    kept.name_size = cut_size(argument.name);
+    kept.type = argument.type;
+    kept.bits = argument.bits;
+    entry->text.append(argument.name.substr(0, kept.name_size));
+    if (argument.type == ArgumentType::string) {
+      // A byte more than what is kept, so that the recorder sees that it was cut.
+      const std::string_view text = argument.text.substr(0, longest_text + 1);
+      kept.bits = entry->text.size();
+      kept.text_size = static_cast<std::uint32_t>(text.size());
+      entry->text.append(text);
+    }
+    entry->arguments.push_back(kept);
+  }
+}
+
+void Scopes::close(const GpuTiming& timing) {
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = entry_of(timing);
+  if (entry == nullptr) {
+    return;  // it was given up while it was open
+  }
+  Lane& lane = lane_of(entry->place);
+  if (!driver_->is_timed(entry->place) || !driver_->write_end(timing.timer, entry->place)) {
+    give_up(timing.timer, lane.track, "the API took no time stamp", false);
+    return;
+  }
+  entry->is_closed = true;
+  entry->closed_ns = monotonic_ns();
+  lane.closed.push_back(timing.timer);
+  ++closed_;
+}
+
+void Scopes::collect() {
+  const std::lock_guard lock(mutex_);
+  collect_now(monotonic_ns());
+}
+
+void Scopes::collect_now(std::int64_t now_ns) {
+  last_collect_ns_ = now_ns;
+  if (is_lost()) {
+    return;
+  }
+  if (driver_->is_lost()) {
+    lose_all("the context was lost");
+    return;
+  }
+  compare_clocks(now_ns);
+  for (auto lane = lanes_.begin(); lane != lanes_.end();) {
+    std::deque<std::uint32_t>& closed = lane->second.closed;
+    while (!closed.empty() && step(closed.front(), lane->second, now_ns) == Step::done) {
+      closed.pop_front();
+      --closed_;
+    }
+    lane = closed.empty() && lanes_.size() > most_lanes ? lanes_.erase(lane) : std::next(lane);
+  }
+  recycle_resting();
+}
+
+void Scopes::compare_clocks(std::int64_t now_ns) {
+  if (now_ns < next_clock_ns_) {
+    return;
+  }
+  next_clock_ns_ = now_ns + options_.clock_period.count();
+  if (const std::optional<GpuClockPair> pair = driver_->read_clock()) {
+    clock_.add(*pair);
+  }
+}
+
+Scopes::Step Scopes::step(std::uint32_t timer, const Lane& lane, std::int64_t now_ns) {
+  const Entry& entry = entries_[timer];
+  GpuTimes times;
+  const GpuAnswer answer = clock_.is_known() ? driver_->ask(timer, times) : GpuAnswer::pending;
+  switch (answer) {
+    case GpuAnswer::ready:
+      if (put(entry, lane, times, monotonic_ns())) {
+        ++counts_.resolved;
+        --counts_.pending;
+        release(timer, true);
+      } else {
+        give_up(timer, lane.track, "the GPU tells a time at which it cannot have been", true);
+      }
+      return Step::done;
+    case GpuAnswer::failed:
+      give_up(timer, lane.track, "the GPU has no time for it", false);
+      return Step::done;
+    case GpuAnswer::pending:
+      break;
+  }
+  if (now_ns - entry.closed_ns < options_.patience.count()) {
+    return Step::wait;
+  }
+  give_up(timer, lane.track, clock_.is_known() ? "the GPU did not come to it in time" : "the GPU's clock was not told",
+          false);
+  return Step::done;
+}
+
+bool Scopes::put(const Entry& entry, const Lane& lane, const GpuTimes& times, std::int64_t now_ns) {
+  const BoundedTime begin = clock_.time_of(times.begin_ticks);
+  const std::int64_t duration_ns = clock_.duration_ns(times.begin_ticks, times.end_ticks);
+  const std::int64_t reach_ns = begin.bound_ns + tolerance_ns;
+  if (begin.ns < entry.issued_ns - reach_ns || begin.ns > now_ns + reach_ns ||
+      duration_ns > now_ns - entry.issued_ns + 2 * reach_ns) {
+    return false;
+  }
+  // Nothing runs before it was asked for: what is earlier is the error of the clock.
+  const std::int64_t start_ns = std::max(begin.ns, entry.issued_ns);
+  emit(entry, lane.track, std::string_view(entry.text).substr(0, entry.name_size), start_ns, duration_ns,
+       {"clock_bound_ns", begin.bound_ns});
+  return true;
+}
+
+void Scopes::give_up(std::uint32_t timer, const std::string& track, std::string_view reason, bool has_answered) {
+  --counts_.pending;
+  mark_unresolved(entries_[timer], track, reason);
+  release(timer, has_answered);
+}
+
+void Scopes::release(std::uint32_t timer, bool has_answered) {
+  entries_[timer].correlation = 0;
+  if (!is_lost() && driver_->recycle(timer, has_answered)) {
+    free_.push_back(timer);
+  } else {
+    resting_.emplace_back(timer, has_answered);
+  }
+}
+
+void Scopes::recycle_resting() {
+  const std::size_t asked = std::min(resting_.size(), most_asked);
+  std::vector<std::pair<std::uint32_t, bool>> still;
+  for (std::size_t i = 0; i < asked; ++i) {
+    if (driver_->recycle(resting_[i].first, resting_[i].second)) {
+      free_.push_back(resting_[i].first);
+    } else {
+      still.push_back(resting_[i]);
+    }
+  }
+  // Those that cannot be used go behind the others, which are asked the next time.
+  resting_.erase(resting_.begin(), resting_.begin() + static_cast<std::ptrdiff_t>(asked));
+  resting_.insert(resting_.end(), still.begin(), still.end());
+}
+
+void Scopes::say_unresolved(std::string_view reason) {
+  if (!has_said_) {
+    has_said_ = true;
+    base::say(std::string("times of GPU scopes are not known where a span is marked so: ").append(reason));
+  }
+}
+
+void Scopes::mark_unresolved(const Entry& entry, const std::string& track, std::string_view reason) {
+  ++counts_.unresolved;
+  say_unresolved(reason);
+  std::string name =
+      entry.text.substr(0, std::min<std::size_t>(entry.name_size, longest_text - unresolved_suffix.size()));
+  emit(entry, track, name.append(unresolved_suffix), entry.issued_ns, 0, {"unresolved", reason});
+}
+
+void Scopes::emit(const Entry& entry, const std::string& track, std::string_view name, std::int64_t start_ns,
+                  std::int64_t duration_ns, const Argument& last) {
+  const Argument none = Argument::from_bits({}, ArgumentType::int64, 0);
+  std::array<Argument, most_arguments + 2> arguments{none, none, none, none, none, none, none, none};
+  std::size_t count = 0;
+  const std::string_view text = entry.text;
+  for (const KeptArgument& kept : entry.arguments) {
+    const std::string_view argument = text.substr(kept.name_at, kept.name_size);
+    arguments[count++] = kept.type == ArgumentType::string
+                             ? Argument::from_text(argument, text.substr(kept.bits, kept.text_size))
+                             : Argument::from_bits(argument, kept.type, kept.bits);
+  }
+  arguments[count++] = {"correlation", entry.correlation};
+  arguments[count++] = last;
+  const TrackId id = kymo::track(track);
+  const std::chrono::nanoseconds start(start_ns);
+  emit_span(id, name, "gpu", start, std::chrono::nanoseconds(duration_ns), arguments.data(), count);
+  flow_end(detail::gpu_flow | entry.correlation, id, start);
+}
+
+std::string Scopes::track_of(void* place) {
+  if (!options_.track.empty() || driver_ == nullptr) {
+    return options_.track.empty() ? "GPU" : options_.track;
+  }
+  return driver_->track_name(place);
+}
+
+Scopes::Lane& Scopes::lane_of(void* place) {
+  const auto found = lanes_.find(place);
+  return found != lanes_.end() ? found->second : lanes_.emplace(place, Lane{track_of(place), {}}).first->second;
+}
+
+void Scopes::lose(std::string_view reason) {
+  const std::lock_guard lock(mutex_);
+  if (!is_lost()) {
+    lose_all(reason);
+  }
+}
+
+void Scopes::lose_all(std::string_view reason) {
+  trouble_ = reason.empty() ? "the context was lost" : reason;
+  for (std::uint32_t timer = 0; timer < entries_.size(); ++timer) {
+    if (entries_[timer].correlation != 0) {
+      give_up(timer, lane_of(entries_[timer].place).track, trouble_, false);
+    }
+  }
+  lanes_.clear();
+  closed_ = 0;
+}
+
+void Scopes::end() {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now_ns = monotonic_ns();
+  collect_now(now_ns);
+  lose_all(is_lost() ? std::string(trouble_) : "its context ended before the GPU came to it");
+  driver_.reset();
+}
+
+bool Scopes::is_working() const {
+  const std::lock_guard lock(mutex_);
+  return !is_lost();
+}
+
+GpuScopeCounts Scopes::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace kymo::gpu

@@ -1,0 +1,111 @@
+// The scopes of one GPU context, from their opening until their times are known or given up.
+//
+// An entry is taken when a scope opens and given back when the GPU has answered: the number of an entry is that of its
+// timer. Closed scopes wait in lanes, one a stream or command buffer, in which the GPU comes to their ends one after
+// the other; so only the first of a lane is asked for. An entry whose timer the GPU may write to yet rests until the
+// driver can use it again. Nothing grows beyond GpuOptions::most_pending.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <kymo/gpu_driver.hpp>
+#include <kymo/gpu_scope.hpp>
+
+#include "gpu/gpu_clock.hpp"
+
+namespace kymo::gpu {
+
+/// What a scope's name ends in on the GPU's track where its times are not known.
+inline constexpr std::string_view unresolved_suffix = " (unresolved)";
+
+class Scopes {
+ public:
+  /// `forks` tells the process that it was made in.
+  Scopes(GpuDriverOrTrouble driver, const GpuOptions& options, unsigned forks = 0);
+  Scopes(const Scopes&) = delete;
+  Scopes& operator=(const Scopes&) = delete;
+  ~Scopes();
+
+  /// The timer of a scope that begins now; no_timer where it is unresolved already.
+  [[nodiscard]] std::uint32_t open(std::string_view name, void* place, std::uint64_t correlation);
+  void add_arguments(const GpuTiming& timing, const Argument* arguments, std::size_t count);
+  void close(const GpuTiming& timing);
+
+  void collect();
+  void lose(std::string_view reason);
+  /// The context ends: what is pending is unresolved, and the driver goes.
+  void end();
+
+  [[nodiscard]] bool is_working() const;
+  [[nodiscard]] GpuScopeCounts counts() const;
+  [[nodiscard]] unsigned forks() const { return forks_; }
+
+  static constexpr std::uint32_t no_timer = ~std::uint32_t{0};
+
+ private:
+  /// An argument as it is kept: a string's bytes, and the name's, stand in Entry::text.
+  struct KeptArgument {
+    std::uint32_t name_at = 0;
+    std::uint32_t name_size = 0;
+    ArgumentType type = ArgumentType::int64;
+    std::uint64_t bits = 0;  ///< of a string: where its bytes begin
+    std::uint32_t text_size = 0;
+  };
+  struct Entry {
+    std::uint64_t correlation = 0;  ///< 0: free
+    void* place = nullptr;
+    std::int64_t issued_ns = 0;
+    std::int64_t closed_ns = 0;
+    bool is_closed = false;
+    std::uint32_t name_size = 0;  ///< the name begins the text
+    std::string text;             ///< keeps its room from scope to scope
+    std::vector<KeptArgument> arguments;
+  };
+  struct Lane {
+    std::string track;
+    std::deque<std::uint32_t> closed;  ///< in the order in which they ended
+  };
+  enum class Step : std::uint8_t { done, wait };
+
+  [[nodiscard]] bool is_lost() const { return !trouble_.empty() || driver_ == nullptr; }
+  [[nodiscard]] Entry* entry_of(const GpuTiming& timing);
+  [[nodiscard]] std::string track_of(void* place);
+  Lane& lane_of(void* place);
+  void compare_clocks(std::int64_t now_ns);
+  void collect_now(std::int64_t now_ns);
+  void recycle_resting();
+  Step step(std::uint32_t timer, const Lane& lane, std::int64_t now_ns);
+  bool put(const Entry& entry, const Lane& lane, const GpuTimes& times, std::int64_t now_ns);
+  void give_up(std::uint32_t timer, const std::string& track, std::string_view reason, bool has_answered);
+  void release(std::uint32_t timer, bool has_answered);
+  void say_unresolved(std::string_view reason);
+  void mark_unresolved(const Entry& entry, const std::string& track, std::string_view reason);
+  void lose_all(std::string_view reason);
+  void emit(const Entry& entry, const std::string& track, std::string_view name, std::int64_t start_ns,
+            std::int64_t duration_ns, const Argument& last);
+
+  const unsigned forks_;
+  mutable std::mutex mutex_;
+  GpuOptions options_;
+  std::unique_ptr<GpuDriver> driver_;
+  std::string trouble_;  ///< why nothing is timed (any more)
+  GpuClock clock_;
+  std::int64_t next_clock_ns_ = 0;
+  std::int64_t last_collect_ns_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_;
+  std::vector<std::pair<std::uint32_t, bool>> resting_;  ///< and whether it has answered
+  std::unordered_map<void*, Lane> lanes_;
+  std::size_t closed_ = 0;  ///< in all lanes
+  GpuScopeCounts counts_;
+  bool has_said_ = false;
+};
+
+}  // namespace kymo::gpu
