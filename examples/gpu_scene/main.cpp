@@ -21,15 +21,15 @@ namespace {
 
 constexpr const char* usage =
     "Usage: gpu_scene [--frames N] [--screenshot PNG] [CAPTURE]\n"
-    "Draws a pond of boxes at sunset, 960x540, without a window, and times each pass on the GPU.\n"
+    "Draws a pond of boxes at sunset, 640x360, without a window, and times each pass on the GPU.\n"
     "\n"
-    "  --frames N        to draw (60)\n"
+    "  --frames N        to draw (40)\n"
     "  --screenshot PNG  write the last frame\n"
     "  --help            print this and exit\n"
     "  CAPTURE           where to record; KYMO_RECORD=CAPTURE does the same\n";
 
-constexpr int width = 960;
-constexpr int height = 540;
+constexpr int width = 640;
+constexpr int height = 360;
 
 void save(const std::string& path, const std::string& bytes) {
   std::ofstream file(path, std::ios::binary);
@@ -86,7 +86,7 @@ int main(int count, char** arguments) {
   }
   kymo::set_thread_name("main");
   try {
-    constexpr unsigned usual_frames = 60;
+    constexpr unsigned usual_frames = 40;
     draw(options->frames != 0 ? options->frames : usual_frames, options->screenshot);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpu_scene: %s\n", error.what());
