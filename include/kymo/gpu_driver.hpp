@@ -62,6 +62,9 @@ class KYMO_API GpuDriver {
   /// Makes a timer ready for another scope. `has_answered` is false for one that was given up while the GPU may write
   /// to it yet. False where that cannot be done now: it is asked again.
   virtual bool recycle(std::uint32_t timer, bool has_answered) noexcept = 0;
+  /// Until the next call of this, timers may be recycled by commands in this place; null: they may not. Of APIs that
+  /// need it.
+  virtual void recycle_in(void* place) noexcept;
   /// The context, device or driver is gone, and answers nothing any more.
   [[nodiscard]] virtual bool is_lost() noexcept = 0;
 };

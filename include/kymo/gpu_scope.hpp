@@ -41,9 +41,11 @@ class Scopes;
 }  // namespace gpu
 
 struct GpuOptions {
+  static constexpr std::uint32_t greatest_pending = 1U << 20U;
+
   /// So many scopes may be open or wait for the GPU; those beyond are unresolved. Each takes two timers of the API and
   /// 300 bytes.
-  std::uint32_t most_pending = 4096;
+  std::uint32_t most_pending = 4096;  ///< 1 to greatest_pending
   /// A scope whose times have not come so long after it was closed is given up.
   std::chrono::nanoseconds patience = std::chrono::seconds(10);
   /// The clocks are compared this often, when collecting.
@@ -112,6 +114,8 @@ class KYMO_API GpuContext {
   static void close(const GpuTiming& timing) noexcept;
 
  protected:
+  /// The same, with a place in which timers may be recycled.
+  void collect_in(void* place) noexcept;
   [[nodiscard]] GpuDriver* driver() noexcept { return driver_; }
 
  private:

@@ -48,6 +48,8 @@ void quietly(const gpu::Scopes& scopes, const Work& work) noexcept {
 
 GpuDriver::~GpuDriver() = default;
 
+void GpuDriver::recycle_in(void* /*place*/) noexcept {}
+
 bool GpuDriver::is_timed(void* /*place*/) noexcept {
   return true;
 }
@@ -62,7 +64,11 @@ GpuContext::~GpuContext() {
 }
 
 void GpuContext::collect() noexcept {
-  quietly(*scopes_, [this] { scopes_->collect(); });
+  collect_in(nullptr);
+}
+
+void GpuContext::collect_in(void* place) noexcept {
+  quietly(*scopes_, [&] { scopes_->collect(place); });
 }
 
 bool GpuContext::flush(std::chrono::nanoseconds patience) noexcept {

@@ -20,7 +20,6 @@ constexpr std::int64_t least_pause_ns = 5'000'000;
 constexpr std::size_t most_asked = 64;
 /// Empty lanes beyond this many are forgotten: command buffers come and go.
 constexpr std::size_t most_lanes = 256;
-constexpr std::uint32_t most_timers = 1U << 20U;
 /// The recorder's: longer names and texts are cut.
 constexpr std::size_t longest_text = 256;
 constexpr std::size_t most_arguments = 6;
@@ -46,7 +45,7 @@ Scopes::Scopes(GpuDriverOrTrouble driver, const GpuOptions& options, unsigned fo
   if (driver_ == nullptr && trouble_.empty()) {
     trouble_ = "there is no driver";
   }
-  options_.most_pending = std::clamp(options_.most_pending, 1U, most_timers);
+  options_.most_pending = std::clamp(options_.most_pending, 1U, GpuOptions::greatest_pending);
 }
 
 // Only in a forked child is there a driver yet: what it holds is the parent's.
@@ -144,9 +143,15 @@ void Scopes::close(const GpuTiming& timing) {
   ++closed_;
 }
 
-void Scopes::collect() {
+void Scopes::collect(void* recycling_place) {
   const std::lock_guard lock(mutex_);
+  if (driver_ != nullptr) {
+    driver_->recycle_in(recycling_place);
+  }
   collect_now(monotonic_ns());
+  if (driver_ != nullptr) {
+    driver_->recycle_in(nullptr);
+  }
 }
 
 void Scopes::collect_now(std::int64_t now_ns) {

@@ -38,7 +38,8 @@ class Scopes {
   void add_arguments(const GpuTiming& timing, const Argument* arguments, std::size_t count);
   void close(const GpuTiming& timing);
 
-  void collect();
+  /// Timers may be recycled in a place, where it is not null.
+  void collect(void* recycling_place);
   void lose(std::string_view reason);
   /// The context ends: what is pending is unresolved, and the driver goes.
   void end();
