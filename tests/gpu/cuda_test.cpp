@@ -1,0 +1,223 @@
+// GPU scopes of CUDA over a stand-in of NVIDIA's driver, and over the driver where it is.
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+#include <memory>
+#include <string>
+
+#include <kymo/gpu_cuda.hpp>
+
+#include "gpu/fake_cuda.hpp"
+#include "gpu/monotonic.hpp"
+#include "gpu/recorded_gpu.hpp"
+
+namespace kymo {
+namespace {
+
+using test::FakeCuda;
+using test::GpuRecording;
+using test::GpuSpan;
+
+constexpr std::int64_t fence_ns = 20'000;
+
+void* stream(std::uintptr_t number) {
+  return reinterpret_cast<void*>(number);  // NOLINT(performance-no-int-to-ptr): a handle that is never looked into
+}
+
+class CudaTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ::testing::internal::CaptureStderr();
+    void* const library = ::dlopen(FAKE_CUDA, RTLD_NOW);
+    ASSERT_NE(library, nullptr) << ::dlerror();
+    cuda_ = reinterpret_cast<test::FakeCudaFunction>(::dlsym(library, "fake_cuda"))();
+    cuda_->version = 12040;
+    cuda_->devices = 1;
+    cuda_->has_current = true;
+    cuda_->is_capturing = false;
+    cuda_->failure = 0;
+    cuda_->stuck = 0;
+    cuda_->is_side_stuck = false;
+    cuda_->rate = 1;
+    cuda_->events_recorded = 0;
+  }
+  void TearDown() override {
+    static_cast<void>(::testing::internal::GetCapturedStderr());
+    EXPECT_EQ(cuda_->events_alive, 0);
+    EXPECT_EQ(cuda_->streams_alive, 0);
+    EXPECT_EQ(cuda_->primary_retained, 0);
+    EXPECT_EQ(cuda_->pushed, 0);
+  }
+
+  /// What a scope's mark says.
+  std::string reason(const std::string& library = FAKE_CUDA) {
+    CudaContext cuda(library);
+    EXPECT_FALSE(cuda.is_working());
+    { KYMO_GPU_SCOPE(cuda, "work"); }
+    const std::vector<GpuSpan> spans = recording_.spans();
+    return spans.empty() ? "" : spans.back().arguments.at("unresolved");
+  }
+
+  FakeCuda* cuda_ = nullptr;
+  GpuRecording recording_;
+};
+
+TEST_F(CudaTest, StreamsAreTracksAsInPython) {
+  CudaContext cuda(FAKE_CUDA);
+  { KYMO_GPU_SCOPE(cuda, "on the default one"); }
+  { KYMO_GPU_SCOPE(cuda.on(stream(0xA)), "on the first"); }
+  { KYMO_GPU_SCOPE(cuda.on(stream(0xB)), "on the second"); }
+  { KYMO_GPU_SCOPE(cuda.on(stream(0xA)), "on the first again"); }
+  ASSERT_TRUE(cuda.flush());
+  std::map<std::string, std::string> tracks;
+  for (const GpuSpan& span : recording_.spans()) {
+    tracks[span.name] = span.track;
+  }
+  EXPECT_EQ(tracks["on the default one"], "GPU 0");
+  EXPECT_EQ(tracks["on the first"], "GPU 0 stream 1");
+  EXPECT_EQ(tracks["on the second"], "GPU 0 stream 2");
+  EXPECT_EQ(tracks["on the first again"], "GPU 0 stream 1");
+}
+
+TEST_F(CudaTest, TimesLieBetweenFencesThoughTheClockDrifts) {
+  cuda_->rate = 1.0002;
+  GpuOptions options;
+  options.clock_period = std::chrono::milliseconds(1);
+  CudaContext cuda(FAKE_CUDA, options);
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t before = gpu::monotonic_ns();
+    { KYMO_GPU_SCOPE(cuda, "work", {"before", before}); }
+    const std::int64_t after = gpu::monotonic_ns();
+    ASSERT_TRUE(cuda.flush(std::chrono::seconds(30)));
+    const GpuSpan span = recording_.spans().back();
+    const std::int64_t bound = span.number("clock_bound_ns");
+    ASSERT_GE(span.start_ns, before - bound - fence_ns);
+    ASSERT_LE(span.end_ns(), after + bound + fence_ns);
+  }
+}
+
+TEST_F(CudaTest, WithoutACurrentContextThatOfTheRuntimeIsUsed) {
+  cuda_->has_current = false;
+  CudaContext cuda(FAKE_CUDA);
+  EXPECT_EQ(cuda_->primary_retained, 1);
+  { KYMO_GPU_SCOPE(cuda, "work"); }
+  EXPECT_TRUE(cuda.flush());
+  EXPECT_EQ(recording_.spans().at(0).name, "work");
+}
+
+TEST_F(CudaTest, EventsAreUsedAgain) {
+  CudaContext cuda(FAKE_CUDA);
+  for (int i = 0; i < 100; ++i) {
+    { KYMO_GPU_SCOPE(cuda, "work"); }
+    ASSERT_TRUE(cuda.flush());
+  }
+  EXPECT_EQ(cuda_->events_alive, 4);  // a pair, and the clock's two
+}
+
+TEST_F(CudaTest, AStreamThatStandsHoldsNoOtherUp) {
+  cuda_->stuck = 0xA;
+  CudaContext cuda(FAKE_CUDA);
+  { KYMO_GPU_SCOPE(cuda.on(stream(0xA)), "stuck"); }
+  { KYMO_GPU_SCOPE(cuda.on(stream(0xB)), "free"); }
+  cuda.collect();
+  EXPECT_EQ(cuda.counts().resolved, 1U);
+  EXPECT_EQ(cuda.counts().pending, 1U);
+}
+
+TEST_F(CudaTest, WhatBecomesAGraphIsNotTimed) {
+  CudaContext cuda(FAKE_CUDA);
+  cuda_->is_capturing = true;
+  { KYMO_GPU_SCOPE(cuda, "work"); }
+  EXPECT_EQ(cuda_->events_recorded, 0);
+  EXPECT_EQ(recording_.spans().at(0).arguments.at("unresolved"), "it became part of a graph");
+}
+
+TEST_F(CudaTest, AGpuThatNeverAnswersGivesNoTimesAndDoesNotBlock) {
+  cuda_->is_side_stuck = true;
+  GpuOptions options;
+  options.patience = std::chrono::milliseconds(20);
+  CudaContext cuda(FAKE_CUDA, options);
+  { KYMO_GPU_SCOPE(cuda, "work"); }
+  EXPECT_TRUE(cuda.flush(std::chrono::seconds(30)));
+  EXPECT_EQ(recording_.spans().at(0).arguments.at("unresolved"), "the GPU's clock was not told");
+}
+
+TEST_F(CudaTest, AnErrorThatStaysLosesTheContext) {
+  CudaContext cuda(FAKE_CUDA);
+  { KYMO_GPU_SCOPE(cuda, "work"); }
+  cuda_->failure = 700;  // an illegal address
+  cuda.collect();
+  cuda.collect();
+  EXPECT_FALSE(cuda.is_working());
+  EXPECT_EQ(cuda.counts().unresolved, 1U);
+}
+
+TEST_F(CudaTest, ADriverThatIsOlderThanTheHeader) {
+  EXPECT_EQ(reason(FAKE_OLD_CUDA), "NVIDIA's driver lacks cuStreamIsCapturing");
+  cuda_->version = 9020;
+  EXPECT_EQ(reason(), "NVIDIA's driver is of CUDA 9.2, older than 10.1");
+}
+
+TEST_F(CudaTest, AMachineWithoutADriverOrWithoutAGpu) {
+  EXPECT_NE(reason("libcuda-that-is-not-here.so").find("is not here"), std::string::npos);
+  EXPECT_NE(reason("libc.so.6").find("is no driver of CUDA"), std::string::npos);
+  cuda_->devices = 0;
+  EXPECT_EQ(reason(), "NVIDIA's driver does not start: error 100");
+}
+
+// ---- The driver itself ----
+
+class RealCudaTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    library_ = ::dlopen("libcuda.so.1", RTLD_NOW);
+    if (library_ == nullptr) {
+      GTEST_SKIP() << "NVIDIA's driver is not on this machine";
+    }
+    const auto initialise = find<int (*)(unsigned)>("cuInit");
+    if (initialise == nullptr || initialise(0) != 0) {
+      GTEST_SKIP() << "NVIDIA's driver finds no GPU";
+    }
+  }
+  template <typename Function>
+  [[nodiscard]] Function find(const char* name) const {
+    return reinterpret_cast<Function>(::dlsym(library_, name));
+  }
+
+  void* library_ = nullptr;
+  GpuRecording recording_;
+};
+
+TEST_F(RealCudaTest, TimesLieBetweenFencesAroundTheWork) {
+  void* context = nullptr;
+  ASSERT_EQ(find<int (*)(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0), 0);
+  ASSERT_EQ(find<int (*)(void*)>("cuCtxSetCurrent")(context), 0);
+  constexpr std::size_t bytes = 256U << 20U;
+  std::uintptr_t memory = 0;
+  ASSERT_EQ(find<int (*)(std::uintptr_t*, std::size_t)>("cuMemAlloc_v2")(&memory, bytes), 0);
+  const auto fill = find<int (*)(std::uintptr_t, unsigned char, std::size_t, void*)>("cuMemsetD8Async");
+  const auto synchronise = find<int (*)()>("cuCtxSynchronize");
+  CudaContext cuda;
+  ASSERT_TRUE(cuda.is_working());
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(synchronise(), 0);
+    const std::int64_t before = gpu::monotonic_ns();
+    {
+      KYMO_GPU_SCOPE(cuda, "fill", {"bytes", bytes});
+      ASSERT_EQ(fill(memory, 1, bytes, nullptr), 0);
+    }
+    ASSERT_EQ(synchronise(), 0);
+    const std::int64_t after = gpu::monotonic_ns();
+    ASSERT_TRUE(cuda.flush(std::chrono::seconds(30)));
+    const GpuSpan span = recording_.spans().back();
+    ASSERT_EQ(span.name, "fill");
+    const std::int64_t bound = span.number("clock_bound_ns");
+    EXPECT_GE(span.start_ns, before - bound - fence_ns);
+    EXPECT_LE(span.end_ns(), after + bound + fence_ns);
+    EXPECT_GT(span.duration_ns, 0);
+  }
+  find<int (*)(std::uintptr_t)>("cuMemFree_v2")(memory);
+}
+
+}  // namespace
+}  // namespace kymo
