@@ -18,6 +18,13 @@ enum class SiteKind : std::uint8_t {
   hooked = 3,    ///< compiler function hooks: named from the module's symbols
 };
 
+/// What the scopes of a site are.
+enum class SiteRole : std::uint8_t {
+  work = 0,
+  fiber_run = 1,  ///< on a thread's track: the thread runs the fiber of that name
+  wait = 2,       ///< the thread waits for a lock
+};
+
 /// A place in the code that opens scopes.
 struct SiteDeclaration {
   SiteId id = 0;
@@ -29,6 +36,7 @@ struct SiteDeclaration {
   std::string file;
   ModuleId module = 0;              ///< hooked sites: the module that holds the function
   std::uint64_t module_offset = 0;  ///< hooked sites: address of the function less the module's load base
+  SiteRole role = SiteRole::work;
 };
 
 /// An interned text: the name of an argument, a span or a category.
@@ -44,6 +52,7 @@ struct TrackDeclaration {
   ProcessId process = 1;
   std::uint64_t os_thread_id = 0;  ///< thread tracks: the kernel's thread id
   std::string name;
+  TrackRole role = TrackRole::plain;
 };
 
 /// A time series, and what its numbers are worth.

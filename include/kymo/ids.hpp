@@ -21,6 +21,13 @@ enum class TrackKind : std::uint8_t {
   queue = 2,   ///< a GPU queue or another lane filled by emit_span
 };
 
+/// What a track of its kind is there for. Readers that do not know it take the kind alone.
+enum class TrackRole : std::uint8_t {
+  plain = 0,
+  fiber = 1,  ///< kind thread: a fiber, which moves between threads
+  lock = 2,   ///< kind async: who held a lock
+};
+
 /// How the values of a metric are to be read.
 enum class MetricKind : std::uint8_t {
   gauge = 0,           ///< each value stands for itself

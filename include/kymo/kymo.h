@@ -19,6 +19,8 @@ extern "C" {
 /* ---- Sites and scopes ---- */
 
 enum { KYMO_SITE_SCOPE = 0, KYMO_SITE_FUNCTION = 1, KYMO_SITE_DYNAMIC = 2 };
+/* Of sites that the recorder makes: a thread runs a fiber; a thread waits for a lock. */
+enum { KYMO_SITE_FIBER = 4, KYMO_SITE_WAIT = 5 };
 
 /* A place in the code that opens scopes. Static, filled as {0, 0, "name", __func__, __FILE__, __LINE__,
  * KYMO_SITE_SCOPE}; the ids are the recorder's. */
@@ -126,6 +128,20 @@ KYMO_API void kymo_set_thread_name(const char* name);
 KYMO_API int kymo_prepare_thread(void);
 /* Records a fact about the run. A later value of a key replaces the earlier one. */
 KYMO_API void kymo_set_info(const char* key, const char* value);
+
+/* ---- Fibers ---- */
+
+/* What runs on one thread and then on another, as kymo::Fiber in <kymo/fiber.hpp>, where all of this is described. NULL
+ * when there is no memory; everything takes NULL. */
+typedef struct kymo_fiber kymo_fiber;
+KYMO_API kymo_fiber* kymo_fiber_create(const char* name, size_t name_size);
+/* Its track ends; where a thread is in it, once that thread leaves it. */
+KYMO_API void kymo_fiber_destroy(kymo_fiber* fiber);
+/* From here on, what the calling thread records goes to the fiber's track. 1; 0 where another thread is in the fiber:
+ * what is recorded until kymo_fiber_leave is then dropped and counted. */
+KYMO_API int kymo_fiber_enter(kymo_fiber* fiber);
+/* And from here on to the thread's own again. */
+KYMO_API void kymo_fiber_leave(void);
 
 /* ---- Spans that are not scopes ---- */
 

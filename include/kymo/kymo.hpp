@@ -2,6 +2,7 @@
 #pragma once
 
 #include <kymo/chrome_trace.hpp>
+#include <kymo/fiber.hpp>
 #include <kymo/frame.hpp>
 #include <kymo/metric.hpp>
 #include <kymo/recorder.hpp>

@@ -60,6 +60,7 @@ void visit(Columns& columns, const SiteDeclaration*) {
   columns.text(7, &SiteDeclaration::file);
   columns.number(8, &SiteDeclaration::module);
   columns.number(9, &SiteDeclaration::module_offset);
+  columns.role(10, &SiteDeclaration::role, SiteRole::wait);
 }
 
 template <typename Columns>
@@ -69,6 +70,7 @@ void visit(Columns& columns, const TrackDeclaration*) {
   columns.kind(3, &TrackDeclaration::kind, TrackKind::queue);
   columns.number(4, &TrackDeclaration::process);
   columns.number(5, &TrackDeclaration::os_thread_id);
+  columns.role(6, &TrackDeclaration::role, TrackRole::lock);
 }
 
 template <typename Columns>
@@ -113,6 +115,10 @@ class ColumnsOut {
   void kind(std::uint8_t column, Kind Row::*field, Kind) {
     number(column, field);
   }
+  template <typename Role>
+  void role(std::uint8_t column, Role Row::*field, Role) {
+    number(column, field);
+  }
   void real(std::uint8_t column, double Row::*field) { number(column, field); }
 
  private:
@@ -149,6 +155,13 @@ class ColumnsIn {
         throw DecodeError("a declaration is of a kind that this version of kymo does not know");
       }
       rows_[first_ + i].*field = static_cast<Kind>(value);
+    });
+  }
+  /// One that is not known says no more than its kind.
+  template <typename Role>
+  void role(std::uint8_t column, Role Row::*field, Role last) {
+    table_.field(column, count_, [&](std::size_t i, std::uint64_t value) {
+      rows_[first_ + i].*field = value <= static_cast<std::uint64_t>(last) ? static_cast<Role>(value) : Role{};
     });
   }
   void real(std::uint8_t column, double Row::*field) {

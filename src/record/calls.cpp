@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "record/collector_pump.hpp"
 #include "record/event_words.hpp"
+#include "record/fiber.hpp"
 #include "record/process_memory.hpp"
 #include "record/recorder.hpp"
 #include "record/track_writer.hpp"
@@ -356,8 +357,12 @@ bool prepare_thread() noexcept {
 }
 
 void set_thread_name(std::string_view name) noexcept {
-  if (prepare_thread()) {
-    const record::TrackSlot& slot = *record::current_slot();
+  // In a fiber it is still the thread that is named; one that has recorded nothing yet has no track to name.
+  const record::TrackSlot* const own = record::is_in_fiber() ? record::thread_slot()
+                                       : prepare_thread()    ? record::current_slot()
+                                                             : nullptr;
+  if (is_on() && own != nullptr) {
+    const record::TrackSlot& slot = *own;
     if (!Recorder::instance().declarations().declare_thread(slot.track.load(std::memory_order_relaxed),
                                                             slot.os_thread_id, name)) {
       drop_event();

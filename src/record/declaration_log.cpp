@@ -111,12 +111,17 @@ bool DeclarationLog::declare(kymo_site& site) noexcept {
   bool is_declared = __atomic_load_n(&site.id, __ATOMIC_RELAXED) != 0;
   if (!is_declared && next_site_ <= detail::max_site) {
     Record record(DeclarationKind::site);
-    record.number(next_site_).number(static_cast<std::uint32_t>(site.kind)).number(site.line);
+    const SiteRole role = site.kind == KYMO_SITE_FIBER  ? SiteRole::fiber_run
+                          : site.kind == KYMO_SITE_WAIT ? SiteRole::wait
+                                                        : SiteRole::work;
+    record.number(next_site_).number(role == SiteRole::work ? site.kind : std::uint32_t{KYMO_SITE_DYNAMIC});
+    record.number(site.line);
     const std::string_view function = bytes_to_text(site.function);
     const bool is_named = site.kind != KYMO_SITE_FUNCTION;
     record.text(is_named ? bytes_to_text(site.name) : short_function_name(function))
         .text(function)
-        .text(bytes_to_text(site.file));
+        .text(bytes_to_text(site.file))
+        .number(static_cast<std::uint32_t>(role));
     is_declared = append(record);
     if (is_declared) {
       __atomic_store_n(&site.id, next_site_++, __ATOMIC_RELEASE);
@@ -198,7 +203,8 @@ std::uint32_t DeclarationLog::declare(InternedName& name, std::string_view detai
         break;
       }
       case NameSpace::text:
-      case NameSpace::dynamic_site: {
+      case NameSpace::dynamic_site:
+      case NameSpace::fiber_site: {
         Record record(DeclarationKind::name);
         id = next_name_;
         is_declared = append(record.number(id).text(name.text()));
@@ -239,13 +245,15 @@ std::uint32_t DeclarationLog::describe(InternedName& metric, const MetricDescrip
   return is_declared ? id : known;
 }
 
-bool DeclarationLog::declare_thread(TrackId track, std::uint64_t os_thread_id, std::string_view name) noexcept {
+bool DeclarationLog::declare_thread(TrackId track, std::uint64_t os_thread_id, std::string_view name,
+                                    TrackRole role) noexcept {
   if (!lock_.lock()) {
     return false;
   }
   Record record(DeclarationKind::track);
   record.number(track).number(static_cast<std::uint32_t>(TrackKind::thread)).number(os_thread_id);
-  const bool is_declared = append(record.text(base::cut_text(name, 256)));
+  record.text(base::cut_text(name, 256)).number(static_cast<std::uint32_t>(role));
+  const bool is_declared = append(record);
   lock_.unlock();
   return is_declared;
 }

@@ -49,8 +49,9 @@ class DeclarationLog {
   [[nodiscard]] std::uint32_t declare(InternedName& name, std::string_view detail = {}) noexcept;
   /// Gives a metric its id where it has none yet, and says what it is; 0 when that is not possible now.
   [[nodiscard]] std::uint32_t describe(InternedName& metric, const MetricDescription& description) noexcept;
-  /// A thread's track, or its new name.
-  [[nodiscard]] bool declare_thread(TrackId track, std::uint64_t os_thread_id, std::string_view name) noexcept;
+  /// A thread's or a fiber's track, or its new name.
+  [[nodiscard]] bool declare_thread(TrackId track, std::uint64_t os_thread_id, std::string_view name,
+                                    TrackRole role = TrackRole::plain) noexcept;
   [[nodiscard]] bool declare_info(std::string_view key, std::string_view value) noexcept;
   /// A function that compiler hooks met: its site's id, and where it is. Named by the collector, or by recovery.
   [[nodiscard]] bool declare_hooked_site(kymo_site& site, const HookedPlace& place) noexcept;

@@ -45,6 +45,7 @@ void read_site(RecordReader& reader, Declarations& into) {
   site.name = reader.text();
   site.function = reader.text();
   site.file = reader.text();
+  site.role = static_cast<SiteRole>(std::min<std::uint32_t>(reader.number<std::uint32_t>(), 2));
   into.sites.push_back(std::move(site));
 }
 
@@ -54,6 +55,7 @@ void read_track(RecordReader& reader, Declarations& into) {
   track.kind = static_cast<TrackKind>(std::min<std::uint32_t>(reader.number<std::uint32_t>(), 2));
   track.os_thread_id = reader.number<std::uint64_t>();
   track.name = reader.text();
+  track.role = static_cast<TrackRole>(std::min<std::uint32_t>(reader.number<std::uint32_t>(), 2));
   into.tracks.push_back(std::move(track));
 }
 

@@ -49,6 +49,10 @@ InternedName* InternTable::find(NameSpace space, std::string_view text, std::uin
   return nullptr;
 }
 
+InternedName* InternTable::find(NameSpace space, std::string_view text) const noexcept {
+  return find(space, text, hash_text(space, text));
+}
+
 InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text, const kymo_site* place) noexcept {
   char cut[longest_text];
   if (text.size() > longest_text) {

@@ -13,7 +13,7 @@
 namespace kymo::record {
 
 /// What a name names: the same text may be a metric and a frame stream.
-enum class NameSpace : std::uint32_t { text, metric, frame_stream, async_lane, queue, dynamic_site };
+enum class NameSpace : std::uint32_t { text, metric, frame_stream, async_lane, queue, dynamic_site, fiber_site };
 
 /// An interned name. Lives as long as the process.
 struct InternedName {
@@ -37,6 +37,9 @@ class InternTable {
   InternTable(const InternTable&) = delete;
   InternTable& operator=(const InternTable&) = delete;
   ~InternTable();
+
+  /// The entry of a name that is no longer than longest_text; null where there is none.
+  [[nodiscard]] InternedName* find(NameSpace space, std::string_view text) const noexcept;
 
   /// The entry of a name, inserted where it is new; longer names are cut with a mark. Null when the table is full, or
   /// when the caller is a signal handler that interrupted an insertion. A dynamic site also gets the place where it was

@@ -9,6 +9,7 @@
 
 #include "base/message.hpp"
 #include "record/clock.hpp"
+#include "record/fiber.hpp"
 #include "record/function_hooks.hpp"
 #include "record/gate.hpp"
 #include "record/track_writer.hpp"
@@ -19,8 +20,9 @@ namespace {
 
 pthread_key_t thread_end_key;
 bool has_thread_end_key = false;
+pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 
-void on_thread_end(void* /*slot*/) {
+void on_thread_end(void* /*mark*/) {
   detach_thread();
 }
 
@@ -65,9 +67,6 @@ bool Recorder::start_locked() noexcept {
       say_second_copy("another copy of the recorder is active in this process; this one stays off");
       is_refused_ = true;
       return false;
-    }
-    if (!has_thread_end_key) {
-      has_thread_end_key = ::pthread_key_create(&thread_end_key, on_thread_end) == 0;
     }
     std::unique_ptr<Pool> pool = Pool::create(options_->pool);
     if (pool->backing() == PoolBacking::private_memory && !pool->complaint().empty()) {
@@ -307,9 +306,11 @@ void Recorder::count_dropped_without_track() noexcept {
   }
 }
 
-void Recorder::watch_thread_end(TrackSlot* slot) noexcept {
+void Recorder::watch_thread_end() noexcept {
+  ::pthread_once(&thread_end_once,
+                 [] { has_thread_end_key = ::pthread_key_create(&thread_end_key, on_thread_end) == 0; });
   if (has_thread_end_key) {
-    ::pthread_setspecific(thread_end_key, slot);
+    ::pthread_setspecific(thread_end_key, this);
   }
 }
 
@@ -372,6 +373,7 @@ void Recorder::after_fork_in_child() noexcept {
     self.is_child_pending_.store(self.is_on(), std::memory_order_relaxed);
   }
   kymo_thread_v1 = nullptr;
+  forget_slots_in_child();
   if (self.claim_socket_ >= 0) {
     ::close(self.claim_socket_);
     self.claim_socket_ = -1;

@@ -93,8 +93,8 @@ class Recorder {
   [[nodiscard]] MetricId describe_metric(const MetricDescription& description) noexcept;
 
   void count_dropped_without_track() noexcept;
-  /// Has the thread's slot freed after its end.
-  void watch_thread_end(TrackSlot* slot) noexcept;
+  /// Has detach_thread called when the calling thread ends.
+  void watch_thread_end() noexcept;
   /// The crash handler's part: asks the collector to write, and waits at most so long. Async-signal-safe.
   void write_before_crash(std::chrono::nanoseconds timeout) noexcept;
 

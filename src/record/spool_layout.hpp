@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <kymo/detail/thread_state.hpp>
+#include <kymo/ids.hpp>
 
 #include "record/free_list.hpp"
 
@@ -70,7 +71,7 @@ enum class SlotState : std::uint32_t {
   exited = 3,  ///< its thread has ended; the collector drains it and frees it
 };
 
-/// One recording thread, or the log of declarations (slot 0).
+/// One recording thread or fiber, or the log of declarations (slot 0).
 struct TrackSlot : detail::ThreadState {
   alignas(128) std::atomic<SlotState> state{SlotState::free};
   std::atomic<std::uint32_t> track{0};
@@ -82,6 +83,7 @@ struct TrackSlot : detail::ThreadState {
   std::uint64_t true_time_base = 0;
   std::atomic<std::uint64_t> dropped_scopes{0};
   std::atomic<std::uint64_t> dropped_others{0};
+  TrackRole role = TrackRole::plain;
 };
 
 struct ChunkHeader {

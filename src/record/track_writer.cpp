@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "record/chunk_chain.hpp"
 #include "record/clock.hpp"
+#include "record/fiber.hpp"
 #include "record/recorder.hpp"
 #include "record/thread_facts.hpp"
 
@@ -45,10 +46,10 @@ void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64
   slot.time_base = counter_in_use() ? header.time_base : unreachable_time_base();
 }
 
-/// A track without a chunk: every write finds no room and asks for one.
-void fill_slot(TrackSlot& slot) noexcept {
+void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.track.store(Recorder::instance().declarations().next_track(), std::memory_order_relaxed);
-  slot.os_thread_id = os_thread_id();
+  slot.os_thread_id = role == TrackRole::plain ? os_thread_id() : 0;
+  slot.role = role;
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
   slot.reserve = 0;
@@ -59,11 +60,15 @@ void fill_slot(TrackSlot& slot) noexcept {
 }
 
 /// Where the log has no room the track stays without a name; its events are kept.
-void declare_thread(const TrackSlot& slot) noexcept {
-  char name[17] = "";
-  read_thread_name(name);
-  static_cast<void>(Recorder::instance().declarations().declare_thread(slot.track.load(std::memory_order_relaxed),
-                                                                       slot.os_thread_id, name));
+void declare_track(const TrackSlot& slot) noexcept {
+  char thread_name[17] = "";
+  const bool is_thread = slot.role == TrackRole::plain;
+  if (is_thread) {
+    read_thread_name(thread_name);
+  }
+  static_cast<void>(Recorder::instance().declarations().declare_thread(
+      slot.track.load(std::memory_order_relaxed), slot.os_thread_id,
+      is_thread ? std::string_view(thread_name) : current_fiber_name(), slot.role));
 }
 
 }  // namespace
@@ -75,12 +80,12 @@ TrackSlot* attach_thread() noexcept {
   is_attaching = true;
   detail::signal_fence();
   TrackSlot* slot = nullptr;
-  if (Pool* const pool = Recorder::instance().pool_for_events()) {
-    slot = pool->claim_slot();
+  if (is_in_fiber()) {
+    slot = attach_fiber();
+  } else {
+    slot = claim_slot(TrackRole::plain);
     if (slot != nullptr) {
-      fill_slot(*slot);
-      slot->state.store(SlotState::active, std::memory_order_release);
-      Recorder::instance().watch_thread_end(slot);
+      Recorder::instance().watch_thread_end();
       kymo_thread_v1 = slot;
     }
   }
@@ -89,7 +94,18 @@ TrackSlot* attach_thread() noexcept {
   return slot;
 }
 
+TrackSlot* claim_slot(TrackRole role) noexcept {
+  Pool* const pool = Recorder::instance().pool_for_events();
+  TrackSlot* const slot = pool != nullptr ? pool->claim_slot() : nullptr;
+  if (slot != nullptr) {
+    fill_slot(*slot, role);
+    slot->state.store(SlotState::active, std::memory_order_release);
+  }
+  return slot;
+}
+
 void detach_thread() noexcept {
+  leave_fiber_at_thread_end();
   if (TrackSlot* const slot = current_slot()) {
     kymo_thread_v1 = nullptr;
     slot->state.store(SlotState::exited, std::memory_order_release);
@@ -133,7 +149,7 @@ bool SlotWrite::take_chunk() noexcept {
   if (cursor() == nullptr) {
     begin_chunk(slot_, *taken, fresh, 0);
     continue_in(slot_, static_cast<Chunk*>(nullptr), fresh, *taken);
-    declare_thread(slot_);
+    declare_track(slot_);
     return true;
   }
   Chunk& last = pool.chunk(slot_.current_chunk);

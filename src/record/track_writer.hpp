@@ -17,10 +17,15 @@ namespace kymo::record {
   return static_cast<TrackSlot*>(kymo_thread_v1);
 }
 
-/// Gives the calling thread a slot and a chunk. Null where there is none, or in a signal handler that interrupted this.
+/// Gives the calling thread, or the fiber that it is in, a slot. Null where there is none, or in a signal handler that
+/// interrupted this.
 [[nodiscard]] TrackSlot* attach_thread() noexcept;
 
-/// The calling thread has ended: the collector frees its slot once it is drained.
+/// A slot of the pool for a new track, which has no chunk: every write finds no room and asks for one. Null where there
+/// is none.
+[[nodiscard]] TrackSlot* claim_slot(TrackRole role) noexcept;
+
+/// The calling thread has ended: it leaves its fiber, and the collector frees its slot once it is drained.
 void detach_thread() noexcept;
 
 /// Opens a scope that leaves no trace: no word, no drop. Arguments recorded inside it are not its parent's.

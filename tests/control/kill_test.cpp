@@ -53,7 +53,7 @@ class TallySheet {
   KillTally* tallies_;
 };
 
-/// What a capture holds of each thread.
+/// What a capture holds of each thread and fiber.
 struct Recovered {
   std::uint64_t closed = 0;
   std::uint64_t dropped = 0;
@@ -61,7 +61,7 @@ struct Recovered {
   std::uint64_t last_number = 0;
 };
 
-std::map<std::uint64_t, Recovered> read_threads(const std::string& path) {
+std::map<std::uint64_t, Recovered> read_tracks(const std::string& path) {
   const CaptureReader capture(path);
   EXPECT_TRUE(capture.is_closed());
   std::map<TrackId, Recovered> tracks;
@@ -84,11 +84,12 @@ std::map<std::uint64_t, Recovered> read_threads(const std::string& path) {
       }
     }
   }
-  std::map<std::uint64_t, Recovered> by_thread;
+  std::map<std::uint64_t, Recovered> by_number;
   for (const TrackDeclaration& track : capture.declarations().tracks) {
-    by_thread[track.os_thread_id] = tracks[track.id];
+    const bool is_fiber = track.role == TrackRole::fiber;
+    by_number[is_fiber ? std::stoull(track.name) : track.os_thread_id] = tracks[track.id];
   }
-  return by_thread;
+  return by_number;
 }
 
 /// Recovers the capture of a killed victim and holds it against the sheet.
@@ -101,10 +102,10 @@ void expect_everything_recovered(const std::string& path, const TallySheet& shee
   }
   const capture::RecoveryReport report = capture::recover(path);
   EXPECT_TRUE(report.notes.empty()) << report.notes.front();
-  const std::map<std::uint64_t, Recovered> recovered = read_threads(path);
+  const std::map<std::uint64_t, Recovered> recovered = read_tracks(path);
   for (int i = 0; i < threads; ++i) {
     const std::uint64_t closed = sheet[i].closed.load();
-    const auto found = recovered.find(sheet[i].thread_id.load());
+    const auto found = recovered.find(sheet[i].track.load());
     if (found == recovered.end()) {
       // The pool never had a chunk for it: its drops are in the capture, its name is not.
       continue;

@@ -1,5 +1,5 @@
 // A program to be killed: threads that record scopes as fast as they can and note, in a mapping that outlives them, how
-// many they have closed.
+// many they have closed. Every other one records in a fiber.
 //
 //   kill_victim CAPTURE TALLY THREADS [STEP COUNT]
 //
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <kymo/fiber.hpp>
 #include <kymo/scope.hpp>
 
 #include "control/capture_sink.hpp"
@@ -45,7 +47,20 @@ int number(const char* text) {
 }
 
 void record_forever(KillTally& tally) {
+  tally.track.store(static_cast<std::uint64_t>(::gettid()), std::memory_order_release);
   for (std::uint64_t n = 1;; ++n) {
+    tally.opened.store(n, std::memory_order_release);
+    { KYMO_SCOPE("victim", {"n", n}); }
+    tally.closed.store(n, std::memory_order_release);
+  }
+}
+
+/// The same in a fiber that is entered and left all the time.
+void record_forever_in_fiber(KillTally& tally, std::uint64_t number) {
+  tally.track.store(kymo::test::tally_fiber + number, std::memory_order_release);
+  const kymo::Fiber fiber(std::to_string(kymo::test::tally_fiber + number));
+  for (std::uint64_t n = 1;; ++n) {
+    const kymo::FiberGuard guard(fiber);
     tally.opened.store(n, std::memory_order_release);
     { KYMO_SCOPE("victim", {"n", n}); }
     tally.closed.store(n, std::memory_order_release);
@@ -84,9 +99,8 @@ int main(int argc, char** argv) {
   }
   std::vector<std::thread> threads;
   for (int i = 0; i < number(argv[3]) && i < tally_threads; ++i) {
-    threads.emplace_back([&tally = tallies[i]] {
-      tally.thread_id.store(static_cast<std::uint64_t>(::gettid()), std::memory_order_release);
-      record_forever(tally);
+    threads.emplace_back([&tally = tallies[i], i] {
+      i % 2 == 0 ? record_forever(tally) : record_forever_in_fiber(tally, static_cast<std::uint64_t>(i));
     });
   }
   for (std::thread& thread : threads) {

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <kymo/kymo.hpp>
@@ -15,6 +17,8 @@
 #include "support/memory_sink.hpp"
 
 namespace kymo::record {
+
+using test::MemorySink;
 
 /// Records into a MemorySink for the length of a test.
 class RecordingTest : public ::testing::Test {
@@ -33,7 +37,7 @@ class RecordingTest : public ::testing::Test {
     return sink_->batches();
   }
 
-  std::shared_ptr<test::MemorySink> sink_ = std::make_shared<test::MemorySink>();
+  std::shared_ptr<MemorySink> sink_ = std::make_shared<MemorySink>();
   std::uint64_t handle_ = 0;
 };
 
@@ -53,6 +57,25 @@ inline std::uint64_t dropped_scopes(const std::vector<EventBatch>& batches) {
   }
   return total;
 }
+
+/// Takes no batch while its gate is shut.
+class GatedSink final : public Sink {
+ public:
+  void write(const EventBatch& /*batch*/) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_open_; });
+  }
+  void set_open(bool is_open) {
+    const std::lock_guard lock(mutex_);
+    is_open_ = is_open;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_open_ = true;
+};
 
 inline std::int64_t monotonic_now() {
   return static_cast<std::int64_t>(detail::monotonic_ns());

@@ -4,24 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <csignal>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include <kymo/kymo.hpp>
 
+#include "record/recording_fixture.hpp"
 #include "record/track_writer.hpp"
-#include "recording_fixture.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::record {
 namespace {
 
-using test::MemorySink;
 using test::SeenScope;
 
 /// Deletes the spool when the program ends.
@@ -144,25 +141,6 @@ TEST_F(RecordingTest, EveryScopeOfManyThreadsIsRecordedOrCounted) {
   const std::vector<EventBatch> batches = recorded();
   EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches), threads * scopes_each);
 }
-
-/// Takes no batch while its gate is shut.
-class GatedSink final : public Sink {
- public:
-  void write(const EventBatch& /*batch*/) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_open_; });
-  }
-  void set_open(bool is_open) {
-    const std::lock_guard lock(mutex_);
-    is_open_ = is_open;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_open_ = true;
-};
 
 TEST_F(RecordingTest, WhatWasDroppedForEarlierSinksIsNotTheNextOnesLoss) {
   const auto gate = std::make_shared<GatedSink>();

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "recording_fixture.hpp"
+#include "record/recording_fixture.hpp"
 
 namespace kymo::record {
 namespace {
