@@ -358,11 +358,14 @@ bool prepare_thread() noexcept {
 
 void set_thread_name(std::string_view name) noexcept {
   // In a fiber it is still the thread that is named; one that has recorded nothing yet has no track to name.
-  const record::TrackSlot* const own = record::is_in_fiber() ? record::thread_slot()
-                                       : prepare_thread()    ? record::current_slot()
-                                                             : nullptr;
+  record::TrackSlot* const own = record::is_in_fiber() ? record::thread_slot()
+                                 : prepare_thread()    ? record::current_slot()
+                                                       : nullptr;
   if (is_on() && own != nullptr) {
-    const record::TrackSlot& slot = *own;
+    record::TrackSlot& slot = *own;
+    const std::string_view kept = base::cut_text(name, sizeof slot.name - 1);
+    slot.name[kept.copy(slot.name, kept.size())] = '\0';
+    slot.name_handle = 0;
     if (!Recorder::instance().declarations().declare_thread(slot.track.load(std::memory_order_relaxed),
                                                             slot.os_thread_id, name)) {
       drop_event();

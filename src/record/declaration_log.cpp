@@ -202,6 +202,15 @@ std::uint32_t DeclarationLog::declare(InternedName& name, std::string_view detai
             record.number(id).number(static_cast<std::uint32_t>(kind)).number(std::uint64_t{0}).text(name.text()));
         break;
       }
+      case NameSpace::lock: {
+        Record record(DeclarationKind::track);
+        id = next_track();
+        // Behind a zero byte stands where it was declared.
+        record.number(id).number(static_cast<std::uint32_t>(TrackKind::async)).number(std::uint64_t{0});
+        record.text(name.site.name).number(static_cast<std::uint32_t>(TrackRole::lock));
+        is_declared = append(record);
+        break;
+      }
       case NameSpace::text:
       case NameSpace::dynamic_site:
       case NameSpace::fiber_site: {

@@ -24,6 +24,7 @@ enum class EventKind : std::uint8_t {
   sync_point = 9,  ///< then its number
   samples = 10,    ///< own bits: how many; then for each: metric | flags << 32, the value's bits
   flow_at = 11,    ///< own bits: track | FlowPhase << 32; then the flow id, the time in ns
+  hold = 12,       ///< own bits: track of the lock; then name | holder << 32, the counter when it was taken
 };
 
 inline constexpr std::size_t longest_argument_text = 256;

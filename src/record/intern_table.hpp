@@ -13,7 +13,7 @@
 namespace kymo::record {
 
 /// What a name names: the same text may be a metric and a frame stream.
-enum class NameSpace : std::uint32_t { text, metric, frame_stream, async_lane, queue, dynamic_site, fiber_site };
+enum class NameSpace : std::uint32_t { text, metric, frame_stream, async_lane, queue, dynamic_site, fiber_site, lock };
 
 /// An interned name. Lives as long as the process.
 struct InternedName {
@@ -47,12 +47,25 @@ class InternTable {
   [[nodiscard]] InternedName* find_or_insert(NameSpace space, std::string_view text,
                                              const kymo_site* place = nullptr) noexcept;
 
+  /// A number that stands for an entry, never 0, and the entry again.
+  [[nodiscard]] std::uint32_t handle_of(const InternedName& name) const noexcept {
+    const auto distance = reinterpret_cast<std::uintptr_t>(&name) - base();
+    return static_cast<std::uint32_t>(distance / alignof(InternedName));
+  }
+  [[nodiscard]] InternedName* at(std::uint32_t handle) const noexcept {
+    return reinterpret_cast<InternedName*>(base() + std::uintptr_t{handle} * alignof(InternedName));
+  }
+
   /// Around fork: no insertion is under way.
   [[nodiscard]] bool lock() noexcept { return lock_.lock(); }
   void unlock() noexcept { lock_.unlock(); }
 
  private:
   [[nodiscard]] InternedName* find(NameSpace space, std::string_view text, std::uint64_t hash) const noexcept;
+  /// What handles count from; they reach over the whole of a 32-bit address space, and over 32 GiB elsewhere.
+  [[nodiscard]] std::uintptr_t base() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(buckets_.load(std::memory_order_relaxed));
+  }
   [[nodiscard]] bool map_memory() noexcept;
   [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
 

@@ -100,6 +100,8 @@ class TrackDecoder {
   static bool decode_async(EventKind kind, std::span<const std::uint64_t> payload, std::int64_t time_ns,
                            EventBatch& batch, DecodeContext& context);
   static std::size_t decode_span(std::span<const std::uint64_t> words, std::uint64_t own_bits, EventBatch& batch);
+  static void decode_hold(std::span<const std::uint64_t> words, TrackId track, std::int64_t end_ns, EventBatch& batch,
+                          const DecodeContext& context);
   void close(std::uint32_t depth, std::int64_t time_ns, std::uint16_t flags, ScopeRun& run);
   [[nodiscard]] std::int64_t monotone(std::int64_t time_ns) {
     last_ns_ = time_ns > last_ns_ ? time_ns : last_ns_;

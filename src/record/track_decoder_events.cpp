@@ -128,6 +128,21 @@ std::size_t TrackDecoder::decode_span(std::span<const std::uint64_t> words, std:
   return taken;
 }
 
+void TrackDecoder::decode_hold(std::span<const std::uint64_t> words, TrackId track, std::int64_t end_ns,
+                               EventBatch& batch, const DecodeContext& context) {
+  SpanEvent span;
+  span.track = track;
+  span.name = static_cast<NameId>(words[0]);
+  span.category = static_cast<NameId>(words[0] >> 32U);
+  const std::int64_t start_ns = context.clock.to_ns(words[1]);
+  // It did not begin after its end, nor before the machine did.
+  span.start_ns = std::clamp<std::int64_t>(start_ns, 0, std::max<std::int64_t>(end_ns, 0));
+  span.duration_ns = std::max<std::int64_t>(end_ns - span.start_ns, 0);
+  span.first_argument = static_cast<std::uint32_t>(batch.span_arguments.size());
+  batch.spans.push_back(span);
+  cover(batch, span.start_ns);
+}
+
 std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std::int64_t time_ns, EventBatch& batch,
                                        DecodeContext& context) {
   const auto size = static_cast<std::size_t>((words[0] >> 6U) & detail::max_operand);
@@ -195,6 +210,12 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
         batch.flows.push_back({static_cast<TrackId>(own_bits), static_cast<FlowPhase>(own_bits >> 32U),
                                static_cast<std::int64_t>(payload[1]), payload[0]});
         cover(batch, batch.flows.back().time_ns);
+      }
+      break;
+    case EventKind::hold:
+      is_sound = needs(2);
+      if (is_sound) {
+        decode_hold(payload, static_cast<TrackId>(own_bits), time_ns, batch, context);
       }
       break;
     case EventKind::sync_point:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include <kymo/argument.hpp>
 #include <kymo/detail/hot_path.hpp>
@@ -53,6 +54,13 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
   slot.reserve = 0;
+  slot.name_handle = 0;
+  slot.name[0] = '\0';
+  if (role == TrackRole::plain) {
+    char name[17] = "";
+    read_thread_name(name);
+    std::copy(std::begin(name), std::end(name), slot.name);
+  }
   slot.dropped_at = detail::nothing_dropped;
   slot.first_chunk.store(0, std::memory_order_relaxed);
   slot.end = nullptr;
@@ -61,14 +69,9 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
 
 /// Where the log has no room the track stays without a name; its events are kept.
 void declare_track(const TrackSlot& slot) noexcept {
-  char thread_name[17] = "";
-  const bool is_thread = slot.role == TrackRole::plain;
-  if (is_thread) {
-    read_thread_name(thread_name);
-  }
   static_cast<void>(Recorder::instance().declarations().declare_thread(
       slot.track.load(std::memory_order_relaxed), slot.os_thread_id,
-      is_thread ? std::string_view(thread_name) : current_fiber_name(), slot.role));
+      slot.role == TrackRole::fiber ? current_fiber_name() : std::string_view(slot.name), slot.role));
 }
 
 }  // namespace
@@ -171,8 +174,11 @@ std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
 }
 
 std::uint64_t SlotWrite::time_field(std::size_t words) noexcept {
+  return time_field(now(), words);
+}
+
+std::uint64_t SlotWrite::time_field(std::uint64_t time, std::size_t words) noexcept {
   constexpr std::uint64_t largest = (std::uint64_t{1} << detail::time_bits) - 1;
-  const std::uint64_t time = now();
   std::uint64_t delta = time - slot_.true_time_base;
   if (delta > largest) {
     std::uint64_t* const at = cursor();
@@ -193,6 +199,11 @@ std::uint64_t SlotWrite::time_field(std::size_t words) noexcept {
 
 bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
                  std::string_view text) noexcept {
+  return write_event_at(now(), kind, own_bits, words, text);
+}
+
+bool write_event_at(std::uint64_t event_time, EventKind kind, std::uint64_t own_bits,
+                    std::span<const std::uint64_t> words, std::string_view text) noexcept {
   TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
   if (slot == nullptr) {
     Recorder::instance().count_dropped_without_track();
@@ -204,7 +215,10 @@ bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::ui
     slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  const std::uint64_t time = write.time_field(1 + payload);
+  // A chunk that was taken for it may have begun after it.
+  const std::uint64_t earliest = slot->true_time_base;
+  const std::uint64_t time =
+      write.time_field(static_cast<std::int64_t>(event_time - earliest) < 0 ? earliest : event_time, 1 + payload);
   std::uint64_t* at = write.cursor();
   *at++ = time | detail::kind_tag(detail::WordKind::event, payload);
   *at++ = static_cast<std::uint64_t>(kind) | (own_bits << 8U);

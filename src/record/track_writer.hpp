@@ -50,6 +50,8 @@ class SlotWrite {
   /// The time field of a word written now. Moves the time base where the chunk's is too long ago; `words` more words
   /// are about to be written at the cursor.
   [[nodiscard]] std::uint64_t time_field(std::size_t words) noexcept;
+  /// The same for a time that was read before.
+  [[nodiscard]] std::uint64_t time_field(std::uint64_t time, std::size_t words) noexcept;
 
   /// The next free word.
   [[nodiscard]] std::uint64_t* cursor() const noexcept { return slot_.cursor.load(std::memory_order_relaxed); }
@@ -68,5 +70,9 @@ class SlotWrite {
 /// of `text`. False when it was dropped, which is counted.
 bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
                  std::string_view text = {}) noexcept;
+
+/// The same for what happened at `time`, a moment ago by the clock that stamps events.
+bool write_event_at(std::uint64_t time, EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
+                    std::string_view text = {}) noexcept;
 
 }  // namespace kymo::record

@@ -1,0 +1,252 @@
+// What kymo::Lockable records: who waits for whom, and who holds what for how long.
+//
+// A wait is a scope on the waiter's track. Its site is of the lock and of who held it, so that everything that adds up
+// scopes adds up waits by holder. A hold is a span on a track of the lock's own: locks need not be released in the
+// order of the scopes around them.
+#include <kymo/lockable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "record/clock.hpp"
+#include "record/event_words.hpp"
+#include "record/fiber.hpp"
+#include "record/recorder.hpp"
+#include "record/track_writer.hpp"
+
+namespace kymo::record {
+
+namespace {
+
+constexpr std::size_t longest_lock_name = 80;
+constexpr std::size_t longest_holder = 96;
+constexpr std::string_view wait_prefix = "wait for ";
+
+/// So many pairs of a lock and a holder are told apart; the waits for further holders are put down to nobody.
+constexpr std::uint32_t most_wait_sites = 4096;
+std::atomic<std::uint32_t> wait_sites{0};
+
+/// A name in the making, on the stack; what is too long is cut.
+class NameText {
+ public:
+  NameText& put(std::string_view text, std::size_t longest = InternTable::longest_text) noexcept {
+    const std::string_view kept = base::cut_text(text, std::min(longest, text_.size() - size_));
+    size_ += kept.copy(text_.data() + size_, kept.size());
+    return *this;
+  }
+  NameText& put(std::uint32_t number) noexcept {
+    const auto end = std::to_chars(text_.data() + size_, text_.data() + text_.size(), number);
+    size_ = static_cast<std::size_t>(end.ptr - text_.data());
+    return *this;
+  }
+  [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, InternTable::longest_text> text_;
+  std::size_t size_ = 0;
+};
+
+std::string_view text_of(const char* text) noexcept {
+  return text != nullptr ? std::string_view(text) : std::string_view();
+}
+
+std::string_view file_name(std::string_view path) noexcept {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// Whether a path is one of the C++ library's own headers: a std::lock_guard has called.
+bool is_of_library(std::string_view path) noexcept {
+  return path.find("/c++/") != std::string_view::npos;
+}
+
+/// The name of the calling thread or fiber, for those who wait for it.
+std::uint32_t name_of_caller(TrackSlot& slot) noexcept {
+  if (slot.name_handle == 0) {
+    InternTable& names = Recorder::instance().names();
+    const std::string_view name = is_in_fiber() ? current_fiber_name() : std::string_view(slot.name);
+    InternedName* const entry = names.find_or_insert(NameSpace::text, name.empty() ? "(unnamed)" : name);
+    slot.name_handle = entry != nullptr ? names.handle_of(*entry) : 0;
+  }
+  return slot.name_handle;
+}
+
+/// The place that took the lock; 0 where it is not known.
+std::uint32_t place_of(detail::LockState& lock, const char* file, const char* function, std::uint32_t line) noexcept {
+  if (file != lock.place_file || line != lock.place_line) {
+    lock.place_file = file;
+    lock.place_line = line;
+    lock.place = 0;
+    const std::string_view path = text_of(file);
+    if (!path.empty() && !is_of_library(path)) {
+      NameText text;
+      text.put(text_of(function), longest_holder / 2).put(" (").put(file_name(path), longest_holder / 2 - 16);
+      text.put(":").put(line).put(")");
+      InternTable& names = Recorder::instance().names();
+      InternedName* const entry = names.find_or_insert(NameSpace::text, text.text());
+      lock.place = entry != nullptr ? names.handle_of(*entry) : 0;
+    }
+  }
+  return lock.place;
+}
+
+/// The lock's track, by its name and place. Null where it cannot be had now.
+InternedName* lane_of(detail::LockState& lock) noexcept {
+  auto* lane = static_cast<InternedName*>(lock.lane.load(std::memory_order_acquire));
+  if (lane == nullptr) {
+    NameText key;
+    key.put(text_of(lock.name), longest_lock_name).put({"\0", 1}).put(file_name(text_of(lock.file)), longest_lock_name);
+    key.put(":").put(lock.line);
+    const kymo_site place{0, 0, "", "", lock.file, lock.line, 0};
+    lane = Recorder::instance().names().find_or_insert(NameSpace::lock, key.text(), &place);
+    lock.lane.store(lane, std::memory_order_release);
+  }
+  return lane;
+}
+
+/// The name that the holds of a lock have, kept in its lane's site; 0 where it cannot be had now.
+std::uint32_t hold_name(InternedName& lane) noexcept {
+  const std::uint32_t known = __atomic_load_n(&lane.site.id, __ATOMIC_RELAXED);
+  if (known != 0) {
+    return known;
+  }
+  NameText text;
+  text.put("hold ").put(text_of(lane.site.name));
+  const std::uint32_t id = Recorder::instance().id_of(NameSpace::text, text.text());
+  __atomic_store_n(&lane.site.id, id, __ATOMIC_RELAXED);
+  return id;
+}
+
+/// Counts a hold that found no room, or no name.
+void drop_hold() noexcept {
+  if (TrackSlot* const slot = current_slot()) {
+    slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    Recorder::instance().count_dropped_without_track();
+  }
+}
+
+/// The site of waits for a lock while `holder` had it.
+kymo_site* wait_site(detail::LockState& lock, std::string_view holder) noexcept {
+  NameText key;
+  key.put(wait_prefix).put(text_of(lock.name), longest_lock_name).put({"\0", 1});
+  key.put(file_name(text_of(lock.file)), longest_lock_name / 2).put(":").put(lock.line).put("\n");
+  key.put(holder, longest_holder);
+  InternTable& names = Recorder::instance().names();
+  InternedName* entry = names.find(NameSpace::lock, key.text());
+  if (entry == nullptr) {
+    if (!holder.empty() && wait_sites.load(std::memory_order_relaxed) >= most_wait_sites) {
+      return wait_site(lock, {});
+    }
+    wait_sites.fetch_add(1, std::memory_order_relaxed);
+    // The holder's name is interned, and ends in a zero byte.
+    const kymo_site place{0, 0, "", holder.empty() ? "" : holder.data(), lock.file, lock.line, KYMO_SITE_WAIT};
+    entry = names.find_or_insert(NameSpace::lock, key.text(), &place);
+  }
+  return entry != nullptr ? &entry->site : nullptr;
+}
+
+constexpr unsigned shared_shift = 48;
+constexpr std::uint64_t shared_time = (std::uint64_t{1} << shared_shift) - 1;
+
+std::uint64_t now() noexcept {
+  return counter_in_use() ? read_counter() : detail::monotonic_ns();
+}
+
+/// What LockState::holder stands for; null for nobody.
+InternedName* holder_of(std::uint64_t handle) noexcept {
+  return handle != 0 ? Recorder::instance().names().at(static_cast<std::uint32_t>(handle)) : nullptr;
+}
+
+}  // namespace
+
+}  // namespace kymo::record
+
+using namespace kymo::record;  // NOLINT(google-build-using-namespace): nothing else stands below
+using kymo::detail::LockHold;
+using kymo::detail::LockState;
+
+extern "C" {
+
+KYMO_API kymo_scope kymo_lock_wait_v1(LockState* lock) {
+  const InternedName* const holder = holder_of(lock->holder.load(std::memory_order_acquire));
+  kymo_site* const site = wait_site(*lock, holder != nullptr ? holder->text() : std::string_view());
+  if (site == nullptr || !kymo::detail::scopes_on()) {
+    return {0, 0};
+  }
+  const kymo::detail::ScopeToken token = kymo::detail::open_scope(*site);
+  return {token.state, token.saved};
+}
+
+KYMO_API void kymo_lock_taken_v1(LockState* lock, const char* file, const char* function, std::uint32_t line) {
+  if (lock->start != 0) {
+    ++lock->depth;
+    return;
+  }
+  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
+  const std::uint32_t thread = slot != nullptr ? name_of_caller(*slot) : 0;
+  const std::uint32_t place = place_of(*lock, file, function, line);
+  lock->holder.store(place != 0 ? place : thread, std::memory_order_release);
+  lock->depth = 0;
+  lock->start = now();
+}
+
+KYMO_API LockHold kymo_lock_release_v1(LockState* lock) {
+  const LockHold hold{lock->start, now(), lock->holder.load(std::memory_order_relaxed), lane_of(*lock)};
+  lock->start = 0;
+  lock->holder.store(0, std::memory_order_relaxed);
+  return hold;
+}
+
+KYMO_API void kymo_lock_shared_v1(LockState* lock) {
+  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
+  const std::uint32_t thread = slot != nullptr ? name_of_caller(*slot) : 0;
+  lock->holder.store(thread, std::memory_order_release);
+  const std::uint64_t time = now() & shared_time;
+  std::uint64_t shared = lock->shared.load(std::memory_order_relaxed);
+  std::uint64_t wanted = 0;
+  do {
+    wanted = (shared >> shared_shift) == 0 ? time | (std::uint64_t{1} << shared_shift)
+                                           : shared + (std::uint64_t{1} << shared_shift);
+  } while (!lock->shared.compare_exchange_weak(shared, wanted, std::memory_order_acq_rel, std::memory_order_relaxed));
+}
+
+KYMO_API LockHold kymo_lock_release_shared_v1(LockState* lock) {
+  const std::uint64_t end = now();
+  const std::uint64_t holder = lock->holder.load(std::memory_order_relaxed);
+  InternedName* const lane = lane_of(*lock);
+  std::uint64_t shared = lock->shared.load(std::memory_order_relaxed);
+  std::uint64_t wanted = 0;
+  do {
+    if ((shared >> shared_shift) == 0) {
+      return {0, 0, 0, nullptr};  // one that was shared before scopes were recorded
+    }
+    wanted = (shared >> shared_shift) == 1 ? 0 : shared - (std::uint64_t{1} << shared_shift);
+  } while (!lock->shared.compare_exchange_weak(shared, wanted, std::memory_order_acq_rel, std::memory_order_relaxed));
+  if (wanted != 0) {
+    return {0, 0, 0, nullptr};
+  }
+  return {end - ((end - shared) & shared_time), end, holder, lane};
+}
+
+KYMO_API void kymo_lock_held_v1(const LockHold* hold) {
+  if (hold->start == 0 || !Recorder::instance().is_on()) {
+    return;
+  }
+  Recorder& recorder = Recorder::instance();
+  auto* const lane = static_cast<InternedName*>(hold->lane);
+  InternedName* const holder = holder_of(hold->holder);
+  const std::uint32_t track = lane != nullptr ? recorder.declarations().declare(*lane) : 0;
+  const std::uint32_t name = lane != nullptr ? hold_name(*lane) : 0;
+  const std::uint32_t by = holder != nullptr ? recorder.declarations().declare(*holder) : 0;
+  if (track == 0 || name == 0) {
+    drop_hold();
+    return;
+  }
+  const std::array<std::uint64_t, 2> words{name | (std::uint64_t{by} << 32U), hold->start};
+  static_cast<void>(write_event_at(hold->end, EventKind::hold, track, words));
+}
+}
