@@ -37,6 +37,11 @@ struct ClockPair {
 /// kernel_trusts_counter() on the first call, then a load. Thread safe.
 [[nodiscard]] bool counter_in_use();
 
+/// The time that an event of now is stamped with.
+[[nodiscard]] inline std::uint64_t event_time() noexcept {
+  return counter_in_use() ? read_counter() : monotonic_ns();
+}
+
 /// Reads the counter and CLOCK_MONOTONIC together, the tightest of a few tries. Where the counter is not in use, both
 /// are CLOCK_MONOTONIC. Thread safe; about half a microsecond.
 [[nodiscard]] ClockPair read_clock_pair();

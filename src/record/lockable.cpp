@@ -152,10 +152,6 @@ kymo_site* wait_site(detail::LockState& lock, std::string_view holder) noexcept 
 constexpr unsigned shared_shift = 48;
 constexpr std::uint64_t shared_time = (std::uint64_t{1} << shared_shift) - 1;
 
-std::uint64_t now() noexcept {
-  return counter_in_use() ? read_counter() : detail::monotonic_ns();
-}
-
 /// What LockState::holder stands for; null for nobody.
 InternedName* holder_of(std::uint64_t handle) noexcept {
   return handle != 0 ? Recorder::instance().names().at(static_cast<std::uint32_t>(handle)) : nullptr;
@@ -191,11 +187,11 @@ KYMO_API void kymo_lock_taken_v1(LockState* lock, const char* file, const char* 
   const std::uint32_t place = place_of(*lock, file, function, line);
   lock->holder.store(place != 0 ? place : thread, std::memory_order_release);
   lock->depth = 0;
-  lock->start = now();
+  lock->start = event_time();
 }
 
 KYMO_API LockHold kymo_lock_release_v1(LockState* lock) {
-  const LockHold hold{lock->start, now(), lock->holder.load(std::memory_order_relaxed), lane_of(*lock)};
+  const LockHold hold{lock->start, event_time(), lock->holder.load(std::memory_order_relaxed), lane_of(*lock)};
   lock->start = 0;
   lock->holder.store(0, std::memory_order_relaxed);
   return hold;
@@ -205,7 +201,7 @@ KYMO_API void kymo_lock_shared_v1(LockState* lock) {
   TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
   const std::uint32_t thread = slot != nullptr ? name_of_caller(*slot) : 0;
   lock->holder.store(thread, std::memory_order_release);
-  const std::uint64_t time = now() & shared_time;
+  const std::uint64_t time = event_time() & shared_time;
   std::uint64_t shared = lock->shared.load(std::memory_order_relaxed);
   std::uint64_t wanted = 0;
   do {
@@ -215,7 +211,7 @@ KYMO_API void kymo_lock_shared_v1(LockState* lock) {
 }
 
 KYMO_API LockHold kymo_lock_release_shared_v1(LockState* lock) {
-  const std::uint64_t end = now();
+  const std::uint64_t end = event_time();
   const std::uint64_t holder = lock->holder.load(std::memory_order_relaxed);
   InternedName* const lane = lane_of(*lock);
   std::uint64_t shared = lock->shared.load(std::memory_order_relaxed);

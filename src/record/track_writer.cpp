@@ -29,15 +29,11 @@ std::uint64_t unreachable_time_base() {
   return read_counter() + (std::uint64_t{1} << 63U);
 }
 
-std::uint64_t now() noexcept {
-  return counter_in_use() ? read_counter() : monotonic_ns();
-}
-
 void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64_t first_sequence) noexcept {
   ChunkHeader& header = chunk.header;
   header.slot = static_cast<std::uint32_t>(&slot - &Recorder::instance().pool()->slot(0));
   header.first_sequence = first_sequence;
-  header.time_base = now();
+  header.time_base = event_time();
   header.used_words = 0;
   header.next.store(no_chunk, std::memory_order_relaxed);
   header.track.store(slot.track.load(std::memory_order_relaxed), std::memory_order_release);
@@ -174,7 +170,7 @@ std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
 }
 
 std::uint64_t SlotWrite::time_field(std::size_t words) noexcept {
-  return time_field(now(), words);
+  return time_field(event_time(), words);
 }
 
 std::uint64_t SlotWrite::time_field(std::uint64_t time, std::size_t words) noexcept {
@@ -199,7 +195,7 @@ std::uint64_t SlotWrite::time_field(std::uint64_t time, std::size_t words) noexc
 
 bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
                  std::string_view text) noexcept {
-  return write_event_at(now(), kind, own_bits, words, text);
+  return write_event_at(event_time(), kind, own_bits, words, text);
 }
 
 bool write_event_at(std::uint64_t event_time, EventKind kind, std::uint64_t own_bits,

@@ -15,10 +15,9 @@ namespace kymo {
 namespace {
 
 using test::FakeCuda;
+using test::fence_ns;
 using test::GpuRecording;
 using test::GpuSpan;
-
-constexpr std::int64_t fence_ns = 20'000;
 
 void* stream(std::uintptr_t number) {
   return reinterpret_cast<void*>(number);  // NOLINT(performance-no-int-to-ptr): a handle that is never looked into

@@ -17,10 +17,9 @@
 namespace kymo {
 namespace {
 
+using test::fence_ns;
 using test::GpuRecording;
 using test::GpuSpan;
-
-constexpr std::int64_t fence_ns = 20'000;
 
 template <typename Function>
 void find(const char* name, Function& function) {

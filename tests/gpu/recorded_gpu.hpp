@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -13,6 +14,9 @@
 #include "support/memory_sink.hpp"
 
 namespace kymo::test {
+
+/// How far mapped times may lie outside of a fence of the CPU's around them, their bound aside.
+inline constexpr std::int64_t fence_ns = 20'000;
 
 /// A span of a GPU's track.
 struct GpuSpan {

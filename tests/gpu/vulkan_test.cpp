@@ -15,10 +15,10 @@
 namespace kymo {
 namespace {
 
+using test::fence_ns;
 using test::GpuRecording;
 using test::GpuSpan;
 
-constexpr std::int64_t fence_ns = 20'000;
 constexpr VkDeviceSize bytes = 4 << 20;
 
 void check(VkResult result, const char* what) {

@@ -16,11 +16,11 @@
 namespace kymo::record {
 namespace {
 
-using test::hour;
-using test::millisecond;
-using test::Recording;
-using test::second;
-using test::SimulatedClock;
+using simulation::hour;
+using simulation::millisecond;
+using simulation::Recording;
+using simulation::second;
+using simulation::SimulatedClock;
 
 constexpr long double frequencies_hz[] = {2.596e9L, 1e9L, 31.25e6L, 19.2e6L};
 

@@ -90,7 +90,7 @@ TEST(PoolTest, ThreadsThatTakeAndReturnNeverHoldTheSameChunk) {
 }
 
 TEST(PoolTest, WithoutATmpfsItIsPrivateMemoryAndSaysWhy) {
-  const kymo::test::TemporaryDirectory directory;
+  const test::TemporaryDirectory directory;
   PoolOptions options = small_pool();
   options.spool_directory = "/proc/self";
   const OwnedPool owned(options);

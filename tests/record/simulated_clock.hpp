@@ -11,7 +11,7 @@
 
 #include "record/clock_map.hpp"
 
-namespace kymo::record::test {
+namespace kymo::record::simulation {
 
 constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::int64_t second = 1'000'000'000;
@@ -201,4 +201,4 @@ class Recording {
   std::vector<ClockUncertainty> uncertainties_;
 };
 
-}  // namespace kymo::record::test
+}  // namespace kymo::record::simulation
