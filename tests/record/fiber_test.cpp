@@ -253,15 +253,19 @@ TEST_F(FiberTest, RecordingMayBeSwitchedOffAndOnInAFiber) {
 }
 
 TEST_F(FiberTest, FibersThatEndGiveTheirChunksBack) {
+  const auto record_in_short_fibers = [](std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const Fiber fiber("short");
+      const FiberGuard guard(fiber);
+      KYMO_SCOPE("work");
+    }
+  };
+  record_in_short_fibers(1);  // from here on the thread has the tracks that it needs for them
   static_cast<void>(recorded());
   const Pool& pool = *Recorder::instance().pool();
   const std::uint32_t free_before = pool.header().free_count.load();
   constexpr std::uint64_t fibers = 2'000;
-  for (std::uint64_t i = 0; i < fibers; ++i) {
-    const Fiber fiber("short");
-    const FiberGuard guard(fiber);
-    KYMO_SCOPE("work");
-  }
+  record_in_short_fibers(fibers);
   const std::vector<EventBatch> batches = recorded();
   const std::uint64_t without_track = pool.header().dropped_without_track.load();
   std::uint64_t runs = 0;
@@ -269,8 +273,8 @@ TEST_F(FiberTest, FibersThatEndGiveTheirChunksBack) {
   for (const SeenScope& scope : test::closed_scopes(batches)) {
     (scope.name == "work" ? works : runs) += 1;
   }
-  EXPECT_EQ(works + runs + dropped_scopes(batches) + without_track, 2 * fibers);
-  EXPECT_GE(pool.header().free_count.load() + 1, free_before);
+  EXPECT_EQ(works + runs + dropped_scopes(batches) + without_track, 2 * (fibers + 1));
+  EXPECT_GE(pool.header().free_count.load(), free_before);
 }
 
 TEST_F(FiberTest, AFiberWithoutRoomDropsItsScopesWholeAndCountsThemOnItsTrack) {
