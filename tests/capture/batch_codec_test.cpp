@@ -10,6 +10,7 @@
 #include "../../benchmarks/generator.hpp"
 #include "capture/declarations_codec.hpp"
 #include "capture/sample_batches.hpp"
+#include "support/rounds.hpp"
 
 namespace kymo::capture {
 namespace {
@@ -151,7 +152,7 @@ TEST(BatchCodec, DamagedPayloadsAreRefusedOrDecodeToSomethingBounded) {
   BlockPayload payload;
   EventBatch decoded;
   int refused = 0;
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < test::rounds(5000); ++round) {
     const EventBatch batch = source.wild(10);
     encoder.encode(batch, raw);
     for (std::uint64_t damages = 1 + random() % 3; damages > 0 && raw.size() > 0; --damages) {

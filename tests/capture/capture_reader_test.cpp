@@ -94,7 +94,9 @@ TEST(CaptureReader, AFileCutAnywhereGivesEveryWholeBlockAndReportsTheRest) {
   for (const BlockInfo& block : whole.blocks()) {
     boundaries.insert(static_cast<std::size_t>(block.offset) + block_header_size + block.stored_bytes);
   }
-  for (std::size_t size = 0; size <= sample.bytes.size(); ++size) {
+  // A step that meets no structure's size.
+  constexpr std::size_t step = test::is_emulated ? 7 : 1;
+  for (std::size_t size = 0; size <= sample.bytes.size(); size += step) {
     const Bytes cut(sample.bytes.begin(), sample.bytes.begin() + static_cast<std::ptrdiff_t>(size));
     if (size < preamble_size) {
       EXPECT_NE(error_of(cut), "");

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::record {
@@ -65,7 +66,7 @@ TEST(PoolTest, ThreadsThatTakeAndReturnNeverHoldTheSameChunk) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (int round = 0; round < 20'000; ++round) {
+      for (int round = 0; round < test::rounds(20'000); ++round) {
         if (const auto chunk = pool.take_chunk()) {
           // Nothing but the pool orders one holder's plain write before the next one's.
           collisions += holders[*chunk].fetch_add(1, std::memory_order_relaxed);

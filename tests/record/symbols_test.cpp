@@ -18,6 +18,7 @@
 
 #include "base/file.hpp"
 #include "base/pattern.hpp"
+#include "support/rounds.hpp"
 
 namespace kymo::record {
 namespace {
@@ -266,7 +267,7 @@ TEST(QualifiedName, LeavesOutReturnTypeParametersAndQualifiers) {
 TEST(QualifiedName, SurvivesAnyText) {
   std::mt19937 random(1);
   const std::string alphabet = "operator<>()[]{} :~a&const";
-  for (int round = 0; round < 20'000; ++round) {
+  for (int round = 0; round < test::rounds(20'000); ++round) {
     std::string text;
     for (std::size_t size = random() % 24; size > 0; --size) {
       text += alphabet[random() % alphabet.size()];

@@ -7,6 +7,8 @@
 
 #include <kymo/detail/thread_state.hpp>
 
+#include "support/rounds.hpp"
+
 namespace kymo::record {
 namespace {
 
@@ -109,7 +111,7 @@ TEST(TrackDecoderTest, ARecordThatReachesBeyondItsWordsIsNotTaken) {
 TEST(TrackDecoderTest, RandomWordsAreDecodedOrRefusedAndNeverTooMany) {
   std::mt19937_64 random(7);
   std::vector<std::uint64_t> words(64);
-  for (int round = 0; round < 20'000; ++round) {
+  for (int round = 0; round < test::rounds(20'000); ++round) {
     for (std::uint64_t& word : words) {
       word = random();
       if ((random() & 3U) == 0) {
