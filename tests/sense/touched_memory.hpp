@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,10 @@ class TouchedMemory {
     if (address_ == -1) {
       throw std::runtime_error("no memory to touch");
     }
+    // Emulators drop the wish for pages that are there at once.
+    const long zeros = ::syscall(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY | O_CLOEXEC);
+    static_cast<void>(::syscall(SYS_read, zeros, address_, bytes_));
+    ::syscall(SYS_close, zeros);
   }
   TouchedMemory(const TouchedMemory&) = delete;
   TouchedMemory& operator=(const TouchedMemory&) = delete;
