@@ -64,7 +64,7 @@ struct GpuScopeCounts {
 /// A scope whose end the GPU has not been told of. For KYMO_GPU_SCOPE.
 struct GpuTiming {
   std::shared_ptr<gpu::Scopes> scopes;
-  std::uint64_t correlation = 0;
+  std::uint64_t correlation = 0;  ///< 0: it becomes part of a graph, and is not timed
   std::uint32_t timer = 0;
 };
 
@@ -138,7 +138,9 @@ class GpuScopeGuard {
   GpuScopeGuard(kymo_site& site, const GpuPlace& place) noexcept : scope_(site) {
     if (scope_.is_recorded()) {
       timing_ = place.context->open(site.name, place.handle);
-      flow_begin(gpu_flow | timing_.correlation);
+      if (timing_.correlation != 0) {
+        flow_begin(gpu_flow | timing_.correlation);
+      }
     }
   }
   GpuScopeGuard(const GpuScopeGuard&) = delete;
@@ -169,8 +171,10 @@ class GpuScopeGuard {
     if (count != 0) {
       record_arguments(site.argument_names, list.data(), count);
     }
-    static std::uint32_t correlation_name = 0;
-    record_argument(correlation_name, {"correlation", timing_.correlation});
+    if (timing_.correlation != 0) {
+      static std::uint32_t correlation_name = 0;
+      record_argument(correlation_name, {"correlation", timing_.correlation});
+    }
     if (count != 0 && timing_.scopes != nullptr) {
       GpuContext::add_arguments(timing_, list.data(), count);
     }

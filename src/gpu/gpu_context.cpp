@@ -103,7 +103,9 @@ GpuTiming GpuContext::open(std::string_view name, void* place) noexcept {
   timing.correlation = correlations.fetch_add(1, std::memory_order_relaxed) + 1;
   quietly(*scopes_, [&] {
     timing.timer = scopes_->open(name, place, timing.correlation);
-    if (timing.timer != gpu::Scopes::no_timer) {
+    if (timing.timer == gpu::Scopes::not_timed) {
+      timing.correlation = 0;
+    } else if (timing.timer != gpu::Scopes::no_timer) {
       timing.scopes = scopes_;
     }
   });

@@ -7,6 +7,7 @@
 
 #include "base/message.hpp"
 #include "base/text.hpp"
+#include "base/unresolved.hpp"
 #include "gpu/monotonic.hpp"
 
 namespace kymo::gpu {
@@ -19,7 +20,7 @@ constexpr std::int64_t least_pause_ns = 5'000'000;
 /// Asked whether they can be used again, each time.
 constexpr std::size_t most_asked = 64;
 /// Empty lanes beyond this many are forgotten: command buffers come and go.
-constexpr std::size_t most_lanes = 256;
+constexpr std::size_t most_lanes = 16;
 /// The recorder's: longer names and texts are cut.
 constexpr std::size_t longest_text = 256;
 constexpr std::size_t most_arguments = 6;
@@ -59,12 +60,13 @@ std::uint32_t Scopes::open(std::string_view name, void* place, std::uint64_t cor
   if (closed_ >= enough_waiting && now_ns - last_collect_ns_ >= least_pause_ns) {
     collect_now(now_ns);
   }
+  if (!is_lost() && !driver_->is_timed(place)) {
+    return not_timed;
+  }
   ++counts_.issued;
   std::string_view reason = trouble_;
   std::uint32_t timer = no_timer;
-  if (!is_lost() && !driver_->is_timed(place)) {
-    reason = "it became part of a graph";
-  } else if (!is_lost() && free_.empty() && entries_.size() >= options_.most_pending) {
+  if (!is_lost() && free_.empty() && entries_.size() >= options_.most_pending) {
     reason = "too many scopes wait for the GPU";
   } else if (!is_lost()) {
     if (free_.empty()) {
@@ -84,7 +86,7 @@ std::uint32_t Scopes::open(std::string_view name, void* place, std::uint64_t cor
   entry.correlation = correlation;
   entry.place = place;
   entry.issued_ns = now_ns;
-  entry.is_closed = false;
+  entry.is_outermost = false;
   entry.name_size = cut_size(name);
   entry.text.assign(name.substr(0, entry.name_size));
   entry.arguments.clear();
@@ -92,6 +94,7 @@ std::uint32_t Scopes::open(std::string_view name, void* place, std::uint64_t cor
     mark_unresolved(entry, track_of(place), reason);
   } else {
     ++counts_.pending;
+    ++lane_of(place).open;
   }
   return timer;
 }
@@ -133,11 +136,15 @@ void Scopes::close(const GpuTiming& timing) {
     return;  // it was given up while it was open
   }
   Lane& lane = lane_of(entry->place);
+  --lane.open;
   if (!driver_->is_timed(entry->place) || !driver_->write_end(timing.timer, entry->place)) {
     give_up(timing.timer, lane.track, "the API took no time stamp", false);
+    if (lane.open == 0 && !lane.closed.empty()) {
+      entries_[lane.closed.back()].is_outermost = true;  // those inside of it wait for nobody now
+    }
     return;
   }
-  entry->is_closed = true;
+  entry->is_outermost = lane.open == 0;
   entry->closed_ns = monotonic_ns();
   lane.closed.push_back(timing.timer);
   ++closed_;
@@ -165,14 +172,49 @@ void Scopes::collect_now(std::int64_t now_ns) {
   }
   compare_clocks(now_ns);
   for (auto lane = lanes_.begin(); lane != lanes_.end();) {
-    std::deque<std::uint32_t>& closed = lane->second.closed;
-    while (!closed.empty() && step(closed.front(), lane->second, now_ns) == Step::done) {
-      closed.pop_front();
-      --closed_;
-    }
-    lane = closed.empty() && lanes_.size() > most_lanes ? lanes_.erase(lane) : std::next(lane);
+    collect_lane(lane->second, now_ns);
+    const bool is_idle = lane->second.closed.empty() && lane->second.open == 0;
+    lane = is_idle && lanes_.size() > most_lanes ? lanes_.erase(lane) : std::next(lane);
   }
   recycle_resting();
+}
+
+void Scopes::collect_lane(Lane& lane, std::int64_t now_ns) {
+  std::size_t ready = 0;
+  while (!lane.closed.empty()) {
+    if (ready == 0) {
+      const std::size_t group = group_of(lane);
+      if ((group == 0 && !is_crowded()) || (group > 1 && !has_come(lane.closed[group - 1], now_ns))) {
+        return;
+      }
+      ready = std::max<std::size_t>(group, 1);
+    }
+    if (step(lane.closed.front(), lane, now_ns) == Step::wait) {
+      return;
+    }
+    lane.closed.pop_front();
+    --closed_;
+    --ready;
+  }
+}
+
+/// How many of a lane's first scopes go together: up to an outermost one. 0 where that is open.
+std::size_t Scopes::group_of(const Lane& lane) const {
+  const auto outermost = std::find_if(lane.closed.begin(), lane.closed.end(),
+                                      [this](std::uint32_t timer) { return entries_[timer].is_outermost; });
+  return outermost == lane.closed.end() ? 0 : static_cast<std::size_t>(outermost - lane.closed.begin()) + 1;
+}
+
+/// Whether the GPU has come to a scope's end, or is not waited for any longer.
+bool Scopes::has_come(std::uint32_t timer, std::int64_t now_ns) {
+  GpuTimes times;
+  return now_ns - entries_[timer].closed_ns >= options_.patience.count() ||
+         (clock_.is_known() && driver_->ask(timer, times) != GpuAnswer::pending);
+}
+
+/// Half of the timers are taken: scopes do not wait for the one around them any more.
+bool Scopes::is_crowded() const {
+  return entries_.size() - free_.size() > options_.most_pending / 2;
 }
 
 void Scopes::compare_clocks(std::int64_t now_ns) {
@@ -269,8 +311,8 @@ void Scopes::mark_unresolved(const Entry& entry, const std::string& track, std::
   ++counts_.unresolved;
   say_unresolved(reason);
   std::string name =
-      entry.text.substr(0, std::min<std::size_t>(entry.name_size, longest_text - unresolved_suffix.size()));
-  emit(entry, track, name.append(unresolved_suffix), entry.issued_ns, 0, {"unresolved", reason});
+      entry.text.substr(0, std::min<std::size_t>(entry.name_size, longest_text - base::unresolved_suffix.size()));
+  emit(entry, track, name.append(base::unresolved_suffix), entry.issued_ns, 0, {"unresolved", reason});
 }
 
 void Scopes::emit(const Entry& entry, const std::string& track, std::string_view name, std::int64_t start_ns,

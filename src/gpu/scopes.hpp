@@ -2,8 +2,9 @@
 //
 // An entry is taken when a scope opens and given back when the GPU has answered: the number of an entry is that of its
 // timer. Closed scopes wait in lanes, one a stream or command buffer, in which the GPU comes to their ends one after
-// the other; so only the first of a lane is asked for. An entry whose timer the GPU may write to yet rests until the
-// driver can use it again. Nothing grows beyond GpuOptions::most_pending.
+// the other; so only the first of a lane is asked for. Scopes inside of another wait for it, so that all of them are
+// handed in together and stand in one block: whoever draws a block knows what lies within what. An entry whose timer
+// the GPU may write to yet rests until the driver can use it again. Nothing grows beyond GpuOptions::most_pending.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,6 @@
 
 namespace kymo::gpu {
 
-/// What a scope's name ends in on the GPU's track where its times are not known.
-inline constexpr std::string_view unresolved_suffix = " (unresolved)";
-
 class Scopes {
  public:
   /// `forks` tells the process that it was made in.
@@ -33,7 +31,8 @@ class Scopes {
   Scopes& operator=(const Scopes&) = delete;
   ~Scopes();
 
-  /// The timer of a scope that begins now; no_timer where it is unresolved already.
+  /// The timer of a scope that begins now; no_timer where it is unresolved already, not_timed where it becomes part of
+  /// a graph and is a scope on its thread alone.
   [[nodiscard]] std::uint32_t open(std::string_view name, void* place, std::uint64_t correlation);
   void add_arguments(const GpuTiming& timing, const Argument* arguments, std::size_t count);
   void close(const GpuTiming& timing);
@@ -49,6 +48,7 @@ class Scopes {
   [[nodiscard]] unsigned forks() const { return forks_; }
 
   static constexpr std::uint32_t no_timer = ~std::uint32_t{0};
+  static constexpr std::uint32_t not_timed = no_timer - 1;
 
  private:
   /// An argument as it is kept: a string's bytes, and the name's, stand in Entry::text.
@@ -64,7 +64,7 @@ class Scopes {
     void* place = nullptr;
     std::int64_t issued_ns = 0;
     std::int64_t closed_ns = 0;
-    bool is_closed = false;
+    bool is_outermost = false;    ///< when it was closed, nothing else of its lane was open
     std::uint32_t name_size = 0;  ///< the name begins the text
     std::string text;             ///< keeps its room from scope to scope
     std::vector<KeptArgument> arguments;
@@ -72,6 +72,7 @@ class Scopes {
   struct Lane {
     std::string track;
     std::deque<std::uint32_t> closed;  ///< in the order in which they ended
+    std::uint32_t open = 0;
   };
   enum class Step : std::uint8_t { done, wait };
 
@@ -79,6 +80,10 @@ class Scopes {
   [[nodiscard]] Entry* entry_of(const GpuTiming& timing);
   [[nodiscard]] std::string track_of(void* place);
   Lane& lane_of(void* place);
+  void collect_lane(Lane& lane, std::int64_t now_ns);
+  [[nodiscard]] std::size_t group_of(const Lane& lane) const;
+  [[nodiscard]] bool has_come(std::uint32_t timer, std::int64_t now_ns);
+  [[nodiscard]] bool is_crowded() const;
   void compare_clocks(std::int64_t now_ns);
   void collect_now(std::int64_t now_ns);
   void recycle_resting();

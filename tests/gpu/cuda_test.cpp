@@ -128,7 +128,7 @@ TEST_F(CudaTest, WhatBecomesAGraphIsNotTimed) {
   cuda_->is_capturing = true;
   { KYMO_GPU_SCOPE(cuda, "work"); }
   EXPECT_EQ(cuda_->events_recorded, 0);
-  EXPECT_EQ(recording_.spans().at(0).arguments.at("unresolved"), "it became part of a graph");
+  EXPECT_TRUE(recording_.spans().empty());
 }
 
 TEST_F(CudaTest, AGpuThatNeverAnswersGivesNoTimesAndDoesNotBlock) {

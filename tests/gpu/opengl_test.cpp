@@ -138,7 +138,7 @@ TEST_F(OpenGlTest, QueriesAreUsedAgain) {
 }
 
 TEST_F(OpenGlTest, WithoutRecordingNoQueryIsMade) {
-  recording_.~GpuRecording();
+  recording_.stop();
   {
     OpenGlContext gpu;
     { KYMO_GPU_SCOPE(gpu, "work"); }
@@ -149,7 +149,6 @@ TEST_F(OpenGlTest, WithoutRecordingNoQueryIsMade) {
     make(1, &query);
     EXPECT_EQ(query, 1U);  // the first that this context makes
   }
-  new (&recording_) GpuRecording;
 }
 
 TEST_F(OpenGlTest, WithoutACurrentContextScopesAreMarked) {

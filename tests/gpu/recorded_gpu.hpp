@@ -39,6 +39,9 @@ class GpuRecording {
  public:
   GpuRecording() : guard_(install(sink_)) {}
 
+  /// Nothing is recorded from here on.
+  void stop() { guard_.remove(); }
+
   /// Spans that were handed in, in that order.
   [[nodiscard]] std::vector<GpuSpan> spans() const {
     const std::vector<EventBatch> batches = drained();

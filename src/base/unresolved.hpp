@@ -1,0 +1,16 @@
+// Marks where work was handed to a GPU whose times for it are not known.
+#pragma once
+
+#include <string_view>
+
+namespace kymo::base {
+
+/// Ends the name of such a span, which has no duration.
+inline constexpr std::string_view unresolved_suffix = " (unresolved)";
+
+[[nodiscard]] constexpr bool is_unresolved(std::string_view name) noexcept {
+  return name.size() > unresolved_suffix.size() &&
+         name.substr(name.size() - unresolved_suffix.size()) == unresolved_suffix;
+}
+
+}  // namespace kymo::base
