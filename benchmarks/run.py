@@ -2,7 +2,7 @@
 """Runs the benchmarks and prints each figure beside its goal: benchmarks/run.py BUILD [--only WORD] [OPTION...]
 
 BUILD is a build folder in which the target `benchmarks` was built. --only runs the programs whose name contains the word
-("scope", "bookkeeping", "capture", "export", "panel", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
+("scope", "bookkeeping", "capture", "export", "panel", "gpu", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
 
 Every figure is the median of its repetitions, behind it the least and the greatest. Ends with 1 where a benchmark failed,
 such as one whose recorded and dropped events did not add up to those issued; a missed goal is no failure.
@@ -63,6 +63,8 @@ FIGURES = [
     ("panel/follow_itself", "memory_mb", "memory of that, with 32 MiB kept twice", "<", 192, "MB", []),
     ("panel/follow_itself", "ratio", "a scope of the program with the panel, over one without", "<=", 1.05, "x",
      ["followed_ns", "alone_ns"]),
+    ("gpu_opengl", "extra_ns", "a GPU scope of OpenGL, CPU beyond the API's calls", "<=", 1000, "ns", ["scope_ns", "calls_ns"]),
+    ("gpu_vulkan", "extra_ns", "a GPU scope of Vulkan, CPU beyond the API's calls", "<=", 1000, "ns", ["scope_ns", "calls_ns"]),
     ("size", "added_kb", "the recorder in a stripped program", "<", 400, "KB", ["library_kb"]),
     ("sampling", "cpu_percent", "sampling at 1000, 100 and 10 Hz, coding and writing, of a core", "<", 4, "%",
      ["bare_percent", "values_per_tick", "missed", "growth_mb"]),
