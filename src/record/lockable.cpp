@@ -107,6 +107,11 @@ InternedName* lane_of(detail::LockState& lock) noexcept {
   return lane;
 }
 
+std::uint32_t id_of(InternedName& name) noexcept {
+  const std::uint32_t known = name.id.load(std::memory_order_acquire);
+  return known != 0 ? known : Recorder::instance().declarations().declare(name);
+}
+
 /// The name that the holds of a lock have, kept in its lane's site; 0 where it cannot be had now.
 std::uint32_t hold_name(InternedName& lane) noexcept {
   const std::uint32_t known = __atomic_load_n(&lane.site.id, __ATOMIC_RELAXED);
@@ -151,6 +156,27 @@ kymo_site* wait_site(detail::LockState& lock, std::string_view holder) noexcept 
 
 constexpr unsigned shared_shift = 48;
 constexpr std::uint64_t shared_time = (std::uint64_t{1} << shared_shift) - 1;
+
+/// What write_event_at does, where the chunk has room and its time base is near. False where it has not.
+bool write_hold(TrackSlot& slot, std::uint64_t end, std::uint32_t track,
+                const std::array<std::uint64_t, 2>& words) noexcept {
+  const std::uint64_t reserve = slot.reserve;
+  slot.reserve = detail::busy_reserve;
+  detail::signal_fence();
+  std::uint64_t* const cursor = slot.cursor.load(std::memory_order_relaxed);
+  const std::uint64_t delta = end - slot.time_base;
+  const bool is_plain = detail::has_room(slot, cursor, reserve + 2 + words.size()) && (delta >> detail::time_bits) == 0;
+  if (is_plain) {
+    cursor[0] = (delta << detail::time_shift) | detail::kind_tag(detail::WordKind::event, 1 + words.size());
+    cursor[1] = static_cast<std::uint64_t>(EventKind::hold) | (std::uint64_t{track} << 8U);
+    cursor[2] = words[0];
+    cursor[3] = words[1];
+    slot.cursor.store(cursor + 4, std::memory_order_release);
+  }
+  detail::signal_fence();
+  slot.reserve = reserve;
+  return is_plain;
+}
 
 /// What LockState::holder stands for; null for nobody.
 InternedName* holder_of(std::uint64_t handle) noexcept {
@@ -232,17 +258,19 @@ KYMO_API void kymo_lock_held_v1(const LockHold* hold) {
   if (hold->start == 0 || !Recorder::instance().is_on()) {
     return;
   }
-  Recorder& recorder = Recorder::instance();
   auto* const lane = static_cast<InternedName*>(hold->lane);
   InternedName* const holder = holder_of(hold->holder);
-  const std::uint32_t track = lane != nullptr ? recorder.declarations().declare(*lane) : 0;
+  const std::uint32_t track = lane != nullptr ? id_of(*lane) : 0;
   const std::uint32_t name = lane != nullptr ? hold_name(*lane) : 0;
-  const std::uint32_t by = holder != nullptr ? recorder.declarations().declare(*holder) : 0;
+  const std::uint32_t by = holder != nullptr ? id_of(*holder) : 0;
   if (track == 0 || name == 0) {
     drop_hold();
     return;
   }
   const std::array<std::uint64_t, 2> words{name | (std::uint64_t{by} << 32U), hold->start};
-  static_cast<void>(write_event_at(hold->end, EventKind::hold, track, words));
+  TrackSlot* const slot = current_slot();
+  if (slot == nullptr || !write_hold(*slot, hold->end, track, words)) {
+    static_cast<void>(write_event_at(hold->end, EventKind::hold, track, words));
+  }
 }
 }
