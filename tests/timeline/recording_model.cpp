@@ -66,7 +66,9 @@ ArgumentValue RecordingModel::make_argument(std::string& text_form) {
     value.bits = below(1000);
     text_form = name.text + "=" + std::to_string(value.bits);
   } else {
-    const std::string text(below(9), static_cast<char>('a' + below(26)));
+    // One after the other: compilers differ in which of two arguments they work out first.
+    const char letter = static_cast<char>('a' + below(26));
+    const std::string text(below(9), letter);
     value.type = ArgumentType::string;
     value.bits = batch_.text.size();
     value.text_size = static_cast<std::uint32_t>(text.size());
