@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/unresolved.hpp"
 #include "panel/panel_view.hpp"
 #include "panel/text.hpp"
 #include "panel/time_math.hpp"
@@ -56,7 +57,8 @@ const NameLook& PanelView::look_of(std::uint32_t name, bool named) {
     const BlockProvider& provider = state_.data().provider();
     const std::string_view text = named ? provider.name(name) : std::string_view(provider.site(name).name);
     look.text = text.empty() ? std::string("(no name)") : clean_text(text);
-    look.colour = colour_of_name(text, theme_);
+    look.is_unresolved = named && base::is_unresolved(text);
+    look.colour = look.is_unresolved ? theme_.bad : colour_of_name(text, theme_);
   }
   look.is_marked = search_[0] != 0 && is_searching_ && contains_text(look.text, search_);
   return look;
@@ -129,6 +131,10 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
       const NameLook& look = look_of(box.name, row.named);
       float share = box.is_one ? 1.0F : 0.35F + 0.6F * box.covered;
       share *= is_limited && !look.is_marked ? 0.25F : 1.0F;
+      if (look.is_unresolved && box.is_one) {
+        canvas.diamond(area.left + box.left, y + line_height / 2, line_height * 0.28F, fade(look.colour, share));
+        continue;
+      }
       const float gap = box.right - box.left > 3 ? 1.0F : 0.0F;
       // What stands for many is a little lower than what is one.
       const float top = box.is_one ? y : y + line_height * 0.18F;
@@ -205,7 +211,9 @@ void PanelView::use_flame_pointer(const Area& area, const FlameLayout& layout, f
 void PanelView::show_box_facts(const FlameRow& row, const FlameBox& box) {
   const std::int64_t length = length_between(box.start_ns, box.end_ns);
   std::string text = duration_text(length);
-  if (!box.is_one) {
+  if (look_of(box.name, row.named).is_unresolved && box.is_one) {
+    text = "handed in here; when it ran on the GPU is not known";
+  } else if (!box.is_one) {
     text = "mostly, in " + text + " of several spans; click to come closer";
   } else if ((box.flags & timeline::DetailSpan::goes_on) != 0) {
     text = "at least " + text + ", its end is not known here";

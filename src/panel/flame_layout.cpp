@@ -18,6 +18,8 @@ using timeline::DetailLane;
 using timeline::DetailRow;
 using timeline::DetailSpan;
 
+constexpr double mark_reach = 6;
+
 /// Tracks, threads' scopes before spans that were handed in, then depth: the order from top to bottom.
 using RowKey = std::tuple<TrackId, bool, std::uint16_t>;
 
@@ -227,11 +229,15 @@ class RowFinder {
   std::size_t at_ = 0;
 };
 
+/// So few spans are walked through wherever they are. A block may be much shorter than they: one that was written while
+/// a frame went on, of which its bins show only the moment.
+constexpr std::size_t few_spans = 16;
+
 /// Whether a lane's spans are so many that its bins, which are fine enough, say all there is room for.
 bool is_crowded(const DetailLane& lane, const Detail& piece, std::size_t level, const TimeAxis& axis,
                 double least_pixels) {
   const double pixels = static_cast<double>(length_between(piece.start_ns, piece.end_ns)) / axis.ns_per_pixel();
-  return !piece.bins[level].rows.empty() &&
+  return lane.spans.size() > few_spans && !piece.bins[level].rows.empty() &&
          static_cast<double>(piece.bins[level].scopes_bin_ns) <= least_pixels * axis.ns_per_pixel() &&
          static_cast<double>(lane.spans.size()) * least_pixels > pixels;
 }
@@ -332,6 +338,18 @@ const FlameBox* find_box(const FlameLayout& layout, std::uint32_t line, double p
         *row = &candidate;
       }
       return &*std::prev(at);
+    }
+    // What has no duration is hard to point at, and stands for a mark that is wider.
+    const auto is_close = [pixel](const FlameBox& box) {
+      return box.is_one && box.start_ns == box.end_ns && std::fabs(double{box.left} - pixel) <= mark_reach;
+    };
+    for (const auto beside : {at, at == candidate.boxes.begin() ? at : std::prev(at)}) {
+      if (beside != candidate.boxes.end() && is_close(*beside)) {
+        if (row != nullptr) {
+          *row = &candidate;
+        }
+        return &*beside;
+      }
     }
   }
   return nullptr;

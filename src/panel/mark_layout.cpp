@@ -45,7 +45,7 @@ class LineFinder {
     return true;
   }
 
-  /// The innermost scope that is seen at a time, else the title.
+  /// The innermost scope, or span that was handed in, that is seen at a time, else the title.
   [[nodiscard]] bool line_of(TrackId track, std::int64_t time_ns, double pixel, std::uint32_t& line) const {
     const auto found = tracks_.find(track);
     if (found == tracks_.end()) {
@@ -54,9 +54,10 @@ class LineFinder {
     line = found->second.title;
     for (std::size_t i = found->second.first_row; i < found->second.end_row; ++i) {
       const FlameRow& row = flame_.rows[i];
-      const auto after = std::upper_bound(row.boxes.begin(), row.boxes.end(), pixel,
+      // A flow enters a span at its very start, whose pixel boxes keep with fewer digits.
+      const auto after = std::upper_bound(row.boxes.begin(), row.boxes.end(), pixel + 0.05,
                                           [](double x, const FlameBox& box) { return x < double{box.left}; });
-      if (!row.named && after != row.boxes.begin() && time_ns <= std::prev(after)->end_ns) {
+      if (after != row.boxes.begin() && time_ns <= std::prev(after)->end_ns) {
         line = row.line;
       }
     }

@@ -36,6 +36,7 @@ struct NameLook {
   std::string text;  ///< clean
   ImU32 colour = 0;
   bool is_marked = false;
+  bool is_unresolved = false;  ///< a mark where times of a GPU are not known
 };
 
 /// What a span took, and how far that can be relied on.

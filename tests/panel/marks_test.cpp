@@ -103,5 +103,87 @@ TEST_F(Marks, ABarSaysHowGoodItsFrameIs) {
   EXPECT_EQ(tip_of(Game::slow_frame), "frame of 45 ms, bad");
 }
 
+/// The marked game with a flow to the GPU, and a mark where what the GPU took is not known.
+std::vector<EventBatch> gpu_batches() {
+  std::vector<EventBatch> all = MarkedGame::batches();
+  all.front().declarations.names.push_back({20, "blur (unresolved)"});
+  EventBatch& batch = all[MarkedGame::frame / Game().frames_in_block];
+  const std::int64_t start = Game::start_of(MarkedGame::frame);
+  batch.flows.push_back({Game::main_track, FlowPhase::begin, start + 6 * ms, 9});
+  batch.flows.push_back({Game::gpu_track, FlowPhase::end, start + Game::frame_ns * 3 / 4, 9});  // where "draw" begins
+  SpanEvent blur;
+  blur.track = Game::gpu_track;
+  blur.name = 20;
+  blur.start_ns = start + 3 * ms;
+  batch.spans.push_back(blur);
+  return all;
+}
+
+/// A program that does little for long: one scope over three blocks, of which the second holds but a moment.
+std::vector<EventBatch> slow_batches() {
+  std::vector<EventBatch> all(3);
+  Declarations& declared = all[0].declarations;
+  declared = Game().batches().front().declarations;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EventBatch& batch = all[i];
+    const std::int64_t at = Game::start_ns + static_cast<std::int64_t>(i) * 400 * ms;
+    ScopeRun& run = batch.runs.emplace_back();
+    run.track = Game::main_track;
+    run.first_sequence = i * 3;
+    run.end_sequence = i * 3 + 3;
+    if (i != 0) {
+      run.open_at_start = {{Game::start_ns, Game::frame_site}};
+    }
+    const SiteId opened = i == 0 ? Game::frame_site : Game::update_site;
+    run.events.push_back({at, opened, static_cast<std::uint16_t>(i == 0 ? 0 : 1), 0});
+    run.events.push_back({at + 1000, i == 0 ? Game::update_site : SiteId{0}, 1, 0});
+    run.events.push_back({at + 2000, 0, static_cast<std::uint16_t>(i == 2 ? 0 : 1), 0});
+    if (i == 1) {
+      run.events.pop_back();
+      run.end_sequence = run.first_sequence + 2;
+    }
+    batch.start_ns = at;
+    batch.end_ns = at + 2000;
+  }
+  all[2].runs[0].first_sequence = all[1].runs[0].end_sequence;
+  all[2].runs[0].end_sequence = all[2].runs[0].first_sequence + 3;
+  return all;
+}
+
+class SlowMarks : public Interaction {
+ protected:
+  SlowMarks() : Interaction(slow_batches()) {}
+};
+
+TEST_F(SlowMarks, AScopeThatGoesOnThroughShortBlocksIsOneBox) {
+  const panel::FlameLayout& layout = view_.state().flame_layout({});
+  ASSERT_FALSE(layout.rows.empty());
+  ASSERT_EQ(layout.rows[0].boxes.size(), 1U);
+  EXPECT_TRUE(layout.rows[0].boxes[0].is_one);
+  EXPECT_EQ(layout.rows[0].boxes[0].start_ns, Game::start_ns);
+  EXPECT_EQ(layout.rows[0].boxes[0].end_ns, Game::start_ns + 800 * ms + 2000);
+}
+
+class GpuMarks : public Interaction {
+ protected:
+  GpuMarks() : Interaction(gpu_batches()) { click_bar(MarkedGame::frame); }
+};
+
+TEST_F(GpuMarks, AFlowEntersTheGpusSpanRatherThanTheTitleOfItsTrack) {
+  // Lines: "main", "frame", "update" and "render", "worker", "job", "gpu", its spans.
+  const auto& arrows = view_.state().marks().arrows;
+  ASSERT_EQ(arrows.size(), 2U);
+  const panel::FlowArrow& arrow = arrows[0].flow_id == 9 ? arrows[0] : arrows[1];
+  EXPECT_EQ(arrow.from_line, 2U);
+  EXPECT_EQ(arrow.to_line, 6U);
+}
+
+TEST_F(GpuMarks, AScopeWhoseGpuTimesAreNotKnownIsAMarkThatSaysSo) {
+  screen_.move(flame_x(Game::start_of(MarkedGame::frame) + 3 * ms), flame_y(6));
+  screen_.frame();
+  EXPECT_TRUE(has_text(view_.tip(), "blur (unresolved)")) << view_.tip();
+  EXPECT_TRUE(has_text(view_.tip(), "when it ran on the GPU is not known")) << view_.tip();
+}
+
 }  // namespace
 }  // namespace kymo::test
