@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/unresolved.hpp"
 #include "page.hpp"
 #include "report.hpp"
 #include "stats/site_figures.hpp"
@@ -243,8 +244,15 @@ void append_report_sites(const Report& report, exchange::OutputFile& file) {
       const stats::SpanStatistics& span = statistics.spans[i];
       table.row(escape_html(printable(report.timeline.name(span.name), 300)), "name");
       table.cell(exact_count(span.durations.count));
-      table.cell(duration(span.durations.total_ns));
-      put_durations(span.durations, table);
+      if (base::is_unresolved(report.timeline.name(span.name))) {
+        // What was not measured is not nought.
+        for (std::size_t column = 2; column < columns.size(); ++column) {
+          table.cell("-");
+        }
+      } else {
+        table.cell(duration(span.durations.total_ns));
+        put_durations(span.durations, table);
+      }
       file.spill();
     }
     table.end();

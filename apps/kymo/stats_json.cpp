@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/unresolved.hpp"
 #include "stats_table.hpp"
 
 namespace kymo::command {
@@ -79,7 +80,11 @@ Json tables_to_json(const Timeline& timeline, const Statistics& statistics, cons
   Json spans = Json::array();
   for (const stats::SpanStatistics& span : statistics.spans) {
     Json row = {{"name", timeline.name(span.name)}};
-    row.update(to_json(span.durations));
+    if (base::is_unresolved(timeline.name(span.name))) {
+      row.update({{"count", span.durations.count}, {"unresolved", true}});
+    } else {
+      row.update(to_json(span.durations));
+    }
     spans.push_back(std::move(row));
   }
   Json streams = Json::array();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/unresolved.hpp"
 #include "sketch.hpp"
 #include "stats/value_text.hpp"
 #include "table.hpp"
@@ -134,6 +135,12 @@ void print_sites(const Timeline& timeline, const Statistics& statistics, const S
 void print_spans(const Timeline& timeline, const Statistics& statistics) {
   Table table(duration_columns({{"span", Align::left}, {"count"}, {"total"}}));
   for (const stats::SpanStatistics& span : statistics.spans) {
+    if (base::is_unresolved(timeline.name(span.name))) {
+      // What was not measured is not nought.
+      table.add({printable(timeline.name(span.name), 48), format_count(span.durations.count), "-", "-", "-", "-", "-",
+                 "-", "-"});
+      continue;
+    }
     table.add(row_of({printable(timeline.name(span.name), 48), format_count(span.durations.count),
                       format_duration(static_cast<double>(span.durations.total_ns))},
                      span.durations));

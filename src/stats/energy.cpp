@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/unresolved.hpp"
 #include "capture/id_translation.hpp"
 #include "stats/power_machine.hpp"
 #include "stats/scope_order.hpp"
@@ -327,6 +328,9 @@ class Gathering {
   }
 
   void take_span(const QueueSpan& span) {
+    if (base::is_unresolved(timeline_.name(span.name))) {
+      return;  // what it took is not known, and others had the power meanwhile
+    }
     begin_sharing();
     PowerMachine& machine = machine_of(timeline_.track(span.track).process);
     const auto [place, is_new] =

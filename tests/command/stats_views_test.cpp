@@ -213,5 +213,25 @@ TEST_F(StatsViews, MetricsStandBesideTheSitesThatRan) {
   EXPECT_NEAR(row_named(part["sites"], "loop")["with"][0]["peak"].get<double>(), 20, 1e-9);
 }
 
+TEST_F(StatsViews, SpansWhoseGpuTimesAreNotKnownAreCountedAndHaveNoDurations) {
+  PowerRecording recording;
+  recording.gpu_span(1 * ms, 3 * ms, "shadow pass");
+  recording.gpu_span(4 * ms, 4 * ms, "shadow pass (unresolved)");
+  recording.scope(0, 5 * ms, 1, "frame");
+  const auto bytes = recording.make_capture(4);
+  std::ofstream(file_named("gpu.kymo"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const Json json = json_of({"gpu.kymo"});
+  EXPECT_EQ(row_named(json["spans"], "shadow pass")["count"], 1);
+  const Json& marks = row_named(json["spans"], "shadow pass (unresolved)");
+  EXPECT_EQ(marks["count"], 1);
+  EXPECT_EQ(marks["unresolved"], true);
+  EXPECT_FALSE(marks.contains("mean_ns"));
+  const CommandResult text = kymo({"stats", "gpu.kymo"});
+  const std::size_t row = text.out.find("shadow pass (unresolved)");
+  ASSERT_NE(row, std::string::npos) << text.out;
+  EXPECT_EQ(text.out.substr(row, text.out.find('\n', row) - row).find("ns"), std::string::npos) << text.out;
+}
+
 }  // namespace
 }  // namespace kymo::test

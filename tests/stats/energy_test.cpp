@@ -206,6 +206,18 @@ TEST(Energy, OfGpusGoesToGpuSpansFramesAndPhases) {
   EXPECT_NEAR(statistics.phases[0].gpu.joules, 200, 1e-6);
 }
 
+TEST(Energy, OfGpusGoesNowhereWhereTheTimesOfASpanAreNotKnown) {
+  PowerRecording recording;
+  recording.metric(power_metric(), sample_power({.constant = 100}, {}));
+  recording.gpu_span(second, 3 * second, "kernel");
+  recording.gpu_span(2 * second, 2 * second, "copy (unresolved)");
+  const Timeline timeline = recording.make_timeline(3);
+  const EnergyStatistics statistics = stats::gather_energy(timeline);
+  ASSERT_EQ(statistics.spans.size(), 1U);
+  EXPECT_EQ(statistics.spans[0].unresolved, 0U);
+  EXPECT_NEAR(statistics.spans[0].energy.joules, 200, 1e-6);
+}
+
 TEST(Energy, SaysHowMuchOfItAnIdleMachineWouldHaveUsed) {
   // Two idle seconds of 10 W, then 40 W.
   MetricSeries series;
