@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the pictures of docs/panel.md: scripts/docs-screenshots.sh [FOLDER [BUILD]]
+# Makes the pictures of docs/panel.md and docs/gpu.md: scripts/docs-screenshots.sh [FOLDER [BUILD]]
 #
 # FOLDER is docs/images where it is not said, BUILD a folder with what was built (build/release). Needs no display.
 set -eu
@@ -8,9 +8,10 @@ folder=${1:-docs/images}
 build=${2:-build/release}
 kymo=$build/apps/kymo/kymo
 training=$build/examples/headless
-for program in "$kymo" "$build/apps/kymo/kymo-viewer" "$training"; do
+scene=$build/examples/gpu_scene
+for program in "$kymo" "$build/apps/kymo/kymo-viewer" "$training" "$scene"; do
   if [ ! -x "$program" ]; then
-    echo "docs-screenshots: $program is not there: cmake --build $build --target kymo_command kymo_viewer headless" >&2
+    echo "docs-screenshots: $program is not there: cmake --build $build --target kymo_command kymo_viewer headless gpu_scene" >&2
     exit 1
   fi
 done
@@ -26,5 +27,13 @@ at=$("$kymo" stats --slowest-frames 2000 "$made/run.kymo" |
 export XDG_CONFIG_HOME="$made"
 "$kymo" view --screenshot "$made/panel-view.png" --size 1180x480 --theme dark --at "$at" "$made/run.kymo"
 "$kymo" view --screenshot "$made/panel-statistics.png" --size 1180x520 --theme light --tab statistics "$made/run.kymo"
-mv "$made"/panel-*.png "$folder"
-ls -l "$folder"/panel-*.png
+
+KYMO_SAMPLE=0 "$scene" --frames 8 "$made/scene.kymo" >&2
+# One frame and the beginning of the next, whose GPU work goes on.
+stretch=$("$kymo" stats --slowest-frames 8 "$made/scene.kymo" | awk '
+  function ms(value, unit) { return unit ~ /^ms/ ? value : value * 1000 }
+  /^frame 5: / { length_ms = ms($3, $4); from = ms($6, $7)
+    printf "%dms..%dms", from - length_ms / 8, from + length_ms * 3 / 2 }')
+"$kymo" view --screenshot "$made/gpu-scene.png" --size 1180x440 --theme dark --time "$stretch" "$made/scene.kymo"
+mv "$made"/panel-*.png "$made/gpu-scene.png" "$folder"
+ls -l "$folder"/panel-*.png "$folder/gpu-scene.png"

@@ -1,4 +1,4 @@
-"""scripts/docs-screenshots.sh makes the pictures that docs/panel.md shows: docs_screenshots_test.py SOURCE BUILD FOLDER
+"""scripts/docs-screenshots.sh makes the pictures that docs/panel.md and docs/gpu.md show: docs_screenshots_test.py SOURCE BUILD FOLDER
 
 They are judged by what is in them, never by letters.
 """
@@ -25,7 +25,7 @@ def colours_of(rows: pictures.Rows) -> int:
 
 
 def main() -> None:
-    document = (source / "docs" / "panel.md").read_text(encoding="utf-8")
+    document = "".join((source / "docs" / name).read_text(encoding="utf-8") for name in ("panel.md", "gpu.md"))
     shown = set(re.findall(r"!\[[^\]]+\]\(images/([^)]+)\)", document))
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     for old in folder.glob("*.png"):
@@ -33,7 +33,7 @@ def main() -> None:
     subprocess.run([source / "scripts" / "docs-screenshots.sh", folder, build], check=True, env=environment)
     made = {path.name: path for path in folder.glob("*.png")}
     if set(made) != shown:
-        fail(f"the document shows {sorted(shown)}, the script makes {sorted(made)}")
+        fail(f"the documents show {sorted(shown)}, the script makes {sorted(made)}")
     for name, path in made.items():
         kept = source / "docs" / "images" / name
         if not kept.is_file() or kept.stat().st_size > LARGEST_BYTES:
