@@ -100,6 +100,7 @@ int show_tables(const Timeline& timeline, const StatsOptions& options) {
   warnings.print();
   print_sites(timeline, statistics, table);
   print_spans(timeline, statistics);
+  print_locks(timeline, statistics);
   print_frames(timeline, statistics, table);
   print_metrics(timeline, statistics, table);
   return warnings.exit_code();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/unresolved.hpp"
+#include "stats/lock_statistics.hpp"
 #include "stats_table.hpp"
 
 namespace kymo::command {
@@ -52,6 +53,30 @@ Json beside_to_json(stats::SiteMetrics& beside, SiteId site) {
     values.push_back(std::move(value));
   }
   return values;
+}
+
+Json locks_to_json(const Timeline& timeline, const Statistics& statistics) {
+  Json locks = Json::array();
+  for (const stats::LockStatistics& lock : stats::lock_statistics(timeline, statistics)) {
+    Json holders = Json::array();
+    for (const stats::HolderWaits& holder : lock.holders) {
+      holders.push_back({{"holder", holder.holder},
+                         {"waits", holder.waits},
+                         {"total_ns", holder.total_ns},
+                         {"max_ns", holder.max_ns}});
+    }
+    locks.push_back({{"name", lock.name},
+                     {"file", lock.file},
+                     {"line", lock.line},
+                     {"waits", lock.waits},
+                     {"waited_ns", lock.waited_ns},
+                     {"max_wait_ns", lock.max_wait_ns},
+                     {"holds", lock.holds},
+                     {"held_ns", lock.held_ns},
+                     {"max_hold_ns", lock.max_hold_ns},
+                     {"waited_for", std::move(holders)}});
+  }
+  return locks;
 }
 
 }  // namespace
@@ -114,7 +139,8 @@ Json tables_to_json(const Timeline& timeline, const Statistics& statistics, cons
   return {{"sites", std::move(sites)},
           {"spans", std::move(spans)},
           {"frame_streams", std::move(streams)},
-          {"metrics", std::move(metrics)}};
+          {"metrics", std::move(metrics)},
+          {"locks", locks_to_json(timeline, statistics)}};
 }
 
 }  // namespace kymo::command

@@ -8,6 +8,7 @@
 
 #include "base/unresolved.hpp"
 #include "sketch.hpp"
+#include "stats/lock_statistics.hpp"
 #include "stats/value_text.hpp"
 #include "table.hpp"
 #include "units.hpp"
@@ -144,6 +145,40 @@ void print_spans(const Timeline& timeline, const Statistics& statistics) {
     table.add(row_of({printable(timeline.name(span.name), 48), format_count(span.durations.count),
                       format_duration(static_cast<double>(span.durations.total_ns))},
                      span.durations));
+  }
+  if (!table.empty()) {
+    fmt::print("\n");
+    table.print();
+  }
+}
+
+void print_locks(const Timeline& timeline, const Statistics& statistics) {
+  Table table({{"lock", Align::left},
+               {"where", Align::left},
+               {"waits"},
+               {"waited"},
+               {"worst wait"},
+               {"holds"},
+               {"held"},
+               {"longest hold"},
+               {"waited for most", Align::left},
+               {"of that"}});
+  const auto format = [](auto value) { return format_duration(static_cast<double>(value)); };
+  for (const stats::LockStatistics& lock : stats::lock_statistics(timeline, statistics)) {
+    std::string holder;
+    std::string share;
+    if (!lock.holders.empty()) {
+      const stats::HolderWaits& most = lock.holders.front();
+      holder = most.holder.empty() ? "(not known)" : printable(most.holder, 48);
+      share = format(most.total_ns);
+    }
+    SiteDeclaration declared;
+    declared.file = lock.file;
+    declared.line = lock.line;
+    table.add({printable(lock.name, 48), place_of(declared), format_count(lock.waits),
+               lock.waits != 0 ? format(lock.waited_ns) : "-", lock.waits != 0 ? format(lock.max_wait_ns) : "-",
+               format_count(lock.holds), lock.holds != 0 ? format(lock.held_ns) : "-",
+               lock.holds != 0 ? format(lock.max_hold_ns) : "-", std::move(holder), std::move(share)});
   }
   if (!table.empty()) {
     fmt::print("\n");

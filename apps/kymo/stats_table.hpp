@@ -30,7 +30,10 @@ void print_spans(const Timeline& timeline, const stats::Statistics& statistics);
 void print_frames(const Timeline& timeline, const stats::Statistics& statistics, const StatsTableOptions& options);
 void print_metrics(const Timeline& timeline, const stats::Statistics& statistics, const StatsTableOptions& options);
 
-/// The same: "sites", "spans", "frame_streams", "metrics".
+/// Locks: who waited for them, and for whom.
+void print_locks(const Timeline& timeline, const stats::Statistics& statistics);
+
+/// The same: "sites", "spans", "frame_streams", "metrics", "locks".
 [[nodiscard]] nlohmann::ordered_json tables_to_json(const Timeline& timeline, const stats::Statistics& statistics,
                                                     const StatsTableOptions& options);
 
