@@ -29,8 +29,11 @@ struct InfoOptions {
   bool is_checked = false;
 };
 
-const char* name_of(TrackKind kind) {
-  switch (kind) {
+const char* name_of(const TrackDeclaration& track) {
+  if (track.role != TrackRole::plain) {
+    return track.role == TrackRole::fiber ? "fiber" : "lock";
+  }
+  switch (track.kind) {
     case TrackKind::thread:
       return "thread";
     case TrackKind::async:
@@ -186,7 +189,7 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
     const TrackTotals& of_track = track_totals[track.id];
     tracks.push_back({{"id", track.id},
                       {"process", track.process},
-                      {"kind", name_of(track.kind)},
+                      {"kind", name_of(track)},
                       {"name", track.name},
                       {"os_thread_id", track.os_thread_id},
                       {"recorded_scopes", of_track.recorded_scopes},
@@ -294,7 +297,7 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
   for (const TrackDeclaration& track : timeline.tracks()) {
     const TrackTotals& of_track = track_totals[track.id];
     const auto if_any = [](std::uint64_t count) { return count == 0 ? std::string() : format_count(count); };
-    tracks.add({printable(track.name.empty() ? "(unnamed)" : track.name, 48), name_of(track.kind),
+    tracks.add({printable(track.name.empty() ? "(unnamed)" : track.name, 48), name_of(track),
                 process_of(track.process), track.os_thread_id == 0 ? "" : std::to_string(track.os_thread_id),
                 format_count(of_track.recorded_scopes), if_any(of_track.dropped_scopes),
                 if_any(of_track.dropped_others)});

@@ -140,8 +140,11 @@ class ListRows final : public ArrowRows {
     });
   }
 
-  static const char* name_of(TrackKind kind) {
-    switch (kind) {
+  static const char* name_of(const TrackDeclaration& track) {
+    if (track.role != TrackRole::plain) {
+      return track.role == TrackRole::fiber ? "fiber" : "lock";
+    }
+    switch (track.kind) {
       case TrackKind::thread:
         return "thread";
       case TrackKind::async:
@@ -158,7 +161,7 @@ class ListRows final : public ArrowRows {
         [this](const TrackDeclaration& track) { return choice_.takes_track(track); });
     add_numbers<std::uint32_t>("track_id", "I", tracks, [](const TrackDeclaration& track) { return track.id; });
     add_texts("name", tracks, [](const TrackDeclaration& track) { return track.name; });
-    add_texts("kind", tracks, [](const TrackDeclaration& track) { return name_of(track.kind); });
+    add_texts("kind", tracks, [](const TrackDeclaration& track) { return name_of(track); });
     add_numbers<std::uint64_t>("os_thread_id", "L", tracks,
                                [](const TrackDeclaration& track) { return track.os_thread_id; });
   }

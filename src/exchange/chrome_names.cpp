@@ -94,7 +94,8 @@ void ChromeNames::declare_name(NameId id, std::string_view text) {
 
 void ChromeNames::declare_site(const SiteDeclaration& site) {
   const bool is_function = site.kind == SiteKind::function || site.kind == SiteKind::hooked;
-  sites_.get(site.id).head = event_head(json_text(site_name(site)), is_function ? "function" : "scope", 'X');
+  const char* const category = site.role == SiteRole::wait ? "wait" : is_function ? "function" : "scope";
+  sites_.get(site.id).head = event_head(json_text(site_name(site)), category, 'X');
 }
 
 void ChromeNames::declare_track(const TrackDeclaration& declaration) {

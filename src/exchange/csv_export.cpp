@@ -11,8 +11,11 @@
 namespace kymo::exchange {
 namespace {
 
-std::string_view kind_of(TrackKind kind) {
-  switch (kind) {
+std::string_view kind_of(const TrackDeclaration& track) {
+  if (track.role != TrackRole::plain) {
+    return track.role == TrackRole::fiber ? "fiber" : "lock";
+  }
+  switch (track.kind) {
     case TrackKind::thread:
       return "thread";
     case TrackKind::async:
@@ -76,7 +79,7 @@ class SpanRows {
       append_json_integer(head, timeline_.process(track.process).declaration.pid);
       head += ',';
       append_csv_field(head, track.name);
-      head.append(",").append(kind_of(track.kind));
+      head.append(",").append(kind_of(track));
     }
     return head;
   }

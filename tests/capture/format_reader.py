@@ -300,8 +300,9 @@ class Declarations:
         2: ("processes", ["host:t", "id", "pid", "boot_id:t", "rank:t", "command_line:t"]),
         4: ("names", ["text:t", "id"]),
         5: ("modules", ["path:t", "id", "process", "load_base", "size", "build_id:t"]),
-        6: ("sites", ["name:t", "id", "kind", "process", "line", "function:t", "file:t", "module", "module_offset"]),
-        7: ("tracks", ["name:t", "id", "kind", "process", "os_thread_id"]),
+        6: ("sites", ["name:t", "id", "kind", "process", "line", "function:t", "file:t", "module", "module_offset",
+                       "role"]),
+        7: ("tracks", ["name:t", "id", "kind", "process", "os_thread_id", "role"]),
         8: ("metrics", ["name:t", "id", "kind", "process", "unit:t", "source:t", "step:f", "renewal_ns", "window_ns", "traits"]),
         10: ("frame_streams", ["name:t", "id", "process"]),
     }

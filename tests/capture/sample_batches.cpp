@@ -144,10 +144,12 @@ Declarations BatchSource::wild_declarations(std::size_t rows) {
     all.modules.push_back({id(), id(), number(), number(), text(), text()});
   }
   for (std::size_t i = count(); i > 0; --i) {
-    all.sites.push_back({id(), static_cast<SiteKind>(below(4)), id(), id(), text(), text(), text(), id(), number()});
+    all.sites.push_back({id(), static_cast<SiteKind>(below(4)), id(), id(), text(), text(), text(), id(), number(),
+                         static_cast<SiteRole>(below(3))});
   }
   for (std::size_t i = count(); i > 0; --i) {
-    all.tracks.push_back({id(), static_cast<TrackKind>(below(3)), id(), number(), text()});
+    all.tracks.push_back(
+        {id(), static_cast<TrackKind>(below(3)), id(), number(), text(), static_cast<TrackRole>(below(3))});
   }
   for (std::size_t i = count(); i > 0; --i) {
     MetricDeclaration metric{id(), static_cast<MetricKind>(below(3)), id(), text(), text(), text(), {}};
@@ -274,11 +276,12 @@ std::string describe(const Declarations& all) {
   text.section("sites", all.sites.size());
   for (const auto& row : all.sites) {
     text.add(row.id).add(static_cast<int>(row.kind)).add(row.process).add(row.line).add(row.name).add(row.function);
-    text.add(row.file).add(row.module).add(row.module_offset);
+    text.add(row.file).add(row.module).add(row.module_offset).add(static_cast<int>(row.role));
   }
   text.section("tracks", all.tracks.size());
   for (const auto& row : all.tracks) {
     text.add(row.id).add(static_cast<int>(row.kind)).add(row.process).add(row.os_thread_id).add(row.name);
+    text.add(static_cast<int>(row.role));
   }
   text.section("metrics", all.metrics.size());
   for (const auto& row : all.metrics) {
