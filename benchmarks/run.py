@@ -2,7 +2,7 @@
 """Runs the benchmarks and prints each figure beside its goal: benchmarks/run.py BUILD [--only WORD] [OPTION...]
 
 BUILD is a build folder in which the target `benchmarks` was built. --only runs the programs whose name contains the word
-("scope", "bookkeeping", "capture", "export", "panel", "gpu", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
+("scope", "bookkeeping", "lock", "capture", "export", "panel", "gpu", "sampling", "size"). --seconds=N shortens the long runs, --scopes=N the generated capture.
 
 Every figure is the median of its repetitions, behind it the least and the greatest. Ends with 1 where a benchmark failed,
 such as one whose recorded and dropped events did not add up to those issued; a missed goal is no failure.
@@ -36,6 +36,13 @@ FIGURES = [
     ("arguments", "ratio", "two integer arguments over a scope without", "<=", 1.25, "x", ["with_ns", "without_ns"]),
     ("frame_mark", "each_ns", "frame_mark", "<=", 40, "ns", []),
     ("record_metric", "each_ns", "record_metric", "<=", 40, "ns", []),
+    ("lock", "ratio", "Lockable, uncontended, over a bare mutex and two scopes", "<=", 1.0, "x",
+     ["added_ns", "mutex_ns", "scope_ns"]),
+    ("lock/by_place", "ratio", "the same where the place that locks is told", "<=", 1.0, "x", ["added_ns"]),
+    ("lock/off", "added_ns", "Lockable while nothing is recorded, over a bare mutex", "", None, "ns", ["mutex_ns"]),
+    ("fiber", "ratio", "fiber_enter and fiber_leave, over a scope", "", None, "x", ["switch_ns", "scope_ns"]),
+    ("fiber", "scope_ratio", "a scope in a fiber, over one outside", "<=", 1.02, "x", []),
+    ("fiber/off", "switch_ns", "fiber_enter and fiber_leave while nothing is recorded", "", None, "ns", []),
     ("size/lz4", "bytes_per_scope", "on disk as recorded (lz4)", "<=", 4.5, "B", ["writing_ns"]),
     ("size/zstd", "bytes_per_scope", "on disk repacked (zstd)", "<=", 3.5, "B", ["repacking_ns"]),
     ("decode", "million_per_s", "statistics from every event, scopes a CPU second", ">=", 30, "M/s", ["scopes", "wall_ms"]),
