@@ -26,6 +26,15 @@ bool Canvas::text(float left, float top, float width, ImU32 colour, std::string_
   return true;
 }
 
+void Canvas::stripes(float left, float top, float right, float bottom, ImU32 colour) {
+  constexpr float distance = 6;
+  const float lean = (bottom - top) / 2;
+  for (float x = left; x + lean + 1 < right && has_room(8); x += distance) {
+    list_->AddQuadFilled(ImVec2(x + lean, top), ImVec2(x + lean + 1.5F, top), ImVec2(x + 1.5F, bottom),
+                         ImVec2(x, bottom), colour);
+  }
+}
+
 void Canvas::arrow(ImVec2 from, ImVec2 to, float head, ImU32 colour) {
   constexpr int most = 16;  // with smooth edges
   if (!has_room(most)) {

@@ -26,6 +26,8 @@ class Canvas {
       list_->AddRectFilled(ImVec2(left, top), ImVec2(right, bottom), colour);
     }
   }
+  /// Stripes across a box, so that it is told from others without its colour.
+  void stripes(float left, float top, float right, float bottom, ImU32 colour);
   /// A line of one pixel with a head at its end.
   void arrow(ImVec2 from, ImVec2 to, float head, ImU32 colour);
   void diamond(float x, float y, float radius, ImU32 colour) {

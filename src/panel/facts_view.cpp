@@ -50,6 +50,11 @@ std::string joules_text(const SpanEnergyFacts& facts, std::int64_t duration_ns) 
          marks_of(facts.joules, duration_ns);
 }
 
+std::string holder_text(std::string_view holder) {
+  return holder.empty() ? std::string("who held the lock is not known")
+                        : "the lock was held by " + clean_text(holder, 120);
+}
+
 void PanelView::draw_facts() {
   ImGui::BeginChild("facts", ImVec2(0, 0), true);
   ImGui::PushTextWrapPos(0);
@@ -78,7 +83,9 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
                       title_of(provider.track(key.track));
   if (!key.named) {
     const SiteDeclaration& site = provider.site(key.name);
-    where += "   " + clean_text(site.function, 60) + "   " + clean_text(site.file, 80);
+    const bool is_wait = site.role == SiteRole::wait;
+    where += "   " + (is_wait ? holder_text(site.function) + "   declared at" : clean_text(site.function, 60)) + "   " +
+             clean_text(site.file, 80);
     where += site.line != 0 ? ":" + std::to_string(site.line) : "";
   }
   tell(where);
@@ -101,6 +108,9 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
     times += "   " + joules_text(state_.data().span_energy(), span.duration_ns);
   }
   tell(times);
+  if (provider.track(key.track).role == TrackRole::lock && span.category != 0) {
+    tell("by " + clean_text(provider.name(span.category), 120));
+  }
   std::string arguments;
   for (const auto& [name, value] : facts->arguments) {
     arguments += (arguments.empty() ? "" : "   ") + clean_text(name, 40) + "=" + clean_text(value, 300);

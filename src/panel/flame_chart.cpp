@@ -59,6 +59,7 @@ const NameLook& PanelView::look_of(std::uint32_t name, bool named) {
     look.text = text.empty() ? std::string("(no name)") : clean_text(text);
     look.is_unresolved = named && base::is_unresolved(text);
     look.colour = look.is_unresolved ? theme_.bad : colour_of_name(text, theme_);
+    look.is_wait = !named && provider.site(name).role == SiteRole::wait;
   }
   look.is_marked = search_[0] != 0 && is_searching_ && contains_text(look.text, search_);
   return look;
@@ -66,7 +67,11 @@ const NameLook& PanelView::look_of(std::uint32_t name, bool named) {
 
 std::string PanelView::title_of(const TrackDeclaration& track) const {
   std::string title = track.name.empty() ? "track " + std::to_string(track.id) : clean_text(track.name);
-  title += track.kind == TrackKind::async ? "  (async)" : track.kind == TrackKind::queue ? "  (queue)" : "";
+  title += track.role == TrackRole::fiber   ? "  (fiber)"
+           : track.role == TrackRole::lock  ? "  (lock)"
+           : track.kind == TrackKind::async ? "  (async)"
+           : track.kind == TrackKind::queue ? "  (queue)"
+                                            : "";
   const auto& processes = state_.data().provider().declarations().processes;
   if (processes.size() > 1) {
     for (const ProcessDeclaration& process : processes) {
@@ -140,6 +145,10 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
       const float top = box.is_one ? y : y + line_height * 0.18F;
       canvas.fill(area.left + box.left, top, area.left + box.right - gap, y + line_height - 1,
                   fade(look.colour, share));
+      if (look.is_wait) {
+        canvas.stripes(area.left + std::max(box.left, 0.0F), top, area.left + std::min(box.right, area.width()) - gap,
+                       y + line_height - 1, fade(theme_.text, share * 0.5F));
+      }
       const bool is_unbalanced = (box.flags & timeline::DetailSpan::unbalanced) != 0 && box.is_one;
       if (is_unbalanced && box.right - box.left > 6) {
         canvas.fill(area.left + box.right - 4, y, area.left + box.right - gap, y + line_height - 1, theme_.bad);
@@ -204,11 +213,32 @@ void PanelView::use_flame_pointer(const Area& area, const FlameLayout& layout, f
     state_.hold();
   }
   if (flame_gesture_.kind == Gesture::Kind::none) {
-    show_box_facts(*row, *box);
+    show_box_facts(*row, *box, thread_of_fiber(layout, row->track, state_.flame().to_time(pointer.pixel)));
   }
 }
 
-void PanelView::show_box_facts(const FlameRow& row, const FlameBox& box) {
+std::string PanelView::thread_of_fiber(const FlameLayout& layout, TrackId fiber, std::int64_t time_ns) const {
+  const BlockProvider& provider = state_.data().provider();
+  const TrackDeclaration& declared = provider.track(fiber);
+  if (declared.role != TrackRole::fiber) {
+    return {};
+  }
+  for (const FlameRow& row : layout.rows) {
+    const bool is_thread = !row.named && provider.track(row.track).process == declared.process;
+    for (std::size_t i = 0; is_thread && i < row.boxes.size(); ++i) {
+      const FlameBox& box = row.boxes[i];
+      if (box.is_one && box.start_ns <= time_ns && time_ns < box.end_ns) {
+        const SiteDeclaration& site = provider.site(box.name);
+        if (site.role == SiteRole::fiber_run && site.name == declared.name) {
+          return title_of(provider.track(row.track));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+void PanelView::show_box_facts(const FlameRow& row, const FlameBox& box, const std::string& thread) {
   const std::int64_t length = length_between(box.start_ns, box.end_ns);
   std::string text = duration_text(length);
   if (look_of(box.name, row.named).is_unresolved && box.is_one) {
@@ -220,6 +250,12 @@ void PanelView::show_box_facts(const FlameRow& row, const FlameBox& box) {
   }
   if ((box.flags & timeline::DetailSpan::unbalanced) != 0 && box.is_one) {
     text += "\ndid not close itself";
+  }
+  if (!row.named && box.is_one && state_.data().provider().site(box.name).role == SiteRole::wait) {
+    text += "\n" + holder_text(state_.data().provider().site(box.name).function);
+  }
+  if (!thread.empty()) {
+    text += "\nthen on " + thread;
   }
   show_tip(look_of(box.name, row.named).text + "\n" + text);
 }

@@ -109,9 +109,11 @@ bool PanelView::use_titles(const Pointer& pointer, const FlameLayout& layout, st
     if (track.line == line) {
       const TrackDeclaration& declared = state_.data().provider().track(track.track);
       std::string text = title_of(declared);
-      text += declared.kind == TrackKind::thread  ? "\na thread"
-              : declared.kind == TrackKind::async ? "\na lane of async spans"
-                                                  : "\na queue: a GPU's, or spans that were handed in";
+      text += declared.role == TrackRole::fiber    ? "\na fiber: it moves between threads"
+              : declared.role == TrackRole::lock   ? "\na lock, and when it was held"
+              : declared.kind == TrackKind::thread ? "\na thread"
+              : declared.kind == TrackKind::async  ? "\na lane of async spans"
+                                                   : "\na queue: a GPU's, or spans that were handed in";
       text += declared.os_thread_id != 0 ? ", number " + std::to_string(declared.os_thread_id) : "";
       show_tip(text);
       return true;

@@ -37,10 +37,14 @@ struct NameLook {
   ImU32 colour = 0;
   bool is_marked = false;
   bool is_unresolved = false;  ///< a mark where times of a GPU are not known
+  bool is_wait = false;  ///< for a lock
 };
 
 /// What a span took, and how far that can be relied on.
 [[nodiscard]] std::string joules_text(const SpanEnergyFacts& facts, std::int64_t duration_ns);
+
+/// Who held a lock that was waited for.
+[[nodiscard]] std::string holder_text(std::string_view holder);
 
 /// Draws the panel into the current window of the current ImGui context. Everything is for the thread that draws.
 class PanelView {
@@ -86,7 +90,10 @@ class PanelView {
   [[nodiscard]] bool use_messages(const Pointer& pointer, std::uint32_t line);
   [[nodiscard]] bool use_titles(const Pointer& pointer, const FlameLayout& layout, std::uint32_t line);
   void use_flame_pointer(const Area& area, const FlameLayout& layout, float line_height);
-  void show_box_facts(const FlameRow& row, const FlameBox& box);
+  /// `thread`: where the fiber was at the pointer; empty where that is not known or not seen.
+  void show_box_facts(const FlameRow& row, const FlameBox& box, const std::string& thread);
+  /// The title of the thread among those laid out that ran the fiber at a time; empty where there is none.
+  [[nodiscard]] std::string thread_of_fiber(const FlameLayout& layout, TrackId fiber, std::int64_t time_ns) const;
   void draw_statistics();
   void draw_site_rows(const std::vector<stats::SiteFigures>& figures);
   void draw_histogram(const stats::SiteFigures& site);
