@@ -104,6 +104,46 @@ int fork_and_work() {
   return 0;
 }
 
+/// Forks in a fiber, while another thread is in another one.
+int fork_in_fiber() {
+  const kymo::Fiber fiber("task");
+  const kymo::Fiber busy("busy");
+  std::atomic<bool> is_busy{false};
+  std::atomic<bool> is_done{false};
+  std::thread other([&] {
+    const kymo::FiberGuard guard(busy);
+    is_busy = true;
+    while (!is_done) {
+      std::this_thread::yield();
+    }
+  });
+  while (!is_busy) {
+    std::this_thread::yield();
+  }
+  kymo::fiber_enter(fiber);
+  {
+    KYMO_SCOPE("open over fork");
+    work("parent");
+    const pid_t child = ::fork();
+    if (child == 0) {
+      work("child in fiber");
+      kymo::fiber_leave();
+      work("child");
+      {
+        // Its thread does not exist here.
+        const kymo::FiberGuard guard(busy);
+        work("child in the other fiber");
+      }
+      std::exit(0);
+    }
+    wait_for_child(child);
+  }
+  kymo::fiber_leave();
+  is_done = true;
+  other.join();
+  return 0;
+}
+
 int fork_while_threads_record(int forks) {
   std::atomic<bool> is_done{false};
   std::thread busy([&] {
@@ -233,6 +273,7 @@ int main(int argc, char** argv) {
       {"crash", crash},
       {"crash-handled", crash_with_own_handler},
       {"fork", fork_and_work},
+      {"fork-fiber", fork_in_fiber},
       {"wait", wait_to_be_told},
       {"frames", mark_frames},
       {"sites", record_two_sites},

@@ -176,6 +176,38 @@ TEST_F(LifecycleTest, EachForkedProcessWritesACaptureOfItsOwn) {
   EXPECT_EQ(counts(), (Counts{{"parent", 2000}, {"child", 1000}, {"grandchild", 1000}, {"open over fork", 1}}));
 }
 
+TEST_F(LifecycleTest, AForkedChildGoesOnInTheFiberThatItWasIn) {
+  EXPECT_EQ(run({"fork-fiber"}, {without_leak_detection()}), 0);
+  ASSERT_EQ(captures().size(), 2U);
+  // "task" and "busy" are the runs of those fibers on the tracks of threads.
+  EXPECT_EQ(counts(), (Counts{{"parent", 1000},
+                              {"open over fork", 1},
+                              {"task", 1},
+                              {"busy", 2},
+                              {"child in fiber", 1000},
+                              {"child", 1000},
+                              {"child in the other fiber", 1000}}));
+  for (const std::string& path : captures()) {
+    const CaptureReader capture(path);
+    std::map<std::string, std::uint64_t> opened;
+    EventBatch batch;
+    for (const BlockInfo& block : capture.blocks()) {
+      if (block.kind == BlockKind::events && capture.read(block, batch)) {
+        for (const ScopeRun& scopes : batch.runs) {
+          for (const TrackDeclaration& track : capture.declarations().tracks) {
+            if (track.id == scopes.track && track.role == TrackRole::fiber) {
+              opened[track.name] += scopes.events.size();
+            }
+          }
+        }
+      }
+    }
+    const bool is_child = opened.count("busy") != 0;
+    EXPECT_EQ(opened["task"], is_child ? 2'000U : 2'002U);
+    EXPECT_EQ(opened["busy"], is_child ? 2'000U : 0U);
+  }
+}
+
 TEST_F(LifecycleTest, ForkWhileOtherThreadsRecordHarmsNeither) {
   if (test::has_sanitizer) {
     GTEST_SKIP() << "the sanitizers' allocators do not survive a fork beside a thread that allocates";
