@@ -282,7 +282,8 @@ TEST_F(FiberTest, AFiberWithoutRoomDropsItsScopesWholeAndCountsThemOnItsTrack) {
   const auto gate = std::make_shared<GatedSink>();
   const std::uint64_t gate_handle = Recorder::instance().add_sink(gate);
   gate->set_open(false);
-  constexpr std::uint64_t more_than_fit = 4 * smallest_pool_bytes / 8;
+  // Two words each, and a batch that was taken before the gate was seen shut. Few more: a drop looks for a chunk.
+  constexpr std::uint64_t more_than_fit = 4 * smallest_pool_bytes / 16 + 120'000;
   {
     const FiberGuard guard(fiber);
     for (std::uint64_t n = 0; n < more_than_fit; ++n) {
