@@ -150,6 +150,9 @@ TEST_F(Record, SamplingOptionsThatMakeNoSenseAreToldBeforeTheCommandRuns) {
 }
 
 TEST_F(Record, ForksAndExecsJoin) {
+  if (is_emulated) {
+    GTEST_SKIP() << no_threads_after_fork;
+  }
   const Environment environment = has_sanitizer ? Environment{{"KYMO_SAMPLE", "0"}} : Environment{};
   EXPECT_EQ(kymo({"record", "-o", "run.kymo", "--", RECORDED_PROGRAM, "family"}, environment).status, 0);
   EXPECT_EQ(count_of("run.kymo", "parent"), 1U);

@@ -171,6 +171,9 @@ TEST_F(LifecycleTest, TheProgramsOwnCrashHandlerDecides) {
 }
 
 TEST_F(LifecycleTest, EachForkedProcessWritesACaptureOfItsOwn) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << test::no_threads_after_fork;
+  }
   EXPECT_EQ(run({"fork"}, {without_leak_detection()}), 0);
   EXPECT_EQ(captures().size(), 3U);
   EXPECT_EQ(counts(), (Counts{{"parent", 2000}, {"child", 1000}, {"grandchild", 1000}, {"open over fork", 1}}));
@@ -211,6 +214,9 @@ TEST_F(LifecycleTest, AForkedChildGoesOnInTheFiberThatItWasIn) {
 TEST_F(LifecycleTest, ForkWhileOtherThreadsRecordHarmsNeither) {
   if (test::has_sanitizer) {
     GTEST_SKIP() << "the sanitizers' allocators do not survive a fork beside a thread that allocates";
+  }
+  if (test::is_emulated) {
+    GTEST_SKIP() << test::no_threads_after_fork;
   }
   constexpr auto forks = 20U;
   EXPECT_EQ(run({"fork-threads", std::to_string(forks)}, {without_leak_detection()}), 0);
@@ -336,6 +342,9 @@ TEST_F(LifecycleTest, WithoutAFilterTheCaptureNamesNone) {
 }
 
 TEST_F(LifecycleTest, TheFirstFilterHoldsForTheProcessAndItsForks) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << test::no_threads_after_fork;
+  }
   EXPECT_EQ(run({"sites-change"}, {{"KYMO_SITES", "quiet"}}), 0);
   EXPECT_EQ(counts(), (Counts{{"quiet", 30}}));
   ASSERT_EQ(captures().size(), 3U);

@@ -20,6 +20,10 @@ inline constexpr bool is_emulated = true;
 inline constexpr bool is_emulated = false;
 #endif
 
+/// Why children that record after a fork are left out there (qemu 7.2).
+inline constexpr const char* no_threads_after_fork =
+    "qemu-user aborts a forked child of a program with threads when it starts one";
+
 /// How many rounds of a test that repeats itself: all of them, and a tenth where a sanitizer or an emulator makes each
 /// ten times slower.
 template <typename Count>

@@ -296,6 +296,9 @@ TEST(Hooks, PluginsThatComeAndGoKeepTheirOwnNames) {
 }
 
 TEST(Hooks, ForkInsideHookedFunctionsHarmsNeitherProcess) {
+#if defined(KYMO_TEST_EMULATED)
+  GTEST_SKIP() << "qemu-user aborts a forked child of a program with threads when it starts one";
+#endif
   Recording recording;
   // The hooks by hand: a function that is open when the process forks, and left in both processes.
   void* const function = reinterpret_cast<void*>(&hooked::leaf);
