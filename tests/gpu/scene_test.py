@@ -1,7 +1,7 @@
 """examples/gpu_scene as users run it: scene_test.py SCENE KYMO FOLDER [views]
 
-Both sides of each frame are in its capture; with `views`, the panel draws it. Ends with 77 where nothing here draws without a
-display.
+Both sides of each frame are in its capture; with `views`, the panel draws it. Ends with 77 where nothing here draws
+without a display.
 """
 
 import json
@@ -12,7 +12,17 @@ import sys
 from typing import Any
 
 FRAMES = 4
-PASSES = ["shadow pass", "geometry", "ambient occlusion", "lighting", "bloom", "bright parts", "blur", "composite", "frame"]
+PASSES = [
+    "shadow pass",
+    "geometry",
+    "ambient occlusion",
+    "lighting",
+    "bloom",
+    "bright parts",
+    "blur",
+    "composite",
+    "frame",
+]
 SKIPPED = 77
 LEAST_PICTURE_BYTES = 30_000
 
@@ -41,7 +51,10 @@ def main() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KYMO_")}
     drawn = subprocess.run(
         [scene, "--frames", str(FRAMES), "--screenshot", picture, capture],
-        env=environment, capture_output=True, text=True, check=False,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if drawn.returncode != 0 and "no picture can be drawn" in drawn.stderr:
         print(drawn.stderr)

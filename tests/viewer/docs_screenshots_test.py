@@ -1,4 +1,6 @@
-"""scripts/docs-screenshots.sh makes the pictures that docs/panel.md and docs/gpu.md show: docs_screenshots_test.py SOURCE BUILD FOLDER
+"""scripts/docs-screenshots.sh makes the pictures that docs/panel.md and docs/gpu.md show.
+
+docs_screenshots_test.py SOURCE BUILD FOLDER
 
 They are judged by what is in them, never by letters.
 """
