@@ -29,6 +29,11 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Adds all commands that this system has. `recorded`: the words of the command line behind "--"; `viewed`: those
+/// behind "view".
+void add_commands(CLI::App& app, const std::vector<std::string>& recorded, const std::vector<std::string>& viewed,
+                  int& exit_code);
+
 /// Each adds its subcommand, whose callback leaves its result in `exit_code`.
 /// `record`: the words of the command line behind "--".
 void add_record_command(CLI::App& app, const std::vector<std::string>& recorded, int& exit_code);

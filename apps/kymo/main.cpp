@@ -51,24 +51,7 @@ int run(int argc, char** argv) {
   const bool is_view = argc > 1 && std::string_view(argv[1]) == "view";
   const std::vector<std::string> viewed(is_view ? argv + 2 : end, end);
   int exit_code = to_int(ExitCode::ok);
-  add_record_command(app, recorded, exit_code);
-  add_info_command(app, exit_code);
-  add_stats_command(app, exit_code);
-  add_compare_command(app, exit_code);
-  add_report_command(app, exit_code);
-  add_export_command(app, exit_code);
-  add_import_command(app, exit_code);
-  add_merge_command(app, exit_code);
-  add_recover_command(app, exit_code);
-  add_trigger_command(app, exit_code);
-  add_doctor_command(app, exit_code);
-  add_top_command(app, exit_code);
-#ifdef KYMO_HAS_SERVER
-  add_serve_command(app, exit_code);
-#endif
-  add_setup_jetson_command(app, exit_code);
-  add_bench_command(app, exit_code);
-  add_view_command(app, viewed);
+  add_commands(app, recorded, viewed, exit_code);
   try {
     app.parse(is_view ? 2 : is_record ? static_cast<int>(dashes - argv) : argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system.hpp"
 #include "capture/destination.hpp"
 
 namespace kymo::capture {
@@ -22,7 +23,7 @@ constexpr std::uint64_t least_capacity = 1 << 20;
 
 base::FileDescriptor create_shared(const std::string& path, std::size_t bytes) {
   base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file && ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)) != 0) {
+  if (file && base::reserve_space(file.get(), bytes) != 0) {
     ::unlink(path.c_str());
     file.reset();
   }

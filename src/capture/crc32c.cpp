@@ -64,7 +64,7 @@ bool has_instruction() {
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_SSE4_2) != 0;
 }
 
-#elif defined(__aarch64__) && defined(__linux__)
+#elif defined(__aarch64__) && (defined(__linux__) || defined(__APPLE__))
 
 // Written as assembly: arm_acle.h offers the intrinsics only where the whole file is compiled for ARMv8 with CRC.
 std::uint32_t update_by_instruction(std::uint32_t crc, std::span<const std::byte> bytes) {
@@ -79,10 +79,20 @@ std::uint32_t update_by_instruction(std::uint32_t crc, std::span<const std::byte
   return crc;
 }
 
+#if defined(__APPLE__)
+
+bool has_instruction() {
+  return true;  // every Mac of this kind
+}
+
+#else
+
 bool has_instruction() {
   constexpr unsigned long hwcap_crc32 = 1UL << 7U;
   return (::getauxval(AT_HWCAP) & hwcap_crc32) != 0;
 }
+
+#endif
 
 #else
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/system.hpp"
+
 namespace kymo::capture {
 namespace {
 
@@ -60,7 +62,7 @@ void FileDestination::append(std::span<const std::byte> bytes) {
 }
 
 void FileDestination::sync() {
-  if (::fdatasync(file_.get()) != 0 && errno != EINVAL && errno != EROFS) {
+  if (base::sync_data(file_.get()) != 0 && errno != EINVAL && errno != EROFS) {
     throw WriteError(base::describe_errno("cannot sync the capture", path_, errno));
   }
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "base/system.hpp"
 #include "record/declaration_reader.hpp"
 #include "record/function_namer.hpp"
 #include "record/spool_layout.hpp"
@@ -273,8 +274,7 @@ bool is_being_written(const CaptureReader& capture) {
     return has_living_owner(spool);
   }
   const std::uint64_t pid = capture.header().owner_pid;
-  std::string boot_id = base::read_small_file("/proc/sys/kernel/random/boot_id");
-  boot_id.erase(boot_id.find_last_not_of('\n') + 1);
+  const std::string boot_id = base::boot_id();
   const auto& processes = capture.declarations().processes;
   const bool is_here = !processes.empty() && processes.front().boot_id == boot_id;
   return is_here && pid != 0 && pid <= 0x7FFFFFFF && ::kill(static_cast<pid_t>(pid), 0) == 0;

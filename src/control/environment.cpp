@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/message.hpp"
+#include "base/variable.hpp"
 #include "record/site_filter.hpp"
 
 namespace kymo::control {
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
 }
 
 std::optional<std::string> value_of(const char* name) {
-  const char* const value = ::secure_getenv(name);
+  const char* const value = base::trusted_variable(name);
   if (value == nullptr || *value == '\0') {
     return std::nullopt;
   }
@@ -79,7 +80,7 @@ void say_not_understood(std::string_view name, std::string_view value, std::stri
 /// Reads one variable through its parser; says so and leaves the default where the value makes no sense.
 template <typename T, typename Parse>
 void read_variable(const char* name, const char* expected, T& into, const Parse& parse) {
-  if (const char* const value = ::secure_getenv(name); value != nullptr && *value != '\0') {
+  if (const char* const value = base::trusted_variable(name); value != nullptr && *value != '\0') {
     if (auto parsed = parse(value)) {
       into = *std::move(parsed);
     } else {

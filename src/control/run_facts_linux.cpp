@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "base/system.hpp"
+#include "base/variable.hpp"
 #include "control/run_facts.hpp"
 
 namespace kymo::control {
@@ -18,7 +20,7 @@ namespace {
 
 std::string first_variable(std::initializer_list<const char*> names) {
   for (const char* const name : names) {
-    const char* const value = ::secure_getenv(name);
+    const char* const value = base::trusted_variable(name);
     if (value != nullptr && *value != '\0') {
       return value;
     }
@@ -133,8 +135,8 @@ std::string job_id() {
 
 Declarations describe_run() {
   Declarations facts;
-  facts.processes.push_back({1, static_cast<std::uint64_t>(::getpid()), host_name(),
-                             trimmed_file("/proc/sys/kernel/random/boot_id"), job_rank(), command_line()});
+  facts.processes.push_back(
+      {1, static_cast<std::uint64_t>(::getpid()), host_name(), base::boot_id(), job_rank(), command_line()});
   const auto add = [&facts](const char* key, std::string value) {
     if (!value.empty()) {
       facts.infos.push_back({1, key, std::move(value)});

@@ -6,22 +6,11 @@
 #include <dlfcn.h>
 
 #include "base/message.hpp"
-#include "sense/entry.hpp"
-
-// Defined where the program links kymo::sense itself.
-#pragma weak kymo_start_sampling_v1
-#pragma weak kymo_stop_sampling_v1
-#pragma weak kymo_forget_sampling_v1
+#include "control/sampling_entry.hpp"
 
 namespace kymo::control {
 
 namespace {
-
-struct Entry {
-  decltype(&kymo_start_sampling_v1) start = nullptr;
-  decltype(&kymo_stop_sampling_v1) stop = nullptr;
-  decltype(&kymo_forget_sampling_v1) forget = nullptr;
-};
 
 #if !defined(KYMO_STATIC)
 /// libkymo_sense, beside libkymo or wherever the loader finds it. Never unloaded: its threads' code lies in it.
@@ -39,8 +28,8 @@ void* load_library() {
 }
 #endif
 
-Entry find_entry() {
-  Entry entry{kymo_start_sampling_v1, kymo_stop_sampling_v1, kymo_forget_sampling_v1};
+SamplingEntry find_entry() {
+  SamplingEntry entry = linked_sampling();
 #if !defined(KYMO_STATIC)
   if (entry.start == nullptr) {
     if (void* const library = load_library()) {
@@ -51,11 +40,11 @@ Entry find_entry() {
   }
 #endif
   const bool is_whole = entry.start != nullptr && entry.stop != nullptr && entry.forget != nullptr;
-  return is_whole ? entry : Entry();
+  return is_whole ? entry : SamplingEntry();
 }
 
-const Entry& entry() {
-  static const Entry found = find_entry();
+const SamplingEntry& entry() {
+  static const SamplingEntry found = find_entry();
   return found;
 }
 

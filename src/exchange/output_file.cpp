@@ -18,12 +18,12 @@ namespace {
 class WithoutBrokenPipeSignal {
  public:
   WithoutBrokenPipeSignal() {
-    ::sigemptyset(&pipe_signal_);
-    ::sigaddset(&pipe_signal_, SIGPIPE);
+    sigemptyset(&pipe_signal_);
+    sigaddset(&pipe_signal_, SIGPIPE);
     sigset_t pending;
     ::sigpending(&pending);
     // One that was pending before is somebody else's.
-    is_ours_ = ::sigismember(&pending, SIGPIPE) == 0;
+    is_ours_ = sigismember(&pending, SIGPIPE) == 0;
     ::pthread_sigmask(SIG_BLOCK, &pipe_signal_, &before_);
   }
   WithoutBrokenPipeSignal(const WithoutBrokenPipeSignal&) = delete;
@@ -31,8 +31,12 @@ class WithoutBrokenPipeSignal {
   ~WithoutBrokenPipeSignal() {
     const int saved_errno = errno;
     if (is_ours_ && saved_errno == EPIPE) {
-      const timespec no_wait{};
-      while (::sigtimedwait(&pipe_signal_, nullptr, &no_wait) < 0 && errno == EINTR) {
+      // The write raised it for this thread alone, unless the program ignores it.
+      sigset_t pending;
+      ::sigpending(&pending);
+      int taken = 0;
+      if (sigismember(&pending, SIGPIPE) == 1) {
+        ::sigwait(&pipe_signal_, &taken);
       }
     }
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);

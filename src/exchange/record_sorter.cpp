@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
+#include "base/system.hpp"
 #include "exchange/output_file.hpp"
 
 namespace kymo::exchange {
@@ -91,17 +91,10 @@ void RecordSorter::open_file() {
   if (file_) {
     return;
   }
-  file_ = base::FileDescriptor(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file_) {
-    return;
-  }
-  // Not every file system has files without names.
-  std::string path = directory_ + "/.kymo-sorting-XXXXXX";
-  file_ = base::FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
+  file_ = base::open_unnamed(directory_);
   if (!file_) {
     throw OutputError(base::describe_errno("cannot create a file for sorting in", directory_, errno));
   }
-  ::unlink(path.c_str());
 }
 
 void RecordSorter::finish() {

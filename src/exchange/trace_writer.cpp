@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/message.hpp"
+#include "base/variable.hpp"
 #include "exchange/json_text.hpp"
 #include "exchange/output_file.hpp"
 
@@ -228,7 +229,7 @@ TraceWriter::TraceWriter(const std::string& path)
 
 TraceWriter TraceWriter::from_environment(const char* variable) noexcept {
   try {
-    const char* const path = ::secure_getenv(variable);
+    const char* const path = base::trusted_variable(variable);
     return path == nullptr ? TraceWriter() : TraceWriter(path);
   } catch (const std::exception& error) {
     say_error(error);

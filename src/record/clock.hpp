@@ -57,7 +57,8 @@ struct ClockPair {
 /// moves by many nanoseconds at once: measured there by the first call, in well under a millisecond in most.
 [[nodiscard]] double clock_step_ns();
 
-/// "tsc", "cntvct", "performance.now" in WebAssembly, or "clock_monotonic" where the counter is not in use.
+/// "tsc", "cntvct", "mach_absolute_time" on macOS, "performance.now" in WebAssembly, or "clock_monotonic" where the
+/// counter is not in use.
 [[nodiscard]] const char* counter_name();
 
 }  // namespace kymo::record

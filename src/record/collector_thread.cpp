@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "base/thread_name.hpp"
 #include "record/collector_parts.hpp"
 #include "record/collector_sleep.hpp"
 
@@ -37,13 +38,15 @@ void Collector::start() {
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      base::name_this_thread("kymo-collector");
+      run();
+    });
   } catch (...) {
     ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
     throw;
   }
   ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-  ::pthread_setname_np(thread_.native_handle(), "kymo-collector");
 }
 
 void Collector::run() {

@@ -6,6 +6,8 @@
 
 #if defined(__EMSCRIPTEN__)
 #include "record/futex_emscripten.hpp"
+#elif defined(__APPLE__)
+#include "record/futex_macos.hpp"
 #else
 #include "record/futex_linux.hpp"
 #endif

@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include "base/system.hpp"
+
 namespace kymo::record {
 
 namespace {
@@ -53,7 +55,7 @@ void Pool::lay_out(const Layout& layout, const std::uint64_t (&id)[2]) {
   header.chunks_offset = layout.chunks_offset;
   header.base_address = reinterpret_cast<std::uintptr_t>(mapping_);
   header.owner_pid = static_cast<std::uint64_t>(::getpid());
-  const std::string boot_id = base::read_small_file("/proc/sys/kernel/random/boot_id").substr(0, 36);
+  const std::string boot_id = base::boot_id().substr(0, 36);
   std::memcpy(header.boot_id, boot_id.c_str(), boot_id.size() + 1);
   header.free_head.store(1, std::memory_order_relaxed);
   header.free_count.store(layout.chunks, std::memory_order_relaxed);

@@ -1,53 +1,19 @@
 #include <kymo/memory_tracker.hpp>
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
-#include "sense/parse.hpp"
-#include "sense/source_file.hpp"
+#include "sense/own_memory.hpp"
 
 namespace kymo {
-
-namespace {
-
-/// Opened anew each time: a descriptor of /proc/self kept over fork would go on to tell of the parent.
-std::uint64_t resident_bytes() {
-  sense::SourceFile file("/proc/self/statm", 256);
-  sense::TextCursor text(file.read());
-  text.word();
-  static const long page_bytes = ::sysconf(_SC_PAGESIZE);
-  return text.number().value_or(0) * static_cast<std::uint64_t>(page_bytes);
-}
-
-std::uint64_t peak_resident_bytes() {
-  sense::SourceFile file("/proc/self/status", 8192);
-  sense::TextCursor text(file.read());
-  while (!text.at_end()) {
-    sense::TextCursor line(text.line());
-    if (line.skip("VmHWM:")) {
-      const std::optional<std::uint64_t> kilobytes = line.number();
-      if (kilobytes) {
-        return *kilobytes * 1024;
-      }
-    }
-  }
-  rusage usage{};
-  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) * 1024 : 0;
-}
-
-}  // namespace
 
 MemorySnapshot MemoryTracker::snapshot(const MemoryParts& parts) {
   MemorySnapshot snapshot;
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   snapshot.timestamp_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  snapshot.rss_bytes = resident_bytes();
+  snapshot.rss_bytes = sense::resident_bytes();
   // The kernel adds up the one more exactly than the other.
-  snapshot.peak_rss_bytes = std::max(peak_resident_bytes(), snapshot.rss_bytes);
+  snapshot.peak_rss_bytes = std::max(sense::peak_resident_bytes(), snapshot.rss_bytes);
   snapshot.parts = parts;
   snapshots_.push_back(snapshot);
   return snapshot;

@@ -1,7 +1,6 @@
 // The sampler: a thread for each tier, absolute deadlines, samples into the recorder.
 #include <kymo/sampler.hpp>
 
-#include <sched.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 #include "sense/device_files.hpp"
 #include "sense/machine_lock.hpp"
 #include "sense/sensor_list.hpp"
+#include "sense/tier_scheduling.hpp"
 #include "sense/tier_thread.hpp"
 
 namespace kymo {
@@ -38,7 +38,7 @@ void check_rate(double hz, const std::string& of_what) {
 
 void check_cpus(const std::vector<int>& cpus) {
   for (const int cpu : cpus) {
-    if (cpu < 0 || cpu >= std::min<long>(CPU_SETSIZE, ::sysconf(_SC_NPROCESSORS_CONF))) {
+    if (cpu < 0 || cpu >= sense::cpu_limit()) {
       throw std::invalid_argument("there is no CPU " + std::to_string(cpu) + " to sample on");
     }
   }

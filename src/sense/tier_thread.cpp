@@ -1,8 +1,6 @@
 #include "sense/tier_thread.hpp"
 
 #include <pthread.h>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +13,8 @@
 #include <kymo/recorder.hpp>
 
 #include "base/message.hpp"
+#include "base/thread_name.hpp"
+#include "sense/tier_scheduling.hpp"
 
 namespace kymo::sense {
 
@@ -56,25 +56,10 @@ MetricId declare(const MetricDeclaration& metric) {
 }
 
 void set_up_thread(Tier tier, const std::vector<int>& cpus) {
-  ::pthread_setname_np(::pthread_self(), (std::string("kymo-") + name_of(tier)).c_str());
-  ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-  // A faster tier goes first. Where no priority is permitted the thread keeps the scheduling it has.
-  for (const int level : {3 - static_cast<int>(tier), 1}) {
-    const sched_param priority{level};
-    if (::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &priority) == 0) {
-      break;
-    }
-  }
-  if (!cpus.empty()) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int cpu : cpus) {
-      CPU_SET(static_cast<std::size_t>(cpu), &set);
-    }
-    if (::pthread_setaffinity_np(::pthread_self(), sizeof set, &set) != 0) {
-      static base::SayOnce say_not_pinned;
-      say_not_pinned("the sampler cannot run on the CPUs it was given; it runs anywhere");
-    }
+  base::name_this_thread((std::string("kymo-") + name_of(tier)).c_str());
+  if (!schedule_tier(tier, cpus)) {
+    static base::SayOnce say_not_pinned;
+    say_not_pinned("the sampler cannot run on the CPUs it was given; it runs anywhere");
   }
 }
 

@@ -5,6 +5,10 @@
 
 #include <kymo/detail/counter_emscripten.hpp>
 
+#elif defined(__APPLE__)
+
+#include <kymo/detail/counter_macos.hpp>
+
 #else
 
 #include <cstdint>

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Puts what compiles for macOS into build/macos-tools: PyPI's ziglang, and commands of the names that CMake looks for.
+#
+#   scripts/macos-tools.sh
+#
+# Does nothing where it is there.
+set -eu
+cd "$(dirname "$0")/.."
+version=0.15.2
+place=build/macos-tools
+
+if [ "$(cat $place/complete 2>/dev/null)" = "$version" ]; then
+  exit 0
+fi
+echo "macos-tools: installing ziglang $version into $place"
+rm -rf $place
+mkdir -p $place
+# A pip of its own fetches it; nothing is built.
+/usr/bin/python3 -m venv $place/pip
+$place/pip/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile --only-binary :all: --target $place \
+  "ziglang==$version"
+rm -rf $place/pip $place/ziglang/doc
+
+# command FILE ARGUMENTS...: a command that calls the compiler with these before its own.
+command_of() {
+  file=$1
+  shift
+  mkdir -p "$(dirname "$file")"
+  cat >"$file" <<END
+#!/bin/sh
+# What it has compiled of the C++ library, it keeps.
+tools=\$(cd "\$(dirname "\$0")/.." && pwd)
+export ZIG_GLOBAL_CACHE_DIR="\$tools/cache" ZIG_LOCAL_CACHE_DIR="\$tools/cache"
+exec "\$tools/ziglang/zig" $* "\$@"
+END
+  chmod +x "$file"
+}
+for architecture in aarch64 x86_64; do
+  command_of $place/$architecture/clang cc -target $architecture-macos
+  command_of $place/$architecture/clang++ c++ -target $architecture-macos
+done
+command_of $place/bin/ar ar
+command_of $place/bin/ranlib ranlib
+# Nothing is installed from here, so no file's names are changed.
+printf '#!/bin/sh\nexit 0\n' >$place/bin/install_name_tool
+chmod +x $place/bin/install_name_tool
+echo "$version" >$place/complete

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Compiles and links the libraries and the command for macOS on both of its processors, and looks at what came out. Nothing of
+# it runs here.
+#
+#   scripts/test-macos.sh [JOBS]
+set -eu
+cd "$(dirname "$0")/.."
+jobs=${1:-$(nproc)}
+scripts/fetch-web-sources.sh
+scripts/macos-tools.sh
+for preset in macos-arm64 macos-x86_64; do
+  # To see that it compiles and links, little optimisation is enough.
+  cmake --preset $preset -DCMAKE_CXX_FLAGS_RELEASE="-O0 -DNDEBUG" >build/$preset.log || {
+    cat build/$preset.log >&2
+    exit 1
+  }
+  cmake --build --preset $preset --parallel "$jobs"
+done
+python3 scripts/check-macho.py arm64 build/macos-arm64
+python3 scripts/check-macho.py x86_64 build/macos-x86_64

@@ -1,0 +1,24 @@
+// What systems offer alike under different names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/file.hpp"
+
+namespace kymo::base {
+
+/// What tells boots of this machine apart; empty where the system does not say.
+[[nodiscard]] std::string boot_id();
+
+/// Gives a file its whole size and the room for it. 0, or the errno of why not.
+[[nodiscard]] int reserve_space(int file, std::uint64_t bytes) noexcept;
+
+/// Returns once what was written lies where a loss of power leaves it. 0, or -1 with errno set.
+[[nodiscard]] int sync_data(int file) noexcept;
+
+/// A new file in a directory that no name leads to and that goes with its descriptor; none with errno set where that
+/// cannot be.
+[[nodiscard]] FileDescriptor open_unnamed(const std::string& directory);
+
+}  // namespace kymo::base

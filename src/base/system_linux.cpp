@@ -1,0 +1,37 @@
+#include <fcntl.h>
+#include <unistd.h>
+#include <cstdlib>
+
+#include "base/system.hpp"
+
+namespace kymo::base {
+
+std::string boot_id() {
+  std::string id = read_small_file("/proc/sys/kernel/random/boot_id");
+  id.erase(id.find_last_not_of('\n') + 1);
+  return id;
+}
+
+int reserve_space(int file, std::uint64_t bytes) noexcept {
+  return ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+}
+
+int sync_data(int file) noexcept {
+  return ::fdatasync(file);
+}
+
+FileDescriptor open_unnamed(const std::string& directory) {
+  FileDescriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file) {
+    return file;
+  }
+  // Not every file system has files without names.
+  std::string path = directory + "/.kymo-unnamed-XXXXXX";
+  file = FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
+  if (file) {
+    ::unlink(path.c_str());
+  }
+  return file;
+}
+
+}  // namespace kymo::base

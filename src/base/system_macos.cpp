@@ -1,0 +1,41 @@
+#include <fcntl.h>
+#include <sys/sysctl.h>
+#include <unistd.h>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/system.hpp"
+
+namespace kymo::base {
+
+std::string boot_id() {
+  std::array<char, 64> text{};
+  std::size_t size = text.size() - 1;
+  return ::sysctlbyname("kern.bootsessionuuid", text.data(), &size, nullptr, 0) == 0 ? std::string(text.data())
+                                                                                     : std::string();
+}
+
+int reserve_space(int file, std::uint64_t bytes) noexcept {
+  fstore_t room{F_ALLOCATEALL, F_PEOFPOSMODE, 0, static_cast<off_t>(bytes), 0};
+  if (::fcntl(file, F_PREALLOCATE, &room) != 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    return errno;
+  }
+  return 0;
+}
+
+int sync_data(int file) noexcept {
+  // fsync() leaves it to the drive; not every file system knows more.
+  return ::fcntl(file, F_FULLFSYNC) == 0 ? 0 : ::fsync(file);
+}
+
+FileDescriptor open_unnamed(const std::string& directory) {
+  std::string path = directory + "/.kymo-unnamed-XXXXXX";
+  FileDescriptor file(::mkostemp(path.data(), O_CLOEXEC));
+  if (file) {
+    ::unlink(path.c_str());
+  }
+  return file;
+}
+
+}  // namespace kymo::base

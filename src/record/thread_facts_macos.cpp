@@ -1,0 +1,18 @@
+#include <pthread.h>
+
+#include "record/thread_facts.hpp"
+
+namespace kymo::record {
+
+std::uint64_t os_thread_id() noexcept {
+  std::uint64_t id = 0;
+  ::pthread_threadid_np(nullptr, &id);
+  return id;
+}
+
+void read_thread_name(char (&name)[17]) noexcept {
+  name[0] = '\0';
+  ::pthread_getname_np(::pthread_self(), static_cast<char*>(name), sizeof name);
+}
+
+}  // namespace kymo::record
