@@ -1,12 +1,13 @@
 # The front door. Every target first installs what it needs (scripts/bootstrap.sh does nothing where it is there).
 JOBS ?= $(shell nproc)
 
-.PHONY: help demo test test-arm64 bench format lint
+.PHONY: help demo test test-arm64 build-macos bench format lint
 
 help:
 	@echo "make demo        build, measure a real multi-threaded program, show what was recorded"
 	@echo "make test        build everything with warnings as errors and run every test"
 	@echo "make test-arm64  cross-compile it for arm64 Linux and run the tests under qemu-user"
+	@echo "make build-macos cross-compile and link it for macOS, arm64 and x86-64, and look at what it links"
 	@echo "make bench       build the benchmarks and print each figure beside its goal"
 	@echo "make format      put all sources into the house's style"
 	@echo "make lint        clang-format, clang-tidy, ruff and the browser's C++ subset, without changing anything"
@@ -24,6 +25,10 @@ test:
 test-arm64:
 	@scripts/bootstrap.sh build arm64
 	@scripts/test-arm64.sh $(JOBS)
+
+build-macos:
+	@scripts/bootstrap.sh build web
+	@scripts/test-macos.sh $(JOBS)
 
 bench:
 	@scripts/bootstrap.sh build bench
