@@ -29,7 +29,7 @@ struct InfoOptions {
   bool is_checked = false;
 };
 
-const char* name_of(const TrackDeclaration& track) {
+const char* kind_name(const TrackDeclaration& track) {
   if (track.role != TrackRole::plain) {
     return track.role == TrackRole::fiber ? "fiber" : "lock";
   }
@@ -44,7 +44,7 @@ const char* name_of(const TrackDeclaration& track) {
   return "?";
 }
 
-const char* name_of(MetricKind kind) {
+const char* kind_name(MetricKind kind) {
   switch (kind) {
     case MetricKind::gauge:
       return "gauge";
@@ -56,7 +56,7 @@ const char* name_of(MetricKind kind) {
   return "?";
 }
 
-std::string name_of(BlockKind kind) {
+std::string kind_name(BlockKind kind) {
   switch (kind) {
     case BlockKind::header:
       return "header";
@@ -87,7 +87,7 @@ struct BlockTotals {
 std::map<std::string, BlockTotals> count_blocks(const CaptureReader& capture) {
   std::map<std::string, BlockTotals> totals;
   for (const BlockInfo& block : capture.blocks()) {
-    BlockTotals& of_kind = totals[name_of(block.kind)];
+    BlockTotals& of_kind = totals[kind_name(block.kind)];
     ++of_kind.count;
     of_kind.bytes += block.stored_bytes;
   }
@@ -189,7 +189,7 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
     const TrackTotals& of_track = track_totals[track.id];
     tracks.push_back({{"id", track.id},
                       {"process", track.process},
-                      {"kind", name_of(track)},
+                      {"kind", kind_name(track)},
                       {"name", track.name},
                       {"os_thread_id", track.os_thread_id},
                       {"recorded_scopes", of_track.recorded_scopes},
@@ -206,7 +206,7 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
                        {"process", metric.process},
                        {"name", metric.name},
                        {"unit", metric.unit},
-                       {"kind", name_of(metric.kind)},
+                       {"kind", kind_name(metric.kind)},
                        {"source", metric.source},
                        {"step", metric.step},
                        {"renewal_ns", metric.renewal_ns},
@@ -297,7 +297,7 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
   for (const TrackDeclaration& track : timeline.tracks()) {
     const TrackTotals& of_track = track_totals[track.id];
     const auto if_any = [](std::uint64_t count) { return count == 0 ? std::string() : format_count(count); };
-    tracks.add({printable(track.name.empty() ? "(unnamed)" : track.name, 48), name_of(track),
+    tracks.add({printable(track.name.empty() ? "(unnamed)" : track.name, 48), kind_name(track),
                 process_of(track.process), track.os_thread_id == 0 ? "" : std::to_string(track.os_thread_id),
                 format_count(of_track.recorded_scopes), if_any(of_track.dropped_scopes),
                 if_any(of_track.dropped_others)});

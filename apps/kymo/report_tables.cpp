@@ -19,7 +19,7 @@ namespace {
 using stats::DurationStatistics;
 using stats::SiteStatistics;
 
-constexpr std::size_t sites_of_a_frame = 8;
+constexpr std::size_t sites_of_a_slow_frame = 8;
 
 std::string duration(std::int64_t duration_ns) {
   return exact(duration_ns, format_duration(static_cast<double>(duration_ns)));
@@ -138,7 +138,7 @@ void append_slow_frame(const Report& report, const stats::SlowFrame& slow, bool 
   }
   PageTable table(out, "What filled it: self times are of all threads",
                   {{"scope", true}, {"count"}, {"self"}, {"of the frame"}, {"", true}, {"total"}});
-  for (std::size_t i = 0; i < std::min(sites_of_a_frame, slow.sites.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(sites_of_a_slow_frame, slow.sites.size()); ++i) {
     const SiteStatistics& site = slow.sites[i];
     const auto self_ns = static_cast<double>(site.self_ns);
     table.row(name_of(report.timeline.site(site.site)), "name");
@@ -148,7 +148,7 @@ void append_slow_frame(const Report& report, const stats::SlowFrame& slow, bool 
     table.cell(bar_of(self_ns, duration_ns));
     table.cell(duration(site.durations.total_ns));
   }
-  for (std::size_t i = 0; i < std::min(sites_of_a_frame, slow.spans.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(sites_of_a_slow_frame, slow.spans.size()); ++i) {
     const stats::SpanStatistics& span = slow.spans[i];
     table.row(escape_html(printable(report.timeline.name(span.name), 300)) + "<small>span</small>", "name");
     table.cell(exact_count(span.durations.count));
@@ -158,7 +158,7 @@ void append_slow_frame(const Report& report, const stats::SlowFrame& slow, bool 
     table.cell(duration(span.durations.total_ns));
   }
   table.end();
-  const std::size_t more = slow.sites.size() - std::min(sites_of_a_frame, slow.sites.size());
+  const std::size_t more = slow.sites.size() - std::min(sites_of_a_slow_frame, slow.sites.size());
   out += more == 0 ? "</details>\n"
                    : fmt::format("<p class=\"soft\">and {}</p></details>\n", format_plural(more, "more site"));
 }

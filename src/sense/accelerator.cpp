@@ -54,10 +54,10 @@ class AcceleratorSensor final : public Sensor {
         if (!metric && number) {
           metric = add(i, found[i], statistics[k], number->first);
         }
-        const bool is_sound =
-            number && number->second >= 0 && (statistics[k].most == 0 || number->second <= statistics[k].most);
+        const double value = number ? number->second : missing;
+        const bool is_sound = value >= 0 && (statistics[k].most == 0 || value <= statistics[k].most);
         if (is_sound) {
-          set_renewing(*metric, number->second, now_ns);
+          set_renewing(*metric, value, now_ns);
         } else if (metric) {
           set(*metric, missing);
         }
