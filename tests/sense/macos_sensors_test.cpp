@@ -94,6 +94,7 @@ TEST(MachCpuTest, AnErrorIsAGapAndItsReasonIsTold) {
   EXPECT_EQ(sensors[0]->trouble(), "");
 }
 
+/// Each sensor has the answers from the first one on.
 SensorList memory_of(std::deque<MachMemory> answers, std::string error = {}) {
   MachCalls calls;
   calls.memory = [replay = Replay(std::move(answers)), error](MachMemory& memory) mutable {
@@ -132,7 +133,7 @@ TEST(MachMemoryTest, NumbersThatContradictEachOtherAreMissing) {
   MachMemory memory = some_memory();
   MachMemory broken = memory;
   broken.purgeable = 301;
-  const SensorList sensors = memory_of({memory, memory, broken});  // two sensors read it
+  const SensorList sensors = memory_of({memory, broken});
   read_ms(sensors, start_ms);
   const test::Readings readings = read_ms(sensors, start_ms + 10);
   EXPECT_TRUE(std::isnan(readings.at("memory_used")));
@@ -147,7 +148,7 @@ TEST(MachMemoryTest, PagingIsTheGrowthASecond) {
   MachMemory after = before;
   after.faults = 350;
   after.swap_ins = 12;
-  const SensorList sensors = memory_of({before, before, after});
+  const SensorList sensors = memory_of({before, after});
   read_ms(sensors, start_ms);
   const test::Readings readings = read_ms(sensors, start_ms + 500);
   EXPECT_EQ(readings.at("page_faults"), 500.0);
