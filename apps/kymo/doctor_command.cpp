@@ -136,7 +136,8 @@ bool may_use_real_time() {
   bool is_permitted = false;
   pthread_t thread{};
   const auto try_it = [](void* result) -> void* {
-    const sched_param priority{1};
+    sched_param priority{};
+    priority.sched_priority = 1;
     *static_cast<bool*>(result) = ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &priority) == 0;
     return nullptr;
   };
