@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/child_process.hpp"
+#include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"
 
@@ -30,6 +31,11 @@ struct CommandResult {
 inline std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// What keeps a shell busy while every tier of the sampler takes samples; an emulated one begins later.
+inline std::string busy_loop() {
+  return std::string("i=0; while [ $i -lt ") + (is_emulated ? "3000000" : "100000") + " ]; do i=$((i+1)); done";
 }
 
 using Environment = std::vector<std::pair<std::string, std::string>>;

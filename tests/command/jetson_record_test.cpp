@@ -32,9 +32,8 @@ TEST_F(JetsonRecord, DoctorFindsEverySourceOfTheBoard) {
 }
 
 TEST_F(JetsonRecord, ItsRailsAndLoadsAreInTheCaptureAsTheFilesHaveThem) {
-  const CommandResult result =
-      kymo({"record", "-o", "run.kymo", "--root", tree_.root(), "--hz", "100,100,100", "--sensors",
-            "gpu_load,emc,ina3221,jetson", "--", "/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"});
+  const CommandResult result = kymo({"record", "-o", "run.kymo", "--root", tree_.root(), "--hz", "100,100,100",
+                                     "--sensors", "gpu_load,emc,ina3221,jetson", "--", "/bin/sh", "-c", busy_loop()});
   ASSERT_EQ(result.status, 0) << result.err;
   const auto stats = nlohmann::json::parse(kymo({"stats", "--json", "run.kymo"}).out);
   std::map<std::string, nlohmann::json> metrics;

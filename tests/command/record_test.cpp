@@ -99,9 +99,8 @@ TEST_F(Record, OfACommandThatDoesNotRecordHoldsTheFactsOfTheRun) {
 }
 
 TEST_F(Record, TheMachineAndTheProcessTreeAreSampledMeanwhile) {
-  const CommandResult result =
-      kymo({"record", "-o", "run.kymo", "--hz", "200,50,10", "--sensors", "memory,process,disk", "--", "/bin/sh", "-c",
-            "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"});
+  const CommandResult result = kymo({"record", "-o", "run.kymo", "--hz", "200,50,10", "--sensors",
+                                     "memory,process,disk", "--", "/bin/sh", "-c", busy_loop()});
   EXPECT_EQ(result.status, 0) << result.err;
   std::map<std::string, nlohmann::json> metrics;
   const auto stats = stats_of("run.kymo");
