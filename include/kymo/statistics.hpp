@@ -15,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <kymo/timeline.hpp>
@@ -130,5 +131,35 @@ struct Statistics {
 /// or phase; CaptureError where a file cannot be read any more.
 [[nodiscard]] KYMO_API Statistics read_statistics(const Timeline& timeline, const SelectionOptions& part = {},
                                                   bool by_process = false);
+
+/// What threads waited for a lock while one holder had it.
+struct HolderWaits {
+  std::string holder;  ///< a place or a thread; empty: not known
+  std::uint64_t waits = 0;
+  std::uint64_t total_ns = 0;
+  std::int64_t max_ns = 0;
+};
+
+/// A lock, or several of one name.
+struct LockStatistics {
+  std::string name;
+  std::string file;  ///< where it was declared: known only where somebody waited
+  std::uint32_t line = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t waited_ns = 0;  ///< by all that waited
+  std::int64_t max_wait_ns = 0;
+  std::uint64_t holds = 0;
+  std::uint64_t held_ns = 0;
+  std::int64_t max_hold_ns = 0;
+  std::vector<HolderWaits> holders;  ///< by falling total
+};
+
+/// Who waited for which kymo::Lockable, and who held it: the waits and holds among the sites and spans of a timeline's
+/// statistics, by falling time waited, then held. Microseconds.
+[[nodiscard]] KYMO_API std::vector<LockStatistics> lock_statistics(const Timeline& timeline,
+                                                                   const Statistics& statistics);
+
+/// Whether spans of this name mark where work was handed to a GPU that told no times of it: their durations say nothing.
+[[nodiscard]] KYMO_API bool is_unresolved(std::string_view span_name) noexcept;
 
 }  // namespace kymo

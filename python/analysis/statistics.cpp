@@ -79,6 +79,51 @@ nb::list make_metrics(const Timeline& timeline, const Statistics& statistics, bo
   return list;
 }
 
+nb::list make_locks(const Timeline& timeline, const Statistics& statistics) {
+  nb::list list;
+  for (const LockStatistics& lock : lock_statistics(timeline, statistics)) {
+    nb::list holders;
+    for (const HolderWaits& waits : lock.holders) {
+      nb::dict row;
+      row["holder"] = make_text(waits.holder);
+      row["waits"] = waits.waits;
+      row["total_ns"] = waits.total_ns;
+      row["max_ns"] = waits.max_ns;
+      holders.append(row);
+    }
+    nb::dict row;
+    row["name"] = make_text(lock.name);
+    row["file"] = make_text(lock.file);
+    row["line"] = lock.line;
+    row["waits"] = lock.waits;
+    row["waited_ns"] = lock.waited_ns;
+    row["max_wait_ns"] = lock.max_wait_ns;
+    row["holds"] = lock.holds;
+    row["held_ns"] = lock.held_ns;
+    row["max_hold_ns"] = lock.max_hold_ns;
+    row["waited_for"] = holders;
+    list.append(row);
+  }
+  return list;
+}
+
+nb::list make_spans(const Timeline& timeline, const Statistics& statistics) {
+  nb::list list;
+  for (const SpanStatistics& span : statistics.spans) {
+    const std::string_view name = timeline.name(span.name);
+    nb::dict row;
+    row["name"] = make_text(name);
+    if (is_unresolved(name)) {
+      row["count"] = span.durations.count;
+      row["unresolved"] = true;
+    } else {
+      put_durations(span.durations, row);
+    }
+    list.append(row);
+  }
+  return list;
+}
+
 nb::dict statistics_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std::int64_t end_ns,
                        std::vector<std::string> sites, std::vector<std::string> threads,
                        std::optional<std::pair<std::uint64_t, std::uint64_t>> frames,
@@ -97,13 +142,6 @@ nb::dict statistics_of(const SnapshotHandle& snapshot, std::int64_t start_ns, st
     }
     statistics = read_statistics(timeline, part, by_process);
   }
-  nb::list spans;
-  for (const SpanStatistics& span : statistics.spans) {
-    nb::dict row;
-    row["name"] = make_text(timeline.name(span.name));
-    put_durations(span.durations, row);
-    spans.append(row);
-  }
   nb::list streams;
   for (const FrameStatistics& stream : statistics.frame_streams) {
     const FrameStreamDeclaration& declared = timeline.frame_stream(stream.stream);
@@ -117,9 +155,10 @@ nb::dict statistics_of(const SnapshotHandle& snapshot, std::int64_t start_ns, st
   all["start_ns"] = timeline.range().start_ns;
   all["end_ns"] = timeline.range().end_ns;
   all["sites"] = make_sites(timeline, statistics, by_process);
-  all["spans"] = spans;
+  all["spans"] = make_spans(timeline, statistics);
   all["frame_streams"] = streams;
   all["metrics"] = make_metrics(timeline, statistics, by_process);
+  all["locks"] = make_locks(timeline, statistics);
   all["blocks"] = statistics.blocks;
   all["blocks_decoded"] = statistics.blocks_decoded;
   all["blocks_damaged"] = statistics.blocks_damaged;

@@ -280,8 +280,9 @@ class Capture:
         Returns
         -------
         dict
-            ``sites``, ``spans``, ``frame_streams`` and ``metrics`` are lists of rows, by falling total; durations are
-            in nanoseconds. In a view, what reaches beyond its stretch counts with the part within.
+            ``sites``, ``spans``, ``frame_streams``, ``metrics`` and ``locks`` are lists of rows, by falling total;
+            durations are in nanoseconds. A span with ``unresolved`` is GPU work whose times are not known. In a view,
+            what reaches beyond its stretch counts with the part within.
 
         Raises
         ------

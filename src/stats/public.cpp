@@ -5,9 +5,11 @@
 #include <kymo/energy.hpp>
 #include <kymo/statistics.hpp>
 
+#include "base/unresolved.hpp"
 #include "stats/comparison.hpp"
 #include "stats/configuration.hpp"
 #include "stats/energy.hpp"
+#include "stats/lock_statistics.hpp"
 #include "stats/selection.hpp"
 #include "stats/side_samples.hpp"
 #include "stats/statistics.hpp"
@@ -56,6 +58,14 @@ CaptureComparison compare_captures(const std::vector<std::string>& base, const s
           std::move(found.only_in_new),
           std::move(found.other_units),
           stats::compare_configurations(base_facts, changed_facts)};
+}
+
+std::vector<LockStatistics> lock_statistics(const Timeline& timeline, const Statistics& statistics) {
+  return stats::lock_statistics(timeline, statistics);
+}
+
+bool is_unresolved(std::string_view span_name) noexcept {
+  return base::is_unresolved(span_name);
 }
 
 }  // namespace kymo
