@@ -6,6 +6,9 @@ foreach(part IN ITEMS PANEL VIEWER WEB EXAMPLES TESTS BENCHMARKS FUZZERS PYTHON)
   set(KYMO_BUILD_${part} OFF)
 endforeach()
 set(KYMO_INSTALL OFF)
+# CMake has these from a Mac's own version alone.
+set(CMAKE_SHARED_LIBRARY_RUNTIME_C_FLAG "-Wl,-rpath,")
+set(CMAKE_SHARED_LIBRARY_RUNTIME_CXX_FLAG "-Wl,-rpath,")
 # Libraries find each other by where they lie, and hold no paths of this system.
 set(CMAKE_INSTALL_NAME_DIR "@rpath")
 set(CMAKE_BUILD_WITH_INSTALL_NAME_DIR ON)
