@@ -23,7 +23,7 @@ using stats::ThingKind;
 using stats::Verdict;
 
 /// The values of a fact: those of one, or how many there are.
-std::string format_fact(const std::vector<std::string>& values, std::size_t width) {
+std::string format_fact_values(const std::vector<std::string>& values, std::size_t width) {
   if (values.empty()) {
     return "-";
   }
@@ -34,8 +34,8 @@ std::string format_fact(const std::vector<std::string>& values, std::size_t widt
 void print_facts(const ComparisonReport& report) {
   Table table({{"", Align::left}, {"base", Align::left}, {"new", Align::left}, {"", Align::left}});
   for (const ComparedFact& fact : report.facts) {
-    const std::string base = format_fact(fact.base, 56);
-    const std::string changed = format_fact(fact.changed, 56);
+    const std::string base = format_fact_values(fact.base, 56);
+    const std::string changed = format_fact_values(fact.changed, 56);
     table.add({printable(fact.key, 24), base, fact.differs() ? changed : "(same)", fact.differs() ? "differs" : ""});
   }
   if (!table.empty()) {
