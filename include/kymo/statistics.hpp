@@ -159,7 +159,8 @@ struct LockStatistics {
 [[nodiscard]] KYMO_API std::vector<LockStatistics> lock_statistics(const Timeline& timeline,
                                                                    const Statistics& statistics);
 
-/// Whether spans of this name mark where work was handed to a GPU that told no times of it: their durations say nothing.
+/// Whether spans of this name mark where work was handed to a GPU that told no times of it: their durations say
+/// nothing.
 [[nodiscard]] KYMO_API bool is_unresolved(std::string_view span_name) noexcept;
 
 }  // namespace kymo

@@ -37,7 +37,7 @@ struct NameLook {
   ImU32 colour = 0;
   bool is_marked = false;
   bool is_unresolved = false;  ///< a mark where times of a GPU are not known
-  bool is_wait = false;  ///< for a lock
+  bool is_wait = false;        ///< for a lock
 };
 
 /// What a span took, and how far that can be relied on.
