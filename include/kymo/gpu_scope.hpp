@@ -1,12 +1,12 @@
 // GPU scopes: stretches of work that the GPU itself times, beside the time it took to hand the work in.
 //
-//     kymo::OpenGlContext gpu;                                  // <kymo/gpu_opengl.hpp>; Vulkan and CUDA have their
-//     own while (...) {
+//     kymo::OpenGlContext gpu;         // <kymo/gpu_opengl.hpp>; Vulkan and CUDA have headers of their own
+//     while (...) {
 //       {
 //         KYMO_GPU_SCOPE(gpu, "shadow pass", {"casters", n});
 //         draw_shadows();
 //       }
-//       gpu.collect();                                          // once a frame
+//       gpu.collect();                 // once a frame
 //     }
 //
 // A GPU scope is a scope on its thread as any other. What the GPU took is a span of the same name on the GPU's track,

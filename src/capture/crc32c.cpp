@@ -41,7 +41,8 @@ std::uint32_t update_by_table(std::uint32_t crc, std::span<const std::byte> byte
 
 #if defined(__x86_64__)
 
-[[gnu::target("sse4.2,crc32")]] std::uint32_t update_by_instruction(std::uint32_t crc, std::span<const std::byte> bytes) {
+[[gnu::target("sse4.2,crc32")]] std::uint32_t update_by_instruction(std::uint32_t crc,
+                                                                    std::span<const std::byte> bytes) {
   const std::byte* at = bytes.data();
   std::size_t left = bytes.size();
   std::uint64_t wide = crc;
