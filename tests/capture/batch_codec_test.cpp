@@ -152,7 +152,8 @@ TEST(BatchCodec, DamagedPayloadsAreRefusedOrDecodeToSomethingBounded) {
   BlockPayload payload;
   EventBatch decoded;
   int refused = 0;
-  for (int round = 0; round < test::rounds(5000); ++round) {
+  constexpr int rounds = test::rounds(5000);
+  for (int round = 0; round < rounds; ++round) {
     const EventBatch batch = source.wild(10);
     encoder.encode(batch, raw);
     for (std::uint64_t damages = 1 + random() % 3; damages > 0 && raw.size() > 0; --damages) {
@@ -166,7 +167,7 @@ TEST(BatchCodec, DamagedPayloadsAreRefusedOrDecodeToSomethingBounded) {
     }
     ASSERT_LE(decoded.spans.size() + decoded.messages.size() + decoded.flows.size(), max_payload_cost);
   }
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(refused, rounds / 5);
 }
 
 TEST(BatchCodec, SamplesThatShareTimesAreNotMoreThanTheirValues) {
