@@ -186,8 +186,9 @@ std::uint64_t SlotWrite::time_field(std::uint64_t time, std::size_t words) noexc
       slot_.time_base = counter_in_use() ? time : unreachable_time_base();
       delta = 0;
     } else {
-      // The chunk used its spare words before, and has been full for longer than a time field can tell.
-      delta = largest;
+      // The chunk used its spare words before. It has been full for longer than a time field can tell, or has begun
+      // after the event.
+      delta = static_cast<std::int64_t>(delta) < 0 ? 0 : largest;
     }
   }
   return delta << detail::time_shift;
@@ -211,10 +212,7 @@ bool write_event_at(std::uint64_t event_time, EventKind kind, std::uint64_t own_
     slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  // A chunk that was taken for it may have begun after it.
-  const std::uint64_t earliest = slot->true_time_base;
-  const std::uint64_t time =
-      write.time_field(static_cast<std::int64_t>(event_time - earliest) < 0 ? earliest : event_time, 1 + payload);
+  const std::uint64_t time = write.time_field(event_time, 1 + payload);
   std::uint64_t* at = write.cursor();
   *at++ = time | detail::kind_tag(detail::WordKind::event, payload);
   *at++ = static_cast<std::uint64_t>(kind) | (own_bits << 8U);

@@ -22,9 +22,9 @@ namespace {
 
 using test::SeenScope;
 
-/// Counts become times as they are drained. Two that were drained apart may be mapped so far from each other, as long
-/// as the recorder has compared its clocks for some milliseconds only.
-constexpr std::int64_t clocks_ns = 1'000'000;
+/// How far from each other two counts may be mapped that were drained apart, as long as the recorder has compared its
+/// clocks for some milliseconds only.
+constexpr std::int64_t clocks_ns = 100'000;
 
 /// A hold as a test sees it.
 struct SeenHold {
