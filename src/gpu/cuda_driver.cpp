@@ -155,7 +155,7 @@ std::optional<GpuClockPair> CudaDriver::read_clock() noexcept {
 }
 
 std::string CudaDriver::track_name(void* place) {
-  const std::string gpu = "GPU " + std::to_string(device_);
+  std::string gpu = "GPU " + std::to_string(device_);
   if (place == nullptr) {
     return gpu;
   }

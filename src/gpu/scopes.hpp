@@ -97,7 +97,7 @@ class Scopes {
   void emit(const Entry& entry, const std::string& track, std::string_view name, std::int64_t start_ns,
             std::int64_t duration_ns, const Argument& last);
 
-  const unsigned forks_;
+  unsigned forks_;
   mutable std::mutex mutex_;
   GpuOptions options_;
   std::unique_ptr<GpuDriver> driver_;

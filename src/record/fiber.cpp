@@ -165,6 +165,33 @@ void forget_slots_in_child() noexcept {
   }
 }
 
+namespace {
+
+bool enter(kymo_fiber* fiber) noexcept {
+  if (is_in_fiber()) {
+    say_entered_twice("a thread entered a fiber while it was in one: it has left that first");
+    leave();
+  }
+  const bool is_taken = fiber != nullptr && take(*fiber);
+  if (!is_taken && fiber != nullptr) {
+    say_entered_elsewhere("a fiber was entered while another thread was in it: what is recorded there is dropped");
+  }
+  if (is_taken && kymo::detail::scopes_on()) {
+    const kymo::detail::ScopeToken run = kymo::detail::open_scope(*site_of(*fiber));
+    here.run = {run.state, run.saved};
+  }
+  here.home = current_slot();
+  here.fiber = is_taken ? fiber : nullptr;
+  here.is_shut_out = !is_taken;
+  kymo_thread_v1 = is_taken ? fiber->slot : nullptr;
+  if (here.home == nullptr) {
+    Recorder::instance().watch_thread_end();
+  }
+  return is_taken;
+}
+
+}  // namespace
+
 }  // namespace kymo::record
 
 extern "C" {
@@ -194,27 +221,7 @@ void kymo_fiber_destroy(kymo_fiber* fiber) {
 }
 
 int kymo_fiber_enter(kymo_fiber* fiber) {
-  using namespace kymo::record;
-  if (is_in_fiber()) {
-    say_entered_twice("a thread entered a fiber while it was in one: it has left that first");
-    leave();
-  }
-  const bool is_taken = fiber != nullptr && take(*fiber);
-  if (!is_taken && fiber != nullptr) {
-    say_entered_elsewhere("a fiber was entered while another thread was in it: what is recorded there is dropped");
-  }
-  if (is_taken && kymo::detail::scopes_on()) {
-    const kymo::detail::ScopeToken run = kymo::detail::open_scope(*site_of(*fiber));
-    here.run = {run.state, run.saved};
-  }
-  here.home = current_slot();
-  here.fiber = is_taken ? fiber : nullptr;
-  here.is_shut_out = !is_taken;
-  kymo_thread_v1 = is_taken ? fiber->slot : nullptr;
-  if (here.home == nullptr) {
-    Recorder::instance().watch_thread_end();
-  }
-  return is_taken ? 1 : 0;
+  return kymo::record::enter(fiber) ? 1 : 0;
 }
 
 void kymo_fiber_leave(void) {

@@ -185,25 +185,19 @@ InternedName* holder_of(std::uint64_t handle) noexcept {
 
 }  // namespace
 
-}  // namespace kymo::record
-
-using namespace kymo::record;  // NOLINT(google-build-using-namespace): nothing else stands below
-using kymo::detail::LockHold;
-using kymo::detail::LockState;
-
 extern "C" {
 
-KYMO_API kymo_scope kymo_lock_wait_v1(LockState* lock) {
+KYMO_API kymo_scope kymo_lock_wait_v1(detail::LockState* lock) {
   const InternedName* const holder = holder_of(lock->holder.load(std::memory_order_acquire));
   kymo_site* const site = wait_site(*lock, holder != nullptr ? holder->text() : std::string_view());
-  if (site == nullptr || !kymo::detail::scopes_on()) {
+  if (site == nullptr || !detail::scopes_on()) {
     return {0, 0};
   }
-  const kymo::detail::ScopeToken token = kymo::detail::open_scope(*site);
+  const detail::ScopeToken token = detail::open_scope(*site);
   return {token.state, token.saved};
 }
 
-KYMO_API void kymo_lock_taken_v1(LockState* lock, const char* file, const char* function, std::uint32_t line) {
+KYMO_API void kymo_lock_taken_v1(detail::LockState* lock, const char* file, const char* function, std::uint32_t line) {
   if (lock->start != 0) {
     ++lock->depth;
     return;
@@ -216,14 +210,14 @@ KYMO_API void kymo_lock_taken_v1(LockState* lock, const char* file, const char* 
   lock->start = event_time();
 }
 
-KYMO_API LockHold kymo_lock_release_v1(LockState* lock) {
-  const LockHold hold{lock->start, event_time(), lock->holder.load(std::memory_order_relaxed), lane_of(*lock)};
+KYMO_API detail::LockHold kymo_lock_release_v1(detail::LockState* lock) {
+  const detail::LockHold hold{lock->start, event_time(), lock->holder.load(std::memory_order_relaxed), lane_of(*lock)};
   lock->start = 0;
   lock->holder.store(0, std::memory_order_relaxed);
   return hold;
 }
 
-KYMO_API void kymo_lock_shared_v1(LockState* lock) {
+KYMO_API void kymo_lock_shared_v1(detail::LockState* lock) {
   TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
   const std::uint32_t thread = slot != nullptr ? name_of_caller(*slot) : 0;
   lock->holder.store(thread, std::memory_order_release);
@@ -236,7 +230,7 @@ KYMO_API void kymo_lock_shared_v1(LockState* lock) {
   } while (!lock->shared.compare_exchange_weak(shared, wanted, std::memory_order_acq_rel, std::memory_order_relaxed));
 }
 
-KYMO_API LockHold kymo_lock_release_shared_v1(LockState* lock) {
+KYMO_API detail::LockHold kymo_lock_release_shared_v1(detail::LockState* lock) {
   const std::uint64_t end = event_time();
   const std::uint64_t holder = lock->holder.load(std::memory_order_relaxed);
   InternedName* const lane = lane_of(*lock);
@@ -254,7 +248,7 @@ KYMO_API LockHold kymo_lock_release_shared_v1(LockState* lock) {
   return {end - ((end - shared) & shared_time), end, holder, lane};
 }
 
-KYMO_API void kymo_lock_held_v1(const LockHold* hold) {
+KYMO_API void kymo_lock_held_v1(const detail::LockHold* hold) {
   if (hold->start == 0 || !Recorder::instance().is_on()) {
     return;
   }
@@ -274,3 +268,5 @@ KYMO_API void kymo_lock_held_v1(const LockHold* hold) {
   }
 }
 }
+
+}  // namespace kymo::record
