@@ -180,6 +180,9 @@ TEST_F(LifecycleTest, EachForkedProcessWritesACaptureOfItsOwn) {
 }
 
 TEST_F(LifecycleTest, AForkedChildGoesOnInTheFiberThatItWasIn) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << test::no_threads_after_fork;
+  }
   EXPECT_EQ(run({"fork-fiber"}, {without_leak_detection()}), 0);
   ASSERT_EQ(captures().size(), 2U);
   // "task" and "busy" are the runs of those fibers on the tracks of threads.

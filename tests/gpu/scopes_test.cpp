@@ -11,6 +11,7 @@
 
 #include "gpu/recorded_gpu.hpp"
 #include "gpu/stand_in_driver.hpp"
+#include "support/rounds.hpp"
 
 namespace kymo {
 namespace {
@@ -412,6 +413,9 @@ TEST_F(GpuBadDayTest, WorkThatBecomesAGraphIsAScopeAndNothingElse) {
 }
 
 TEST_F(GpuBadDayTest, AForkedChildLeavesTheGpuAlone) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << test::no_threads_after_fork;
+  }
   GpuContext& gpu = make();
   const std::uint64_t calls = stand_in_.calls;
   const pid_t child = ::fork();

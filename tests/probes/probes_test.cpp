@@ -80,7 +80,7 @@ TEST(Probes, WithoutAProfilerTheProgramRunsAsEver) {
 
 TEST(Probes, TheProgramHasNotesOfItsUsdtProbes) {
   const TemporaryDirectory directory;
-  ChildProcess readelf({READELF, "--notes", "--wide", PROBED_PROGRAM}, {}, directory / "notes");
+  ChildProcess readelf({READELF, "--notes", "--wide", PROBED_FILE}, {}, directory / "notes");
   ASSERT_EQ(readelf.wait(), 0);
   std::ifstream file(directory / "notes");
   std::stringstream text;

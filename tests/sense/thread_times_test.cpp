@@ -13,6 +13,7 @@
 #include "sense/machine_tree.hpp"
 #include "sense/sensor_list.hpp"
 #include "support/nanoseconds.hpp"
+#include "support/rounds.hpp"
 
 namespace kymo::sense {
 namespace {
@@ -57,7 +58,9 @@ TEST(ThreadTimes, AreThoseOfTheThreadsOwnClocks) {
   is_done = true;
   other.join();
   const test::Readings later = test::read_all(sensors, 3 * second);
-  EXPECT_EQ(later.count(key_of_thread(other_id)), 0U) << "a thread that ended says nothing more";
+  if (!test::is_emulated) {  // qemu-user tells of a thread's end before the kernel's thread has ended
+    EXPECT_EQ(later.count(key_of_thread(other_id)), 0U) << "a thread that ended says nothing more";
+  }
   EXPECT_EQ(later.count(own), 1U);
 }
 
