@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs the Debian packages that kymo needs, and only those that are missing.
 #
-#   scripts/bootstrap.sh [GROUP...]      GROUP: build, web, test, bench, lint, arm64, or all (the default)
+#   scripts/bootstrap.sh [GROUP...]      GROUP: build, web, test, bench, lint, all (these, the default), or arm64
 #
 # `build` is what the library, the command and the examples need; `web` adds what the page for browsers needs, with the
 # sources that scripts/fetch-web-sources.sh fetches; the others add what the tests (of that page as well), the benchmarks
-# and the style checks need, and what compiles for arm64 Linux and runs that. Does nothing where everything is there. On systems without apt it names what is needed and
+# and the style checks need; `arm64` adds what compiles for arm64 Linux and runs that, of which the system is told with
+# dpkg --add-architecture. Does nothing where everything is there. On systems without apt it names what is needed and
 # exits 1.
 set -eu
 
@@ -64,10 +65,6 @@ knows_arm64() {
   case " $(dpkg --print-foreign-architectures 2>/dev/null | tr '\n' ' ') " in *" arm64 "*) return 0 ;; esac
   return 1
 }
-# Ubuntu keeps what is for arm64 in another archive (ports.ubuntu.com), which is whoever runs the system's to add.
-case " $* " in
-  *" all "*) ! knows_arm64 && system_is_like ubuntu || wanted="$wanted $arm64" ;;
-esac
 
 if ! system_is_like debian || ! command -v dpkg-query >/dev/null 2>&1; then
   {

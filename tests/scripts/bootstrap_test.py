@@ -141,14 +141,20 @@ esac""")
         self.assertEqual(self.installs()[0].split()[-1], "liblz4-dev")
         self.assertNotIn("add-architecture", self.calls.read_text())
 
-    def test_everything_includes_another_architecture_where_the_system_has_its_packages(self):
+    def test_everything_leaves_the_systems_architectures_as_they_are(self):
         self.pretend_architectures("amd64")
         self.set_installed([])
         self.assertEqual(self.bootstrap("all").returncode, 0)
-        self.assertIn("libssl-dev:arm64", self.installs()[0].split())
+        self.assertNotIn(":arm64", self.installs()[0])
+        self.assertNotIn("add-architecture", self.calls.read_text())
+
+    def test_where_another_archive_has_them_it_says_so(self):
+        self.pretend_architectures("amd64")
         self.set_os("ID=ubuntu\nID_LIKE=debian")
-        self.assertEqual(self.bootstrap("all").returncode, 0)
-        self.assertNotIn(":arm64", self.installs()[1])
+        self.set_installed([])
+        result = self.bootstrap("arm64")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("ports.ubuntu.com", result.stderr)
 
     def test_on_that_architecture_its_packages_are_the_systems_own(self):
         self.pretend_architectures("arm64")
