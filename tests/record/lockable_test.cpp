@@ -23,8 +23,9 @@ namespace {
 using test::SeenScope;
 
 /// How far from each other two counts may be mapped that were drained apart, as long as the recorder has compared its
-/// clocks for some milliseconds only; a sanitizer makes each comparison as much worse as it makes it slower.
-constexpr std::int64_t clocks_ns = test::has_sanitizer ? 2'000'000 : 100'000;
+/// clocks for some milliseconds only; a sanitizer and an emulator make each comparison as much worse as they make it
+/// slower.
+constexpr std::int64_t clocks_ns = test::has_sanitizer || test::is_emulated ? 2'000'000 : 100'000;
 
 /// A hold as a test sees it.
 struct SeenHold {

@@ -321,6 +321,9 @@ TEST(Hooks, ForkInsideHookedFunctionsHarmsNeitherProcess) {
 }
 
 TEST(Hooks, SignalHandlersAreRecordedOrCounted) {
+#if defined(KYMO_TEST_EMULATED)
+  GTEST_SKIP() << "under qemu-user 7.2 the thread that the signals go to does not come on";
+#endif
   constexpr int calls = 2000;
   struct sigaction action {};
   action.sa_handler = hooked::from_signal_handler;
