@@ -34,6 +34,7 @@
 #include <kymo/timeline.hpp>
 
 #include "sense/sensor_list.hpp"
+#include "sense/tier_scheduling.hpp"
 #include "temporary_folder.hpp"
 #include "timing.hpp"
 
@@ -258,12 +259,40 @@ void run_sampling(benchmark::State& state, double seconds) {
   }
 }
 
+/// How late a thread wakes that does nothing but sleep until each deadline, against its earliest: what this machine's
+/// timers do to every sampler.
+std::vector<double> bare_lateness_us(double seconds, double hz) {
+  static_cast<void>(sense::schedule_tier(Tier::fast, {}));  // it can only say that it is not pinned
+  const auto period_ns = static_cast<std::uint64_t>(1e9 / hz);
+  const std::uint64_t start_ns = wall_ns() + period_ns;
+  const auto end_ns = start_ns + static_cast<std::uint64_t>(seconds * 1e9);
+  std::vector<double> late_us;
+  for (std::uint64_t next_ns = start_ns; next_ns < end_ns; next_ns += period_ns) {
+    sleep_until(next_ns);
+    late_us.push_back(static_cast<double>(wall_ns() - next_ns) / 1e3);
+  }
+  std::sort(late_us.begin(), late_us.end());
+  const double earliest_us = late_us.front();
+  for (double& late : late_us) {
+    late -= earliest_us;
+  }
+  return late_us;
+}
+
 void run_lateness(benchmark::State& state, double seconds, bool is_privileged) {
+  const auto take_rights = [is_privileged] {
+    if (!is_privileged) {
+      drop_privileges();
+    }
+  };
   for (auto _ : state) {
+    const auto bare_us = in_child<2>([&] {
+      take_rights();
+      const std::vector<double> late_us = bare_lateness_us(seconds, jetson_hz[0]);
+      return std::array{percentile(late_us, 99), percentile(late_us, 99.9)};
+    });
     const auto late_us = in_child<4>([&] {
-      if (!is_privileged) {
-        drop_privileges();
-      }
+      take_rights();
       const Sampled sampled = sample(seconds, at_jetson_rates({"memory"}), "memory_available");
       return std::array{percentile(sampled.late_us, 50), percentile(sampled.late_us, 99),
                         percentile(sampled.late_us, 99.9), sampled.missed};
@@ -272,6 +301,8 @@ void run_lateness(benchmark::State& state, double seconds, bool is_privileged) {
     state.counters["p99_us"] = late_us[1];
     state.counters["p99_9_us"] = late_us[2];
     state.counters["missed"] = late_us[3];
+    state.counters["bare_p99_us"] = bare_us[0];
+    state.counters["bare_p99_9_us"] = bare_us[1];
   }
 }
 

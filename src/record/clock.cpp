@@ -2,6 +2,7 @@
 #include "record/clock.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <string>
 
@@ -15,6 +16,22 @@ namespace kymo::record {
 namespace {
 
 constexpr int tries = 5;
+// Tries of an interrupted thread, where none of the first came near the tightest that this process has seen.
+constexpr int most_tries = 40;
+constexpr std::uint64_t loose_factor = 3;
+
+/// The tightest bracket so far, in counts.
+std::atomic<std::uint64_t> tightest_bracket{std::numeric_limits<std::uint64_t>::max()};
+
+/// Whether a bracket is much wider than this machine can do. Keeps account of the tightest.
+bool is_loose(std::uint64_t bracket) noexcept {
+  const std::uint64_t tightest = tightest_bracket.load(std::memory_order_relaxed);
+  if (bracket < tightest) {
+    tightest_bracket.store(bracket, std::memory_order_relaxed);
+  }
+  // By more than a count: a slow counter's brackets are a few of them.
+  return bracket / loose_factor > tightest && bracket / loose_factor - tightest > 1;
+}
 
 std::int64_t read_wall_ns() noexcept {
   std::timespec now{};
@@ -50,7 +67,7 @@ ClockPair read_clock_pair() {
   }
   ClockPair tightest;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for (int i = 0; i < tries; ++i) {
+  for (int i = 0; i < tries || (i < most_tries && is_loose(least)); ++i) {
     const std::uint64_t before = read_counter_in_order();
     const std::uint64_t now_ns = monotonic_ns();
     const std::uint64_t after = read_counter_in_order();

@@ -43,7 +43,7 @@ struct ClockPair {
 }
 
 /// Reads the counter and CLOCK_MONOTONIC together, the tightest of a few tries. Where the counter is not in use, both
-/// are CLOCK_MONOTONIC. Thread safe; about half a microsecond.
+/// are CLOCK_MONOTONIC. Thread safe; about half a microsecond, a few where the thread is interrupted meanwhile.
 [[nodiscard]] ClockPair read_clock_pair();
 
 /// Reads the wall clock between two reads of CLOCK_MONOTONIC, the tightest of a few tries. Thread safe.

@@ -27,6 +27,8 @@ Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
     main_stream_ = stream.name.empty() ? stream.id : main_stream_;
   }
   clear_batch(batch_);
+  // So that the first events lie between two pairs, like all others.
+  take_clock_pair();
 }
 
 void Collector::work() {

@@ -101,14 +101,22 @@ std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatc
     run.events.reserve(std::max(most, 2 * run.events.capacity()));
   }
   std::size_t taken = 0;
-  if (!words.empty()) {
-    cover(batch, monotone(convert(time_base_ + (words[0] >> detail::time_shift))));
-  }
+  bool is_covered = false;
+  const auto cover_first = [&](std::int64_t time_ns) {
+    if (!is_covered) {
+      cover(batch, time_ns);
+      is_covered = true;
+    }
+    return time_ns;
+  };
   std::size_t stretch = least_stretch;
   while (taken < words.size()) {
     const auto next = words.subspan(taken, std::min(stretch, words.size() - taken));
     const std::size_t scopes = decode_scopes(next, convert, run);
     taken += scopes;
+    if (scopes != 0) {
+      cover_first(run.events[run.events.size() - scopes].time_ns);
+    }
     stretch = scopes == next.size() ? std::min(2 * stretch, most_stretch) : least_stretch;
     if (scopes == next.size()) {
       continue;
@@ -119,7 +127,8 @@ std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatc
       break;
     }
     if (kind_of(word) == WordKind::close) {
-      close(static_cast<std::uint32_t>((word >> 6U) & detail::max_operand), monotone(convert(counter)), 0, run);
+      close(static_cast<std::uint32_t>((word >> 6U) & detail::max_operand), cover_first(monotone(convert(counter))),
+            0, run);
       ++taken;
       continue;
     }
@@ -131,7 +140,7 @@ std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatc
       time_base_ = rest[1];
       size = 2;
     } else if (kind_of(word) == WordKind::event) {
-      size = decode_event(rest, monotone(convert(counter)), batch, context);
+      size = decode_event(rest, cover_first(monotone(convert(counter))), batch, context);
     }
     if (size == 0) {
       break;

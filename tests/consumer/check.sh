@@ -41,6 +41,8 @@ run_programs() {
   if [ "$DRAWS" = ON ]; then
     "$build/draw_panel"
   fi
+  "$build/time_gpu" "$build/gpu.kymo"
+  test -s "$build/gpu.kymo"
   "$build/measure" "$build/measured"
   "$build/record_from_c" "$build/c.kymo"
   test -s "$build/c.kymo"
@@ -75,6 +77,8 @@ case $way in
     # Unquoted: flags are words.
     "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-analysis) "$project/record_and_read.cpp" -o "$build/record_and_read" \
       $("$PKG_CONFIG" $static --libs kymo-analysis)
+    "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-gpu) "$project/time_gpu.cpp" -o "$build/time_gpu" \
+      $("$PKG_CONFIG" $static --libs kymo-gpu)
     "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-bench) "$project/measure.cpp" -o "$build/measure" \
       $("$PKG_CONFIG" $static --libs kymo-bench)
     "$CC" $("$PKG_CONFIG" --cflags kymo) "$project/record_from_c.c" -o "$build/record_from_c" \

@@ -22,10 +22,8 @@ namespace {
 
 using test::SeenScope;
 
-/// How far from each other two counts may be mapped that were drained apart, as long as the recorder has compared its
-/// clocks for some milliseconds only; a sanitizer and an emulator make each comparison as much worse as they make it
-/// slower.
-constexpr std::int64_t clocks_ns = test::has_sanitizer || test::is_emulated ? 2'000'000 : 100'000;
+/// The clock's contract: so far from each other two times may be that were mapped apart.
+constexpr std::int64_t clocks_ns = 1000;
 
 /// A hold as a test sees it.
 struct SeenHold {

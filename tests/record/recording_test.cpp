@@ -29,6 +29,27 @@ class Farewell : public ::testing::Environment {
 
 const auto* const farewell = ::testing::AddGlobalTestEnvironment(new Farewell);
 
+TEST_F(RecordingTest, TimesRightAfterTheStartAreOfTheMonotonicClock) {
+  constexpr std::int64_t clock_bound_ns = 1000;
+  for (int start = 0; start < 10; ++start) {
+    std::vector<std::int64_t> between;
+    for (int i = 0; i < 50; ++i) {
+      between.push_back(monotonic_now());
+      { KYMO_SCOPE("early"); }
+    }
+    between.push_back(monotonic_now());
+    const std::vector<test::SeenScope> scopes = test::closed_scopes(recorded());
+    ASSERT_EQ(scopes.size(), 50U);
+    for (std::size_t i = 0; i < scopes.size(); ++i) {
+      EXPECT_GE(scopes[i].start_ns, between[i] - clock_bound_ns);
+      EXPECT_LE(scopes[i].end_ns, between[i + 1] + clock_bound_ns);
+    }
+    TearDown();
+    sink_ = std::make_shared<MemorySink>();
+    SetUp();
+  }
+}
+
 TEST_F(RecordingTest, NestedScopesComeOutWithNamesDepthsAndTimes) {
   const std::int64_t before = monotonic_now();
   {

@@ -76,6 +76,24 @@ TEST(TrackDecoderTest, SkippedWordsMoveTheTimeBaseOnly) {
   }
 }
 
+TEST(TrackDecoderTest, WordsWithoutATimeOfTheirOwnMoveNoTime) {
+  // A chunk begun after its first event, and arguments that were drained apart from their scope.
+  Decoding decoding;
+  decoding.decoder.begin_chunk(600'000, 0);
+  const std::vector<std::uint64_t> late_chunk{kind_tag(WordKind::time_base, 0), 500'000, open_at(1, 3)};
+  decoding.decoder.decode(late_chunk, decoding.batch, decoding.context);
+  const std::uint64_t name = 300'000;
+  const std::vector<std::uint64_t> argument_first{(name << time_shift) | kind_tag(WordKind::argument, 0), 7,
+                                                  close_at(2, 0)};
+  decoding.decoder.decode(argument_first, decoding.batch, decoding.context);
+  const ScopeRun& run = decoding.batch.runs.front();
+  ASSERT_EQ(run.events.size(), 2U);
+  EXPECT_EQ(run.events[0].time_ns, 500'001);
+  EXPECT_EQ(run.events[1].time_ns, 500'002);
+  EXPECT_EQ(decoding.batch.start_ns, 500'001);
+  EXPECT_EQ(decoding.batch.end_ns, 500'002);
+}
+
 TEST(TrackDecoderTest, TimesOfATrackNeverGoBack) {
   Decoding decoding;
   const std::vector<std::uint64_t> words{open_at(100, 1), open_at(50, 2), close_at(40, 1), close_at(200, 0)};

@@ -1,32 +1,18 @@
 // What Linux says about this process and the machine.
 #include <array>
-#include <cstdlib>
-#include <ctime>
-#include <initializer_list>
+#include <string>
+#include <string_view>
 
 #include <elf.h>
 #include <link.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/file.hpp"
-#include "base/system.hpp"
-#include "base/variable.hpp"
-#include "control/run_facts.hpp"
+#include "control/system_facts.hpp"
 
 namespace kymo::control {
 
 namespace {
-
-std::string first_variable(std::initializer_list<const char*> names) {
-  for (const char* const name : names) {
-    const char* const value = base::trusted_variable(name);
-    if (value != nullptr && *value != '\0') {
-      return value;
-    }
-  }
-  return {};
-}
 
 /// A small file's content without what ends its last line, or its last word.
 std::string trimmed_file(const char* path) {
@@ -55,16 +41,6 @@ std::string field_of(const std::string& content, std::string_view key) {
   const std::size_t begin = content.find_first_not_of(" \t", colon + 1);
   const std::size_t end = content.find('\n', colon);
   return begin == std::string::npos || begin >= end ? std::string() : content.substr(begin, end - begin);
-}
-
-std::string to_hex(const unsigned char* bytes, std::size_t size) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hex;
-  for (std::size_t i = 0; i < size; ++i) {
-    hex.push_back(digits[bytes[i] >> 4U]);
-    hex.push_back(digits[bytes[i] & 0xFU]);
-  }
-  return hex;
 }
 
 /// The GNU build id among the notes of a mapped module; empty when there is none.
@@ -106,58 +82,16 @@ std::string executable_path() {
   return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm broken_down{};
-  std::array<char, 32> text{};
-  ::gmtime_r(&now, &broken_down);
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &broken_down);
-  return text.data();
-}
-
 }  // namespace
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) {
-    return "unknown";
-  }
-  return name.data();
-}
-
-std::string job_rank() {
-  return first_variable({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"});
-}
-
-std::string job_id() {
-  return first_variable({"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"});
-}
-
-Declarations describe_run() {
-  Declarations facts;
-  facts.processes.push_back(
-      {1, static_cast<std::uint64_t>(::getpid()), host_name(), base::boot_id(), job_rank(), command_line()});
-  const auto add = [&facts](const char* key, std::string value) {
-    if (!value.empty()) {
-      facts.infos.push_back({1, key, std::move(value)});
-    }
-  };
-  std::string build_id;
-  ::dl_iterate_phdr(take_build_id, &build_id);
-  const std::string cpu = base::read_small_file("/proc/cpuinfo");
-  utsname system{};
-  add("started", utc_now());
-  add("executable", executable_path());
-  add("build_id", build_id);
-  add("cpu", field_of(cpu, "model name"));
-  add("cpu_count", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)));
-  add("cpu_governor", trimmed_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
-  add("nvpmodel", trimmed_file("/var/lib/nvpmodel/status"));
-  if (::uname(&system) == 0) {
-    add("kernel", std::string(system.sysname) + " " + system.release);
-    add("architecture", system.machine);
-  }
-  add("job", job_id());
+SystemFacts read_system_facts() {
+  SystemFacts facts;
+  facts.command_line = command_line();
+  facts.executable = executable_path();
+  ::dl_iterate_phdr(take_build_id, &facts.build_id);
+  facts.cpu = field_of(base::read_small_file("/proc/cpuinfo"), "model name");
+  facts.others = {{"cpu_governor", trimmed_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")},
+                  {"nvpmodel", trimmed_file("/var/lib/nvpmodel/status")}};
   return facts;
 }
 

@@ -1,0 +1,84 @@
+// What every POSIX system says alike about this process and the machine.
+#include <array>
+#include <ctime>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/system.hpp"
+#include "base/variable.hpp"
+#include "control/run_facts.hpp"
+#include "control/system_facts.hpp"
+
+namespace kymo::control {
+
+namespace {
+
+std::string first_variable(std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    const char* const value = base::trusted_variable(name);
+    if (value != nullptr && *value != '\0') {
+      return value;
+    }
+  }
+  return {};
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm broken_down{};
+  std::array<char, 32> text{};
+  ::gmtime_r(&now, &broken_down);
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &broken_down);
+  return text.data();
+}
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) {
+    return "unknown";
+  }
+  return name.data();
+}
+
+std::string job_rank() {
+  return first_variable({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"});
+}
+
+std::string job_id() {
+  return first_variable({"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"});
+}
+
+Declarations describe_run() {
+  SystemFacts of_system = read_system_facts();
+  Declarations facts;
+  facts.processes.push_back({1, static_cast<std::uint64_t>(::getpid()), host_name(), base::boot_id(), job_rank(),
+                             std::move(of_system.command_line)});
+  const auto add = [&facts](std::string key, std::string value) {
+    if (!value.empty()) {
+      facts.infos.push_back({1, std::move(key), std::move(value)});
+    }
+  };
+  add("started", utc_now());
+  add("executable", std::move(of_system.executable));
+  add("build_id", std::move(of_system.build_id));
+  add("cpu", std::move(of_system.cpu));
+  add("cpu_count", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)));
+  for (auto& [key, value] : of_system.others) {
+    add(std::move(key), std::move(value));
+  }
+  utsname system{};
+  if (::uname(&system) == 0) {
+    add("kernel", std::string(system.sysname) + " " + system.release);
+    add("architecture", system.machine);
+  }
+  add("job", job_id());
+  return facts;
+}
+
+}  // namespace kymo::control
