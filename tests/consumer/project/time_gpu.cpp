@@ -11,9 +11,7 @@ int main(int, char** arguments) {
     return 1;
   }
   kymo::CudaContext gpu("libthere-is-no-such-driver.so.1");
-  {
-    KYMO_GPU_SCOPE(gpu, "matmul", {"m", 64});
-  }
+  { KYMO_GPU_SCOPE(gpu, "matmul", {"m", 64}); }
   const kymo::GpuScopeCounts counts = gpu.counts();
   kymo::stop_capture();
   if (gpu.is_working() || counts.issued != 1 || counts.unresolved != 1) {
