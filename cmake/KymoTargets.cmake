@@ -29,11 +29,13 @@ function(kymo_configure target)
   endif()
 endfunction()
 
-# kymo_compile_quickly(target): with little optimisation and, where a sanitizer is built in, without any: for code that
-# takes longer to compile than it ever runs.
+# kymo_compile_quickly(target): with little optimisation and, where a sanitizer is built in or files are compiled together,
+# without any: for code that takes longer to compile than it ever runs.
 function(kymo_compile_quickly target)
   if(KYMO_SANITIZER)
     target_compile_options(${target} PRIVATE -O0)
+  elseif(KYMO_UNITY_BUILD)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0 -g1>)
   else()
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1>)
   endif()
@@ -45,7 +47,7 @@ function(kymo_keep_apart)
 endfunction()
 
 # How many files are compiled together: as many as leave every core something to do.
-set(kymo_unity_batch 12)
+set(kymo_unity_batch 30)
 
 # kymo_add_layer(name SOURCES...): one folder of src/ as an object library named kymo_<name>_objects,
 # compiled only where something is made from it.

@@ -44,7 +44,7 @@ base::SayOnce say_entered_elsewhere;
 base::SayOnce say_entered_twice;
 base::SayOnce say_left_nothing;
 base::SayOnce say_thread_ended;
-base::SayOnce say_no_memory;
+base::SayOnce say_no_fiber_memory;
 
 /// Where the thread is.
 struct Whereabouts {
@@ -199,7 +199,7 @@ extern "C" {
 kymo_fiber* kymo_fiber_create(const char* name, size_t name_size) {
   std::unique_ptr<kymo_fiber> fiber(new (std::nothrow) kymo_fiber);
   if (fiber == nullptr) {
-    kymo::record::say_no_memory("no memory for a fiber: what it records is dropped");
+    kymo::record::say_no_fiber_memory("no memory for a fiber: what it records is dropped");
     return nullptr;
   }
   const std::string_view text = name != nullptr ? std::string_view(name, name_size) : std::string_view();

@@ -16,7 +16,7 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr std::string_view folder = "/sys/class/hwmon/";
+constexpr std::string_view chip_folder = "/sys/class/hwmon/";
 
 /// One kind of a chip's files: tempN_input and its like.
 struct Quantity {
@@ -66,8 +66,8 @@ class HwmonSensor final : public ChannelSensor {
  protected:
   std::string signature() override {
     std::string text;
-    for (const std::string& name : list_directory(context().at(folder))) {
-      text += resolve_path(context().at(folder) + name) + '\n';
+    for (const std::string& name : list_directory(context().at(chip_folder))) {
+      text += resolve_path(context().at(chip_folder) + name) + '\n';
     }
     return text;
   }
@@ -82,16 +82,16 @@ class HwmonSensor final : public ChannelSensor {
 
   [[nodiscard]] std::string absence() const override {
     return std::string(tier() == Tier::slow ? "no temperatures or fans" : "no power, energy, voltages or currents") +
-           " under " + std::string(folder);
+           " under " + std::string(chip_folder);
   }
 
  private:
   std::vector<Chip> find_chips() const {
     std::vector<Chip> chips;
     std::map<std::string, unsigned> by_name;
-    for (const std::string& entry : list_directory(context().at(folder))) {
+    for (const std::string& entry : list_directory(context().at(chip_folder))) {
       Chip chip;
-      chip.listed = std::string(folder) + entry;
+      chip.listed = std::string(chip_folder) + entry;
       chip.directory = resolve_path(context().at(chip.listed));
       chip.name = read_trimmed(chip.directory + "/name");
       if (chip.name.empty() || std::find(left_out.begin(), left_out.end(), chip.name) != left_out.end()) {

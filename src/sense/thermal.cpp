@@ -9,7 +9,7 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr std::string_view folder = "/sys/class/thermal/";
+constexpr std::string_view zone_folder = "/sys/class/thermal/";
 
 class ThermalSensor final : public ChannelSensor {
  public:
@@ -18,8 +18,8 @@ class ThermalSensor final : public ChannelSensor {
  protected:
   std::string signature() override {
     std::string text;
-    for (const std::string& name : list_directory(context().at(folder))) {
-      text += name + '=' + read_trimmed(context().at(folder) + name + "/type") + '\n';
+    for (const std::string& name : list_directory(context().at(zone_folder))) {
+      text += name + '=' + read_trimmed(context().at(zone_folder) + name + "/type") + '\n';
     }
     return text;
   }
@@ -27,8 +27,8 @@ class ThermalSensor final : public ChannelSensor {
   std::vector<Channel> find_channels() override {
     std::vector<Channel> channels;
     std::map<std::string, unsigned> by_type;
-    for (const std::string& name : list_directory(context().at(folder))) {
-      const std::string zone = std::string(folder) + name;
+    for (const std::string& name : list_directory(context().at(zone_folder))) {
+      const std::string zone = std::string(zone_folder) + name;
       std::string type = read_trimmed(context().at(zone) + "/type");
       if (!number_between(name, "thermal_zone", "") || type.empty()) {
         continue;
@@ -47,7 +47,7 @@ class ThermalSensor final : public ChannelSensor {
     return channels;
   }
 
-  [[nodiscard]] std::string absence() const override { return "no thermal zones under " + std::string(folder); }
+  [[nodiscard]] std::string absence() const override { return "no thermal zones under " + std::string(zone_folder); }
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr std::int64_t look_period_ns = 500'000'000;
+constexpr std::int64_t threads_look_period_ns = 500'000'000;
 constexpr std::size_t most_threads = 256;
 
 /// The clock of a thread's CPU time, as the kernel numbers it (include/linux/posix-timers_types.h): the complement of
@@ -41,7 +41,7 @@ class ThreadSensor final : public Sensor {
       return;
     }
     if (now_ns >= next_look_ns_) {
-      next_look_ns_ = now_ns + look_period_ns;
+      next_look_ns_ = now_ns + threads_look_period_ns;
       look();
     }
     for (Thread& thread : threads_) {

@@ -20,7 +20,7 @@ using Entry = std::tuple<std::int64_t, std::int64_t, std::size_t, std::string>;
 
 /// Sorts records of any size with many equal keys, and checks them against a sorted vector.
 std::uint64_t sort_and_check(std::size_t count, std::size_t memory) {
-  const test::TemporaryDirectory directory;
+  const kymo::test::TemporaryDirectory directory;
   RecordSorter sorter(directory.path().string(), memory);
   std::mt19937 random(5);
   std::vector<Entry> expected;

@@ -10,6 +10,7 @@
 
 #include "power_recording.hpp"
 #include "stats/statistics.hpp"
+#include "support/open_memory.hpp"
 #include "timeline/recording_model.hpp"
 
 namespace kymo::test {
@@ -105,12 +106,6 @@ Paths replay(const RecordingModel& model, TimeRange range = {}, std::uint64_t tr
     path = path->second.count == 0 ? paths.erase(path) : std::next(path);
   }
   return paths;
-}
-
-Timeline open_memory(const std::vector<std::byte>& bytes) {
-  std::vector<CaptureReader> readers;
-  readers.emplace_back(bytes.data(), bytes.size(), "memory");
-  return Timeline(std::move(readers));
 }
 
 TEST(CallTree, RecursionCountsEveryMomentOnce) {

@@ -10,17 +10,12 @@
 
 #include <kymo/timeline.hpp>
 
+#include "support/open_memory.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"
 
 namespace kymo::test {
 namespace {
-
-Timeline open_memory(const std::vector<std::byte>& bytes) {
-  std::vector<CaptureReader> readers;
-  readers.emplace_back(bytes.data(), bytes.size(), "memory");
-  return Timeline(std::move(readers));
-}
 
 /// The truth about one name, added up plainly.
 struct Expected {
