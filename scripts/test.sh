@@ -8,4 +8,5 @@ shift $(($# > 2 ? 2 : $#))
 
 cmake --preset "$preset" "$@"
 cmake --build --preset "$preset" --parallel "$jobs"
-ctest --preset "$preset" --parallel "$jobs"
+# One more than can compute at once: tests often wait for a moment.
+ctest --preset "$preset" --parallel $((jobs + 1))

@@ -284,12 +284,14 @@ TEST_F(RecordingTest, TenThousandShortThreadsLeakNothing) {
   const Pool& pool = *Recorder::instance().pool();
   static_cast<void>(recorded());
   const std::uint32_t free_before = pool.header().free_count.load();
-  for (int i = 0; i < 10'000; ++i) {
+  // A sanitizer is what finds a leak, so it has them all.
+  constexpr std::size_t threads = test::is_emulated ? 1'000 : 10'000;
+  for (std::size_t i = 0; i < threads; ++i) {
     std::thread([] { KYMO_SCOPE("short"); }).join();
   }
   const std::vector<EventBatch> batches = recorded();
   const std::uint64_t without_track = pool.header().dropped_without_track.load();
-  EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches) + without_track, 10'000U);
+  EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches) + without_track, threads);
   // The log of declarations may have moved to another chunk.
   EXPECT_GE(pool.header().free_count.load() + 1, free_before);
 }
