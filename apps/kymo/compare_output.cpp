@@ -212,36 +212,6 @@ std::string csv_number(const std::optional<double>& value) {
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::worse:
-      return "worse";
-    case Verdict::better:
-      return "better";
-    case Verdict::differs:
-      return "differs";
-    case Verdict::same:
-      return "same";
-    case Verdict::too_few_samples:
-      break;
-  }
-  return "too few samples";
-}
-
-std::string_view name_of(ThingKind kind) {
-  switch (kind) {
-    case ThingKind::site:
-      return "scope";
-    case ThingKind::span:
-      return "span";
-    case ThingKind::frames:
-      return "frames";
-    case ThingKind::metric:
-      break;
-  }
-  return "metric";
-}
-
 std::string title_of(const stats::ThingName& name) {
   if (name.name.empty()) {
     return name.kind == ThingKind::frames ? "(main)" : "(unnamed)";

@@ -24,8 +24,6 @@ struct ComparisonReport {
   std::vector<const stats::ComparedThing*> regressions;  ///< that are at least fail_share
 };
 
-[[nodiscard]] std::string_view name_of(stats::Verdict verdict);
-[[nodiscard]] std::string_view name_of(stats::ThingKind kind);
 /// "(main)" for the main frame stream, labels behind a metric's name; not yet printable.
 [[nodiscard]] std::string title_of(const stats::ThingName& name);
 /// The site's file and its line on both sides, "tree.cpp:12" or "tree.cpp:12->14".

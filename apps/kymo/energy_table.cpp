@@ -38,7 +38,7 @@ void print_sources(const EnergyStatistics& statistics) {
                {"known for"},
                {"gaps"}});
   for (const stats::SourceEnergy& source : statistics.sources) {
-    table.add({printable(source.name, 48), name_of(source.side), name_of(source.method),
+    table.add({printable(source.name, 48), std::string(name_of(source.side)), std::string(name_of(source.method)),
                source.is_estimated ? "estimated" : "measured",
                source.renewal_ns == 0 ? "-" : format_duration(static_cast<double>(source.renewal_ns)),
                format_energy(source.energy), format_duration(source.known_s * 1e9),
@@ -210,14 +210,6 @@ Json sources_to_json(const EnergyStatistics& statistics) {
 }
 
 }  // namespace
-
-const char* name_of(EnergyMethod method) {
-  return method == EnergyMethod::counter ? "counter" : "trapezoid";
-}
-
-const char* name_of(PowerSide side) {
-  return side == PowerSide::machine ? "machine" : "gpu";
-}
 
 bool has_source(const EnergyStatistics& statistics, PowerSide side) {
   return std::any_of(statistics.sources.begin(), statistics.sources.end(),

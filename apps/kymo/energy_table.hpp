@@ -14,8 +14,6 @@
 
 namespace kymo::command {
 
-[[nodiscard]] const char* name_of(stats::EnergyMethod method);
-[[nodiscard]] const char* name_of(stats::PowerSide side);
 /// Whether any source feeds a side.
 [[nodiscard]] bool has_source(const stats::EnergyStatistics& statistics, stats::PowerSide side);
 /// "4.56 J"; "-" where none of it could be read.

@@ -29,49 +29,9 @@ struct InfoOptions {
   bool is_checked = false;
 };
 
-const char* kind_name(const TrackDeclaration& track) {
-  if (track.role != TrackRole::plain) {
-    return track.role == TrackRole::fiber ? "fiber" : "lock";
-  }
-  switch (track.kind) {
-    case TrackKind::thread:
-      return "thread";
-    case TrackKind::async:
-      return "async";
-    case TrackKind::queue:
-      return "queue";
-  }
-  return "?";
-}
-
-const char* kind_name(MetricKind kind) {
-  switch (kind) {
-    case MetricKind::gauge:
-      return "gauge";
-    case MetricKind::counter:
-      return "counter";
-    case MetricKind::energy_counter:
-      return "energy_counter";
-  }
-  return "?";
-}
-
-std::string kind_name(BlockKind kind) {
-  switch (kind) {
-    case BlockKind::header:
-      return "header";
-    case BlockKind::declarations:
-      return "declarations";
-    case BlockKind::events:
-      return "events";
-    case BlockKind::summary:
-      return "summary";
-    case BlockKind::index:
-      return "index";
-    case BlockKind::end:
-      return "end";
-  }
-  return fmt::format("kind_{}", static_cast<unsigned>(kind));
+std::string name_of_block(BlockKind kind) {
+  const std::string_view known = name_of(kind);
+  return known.empty() ? fmt::format("kind_{}", static_cast<unsigned>(kind)) : std::string(known);
 }
 
 double length_ns(TimeRange range) {
@@ -87,7 +47,7 @@ struct BlockTotals {
 std::map<std::string, BlockTotals> count_blocks(const CaptureReader& capture) {
   std::map<std::string, BlockTotals> totals;
   for (const BlockInfo& block : capture.blocks()) {
-    BlockTotals& of_kind = totals[kind_name(block.kind)];
+    BlockTotals& of_kind = totals[name_of_block(block.kind)];
     ++of_kind.count;
     of_kind.bytes += block.stored_bytes;
   }
@@ -133,7 +93,7 @@ Json to_json(const TimelineProcess& process) {
           {"rank", declared.rank},
           {"command_line", declared.command_line},
           {"capture", process.capture},
-          {"alignment", capture::name_of(process.alignment)},
+          {"alignment", name_of(process.alignment)},
           {"offset_ns", process.offset_ns},
           {"bound_ns", process.bound_ns},
           {"infos", std::move(infos)}};
@@ -189,7 +149,7 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
     const TrackTotals& of_track = track_totals[track.id];
     tracks.push_back({{"id", track.id},
                       {"process", track.process},
-                      {"kind", kind_name(track)},
+                      {"kind", name_of(track.kind, track.role)},
                       {"name", track.name},
                       {"os_thread_id", track.os_thread_id},
                       {"recorded_scopes", of_track.recorded_scopes},
@@ -206,7 +166,7 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
                        {"process", metric.process},
                        {"name", metric.name},
                        {"unit", metric.unit},
-                       {"kind", kind_name(metric.kind)},
+                       {"kind", name_of(metric.kind)},
                        {"source", metric.source},
                        {"step", metric.step},
                        {"renewal_ns", metric.renewal_ns},
@@ -297,10 +257,10 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
   for (const TrackDeclaration& track : timeline.tracks()) {
     const TrackTotals& of_track = track_totals[track.id];
     const auto if_any = [](std::uint64_t count) { return count == 0 ? std::string() : format_count(count); };
-    tracks.add({printable(track.name.empty() ? "(unnamed)" : track.name, 48), kind_name(track),
-                process_of(track.process), track.os_thread_id == 0 ? "" : std::to_string(track.os_thread_id),
-                format_count(of_track.recorded_scopes), if_any(of_track.dropped_scopes),
-                if_any(of_track.dropped_others)});
+    tracks.add(
+        {printable(track.name.empty() ? "(unnamed)" : track.name, 48), std::string(name_of(track.kind, track.role)),
+         process_of(track.process), track.os_thread_id == 0 ? "" : std::to_string(track.os_thread_id),
+         format_count(of_track.recorded_scopes), if_any(of_track.dropped_scopes), if_any(of_track.dropped_others)});
   }
   if (!tracks.empty()) {
     fmt::print("\n");

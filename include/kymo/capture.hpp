@@ -48,6 +48,25 @@ enum class BlockKind : std::uint8_t {
   end = 6,  ///< the recorder's closing words
 };
 
+/// How tables and messages call it: as the enumerator; empty for one of a later version.
+[[nodiscard]] constexpr std::string_view name_of(BlockKind kind) noexcept {
+  switch (kind) {
+    case BlockKind::header:
+      return "header";
+    case BlockKind::declarations:
+      return "declarations";
+    case BlockKind::events:
+      return "events";
+    case BlockKind::summary:
+      return "summary";
+    case BlockKind::index:
+      return "index";
+    case BlockKind::end:
+      return "end";
+  }
+  return {};
+}
+
 /// Where a block stands and what it covers.
 struct BlockInfo {
   std::uint64_t offset = 0;  ///< of its header in the file

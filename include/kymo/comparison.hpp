@@ -19,6 +19,21 @@ namespace kymo {
 
 enum class ThingKind : std::uint8_t { site, span, frames, metric };
 
+/// How tables call it: "scope", "span", "frames", "metric".
+[[nodiscard]] constexpr std::string_view name_of(ThingKind kind) noexcept {
+  switch (kind) {
+    case ThingKind::site:
+      return "scope";
+    case ThingKind::span:
+      return "span";
+    case ThingKind::frames:
+      return "frames";
+    case ThingKind::metric:
+      break;
+  }
+  return "metric";
+}
+
 /// What two things of different captures must share to be the same.
 struct ThingName {
   ThingKind kind = ThingKind::site;
@@ -49,6 +64,23 @@ enum class Verdict : std::uint8_t {
   same,             ///< no difference that chance would not make as well
   too_few_samples,  ///< on a side
 };
+
+/// How tables call it: "worse", "better", "differs", "same", "too few samples".
+[[nodiscard]] constexpr std::string_view name_of(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::worse:
+      return "worse";
+    case Verdict::better:
+      return "better";
+    case Verdict::differs:
+      return "differs";
+    case Verdict::same:
+      return "same";
+    case Verdict::too_few_samples:
+      break;
+  }
+  return "too few samples";
+}
 
 /// A side of a thing.
 struct ComparedSide {

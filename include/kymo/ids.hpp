@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace kymo {
 
@@ -34,5 +35,34 @@ enum class MetricKind : std::uint8_t {
   counter = 1,         ///< a total that only grows; a smaller value is a new beginning
   energy_counter = 2,  ///< a total in joules
 };
+
+/// How tables call the tracks of a kind and a role: "thread", "fiber", "async", "lock", "queue".
+[[nodiscard]] constexpr std::string_view name_of(TrackKind kind, TrackRole role) noexcept {
+  if (role != TrackRole::plain) {
+    return role == TrackRole::fiber ? "fiber" : "lock";
+  }
+  switch (kind) {
+    case TrackKind::thread:
+      break;
+    case TrackKind::async:
+      return "async";
+    case TrackKind::queue:
+      return "queue";
+  }
+  return "thread";
+}
+
+/// How tables call a kind of metrics: "gauge", "counter", "energy_counter".
+[[nodiscard]] constexpr std::string_view name_of(MetricKind kind) noexcept {
+  switch (kind) {
+    case MetricKind::gauge:
+      break;
+    case MetricKind::counter:
+      return "counter";
+    case MetricKind::energy_counter:
+      return "energy_counter";
+  }
+  return "gauge";
+}
 
 }  // namespace kymo

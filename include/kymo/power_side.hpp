@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace kymo {
 
@@ -16,5 +17,15 @@ enum class PowerSide : std::uint8_t {
   machine = 0,  ///< scopes, frames and phases
   gpu = 1,      ///< GPU spans, frames and phases
 };
+
+/// How tables call it: "counter", "trapezoid".
+[[nodiscard]] constexpr std::string_view name_of(EnergyMethod method) noexcept {
+  return method == EnergyMethod::counter ? "counter" : "trapezoid";
+}
+
+/// How tables call it: "machine", "gpu".
+[[nodiscard]] constexpr std::string_view name_of(PowerSide side) noexcept {
+  return side == PowerSide::machine ? "machine" : "gpu";
+}
 
 }  // namespace kymo

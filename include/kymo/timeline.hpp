@@ -109,6 +109,21 @@ enum class Alignment : std::uint8_t {
   none = 3,        ///< nothing to go by: both begin at the same time
 };
 
+/// How tables and files call it: as the enumerator.
+[[nodiscard]] constexpr std::string_view name_of(Alignment alignment) noexcept {
+  switch (alignment) {
+    case Alignment::same_boot:
+      return "same_boot";
+    case Alignment::wall_clock:
+      return "wall_clock";
+    case Alignment::sync_point:
+      return "sync_point";
+    case Alignment::none:
+      break;
+  }
+  return "none";
+}
+
 /// A process of the timeline.
 struct TimelineProcess {
   ProcessDeclaration declaration;  ///< with the timeline's id

@@ -11,6 +11,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -55,32 +56,6 @@ bool Reader::refresh() {
 }
 
 namespace {
-
-const char* name_of(Alignment alignment) {
-  switch (alignment) {
-    case Alignment::same_boot:
-      return "same_boot";
-    case Alignment::wall_clock:
-      return "wall_clock";
-    case Alignment::sync_point:
-      return "sync_point";
-    case Alignment::none:
-      break;
-  }
-  return "none";
-}
-
-const char* name_of(MetricKind kind) {
-  switch (kind) {
-    case MetricKind::gauge:
-      return "gauge";
-    case MetricKind::counter:
-      return "counter";
-    case MetricKind::energy_counter:
-      break;
-  }
-  return "energy_counter";
-}
 
 nb::list captures_of(const SnapshotHandle& snapshot) {
   nb::list list;

@@ -7,6 +7,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "parts.hpp"
@@ -16,36 +17,6 @@ namespace nb = nanobind;
 
 namespace kymo::python {
 namespace {
-
-const char* name_of(ThingKind kind) {
-  switch (kind) {
-    case ThingKind::site:
-      return "scope";
-    case ThingKind::span:
-      return "span";
-    case ThingKind::frames:
-      return "frames";
-    case ThingKind::metric:
-      break;
-  }
-  return "metric";
-}
-
-const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::worse:
-      return "worse";
-    case Verdict::better:
-      return "better";
-    case Verdict::differs:
-      return "differs";
-    case Verdict::same:
-      return "same";
-    case Verdict::too_few_samples:
-      break;
-  }
-  return "too few samples";
-}
 
 nb::object number_or_none(std::optional<double> value) {
   return value && std::isfinite(*value) ? nb::object(nb::float_(*value)) : nb::object(nb::none());

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <kymo/energy.hpp>
@@ -186,8 +187,8 @@ nb::list make_sources(const EnergyStatistics& energy) {
   for (const SourceEnergy& source : energy.sources) {
     nb::dict row;
     row["name"] = make_text(source.name);
-    row["feeds"] = source.side == PowerSide::machine ? "machine" : "gpu";
-    row["method"] = source.method == EnergyMethod::counter ? "counter" : "trapezoid";
+    row["feeds"] = name_of(source.side);
+    row["method"] = name_of(source.method);
     row["estimated"] = source.is_estimated;
     row["renewal_ns"] = source.renewal_ns;
     put_energy(source.energy, "", row);

@@ -35,24 +35,6 @@ std::span<const std::byte> bytes_of(const BlockPayload& payload) {
   return {payload.data(), payload.size()};
 }
 
-const char* name_of(BlockKind kind) {
-  switch (kind) {
-    case BlockKind::header:
-      return "header";
-    case BlockKind::declarations:
-      return "declarations";
-    case BlockKind::events:
-      return "events";
-    case BlockKind::summary:
-      return "summary";
-    case BlockKind::index:
-      return "index";
-    case BlockKind::end:
-      return "end";
-  }
-  return "unknown";
-}
-
 bool describes(const BlockInfo& info, const BlockHeader& header) {
   return info.kind == header.kind && info.level == header.level && info.number == header.number &&
          info.start_ns == header.start_ns && info.end_ns == header.end_ns && info.scope_events == header.scope_events &&
@@ -362,8 +344,9 @@ class CaptureReader::Implementation {
   }
 
   void note_damage(const BlockInfo& block, const std::string& what) {
-    std::string text =
-        std::string(name_of(block.kind)) + " block " + std::to_string(block.number) + " cannot be used: " + what;
+    const std::string_view kind = name_of(block.kind);
+    std::string text = std::string(kind.empty() ? "unknown" : kind) + " block " + std::to_string(block.number) +
+                       " cannot be used: " + what;
     if (block.kind == BlockKind::events) {
       text += "; what happened from " + std::to_string(block.start_ns) + " to " + std::to_string(block.end_ns) +
               " ns is missing";

@@ -188,20 +188,6 @@ ClockShift ClockAxis::place(const CaptureReader& first, const CaptureReader& cap
   return shift;
 }
 
-const char* name_of(Alignment alignment) {
-  switch (alignment) {
-    case Alignment::same_boot:
-      return "same_boot";
-    case Alignment::wall_clock:
-      return "wall_clock";
-    case Alignment::sync_point:
-      return "sync_point";
-    case Alignment::none:
-      break;
-  }
-  return "none";
-}
-
 Alignment alignment_of(const std::string& name) {
   for (const Alignment alignment : {Alignment::wall_clock, Alignment::sync_point, Alignment::none}) {
     if (name == name_of(alignment)) {

@@ -61,7 +61,6 @@ inline constexpr const char* aligned_by_key = "clock.aligned_by";
 inline constexpr const char* offset_key = "clock.offset_ns";
 inline constexpr const char* bound_key = "clock.bound_ns";
 
-[[nodiscard]] const char* name_of(Alignment alignment);
 /// The alignment of that name; same_boot for others.
 [[nodiscard]] Alignment alignment_of(const std::string& name);
 

@@ -125,7 +125,7 @@ void Merging::state_shift(const Input& input, const Declarations& shared) {
     }
   }
   for (const auto& [process, shift] : shifts) {
-    declarations_.infos.push_back({process, aligned_by_key, name_of(shift.alignment)});
+    declarations_.infos.push_back({process, aligned_by_key, std::string(name_of(shift.alignment))});
     declarations_.infos.push_back({process, offset_key, std::to_string(shift.offset_ns)});
     declarations_.infos.push_back({process, bound_key, std::to_string(shift.bound_ns)});
   }

@@ -47,6 +47,8 @@ class Control {
   void resume_in_child();
   /// Of the process, what ends it or makes two of it; called once.
   void watch_process();
+  /// Takes the locks over a fork, so that a child finds them free.
+  void watch_forks();
 
   std::mutex sampling_mutex_;  // guards sampling_; comes before mutex_, which sampling threads take
   Sampling sampling_;

@@ -1,26 +1,10 @@
-// What makes two processes of one. There is no quick_exit() on macOS.
-#include <pthread.h>
-
+// There is no quick_exit() on macOS, so nothing ends a process without destructors but a crash.
 #include "control/control.hpp"
 
 namespace kymo::control {
 
 void Control::watch_process() {
-  // After the recorder's own: these locks are taken before the recorder's.
-  ::pthread_atfork(
-      [] {
-        instance().sampling_mutex_.lock();
-        instance().mutex_.lock();
-      },
-      [] {
-        instance().mutex_.unlock();
-        instance().sampling_mutex_.unlock();
-      },
-      [] {
-        instance().did_parent_sample_ = instance().sampling_.forget() || instance().did_parent_sample_;
-        instance().mutex_.unlock();
-        instance().sampling_mutex_.unlock();
-      });
+  watch_forks();
 }
 
 }  // namespace kymo::control

@@ -140,28 +140,13 @@ class ListRows final : public ArrowRows {
     });
   }
 
-  static const char* name_of(const TrackDeclaration& track) {
-    if (track.role != TrackRole::plain) {
-      return track.role == TrackRole::fiber ? "fiber" : "lock";
-    }
-    switch (track.kind) {
-      case TrackKind::thread:
-        return "thread";
-      case TrackKind::async:
-        return "async";
-      case TrackKind::queue:
-        return "queue";
-    }
-    return "?";
-  }
-
   void fill_tracks() {
     const auto tracks = choose<TrackDeclaration>(
         timeline_.tracks(), [](const TrackDeclaration& track) { return track.process; },
         [this](const TrackDeclaration& track) { return choice_.takes_track(track); });
     add_numbers<std::uint32_t>("track_id", "I", tracks, [](const TrackDeclaration& track) { return track.id; });
     add_texts("name", tracks, [](const TrackDeclaration& track) { return track.name; });
-    add_texts("kind", tracks, [](const TrackDeclaration& track) { return name_of(track); });
+    add_texts("kind", tracks, [](const TrackDeclaration& track) { return name_of(track.kind, track.role); });
     add_numbers<std::uint64_t>("os_thread_id", "L", tracks,
                                [](const TrackDeclaration& track) { return track.os_thread_id; });
   }

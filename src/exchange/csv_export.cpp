@@ -11,21 +11,6 @@
 namespace kymo::exchange {
 namespace {
 
-std::string_view kind_of(const TrackDeclaration& track) {
-  if (track.role != TrackRole::plain) {
-    return track.role == TrackRole::fiber ? "fiber" : "lock";
-  }
-  switch (track.kind) {
-    case TrackKind::thread:
-      return "thread";
-    case TrackKind::async:
-      return "async";
-    case TrackKind::queue:
-      return "queue";
-  }
-  return "thread";
-}
-
 void append_marks(std::string& out, unsigned flags) {
   const char* separator = "";
   const auto append = [&](unsigned flag, const char* mark) {
@@ -79,7 +64,7 @@ class SpanRows {
       append_json_integer(head, timeline_.process(track.process).declaration.pid);
       head += ',';
       append_csv_field(head, track.name);
-      head.append(",").append(kind_of(track));
+      head.append(",").append(kymo::name_of(track.kind, track.role));
     }
     return head;
   }

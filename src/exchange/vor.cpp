@@ -23,7 +23,7 @@ constexpr std::uint8_t declaration_tag = 1;
 constexpr std::size_t most_text = std::numeric_limits<std::uint16_t>::max();
 /// What a reader takes of one record, raw, and of all names and units.
 constexpr std::size_t most_record = std::size_t{256} << 20U;
-constexpr std::size_t most_names = std::size_t{6} << 20U;
+constexpr std::size_t most_vor_names = std::size_t{6} << 20U;
 constexpr std::size_t window_size = std::size_t{256} << 10U;
 void append_text(std::string& out, std::string_view text) {
   const std::size_t place = out.size();
@@ -169,7 +169,7 @@ void VorReader::read_header() {
   const auto text = [&] {
     const std::size_t size = capture::load<std::uint16_t>(next(sizeof(std::uint16_t)));
     text_bytes_ += size;
-    if (text_bytes_ > most_names) {
+    if (text_bytes_ > most_vor_names) {
       throw VorError(name_ + ": the names of its columns take more than 6 MiB, at byte " + std::to_string(at));
     }
     return std::string(reinterpret_cast<const char*>(next(size)), size);
@@ -261,7 +261,7 @@ void VorReader::take_declaration(std::span<const std::byte> body) {
   const auto id = take_vor_number<std::uint16_t>(cursor);
   VorColumn column = take_column(cursor);
   text_bytes_ += column.name.size() + column.unit.size();
-  if (is_declared_[id] || text_bytes_ > most_names) {
+  if (is_declared_[id] || text_bytes_ > most_vor_names) {
     ++damage_.declarations;
     return;
   }
