@@ -24,7 +24,7 @@ using stats::Verdict;
 
 constexpr std::size_t most_drawings = 300;
 
-constexpr std::string_view style = R"(.worse { color: var(--worse); font-weight: 600; }
+constexpr std::string_view comparison_style = R"(.worse { color: var(--worse); font-weight: 600; }
 .better { color: var(--better); font-weight: 600; }
 .differs { font-weight: 600; }
 .things { display: grid; grid-template-columns: repeat(auto-fill, minmax(22rem, 1fr)); gap: 1rem; }
@@ -263,7 +263,7 @@ std::string summary_of(const ComparisonReport& report) {
 
 void write_comparison_page(const ComparisonReport& report, exchange::OutputFile& file) {
   std::string& out = file.buffer();
-  begin_page(out, "kymo: two sides compared", style);
+  begin_page(out, "kymo: two sides compared", comparison_style);
   out += fmt::format(
       "<header><h1>Two sides compared</h1>\n<p><span class=\"key b\">Base</span>: {}<br><span class=\"key n\">New</span>: "
       "{}</p>\n<p>{}</p>\n<p class=\"soft\">{}</p></header>\n<main>\n",

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t most_processes = 64;
 
-constexpr std::string_view style = R"(small { display: block; color: var(--soft); }
+constexpr std::string_view report_style = R"(small { display: block; color: var(--soft); }
 .name { white-space: normal; overflow-wrap: anywhere; min-width: 10rem; max-width: 22rem; }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .15rem 1rem; font-size: .875rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
@@ -198,7 +198,7 @@ void write_report(const Report& report, exchange::OutputFile& file) {
   const TimelineProcess& process = main_process(report.timeline);
   const std::string& command = process.declaration.command_line;
   const std::string title = printable(command.empty() ? report.title : command, 200);
-  begin_page(out, "kymo: " + title, style);
+  begin_page(out, "kymo: " + title, report_style);
   out += fmt::format("<header><h1>{}</h1>\n", escape_html(title));
   append_warnings(out, "Before you go by the numbers", report.warnings.texts);
   append_run(report, process, out);
