@@ -280,19 +280,19 @@ std::vector<double> bare_lateness_us(double seconds, double hz) {
 }
 
 void run_lateness(benchmark::State& state, double seconds, bool is_privileged) {
-  const auto take_rights = [is_privileged] {
+  const auto drop_where_asked = [is_privileged] {
     if (!is_privileged) {
       drop_privileges();
     }
   };
   for (auto _ : state) {
     const auto bare_us = in_child<2>([&] {
-      take_rights();
+      drop_where_asked();
       const std::vector<double> late_us = bare_lateness_us(seconds, jetson_hz[0]);
       return std::array{percentile(late_us, 99), percentile(late_us, 99.9)};
     });
     const auto late_us = in_child<4>([&] {
-      take_rights();
+      drop_where_asked();
       const Sampled sampled = sample(seconds, at_jetson_rates({"memory"}), "memory_available");
       return std::array{percentile(sampled.late_us, 50), percentile(sampled.late_us, 99),
                         percentile(sampled.late_us, 99.9), sampled.missed};

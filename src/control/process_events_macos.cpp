@@ -1,4 +1,4 @@
-// There is no quick_exit() on macOS, so nothing ends a process without destructors but a crash.
+// What macOS adds to a fork, which is nothing: it has no quick_exit().
 #include "control/control.hpp"
 
 namespace kymo::control {
