@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace kymo::base {
@@ -13,6 +14,33 @@ void FileDescriptor::reset() {
     ::close(fd_);
     fd_ = -1;
   }
+}
+
+FileId id_of(int fd) noexcept {
+  struct stat status {};
+  if (fd < 0 || ::fstat(fd, &status) != 0) {
+    return {};
+  }
+  return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
+}
+
+bool is_file(int fd, const FileId& id) noexcept {
+  const FileId found = id_of(fd);
+  return found.inode != 0 && found.inode == id.inode && found.device == id.device;
+}
+
+FileDescriptor move_high(FileDescriptor file) noexcept {
+  constexpr int lowest = 200;
+  const int saved_errno = errno;
+  for (const int from : {lowest, 3}) {
+    const int moved = file && file.get() < from ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, from) : -1;
+    if (moved >= 0) {
+      errno = saved_errno;
+      return FileDescriptor(moved);
+    }
+  }
+  errno = saved_errno;
+  return file;
 }
 
 bool write_fully(int fd, std::span<const std::byte> bytes) noexcept {

@@ -35,6 +35,21 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+/// Which file a descriptor stands for, whatever its name.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+};
+
+/// Of no file where the descriptor is not open.
+[[nodiscard]] FileId id_of(int fd) noexcept;
+
+/// Whether the descriptor still is that file: a program may have closed it, and its number may be another's.
+[[nodiscard]] bool is_file(int fd, const FileId& id) noexcept;
+
+/// The same file under a high number: the low ones are the program's, and 0 to 2 are never ours.
+[[nodiscard]] FileDescriptor move_high(FileDescriptor file) noexcept;
+
 /// Writes all bytes; false with errno set where that fails. Retries after signals and short writes.
 [[nodiscard]] bool write_fully(int fd, std::span<const std::byte> bytes) noexcept;
 

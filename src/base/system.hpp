@@ -11,6 +11,10 @@ namespace kymo::base {
 /// What tells boots of this machine apart; empty where the system does not say.
 [[nodiscard]] std::string boot_id();
 
+/// When this process started, as the system counts it: with the process's number, what tells it from those before it. 0
+/// where it is not known.
+[[nodiscard]] std::uint64_t process_start();
+
 /// Gives a file its whole size and the room for it. 0, or the errno of why not.
 [[nodiscard]] int reserve_space(int file, std::uint64_t bytes) noexcept;
 

@@ -12,6 +12,16 @@ std::string boot_id() {
   return id;
 }
 
+std::uint64_t process_start() {
+  // The 22nd field. The second is a name in parentheses that may hold anything.
+  const std::string stat = read_small_file("/proc/self/stat");
+  std::size_t at = stat.rfind(')');
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) {
+    at = stat.find(' ', at + 1);
+  }
+  return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
+}
+
 int reserve_space(int file, std::uint64_t bytes) noexcept {
   return ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
 }

@@ -16,6 +16,10 @@ std::string boot_id() {
                                                                                      : std::string();
 }
 
+std::uint64_t process_start() {
+  return 0;
+}
+
 int reserve_space(int file, std::uint64_t bytes) noexcept {
   fstore_t room{F_ALLOCATEALL, F_PEOFPOSMODE, 0, static_cast<off_t>(bytes), 0};
   if (::fcntl(file, F_PREALLOCATE, &room) != 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {

@@ -65,18 +65,27 @@ const record::TrackSlot& SpoolReader::slot(std::uint32_t index) const {
 }
 
 const record::Chunk& SpoolReader::chunk(std::uint32_t index) const {
-  return reinterpret_cast<const record::Chunk*>(bytes_ + header().chunks_offset)[index];
+  const record::ChunkPlace place = record::place_of(index, header().most_chunks);
+  return *reinterpret_cast<const record::Chunk*>(bytes_ + header().chunks_offset + place.offset);
 }
 
 bool SpoolReader::is_sound() const {
   const record::SpoolHeader& head = header();
   if (head.magic != record::spool_magic || head.version != record::spool_version ||
-      head.slots_offset != sizeof(record::SpoolHeader)) {
+      head.splits_offset != sizeof(record::SpoolHeader) || head.slots_offset % alignment != 0 ||
+      head.slots_offset < head.splits_offset + head.most_chunks || head.most_slots > record::most_slots_of_all) {
     return false;
   }
-  const std::uint64_t slots_end = head.slots_offset + std::uint64_t{head.slot_count} * sizeof(record::TrackSlot);
-  return head.chunks_offset <= size_ && head.chunks_offset % record::chunk_bytes == 0 &&
-         slots_end <= head.chunks_offset && head.chunk_count <= (size_ - head.chunks_offset) / record::chunk_bytes;
+  const std::uint64_t slots_end = head.slots_offset + std::uint64_t{head.most_slots} * sizeof(record::TrackSlot);
+  return head.slots_offset <= size_ && slots_end <= head.chunks_offset && head.chunks_offset <= size_ &&
+         head.chunks_offset % record::chunk_bytes == 0 &&
+         head.most_chunks <= (size_ - head.chunks_offset) / record::chunk_bytes &&
+         head.slot_count.load(std::memory_order_relaxed) <= head.most_slots &&
+         head.chunk_count.load(std::memory_order_relaxed) <= head.most_chunks;
+}
+
+bool SpoolReader::is_split(std::uint32_t large_chunk) const {
+  return bytes_[header().splits_offset + large_chunk] != std::byte{0};
 }
 
 std::string SpoolReader::id() const {
@@ -105,17 +114,18 @@ bool SpoolReader::is_saved() const {
 /// How many words of a chunk were published: all up to where its thread moved on, or up to the cursor of its track.
 std::size_t SpoolReader::words_in(std::uint32_t index) const {
   const record::ChunkHeader& head = chunk(index).header;
+  const record::ChunkPlace place = record::place_of(index, header().most_chunks);
   if (head.next.load(std::memory_order_relaxed) != record::no_chunk) {
-    return std::min<std::size_t>(head.used_words, record::chunk_words);
+    return std::min<std::size_t>(head.used_words, place.words);
   }
-  if (head.slot >= header().slot_count) {
+  if (head.slot >= header().slot_count.load(std::memory_order_relaxed)) {
     return 0;
   }
   // A cursor is an address in the owner's mapping.
   const auto cursor = reinterpret_cast<std::uintptr_t>(slot(head.slot).cursor.load(std::memory_order_relaxed));
-  const std::uint64_t first_word = header().base_address + header().chunks_offset +
-                                   std::uint64_t{index} * record::chunk_bytes + sizeof(record::ChunkHeader);
-  if (cursor < first_word || cursor > first_word + record::chunk_words * sizeof(std::uint64_t)) {
+  const std::uint64_t first_word =
+      header().base_address + header().chunks_offset + place.offset + sizeof(record::ChunkHeader);
+  if (cursor < first_word || cursor > first_word + place.words * sizeof(std::uint64_t)) {
     return 0;
   }
   return static_cast<std::size_t>(cursor - first_word) / sizeof(std::uint64_t);
@@ -123,11 +133,22 @@ std::size_t SpoolReader::words_in(std::uint32_t index) const {
 
 SpoolReader::ChunksByTrack SpoolReader::used_chunks() const {
   ChunksByTrack chunks;
-  for (std::uint32_t i = 0; i < header().chunk_count; ++i) {
-    const record::ChunkHeader& head = chunk(i).header;
-    const std::size_t words = words_in(i);
+  const auto look_at = [&](std::uint32_t index) {
+    const record::ChunkHeader& head = chunk(index).header;
+    const std::size_t words = words_in(index);
     if (const TrackId track = head.track.load(std::memory_order_relaxed); track != 0 && words != 0) {
-      chunks[track].push_back({i, head.first_sequence, words});
+      chunks[track].push_back({index, head.first_sequence, words});
+    }
+  };
+  const std::uint32_t count = header().chunk_count.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!is_split(i)) {
+      look_at(i);
+      continue;
+    }
+    const std::uint32_t first = header().most_chunks + i * record::pieces_a_chunk;
+    for (std::uint32_t piece = 0; piece < record::pieces_a_chunk; ++piece) {
+      look_at(first + piece);
     }
   }
   for (auto& [track, used] : chunks) {
@@ -175,7 +196,7 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
   read_log(chunks[record::log_track], batch);
   chunks.erase(record::log_track);
   std::map<TrackId, const record::TrackSlot*> owners;
-  for (std::uint32_t i = 1; i < header().slot_count; ++i) {
+  for (std::uint32_t i = 1; i < header().slot_count.load(std::memory_order_relaxed); ++i) {
     if (const TrackId track = slot(i).track.load(std::memory_order_relaxed); track != 0) {
       owners[track] = &slot(i);
       chunks.try_emplace(track);  // it may have dropped all that it has recorded since

@@ -73,6 +73,7 @@ class SpoolReader {
   [[nodiscard]] const record::TrackSlot& slot(std::uint32_t index) const;
   [[nodiscard]] const record::Chunk& chunk(std::uint32_t index) const;
   [[nodiscard]] bool is_sound() const;
+  [[nodiscard]] bool is_split(std::uint32_t large_chunk) const;
   [[nodiscard]] ChunksByTrack used_chunks() const;
   [[nodiscard]] std::size_t words_in(std::uint32_t index) const;
   [[nodiscard]] record::ClockMap clock() const;

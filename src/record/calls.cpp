@@ -353,7 +353,8 @@ bool prepare_thread() noexcept {
     return false;
   }
   record::SlotWrite write(*slot);
-  return write && write.make_room(2) != nullptr;
+  // More than a small chunk has: a real-time loop's next chunk is far away.
+  return write && write.make_room(record::small_chunk_words) != nullptr;
 }
 
 void set_thread_name(std::string_view name) noexcept {

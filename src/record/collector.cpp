@@ -32,6 +32,7 @@ Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
 }
 
 void Collector::work() {
+  pool_.reserve_ahead();
   drain();
   serve_requests();
   answer_shared_requests();
@@ -97,7 +98,7 @@ void Collector::drain_track(TrackCursor& cursor) {
   }
   while (cursor.has_chunk && cursor.published != nullptr) {
     Chunk& chunk = pool_.chunk(cursor.chunk);
-    const auto [end, is_last, next] = readable_words(chunk, cursor.published, chunk_words);
+    const auto [end, is_last, next] = readable_words(chunk, cursor.published, pool_.words_of(cursor.chunk));
     if (end > cursor.offset) {
       cursor.decoder.decode({chunk.words + cursor.offset, end - cursor.offset}, batch_, context);
       batch_words_ += end - cursor.offset;

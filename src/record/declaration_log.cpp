@@ -71,7 +71,13 @@ bool DeclarationLog::append(const Record& record) noexcept {
   const std::size_t words = 1 + (record.size + 7) / 8;
   std::uint64_t* cursor = slot_->cursor.load(std::memory_order_relaxed);
   if (cursor == nullptr || static_cast<std::size_t>(slot_->end - cursor) < words) {
-    const std::optional<std::uint32_t> taken = pool_->take_chunk();
+    const bool fits_small = words <= small_chunk_words;
+    // A process that ends soon declares little.
+    const bool wants_small = fits_small && cursor == nullptr;
+    std::optional<std::uint32_t> taken = pool_->take_chunk(wants_small ? ChunkSize::small : ChunkSize::large);
+    if (!taken && fits_small && !wants_small) {
+      taken = pool_->take_chunk(ChunkSize::small);
+    }
     if (!taken) {
       return false;
     }
@@ -92,7 +98,7 @@ bool DeclarationLog::append(const Record& record) noexcept {
       pool_->chunk(slot_->current_chunk).header.next.store(*taken + 1, std::memory_order_release);
     }
     slot_->current_chunk = *taken;
-    slot_->end = fresh.words + chunk_words;
+    slot_->end = fresh.words + pool_->words_of(*taken);
     cursor = fresh.words;
   }
   cursor[0] = static_cast<std::uint64_t>(record.kind) | (std::uint64_t{record.size} << 8U);

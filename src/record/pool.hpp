@@ -1,6 +1,8 @@
 // The pool: chunks of 64 KiB that recording threads take and the collector gives back, lock-free.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,8 +21,12 @@ enum class PoolBacking {
   private_memory  ///< lost with the process
 };
 
+enum class ChunkSize { small, large };
+
 struct PoolOptions {
-  std::uint64_t bytes = default_pool_bytes;  ///< rounded down to whole chunks; clamped to what is allowed
+  std::uint64_t bytes = default_pool_bytes;  ///< rounded down to whole chunks; clamped to what is allowed and there
+  /// Reserve little, and more as it is taken: for processes that may end or exec soon.
+  bool is_on_demand = false;
   std::string spool_directory = "/dev/shm";  ///< must be a tmpfs
   int holder_socket = -1;                    ///< a connected socket of `kymo record` that takes a memfd; -1: none
 };
@@ -28,8 +34,9 @@ struct PoolOptions {
 /// The mapped pool. Stays mapped as long as the process lives: threads hold pointers into it.
 class Pool {
  public:
-  /// Maps and touches a pool: a spool where the directory is a tmpfs with room, else a held memfd, else private memory.
-  /// Throws std::runtime_error when not even that much memory is to be had.
+  /// Maps a pool and reserves its beginning: a spool where the directory is a tmpfs with room, else a held memfd, else
+  /// private memory. The pool takes at most half of what its tmpfs and the machine have free. Throws
+  /// std::runtime_error when not even the smallest pool is to be had. Some 100 us.
   static std::unique_ptr<Pool> create(const PoolOptions& options);
 
   Pool(const Pool&) = delete;
@@ -40,23 +47,34 @@ class Pool {
 
   [[nodiscard]] SpoolHeader& header() const { return *header_; }
   [[nodiscard]] TrackSlot& slot(std::uint32_t index) const { return slots_[index]; }
-  [[nodiscard]] std::uint32_t slot_count() const { return header_->slot_count; }
-  [[nodiscard]] Chunk& chunk(std::uint32_t index) const { return chunks_[index]; }
-  [[nodiscard]] std::uint32_t chunk_count() const { return header_->chunk_count; }
+  /// Slots that may be in use; those behind them are free.
+  [[nodiscard]] std::uint32_t slot_count() const { return header_->slot_count.load(std::memory_order_acquire); }
+  [[nodiscard]] Chunk& chunk(std::uint32_t index) const {
+    return *reinterpret_cast<Chunk*>(chunks_ + place_of(index, header_->most_chunks).offset);
+  }
+  /// Words that a chunk has room for.
+  [[nodiscard]] std::size_t words_of(std::uint32_t index) const { return place_of(index, header_->most_chunks).words; }
+  /// Large chunks that are reserved.
+  [[nodiscard]] std::uint32_t chunk_count() const { return header_->chunk_count.load(std::memory_order_relaxed); }
+  /// Large chunks that it may have.
+  [[nodiscard]] std::uint32_t most_chunks() const { return header_->most_chunks; }
   [[nodiscard]] PoolBacking backing() const { return backing_; }
   [[nodiscard]] const std::string& spool_path() const { return spool_path_; }
   [[nodiscard]] std::string spool_id() const;
   /// Why the pool is not a spool; empty when it is, and where there is nothing such.
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
-  /// Takes a free chunk, or nothing when the pool is empty. Lock-free, async-signal-safe. Wakes the collector when many
-  /// were taken since it last looked.
-  [[nodiscard]] std::optional<std::uint32_t> take_chunk() noexcept;
+  /// Takes a free chunk, or nothing when the pool is empty. Async-signal-safe; lock-free, but for a system call where
+  /// more of the pool is reserved first. Wakes the collector when many were taken since it last looked.
+  [[nodiscard]] std::optional<std::uint32_t> take_chunk(ChunkSize size = ChunkSize::large) noexcept;
+
+  /// Reserves the next part of a pool that is not reserved whole, so that threads need not. False when there is none.
+  bool reserve_ahead() noexcept;
 
   /// Gives a chunk back. Lock-free.
   void return_chunk(std::uint32_t index) noexcept;
 
-  /// Claims a free slot, or nothing. Lock-free, async-signal-safe.
+  /// Claims a free slot, or nothing. Async-signal-safe.
   [[nodiscard]] TrackSlot* claim_slot() noexcept;
 
   /// Wakes the collector if it sleeps. Async-signal-safe; a system call only when it sleeps.
@@ -72,18 +90,34 @@ class Pool {
  private:
   /// Where things lie in a pool.
   struct Layout {
+    std::uint64_t slots_offset;
     std::uint64_t chunks_offset;
     std::uint64_t total_bytes;
-    std::uint32_t slots;
-    std::uint32_t chunks;
+    std::uint32_t most_slots;
+    std::uint32_t most_chunks;
+    std::uint32_t slots;   ///< reserved at the start
+    std::uint32_t chunks;  ///< the same
   };
 
-  Pool() = default;
-  [[nodiscard]] static Layout plan(std::uint64_t bytes);
-  /// Fills the mapping in.
+  explicit Pool(const PoolOptions& options) : is_on_demand_(options.is_on_demand) {}
+  [[nodiscard]] static Layout plan(std::uint64_t bytes, bool is_on_demand);
+  /// Fills the reserved beginning of the mapping in.
   void lay_out(const Layout& layout, const std::uint64_t (&id)[2]);
+  /// Has memory behind a part of the mapping, so that no access to it fails or faults. Async-signal-safe.
+  [[nodiscard]] bool reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  [[nodiscard]] bool open_backing(PoolBacking backing, const PoolOptions& options, const std::uint64_t (&id)[2],
+                                  std::uint64_t bytes);
+  [[nodiscard]] bool map(const Layout& layout) noexcept;
+  bool reserve_chunks(std::uint32_t count) noexcept;
+  bool reserve_slots() noexcept;
+  [[nodiscard]] std::uint32_t take_piece() noexcept;
+  void add_free(std::uint32_t index) noexcept;
+  [[nodiscard]] auto link() const noexcept {
+    return [this](std::uint32_t index) -> std::atomic<std::uint32_t>& { return chunk(index).header.free_next; };
+  }
 
   base::FileDescriptor file_;
+  base::FileId file_id_;
   std::string spool_path_;
   std::string complaint_;
   PoolBacking backing_ = PoolBacking::private_memory;
@@ -91,7 +125,11 @@ class Pool {
   std::uint64_t mapped_bytes_ = 0;
   SpoolHeader* header_ = nullptr;
   TrackSlot* slots_ = nullptr;
-  Chunk* chunks_ = nullptr;
+  std::byte* chunks_ = nullptr;
+  bool is_on_demand_ = false;
+  std::atomic<bool> is_reserving_{false};
+  std::atomic<bool> is_full_{false};  ///< nothing more could be reserved
+  std::atomic<std::uint32_t> next_slot_{1};
 };
 
 }  // namespace kymo::record

@@ -17,8 +17,8 @@ constexpr std::uint64_t largest_private_bytes = std::uint64_t{256} << 20U;
 }  // namespace
 
 std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
-  const Layout layout = plan(std::min(options.bytes, largest_private_bytes));
-  std::unique_ptr<Pool> pool(new Pool);
+  const Layout layout = plan(std::min(options.bytes, largest_private_bytes), false);
+  std::unique_ptr<Pool> pool(new Pool(options));
   pool->mapping_ = std::aligned_alloc(alignof(TrackSlot), static_cast<std::size_t>(layout.total_bytes));
   if (pool->mapping_ == nullptr) {
     throw std::runtime_error("there is no memory for a pool of " + std::to_string(layout.total_bytes) +
@@ -34,6 +34,10 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
 
 Pool::~Pool() {
   std::free(mapping_);
+}
+
+bool Pool::reserve(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) noexcept {
+  return true;
 }
 
 void Pool::wake_collector() noexcept {

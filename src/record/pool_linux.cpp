@@ -1,8 +1,10 @@
 // The pool's memory on Linux: a spool in tmpfs, a memfd that `kymo record` holds, or private memory; and the futexes.
 #include "record/pool.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
@@ -12,6 +14,7 @@
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -92,35 +95,56 @@ bool send_to_holder(int socket, int file) {
   return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-/// Reserves the file's whole size, so that a full tmpfs is an error now and not a SIGBUS later.
-bool reserve(int file, std::uint64_t bytes, std::string& complaint) {
-  const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
-  if (error != 0) {
-    complaint = std::string("no room for the pool in shared memory (") + std::strerror(error) + ")";
-    return false;
+/// Makes the file as large as the pool may become. A pool is no larger than the program's files may be: what comes
+/// beyond raises SIGXFSZ.
+bool resize(int file, std::uint64_t bytes, std::string& complaint) {
+  if (::ftruncate(file, static_cast<off_t>(bytes)) == 0 && ::posix_fallocate(file, 0, sizeof(SpoolHeader)) == 0) {
+    return true;
   }
-  return true;
+  complaint = std::string("no room for the pool in shared memory (") + std::strerror(errno) + ")";
+  return false;
 }
+
+/// What the machine can spare: half of the memory that is to be had without swapping; without bound where it does not
+/// say. Small pools need not ask.
+std::uint64_t spare_memory() {
+  const std::string content = base::read_small_file("/proc/meminfo");
+  const std::size_t at = content.find("MemAvailable:");
+  return at == std::string::npos ? largest_pool_bytes : std::strtoull(content.c_str() + at + 13, nullptr, 10) * 512;
+}
+
+/// Half of what the tmpfs has free, so that programs beside this one find room too; 0 where it is none.
+std::uint64_t spare_room(const std::string& directory) {
+  struct statfs file_system {};
+  if (::statfs(directory.c_str(), &file_system) != 0 || file_system.f_type != TMPFS_MAGIC) {
+    return 0;
+  }
+  return static_cast<std::uint64_t>(file_system.f_bavail) * static_cast<std::uint64_t>(file_system.f_bsize) / 2;
+}
+
+std::uint64_t largest_file() {
+  struct rlimit limit {};
+  const bool is_limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_limited ? limit.rlim_cur : largest_pool_bytes * 2;
+}
+
+/// Whatever lies around the chunks.
+constexpr std::uint64_t most_overhead = most_slots_of_all * sizeof(TrackSlot) + (std::uint64_t{1} << 20U);
 
 base::FileDescriptor create_spool(const PoolOptions& options, const std::uint64_t (&id)[2], std::uint64_t bytes,
                                   std::string& path, std::string& complaint) {
-  struct statfs file_system {};
-  if (::statfs(options.spool_directory.c_str(), &file_system) != 0 || file_system.f_type != TMPFS_MAGIC) {
-    complaint = options.spool_directory + " is not a tmpfs";
-    return {};
-  }
-  sweep_saved_spools(options.spool_directory);
   char name[96];
   std::snprintf(name, sizeof name, "/kymo-%ld-%016llx%016llx.spool", static_cast<long>(::getpid()),
                 static_cast<unsigned long long>(id[0]), static_cast<unsigned long long>(id[1]));
   path = options.spool_directory + name;
-  base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  base::FileDescriptor file = base::move_high(
+      base::FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)));
   if (!file) {
     complaint = base::describe_errno("cannot create the spool", path, errno);
     path.clear();
     return {};
   }
-  if (!reserve(file.get(), bytes, complaint)) {
+  if (!resize(file.get(), bytes, complaint)) {
     ::unlink(path.c_str());
     path.clear();
     return {};
@@ -133,9 +157,9 @@ base::FileDescriptor create_held_memfd(const PoolOptions& options, std::uint64_t
   if (options.holder_socket < 0) {
     return {};
   }
-  base::FileDescriptor file(::memfd_create("kymo-spool", MFD_CLOEXEC));
+  base::FileDescriptor file = base::move_high(base::FileDescriptor(::memfd_create("kymo-spool", MFD_CLOEXEC)));
   std::string ignored;
-  if (!file || !reserve(file.get(), bytes, ignored)) {
+  if (!file || !resize(file.get(), bytes, ignored)) {
     return {};
   }
   lock_as_owner(file.get());
@@ -147,31 +171,98 @@ base::FileDescriptor create_held_memfd(const PoolOptions& options, std::uint64_t
 
 }  // namespace
 
+bool Pool::open_backing(PoolBacking backing, const PoolOptions& options, const std::uint64_t (&id)[2],
+                        std::uint64_t bytes) {
+  if (backing == PoolBacking::private_memory) {
+    return true;
+  }
+  file_ = backing == PoolBacking::spool ? create_spool(options, id, bytes, spool_path_, complaint_)
+                                        : create_held_memfd(options, bytes);
+  file_id_ = base::id_of(file_.get());
+  return static_cast<bool>(file_);
+}
+
+/// Maps the pool and reserves its beginning; false where that is not to be had.
+bool Pool::map(const Layout& layout) noexcept {
+  const int flags = file_ ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* const mapping = ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags, file_ ? file_.get() : -1, 0);
+  if (mapping == MAP_FAILED) {
+    return false;
+  }
+  mapping_ = mapping;
+  mapped_bytes_ = layout.total_bytes;
+  const std::uint64_t head = layout.slots_offset + std::uint64_t{layout.slots} * sizeof(TrackSlot);
+  const bool is_reserved =
+      reserve(0, head) && reserve(layout.chunks_offset, std::uint64_t{layout.chunks} * chunk_bytes);
+  if (!is_reserved) {
+    ::munmap(mapping_, mapped_bytes_);
+    mapping_ = nullptr;
+  }
+  return is_reserved;
+}
+
+bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  const int saved_errno = errno;
+  // The descriptor may be another file's: a program may have closed all that it did not open. What is mapped stays, and
+  // is reserved as well by being touched; a full tmpfs would end the program then.
+  bool is_reserved =
+      !file_ || (base::is_file(file_.get(), file_id_) &&
+                 ::fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0);
+  if (is_reserved) {
+    constexpr std::uint64_t page_bytes = 4096;
+    auto* const begin = static_cast<char*>(mapping_) + offset / page_bytes * page_bytes;
+    auto* const end = static_cast<char*>(mapping_) + offset + bytes;
+    constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, from Linux 5.14 on
+    if (::madvise(begin, static_cast<std::size_t>(end - begin), populate_write) != 0) {
+      for (char* page = begin; page < end; page += page_bytes) {
+        __atomic_fetch_or(page, char{0}, __ATOMIC_RELAXED);
+      }
+    }
+  }
+  errno = saved_errno;
+  return is_reserved;
+}
+
 std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
-  const Layout layout = plan(options.bytes);
-  std::unique_ptr<Pool> pool(new Pool);
+  std::unique_ptr<Pool> pool(new Pool(options));
   std::uint64_t id[2];
   make_random_id(id);
-
-  pool->file_ = create_spool(options, id, layout.total_bytes, pool->spool_path_, pool->complaint_);
-  pool->backing_ = PoolBacking::spool;
-  if (!pool->file_) {
-    pool->file_ = create_held_memfd(options, layout.total_bytes);
-    pool->backing_ = pool->file_ ? PoolBacking::held_memfd : PoolBacking::private_memory;
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(options.bytes, smallest_pool_bytes, largest_pool_bytes);
+  const std::uint64_t spare =
+      wanted > default_pool_bytes ? std::max<std::uint64_t>(spare_memory(), default_pool_bytes) : wanted;
+  std::uint64_t room = spare_room(options.spool_directory);
+  if (room == 0) {
+    pool->complaint_ = options.spool_directory + " is not a tmpfs with room";
+  } else {
+    sweep_saved_spools(options.spool_directory);
+    room = spare_room(options.spool_directory);
   }
-  const int flags = (pool->file_ ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_POPULATE;
-  void* const mapping =
-      ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags, pool->file_ ? pool->file_.get() : -1, 0);
-  if (mapping == MAP_FAILED) {
-    const int error = errno;
-    pool->remove_spool();
-    throw std::runtime_error(
-        base::describe_errno("cannot map the pool", std::to_string(layout.total_bytes) + " bytes", error));
+  const std::uint64_t file_limit = largest_file();
+  const std::uint64_t file_bytes = std::min(file_limit - std::min(file_limit, most_overhead), spare);
+  // In this order: a spool, a held memfd, private memory. Each as large as it may be, or smaller where address space is
+  // short.
+  for (const PoolBacking backing : {PoolBacking::spool, PoolBacking::held_memfd, PoolBacking::private_memory}) {
+    std::uint64_t bytes = std::min(wanted, backing == PoolBacking::spool        ? std::min(room, file_bytes)
+                                           : backing == PoolBacking::held_memfd ? file_bytes
+                                                                                : spare);
+    for (; bytes >= smallest_pool_bytes; bytes /= 2) {
+      const Layout layout = plan(bytes, options.is_on_demand);
+      if (!pool->open_backing(backing, options, id, layout.total_bytes)) {
+        break;
+      }
+      if (pool->map(layout)) {
+        pool->backing_ = backing;
+        pool->lay_out(layout, id);
+        return pool;
+      }
+      pool->remove_spool();
+      pool->file_.reset();
+    }
+    if (backing == PoolBacking::spool && pool->complaint_.empty()) {
+      pool->complaint_ = "no room for the pool in shared memory";
+    }
   }
-  pool->mapping_ = mapping;
-  pool->mapped_bytes_ = layout.total_bytes;
-  pool->lay_out(layout, id);
-  return pool;
+  throw std::runtime_error("there is no memory for a pool of " + std::to_string(smallest_pool_bytes) + " bytes");
 }
 
 Pool::~Pool() {

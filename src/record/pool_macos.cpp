@@ -12,8 +12,8 @@
 namespace kymo::record {
 
 std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
-  const Layout layout = plan(options.bytes);
-  std::unique_ptr<Pool> pool(new Pool);
+  const Layout layout = plan(options.bytes, options.is_on_demand);
+  std::unique_ptr<Pool> pool(new Pool(options));
   void* const mapping = ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
   if (mapping == MAP_FAILED) {
     const int error = errno;
@@ -22,15 +22,19 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
   }
   pool->mapping_ = mapping;
   pool->mapped_bytes_ = layout.total_bytes;
-  // Touched now, so that recording threads do not fault.
-  constexpr std::uint64_t least_page_bytes = 4096;
-  for (std::uint64_t at = 0; at < layout.total_bytes; at += least_page_bytes) {
-    static_cast<volatile char*>(mapping)[at] = 0;
-  }
   std::uint64_t id[2];
   ::arc4random_buf(static_cast<void*>(id), sizeof id);
   pool->lay_out(layout, id);
   return pool;
+}
+
+bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  // Touched, so that recording threads do not fault.
+  constexpr std::uint64_t least_page_bytes = 4096;
+  for (std::uint64_t at = offset; at < offset + bytes; at += least_page_bytes) {
+    __atomic_fetch_or(static_cast<char*>(mapping_) + at, char{0}, __ATOMIC_RELAXED);
+  }
+  return true;
 }
 
 Pool::~Pool() {

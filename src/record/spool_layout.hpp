@@ -1,6 +1,12 @@
 // What the pool looks like in memory, and in the spool that outlives a killed process:
 //
-//   SpoolHeader | TrackSlot x slot_count | (to the next multiple of 64 KiB) Chunk x chunk_count
+//   SpoolHeader | split marks, a byte a chunk | TrackSlot x most_slots | (next multiple of 64 KiB) Chunk x most_chunks
+//
+// The file has its whole size from the start and is sparse: only the first slot_count slots and chunk_count chunks are
+// reserved. A chunk whose split mark is set consists of 32 small chunks of 2 KiB: threads that record little hold one
+// of those.
+//
+// Chunks are numbered by index: large ones from 0, piece p of large chunk c is most_chunks + 32 c + p.
 //
 // The owner writes it, recovery reads it; recovery trusts nothing in it.
 #pragma once
@@ -17,11 +23,14 @@
 namespace kymo::record {
 
 inline constexpr std::uint64_t spool_magic = 0x31304C4F4F50534BU;  // "KSPOOL01"
-inline constexpr std::uint32_t spool_version = 1;
+inline constexpr std::uint32_t spool_version = 2;
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
+inline constexpr std::size_t small_chunk_bytes = 2 * 1024;
+inline constexpr std::uint32_t pieces_a_chunk = chunk_bytes / small_chunk_bytes;
 inline constexpr std::size_t spool_pair_count = 64;
 inline constexpr std::size_t smallest_pool_bytes = 1024 * 1024;
 inline constexpr std::uint64_t largest_pool_bytes = std::uint64_t{16} << 30U;
+inline constexpr std::uint32_t most_slots_of_all = 16'384;
 /// Where addresses have 32 bits, programs are small.
 inline constexpr std::size_t default_pool_bytes = (sizeof(void*) == 4 ? 4 : 16) * 1024 * 1024;
 
@@ -35,26 +44,31 @@ struct SpoolPair {
 struct SpoolHeader {
   std::uint64_t magic;
   std::uint32_t version;
-  std::uint32_t slot_count;
-  std::uint32_t chunk_count;
+  std::uint32_t most_slots;
+  std::uint32_t most_chunks;
+  std::atomic<std::uint32_t> slot_count;   ///< slots that are reserved
+  std::atomic<std::uint32_t> chunk_count;  ///< large chunks that are reserved
   std::uint32_t reserved;
   std::uint64_t total_bytes;
+  std::uint64_t splits_offset;
   std::uint64_t slots_offset;
   std::uint64_t chunks_offset;
   std::uint64_t base_address;  ///< where the owner mapped it: cursors are addresses there
   std::uint64_t id[2];         ///< random; the capture's header names it
   std::uint64_t owner_pid;
+  std::uint64_t owner_start;  ///< when the owner started, as /proc/PID/stat says it (field 22); 0: not known
   double counter_step_ns;
   char boot_id[40];
   char capture_path[1024];              ///< absolute; empty while no capture is written
   std::atomic<std::uint32_t> is_saved;  ///< 1: everything in it is in a finished capture, the file may be deleted
 
-  alignas(128) std::atomic<std::uint64_t> free_head;  ///< tag << 32 | chunk index + 1
-  alignas(128) std::atomic<std::uint32_t> wake;       ///< futex: counts reasons for the collector to look
-  std::atomic<std::uint32_t> is_asleep;               ///< 1 while the collector waits on `wake`
-  std::atomic<std::uint32_t> taken;                   ///< chunks taken since the collector last looked
-  std::atomic<std::uint32_t> wake_threshold;
-  std::atomic<std::uint32_t> free_count;
+  alignas(128) std::atomic<std::uint64_t> free_head;        ///< tag << 32 | chunk index + 1
+  alignas(128) std::atomic<std::uint64_t> small_free_head;  ///< the same of small chunks
+  alignas(128) std::atomic<std::uint32_t> wake;             ///< futex: counts reasons for the collector to look
+  std::atomic<std::uint32_t> is_asleep;                     ///< 1 while the collector waits on `wake`
+  std::atomic<std::uint32_t> taken;           ///< pieces taken since the collector last looked; a large chunk is 32
+  std::atomic<std::uint32_t> wake_threshold;  ///< in pieces
+  std::atomic<std::uint32_t> free_count;      ///< in pieces
   std::atomic<std::uint32_t> trigger_requests;
   std::atomic<std::uint32_t> trigger_done;  ///< futex: requests answered
   std::atomic<std::uint32_t> crash_requests;
@@ -100,12 +114,27 @@ struct ChunkHeader {
   std::uint32_t reserved[7] = {};
 };
 
+/// Words of a large chunk.
 inline constexpr std::size_t chunk_words = (chunk_bytes - sizeof(ChunkHeader)) / sizeof(std::uint64_t);
+inline constexpr std::size_t small_chunk_words = (small_chunk_bytes - sizeof(ChunkHeader)) / sizeof(std::uint64_t);
 
+/// Of a small chunk, only the first small_chunk_words are its own.
 struct Chunk {
   ChunkHeader header;
   std::uint64_t words[chunk_words];
 };
+
+/// Where a chunk begins, counted from the first one, and how many words it has.
+struct ChunkPlace {
+  std::uint64_t offset;
+  std::size_t words;
+};
+[[nodiscard]] constexpr ChunkPlace place_of(std::uint32_t index, std::uint32_t most_chunks) noexcept {
+  if (index < most_chunks) {
+    return {std::uint64_t{index} * chunk_bytes, chunk_words};
+  }
+  return {std::uint64_t{index - most_chunks} * small_chunk_bytes, small_chunk_words};
+}
 
 /// Words at a chunk's end that only a new time base may use.
 inline constexpr std::size_t spare_words = 2;
@@ -116,6 +145,7 @@ inline constexpr std::uint32_t log_track = 0xFFFFFFFF;
 static_assert(sizeof(Chunk) == chunk_bytes);
 static_assert(sizeof(ChunkHeader) == 64);
 static_assert(sizeof(TrackSlot) == 256);
+static_assert(sizeof(Chunk) == pieces_a_chunk * small_chunk_bytes);
 static_assert(sizeof(SpoolHeader) <= 4096);
 
 }  // namespace kymo::record

@@ -38,7 +38,7 @@ void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64
   header.next.store(no_chunk, std::memory_order_relaxed);
   header.track.store(slot.track.load(std::memory_order_relaxed), std::memory_order_release);
   slot.current_chunk = index;
-  slot.end = chunk.words + chunk_words - spare_words;
+  slot.end = chunk.words + Recorder::instance().pool()->words_of(index) - spare_words;
   slot.true_time_base = header.time_base;
   slot.time_base = counter_in_use() ? header.time_base : unreachable_time_base();
 }
@@ -61,6 +61,13 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.first_chunk.store(0, std::memory_order_relaxed);
   slot.end = nullptr;
   slot.cursor.store(nullptr, std::memory_order_relaxed);
+}
+
+/// Whether a thread that filled a chunk so fast would fill a large one before the collector looks again.
+bool records_much(const ChunkHeader& filled) noexcept {
+  const auto words_a_second = static_cast<double>(chunk_words) * 10;
+  const auto counts = static_cast<double>(event_time() - filled.time_base);
+  return counts * counter_step_ns() * words_a_second < static_cast<double>(filled.used_words) * 1e9;
 }
 
 /// Where the log has no room the track stays without a name; its events are kept.
@@ -138,23 +145,31 @@ SlotWrite::~SlotWrite() {
   }
 }
 
-bool SlotWrite::take_chunk() noexcept {
+bool SlotWrite::take_chunk(std::uint64_t words) noexcept {
   Pool& pool = *Recorder::instance().pool();
-  const std::optional<std::uint32_t> taken = pool.take_chunk();
+  // Threads that record little hold little: a pool has room for thousands of them.
+  const bool fits_small = words <= small_chunk_words - spare_words;
+  Chunk* const filled = cursor() != nullptr ? &pool.chunk(slot_.current_chunk) : nullptr;
+  if (filled != nullptr) {
+    filled->header.used_words = static_cast<std::uint32_t>(cursor() - filled->words);
+  }
+  const bool wants_small = fits_small && (filled == nullptr || !records_much(filled->header));
+  std::optional<std::uint32_t> taken = pool.take_chunk(wants_small ? ChunkSize::small : ChunkSize::large);
+  if (!taken && fits_small && !wants_small) {
+    taken = pool.take_chunk(ChunkSize::small);
+  }
   if (!taken) {
     return false;
   }
   Chunk& fresh = pool.chunk(*taken);
-  if (cursor() == nullptr) {
+  if (filled == nullptr) {
     begin_chunk(slot_, *taken, fresh, 0);
     continue_in(slot_, static_cast<Chunk*>(nullptr), fresh, *taken);
     declare_track(slot_);
     return true;
   }
-  Chunk& last = pool.chunk(slot_.current_chunk);
-  last.header.used_words = static_cast<std::uint32_t>(cursor() - last.words);
-  begin_chunk(slot_, *taken, fresh, last.header.first_sequence + last.header.used_words);
-  continue_in(slot_, &last, fresh, *taken);
+  begin_chunk(slot_, *taken, fresh, filled->header.first_sequence + filled->header.used_words);
+  continue_in(slot_, filled, fresh, *taken);
   return true;
 }
 
@@ -163,7 +178,7 @@ std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
   if (detail::has_room(slot_, cursor(), wanted)) {
     return cursor();
   }
-  if (wanted > chunk_words - spare_words || !take_chunk()) {
+  if (wanted > chunk_words - spare_words || !take_chunk(wanted)) {
     return nullptr;
   }
   return cursor();

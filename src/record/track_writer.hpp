@@ -59,7 +59,7 @@ class SlotWrite {
   void publish(std::uint64_t* end) noexcept { slot_.cursor.store(end, std::memory_order_release); }
 
  private:
-  [[nodiscard]] bool take_chunk() noexcept;
+  [[nodiscard]] bool take_chunk(std::uint64_t words) noexcept;
 
   TrackSlot& slot_;
   std::uint64_t reserve_ = 0;

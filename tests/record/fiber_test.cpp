@@ -274,7 +274,8 @@ TEST_F(FiberTest, FibersThatEndGiveTheirChunksBack) {
     (scope.name == "work" ? works : runs) += 1;
   }
   EXPECT_EQ(works + runs + dropped_scopes(batches) + without_track, 2 * (fibers + 1));
-  EXPECT_GE(pool.header().free_count.load(), free_before);
+  // This thread and the log may have moved on to large chunks.
+  EXPECT_GE(pool.header().free_count.load() + 2 * pieces_a_chunk, free_before);
 }
 
 TEST_F(FiberTest, AFiberWithoutRoomDropsItsScopesWholeAndCountsThemOnItsTrack) {

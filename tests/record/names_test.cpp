@@ -69,7 +69,7 @@ TEST(InternTableTest, ThreadsAgreeOnEntries) {
 
 class DeclarationLogTest : public ::testing::Test {
  protected:
-  DeclarationLogTest() : pool_(Pool::create({smallest_pool_bytes, "/proc/self", -1})) { log_.attach(*pool_); }
+  DeclarationLogTest() : pool_(Pool::create({smallest_pool_bytes, false, "/proc/self", -1})) { log_.attach(*pool_); }
 
   /// Everything in the log, chunk after chunk.
   Declarations read() const {

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,7 +90,85 @@ TEST(PoolTest, ThreadsThatTakeAndReturnNeverHoldTheSameChunk) {
     writes += pool.chunk(i).words[0];
   }
   EXPECT_EQ(writes, holdings.load());
-  EXPECT_EQ(pool.header().free_count.load(), pool.chunk_count());
+  EXPECT_EQ(pool.header().free_count.load(), pool.chunk_count() * pieces_a_chunk);
+}
+
+TEST(PoolTest, SmallChunksArePiecesOfLargeOnesAndShareNothing) {
+  const OwnedPool owned;
+  Pool& pool = *owned.pool;
+  std::set<std::uint32_t> taken;
+  std::map<const std::uint64_t*, std::uint32_t> begins;
+  while (const auto chunk = pool.take_chunk(taken.size() % 3 == 0 ? ChunkSize::large : ChunkSize::small)) {
+    EXPECT_TRUE(taken.insert(*chunk).second);
+    begins[pool.chunk(*chunk).words] = *chunk;
+  }
+  for (auto next = begins.begin(), at = next++; next != begins.end(); at = next++) {
+    EXPECT_LE(at->first + pool.words_of(at->second), reinterpret_cast<const std::uint64_t*>(&pool.chunk(next->second)));
+  }
+  for (const std::uint32_t chunk : taken) {
+    pool.return_chunk(chunk);
+  }
+  EXPECT_EQ(pool.header().free_count.load(), pool.chunk_count() * pieces_a_chunk);
+}
+
+TEST(PoolTest, APoolHasRoomForThousandsOfThreadsThatRecordLittle) {
+  PoolOptions options;
+  options.spool_directory = "/proc/self";
+  const OwnedPool owned(options);
+  Pool& pool = *owned.pool;
+  for (int i = 0; i < 4000; ++i) {
+    ASSERT_NE(pool.claim_slot(), nullptr);
+    ASSERT_TRUE(pool.take_chunk(ChunkSize::small).has_value());
+  }
+  // Half of the pool is left to those that record much.
+  EXPECT_GE(pool.header().free_count.load() + (pool.most_chunks() - pool.chunk_count()) * pieces_a_chunk,
+            pool.most_chunks() * pieces_a_chunk / 2);
+}
+
+TEST(PoolTest, WhatIsReservedOnDemandGrowsToTheWholePool) {
+  PoolOptions options;
+  options.is_on_demand = true;
+  const OwnedPool owned(options);
+  Pool& pool = *owned.pool;
+  struct stat status {};
+  ASSERT_EQ(::stat(pool.spool_path().c_str(), &status), 0);
+  EXPECT_LT(status.st_blocks * 512, 256 * 1024);
+  std::uint32_t taken = 0;
+  while (pool.take_chunk()) {
+    ++taken;
+  }
+  EXPECT_EQ(taken, default_pool_bytes / chunk_bytes);
+}
+
+TEST(PoolTest, APoolTakesNoMoreThanHalfOfWhatIsFree) {
+  struct statvfs before {};
+  ASSERT_EQ(::statvfs("/dev/shm", &before), 0);
+  PoolOptions options;
+  options.bytes = std::uint64_t{1} << 60U;
+  const OwnedPool owned(options);
+  const std::uint64_t free_bytes = std::uint64_t{before.f_bavail} * before.f_bsize;
+  EXPECT_LE(std::uint64_t{owned.pool->most_chunks()} * chunk_bytes, free_bytes / 2 + chunk_bytes);
+  struct stat status {};
+  ASSERT_EQ(::stat(owned.pool->spool_path().c_str(), &status), 0);
+  EXPECT_LT(status.st_blocks * 512, 16 * 1024 * 1024) << "reserved at the start, whatever the size";
+}
+
+TEST(PoolTest, ALimitOnTheSizeOfFilesMakesThePoolSmallerAndHarmsNobody) {
+  const auto backing_below = [](rlim_t limit_bytes) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const struct rlimit limit { limit_bytes, limit_bytes };
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      const std::unique_ptr<Pool> pool = Pool::create(PoolOptions{});
+      pool->remove_spool();
+      ::_exit(static_cast<int>(pool->backing()));
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  };
+  EXPECT_EQ(backing_below(64 * 1024), static_cast<int>(PoolBacking::private_memory));
+  EXPECT_EQ(backing_below(12 * 1024 * 1024), static_cast<int>(PoolBacking::spool));
 }
 
 TEST(PoolTest, WithoutATmpfsItIsPrivateMemoryAndSaysWhy) {

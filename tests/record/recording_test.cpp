@@ -292,8 +292,8 @@ TEST_F(RecordingTest, TenThousandShortThreadsLeakNothing) {
   const std::vector<EventBatch> batches = recorded();
   const std::uint64_t without_track = pool.header().dropped_without_track.load();
   EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches) + without_track, threads);
-  // The log of declarations may have moved to another chunk.
-  EXPECT_GE(pool.header().free_count.load() + 1, free_before);
+  // The log of declarations and this thread may have moved on to large chunks.
+  EXPECT_GE(pool.header().free_count.load() + 2 * pieces_a_chunk, free_before);
 }
 
 TEST_F(RecordingTest, AScopeClosedOnAnotherThreadClosesNothingThere) {
