@@ -1,9 +1,13 @@
 // Turning recording on and off, captures, and facts about the run.
 //
-// Nothing here throws. Everything may be called from any thread; trouble is said once on stderr.
+// Nothing here throws. Everything may be called from any thread; trouble is said once on stderr. From signal handlers,
+// scopes, arguments, messages and metrics may be recorded, and nothing else of kymo may be called. Calls that wait for
+// the collector (start_capture, stop_capture, disable, trigger, flush) give up after 10 s, are no cancellation points,
+// and are refused when a sink makes them.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -32,8 +36,16 @@ KYMO_API void disable() noexcept;
 /// True while events are recorded.
 [[nodiscard]] KYMO_API bool is_recording() noexcept;
 
-/// Starts a capture. False when it could not be started (said on stderr) or one is being written already.
-KYMO_API bool start_capture(const CaptureOptions& options) noexcept;
+namespace detail {
+/// `size` is what the calling program knows of the options.
+KYMO_API bool start_capture(const CaptureOptions& options, std::size_t size) noexcept;
+}  // namespace detail
+
+/// Starts a capture. False when it could not be started (said on stderr) or one is being written already. A program
+/// that was built against an older kymo, with fewer options, gets the defaults of those that it does not know.
+inline bool start_capture(const CaptureOptions& options) noexcept {
+  return detail::start_capture(options, sizeof options);
+}
 
 /// Finishes the capture: everything recorded until now is in it. False when there is none.
 KYMO_API bool stop_capture() noexcept;

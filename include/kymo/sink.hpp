@@ -17,6 +17,9 @@ namespace kymo {
 /// All calls come from the collector's thread, one at a time, never from a thread that records. A call may take as
 /// long as it likes: what it costs is that chunks are given back later, and scopes are dropped and counted when the
 /// pool runs empty. An exception that leaves a call removes the sink, with one message on stderr.
+///
+/// A sink may record, and may call set_info(), capture_path() and is_recording(). It cannot start or stop recording,
+/// trigger or flush: these wait for the collector, which waits for the sink. They return false there.
 class KYMO_API Sink {
  public:
   Sink() = default;

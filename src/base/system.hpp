@@ -1,6 +1,7 @@
 // What systems offer alike under different names.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 
@@ -14,6 +15,9 @@ namespace kymo::base {
 /// When this process started, as the system counts it: with the process's number, what tells it from those before it. 0
 /// where it is not known.
 [[nodiscard]] std::uint64_t process_start();
+
+/// Sends a signal to the calling thread, with the facts of one that it got where the system lets it. Async-signal-safe.
+void send_again(int signal, siginfo_t& info) noexcept;
 
 /// Gives a file its whole size and the room for it. 0, or the errno of why not.
 [[nodiscard]] int reserve_space(int file, std::uint64_t bytes) noexcept;

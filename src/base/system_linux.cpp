@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cstdlib>
 
@@ -20,6 +21,12 @@ std::uint64_t process_start() {
     at = stat.find(' ', at + 1);
   }
   return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
+}
+
+void send_again(int signal, siginfo_t& info) noexcept {
+  if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::syscall(SYS_gettid), signal, &info) != 0) {
+    ::raise(signal);
+  }
 }
 
 int reserve_space(int file, std::uint64_t bytes) noexcept {

@@ -20,6 +20,10 @@ std::uint64_t process_start() {
   return 0;
 }
 
+void send_again(int signal, siginfo_t& /*info*/) noexcept {
+  ::raise(signal);
+}
+
 int reserve_space(int file, std::uint64_t bytes) noexcept {
   fstore_t room{F_ALLOCATEALL, F_PEOFPOSMODE, 0, static_cast<off_t>(bytes), 0};
   if (::fcntl(file, F_PREALLOCATE, &room) != 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {

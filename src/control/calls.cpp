@@ -1,5 +1,10 @@
 // The public calls that switch recording, in C++ and in C, and what happens when the process ends.
+#include <algorithm>
+#include <cstring>
 #include <exception>
+#include <type_traits>
+
+#include <pthread.h>
 
 #include <kymo/kymo.h>
 #include <kymo/recorder.hpp>
@@ -15,11 +20,22 @@ namespace {
 using kymo::control::Control;
 using kymo::record::Recorder;
 
-constexpr auto flush_timeout = std::chrono::seconds(10);
+/// Puts off the cancellation of the calling thread: it would unwind a call that promises to throw nothing.
+class NotCancelled {
+ public:
+  NotCancelled() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous_); }
+  NotCancelled(const NotCancelled&) = delete;
+  NotCancelled& operator=(const NotCancelled&) = delete;
+  ~NotCancelled() { ::pthread_setcancelstate(previous_, nullptr); }
+
+ private:
+  int previous_ = PTHREAD_CANCEL_ENABLE;
+};
 
 /// Runs a call whose failure must not reach the program.
 template <typename Call>
 auto guarded(const Call& call) noexcept -> decltype(call()) {
+  const NotCancelled not_cancelled;
   try {
     return call();
   } catch (const std::exception& failure) {
@@ -55,8 +71,14 @@ bool is_recording() noexcept {
   return Recorder::instance().is_on();
 }
 
-bool start_capture(const CaptureOptions& options) noexcept {
-  return guarded([&] { return Control::instance().start_capture(options); });
+bool detail::start_capture(const CaptureOptions& options, std::size_t size) noexcept {
+  return guarded([&] {
+    // A program that was built when there were fewer options gets the defaults of the others.
+    static_assert(std::is_trivially_copyable_v<CaptureOptions>);
+    CaptureOptions known;
+    std::memcpy(static_cast<void*>(&known), &options, std::min(size, sizeof known));
+    return Control::instance().start_capture(known);
+  });
 }
 
 bool stop_capture() noexcept {
@@ -72,7 +94,7 @@ bool trigger() noexcept {
 }
 
 bool flush() noexcept {
-  return Recorder::instance().flush(flush_timeout);
+  return guarded([] { return Recorder::instance().flush(Recorder::wait_for_collector); });
 }
 
 void set_info(std::string_view key, std::string_view value) noexcept {
@@ -110,7 +132,7 @@ SinkGuard::~SinkGuard() {
 
 void SinkGuard::remove() noexcept {
   if (handle_ != 0) {
-    Recorder::instance().remove_sink(handle_);
+    guarded([this] { return Recorder::instance().remove_sink(handle_); });
     handle_ = 0;
   }
 }
@@ -132,18 +154,22 @@ int kymo_is_recording(void) {
 int kymo_start_capture(const kymo_capture_options* options) {
   return guarded([&] {
     kymo::CaptureOptions wanted;
-    if (options != nullptr && options->struct_size >= sizeof(kymo_capture_options)) {
-      if (options->path != nullptr) {
-        wanted.path = options->path;
+    if (options != nullptr) {
+      // The same in C: what a smaller structure lacks has its default.
+      kymo_capture_options known = {};
+      if (options->struct_size < sizeof known.struct_size) {
+        kymo::base::say("kymo_start_capture: struct_size is to be sizeof(kymo_capture_options)");
+        return 0;
       }
-      wanted.keep_duration = std::chrono::nanoseconds(options->keep_ns);
-      wanted.keep_bytes = options->keep_bytes;
-      wanted.max_bytes = options->max_bytes;
-      wanted.sync_period = std::chrono::nanoseconds(options->sync_period_ns);
-      wanted.pool_bytes = options->pool_bytes;
-    } else if (options != nullptr) {
-      kymo::base::say("kymo_start_capture: struct_size is not sizeof(kymo_capture_options)");
-      return 0;
+      std::memcpy(&known, options, std::min<std::size_t>(options->struct_size, sizeof known));
+      if (known.path != nullptr) {
+        wanted.path = known.path;
+      }
+      wanted.keep_duration = std::chrono::nanoseconds(known.keep_ns);
+      wanted.keep_bytes = known.keep_bytes;
+      wanted.max_bytes = known.max_bytes;
+      wanted.sync_period = std::chrono::nanoseconds(known.sync_period_ns);
+      wanted.pool_bytes = known.pool_bytes;
     }
     return kymo::start_capture(wanted) ? 1 : 0;
   });

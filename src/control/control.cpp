@@ -5,18 +5,20 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
-#include <unistd.h>
 #include <climits>
 #include <cstdlib>
 
+#include "base/file.hpp"
 #include "base/message.hpp"
 #include "control/run_facts.hpp"
 #include "control/spool_holder.hpp"
 #include "exchange/chrome_sink.hpp"
-#include "record/crash_handler.hpp"
+#include "record/ending_signals.hpp"
 #include "record/recorder.hpp"
 
 namespace kymo::control {
@@ -44,6 +46,25 @@ void name_capture_in_spool(const std::string& path) {
 
 }  // namespace
 
+/// Changes to what is recorded come one after the other. Nothing where a sink asks for one: it would wait for itself.
+class Control::Operation {
+ public:
+  explicit Operation(Control& control) {
+    if (Recorder::instance().is_in_sink()) {
+      static base::SayOnce say_in_sink;
+      say_in_sink("a sink cannot start or stop recording: that waits for the sink");
+      return;
+    }
+    // A forked child's recorder starts first, which is an operation of its own.
+    Recorder::instance().settle_child();
+    lock_ = std::unique_lock(control.operation_mutex_);
+  }
+  [[nodiscard]] explicit operator bool() const { return lock_.owns_lock(); }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
 Control& Control::instance() noexcept {
   // Never destroyed: threads may call until the very end. Nor allocated, so that a copy of the recorder which stayed
   // off leaves nothing behind when its module is unloaded.
@@ -53,37 +74,42 @@ Control& Control::instance() noexcept {
 }
 
 bool Control::start_recorder(std::uint64_t pool_bytes) {
-  if (!has_environment_) {
-    environment_ = read_environment();
-    has_environment_ = true;
+  Environment environment;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_environment_) {
+      environment_ = read_environment();
+      has_environment_ = true;
+    }
+    environment = environment_;
   }
   record::RecorderOptions options;
-  options.wants_scopes = environment_.wants_scopes;
-  options.sites = environment_.sites;
-  options.scope_every = environment_.scope_every;
-  options.scope_max_frames = environment_.scope_max_frames;
+  options.wants_scopes = environment.wants_scopes;
+  options.sites = environment.sites;
+  options.scope_every = environment.scope_every;
+  options.scope_max_frames = environment.scope_max_frames;
   options.on_child = [this] { resume_in_child(); };
-  if (const std::uint64_t bytes = pool_bytes != 0 ? pool_bytes : environment_.pool_bytes) {
+  if (const std::uint64_t bytes = pool_bytes != 0 ? pool_bytes : environment.pool_bytes) {
     options.pool.bytes = bytes;
   }
   if (!is_recorder_started_) {
-    options.pool.holder_socket = connect_to_holder(environment_.spool_holder);
+    const base::FileDescriptor holder =
+        base::move_high(base::FileDescriptor(connect_to_holder(environment.spool_holder)));
+    options.pool.holder_socket = holder.get();
     is_recorder_started_ = Recorder::instance().start(options);
-    if (options.pool.holder_socket >= 0) {
-      ::close(options.pool.holder_socket);
-    }
     if (!is_recorder_started_) {
       return false;
     }
-    if (!environment_.sites.empty()) {
-      early_infos_.emplace_back("site_filter", environment_.sites);
+    if (!environment.sites.empty()) {
+      set_info("site_filter", environment.sites);
     }
-    record::install_crash_handler();
+    record::watch_ending_signals();
     watch_process();
-  } else if (environment_.sites != Recorder::instance().sites().patterns()) {
+  } else if (environment.sites != Recorder::instance().sites().patterns()) {
     static base::SayOnce say_sites_stay;
     say_sites_stay("KYMO_SITES stays as it was when this process first recorded: sites keep their ids");
   }
+  const std::lock_guard lock(mutex_);
   for (const auto& [key, value] : early_infos_) {
     static_cast<void>(Recorder::instance().declarations().declare_info(key, value));
   }
@@ -92,7 +118,8 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
 }
 
 bool Control::enable() {
-  const bool is_armed = arm();
+  const Operation operation(*this);
+  const bool is_armed = operation && arm();
   if (is_armed) {
     start_sampling();
   }
@@ -100,11 +127,10 @@ bool Control::enable() {
 }
 
 void Control::start_sampling() {
-  const std::lock_guard lock(sampling_mutex_);
   SampleRates rates{};
   bool is_wanted = false;
   {
-    const std::lock_guard state_lock(mutex_);
+    const std::lock_guard lock(mutex_);
     if (environment_.asks_for_recording()) {
       rates = environment_.sample_hz;
       is_wanted = environment_.wants_samples;
@@ -114,140 +140,182 @@ void Control::start_sampling() {
 }
 
 void Control::stop_sampling() noexcept {
-  const std::lock_guard lock(sampling_mutex_);
+  try {
+    const std::lock_guard lock(operation_mutex_);
+    stop_sampling_locked();
+  } catch (...) {
+    base::say("sampling could not be stopped");
+  }
+}
+
+void Control::stop_sampling_locked() noexcept {
   sampling_.stop();
   did_parent_sample_ = false;
 }
 
-bool Control::arm() {
+/// The capture that is being written; nothing where there is none, or its sink failed and was let go of.
+std::shared_ptr<CaptureSink> Control::running_capture() {
   const std::lock_guard lock(mutex_);
-  if (capture_ || trace_handle_ != 0) {
+  return capture_ && Recorder::instance().has_sink(capture_handle_) ? capture_ : nullptr;
+}
+
+bool Control::arm() {
+  if (running_capture() || Recorder::instance().has_sink(trace_handle_)) {
     return true;
   }
-  environment_ = read_environment();
-  has_environment_ = true;
-  if (!environment_.asks_for_recording()) {
+  Environment environment = read_environment();
+  {
+    const std::lock_guard lock(mutex_);
+    environment_ = environment;
+    has_environment_ = true;
+  }
+  if (!environment.asks_for_recording()) {
     return Recorder::instance().is_on();
   }
   if (!start_recorder(0)) {
+    const std::lock_guard lock(mutex_);
     environment_ = Environment();
     has_environment_ = false;
     return false;
   }
-  if (environment_.record_path || environment_.keep) {
-    capture_options_ = CaptureOptions{};
-    if (environment_.record_path) {
-      capture_options_.path = *environment_.record_path;
+  bool is_armed = false;
+  if (environment.record_path || environment.keep) {
+    CaptureOptions options;
+    if (environment.record_path) {
+      options.path = *environment.record_path;
     }
-    capture_options_.max_bytes = environment_.max_bytes;
-    capture_options_.sync_period = environment_.sync_period;
-    if (environment_.keep) {
-      capture_options_.keep_duration = environment_.keep->duration;
-      capture_options_.keep_bytes = environment_.keep->bytes;
+    options.max_bytes = environment.max_bytes;
+    options.sync_period = environment.sync_period;
+    if (environment.keep) {
+      options.keep_duration = environment.keep->duration;
+      options.keep_bytes = environment.keep->bytes;
     }
-    open_capture();
+    is_armed = open_capture(options);
   }
-  if (environment_.trace_path) {
+  if (environment.trace_path) {
     open_trace();
   }
-  return capture_ != nullptr || trace_handle_ != 0;
+  return is_armed || trace_handle_ != 0;
 }
 
 bool Control::start_capture(const CaptureOptions& options) {
-  const std::lock_guard lock(mutex_);
-  if (capture_) {
-    base::say("a capture is being written already: " + capture_->path());
+  const Operation operation(*this);
+  if (!operation) {
     return false;
   }
-  if (!start_recorder(options.pool_bytes)) {
+  if (const std::shared_ptr<CaptureSink> running = running_capture()) {
+    base::say("a capture is being written already: " + running->path());
     return false;
   }
-  capture_options_ = options;
-  return open_capture();
+  return start_recorder(options.pool_bytes) && open_capture(options);
 }
 
-bool Control::open_capture() {
+bool Control::open_capture(const CaptureOptions& wanted) {
   try {
+    Environment environment;
+    {
+      const std::lock_guard lock(mutex_);
+      environment = environment_;
+      capture_options_ = wanted;
+      capture_.reset();
+    }
     Declarations facts = describe_run();
-    for (const auto& [key, value] : environment_.labels) {
+    for (const auto& [key, value] : environment.labels) {
       facts.infos.push_back({1, "label." + key, value});
     }
-    if (environment_.scope_every > 1) {
-      facts.infos.push_back({1, "scope_every", std::to_string(environment_.scope_every)});
+    if (environment.scope_every > 1) {
+      facts.infos.push_back({1, "scope_every", std::to_string(environment.scope_every)});
     }
-    if (environment_.scope_max_frames > 0) {
-      facts.infos.push_back({1, "scope_max_frames", std::to_string(environment_.scope_max_frames)});
+    if (environment.scope_max_frames > 0) {
+      facts.infos.push_back({1, "scope_max_frames", std::to_string(environment.scope_max_frames)});
     }
-    CaptureOptions options = capture_options_;
+    CaptureOptions options = wanted;
     options.path = expand_capture_path(options.path);
-    if (capture_options_.path.is_too_long() || options.path.is_too_long()) {
+    if (wanted.path.is_too_long() || options.path.is_too_long()) {
       throw std::runtime_error("its path is longer than " + std::to_string(Path::most_bytes) + " bytes");
     }
     auto capture = std::make_shared<CaptureSink>(options, std::move(facts));
     name_capture_in_spool(capture->path());
-    capture_handle_ = Recorder::instance().add_sink(capture);
-    if (capture_handle_ != 0) {
+    const std::uint64_t handle = Recorder::instance().add_sink(capture);
+    const std::lock_guard lock(mutex_);
+    capture_handle_ = handle;
+    if (handle != 0) {
       capture_ = std::move(capture);
     }
+    return handle != 0;
   } catch (const std::exception& failure) {
     base::say(std::string("nothing is captured: ") + failure.what());
   }
-  return capture_ != nullptr;
+  return false;
 }
 
 void Control::open_trace() {
   try {
-    auto trace = std::make_shared<exchange::ChromeSink>(expand_capture_path(*environment_.trace_path));
-    trace_handle_ = Recorder::instance().add_sink(std::move(trace));
+    std::string pattern;
+    {
+      const std::lock_guard lock(mutex_);
+      pattern = environment_.trace_path.value_or("");
+    }
+    auto trace = std::make_shared<exchange::ChromeSink>(expand_capture_path(pattern));
+    const std::uint64_t handle = Recorder::instance().add_sink(std::move(trace));
+    const std::lock_guard lock(mutex_);
+    trace_handle_ = handle;
   } catch (const std::exception& failure) {
     base::say(std::string("no trace is written: ") + failure.what());
   }
 }
 
 void Control::disable() {
-  stop_sampling();
-  const std::lock_guard lock(mutex_);
+  const Operation operation(*this);
+  if (!operation) {
+    return;
+  }
+  stop_sampling_locked();
   Recorder::instance().remove_all_sinks();
+  const std::lock_guard lock(mutex_);
   capture_.reset();
   capture_handle_ = 0;
   trace_handle_ = 0;
 }
 
 bool Control::stop_capture() {
-  bool was_running = false;
-  {
+  const Operation operation(*this);
+  std::uint64_t handle = 0;
+  if (operation) {
     const std::lock_guard lock(mutex_);
+    handle = std::exchange(capture_handle_, 0);
     if (!capture_) {
       return false;
     }
-    was_running = Recorder::instance().remove_sink(capture_handle_);
-    capture_.reset();
-    capture_handle_ = 0;
   }
-  if (!Recorder::instance().is_on()) {
-    stop_sampling();
+  const bool was_running = handle != 0 && Recorder::instance().remove_sink(handle);
+  {
+    const std::lock_guard lock(mutex_);
+    capture_.reset();
+  }
+  if (handle != 0 && !Recorder::instance().is_on()) {
+    stop_sampling_locked();
   }
   return was_running;
 }
 
 bool Control::trigger() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!capture_ || !capture_->is_flight_recorder()) {
-      return false;
-    }
-  }
-  return Recorder::instance().trigger(std::chrono::seconds(10));
+  const std::shared_ptr<CaptureSink> running = running_capture();
+  return running && running->is_flight_recorder() && !Recorder::instance().is_in_sink() &&
+         Recorder::instance().trigger(Recorder::wait_for_collector);
 }
 
 Path Control::capture_path() {
-  const std::lock_guard lock(mutex_);
-  return capture_ ? Path(capture_->path()) : Path();
+  Recorder::instance().settle_child();
+  const std::shared_ptr<CaptureSink> running = running_capture();
+  return running ? Path(running->path()) : Path();
 }
 
 void Control::set_info(std::string_view key, std::string_view value) {
+  // First, as a forked child's recorder takes the lock where it starts.
+  Recorder::instance().settle_child();
   const std::lock_guard lock(mutex_);
-  if (!is_recorder_started_ || Recorder::instance().pool_for_events() == nullptr) {
+  if (Recorder::instance().pool() == nullptr) {
     const auto known =
         std::find_if(early_infos_.begin(), early_infos_.end(), [key](const auto& info) { return info.first == key; });
     if (known != early_infos_.end()) {
@@ -262,31 +330,34 @@ void Control::set_info(std::string_view key, std::string_view value) {
 
 std::uint64_t Control::install(std::shared_ptr<Sink> sink) {
   {
-    const std::lock_guard lock(mutex_);
-    if (!start_recorder(0)) {
+    const Operation operation(*this);
+    if (!operation || !start_recorder(0)) {
       return 0;
     }
   }
   return Recorder::instance().add_sink(std::move(sink));
 }
 
-void Control::remove(std::uint64_t handle) {
-  Recorder::instance().remove_sink(handle);
-}
-
+/// The child's own captures take the place of its parent's.
 void Control::resume_in_child() {
+  const std::lock_guard operation(operation_mutex_);
+  bool had_capture = false;
+  bool had_trace = false;
+  CaptureOptions options;
   {
     const std::lock_guard lock(mutex_);
-    const bool had_capture = capture_ != nullptr;
+    had_capture = capture_ != nullptr;
+    had_trace = trace_handle_ != 0;
     capture_.reset();
     capture_handle_ = 0;
-    if (had_capture) {
-      open_capture();
-    }
-    if (trace_handle_ != 0) {
-      trace_handle_ = 0;
-      open_trace();
-    }
+    trace_handle_ = 0;
+    options = capture_options_;
+  }
+  if (had_capture) {
+    open_capture(options);
+  }
+  if (had_trace) {
+    open_trace();
   }
   if (did_parent_sample_) {
     start_sampling();

@@ -16,6 +16,8 @@
 
 namespace kymo::control {
 
+void watch_forks();
+
 /// The state behind kymo::enable, start_capture and their like. One a process; never destroyed.
 class Control {
  public:
@@ -34,33 +36,38 @@ class Control {
   /// Stops what KYMO_SAMPLE started and waits for its threads.
   void stop_sampling() noexcept;
   std::uint64_t install(std::shared_ptr<Sink> sink);
-  void remove(std::uint64_t handle);
 
  private:
+  class Operation;
+
   Control() = default;
 
   bool arm();
   void start_sampling();
+  void stop_sampling_locked() noexcept;
   bool start_recorder(std::uint64_t pool_bytes);
-  bool open_capture();
+  bool open_capture(const CaptureOptions& options);
   void open_trace();
   void resume_in_child();
-  /// Of the process, what ends it or makes two of it; called once.
+  [[nodiscard]] std::shared_ptr<CaptureSink> running_capture();
+  /// What ends the process; called once.
   void watch_process();
-  /// Takes the locks over a fork, so that a child finds them free.
-  void watch_forks();
+  friend void watch_forks();
 
-  std::mutex sampling_mutex_;  // guards sampling_; comes before mutex_, which sampling threads take
+  // Held by whoever changes what is recorded, while it waits for disks and threads. Comes before mutex_. A forked child
+  // gets a new one: who held it is not there.
+  std::mutex operation_mutex_;
   Sampling sampling_;
   bool did_parent_sample_ = false;
-  std::mutex mutex_;
+  bool is_recorder_started_ = false;
+
+  std::mutex mutex_;  // guards what follows; never held while waiting
   Environment environment_;
   bool has_environment_ = false;
   CaptureOptions capture_options_;
   std::shared_ptr<CaptureSink> capture_;
   std::uint64_t capture_handle_ = 0;
   std::uint64_t trace_handle_ = 0;
-  bool is_recorder_started_ = false;
   std::vector<std::pair<std::string, std::string>> early_infos_;  // set before the recorder ran
 };
 

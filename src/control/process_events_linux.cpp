@@ -12,7 +12,6 @@ void Control::watch_process() {
     instance().stop_sampling();
     record::Recorder::instance().shut_down();
   });
-  watch_forks();
 }
 
 }  // namespace kymo::control

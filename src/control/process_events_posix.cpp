@@ -1,26 +1,22 @@
 // What makes two processes of one.
+#include <new>
+
 #include <pthread.h>
 
 #include "control/control.hpp"
 
 namespace kymo::control {
 
-void Control::watch_forks() {
-  // After the recorder's own: these locks are taken before the recorder's.
-  ::pthread_atfork(
-      [] {
-        instance().sampling_mutex_.lock();
-        instance().mutex_.lock();
-      },
-      [] {
-        instance().mutex_.unlock();
-        instance().sampling_mutex_.unlock();
-      },
-      [] {
-        instance().did_parent_sample_ = instance().sampling_.forget() || instance().did_parent_sample_;
-        instance().mutex_.unlock();
-        instance().sampling_mutex_.unlock();
-      });
+/// After the recorder's own, as its locks come after this one; before threads are there.
+__attribute__((constructor(102))) void watch_forks() {
+  static_cast<void>(Control::instance());
+  ::pthread_atfork([] { Control::instance().mutex_.lock(); }, [] { Control::instance().mutex_.unlock(); },
+                   [] {
+                     Control& self = Control::instance();
+                     self.did_parent_sample_ = self.sampling_.forget() || self.did_parent_sample_;
+                     new (&self.operation_mutex_) std::mutex;
+                     self.mutex_.unlock();
+                   });
 }
 
 }  // namespace kymo::control

@@ -33,7 +33,11 @@ Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
 
 void Collector::work() {
   pool_.reserve_ahead();
-  drain();
+  if (is_held_.load(std::memory_order_acquire)) {
+    pool_.header().taken.store(0, std::memory_order_relaxed);
+  } else {
+    drain();
+  }
   serve_requests();
   answer_shared_requests();
 }
@@ -44,6 +48,7 @@ void Collector::finish() {
   while (!sinks_.empty()) {
     drop_sink(sinks_.size() - 1);
   }
+  is_finished_ = true;
 }
 
 void Collector::drain() {
@@ -276,14 +281,7 @@ void Collector::give_to_sinks(const std::function<void(Sink&)>& call) {
       base::say("a sink failed and was removed");
     }
     sinks_.erase(sinks_.begin() + static_cast<std::ptrdiff_t>(i));
-    count_sinks();
-  }
-}
-
-void Collector::count_sinks() {
-  sink_count_.store(sinks_.size(), std::memory_order_relaxed);
-  if (sinks_.empty() && options_.on_last_sink_gone) {
-    options_.on_last_sink_gone();
+    note_sinks(false);
   }
 }
 

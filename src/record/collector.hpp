@@ -38,7 +38,8 @@ using HookedSiteNamer = std::function<void(const std::vector<HookedSite>&, Decla
 struct CollectorOptions {
   std::chrono::nanoseconds period = std::chrono::milliseconds(100);  ///< a batch is handed on at least this often
   std::function<MetricId(std::string_view name, std::string_view unit)> declare_metric;
-  std::function<void()> on_last_sink_gone;     ///< nobody wants events any more
+  /// The first sink came, or the last one went; `is_saved` then says whether they have all that was recorded.
+  std::function<void(bool has_sinks, bool is_saved)> on_sinks;
   std::function<void(CollectorStep)> on_step;  ///< for tests
   HookedSiteNamer name_hooked_sites;
 };
@@ -50,22 +51,36 @@ class Collector {
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 
-  /// Drains what is left, finishes every sink and ends the thread.
   ~Collector();
 
-  void start();
+  /// Starts the thread. One that is held drains nothing before release(): what is recorded meanwhile waits for sinks.
+  void start(bool is_held);
+  void release();
+
+  /// Drains what is left, finishes every sink and ends the thread. False where that took longer: the thread is left
+  /// alone then, and goes with the process.
+  bool stop(std::chrono::nanoseconds timeout) noexcept;
+
+  // What follows waits for the collector's thread, holds no lock meanwhile, and gives up at the timeout. A call from a
+  // sink, on that very thread, is refused.
 
   /// Hands a sink over. Returns after its first batch, which declares everything known, was written. Rethrows what that
   /// write threw; the sink is then not installed.
-  std::uint64_t add_sink(std::shared_ptr<Sink> sink);
+  std::uint64_t add_sink(std::shared_ptr<Sink> sink, std::chrono::nanoseconds timeout);
 
   /// Drains, hands the last batch to the sink, finishes it and lets go of it. False when there is no such sink (any
-  /// more).
-  bool remove_sink(std::uint64_t handle);
-  void remove_all_sinks();
+  /// more), or at the timeout.
+  bool remove_sink(std::uint64_t handle, std::chrono::nanoseconds timeout);
+  bool remove_all_sinks(std::chrono::nanoseconds timeout);
 
-  /// Returns after everything recorded before the call was handed to every sink; false at the deadline.
+  /// Returns after everything recorded before the call was handed to every sink; false at the timeout.
   bool flush(std::chrono::nanoseconds timeout);
+
+  /// Whether a sink is installed still: one that fails is let go of.
+  [[nodiscard]] bool has_sink(std::uint64_t handle);
+
+  /// Whether the caller is the collector's thread, as a sink is.
+  [[nodiscard]] bool is_own_thread() const noexcept;
 
   /// A sink failed or was removed and none is left: nobody wants events.
   [[nodiscard]] bool has_sinks() const { return sink_count_.load(std::memory_order_relaxed) != 0; }
@@ -109,8 +124,11 @@ class Collector {
   void serve(Request& request);
   void answer_shared_requests();
   void drop_sink(std::size_t index);
-  void count_sinks();
-  void submit(Request& request);
+  void note_sinks(bool is_saved);
+  /// Queues a request and waits for its answer; false at the timeout.
+  bool ask(const std::shared_ptr<Request>& request, std::chrono::nanoseconds timeout);
+  void fail(const char* what) noexcept;
+  void end() noexcept;
   void step(CollectorStep at) const;
 
   Pool& pool_;
@@ -127,10 +145,15 @@ class Collector {
 
   std::mutex request_mutex_;
   std::condition_variable request_done_;
-  std::vector<Request*> requests_;
+  std::vector<std::shared_ptr<Request>> requests_;
+  std::vector<std::uint64_t> handles_;  // of the sinks
+  bool is_ended_ = false;
 
   std::thread thread_;
+  std::atomic<std::thread::id> thread_id_{};
   std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> is_held_{false};
+  bool is_finished_ = false;  // every sink was finished
   std::atomic<std::size_t> sink_count_{0};
   std::atomic<std::uint64_t> cpu_time_ns_{0};
 

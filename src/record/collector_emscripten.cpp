@@ -50,16 +50,23 @@ Pump pump;
 
 }  // namespace
 
-void Collector::start() {
+void Collector::start(bool /*is_held*/) {
   pump.collector = this;
   kymo_start_timer(static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(options_.period).count()));
 }
 
-Collector::~Collector() {
+Collector::~Collector() = default;
+
+bool Collector::is_own_thread() const noexcept {
+  return pump.is_working;
+}
+
+bool Collector::stop(std::chrono::nanoseconds /*timeout*/) noexcept {
   kymo_stop_timer();
   pump.is_working = true;
   finish();
   pump = {};
+  return is_finished_;
 }
 
 void Collector::run() {

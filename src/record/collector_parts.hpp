@@ -36,7 +36,7 @@ struct Collector::TrackCursor {
   TrackDecoder decoder;
 };
 
-/// Something another thread asks of the collector's.
+/// Something another thread asks of the collector's. Who asked may give up before it is answered.
 struct Collector::Request {
   enum class Kind { add, remove, remove_all, flush };
   Kind kind = Kind::flush;
@@ -44,6 +44,7 @@ struct Collector::Request {
   std::uint64_t handle = 0;
   bool is_done = false;
   bool is_granted = false;
+  bool is_abandoned = false;
   std::exception_ptr failure;
 };
 

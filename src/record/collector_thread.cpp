@@ -1,11 +1,14 @@
 // The collector's thread, and what it sleeps on.
 #include <csignal>
 #include <ctime>
+#include <exception>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include <pthread.h>
 
+#include "base/message.hpp"
 #include "base/thread_name.hpp"
 #include "record/collector_parts.hpp"
 #include "record/collector_sleep.hpp"
@@ -22,16 +25,33 @@ std::uint64_t thread_cpu_time_ns() {
 
 }  // namespace
 
-Collector::~Collector() {
+Collector::~Collector() = default;
+
+bool Collector::is_own_thread() const noexcept {
+  return std::this_thread::get_id() == thread_id_.load(std::memory_order_relaxed);
+}
+
+bool Collector::stop(std::chrono::nanoseconds timeout) noexcept {
+  if (is_own_thread()) {
+    return false;  // a sink ended the process
+  }
   is_stopping_.store(true, std::memory_order_release);
   pool_.header().wake.fetch_add(1, std::memory_order_release);
   futex_wake_all(pool_.header().wake);
+  {
+    std::unique_lock lock(request_mutex_);
+    if (!request_done_.wait_for(lock, timeout, [this] { return is_ended_; })) {
+      return false;
+    }
+  }
   if (thread_.joinable()) {
     thread_.join();
   }
+  return is_finished_;
 }
 
-void Collector::start() {
+void Collector::start(bool is_held) {
+  is_held_.store(is_held, std::memory_order_relaxed);
   // Signals are the program's: none is to be handled on this thread.
   sigset_t all;
   sigset_t previous;
@@ -39,6 +59,7 @@ void Collector::start() {
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
     thread_ = std::thread([this] {
+      thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
       base::name_this_thread("kymo-collector");
       run();
     });
@@ -50,12 +71,41 @@ void Collector::start() {
 }
 
 void Collector::run() {
-  while (!is_stopping_.load(std::memory_order_acquire)) {
-    wait_for_work();
-    work();
-    cpu_time_ns_.store(thread_cpu_time_ns(), std::memory_order_relaxed);
+  try {
+    while (!is_stopping_.load(std::memory_order_acquire)) {
+      wait_for_work();
+      work();
+      cpu_time_ns_.store(thread_cpu_time_ns(), std::memory_order_relaxed);
+    }
+    finish();
+  } catch (const std::exception& failure) {
+    fail(failure.what());
+  } catch (...) {
+    fail("an unknown failure");
   }
-  finish();
+  end();
+}
+
+/// Nothing of this may end the program. What was not handed on stays in the spool, from which recovery takes it.
+void Collector::fail(const char* what) noexcept {
+  static base::SayOnce say_failed;
+  try {
+    say_failed(std::string("recording stops: ") + what);
+    sinks_.clear();
+    note_sinks(false);
+  } catch (...) {
+    // No memory for a word about it.
+  }
+}
+
+/// Whoever waits is let go.
+void Collector::end() noexcept {
+  {
+    const std::lock_guard lock(request_mutex_);
+    is_ended_ = true;
+    requests_.clear();
+  }
+  request_done_.notify_all();
 }
 
 void Collector::wait_for_work() {

@@ -119,9 +119,13 @@ bool Pool::reserve_slots() noexcept {
   return is_reserved;
 }
 
-bool Pool::reserve_ahead() noexcept {
+bool Pool::is_to_grow() const noexcept {
   const std::uint32_t free = header_->free_count.load(std::memory_order_relaxed);
-  return (!is_on_demand_ || free * 2 < chunk_count() * pieces_a_chunk) && reserve_chunks(chunks_ahead);
+  return !is_full_.load(std::memory_order_relaxed) && (!is_on_demand_ || free * 2 < chunk_count() * pieces_a_chunk);
+}
+
+bool Pool::reserve_ahead() noexcept {
+  return is_to_grow() && reserve_chunks(chunks_ahead);
 }
 
 std::string Pool::spool_id() const {

@@ -71,6 +71,9 @@ class Pool {
   /// Reserves the next part of a pool that is not reserved whole, so that threads need not. False when there is none.
   bool reserve_ahead() noexcept;
 
+  /// Whether it would reserve more if it were called now.
+  [[nodiscard]] bool is_to_grow() const noexcept;
+
   /// Gives a chunk back. Lock-free.
   void return_chunk(std::uint32_t index) noexcept;
 

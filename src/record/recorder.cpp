@@ -5,11 +5,8 @@
 #include <utility>
 
 #include <pthread.h>
-#include <unistd.h>
-
 #include "base/message.hpp"
 #include "record/clock.hpp"
-#include "record/fiber.hpp"
 #include "record/function_hooks.hpp"
 #include "record/gate.hpp"
 #include "record/track_writer.hpp"
@@ -29,6 +26,7 @@ void on_thread_end(void* /*mark*/) {
 base::SayOnce say_start_failure;
 base::SayOnce say_second_copy;
 base::SayOnce say_not_kill_proof;
+base::SayOnce say_small_pool;
 
 }  // namespace
 
@@ -38,7 +36,7 @@ bool Recorder::start(const RecorderOptions& options) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (collector_ != nullptr || is_child_pending_.load(std::memory_order_relaxed)) {
-      return true;
+      return !is_shut_down_;
     }
     if (is_shut_down_ || is_refused_) {
       return false;
@@ -48,7 +46,7 @@ bool Recorder::start(const RecorderOptions& options) noexcept {
       options_ = new RecorderOptions(options);  // lives as long as the process
       sites_.use(options_->sites.empty() ? nullptr : options_->sites.c_str());
     }
-    const bool is_started = start_locked();
+    const bool is_started = start_locked(false);
     if (!is_started && is_first) {
       // The module of a copy that stays off can be unloaded: what it still held then would be lost.
       sites_.use(nullptr);
@@ -61,19 +59,28 @@ bool Recorder::start(const RecorderOptions& options) noexcept {
   }
 }
 
-bool Recorder::start_locked() noexcept {
+bool Recorder::start_locked(bool is_child) noexcept {
   try {
     if (!claim_process()) {
       say_second_copy("another copy of the recorder is active in this process; this one stays off");
       is_refused_ = true;
       return false;
     }
-    std::unique_ptr<Pool> pool = Pool::create(options_->pool);
+    mark_process();
+    PoolOptions pool_options = options_->pool;
+    pool_options.is_on_demand = is_child;
+    std::unique_ptr<Pool> pool = Pool::create(pool_options);
     if (pool->backing() == PoolBacking::private_memory && !pool->complaint().empty()) {
       say_not_kill_proof("not kill-proof: " + pool->complaint() +
                          "; what a killed process had not written yet is lost");
     }
+    if (const std::uint64_t bytes = std::uint64_t{pool->most_chunks()} * chunk_bytes;
+        pool_options.bytes > default_pool_bytes && bytes < pool_options.bytes / 2) {
+      say_small_pool("the pool has " + std::to_string(bytes >> 20U) + " MiB, half of what is free, instead of " +
+                     std::to_string(pool_options.bytes >> 20U));
+    }
     pool->header().counter_step_ns = counter_step_ns();
+    pool->header().dropped_without_track.store(dropped_without_pool_.exchange(0), std::memory_order_relaxed);
     declarations_.attach(*pool);
     CollectorOptions collector_options;
     collector_options.declare_metric = [this](std::string_view name, std::string_view unit) {
@@ -81,8 +88,11 @@ bool Recorder::start_locked() noexcept {
     };
     collector_options.on_step = options_->on_step;
     collector_options.name_hooked_sites = name_hooked_sites;
-    collector_options.on_last_sink_gone = [this] {
-      is_on_.store(false, std::memory_order_seq_cst);
+    collector_options.on_sinks = [this, header = &pool->header()](bool has_sinks, bool is_saved) {
+      // After the last sink was removed, the spool of a process that ends by _exit is nobody's: the next one deletes
+      // it.
+      header->is_saved.store(!has_sinks && is_saved ? 1 : 0, std::memory_order_release);
+      is_on_.store(has_sinks, std::memory_order_seq_cst);
       update_gate();
     };
     Declarations known;
@@ -90,14 +100,10 @@ bool Recorder::start_locked() noexcept {
       known = *known_before_fork_;
     }
     auto collector = std::make_unique<Collector>(*pool, std::move(known), std::move(collector_options));
-    collector->start();
+    collector->start(is_child);
     collector_ = collector.release();
     // Both live as long as the process: threads hold pointers into the pool.
     pool_.store(pool.release(), std::memory_order_release);
-    if (!has_process_hooks_) {
-      has_process_hooks_ = true;
-      ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    }
     if (!options_->wants_scopes) {
       switch_scopes_off(ScopesOff::never_wanted);
     }
@@ -112,15 +118,15 @@ bool Recorder::start_locked() noexcept {
 
 std::uint64_t Recorder::add_sink(std::shared_ptr<Sink> sink) noexcept {
   try {
-    static_cast<void>(pool_for_events());
-    const std::lock_guard lock(mutex_);
-    if (collector_ == nullptr) {
+    settle_child();
+    Collector* const current = collector();
+    if (current == nullptr) {
       return 0;
     }
-    const std::uint64_t handle = collector_->add_sink(std::move(sink));
-    pool()->header().is_saved.store(0, std::memory_order_relaxed);
-    is_on_.store(true, std::memory_order_seq_cst);
-    update_gate();
+    const std::uint64_t handle = current->add_sink(std::move(sink), wait_for_collector);
+    if (handle == 0) {
+      base::say("a sink could not be installed: the collector does not answer");
+    }
     return handle;
   } catch (const std::exception& failure) {
     base::say(failure.what());
@@ -132,44 +138,41 @@ std::uint64_t Recorder::add_sink(std::shared_ptr<Sink> sink) noexcept {
 
 bool Recorder::remove_sink(std::uint64_t handle) noexcept {
   try {
-    const std::lock_guard lock(mutex_);
-    const bool was_on = is_on();
-    const bool is_removed = collector_ != nullptr && collector_->remove_sink(handle);
-    note_if_saved(was_on && is_removed);
-    return is_removed;
+    Collector* const current = collector();
+    return current != nullptr && current->remove_sink(handle, wait_for_collector);
   } catch (...) {
     return false;
   }
 }
 
-void Recorder::remove_all_sinks() noexcept {
+bool Recorder::remove_all_sinks() noexcept {
   try {
-    const std::lock_guard lock(mutex_);
-    const bool was_on = is_on();
-    if (collector_ != nullptr) {
-      collector_->remove_all_sinks();
-    }
-    note_if_saved(was_on);
+    Collector* const current = collector();
+    return current == nullptr || current->remove_all_sinks(wait_for_collector);
   } catch (...) {
     base::say("sinks could not be removed");
-  }
-}
-
-/// After the last sink was removed, the spool of a process that ends by _exit is nobody's: the next one deletes it.
-void Recorder::note_if_saved(bool is_sink_removed) noexcept {
-  Pool* const current = pool();
-  if (is_sink_removed && !is_on() && current != nullptr) {
-    current->header().is_saved.store(1, std::memory_order_release);
+    return false;
   }
 }
 
 bool Recorder::flush(std::chrono::nanoseconds timeout) noexcept {
   try {
-    const std::lock_guard lock(mutex_);
-    return collector_ == nullptr || collector_->flush(timeout);
+    settle_child();
+    Collector* const current = collector();
+    return current == nullptr || current->flush(timeout);
   } catch (...) {
     return false;
   }
+}
+
+bool Recorder::has_sink(std::uint64_t handle) noexcept {
+  Collector* const current = collector();
+  return current != nullptr && current->has_sink(handle);
+}
+
+bool Recorder::is_in_sink() noexcept {
+  const Collector* const current = collector();
+  return current != nullptr && current->is_own_thread();
 }
 
 namespace {
@@ -211,20 +214,35 @@ void Recorder::write_before_crash(std::chrono::nanoseconds timeout) noexcept {
   }
 }
 
+void Recorder::finish_before_end(std::chrono::nanoseconds timeout) noexcept {
+  Pool* const current = pool();
+  if (current != nullptr && is_on() && !is_child_pending_.load(std::memory_order_relaxed)) {
+    SpoolHeader& header = current->header();
+    static_cast<void>(ask(*current, header.end_requests, header.end_done, timeout.count()));
+  }
+}
+
 void Recorder::shut_down() noexcept {
   try {
-    const std::lock_guard lock(mutex_);
-    is_shut_down_ = true;
+    Collector* current = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_shut_down_) {
+        return;
+      }
+      is_shut_down_ = true;
+      current = collector();
+    }
     is_on_.store(false, std::memory_order_seq_cst);
     update_gate();
-    if (is_child_pending_.load(std::memory_order_relaxed)) {
+    if (current == nullptr) {
       return;
     }
-    delete collector_;
-    collector_ = nullptr;
-    if (Pool* const current = pool()) {
-      current->header().is_saved.store(1, std::memory_order_release);
-      current->remove_spool();
+    if (current->stop(wait_for_collector)) {
+      pool()->header().is_saved.store(1, std::memory_order_release);
+      pool()->remove_spool();
+    } else {
+      base::say("the process ends before its capture is written: `kymo recover` makes it whole");
     }
   } catch (...) {
     base::say("the recorder could not be shut down");
@@ -303,6 +321,8 @@ MetricId Recorder::describe_metric(const MetricDescription& description) noexcep
 void Recorder::count_dropped_without_track() noexcept {
   if (Pool* const current = pool()) {
     current->header().dropped_without_track.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    dropped_without_pool_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
@@ -312,81 +332,6 @@ void Recorder::watch_thread_end() noexcept {
   if (has_thread_end_key) {
     ::pthread_setspecific(thread_end_key, this);
   }
-}
-
-void Recorder::start_in_child() noexcept {
-  // Set on the thread that starts it, so that on_child can install sinks while other threads wait.
-  static __thread bool is_starting = false;
-  if (is_starting) {
-    return;
-  }
-  const std::lock_guard child_lock(child_mutex_);
-  if (!is_child_pending_.load(std::memory_order_relaxed)) {
-    return;
-  }
-  is_starting = true;
-  bool is_started = false;
-  {
-    const std::lock_guard lock(mutex_);
-    is_on_.store(false, std::memory_order_seq_cst);
-    is_started = start_locked();
-  }
-  if (is_started && options_->on_child) {
-    options_->on_child();
-  }
-  update_gate();
-  is_child_pending_.store(false, std::memory_order_release);
-  is_starting = false;
-}
-
-void Recorder::before_fork() noexcept {
-  Recorder& self = instance();
-  self.child_mutex_.lock();
-  self.mutex_.lock();
-  // The order in which threads take these: names, then the log; the collector takes what is known last.
-  static_cast<void>(self.names_.lock());
-  static_cast<void>(self.declarations_.lock());
-  if (self.collector_ != nullptr) {
-    self.collector_->lock_known();
-  }
-}
-
-void Recorder::after_fork_in_parent() noexcept {
-  Recorder& self = instance();
-  if (self.collector_ != nullptr) {
-    self.collector_->unlock_known();
-  }
-  self.declarations_.unlock();
-  self.names_.unlock();
-  self.mutex_.unlock();
-  self.child_mutex_.unlock();
-}
-
-void Recorder::after_fork_in_child() noexcept {
-  Recorder& self = instance();
-  if (self.collector_ != nullptr) {
-    // The collector's thread does not exist here, and the object cannot be destroyed without it. What it knows is read
-    // when this process starts a collector of its own.
-    self.known_before_fork_ = &self.collector_->known();
-    self.collector_->unlock_known();
-    self.collector_ = nullptr;
-    self.is_child_pending_.store(self.is_on(), std::memory_order_relaxed);
-  }
-  kymo_thread_v1 = nullptr;
-  forget_slots_in_child();
-  if (self.claim_socket_ >= 0) {
-    ::close(self.claim_socket_);
-    self.claim_socket_ = -1;
-  }
-  if (Pool* const inherited = self.pool_.exchange(nullptr, std::memory_order_relaxed)) {
-    inherited->abandon_in_child();
-  }
-  self.frames_.store(0, std::memory_order_relaxed);
-  self.declarations_.detach();
-  self.declarations_.unlock();
-  self.names_.unlock();
-  self.mutex_.unlock();
-  self.child_mutex_.unlock();
 }
 
 }  // namespace kymo::record

@@ -73,6 +73,8 @@ struct SpoolHeader {
   std::atomic<std::uint32_t> trigger_done;  ///< futex: requests answered
   std::atomic<std::uint32_t> crash_requests;
   std::atomic<std::uint32_t> crash_done;             ///< futex
+  std::atomic<std::uint32_t> end_requests;           ///< the process ends: captures are to be closed
+  std::atomic<std::uint32_t> end_done;               ///< futex
   std::atomic<std::uint64_t> dropped_without_track;  ///< events of threads that got no track
   std::atomic<std::uint64_t> pair_count;             ///< pairs ever written; the newest is at (pair_count - 1) % 64
   SpoolPair pairs[spool_pair_count];
