@@ -32,7 +32,6 @@ Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
 }
 
 void Collector::work() {
-  pool_.reserve_ahead();
   if (is_held_.load(std::memory_order_acquire)) {
     pool_.header().taken.store(0, std::memory_order_relaxed);
   } else {
@@ -40,6 +39,7 @@ void Collector::work() {
   }
   serve_requests();
   answer_shared_requests();
+  pool_.reserve_ahead();
 }
 
 void Collector::finish() {
