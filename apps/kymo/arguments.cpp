@@ -20,6 +20,10 @@ void add_capture_arguments(CLI::App& command, CaptureArguments& arguments) {
                    "Align captures of different machines by the sync points they share, not by wall clock");
 }
 
+void add_force_argument(CLI::App& command, bool& is_forced) {
+  command.add_flag("--force", is_forced, "Overwrite whatever file is there, except one that is being read");
+}
+
 void add_sensor_arguments(CLI::App& command, SensorOptions& options) {
   command
       .add_option("--sensors", options.sensors,

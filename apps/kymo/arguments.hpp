@@ -22,6 +22,9 @@ struct CaptureArguments {
 /// Adds CAPTURE... and --sync to a subcommand.
 void add_capture_arguments(CLI::App& command, CaptureArguments& arguments);
 
+/// Adds --force to a subcommand whose -o may name a file that is there.
+void add_force_argument(CLI::App& command, bool& is_forced);
+
 /// Adds --sensors and --root to a subcommand.
 void add_sensor_arguments(CLI::App& command, SensorOptions& options);
 

@@ -9,12 +9,15 @@
 #include <CLI/CLI.hpp>
 #include <kymo/witness.hpp>
 
+#include "arguments.hpp"
 #include "bench/sha256.hpp"
 #include "bench_journal.hpp"
 #include "bench_plan.hpp"
 #include "bench_run.hpp"
 #include "bench_summary.hpp"
 #include "command.hpp"
+#include "exchange/replacing_file.hpp"
+#include "say.hpp"
 #include "table.hpp"
 #include "units.hpp"
 
@@ -29,6 +32,7 @@ struct RunOptions {
   bool is_restarted = false;
   bool is_dry = false;
   bool fails_on_criteria = false;
+  bool is_forced = false;
 };
 
 struct VerifyOptions {
@@ -39,6 +43,7 @@ struct VerifyOptions {
 struct BundleOptions {
   std::string output;
   std::vector<std::string> files;
+  bool is_forced = false;
 };
 
 void print_order(const GridPlan& plan) {
@@ -79,6 +84,22 @@ void remove_old(const fs::path& output) {
   }
 }
 
+/// What the grid will write must not be somebody else's.
+void expect_free(const GridPlan& plan, const fs::path& output) {
+  std::vector<std::string> names{"results.csv", "summary.json", "summary.md", "runs", "logs", "metrics", "figs"};
+  if (!plan.table_path.empty()) {
+    names.push_back(plan.table_path);
+  }
+  for (const std::string& name : names) {
+    if (fs::exists(output / name)) {
+      throw Failure(
+          fmt::format("{} is there, and no grid left it: choose another --output-dir, or --force to overwrite what is "
+                      "in this one",
+                      printable((output / name).string())));
+    }
+  }
+}
+
 int run_plan(const RunOptions& options) {
   const GridPlan plan = read_plan(options.plan);
   if (options.is_dry) {
@@ -90,18 +111,26 @@ int run_plan(const RunOptions& options) {
   fs::create_directories(output);
   Journal journal(output + "/journal.jsonl", plan.fingerprint,
                   options.is_restarted ? Journal::Former::is_forgotten : Journal::Former::goes_on);
+  if (journal.is_new() && !options.is_forced) {
+    try {
+      expect_free(plan, output);
+    } catch (...) {
+      fs::remove(output + "/journal.jsonl");
+      throw;
+    }
+  }
   // Only now is it certain that no other process is at work on them.
   if (journal.has_forgotten()) {
     remove_old(output);
   }
   const GridOutcome outcome = run_grid(plan, output, journal);
   if (outcome.is_interrupted) {
-    fmt::print(stderr, "kymo: interrupted; {} done: the same command goes on from there\n",
-               format_plural(outcome.done + outcome.done_before, "run"));
+    say("kymo: interrupted; {} done: the same command goes on from there\n",
+        format_plural(outcome.done + outcome.done_before, "run"));
     return 128 + SIGINT;
   }
   for (const std::string& problem : outcome.problems) {
-    fmt::print(stderr, "kymo: {}\n", printable(problem));
+    say("kymo: {}\n", printable(problem));
   }
   const GridSummary summary = write_summary(plan, collect(plan, journal), output);
   print_verdicts(plan, summary);
@@ -109,7 +138,7 @@ int run_plan(const RunOptions& options) {
              printable(given.string()), format_plural(outcome.done, "run"), outcome.done_before,
              outcome.problems.size());
   if (!summary.note.empty()) {
-    fmt::print(stderr, "kymo: {}\n", summary.note);
+    say("kymo: {}\n", summary.note);
   }
   const bool is_failed = !outcome.problems.empty() || (options.fails_on_criteria && !summary.is_met);
   return to_int(is_failed ? ExitCode::failed : ExitCode::ok);
@@ -120,8 +149,8 @@ int verify(const VerifyOptions& options) {
   for (const std::string& file : options.files) {
     const WitnessReport report = verify_witness(file);
     if (!report.is_whole) {
-      fmt::print(stderr, "kymo: {}:{}: {}; {} before it sound\n", printable(file), report.line, report.problem,
-                 report.totals.entries == 1 ? "the 1 entry" : fmt::format("the {} entries", report.totals.entries));
+      say("kymo: {}:{}: {}; {} before it sound\n", printable(file), report.line, report.problem,
+          report.totals.entries == 1 ? "the 1 entry" : fmt::format("the {} entries", report.totals.entries));
       is_sound = false;
       continue;
     }
@@ -132,12 +161,11 @@ int verify(const VerifyOptions& options) {
     }
     const WitnessDifference difference = compare_witnesses(file, options.same_as);
     if (!difference.is_same_header) {
-      fmt::print(stderr, "kymo: {} and {} are not of the same configuration\n", printable(file),
-                 printable(options.same_as));
+      say("kymo: {} and {} are not of the same configuration\n", printable(file), printable(options.same_as));
     }
     if (difference.entry != 0) {
-      fmt::print(stderr, "kymo: {} and {} decide differently from entry {} on\n", printable(file),
-                 printable(options.same_as), difference.entry);
+      say("kymo: {} and {} decide differently from entry {} on\n", printable(file), printable(options.same_as),
+          difference.entry);
     }
     is_sound = is_sound && difference.is_none();
   }
@@ -165,6 +193,7 @@ int bundle(const BundleOptions& options) {
     }
     header.config_hash = configurations.fingerprint();
   }
+  exchange::require_replaceable(options.output, {{}, options.is_forced, options.files});
   WitnessWriter writer(options.output, header);
   for (const std::string& file : options.files) {
     expect_whole(file, verify_witness(file, [&writer](const WitnessEntry& entry) { writer.add(entry); }));
@@ -182,6 +211,7 @@ void add_run(CLI::App& bench, int& exit_code) {
       ->add_option("-o,--output-dir", options->output,
                    "Where everything goes (PLAN-results); a grid that was interrupted there goes on")
       ->option_text("DIR");
+  command->add_flag("--force", options->is_forced, "Overwrite files there that no grid left");
   command->add_flag("--restart", options->is_restarted, "Take away what an earlier grid left there, and begin anew");
   command->add_flag("--dry-run", options->is_dry, "Show the runs in their order and do nothing");
   command->add_flag("--fail-on-criteria", options->fails_on_criteria,
@@ -214,7 +244,10 @@ void add_verify(CLI::App& bench, int& exit_code) {
 void add_bundle(CLI::App& bench, int& exit_code) {
   auto options = std::make_shared<BundleOptions>();
   CLI::App* const command = bench.add_subcommand("bundle", "Puts the entries of witness bundles into one");
-  command->add_option("-o,--output", options->output, "File to write")->required()->option_text("FILE");
+  command->add_option("-o,--output", options->output, "File to write; one that is there is left alone")
+      ->required()
+      ->option_text("FILE");
+  add_force_argument(*command, options->is_forced);
   command->add_option("FILE", options->files, "Witness bundles, each of another name")->required()->option_text(" ");
   command->callback([options, &exit_code] { exit_code = bundle(*options); });
 }

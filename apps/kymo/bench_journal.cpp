@@ -1,7 +1,9 @@
 #include "bench_journal.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -44,17 +46,30 @@ JournalEntry parse_entry(const Json& json) {
 }  // namespace
 
 Journal::Journal(const std::string& path, const std::string& fingerprint, Former former)
-    : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+    : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666)) {
   if (!file_) {
     throw Failure(base::describe_errno("cannot open", path, errno));
   }
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Failure(fmt::format("{}: another `kymo bench run` is at work in this directory", path));
   }
+  require_journal();
   if (former == Former::is_forgotten) {
     forget();
   }
   read(fingerprint);
+}
+
+void Journal::require_journal() const {
+  constexpr std::string_view beginning = R"({"journal":1,)";
+  struct stat status {};
+  std::array<std::byte, beginning.size()> first{};
+  const std::int64_t count =
+      ::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode) ? base::read_fully_at(file_.get(), first, 0) : -1;
+  // A journal whose first line was cut off is one as well.
+  if (count < 0 || std::memcmp(first.data(), beginning.data(), static_cast<std::size_t>(count)) != 0) {
+    throw Failure(fmt::format("{}: this is no journal of `kymo bench run`: choose another --output-dir", path_));
+  }
 }
 
 void Journal::forget() {
@@ -72,6 +87,7 @@ void Journal::read(const std::string& fingerprint) {
     throw Failure(base::describe_errno("cannot write", path_, errno));
   }
   if (size == 0) {
+    is_new_ = !has_forgotten_;
     write_line(dump({{"journal", 1}, {"plan", fingerprint}}));
     return;
   }

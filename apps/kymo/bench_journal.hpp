@@ -29,18 +29,21 @@ class Journal {
   enum class Former { goes_on, is_forgotten };
 
   /// Opens the journal in a directory, or begins one. Failure where it is being written by another process, and, unless
-  /// it is to be forgotten, where it is another plan's or damaged. A last line that was cut off is taken away: that run
-  /// is done again.
+  /// it is to be forgotten, where it is another plan's or damaged. Failure also where the file is no journal. A last
+  /// line that was cut off is taken away: that run is done again.
   Journal(const std::string& path, const std::string& fingerprint, Former former);
 
   /// Whether there was one, which is forgotten: what its runs left may be taken away while this object lives.
   [[nodiscard]] bool has_forgotten() const { return has_forgotten_; }
+  /// Whether there was none: whatever else is in the directory, no grid left it there.
+  [[nodiscard]] bool is_new() const { return is_new_; }
   /// What is in it; of runs that were tried again the last try.
   [[nodiscard]] const std::vector<JournalEntry>& entries() const { return entries_; }
   /// Adds a line; on disk when this returns.
   void add(const JournalEntry& entry);
 
  private:
+  void require_journal() const;
   void forget();
   void read(const std::string& fingerprint);
   void write_line(const std::string& line);
@@ -49,6 +52,7 @@ class Journal {
   std::string path_;
   base::FileDescriptor file_;
   bool has_forgotten_ = false;
+  bool is_new_ = false;
   std::vector<JournalEntry> entries_;
   std::map<std::tuple<std::string, unsigned, bool>, std::size_t> places_;  ///< in entries_
 };

@@ -18,6 +18,7 @@
 #include "bench/csv.hpp"
 #include "bench/grid_process.hpp"
 #include "command.hpp"
+#include "say.hpp"
 #include "units.hpp"
 
 namespace kymo::command {
@@ -51,8 +52,8 @@ class GridProgress {
     }
     constexpr std::size_t width = 30;
     const std::size_t filled = all_ == 0 ? width : done_ * width / all_;
-    fmt::print(stderr, "\r\x1b[K[{:#<{}}{:.<{}}] {} of {}{}  {}", "", filled, "", width - filled, done_, all_,
-               time_left(), printable(name_, 30));
+    say("\r\x1b[K[{:#<{}}{:.<{}}] {} of {}{}  {}", "", filled, "", width - filled, done_, all_, time_left(),
+        printable(name_, 30));
     std::fflush(stderr);
     is_drawn_ = true;
   }

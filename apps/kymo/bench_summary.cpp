@@ -53,7 +53,8 @@ class Summary {
   void write_file(const std::string& name, const std::string& text) {
     const fs::path path = fs::path(output_) / name;
     fs::create_directories(path.parent_path());
-    exchange::replace_file(path.string(), [&text](exchange::OutputFile file) {
+    // The directory is known to be this grid's.
+    exchange::replace_file(path.string(), {{}, true, {}}, [&text](exchange::OutputFile file) {
       file.buffer() = text;
       file.close();
     });

@@ -14,6 +14,7 @@
 #include "command.hpp"
 #include "compare_output.hpp"
 #include "exchange/replacing_file.hpp"
+#include "page.hpp"
 #include "progress.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
@@ -28,6 +29,7 @@ struct CompareOptions {
   std::vector<std::string> changed;
   std::string fail_on;
   std::string page;
+  bool is_forced = false;
   std::uint64_t seed = 1;
   ComparisonTextOptions text;
   bool is_json = false;
@@ -154,6 +156,11 @@ int run(const CompareOptions& options) {
   Side changed;
   base.paths = captures_of(has_two ? std::vector<std::string>{options.two[0]} : options.base);
   changed.paths = captures_of(has_two ? std::vector<std::string>{options.two[1]} : options.changed);
+  exchange::Replacing replacing{page_mark, options.is_forced, base.paths};
+  replacing.inputs.insert(replacing.inputs.end(), changed.paths.begin(), changed.paths.end());
+  if (!options.page.empty()) {
+    exchange::require_replaceable(options.page, replacing);
+  }
   Warnings warnings;
   read_side(base, 0, options, "base", warnings);
   read_side(changed, 1, options, "new", warnings);
@@ -172,7 +179,7 @@ int run(const CompareOptions& options) {
     }
   }
   if (!options.page.empty()) {
-    exchange::replace_file(options.page, [&report](exchange::OutputFile out) {
+    exchange::replace_file(options.page, replacing, [&report](exchange::OutputFile out) {
       write_comparison_page(report, out);
       out.close();
     });
@@ -210,8 +217,11 @@ void add_compare_command(CLI::App& app, int& exit_code) {
   command->add_flag("--all", options->text.all, "Show metrics that are the same or have too few samples as well");
   CLI::Option* const json = command->add_flag("--json", options->is_json, "Print JSON, durations in nanoseconds");
   command->add_flag("--csv", options->is_csv, "Print CSV, durations in nanoseconds")->excludes(json);
-  command->add_option("--html", options->page, "Also write a page with the distributions; what it held is replaced")
+  command
+      ->add_option("--html", options->page,
+                   "Also write a page with the distributions; an earlier page of kymo's is replaced")
       ->option_text("FILE");
+  add_force_argument(*command, options->is_forced);
   command->footer(
       "Scopes match by name, function and file, wherever their lines moved to; spans, frames and metrics by name. The\n"
       "verdict goes by a Mann-Whitney U test, corrected for how many are tested; \"same\" means that nothing was found\n"

@@ -13,6 +13,7 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "progress.hpp"
+#include "say.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
 
@@ -25,6 +26,7 @@ struct ExportCommand {
   std::string format = "chrome";
   std::string output;
   std::uint64_t pid = 0;
+  bool is_forced = false;
 };
 
 stats::DropTotals drops_of(const Timeline& timeline) {
@@ -52,11 +54,12 @@ void export_nvmt(const Timeline& timeline, const ExportCommand& options) {
     Progress progress("exporting");
     NvmtExportOptions nvmt;
     nvmt.process = options.pid == 0 ? 0 : find_process(timeline, options.pid);
+    nvmt.replaces_any = options.is_forced;
     nvmt.on_progress = [&progress](double share) { progress.update(share); };
     report = kymo::export_nvmt(timeline, options.output, nvmt);
   }
   for (const std::string& what : report.left_out) {
-    fmt::print(stderr, "warning: NVMT has no room for {}\n", printable(what));
+    say("warning: NVMT has no room for {}\n", printable(what));
   }
 }
 
@@ -66,11 +69,12 @@ void export_vor(const Timeline& timeline, const ExportCommand& options) {
     Progress progress("exporting");
     VorExportOptions vor;
     vor.process = options.pid == 0 ? 0 : find_process(timeline, options.pid);
+    vor.replaces_any = options.is_forced;
     vor.on_progress = [&progress](double share) { progress.update(share); };
     report = kymo::export_vor(timeline, options.output, vor);
   }
   for (const std::string& what : report.losses) {
-    fmt::print(stderr, "warning: not in the .vor stream: {}\n", printable(what));
+    say("warning: not in the .vor stream: {}\n", printable(what));
   }
 }
 
@@ -130,7 +134,8 @@ int run(const ExportCommand& options) {
   for (const Format& format : formats) {
     if (format.word == options.format) {
       Progress progress("exporting");
-      format.write(timeline, options.output, {[&progress](double share) { progress.update(share); }});
+      format.write(timeline, options.output,
+                   {[&progress](double share) { progress.update(share); }, options.is_forced});
     }
   }
   for (const ProcessFormat& format : process_formats) {
@@ -153,20 +158,27 @@ void add_export_command(CLI::App& app, int& exit_code) {
       ->required()
       ->check(CLI::IsMember(format_words()))
       ->option_text("FORMAT");
-  command->add_option("-o,--output", options->output, "File to write; what it held before is replaced")
+  command
+      ->add_option("-o,--output", options->output,
+                   "File to write; one that is there is replaced where kymo exported it, as told below")
       ->required()
       ->option_text("FILE");
+  add_force_argument(*command, options->is_forced);
   command
       ->add_option("--process", options->pid,
                    "nvmt, vor: the process whose machine or frames they are, where there are several")
       ->option_text("PID");
-  command->footer(format_help() +
-                  "\nExamples:\n"
-                  "  kymo export --to chrome -o trace.json run.kymo\n"
-                  "  kymo export --to perfetto -o run.pftrace captures/\n"
-                  "  kymo export --to collapsed -o /dev/stdout run.kymo | flamegraph.pl > run.svg\n"
-                  "  kymo export --to nvmt -o run.nvmt run.kymo\n"
-                  "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
+  command->footer(
+      format_help() +
+      "\nAn empty file is overwritten, and a file that an export to the same format wrote: kymo knows its own chrome,\n"
+      "perfetto and csv files by how they begin. Of collapsed, openmetrics, nvmt and vor files nobody can tell who\n"
+      "wrote them; they and all other files are overwritten with --force only. Pipes and /dev/stdout are written to.\n"
+      "\nExamples:\n"
+      "  kymo export --to chrome -o trace.json run.kymo\n"
+      "  kymo export --to perfetto -o run.pftrace captures/\n"
+      "  kymo export --to collapsed -o /dev/stdout run.kymo | flamegraph.pl > run.svg\n"
+      "  kymo export --to nvmt -o run.nvmt run.kymo\n"
+      "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

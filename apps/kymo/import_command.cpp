@@ -17,6 +17,7 @@
 #include "exchange/nvmt_import.hpp"
 #include "exchange/vor_import.hpp"
 #include "progress.hpp"
+#include "say.hpp"
 #include "units.hpp"
 
 namespace kymo::command {
@@ -81,7 +82,7 @@ int import_nvmt(const ImportOptions& options) {
   const exchange::NvmtTrace trace = exchange::read_nvmt(options.input);
   const exchange::NvmtImportReport report = exchange::import_nvmt(trace, options.input, output_of(options));
   for (const std::string& what : report.losses) {
-    fmt::print(stderr, "warning: {}: not kept: {}\n", printable(options.input), what);
+    say("warning: {}: not kept: {}\n", printable(options.input), what);
   }
   fmt::print("{}: {} and {} are in {} now\n", printable(options.input),
              format_plural(trace.fast.size() + trace.medium.size() + trace.slow.size(), "sample"),
@@ -112,12 +113,12 @@ int import_chrome(const ImportOptions& options) {
     report = import_chrome_trace(options.input, output_of(options), chrome);
   }
   for (const ImportLoss& loss : report.losses) {
-    fmt::print(stderr, "{}: {}: {}: {}\n", loss.is_damage ? "warning" : "note", printable(options.input),
-               printable(loss.what), loss.count);
+    say("{}: {}: {}: {}\n", loss.is_damage ? "warning" : "note", printable(options.input), printable(loss.what),
+        loss.count);
   }
   if (!report.stopped.empty()) {
-    fmt::print(stderr, "warning: {}: read up to {}; nothing after that was imported\n", printable(options.input),
-               printable(report.stopped));
+    say("warning: {}: read up to {}; nothing after that was imported\n", printable(options.input),
+        printable(report.stopped));
   }
   fmt::print("{}: in {} now: {}\n", printable(options.input), printable(report.output), describe_counts(report));
   return to_int(report.is_damaged() ? ExitCode::damaged : ExitCode::ok);
@@ -131,7 +132,7 @@ int import_vor(const ImportOptions& options) {
     report = exchange::import_vor(reader, output_of(options), [&progress](double share) { progress.update(share); });
   }
   for (const std::string& what : report.losses) {
-    fmt::print(stderr, "warning: {}: not kept: {}\n", printable(options.input), what);
+    say("warning: {}: not kept: {}\n", printable(options.input), what);
   }
   fmt::print("{}: {}, {} and {} are in {} now\n", printable(options.input), format_plural(report.frames, "frame"),
              format_plural(report.scopes, "scope"), format_plural(report.samples, "sample"), printable(report.output));

@@ -7,10 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include "command.hpp"
+#include "say.hpp"
 
 namespace kymo::command {
 namespace {
@@ -60,10 +63,22 @@ int run(int argc, char** argv) {
   return exit_code;
 }
 
+/// Descriptors 0 to 2 that are closed would be given to the next files that are opened, and what is printed would go
+/// into those. /dev/null takes their places, opened the wrong way round, so that writing still fails; commands that are
+/// started find them closed, as they were.
+void occupy_standard_descriptors() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(number, F_GETFD) == -1) {
+      static_cast<void>(::open("/dev/null", (number == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kymo::command
 
 int main(int argc, char** argv) {
+  kymo::command::occupy_standard_descriptors();
   // A reader that closes the pipe is an error of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   int exit_code = 0;
@@ -71,10 +86,10 @@ int main(int argc, char** argv) {
     exit_code = kymo::command::run(argc, argv);
   } catch (const std::exception& failure) {
     exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
-    fmt::print(stderr, "kymo: {}\n", failure.what());
+    kymo::command::say("kymo: {}\n", failure.what());
   }
   // A full disk behind `> file` is noticed here at the latest.
-  if (std::fflush(stdout) != 0 && exit_code == 0) {
+  if (std::fflush(stdout) != 0) {
     exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
   }
   return exit_code;

@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "progress.hpp"
+#include "say.hpp"
 #include "timeline/unwritten.hpp"
 #include "units.hpp"
 
@@ -43,7 +44,7 @@ int run(const MergeArguments& arguments) {
   }
   report.notes.insert(report.notes.end(), complaints.begin(), complaints.end());
   for (const std::string& note : report.notes) {
-    fmt::print(stderr, "warning: {}\n", printable(note));
+    say("warning: {}\n", printable(note));
   }
   fmt::print("{}: {} of {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
              format_plural(inputs.size(), "capture"), format_bytes(report.bytes));

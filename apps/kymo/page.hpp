@@ -14,6 +14,9 @@
 
 namespace kymo::command {
 
+/// What stands near the beginning of every page: so kymo knows its own.
+inline constexpr std::string_view page_mark = R"(<meta name="generator" content="kymo">)";
+
 /// A text of any bytes, from a capture or a command line, as markup.
 [[nodiscard]] std::string escape_html(std::string_view text);
 

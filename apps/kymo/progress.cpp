@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "say.hpp"
+
 namespace kymo::command {
 
 Progress::Progress(std::string what)
@@ -33,7 +35,7 @@ void Progress::update(double share) {
   constexpr int width = 40;
   const double done = std::clamp(share, 0.0, 1.0);
   const int filled = static_cast<int>(done * width);
-  fmt::print(stderr, "\r\x1b[K{} [{:#<{}}{:.<{}}] {:3.0f} %", what_, "", filled, "", width - filled, done * 100);
+  say("\r\x1b[K{} [{:#<{}}{:.<{}}] {:3.0f} %", what_, "", filled, "", width - filled, done * 100);
   std::fflush(stderr);
   is_drawn_ = true;
 }

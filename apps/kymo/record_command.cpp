@@ -22,6 +22,7 @@
 #include "control/run_facts.hpp"
 #include "progress.hpp"
 #include "recorded_machine.hpp"
+#include "say.hpp"
 #include "spool_holder.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
@@ -67,6 +68,30 @@ class PartsDirectory {
   std::string path_;
   bool is_kept_ = false;
 };
+
+/// Failure where no capture could come to be at the path: what the command does cannot be done again for another one.
+void expect_file_name(const std::string& output) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(output, ignored);
+  if (!fs::path(output).has_filename() || fs::is_directory(status)) {
+    throw Failure(fmt::format("cannot write {}: it is a directory; name a file in it", printable(output)));
+  }
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw Failure(fmt::format("cannot write {}: it is no file, and a capture needs one", printable(output)));
+  }
+}
+
+/// Does a part of what is left to do once the command runs. Whatever goes wrong then, the command is waited for.
+template <typename Action>
+bool attempt(const Action& action) {
+  try {
+    action();
+    return true;
+  } catch (const std::exception& failure) {
+    say("kymo: {}\n", printable(failure.what()));
+    return false;
+  }
+}
 
 /// A word as a shell would need it.
 std::string quoted(const std::string& word) {
@@ -196,39 +221,40 @@ bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHold
       remove_spool(id);
     }
     for (const std::string& note : report.notes) {
-      fmt::print(stderr, "kymo: warning: {}\n", printable(note));
+      say("kymo: warning: {}\n", printable(note));
     }
     for (const std::string& complaint : parts.complaints) {
-      fmt::print(stderr, "kymo: warning: {}\n", printable(complaint));
+      say("kymo: warning: {}\n", printable(complaint));
     }
     for (const std::string& path : parts.being_written) {
       directory.keep();
-      fmt::print(stderr, "kymo: warning: {} is still being written; {} holds what was in it by now\n", printable(path),
-                 printable(report.output));
+      say("kymo: warning: {} is still being written; {} holds what was in it by now\n", printable(path),
+          printable(report.output));
     }
     if (options.is_quiet) {
       return true;
     }
     const std::size_t recordings = parts.captures.size() - (machine.path().empty() ? 0 : 1);
     if (recordings == 0) {
-      fmt::print(stderr, "kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}\n",
-                 printable(options.command.front()), printable(report.output),
-                 machine.path().empty() ? "the facts of the run" : "what the machine felt meanwhile",
-                 format_bytes(report.bytes));
+      say("kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}\n",
+          printable(options.command.front()), printable(report.output),
+          machine.path().empty() ? "the facts of the run" : "what the machine felt meanwhile",
+          format_bytes(report.bytes));
     } else {
-      fmt::print(stderr, "kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
-                 format_plural(recordings, "recording"), format_bytes(report.bytes));
+      say("kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
+          format_plural(recordings, "recording"), format_bytes(report.bytes));
     }
     return true;
   } catch (const std::exception& failure) {
     directory.keep();
-    fmt::print(stderr, "kymo: {}\nkymo: what was recorded is in {}; `kymo merge` puts it together\n",
-               printable(failure.what()), printable(directory.path()));
+    say("kymo: {}\nkymo: what was recorded is in {}; `kymo merge` puts it together\n", printable(failure.what()),
+        printable(directory.path()));
     return false;
   }
 }
 
 int run(const RecordOptions& options) {
+  expect_file_name(options.output);
   PartsDirectory directory(options.output);
   SpoolHolder holder(directory.path());
   ChildTree tree;
@@ -244,12 +270,12 @@ int run(const RecordOptions& options) {
     environment.emplace_back("KYMO_SITES", options.sites);
   }
   if (const int error = tree.start(options.command, environment); error != 0) {
-    fmt::print(stderr, "kymo: {}: {}\n", printable(options.command.front()), std::strerror(error));
+    say("kymo: {}: {}\n", printable(options.command.front()), std::strerror(error));
     return to_int(error == ENOENT ? ExitCode::not_found : ExitCode::not_executable);
   }
-  machine.start(directory.path(), tree.pid());
+  attempt([&] { machine.start(directory.path(), tree.pid()); });
   tree.wait([&holder] { return holder.descriptors(); }, [&holder] { holder.receive(); });
-  machine.stop();
+  attempt([&] { machine.stop(); });
   const bool is_finished = finish(options, tree, holder, machine, directory);
   return is_finished || tree.exit_code() != 0 ? tree.exit_code() : to_int(ExitCode::record_failed);
 }
@@ -315,7 +341,7 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
       }
       exit_code = run(*options);
     } catch (const std::exception& failure) {
-      fmt::print(stderr, "kymo: {}\n", failure.what());
+      say("kymo: {}\n", failure.what());
       exit_code = to_int(ExitCode::record_failed);
     }
   });

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "control/environment.hpp"
+#include "say.hpp"
 #include "sense/machine_lock.hpp"
 #include "sense/sensor_list.hpp"
 
@@ -28,9 +29,8 @@ class RecordedMachine::Claim {
  public:
   explicit Claim(const std::string& root) : lock_(root), is_ours_(lock_.try_acquire()) {
     if (!is_ours_) {
-      fmt::print(stderr,
-                 "kymo: process {} samples this machine already: this capture has the command's processes only\n",
-                 lock_.holder());
+      say("kymo: process {} samples this machine already: this capture has the command's processes only\n",
+          lock_.holder());
     }
   }
   [[nodiscard]] bool is_ours() const { return is_ours_; }

@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "exchange/replacing_file.hpp"
+#include "page.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "stats_views.hpp"
@@ -25,6 +26,7 @@ struct ReportCommand {
   CaptureArguments captures;
   ReportOptions report;
   std::string output;
+  bool is_forced = false;
 };
 
 /// "run.html" for run.kymo and for the directory run/, where one is.
@@ -84,6 +86,9 @@ void read_phases(Report& report) {
 }
 
 int run(const ReportCommand& command) {
+  const std::string path = command.output.empty() ? default_output(command.captures.paths.front()) : command.output;
+  const exchange::Replacing replacing{page_mark, command.is_forced, list_captures(command.captures)};
+  exchange::require_replaceable(path, replacing);
   const Timeline timeline = open_timeline(command.captures);
   Report report{timeline, command.report, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}};
   read_tables(report);
@@ -92,8 +97,7 @@ int run(const ReportCommand& command) {
   read_phases(report);
   report.warnings = find_warnings(timeline, report.statistics.drops);
   warn_of_gaps(report.statistics, report.warnings);
-  const std::string path = command.output.empty() ? default_output(command.captures.paths.front()) : command.output;
-  exchange::replace_file(path, [&report](exchange::OutputFile out) {
+  exchange::replace_file(path, replacing, [&report](exchange::OutputFile out) {
     write_report(report, out);
     out.close();
   });
@@ -113,8 +117,9 @@ void add_report_command(CLI::App& app, int& exit_code) {
   add_capture_arguments(*command, options->captures);
   command
       ->add_option("-o,--output", options->output,
-                   "File to write; what it held before is replaced (the capture's name with .html, here)")
+                   "File to write; an earlier page of kymo's is replaced (the capture's name with .html, here)")
       ->option_text("FILE");
+  add_force_argument(*command, options->is_forced);
   command->add_option("--top", options->report.top, "Show only so many sites a table (50)")
       ->option_text("N")
       ->check(CLI::PositiveNumber);

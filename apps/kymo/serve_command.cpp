@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "command.hpp"
+#include "say.hpp"
 #include "serve/page_files.hpp"
 #include "serve/server.hpp"
 #include "serve/token.hpp"
@@ -101,20 +102,20 @@ std::string ssh_line(const serve::Server& server) {
 
 void describe(const serve::Server& server, const ServeOptions& options) {
   if (!server.has_page()) {
-    fmt::print(stderr, "warning: {}; only the captures are served, below {}api\n",
-               options.page.empty() ? std::string("the page is not installed beside this command (--page DIR names it)")
-                                    : printable(options.page) + ": no index.html there, so no page",
-               server.url().substr(0, server.url().find('#')));
+    say("warning: {}; only the captures are served, below {}api\n",
+        options.page.empty() ? std::string("the page is not installed beside this command (--page DIR names it)")
+                             : printable(options.page) + ": no index.html there, so no page",
+        server.url().substr(0, server.url().find('#')));
   }
   if (server.leaves_captures_out()) {
-    fmt::print(stderr, "warning: there are more captures than are served; name fewer\n");
+    say("warning: there are more captures than are served; name fewer\n");
   }
-  fmt::print(stderr, "serving {}; Ctrl-C ends it\n", format_plural(server.capture_count(), "capture"));
+  say("serving {}; Ctrl-C ends it\n", format_plural(server.capture_count(), "capture"));
   if (!server.is_loopback()) {
-    fmt::print(stderr, "other machines can reach it: who has this URL sees the captures, and nothing is encrypted\n");
+    say("other machines can reach it: who has this URL sees the captures, and nothing is encrypted\n");
   }
   if (const std::string line = ssh_line(server); !line.empty()) {
-    fmt::print(stderr, "from the machine you came from: {}\nand open there:\n", printable(line));
+    say("from the machine you came from: {}\nand open there:\n", printable(line));
   }
   fmt::print("{}\n", server.url());
   std::fflush(stdout);
@@ -158,7 +159,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
       }
       exit_code = run(*options);
     } catch (const std::invalid_argument& failure) {
-      fmt::print(stderr, "kymo: {}\n", failure.what());
+      say("kymo: {}\n", failure.what());
       exit_code = to_int(ExitCode::usage);
     }
   });

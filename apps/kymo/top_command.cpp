@@ -20,6 +20,7 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "live_table.hpp"
+#include "say.hpp"
 #include "sense/sensor_list.hpp"
 #include "sense/stop_signal.hpp"
 #include "table.hpp"
@@ -289,7 +290,7 @@ void add_top_command(CLI::App& app, int& exit_code) {
     try {
       exit_code = run(*options);
     } catch (const std::invalid_argument& failure) {
-      fmt::print(stderr, "kymo: {}\n", failure.what());
+      say("kymo: {}\n", failure.what());
       exit_code = to_int(ExitCode::usage);
     }
   });

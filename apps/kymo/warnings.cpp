@@ -8,6 +8,7 @@
 
 #include "capture/spool_reader.hpp"
 #include "command.hpp"
+#include "say.hpp"
 #include "timeline/timeline_implementation.hpp"
 #include "units.hpp"
 
@@ -79,7 +80,7 @@ void warn_of_alignment(const TimelineProcess& process, Warnings& warnings) {
 
 void Warnings::print() const {
   for (const std::string& text : texts) {
-    fmt::print(stderr, "warning: {}\n", text);
+    say("warning: {}\n", text);
   }
 }
 

@@ -180,7 +180,7 @@ void write_layout(const std::string& path, const Layout& layout) {
   }
   try {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    exchange::replace_file(path, [&layout](exchange::OutputFile file) {
+    exchange::replace_file(path, {{}, true, {}}, [&layout](exchange::OutputFile file) {
       file.buffer() = format_layout(layout);
       file.close();
     });

@@ -21,6 +21,7 @@ struct Size {
 struct Options {
   std::vector<std::string> paths;
   std::string screenshot;  ///< empty: a window
+  bool is_forced = false;  ///< whatever is at the screenshot's path may be overwritten
   std::optional<Size> size;
   std::optional<Theme> theme;
   std::optional<float> scale;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
+#include <string_view>
 
 #include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
@@ -45,9 +46,19 @@ void settle(Shown& shown) {
   }
 }
 
+/// A PNG's chunk that names the software, with its length before and its CRC behind: so kymo knows its own pictures.
+constexpr std::string_view png_mark("\0\0\0\x0DtEXtSoftware\0kymo\x80\xF6\xED\x75", 25);
+
+std::string with_mark(std::string png) {
+  constexpr std::size_t behind_header = 33;  // the signature and the IHDR chunk
+  return png.insert(behind_header, png_mark);
+}
+
 }  // namespace
 
 void write_picture(const Options& options) {
+  const exchange::Replacing replacing{png_mark, options.is_forced, options.paths};
+  exchange::require_replaceable(options.screenshot, replacing);
   const Size size = options.size.value_or(usual_size);
   const ImGuiOwner owner;
   Shown shown;
@@ -64,8 +75,8 @@ void write_picture(const Options& options) {
   const ImVec4 back = ImGui::GetStyle().Colors[ImGuiCol_WindowBg];
   target.clear(back.x, back.y, back.z);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-  const std::string png = target.to_png();
-  exchange::replace_file(options.screenshot, [&png](exchange::OutputFile file) {
+  const std::string png = with_mark(target.to_png());
+  exchange::replace_file(options.screenshot, replacing, [&png](exchange::OutputFile file) {
     file.buffer() = png;
     file.close();
   });

@@ -3,8 +3,9 @@
 //     kymo::export_perfetto_trace(kymo::Timeline("run.kymo"), "run.pftrace");
 //
 // Every export writes beside `path` and renames when all is written, so that the path holds either what it held before
-// or all of the export; a pipe or a device is written directly. Memory does not grow with the captures beyond what is
-// said of a format. Functions may be called from several threads at once, for different paths.
+// or all of the export, which keeps the mode of what it replaces; a pipe or a device is written directly. Memory does
+// not grow with the captures beyond what is said of a format. Functions may be called from several threads at once, for
+// different paths.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,10 @@ class KYMO_API ExchangeError : public std::runtime_error {
 
 struct ExportOptions {
   std::function<void(double)> on_progress;  ///< is told the share that is done, 0 to 1
+  /// Whether any file at `path` may be replaced. Else only one that is empty or that kymo wrote in the same format, as
+  /// far as the format can tell (collapsed stacks, OpenMetrics, NVMT and .vor cannot): ExchangeError for others. A
+  /// capture that is being exported never is.
+  bool replaces_any = true;
 };
 
 /// All exports throw ExchangeError where the file cannot be written, and CaptureError where a capture cannot be read

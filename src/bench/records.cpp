@@ -147,7 +147,7 @@ std::string make_csv(const std::vector<Record>& records) {
 }
 
 void write_text(const std::string& path, const std::string& text) {
-  exchange::replace_file(path, [&text](exchange::OutputFile file) {
+  exchange::replace_file(path, {{}, true, {}}, [&text](exchange::OutputFile file) {
     file.buffer() = text;
     file.close();
   });

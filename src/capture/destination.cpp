@@ -1,43 +1,23 @@
 #include "capture/destination.hpp"
 
 #include <cerrno>
+#include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
+#include "base/new_file.hpp"
 #include "base/system.hpp"
 
 namespace kymo::capture {
-namespace {
 
-constexpr int max_suffix = 10000;
-
-// "dir/run.kymo" and 2 become "dir/run-2.kymo".
-std::string with_suffix(const std::string& path, int suffix) {
-  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
-  std::size_t dot = path.rfind('.');
-  if (dot == std::string::npos || dot <= name) {
-    dot = path.size();
+FileDestination::FileDestination(const std::string& path) {
+  base::NewFile made = base::create_new_file(path);
+  path_ = std::move(made.path);
+  file_ = std::move(made.file);
+  if (!file_) {
+    throw WriteError(base::describe_errno("cannot create a capture", path_, errno) +
+                     "; name a file in a directory that can be written to");
   }
-  return path.substr(0, dot) + "-" + std::to_string(suffix) + path.substr(dot);
-}
-
-}  // namespace
-
-FileDestination::FileDestination(const std::string& path) : path_(path) {
-  constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  for (int suffix = 1; suffix <= max_suffix; ++suffix) {
-    file_ = base::FileDescriptor(::open(path_.c_str(), flags, 0666));
-    if (file_) {
-      return;
-    }
-    if (errno != EEXIST) {
-      break;
-    }
-    path_ = with_suffix(path, suffix);
-  }
-  throw WriteError(base::describe_errno("cannot create a capture", path_, errno) +
-                   "; name a file in a directory that can be written to");
 }
 
 void FileDestination::append(std::span<const std::byte> bytes) {

@@ -282,7 +282,7 @@ bool ChromeEventReader::next_member() {
   } else if (key_ == "distributedInfo" || key_ == "deviceProperties" || key_ == "traceName") {
     read_facts(token, key_);
   } else {
-    if (key_ != "displayTimeUnit") {
+    if (key_ != "displayTimeUnit" && key_ != "generator") {
       losses_.ignore("member \"" + key_.substr(0, 64) + "\" of the trace, beside its events");
     }
     json_.skip(token);

@@ -40,8 +40,8 @@ void move_category(std::string& text, std::size_t event, std::size_t arguments) 
 
 }  // namespace
 
-void export_chrome_trace(const NextBatch& next, const std::string& path) {
-  replace_file(path, [&next](OutputFile file) {
+void export_chrome_trace(const NextBatch& next, const std::string& path, const Replacing& replacing) {
+  replace_file(path, replacing, [&next](OutputFile file) {
     ChromeTraceWriter writer(std::move(file), TraceContainer::object);
     writer.edit_scopes(move_category);
     for (EventBatch batch; next(batch); batch = EventBatch()) {

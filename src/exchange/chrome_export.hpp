@@ -6,6 +6,8 @@
 
 #include <kymo/events.hpp>
 
+#include "exchange/replacing_file.hpp"
+
 namespace kymo::exchange {
 
 /// Fills in the next batch; false where there is none.
@@ -16,6 +18,6 @@ using NextBatch = std::function<bool(EventBatch&)>;
 /// The trace is written beside its place and renamed when it is complete, so `path` holds either what it held before or
 /// all of the new trace. A pipe or a device is written directly. OutputError where the file cannot be written; what
 /// `next` throws passes through. Holds one batch and what is open.
-void export_chrome_trace(const NextBatch& next, const std::string& path);
+void export_chrome_trace(const NextBatch& next, const std::string& path, const Replacing& replacing = {{}, true, {}});
 
 }  // namespace kymo::exchange

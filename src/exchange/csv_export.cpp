@@ -127,7 +127,7 @@ void append_csv_field(std::string& out, std::string_view text) {
 }
 
 void write_spans_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress) {
-  file.buffer() += "process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments\n";
+  file.buffer() += spans_csv_header;
   SpanRows rows(timeline, file);
   const auto write_rows = [&rows](const SpanList& list) {
     for (const Span& span : list.spans) {
@@ -140,7 +140,7 @@ void write_spans_csv(const Timeline& timeline, OutputFile& file, const std::func
 }
 
 void write_frames_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress) {
-  file.buffer() += "process,stream,number,start_ns,duration_ns\n";
+  file.buffer() += frames_csv_header;
   const auto& streams = timeline.declarations().frame_streams;
   double streams_done = 0;
   for (const FrameStreamDeclaration& stream : streams) {
@@ -168,7 +168,7 @@ void write_frames_csv(const Timeline& timeline, OutputFile& file, const std::fun
 }
 
 void write_metrics_csv(const Timeline& timeline, OutputFile& file, const std::function<void(double)>& on_progress) {
-  file.buffer() += "process,metric,labels,unit,time_ns,value,stale\n";
+  file.buffer() += metrics_csv_header;
   std::map<MetricId, std::string> heads;
   const auto head_of = [&](MetricId id) -> const std::string& {
     std::string& head = heads[id];

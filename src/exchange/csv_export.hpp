@@ -12,6 +12,12 @@
 
 namespace kymo::exchange {
 
+/// The first line of each, by which kymo knows its own files.
+inline constexpr std::string_view spans_csv_header =
+    "process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments\n";
+inline constexpr std::string_view frames_csv_header = "process,stream,number,start_ns,duration_ns\n";
+inline constexpr std::string_view metrics_csv_header = "process,metric,labels,unit,time_ns,value,stale\n";
+
 /// Appends a field, not the comma before it: valid UTF-8, quoted where it must be.
 void append_csv_field(std::string& out, std::string_view text);
 

@@ -3,7 +3,7 @@
 namespace kymo::exchange {
 
 EventStream::EventStream(OutputFile file, TraceContainer container) : file_(std::move(file)), container_(container) {
-  file_.buffer() += container_ == TraceContainer::array ? "[" : "{\"traceEvents\":[";
+  file_.buffer() += container_ == TraceContainer::array ? "[" : chrome_trace_mark;
 }
 
 void EventStream::reverse(const std::vector<std::size_t>& positions) {

@@ -1,7 +1,7 @@
 // The frame of a Chrome trace: a list of events that is valid at every event's end.
 //
 // Array:  [ \n{event},\n{event}\n]          a file without the closing bracket is legal to every peer
-// Object: {"traceEvents":[ \n{event},\n{event}\n],"displayTimeUnit":"ns","otherData":{...}}
+// Object: {"generator":"kymo","traceEvents":[ \n{event},\n{event}\n],"displayTimeUnit":"ns","otherData":{...}}
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,9 @@
 namespace kymo::exchange {
 
 enum class TraceContainer { array, object };
+
+/// How a trace that is an object begins: so kymo knows its own.
+inline constexpr std::string_view chrome_trace_mark = R"({"generator":"kymo","traceEvents":[)";
 
 /// Writes events one after another. Errors: OutputError.
 class EventStream {

@@ -6,9 +6,10 @@
 #include "exchange/chrome_export.hpp"
 #include "exchange/collapsed_stacks.hpp"
 #include "exchange/csv_export.hpp"
+#include "exchange/event_stream.hpp"
+#include "exchange/export_target.hpp"
 #include "exchange/openmetrics_export.hpp"
 #include "exchange/perfetto_trace.hpp"
-#include "exchange/replacing_file.hpp"
 #include "timeline/timeline_implementation.hpp"
 
 namespace kymo {
@@ -50,11 +51,12 @@ class Batches {
 
 void export_chrome_trace(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
   Batches batches(timeline, options);
-  exchange::export_chrome_trace([&batches](EventBatch& batch) { return batches.next(batch); }, path);
+  exchange::export_chrome_trace([&batches](EventBatch& batch) { return batches.next(batch); }, path,
+                                exchange::replacing(timeline, options, exchange::chrome_trace_mark));
 }
 
 void export_perfetto_trace(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
-  exchange::replace_file(path, [&](OutputFile file) {
+  exchange::replace_file(path, exchange::replacing(timeline, options, exchange::perfetto_mark), [&](OutputFile file) {
     exchange::PerfettoTraceWriter writer(std::move(file));
     Batches batches(timeline, options);
     for (EventBatch batch; batches.next(batch);) {
@@ -65,7 +67,7 @@ void export_perfetto_trace(const Timeline& timeline, const std::string& path, co
 }
 
 void export_collapsed_stacks(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
-  exchange::replace_file(path, [&](OutputFile file) {
+  exchange::replace_file(path, exchange::replacing(timeline, options, {}), [&](OutputFile file) {
     exchange::CollapsedStacks stacks(timeline);
     timeline::BatchCursor cursor(timeline, {}, BatchParts::scopes);
     for (EventBatch batch; cursor.next(batch);) {
@@ -81,22 +83,22 @@ void export_collapsed_stacks(const Timeline& timeline, const std::string& path, 
 }
 
 void export_spans_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
-  exchange::replace_file(path,
+  exchange::replace_file(path, exchange::replacing(timeline, options, exchange::spans_csv_header),
                          [&](OutputFile file) { exchange::write_spans_csv(timeline, file, options.on_progress); });
 }
 
 void export_frames_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
-  exchange::replace_file(path,
+  exchange::replace_file(path, exchange::replacing(timeline, options, exchange::frames_csv_header),
                          [&](OutputFile file) { exchange::write_frames_csv(timeline, file, options.on_progress); });
 }
 
 void export_metrics_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
-  exchange::replace_file(path,
+  exchange::replace_file(path, exchange::replacing(timeline, options, exchange::metrics_csv_header),
                          [&](OutputFile file) { exchange::write_metrics_csv(timeline, file, options.on_progress); });
 }
 
 void export_openmetrics(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
-  exchange::replace_file(path,
+  exchange::replace_file(path, exchange::replacing(timeline, options, {}),
                          [&](OutputFile file) { exchange::write_openmetrics(timeline, file, options.on_progress); });
 }
 

@@ -145,7 +145,7 @@ std::string encode_nvmt(const NvmtTrace& trace) {
 }
 
 void write_nvmt(const NvmtTrace& trace, const std::string& path) {
-  replace_file(path, [&trace](OutputFile file) {
+  replace_file(path, {{}, true, {}}, [&trace](OutputFile file) {
     file.buffer() = encode_nvmt(trace);
     file.close();
   });

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "exchange/export_target.hpp"
 #include "exchange/metric_columns.hpp"
 #include "exchange/nvmt.hpp"
 #include "exchange/nvmt_metrics.hpp"
-#include "exchange/replacing_file.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -388,7 +388,8 @@ class NvmtExporter {
 kymo::NvmtExportReport kymo::export_nvmt(const Timeline& timeline, const std::string& path,
                                          const NvmtExportOptions& options) {
   exchange::NvmtExporter exporter(timeline, exchange::choose_process(timeline, options.process), options);
-  exchange::replace_file(path, [&exporter](exchange::OutputFile file) { exporter.write(file); });
+  exchange::replace_file(path, exchange::replacing(timeline, options, {}),
+                         [&exporter](exchange::OutputFile file) { exporter.write(file); });
   return exporter.report();
 }
 

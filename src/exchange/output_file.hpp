@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <kymo/exchange.hpp>
@@ -27,9 +28,15 @@ class OutputFile {
   /// Takes over an open file. The name is for messages.
   OutputFile(base::FileDescriptor file, std::string name);
 
-  /// Creates the file or empties an existing one. A file that another OutputFile is writing to is left alone:
-  /// OutputError.
+  /// A new file for a program that is recorded: under a suffix where something has the name (base::create_new_file).
+  /// What names an open descriptor (/dev/stdout, /dev/fd/3) is written on from where it stands. A pipe or a device is
+  /// written directly; it must have a reader already, and one that takes nothing for two seconds is an error, so that
+  /// the program never waits for it. OutputError.
   [[nodiscard]] static OutputFile create(const std::string& path);
+  /// A pipe or a device that is there, for a command, which waits for its reader. OutputError.
+  [[nodiscard]] static OutputFile open_stream(const std::string& path);
+  /// What a path means that names an open descriptor of this process; none where it does not. OutputError.
+  [[nodiscard]] static std::optional<OutputFile> open_descriptor(const std::string& path);
 
   /// Text that waits to be written: append to it.
   [[nodiscard]] std::string& buffer() { return buffer_; }
@@ -57,12 +64,14 @@ class OutputFile {
   static constexpr std::size_t spill_size = std::size_t{1} << 17U;
 
   [[noreturn]] void fail(int error);
+  [[nodiscard]] bool write_stream();
 
   base::FileDescriptor file_;
   std::string name_;
   std::string buffer_;
   std::uint64_t written_ = 0;
   bool is_regular_ = false;
+  bool is_patient_ = true;  ///< waits for a pipe's reader
 };
 
 }  // namespace kymo::exchange

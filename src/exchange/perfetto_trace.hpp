@@ -30,6 +30,10 @@
 
 namespace kymo::exchange {
 
+/// How every trace begins, the packets that clear the state of its two sequences: so kymo knows its own.
+inline constexpr std::string_view perfetto_mark =
+    "\x0A\x0A\x50\x01\x68\x01\xDA\x03\x03\xD0\x03\x03\x0A\x04\x50\x02\x68\x01";
+
 /// Writes batches, given in order, as one Perfetto trace. One thread at a time. Errors: OutputError; nothing in a
 /// batch, not even a damaged one, is an error.
 ///

@@ -1,12 +1,11 @@
 #include "exchange/replacing_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,24 +15,37 @@
 namespace kymo::exchange {
 namespace {
 
+constexpr std::size_t marked_bytes = 512;
+
+std::optional<struct stat> look_at(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? std::optional(status) : std::nullopt;
+}
+
 /// A new file beside the one it will replace; removed again unless it is kept.
-class NewFile {
+class PendingFile {
  public:
-  explicit NewFile(const std::string& path) : path_(path) {
+  PendingFile(const std::string& path, const std::optional<struct stat>& old) : path_(path), is_first_(!old) {
+    const mode_t mode = old ? old->st_mode & 0777U : 0666U;
     for (unsigned attempt = 0;; ++attempt) {
       new_path_ = path + ".new-" + std::to_string(::getpid()) + '-' + std::to_string(attempt);
-      file_ = base::FileDescriptor(::open(new_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      file_ = base::FileDescriptor(::open(new_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
       if (file_) {
-        return;
+        break;
       }
       if (errno != EEXIST || attempt == 1000) {
         throw OutputError(base::describe_errno("cannot create", new_path_, errno));
       }
     }
+    if (old) {
+      // It may be nobody else's to read, or somebody else's whom root renews it for.
+      [[maybe_unused]] const int owner = ::fchown(file_.get(), old->st_uid, old->st_gid);
+      [[maybe_unused]] const int access = ::fchmod(file_.get(), mode);
+    }
   }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-  ~NewFile() {
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+  ~PendingFile() {
     if (!new_path_.empty()) {
       ::unlink(new_path_.c_str());
     }
@@ -43,6 +55,15 @@ class NewFile {
   [[nodiscard]] OutputFile take() { return {std::move(file_), path_}; }
 
   void keep() {
+    if (is_first_) {
+      // Unlike a rename, a link leaves what has come there meanwhile. Some file systems have none.
+      if (::link(new_path_.c_str(), path_.c_str()) == 0) {
+        return;
+      }
+      if (errno == EEXIST) {
+        throw OutputError("cannot write: " + path_ + ": something is there now that was not there before");
+      }
+    }
     if (std::rename(new_path_.c_str(), path_.c_str()) != 0) {
       throw OutputError(base::describe_errno("cannot replace", path_, errno));
     }
@@ -53,6 +74,7 @@ class NewFile {
   std::string path_;
   std::string new_path_;
   base::FileDescriptor file_;
+  bool is_first_;
 };
 
 /// Where a path leads; the path itself where nothing is there.
@@ -66,43 +88,65 @@ std::string resolve(const std::string& path) {
   return resolved;
 }
 
-/// What a path means that names an open descriptor of this process: the file behind it is not ours to replace.
-std::optional<int> descriptor_of(std::string_view path) {
-  if (path == "/dev/stdout") {
-    return STDOUT_FILENO;
-  }
-  if (path == "/dev/stderr") {
-    return STDERR_FILENO;
-  }
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    int number = 0;
-    const std::string_view digits = path.substr(std::min(path.size(), folder.size()));
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (path.substr(0, folder.size()) == folder && parsed.ec == std::errc() && number >= 0 &&
-        parsed.ptr == digits.data() + digits.size()) {
-      return number;
+bool is_same_file(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+bool has_mark(const std::string& path, std::string_view mark) {
+  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  std::array<std::byte, marked_bytes> first{};
+  const std::int64_t count = file ? base::read_fully_at(file.get(), first, 0) : -1;
+  return count > 0 && !mark.empty() &&
+         std::string_view(reinterpret_cast<const char*>(first.data()), static_cast<std::size_t>(count)).find(mark) !=
+             std::string_view::npos;
+}
+
+/// Also where a path such as /dev/stdout leads to the input.
+void refuse_inputs(const std::string& path, const struct stat& old, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    if (const std::optional<struct stat> read = look_at(input);
+        read && S_ISREG(old.st_mode) && is_same_file(*read, old)) {
+      throw OutputError("cannot write: " + path + ": it is being read from; name another file");
     }
   }
-  return std::nullopt;
 }
 
 }  // namespace
 
-void replace_file(const std::string& path, const std::function<void(OutputFile)>& write) {
-  if (const std::optional<int> open_already = descriptor_of(path)) {
-    base::FileDescriptor same(::fcntl(*open_already, F_DUPFD_CLOEXEC, 0));
-    if (!same) {
-      throw OutputError(base::describe_errno("cannot write to", path, errno));
-    }
-    write(OutputFile(std::move(same), path));
+void require_replaceable(const std::string& path, const Replacing& replacing) {
+  const std::optional<struct stat> old = look_at(path);
+  if (!old || S_ISFIFO(old->st_mode) || S_ISCHR(old->st_mode)) {
     return;
   }
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    write(OutputFile::create(path));
+  refuse_inputs(path, *old, replacing.inputs);
+  if (OutputFile::open_descriptor(path)) {
     return;
   }
-  NewFile file(resolve(path));
+  if (S_ISDIR(old->st_mode)) {
+    throw OutputError("cannot write: " + path + ": it is a directory; name a file in it");
+  }
+  if (replacing.is_forced || (S_ISREG(old->st_mode) && (old->st_size == 0 || has_mark(path, replacing.mark)))) {
+    return;
+  }
+  throw OutputError("cannot write: " + path + ": it is there and " +
+                    (!S_ISREG(old->st_mode)   ? "no file"
+                     : replacing.mark.empty() ? "nothing tells whether kymo wrote it"
+                                              : "kymo did not write it, or not in this format") +
+                    "; name another file, or --force to overwrite this one");
+}
+
+void replace_file(const std::string& path, const Replacing& replacing, const std::function<void(OutputFile)>& write) {
+  require_replaceable(path, replacing);
+  if (std::optional<OutputFile> open_already = OutputFile::open_descriptor(path)) {
+    write(*std::move(open_already));
+    return;
+  }
+  const std::optional<struct stat> old = look_at(path);
+  if (old && !S_ISREG(old->st_mode)) {
+    write(OutputFile::open_stream(path));
+    return;
+  }
+  PendingFile file(resolve(path), old);
   write(file.take());
   file.keep();
 }

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <utility>
 
+#include "exchange/export_target.hpp"
 #include "exchange/id_table.hpp"
-#include "exchange/replacing_file.hpp"
 #include "exchange/vor.hpp"
 #include "exchange/vor_columns.hpp"
 #include "exchange/vor_flame.hpp"
@@ -460,6 +460,7 @@ class VorExporter {
 kymo::VorExportReport kymo::export_vor(const Timeline& timeline, const std::string& path,
                                        const VorExportOptions& options) {
   exchange::VorExporter exporter(timeline, exchange::choose_stream(timeline, options.process), options);
-  exchange::replace_file(path, [&exporter](exchange::OutputFile file) { exporter.write(file); });
+  exchange::replace_file(path, exchange::replacing(timeline, options, {}),
+                         [&exporter](exchange::OutputFile file) { exporter.write(file); });
   return exporter.take_report();
 }

@@ -1,11 +1,15 @@
 #include "exchange/output_file.hpp"
 
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 #include <string>
+#include <string_view>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,7 +66,7 @@ TEST(OutputFile, WhatADescriptorStandsForIsWrittenOnAndNotReplaced) {
   const base::FileDescriptor log(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(::write(log.get(), "before ", 7), 7);
   const auto append = [](const std::string& to, const char* text) {
-    replace_file(to, [text](OutputFile file) {
+    replace_file(to, {}, [text](OutputFile file) {
       file.buffer() += text;
       file.close();
     });
@@ -99,18 +103,122 @@ TEST(OutputFile, AFileThatFillsUpEndsWithTheLastWholePiece) {
   EXPECT_EQ(test::read_file(path), "whole");
 }
 
-TEST(OutputFile, AFileThatIsBeingWrittenIsNotWrittenASecondTime) {
+TEST(OutputFile, WhatIsThereIsLeftAndTheNameGetsASuffix) {
   test::ScratchDirectory directory;
-  const std::string path = directory.file("shared.txt");
+  const std::string path = directory.file("trace.json");
+  std::ofstream(path) << "of the user";
   OutputFile first = OutputFile::create(path);
-  first.buffer() = "first";
-  first.flush();
+  OutputFile second = OutputFile::create(path);
+  second.buffer() = "second";
+  second.close();
+  EXPECT_EQ(test::read_file(path), "of the user");
+  EXPECT_EQ(first.name(), directory.file("trace-1.json"));
+  EXPECT_EQ(test::read_file(directory.file("trace-2.json")), "second");
+}
+
+TEST(OutputFile, OfARecordedProgramIsForItsOwnerUnlessTheVariableSaysMore) {
+  test::ScratchDirectory directory;
+  const mode_t umask_before = ::umask(022);
+  const auto mode_of = [&](const char* name) {
+    OutputFile::create(directory.file(name)).close();
+    struct stat status {};
+    EXPECT_EQ(::stat(directory.file(name).c_str(), &status), 0);
+    return status.st_mode & 0777U;
+  };
+  EXPECT_EQ(mode_of("private"), 0600U);
+  ::setenv("KYMO_FILE_MODE", "0664", 1);
+  EXPECT_EQ(mode_of("shared"), 0644U) << "the umask narrows";
+  ::setenv("KYMO_FILE_MODE", "rw", 1);
+  EXPECT_EQ(mode_of("not_understood"), 0600U);
+  ::unsetenv("KYMO_FILE_MODE");
+  ::umask(umask_before);
+}
+
+TEST(OutputFile, APipeThatNobodyReadsIsAnErrorAndNoWait) {
+  test::ScratchDirectory directory;
+  const std::string path = directory.file("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   const std::string message = error_of([&] { static_cast<void>(OutputFile::create(path)); });
-  EXPECT_NE(message.find(path), std::string::npos) << message;
-  EXPECT_EQ(test::read_file(path), "first");
-  first.close();
-  OutputFile::create(path).close();
-  EXPECT_EQ(test::read_file(path), "");
+  EXPECT_NE(message.find("nobody reads"), std::string::npos) << message;
+}
+
+TEST(OutputFile, APipeWhoseReaderTakesNothingIsGivenUp) {
+  test::ScratchDirectory directory;
+  const std::string path = directory.file("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const base::FileDescriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  OutputFile file = OutputFile::create(path);
+  file.buffer().assign(std::size_t{1} << 20U, 'x');
+  const std::string message = error_of([&] { file.flush(); });
+  EXPECT_NE(message.find("timed out"), std::string::npos) << message;
+}
+
+class ReplacingFile : public ::testing::Test {
+ protected:
+  static constexpr std::string_view mark = "%OURS%";
+
+  [[nodiscard]] std::string file_with(const std::string& name, const std::string& text) {
+    std::ofstream(directory_.file(name)) << text;
+    return directory_.file(name);
+  }
+  static std::string replace(const std::string& path, const Replacing& replacing) {
+    return error_of([&] {
+      replace_file(path, replacing, [](OutputFile file) {
+        file.buffer() = "new";
+        file.close();
+      });
+    });
+  }
+
+  test::ScratchDirectory directory_;
+};
+
+TEST_F(ReplacingFile, AForeignFileIsReplacedOnlyWhereThatWasAskedFor) {
+  const std::string path = file_with("thesis", "years of work");
+  EXPECT_NE(replace(path, {mark, false, {}}).find("--force"), std::string::npos);
+  EXPECT_EQ(test::read_file(path), "years of work");
+  EXPECT_EQ(replace(path, {mark, true, {}}), "");
+  EXPECT_EQ(test::read_file(path), "new");
+}
+
+TEST_F(ReplacingFile, OnesOwnKindAndEmptyFilesAreRenewed) {
+  const std::string own = file_with("own", "%OURS% of yesterday");
+  EXPECT_EQ(replace(own, {mark, false, {}}), "");
+  EXPECT_EQ(test::read_file(own), "new");
+  EXPECT_EQ(replace(file_with("empty", ""), {{}, false, {}}), "");
+  EXPECT_NE(replace(file_with("unmarked", "a;b 12"), {{}, false, {}}), "") << "nothing tells that it is ours";
+}
+
+TEST_F(ReplacingFile, AnInputIsNeverItsOwnOutput) {
+  const std::string path = file_with("input", "%OURS%");
+  const std::string link = directory_.file("link");
+  ASSERT_EQ(::symlink(path.c_str(), link.c_str()), 0);
+  EXPECT_NE(replace(link, {mark, true, {path}}).find("being read"), std::string::npos);
+  const base::FileDescriptor open(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  EXPECT_NE(replace("/dev/fd/" + std::to_string(open.get()), {mark, true, {path}}).find("being read"),
+            std::string::npos);
+  EXPECT_EQ(test::read_file(path), "%OURS%");
+}
+
+TEST_F(ReplacingFile, WhatIsRenewedKeepsItsMode) {
+  const std::string path = file_with("own", "%OURS%");
+  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+  EXPECT_EQ(replace(path, {mark, false, {}}), "");
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0640U);
+}
+
+TEST_F(ReplacingFile, WhatComesThereMeanwhileIsLeft) {
+  const std::string path = directory_.file("late");
+  const std::string message = error_of([&] {
+    replace_file(path, {mark, false, {}}, [&](OutputFile file) {
+      static_cast<void>(file_with("late", "of somebody else"));
+      file.close();
+    });
+  });
+  EXPECT_NE(message.find("late"), std::string::npos) << message;
+  EXPECT_EQ(test::read_file(path), "of somebody else");
 }
 
 }  // namespace

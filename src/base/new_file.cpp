@@ -1,0 +1,57 @@
+#include "base/new_file.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <fcntl.h>
+
+#include "base/message.hpp"
+#include "base/variable.hpp"
+
+namespace kymo::base {
+namespace {
+
+constexpr int max_suffix = 10000;
+
+// "dir/run.kymo" and 2 become "dir/run-2.kymo".
+std::string with_suffix(const std::string& path, int suffix) {
+  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
+  std::size_t dot = path.rfind('.');
+  if (dot == std::string::npos || dot <= name) {
+    dot = path.size();
+  }
+  return path.substr(0, dot) + "-" + std::to_string(suffix) + path.substr(dot);
+}
+
+}  // namespace
+
+unsigned new_file_mode() {
+  constexpr unsigned own = 0600;
+  const char* const text = trusted_variable("KYMO_FILE_MODE");
+  if (text == nullptr || *text == '\0') {
+    return own;
+  }
+  char* end = nullptr;
+  const unsigned long mode = std::strtoul(text, &end, 8);
+  if (*text < '0' || *text > '7' || *end != '\0' || mode > 0777) {
+    static SayOnce say_not_understood;
+    say_not_understood("KYMO_FILE_MODE is not understood (expected such as 0640); new files are 0600");
+    return own;
+  }
+  return own | static_cast<unsigned>(mode);
+}
+
+NewFile create_new_file(const std::string& path) {
+  constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  NewFile made{FileDescriptor(), path};
+  const unsigned mode = new_file_mode();
+  for (int suffix = 1;; ++suffix) {
+    made.file = FileDescriptor(::open(made.path.c_str(), flags, mode));
+    if (made.file || errno != EEXIST || suffix > max_suffix) {
+      return made;
+    }
+    made.path = with_suffix(path, suffix);
+  }
+}
+
+}  // namespace kymo::base

@@ -1,0 +1,150 @@
+// What the commands write, and what they leave alone: files of the user, closed and full descriptors.
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include "command_fixture.hpp"
+
+namespace kymo::test {
+namespace {
+
+class Output : public CommandTest {
+ protected:
+  void write_file(const std::string& name, const std::string& text) const { std::ofstream(file_named(name)) << text; }
+};
+
+TEST_F(Output, NoCommandOverwritesAFileThatKymoDidNotWrite) {
+  static_cast<void>(make_capture("run.kymo"));
+  const std::string capture = read_text(file_named("run.kymo"));
+  const std::vector<std::vector<std::string>> commands{
+      {"export", "--to", "chrome", "-o", "thesis", "run.kymo"},
+      {"export", "--to", "perfetto", "-o", "thesis", "run.kymo"},
+      {"export", "--to", "collapsed", "-o", "thesis", "run.kymo"},
+      {"export", "--to", "csv-spans", "-o", "thesis", "run.kymo"},
+      {"export", "--to", "csv-frames", "-o", "thesis", "run.kymo"},
+      {"export", "--to", "csv-metrics", "-o", "thesis", "run.kymo"},
+      {"export", "--to", "openmetrics", "-o", "thesis", "run.kymo"},
+      {"report", "-o", "thesis", "run.kymo"},
+      {"compare", "--html", "thesis", "run.kymo", "run.kymo"},
+  };
+  for (std::vector<std::string> command : commands) {
+    const std::string what = command[0] + " " + command[2];
+    write_file("thesis", "years of work");
+    CommandResult result = kymo(command);
+    EXPECT_EQ(result.status, 1) << what;
+    EXPECT_NE(result.err.find("--force"), std::string::npos) << what << ": " << result.err;
+    EXPECT_EQ(read_text(file_named("thesis")), "years of work") << what;
+    command.emplace_back("--force");
+    result = kymo(command);
+    EXPECT_NE(result.status, 1) << what << ": " << result.err;
+    EXPECT_NE(read_text(file_named("thesis")), "years of work") << what;
+    // Its own capture not even then.
+    const auto target = std::find(command.begin(), command.end(), "thesis");
+    *target = "run.kymo";
+    EXPECT_EQ(kymo(command).status, 1) << what;
+    EXPECT_EQ(read_text(file_named("run.kymo")), capture) << what;
+  }
+}
+
+TEST_F(Output, FilesOfTheSameKindAreRenewed) {
+  static_cast<void>(make_capture("run.kymo"));
+  static_cast<void>(make_capture("other.kymo", {.seed = 2, .steps = 500}));
+  for (const std::string format : {"chrome", "perfetto", "csv-spans", "csv-frames", "csv-metrics"}) {
+    const std::string out = "out." + format;
+    EXPECT_NE(kymo({"export", "--to", format, "-o", out, "other.kymo"}).status, 1) << format;
+    const std::string before = read_text(file_named(out));
+    const CommandResult result = kymo({"export", "--to", format, "-o", out, "run.kymo"});
+    EXPECT_NE(result.status, 1) << format << ": " << result.err;
+    EXPECT_NE(read_text(file_named(out)), before) << format;
+  }
+  EXPECT_NE(kymo({"report", "-o", "page.html", "other.kymo"}).status, 1);
+  EXPECT_NE(kymo({"report", "-o", "page.html", "run.kymo"}).status, 1);
+  EXPECT_EQ(kymo({"export", "--to", "chrome", "-o", "page.html", "run.kymo"}).status, 1) << "of another kind";
+}
+
+TEST_F(Output, PipesAndStandardOutputAreWrittenTo) {
+  static_cast<void>(make_capture("run.kymo"));
+  const CommandResult result = kymo({"export", "--to", "collapsed", "-o", "/dev/stdout", "run.kymo"});
+  EXPECT_NE(result.status, 1) << result.err;
+  EXPECT_NE(result.out, "");
+}
+
+TEST_F(Output, AGridLeavesADirectoryOfTheUsersAlone) {
+  std::filesystem::create_directories(file_named("mine/runs"));
+  write_file("mine/runs/data", "precious");
+  write_file("mine/results.csv", "precious");
+  write_file("plan.json", R"({"command": ["/bin/true"], "parameters": {"n": [1]}, "repetitions": 1})");
+  const CommandResult refused = kymo({"bench", "run", "plan.json", "-o", "mine"});
+  EXPECT_EQ(refused.status, 1) << refused.err;
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "mine", "--restart"}).status, 1);
+  EXPECT_EQ(read_text(file_named("mine/results.csv")), "precious");
+  write_file("diary/journal.jsonl", "");
+  std::filesystem::create_directories(file_named("diary"));
+  write_file("diary/journal.jsonl", "dear diary,\nno newline at the end");
+  for (const char* const option : {"--restart", "--force"}) {
+    EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "diary", option}).status, 1) << option;
+    EXPECT_EQ(read_text(file_named("diary/journal.jsonl")), "dear diary,\nno newline at the end");
+  }
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "mine", "--force"}).status, 0);
+  EXPECT_EQ(read_text(file_named("mine/runs/data")), "precious");
+  EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "mine"}).status, 0) << "its own grid goes on";
+}
+
+TEST_F(Output, ClosedAndFullDescriptorsLeaveExitCodesAsTheyAre) {
+  static_cast<void>(make_capture("run.kymo"));
+  for (const std::string closed : {">out 2>&-", ">out 2>/dev/full", ">out 2>&- <&-", "<&- >&- 2>&-"}) {
+    const CommandResult result = kymo({"record", "-o", "new.kymo", "--", "/bin/sh", "-c", "exit 7"}, {}, closed);
+    EXPECT_EQ(result.status, 7) << closed;
+    EXPECT_EQ(kymo({"record", "--", "./no-such-command"}, {}, closed).status, 127) << closed;
+    EXPECT_EQ(kymo({"info", "no-such.kymo"}, {}, closed).status, 1) << closed;
+    EXPECT_EQ(kymo({"no-such-command"}, {}, closed).status, 2) << closed;
+  }
+  for (const std::string closed : {">/dev/full 2>err", ">&- 2>err", ">/dev/full 2>&-", ">&- 2>&-"}) {
+    EXPECT_EQ(kymo({"info", "run.kymo"}, {}, closed).status, 1) << closed;
+  }
+  EXPECT_EQ(kymo({"info", "run.kymo"}, {}, ">out 2>&-").status, kymo({"info", "run.kymo"}).status);
+}
+
+TEST_F(Output, WhatIsPrintedNeverGetsIntoAFileThatTookItsDescriptor) {
+  static_cast<void>(make_capture("run.kymo"));
+  EXPECT_NE(kymo({"report", "-o", "page.html", "run.kymo"}, {}, "<&- >&- 2>&-").status, -6);
+  const std::string page = read_text(file_named("page.html"));
+  EXPECT_EQ(page.rfind("<!DOCTYPE html>", 0), 0U);
+  EXPECT_EQ(page.find("kymo: "), std::string::npos);
+}
+
+TEST_F(Output, ADirectoryAsRecordingsNameIsRefusedBeforeTheCommandRuns) {
+  std::filesystem::create_directories(file_named("folder"));
+  for (const char* const name : {"folder", "folder/", "missing/", "missing/run.kymo", "/dev/null"}) {
+    const CommandResult result = kymo({"record", "-o", name, "--", "/bin/sh", "-c", "touch ran"});
+    EXPECT_EQ(result.status, 125) << name << ": " << result.err;
+    EXPECT_FALSE(std::filesystem::exists(file_named("ran"))) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(file_named("folder")));
+}
+
+TEST_F(Output, CapturesAreForTheirOwner) {
+  const CommandResult result =
+      kymo({"record", "-o", "run.kymo", "--", RECORDED_PROGRAM, "scopes", "10"}, {}, ">out 2>err; umask 022");
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(kymo({"merge", "-o", "merged.kymo", "run.kymo"}).status, 1);
+  for (const char* const name : {"run.kymo", "merged.kymo"}) {
+    struct stat status {};
+    ASSERT_EQ(::stat(file_named(name).c_str(), &status), 0) << name;
+    EXPECT_EQ(status.st_mode & 0777U, 0600U) << name;
+  }
+}
+
+TEST_F(Output, ATraceOfARecordedProgramOverwritesNothing) {
+  write_file("trace.json", "years of work");
+  EXPECT_EQ(run_any({RECORDED_PROGRAM, "scopes", "10"}, {{"KYMO_TRACE", "trace.json"}}).status, 0);
+  EXPECT_EQ(read_text(file_named("trace.json")), "years of work");
+  EXPECT_TRUE(nlohmann::json::accept(read_text(file_named("trace-1.json"))));
+  ASSERT_EQ(::mkfifo(file_named("pipe").c_str(), 0600), 0);
+  const CommandResult result = run_any({RECORDED_PROGRAM, "scopes", "10"}, {{"KYMO_TRACE", "pipe"}});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_NE(result.err.find("nobody reads"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace kymo::test
