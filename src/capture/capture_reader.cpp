@@ -4,22 +4,22 @@
 #include <map>
 #include <mutex>
 
+#include "base/declaration_set.hpp"
 #include "capture/batch_codec.hpp"
 #include "capture/block.hpp"
 #include "capture/block_scanner.hpp"
 #include "capture/byte_source.hpp"
 #include "capture/codec.hpp"
 #include "capture/crc32c.hpp"
-#include "capture/declaration_set.hpp"
 #include "capture/declarations_codec.hpp"
 #include "capture/facts_codec.hpp"
 
 namespace kymo {
 
+using base::DeclarationSet;
 using capture::BlockHeader;
 using capture::BlockScanner;
 using capture::ByteSource;
-using capture::DeclarationSet;
 using capture::DecodeError;
 
 CaptureError::CaptureError(std::string path, std::uint64_t offset, const std::string& what)

@@ -14,10 +14,10 @@
 #include <kymo/capture.hpp>
 #include <kymo/sink.hpp>
 
+#include "base/declaration_set.hpp"
 #include "capture/batch_codec.hpp"
 #include "capture/block_ring.hpp"
 #include "capture/codec.hpp"
-#include "capture/declaration_set.hpp"
 #include "capture/destination.hpp"
 #include "capture/facts_codec.hpp"
 #include "capture/summary_builder.hpp"
@@ -105,7 +105,7 @@ class CaptureWriter final : public Sink {
   std::optional<SummaryBuilder> summaries_;
   CaptureHeader header_;
   BatchEncoder encoder_;
-  DeclarationSet declarations_;
+  base::DeclarationSet declarations_;
   std::unordered_map<TrackId, TrackTotals> totals_;
   std::vector<std::pair<std::string, std::uint64_t>> closing_facts_;
   IndexPage index_;

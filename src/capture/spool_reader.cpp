@@ -249,7 +249,7 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
       run.dropped_scopes = owner->second->dropped_scopes.load(std::memory_order_relaxed);
       run.dropped_others = owner->second->dropped_others.load(std::memory_order_relaxed);
       if (owner->second->state.load(std::memory_order_relaxed) == record::SlotState::exited) {
-        decoder.end_track(batch);
+        decoder.end_track(batch, last_seen_alive_ns());
       }
     }
   }

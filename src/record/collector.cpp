@@ -1,8 +1,10 @@
 #include "record/collector.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <iterator>
+#include <unordered_map>
 
 #include "base/append.hpp"
 #include "base/message.hpp"
@@ -10,6 +12,7 @@
 #include "record/clock.hpp"
 #include "record/collector_parts.hpp"
 #include "record/process_memory.hpp"
+#include "record/thread_facts.hpp"
 
 namespace kymo::record {
 
@@ -18,14 +21,16 @@ namespace {
 /// A batch is handed on once it holds this many words: 65,536 scopes, about 256 KiB of a capture.
 constexpr std::size_t most_batch_words = 131'072;
 constexpr std::int64_t anchor_period_ns = 1'000'000'000;
+constexpr std::int64_t unwatched_period_ns = 1'000'000'000;
 
 }  // namespace
 
 Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
-    : pool_(pool), options_(std::move(options)), known_(std::move(known)), clock_(counter_step_ns()) {
-  for (const FrameStreamDeclaration& stream : known_.frame_streams) {
-    main_stream_ = stream.name.empty() ? stream.id : main_stream_;
-  }
+    : pool_(pool), options_(std::move(options)), clock_(counter_step_ns()) {
+  // Threads do not go through a fork; what they were called is not this process's to keep.
+  std::erase_if(known.tracks, [](const TrackDeclaration& track) { return track.kind == TrackKind::thread; });
+  known_.add(known);
+  find_main_stream(known);
   clear_batch(batch_);
   // So that the first events lie between two pairs, like all others.
   take_clock_pair();
@@ -53,32 +58,40 @@ void Collector::finish() {
 
 void Collector::drain() {
   pool_.header().taken.store(0, std::memory_order_relaxed);
+  end_unwatched_tracks();
   look_at_tracks();
   take_clock_pair();
-  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+  for (TrackCursor* const cursor : busy_) {
     drain_track(*cursor);
   }
+  const bool is_quiet = busy_.empty();
   hand_on();
   free_finished_tracks();
+  quiet_drains_ = is_quiet ? quiet_drains_ + 1 : 0;
 }
 
+/// One look at each slot: thousands of threads that do nothing are told from those that did something.
 void Collector::look_at_tracks() {
-  for (std::uint32_t i = 1; i < pool_.slot_count(); ++i) {
+  const std::uint32_t slots = pool_.slot_count();
+  cursors_.resize(std::max<std::size_t>(cursors_.size(), slots));
+  busy_.clear();
+  for (std::uint32_t i = 1; i < slots; ++i) {
     TrackSlot& slot = pool_.slot(i);
+    // The state before the cursor: a thread that is seen to have exited publishes nothing more.
     const SlotState state = slot.state.load(std::memory_order_acquire);
     if (state != SlotState::active && state != SlotState::exited) {
       continue;
     }
-    const auto found =
-        std::find_if(tracks_.begin(), tracks_.end(), [&](const auto& cursor) { return cursor->slot == &slot; });
-    if (found == tracks_.end()) {
-      tracks_.push_back(std::make_unique<TrackCursor>(slot));
+    const std::uint64_t* const published = slot.cursor.load(std::memory_order_acquire);
+    TrackCursor*& cursor = cursors_[i];
+    if (cursor == nullptr) {
+      cursor = tracks_.emplace_back(std::make_unique<TrackCursor>(slot)).get();
     }
-  }
-  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
-    // The state before the cursor: a thread that is seen to have exited publishes nothing more.
-    cursor->has_exited = cursor->slot->state.load(std::memory_order_acquire) == SlotState::exited;
-    cursor->published = cursor->slot->cursor.load(std::memory_order_acquire);
+    cursor->has_exited = state == SlotState::exited;
+    if (cursor->has_exited || published != cursor->position(pool_) || cursor->has_unstated_drops()) {
+      cursor->published = published;
+      busy_.push_back(cursor);
+    }
   }
 }
 
@@ -119,7 +132,7 @@ void Collector::drain_track(TrackCursor& cursor) {
     }
   }
   if (cursor.has_exited && !cursor.is_finished) {
-    cursor.decoder.end_track(batch_);
+    cursor.decoder.end_track(batch_, static_cast<std::int64_t>(monotonic_ns()));
     cursor.is_finished = true;
   }
 }
@@ -178,11 +191,15 @@ void Collector::absorb_declarations() {
   if (!hooked.empty() && options_.name_hooked_sites) {
     options_.name_hooked_sites(hooked, fresh);
   }
-  for (const FrameStreamDeclaration& stream : fresh.frame_streams) {
+  find_main_stream(fresh);
+  known_.add(fresh);
+  base::append(new_, fresh);
+}
+
+void Collector::find_main_stream(const Declarations& declared) {
+  for (const FrameStreamDeclaration& stream : declared.frame_streams) {
     main_stream_ = stream.name.empty() ? stream.id : main_stream_;
   }
-  base::append(known_, fresh);
-  base::append(new_, fresh);
 }
 
 void Collector::lock_known() {
@@ -206,10 +223,36 @@ void Collector::take_new_declarations() {
 /// What is dropped for want of room comes without an event that would bring it along.
 bool Collector::has_unstated_drops() const {
   return pool_.header().dropped_without_track.load(std::memory_order_relaxed) != dropped_without_track_ ||
-         std::any_of(tracks_.begin(), tracks_.end(), [](const std::unique_ptr<TrackCursor>& cursor) {
-           return cursor->slot->dropped_scopes.load(std::memory_order_relaxed) != cursor->dropped_scopes ||
-                  cursor->slot->dropped_others.load(std::memory_order_relaxed) != cursor->dropped_others;
-         });
+         std::any_of(busy_.begin(), busy_.end(),
+                     [](const TrackCursor* cursor) { return cursor->has_unstated_drops(); });
+}
+
+/// A thread that found no room for an event may have found none for its declaration either. It is stated all the same,
+/// without its name at first: that is the thread's own until it has ended.
+void Collector::declare_if_unknown(TrackCursor& cursor) {
+  if (cursor.is_declared) {
+    return;
+  }
+  const std::lock_guard lock(known_mutex_);
+  const TrackDeclaration* const known = known_.find_track(cursor.decoder.track());
+  // What has a name, and what was declared by its thread, stays as it is.
+  cursor.is_declared = cursor.has_exited || (known != nullptr && !cursor.is_placed);
+  if (known != nullptr && (!cursor.is_placed || !cursor.has_exited || !known->name.empty())) {
+    return;
+  }
+  cursor.is_placed = true;
+  const TrackSlot& slot = *cursor.slot;
+  Declarations placed;
+  TrackDeclaration& track = placed.tracks.emplace_back();
+  track.id = cursor.decoder.track();
+  track.process = 1;
+  track.os_thread_id = slot.os_thread_id;
+  track.role = slot.role;
+  if (cursor.has_exited) {
+    track.name.assign(slot.name, ::strnlen(slot.name, sizeof slot.name));
+  }
+  known_.add(placed);
+  base::append(batch_.declarations, placed);
 }
 
 void Collector::state_every_track(bool includes_quiet) {
@@ -219,6 +262,7 @@ void Collector::state_every_track(bool includes_quiet) {
     const bool has_news = cursor->decoder.has_run() || cursor->decoder.has_open_scopes() || includes_quiet ||
                           scopes != cursor->dropped_scopes || others != cursor->dropped_others;
     if (has_news) {
+      declare_if_unknown(*cursor);
       ScopeRun& run = cursor->decoder.run_in(batch_);
       run.dropped_scopes = cursor->dropped_scopes = scopes;
       run.dropped_others = cursor->dropped_others = others;
@@ -300,16 +344,65 @@ void Collector::give_back() {
 
 /// Not before the end of a drain: a batch that is handed on in the midst of it must not change the list of tracks.
 void Collector::free_finished_tracks() {
+  bool has_finished = false;
+  for (TrackCursor* const cursor : busy_) {
+    if (!cursor->is_finished) {
+      continue;
+    }
+    has_finished = true;
+    if (cursor->has_chunk) {
+      pool_.return_chunk(cursor->chunk);
+    }
+    ended_tracks_.add(cursor->decoder.track());
+    cursors_[static_cast<std::size_t>(cursor->slot - &pool_.slot(0))] = nullptr;
+    cursor->slot->track.store(0, std::memory_order_relaxed);
+    cursor->slot->state.store(SlotState::free, std::memory_order_release);
+  }
+  busy_.clear();
+  if (has_finished) {
+    std::erase_if(tracks_, [](const auto& cursor) { return cursor->is_finished; });
+    forget_ended_tracks();
+  }
+}
+
+/// Every sink was told of them; one that comes later has nothing of theirs.
+void Collector::forget_ended_tracks() {
+  const std::lock_guard lock(known_mutex_);
+  if (ended_tracks_.are_due(known_.all().tracks.size())) {
+    known_.forget_tracks(ended_tracks_.take());
+  }
+}
+
+/// Threads of whose end nobody tells the recorder. Looked for once a second.
+void Collector::end_unwatched_tracks() {
+  const auto now_ns = static_cast<std::int64_t>(monotonic_ns());
+  if (now_ns < next_unwatched_look_ns_) {
+    return;
+  }
+  next_unwatched_look_ns_ = now_ns + unwatched_period_ns;
+  std::vector<TrackCursor*> unwatched;
+  std::unordered_map<std::uint64_t, TrackId> newest;  // of the threads by the kernel's id
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
-    if (cursor->is_finished) {
-      if (cursor->has_chunk) {
-        pool_.return_chunk(cursor->chunk);
-      }
-      cursor->slot->track.store(0, std::memory_order_relaxed);
-      cursor->slot->state.store(SlotState::free, std::memory_order_release);
+    if (cursor->slot->is_unwatched) {
+      unwatched.push_back(cursor.get());
     }
   }
-  std::erase_if(tracks_, [](const auto& cursor) { return cursor->is_finished; });
+  if (unwatched.empty()) {
+    return;
+  }
+  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+    TrackId& track = newest[cursor->slot->os_thread_id];
+    track = std::max(track, cursor->decoder.track());
+  }
+  for (const TrackCursor* const cursor : unwatched) {
+    TrackSlot& slot = *cursor->slot;
+    // The kernel gives an id again: a younger track of the same one means that the older thread is gone.
+    if (slot.os_thread_id != 0 &&
+        (newest[slot.os_thread_id] != cursor->decoder.track() || has_thread_ended(slot.os_thread_id))) {
+      SlotState expected = SlotState::active;
+      slot.state.compare_exchange_strong(expected, SlotState::exited, std::memory_order_acq_rel);
+    }
+  }
 }
 
 void Collector::step(CollectorStep at) const {

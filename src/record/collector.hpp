@@ -19,6 +19,7 @@
 
 #include <kymo/sink.hpp>
 
+#include "base/declaration_set.hpp"
 #include "record/clock_map.hpp"
 #include "record/declaration_log.hpp"
 #include "record/pool.hpp"
@@ -91,7 +92,7 @@ class Collector {
   /// Around fork, in the parent: everything declared so far is known, and nothing is half taken in.
   void lock_known();
   void unlock_known();
-  [[nodiscard]] const Declarations& known() const { return known_; }
+  [[nodiscard]] const Declarations& known() const { return known_.all(); }
 
  private:
   struct InstalledSink {
@@ -107,11 +108,14 @@ class Collector {
   void work();
   void finish();
   void drain();
+  void end_unwatched_tracks();
   void look_at_tracks();
   void drain_track(TrackCursor& cursor);
   void take_clock_pair();
   void add_frame_metrics();
   void absorb_declarations();
+  void find_main_stream(const Declarations& declared);
+  void declare_if_unknown(TrackCursor& cursor);
   void take_new_declarations();
   [[nodiscard]] bool has_unstated_drops() const;
   void state_every_track(bool includes_quiet);
@@ -120,6 +124,7 @@ class Collector {
   void give_to_sinks(const std::function<void(Sink&)>& call);
   void give_back();
   void free_finished_tracks();
+  void forget_ended_tracks();
   void serve_requests();
   void serve(Request& request);
   void answer_shared_requests();
@@ -135,7 +140,7 @@ class Collector {
   CollectorOptions options_;
 
   std::mutex known_mutex_;  // guards what follows, up to the next mutex
-  Declarations known_;
+  base::DeclarationSet known_;
   Declarations new_;  // known, and not yet handed on
   std::vector<std::uint32_t> log_chunks_read_;
   std::uint32_t log_chunk_ = 0;
@@ -161,6 +166,11 @@ class Collector {
   std::vector<InstalledSink> sinks_;
   std::uint64_t next_handle_ = 1;
   std::vector<std::unique_ptr<TrackCursor>> tracks_;
+  std::vector<TrackCursor*> cursors_;  // by slot; null where there is none
+  std::vector<TrackCursor*> busy_;     // tracks on which something happened since the last drain
+  base::EndedTracks ended_tracks_;     // known_ may still have them
+  unsigned quiet_drains_ = 0;          // in a row
+  std::int64_t next_unwatched_look_ns_ = 0;
   std::vector<std::uint32_t> chunks_read_;
   EventBatch batch_;
   std::size_t batch_words_ = 0;

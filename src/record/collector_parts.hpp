@@ -24,6 +24,17 @@ struct Collector::TrackCursor {
     decoder.begin_chunk(header.time_base, header.first_sequence);
   }
 
+  /// Everything before it was read; null before the first chunk.
+  [[nodiscard]] const std::uint64_t* position(const Pool& pool) const {
+    return has_chunk ? pool.chunk(chunk).words + offset : nullptr;
+  }
+
+  /// What was dropped for want of room comes without an event that would bring it along.
+  [[nodiscard]] bool has_unstated_drops() const {
+    return slot->dropped_scopes.load(std::memory_order_relaxed) != dropped_scopes ||
+           slot->dropped_others.load(std::memory_order_relaxed) != dropped_others;
+  }
+
   TrackSlot* slot;
   bool has_chunk = false;  ///< the pool may have been empty since the thread began
   std::uint32_t chunk = 0;
@@ -31,6 +42,8 @@ struct Collector::TrackCursor {
   const std::uint64_t* published = nullptr;  ///< everything before it is read in this drain
   bool has_exited = false;                   ///< nothing comes after `published`
   bool is_finished = false;
+  bool is_declared = false;          ///< nothing more is to be said of it
+  bool is_placed = false;            ///< declared by the collector, as its thread had not
   std::uint64_t dropped_scopes = 0;  ///< as last stated in a batch
   std::uint64_t dropped_others = 0;
   TrackDecoder decoder;

@@ -80,10 +80,11 @@ void Collector::serve(Request& request) {
   if (request.kind == Request::Kind::add) {
     if (sinks_.empty()) {
       forget_dropped();
+      last_frame_ns_ = 0;
     }
     {
       const std::lock_guard lock(known_mutex_);
-      base::append(batch_.declarations, known_);
+      base::append(batch_.declarations, known_.all());
     }
     batch_.start_ns = batch_.end_ns = static_cast<std::int64_t>(monotonic_ns());
     batch_.clock_anchors.push_back(read_clock_anchor());

@@ -1,4 +1,5 @@
 // The collector's thread, and what it sleeps on.
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <exception>
@@ -16,6 +17,8 @@
 namespace kymo::record {
 
 namespace {
+
+constexpr unsigned quiet_drains_a_step = 8;
 
 std::uint64_t thread_cpu_time_ns() {
   timespec time{};
@@ -121,7 +124,9 @@ void Collector::wait_for_work() {
   };
   sleep_unless(header.wake, header.is_asleep, has_work, [this](std::atomic<std::uint32_t>& wake, std::uint32_t seen) {
     constexpr std::int64_t idle_period_ns = 1'000'000'000;
-    futex_wait(wake, seen, sinks_.empty() ? idle_period_ns : options_.period.count());
+    // Where nothing happens in any thread there is nothing to hand on soon.
+    const std::int64_t period_ns = options_.period.count() << std::min(quiet_drains_ / quiet_drains_a_step, 2U);
+    futex_wait(wake, seen, sinks_.empty() ? idle_period_ns : period_ns);
   });
 }
 

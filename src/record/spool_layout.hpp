@@ -100,6 +100,7 @@ struct TrackSlot : detail::ThreadState {
   std::atomic<std::uint64_t> dropped_scopes{0};
   std::atomic<std::uint64_t> dropped_others{0};
   TrackRole role = TrackRole::plain;
+  bool is_unwatched = false;  ///< nobody tells the recorder when its thread ends
   // Of the thread's own alone: its name, cut, and what it is interned as; 0: not yet.
   std::uint32_t name_handle = 0;
   char name[48] = {};

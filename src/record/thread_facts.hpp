@@ -8,7 +8,10 @@ namespace kymo::record {
 /// The kernel's number of it.
 [[nodiscard]] std::uint64_t os_thread_id() noexcept;
 
-/// Its name, which ends in a zero byte; nothing where it has none. Async-signal-safe.
+/// Whether a thread of this process is known to have ended; not where the system cannot be asked.
+[[nodiscard]] bool has_thread_ended(std::uint64_t id) noexcept;
+
+/// The calling thread's name, which ends in a zero byte; nothing where it has none. Async-signal-safe.
 void read_thread_name(char (&name)[17]) noexcept;
 
 }  // namespace kymo::record

@@ -12,6 +12,10 @@ std::uint64_t os_thread_id() noexcept {
   return 1;
 }
 
+bool has_thread_ended(std::uint64_t /*id*/) noexcept {
+  return false;
+}
+
 void read_thread_name(char (&name)[17]) noexcept {
   std::strcpy(static_cast<char*>(name), kymo_is_in_worker() != 0 ? "worker" : "main");
 }

@@ -1,3 +1,5 @@
+#include <cerrno>
+
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,6 +10,10 @@ namespace kymo::record {
 
 std::uint64_t os_thread_id() noexcept {
   return static_cast<std::uint64_t>(::syscall(SYS_gettid));
+}
+
+bool has_thread_ended(std::uint64_t id) noexcept {
+  return ::syscall(SYS_tgkill, ::getpid(), static_cast<pid_t>(id), 0) != 0 && errno == ESRCH;
 }
 
 void read_thread_name(char (&name)[17]) noexcept {

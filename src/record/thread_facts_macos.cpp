@@ -10,6 +10,10 @@ std::uint64_t os_thread_id() noexcept {
   return id;
 }
 
+bool has_thread_ended(std::uint64_t /*id*/) noexcept {
+  return false;
+}
+
 void read_thread_name(char (&name)[17]) noexcept {
   name[0] = '\0';
   ::pthread_getname_np(::pthread_self(), static_cast<char*>(name), sizeof name);

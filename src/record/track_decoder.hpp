@@ -73,8 +73,9 @@ class TrackDecoder {
   /// Decodes words into the batch. Returns how many were taken: all of them, or fewer when the rest is damaged.
   std::size_t decode(std::span<const std::uint64_t> words, EventBatch& batch, DecodeContext& context);
 
-  /// The thread has ended: closes what is open, by force, at the time of its last event.
-  void end_track(EventBatch& batch);
+  /// The thread has ended: closes what is open, by force, at the time of its last event; where all of them were
+  /// dropped, at `seen_ns`, when its end was seen.
+  void end_track(EventBatch& batch, std::int64_t seen_ns);
 
   /// The batch was handed on; the next one gets a run of its own. The memory of this run's events is kept for it.
   void forget_run(EventBatch& batch) {

@@ -274,7 +274,10 @@ bool TrackDecoder::decode_async(EventKind kind, std::span<const std::uint64_t> p
   return true;
 }
 
-void TrackDecoder::end_track(EventBatch& batch) {
+void TrackDecoder::end_track(EventBatch& batch, std::int64_t seen_ns) {
+  if (last_ns_ == 0) {
+    last_ns_ = seen_ns;
+  }
   ScopeRun& run = run_in(batch);
   close(0, last_ns_, ScopeEvent::forced, run);
   batch.track_ends.push_back({track_, last_ns_});

@@ -47,6 +47,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.track.store(Recorder::instance().declarations().next_track(), std::memory_order_relaxed);
   slot.os_thread_id = role == TrackRole::plain ? os_thread_id() : 0;
   slot.role = role;
+  slot.is_unwatched = false;
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
   slot.reserve = 0;

@@ -140,7 +140,7 @@ TEST(TrackDecoderTest, RandomWordsAreDecodedOrRefusedAndNeverTooMany) {
     }
     Decoding decoding;
     EXPECT_LE(decoding.decoder.decode(words, decoding.batch, decoding.context), words.size());
-    decoding.decoder.end_track(decoding.batch);
+    decoding.decoder.end_track(decoding.batch, 0);
     EXPECT_FALSE(decoding.decoder.has_open_scopes());
   }
 }

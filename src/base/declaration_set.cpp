@@ -1,6 +1,8 @@
-#include "capture/declaration_set.hpp"
+#include "base/declaration_set.hpp"
 
-namespace kymo::capture {
+#include <algorithm>
+
+namespace kymo::base {
 namespace {
 
 template <typename Row, typename Places, typename Key>
@@ -35,4 +37,27 @@ void DeclarationSet::add(const Declarations& more) {
   put_all(all_.frame_streams, frame_streams_, more.frame_streams);
 }
 
-}  // namespace kymo::capture
+const TrackDeclaration* DeclarationSet::find_track(TrackId id) const {
+  const auto found = tracks_.find(id);
+  return found != tracks_.end() ? &all_.tracks[found->second] : nullptr;
+}
+
+void DeclarationSet::forget_tracks(const std::vector<TrackId>& sorted) {
+  std::vector<TrackDeclaration>& rows = all_.tracks;
+  rows.erase(std::remove_if(
+                 rows.begin(), rows.end(),
+                 [&](const TrackDeclaration& row) { return std::binary_search(sorted.begin(), sorted.end(), row.id); }),
+             rows.end());
+  tracks_.clear();
+  for (std::size_t place = 0; place < rows.size(); ++place) {
+    tracks_.emplace(rows[place].id, place);
+  }
+}
+
+std::vector<TrackId> EndedTracks::take() {
+  std::sort(ids_.begin(), ids_.end());
+  ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
+  return std::exchange(ids_, {});
+}
+
+}  // namespace kymo::base

@@ -1,0 +1,173 @@
+// What the collector keeps, and what it says of tracks that had no room.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "record/collector.hpp"
+#include "record/recording_fixture.hpp"
+#include "record/thread_facts.hpp"
+#include "record/track_writer.hpp"
+#include "support/rounds.hpp"
+#include "support/wait_until.hpp"
+
+namespace kymo::record {
+namespace {
+
+const TrackDeclaration* find_track(const std::vector<EventBatch>& batches, TrackId id) {
+  const TrackDeclaration* found = nullptr;
+  for (const EventBatch& batch : batches) {
+    for (const TrackDeclaration& track : batch.declarations.tracks) {
+      found = track.id == id ? &track : found;
+    }
+  }
+  return found;
+}
+
+bool has_ended(const std::vector<EventBatch>& batches, TrackId id) {
+  return std::any_of(batches.begin(), batches.end(), [id](const EventBatch& batch) {
+    return std::any_of(batch.track_ends.begin(), batch.track_ends.end(),
+                       [id](const TrackEnd& end) { return end.track == id; });
+  });
+}
+
+/// What the collector knows, while it takes nothing in.
+template <typename Look>
+auto look_at_known(Look look) {
+  Collector& collector = *Recorder::instance().collector();
+  collector.lock_known();
+  const auto seen = look(collector.known());
+  collector.unlock_known();
+  return seen;
+}
+
+using CollectorTest = RecordingTest;
+
+TEST_F(CollectorTest, ATrackThatDroppedEverythingIsDeclaredAndKeepsTheBatchesTimes) {
+  const std::int64_t start_ns = monotonic_now();
+  TrackSlot* const slot = claim_slot(TrackRole::plain);
+  ASSERT_NE(slot, nullptr);
+  const TrackId track = slot->track.load();
+  slot->dropped_scopes.store(5);
+  const std::vector<EventBatch> living = recorded();
+  ASSERT_NE(find_track(living, track), nullptr);
+  EXPECT_EQ(find_track(living, track)->os_thread_id, os_thread_id());
+  EXPECT_EQ(dropped_scopes(living), 5U);
+
+  std::string("worker").copy(slot->name, sizeof slot->name);
+  slot->name[6] = '\0';
+  slot->state.store(SlotState::exited, std::memory_order_release);
+  const std::vector<EventBatch> ended = recorded();
+  EXPECT_TRUE(has_ended(ended, track));
+  EXPECT_EQ(find_track(ended, track)->name, "worker");
+  for (std::size_t i = 1; i < ended.size(); ++i) {
+    EXPECT_GE(ended[i].start_ns, start_ns);
+    for (const TrackEnd& end : ended[i].track_ends) {
+      EXPECT_GE(end.time_ns, start_ns);
+    }
+  }
+}
+
+TEST_F(CollectorTest, ADeclarationOfAThreadsOwnIsNotReplaced) {
+  std::thread([] {
+    set_thread_name("a name that is longer than what the slot of a thread keeps of it: 48 bytes");
+    KYMO_SCOPE("work");
+  }).join();
+  const std::vector<EventBatch> batches = recorded();
+  std::vector<std::string> names;
+  for (const EventBatch& batch : batches) {
+    for (const TrackEnd& end : batch.track_ends) {
+      names.push_back(find_track(batches, end.track)->name);
+    }
+  }
+  ASSERT_EQ(names.size(), 1U);
+  EXPECT_GT(names[0].size(), 48U);
+}
+
+TEST_F(CollectorTest, AnInfoThatIsSetAgainTakesNoMemory) {
+  const auto count = [](const Declarations& known) { return known.infos.size(); };
+  const std::size_t before = look_at_known(count);
+  for (int n = 0; n < 1'000; ++n) {
+    ASSERT_TRUE(Recorder::instance().declarations().declare_info("epoch", std::to_string(n)));
+    if (n % 100 == 0) {
+      static_cast<void>(recorded());
+    }
+  }
+  static_cast<void>(recorded());
+  EXPECT_EQ(look_at_known(count), before + 1);
+  EXPECT_EQ(look_at_known([](const Declarations& known) { return known.infos.back().value; }), "999");
+}
+
+TEST_F(CollectorTest, TracksThatHaveEndedAreForgotten) {
+  const auto count = [](const Declarations& known) { return known.tracks.size(); };
+  const std::size_t before = look_at_known(count);
+  for (int n = 0; n < 3'000; ++n) {
+    std::thread([] { KYMO_SCOPE("short"); }).join();
+  }
+  static_cast<void>(recorded());
+  EXPECT_LE(look_at_known(count), before + 1'100);
+}
+
+TEST(Collector, AForkedChildTakesOverWhatItsEventsMayReferTo) {
+  PoolOptions options;
+  options.bytes = smallest_pool_bytes;
+  const std::unique_ptr<Pool> pool = Pool::create(options);
+  Declarations known;
+  known.tracks.push_back({1, TrackKind::thread, 1, 10, "a thread of the parent's"});
+  known.tracks.push_back({2, TrackKind::queue, 1, 0, "queue"});
+  known.sites.emplace_back().id = 3;
+  const Collector collector(*pool, known, {});
+  ASSERT_EQ(collector.known().tracks.size(), 1U);
+  EXPECT_EQ(collector.known().tracks[0].name, "queue");
+  EXPECT_EQ(collector.known().sites.size(), 1U);
+  pool->remove_spool();
+}
+
+TEST_F(CollectorTest, AThreadThatNobodyWatchesEndsWhenTheKernelKnowsItNoMore) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << "an emulator's threads are not the kernel's";
+  }
+  TrackSlot* const slot = claim_slot(TrackRole::plain);
+  ASSERT_NE(slot, nullptr);
+  const TrackId track = slot->track.load();
+  std::uint64_t id = 0;
+  std::thread([&] { id = os_thread_id(); }).join();
+  slot->os_thread_id = id;
+  slot->is_unwatched = true;
+  EXPECT_TRUE(test::wait_until([&] { return has_ended(recorded(), track); }));
+}
+
+TEST_F(CollectorTest, AYoungerTrackOfTheSameThreadEndsTheOneThatNobodyWatches) {
+  { KYMO_SCOPE("alive"); }
+  TrackSlot* const older = claim_slot(TrackRole::plain);
+  TrackSlot* const younger = claim_slot(TrackRole::plain);
+  ASSERT_NE(younger, nullptr);
+  const TrackId old_track = older->track.load();
+  const TrackId young_track = younger->track.load();
+  older->is_unwatched = true;
+  younger->is_unwatched = true;
+  EXPECT_TRUE(test::wait_until([&] { return has_ended(recorded(), old_track); }));
+  EXPECT_FALSE(has_ended(recorded(), young_track));
+  younger->state.store(SlotState::exited, std::memory_order_release);
+}
+
+TEST_F(CollectorTest, AFrameDoesNotSpanTheGapBetweenTwoCaptures) {
+  const auto mark = [] {
+    for (int n = 0; n < 3; ++n) {
+      frame_mark();
+    }
+  };
+  mark();
+  EXPECT_EQ(test::values_of(recorded(), "frame_ms").size(), 2U);
+  Recorder::instance().remove_sink(handle_);
+  sink_ = std::make_shared<MemorySink>();
+  handle_ = Recorder::instance().add_sink(sink_);
+  mark();
+  EXPECT_EQ(test::values_of(recorded(), "frame_ms").size(), 2U);
+}
+
+}  // namespace
+}  // namespace kymo::record
