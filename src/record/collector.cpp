@@ -93,6 +93,9 @@ void Collector::look_at_tracks() {
       busy_.push_back(cursor);
     }
   }
+  // Slots are used again in any order; who came first is drained first.
+  std::sort(busy_.begin(), busy_.end(),
+            [](const TrackCursor* a, const TrackCursor* b) { return a->decoder.track() < b->decoder.track(); });
 }
 
 void Collector::take_clock_pair() {
@@ -248,7 +251,8 @@ void Collector::declare_if_unknown(TrackCursor& cursor) {
   track.process = 1;
   track.os_thread_id = slot.os_thread_id;
   track.role = slot.role;
-  if (cursor.has_exited) {
+  // A thread may be changing its name; a fiber keeps the one it was made with.
+  if (cursor.has_exited || slot.role == TrackRole::fiber) {
     track.name.assign(slot.name, ::strnlen(slot.name, sizeof slot.name));
   }
   known_.add(placed);

@@ -57,6 +57,9 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
     char name[17] = "";
     read_thread_name(name);
     std::copy(std::begin(name), std::end(name), slot.name);
+  } else {
+    const std::string_view kept = base::cut_text(current_fiber_name(), sizeof slot.name - 1);
+    slot.name[kept.copy(slot.name, kept.size())] = '\0';
   }
   slot.dropped_at = detail::nothing_dropped;
   slot.first_chunk.store(0, std::memory_order_relaxed);
