@@ -5,9 +5,12 @@
 
 #include <unistd.h>
 
+#include "base/not_cancelled.hpp"
+
 namespace kymo::base {
 
 void say(std::string_view text) noexcept {
+  const NotCancelled not_cancelled;
   const int saved_errno = errno;
   try {
     std::string line;

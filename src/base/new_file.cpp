@@ -46,7 +46,7 @@ NewFile create_new_file(const std::string& path) {
   NewFile made{FileDescriptor(), path};
   const unsigned mode = new_file_mode();
   for (int suffix = 1;; ++suffix) {
-    made.file = FileDescriptor(::open(made.path.c_str(), flags, mode));
+    made.file = move_high(FileDescriptor(::open(made.path.c_str(), flags, mode)));
     if (made.file || errno != EEXIST || suffix > max_suffix) {
       return made;
     }

@@ -4,13 +4,12 @@
 #include <exception>
 #include <type_traits>
 
-#include <pthread.h>
-
 #include <kymo/kymo.h>
 #include <kymo/recorder.hpp>
 #include <kymo/sink.hpp>
 
 #include "base/message.hpp"
+#include "base/not_cancelled.hpp"
 #include "control/control.hpp"
 #include "control/cost.hpp"
 #include "record/recorder.hpp"
@@ -20,22 +19,10 @@ namespace {
 using kymo::control::Control;
 using kymo::record::Recorder;
 
-/// Puts off the cancellation of the calling thread: it would unwind a call that promises to throw nothing.
-class NotCancelled {
- public:
-  NotCancelled() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous_); }
-  NotCancelled(const NotCancelled&) = delete;
-  NotCancelled& operator=(const NotCancelled&) = delete;
-  ~NotCancelled() { ::pthread_setcancelstate(previous_, nullptr); }
-
- private:
-  int previous_ = PTHREAD_CANCEL_ENABLE;
-};
-
 /// Runs a call whose failure must not reach the program.
 template <typename Call>
 auto guarded(const Call& call) noexcept -> decltype(call()) {
-  const NotCancelled not_cancelled;
+  const kymo::base::NotCancelled not_cancelled;
   try {
     return call();
   } catch (const std::exception& failure) {

@@ -20,6 +20,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/not_cancelled.hpp"
 #include "record/collector_sleep.hpp"
 
 namespace kymo::record {
@@ -202,6 +203,7 @@ bool Pool::map(const Layout& layout) noexcept {
 }
 
 bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  const base::NotCancelled not_cancelled;
   const int saved_errno = errno;
   // The descriptor may be another file's: a program may have closed all that it did not open. What is mapped stays, and
   // is reserved as well by being touched; a full tmpfs would end the program then.

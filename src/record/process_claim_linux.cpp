@@ -39,7 +39,7 @@ bool Recorder::claim_process() noexcept {
     ::close(socket);
     return false;
   }
-  claim_socket_ = socket;
+  claim_socket_ = base::move_high(base::FileDescriptor(socket)).release();
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <kymo/argument.hpp>
 #include <kymo/detail/hot_path.hpp>
 
+#include "base/not_cancelled.hpp"
 #include "base/text.hpp"
 #include "record/chunk_chain.hpp"
 #include "record/clock.hpp"
@@ -88,6 +89,7 @@ TrackSlot* attach_thread() noexcept {
     return nullptr;
   }
   is_attaching = true;
+  const base::NotCancelled not_cancelled;
   detail::signal_fence();
   TrackSlot* slot = nullptr;
   if (is_in_fiber()) {

@@ -1,0 +1,364 @@
+// A program on which recording is hard in the way that its first argument says. Ends with 0 where recording has not
+// harmed it, by SIGALRM where it hangs.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <kymo/kymo.hpp>
+#include <kymo/sink.hpp>
+
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) {
+    std::fprintf(stderr, "harm_program: %s\n", what);
+    ::_exit(1);
+  }
+}
+
+void work(const char* what, int scopes = 1'000) {
+  for (int i = 0; i < scopes; ++i) {
+    KYMO_SCOPE_DYNAMIC(what);
+  }
+}
+
+/// Whether a child ended with 0.
+bool ended_well(pid_t child) {
+  int status = -1;
+  return ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+template <typename Call>
+bool holds_in_child(const Call& call) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    call();
+    kymo::disable();
+    ::_exit(0);
+  }
+  return ended_well(child);
+}
+
+/// Waits in write() while it is shut.
+class SlowSink final : public kymo::Sink {
+ public:
+  explicit SlowSink(std::function<void()> during = {}) : during_(std::move(during)) {}
+  void write(const kymo::EventBatch& /*batch*/) override {
+    writes_.fetch_add(1);
+    while (is_shut_.load()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (during_) {
+      during_();
+    }
+  }
+  void set_shut(bool is_shut) { is_shut_.store(is_shut); }
+  [[nodiscard]] int writes() const { return writes_.load(); }
+
+ private:
+  std::function<void()> during_;
+  std::atomic<bool> is_shut_{false};
+  std::atomic<int> writes_{0};
+};
+
+void until(const std::function<bool()>& holds) {
+  while (!holds()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // SIGALRM is the deadline
+  }
+}
+
+void tell_a_fact_in_a_child() {
+  kymo::enable();
+  work("parent");
+  require(holds_in_child([] {
+            kymo::set_info("who", "child");
+            work("child");
+          }),
+          "a child whose first call is set_info()");
+}
+
+void start_a_capture_in_a_child() {
+  const auto sink = std::make_shared<SlowSink>();
+  const kymo::SinkGuard guard = kymo::install(sink);
+  work("parent");
+  const std::string path = std::string(std::getenv("KYMO_RECORD")) + "child.kymo";
+  require(holds_in_child([&] {
+            kymo::CaptureOptions options;
+            options.path = path;
+            require(kymo::start_capture(options), "the child's capture");
+            work("child");
+          }),
+          "a child that starts a capture of its own");
+}
+
+void fork_beside_start_and_stop() {
+  std::atomic<bool> is_over{false};
+  std::thread starter([&] {
+    while (!is_over.load()) {
+      kymo::enable();
+      work("started", 10);
+      kymo::disable();
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      kymo::flush();
+      work("child", 10);
+      kymo::disable();
+      ::_exit(0);
+    }
+    require(ended_well(child), "a child of a program that starts and stops");
+  }
+  is_over.store(true);
+  starter.join();
+}
+
+void go_on_while_a_sink_stalls() {
+  const auto sink = std::make_shared<SlowSink>();
+  kymo::enable();
+  const kymo::SinkGuard guard = kymo::install(sink);
+  const int before = sink->writes();
+  sink->set_shut(true);
+  work("stalled", 10);
+  std::thread waits([] { kymo::flush(); });
+  until([&] { return sink->writes() != before; });
+  kymo::set_info("while", "it stalls");
+  require(!kymo::capture_path().empty(), "the capture's path");
+  require(holds_in_child([] { work("child"); }), "a fork while a sink stalls");
+  sink->set_shut(false);
+  waits.join();
+}
+
+void call_kymo_in_a_sink() {
+  std::atomic<int> calls{0};
+  const auto sink = std::make_shared<SlowSink>([&calls] {
+    kymo::set_info("from", "a sink");
+    static_cast<void>(kymo::capture_path());
+    require(!kymo::flush(), "a flush in a sink is refused");
+    require(!kymo::stop_capture(), "stop_capture() in a sink is refused");
+    require(!kymo::trigger(), "a trigger in a sink is refused");
+    kymo::disable();
+    calls.fetch_add(1);
+  });
+  kymo::enable();
+  const kymo::SinkGuard guard = kymo::install(sink);
+  work("main");
+  kymo::flush();
+  require(calls.load() > 0 && kymo::is_recording(), "recording goes on");
+}
+
+void cancel_a_flush() {
+  const auto sink = std::make_shared<SlowSink>();
+  kymo::enable();
+  const kymo::SinkGuard guard = kymo::install(sink);
+  const int before = sink->writes();
+  sink->set_shut(true);
+  work("stalled", 10);
+  std::thread waits([] {
+    kymo::flush();
+    kymo::stop_capture();
+    ::pthread_testcancel();
+  });
+  until([&] { return sink->writes() != before; });
+  require(::pthread_cancel(waits.native_handle()) == 0, "pthread_cancel()");
+  sink->set_shut(false);
+  waits.join();
+  require(!kymo::is_recording() || kymo::flush(), "the recorder answers");
+}
+
+void record_with_small_files() {
+  ::signal(SIGXFSZ, SIG_DFL);
+  const rlimit limit{64 * 1024, 64 * 1024};
+  require(::setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit()");
+  kymo::enable();
+  work("main", 200'000);
+  kymo::flush();
+}
+
+void record_with_little_memory() {
+  kymo::enable();
+  work("main", 10);
+  // Nothing more can be mapped: neither for the collector nor for anybody.
+  const rlimit limit{1, RLIM_INFINITY};
+  require(::setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit()");
+  for (int i = 0; i < 200; ++i) {
+    work("main", 10'000);
+    const std::string name = "a name of its own " + std::to_string(i);
+    kymo::message(name);
+    work(name.c_str(), 1);
+  }
+  kymo::flush();
+}
+
+/// As a daemon does, and then opens a file of its own under each number.
+void close_all_descriptors() {
+  kymo::enable();
+  work("before");
+  kymo::flush();
+  const std::string directory = std::getenv("KYMO_RECORD");
+  struct rlimit limit {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const int most = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 4096));
+  for (int fd = 3; fd < most; ++fd) {
+    ::close(fd);
+  }
+  std::vector<std::pair<int, std::string>> own;
+  for (int i = 0; i < 300; ++i) {
+    const std::string path = directory + "own-" + std::to_string(i);
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    require(fd >= 0, "a file of the program's own");
+    own.emplace_back(fd, path);
+  }
+  work("after", 100'000);
+  kymo::flush();
+  for (const auto& [fd, path] : own) {
+    struct stat status {};
+    require(::fstat(fd, &status) == 0 && status.st_size == 0, "a file of the program's own was written to");
+    ::unlink(path.c_str());
+  }
+}
+
+void start_without_standard_streams() {
+  ::close(0);
+  ::close(1);
+  ::close(2);
+  kymo::enable();
+  const char text[] = "for a person\n";
+  static_cast<void>(::write(STDERR_FILENO, text, sizeof text));
+  static_cast<void>(::write(STDOUT_FILENO, text, sizeof text));
+  work("main");
+}
+
+void fault_with_ignored_signal() {
+  ::signal(SIGSEGV, SIG_IGN);
+  kymo::enable();
+  work("main");
+  int* const nowhere = static_cast<int*>(::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  *static_cast<volatile int*>(nowhere) = 1;
+}
+
+volatile std::sig_atomic_t faults = 0;
+char* guarded_page = nullptr;
+
+void open_page(int /*signal*/) {
+  faults = faults + 1;
+  ::mprotect(guarded_page, 4096, PROT_READ | PROT_WRITE);
+}
+
+void mend_its_own_faults() {
+  guarded_page = static_cast<char*>(::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ::signal(SIGSEGV, open_page);
+  kymo::enable();
+  for (int i = 0; i < 100; ++i) {
+    ::mprotect(guarded_page, 4096, PROT_NONE);
+    *static_cast<volatile char*>(guarded_page) = 1;
+  }
+  require(faults == 100, "each fault came once");
+  struct sigaction action {};
+  ::sigaction(SIGSEGV, nullptr, &action);
+  require(action.sa_handler == open_page, "the program's handler stays");
+  work("main");
+}
+
+void end_by_a_signal(int signal) {
+  kymo::enable();
+  work("main");
+  ::raise(signal);
+}
+
+/// Neither fork handlers nor anything else tells the child that it is one.
+void fork_without_handlers() {
+  kymo::enable();
+  work("parent", 10);
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+  const pid_t child = ::_Fork();
+  if (child == 0) {
+    ::alarm(60);
+    for (int i = 0; i < 20'000; ++i) {
+      KYMO_SCOPE("child");
+    }
+    ::_exit(0);
+  }
+  require(ended_well(child), "a child without fork handlers");
+#endif
+  work("parent", 10);
+}
+
+std::atomic<bool> is_in_handler_child{false};
+
+void record_in_handler(int /*signal*/) {
+  KYMO_SCOPE("in the handler");
+}
+
+/// Its first event stands in a handler that may have interrupted anything.
+void begin_in_a_handler() {
+  kymo::enable();
+  work("parent");
+  require(holds_in_child([] {
+            ::signal(SIGUSR1, record_in_handler);
+            ::raise(SIGUSR1);
+            work("child");
+          }),
+          "a child whose first event stands in a handler");
+}
+
+void use_a_smaller_options_structure() {
+  struct {
+    std::size_t struct_size;
+    const char* path;
+  } const old{sizeof old, std::getenv("KYMO_RECORD")};
+  require(kymo_start_capture(reinterpret_cast<const kymo_capture_options*>(&old)) == 1, "an older program's options");
+  work("main");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::alarm(120);
+  const std::map<std::string, std::function<void()>> modes{
+      {"child-info", tell_a_fact_in_a_child},
+      {"child-capture", start_a_capture_in_a_child},
+      {"fork-beside-start", fork_beside_start_and_stop},
+      {"stalled-sink", go_on_while_a_sink_stalls},
+      {"calling-sink", call_kymo_in_a_sink},
+      {"cancel", cancel_a_flush},
+      {"small-files", record_with_small_files},
+      {"little-memory", record_with_little_memory},
+      {"close-all", close_all_descriptors},
+      {"no-streams", start_without_standard_streams},
+      {"ignored-fault", fault_with_ignored_signal},
+      {"own-faults", mend_its_own_faults},
+      {"term", [] { end_by_a_signal(SIGTERM); }},
+      {"interrupt", [] { end_by_a_signal(SIGINT); }},
+      {"without-handlers", fork_without_handlers},
+      {"handler-in-child", begin_in_a_handler},
+      {"old-options", use_a_smaller_options_structure},
+  };
+  const auto found = modes.find(argc > 1 ? argv[1] : "");
+  if (found == modes.end()) {
+    return 2;
+  }
+  found->second();
+  return 0;
+}

@@ -1,0 +1,120 @@
+// Recording never harms the program: it neither hangs, ends nor spoils it, whatever the program does to itself.
+#include "lifecycle_fixture.hpp"
+
+namespace kymo {
+namespace {
+
+class HarmTest : public LifecycleTest {
+ protected:
+  void SetUp() override { program_ = HARM_PROGRAM; }
+};
+
+/// Those that fork. Children of programs with threads do not record where qemu-user runs them.
+class ForkHarmTest : public HarmTest {
+ protected:
+  void SetUp() override {
+    if (test::is_emulated) {
+      GTEST_SKIP() << test::no_threads_after_fork;
+    }
+    HarmTest::SetUp();
+  }
+};
+
+TEST_F(ForkHarmTest, AChildMayTellAFactFirst) {
+  EXPECT_EQ(run({"child-info"}, {without_leak_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"parent", 1000}, {"child", 1000}}));
+}
+
+TEST_F(ForkHarmTest, AChildMayStartACaptureWhereItsParentHasASink) {
+  EXPECT_EQ(run({"child-capture"}, {without_leak_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"child", 1000}}));
+}
+
+TEST_F(ForkHarmTest, AForkBesideStartAndStopHangsNobody) {
+  EXPECT_EQ(run({"fork-beside-start"}, {without_leak_detection(), {"KYMO_SAMPLE", "0"}}), 0) << output();
+}
+
+TEST_F(ForkHarmTest, ForksAndCallsGoOnWhileASinkStalls) {
+  EXPECT_EQ(run({"stalled-sink"}, {without_leak_detection(), {"KYMO_SAMPLE", "0"}}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"stalled", 10}, {"child", 1000}}));
+}
+
+TEST_F(ForkHarmTest, AChildWithoutForkHandlersRecordsNothingFromItsFirstNewChunkOn) {
+  EXPECT_EQ(run({"without-handlers"}, {without_leak_detection()}), 0) << output();
+  const Counts seen = counts();
+  EXPECT_EQ(seen.at("parent"), 20U);
+  // What it wrote before it asked for a chunk stands in its parent's.
+  EXPECT_LE(seen.count("child") != 0 ? seen.at("child") : 0, 128U);
+}
+
+TEST_F(ForkHarmTest, AChildWhoseFirstEventStandsInAHandlerStartsOutsideOfIt) {
+  EXPECT_EQ(run({"handler-in-child"}, {without_leak_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"parent", 1000}, {"child", 1000}}));
+}
+
+TEST_F(HarmTest, ASinkMayCallKymoAndIsRefusedWhatWaitsForIt) {
+  EXPECT_EQ(run({"calling-sink"}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
+TEST_F(HarmTest, ACancelledThreadFinishesItsCallFirst) {
+  EXPECT_EQ(run({"cancel"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
+}
+
+TEST_F(HarmTest, ALimitOnTheSizeOfFilesEndsTheCaptureAndNotTheProgram) {
+  EXPECT_EQ(run({"small-files"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
+}
+
+TEST_F(HarmTest, WhereMemoryRunsOutRecordingEndsAndNotTheProgram) {
+  if (test::has_sanitizer || test::is_emulated) {
+    GTEST_SKIP() << "these need address space of their own";
+  }
+  EXPECT_EQ(run({"little-memory"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
+}
+
+TEST_F(HarmTest, ADaemonThatClosesAllDescriptorsKeepsItsFilesAndItsCapture) {
+  EXPECT_EQ(run({"close-all"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 100'000}}));
+}
+
+TEST_F(HarmTest, WithoutStandardStreamsNothingOfTheProgramsGoesIntoTheCapture) {
+  EXPECT_EQ(run({"no-streams"}), 0);
+  ASSERT_EQ(captures().size(), 1U);
+  CaptureReader capture(captures().front());
+  EXPECT_TRUE(capture.check());
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
+TEST_F(HarmTest, AFaultEndsTheProgramThoughItsSignalWasIgnored) {
+  EXPECT_EQ(run({"ignored-fault"}, {with_option("ASAN_OPTIONS", "handle_segv=0"),
+                                    with_option("TSAN_OPTIONS", "handle_segv=0")}),
+            -SIGSEGV);
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
+TEST_F(HarmTest, AProgramThatMendsItsOwnFaultsIsLeftAlone) {
+  EXPECT_EQ(run({"own-faults"}, {with_option("ASAN_OPTIONS", "handle_segv=0"),
+                                 with_option("TSAN_OPTIONS", "handle_segv=0")}),
+            0)
+      << output();
+}
+
+TEST_F(HarmTest, SignalsThatEndTheProgramCloseTheCapture) {
+  EXPECT_EQ(run({"term"}), -SIGTERM);
+  EXPECT_EQ(run({"interrupt"}), -SIGINT);
+  ASSERT_EQ(captures().size(), 2U);
+  for (const std::string& path : captures()) {
+    const CaptureReader capture(path);
+    EXPECT_TRUE(capture.is_closed());
+    EXPECT_EQ(capture::find_spool(capture.header().spool_id), "");
+  }
+  EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
+}
+
+TEST_F(HarmTest, OptionsOfAnOlderProgramAreTakenAsFarAsTheyGo) {
+  EXPECT_EQ(run({"old-options"}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
+}  // namespace
+}  // namespace kymo

@@ -1,0 +1,270 @@
+// Does to itself all that recording must survive, at once: threads that come and go, signals that interrupt and jump,
+// cancellation, forks with and without handlers, modules that are loaded and unloaded.
+//
+//   storm_program SHEET SEED MILLISECONDS [MODULE]
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <kymo/kymo.hpp>
+
+#include "storm_tally.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Random = std::mt19937;
+using kymo::test::StormSheet;
+using kymo::test::StormTally;
+
+StormSheet* sheet = nullptr;
+std::atomic<StormTally*> tally{nullptr};
+Clock::time_point deadline;
+const char* module_path = nullptr;
+
+void claim_tally() {
+  StormTally& mine = sheet->processes[sheet->used.fetch_add(1) % StormSheet::most_processes];
+  mine.pid.store(static_cast<std::uint64_t>(::getpid()));
+  tally.store(&mine);
+}
+
+/// Where a handler may jump to, while it may.
+thread_local sigjmp_buf jump;
+thread_local volatile std::sig_atomic_t may_jump = 0;
+thread_local unsigned signals_met = 0;
+
+template <typename Body>
+void counted(const Body& body) {
+  StormTally& mine = *tally.load(std::memory_order_relaxed);
+  mine.opened.fetch_add(1, std::memory_order_relaxed);
+  body();
+  mine.closed.fetch_add(1, std::memory_order_relaxed);
+}
+
+void on_signal(int /*signal*/) {
+  counted([] { KYMO_SCOPE("storm handler"); });
+  if (may_jump != 0 && ++signals_met % 7 == 0) {
+    may_jump = 0;
+    siglongjmp(jump, 1);
+  }
+}
+
+void nest(unsigned depth) {
+  counted([depth] {
+    KYMO_SCOPE("storm nested", {"depth", depth});
+    if (depth > 0) {
+      nest(depth - 1);
+    }
+  });
+}
+
+void burst(Random& random) {
+  for (int i = 0; i < 200; ++i) {
+    nest(static_cast<unsigned>(random() % 8));
+  }
+  counted([] {
+    KYMO_SCOPE("storm texts", {"text", "a text as an argument"});
+    KYMO_ARG("later", 0.5);
+  });
+  kymo::record_metric("storm metric", 1.0);
+  kymo::message("storm");
+}
+
+void many_names(Random& random) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "storm " + std::to_string(random() % 1'000);
+    counted([&name] { KYMO_SCOPE_DYNAMIC(name); });
+  }
+}
+
+/// Nothing here allocates: a handler may leave it anywhere.
+void be_jumped_out_of() {
+  if (sigsetjmp(jump, 1) == 0) {
+    may_jump = 1;
+    for (int i = 0; i < 2'000 && may_jump != 0; ++i) {
+      StormTally& mine = *tally.load(std::memory_order_relaxed);
+      mine.opened.fetch_add(1, std::memory_order_relaxed);
+      { KYMO_SCOPE("storm jumped"); }
+      mine.closed.fetch_add(1, std::memory_order_relaxed);
+    }
+    may_jump = 0;
+  }
+}
+
+void short_thread() {
+  std::thread([] { nest(3); }).join();
+}
+
+void cancelled_thread() {
+  pthread_t thread{};
+  const auto forever = [](void*) -> void* {
+    for (;;) {
+      nest(2);
+      ::pthread_testcancel();
+    }
+  };
+  if (::pthread_create(&thread, nullptr, forever, nullptr) == 0) {
+    ::pthread_cancel(thread);
+    ::pthread_join(thread, nullptr);
+  }
+}
+
+void load_module() {
+  if (module_path == nullptr) {
+    return;
+  }
+  if (void* const module = ::dlopen(module_path, RTLD_NOW | RTLD_LOCAL)) {
+    if (const auto work = reinterpret_cast<void (*)()>(::dlsym(module, "module_work"))) {
+      work();
+    }
+    ::dlclose(module);
+  }
+}
+
+void wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    std::fputs("storm_program: a child hung\n", stderr);
+    ::_exit(3);
+  }
+}
+
+/// A child that records, and ends in one of many ways.
+void fork_child(Random& random, int generations) {
+  const auto end = static_cast<unsigned>(random() % 5);
+  const pid_t child = ::fork();
+  if (child != 0) {
+    wait_for(child);
+    return;
+  }
+  ::alarm(60);
+  for (int i = 0; i < static_cast<int>(end) + 1; ++i) {
+    burst(random);
+    many_names(random);
+  }
+  if (generations > 0 && random() % 2 == 0) {
+    fork_child(random, generations - 1);
+  }
+  switch (end) {
+    case 0:
+      kymo::disable();
+      ::_exit(0);
+    case 1:
+      ::execl("/bin/true", "true", static_cast<char*>(nullptr));
+      ::_exit(0);
+    case 2:
+      ::raise(SIGTERM);
+      ::_exit(0);
+    case 3:
+      ::raise(SIGKILL);
+      ::_exit(0);
+    default:
+      ::_exit(0);
+  }
+}
+
+void fork_without_handlers() {
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+  const pid_t child = ::_Fork();
+  if (child == 0) {
+    ::alarm(60);
+    for (int i = 0; i < 20'000; ++i) {
+      KYMO_SCOPE("stray");
+    }
+    ::_exit(0);
+  }
+  wait_for(child);
+#endif
+}
+
+void rage(unsigned seed, bool forks) {
+  Random random(seed);
+  while (Clock::now() < deadline) {
+    switch (random() % (forks ? 10 : 7)) {
+      case 0:
+      case 1:
+        burst(random);
+        break;
+      case 2:
+        many_names(random);
+        break;
+      case 3:
+        be_jumped_out_of();
+        break;
+      case 4:
+        short_thread();
+        break;
+      case 5:
+        cancelled_thread();
+        break;
+      case 6:
+        load_module();
+        break;
+      case 7:
+      case 8:
+        fork_child(random, 1);
+        break;
+      default:
+        fork_without_handlers();
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fputs("usage: storm_program SHEET SEED MILLISECONDS [MODULE]\n", stderr);
+    return 2;
+  }
+  const int file = ::open(argv[1], O_RDWR | O_CLOEXEC);
+  void* const mapping = ::mmap(nullptr, sizeof(StormSheet), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (mapping == MAP_FAILED) {
+    return 2;
+  }
+  sheet = static_cast<StormSheet*>(mapping);
+  const auto seed = static_cast<unsigned>(std::atoi(argv[2]));
+  deadline = Clock::now() + std::chrono::milliseconds(std::atoi(argv[3]));
+  module_path = argc > 4 ? argv[4] : nullptr;
+  claim_tally();
+  ::pthread_atfork(nullptr, nullptr, claim_tally);
+  ::alarm(120);
+  if (!kymo::enable()) {
+    return 2;
+  }
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGVTALRM, &action, nullptr);
+  const itimerval ten_khz{{0, 100}, {0, 100}};
+  ::setitimer(ITIMER_VIRTUAL, &ten_khz, nullptr);
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < 4; ++i) {
+    threads.emplace_back(rage, seed + i, false);
+  }
+  rage(seed, true);
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  const itimerval off{};
+  ::setitimer(ITIMER_VIRTUAL, &off, nullptr);
+  return 0;
+}

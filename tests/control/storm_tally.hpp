@@ -1,0 +1,24 @@
+// What each process of the storm writes down, in a mapping that they share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace kymo::test {
+
+struct alignas(128) StormTally {
+  std::atomic<std::uint64_t> pid;     ///< 0: not in use
+  std::atomic<std::uint64_t> opened;  ///< scopes that were about to be opened
+  std::atomic<std::uint64_t> closed;  ///< scopes that were closed
+};
+
+struct StormSheet {
+  static constexpr std::uint32_t most_processes = 4096;
+  std::atomic<std::uint32_t> used;
+  StormTally processes[most_processes];
+};
+
+/// Names of scopes that the sheet counts begin with this.
+inline constexpr const char* counted_prefix = "storm";
+
+}  // namespace kymo::test
