@@ -1,6 +1,7 @@
 // What every POSIX system says alike about this process and the machine.
 #include <array>
-#include <ctime>
+#include <chrono>
+#include <cstdio>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -27,12 +28,17 @@ std::string first_variable(std::initializer_list<const char*> names) {
   return {};
 }
 
+/// Without the C library's time zones, whose lock another thread may have held when this process was forked.
 std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm broken_down{};
-  std::array<char, 32> text{};
-  ::gmtime_r(&now, &broken_down);
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &broken_down);
+  using namespace std::chrono;
+  const auto now = floor<seconds>(system_clock::now());
+  const auto day = floor<days>(now);
+  const year_month_day date(day);
+  const auto second = static_cast<unsigned>((now - day).count());
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02u:%02u:%02uZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), second / 3600,
+                second / 60 % 60, second % 60);
   return text.data();
 }
 

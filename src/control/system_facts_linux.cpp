@@ -1,10 +1,12 @@
 // What Linux says about this process and the machine.
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/file.hpp"
@@ -64,16 +66,24 @@ std::string find_build_id(const unsigned char* notes, std::size_t size) {
   return {};
 }
 
-/// The executable is the first module that the loader lists.
-int take_build_id(dl_phdr_info* module, std::size_t /*size*/, void* into) {
-  for (int i = 0; i < module->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = module->dlpi_phdr[i];
-    if (header.p_type == PT_NOTE && static_cast<std::string*>(into)->empty()) {
-      *static_cast<std::string*>(into) =
-          find_build_id(reinterpret_cast<const unsigned char*>(module->dlpi_addr + header.p_vaddr), header.p_memsz);
+/// Of the executable, whose program headers the kernel names. The loader is not asked: another thread may have held its
+/// lock when this process was forked.
+std::string build_id() {
+  const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(::getauxval(AT_PHDR));
+  const unsigned long count = headers != nullptr ? ::getauxval(AT_PHNUM) : 0;
+  std::uintptr_t load_base = 0;
+  for (unsigned long i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_PHDR) {
+      load_base = reinterpret_cast<std::uintptr_t>(headers) - headers[i].p_vaddr;
     }
   }
-  return 1;
+  std::string id;
+  for (unsigned long i = 0; i < count && id.empty(); ++i) {
+    if (headers[i].p_type == PT_NOTE) {
+      id = find_build_id(reinterpret_cast<const unsigned char*>(load_base + headers[i].p_vaddr), headers[i].p_memsz);
+    }
+  }
+  return id;
 }
 
 std::string executable_path() {
@@ -88,7 +98,7 @@ SystemFacts read_system_facts() {
   SystemFacts facts;
   facts.command_line = command_line();
   facts.executable = executable_path();
-  ::dl_iterate_phdr(take_build_id, &facts.build_id);
+  facts.build_id = build_id();
   facts.cpu = field_of(base::read_small_file("/proc/cpuinfo"), "model name");
   facts.others = {{"cpu_governor", trimmed_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")},
                   {"nvpmodel", trimmed_file("/var/lib/nvpmodel/status")}};

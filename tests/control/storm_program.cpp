@@ -131,7 +131,11 @@ void load_module() {
   }
   if (void* const module = ::dlopen(module_path, RTLD_NOW | RTLD_LOCAL)) {
     if (const auto work = reinterpret_cast<void (*)()>(::dlsym(module, "module_work"))) {
+      constexpr std::uint64_t scopes = 1'000;
+      StormTally& mine = *tally.load();
+      mine.opened.fetch_add(scopes);
       work();
+      mine.closed.fetch_add(scopes);
     }
     ::dlclose(module);
   }
@@ -183,6 +187,8 @@ void fork_child(Random& random, int generations) {
 
 void fork_without_handlers() {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+  // Until the child asks for a chunk, what it opens comes out as its parent's.
+  tally.load()->opened.fetch_add(128);
   const pid_t child = ::_Fork();
   if (child == 0) {
     ::alarm(60);

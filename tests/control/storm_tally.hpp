@@ -18,7 +18,4 @@ struct StormSheet {
   StormTally processes[most_processes];
 };
 
-/// Names of scopes that the sheet counts begin with this.
-inline constexpr const char* counted_prefix = "storm";
-
 }  // namespace kymo::test

@@ -51,12 +51,8 @@ class MappedSheet {
   StormSheet* sheet_;
 };
 
-/// Scopes of a capture that the sheet counts, and what was dropped.
+/// What was recorded and what was dropped.
 std::uint64_t accounted_scopes(const CaptureReader& capture) {
-  std::map<SiteId, bool> is_counted;
-  for (const SiteDeclaration& site : capture.declarations().sites) {
-    is_counted[site.id] = site.name.rfind(test::counted_prefix, 0) == 0;
-  }
   std::uint64_t scopes = 0;
   std::map<TrackId, std::uint64_t> dropped;
   EventBatch batch;
@@ -68,7 +64,7 @@ std::uint64_t accounted_scopes(const CaptureReader& capture) {
     for (const ScopeRun& run : batch.runs) {
       dropped[run.track] = run.dropped_scopes;
       for (const ScopeEvent& event : run.events) {
-        scopes += event.is_open() && is_counted[event.site] ? 1U : 0U;
+        scopes += event.is_open() ? 1U : 0U;
       }
     }
   }
