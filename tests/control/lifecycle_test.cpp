@@ -273,6 +273,15 @@ TEST_F(LifecycleTest, AFullDiskIsSaidAndTheProgramGoesOnAndTheCaptureCountsWhatI
   EXPECT_EQ(accounted, issued);
 }
 
+TEST_F(LifecycleTest, WhereTheDiskIsFullACaptureElsewhereCanBeStarted) {
+  EXPECT_EQ(run({"full-disk-elsewhere"}), 0) << output();
+  ASSERT_EQ(captures().size(), 2U);
+  for (const std::string& path : captures()) {
+    EXPECT_TRUE(CaptureReader(path).is_closed()) << path;
+  }
+  EXPECT_EQ(counts()["elsewhere"], 1'000U);
+}
+
 /// Samples of a metric in all captures.
 std::size_t count_samples(const std::string& path, const std::string& metric) {
   const CaptureReader capture(path);
