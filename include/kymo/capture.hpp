@@ -45,7 +45,8 @@ enum class BlockKind : std::uint8_t {
   events = 3,
   summary = 4,
   index = 5,
-  end = 6,  ///< the recorder's closing words
+  end = 6,           ///< the recorder's closing words
+  ended_tracks = 7,  ///< what tracks that ended were called and add up to
 };
 
 /// How tables and messages call it: as the enumerator; empty for one of a later version.
@@ -63,6 +64,8 @@ enum class BlockKind : std::uint8_t {
       return "index";
     case BlockKind::end:
       return "end";
+    case BlockKind::ended_tracks:
+      return "ended_tracks";
   }
   return {};
 }
@@ -96,7 +99,7 @@ struct CaptureHeader {
   std::uint64_t owner_pid = 0;  ///< the process that writes the file; 0: not one process (a merge, a repack)
 };
 
-/// What a track adds up to.
+/// What a track adds up to. Track 0 stands for threads that found no place for a track.
 struct TrackTotals {
   TrackId track = 0;
   std::uint64_t recorded_scopes = 0;

@@ -22,6 +22,10 @@ void send_again(int signal, siginfo_t& info) noexcept;
 /// Gives a file its whole size and the room for it. 0, or the errno of why not.
 [[nodiscard]] int reserve_space(int file, std::uint64_t bytes) noexcept;
 
+/// Has the file system keep room behind a file's end, whose size stays. 0, or the errno of why not: EOPNOTSUPP where it
+/// keeps none.
+[[nodiscard]] int reserve_behind_end(int file, std::uint64_t from, std::uint64_t bytes) noexcept;
+
 /// Returns once what was written lies where a loss of power leaves it. 0, or -1 with errno set.
 [[nodiscard]] int sync_data(int file) noexcept;
 

@@ -1,3 +1,5 @@
+#include <cerrno>
+
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,6 +34,16 @@ void send_again(int signal, siginfo_t& info) noexcept {
 int reserve_space(int file, std::uint64_t bytes) noexcept {
   return ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
 }
+
+#ifdef __EMSCRIPTEN__
+int reserve_behind_end(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
+  return EOPNOTSUPP;
+}
+#else
+int reserve_behind_end(int file, std::uint64_t from, std::uint64_t bytes) noexcept {
+  return ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+}
+#endif
 
 int sync_data(int file) noexcept {
   return ::fdatasync(file);

@@ -32,6 +32,10 @@ int reserve_space(int file, std::uint64_t bytes) noexcept {
   return 0;
 }
 
+int reserve_behind_end(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
+  return EOPNOTSUPP;
+}
+
 int sync_data(int file) noexcept {
   // fsync() leaves it to the drive; not every file system knows more.
   return ::fcntl(file, F_FULLFSYNC) == 0 ? 0 : ::fsync(file);

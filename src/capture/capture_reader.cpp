@@ -218,7 +218,8 @@ class CaptureReader::Implementation {
       blocks_.insert(blocks_.end(), page->blocks.begin(), page->blocks.end());
     }
     blocks_.push_back(last_block);
-    all_declarations_ = pages.front().all_declarations;
+    has_ended_tracks_ = pages.front().living_declarations != 0;
+    all_declarations_ = has_ended_tracks_ ? pages.front().living_declarations : pages.front().all_declarations;
     scanner_.start_at(size, last_block.number + 1);
     closed_ = true;
     return true;
@@ -263,14 +264,17 @@ class CaptureReader::Implementation {
   void take_facts() {
     if (facts_taken_ == 0 && all_declarations_ != 0 && take_facts_from(all_declarations_)) {
       facts_taken_ = blocks_.size();
-      return;
     }
     for (; facts_taken_ < blocks_.size(); ++facts_taken_) {
       static_cast<void>(take_facts_of(blocks_[facts_taken_]));
     }
+    if (is_ended_) {
+      add_ended_totals();
+    }
   }
 
-  // The same in a closed file, whose declarations stand together; false where one of them is damaged.
+  // The same in a closed file, whose declarations stand together, those of ended tracks apart; false where one of them
+  // is damaged.
   bool take_facts_from(std::uint64_t offset) {
     bool sound = take_facts_of(blocks_.front());
     const auto first = std::lower_bound(blocks_.begin(), blocks_.end(), offset,
@@ -278,11 +282,42 @@ class CaptureReader::Implementation {
     for (auto block = first; block != blocks_.end(); ++block) {
       sound = take_facts_of(*block) && sound;
     }
+    for (auto block = blocks_.begin(); has_ended_tracks_ && block != first; ++block) {
+      sound = (block->kind != BlockKind::ended_tracks || take_facts_of(*block)) && sound;
+    }
+    if (!sound) {
+      ended_totals_.clear();
+    }
     return sound;
   }
 
+  // The totals of tracks that ended earlier belong to the closing words.
+  void add_ended_totals() {
+    std::vector<TrackTotals>& tracks = end_.tracks;
+    tracks.insert(tracks.end(), ended_totals_.begin(), ended_totals_.end());
+    ended_totals_ = {};
+    std::stable_sort(tracks.begin(), tracks.end(),
+                     [](const TrackTotals& a, const TrackTotals& b) { return a.track < b.track; });
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < tracks.size(); ++i) {
+      if (tracks[i].track != tracks[kept].track) {
+        tracks[++kept] = tracks[i];
+        continue;
+      }
+      // A track that went on after its end.
+      TrackTotals& sum = tracks[kept];
+      sum.recorded_scopes += tracks[i].recorded_scopes;
+      sum.dropped_scopes = std::max(sum.dropped_scopes, tracks[i].dropped_scopes);
+      sum.dropped_others = std::max(sum.dropped_others, tracks[i].dropped_others);
+      sum.end_sequence = std::max(sum.end_sequence, tracks[i].end_sequence);
+    }
+    tracks.resize(std::min(tracks.size(), kept + 1));
+  }
+
   bool take_facts_of(const BlockInfo& block) {
-    if (block.kind != BlockKind::header && block.kind != BlockKind::declarations && block.kind != BlockKind::end) {
+    const bool is_of_ended = block.kind == BlockKind::ended_tracks;
+    if (block.kind != BlockKind::header && block.kind != BlockKind::declarations && block.kind != BlockKind::end &&
+        !is_of_ended) {
       return true;
     }
     const ScratchLoan scratch(*this);
@@ -292,7 +327,7 @@ class CaptureReader::Implementation {
     try {
       Declarations declarations;
       CaptureHeader header = header_;
-      CaptureEnd end = end_;
+      CaptureEnd end = is_of_ended ? CaptureEnd() : end_;
       capture::TableReader reader(bytes_of(scratch->payload));
       capture::TableView table;
       while (reader.next(table)) {
@@ -301,7 +336,12 @@ class CaptureReader::Implementation {
       }
       declarations_.add(declarations);
       header_ = std::move(header);
-      end_ = std::move(end);
+      if (is_of_ended) {
+        ended_totals_.insert(ended_totals_.end(), end.tracks.begin(), end.tracks.end());
+      } else {
+        end_ = std::move(end);
+      }
+      is_ended_ = is_ended_ || block.kind == BlockKind::end;
       return true;
     } catch (const DecodeError& error) {
       note_damage(block, error.what());
@@ -366,6 +406,9 @@ class CaptureReader::Implementation {
   CaptureHeader header_;
   DeclarationSet declarations_;
   CaptureEnd end_;
+  bool is_ended_ = false;          // the closing words were read
+  bool has_ended_tracks_ = false;  // blocks of ended tracks hold what is not repeated
+  std::vector<TrackTotals> ended_totals_;
   mutable std::mutex mutex_;  // of what follows
   std::map<std::uint64_t, Damage> block_damages_;
   std::vector<std::unique_ptr<Scratch>> scratches_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "capture/crc32c.hpp"
 #include "capture/declarations_codec.hpp"
@@ -12,6 +13,8 @@ namespace {
 
 // Smaller payloads are stored as they are: compression gains a few bytes and costs the reader a call.
 constexpr std::size_t least_to_compress = 64;
+// Mostly three: declarations, events, a summary.
+constexpr std::size_t most_blocks_a_write = 64;
 
 bool has_events(const EventBatch& batch) {
   return !(batch.runs.empty() && batch.spans.empty() && batch.async_begins.empty() && batch.frame_marks.empty() &&
@@ -51,35 +54,164 @@ CaptureWriter::CaptureWriter(const std::string& path, CaptureWriterOptions optio
 
 CaptureWriter::~CaptureWriter() = default;
 
-void CaptureWriter::write(const EventBatch& batch) {
-  if (is_done_) {
-    return;
-  }
-  // First what can fail without a trace: a batch that is too large leaves the writer as it was.
+void CaptureWriter::encode(const EventBatch& batch) {
   events_raw_.clear();
   if (has_events(batch)) {
     encoder_.encode(batch, events_raw_);
     require_size(events_raw_.size());
   }
+}
+
+void CaptureWriter::write(const EventBatch& batch) {
+  if (is_done_) {
+    return;
+  }
+  // First what can fail without a trace: a batch that is too large leaves the writer as it was.
+  encode(batch);
+  for (const TrackEnd& end : batch.track_ends) {
+    ended_tracks_.add(end.track);
+  }
   try {
-    put_declarations(batch.declarations, batch.start_ns);
+    write_full_index();
+    if (has_unstated_loss_) {
+      write_loss(batch.start_ns);
+      encode(batch);
+    }
+    write_encoded(batch);
+  } catch (const WriteError&) {
     declarations_.add(batch.declarations);
+    owes_declarations_ = true;
+    count_unwritten(batch);
+    throw;
+  }
+  write_ended_tracks();
+  sync_when_due();
+}
+
+void CaptureWriter::write_encoded(const EventBatch& batch) {
+  const Mark before = mark();
+  std::uint32_t number = 0;
+  try {
+    if (owes_declarations_) {
+      put_declarations(declarations_.all(), batch.start_ns);
+    }
+    put_declarations(batch.declarations, batch.start_ns);
+    number = next_number_;
     if (events_raw_.size() > 0) {
-      const std::uint32_t number = next_number_;
       put_events(batch);
-      if (!ring_) {
-        count_totals(batch);
-      }
-      last_time_ns_ = std::max(last_time_ns_, batch.end_ns);
-      if (summaries_) {
-        put_summaries(summaries_->add(batch, number));
-      }
     }
     append_pending();
-    sync_when_due();
   } catch (...) {
-    is_done_ = true;
+    roll_back(before);
     throw;
+  }
+  owes_declarations_ = false;
+  declarations_.add(batch.declarations);
+  if (events_raw_.size() == 0) {
+    return;
+  }
+  if (!ring_) {
+    count_totals(batch);
+  }
+  last_time_ns_ = std::max(last_time_ns_, batch.end_ns);
+  if (summaries_) {
+    write_summaries(summaries_->add(batch, number));
+  }
+}
+
+void CaptureWriter::count_unwritten(const EventBatch& batch) {
+  if (ring_) {
+    return;  // the ring has it
+  }
+  const TrackTotals before = unwritten_;
+  for (const ScopeRun& run : batch.runs) {
+    for (const ScopeEvent& event : run.events) {
+      unwritten_.dropped_scopes += event.is_open() ? 1U : 0U;
+    }
+    unwritten_.dropped_others += run.arguments.size();
+    // This may have been the last time that the track said it.
+    TrackTotals& totals = totals_[run.track];
+    totals.track = run.track;
+    totals.dropped_scopes = run.dropped_scopes;
+    totals.dropped_others = run.dropped_others;
+  }
+  for (const SampleRun& run : batch.samples) {
+    unwritten_.dropped_others += run.values.size();
+  }
+  unwritten_.dropped_others += batch.spans.size() + batch.async_begins.size() + batch.frame_marks.size() +
+                               batch.messages.size() + batch.flows.size() + batch.sync_points.size();
+  has_unstated_loss_ = has_unstated_loss_ || unwritten_.dropped_scopes != before.dropped_scopes ||
+                       unwritten_.dropped_others != before.dropped_others;
+}
+
+void CaptureWriter::write_loss(std::int64_t time_ns) {
+  EventBatch loss;
+  loss.start_ns = time_ns;
+  loss.end_ns = time_ns;
+  loss.declarations.tracks.push_back({unwritten_track, TrackKind::queue, 1, 0, "(not written: no room in the file)"});
+  ScopeRun& run = loss.runs.emplace_back();
+  run.track = unwritten_track;
+  run.dropped_scopes = unwritten_.dropped_scopes;
+  run.dropped_others = unwritten_.dropped_others;
+  encode(loss);
+  write_encoded(loss);
+  has_unstated_loss_ = false;
+}
+
+void CaptureWriter::write_ended_tracks() {
+  if (!ended_tracks_.are_due(declarations_.all().tracks.size())) {
+    return;
+  }
+  const std::vector<TrackId> ids = ended_tracks_.take();
+  Declarations called;
+  CaptureEnd totals;
+  for (const TrackId id : ids) {
+    if (const TrackDeclaration* const track = declarations_.find_track(id)) {
+      called.tracks.push_back(*track);
+    }
+    if (const auto found = totals_.find(id); found != totals_.end()) {
+      totals.tracks.push_back(found->second);
+    }
+  }
+  const Mark before = mark();
+  try {
+    for_each_piece(called, [&](const Declarations& piece) {
+      raw_.clear();
+      TableWriter table(raw_, codec_->packing());
+      encode_declarations(piece, table);
+      if (!totals.tracks.empty()) {
+        encode_capture_end(totals, table);
+        totals.tracks.clear();
+      }
+      put_block({BlockKind::ended_tracks, 0, last_time_ns_, last_time_ns_, 0}, raw_.bytes());
+    });
+    append_pending();
+  } catch (const WriteError&) {
+    roll_back(before);
+    for (const TrackId id : ids) {
+      ended_tracks_.add(id);
+    }
+    return;
+  }
+  has_ended_tracks_ = true;
+  declarations_.forget_tracks(ids);
+  for (const TrackId id : ids) {
+    totals_.erase(id);
+  }
+}
+
+CaptureWriter::Mark CaptureWriter::mark() {
+  can_roll_back_ = true;
+  return {next_number_, index_.blocks.size()};
+}
+
+void CaptureWriter::roll_back(const Mark& mark) {
+  pending_.clear();
+  next_number_ = mark.next_number;
+  if (can_roll_back_) {
+    index_.blocks.resize(mark.listed);
+  } else {
+    is_done_ = true;  // what was written before is readable
   }
 }
 
@@ -98,22 +230,63 @@ void CaptureWriter::finish() {
   if (is_done_) {
     return;
   }
-  write_held();
+  try {
+    write_held();
+  } catch (const WriteError&) {
+    count_held();
+  }
   ring_.reset();
   is_done_ = true;
+  const auto state_loss = [this] {
+    try {
+      if (has_unstated_loss_) {
+        write_loss(last_time_ns_);
+      }
+    } catch (const WriteError&) {
+      owes_declarations_ = true;
+    }
+  };
+  state_loss();
   if (summaries_) {
-    put_summaries(summaries_->finish());
+    write_summaries(summaries_->finish());
+    summaries_.reset();
   }
-  const std::uint64_t all_declarations = bytes_written() + pending_.size();
-  put_declarations(declarations_.all(), last_time_ns_);
-  put_end();
-  append_pending();
-  put_index(all_declarations);
-  const auto trailer = encode_trailer(bytes_written());
-  pending_.append(trailer);
-  append_pending();
+  // From here on in the room that was kept for it.
+  destination_->begin_closing();
+  state_loss();
+  try {
+    write_closing_words(true);
+  } catch (const WriteError&) {
+    if (!can_roll_back_) {
+      throw;
+    }
+    write_closing_words(false);
+  }
+  destination_->end();
   if (sync_period_.count() > 0) {
     destination_->sync();
+  }
+}
+
+void CaptureWriter::write_closing_words(bool with_declarations) {
+  write_full_index();
+  const Mark before = mark();
+  const std::uint64_t declared_at = with_declarations ? bytes_written() : 0;
+  if (with_declarations) {
+    put_declarations(declarations_.all(), last_time_ns_);
+  }
+  put_end();
+  IndexPage page = std::exchange(index_, IndexPage());
+  (has_ended_tracks_ ? page.living_declarations : page.all_declarations) = declared_at;
+  const auto trailer = encode_trailer(bytes_written() + pending_.size());
+  put_index(page);
+  pending_.append(trailer);
+  try {
+    append_pending();
+  } catch (const WriteError&) {
+    index_ = std::move(page);
+    roll_back(before);
+    throw;
   }
 }
 
@@ -177,28 +350,45 @@ void CaptureWriter::write_held() {
   if (!ring_ || is_done_) {
     return;
   }
-  try {
-    ring_->take_all([this](std::span<const std::byte> block) {
-      std::optional<BlockHeader> header = parse_header(block);
-      if (!header) {
-        return;
-      }
-      // Numbers count the blocks of the file, in which this one stands only now.
-      header->number = next_number_++;
-      const std::uint64_t offset = bytes_written() + pending_.size();
-      const std::size_t at = pending_.size();
-      pending_.append(block);
-      encode_header(*header, std::span<std::byte, block_header_size>(pending_.data() + at, block_header_size));
-      list_block(*header, offset);
+  ring_->take_all([this](std::span<const std::byte> block) {
+    std::optional<BlockHeader> header = parse_header(block);
+    if (!header) {
+      return;
+    }
+    write_full_index();
+    const Mark before = mark();
+    if (owes_declarations_) {
+      put_declarations(declarations_.all(), header->start_ns);
+    }
+    // Numbers count the blocks of the file, in which this one stands only now.
+    header->number = next_number_++;
+    const std::size_t at = pending_.size();
+    pending_.append(block);
+    encode_header(*header, std::span<std::byte, block_header_size>(pending_.data() + at, block_header_size));
+    list_block(*header, bytes_written() + at);
+    try {
       append_pending();
-    });
-  } catch (...) {
-    is_done_ = true;
-    throw;
-  }
+    } catch (...) {
+      roll_back(before);
+      throw;
+    }
+    owes_declarations_ = false;
+  });
 }
 
-void CaptureWriter::put_summaries(const std::vector<FinishedSummary>& summaries) {
+/// What the ring holds and the file has no room for.
+void CaptureWriter::count_held() {
+  ring_->take_all([this](std::span<const std::byte> block) {
+    if (const std::optional<BlockHeader> header = parse_header(block)) {
+      unwritten_.dropped_scopes += (header->scope_events + 1) / 2;
+      has_unstated_loss_ = true;
+    }
+  });
+}
+
+/// One that finds no room is left out: overviews then cost a pass over what it covers.
+void CaptureWriter::write_summaries(const std::vector<FinishedSummary>& summaries) {
+  const Mark before = mark();
   for (const FinishedSummary& summary : summaries) {
     BlockFacts facts;
     facts.kind = BlockKind::summary;
@@ -207,6 +397,11 @@ void CaptureWriter::put_summaries(const std::vector<FinishedSummary>& summaries)
     facts.end_ns = summary.end_ns;
     facts.scope_events = static_cast<std::uint32_t>(std::min<std::uint64_t>(summary.scope_events, UINT32_MAX));
     put_block(facts, summary.payload);
+  }
+  try {
+    append_pending();
+  } catch (const WriteError&) {
+    roll_back(before);
   }
 }
 
@@ -231,17 +426,33 @@ void CaptureWriter::put_end() {
   put_block(facts, raw_.bytes());
 }
 
-void CaptureWriter::put_index(std::uint64_t all_declarations) {
-  index_.all_declarations = all_declarations;
+void CaptureWriter::put_index(const IndexPage& page) {
   raw_.clear();
   TableWriter table(raw_, codec_->packing());
-  encode_index(index_, table);
+  encode_index(page, table);
   // This block is the first that the next index lists.
   index_.previous_index = bytes_written() + pending_.size();
-  index_.blocks.clear();
   BlockFacts facts;
   facts.kind = BlockKind::index;
   put_block(facts, raw_.bytes());
+}
+
+/// A list that the next write may fill goes out first, so that the write can be taken back.
+void CaptureWriter::write_full_index() {
+  if (index_.blocks.size() + most_blocks_a_write < max_index_blocks) {
+    return;
+  }
+  const std::uint32_t number = next_number_;
+  IndexPage page = std::exchange(index_, IndexPage());
+  put_index(page);
+  try {
+    append_pending();
+  } catch (const WriteError&) {
+    index_ = std::move(page);
+    next_number_ = number;
+    pending_.clear();
+    throw;
+  }
 }
 
 void CaptureWriter::put_block(const BlockFacts& facts, std::span<const std::byte> raw,
@@ -283,8 +494,9 @@ void CaptureWriter::list_block(const BlockHeader& header, std::uint64_t offset) 
   index_.blocks.push_back({offset, header.kind, header.level, header.number, header.start_ns, header.end_ns,
                            header.scope_events, header.stored_size, header.raw_size});
   if (index_.blocks.size() == max_index_blocks) {
-    // A full page goes out at once, so that the writer's memory does not grow with the file.
-    put_index(0);
+    // Many declarations at once.
+    can_roll_back_ = false;
+    put_index(std::exchange(index_, IndexPage()));
   }
 }
 

@@ -44,9 +44,16 @@ struct CaptureWriterOptions {
 
 /// Writes one capture. Calls come from one thread at a time; bytes_written() from any.
 ///
-/// A WriteError (a full disk) leaves everything written before readable; the writer does nothing more after it.
+/// A WriteError (a full disk) leaves everything written before readable. What was not written is counted; the writer
+/// tries again with the next batch, and states its loss as that of the track unwritten_track once there is room.
+///
+/// Memory does not grow with the file: what tracks that ended were called and add up to goes out in ENDED_TRACKS
+/// blocks.
 class CaptureWriter final : public Sink {
  public:
+  /// No recorder gives a track this number.
+  static constexpr TrackId unwritten_track = 0xFFFFFFFE;
+
   /// Writes the preamble and the header. WriteError.
   CaptureWriter(std::unique_ptr<BlockDestination> destination, CaptureWriterOptions options);
   /// The same into a new file; path() tells which, since an existing one is never overwritten.
@@ -60,8 +67,8 @@ class CaptureWriter final : public Sink {
   /// Flight recorders: writes the blocks that the ring holds to the file. WriteError.
   void write_held();
 
-  /// Closes the capture: the last summaries, all declarations again, totals, index, trailer. WriteError. Without it the
-  /// capture is as complete, only slower to open.
+  /// Closes the capture: the last summaries, all declarations again but those of ended tracks that stand in blocks of
+  /// their own, totals, index, trailer. WriteError. Without it the capture is as complete, only slower to open.
   void finish() override;
 
   /// A number for the closing words, such as "collector_cpu_ns". Replaces an earlier one of that key.
@@ -69,6 +76,9 @@ class CaptureWriter final : public Sink {
 
   /// Makes what was written survive a loss of power. WriteError.
   void sync() { destination_->sync(); }
+
+  /// What batches held that could not be written: scopes, and events of other kinds.
+  [[nodiscard]] const TrackTotals& unwritten() const { return unwritten_; }
 
   [[nodiscard]] std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::string& path() const { return destination_->name(); }
@@ -82,6 +92,15 @@ class CaptureWriter final : public Sink {
     std::uint32_t scope_events = 0;
   };
 
+  /// Where the writer stands before it puts blocks into pending_, which is empty then.
+  struct Mark {
+    std::uint32_t next_number = 0;
+    std::size_t listed = 0;
+  };
+  [[nodiscard]] Mark mark();
+  /// Takes back what was put since the mark and did not get into the file.
+  void roll_back(const Mark& mark);
+
   void put_header();
   /// Codes a payload as a block at the end of `out`; its number is the next one.
   BlockHeader code_block(const BlockFacts& facts, std::span<const std::byte> raw, std::span<const std::size_t> cuts,
@@ -89,11 +108,21 @@ class CaptureWriter final : public Sink {
   /// Notes a block that was appended to pending_ in the index.
   void list_block(const BlockHeader& header, std::uint64_t offset);
   void put_declarations(const Declarations& declarations, std::int64_t time_ns);
-  /// Codes the batch's events, which stand in events_raw_.
+  /// Codes the batch's events into events_raw_.
+  void encode(const EventBatch& batch);
+  /// Codes what stands in events_raw_, the batch's events, as a block.
   void put_events(const EventBatch& batch);
-  void put_summaries(const std::vector<FinishedSummary>& summaries);
+  void write_encoded(const EventBatch& batch);
+  /// States what could not be written so far.
+  void write_loss(std::int64_t time_ns);
+  void count_unwritten(const EventBatch& batch);
+  void count_held();
+  void write_summaries(const std::vector<FinishedSummary>& summaries);
+  void write_ended_tracks();
   void put_end();
-  void put_index(std::uint64_t all_declarations);
+  void put_index(const IndexPage& page);
+  void write_full_index();
+  void write_closing_words(bool with_declarations);
   /// Compresses a payload into a block behind what stands in pending_.
   void put_block(const BlockFacts& facts, std::span<const std::byte> raw, std::span<const std::size_t> cuts = {});
   void append_pending();
@@ -107,6 +136,12 @@ class CaptureWriter final : public Sink {
   BatchEncoder encoder_;
   base::DeclarationSet declarations_;
   std::unordered_map<TrackId, TrackTotals> totals_;
+  base::EndedTracks ended_tracks_;  // declarations_ and totals_ may still have them
+  TrackTotals unwritten_;
+  bool has_unstated_loss_ = false;
+  bool owes_declarations_ = false;  // some were in a batch that could not be written
+  bool has_ended_tracks_ = false;   // in blocks of their own
+  bool can_roll_back_ = true;       // no index page went into pending_ since the mark
   std::vector<std::pair<std::string, std::uint64_t>> closing_facts_;
   IndexPage index_;
   ByteBuffer raw_;         // the payload that is being coded
@@ -119,7 +154,7 @@ class CaptureWriter final : public Sink {
   std::atomic<std::uint64_t> bytes_written_{0};
   std::chrono::nanoseconds sync_period_;
   std::chrono::steady_clock::time_point last_sync_;
-  bool is_done_ = false;  // finished, or failed
+  bool is_done_ = false;  // finished
 };
 
 }  // namespace kymo::capture

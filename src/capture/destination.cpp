@@ -1,14 +1,24 @@
 #include "capture/destination.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/new_file.hpp"
 #include "base/system.hpp"
 
 namespace kymo::capture {
+
+namespace {
+
+constexpr std::uint64_t most_kept_room = 128 * 1024;
+constexpr std::uint64_t reserve_step = 256 * 1024;
+
+}  // namespace
 
 FileDestination::FileDestination(const std::string& path) {
   base::NewFile made = base::create_new_file(path);
@@ -20,7 +30,53 @@ FileDestination::FileDestination(const std::string& path) {
   }
 }
 
+/// Has room behind `end` for the closing words. 0, or the errno of why there is none.
+int FileDestination::make_room(std::uint64_t end) noexcept {
+  if (is_closing_) {
+    return 0;
+  }
+  // The program may change what its files may grow to at any time.
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  end += std::min<std::uint64_t>(most_kept_room, limit.rlim_cur / 4);
+  if (end > limit.rlim_cur) {
+    return EFBIG;
+  }
+  if (can_reserve_ && end > reserved_) {
+    for (const std::uint64_t ahead : {reserve_step, std::uint64_t{0}}) {
+      const int error = base::reserve_behind_end(file_.get(), size_, end + ahead - size_);
+      if (error == 0) {
+        reserved_ = end + ahead;
+        return 0;
+      }
+      if (error != ENOSPC && error != EDQUOT) {
+        can_reserve_ = false;
+        return 0;
+      }
+    }
+    return ENOSPC;
+  }
+  return 0;
+}
+
+void FileDestination::fail(int error) const {
+  throw WriteError(base::describe_errno("cannot write on to the capture", path_, error) + "; the first " +
+                   std::to_string(size_) + " bytes are whole and can be read");
+}
+
+void FileDestination::end() {
+  struct stat status {};
+  // Another size would be another file's, under a number that was ours.
+  if (reserved_ > size_ && ::fstat(file_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) == size_ &&
+      ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
+    // The room goes with the file.
+  }
+}
+
 void FileDestination::append(std::span<const std::byte> bytes) {
+  if (const int error = make_room(size_ + bytes.size())) {
+    fail(error);
+  }
   std::uint64_t done = 0;
   while (done < bytes.size()) {
     const ssize_t count = ::pwrite(file_.get(), bytes.data() + done, static_cast<std::size_t>(bytes.size() - done),
@@ -33,8 +89,8 @@ void FileDestination::append(std::span<const std::byte> bytes) {
       if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
         // Readers find the torn block and report it.
       }
-      throw WriteError(base::describe_errno("cannot write on to the capture", path_, error) + "; the first " +
-                       std::to_string(size_) + " bytes are whole and can be read");
+      reserved_ = size_;
+      fail(error);
     }
     done += static_cast<std::uint64_t>(count);
   }

@@ -12,7 +12,7 @@
 
 namespace kymo::capture {
 
-/// A capture cannot be written any further. What was written before is whole.
+/// Bytes of a capture cannot be written now. What was written before is whole.
 class WriteError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -29,13 +29,18 @@ class BlockDestination {
   /// Appends all of it or, with a WriteError, nothing. First comes the preamble alone, then whole blocks, one or
   /// several a call; the last call brings the INDEX block and the trailer.
   virtual void append(std::span<const std::byte> bytes) = 0;
+  /// Only the closing words are still to come: they may use the room that was kept for them.
+  virtual void begin_closing() {}
+  /// Nothing more comes.
+  virtual void end() {}
   /// Makes what was appended survive a loss of power. WriteError.
   virtual void sync() {}
   /// What it is called in messages: the path of a file.
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
-/// A new file.
+/// A new file. It keeps a little room behind its end where the file system can, so that a capture whose disk becomes
+/// full can still be closed and say what it lacks.
 class FileDestination final : public BlockDestination {
  public:
   /// Creates `path`, or where it exists the first of "stem-1.ext", "stem-2.ext", ... that does not: an existing file is
@@ -44,13 +49,21 @@ class FileDestination final : public BlockDestination {
 
   /// One pwrite(2) where that takes everything. Where the disk is full the file is cut back to its last whole block.
   void append(std::span<const std::byte> bytes) override;
+  void begin_closing() override { is_closing_ = true; }
+  void end() override;
   void sync() override;
   [[nodiscard]] const std::string& name() const override { return path_; }
 
  private:
+  [[noreturn]] void fail(int error) const;
+  [[nodiscard]] int make_room(std::uint64_t end) noexcept;
+
   std::string path_;
   base::FileDescriptor file_;
   std::uint64_t size_ = 0;
+  std::uint64_t reserved_ = 0;  // up to here there is room for certain
+  bool can_reserve_ = true;
+  bool is_closing_ = false;
 };
 
 /// Memory that grows: for tests, and for captures that are handed on.

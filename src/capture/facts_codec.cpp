@@ -85,6 +85,9 @@ void encode_index(const IndexPage& page, TableWriter& table) {
   auto& facts = table.values();
   facts.assign({blocks.empty() ? 0 : blocks.front().offset, blocks.empty() ? 0 : blocks.front().number,
                 page.previous_index, page.all_declarations});
+  if (page.living_declarations != 0) {
+    facts.push_back(page.living_declarations);
+  }
   table.counted_numbers(8, plain, facts);
   table.end();
 }
@@ -93,7 +96,7 @@ bool decode_index(const TableView& table, IndexPage& page) {
   if (!table.is(TableId::blocks)) {
     return false;
   }
-  std::array<std::uint64_t, 4> facts{};
+  std::array<std::uint64_t, 5> facts{};
   table.field(8, table.count(8), [&](std::size_t i, std::uint64_t value) {
     if (i < facts.size()) {
       facts[i] = value;
@@ -101,6 +104,7 @@ bool decode_index(const TableView& table, IndexPage& page) {
   });
   page.previous_index = facts[2];
   page.all_declarations = facts[3];
+  page.living_declarations = facts[4];
   auto& blocks = page.blocks;
   const std::uint64_t rows = table.rows();
   if (rows > max_index_blocks) {

@@ -7,7 +7,8 @@
 //   INDEX   BLOCKS          1 kind, 2 level, 3 stored size, 4 raw size, 5 start (wandering), 6 end less start (zigzag),
 //                           7 scope events, 8 facts: offset and number of the first of these blocks, offset of the
 //                           INDEX block before this one or 0, offset from which on the DECLARATIONS blocks repeat all
-//                           declarations or 0
+//                           declarations or 0, offset from which on they repeat all that no ENDED_TRACKS block holds
+//   ENDED_TRACKS            TRACKS and TRACK_TOTALS of tracks that have ended
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,7 @@ struct IndexPage {
   std::vector<BlockInfo> blocks;
   std::uint64_t previous_index = 0;
   std::uint64_t all_declarations = 0;
+  std::uint64_t living_declarations = 0;
 };
 
 /// Blocks that one INDEX block lists at most.

@@ -56,8 +56,22 @@ CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declaration
   writer_ = std::make_unique<capture::CaptureWriter>(std::string(options.path), std::move(writer_options));
 }
 
+/// A full disk is no reason to give up: what finds no room is counted, and stated once there is some.
+template <typename Write>
+void CaptureSink::try_to(Write write) {
+  try {
+    write();
+    has_failed_.store(false, std::memory_order_relaxed);
+  } catch (const capture::WriteError& failure) {
+    has_failed_.store(true, std::memory_order_relaxed);
+    if (!std::exchange(is_failure_said_, true)) {
+      base::say(failure.what());
+    }
+  }
+}
+
 void CaptureSink::write(const EventBatch& batch) {
-  writer_->write(batch);
+  try_to([&] { writer_->write(batch); });
   if (max_bytes_ != 0 && writer_->bytes_written() >= max_bytes_) {
     Recorder::instance().switch_scopes_off(record::ScopesOff::size_limit);
     base::say("the capture has reached KYMO_MAX_SIZE: scopes stop, metrics go on");
@@ -65,11 +79,21 @@ void CaptureSink::write(const EventBatch& batch) {
   }
 }
 
+void CaptureSink::trigger() {
+  try_to([this] { writer_->write_held(); });
+}
+
 void CaptureSink::finish() {
   Recorder::instance().switch_scopes_on(record::ScopesOff::size_limit);
   writer_->set_closing_fact("collector_cpu_ns", collector_cpu_ns() - collector_cpu_before_ns_);
   writer_->set_closing_fact("empty_scope_ps", static_cast<std::uint64_t>(measure_empty_scope_ns() * 1e3));
-  writer_->finish();
+  try_to([this] { writer_->finish(); });
+  const TrackTotals& unwritten = writer_->unwritten();
+  if (unwritten.dropped_scopes != 0 || unwritten.dropped_others != 0) {
+    base::say("there was no room for " + std::to_string(unwritten.dropped_scopes) + " scopes and " +
+              std::to_string(unwritten.dropped_others) + " other events in the capture " + path() +
+              (has_failed() ? ", nor for its end" : ""));
+  }
 }
 
 }  // namespace kymo::control

@@ -204,8 +204,17 @@ bool Control::start_capture(const CaptureOptions& options) {
     return false;
   }
   if (const std::shared_ptr<CaptureSink> running = running_capture()) {
-    base::say("a capture is being written already: " + running->path());
-    return false;
+    if (!running->has_failed()) {
+      base::say("a capture is being written already: " + running->path());
+      return false;
+    }
+    // Its disk is full; the program may have room elsewhere.
+    std::uint64_t handle = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      handle = std::exchange(capture_handle_, 0);
+    }
+    Recorder::instance().remove_sink(handle);
   }
   return start_recorder(options.pool_bytes) && open_capture(options);
 }

@@ -84,4 +84,28 @@ void write_file(const std::string& path, const Bytes& bytes) {
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
+std::vector<EventBatch> short_tracks(TrackId tracks) {
+  constexpr TrackId a_batch = 100;
+  std::vector<EventBatch> batches;
+  for (TrackId id = 1; id <= tracks; ++id) {
+    if (id % a_batch == 1) {
+      batches.emplace_back();
+      batches.back().start_ns = 1'000 * id;
+      batches.back().end_ns = batches.back().start_ns + 100;
+    }
+    EventBatch& batch = batches.back();
+    batch.declarations.tracks.push_back({id, TrackKind::thread, 1, id + 5'000, "worker " + std::to_string(id)});
+    ScopeRun& run = batch.runs.emplace_back();
+    run.track = id;
+    run.end_sequence = 4;
+    run.dropped_scopes = id;
+    for (int n = 0; n < 2; ++n) {
+      run.events.push_back({batch.start_ns + 2 * n, 1, 0, 0});
+      run.events.push_back({batch.start_ns + 2 * n + 1, 0, 0, 0});
+    }
+    batch.track_ends.push_back({id, batch.start_ns + 50});
+  }
+  return batches;
+}
+
 }  // namespace kymo::test

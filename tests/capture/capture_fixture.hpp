@@ -25,6 +25,9 @@ using Bytes = std::vector<std::byte>;
   return {bytes.data(), bytes.size(), "memory"};
 }
 
+/// Batches of tracks 1, 2, ... that each are declared, open and close two scopes, drop as many as their id, and end.
+[[nodiscard]] std::vector<EventBatch> short_tracks(TrackId tracks);
+
 /// The description of each events block that can be read.
 [[nodiscard]] std::vector<std::string> read_events(const CaptureReader& reader);
 

@@ -19,7 +19,7 @@ import sys
 import lz4.block
 import zstandard
 
-KINDS = {1: "HEADER", 2: "DECLARATIONS", 3: "EVENTS", 4: "SUMMARY", 5: "INDEX", 6: "END"}
+KINDS = {1: "HEADER", 2: "DECLARATIONS", 3: "EVENTS", 4: "SUMMARY", 5: "INDEX", 6: "END", 7: "ENDED_TRACKS"}
 MASK = (1 << 64) - 1
 
 
@@ -340,6 +340,13 @@ class Declarations:
         return result
 
 
+def added(a, b):
+    """Totals of a track that went on after its end."""
+    sums = {key: max(a[key], b[key]) for key in a}
+    sums["recorded_scopes"] = a["recorded_scopes"] + b["recorded_scopes"]
+    return sums
+
+
 class Capture:
     def __init__(self, data):
         if data[:8] != b"\x89KYM\r\n\x1a\n":
@@ -349,6 +356,7 @@ class Capture:
         self.declarations = Declarations()
         self.header = {}
         self.end = {"tracks": [], "facts": {}}
+        self.ended_tracks = {}
         self.events = {
             name: []
             for name in (
@@ -396,9 +404,32 @@ class Capture:
         found = [(b.offset, b.number, b.start_ns, b.end_ns) for b in self.blocks]
         if listed != found[:-1]:
             raise ValueError("the index lists other blocks than there are")
+        self.add_ended_totals()
+        last = next(tables(Block(data, offset).payload))
+        self.check_repetition(*(last.numbers(8, last.count(8)) + [0])[3:5])
+
+    def check_repetition(self, all_from, living_from):
+        """The header, what is repeated, and the blocks of ended tracks hold every declaration."""
+        if bool(living_from) != any(b.kind == "ENDED_TRACKS" for b in self.blocks) or (all_from and living_from):
+            raise ValueError("the index is wrong about ended tracks")
+        if not all_from and not living_from:
+            return
+        repeated = Declarations()
+        for block in self.blocks:
+            if block.kind in ("HEADER", "ENDED_TRACKS") or block.offset >= max(all_from, living_from):
+                for table in tables(block.payload) if block.kind not in ("EVENTS", "SUMMARY") else []:
+                    repeated.take(table)
+        if repeated.all != self.declarations.all or repeated.infos != self.declarations.infos:
+            raise ValueError("not every declaration is repeated")
+
+    def add_ended_totals(self):
+        totals = {row["track"]: row for row in self.end["tracks"]}
+        for track, row in self.ended_tracks.items():
+            totals[track] = added(totals[track], row) if track in totals else row
+        self.end["tracks"] = [totals[track] for track in sorted(totals)]
 
     def take_block(self, block):
-        if block.kind in ("HEADER", "DECLARATIONS", "END"):
+        if block.kind in ("HEADER", "DECLARATIONS", "END", "ENDED_TRACKS"):
             for table in tables(block.payload):
                 self.declarations.take(table)
                 if table.id == 1:
@@ -413,7 +444,13 @@ class Capture:
                 elif table.id == 41:
                     keys = ("track", "recorded_scopes", "dropped_scopes", "dropped_others", "end_sequence")
                     rows = zip(*[table.numbers(column) for column in range(1, 6)])
-                    self.end["tracks"] = [dict(zip(keys, row)) for row in rows]
+                    rows = [dict(zip(keys, row)) for row in rows]
+                    if block.kind == "END":
+                        self.end["tracks"] = rows
+                        continue
+                    for row in rows:
+                        known = self.ended_tracks.get(row["track"])
+                        self.ended_tracks[row["track"]] = added(known, row) if known else row
                 elif table.id == 42:
                     self.end["facts"] = dict(zip(table.texts(1), table.numbers(2)))
         elif block.kind == "EVENTS":

@@ -219,5 +219,15 @@ TEST(Format, AnIndependentReaderFollowsTheIndexPages) {
   EXPECT_EQ(seen["closed"], true);
 }
 
+TEST(Format, AnIndependentReaderFindsTheTracksThatEnded) {
+  constexpr TrackId tracks = 3'000;
+  const json seen = read_with_python(test::write_capture(test::short_tracks(tracks)));
+  EXPECT_EQ(seen["closed"], true);
+  ASSERT_EQ(seen["declarations"]["tracks"].size(), tracks);
+  ASSERT_EQ(seen["end"]["tracks"].size(), tracks);
+  EXPECT_EQ(seen["end"]["tracks"][7]["recorded_scopes"], 2);
+  EXPECT_EQ(seen["end"]["tracks"][7]["dropped_scopes"], 8);
+}
+
 }  // namespace
 }  // namespace kymo::capture

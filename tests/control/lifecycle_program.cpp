@@ -258,6 +258,15 @@ int fill_the_disk() {
   return 0;
 }
 
+int go_on_elsewhere() {
+  fill_the_disk();
+  kymo::CaptureOptions elsewhere;
+  elsewhere.path = kymo::capture_path();
+  const bool is_started = kymo::start_capture(elsewhere);
+  work("elsewhere");
+  return is_started ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -280,6 +289,7 @@ int main(int argc, char** argv) {
       {"sites-change", change_sites},
       {"trigger", trigger_itself},
       {"full-disk", fill_the_disk},
+      {"full-disk-elsewhere", go_on_elsewhere},
   };
   if (mode == "fork-threads") {
     return fork_while_threads_record(std::atoi(argv[2]));

@@ -146,14 +146,31 @@ TEST_F(LifecycleTest, AnExistingCaptureIsNeverOverwritten) {
   EXPECT_EQ(captures().size(), 3U);
 }
 
-TEST_F(LifecycleTest, AFullDiskIsSaidOnceAndTheProgramGoesOn) {
+TEST_F(LifecycleTest, AFullDiskIsSaidAndTheProgramGoesOnAndTheCaptureCountsWhatItLacks) {
   EXPECT_EQ(run({"full-disk"}), 0);
   const std::string said = output();
   EXPECT_NE(said.find("result 42"), std::string::npos);
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;
+  // That there is no room, once, and at the end for how much.
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 3) << said;
   const CaptureReader capture(captures().front());
   EXPECT_TRUE(capture.damages().empty());
+  EXPECT_TRUE(capture.is_closed());
   EXPECT_GT(counts()["main"], 0U);
+  std::uint64_t accounted = 0;
+  for (const TrackTotals& track : capture.end().tracks) {
+    accounted += track.recorded_scopes + track.dropped_scopes;
+  }
+  constexpr std::uint64_t issued = 200 * 1'000;
+  EXPECT_EQ(accounted, issued);
+}
+
+TEST_F(LifecycleTest, WhereTheDiskIsFullACaptureElsewhereCanBeStarted) {
+  EXPECT_EQ(run({"full-disk-elsewhere"}), 0) << output();
+  ASSERT_EQ(captures().size(), 2U);
+  for (const std::string& path : captures()) {
+    EXPECT_TRUE(CaptureReader(path).is_closed()) << path;
+  }
+  EXPECT_EQ(counts()["elsewhere"], 1'000U);
 }
 
 /// Samples of a metric in all captures.
