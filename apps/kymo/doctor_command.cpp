@@ -17,12 +17,14 @@
 #include <kymo/sampler.hpp>
 
 #include "arguments.hpp"
+#include "capture/leftovers.hpp"
 #include "command.hpp"
 #include "record/clock.hpp"
 #include "sense/machine_lock.hpp"
 #include "sense/sensor_list.hpp"
 #include "sense/stop_signal.hpp"
 #include "sense/tier_thread.hpp"
+#include "spool_table.hpp"
 #include "table.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
@@ -180,6 +182,7 @@ int run(const DoctorOptions& options) {
   const bool is_real_time = may_use_real_time();
   const pid_t holder = sense::MachineLock(options.sensors.root).holder();
   const char* const counter = record::counter_name();
+  const std::vector<capture::Leftover> spools = capture::list_leftovers();
   if (options.is_json) {
     Json rows = Json::array();
     for (const Finding& finding : findings) {
@@ -193,7 +196,12 @@ int run(const DoctorOptions& options) {
                       {"trouble", finding.trouble},
                       {"advice", finding.advice}});
     }
+    Json memory = Json::array();
+    for (const capture::Leftover& spool : spools) {
+      memory.push_back(to_json(spool));
+    }
     print_json({{"sensors", std::move(rows)},
+                {"shared_memory", std::move(memory)},
                 {"clock", counter},
                 {"may_use_real_time", is_real_time},
                 {"machine_holder", holder}});
@@ -207,6 +215,11 @@ int run(const DoctorOptions& options) {
                             "    sudo setcap cap_sys_nice+ep PROGRAM, or `ulimit -r 1`, permits it");
   if (holder != 0) {
     fmt::print("process {} samples this machine now; others sample only their own processes meanwhile\n", holder);
+  }
+  if (!spools.empty()) {
+    fmt::print("\nevents in {}; `kymo recover --all` clears up after processes that are dead:\n",
+               capture::shared_memory);
+    print_leftovers(spools);
   }
   return to_int(ExitCode::ok);
 }

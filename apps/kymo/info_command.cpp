@@ -10,7 +10,7 @@
 
 #include "arguments.hpp"
 #include "capture/clock_alignment.hpp"
-#include "capture/spool_reader.hpp"
+#include "capture/spool_file.hpp"
 #include "command.hpp"
 #include "progress.hpp"
 #include "table.hpp"

@@ -1,5 +1,4 @@
 // kymo record: runs a command and puts what it and its children record into one capture.
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -13,15 +12,13 @@
 #include <CLI/CLI.hpp>
 
 #include "arguments.hpp"
-#include "capture/block_ring.hpp"
 #include "capture/merge.hpp"
-#include "capture/recovery.hpp"
 #include "child_tree.hpp"
 #include "command.hpp"
 #include "control/environment.hpp"
 #include "control/run_facts.hpp"
-#include "progress.hpp"
 #include "recorded_machine.hpp"
+#include "recorded_parts.hpp"
 #include "say.hpp"
 #include "spool_holder.hpp"
 #include "units.hpp"
@@ -40,33 +37,6 @@ struct RecordOptions {
   std::string sites;
   SamplingOptions sampling;
   std::vector<std::string> command;
-};
-
-/// The private directory that processes record into, next to the output. Removed with what is in it unless it is kept.
-class PartsDirectory {
- public:
-  explicit PartsDirectory(const std::string& output) : path_(output + ".parts-XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr) {
-      const int error = errno;
-      throw Failure(fmt::format("cannot write {}: {}", output, std::strerror(error)));
-    }
-    // Processes may change their directory.
-    path_ = fs::absolute(path_).string();
-  }
-  PartsDirectory(const PartsDirectory&) = delete;
-  PartsDirectory& operator=(const PartsDirectory&) = delete;
-  ~PartsDirectory() {
-    if (!is_kept_) {
-      std::error_code ignored;
-      fs::remove_all(path_, ignored);
-    }
-  }
-  void keep() { is_kept_ = true; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  bool is_kept_ = false;
 };
 
 /// Failure where no capture could come to be at the path: what the command does cannot be done again for another one.
@@ -146,69 +116,6 @@ capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<s
   return facts;
 }
 
-/// What processes recorded, and what became of them.
-struct Parts {
-  std::vector<fs::path> captures;
-  std::vector<std::string> spool_ids;      ///< of processes that are gone
-  std::vector<std::string> being_written;  ///< captures whose process goes on
-  std::vector<std::string> complaints;
-};
-
-Parts look_at_parts(const std::string& directory) {
-  Parts parts;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.path().extension() != ".kymo") {
-      continue;
-    }
-    const std::string path = entry.path().string();
-    try {
-      const CaptureReader capture(path);
-      parts.captures.push_back(entry.path());
-      if (!capture.is_closed() && capture::is_being_written(capture)) {
-        parts.being_written.push_back(fmt::format("{} (process {})", path, capture.header().owner_pid));
-      } else {
-        parts.spool_ids.push_back(capture.header().spool_id);
-      }
-    } catch (const CaptureError& failure) {
-      parts.complaints.emplace_back(failure.what());
-    }
-  }
-  // In the order of time, as far as names tell: the command's own process comes first where its number is lowest.
-  std::sort(parts.captures.begin(), parts.captures.end());
-  return parts;
-}
-
-/// Merges the parts into the output.
-capture::MergeReport gather(const Parts& parts, const std::string& directory, const std::string& output,
-                            capture::MergeOptions::Facts facts, std::vector<std::string>& complaints) {
-  Progress progress("merging");
-  capture::MergeOptions options;
-  options.recorder = "kymo " KYMO_VERSION;
-  options.facts.push_back(std::move(facts));
-  options.on_progress = progress.callback();
-  options.find_unwritten = [&](const CaptureReader& reader) {
-    std::vector<EventBatch> batches;
-    const auto take = [&batches](const EventBatch& batch) { batches.push_back(batch); };
-    const std::string spool = capture::find_spool(reader.header().spool_id, directory);
-    for (std::string& note :
-         spool.empty() ? capture::read_unwritten(reader, take) : capture::read_unwritten(reader, take, directory)) {
-      complaints.push_back(std::move(note));
-    }
-    return batches;
-  };
-  return capture::merge(parts.captures, output, options);
-}
-
-/// Deletes the shared memory of a process that is gone: what was in it is in the merge.
-void remove_spool(const std::string& id) {
-  const std::string spool = capture::find_spool(id);
-  if (!spool.empty() && !capture::has_living_owner(spool)) {
-    ::unlink(spool.c_str());
-    ::unlink(capture::block_ring_path(id).c_str());
-  }
-}
-
 /// Everything after the command's end. False where what was recorded could not be put together.
 bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHolder& holder,
             const RecordedMachine& machine, PartsDirectory& directory) {
@@ -216,10 +123,8 @@ bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHold
     holder.save(directory.path());
     Parts parts = look_at_parts(directory.path());
     const capture::MergeReport report =
-        gather(parts, directory.path(), options.output, describe(tree, options.command), parts.complaints);
-    for (const std::string& id : parts.spool_ids) {
-      remove_spool(id);
-    }
+        gather_parts(parts, directory.path(), options.output, {describe(tree, options.command)}, parts.complaints);
+    remove_spools(parts);
     for (const std::string& note : report.notes) {
       say("kymo: warning: {}\n", printable(note));
     }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/file.hpp"
+#include "base/system.hpp"
 #include "command.hpp"
 #include "record/spool_layout.hpp"
 #include "units.hpp"
@@ -41,18 +43,37 @@ struct TriggerOptions {
   bool is_json = false;
 };
 
+/// Whether a process holds the lock of a spool, or has it mapped still after it closed all its descriptors. A spool of
+/// an earlier process with that number is nobody's.
+bool is_owner(int file, std::uint64_t pid) {
+  const std::optional<int> holder = base::lock_holder(file, 0);
+  struct stat status {};
+  if (holder || ::fstat(file, &status) != 0) {
+    return holder == static_cast<int>(pid);
+  }
+  // "... major:minor inode path"
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  const std::string inode = fmt::format(" {} ", status.st_ino);
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(inode) != std::string::npos && line.find("kymo-") != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// The head of another process's spool.
 class MappedSpool {
  public:
-  /// Maps the file's header where it is one of that process; nothing where it is not.
+  /// Maps the file's header where it is one of that process; nothing where it is not. Anybody may put a file of that
+  /// name into shared memory.
   static std::optional<MappedSpool> map(const std::string& path, std::uint64_t pid) {
-    const base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    const base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
     struct stat status {};
     struct stat owner {};
-    // Anybody may put a file of that name into shared memory.
     if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
         ::stat(fmt::format("/proc/{}", pid).c_str(), &owner) != 0 || owner.st_uid != status.st_uid ||
-        status.st_size < static_cast<off_t>(sizeof(SpoolHeader))) {
+        status.st_size < static_cast<off_t>(sizeof(SpoolHeader)) || !is_owner(file.get(), pid)) {
       return std::nullopt;
     }
     void* const mapping = ::mmap(nullptr, sizeof(SpoolHeader), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);

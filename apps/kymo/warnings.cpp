@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "capture/spool_reader.hpp"
+#include "capture/spool_file.hpp"
 #include "command.hpp"
 #include "say.hpp"
 #include "timeline/timeline_implementation.hpp"

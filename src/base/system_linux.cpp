@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+#include <cerrno>
 #include <cstdlib>
 
 #include "base/system.hpp"
@@ -15,9 +17,9 @@ std::string boot_id() {
   return id;
 }
 
-std::uint64_t process_start() {
+std::uint64_t process_start(std::uint64_t pid) {
   // The 22nd field. The second is a name in parentheses that may hold anything.
-  const std::string stat = read_small_file("/proc/self/stat");
+  const std::string stat = read_small_file("/proc/" + (pid == 0 ? "self" : std::to_string(pid)) + "/stat");
   std::size_t at = stat.rfind(')');
   for (int field = 2; field < 22 && at != std::string::npos; ++field) {
     at = stat.find(' ', at + 1);
@@ -61,6 +63,64 @@ FileDescriptor open_unnamed(const std::string& directory) {
     ::unlink(path.c_str());
   }
   return file;
+}
+
+LockOutcome lock_byte(int file, std::uint64_t byte, bool waits) noexcept {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(byte);
+  lock.l_len = 1;
+  while (::fcntl(file, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock) != 0) {
+    if (errno != EINTR) {
+      return errno == EAGAIN || errno == EACCES ? LockOutcome::refused : LockOutcome::unsupported;
+    }
+  }
+  return LockOutcome::taken;
+}
+
+std::optional<int> lock_holder(int file, std::uint64_t byte) noexcept {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(byte);
+  lock.l_len = 1;
+  if (::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
+    return std::nullopt;
+  }
+  return static_cast<int>(lock.l_pid);
+}
+
+bool is_shared_by_machines(int file) noexcept {
+  struct statfs system {};
+  if (::fstatfs(file, &system) != 0) {
+    return true;
+  }
+  switch (static_cast<std::uint32_t>(system.f_type)) {
+    case 0x6969:      // NFS
+    case 0x517B:      // SMB
+    case 0xFE534D42:  // SMB2
+    case 0xFF534D42:  // CIFS
+    case 0x01021997:  // 9P
+    case 0x65735546:  // FUSE
+    case 0x00C36400:  // Ceph
+    case 0x5346414F:  // AFS
+    case 0x0BD00BD0:  // Lustre
+    case 0x47504653:  // GPFS
+      return true;
+    default:
+      return false;
+  }
+}
+
+int rename_to_new(const char* from, const char* to) noexcept {
+  constexpr unsigned replaces_nothing = 1;
+  const long result = ::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, replaces_nothing);
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) {
+    return static_cast<int>(result);
+  }
+  // Not every file system has it; a second name never replaces either.
+  return ::link(from, to) == 0 ? ::unlink(from) : -1;
 }
 
 }  // namespace kymo::base

@@ -1,8 +1,10 @@
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/system.hpp"
@@ -16,7 +18,7 @@ std::string boot_id() {
                                                                                      : std::string();
 }
 
-std::uint64_t process_start() {
+std::uint64_t process_start(std::uint64_t /*pid*/) {
   return 0;
 }
 
@@ -48,6 +50,24 @@ FileDescriptor open_unnamed(const std::string& directory) {
     ::unlink(path.c_str());
   }
   return file;
+}
+
+// Its locks belong to processes alone: any other descriptor that is closed ends them.
+LockOutcome lock_byte(int /*file*/, std::uint64_t /*byte*/, bool /*waits*/) noexcept {
+  return LockOutcome::unsupported;
+}
+
+std::optional<int> lock_holder(int /*file*/, std::uint64_t /*byte*/) noexcept {
+  return std::nullopt;
+}
+
+bool is_shared_by_machines(int file) noexcept {
+  struct statfs system {};
+  return ::fstatfs(file, &system) != 0 || (system.f_flags & MNT_LOCAL) == 0;
+}
+
+int rename_to_new(const char* from, const char* to) noexcept {
+  return ::renamex_np(from, to, RENAME_EXCL);
 }
 
 }  // namespace kymo::base

@@ -13,6 +13,7 @@
 
 #include "base/system.hpp"
 #include "capture/destination.hpp"
+#include "record/spool_layout.hpp"
 
 namespace kymo::capture {
 
@@ -61,7 +62,9 @@ BlockRing::BlockRing(const BlockRingOptions& options) : owner_(::getpid()), dura
   }
   header_ = new (mapping_) RingHeader;
   bytes_ = static_cast<std::byte*>(mapping_) + sizeof(RingHeader);
+  static_assert(offsetof(RingHeader, owner_pid) == record::ring_owner_offset);
   header_->capacity = capacity;
+  header_->owner_pid = static_cast<std::uint64_t>(owner_);
   std::atomic_thread_fence(std::memory_order_release);
   header_->magic = ring_magic;
 }
@@ -120,40 +123,61 @@ void BlockRing::take_all(const std::function<void(std::span<const std::byte> blo
   }
 }
 
-std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id, const std::string& directory) {
+std::uint64_t block_ring_owner(const std::string& path) {
+  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  std::array<std::uint64_t, 3> words{};
+  const auto bytes = std::as_writable_bytes(std::span(words));
+  const bool is_ring = file && base::read_fully_at(file.get(), bytes, 0) == static_cast<std::int64_t>(bytes.size()) &&
+                       words.front() == ring_magic;
+  return is_ring ? words.back() : 0;
+}
+
+std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id, const std::string& directory,
+                                                    uid_t owner) {
   std::vector<std::vector<std::byte>> blocks;
+  // Anybody may put a file of that name there: a pipe, or a large one of holes.
   const base::FileDescriptor file(
-      ::open(block_ring_path(spool_id, directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+      ::open(block_ring_path(spool_id, directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0 || status.st_size <= static_cast<off_t>(sizeof(RingHeader))) {
+  std::array<std::byte, sizeof(RingHeader)> ring{};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      (status.st_uid != ::geteuid() && status.st_uid != owner) ||
+      base::read_fully_at(file.get(), ring, 0) != static_cast<std::int64_t>(ring.size())) {
     return blocks;
   }
-  std::vector<std::byte> content(static_cast<std::size_t>(status.st_size));
-  if (base::read_fully_at(file.get(), content, 0) != status.st_size) {
+  const auto number_at = [&ring](std::size_t offset) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, ring.data() + offset, sizeof number);
+    return number;
+  };
+  const std::uint64_t capacity = number_at(offsetof(RingHeader, capacity));
+  std::uint64_t first = number_at(offsetof(RingHeader, first));
+  const std::uint64_t end = number_at(offsetof(RingHeader, end));
+  if (number_at(offsetof(RingHeader, magic)) != ring_magic || capacity == 0 ||
+      capacity > static_cast<std::uint64_t>(status.st_size) - sizeof(RingHeader) || end - first > capacity) {
     return blocks;
   }
-  std::uint64_t magic = 0;
-  std::uint64_t capacity = 0;
-  std::uint64_t first = 0;
-  std::uint64_t end = 0;
-  std::memcpy(&magic, content.data() + offsetof(RingHeader, magic), sizeof magic);
-  std::memcpy(&capacity, content.data() + offsetof(RingHeader, capacity), sizeof capacity);
-  std::memcpy(&first, content.data() + offsetof(RingHeader, first), sizeof first);
-  std::memcpy(&end, content.data() + offsetof(RingHeader, end), sizeof end);
-  if (magic != ring_magic || capacity == 0 || capacity > content.size() - sizeof(RingHeader) ||
-      end - first > capacity) {
-    return blocks;
-  }
-  const std::byte* const bytes = content.data() + sizeof(RingHeader);
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> to) {
+    const std::uint64_t at = offset % capacity;
+    const std::size_t head = static_cast<std::size_t>(std::min<std::uint64_t>(to.size(), capacity - at));
+    return base::read_fully_at(file.get(), to.first(head), sizeof(RingHeader) + at) ==
+               static_cast<std::int64_t>(head) &&
+           base::read_fully_at(file.get(), to.subspan(head), sizeof(RingHeader)) ==
+               static_cast<std::int64_t>(to.size() - head);
+  };
   while (end - first >= block_header_size) {
     std::array<std::byte, block_header_size> head{};
-    copy_out(bytes, capacity, first, head);
+    if (!read(first, head)) {
+      break;
+    }
     const std::optional<BlockHeader> header = parse_header(head);
     if (!header || header->stored_size > end - first - block_header_size) {
       break;
     }
     std::vector<std::byte> block(block_header_size + header->stored_size);
-    copy_out(bytes, capacity, first, block);
+    if (!read(first, block)) {
+      break;
+    }
     first += block.size();
     blocks.push_back(std::move(block));
   }

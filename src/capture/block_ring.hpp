@@ -27,6 +27,7 @@ namespace kymo::capture {
 struct RingHeader {
   std::uint64_t magic = 0;
   std::uint64_t capacity = 0;
+  std::uint64_t owner_pid = 0;
   alignas(64) std::atomic<std::uint64_t> first{0};
   std::atomic<std::uint64_t> end{0};
 };
@@ -79,10 +80,14 @@ class BlockRing {
   std::chrono::nanoseconds duration_;
 };
 
-/// The whole blocks that the ring of a dead process holds, oldest first. Nothing where there is no such ring. Trusts no
-/// byte.
+/// The whole blocks that the ring of a dead process holds, oldest first. Nothing where there is no such ring, or it is
+/// neither this user's nor `owner`'s. Trusts no byte.
 [[nodiscard]] std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
-                                                                  const std::string& directory = "/dev/shm");
+                                                                  const std::string& directory = "/dev/shm",
+                                                                  uid_t owner = static_cast<uid_t>(-1));
+
+/// The process that made a ring; 0 where it is none.
+[[nodiscard]] std::uint64_t block_ring_owner(const std::string& path);
 
 /// Where the ring of a spool is; the file need not exist.
 [[nodiscard]] std::string block_ring_path(const std::string& spool_id, const std::string& directory = "/dev/shm");

@@ -2,11 +2,13 @@
 #include "capture/clock_alignment.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "capture/id_translation.hpp"
@@ -86,13 +88,8 @@ std::optional<ClockShift> shift_by_sync_points(const ClockReadings& reference, c
   return shift;
 }
 
-/// Readings are taken every few seconds, and the first batch has one.
-constexpr std::size_t blocks_looked_at = 64;
-
-}  // namespace
-
-std::string boot_of(const CaptureReader& capture) {
-  const Declarations& declared = capture.declarations();
+/// The process whose clock is the axis of a capture's times.
+const ProcessDeclaration* axis_process(const Declarations& declared) {
   // Of a merge, the processes that were shifted are on somebody else's axis.
   std::set<ProcessId> shifted;
   for (const InfoDeclaration& info : declared.infos) {
@@ -102,15 +99,47 @@ std::string boot_of(const CaptureReader& capture) {
   }
   for (const ProcessDeclaration& process : declared.processes) {
     if (shifted.count(process.id) == 0) {
-      return process.boot_id;
+      return &process;
+    }
+  }
+  return nullptr;
+}
+
+/// The text of its fact; empty where there is none.
+std::string namespace_offset_of(const CaptureReader& capture) {
+  const ProcessDeclaration* const process = axis_process(capture.declarations());
+  for (const InfoDeclaration& info : capture.declarations().infos) {
+    if (process != nullptr && info.process == process->id && info.key == namespace_offset_key) {
+      return info.value;
     }
   }
   return {};
 }
 
+std::optional<std::int64_t> parse_offset(const std::string& text) {
+  std::int64_t offset_ns = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, offset_ns);
+  if (!text.empty() && (parsed.ec != std::errc() || parsed.ptr != end)) {
+    return std::nullopt;
+  }
+  return offset_ns;
+}
+
+/// Readings are taken every few seconds, and the first batch has one.
+constexpr std::size_t blocks_looked_at = 64;
+
+}  // namespace
+
+std::string boot_of(const CaptureReader& capture) {
+  const ProcessDeclaration* const process = axis_process(capture.declarations());
+  return process != nullptr ? process->boot_id : std::string();
+}
+
 ClockReadings read_clock(const CaptureReader& capture, bool with_sync_points) {
   ClockReadings readings;
   readings.boot_id = boot_of(capture);
+  readings.namespace_offset_ns = parse_offset(namespace_offset_of(capture));
   std::vector<BlockInfo> events;
   for (const BlockInfo& block : capture.blocks()) {
     if (block.kind == BlockKind::events) {
@@ -150,8 +179,9 @@ ClockReadings read_clock(const CaptureReader& capture, bool with_sync_points) {
 }
 
 ClockShift align_clocks(const ClockReadings& reference, const ClockReadings& other, bool by_sync_points) {
-  if (!reference.boot_id.empty() && reference.boot_id == other.boot_id) {
-    return {};
+  if (!reference.boot_id.empty() && reference.boot_id == other.boot_id && reference.namespace_offset_ns &&
+      other.namespace_offset_ns) {
+    return {Alignment::same_boot, subtract(*reference.namespace_offset_ns, *other.namespace_offset_ns), 0};
   }
   if (by_sync_points) {
     if (const auto shift = shift_by_sync_points(reference, other)) {
@@ -170,12 +200,15 @@ ClockShift align_clocks(const ClockReadings& reference, const ClockReadings& oth
 
 ClockShift ClockAxis::place(const CaptureReader& first, const CaptureReader& capture) {
   const std::string boot_id = boot_of(capture);
+  const std::string offset = namespace_offset_of(capture);
+  const bool is_known = !boot_id.empty() && parse_offset(offset);
+  const std::string clock = boot_id + ' ' + offset;
   if (boots_.empty()) {
-    boots_.emplace_back(boot_id, ClockShift{});
+    boots_.emplace_back(clock, ClockShift{});
     return {};
   }
   for (const auto& [known, shift] : boots_) {
-    if (!boot_id.empty() && known == boot_id) {
+    if (is_known && known == clock) {
       return shift;
     }
   }
@@ -184,7 +217,7 @@ ClockShift ClockAxis::place(const CaptureReader& first, const CaptureReader& cap
     has_reference_ = true;
   }
   const ClockShift shift = align_clocks(reference_, read_clock(capture, by_sync_points_), by_sync_points_);
-  boots_.emplace_back(boot_id, shift);
+  boots_.emplace_back(clock, shift);
   return shift;
 }
 

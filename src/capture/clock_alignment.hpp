@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@ struct ClockShift {
 /// What a capture says about its clock.
 struct ClockReadings {
   std::string boot_id;  ///< of the machine whose CLOCK_MONOTONIC its times are; empty: not known
+  /// What the time namespace of its process adds to the machine's CLOCK_MONOTONIC; none: not known.
+  std::optional<std::int64_t> namespace_offset_ns = 0;
   bool has_events = false;
   std::int64_t start_ns = 0;  ///< its first event
   std::vector<ClockAnchor> anchors;
@@ -35,7 +38,8 @@ struct ClockReadings {
 /// Reads the clock readings near the capture's ends, or with sync points all of it.
 [[nodiscard]] ClockReadings read_clock(const CaptureReader& capture, bool with_sync_points);
 
-/// What brings times of `other` onto the axis of `reference`. By wall clock, t' = t + (wall clock - monotonic of other)
+/// What brings times of `other` onto the axis of `reference`. Of one boot they agree, but for what time namespaces add
+/// to either. By wall clock, t' = t + (wall clock - monotonic of other)
 /// - (wall clock - monotonic of reference); the bound is the sum of both readings' bounds and of how far either's
 /// readings disagree among themselves (the wall clock was stepped). By sync points, the lowest shared one coincides,
 /// and the bound is how far the other shared ones then lie apart, -1 where there is just the one.
@@ -53,13 +57,17 @@ class ClockAxis {
   bool by_sync_points_;
   bool has_reference_ = false;
   ClockReadings reference_;
-  std::vector<std::pair<std::string, ClockShift>> boots_;  // boot id, shift
+  std::vector<std::pair<std::string, ClockShift>> boots_;  // boot and namespace, shift
 };
 
 /// The keys under which a merge notes how the times of a process were shifted.
 inline constexpr const char* aligned_by_key = "clock.aligned_by";
 inline constexpr const char* offset_key = "clock.offset_ns";
 inline constexpr const char* bound_key = "clock.bound_ns";
+
+/// The fact that says what a process's time namespace adds to CLOCK_MONOTONIC, in nanoseconds; where there is none,
+/// nothing.
+inline constexpr const char* namespace_offset_key = "clock.namespace_offset_ns";
 
 /// The alignment of that name; same_boot for others.
 [[nodiscard]] Alignment alignment_of(const std::string& name);

@@ -1,9 +1,12 @@
 #include "capture/destination.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,9 +21,32 @@ namespace {
 constexpr std::uint64_t most_kept_room = 128 * 1024;
 constexpr std::uint64_t reserve_step = 256 * 1024;
 
+/// Without a lock around it: a fork in another thread must not meet one that is held. Files beyond these stay open in
+/// forked children.
+std::array<std::atomic<FileDestination*>, 16> open_destinations;
+
+void exchange_destination(FileDestination* from, FileDestination* to) noexcept {
+  for (std::atomic<FileDestination*>& place : open_destinations) {
+    FileDestination* expected = from;
+    if (place.load(std::memory_order_relaxed) == from && place.compare_exchange_strong(expected, to)) {
+      return;
+    }
+  }
+}
+
 }  // namespace
 
+void FileDestination::close_in_child() noexcept {
+  for (std::atomic<FileDestination*>& place : open_destinations) {
+    if (FileDestination* const destination = place.exchange(nullptr)) {
+      destination->file_.reset();
+    }
+  }
+}
+
 FileDestination::FileDestination(const std::string& path) {
+  static const int watches_forks = ::pthread_atfork(nullptr, nullptr, close_in_child);
+  static_cast<void>(watches_forks);
   base::NewFile made = base::create_new_file(path);
   path_ = std::move(made.path);
   file_ = std::move(made.file);
@@ -28,6 +54,13 @@ FileDestination::FileDestination(const std::string& path) {
     throw WriteError(base::describe_errno("cannot create a capture", path_, errno) +
                      "; name a file in a directory that can be written to");
   }
+  // Where the file system has no locks, nobody can be told that this file is being written.
+  static_cast<void>(base::lock_byte(file_.get(), writer_lock_byte));
+  exchange_destination(nullptr, this);
+}
+
+FileDestination::~FileDestination() {
+  exchange_destination(this, nullptr);
 }
 
 /// Has room behind `end` for the closing words. 0, or the errno of why there is none.

@@ -39,13 +39,22 @@ class BlockDestination {
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
-/// A new file. It keeps a little room behind its end where the file system can, so that a capture whose disk becomes
-/// full can still be closed and say what it lacks.
+/// Bytes of a capture's file that are locked: by whoever writes it as long as it is open, and by whoever recovers it.
+/// The locks say that, and keep nobody from reading.
+inline constexpr std::uint64_t writer_lock_byte = 0;
+inline constexpr std::uint64_t recovery_lock_byte = 1;
+
+/// A new file, locked as long as this process has it open. A forked child lets go of it, so that it does not keep the
+/// lock when this process is gone; one that no handler is called in (_Fork, clone) does until it ends or executes.
+///
+/// It keeps a little room behind its end where the file system can, so that a capture whose disk becomes full can
+/// still be closed and say what it lacks.
 class FileDestination final : public BlockDestination {
  public:
   /// Creates `path`, or where it exists the first of "stem-1.ext", "stem-2.ext", ... that does not: an existing file is
   /// never touched. WriteError.
   explicit FileDestination(const std::string& path);
+  ~FileDestination() override;
 
   /// One pwrite(2) where that takes everything. Where the disk is full the file is cut back to its last whole block.
   void append(std::span<const std::byte> bytes) override;
@@ -57,6 +66,7 @@ class FileDestination final : public BlockDestination {
  private:
   [[noreturn]] void fail(int error) const;
   [[nodiscard]] int make_room(std::uint64_t end) noexcept;
+  static void close_in_child() noexcept;
 
   std::string path_;
   base::FileDescriptor file_;

@@ -2,20 +2,26 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
-#include <unordered_map>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "base/system.hpp"
 #include "capture/block_ring.hpp"
 #include "capture/capture_writer.hpp"
 #include "capture/codec.hpp"
-#include "capture/scope_matcher.hpp"
+#include "capture/destination.hpp"
 
 namespace kymo::capture {
 
@@ -65,23 +71,272 @@ void extend(CaptureCoverage& coverage, const CaptureReader& capture,
 }
 
 /// A flight recorder's blocks, as a capture of their own.
-std::vector<std::byte> read_ring_as_capture(const std::string& spool_id, const std::string& directory) {
+std::vector<std::byte> read_ring_as_capture(const std::string& spool_id, const std::string& directory, uid_t owner) {
   std::vector<std::byte> bytes;
   const auto preamble = encode_preamble();
   bytes.assign(preamble.begin(), preamble.end());
-  for (const std::vector<std::byte>& block : read_block_ring(spool_id, directory)) {
+  for (const std::vector<std::byte>& block : read_block_ring(spool_id, directory, owner)) {
     bytes.insert(bytes.end(), block.begin(), block.end());
   }
   return bytes;
 }
 
-std::optional<SpoolReader> open_spool(const CaptureReader& capture, const std::string& path) {
-  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  std::optional<SpoolReader> spool = file ? SpoolReader::read(file.get()) : std::nullopt;
-  if (spool && spool->id() != capture.header().spool_id) {
-    return std::nullopt;
+std::string read_link(const std::string& path) {
+  char* const found = ::realpath(path.c_str(), nullptr);
+  const std::string target = found != nullptr ? found : path;
+  std::free(found);
+  return target;
+}
+
+bool is_same_file(int file, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
+uid_t owner_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_uid : this_user;
+}
+
+/// Opens a capture and keeps others from recovering it meanwhile. Waits for one who does, and then opens what took its
+/// place.
+base::FileDescriptor lock_for_recovery(const std::string& path, bool is_replaced) {
+  for (;;) {
+    base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    if (!file && (!is_replaced || errno == ENOENT)) {
+      return base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    }
+    if (!file) {
+      throw RecoveryError(base::describe_errno("cannot open the capture for writing", path, errno) +
+                          "; -o writes the recovered one elsewhere");
+    }
+    static_cast<void>(base::lock_byte(file.get(), recovery_lock_byte, true));
+    if (is_same_file(file.get(), path)) {
+      return file;
+    }
   }
-  return spool;
+}
+
+/// Makes a rename survive a loss of power.
+void sync_directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const base::FileDescriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  static_cast<void>(!file || ::fsync(file.get()) == 0);
+}
+
+/// The file that a recovery writes, until it takes its name. Those that killed recoveries left go first.
+class PartialCapture {
+ public:
+  explicit PartialCapture(std::string target) : target_(std::move(target)) { remove_stale(); }
+  PartialCapture(const PartialCapture&) = delete;
+  PartialCapture& operator=(const PartialCapture&) = delete;
+  ~PartialCapture() {
+    if (!path_.empty()) {
+      ::unlink(path_.c_str());
+    }
+  }
+
+  std::unique_ptr<BlockDestination> create() {
+    auto file = std::make_unique<FileDestination>(target_ + ending);
+    path_ = file->name();
+    return file;
+  }
+
+  /// Takes the mode and, as far as this user may, the owner of the capture.
+  void look_like(int capture) const {
+    struct stat status {};
+    const base::FileDescriptor file(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (!file || ::fstat(capture, &status) != 0) {
+      return;
+    }
+    mode_t mode = status.st_mode & 0777U;
+    if (::fchown(file.get(), status.st_uid, status.st_gid) != 0 &&
+        ::fchown(file.get(), static_cast<uid_t>(-1), status.st_gid) != 0) {
+      // Another group's members are not those who were allowed to read it.
+      mode &= 0707U;
+    }
+    static_cast<void>(::fchmod(file.get(), mode));
+  }
+
+  void rename(bool replaces) {
+    const int result =
+        replaces ? ::rename(path_.c_str(), target_.c_str()) : base::rename_to_new(path_.c_str(), target_.c_str());
+    if (result != 0) {
+      throw WriteError(base::describe_errno("cannot rename the recovered capture to", target_, errno));
+    }
+    path_.clear();
+    sync_directory_of(target_);
+  }
+
+ private:
+  static constexpr const char* ending = ".recovering";
+
+  /// "run.kymo.recovering" and "run.kymo-1.recovering" beside run.kymo, where nobody writes them and they are captures.
+  void remove_stale() const {
+    const std::filesystem::path target(target_);
+    const std::string stem = target.filename().string();
+    const std::string end = ending;
+    std::error_code error;
+    const auto directory = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+    for (std::filesystem::directory_iterator entry(directory, error), last; !error && entry != last;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      if (name.size() < stem.size() + end.size() || name.rfind(stem, 0) != 0 ||
+          name.compare(name.size() - end.size(), end.size(), end) != 0) {
+        continue;
+      }
+      const std::string middle = name.substr(stem.size(), name.size() - stem.size() - end.size());
+      const bool is_numbered =
+          middle.size() > 1 && middle[0] == '-' && middle.find_first_not_of("0123456789", 1) == std::string::npos;
+      if ((middle.empty() || is_numbered) && is_abandoned(entry->path().string())) {
+        ::unlink(entry->path().c_str());
+      }
+    }
+  }
+
+  static bool is_abandoned(const std::string& path) {
+    const base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    const auto preamble = encode_preamble();
+    std::vector<std::byte> begin(preamble.size());
+    return file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+           base::lock_byte(file.get(), writer_lock_byte) == base::LockOutcome::taken &&
+           base::read_fully_at(file.get(), begin, 0) == static_cast<std::int64_t>(begin.size()) &&
+           std::equal(begin.begin(), begin.end(), preamble.begin());
+  }
+
+  std::string target_;
+  std::string path_;
+};
+
+/// The spool of a capture whose process is gone, or why there is none.
+struct LeftSpool {
+  std::string path;
+  std::string trouble;        ///< why it is not read: what the capture lacks stays where it is
+  std::string loss;           ///< why what the capture lacks is nowhere
+  bool is_of_others = false;  ///< it goes on in another capture
+  base::FileDescriptor lock;  ///< keeps sweeps and other recoveries away
+  std::optional<SpoolReader> reader;
+};
+
+/// Waits for a sweep or another recovery that has it; nobody holds it for long.
+void lock_spool(int file) {
+  for (int attempt = 0; attempt < 2000 && base::lock_byte(file, 0) == base::LockOutcome::refused; ++attempt) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+LeftSpool explain_absence(const CaptureReader& capture, const std::string& directory) {
+  LeftSpool left;
+  const std::string device = fact_of(capture, spool_device_key);
+  const auto& processes = capture.declarations().processes;
+  if (device == private_memory || device == held_memory) {
+    left.loss = std::string("its process kept events in ") +
+                (device == private_memory ? "private memory" : "memory that `kymo record` held") +
+                ": those that it had not written yet, if any, went with it";
+    return left;
+  }
+  struct stat status {};
+  if (capture.header().spool_id.empty() ||
+      (::stat(directory.c_str(), &status) == 0 && device == std::to_string(status.st_dev))) {
+    return left;  // there is none, or it is gone from where it was: everything in it was in the file
+  }
+  if (!processes.empty() && !processes.front().boot_id.empty() && processes.front().boot_id != base::boot_id()) {
+    left.loss =
+        "its process ran on another machine, or before this one restarted: events that it had not written yet "
+        "were in shared memory there";
+    return left;
+  }
+  left.trouble = "its spool is not in " + directory +
+                 " as seen from here: its process had shared memory of its own, as "
+                 "in a container; recover it from there";
+  return left;
+}
+
+/// `capture` is closed, or its process is gone.
+LeftSpool find_left_spool(const CaptureReader& capture, const std::string& directory) {
+  const std::string& id = capture.header().spool_id;
+  SpoolFile file = find_spool_file(id, directory, owner_of(capture.path()));
+  LeftSpool left;
+  left.path = file.path;
+  switch (file.state) {
+    case SpoolFile::State::absent:
+      return explain_absence(capture, directory);
+    case SpoolFile::State::unreadable:
+      left.trouble = file.trouble;
+      return left;
+    case SpoolFile::State::living:
+      left.trouble = "its process is still running";
+      left.is_of_others = true;
+      return left;
+    case SpoolFile::State::dead:
+      break;
+  }
+  lock_spool(file.file.get());
+  left.lock = std::move(file.file);
+  base::FileDescriptor copy(::fcntl(left.lock.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy) {
+    left.trouble = base::describe_errno("cannot open the spool", left.path, errno);
+    return left;
+  }
+  left.reader = SpoolReader::read(std::move(copy));
+  if (!left.reader || left.reader->id() != id) {
+    left.reader.reset();
+    left.trouble =
+        "the spool " + left.path + " is damaged, or of another version of kymo: use the one that recorded it";
+    return left;
+  }
+  left.is_of_others = capture.is_closed() && !left.reader->is_saved() &&
+                      read_link(left.reader->capture_path()) != read_link(capture.path());
+  return left;
+}
+
+std::vector<std::string> fold_in(const CaptureReader& capture, const SpoolReader& spool, const std::string& directory,
+                                 const std::function<void(const EventBatch&)>& on_batch) {
+  CaptureCoverage coverage = cover_capture(capture);
+  const std::vector<std::byte> ring =
+      read_ring_as_capture(capture.header().spool_id, directory, owner_of(capture.path()));
+  extend(coverage, CaptureReader(ring.data(), ring.size(), "flight recorder"), on_batch);
+  return spool.decode(std::move(coverage), on_batch);
+}
+
+void remove_spool(const LeftSpool& left, const std::string& id, const std::string& directory) {
+  if (left.reader && !left.is_of_others) {
+    ::unlink(left.path.c_str());
+    ::unlink(block_ring_path(id, directory).c_str());
+  }
+}
+
+/// Refuses what would lose events, or could.
+void require_recoverable(const CaptureReader& capture, const LeftSpool& left, const RecoverOptions& options) {
+  if (capture.is_closed()) {
+    return;
+  }
+  const WriterState writer = find_writer(capture, options.spool_directory);
+  if (writer.kind == WriterState::Kind::living) {
+    throw RecoveryError(capture.path() + ": " + writer.why + " and goes on; wait for its end");
+  }
+  if (writer.kind == WriterState::Kind::unknown && !options.is_forced) {
+    throw RecoveryError(capture.path() + ": " + writer.why + "; --force recovers it if nobody writes it any more");
+  }
+  if (!left.trouble.empty() && !options.is_forced) {
+    throw RecoveryError(capture.path() + ": " + left.trouble + "; --force makes do with what is in the file");
+  }
+}
+
+void describe_damages(const CaptureReader& capture, bool is_torn_end_whole, std::vector<std::string>& notes) {
+  for (const Damage& damage : capture.damages()) {
+    // A block that the kill cut off: its chunks were not given back, so that the spool has all of it.
+    const bool is_torn_end = damage.offset + damage.size >= capture.size_bytes();
+    if (is_torn_end && is_torn_end_whole) {
+      continue;
+    }
+    notes.push_back(capture.path() + ": bytes " + std::to_string(damage.offset) + " to " +
+                    std::to_string(damage.offset + damage.size) + ": " + damage.what);
+  }
 }
 
 }  // namespace
@@ -95,34 +350,43 @@ CaptureCoverage cover_capture(const CaptureReader& capture) {
 std::vector<std::string> read_unwritten(const CaptureReader& capture,
                                         const std::function<void(const EventBatch&)>& on_batch,
                                         const std::string& spool_directory) {
-  const std::string path = capture.is_closed() ? std::string() : find_spool(capture.header().spool_id, spool_directory);
-  if (path.empty() || has_living_owner(path)) {
+  const std::string& id = capture.header().spool_id;
+  if (capture.is_closed() || id.empty()) {
     return {};
   }
-  const std::optional<SpoolReader> spool = open_spool(capture, path);
-  if (!spool) {
-    return {"the spool " + path + " cannot be read or belongs to another capture"};
+  SpoolFile file = find_spool_file(id, spool_directory, owner_of(capture.path()));
+  if (file.state == SpoolFile::State::unreadable) {
+    return {file.trouble};
   }
-  CaptureCoverage coverage = cover_capture(capture);
-  const std::vector<std::byte> ring = read_ring_as_capture(capture.header().spool_id, spool_directory);
-  extend(coverage, CaptureReader(ring.data(), ring.size(), "flight recorder"), on_batch);
-  return spool->decode(std::move(coverage), on_batch);
+  if (file.state != SpoolFile::State::dead) {
+    return {};
+  }
+  const std::optional<SpoolReader> spool = SpoolReader::read(std::move(file.file));
+  if (!spool || spool->id() != id) {
+    return {"the spool " + file.path + " cannot be read or belongs to another capture"};
+  }
+  return fold_in(capture, *spool, spool_directory, on_batch);
 }
 
 RecoveryReport recover(const std::string& capture_path, const RecoverOptions& options) {
-  const CaptureReader capture(capture_path);
-  RecoveryReport report;
-  report.output = options.output.empty() ? capture_path : options.output;
-  report.was_closed = capture.is_closed();
-  const std::string spool_path = find_spool(capture.header().spool_id, options.spool_directory);
-  if (!report.was_closed && !spool_path.empty() && has_living_owner(spool_path)) {
-    throw RecoveryError(capture_path + ": its process (" + std::to_string(capture.header().owner_pid) +
-                        ") is still running and goes on writing it; wait for its end");
+  const bool is_replaced = options.output.empty();
+  const std::string source = read_link(capture_path);
+  const std::string target = is_replaced ? source : read_link(options.output);
+  const base::FileDescriptor file = lock_for_recovery(source, is_replaced);
+  if (!is_replaced && !options.is_forced && ::access(target.c_str(), F_OK) == 0) {
+    throw RecoveryError(options.output + ": exists; --force replaces it");
   }
-  if (report.was_closed && options.output.empty()) {
+  const CaptureReader capture(source);
+  RecoveryReport report;
+  report.output = is_replaced ? capture_path : options.output;
+  report.was_closed = capture.is_closed();
+  const std::string spool_id = capture.header().spool_id;
+  const LeftSpool left = find_left_spool(capture, options.spool_directory);
+  require_recoverable(capture, left, options);
+  if (report.was_closed && is_replaced) {
     // Killed after the capture was closed and before its spool was deleted.
-    if (!spool_path.empty() && !has_living_owner(spool_path) && !options.keeps_spool) {
-      ::unlink(spool_path.c_str());
+    if (!options.keeps_spool) {
+      remove_spool(left, spool_id, options.spool_directory);
     }
     return report;
   }
@@ -132,53 +396,40 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
   writer_options.header.spool_id.clear();
   writer_options.declarations = capture.declarations();
   writer_options.codec = make_zstd_codec(options.compression_level);
-  const std::string partial = report.output + ".recovering";
-  ::unlink(partial.c_str());
-  CaptureWriter writer(partial, std::move(writer_options));
-  bool has_gaps = false;
-  try {
-    EventBatch batch;
-    std::uint64_t done = 0;
-    for (const BlockInfo& block : capture.blocks()) {
-      if (block.kind == BlockKind::events && capture.read(block, batch)) {
-        writer.write(batch);
-      }
-      if (options.on_progress) {
-        options.on_progress(++done, capture.blocks().size());
-      }
+  PartialCapture partial(target);
+  CaptureWriter writer(partial.create(), std::move(writer_options));
+  EventBatch batch;
+  std::uint64_t done = 0;
+  for (const BlockInfo& block : capture.blocks()) {
+    if (block.kind == BlockKind::events && capture.read(block, batch)) {
+      writer.write(batch);
     }
-    const auto take = [&](const EventBatch& unwritten) {
+    if (options.on_progress) {
+      options.on_progress(++done, capture.blocks().size());
+    }
+  }
+  if (!report.was_closed && left.reader) {
+    report.notes = fold_in(capture, *left.reader, options.spool_directory, [&](const EventBatch& unwritten) {
       writer.write(unwritten);
       ++report.recovered_batches;
       for (const ScopeRun& run : unwritten.runs) {
         report.recovered_scope_events += run.events.size();
       }
-    };
-    report.notes = read_unwritten(capture, take, options.spool_directory);
-    has_gaps = !report.notes.empty();
-    writer.finish();
-    writer.sync();
-  } catch (...) {
-    ::unlink(partial.c_str());
-    throw;
-  }
-  for (const Damage& damage : capture.damages()) {
-    // A block that the kill cut off: its chunks were not given back, so that the spool has all of it.
-    const bool is_torn_end = damage.offset + damage.size >= capture.size_bytes();
-    if (is_torn_end && report.recovered_batches != 0 && !has_gaps) {
-      continue;
+    });
+  } else if (!report.was_closed) {
+    for (const std::string& note : {left.trouble, left.loss}) {
+      if (!note.empty()) {
+        report.notes.push_back(note);
+      }
     }
-    report.notes.push_back(capture_path + ": bytes " + std::to_string(damage.offset) + " to " +
-                           std::to_string(damage.offset + damage.size) + ": " + damage.what);
   }
-  if (std::rename(partial.c_str(), report.output.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(partial.c_str());
-    throw WriteError(base::describe_errno("cannot rename the recovered capture to", report.output, error));
-  }
-  if (!spool_path.empty() && !options.keeps_spool) {
-    ::unlink(spool_path.c_str());
-    ::unlink(block_ring_path(capture.header().spool_id, options.spool_directory).c_str());
+  writer.finish();
+  partial.look_like(file.get());
+  writer.sync();
+  describe_damages(capture, report.recovered_batches != 0 && report.notes.empty(), report.notes);
+  partial.rename(is_replaced || options.is_forced);
+  if (!options.keeps_spool) {
+    remove_spool(left, spool_id, options.spool_directory);
   }
   return report;
 }

@@ -9,6 +9,7 @@
 
 #include <kymo/capture.hpp>
 
+#include "capture/spool_file.hpp"
 #include "capture/spool_reader.hpp"
 
 namespace kymo::capture {
@@ -28,13 +29,15 @@ class RecoveryError : public std::runtime_error {
 /// missing, in words.
 std::vector<std::string> read_unwritten(const CaptureReader& capture,
                                         const std::function<void(const EventBatch&)>& on_batch,
-                                        const std::string& spool_directory = "/dev/shm");
+                                        const std::string& spool_directory = shared_memory);
 
 struct RecoverOptions {
   std::string output;  ///< empty: the capture itself is replaced
-  std::string spool_directory = "/dev/shm";
+  std::string spool_directory = shared_memory;
   int compression_level = 3;
-  bool keeps_spool = false;                                                  ///< leave the shared memory in place
+  bool keeps_spool = false;  ///< leave the shared memory in place
+  /// Take a capture whose writer or spool cannot be seen for one that is complete, and replace an existing output.
+  bool is_forced = false;
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;  ///< blocks
 };
 
@@ -48,8 +51,10 @@ struct RecoveryReport {
 };
 
 /// Folds what is left in shared memory into the capture, repacked with zstd and closed, and deletes the shared memory.
-/// The capture is written beside itself and renamed when it is whole. Throws RecoveryError where the process is still
-/// running, CaptureError and WriteError.
+/// The capture is written beside itself, made to survive a loss of power, and takes its own place with its mode and its
+/// owner, where a link leads to it at the link's end. Several calls for one capture come one after the other: the file
+/// is locked. Throws RecoveryError where the process still runs, where it or its spool cannot be seen or read and this
+/// is not forced, and where the output exists; CaptureError and WriteError. What could not be read is not deleted.
 RecoveryReport recover(const std::string& capture_path, const RecoverOptions& options = {});
 
 }  // namespace kymo::capture

@@ -1,22 +1,19 @@
 #include "capture/spool_reader.hpp"
 
 #include <algorithm>
-#include <csignal>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <utility>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
-#include "base/system.hpp"
 #include "record/declaration_reader.hpp"
 #include "record/function_namer.hpp"
+#include "record/published_words.hpp"
 #include "record/spool_layout.hpp"
 
 namespace kymo::capture {
@@ -24,10 +21,25 @@ namespace kymo::capture {
 namespace {
 
 constexpr std::size_t most_batch_words = 131'072;
-constexpr std::size_t alignment = alignof(record::TrackSlot);
 
 std::string bounded_text(const char* text, std::size_t capacity) {
   return {text, ::strnlen(text, capacity)};
+}
+
+/// Reads an object as its bytes stand in a file. Those with atomics are nobody else's here.
+template <class Object>
+bool read_object(int file, Object& object, std::uint64_t offset) {
+  return base::read_fully_at(file, {reinterpret_cast<std::byte*>(&object), sizeof object}, offset) ==
+         static_cast<std::int64_t>(sizeof object);
+}
+
+/// The first byte from `offset` on that is not in a hole; `end` where there is none.
+std::uint64_t skip_hole(int file, std::uint64_t offset, std::uint64_t end) {
+  const off_t data = ::lseek(file, static_cast<off_t>(offset), SEEK_DATA);
+  if (data < 0) {
+    return errno == ENXIO ? end : offset;
+  }
+  return std::min(static_cast<std::uint64_t>(data), end);
 }
 
 }  // namespace
@@ -36,56 +48,118 @@ SpoolReader::SpoolReader(SpoolReader&&) noexcept = default;
 SpoolReader& SpoolReader::operator=(SpoolReader&&) noexcept = default;
 SpoolReader::~SpoolReader() = default;
 
-std::optional<SpoolReader> SpoolReader::read(int file) {
+std::optional<SpoolReader> SpoolReader::read(base::FileDescriptor file) {
   struct stat status {};
-  if (::fstat(file, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(record::SpoolHeader))) {
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return std::nullopt;
   }
   SpoolReader spool;
-  spool.size_ = static_cast<std::size_t>(status.st_size);
-  spool.storage_.resize(spool.size_ + alignment);
-  void* aligned = spool.storage_.data();
-  std::size_t space = spool.storage_.size();
-  std::align(alignment, spool.size_, aligned, space);
-  auto* const bytes = static_cast<std::byte*>(aligned);
-  spool.bytes_ = bytes;
-  if (base::read_fully_at(file, {bytes, spool.size_}, 0) != static_cast<std::int64_t>(spool.size_) ||
-      !spool.is_sound()) {
+  spool.file_ = std::move(file);
+  spool.header_ = std::make_unique<record::SpoolHeader>();
+  if (!read_object(spool.file_.get(), *spool.header_, 0) ||
+      !spool.is_sound(static_cast<std::uint64_t>(status.st_size)) || !spool.read_tracks() || !spool.read_chunks()) {
     return std::nullopt;
   }
   return spool;
 }
 
 const record::SpoolHeader& SpoolReader::header() const {
-  return *reinterpret_cast<const record::SpoolHeader*>(bytes_);
+  return *header_;
 }
 
-const record::TrackSlot& SpoolReader::slot(std::uint32_t index) const {
-  return reinterpret_cast<const record::TrackSlot*>(bytes_ + header().slots_offset)[index];
-}
-
-const record::Chunk& SpoolReader::chunk(std::uint32_t index) const {
-  const record::ChunkPlace place = record::place_of(index, header().most_chunks);
-  return *reinterpret_cast<const record::Chunk*>(bytes_ + header().chunks_offset + place.offset);
-}
-
-bool SpoolReader::is_sound() const {
+bool SpoolReader::is_sound(std::uint64_t file_size) const {
   const record::SpoolHeader& head = header();
   if (head.magic != record::spool_magic || head.version != record::spool_version ||
-      head.splits_offset != sizeof(record::SpoolHeader) || head.slots_offset % alignment != 0 ||
+      head.splits_offset != sizeof(record::SpoolHeader) || head.slots_offset % alignof(record::TrackSlot) != 0 ||
       head.slots_offset < head.splits_offset + head.most_chunks || head.most_slots > record::most_slots_of_all) {
     return false;
   }
   const std::uint64_t slots_end = head.slots_offset + std::uint64_t{head.most_slots} * sizeof(record::TrackSlot);
-  return head.slots_offset <= size_ && slots_end <= head.chunks_offset && head.chunks_offset <= size_ &&
-         head.chunks_offset % record::chunk_bytes == 0 &&
-         head.most_chunks <= (size_ - head.chunks_offset) / record::chunk_bytes &&
+  const std::uint64_t chunks_size = std::uint64_t{head.most_chunks} * record::chunk_bytes;
+  return chunks_size <= record::largest_pool_bytes && head.slots_offset <= file_size &&
+         slots_end <= head.chunks_offset && head.chunks_offset <= file_size &&
+         head.chunks_offset % record::chunk_bytes == 0 && chunks_size <= file_size - head.chunks_offset &&
          head.slot_count.load(std::memory_order_relaxed) <= head.most_slots &&
          head.chunk_count.load(std::memory_order_relaxed) <= head.most_chunks;
 }
 
-bool SpoolReader::is_split(std::uint32_t large_chunk) const {
-  return bytes_[header().splits_offset + large_chunk] != std::byte{0};
+bool SpoolReader::read_tracks() {
+  const std::uint64_t end =
+      header().slots_offset + std::uint64_t{header().slot_count.load()} * sizeof(record::TrackSlot);
+  const auto slot = std::make_unique<record::TrackSlot>();
+  for (std::uint64_t offset = skip_hole(file_.get(), header().slots_offset, end); offset < end;) {
+    const std::uint64_t index = (offset - header().slots_offset) / sizeof(record::TrackSlot);
+    offset = header().slots_offset + index * sizeof(record::TrackSlot);
+    if (!read_object(file_.get(), *slot, offset)) {
+      return false;
+    }
+    if (slot->state.load(std::memory_order_relaxed) != record::SlotState::free) {
+      Track& track = tracks_.emplace_back();
+      track.slot = static_cast<std::uint32_t>(index);
+      track.track = slot->track.load(std::memory_order_relaxed);
+      track.has_exited = slot->state.load(std::memory_order_relaxed) == record::SlotState::exited;
+      track.cursor = reinterpret_cast<std::uintptr_t>(slot->cursor.load(std::memory_order_relaxed));
+      track.dropped_scopes = slot->dropped_scopes.load(std::memory_order_relaxed);
+      track.dropped_others = slot->dropped_others.load(std::memory_order_relaxed);
+    }
+    offset = skip_hole(file_.get(), offset + sizeof(record::TrackSlot), end);
+  }
+  return true;
+}
+
+bool SpoolReader::read_chunks() {
+  const std::uint32_t count = header().chunk_count.load();
+  std::vector<std::byte> splits(count);
+  if (base::read_fully_at(file_.get(), splits, header().splits_offset) != std::int64_t{count}) {
+    return false;
+  }
+  const std::uint64_t begin = header().chunks_offset;
+  const std::uint64_t end = begin + std::uint64_t{count} * record::chunk_bytes;
+  record::ChunkHeader head;
+  for (std::uint64_t at = skip_hole(file_.get(), begin, end); at < end;) {
+    const auto index = static_cast<std::uint32_t>((at - begin) / record::chunk_bytes);
+    const bool is_split = splits[index] != std::byte{0};
+    const std::uint32_t first = is_split ? header().most_chunks + index * record::pieces_a_chunk : index;
+    for (std::uint32_t piece = 0; piece < (is_split ? record::pieces_a_chunk : 1); ++piece) {
+      const record::ChunkPlace place = record::place_of(first + piece, header().most_chunks);
+      if (!read_object(file_.get(), head, begin + place.offset)) {
+        return false;
+      }
+      take_chunk(head, begin + place.offset + sizeof head, place.words);
+    }
+    at = skip_hole(file_.get(), begin + std::uint64_t{index + 1} * record::chunk_bytes, end);
+  }
+  for (auto& [track, used] : chunks_) {
+    std::sort(used.begin(), used.end(),
+              [](const UsedChunk& a, const UsedChunk& b) { return a.first_sequence < b.first_sequence; });
+  }
+  return true;
+}
+
+void SpoolReader::take_chunk(const record::ChunkHeader& head, std::uint64_t offset, std::size_t capacity) {
+  const TrackId track = head.track.load(std::memory_order_relaxed);
+  const std::size_t words = track != 0 ? words_in(head, offset, capacity) : 0;
+  if (words != 0) {
+    chunks_[track].push_back({offset, head.first_sequence, head.time_base, words});
+  }
+}
+
+/// How many words of a chunk count. `offset` is that of its first word.
+std::size_t SpoolReader::words_in(const record::ChunkHeader& head, std::uint64_t offset, std::size_t capacity) const {
+  const auto track = std::lower_bound(tracks_.begin(), tracks_.end(), head.slot,
+                                      [](const Track& at, std::uint32_t slot) { return at.slot < slot; });
+  const std::uint64_t cursor = track != tracks_.end() && track->slot == head.slot ? track->cursor : 0;
+  return record::published_words(head, cursor, header().base_address + offset, capacity);
+}
+
+/// Empty where they cannot be read.
+std::vector<std::uint64_t> SpoolReader::words_of(const UsedChunk& chunk) const {
+  std::vector<std::uint64_t> words(chunk.words);
+  const auto bytes = std::as_writable_bytes(std::span(words));
+  if (base::read_fully_at(file_.get(), bytes, chunk.offset) != static_cast<std::int64_t>(bytes.size())) {
+    words.clear();
+  }
+  return words;
 }
 
 std::string SpoolReader::id() const {
@@ -111,53 +185,6 @@ bool SpoolReader::is_saved() const {
   return header().is_saved.load(std::memory_order_relaxed) != 0;
 }
 
-/// How many words of a chunk were published: all up to where its thread moved on, or up to the cursor of its track.
-std::size_t SpoolReader::words_in(std::uint32_t index) const {
-  const record::ChunkHeader& head = chunk(index).header;
-  const record::ChunkPlace place = record::place_of(index, header().most_chunks);
-  if (head.next.load(std::memory_order_relaxed) != record::no_chunk) {
-    return std::min<std::size_t>(head.used_words, place.words);
-  }
-  if (head.slot >= header().slot_count.load(std::memory_order_relaxed)) {
-    return 0;
-  }
-  // A cursor is an address in the owner's mapping.
-  const auto cursor = reinterpret_cast<std::uintptr_t>(slot(head.slot).cursor.load(std::memory_order_relaxed));
-  const std::uint64_t first_word =
-      header().base_address + header().chunks_offset + place.offset + sizeof(record::ChunkHeader);
-  if (cursor < first_word || cursor > first_word + place.words * sizeof(std::uint64_t)) {
-    return 0;
-  }
-  return static_cast<std::size_t>(cursor - first_word) / sizeof(std::uint64_t);
-}
-
-SpoolReader::ChunksByTrack SpoolReader::used_chunks() const {
-  ChunksByTrack chunks;
-  const auto look_at = [&](std::uint32_t index) {
-    const record::ChunkHeader& head = chunk(index).header;
-    const std::size_t words = words_in(index);
-    if (const TrackId track = head.track.load(std::memory_order_relaxed); track != 0 && words != 0) {
-      chunks[track].push_back({index, head.first_sequence, words});
-    }
-  };
-  const std::uint32_t count = header().chunk_count.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (!is_split(i)) {
-      look_at(i);
-      continue;
-    }
-    const std::uint32_t first = header().most_chunks + i * record::pieces_a_chunk;
-    for (std::uint32_t piece = 0; piece < record::pieces_a_chunk; ++piece) {
-      look_at(first + piece);
-    }
-  }
-  for (auto& [track, used] : chunks) {
-    std::sort(used.begin(), used.end(),
-              [](const UsedChunk& a, const UsedChunk& b) { return a.first_sequence < b.first_sequence; });
-  }
-  return chunks;
-}
-
 record::ClockMap SpoolReader::clock() const {
   const std::uint64_t count = header().pair_count.load(std::memory_order_relaxed);
   const std::uint64_t kept = std::min<std::uint64_t>(count, record::spool_pair_count);
@@ -176,10 +203,12 @@ std::int64_t SpoolReader::last_seen_alive_ns() const {
   return count == 0 ? 0 : header().pairs[(count - 1) % record::spool_pair_count].monotonic_ns;
 }
 
-void SpoolReader::read_log(const std::vector<UsedChunk>& chunks, EventBatch& batch) const {
+void SpoolReader::read_log(EventBatch& batch) const {
   std::vector<record::HookedSite> unnamed;
-  for (const UsedChunk& used : chunks) {
-    record::read_declarations({chunk(used.index).words, used.words}, batch.declarations, unnamed);
+  if (const auto log = chunks_.find(record::log_track); log != chunks_.end()) {
+    for (const UsedChunk& used : log->second) {
+      record::read_declarations(words_of(used), batch.declarations, unnamed);
+    }
   }
   record::FunctionNamer().name(unnamed, batch.declarations);
 }
@@ -192,14 +221,14 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
   const record::ClockMap clock_map = clock();
   record::SampleGatherer samples;
   record::DecodeContext context{clock_map, samples, coverage.open_async};
-  ChunksByTrack chunks = used_chunks();
-  read_log(chunks[record::log_track], batch);
+  read_log(batch);
+  ChunksByTrack chunks = chunks_;
   chunks.erase(record::log_track);
-  std::map<TrackId, const record::TrackSlot*> owners;
-  for (std::uint32_t i = 1; i < header().slot_count.load(std::memory_order_relaxed); ++i) {
-    if (const TrackId track = slot(i).track.load(std::memory_order_relaxed); track != 0) {
-      owners[track] = &slot(i);
-      chunks.try_emplace(track);  // it may have dropped all that it has recorded since
+  std::map<TrackId, const Track*> owners;
+  for (const Track& track : tracks_) {
+    if (track.slot != 0 && track.track != 0) {
+      owners[track.track] = &track;
+      chunks.try_emplace(track.track);  // it may have dropped all that it has recorded since
     }
   }
   std::size_t batch_words = 0;
@@ -228,8 +257,14 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
         notes.push_back("track " + std::to_string(track) + ": " + std::to_string(piece.first_sequence - next) +
                         " words are neither in the capture nor in the spool");
       }
-      const std::span<const std::uint64_t> words(chunk(piece.index).words, piece.words);
-      decoder.begin_chunk(chunk(piece.index).header.time_base, piece.first_sequence);
+      const std::vector<std::uint64_t> content = words_of(piece);
+      if (content.empty()) {
+        notes.push_back("track " + std::to_string(track) + ": " + std::to_string(piece.words) +
+                        " words of the spool cannot be read");
+        continue;
+      }
+      const std::span<const std::uint64_t> words(content);
+      decoder.begin_chunk(piece.time_base, piece.first_sequence);
       const std::size_t known = next > piece.first_sequence ? static_cast<std::size_t>(next - piece.first_sequence) : 0;
       decoder.skip(words.first(known));
       const std::size_t taken = decoder.decode(words.subspan(known), batch, context);
@@ -246,9 +281,9 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
     if (const auto owner = owners.find(track); owner != owners.end()) {
       decoder.continue_at(next);
       ScopeRun& run = decoder.run_in(batch);
-      run.dropped_scopes = owner->second->dropped_scopes.load(std::memory_order_relaxed);
-      run.dropped_others = owner->second->dropped_others.load(std::memory_order_relaxed);
-      if (owner->second->state.load(std::memory_order_relaxed) == record::SlotState::exited) {
+      run.dropped_scopes = owner->second->dropped_scopes;
+      run.dropped_others = owner->second->dropped_others;
+      if (owner->second->has_exited) {
         decoder.end_track(batch, last_seen_alive_ns());
       }
     }
@@ -258,47 +293,6 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
   }
   hand_on(nullptr);
   return notes;
-}
-
-std::string find_spool(const std::string& id, const std::string& directory) {
-  if (id.empty() || id.find('/') != std::string::npos) {
-    return {};
-  }
-  const std::string ending = "-" + id + ".spool";
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() > ending.size() && name.rfind("kymo-", 0) == 0 &&
-        name.compare(name.size() - ending.size(), ending.size(), ending) == 0) {
-      return entry.path().string();
-    }
-  }
-  return {};
-}
-
-bool has_living_owner(const std::string& spool_path) {
-  // A process does not see its own locks, and would lose them all by closing another descriptor of the file. What it
-  // has mapped, it owns.
-  if (base::read_small_file("/proc/self/maps").find(spool_path) != std::string::npos) {
-    return true;
-  }
-  const base::FileDescriptor file(::open(spool_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  return file && ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-bool is_being_written(const CaptureReader& capture) {
-  const std::string spool = find_spool(capture.header().spool_id);
-  if (!spool.empty()) {
-    return has_living_owner(spool);
-  }
-  const std::uint64_t pid = capture.header().owner_pid;
-  const std::string boot_id = base::boot_id();
-  const auto& processes = capture.declarations().processes;
-  const bool is_here = !processes.empty() && processes.front().boot_id == boot_id;
-  return is_here && pid != 0 && pid <= 0x7FFFFFFF && ::kill(static_cast<pid_t>(pid), 0) == 0;
 }
 
 }  // namespace kymo::capture

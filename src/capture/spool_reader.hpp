@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,12 +16,12 @@
 #include <kymo/capture.hpp>
 #include <kymo/events.hpp>
 
+#include "base/file.hpp"
 #include "record/track_decoder.hpp"
 
 namespace kymo::record {
 struct SpoolHeader;
-struct TrackSlot;
-struct Chunk;
+struct ChunkHeader;
 }  // namespace kymo::record
 
 namespace kymo::capture {
@@ -38,11 +39,11 @@ struct CaptureCoverage {
   record::OpenAsyncSpans open_async;
 };
 
-/// A copy of a spool's content.
+/// What of a spool matters to recovery, and the file to read the rest from: of a spool, only what is used is read.
 class SpoolReader {
  public:
-  /// Reads a spool file, or another descriptor of one. Nothing where it is not a spool of this version.
-  static std::optional<SpoolReader> read(int file);
+  /// Reads the tables of a spool file. Nothing where it is not a spool of this version.
+  static std::optional<SpoolReader> read(base::FileDescriptor file);
 
   SpoolReader(SpoolReader&&) noexcept;
   SpoolReader& operator=(SpoolReader&&) noexcept;
@@ -61,38 +62,39 @@ class SpoolReader {
                                   const std::function<void(const EventBatch&)>& on_batch) const;
 
  private:
+  /// A slot that is in use.
+  struct Track {
+    std::uint32_t slot = 0;
+    TrackId track = 0;
+    bool has_exited = false;
+    std::uint64_t cursor = 0;  ///< an address in the owner's mapping
+    std::uint64_t dropped_scopes = 0;
+    std::uint64_t dropped_others = 0;
+  };
   struct UsedChunk {
-    std::uint32_t index = 0;
+    std::uint64_t offset = 0;  ///< of its first word, in the file
     std::uint64_t first_sequence = 0;
+    std::uint64_t time_base = 0;
     std::size_t words = 0;
   };
   using ChunksByTrack = std::map<TrackId, std::vector<UsedChunk>>;
 
   SpoolReader() = default;
   [[nodiscard]] const record::SpoolHeader& header() const;
-  [[nodiscard]] const record::TrackSlot& slot(std::uint32_t index) const;
-  [[nodiscard]] const record::Chunk& chunk(std::uint32_t index) const;
-  [[nodiscard]] bool is_sound() const;
-  [[nodiscard]] bool is_split(std::uint32_t large_chunk) const;
-  [[nodiscard]] ChunksByTrack used_chunks() const;
-  [[nodiscard]] std::size_t words_in(std::uint32_t index) const;
+  [[nodiscard]] bool is_sound(std::uint64_t file_size) const;
+  [[nodiscard]] bool read_tracks();
+  [[nodiscard]] bool read_chunks();
+  void take_chunk(const record::ChunkHeader& head, std::uint64_t offset, std::size_t capacity);
+  [[nodiscard]] std::size_t words_in(const record::ChunkHeader& head, std::uint64_t offset, std::size_t capacity) const;
+  [[nodiscard]] std::vector<std::uint64_t> words_of(const UsedChunk& chunk) const;
   [[nodiscard]] record::ClockMap clock() const;
   [[nodiscard]] std::int64_t last_seen_alive_ns() const;
-  void read_log(const std::vector<UsedChunk>& chunks, EventBatch& batch) const;
+  void read_log(EventBatch& batch) const;
 
-  std::vector<std::byte> storage_;
-  const std::byte* bytes_ = nullptr;
-  std::size_t size_ = 0;
+  base::FileDescriptor file_;
+  std::unique_ptr<record::SpoolHeader> header_;
+  std::vector<Track> tracks_;  // by ascending slot
+  ChunksByTrack chunks_;
 };
-
-/// Finds the spool with an id below a directory of shared memory; empty when it is not there.
-[[nodiscard]] std::string find_spool(const std::string& id, const std::string& directory = "/dev/shm");
-
-/// Whether the process that writes the spool of this path is alive: it holds a lock on the file, which the kernel drops
-/// with the process or its exec.
-[[nodiscard]] bool has_living_owner(const std::string& spool_path);
-
-/// Whether the process that writes a capture is alive on this machine.
-[[nodiscard]] bool is_being_written(const CaptureReader& capture);
 
 }  // namespace kymo::capture

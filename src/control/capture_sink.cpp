@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/message.hpp"
+#include "capture/spool_file.hpp"
 #include "control/cost.hpp"
 #include "record/clock.hpp"
 #include "record/recorder.hpp"
@@ -28,6 +30,22 @@ CaptureHeader describe_capture() {
   return header;
 }
 
+/// What recovery goes by: where the spool is, and where the process can be seen.
+void add_whereabouts(Declarations& facts) {
+  const record::Pool* const pool = Recorder::instance().pool();
+  struct stat status {};
+  std::string device = capture::private_memory;
+  if (pool != nullptr && pool->backing() == record::PoolBacking::held_memfd) {
+    device = capture::held_memory;
+  } else if (pool != nullptr && ::stat(pool->spool_path().c_str(), &status) == 0) {
+    device = std::to_string(status.st_dev);
+  }
+  facts.infos.push_back({1, capture::spool_device_key, std::move(device)});
+  if (std::string own = capture::own_pid_namespace(); !own.empty()) {
+    facts.infos.push_back({1, capture::pid_namespace_key, std::move(own)});
+  }
+}
+
 /// What the collector's thread has cost so far.
 std::uint64_t collector_cpu_ns() {
   const record::Collector* const collector = Recorder::instance().collector();
@@ -38,6 +56,7 @@ std::uint64_t collector_cpu_ns() {
 
 CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declarations)
     : max_bytes_(options.max_bytes), collector_cpu_before_ns_(collector_cpu_ns()) {
+  add_whereabouts(declarations);
   capture::CaptureWriterOptions writer_options;
   writer_options.header = describe_capture();
   writer_options.declarations = std::move(declarations);

@@ -1,12 +1,14 @@
 // What Linux says about this process and the machine.
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.hpp"
@@ -15,6 +17,9 @@
 namespace kymo::control {
 
 namespace {
+
+/// Its number is the same in every kernel.
+constexpr ino_t first_time_namespace = 0xEFFFFFFA;
 
 /// A small file's content without what ends its last line, or its last word.
 std::string trimmed_file(const char* path) {
@@ -92,6 +97,27 @@ std::string executable_path() {
   return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
+/// What this process's time namespace adds to CLOCK_MONOTONIC: empty where that is nothing, else a number, or
+/// "unknown".
+std::string namespace_offset_ns() {
+  struct stat own {};
+  struct stat of_children {};
+  if (::stat("/proc/self/ns/time", &own) != 0 || ::stat("/proc/self/ns/time_for_children", &of_children) != 0 ||
+      own.st_ino == first_time_namespace) {
+    return {};
+  }
+  // The offsets that the kernel shows are those of the children's.
+  long long seconds = 0;
+  long long nanoseconds = 0;
+  const std::string offsets = base::read_small_file("/proc/self/timens_offsets");
+  if (own.st_ino != of_children.st_ino ||
+      std::sscanf(offsets.c_str(), "monotonic %lld %lld", &seconds, &nanoseconds) != 2) {
+    return "unknown";
+  }
+  const long long offset_ns = seconds * 1'000'000'000 + nanoseconds;
+  return offset_ns == 0 ? std::string() : std::to_string(offset_ns);
+}
+
 }  // namespace
 
 SystemFacts read_system_facts() {
@@ -101,6 +127,7 @@ SystemFacts read_system_facts() {
   facts.build_id = build_id();
   facts.cpu = field_of(base::read_small_file("/proc/cpuinfo"), "model name");
   facts.others = {{"cpu_governor", trimmed_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")},
+                  {"clock.namespace_offset_ns", namespace_offset_ns()},
                   {"nvpmodel", trimmed_file("/var/lib/nvpmodel/status")}};
   return facts;
 }

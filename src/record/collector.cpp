@@ -221,6 +221,8 @@ void Collector::take_new_declarations() {
   new_.clear();
   base::append(chunks_read_, log_chunks_read_);
   log_chunks_read_.clear();
+  log_taken_chunk_ = log_chunk_;
+  log_taken_offset_ = log_offset_;
 }
 
 /// What is dropped for want of room comes without an event that would bring it along.
@@ -284,6 +286,7 @@ void Collector::forget_dropped() {
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
     cursor->slot->dropped_scopes.store(0, std::memory_order_relaxed);
     cursor->slot->dropped_others.store(0, std::memory_order_relaxed);
+    cursor->slot->stated_drops.store(0, std::memory_order_relaxed);
     cursor->dropped_scopes = 0;
     cursor->dropped_others = 0;
   }
@@ -341,9 +344,24 @@ void Collector::give_back() {
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
     cursor->decoder.forget_run(batch_);
   }
+  for (const TrackCursor* const cursor : busy_) {
+    if (cursor->has_chunk) {
+      state_written(cursor->chunk, cursor->offset);
+    }
+    cursor->slot->stated_drops.store(cursor->dropped_scopes + cursor->dropped_others, std::memory_order_relaxed);
+  }
+  if (is_log_begun_) {
+    state_written(log_taken_chunk_, log_taken_offset_);
+  }
+  pool_.header().stated_without_track.store(dropped_without_track_, std::memory_order_relaxed);
   samples_.forget();
   batch_words_ = 0;
   clear_batch(batch_);
+}
+
+/// Whoever finds the spool of a killed process knows by it what needs no recovery.
+void Collector::state_written(std::uint32_t chunk, std::size_t words) {
+  pool_.chunk(chunk).header.written_words.store(static_cast<std::uint32_t>(words), std::memory_order_relaxed);
 }
 
 /// Not before the end of a drain: a batch that is handed on in the midst of it must not change the list of tracks.
@@ -360,6 +378,7 @@ void Collector::free_finished_tracks() {
     ended_tracks_.add(cursor->decoder.track());
     cursors_[static_cast<std::size_t>(cursor->slot - &pool_.slot(0))] = nullptr;
     cursor->slot->track.store(0, std::memory_order_relaxed);
+    cursor->slot->stated_drops.store(0, std::memory_order_relaxed);
     cursor->slot->state.store(SlotState::free, std::memory_order_release);
   }
   busy_.clear();

@@ -123,6 +123,7 @@ class Collector {
   void hand_on();
   void give_to_sinks(const std::function<void(Sink&)>& call);
   void give_back();
+  void state_written(std::uint32_t chunk, std::size_t words);
   void free_finished_tracks();
   void forget_ended_tracks();
   void serve_requests();
@@ -163,6 +164,8 @@ class Collector {
   std::atomic<std::uint64_t> cpu_time_ns_{0};
 
   // Of the collector's thread alone.
+  std::uint32_t log_taken_chunk_ = 0;  // the log up to there is in the batch, or was in an earlier one
+  std::size_t log_taken_offset_ = 0;
   std::vector<InstalledSink> sinks_;
   std::uint64_t next_handle_ = 1;
   std::vector<std::unique_ptr<TrackCursor>> tracks_;

@@ -13,6 +13,7 @@
 #include "base/thread_name.hpp"
 #include "record/collector_parts.hpp"
 #include "record/collector_sleep.hpp"
+#include "record/spool_sweep.hpp"
 
 namespace kymo::record {
 
@@ -74,10 +75,19 @@ void Collector::start(bool is_held) {
 }
 
 void Collector::run() {
+  // What dead processes left is cleared up a little at a time, so that no drain has to wait for it.
+  constexpr std::int64_t most_sweep_ns = 2'000'000;
   try {
+    const std::string spool = pool_.spool_path();
+    bool is_swept = spool.empty();
+    const auto sweep = [&] {
+      is_swept = is_swept || sweep_spools(spool.substr(0, spool.rfind('/')).c_str(), spool.c_str(), most_sweep_ns);
+    };
+    sweep();
     while (!is_stopping_.load(std::memory_order_acquire)) {
       wait_for_work();
       work();
+      sweep();
       cpu_time_ns_.store(thread_cpu_time_ns(), std::memory_order_relaxed);
     }
     finish();

@@ -183,6 +183,7 @@ std::optional<std::uint32_t> Pool::take_chunk(ChunkSize size) noexcept {
 
 void Pool::return_chunk(std::uint32_t index) noexcept {
   SpoolHeader& header = *header_;
+  chunk(index).header.written_words.store(0, std::memory_order_relaxed);
   chunk(index).header.track.store(0, std::memory_order_release);
   const bool is_small = index >= header.most_chunks;
   push_free(is_small ? header.small_free_head : header.free_head, link(), index);

@@ -9,7 +9,6 @@
 #include <ctime>
 #include <stdexcept>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
@@ -22,6 +21,7 @@
 
 #include "base/not_cancelled.hpp"
 #include "record/collector_sleep.hpp"
+#include "record/spool_sweep.hpp"
 
 namespace kymo::record {
 
@@ -44,39 +44,6 @@ void lock_as_owner(int file) {
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   ::fcntl(file, F_SETLK, &lock);
-}
-
-/// Deletes the spools of dead processes that hold nothing which is not in a capture: those of processes that were
-/// killed before they recorded anything, or after they had closed their capture.
-void sweep_saved_spools(const std::string& directory) {
-  DIR* const listing = ::opendir(directory.c_str());
-  if (listing == nullptr) {
-    return;
-  }
-  const std::string own_prefix = "kymo-" + std::to_string(::getpid()) + "-";
-  while (const dirent* const entry = ::readdir(listing)) {
-    const std::string name = static_cast<const char*>(entry->d_name);
-    // Closing a descriptor of a spool of one's own would give up its lock.
-    if (name.rfind("kymo-", 0) != 0 || name.rfind(own_prefix, 0) == 0 || name.size() < 6 ||
-        name.substr(name.size() - 6) != ".spool") {
-      continue;
-    }
-    const std::string path = directory + "/" + name;
-    const base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    alignas(SpoolHeader) std::byte bytes[sizeof(SpoolHeader)];
-    struct flock lock {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    if (!file || base::read_fully_at(file.get(), bytes, 0) != static_cast<std::int64_t>(sizeof bytes) ||
-        ::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK) {
-      continue;
-    }
-    const auto* const header = reinterpret_cast<const SpoolHeader*>(bytes);
-    if (header->magic == spool_magic && header->is_saved.load(std::memory_order_relaxed) == 1) {
-      ::unlink(path.c_str());
-    }
-  }
-  ::closedir(listing);
 }
 
 bool send_to_holder(int socket, int file) {
@@ -235,8 +202,10 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
   std::uint64_t room = spare_room(options.spool_directory);
   if (room == 0) {
     pool->complaint_ = options.spool_directory + " is not a tmpfs with room";
-  } else {
-    sweep_saved_spools(options.spool_directory);
+  } else if (room < wanted) {
+    // The collector's thread sweeps as well; here only to find room.
+    constexpr std::int64_t most_sweep_ns = 100'000'000;
+    sweep_spools(options.spool_directory.c_str(), "", most_sweep_ns);
     room = spare_room(options.spool_directory);
   }
   const std::uint64_t file_limit = largest_file();

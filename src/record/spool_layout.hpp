@@ -48,7 +48,7 @@ struct SpoolHeader {
   std::uint32_t most_chunks;
   std::atomic<std::uint32_t> slot_count;   ///< slots that are reserved
   std::atomic<std::uint32_t> chunk_count;  ///< large chunks that are reserved
-  std::uint32_t reserved;
+  std::uint32_t is_swept;                  ///< 1: a later process gave back what of it is in files
   std::uint64_t total_bytes;
   std::uint64_t splits_offset;
   std::uint64_t slots_offset;
@@ -76,6 +76,7 @@ struct SpoolHeader {
   std::atomic<std::uint32_t> end_requests;           ///< the process ends: captures are to be closed
   std::atomic<std::uint32_t> end_done;               ///< futex
   std::atomic<std::uint64_t> dropped_without_track;  ///< events of threads that got no track
+  std::atomic<std::uint64_t> stated_without_track;   ///< of these, what sinks were told
   std::atomic<std::uint64_t> pair_count;             ///< pairs ever written; the newest is at (pair_count - 1) % 64
   SpoolPair pairs[spool_pair_count];
 };
@@ -99,6 +100,7 @@ struct TrackSlot : detail::ThreadState {
   std::uint64_t true_time_base = 0;
   std::atomic<std::uint64_t> dropped_scopes{0};
   std::atomic<std::uint64_t> dropped_others{0};
+  std::atomic<std::uint64_t> stated_drops{0};  ///< of both, what sinks were told
   TrackRole role = TrackRole::plain;
   bool is_unwatched = false;  ///< nobody tells the recorder when its thread ends
   // Of the thread's own alone: its name, cut, and what it is interned as; 0: not yet.
@@ -114,7 +116,9 @@ struct ChunkHeader {
   std::uint32_t used_words = 0;                    ///< valid once `next` is set
   std::atomic<std::uint32_t> next{no_chunk};       ///< index + 1 of the chunk that its thread took after it
   std::atomic<std::uint32_t> free_next{no_chunk};  ///< index + 1 of the next free chunk
-  std::uint32_t reserved[7] = {};
+  /// Words that every sink has written. Behind the truth where a kill came in between.
+  std::atomic<std::uint32_t> written_words{0};
+  std::uint32_t reserved[6] = {};
 };
 
 /// Words of a large chunk.
@@ -144,6 +148,9 @@ inline constexpr std::size_t spare_words = 2;
 
 /// Track number of the log of declarations.
 inline constexpr std::uint32_t log_track = 0xFFFFFFFF;
+
+/// Where a flight recorder's ring (capture/block_ring.hpp), which lies beside the spool, has the id of its process.
+inline constexpr std::uint64_t ring_owner_offset = 16;
 
 static_assert(sizeof(Chunk) == chunk_bytes);
 static_assert(sizeof(ChunkHeader) == 64);

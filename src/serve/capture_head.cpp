@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "capture/block.hpp"
-#include "capture/spool_reader.hpp"
+#include "capture/spool_file.hpp"
 
 namespace kymo::serve {
 namespace {

@@ -2,12 +2,22 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <set>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <kymo/timeline.hpp>
+
+#include "base/file.hpp"
+#include "capture/spool_file.hpp"
 #include "command_fixture.hpp"
+#include "record/spool_layout.hpp"
 #include "support/rounds.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::test {
 namespace {
@@ -224,6 +234,49 @@ TEST_F(Record, RecoverFoldsInWhatAKilledProgramLeft) {
   EXPECT_EQ(count_of("run.kymo", "work"), 3000U);
 }
 
+TEST_F(Record, WhatAKilledRecordLeftIsFoundAndJoinedByRecover) {
+  // The command and its kymo are killed with their group, as by a batch system.
+  set_environment({});
+  const std::vector<std::string> words =
+      kymo_words({"record", "-o", "run.kymo", "--hz", "0", "--", RECORDED_PROGRAM, "await", "ready"});
+  ChildProcess process(shell(words, ">record.out 2>&1"));
+  const auto program = static_cast<pid_t>(std::strtol(wait_for("ready").c_str(), nullptr, 10));
+  EXPECT_NE(kymo({"recover", "run.kymo"}).err.find("is at work on it"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(file_named("run.kymo"))) << "its recorder lives";
+  EXPECT_TRUE(has_parts());
+  ::kill(process.pid(), SIGKILL);
+  ::kill(program, SIGKILL);
+  EXPECT_EQ(process.wait(), -SIGKILL);
+  CommandResult result;
+  // The program is nobody's child here: its end shows when its lock is gone.
+  EXPECT_TRUE(test::wait_until([&] {
+    result = kymo({"recover", "run.kymo"});
+    return result.status == 0;
+  }));
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("run.kymo"), std::string::npos);
+  EXPECT_EQ(count_of("run.kymo", "work"), 100U);
+  EXPECT_FALSE(has_parts());
+}
+
+TEST_F(Record, TriggerLeavesTheSpoolOfAnEarlierProcessOfThatNumberAlone) {
+  ASSERT_EQ(run_any({RECORDED_PROGRAM, "kill", "10"}, {{"KYMO_RECORD", "run.kymo"}}).status, -SIGKILL);
+  const std::string id = CaptureReader(file_named("run.kymo")).header().spool_id;
+  const std::string spool = capture::find_spool_file(id).path;
+  // As if the number had come round.
+  ChildProcess sleeping({"/bin/sleep", "60"});
+  const std::string reused = "/dev/shm/kymo-" + std::to_string(sleeping.pid()) + "-" + id + ".spool";
+  std::filesystem::rename(spool, reused);
+  const base::FileDescriptor file(::open(reused.c_str(), O_RDWR | O_CLOEXEC));
+  const auto pid = static_cast<std::uint64_t>(sleeping.pid());
+  ASSERT_EQ(::pwrite(file.get(), &pid, sizeof pid, offsetof(record::SpoolHeader, owner_pid)), 8);
+  const CommandResult result = kymo({"trigger", "--timeout", "1", std::to_string(pid)});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find("does not record"), std::string::npos) << result.err;
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_EQ(count_of("run.kymo", "work"), 10U);
+}
+
 TEST_F(Record, TriggerHasAFlightRecorderWrite) {
   set_environment({{"KYMO_RECORD", "run.kymo"}, {"KYMO_KEEP", "60s"}});
   ChildProcess process(shell({RECORDED_PROGRAM, "await", "ready"}, ">program.out 2>&1"));
@@ -234,6 +287,25 @@ TEST_F(Record, TriggerHasAFlightRecorderWrite) {
   EXPECT_EQ(count_of("run.kymo", "work"), 100U);
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait(), 42);
+}
+
+TEST_F(Record, AProcessInATimeNamespaceOfItsOwnSaysWhatThatAddsToItsClock) {
+  const std::vector<std::string> hour_ahead{"unshare", "-T", "--monotonic", "3600", "--fork"};
+  std::vector<std::string> probe = hour_ahead;
+  probe.emplace_back("true");
+  if (run_any(probe).status != 0) {
+    GTEST_SKIP() << "this user may not make a time namespace";
+  }
+  std::vector<std::string> command = hour_ahead;
+  for (const char* const word : {RECORDED_PROGRAM, "scopes", "10"}) {
+    command.emplace_back(word);
+  }
+  EXPECT_EQ(run_any(command, {{"KYMO_RECORD", "ahead.kymo"}}).status, 0);
+  EXPECT_EQ(run_any({RECORDED_PROGRAM, "scopes", "10"}, {{"KYMO_RECORD", "here.kymo"}}).status, 0);
+  EXPECT_EQ(info_of("ahead.kymo")["processes"][0]["infos"]["clock.namespace_offset_ns"], "3600000000000");
+  const Timeline timeline({file_named("here.kymo"), file_named("ahead.kymo")});
+  EXPECT_EQ(timeline.processes()[1].alignment, Alignment::same_boot);
+  EXPECT_LT(timeline.range().end_ns - timeline.range().start_ns, 1'800'000'000'000);
 }
 
 TEST_F(Record, TriggerOfWhatDoesNotRecordIsAnError) {

@@ -2,6 +2,7 @@
 //
 //   recorded_program scopes N          N scopes, and an end
 //   recorded_program kill N            N scopes, and SIGKILL to itself
+//   recorded_program flush N           the same once all of it is in the file
 //   recorded_program family            a scope, a fork that records one too, and an exec of `scopes 3`
 //   recorded_program await FILE        100 scopes, then makes FILE and waits for SIGTERM, upon which it exits with 42
 #include <csignal>
@@ -73,8 +74,11 @@ int main(int argc, char** argv) {
     kymo::frame_mark();
     return 0;
   }
-  if (mode == "kill" && argc > 2) {
+  if ((mode == "kill" || mode == "flush") && argc > 2) {
     record_scopes(std::atol(argv[2]));
+    if (mode == "flush") {
+      static_cast<void>(kymo::flush());
+    }
     ::raise(SIGKILL);
   }
   if (mode == "family") {

@@ -61,7 +61,13 @@ struct Recovered {
   std::uint64_t last_number = 0;
 };
 
-std::map<std::uint64_t, Recovered> read_tracks(const std::string& path) {
+/// Those of threads and fibers by their number, and what was dropped of those whose names did not make it.
+struct Everything {
+  std::map<std::uint64_t, Recovered> by_number;
+  std::uint64_t unnamed_dropped = 0;
+};
+
+Everything read_tracks(const std::string& path) {
   const CaptureReader capture(path);
   EXPECT_TRUE(capture.is_closed());
   std::map<TrackId, Recovered> tracks;
@@ -84,12 +90,17 @@ std::map<std::uint64_t, Recovered> read_tracks(const std::string& path) {
       }
     }
   }
-  std::map<std::uint64_t, Recovered> by_number;
+  Everything everything;
   for (const TrackDeclaration& track : capture.declarations().tracks) {
     const bool is_fiber = track.role == TrackRole::fiber;
-    by_number[is_fiber ? std::stoull(track.name) : track.os_thread_id] = tracks[track.id];
+    everything.by_number[is_fiber ? std::stoull(track.name) : track.os_thread_id] = tracks[track.id];
+    tracks.erase(track.id);
   }
-  return by_number;
+  for (const auto& [track, unnamed] : tracks) {
+    EXPECT_EQ(unnamed.closed, 0U) << "track " << track << " was not declared";
+    everything.unnamed_dropped += unnamed.dropped;
+  }
+  return everything;
 }
 
 /// Recovers the capture of a killed victim and holds it against the sheet.
@@ -102,12 +113,14 @@ void expect_everything_recovered(const std::string& path, const TallySheet& shee
   }
   const capture::RecoveryReport report = capture::recover(path);
   EXPECT_TRUE(report.notes.empty()) << report.notes.front();
-  const std::map<std::uint64_t, Recovered> recovered = read_tracks(path);
+  const Everything recovered = read_tracks(path);
+  std::uint64_t missing_closed = 0;
   for (int i = 0; i < threads; ++i) {
     const std::uint64_t closed = sheet[i].closed.load();
-    const auto found = recovered.find(sheet[i].track.load());
-    if (found == recovered.end()) {
+    const auto found = recovered.by_number.find(sheet[i].track.load());
+    if (found == recovered.by_number.end()) {
       // The pool never had a chunk for it: its drops are in the capture, its name is not.
+      missing_closed += closed;
       continue;
     }
     const std::uint64_t accounted = found->second.closed + found->second.dropped;
@@ -115,6 +128,7 @@ void expect_everything_recovered(const std::string& path, const TallySheet& shee
     EXPECT_GE(accounted, closed);
     EXPECT_LE(accounted, sheet[i].opened.load());
   }
+  EXPECT_LE(missing_closed, recovered.unnamed_dropped) << "a thread is missing altogether";
 }
 
 class KillTest : public ::testing::Test {

@@ -53,10 +53,10 @@ const std::vector<std::byte>& sound_spool() {
 
 /// Decodes a spool that stands in memory; how many scope events came.
 std::size_t decode(const std::vector<std::byte>& bytes) {
-  const base::FileDescriptor file(::memfd_create("spool", MFD_CLOEXEC));
+  base::FileDescriptor file(::memfd_create("spool", MFD_CLOEXEC));
   EXPECT_TRUE(base::write_fully(file.get(), bytes));
   std::size_t events = 0;
-  if (const std::optional<SpoolReader> spool = SpoolReader::read(file.get())) {
+  if (const std::optional<SpoolReader> spool = SpoolReader::read(std::move(file))) {
     spool->decode({}, [&](const EventBatch& batch) {
       for (const ScopeRun& run : batch.runs) {
         events += run.events.size();

@@ -1,4 +1,5 @@
 #include "record/pool.hpp"
+#include "record/spool_sweep.hpp"
 
 #include <gtest/gtest.h>
 
@@ -211,7 +212,7 @@ TEST(PoolTest, WithoutATmpfsAHolderKeepsTheMemoryAlive) {
   EXPECT_EQ(magic, spool_magic);
 }
 
-TEST(PoolTest, ASavedSpoolOfADeadProcessIsSweptAwayAndOthersAreKept) {
+TEST(PoolTest, ASpoolOfADeadProcessThatHoldsNothingUnsavedIsSweptAwayAndOthersAreKept) {
   const auto make_spool_in_child = [](bool is_saved) {
     int pipe_ends[2];
     EXPECT_EQ(::pipe(static_cast<int*>(pipe_ends)), 0);
@@ -219,6 +220,10 @@ TEST(PoolTest, ASavedSpoolOfADeadProcessIsSweptAwayAndOthersAreKept) {
     if (child == 0) {
       const std::unique_ptr<Pool> pool = Pool::create(small_pool());
       pool->header().is_saved.store(is_saved ? 1 : 0);
+      ChunkHeader& used = pool->chunk(0).header;
+      used.used_words = 7;
+      used.next.store(2);
+      used.track.store(1);
       const std::string& path = pool->spool_path();
       ::_exit(::write(pipe_ends[1], path.c_str(), path.size()) == static_cast<ssize_t>(path.size()) ? 0 : 1);
     }
@@ -234,6 +239,8 @@ TEST(PoolTest, ASavedSpoolOfADeadProcessIsSweptAwayAndOthersAreKept) {
   const std::string saved = make_spool_in_child(true);
   EXPECT_EQ(::access(saved.c_str(), F_OK), 0);
   const OwnedPool owned;
+  const std::string& own = owned.pool->spool_path();
+  EXPECT_TRUE(sweep_spools("/dev/shm", own.c_str(), 1'000'000'000'000));
   EXPECT_NE(::access(saved.c_str(), F_OK), 0);
   EXPECT_EQ(::access(unsaved.c_str(), F_OK), 0);
   EXPECT_EQ(::access(owned.pool->spool_path().c_str(), F_OK), 0);

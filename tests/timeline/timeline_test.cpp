@@ -1,6 +1,8 @@
 // The timeline against what really happened in made-up recordings.
 #include <kymo/timeline.hpp>
 
+#include "capture/capture_writer.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -253,6 +255,28 @@ TEST(Timeline, CapturesOfOneBootShareTheAxisExactly) {
   both.end_ns = std::max(both.end_ns, second.truth().end_ns);
   expect_true_in_ranges(timeline, both, 3, 60);
   EXPECT_EQ(timeline.process(timeline.track(find_track(timeline, "b thread 0")).process).declaration.pid, 2U);
+}
+
+TEST(Timeline, CapturesOfOneBootInOtherTimeNamespacesAreAlignedByWhatTheseAdd) {
+  const RecordingModel first({.seed = 31, .prefix = "a ", .pid = 1});
+  const RecordingModel second({.seed = 32, .prefix = "b ", .pid = 2});
+  const TemporaryDirectory directory;
+  const auto write_with_offset = [&](const std::string& name, const std::string& offset) {
+    capture::CaptureWriterOptions options = second.writer_options();
+    options.declarations.infos.push_back({1, "clock.namespace_offset_ns", offset});
+    capture::CaptureWriter writer(directory / name, std::move(options));
+    for (const EventBatch& batch : second.batches()) {
+      writer.write(batch);
+    }
+    writer.finish();
+    return directory / name;
+  };
+  const std::string in_file = first.write_file(directory / "a.kymo");
+  const Timeline timeline({in_file, write_with_offset("b.kymo", "3600000000000")});
+  EXPECT_EQ(timeline.processes()[1].alignment, Alignment::same_boot);
+  EXPECT_EQ(timeline.processes()[1].offset_ns, -3'600'000'000'000);
+  const Timeline unknown({in_file, write_with_offset("c.kymo", "unknown")});
+  EXPECT_EQ(unknown.processes()[1].alignment, Alignment::wall_clock);
 }
 
 TEST(Timeline, CapturesOfOtherBootsAreAlignedByWallClockWithinTheirBound) {

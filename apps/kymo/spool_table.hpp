@@ -1,0 +1,18 @@
+// What stands in shared memory, as a table and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "capture/leftovers.hpp"
+#include "warnings.hpp"
+
+namespace kymo::command {
+
+/// Its state in words.
+[[nodiscard]] std::string describe(const capture::Leftover& leftover);
+
+void print_leftovers(const std::vector<capture::Leftover>& leftovers);
+[[nodiscard]] nlohmann::ordered_json to_json(const capture::Leftover& leftover);
+
+}  // namespace kymo::command

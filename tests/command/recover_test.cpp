@@ -1,0 +1,402 @@
+// kymo recover: what it refuses, what it keeps, and what it leaves behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "capture/block_ring.hpp"
+#include "capture/capture_writer.hpp"
+#include "capture/leftovers.hpp"
+#include "capture/recovery.hpp"
+#include "command_fixture.hpp"
+#include "record/spool_layout.hpp"
+#include "support/rounds.hpp"
+#include "support/wait_until.hpp"
+
+namespace kymo::test {
+namespace {
+
+namespace fs = std::filesystem;
+using capture::SpoolFile;
+
+class Recover : public CommandTest {
+ protected:
+  /// Leaves a capture whose process was killed, and its spool.
+  void kill_program(const std::string& scopes = "3000") const {
+    ASSERT_EQ(run_any({RECORDED_PROGRAM, "kill", scopes}, {{"KYMO_RECORD", "run.kymo"}}).status, -SIGKILL);
+  }
+  [[nodiscard]] std::string capture_path() const { return file_named("run.kymo"); }
+  [[nodiscard]] std::string spool_path() const {
+    return capture::find_spool_file(CaptureReader(capture_path()).header().spool_id).path;
+  }
+  [[nodiscard]] std::uint64_t work_count(const std::string& capture) const {
+    const auto stats = nlohmann::json::parse(kymo({"stats", "--json", capture}).out);
+    for (const auto& site : stats["sites"]) {
+      if (site["name"] == "work") {
+        return site["count"];
+      }
+    }
+    return 0;
+  }
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_.path())) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+  [[nodiscard]] bool has_partial() const {
+    const std::vector<std::string> names = files();
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& name) { return name.find(".recovering") != std::string::npos; });
+  }
+  /// Neither spool nor capture outlives a test.
+  void TearDown() override {
+    if (fs::exists(capture_path())) {
+      const std::string id = CaptureReader(capture_path()).header().spool_id;
+      const SpoolFile spool = capture::find_spool_file(id);
+      if (spool.state == SpoolFile::State::dead) {
+        fs::remove(spool.path);
+        fs::remove(capture::block_ring_path(id));
+      }
+    }
+  }
+};
+
+TEST_F(Recover, ALivingCaptureIsNotReplacedThoughItsSpoolCannotBeSeen) {
+  set_environment({{"KYMO_RECORD", "run.kymo"}});
+  ChildProcess process(shell({RECORDED_PROGRAM, "await", "ready"}, ">program.out 2>&1"));
+  static_cast<void>(wait_for("ready"));
+  struct stat before {};
+  ASSERT_EQ(::stat(capture_path().c_str(), &before), 0);
+  capture::RecoverOptions options;
+  options.spool_directory = file_named("elsewhere");
+  fs::create_directory(options.spool_directory);
+  EXPECT_THROW(static_cast<void>(capture::recover(capture_path(), options)), capture::RecoveryError);
+  options.is_forced = true;
+  EXPECT_THROW(static_cast<void>(capture::recover(capture_path(), options)), capture::RecoveryError);
+  EXPECT_EQ(kymo({"recover", "--force", "run.kymo"}).status, 1);
+  struct stat after {};
+  ASSERT_EQ(::stat(capture_path().c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 42);
+  EXPECT_EQ(work_count("run.kymo"), 100U);
+}
+
+TEST_F(Recover, ALivingCaptureIsKnownByItsLockAloneAlsoToItsOwnProcess) {
+  auto writer = std::make_unique<capture::CaptureWriter>(capture_path(), capture::CaptureWriterOptions());
+  EXPECT_TRUE(capture::is_being_written(CaptureReader(capture_path())));
+  // That the process reads its own capture does not end the lock.
+  EXPECT_TRUE(capture::is_being_written(CaptureReader(capture_path())));
+  writer.reset();
+  EXPECT_FALSE(capture::is_being_written(CaptureReader(capture_path())));
+}
+
+TEST_F(Recover, AForkedChildDoesNotKeepItsParentsCaptureAlive) {
+  auto writer = std::make_unique<capture::CaptureWriter>(capture_path(), capture::CaptureWriterOptions());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  writer.reset();
+  // The child closes its copy as soon as it runs.
+  EXPECT_TRUE(test::wait_until([&] { return !capture::is_being_written(CaptureReader(capture_path())); }));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_F(Recover, WhereASpoolMayBeElsewhereItIsRefusedUnlessForced) {
+  kill_program();
+  const std::string before = read_text(capture_path());
+  capture::RecoverOptions options;
+  options.spool_directory = file_named("elsewhere");
+  fs::create_directory(options.spool_directory);
+  struct stat here {};
+  struct stat there {};
+  ASSERT_EQ(::stat("/dev/shm", &here), 0);
+  ASSERT_EQ(::stat(options.spool_directory.c_str(), &there), 0);
+  ASSERT_NE(here.st_dev, there.st_dev);
+  EXPECT_THROW(static_cast<void>(capture::recover(capture_path(), options)), capture::RecoveryError);
+  EXPECT_EQ(read_text(capture_path()), before);
+  options.is_forced = true;
+  options.output = file_named("forced.kymo");
+  const capture::RecoveryReport report = capture::recover(capture_path(), options);
+  EXPECT_EQ(report.notes.size(), 1U);
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
+TEST_F(Recover, SeveralAtOnceLoseNothingAndLeaveNothing) {
+  for (int round = 0; round < test::rounds(6); ++round) {
+    fs::remove(capture_path());
+    kill_program();
+    std::vector<std::unique_ptr<ChildProcess>> recoveries;
+    for (int i = 0; i < 4; ++i) {
+      const std::string out = ">out" + std::to_string(i) + " 2>&1";
+      recoveries.push_back(std::make_unique<ChildProcess>(shell(kymo_words({"recover", "run.kymo"}), out)));
+    }
+    for (std::size_t i = 0; i < recoveries.size(); ++i) {
+      EXPECT_EQ(recoveries[i]->wait(), 0) << read_text(file_named("out" + std::to_string(i)));
+    }
+    ASSERT_EQ(work_count("run.kymo"), 3000U) << "round " << round;
+    EXPECT_FALSE(has_partial());
+  }
+}
+
+TEST_F(Recover, WhatAKilledRecoveryLeftGoesAndAUsersFileStays) {
+  kill_program();
+  fs::copy_file(capture_path(), file_named("run.kymo.recovering"));
+  fs::copy_file(capture_path(), file_named("run.kymo-3.recovering"));
+  std::ofstream(file_named("run.kymo-1.recovering")) << "a user's";
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_FALSE(fs::exists(file_named("run.kymo.recovering")));
+  EXPECT_FALSE(fs::exists(file_named("run.kymo-3.recovering")));
+  EXPECT_EQ(read_text(file_named("run.kymo-1.recovering")), "a user's");
+}
+
+TEST_F(Recover, ASpoolThatCannotBeReadIsKeptAndTheCaptureLeftAsItIs) {
+  kill_program();
+  const std::string spool = spool_path();
+  const base::FileDescriptor file(::open(spool.c_str(), O_RDWR | O_CLOEXEC));
+  const std::uint32_t strange = record::spool_version + 1;
+  constexpr off_t version_at = offsetof(record::SpoolHeader, version);
+  ASSERT_EQ(::pwrite(file.get(), &strange, sizeof strange, version_at), 4);
+  const std::string before = read_text(capture_path());
+  const CommandResult result = kymo({"recover", "run.kymo"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find(spool), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::exists(spool));
+  EXPECT_EQ(read_text(capture_path()), before);
+  EXPECT_EQ(kymo({"recover", "--force", "-o", "forced.kymo", "run.kymo"}).status, 3);
+  EXPECT_TRUE(fs::exists(spool)) << "forced or not";
+  ASSERT_EQ(::pwrite(file.get(), &record::spool_version, sizeof strange, version_at), 4);
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_FALSE(fs::exists(spool));
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
+TEST_F(Recover, AnotherUsersSpoolIsNotTakenForOneThatIsGone) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can become another user";
+  }
+  kill_program();
+  const std::string spool = spool_path();
+  ASSERT_EQ(::chmod(directory_.path().c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(capture_path().c_str(), 0666), 0);
+  ASSERT_EQ(::seteuid(65534), 0);
+  EXPECT_THROW(static_cast<void>(capture::recover(capture_path())), capture::RecoveryError);
+  std::vector<std::string> notes = capture::read_unwritten(CaptureReader(capture_path()), [](const EventBatch&) {});
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_EQ(notes.size(), 1U) << "readers say that there is more";
+  EXPECT_TRUE(fs::exists(spool));
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
+TEST_F(Recover, ModeOwnerAndLinksStayAsTheyWere) {
+  kill_program();
+  fs::create_directory(file_named("deep"));
+  fs::rename(capture_path(), file_named("deep/real.kymo"));
+  fs::create_symlink("deep/real.kymo", capture_path());
+  ASSERT_EQ(::chmod(capture_path().c_str(), 0600), 0);
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) {
+    ASSERT_EQ(::chown(capture_path().c_str(), 1234, 4321), 0);
+  }
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_TRUE(fs::is_symlink(capture_path()));
+  EXPECT_TRUE(CaptureReader(file_named("deep/real.kymo")).is_closed());
+  struct stat status {};
+  ASSERT_EQ(::stat(file_named("deep/real.kymo").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  EXPECT_TRUE(!is_root || (status.st_uid == 1234 && status.st_gid == 4321));
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
+TEST_F(Recover, AnOutputThatExistsIsNotReplacedUnlessForced) {
+  kill_program();
+  std::ofstream(file_named("mine")) << "a user's";
+  EXPECT_EQ(kymo({"recover", "--keep-spool", "-o", "mine", "run.kymo"}).status, 1);
+  EXPECT_EQ(read_text(file_named("mine")), "a user's");
+  EXPECT_EQ(kymo({"recover", "--keep-spool", "-o", "new.kymo", "run.kymo"}).status, 0);
+  EXPECT_EQ(kymo({"recover", "--keep-spool", "-o", "new.kymo", "run.kymo"}).status, 1) << "nor its own";
+  EXPECT_EQ(kymo({"recover", "--keep-spool", "--force", "-o", "mine", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("mine"), 3000U);
+  EXPECT_FALSE(has_partial());
+}
+
+TEST_F(Recover, AClosedCaptureLeavesTheSpoolToTheOneThatItsProcessWroteNext) {
+  kill_program();
+  const std::string spool = spool_path();
+  // What an earlier capture of the process would be: closed, of the same spool.
+  capture::CaptureWriterOptions options;
+  options.header = CaptureReader(capture_path()).header();
+  capture::CaptureWriter(file_named("earlier.kymo"), std::move(options)).finish();
+  EXPECT_EQ(kymo({"recover", "earlier.kymo"}).status, 0);
+  EXPECT_EQ(kymo({"recover", "-o", "copy.kymo", "earlier.kymo"}).status, 0);
+  EXPECT_TRUE(fs::exists(spool));
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
+TEST_F(Recover, APlantedSpoolOfManyGigabytesCostsNoMemoryAndAPipeForARingDoesNotHang) {
+  kill_program();
+  const std::string spool = spool_path();
+  const std::string id = CaptureReader(capture_path()).header().spool_id;
+  ASSERT_EQ(::mkfifo(capture::block_ring_path(id).c_str(), 0600), 0);
+  ASSERT_EQ(::truncate(spool.c_str(), off_t{12} << 30U), 0);
+  if (has_sanitizer || is_emulated) {
+    GTEST_SKIP() << "their memory cannot be bounded";
+  }
+  const std::string bounded = "ulimit -v 2000000; exec \"$@\"";
+  std::vector<std::string> words{"/bin/sh", "-c", bounded, "sh"};
+  for (const std::string& word : kymo_words({"recover", "run.kymo"})) {
+    words.push_back(word);
+  }
+  EXPECT_EQ(run_any(words).status, 0);
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
+class Sweep : public Recover {
+ protected:
+  /// Any recording: its start clears up.
+  void record_something() const {
+    ASSERT_EQ(run_any({RECORDED_PROGRAM, "scopes", "10"}, {{"KYMO_RECORD", "other.kymo"}, {"KYMO_SAMPLE", "0"}}).status,
+              0);
+  }
+  [[nodiscard]] static std::uint64_t memory_of(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512 : 0;
+  }
+  /// The id of a process that was there and is not any more.
+  [[nodiscard]] static std::string dead_pid() {
+    ChildProcess process({"/bin/true"});
+    process.wait();
+    return std::to_string(process.pid());
+  }
+};
+
+TEST_F(Sweep, ASpoolWhoseEventsAreAllInTheFileGoesWithTheNextRecording) {
+  ASSERT_EQ(run_any({RECORDED_PROGRAM, "flush", "3000"}, {{"KYMO_RECORD", "run.kymo"}, {"KYMO_SAMPLE", "0"}}).status,
+            -SIGKILL);
+  const std::string spool = spool_path();
+  ASSERT_TRUE(fs::exists(spool));
+  record_something();
+  EXPECT_FALSE(fs::exists(spool));
+  const CommandResult result = kymo({"recover", "run.kymo"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
+TEST_F(Sweep, ASpoolWithEventsThatAreInNoFileGivesTheRestOfItsMemoryBackAndIsStillRecovered) {
+  kill_program();
+  const std::string spool = spool_path();
+  record_something();
+  EXPECT_LT(memory_of(spool), 2'000'000U);
+  EXPECT_EQ(work_count("run.kymo"), 3000U) << "an overlay reads it";
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+  EXPECT_FALSE(fs::exists(spool));
+}
+
+TEST_F(Sweep, HalfMadeSpoolsAndRingsOfTheDeadGoAndOtherFilesStay) {
+  const std::string pid = dead_pid();
+  const std::string id = "00112233445566778899aabbccdd" + std::to_string(1000 + ::getpid() % 9000);
+  const std::string half_made = "/dev/shm/kymo-" + pid + "-" + id + ".spool";
+  const std::string begun = "/dev/shm/kymo-" + pid + "-f" + id.substr(1) + ".spool";
+  const std::string pipe = "/dev/shm/kymo-" + pid + "-e" + id.substr(1) + ".spool";
+  const std::string ring = "/dev/shm/kymo-d" + id.substr(1) + ".keep";
+  const std::string living_ring = "/dev/shm/kymo-c" + id.substr(1) + ".keep";
+  const std::string zeros(100'000, '\0');
+  std::ofstream(half_made) << zeros;
+  std::ofstream(begun) << zeros;
+  const timespec long_ago[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, half_made.c_str(), long_ago, 0), 0);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto make_ring = [&](const std::string& path, std::uint64_t owner) {
+    std::string bytes(4096, '\0');
+    std::memcpy(bytes.data() + record::ring_owner_offset, &owner, sizeof owner);
+    std::ofstream(path) << bytes;
+  };
+  make_ring(ring, std::stoull(pid));
+  make_ring(living_ring, 1);
+  record_something();
+  EXPECT_FALSE(fs::exists(half_made));
+  EXPECT_TRUE(fs::exists(begun)) << "its process may be about to fill it in";
+  EXPECT_TRUE(fs::exists(pipe));
+  EXPECT_FALSE(fs::exists(ring));
+  EXPECT_TRUE(fs::exists(living_ring));
+  for (const std::string& path : {half_made, begun, pipe, ring, living_ring}) {
+    fs::remove(path);
+  }
+}
+
+TEST_F(Sweep, RecoverAllListsAndClearsUp) {
+  kill_program();
+  const std::string spool = spool_path();
+  const auto row_of = [&](const std::string& json) {
+    for (const auto& row : nlohmann::json::parse(json)) {
+      if (row["path"] == spool) {
+        return nlohmann::json(row);
+      }
+    }
+    return nlohmann::json();
+  };
+  nlohmann::json row = row_of(kymo({"recover", "--all", "--dry-run", "--json"}).out);
+  EXPECT_EQ(row["state"], "not recovered");
+  EXPECT_EQ(row["capture"], fs::canonical(capture_path()).string());
+  EXPECT_EQ(row["is_cleared"], false);
+  EXPECT_TRUE(fs::exists(spool));
+  // Other tests' files are theirs: --all would clear these too.
+  std::vector<capture::Leftover> all = capture::list_leftovers();
+  const auto mine =
+      std::find_if(all.begin(), all.end(), [&](const capture::Leftover& leftover) { return leftover.path == spool; });
+  ASSERT_NE(mine, all.end());
+  EXPECT_GT(mine->scope_events, 0U);
+  EXPECT_TRUE(capture::clear_leftover(*mine, false));
+  EXPECT_FALSE(fs::exists(spool));
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
+TEST_F(Sweep, ASpoolWhoseCaptureIsGoneIsListedAndKeptUnlessForced) {
+  kill_program();
+  const std::string spool = spool_path();
+  fs::rename(capture_path(), file_named("moved.kymo"));
+  std::vector<capture::Leftover> all = capture::list_leftovers();
+  const auto mine =
+      std::find_if(all.begin(), all.end(), [&](const capture::Leftover& leftover) { return leftover.path == spool; });
+  ASSERT_NE(mine, all.end());
+  EXPECT_EQ(mine->state, capture::Leftover::State::no_capture);
+  EXPECT_FALSE(capture::clear_leftover(*mine, false));
+  EXPECT_TRUE(fs::exists(spool));
+  EXPECT_EQ(kymo({"recover", "moved.kymo"}).status, 0);
+  EXPECT_EQ(work_count("moved.kymo"), 3000U);
+  EXPECT_FALSE(fs::exists(spool));
+}
+
+TEST_F(Sweep, ALivingProcessKeepsItsSpool) {
+  set_environment({{"KYMO_RECORD", "run.kymo"}});
+  ChildProcess process(shell({RECORDED_PROGRAM, "await", "ready"}, ">program.out 2>&1"));
+  static_cast<void>(wait_for("ready"));
+  const std::string spool = spool_path();
+  const std::uint64_t memory = memory_of(spool);
+  record_something();
+  EXPECT_GE(memory_of(spool), memory);
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 42);
+}
+
+}  // namespace
+}  // namespace kymo::test
