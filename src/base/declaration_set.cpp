@@ -1,6 +1,6 @@
 #include "base/declaration_set.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace kymo::base {
 namespace {
@@ -42,22 +42,22 @@ const TrackDeclaration* DeclarationSet::find_track(TrackId id) const {
   return found != tracks_.end() ? &all_.tracks[found->second] : nullptr;
 }
 
-void DeclarationSet::forget_tracks(const std::vector<TrackId>& sorted) {
+void DeclarationSet::forget_tracks(const std::vector<TrackId>& ids) {
   std::vector<TrackDeclaration>& rows = all_.tracks;
-  rows.erase(std::remove_if(
-                 rows.begin(), rows.end(),
-                 [&](const TrackDeclaration& row) { return std::binary_search(sorted.begin(), sorted.end(), row.id); }),
-             rows.end());
-  tracks_.clear();
-  for (std::size_t place = 0; place < rows.size(); ++place) {
-    tracks_.emplace(rows[place].id, place);
+  for (const TrackId id : ids) {
+    if (const auto found = tracks_.find(id); found != tracks_.end()) {
+      rows[found->second].id = 0;
+      tracks_.erase(found);
+    }
   }
-}
-
-std::vector<TrackId> EndedTracks::take() {
-  std::sort(ids_.begin(), ids_.end());
-  ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
-  return std::exchange(ids_, {});
+  std::size_t kept = 0;
+  for (TrackDeclaration& row : rows) {
+    if (row.id != 0) {
+      tracks_[row.id] = kept;
+      std::swap(rows[kept++], row);
+    }
+  }
+  rows.resize(kept);
 }
 
 }  // namespace kymo::base

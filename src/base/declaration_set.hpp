@@ -23,8 +23,8 @@ class DeclarationSet {
   /// Null where the track is not declared. Good until the next change.
   [[nodiscard]] const TrackDeclaration* find_track(TrackId id) const;
 
-  /// Forgets tracks, which must be sorted; the others keep their order. Takes time by how many tracks there are.
-  void forget_tracks(const std::vector<TrackId>& sorted);
+  /// Forgets tracks; the others keep their order. Takes time by how many tracks there are.
+  void forget_tracks(const std::vector<TrackId>& ids);
 
  private:
   using Places = std::unordered_map<std::uint32_t, std::size_t>;
@@ -48,8 +48,7 @@ class EndedTracks {
   [[nodiscard]] bool are_due(std::size_t known_tracks) const {
     return ids_.size() >= least_lot && 2 * ids_.size() >= known_tracks;
   }
-  /// All of them, sorted, each once.
-  [[nodiscard]] std::vector<TrackId> take();
+  [[nodiscard]] std::vector<TrackId> take() { return std::exchange(ids_, {}); }
 
  private:
   static constexpr std::size_t least_lot = 1024;

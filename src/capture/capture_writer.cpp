@@ -148,7 +148,10 @@ void CaptureWriter::write_loss(std::int64_t time_ns) {
   EventBatch loss;
   loss.start_ns = time_ns;
   loss.end_ns = time_ns;
-  loss.declarations.tracks.push_back({unwritten_track, TrackKind::queue, 1, 0, "(not written: no room in the file)"});
+  TrackDeclaration& track = loss.declarations.tracks.emplace_back();
+  track.id = unwritten_track;
+  track.kind = TrackKind::queue;
+  track.name = "(not written: no room in the file)";
   ScopeRun& run = loss.runs.emplace_back();
   run.track = unwritten_track;
   run.dropped_scopes = unwritten_.dropped_scopes;
@@ -165,23 +168,30 @@ void CaptureWriter::write_ended_tracks() {
   const std::vector<TrackId> ids = ended_tracks_.take();
   Declarations called;
   CaptureEnd totals;
+  std::vector<Ordered> order;
   for (const TrackId id : ids) {
+    order.push_back({id, 0});
+  }
+  put_in_order(order);
+  for (const Ordered& next : order) {
+    const auto id = static_cast<TrackId>(next.key);
     if (const TrackDeclaration* const track = declarations_.find_track(id)) {
       called.tracks.push_back(*track);
     }
     if (const auto found = totals_.find(id); found != totals_.end()) {
       totals.tracks.push_back(found->second);
+      totals_.erase(found);
     }
   }
   const Mark before = mark();
+  bool has_totals = !totals.tracks.empty();
   try {
     for_each_piece(called, [&](const Declarations& piece) {
       raw_.clear();
       TableWriter table(raw_, codec_->packing());
       encode_declarations(piece, table);
-      if (!totals.tracks.empty()) {
+      if (std::exchange(has_totals, false)) {
         encode_capture_end(totals, table);
-        totals.tracks.clear();
       }
       put_block({BlockKind::ended_tracks, 0, last_time_ns_, last_time_ns_, 0}, raw_.bytes());
     });
@@ -191,13 +201,13 @@ void CaptureWriter::write_ended_tracks() {
     for (const TrackId id : ids) {
       ended_tracks_.add(id);
     }
+    for (const TrackTotals& track : totals.tracks) {
+      totals_[track.track] = track;
+    }
     return;
   }
   has_ended_tracks_ = true;
   declarations_.forget_tracks(ids);
-  for (const TrackId id : ids) {
-    totals_.erase(id);
-  }
 }
 
 CaptureWriter::Mark CaptureWriter::mark() {

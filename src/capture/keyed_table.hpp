@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace kymo::capture {
@@ -37,6 +38,18 @@ class KeyedTable {
   [[nodiscard]] auto end() { return entries_.end(); }
   [[nodiscard]] auto begin() const { return entries_.begin(); }
   [[nodiscard]] auto end() const { return entries_.end(); }
+
+  /// Drops the entries of which that holds; the others keep their order.
+  template <typename IsGone>
+  void drop(IsGone is_gone) {
+    std::vector<Entry> entries = std::move(entries_);
+    clear();
+    for (Entry& entry : entries) {
+      if (!is_gone(entry)) {
+        (*this)[entry.id] = std::move(entry);
+      }
+    }
+  }
 
   void clear() {
     entries_.clear();

@@ -29,8 +29,14 @@ void merge_tracks(Summary& into, const Summary& from) {
     for (TrackSummary& track : into.tracks) {
       track.open.clear();  // the later summary names all that is open
     }
+    if (into.tracks.size() > 2 * from.tracks.size() + 1024) {
+      into.tracks.drop([](const TrackSummary& track) { return track.empty(); });
+    }
   }
   for (const TrackSummary& track : from.tracks) {
+    if (into.tracks.size() > most_summary_entries) {
+      return;  // no block holds them
+    }
     TrackSummary& to = into.tracks[track.id];
     to.dropped_scopes = std::max(to.dropped_scopes, track.dropped_scopes);
     to.dropped_others = std::max(to.dropped_others, track.dropped_others);

@@ -32,6 +32,9 @@ void SummaryAccumulator::add(const EventBatch& batch, std::uint32_t block_number
   for (const ScopeRun& run : batch.runs) {
     add_run(run);
   }
+  for (const TrackEnd& end : batch.track_ends) {
+    forget_ended(end.track);
+  }
   add_spans(batch);
   add_frames(batch);
   for (const SampleRun& run : batch.samples) {
@@ -91,6 +94,15 @@ void SummaryAccumulator::complete_track(TrackId id, TrackState& track, std::int6
   }
 }
 
+/// Threads come and go by the thousands.
+void SummaryAccumulator::forget_ended(TrackId id) {
+  const auto found = tracks_.find(id);
+  if (found != tracks_.end() && found->second.stack.depth() == 0) {
+    complete_track(id, found->second, found->second.last_event_ns);
+    tracks_.erase(found);
+  }
+}
+
 const Summary& SummaryAccumulator::complete(bool at_end) {
   // The collector drains one track after the other while they go on: what a track did since the batch before ended may
   // still come. A track's own last event is later and certain.
@@ -108,7 +120,7 @@ const Summary& SummaryAccumulator::complete(bool at_end) {
 }
 
 void SummaryAccumulator::begin_next() {
-  // A track without open scopes can be forgotten: threads come and go by the thousands.
+  // A track without open scopes can be forgotten.
   for (auto track = tracks_.begin(); track != tracks_.end();) {
     track = track->second.stack.depth() == 0 ? tracks_.erase(track) : std::next(track);
   }

@@ -83,6 +83,7 @@ class SummaryAccumulator {
   void add_spans(const EventBatch& batch);
   void add_frames(const EventBatch& batch);
   void complete_track(TrackId id, TrackState& track, std::int64_t until_ns);
+  void forget_ended(TrackId id);
 
   Summary summary_;
   KeyedTable<PendingScopes> pending_;

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
-#include <unordered_map>
 
 #include "base/append.hpp"
 #include "base/message.hpp"
@@ -403,25 +402,16 @@ void Collector::end_unwatched_tracks() {
     return;
   }
   next_unwatched_look_ns_ = now_ns + unwatched_period_ns;
-  std::vector<TrackCursor*> unwatched;
-  std::unordered_map<std::uint64_t, TrackId> newest;  // of the threads by the kernel's id
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
-    if (cursor->slot->is_unwatched) {
-      unwatched.push_back(cursor.get());
-    }
-  }
-  if (unwatched.empty()) {
-    return;
-  }
-  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
-    TrackId& track = newest[cursor->slot->os_thread_id];
-    track = std::max(track, cursor->decoder.track());
-  }
-  for (const TrackCursor* const cursor : unwatched) {
     TrackSlot& slot = *cursor->slot;
+    if (!slot.is_unwatched || slot.os_thread_id == 0) {
+      continue;
+    }
     // The kernel gives an id again: a younger track of the same one means that the older thread is gone.
-    if (slot.os_thread_id != 0 &&
-        (newest[slot.os_thread_id] != cursor->decoder.track() || has_thread_ended(slot.os_thread_id))) {
+    const bool is_reused = std::any_of(tracks_.begin(), tracks_.end(), [&](const auto& other) {
+      return other->slot->os_thread_id == slot.os_thread_id && other->decoder.track() > cursor->decoder.track();
+    });
+    if (is_reused || has_thread_ended(slot.os_thread_id)) {
       SlotState expected = SlotState::active;
       slot.state.compare_exchange_strong(expected, SlotState::exited, std::memory_order_acq_rel);
     }
