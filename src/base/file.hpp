@@ -47,6 +47,38 @@ struct FileId {
 /// Whether the descriptor still is that file: a program may have closed it, and its number may be another's.
 [[nodiscard]] bool is_file(int fd, const FileId& id) noexcept;
 
+/// Owns a descriptor beside a program that may close it and open a file of its own under the same number.
+class KnownFile {
+ public:
+  KnownFile() = default;
+  explicit KnownFile(FileDescriptor file) : file_(std::move(file)), id_(id_of(file_.get())) {}
+  KnownFile(KnownFile&& other) noexcept = default;
+  KnownFile& operator=(KnownFile&& other) noexcept {
+    reset();
+    file_ = std::move(other.file_);
+    id_ = other.id_;
+    return *this;
+  }
+  KnownFile(const KnownFile&) = delete;
+  KnownFile& operator=(const KnownFile&) = delete;
+  ~KnownFile() { reset(); }
+
+  /// -1 where the number stands for another file by now, or for none. A system call. Async-signal-safe.
+  [[nodiscard]] int get() const noexcept { return is_file(file_.get(), id_) ? file_.get() : -1; }
+  [[nodiscard]] const FileId& id() const noexcept { return id_; }
+  /// Closes the file if it is still this one.
+  void reset() noexcept {
+    if (get() < 0) {
+      static_cast<void>(file_.release());
+    }
+    file_.reset();
+  }
+
+ private:
+  FileDescriptor file_;
+  FileId id_;
+};
+
 /// The same file under a high number: the low ones are the program's, and 0 to 2 are never ours.
 [[nodiscard]] FileDescriptor move_high(FileDescriptor file) noexcept;
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/message.hpp"
 #include "base/variable.hpp"
@@ -44,6 +45,12 @@ unsigned new_file_mode() {
 NewFile create_new_file(const std::string& path) {
   constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   NewFile made{FileDescriptor(), path};
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode)) {
+    // /dev/null: what is written goes where the user sends it.
+    made.file = move_high(FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)));
+    return made;
+  }
   const unsigned mode = new_file_mode();
   for (int suffix = 1;; ++suffix) {
     made.file = move_high(FileDescriptor(::open(made.path.c_str(), flags, mode)));

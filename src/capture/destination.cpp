@@ -4,8 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -49,11 +52,13 @@ FileDestination::FileDestination(const std::string& path) {
   static_cast<void>(watches_forks);
   base::NewFile made = base::create_new_file(path);
   path_ = std::move(made.path);
-  file_ = std::move(made.file);
-  if (!file_) {
+  if (!made.file) {
     throw WriteError(base::describe_errno("cannot create a capture", path_, errno) +
                      "; name a file in a directory that can be written to");
   }
+  file_ = base::KnownFile(std::move(made.file));
+  const std::unique_ptr<char, decltype(&std::free)> absolute(::realpath(path_.c_str(), nullptr), &std::free);
+  absolute_path_ = absolute ? absolute.get() : path_;
   // Where the file system has no locks, nobody can be told that this file is being written.
   static_cast<void>(base::lock_byte(file_.get(), writer_lock_byte));
   exchange_destination(nullptr, this);
@@ -61,6 +66,22 @@ FileDestination::FileDestination(const std::string& path) {
 
 FileDestination::~FileDestination() {
   exchange_destination(this, nullptr);
+}
+
+int FileDestination::descriptor() {
+  if (const int file = file_.get(); file >= 0) {
+    return file;
+  }
+  base::FileDescriptor again =
+      base::move_high(base::FileDescriptor(::open(absolute_path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW)));
+  if (!base::is_file(again.get(), file_.id())) {
+    throw WriteError("the program closed the capture " + path_ + ", and it has that name no longer; the first " +
+                     std::to_string(size_) + " bytes are whole and can be read");
+  }
+  file_ = base::KnownFile(std::move(again));
+  const int file = file_.get();
+  static_cast<void>(base::lock_byte(file, writer_lock_byte));
+  return file;
 }
 
 /// Has room behind `end` for the closing words. 0, or the errno of why there is none.
@@ -98,28 +119,26 @@ void FileDestination::fail(int error) const {
 }
 
 void FileDestination::end() {
-  struct stat status {};
-  // Another size would be another file's, under a number that was ours.
-  if (reserved_ > size_ && ::fstat(file_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) == size_ &&
-      ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
+  if (reserved_ > size_ && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
     // The room goes with the file.
   }
 }
 
 void FileDestination::append(std::span<const std::byte> bytes) {
+  const int file = descriptor();
   if (const int error = make_room(size_ + bytes.size())) {
     fail(error);
   }
   std::uint64_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t count = ::pwrite(file_.get(), bytes.data() + done, static_cast<std::size_t>(bytes.size() - done),
+    const ssize_t count = ::pwrite(file, bytes.data() + done, static_cast<std::size_t>(bytes.size() - done),
                                    static_cast<off_t>(size_ + done));
     if (count < 0 && errno == EINTR) {
       continue;
     }
     if (count <= 0) {
       const int error = count < 0 ? errno : EIO;
-      if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
+      if (::ftruncate(file, static_cast<off_t>(size_)) != 0) {
         // Readers find the torn block and report it.
       }
       reserved_ = size_;
@@ -131,7 +150,7 @@ void FileDestination::append(std::span<const std::byte> bytes) {
 }
 
 void FileDestination::sync() {
-  if (base::sync_data(file_.get()) != 0 && errno != EINVAL && errno != EROFS) {
+  if (base::sync_data(descriptor()) != 0 && errno != EINVAL && errno != EROFS) {
     throw WriteError(base::describe_errno("cannot sync the capture", path_, errno));
   }
 }

@@ -66,10 +66,13 @@ class FileDestination final : public BlockDestination {
  private:
   [[noreturn]] void fail(int error) const;
   [[nodiscard]] int make_room(std::uint64_t end) noexcept;
+  /// The file's descriptor, opened again where the program has closed it. WriteError.
+  [[nodiscard]] int descriptor();
   static void close_in_child() noexcept;
 
   std::string path_;
-  base::FileDescriptor file_;
+  std::string absolute_path_;  // the program may change its directory
+  base::KnownFile file_;
   std::uint64_t size_ = 0;
   std::uint64_t reserved_ = 0;  // up to here there is room for certain
   bool can_reserve_ = true;

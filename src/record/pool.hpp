@@ -119,8 +119,7 @@ class Pool {
     return [this](std::uint32_t index) -> std::atomic<std::uint32_t>& { return chunk(index).header.free_next; };
   }
 
-  base::FileDescriptor file_;
-  base::FileId file_id_;
+  base::KnownFile file_;
   std::string spool_path_;
   std::string complaint_;
   PoolBacking backing_ = PoolBacking::private_memory;

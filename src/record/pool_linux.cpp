@@ -144,16 +144,16 @@ bool Pool::open_backing(PoolBacking backing, const PoolOptions& options, const s
   if (backing == PoolBacking::private_memory) {
     return true;
   }
-  file_ = backing == PoolBacking::spool ? create_spool(options, id, bytes, spool_path_, complaint_)
-                                        : create_held_memfd(options, bytes);
-  file_id_ = base::id_of(file_.get());
-  return static_cast<bool>(file_);
+  file_ = base::KnownFile(backing == PoolBacking::spool ? create_spool(options, id, bytes, spool_path_, complaint_)
+                                        : create_held_memfd(options, bytes));
+  return file_.get() >= 0;
 }
 
 /// Maps the pool and reserves its beginning; false where that is not to be had.
 bool Pool::map(const Layout& layout) noexcept {
-  const int flags = file_ ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void* const mapping = ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags, file_ ? file_.get() : -1, 0);
+  const bool is_shared = backing_ != PoolBacking::private_memory;
+  const int flags = is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* const mapping = ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags, is_shared ? file_.get() : -1, 0);
   if (mapping == MAP_FAILED) {
     return false;
   }
@@ -175,8 +175,8 @@ bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
   // The descriptor may be another file's: a program may have closed all that it did not open. What is mapped stays, and
   // is reserved as well by being touched; a full tmpfs would end the program then.
   bool is_reserved =
-      !file_ || (base::is_file(file_.get(), file_id_) &&
-                 ::fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0);
+      backing_ == PoolBacking::private_memory ||
+      ::fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
   if (is_reserved) {
     constexpr std::uint64_t page_bytes = 4096;
     auto* const begin = static_cast<char*>(mapping_) + offset / page_bytes * page_bytes;
@@ -218,11 +218,11 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
                                                                                 : spare);
     for (; bytes >= smallest_pool_bytes; bytes /= 2) {
       const Layout layout = plan(bytes, options.is_on_demand);
+      pool->backing_ = backing;
       if (!pool->open_backing(backing, options, id, layout.total_bytes)) {
         break;
       }
       if (pool->map(layout)) {
-        pool->backing_ = backing;
         pool->lay_out(layout, id);
         return pool;
       }

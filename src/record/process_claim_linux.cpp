@@ -17,7 +17,7 @@ namespace kymo::record {
 /// A name in the abstract socket namespace that this process image alone can hold: a second copy of the recorder finds
 /// it taken. Nothing listens on it. Goes with the process, and with exec.
 bool Recorder::claim_process() noexcept {
-  if (claim_socket_ >= 0) {
+  if (claim_.get() >= 0) {
     return true;
   }
   std::uint64_t image[2] = {};
@@ -39,7 +39,7 @@ bool Recorder::claim_process() noexcept {
     ::close(socket);
     return false;
   }
-  claim_socket_ = base::move_high(base::FileDescriptor(socket)).release();
+  claim_ = base::KnownFile(base::move_high(base::FileDescriptor(socket)));
   return true;
 }
 

@@ -15,7 +15,7 @@ namespace kymo::record {
 /// recorder finds it taken, since such locks belong to who opened the file and not to the process. Goes with the
 /// process, and with exec; the file stays, empty, until the system clears that folder.
 bool Recorder::claim_process() noexcept {
-  if (claim_socket_ >= 0) {
+  if (claim_.get() >= 0) {
     return true;
   }
   std::array<char, PATH_MAX> folder{};
@@ -33,7 +33,7 @@ bool Recorder::claim_process() noexcept {
     ::close(file);
     return false;
   }
-  claim_socket_ = file;
+  claim_ = base::KnownFile(base::FileDescriptor(file));
   return true;
 }
 

@@ -148,7 +148,7 @@ class Recorder {
   DeclarationLog declarations_;
   InternTable names_;
   SiteFilter sites_;
-  int claim_socket_ = -1;
+  base::KnownFile claim_;  // what tells a second copy of the recorder that there is a first
   bool is_refused_ = false;
   bool is_shut_down_ = false;
   bool has_names_lock_ = false;  // over a fork

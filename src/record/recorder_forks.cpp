@@ -155,10 +155,7 @@ void Recorder::after_fork_in_child() noexcept {
   }
   kymo_thread_v1 = nullptr;
   forget_slots_in_child();
-  if (self.claim_socket_ >= 0) {
-    ::close(self.claim_socket_);
-    self.claim_socket_ = -1;
-  }
+  self.claim_.reset();
   if (Pool* const inherited = self.pool_.exchange(nullptr, std::memory_order_relaxed)) {
     inherited->abandon_in_child();
   }

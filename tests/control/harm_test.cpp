@@ -1,4 +1,5 @@
 // Recording never harms the program: it neither hangs, ends nor spoils it, whatever the program does to itself.
+#include "capture/spool_file.hpp"
 #include "lifecycle_fixture.hpp"
 
 namespace kymo {
@@ -106,9 +107,16 @@ TEST_F(HarmTest, SignalsThatEndTheProgramCloseTheCapture) {
   for (const std::string& path : captures()) {
     const CaptureReader capture(path);
     EXPECT_TRUE(capture.is_closed());
-    EXPECT_EQ(capture::find_spool(capture.header().spool_id), "");
+    EXPECT_EQ(capture::find_spool_file(capture.header().spool_id).state, capture::SpoolFile::State::absent);
   }
   EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
+}
+
+TEST_F(HarmTest, ACaptureThatGoesToDevNullMakesNoFile) {
+  test::ChildProcess program({LIFECYCLE_PROGRAM, "normal"}, {{"KYMO_RECORD", "/dev/null"}}, output_);
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_EQ(output(), "");
+  EXPECT_FALSE(std::filesystem::exists("/dev/null-1"));
 }
 
 TEST_F(HarmTest, OptionsOfAnOlderProgramAreTakenAsFarAsTheyGo) {
