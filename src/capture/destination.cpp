@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/new_file.hpp"
@@ -38,7 +37,8 @@ void exchange_destination(FileDestination* from, FileDestination* to) noexcept {
 
 void FileDestination::close_in_child() noexcept {
   for (std::atomic<FileDestination*>& place : open_destinations) {
-    if (FileDestination* const destination = place.exchange(nullptr)) {
+    FileDestination* const destination = place.exchange(nullptr);
+    if (destination != nullptr && destination->still_has_file()) {
       destination->file_.reset();
     }
   }
@@ -56,11 +56,20 @@ FileDestination::FileDestination(const std::string& path) {
   }
   // Where the file system has no locks, nobody can be told that this file is being written.
   static_cast<void>(base::lock_byte(file_.get(), writer_lock_byte));
+  id_ = base::id_of(file_.get());
   exchange_destination(nullptr, this);
 }
 
 FileDestination::~FileDestination() {
   exchange_destination(this, nullptr);
+  static_cast<void>(still_has_file());
+}
+
+bool FileDestination::still_has_file() noexcept {
+  if (!base::is_file(file_.get(), id_)) {
+    static_cast<void>(file_.release());
+  }
+  return static_cast<bool>(file_);
 }
 
 /// Has room behind `end` for the closing words. 0, or the errno of why there is none.
@@ -98,16 +107,13 @@ void FileDestination::fail(int error) const {
 }
 
 void FileDestination::end() {
-  struct stat status {};
-  // Another size would be another file's, under a number that was ours.
-  if (reserved_ > size_ && ::fstat(file_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) == size_ &&
-      ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
+  if (reserved_ > size_ && still_has_file() && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
     // The room goes with the file.
   }
 }
 
 void FileDestination::append(std::span<const std::byte> bytes) {
-  if (const int error = make_room(size_ + bytes.size())) {
+  if (const int error = still_has_file() ? make_room(size_ + bytes.size()) : EBADF) {
     fail(error);
   }
   std::uint64_t done = 0;
@@ -131,6 +137,9 @@ void FileDestination::append(std::span<const std::byte> bytes) {
 }
 
 void FileDestination::sync() {
+  if (!still_has_file()) {
+    return;
+  }
   if (base::sync_data(file_.get()) != 0 && errno != EINVAL && errno != EROFS) {
     throw WriteError(base::describe_errno("cannot sync the capture", path_, errno));
   }

@@ -57,6 +57,7 @@ class FileDestination final : public BlockDestination {
   ~FileDestination() override;
 
   /// One pwrite(2) where that takes everything. Where the disk is full the file is cut back to its last whole block.
+  /// Where the program has closed the descriptor, and its number may be another file's, nothing is touched.
   void append(std::span<const std::byte> bytes) override;
   void begin_closing() override { is_closing_ = true; }
   void end() override;
@@ -67,9 +68,12 @@ class FileDestination final : public BlockDestination {
   [[noreturn]] void fail(int error) const;
   [[nodiscard]] int make_room(std::uint64_t end) noexcept;
   static void close_in_child() noexcept;
+  /// Lets go of a descriptor that is not this file's any more.
+  [[nodiscard]] bool still_has_file() noexcept;
 
   std::string path_;
   base::FileDescriptor file_;
+  base::FileId id_;
   std::uint64_t size_ = 0;
   std::uint64_t reserved_ = 0;  // up to here there is room for certain
   bool can_reserve_ = true;
