@@ -16,6 +16,7 @@
 #include "command.hpp"
 #include "progress.hpp"
 #include "recorded_parts.hpp"
+#include "say.hpp"
 #include "spool_table.hpp"
 #include "units.hpp"
 #include "warnings.hpp"
@@ -52,7 +53,7 @@ std::string write_nvmt(const std::string& capture) {
   std::string path = nvmt_path(capture);
   const NvmtExportReport report = export_nvmt(Timeline(capture), path);
   for (const std::string& what : report.left_out) {
-    fmt::print(stderr, "warning: {}: NVMT has no room for {}\n", printable(path), printable(what));
+    say("warning: {}: NVMT has no room for {}\n", printable(path), printable(what));
   }
   return path;
 }
@@ -63,12 +64,12 @@ struct Outcome {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
 
   void fail(const std::exception& failure) {
-    fmt::print(stderr, "kymo: {}\n", printable(failure.what()));
+    say("kymo: {}\n", printable(failure.what()));
     exit_code = to_int(ExitCode::failed);
   }
   void warn(const std::string& path, const std::vector<std::string>& notes) {
     for (const std::string& note : notes) {
-      fmt::print(stderr, "warning: {}: {}\n", printable(path), printable(note));
+      say("warning: {}: {}\n", printable(path), printable(note));
     }
     if (!notes.empty() && exit_code == to_int(ExitCode::ok)) {
       exit_code = to_int(ExitCode::damaged);
@@ -143,7 +144,7 @@ int clear_all(const RecoverArguments& arguments) {
     const bool is_wanted =
         leftover.state == capture::Leftover::State::unwritten || leftover.state == capture::Leftover::State::covered;
     if (!arguments.is_dry_run && !is_cleared && is_wanted) {
-      fmt::print(stderr, "kymo: {}: {}\n", printable(leftover.path), printable(leftover.note));
+      say("kymo: {}: {}\n", printable(leftover.path), printable(leftover.note));
       exit_code = to_int(ExitCode::failed);
     }
     rows.push_back(to_json(leftover));

@@ -233,27 +233,32 @@ LeftSpool explain_absence(const CaptureReader& capture, const std::string& direc
   LeftSpool left;
   const std::string device = fact_of(capture, spool_device_key);
   const auto& processes = capture.declarations().processes;
-  if (device == private_memory || device == held_memory) {
-    left.loss = std::string("its process kept events in ") +
-                (device == private_memory ? "private memory" : "memory that `kymo record` held") +
-                ": those that it had not written yet, if any, went with it";
+  if (device == private_memory) {
+    left.loss = "its process kept events in private memory: those that it had not written yet, if any, went with it";
+    return left;
+  }
+  // Before devices are compared: their numbers come again with each boot.
+  if (!processes.empty() && !processes.front().boot_id.empty() && processes.front().boot_id != base::boot_id()) {
+    left.loss =
+        capture.header().spool_id.empty()
+            ? std::string()
+            : "its process ran on another machine, or before this one restarted: events that it had not written "
+              "yet, if any, were in shared memory there";
+    return left;
+  }
+  if (device == held_memory) {
+    left.trouble =
+        "its `kymo record` holds what it had not written yet, and puts it together at its end; where it was killed as "
+        "well, that is lost";
     return left;
   }
   struct stat status {};
-  if (capture.header().spool_id.empty() ||
-      (::stat(directory.c_str(), &status) == 0 && device == std::to_string(status.st_dev))) {
-    return left;  // there is none, or it is gone from where it was: everything in it was in the file
+  const bool is_gone = ::stat(directory.c_str(), &status) == 0 && device == std::to_string(status.st_dev);
+  if (!capture.header().spool_id.empty() && !is_gone) {
+    left.trouble = "its spool is not in " + directory +
+                   " as seen from here: its process had shared memory of its own, as in a container; recover it there";
   }
-  if (!processes.empty() && !processes.front().boot_id.empty() && processes.front().boot_id != base::boot_id()) {
-    left.loss =
-        "its process ran on another machine, or before this one restarted: events that it had not written yet "
-        "were in shared memory there";
-    return left;
-  }
-  left.trouble = "its spool is not in " + directory +
-                 " as seen from here: its process had shared memory of its own, as "
-                 "in a container; recover it from there";
-  return left;
+  return left;  // one that is gone from where it was had nothing that is not in the file
 }
 
 /// `capture` is closed, or its process is gone.

@@ -64,8 +64,8 @@ struct WriterState {
 }
 
 /// Keys of facts that recovery goes by. The device is that of the tmpfs where the spool is, or one of these words.
-inline constexpr const char* spool_device_key = "spool_device";
-inline constexpr const char* pid_namespace_key = "pid_namespace";
+inline constexpr const char* spool_device_key = "recovery.spool_device";
+inline constexpr const char* pid_namespace_key = "recovery.pid_namespace";
 inline constexpr const char* held_memory = "memfd";
 inline constexpr const char* private_memory = "private";
 

@@ -75,7 +75,7 @@ void Collector::start(bool is_held) {
 }
 
 void Collector::run() {
-  // What dead processes left is cleared up a little at a time, so that no drain has to wait for it.
+  // What dead processes left is cleared up a little at a time, so that neither a drain nor a start has to wait for it.
   constexpr std::int64_t most_sweep_ns = 2'000'000;
   try {
     const std::string spool = pool_.spool_path();
@@ -83,7 +83,6 @@ void Collector::run() {
     const auto sweep = [&] {
       is_swept = is_swept || sweep_spools(spool.substr(0, spool.rfind('/')).c_str(), spool.c_str(), most_sweep_ns);
     };
-    sweep();
     while (!is_stopping_.load(std::memory_order_acquire)) {
       wait_for_work();
       work();
@@ -91,6 +90,7 @@ void Collector::run() {
       cpu_time_ns_.store(thread_cpu_time_ns(), std::memory_order_relaxed);
     }
     finish();
+    sweep();
   } catch (const std::exception& failure) {
     fail(failure.what());
   } catch (...) {

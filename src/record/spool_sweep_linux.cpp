@@ -156,15 +156,19 @@ void sweep_spool(const std::string& path, const std::string& ring) {
   const base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   // Anybody may put a file of that name there.
-  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
-      base::lock_byte(file.get(), 0) != base::LockOutcome::taken) {
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) {
     return;
   }
   DeadSpool spool(file.get());
   if (!spool.read(static_cast<std::uint64_t>(status.st_size))) {
-    if (is_half_made(spool, status, path)) {
+    if (is_half_made(spool, status, path) && !base::lock_holder(file.get(), 0)) {
       ::unlink(path.c_str());
     }
+    return;
+  }
+  // Not before it is filled in: its process takes its own lock before that. Nor is it believed before it is locked.
+  if (base::lock_byte(file.get(), 0) != base::LockOutcome::taken ||
+      !spool.read(static_cast<std::uint64_t>(status.st_size))) {
     return;
   }
   // A process that has closed all descriptors has no lock any more, and its memory still.

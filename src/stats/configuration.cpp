@@ -29,7 +29,7 @@ constexpr std::array<KnownFact, 11> known_facts{{{"command", Weight::other},
 
 bool changes_by_itself(std::string_view key) {
   return key == "started" || key == "job" || key == "sampler.start_ns" || key.substr(0, 7) == "record." ||
-         key.substr(0, 7) == "sensor.";
+         key.substr(0, 7) == "sensor." || key.substr(0, 9) == "recovery." || key.substr(0, 6) == "clock.";
 }
 
 /// Whether a process did anything but sample, as `kymo record` does beside the program.

@@ -1,7 +1,10 @@
 #include "capture/capture_writer.hpp"
 
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -397,6 +400,27 @@ TEST(CaptureWriter, AShortWriteIsCutBackToTheLastWholeBlock) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     EXPECT_EQ(events[i], describe(batches[i]));
   }
+}
+
+TEST(CaptureWriter, ADescriptorThatTheProgramClosedIsNotWrittenToThoughItsNumberIsAnotherFiles) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.file("run.kymo");
+  int taken = -1;
+  {
+    FileDestination destination(path);
+    for (int fd = 3; fd < 1024 && taken < 0; ++fd) {
+      std::error_code error;
+      const auto link = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), error);
+      taken = !error && link.filename() == "run.kymo" ? fd : -1;
+    }
+    ASSERT_GE(taken, 0);
+    const base::FileDescriptor other(::open(directory.file("other").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    ASSERT_EQ(::dup2(other.get(), taken), taken);
+    EXPECT_THROW(destination.append(std::vector<std::byte>(100)), WriteError);
+  }
+  EXPECT_EQ(std::filesystem::file_sizedirectory.file("other"), 0U);
+  EXPECT_EQ(::fcntl(taken, F_GETFD), 0) << "it is the program's";
+  ::close(taken);
 }
 
 TEST(CaptureWriter, ABatchTooLargeForABlockIsRefusedAndTheNextOneIsWritten) {
