@@ -122,8 +122,8 @@ unsigned choose_low_bits(std::span<const std::uint64_t> values, unsigned widest)
 void pack_group(std::uint64_t* values, std::size_t count, ByteBuffer& out) {
   std::fill(values + count, values + group_size, 0U);
   std::uint64_t all = 0;
-  for (std::size_t i = 0; i < group_size; ++i) {
-    all |= values[i];
+  for (std::size_t i = 0; i < group_size; i += 8) {
+    all |= join(values + i, 0, std::make_integer_sequence<unsigned, 8>());
   }
   const unsigned width = bit_width(all);
   // A full group of the widest values, and the part of a word that is stored beyond them.

@@ -227,8 +227,8 @@ namespace {
 /// What a depth has covered up to a time, modulo 2^64.
 std::uint64_t covered_until(const ScopeStack& stack, std::size_t depth, std::int64_t time_ns) {
   std::uint64_t covered = stack.ended_ns(depth);
-  if (depth < stack.depth() && stack.opening(depth).time_ns < time_ns) {
-    covered += static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(stack.opening(depth).time_ns);
+  if (depth < stack.depth() && stack[depth].start_ns < time_ns) {
+    covered += static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(stack[depth].start_ns);
   }
   return covered;
 }
@@ -263,8 +263,8 @@ void CoverageCursor::pass(Coverage& coverage, TrackId track, const ScopeStack& s
   // The bins between are filled by what is open now.
   const std::int64_t filled_ns = std::max((now_ns >> coverage.shift()) << coverage.shift(), bin_end_ns_);
   for (std::size_t depth = 0; depth < covered_depths(stack); ++depth) {
-    const ScopeEvent& open = stack.opening(depth);
-    coverage.add(track, static_cast<std::uint16_t>(depth), false, std::max(open.time_ns, bin_end_ns_), filled_ns,
+    const ScopeStack::Level open = stack[depth];
+    coverage.add(track, static_cast<std::uint16_t>(depth), false, std::max(open.start_ns, bin_end_ns_), filled_ns,
                  open.site);
   }
   begin_bin(coverage, stack, now_ns, filled_ns);
@@ -310,7 +310,7 @@ void CoverageCursor::vote(const ScopeStack& stack, std::int64_t until_ns) {
     for (std::size_t depth = 0; depth < covered_depths(stack); ++depth) {
       Current& current = current_[depth];
       CoverageBin bin{0, current.lead_ns, current.site};
-      bin.vote(stack.opening(depth).site, weight_ns);
+      bin.vote(stack[depth].site, weight_ns);
       current.lead_ns = bin.lead_ns;
       current.site = bin.site;
     }

@@ -150,6 +150,15 @@ PageEntries read_page(ByteCursor& in) {
 
 }  // namespace
 
+void Histogram::count_unusual(std::uint32_t index) {
+  if (const std::uint32_t page = index / page_size; !has_page(page)) {
+    allocate_page(page);
+    counts_[position_of(index)] = 1;
+  } else {
+    add(index, 256);
+  }
+}
+
 void Histogram::allocate_page(std::uint32_t page) {
   if (slots_.empty()) {
     first_page_ = page;

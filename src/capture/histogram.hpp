@@ -70,15 +70,29 @@ class Histogram {
     max_ns_ = duration_ns > max_ns_ ? duration_ns : max_ns_;
   }
 
-  /// Counts the durations that duration_at(0) to duration_at(count - 1) return as std::uint32_t. About 1.5 ns each.
+  /// Counts the durations that duration_at(0) to duration_at(count - 1), called once each in this order, return as
+  /// std::uint32_t. About 1 ns each.
   template <typename DurationAt>
   void record_all(std::uint32_t count, DurationAt&& duration_at) {
     std::uint64_t total = 0;  // cannot overflow
     std::uint32_t min = std::numeric_limits<std::uint32_t>::max();
     std::uint32_t max = 0;
+    // Members in registers: a store of a byte may be one to any of them, as the compiler sees it.
+    const std::uint16_t* slots = slots_.data();
+    std::uint8_t* counts = counts_.data();
+    std::uint32_t first_page = first_page_;
+    std::uint32_t pages = pages_;
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint32_t duration_ns = duration_at(i);
-      count_in_bucket(index_of(duration_ns));
+      const std::uint32_t index = index_of(duration_ns);
+      const std::uint32_t page = index / page_size - first_page;
+      if (page >= pages || slots[page] == 0 || ++counts[position_in(slots[page], index)] == 0) [[unlikely]] {
+        count_unusual(index);
+        slots = slots_.data();
+        counts = counts_.data();
+        first_page = first_page_;
+        pages = pages_;
+      }
       total += duration_ns;
       min = duration_ns < min ? duration_ns : min;
       max = duration_ns > max ? duration_ns : max;
@@ -155,7 +169,9 @@ class Histogram {
   using PageCounts = std::array<std::uint64_t, page_size>;
 
   [[nodiscard]] std::size_t position_of(std::uint32_t index) const noexcept {
-    const std::size_t slot = slots_[index / page_size - first_page_];
+    return position_in(slots_[index / page_size - first_page_], index);
+  }
+  [[nodiscard]] static std::size_t position_in(std::size_t slot, std::uint32_t index) noexcept {
     return slot * page_size - page_size + index % page_size;
   }
   [[nodiscard]] bool has_page(std::uint32_t page) const noexcept {
@@ -165,13 +181,12 @@ class Histogram {
   void count_in_bucket(std::uint32_t index) {
     // A page below the first wraps around to a number beyond the table.
     const std::uint32_t page = index / page_size - first_page_;
-    if (page >= pages_ || slots_[page] == 0) [[unlikely]] {
-      allocate_page(index / page_size);
-    }
-    if (++counts_[position_of(index)] == 0) [[unlikely]] {
-      add(index, 256);
+    if (page >= pages_ || slots_[page] == 0 || ++counts_[position_of(index)] == 0) [[unlikely]] {
+      count_unusual(index);
     }
   }
+  /// Counts in a bucket that has no page, or one whose byte has wrapped around.
+  void count_unusual(std::uint32_t index);
   void allocate_page(std::uint32_t page);
   void widen();
   void add(std::uint32_t index, std::uint64_t count);

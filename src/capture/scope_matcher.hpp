@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -33,7 +34,7 @@ struct ScopeSpan {
   static constexpr std::uint16_t self_is_bound = 4;
 };
 
-/// The scopes that are open on one track. Holds 48 bytes a level of the deepest nesting seen.
+/// The scopes that are open on one track. Holds 40 bytes a level of the deepest nesting seen.
 class ScopeStack {
  public:
   ScopeStack() = default;
@@ -51,31 +52,34 @@ class ScopeStack {
     std::uint16_t flags = 0;  ///< those of the span it will be
   };
 
+  /// What most scopes amount to: shorter than 4.29 s, opened after the stack began, closed as they should be.
+  struct PlainScope {
+    SiteId site = 0;
+    std::uint32_t duration_ns = 0;
+    std::uint32_t self_ns = 0;
+  };
+
   /// Scopes open now.
   [[nodiscard]] std::size_t depth() const { return depth_; }
   /// The open scope of a depth below depth(); 0 is the outermost.
   [[nodiscard]] Level operator[](std::size_t depth) const {
-    const ScopeEvent& open = *opens_[depth];
-    return {open.time_ns, levels_[depth + 1].inner_ns(), open.site, open.flags};
+    const Place& place = places_[depth];
+    return {place.start_ns, places_[depth + 1].ended_ns - place.ended_inside_ns, place.site,
+            static_cast<std::uint16_t>(place.flags)};
   }
-  /// The event that opened the open scope of a depth below depth().
-  [[nodiscard]] const ScopeEvent& opening(std::size_t depth) const { return *opens_[depth]; }
   /// What the scopes of this depth that have ended took, in all, modulo 2^64. depth <= 16, or <= depth().
-  [[nodiscard]] std::uint64_t ended_ns(std::size_t depth) const { return levels_[depth].ended_ns; }
+  [[nodiscard]] std::uint64_t ended_ns(std::size_t depth) const { return places_[depth].ended_ns; }
   /// The site of the scope of this depth that ended last; 0: none has.
-  [[nodiscard]] SiteId last_ended(std::size_t depth) const { return levels_[depth].last_ended; }
+  [[nodiscard]] SiteId last_ended(std::size_t depth) const { return places_[depth].last_ended; }
 
   /// Opens a scope inside the innermost one with what is known of it; next_sequence: reading goes on with this number.
   void restore(const Level& open, std::uint64_t next_sequence) {
     next_sequence_ = next_sequence;
-    if (depth_ < deepest) {
-      keep(open);
-      point_to_kept();
-    }
+    push(open);
   }
 
   /// Makes the stack that of a run's start: scopes that it holds already keep what is known of them, others are taken
-  /// over without the times of what ended inside them. The run must stay until end().
+  /// over without the times of what ended inside them.
   void begin(const ScopeRun& run);
 
   /// Takes the run's events from the first to before the last, which follow those taken before, and calls
@@ -83,8 +87,10 @@ class ScopeStack {
   template <typename OnSpan>
   void take(const ScopeRun& run, std::size_t first, std::size_t last, OnSpan&& on_span);
 
-  /// The run may go: copies the opening events of what is open.
-  void end();
+  /// The same up to the first event that opens or ends no plain scope: calls on_scope(const PlainScope&) and returns
+  /// that event's index. Takes half the time, and less of scopes with none inside.
+  template <typename OnScope>
+  [[nodiscard]] std::size_t take_plain(const ScopeRun& run, std::size_t first, std::size_t last, OnScope&& on_scope);
 
   /// The sequence number after the last event taken.
   [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
@@ -93,68 +99,65 @@ class ScopeStack {
 
  private:
   static constexpr std::size_t deepest = 65535;
+  static constexpr std::size_t at_once = 64;
 
-  /// What has ended on one depth.
-  struct EndedLevel {
-    std::uint64_t ended_ns = 0;   ///< the durations of all that ended here
-    std::uint64_t passed_ns = 0;  ///< the part of it that belongs to scopes outside of it that have ended
+  /// A depth: the scope that is open there, if any, and what has ended there.
+  struct Place {
+    std::int64_t start_ns = 0;
+    std::uint64_t ended_inside_ns = 0;  ///< what had ended one level deeper when it opened
+    std::uint64_t ended_ns = 0;         ///< the durations of all that ended here
     SiteId last_ended = 0;
-
-    /// The part of it that ended within the scope that is open outside of it.
-    [[nodiscard]] std::uint64_t inner_ns() const { return ended_ns - passed_ns; }
+    SiteId site = 0;
+    std::uint32_t flags = 0;
   };
 
-  void keep(const Level& level) {
-    reserve(1);
-    kept_.resize(opens_.size());
-    kept_[depth_] = {level.start_ns, level.site, static_cast<std::uint16_t>(depth_), level.flags};
-    ++depth_;
-    levels_[depth_].passed_ns = levels_[depth_].ended_ns - level.inner_ns;
-    levels_[depth_ + 1].passed_ns = levels_[depth_ + 1].ended_ns;
-  }
-
-  void point_to_kept() {
-    for (std::size_t depth = 0; depth < depth_; ++depth) {
-      opens_[depth] = &kept_[depth];
+  void push(const Level& level) {
+    if (depth_ < deepest) {
+      reserve(1);
+      Place& place = places_[depth_++];
+      place.start_ns = level.start_ns;
+      place.ended_inside_ns = places_[depth_].ended_ns - level.inner_ns;
+      place.site = level.site;
+      place.flags = level.flags;
     }
   }
 
   /// Room for so many scopes more and one place beyond them.
   void reserve(std::size_t more) {
-    if (opens_.size() < depth_ + more + 1) {
-      opens_.resize(2 * (depth_ + more) + 1);
-      levels_.resize(opens_.size() + 1);
+    if (places_.size() < depth_ + more + 2) {
+      places_.resize(2 * (depth_ + more + 2));
     }
   }
 
-  /// The span of a scope of this depth; counts it as ended. levels is levels_.
-  [[nodiscard]] static ScopeSpan end_scope(const ScopeEvent& open, const ScopeEvent& close, std::size_t depth,
-                                           std::size_t number, EndedLevel* levels) {
+  /// The span of the scope that is open at a depth; counts it as ended. places is places_.
+  [[nodiscard]] static ScopeSpan end_scope(const ScopeEvent& close, std::size_t depth, std::size_t number,
+                                           Place* places) {
+    Place& place = places[depth];
     // Unsigned arithmetic: times of damaged captures may be any distance apart.
-    const std::uint64_t elapsed = static_cast<std::uint64_t>(close.time_ns) - static_cast<std::uint64_t>(open.time_ns);
+    const std::uint64_t elapsed =
+        static_cast<std::uint64_t>(close.time_ns) - static_cast<std::uint64_t>(place.start_ns);
     ScopeSpan span;
-    span.start_ns = open.time_ns;
+    span.start_ns = place.start_ns;
     span.duration_ns = static_cast<std::int64_t>(elapsed);
-    if (close.time_ns < open.time_ns || span.duration_ns < 0) [[unlikely]] {
-      span.duration_ns = close.time_ns < open.time_ns ? 0 : std::numeric_limits<std::int64_t>::max();
+    if (close.time_ns < place.start_ns || span.duration_ns < 0) [[unlikely]] {
+      span.duration_ns = close.time_ns < place.start_ns ? 0 : std::numeric_limits<std::int64_t>::max();
     }
-    EndedLevel& inner = levels[depth + 1];
-    const auto self = static_cast<std::int64_t>(static_cast<std::uint64_t>(span.duration_ns) - inner.inner_ns());
+    const std::uint64_t inner_ns = places[depth + 1].ended_ns - place.ended_inside_ns;
+    const auto self = static_cast<std::int64_t>(static_cast<std::uint64_t>(span.duration_ns) - inner_ns);
     span.self_ns = self < 0 ? 0 : self;
-    span.site = open.site;
+    span.site = place.site;
     span.close_event = static_cast<std::uint32_t>(number);
     span.depth = static_cast<std::uint16_t>(depth);
-    span.flags = static_cast<std::uint16_t>(open.flags | (close.flags & ScopeEvent::forced));
-    inner.passed_ns = inner.ended_ns;
-    levels[depth].ended_ns += static_cast<std::uint64_t>(span.duration_ns);
-    levels[depth].last_ended = open.site;
+    span.flags = static_cast<std::uint16_t>(place.flags | (close.flags & ScopeEvent::forced));
+    place.ended_ns += static_cast<std::uint64_t>(span.duration_ns);
+    place.last_ended = place.site;
     return span;
   }
 
   template <typename OnSpan>
   void end_innermost(const ScopeEvent& close, std::size_t number, unsigned flags, OnSpan&& on_span) {
     --depth_;
-    ScopeSpan span = end_scope(*opens_[depth_], close, depth_, number, levels_.data());
+    ScopeSpan span = end_scope(close, depth_, number, places_.data());
     span.flags = static_cast<std::uint16_t>(span.flags | flags);
     on_span(static_cast<const ScopeSpan&>(span));
   }
@@ -172,17 +175,17 @@ class ScopeStack {
     }
     if (!event.is_open()) {
       end_innermost(event, number, 0, on_span);
-    } else if (depth_ < deepest) {
-      reserve(1);
-      opens_[depth_++] = &event;
+    } else {
+      push({event.time_ns, 0, event.site, 0});
     }
   }
 
-  // opens_ points, by depth and with a place beyond the innermost, to the opening events of the open scopes: events of
-  // the current run or, for what was open when it began and between runs, those in kept_.
-  std::vector<ScopeEvent> kept_ = std::vector<ScopeEvent>(16);
-  std::vector<const ScopeEvent*> opens_ = std::vector<const ScopeEvent*>(16);
-  std::vector<EndedLevel> levels_ = std::vector<EndedLevel>(17);
+  template <typename OnScope>
+  std::size_t take_leaves(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope);
+  template <typename OnScope>
+  std::size_t take_each(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope);
+
+  std::vector<Place> places_ = std::vector<Place>(18);  // by depth, with one beyond the innermost
   std::size_t depth_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t ignored_closes_ = 0;
@@ -194,34 +197,17 @@ inline void ScopeStack::begin(const ScopeRun& run) {
   const std::size_t known = depth_ < run.open_at_start.size() ? depth_ : run.open_at_start.size();
   std::size_t same = 0;
   for (; same < known; ++same) {
-    ScopeEvent& open = kept_[same];
-    if (open.site != run.open_at_start[same].site || open.time_ns != run.open_at_start[same].start_ns) {
+    Place& open = places_[same];
+    if (open.site != run.open_at_start[same].site || open.start_ns != run.open_at_start[same].start_ns) {
       break;
     }
-    open.flags = static_cast<std::uint16_t>(open.flags | ScopeSpan::started_before | gap);
+    open.flags |= ScopeSpan::started_before | gap;
   }
-  for (; depth_ > same; --depth_) {
-    // What has gone without an end takes its inner time with it.
-    levels_[depth_].passed_ns = levels_[depth_].ended_ns;
-  }
+  depth_ = same;
   while (depth_ < run.open_at_start.size() && depth_ < deepest) {
     const OpenScope& open = run.open_at_start[depth_];
-    keep({open.start_ns, 0, open.site, ScopeSpan::started_before | ScopeSpan::self_is_bound});
+    push({open.start_ns, 0, open.site, ScopeSpan::started_before | ScopeSpan::self_is_bound});
   }
-  point_to_kept();
-}
-
-inline void ScopeStack::end() {
-  std::size_t from_before = 0;
-  while (from_before < depth_ && opens_[from_before] == &kept_[from_before]) {
-    ++from_before;
-  }
-  kept_.resize(opens_.size());
-  for (std::size_t depth = from_before; depth < depth_; ++depth) {
-    kept_[depth] = *opens_[depth];
-    kept_[depth].flags = 0;
-  }
-  point_to_kept();
 }
 
 template <typename OnSpan>
@@ -231,8 +217,7 @@ void ScopeStack::take(const ScopeRun& run, std::size_t first, std::size_t last, 
   while (first != last) {
     const std::size_t stop = last - first < 256 ? last : first + 256;
     reserve(256);
-    const ScopeEvent** const opens = opens_.data();
-    EndedLevel* const levels = levels_.data();
+    Place* const places = places_.data();
     std::size_t depth = depth_;
     for (; first != stop; ++first) {
       const ScopeEvent& event = events[first];
@@ -240,19 +225,110 @@ void ScopeStack::take(const ScopeRun& run, std::size_t first, std::size_t last, 
         if (event.depth != depth) [[unlikely]] {
           break;
         }
-        opens[depth++] = &event;
+        Place& place = places[depth++];
+        place.start_ns = event.time_ns;
+        place.ended_inside_ns = places[depth].ended_ns;
+        place.site = event.site;
+        place.flags = 0;
       } else {
         if (std::size_t{event.depth} + 1 != depth) [[unlikely]] {
           break;
         }
         --depth;
-        on_span(static_cast<const ScopeSpan&>(end_scope(*opens[depth], event, depth, first, levels)));
+        on_span(static_cast<const ScopeSpan&>(end_scope(event, depth, first, places)));
       }
     }
     depth_ = depth;
     if (first != stop) {
       take_odd(events[first], first, on_span);
       ++first;
+    }
+  }
+}
+
+/// What an event says besides its time: the site, from bit 32 on the depth, from bit 48 on the flags.
+inline std::uint64_t place_of(const ScopeEvent& event) {
+  static_assert(offsetof(ScopeEvent, site) == 8 && offsetof(ScopeEvent, depth) == 12 && sizeof(ScopeEvent) == 16 &&
+                __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+  std::uint64_t place = 0;
+  std::memcpy(&place, &event.site, sizeof place);
+  return place;
+}
+
+/// Takes pairs of an open and its close.
+template <typename OnScope>
+std::size_t ScopeStack::take_leaves(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope) {
+  Place& here = places_[depth_];
+  const std::uint64_t depth = std::uint64_t{depth_} << 32U;
+  std::uint64_t ended_ns = here.ended_ns;
+  std::uint64_t last_ended = here.last_ended;
+  for (; last - first >= 2; first += 2) {
+    const std::uint64_t site = place_of(events[first]) ^ depth;
+    const std::uint64_t elapsed =
+        static_cast<std::uint64_t>(events[first + 1].time_ns) - static_cast<std::uint64_t>(events[first].time_ns);
+    if (site - 1 >= std::numeric_limits<SiteId>::max() || place_of(events[first + 1]) != depth ||
+        (elapsed >> 32U) != 0) {
+      break;
+    }
+    ended_ns += elapsed;
+    last_ended = site;
+    const auto duration_ns = static_cast<std::uint32_t>(elapsed);
+    on_scope(PlainScope{static_cast<SiteId>(site), duration_ns, duration_ns});
+  }
+  here.ended_ns = ended_ns;
+  here.last_ended = static_cast<SiteId>(last_ended);
+  return first;
+}
+
+/// Takes events one by one.
+template <typename OnScope>
+std::size_t ScopeStack::take_each(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope) {
+  reserve(last - first);
+  Place* const places = places_.data();
+  std::uint64_t depth = depth_;
+  for (; first != last; ++first) {
+    const auto time = static_cast<std::uint64_t>(events[first].time_ns);
+    const std::uint64_t event = place_of(events[first]);
+    if (const auto site = static_cast<SiteId>(event); site != 0) {
+      if (event >> 32U != depth) [[unlikely]] {
+        break;
+      }
+      Place& place = places[depth++];
+      place.start_ns = static_cast<std::int64_t>(time);
+      place.ended_inside_ns = places[depth].ended_ns;
+      place.site = site;
+      place.flags = 0;
+    } else {
+      const std::uint64_t own_depth = depth - 1;
+      if (event >> 32U != own_depth) [[unlikely]] {
+        break;
+      }
+      Place& place = places[own_depth];
+      const std::uint64_t elapsed = time - static_cast<std::uint64_t>(place.start_ns);
+      const std::uint64_t self = elapsed - (places[depth].ended_ns - place.ended_inside_ns);
+      if ((((elapsed | self) >> 32U) | place.flags) != 0) [[unlikely]] {
+        break;
+      }
+      depth = own_depth;
+      place.ended_ns += elapsed;
+      place.last_ended = place.site;
+      on_scope(PlainScope{place.site, static_cast<std::uint32_t>(elapsed), static_cast<std::uint32_t>(self)});
+    }
+  }
+  depth_ = static_cast<std::size_t>(depth);
+  return first;
+}
+
+template <typename OnScope>
+std::size_t ScopeStack::take_plain(const ScopeRun& run, std::size_t first, std::size_t last, OnScope&& on_scope) {
+  const ScopeEvent* const events = run.events.data();
+  for (std::size_t one_by_one = 1;;) {
+    const std::size_t leaves_end = take_leaves(events, first, last, on_scope);
+    one_by_one = leaves_end - first >= one_by_one ? 1 : (one_by_one < at_once ? 2 * one_by_one : at_once);
+    const std::size_t stop = last - leaves_end < one_by_one ? last : leaves_end + one_by_one;
+    first = take_each(events, leaves_end, stop, on_scope);
+    if (first != stop || first == last) {
+      return first;
     }
   }
 }
@@ -266,7 +342,6 @@ template <typename OnSpan>
 void match(const ScopeRun& run, ScopeStack& stack, OnSpan&& on_span) {
   stack.begin(run);
   stack.take(run, 0, run.events.size(), on_span);
-  stack.end();
 }
 
 }  // namespace kymo::capture

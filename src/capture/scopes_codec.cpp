@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 
 namespace kymo::capture {
 namespace {
@@ -64,32 +65,65 @@ std::uint64_t reverse_bits(std::uint64_t bits) {
   return __builtin_bswap64(bits);
 }
 
+// Where a group of events goes: each lane has room for all of them and one more.
+struct Lanes {
+  std::uint64_t* open_deltas;
+  std::uint64_t* close_deltas;
+  std::uint64_t* sites;
+};
+
 struct Split {
   std::size_t opens = 0;
   std::uint64_t bits = 0;
   bool has_odd = false;
 };
 
+// Splits the scopes with none inside that a group of up to 64 events begins with; returns their number.
+[[gnu::noinline]] std::size_t split_leaves(std::span<const ScopeEvent> events, std::uint64_t& previous_ns,
+                                           std::uint32_t depth, const Lanes& to) {
+  const Lanes lanes = to;
+  std::uint64_t previous = previous_ns;
+  const std::uint64_t place = std::uint64_t{depth} << 32U;
+  const std::size_t pairs = events.size() / 2;
+  std::size_t taken = 0;
+  for (; taken < pairs; ++taken) {
+    std::uint64_t words[4];
+    std::memcpy(words, &events[2 * taken], sizeof words);
+    const std::uint64_t site = words[1] ^ place;
+    if (site - 1 >= std::numeric_limits<std::uint32_t>::max() || words[3] != place) {
+      break;
+    }
+    lanes.open_deltas[taken] = words[0] - previous;
+    lanes.close_deltas[taken] = words[2] - words[0];
+    lanes.sites[taken] = site;
+    previous = words[2];
+  }
+  previous_ns = previous;
+  return taken;
+}
+
 // Splits 1 to 64 events into lanes. No branch depends on what an event is: every lane is written, one moves on.
 // Not inlined: within its caller the loop runs out of registers.
 [[gnu::noinline]] Split split_events(std::span<const ScopeEvent> events, std::uint64_t& previous_ns,
-                                     std::uint32_t& depth, std::uint64_t* __restrict open_deltas,
-                                     std::uint64_t* __restrict close_deltas, std::uint64_t* __restrict sites) {
+                                     std::uint32_t& depth, const Lanes& to) {
+  const std::size_t leaves = split_leaves(events, previous_ns, depth, to);
+  const Lanes lanes = to;
   std::uint64_t previous = previous_ns;
   std::uint64_t depth_before = depth;
   std::uint64_t odd = 0;
-  std::uint64_t bits = 0;  // first event in the highest bit
-  std::size_t opens = 0;
-  for (std::size_t i = 0; i < events.size(); ++i) {
+  // The first event in the highest bit.
+  std::uint64_t bits = leaves == 0 ? 0 : 0xAAAAAAAAAAAAAAAAU >> (group_size - 2 * leaves);
+  std::size_t opens = leaves;
+  for (std::size_t i = 2 * leaves; i < events.size(); ++i) {
     std::uint64_t words[2];
     std::memcpy(words, &events[i], sizeof words);
     const std::uint64_t delta = words[0] - previous;
     previous = words[0];
     const auto site = static_cast<std::uint32_t>(words[1]);
     const std::size_t is_open = site != 0 ? 1 : 0;
-    open_deltas[opens] = delta;
-    close_deltas[i - opens] = delta;
-    sites[opens] = site;
+    lanes.open_deltas[opens] = delta;
+    lanes.close_deltas[i - opens] = delta;
+    lanes.sites[opens] = site;
     opens += is_open;
     bits = 2 * bits + is_open;
     const std::uint64_t depth_and_flags = words[1] >> 32U;
@@ -124,7 +158,7 @@ void ScopesEncoder::encode_events(const ScopeRun& run, std::int64_t block_start_
     const std::size_t end = std::min(begin + group_size, count);
     const std::uint32_t depth_before = depth;
     const Split split = split_events(std::span(run.events).subspan(begin, end - begin), previous, depth,
-                                     open_deltas_.tail(), close_deltas_.tail(), sites_.tail());
+                                     {open_deltas_.tail(), close_deltas_.tail(), sites_.tail()});
     if (split.has_odd) {
       note_odd_events(run, begin, end, depth_before);
     }

@@ -6,17 +6,16 @@
 
 namespace kymo::capture {
 
-void SummaryAccumulator::add_unusual(const ScopeSpan& span) {
-  summary_.sites[span.site].add(span);
-}
-
 void SummaryAccumulator::count_pending(PendingScopes& pending) {
-  SiteSummary& site = summary_.sites[pending.id];
-  site.durations.record_all(pending.count, [&](std::uint32_t i) { return pending.scopes[i].duration_ns; });
-  std::uint64_t self_ns = 0;
-  for (std::uint32_t i = 0; i < pending.count; ++i) {
-    self_ns += pending.scopes[i].self_ns;
+  if (pending.count == 0) {
+    return;
   }
+  SiteSummary& site = summary_.sites[pending.id];
+  std::uint64_t self_ns = 0;
+  site.durations.record_all(pending.count, [&](std::uint32_t i) {
+    self_ns += pending.scopes[i].self_ns;
+    return pending.scopes[i].duration_ns;
+  });
   site.self_ns += self_ns;
   pending.count = 0;
 }
@@ -35,16 +34,27 @@ void SummaryAccumulator::add_run(const ScopeRun& run) {
     track.cursor.flush(summary_.coverage, run.track, track.stack, track.last_event_ns);
   }
   track.stack.begin(run);
+  PendingScopes* pending = &pending_[0];  // of the scope before: often the next one's as well
+  const auto add_plain = [ this, &pending ](const ScopeStack::PlainScope& scope) __attribute__((always_inline)) {
+    if (pending->id != scope.site) {
+      pending = &pending_[scope.site];
+    }
+    pending->scopes[pending->count] = {scope.duration_ns, scope.self_ns};
+    if (++pending->count == PendingScopes::most) {
+      count_pending(*pending);
+    }
+  };
   for (std::size_t taken = 0; taken < run.events.size();) {
     std::size_t stop = track.cursor.next_stop(run.events, taken);
     if (stop == taken) {
       track.cursor.pass(summary_.coverage, run.track, track.stack, run.events[taken].time_ns);
       stop = std::max(track.cursor.next_stop(run.events, taken), taken + 1);
     }
-    track.stack.take(run, taken, stop, [this](const ScopeSpan& span) { add_scope(span); });
-    taken = stop;
+    while ((taken = track.stack.take_plain(run, taken, stop, add_plain)) != stop) {
+      track.stack.take(run, taken, taken + 1, [this](const ScopeSpan& span) { summary_.sites[span.site].add(span); });
+      ++taken;
+    }
   }
-  track.stack.end();
   if (!run.events.empty()) {
     track.last_event_ns = std::max(track.last_event_ns, run.events.back().time_ns);
   }

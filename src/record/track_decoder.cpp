@@ -18,15 +18,20 @@ using detail::WordKind;
 /// So many words are looked at in a row for opens and closes: few where other words stand between them.
 constexpr std::size_t least_stretch = 8;
 constexpr std::size_t most_stretch = 512;
+/// So many of them one by one before pairs are tried again.
+constexpr std::ptrdiff_t at_once = 32;
+constexpr std::uint64_t tag_mask = (std::uint64_t{1} << detail::time_shift) - 1;
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(ScopeEvent) == 16 &&
               offsetof(ScopeEvent, site) == 8 && offsetof(ScopeEvent, depth) == 12);
 
-/// Puts a ScopeEvent by two stores. Of a depth that no program reaches, its low bits.
-void put(std::byte* to, std::int64_t time_ns, SiteId site, std::size_t depth) {
-  const std::array<std::uint64_t, 2> words{static_cast<std::uint64_t>(time_ns),
-                                           site | (std::uint64_t{static_cast<std::uint16_t>(depth)} << 32U)};
-  std::memcpy(to, words.data(), sizeof words);
+/// Puts a ScopeEvent by three stores. Of a depth that no program reaches, its low bits.
+void put(std::byte* to, std::int64_t time_ns, std::uint64_t site, std::uint64_t depth) {
+  const auto id = static_cast<SiteId>(site);
+  const std::uint32_t depth_and_flags = static_cast<std::uint16_t>(depth);
+  std::memcpy(to, &time_ns, sizeof time_ns);
+  std::memcpy(to + offsetof(ScopeEvent, site), &id, sizeof id);
+  std::memcpy(to + offsetof(ScopeEvent, depth), &depth_and_flags, sizeof depth_and_flags);
 }
 
 /// Appends `size` bytes of text that begin at a word to the batch; returns where they begin there.
@@ -46,23 +51,81 @@ void TrackDecoder::close(std::uint32_t depth, std::int64_t time_ns, std::uint16_
   }
 }
 
-/// Decodes opens, and closes of the innermost scope, up to the first word that is neither: the loop that most of what
-/// is recorded goes through. At most most_stretch words.
+/// Decodes opens, and closes of the innermost scope, up to the first word that is neither: what most of what is
+/// recorded goes through. At most most_stretch words.
+///
+/// Calls without scopes in them are decoded two words at a time. Where there are others, no branch depends on whether
+/// the next words open or close: where that is random, it would be missed every third time.
 std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert,
                                         ScopeRun& run) {
   // Bytes, as growing the run, or an array of events, would set every event before it is written.
   alignas(ScopeEvent) std::array<std::byte, most_stretch * sizeof(ScopeEvent)> events;
-  if (open_.size() < depth_ + words.size()) {
-    open_.resize(depth_ + words.size());
+  if (open_.size() < depth_ + words.size() + 1) {
+    open_.resize(depth_ + words.size() + 1);
   }
+  std::byte* to = events.data();
+  const std::uint64_t* next = words.data();
+  const std::uint64_t* const end = next + words.size();
+  const std::uint64_t* stop = next;
+  while (next == stop && next != end) {
+    next = decode_leaves({next, end}, convert.line(), to);
+    stop = next + std::min<std::ptrdiff_t>(end - next, at_once);
+    next = decode_each({next, stop}, convert, to);
+  }
+  const auto* const decoded = reinterpret_cast<const ScopeEvent*>(events.data());
+  const auto taken = static_cast<std::size_t>(next - words.data());
+  run.events.insert(run.events.end(), decoded, decoded + taken);
+  return taken;
+}
+
+/// Decodes pairs of an open and its close, up to the first two words that are none or have times off the line.
+const std::uint64_t* TrackDecoder::decode_leaves(std::span<const std::uint64_t> words, const ClockMap::Line& on_line,
+                                                 std::byte*& to) {
+  const ClockMap::Line line = on_line;
+  const std::uint64_t offset = time_base_ - line.counter;
+  const std::size_t depth = depth_;
+  const std::uint64_t close = detail::kind_tag(WordKind::close, depth);
+  std::int64_t last_ns = last_ns_;
+  const std::uint64_t* next = words.data();
+  std::byte* at = to;
+  for (const std::uint64_t* const end = next + (words.size() & ~std::size_t{1}); next != end; next += 2) {
+    const std::uint64_t tag = next[0] & tag_mask;
+    const std::uint64_t opened = offset + (next[0] >> detail::time_shift);
+    const std::uint64_t closed = offset + (next[1] >> detail::time_shift);
+    if ((tag & 1U) == 0 || tag == 1 || (next[1] & tag_mask) != close || opened >= line.size || closed >= line.size) {
+      break;
+    }
+    const std::int64_t open_ns = std::max(line.at(opened), last_ns);
+    last_ns = std::max(line.at(closed), open_ns);
+    put(at, open_ns, tag >> 1U, depth);
+    put(at + sizeof(ScopeEvent), last_ns, 0, depth);
+    at += 2 * sizeof(ScopeEvent);
+  }
+  last_ns_ = last_ns;
+  to = at;
+  return next;
+}
+
+/// Decodes words one by one, up to the first that opens no scope nor closes the innermost one.
+const std::uint64_t* TrackDecoder::decode_each(std::span<const std::uint64_t> words, ClockMap::Converter& convert,
+                                               std::byte*& to) {
   OpenScope* const open = open_.data();
-  std::size_t depth = depth_;
   ClockMap::Line line = convert.line();
   std::uint64_t offset = time_base_ - line.counter;
+  std::uint64_t depth = depth_;
   std::int64_t last_ns = last_ns_;
-  std::size_t taken = 0;
-  for (; taken < words.size(); ++taken) {
-    const std::uint64_t word = words[taken];
+  const std::uint64_t* next = words.data();
+  std::byte* at = to;
+  for (const std::uint64_t* const end = next + words.size(); next != end; ++next) {
+    const std::uint64_t word = *next;
+    const std::uint64_t is_open = word & 1U;
+    const std::uint64_t tag = word & tag_mask;
+    const std::uint64_t own_depth = depth - 1 + is_open;
+    // An open has any site but 0; a close the depth of the innermost scope, which no tag has where nothing is open.
+    const std::uint64_t other = is_open != 0 ? 1 : detail::kind_tag(WordKind::close, own_depth);
+    if ((tag == other) == (is_open != 0)) {
+      break;
+    }
     const std::uint64_t since = offset + (word >> detail::time_shift);
     std::int64_t time_ns = 0;
     if (since < line.size) [[likely]] {
@@ -72,26 +135,17 @@ std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, Cl
       line = convert.line();
       offset = time_base_ - line.counter;
     }
-    time_ns = time_ns > last_ns ? time_ns : last_ns;
-    const std::uint64_t tag = word & ((std::uint64_t{1} << detail::time_shift) - 1);
-    if ((tag & 1U) != 0 && tag != 1) {
-      const auto site = static_cast<SiteId>(tag >> 1U);
-      open[depth] = {time_ns, site};
-      put(events.data() + taken * sizeof(ScopeEvent), time_ns, site, depth);
-      ++depth;
-    } else if (tag == detail::kind_tag(WordKind::close, std::uint64_t{depth} - 1)) {  // no tag where nothing is open
-      --depth;
-      put(events.data() + taken * sizeof(ScopeEvent), time_ns, 0, depth);
-    } else {
-      break;
-    }
-    last_ns = time_ns;
+    last_ns = std::max(time_ns, last_ns);
+    const std::uint64_t site = (tag >> 1U) & (0 - is_open);
+    put(at, last_ns, site, own_depth);
+    at += sizeof(ScopeEvent);
+    open[own_depth] = {last_ns, static_cast<SiteId>(site)};  // of a close: what counts no more
+    depth = own_depth + is_open;
   }
   last_ns_ = last_ns;
-  depth_ = depth;
-  const auto* const decoded = reinterpret_cast<const ScopeEvent*>(events.data());
-  run.events.insert(run.events.end(), decoded, decoded + taken);
-  return taken;
+  depth_ = static_cast<std::size_t>(depth);
+  to = at;
+  return next;
 }
 
 std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatch& batch, DecodeContext& context) {

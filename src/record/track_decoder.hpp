@@ -2,6 +2,7 @@
 // process's spool, so it trusts no word.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -93,6 +94,9 @@ class TrackDecoder {
   static constexpr std::size_t no_run = ~std::size_t{0};
 
   std::size_t decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert, ScopeRun& run);
+  const std::uint64_t* decode_leaves(std::span<const std::uint64_t> words, const ClockMap::Line& on_line,
+                                     std::byte*& to);
+  const std::uint64_t* decode_each(std::span<const std::uint64_t> words, ClockMap::Converter& convert, std::byte*& to);
   /// Reads the argument that stands at `words`; its size in words, or 0 when it does not fit.
   static std::size_t read_argument(std::span<const std::uint64_t> words, ArgumentValue& argument, std::string& text);
   std::size_t decode_argument(std::span<const std::uint64_t> words, EventBatch& batch, ScopeRun& run);

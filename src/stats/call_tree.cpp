@@ -36,7 +36,6 @@ class TrackPath {
       found_ = depth;
       count(paths, depth, static_cast<std::uint64_t>(span.duration_ns), false);
     });
-    stack_.end();
     if (!run.events.empty()) {
       last_ns_ = std::max(last_ns_, run.events.back().time_ns);
     }
@@ -58,7 +57,7 @@ class TrackPath {
     }
     for (; found_ < depth; ++found_) {
       const NodeId parent = found_ == 0 ? PathTable::root : nodes_[found_ - 1];
-      nodes_[found_] = paths.child(parent, stack_.opening(found_).site);
+      nodes_[found_] = paths.child(parent, stack_[found_].site);
     }
   }
 

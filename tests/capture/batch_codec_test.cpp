@@ -43,6 +43,37 @@ TEST(BatchCodec, EveryFieldOfEveryTableComesBack) {
   }
 }
 
+TEST(BatchCodec, ScopesWithNoneInsideComeBackAmongOthers) {
+  std::mt19937_64 random(9);
+  for (int round = 0; round < test::rounds(300); ++round) {
+    EventBatch batch;
+    batch.start_ns = 1'000;
+    ScopeRun& run = batch.runs.emplace_back();
+    const std::uint64_t leaves = random() % 101;
+    std::int64_t time_ns = batch.start_ns;
+    std::uint16_t depth = 0;
+    const auto put = [&](SiteId site, std::uint16_t at_depth, std::uint16_t flags) {
+      run.events.push_back({time_ns += static_cast<std::int64_t>(random() % 100), site, at_depth, flags});
+    };
+    for (std::uint64_t left = random() % 300; left > 0; --left) {
+      const auto site = static_cast<SiteId>(random() % 50 == 0 ? UINT32_MAX : 1 + random() % 3);
+      if (random() % 100 < leaves) {
+        put(site, depth, 0);
+        put(0, depth, random() % 100 == 0 ? ScopeEvent::forced : 0);
+      } else if (depth == 0 || random() % 2 == 0) {
+        put(site, depth++, 0);
+      } else {
+        put(0, --depth, 0);
+      }
+    }
+    batch.end_ns = time_ns;
+    BatchEncoder encoder(Packing::bits);
+    ByteBuffer raw;
+    encoder.encode(batch, raw);
+    ASSERT_EQ(describe(decode(raw, batch)), describe(batch)) << round;
+  }
+}
+
 TEST(BatchCodec, DeclarationsComeBack) {
   BatchSource source(6);
   for (int round = 0; round < 100; ++round) {

@@ -232,6 +232,70 @@ TEST(ScopeMatcherTest, RandomScopesOfAnyShapeAreMatchedAsTheModelKnowsThem) {
   }
 }
 
+TEST(ScopeMatcherTest, PlainScopesAreTakenAsAllOthersAre) {
+  using Counted = std::tuple<SiteId, std::int64_t, std::int64_t>;
+  std::mt19937_64 random(11);
+  for (int round = 0; round < test::rounds(400); ++round) {
+    const std::uint64_t leaves = random() % 100;
+    const std::uint64_t odd = round % 3 == 0 ? 3 : 0;
+    ScopeStack stack;
+    ScopeStack other;
+    std::int64_t time_ns = 1'000;
+    std::uint16_t depth = 0;
+    for (int batch = 0; batch < 3; ++batch) {
+      ScopeRun run;
+      for (std::size_t i = 0; i < stack.depth(); ++i) {
+        run.open_at_start.push_back({stack[i].start_ns, stack[i].site});
+      }
+      for (std::uint64_t left = random() % 600; left > 0; --left) {
+        time_ns += static_cast<std::int64_t>(random() % 500 == 0 ? 5'000'000'000 : random() % 40);
+        const auto site = static_cast<SiteId>(1 + random() % 3);
+        if (random() % 100 < odd) {
+          run.events.push_back(random() % 2 == 0 ? open(time_ns, site, static_cast<std::uint16_t>(random() % 4))
+                                                 : close(time_ns - 20, static_cast<std::uint16_t>(random() % 4), 1));
+        } else if (random() % 100 < leaves) {
+          run.events.push_back(open(time_ns, site, depth));
+          run.events.push_back(close(time_ns + static_cast<std::int64_t>(random() % 9), depth));
+          time_ns = run.events.back().time_ns;
+        } else if (depth == 0 || (depth < 9 && random() % 2 == 0)) {
+          run.events.push_back(open(time_ns, site, depth++));
+        } else {
+          run.events.push_back(close(time_ns, --depth));
+        }
+      }
+      std::vector<Counted> expected;
+      std::vector<Counted> taken;
+      match(run, other, [&](const ScopeSpan& span) {
+        expected.push_back({span.site, span.duration_ns, span.self_ns});
+      });
+      stack.begin(run);
+      const auto on_scope = [&](const ScopeStack::PlainScope& scope) {
+        taken.push_back({scope.site, scope.duration_ns, scope.self_ns});
+      };
+      for (std::size_t i = 0; i < run.events.size();) {
+        const std::size_t stop = std::min<std::size_t>(run.events.size(), i + 1 + random() % 300);
+        while ((i = stack.take_plain(run, i, stop, on_scope)) != stop) {
+          stack.take(run, i, i + 1, [&](const ScopeSpan& span) {
+            taken.push_back({span.site, span.duration_ns, span.self_ns});
+          });
+          ++i;
+        }
+      }
+      ASSERT_EQ(taken, expected);
+      ASSERT_EQ(stack.depth(), other.depth());
+      ASSERT_EQ(stack.ignored_closes(), other.ignored_closes());
+      for (std::size_t i = 0; i < stack.depth(); ++i) {
+        EXPECT_EQ(stack[i].site, other[i].site);
+        EXPECT_EQ(stack[i].start_ns, other[i].start_ns);
+        EXPECT_EQ(stack[i].inner_ns, other[i].inner_ns);
+        EXPECT_EQ(stack.ended_ns(i), other.ended_ns(i));
+        EXPECT_EQ(stack.last_ended(i), other.last_ended(i));
+      }
+      depth = static_cast<std::uint16_t>(stack.depth());
+    }
+  }
+}
+
 TEST(ScopeMatcherTest, RandomEventsNeverBreakIt) {
   std::mt19937_64 random(4);
   for (int round = 0; round < 300; ++round) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include <kymo/detail/thread_state.hpp>
@@ -123,6 +124,59 @@ TEST(TrackDecoderTest, ARecordThatReachesBeyondItsWordsIsNotTaken) {
     Decoding decoding;
     const std::vector<std::uint64_t> words{open_at(1, 1), word};
     EXPECT_EQ(decoding.decoder.decode(words, decoding.batch, decoding.context), 1U);
+  }
+}
+
+TEST(TrackDecoderTest, WordsAreTheSameEventsInWhateverPiecesTheyCome) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < test::rounds(300); ++round) {
+    const std::uint64_t leaves = random() % 100;
+    const std::uint64_t odd = round % 2 == 0 ? 3 : 0;
+    std::vector<std::uint64_t> words;
+    std::uint64_t time = 0;
+    std::uint64_t depth = 0;
+    for (std::uint64_t left = random() % 2'000; left > 0; --left) {
+      // Up to the end of the map's first stretch and far beyond; back, now and then, in damaged words.
+      time += random() % 200 == 0 ? 300'000 : random() % 50;
+      const std::uint64_t now = random() % 100 < odd ? time - std::min<std::uint64_t>(time, 90) : time;
+      const auto site = static_cast<std::uint32_t>(1 + random() % 4);
+      if (random() % 100 < odd) {
+        words.push_back(close_at(now, random() % (depth + 2)));
+      } else if (random() % 100 < leaves) {
+        words.push_back(open_at(now, site));
+        words.push_back(close_at(time += random() % 9, depth));
+      } else if (depth == 0 || (depth < 12 && random() % 2 == 0)) {
+        words.push_back(open_at(now, site));
+        ++depth;
+      } else {
+        words.push_back(close_at(now, --depth));
+      }
+    }
+    Decoding whole;
+    ASSERT_EQ(whole.decoder.decode(words, whole.batch, whole.context), words.size());
+    Decoding pieces;
+    for (const std::uint64_t& word : words) {
+      ASSERT_EQ(pieces.decoder.decode({&word, 1}, pieces.batch, pieces.context), 1U);
+    }
+    const ScopeRun& expected = pieces.decoder.run_in(pieces.batch);
+    const ScopeRun& actual = whole.decoder.run_in(whole.batch);
+    ASSERT_EQ(actual.events.size(), expected.events.size());
+    for (std::size_t i = 0; i < expected.events.size(); ++i) {
+      ASSERT_EQ(actual.events[i].time_ns, expected.events[i].time_ns) << i;
+      ASSERT_EQ(actual.events[i].site, expected.events[i].site) << i;
+      ASSERT_EQ(actual.events[i].depth, expected.events[i].depth) << i;
+      ASSERT_EQ(actual.events[i].flags, expected.events[i].flags) << i;
+    }
+    // What is open is what the next batch says of its start.
+    whole.decoder.forget_run(whole.batch);
+    pieces.decoder.forget_run(pieces.batch);
+    const auto& open = whole.decoder.run_in(whole.batch).open_at_start;
+    const auto& expected_open = pieces.decoder.run_in(pieces.batch).open_at_start;
+    ASSERT_EQ(open.size(), expected_open.size());
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      EXPECT_EQ(open[i].start_ns, expected_open[i].start_ns);
+      EXPECT_EQ(open[i].site, expected_open[i].site);
+    }
   }
 }
 

@@ -1,0 +1,213 @@
+// What the collector's steps cost, apart from the threads that record: words of chunks to events, events to a block's
+// payload, to compressed bytes, to summaries; and all of them, as the collector does them.
+//
+// Two loads: regular calls, one site a loop, and the generator's (generator.hpp). In each, words as threads write them.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include <kymo/detail/thread_state.hpp>
+
+#include "capture/batch_codec.hpp"
+#include "capture/capture_writer.hpp"
+#include "capture/summary_builder.hpp"
+#include "generator.hpp"
+#include "record/track_decoder.hpp"
+#include "timing.hpp"
+
+namespace kymo::benchmarks {
+
+namespace {
+
+/// Words of a batch, as the collector drains them before it hands them on.
+constexpr std::size_t batch_words = 131'072;
+
+std::uint64_t word_of(std::int64_t time_ns, std::uint64_t tag) {
+  return (static_cast<std::uint64_t>(time_ns) << detail::time_shift) | tag;
+}
+
+/// One thread that calls one function over and over: 20 ns within it, 15 between.
+std::vector<std::uint64_t> regular_words() {
+  std::vector<std::uint64_t> words;
+  std::int64_t time_ns = 0;
+  std::uint64_t random = 1;
+  while (words.size() < batch_words) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    words.push_back(word_of(time_ns += 15 + static_cast<std::int64_t>(random >> 62U), detail::open_tag(1)));
+    words.push_back(word_of(time_ns += 20, detail::kind_tag(detail::WordKind::close, 0)));
+  }
+  return words;
+}
+
+/// The generator's scopes back to back, as generator_shape.hpp records them.
+std::vector<std::uint64_t> generated_words() {
+  ScopeGenerator generator(1);
+  EventBatch batch;
+  generator.next(batch, ScopeGenerator::thread_count * batch_words);
+  std::vector<std::uint64_t> words;
+  std::int64_t time_ns = 0;
+  for (const ScopeEvent& event : batch.runs.front().events) {
+    const std::uint64_t tag =
+        event.is_open() ? detail::open_tag(event.site) : detail::kind_tag(detail::WordKind::close, event.depth);
+    words.push_back(word_of(time_ns += 10 + event.time_ns % 8, tag));
+  }
+  return words;
+}
+
+/// The words again and again, each time later.
+class Load {
+ public:
+  explicit Load(std::vector<std::uint64_t> words) : words_(std::move(words)) {
+    record::clear_batch(batch_);
+    clock_.add({1'000, 1'000, 1});
+    clock_.add({1'001'000, 1'001'000, 1});
+  }
+
+  /// Puts the events of the next batch into batch().
+  void decode() {
+    decoder_.forget_run(batch_);
+    record::clear_batch(batch_);
+    samples_.forget();
+    record::DecodeContext context{clock_, samples_, open_async_};
+    // What is open at the end of the words stays open: the clock goes on with the next batch behind it.
+    decoder_.begin_chunk(base_, sequence_);
+    for (std::size_t begin = 0; begin < words_.size(); begin += chunk_words) {
+      const std::size_t size = std::min(chunk_words, words_.size() - begin);
+      decoder_.decode(std::span(words_).subspan(begin, size), batch_, context);
+    }
+    decoder_.end_track(batch_);
+    base_ += (words_.back() >> detail::time_shift) + 1'000;
+    sequence_ += words_.size();
+  }
+
+  [[nodiscard]] const EventBatch& batch() const { return batch_; }
+  [[nodiscard]] double scopes() const { return static_cast<double>(words_.size()) / 2; }
+
+ private:
+  static constexpr std::size_t chunk_words = 8'000;
+
+  std::vector<std::uint64_t> words_;
+  record::ClockMap clock_{1.0};
+  record::SampleGatherer samples_;
+  record::OpenAsyncSpans open_async_;
+  record::TrackDecoder decoder_{1};
+  EventBatch batch_;
+  std::uint64_t base_ = 1'000;
+  std::uint64_t sequence_ = 0;
+};
+
+/// A file that keeps nothing.
+class Nowhere final : public capture::BlockDestination {
+ public:
+  void append(std::span<const std::byte>) override {}
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  std::string name_;
+};
+
+using Words = std::vector<std::uint64_t> (*)();
+
+/// CPU time of `step(load)` a scope, one batch an iteration; `prepare(load)` before each is not counted.
+template <typename Prepare, typename Step>
+void time_step(benchmark::State& state, Words words, Prepare&& prepare, Step&& step) {
+  Load load(words());
+  std::vector<double> costs_ns;
+  for (int warm_up = 0; warm_up < 16; ++warm_up) {
+    prepare(load);
+    step(load);
+  }
+  for (auto _ : state) {
+    prepare(load);
+    Cost cost;
+    measure(cost, 1, [&](std::size_t) { step(load); });
+    costs_ns.push_back(static_cast<double>(cost.cpu_ns) / load.scopes());
+    state.SetIterationTime(static_cast<double>(cost.cpu_ns) / 1e9);
+  }
+  std::sort(costs_ns.begin(), costs_ns.end());
+  state.counters["ns/scope"] = costs_ns[costs_ns.size() / 2];
+  state.counters["least"] = costs_ns.front();
+}
+
+void decode(benchmark::State& state, Words words) {
+  time_step(
+      state, words, [](Load&) {}, [](Load& load) { load.decode(); });
+}
+
+void encode(benchmark::State& state, Words words) {
+  capture::BatchEncoder encoder(capture::Packing::bits);
+  capture::ByteBuffer payload;
+  time_step(
+      state, words, [](Load& load) { load.decode(); }, [&](Load& load) { encoder.encode(load.batch(), payload); });
+}
+
+void compress(benchmark::State& state, Words words) {
+  capture::BatchEncoder encoder(capture::Packing::bits);
+  capture::ByteBuffer payload;
+  capture::ByteBuffer compressed;
+  const auto codec = capture::make_lz4_codec();
+  time_step(
+      state, words,
+      [&](Load& load) {
+        load.decode();
+        encoder.encode(load.batch(), payload);
+      },
+      [&](Load&) {
+        compressed.clear();
+        benchmark::DoNotOptimize(codec->compress(payload.bytes(), {}, compressed));
+      });
+}
+
+void summarize(benchmark::State& state, Words words) {
+  capture::SummaryBuilder builder;
+  std::uint32_t number = 0;
+  time_step(
+      state, words, [](Load& load) { load.decode(); },
+      [&](Load& load) { benchmark::DoNotOptimize(builder.add(load.batch(), ++number)); });
+}
+
+void all_steps(benchmark::State& state, Words words) {
+  capture::CaptureWriter writer(std::make_unique<Nowhere>(), {});
+  time_step(
+      state, words, [](Load&) {},
+      [&](Load& load) {
+        load.decode();
+        writer.write(load.batch());
+      });
+}
+
+using Function = void (*)(benchmark::State&, Words);
+
+void add(const std::string& name, Function function) {
+  const auto register_with = [&](const char* load, Words words) {
+    benchmark::RegisterBenchmark((name + load).c_str(), [=](benchmark::State& state) { function(state, words); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+  };
+  register_with("/regular", regular_words);
+  register_with("/generated", generated_words);
+}
+
+}  // namespace
+
+}  // namespace kymo::benchmarks
+
+int main(int argc, char** argv) {
+  using namespace kymo::benchmarks;  // NOLINT(google-build-using-namespace)
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
+    return 2;
+  }
+  add("decode", decode);
+  add("encode", encode);
+  add("compress", compress);
+  add("summarize", summarize);
+  add("all_steps", all_steps);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
