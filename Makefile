@@ -1,11 +1,12 @@
 # The front door. Every target first installs what it needs (scripts/bootstrap.sh does nothing where it is there).
 JOBS ?= $(shell nproc)
 
-.PHONY: help demo test test-arm64 build-macos bench format lint
+.PHONY: help demo test soak test-arm64 build-macos bench format lint
 
 help:
 	@echo "make demo        build, measure a real multi-threaded program, show what was recorded"
 	@echo "make test        build everything with warnings as errors and run every test"
+	@echo "make soak        record programs that do their worst for SECONDS=1800, with forks, signals, jumps and kills"
 	@echo "make test-arm64  cross-compile it for arm64 Linux and run the tests under qemu-user"
 	@echo "make build-macos cross-compile and link it for macOS, arm64 and x86-64, and look at what it links"
 	@echo "make bench       build the benchmarks and print each figure beside its goal"
@@ -21,6 +22,10 @@ test:
 	@scripts/bootstrap.sh build test
 	@scripts/peers.sh || echo "peers: not installed; the tests that compare kymo with them are left out"
 	@scripts/test.sh dev $(JOBS) $(CONFIGURE)
+
+soak:
+	@scripts/bootstrap.sh build test
+	@scripts/soak.sh $(or $(SECONDS),1800) $(JOBS) $(CONFIGURE)
 
 test-arm64:
 	@scripts/bootstrap.sh build arm64

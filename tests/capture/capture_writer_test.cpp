@@ -419,7 +419,7 @@ TEST(CaptureWriter, ACaptureWhoseDescriptorTheProgramClosedIsOpenedAgainAndTheNu
     destination.append(std::vector<std::byte>(100));
     EXPECT_EQ(std::filesystem::file_size(path), 100U);
   }
-  EXPECT_EQ(std::filesystem::file_sizedirectory.file("other"), 0U);
+  EXPECT_EQ(std::filesystem::file_size(directory.file("other")), 0U);
   EXPECT_EQ(::fcntl(taken, F_GETFD), 0) << "it is the program's";
   ::close(taken);
 }

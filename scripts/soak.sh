@@ -1,0 +1,11 @@
+#!/bin/sh
+# Builds what make test builds as far as it is needed, and lets the storm rage: scripts/soak.sh SECONDS [JOBS [-DOPTION=VALUE...]]
+set -eu
+cd "$(dirname "$0")/.."
+seconds=$1
+jobs=${2:-$(nproc)}
+shift $(($# > 2 ? 2 : $#))
+
+cmake --preset dev "$@"
+cmake --build --preset dev --parallel "$jobs" --target storm_test
+KYMO_STORM_SECONDS=$seconds build/dev/tests/control/storm_test
