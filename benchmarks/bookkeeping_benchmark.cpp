@@ -20,6 +20,7 @@ inline std::uint64_t load_counter() noexcept {
 
 #include <benchmark/benchmark.h>
 
+#include "opaque.hpp"
 #include "recording.hpp"
 #include "timing.hpp"
 
@@ -42,12 +43,27 @@ constexpr std::size_t burst = 400'000;
   }
 }
 
+[[gnu::noinline]] void record_throwing_scopes(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    KYMO_SCOPE("throwing");
+    opaque_call();
+  }
+}
+
+[[gnu::noinline]] void call_only(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    opaque_call();
+  }
+}
+
 /// The recorder's chunks begin at the true time: the frozen one is set ahead of them, and stays within their reach.
 void freeze_counter() {
   detail::frozen_counter = detail::read_counter() + (std::uint64_t{1} << 33U);
 }
 
-void bookkeeping(benchmark::State& state) {
+using Work = void (*)(std::size_t);
+
+void bookkeeping(benchmark::State& state, Work record, Work loop) {
   for (auto _ : state) {
     try {
       Recording recording;
@@ -58,10 +74,10 @@ void bookkeeping(benchmark::State& state) {
         freeze_counter();
         // The first bursts touch every page of the pool.
         Cost unused;
-        measure(i < 5 ? unused : scopes, burst, record_scopes);
+        measure(i < 5 ? unused : scopes, burst, record);
         issued += burst;
         flush();
-        measure(nothing, burst, count_up);
+        measure(nothing, burst, loop);
       }
       const Recorded recorded = recording.finish();
       account(state, issued, recorded.scopes, recorded.dropped_scopes);
@@ -73,7 +89,19 @@ void bookkeeping(benchmark::State& state) {
     }
   }
 }
-BENCHMARK(bookkeeping)->Iterations(1)->Repetitions(5)->UseManualTime()->Unit(benchmark::kMillisecond);
+void add(const char* name, Work record, Work loop) {
+  benchmark::RegisterBenchmark(name, bookkeeping, record, loop)
+      ->Iterations(1)
+      ->Repetitions(9)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+const bool are_added = [] {
+  add("bookkeeping", record_scopes, count_up);
+  add("bookkeeping/throwing", record_throwing_scopes, call_only);
+  return true;
+}();
 
 }  // namespace
 

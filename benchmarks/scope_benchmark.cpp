@@ -308,6 +308,8 @@ void add_all(double seconds) {
   add("left_out", left_out);
   add("paced/one_thread", [](benchmark::State& state) { paced(state, 1, {20'000, 1'000'000}); });
   add("paced/two_threads", [](benchmark::State& state) { paced(state, 2, {10'000, 1'000'000}); });
+  // More threads than there are processors by far, as servers have.
+  add("many_threads", [](benchmark::State& state) { paced(state, 300, {500, 10'000'000}); });
   add("bursts", bursts);
   add("arguments", arguments);
   add("frame_mark", [](benchmark::State& state) { others(state, mark_frames, &Recorded::frame_marks); });

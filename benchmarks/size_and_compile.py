@@ -39,6 +39,16 @@ def write(folder, name, text):
     return path
 
 
+# A function with one scope around a call that may throw, and without.
+SITE = """#include <kymo/kymo.hpp>
+void body();
+void function();
+void function() {
+%s  body();
+}
+"""
+
+
 def stripped_size(path, folder):
     copy = os.path.join(folder, "stripped")
     run(["strip", "-o", copy, path])
@@ -65,6 +75,22 @@ def measure_size(built, folder):
     }
 
 
+def code_sizes(built, folder, scope):
+    """Bytes of code of the function, and those of it that lie apart since they are rarely run."""
+    output = os.path.join(folder, "site.o")
+    source = write(folder, "site.cpp", SITE % scope)
+    run([built["cxx"], "-std=c++17", "-O2", "-I", built["include"], "-c", source, "-o", output])
+    lines = subprocess.run(["size", "-A", output], check=True, capture_output=True, text=True).stdout.splitlines()
+    sections = {fields[0]: int(fields[1]) for fields in map(str.split, lines) if len(fields) == 3}
+    return sections.get(".text", 0), sections.get(".text.unlikely", 0)
+
+
+def measure_site(built, folder):
+    hot, cold = code_sizes(built, folder, '  KYMO_SCOPE("scope");\n')
+    plain_hot, plain_cold = code_sizes(built, folder, "")
+    return {"bytes": [hot - plain_hot], "cold_bytes": [cold - plain_cold]}
+
+
 def measure_compilation(built, folder):
     output = os.path.join(folder, "unit.o")
     empty = write(folder, "empty.cpp", "\n")
@@ -85,4 +111,4 @@ def measure_compilation(built, folder):
 def measure(built):
     """Returns {figure: {counter: [value of each repetition]}}, as run.py takes from the other benchmarks."""
     with tempfile.TemporaryDirectory(prefix="kymo-bench-") as folder:
-        return {"size": measure_size(built, folder), "compile": measure_compilation(built, folder)}
+        return {"size": measure_size(built, folder), "site": measure_site(built, folder), "compile": measure_compilation(built, folder)}

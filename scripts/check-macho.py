@@ -23,7 +23,7 @@ SYSTEM_LIBRARIES = {"/usr/lib/libSystem.B.dylib", "/usr/lib/libc++.1.dylib"}
 
 # What has to be there, and what each exports at least.
 FILES = {
-    "src/libkymo.0.dylib": {"_kymo_thread_v1", "_kymo_scopes_on_v1", "_kymo_open_slow_v1"},
+    "src/libkymo.0.dylib": {"_kymo_thread_v2", "_kymo_scopes_on_v1", "_kymo_open_slow_v2"},
     "src/libkymo_sense.0.dylib": {"_kymo_start_sampling_v1", "_kymo_stop_sampling_v1"},
     "src/libkymo_analysis.0.dylib": set(),
     "apps/kymo/kymo": set(),

@@ -9,6 +9,9 @@
 
 #include <kymo/export.hpp>
 
+/// The double that the shortest decimal of a float stands for: 0.1 and not 0.10000000149011612. About 10 ns.
+extern "C" KYMO_API double kymo_shortest_double_v1(float value) noexcept;
+
 namespace kymo {
 
 enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boolean = 3, string = 4 };
@@ -16,7 +19,8 @@ enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boo
 /// A named integer, float, boolean or string: `{"objects", n}`.
 ///
 /// The name must be a string literal. A string is copied when the argument is recorded and cut at 256 bytes, with a
-/// mark; it must live until then. Null pointers are recorded as the text "(null)".
+/// mark; it must live until then. Null pointers are recorded as the text "(null)". A float is recorded as the shortest
+/// decimal that stands for it.
 struct Argument {
   template <std::size_t N, typename T>
   // NOLINTNEXTLINE(google-explicit-constructor): an argument is written as {"name", value}
@@ -65,7 +69,12 @@ struct Argument {
           static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(value));
     } else if constexpr (std::is_floating_point_v<T>) {
       type = ArgumentType::float64;
-      const auto wide = static_cast<double>(value);
+      double wide = 0;
+      if constexpr (std::is_same_v<T, float>) {
+        wide = kymo_shortest_double_v1(value);
+      } else {
+        wide = static_cast<double>(value);
+      }
       std::memcpy(&bits, &wide, sizeof bits);
     } else if constexpr (std::is_convertible_v<const T&, const char*>) {
       const char* characters = value;

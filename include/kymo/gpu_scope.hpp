@@ -215,6 +215,6 @@ class GpuScopeGuard {
 ///
 /// Off, it costs a load and a branch and no call of the API. On, it costs less than a microsecond beside two calls of
 /// the API and what it takes to ask for their times.
-#define KYMO_GPU_SCOPE(place, ...) KYMO_DETAIL_GPU_SCOPE(__COUNTER__, place, __VA_ARGS__)
+#define KYMO_GPU_SCOPE(place, ...) KYMO_DETAIL_GPU_SCOPE(__LINE__, place, __VA_ARGS__)
 
 #endif

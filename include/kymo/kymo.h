@@ -1,8 +1,8 @@
 /* The C interface of the recorder, and the binary interface that the C++ headers stand on.
  *
  * Everything here may be called from any thread at any time, before kymo_enable and after kymo_disable too; nothing
- * throws, and nothing here ends or blocks the program: trouble is said once on stderr. Names with the suffix _v1 are
- * the versioned binary interface behind the C++ macros and are not meant to be called by hand. */
+ * throws, and nothing here ends or blocks the program: trouble is said once on stderr. Names with the suffix _v1 or _v2
+ * are the versioned binary interface behind the C++ macros and are not meant to be called by hand. */
 #ifndef KYMO_KYMO_H
 #define KYMO_KYMO_H
 
@@ -36,11 +36,11 @@ typedef struct kymo_site {
 
 /* An open scope. Close it on the thread that opened it, innermost first. */
 typedef struct kymo_scope {
-  uintptr_t state;
-  uint64_t saved;
+  uint64_t token;
 } kymo_scope;
 
-/* Opens a scope; costs about 25 ns while scopes are recorded, 2 ns while they are not. */
+/* Opens a scope; costs about 25 ns while scopes are recorded, 2 ns while they are not. NULL: one whose name could not be
+ * told apart; it is counted as dropped. */
 KYMO_API kymo_scope kymo_scope_begin(kymo_site* site);
 /* Closes it. */
 KYMO_API void kymo_scope_end(kymo_scope scope);
@@ -176,8 +176,6 @@ KYMO_API const char* kymo_version(void);
 
 /* ---- Binary interface of the C++ headers ---- */
 
-KYMO_API kymo_scope kymo_open_slow_v1(kymo_site* site);
-KYMO_API void kymo_close_slow_v1(uintptr_t state, uint64_t saved);
 /* Gives the site its id ahead of its first scope. 1 when it has one; 0 when it is left out, or there is no room. */
 KYMO_API int kymo_declare_site_v1(kymo_site* site);
 

@@ -42,7 +42,7 @@ struct LockHold {
 }  // namespace detail
 
 extern "C" {
-KYMO_API kymo_scope kymo_lock_wait_v1(kymo::detail::LockState* lock);
+KYMO_API kymo_scope kymo_lock_wait_v2(kymo::detail::LockState* lock);
 KYMO_API void kymo_lock_taken_v1(kymo::detail::LockState* lock, const char* file, const char* function,
                                  std::uint32_t line);
 KYMO_API kymo::detail::LockHold kymo_lock_release_v1(kymo::detail::LockState* lock);
@@ -192,13 +192,13 @@ class Lockable {
   class Wait {
    public:
     KYMO_SKIP
-    explicit Wait(detail::LockState& state) noexcept : scope_(kymo_lock_wait_v1(&state)) {}
+    explicit Wait(detail::LockState& state) noexcept : scope_(kymo_lock_wait_v2(&state)) {}
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
     KYMO_SKIP
     ~Wait() {
-      if (scope_.state != 0) {
-        detail::close_scope({scope_.state, scope_.saved});
+      if (scope_.token != 0) {
+        detail::close_scope({scope_.token});
       }
     }
 

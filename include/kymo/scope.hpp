@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include <kymo/detail/probes.h>
 #include <kymo/argument.hpp>
@@ -16,6 +17,19 @@ namespace kymo::detail {
 inline namespace KYMO_DETAIL_PROBES {
 #endif
 
+/// The name of a scope, which is a literal.
+template <std::size_t N>
+KYMO_SKIP
+constexpr const char* literal(const char (&text)[N]) noexcept {
+  return text;
+}
+template <typename T, typename = std::enable_if_t<!std::is_array_v<T>>>
+constexpr const char* literal(const T& /*text*/) noexcept {
+  static_assert(!std::is_same_v<T, T>,
+                "KYMO_SCOPE takes a literal: KYMO_SCOPE_DYNAMIC takes names that are made at run time");
+  return "";
+}
+
 /// An open scope, closed when it goes out of sight. Made by KYMO_SCOPE and its relatives.
 ///
 /// It belongs to one thread and must not span a co_await: AsyncSpan is for that. One that is destroyed on another
@@ -23,14 +37,7 @@ inline namespace KYMO_DETAIL_PROBES {
 class ScopeGuard {
  public:
   KYMO_SKIP
-  explicit ScopeGuard(kymo_site& site) noexcept {
-    if constexpr (has_probes) {
-      probe_open(site.name[0] != '\0' ? site.name : site.function, site);
-    }
-    if (scopes_on()) {
-      token_ = open_scope(site);
-    }
-  }
+  explicit ScopeGuard(kymo_site& site) noexcept : token_(open(site)) {}
 
   /// For KYMO_SCOPE_DYNAMIC: `with_name` hands the name to what it is given. Asked at most once, and not at all while
   /// nobody wants it.
@@ -47,14 +54,14 @@ class ScopeGuard {
 
   KYMO_SKIP
   ~ScopeGuard() {
-    if (token_.state != 0) {
+    if (token_.word != 0) {
       close_scope(token_);
     }
     probe_close();
   }
 
   [[nodiscard]] KYMO_SKIP
-  bool is_recorded() const noexcept { return token_.state != 0 && (token_.state & dropped_bit) == 0; }
+  bool is_recorded() const noexcept { return detail::is_recorded(token_); }
 
   /// What KYMO_DISABLE makes of a scope's name and arguments; never defined.
   template <std::size_t N>
@@ -114,6 +121,14 @@ class ScopeGuard {
     record_list(site, {a, b, c, d, e, f});
   }
 
+  // Of seven to nine arguments the compiler says what to do; of more it says that there are too many.
+  template <std::size_t N>
+  static void arguments(kymo_site&, const char (&)[N], const Argument&, const Argument&, const Argument&,
+                        const Argument&, const Argument&, const Argument&, const Argument&,
+                        const Argument& = Argument("", 0), const Argument& = Argument("", 0)) noexcept {
+    static_assert(N == 0, "KYMO_SCOPE takes up to six arguments: add the others with KYMO_ARG");
+  }
+
  private:
 #if defined(KYMO_DETAIL_PROBES)
   static constexpr bool has_probes = true;
@@ -133,6 +148,14 @@ class ScopeGuard {
   static void probe_close() noexcept {}
 #endif
 
+  KYMO_SKIP
+  static ScopeToken open(kymo_site& site) noexcept {
+    if constexpr (has_probes) {
+      probe_open(site.name[0] != '\0' ? site.name : site.function, site);
+    }
+    return scopes_on() ? open_scope(site) : ScopeToken{};
+  }
+
   /// Opens a scope under a name that was made at run time.
   struct NameTaker {
     ScopeGuard& guard;
@@ -151,9 +174,8 @@ class ScopeGuard {
         probe_open(text, place);
       }
       if (!has_probes || scopes_on()) {
-        if (kymo_site* const site = kymo_dynamic_site_v1(&place, name.data(), name.size())) {
-          guard.token_ = open_scope(*site);
-        }
+        kymo_site* const site = kymo_dynamic_site_v1(&place, name.data(), name.size());
+        guard.token_ = site != nullptr ? open_scope(*site) : drop_scope();
       }
     }
   };
@@ -177,23 +199,29 @@ class ScopeGuard {
 #define KYMO_DETAIL_FIRST(first, ...) first
 
 #define KYMO_DETAIL_SITE(site, name, kind) \
-  static kymo_site site = {0, 0, "" name, __PRETTY_FUNCTION__, __FILE__, __LINE__, kind}
+  static kymo_site site = {0, 0, ::kymo::detail::literal(name), __PRETTY_FUNCTION__, __FILE__, __LINE__, kind}
+
+// Named after its line: the site of an inline function is one in all files that include it. And after what to do where
+// the compiler does not find it: `if (x) KYMO_SCOPE("a");` ends with the site.
+#define KYMO_DETAIL_SITE_NAME(line) KYMO_DETAIL_CONCAT(kymo_scope_needs_braces_around_it_, line)
+#define KYMO_DETAIL_GUARD_NAME(line) KYMO_DETAIL_CONCAT(kymo_scope_, line)
 
 // The guard is not const: GCC 12 would keep it in memory instead of registers.
-#define KYMO_DETAIL_SCOPE(id, ...)                                                                          \
-  KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), KYMO_DETAIL_FIRST(__VA_ARGS__, 0), KYMO_SITE_SCOPE); \
-  ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(KYMO_DETAIL_CONCAT(kymo_site_, id));       \
-  if (KYMO_DETAIL_CONCAT(kymo_scope_, id).is_recorded())                                                    \
-  ::kymo::detail::ScopeGuard::arguments(KYMO_DETAIL_CONCAT(kymo_site_, id), __VA_ARGS__)
+#define KYMO_DETAIL_SCOPE(line, ...)                                                                 \
+  KYMO_DETAIL_SITE(KYMO_DETAIL_SITE_NAME(line), KYMO_DETAIL_FIRST(__VA_ARGS__, 0), KYMO_SITE_SCOPE); \
+  ::kymo::detail::ScopeGuard KYMO_DETAIL_GUARD_NAME(line)(KYMO_DETAIL_SITE_NAME(line));              \
+  if (KYMO_DETAIL_GUARD_NAME(line).is_recorded())                                                    \
+  ::kymo::detail::ScopeGuard::arguments(KYMO_DETAIL_SITE_NAME(line), __VA_ARGS__)
 
-#define KYMO_DETAIL_FUNCTION(id)                                                \
-  KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), "", KYMO_SITE_FUNCTION); \
-  ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(KYMO_DETAIL_CONCAT(kymo_site_, id))
+#define KYMO_DETAIL_FUNCTION(line)                                                         \
+  KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_function_site_, line), "", KYMO_SITE_FUNCTION); \
+  ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_function_scope_,                      \
+                                                line)(KYMO_DETAIL_CONCAT(kymo_function_site_, line))
 
-#define KYMO_DETAIL_SCOPE_DYNAMIC(id, text)                                    \
-  KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), "", KYMO_SITE_DYNAMIC); \
-  ::kymo::detail::ScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(              \
-      KYMO_DETAIL_CONCAT(kymo_site_, id), [&](const auto& kymo_take_name) KYMO_SKIP { kymo_take_name(text); })
+#define KYMO_DETAIL_SCOPE_DYNAMIC(line, text)                           \
+  KYMO_DETAIL_SITE(KYMO_DETAIL_SITE_NAME(line), "", KYMO_SITE_DYNAMIC); \
+  ::kymo::detail::ScopeGuard KYMO_DETAIL_GUARD_NAME(line)(              \
+      KYMO_DETAIL_SITE_NAME(line), [&](const auto& kymo_take_name) KYMO_SKIP { kymo_take_name(text); })
 
 #if defined(KYMO_DISABLE)
 
@@ -207,16 +235,16 @@ class ScopeGuard {
 
 /// Records the rest of the enclosing block as a scope: KYMO_SCOPE("cull") or, with up to six arguments,
 /// KYMO_SCOPE("cull", {"objects", n}, {"lod", level}). The names are literals; arguments are evaluated only when the
-/// scope is recorded. Two integer arguments add about 3 ns.
-#define KYMO_SCOPE(...) KYMO_DETAIL_SCOPE(__COUNTER__, __VA_ARGS__)
+/// scope is recorded. Two integer arguments add about 3 ns. A block has at most one on a line.
+#define KYMO_SCOPE(...) KYMO_DETAIL_SCOPE(__LINE__, __VA_ARGS__)
 
 /// Records the rest of the enclosing block under the name of the function it stands in.
-#define KYMO_FUNCTION() KYMO_DETAIL_FUNCTION(__COUNTER__)
+#define KYMO_FUNCTION() KYMO_DETAIL_FUNCTION(__LINE__)
 
 /// Like KYMO_SCOPE with a name made at run time: anything that converts to std::string_view and lives through the
 /// statement. Each distinct name is interned once; looking one up costs about 20 ns. At most 65,536 distinct names are
 /// told apart.
-#define KYMO_SCOPE_DYNAMIC(text) KYMO_DETAIL_SCOPE_DYNAMIC(__COUNTER__, text)
+#define KYMO_SCOPE_DYNAMIC(text) KYMO_DETAIL_SCOPE_DYNAMIC(__LINE__, text)
 
 /// Adds an argument to the innermost open scope of this thread: KYMO_ARG("visible", count). Evaluated only when that
 /// scope is recorded.

@@ -8,32 +8,32 @@ namespace {
 
 /// Opens a scope that began at `start`. False where that is not possible on the hot path.
 bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
-  detail::ThreadState* const state = kymo_thread_v1;
-  if (state == nullptr || (__atomic_load_n(&site.id, __ATOMIC_ACQUIRE) == 0 && kymo_declare_site_v1(&site) == 0)) {
+  detail::ThreadState* const state = kymo_thread_v2;
+  const std::uint64_t key = state->key;
+  if (!detail::is_free(key) || (__atomic_load_n(&site.id, __ATOMIC_ACQUIRE) == 0 && kymo_declare_site_v1(&site) == 0)) {
     return false;
   }
   const std::uint32_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
-  const std::uint64_t reserve = state->reserve;
-  state->reserve = detail::busy_reserve;
+  detail::make_busy(*state);
   detail::signal_fence();
   std::uint64_t* const cursor = state->cursor.load(std::memory_order_relaxed);
-  const std::uint64_t delta = start - state->time_base;
-  const bool has_room = detail::has_room(*state, cursor, reserve + 2) && (delta >> detail::time_bits) == 0;
+  const std::uint64_t time = detail::time_field_of(*state, start);
+  const bool has_room = detail::has_room(*state, cursor, detail::depth_of(key) + 2) && detail::is_in_reach(time);
   if (has_room) {
-    *cursor = (delta << detail::time_shift) | detail::open_tag(id);
+    *cursor = time | detail::open_tag(id);
     state->cursor.store(cursor + 1, std::memory_order_release);
-    token = {reinterpret_cast<std::uintptr_t>(state), reserve};
+    token = {key + 1};
   }
   detail::signal_fence();
-  state->reserve = has_room ? reserve + 1 : reserve;
+  state->key = has_room ? key + 1 : key;
   return has_room;
 }
 
 /// Whether `count` scopes can be opened and closed in the chunk that this thread writes into.
 bool has_room_for(std::uint64_t count) {
-  const detail::ThreadState* const state = kymo_thread_v1;
-  return state != nullptr &&
-         detail::has_room(*state, state->cursor.load(std::memory_order_relaxed), state->reserve + 2 * count);
+  const detail::ThreadState& state = *kymo_thread_v2;
+  return detail::is_free(state.key) &&
+         detail::has_room(state, state.cursor.load(std::memory_order_relaxed), detail::depth_of(state.key) + 2 * count);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ CallStack& CallStack::of_thread() {
 /// Holds the open back, unless there is no room to write it later: a new chunk knows no time before its own. Then those
 /// held back are written now, short or not.
 void CallStack::begin(Call& call) {
-  if (kymo_thread_v1 == nullptr) {
+  if (!detail::is_free(kymo_thread_v2->key)) {
     static_cast<void>(kymo_prepare_thread());
   }
   const std::uint64_t now = detail::read_counter();

@@ -5,19 +5,16 @@
 
 namespace kymo::python {
 
-[[nodiscard]] inline bool is_recorded(const detail::ScopeToken& token) {
-  return token.state != 0 && (token.state & detail::dropped_bit) == 0;
-}
-
 /// Closes a scope. In Python scopes need not close in order: a generator may be left with one open, or be resumed on
 /// another thread. One that was closed with a scope around it is left alone, so that those around it are not disturbed.
 inline void close_in_any_order(const detail::ScopeToken& token) {
-  if (token.state == 0) {
+  if (token.word == 0) {
     return;
   }
-  const detail::ThreadState* const state = kymo_thread_v1;
-  const bool is_closed_already =
-      reinterpret_cast<std::uintptr_t>(state) == token.state && state->reserve <= token.saved;
+  const std::uint64_t key = kymo_thread_v2->key;
+  const bool is_closed_already = is_recorded(token) &&
+                                 detail::generation_of(key) == detail::generation_of(token.word) &&
+                                 detail::depth_of(key) < detail::depth_of(token.word);
   if (!is_closed_already) {
     detail::close_scope(token);
   }

@@ -115,10 +115,8 @@ PyObject* add_argument(PyObject* self, PyObject* const* arguments, Py_ssize_t co
   if (count != 2 || !PyUnicode_Check(arguments[0])) {
     return PyErr_Format(PyExc_TypeError, "argument() takes a name, a str, and a value");
   }
-  const detail::ThreadState* const state = kymo_thread_v1;
   const bool is_innermost = scope.is_open && is_recorded(scope.token) && detail::accepts_argument() &&
-                            reinterpret_cast<std::uintptr_t>(state) == scope.token.state &&
-                            state->reserve == scope.token.saved + 1;
+                            kymo_thread_v2->key == scope.token.word;
   if (is_innermost) {
     KeptArguments one;
     one.add(arguments[0], arguments[1]);

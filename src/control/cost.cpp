@@ -24,16 +24,16 @@ constexpr int rounds = 25;
 /// in it.
 class BorrowedState {
  public:
-  explicit BorrowedState(detail::ThreadState& state) : previous_(kymo_thread_v1) {
+  explicit BorrowedState(detail::ThreadState& state) : previous_(kymo_thread_v2) {
     sigset_t all;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &mask_);
-    kymo_thread_v1 = &state;
+    kymo_thread_v2 = &state;
   }
   BorrowedState(const BorrowedState&) = delete;
   BorrowedState& operator=(const BorrowedState&) = delete;
   ~BorrowedState() {
-    kymo_thread_v1 = previous_;
+    kymo_thread_v2 = previous_;
     ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
 
@@ -52,6 +52,7 @@ double measure_empty_scope_ns() noexcept {
   }
   detail::ThreadState state;
   state.end = chunk.get() + words;
+  state.key = detail::first_key(1);
   kymo_site site{1, 0, "", "", "", 0, KYMO_SITE_SCOPE};
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   const BorrowedState borrowed(state);

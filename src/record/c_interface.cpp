@@ -1,4 +1,6 @@
 // kymo.h: the calls that record an event, in C.
+#include <cmath>
+
 #include <kymo/kymo.h>
 #include <kymo/detail/hot_path.hpp>
 #include <kymo/frame.hpp>
@@ -39,15 +41,15 @@ extern "C" {
 
 kymo_scope kymo_scope_begin(kymo_site* site) {
   kymo::detail::ScopeToken token;
-  if (site != nullptr && kymo::detail::scopes_on()) {
-    token = kymo::detail::open_scope(*site);
+  if (kymo::detail::scopes_on()) {
+    token = site != nullptr ? kymo::detail::open_scope(*site) : kymo::detail::drop_scope();
   }
-  return {token.state, token.saved};
+  return {token.word};
 }
 
 void kymo_scope_end(kymo_scope scope) {
-  if (scope.state != 0) {
-    kymo::detail::close_scope({scope.state, scope.saved});
+  if (scope.token != 0) {
+    kymo::detail::close_scope({scope.token});
   }
 }
 
@@ -59,7 +61,40 @@ kymo_site* kymo_dynamic_site_v1(kymo_site* place, const char* name, size_t name_
   }
   kymo::record::InternedName* const entry =
       Recorder::instance().names().find_or_insert(NameSpace::dynamic_site, {name, name_size}, &named);
-  return entry != nullptr ? &entry->site : nullptr;
+  if (entry == nullptr) {
+    return nullptr;
+  }
+  if (place != nullptr && __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) == 0) {
+    // It found no room when it was first met, perhaps in a module that is gone. This caller's is here.
+    __atomic_store_n(&entry->site.function, place->function, __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->site.file, place->file, __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->site.line, place->line, __ATOMIC_RELAXED);
+  }
+  return &entry->site;
+}
+
+double kymo_shortest_double_v1(float value) noexcept {
+  const auto exact = static_cast<double>(value);
+  const double size = std::abs(exact);
+  // Up to this power of ten, doubles are exact, and so the quotient is the double nearest to the decimal.
+  constexpr int most_places = 22;
+  constexpr int most_digits = 9;
+  if (!(size > 1e-14 && size < 1e9)) {
+    return exact;
+  }
+  double power = 1;
+  int places = 0;
+  while (size * power < 1e5 && places < most_places) {  // six digits: shorter decimals end in zeros
+    power *= 10;
+    ++places;
+  }
+  for (int digits = 6; digits <= most_digits && places <= most_places; ++digits, ++places, power *= 10) {
+    const double shorter = std::nearbyint(exact * power) / power;
+    if (static_cast<float>(shorter) == value) {
+      return shorter;
+    }
+  }
+  return exact;
 }
 
 void kymo_argument_int64(const char* name, int64_t value) {

@@ -71,34 +71,28 @@ void record_io_sums() noexcept {
   }
 }
 
-/// The words of arguments, as they stand in a chunk.
-class ArgumentWords {
- public:
-  void add(NameId name, const Argument& argument) noexcept {
-    const bool is_text = argument.type == ArgumentType::string;
-    const std::string_view text =
-        is_text ? base::cut_text(argument.text, record::longest_argument_text) : std::string_view();
-    const bool is_cut = is_text && text.size() < argument.text.size();
-    words_[size_++] =
-        (std::uint64_t{name} << detail::time_shift) |
-        detail::kind_tag(detail::WordKind::argument,
-                         record::argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
-    if (!is_text) {
-      words_[size_++] = argument.bits;
-    } else if (!text.empty()) {
-      words_[size_ + (text.size() - 1) / 8] = 0;
-      std::memcpy(words_.data() + size_, text.data(), text.size());
-      size_ += (text.size() + 7) / 8;
-    }
-  }
-  void put(std::uint64_t word) noexcept { words_[size_++] = word; }
-  [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return {words_.data(), size_}; }
-
- private:
-  static constexpr std::size_t largest = 3 + record::most_span_arguments * (1 + record::longest_argument_text / 8);
-  std::array<std::uint64_t, largest> words_;
-  std::size_t size_ = 0;
+/// The names of an event's arguments; 0 for those that could not be declared.
+struct ArgumentNames {
+  std::array<NameId, record::most_span_arguments> ids{};
 };
+
+/// Writes an event of some words and some arguments, which go straight into the chunk: a signal handler's stack has no
+/// room for them. Arguments without a name are left out.
+void write_with_arguments(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
+                          std::span<const Argument> arguments, const ArgumentNames& names) noexcept {
+  std::size_t size = words.size();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    size += names.ids[i] != 0 ? record::words_of(arguments[i]) : 0;
+  }
+  write_event_with(kind, own_bits, size, [&](std::uint64_t* at) {
+    at = std::copy(words.begin(), words.end(), at);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (names.ids[i] != 0) {
+        at = record::put_argument(at, names.ids[i], arguments[i]);
+      }
+    }
+  });
+}
 
 void flow(std::uint64_t flow_id, FlowPhase phase) noexcept {
   if (is_on()) {
@@ -141,23 +135,24 @@ void record_samples(const MetricSample* samples, std::size_t count) noexcept {
     return;
   }
   static_cast<void>(Recorder::instance().pool_for_events());
-  std::array<std::uint64_t, 2 * record::most_samples> words;
-  std::size_t filled = 0;
-  const auto write = [&] {
-    write_event(EventKind::samples, filled / 2, {words.data(), filled});
-    filled = 0;
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    if (samples[i].metric != 0) {
-      words[filled++] = samples[i].metric | (std::uint64_t{samples[i].flags} << 32U);
-      words[filled++] = to_bits(samples[i].value);
+  std::size_t next = 0;
+  while (next < count) {
+    std::size_t end = next;
+    std::size_t known = 0;
+    for (; end < count && known < record::most_samples; ++end) {
+      known += samples[end].metric != 0 ? 1 : 0;
     }
-    if (filled == words.size()) {
-      write();
+    if (known != 0) {
+      write_event_with(EventKind::samples, known, 2 * known, [&](std::uint64_t* at) {
+        for (const MetricSample& sample : std::span(samples + next, end - next)) {
+          if (sample.metric != 0) {
+            *at++ = sample.metric | (std::uint64_t{sample.flags} << 32U);
+            *at++ = to_bits(sample.value);
+          }
+        }
+      });
     }
-  }
-  if (filled != 0) {
-    write();
+    next = end;
   }
 }
 
@@ -246,10 +241,8 @@ AsyncSpan& AsyncSpan::operator=(AsyncSpan&& other) noexcept {
 void AsyncSpan::argument(const Argument& argument) noexcept {
   const NameId name = id_ != 0 && is_on() ? Recorder::instance().id_of(NameSpace::text, argument.name) : 0;
   if (name != 0) {
-    ArgumentWords words;
-    words.put(id_);
-    words.add(name, argument);
-    write_event(EventKind::async_argument, 0, words.words());
+    const std::array<std::uint64_t, 1> words{id_};
+    write_with_arguments(EventKind::async_argument, 0, words, {&argument, 1}, {{name}});
   }
 }
 
@@ -294,21 +287,20 @@ void emit_span(TrackId track, std::string_view name, std::string_view category, 
     drop_event();
     return;
   }
-  ArgumentWords words;
-  words.put(name_id | (std::uint64_t{category_id} << 32U));
-  words.put(static_cast<std::uint64_t>(start.count()));
-  words.put(static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0)));
-  std::size_t left = record::most_span_arguments;
-  for (const Argument& argument : std::span(arguments, count)) {
-    const NameId argument_name = left > 0 ? recorder.id_of(NameSpace::text, argument.name) : 0;
+  const std::array<std::uint64_t, 3> words{name_id | (std::uint64_t{category_id} << 32U),
+                                           static_cast<std::uint64_t>(start.count()),
+                                           static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0))};
+  const std::span<const Argument> kept(arguments, std::min(count, record::most_span_arguments));
+  ArgumentNames names;
+  for (std::size_t i = 0; i < count; ++i) {
+    const NameId argument_name = i < kept.size() ? recorder.id_of(NameSpace::text, arguments[i].name) : 0;
     if (argument_name == 0) {
       drop_event();
-      continue;
+    } else {
+      names.ids[i] = argument_name;
     }
-    words.add(argument_name, argument);
-    --left;
   }
-  write_event(EventKind::span, track, words.words());
+  write_with_arguments(EventKind::span, track, words, kept, names);
 }
 
 void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,

@@ -60,14 +60,17 @@ class DeclarationLog {
   [[nodiscard]] TrackId next_track() noexcept { return next_track_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Around fork: no declaration is half made.
-  [[nodiscard]] bool lock() noexcept { return lock_.lock(); }
+  [[nodiscard]] bool lock() noexcept { return lock_.lock_in_any_case(); }
   void unlock() noexcept { lock_.unlock(); }
 
  private:
-  struct Record;
-  [[nodiscard]] bool append(const Record& record) noexcept;
+  class Record;
+  /// Writes a record that `fill` makes, in a new chunk where this one has no room. False where there is none.
+  template <typename Fill>
+  [[nodiscard]] bool write(DeclarationKind kind, const Fill& fill) noexcept;
+  [[nodiscard]] bool take_chunk(std::size_t words) noexcept;
 
-  SignalSafeLock lock_;
+  NestedLock lock_;
   Pool* pool_ = nullptr;
   TrackSlot* slot_ = nullptr;
   std::uint32_t next_site_ = 1;

@@ -54,7 +54,7 @@ struct Whereabouts {
   bool is_shut_out;   ///< it could not enter: what it records is dropped
 };
 
-__thread Whereabouts here KYMO_STATIC_TLS = {nullptr, nullptr, {0, 0}, false};
+__thread Whereabouts here KYMO_STATIC_TLS = {nullptr, nullptr, {0}, false};
 
 std::uint64_t this_generation() noexcept {
   return generation.load(std::memory_order_relaxed) << kymo_fiber::generation_shift;
@@ -108,11 +108,11 @@ bool take(kymo_fiber& fiber) noexcept {
 
 void leave() noexcept {
   kymo_fiber* const fiber = here.fiber;
-  kymo_thread_v1 = here.home;
+  set_current_slot(here.home);
   const kymo_scope run = here.run;
   here = {};
-  if (run.state != 0) {
-    detail::close_scope({run.state, run.saved});
+  if (run.token != 0) {
+    detail::close_scope({run.token});
   }
   if (fiber != nullptr) {
     const std::uint64_t state = fiber->state.fetch_and(~kymo_fiber::is_entered, std::memory_order_acq_rel);
@@ -138,7 +138,7 @@ TrackSlot* attach_fiber() noexcept {
   }
   TrackSlot* const slot = claim_slot(TrackRole::fiber);
   here.fiber->slot = slot;
-  kymo_thread_v1 = slot;
+  set_current_slot(slot);
   return slot;
 }
 
@@ -154,9 +154,11 @@ void leave_fiber_at_thread_end() noexcept {
 }
 
 void forget_slots_in_child() noexcept {
+  set_current_slot(nullptr);
+  forget_parked_slot();
   generation.fetch_add(1, std::memory_order_relaxed);
   here.home = nullptr;
-  here.run = {0, 0};
+  here.run = {0};
   if (kymo_fiber* const fiber = here.fiber) {
     fiber->slot = nullptr;
     const std::uint64_t state = fiber->state.load(std::memory_order_relaxed);
@@ -178,12 +180,12 @@ bool enter(kymo_fiber* fiber) noexcept {
   }
   if (is_taken && kymo::detail::scopes_on()) {
     const kymo::detail::ScopeToken run = kymo::detail::open_scope(*site_of(*fiber));
-    here.run = {run.state, run.saved};
+    here.run = {run.word};
   }
   here.home = current_slot();
   here.fiber = is_taken ? fiber : nullptr;
   here.is_shut_out = !is_taken;
-  kymo_thread_v1 = is_taken ? fiber->slot : nullptr;
+  set_current_slot(is_taken ? fiber->slot : nullptr);
   if (here.home == nullptr) {
     Recorder::instance().watch_thread_end();
   }

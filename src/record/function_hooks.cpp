@@ -54,7 +54,6 @@ __thread HookThread* hook_thread KYMO_STATIC_TLS = nullptr;
 
 pthread_key_t hook_thread_key;
 bool has_hook_thread_key = false;
-pthread_once_t hook_thread_once = PTHREAD_ONCE_INIT;
 
 void free_hook_thread(void* memory) {
   hook_thread = nullptr;
@@ -62,9 +61,13 @@ void free_hook_thread(void* memory) {
   ::munmap(memory, sizeof(HookThread));
 }
 
+/// With the library: what the C library keeps for its first keys it need not allocate, which a signal handler that
+/// interrupted an allocation must not ask for. With a later key a thread's frames stay.
+__attribute__((constructor)) void make_hook_thread_key() {
+  has_hook_thread_key = ::pthread_key_create(&hook_thread_key, free_hook_thread) == 0 && hook_thread_key < 32;
+}
+
 HookThread* make_hook_thread() noexcept {
-  ::pthread_once(&hook_thread_once,
-                 [] { has_hook_thread_key = ::pthread_key_create(&hook_thread_key, free_hook_thread) == 0; });
   void* const memory =
       ::mmap(nullptr, sizeof(HookThread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
@@ -112,8 +115,8 @@ inline void push(HookThread& thread, const void* function, const void* call_site
 
 /// A scope that KYMO_SITES leaves out.
 detail::ScopeToken leave_out() noexcept {
-  const kymo_scope left_out = leave_out_scope();
-  return {left_out.state, left_out.saved};
+  detail::ThreadState& state = *kymo_thread_v2;
+  return detail::leave_out_scope(state, state.key);
 }
 
 /// Counts a scope that cannot be recorded, as open: arguments recorded inside are not its caller's.
@@ -179,7 +182,7 @@ void drop_frames(HookThread& thread, std::uint32_t depth) noexcept {
     frame.function = nullptr;
     detail::signal_fence();
     --thread.depth;
-    if (is_whole && (token.state & detail::dropped_bit) != 0) {
+    if (is_whole && (token.word & detail::unrecorded_bit) != 0) {
       detail::close_scope(token);
     }
   }
@@ -199,7 +202,7 @@ __attribute__((noinline)) void exit_slow(HookThread& thread, const void* functio
       thread.frames[depth - 1].function = nullptr;
       detail::signal_fence();
       thread.depth = depth - 1;
-      if (token.state != 0) {
+      if (token.word != 0) {
         detail::close_scope(token);
       }
       return;
@@ -257,7 +260,7 @@ void __cyg_profile_func_exit(void* function, void* call_site) {
   frame.function = nullptr;
   kymo::detail::signal_fence();
   --thread->depth;
-  if (token.state != 0) {
+  if (token.word != 0) {
     kymo::detail::close_scope(token);
   }
 }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <ctime>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -11,10 +12,11 @@
 
 namespace kymo::record {
 
-/// Waits while the word holds `expected`. Spurious returns happen.
+/// Waits while the word holds `expected`, at most 5 ms. Spurious returns happen.
 inline void private_futex_wait(std::uint32_t* word, std::uint32_t expected) noexcept {
   const int saved_errno = errno;
-  ::syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, nullptr, nullptr, 0U);
+  const timespec longest{0, 5'000'000};
+  ::syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, &longest, nullptr, 0U);
   errno = saved_errno;
 }
 

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t ulock_no_errno = 0x1000000;
 
 /// Waits while the word holds `expected`. Spurious returns happen.
 inline void private_futex_wait(std::uint32_t* word, std::uint32_t expected) noexcept {
-  ::__ulock_wait(ulock_compare_and_wait | ulock_no_errno, word, expected, 0);
+  ::__ulock_wait(ulock_compare_and_wait | ulock_no_errno, word, expected, 5'000);
 }
 
 inline void private_futex_wake_all(std::uint32_t* word) noexcept {

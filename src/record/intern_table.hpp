@@ -57,7 +57,7 @@ class InternTable {
   }
 
   /// Around fork: no insertion is under way.
-  [[nodiscard]] bool lock() noexcept { return lock_.lock(); }
+  [[nodiscard]] bool lock() noexcept { return lock_.lock_in_any_case(); }
   void unlock() noexcept { lock_.unlock(); }
 
  private:
@@ -69,7 +69,7 @@ class InternTable {
   [[nodiscard]] bool map_memory() noexcept;
   [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
 
-  SignalSafeLock lock_;
+  NestedLock lock_;
   // One mapping for both, made by the first insertion: nothing of it weighs on programs that never record.
   std::atomic<std::atomic<InternedName*>*> buckets_{nullptr};
   std::byte* arena_ = nullptr;

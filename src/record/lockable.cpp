@@ -160,12 +160,16 @@ constexpr std::uint64_t shared_time = (std::uint64_t{1} << shared_shift) - 1;
 /// What write_event_at does, where the chunk has room and its time base is near. False where it has not.
 bool write_hold(TrackSlot& slot, std::uint64_t end, std::uint32_t track,
                 const std::array<std::uint64_t, 2>& words) noexcept {
-  const std::uint64_t reserve = slot.reserve;
-  slot.reserve = detail::busy_reserve;
+  const std::uint64_t key = slot.key;
+  if (!detail::is_free(key)) {
+    return false;
+  }
+  detail::make_busy(slot);
   detail::signal_fence();
   std::uint64_t* const cursor = slot.cursor.load(std::memory_order_relaxed);
   const std::uint64_t delta = end - slot.time_base;
-  const bool is_plain = detail::has_room(slot, cursor, reserve + 2 + words.size()) && (delta >> detail::time_bits) == 0;
+  const bool is_plain =
+      detail::has_room(slot, cursor, detail::depth_of(key) + 2 + words.size()) && (delta >> detail::time_bits) == 0;
   if (is_plain) {
     cursor[0] = (delta << detail::time_shift) | detail::kind_tag(detail::WordKind::event, 1 + words.size());
     cursor[1] = static_cast<std::uint64_t>(EventKind::hold) | (std::uint64_t{track} << 8U);
@@ -174,7 +178,7 @@ bool write_hold(TrackSlot& slot, std::uint64_t end, std::uint32_t track,
     slot.cursor.store(cursor + 4, std::memory_order_release);
   }
   detail::signal_fence();
-  slot.reserve = reserve;
+  slot.key = key;
   return is_plain;
 }
 
@@ -187,14 +191,14 @@ InternedName* holder_of(std::uint64_t handle) noexcept {
 
 extern "C" {
 
-KYMO_API kymo_scope kymo_lock_wait_v1(detail::LockState* lock) {
+KYMO_API kymo_scope kymo_lock_wait_v2(detail::LockState* lock) {
   const InternedName* const holder = holder_of(lock->holder.load(std::memory_order_acquire));
   kymo_site* const site = wait_site(*lock, holder != nullptr ? holder->text() : std::string_view());
   if (site == nullptr || !detail::scopes_on()) {
-    return {0, 0};
+    return {0};
   }
   const detail::ScopeToken token = detail::open_scope(*site);
-  return {token.state, token.saved};
+  return {token.word};
 }
 
 KYMO_API void kymo_lock_taken_v1(detail::LockState* lock, const char* file, const char* function, std::uint32_t line) {

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include "base/message.hpp"
 #include "record/clock.hpp"
+#include "record/fiber.hpp"
 #include "record/function_hooks.hpp"
 #include "record/gate.hpp"
 #include "record/track_writer.hpp"
@@ -15,12 +16,24 @@ namespace kymo::record {
 
 namespace {
 
+/// The C library keeps the values of its first keys in the thread itself. Those of later ones it allocates, which a
+/// signal handler that interrupted an allocation must not ask for: threads then end without telling.
+#ifdef __GLIBC__
+constexpr pthread_key_t first_allocated_key = 32;
+#else
+constexpr pthread_key_t first_allocated_key = ~pthread_key_t{0};
+#endif
 pthread_key_t thread_end_key;
-bool has_thread_end_key = false;
-pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+bool is_thread_end_told = false;
 
 void on_thread_end(void* /*mark*/) {
   detach_thread();
+}
+
+/// With the library, before the program makes keys of its own.
+__attribute__((constructor)) void make_thread_end_key() {
+  is_thread_end_told =
+      ::pthread_key_create(&thread_end_key, on_thread_end) == 0 && thread_end_key < first_allocated_key;
 }
 
 base::SayOnce say_start_failure;
@@ -327,10 +340,10 @@ void Recorder::count_dropped_without_track() noexcept {
 }
 
 void Recorder::watch_thread_end() noexcept {
-  ::pthread_once(&thread_end_once,
-                 [] { has_thread_end_key = ::pthread_key_create(&thread_end_key, on_thread_end) == 0; });
-  if (has_thread_end_key) {
+  if (is_thread_end_told) {
     ::pthread_setspecific(thread_end_key, this);
+  } else if (TrackSlot* const slot = thread_slot()) {
+    slot->is_unwatched = true;
   }
 }
 

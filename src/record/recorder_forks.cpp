@@ -64,7 +64,6 @@ void Recorder::leave_parent() noexcept {
   is_child_pending_.store(false, std::memory_order_relaxed);
   is_on_.store(false, std::memory_order_seq_cst);
   kymo_scopes_on_v1.store(0, std::memory_order_seq_cst);
-  kymo_thread_v1 = nullptr;
   forget_slots_in_child();
   collector_.store(nullptr, std::memory_order_relaxed);
   if (Pool* const inherited = pool_.exchange(nullptr, std::memory_order_relaxed)) {
@@ -153,7 +152,6 @@ void Recorder::after_fork_in_child() noexcept {
   if (self.process_mark_ != nullptr) {
     *self.process_mark_ = 1;
   }
-  kymo_thread_v1 = nullptr;
   forget_slots_in_child();
   self.claim_.reset();
   if (Pool* const inherited = self.pool_.exchange(nullptr, std::memory_order_relaxed)) {

@@ -9,6 +9,7 @@
 #include <kymo/detail/thread_state.hpp>
 
 #include "record/futex.hpp"
+#include "record/thread_facts.hpp"
 
 namespace kymo::record {
 
@@ -18,8 +19,8 @@ struct ThreadsOfThisProcess {
 
   /// The address of a thread-local variable tells threads apart without a system call, and stays after fork.
   static std::uintptr_t identity() noexcept {
-    static_assert(alignof(decltype(kymo_thread_v1)) > 1, "an address leaves the lowest bit free");
-    return reinterpret_cast<std::uintptr_t>(&kymo_thread_v1);
+    static_assert(alignof(decltype(kymo_thread_v2)) > 1, "an address leaves the lowest bit free");
+    return reinterpret_cast<std::uintptr_t>(&kymo_thread_v2);
   }
 
   /// Until the owner is not as it was seen, or for no reason.
@@ -41,8 +42,8 @@ struct ThreadsOfThisProcess {
 template <typename Threads>
 class BasicSignalSafeLock {
  public:
-  /// Waits for other threads; false when this thread holds it already.
-  [[nodiscard]] bool lock() noexcept {
+  /// Waits for other threads; false when this thread holds it already, or after so many sleeps.
+  [[nodiscard]] bool lock(std::uint32_t most_sleeps = ~std::uint32_t{0}) noexcept {
     const std::uintptr_t self = Threads::identity();
     std::uintptr_t seen = 0;
     while (!owner_.compare_exchange_weak(seen, self, std::memory_order_acquire, std::memory_order_relaxed)) {
@@ -52,11 +53,26 @@ class BasicSignalSafeLock {
       }
       if (owner != 0 && (seen == (owner | waited_for) ||
                          owner_.compare_exchange_strong(seen, owner | waited_for, std::memory_order_relaxed))) {
+        if (most_sleeps-- == 0) {
+          return false;
+        }
         Threads::sleep(owner_, owner | waited_for);
       }
       seen = 0;
     }
     return true;
+  }
+
+  /// Waits for nobody; false where anybody holds it.
+  [[nodiscard]] bool try_lock() noexcept {
+    std::uintptr_t seen = 0;
+    return owner_.compare_exchange_strong(seen, Threads::identity(), std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+  /// Whether this thread holds it.
+  [[nodiscard]] bool is_own() const noexcept {
+    return (owner_.load(std::memory_order_relaxed) & ~waited_for) == Threads::identity();
   }
 
   void unlock() noexcept {
@@ -73,5 +89,57 @@ class BasicSignalSafeLock {
 };
 
 using SignalSafeLock = BasicSignalSafeLock<ThreadsOfThisProcess>;
+
+/// One of several locks that handlers take in any order. A handler that interrupted a thread that holds one of them
+/// does not wait for another: its holder may be interrupted by a handler that waits for the first.
+class NestedLock {
+ public:
+  /// False when this thread holds it already, or holds another one while somebody has this.
+  [[nodiscard]] bool lock() noexcept {
+    if (held_ != 0 && !blocks_signals()) {
+      // A handler that interrupted what is done under the locks was left by siglongjmp. All of that becomes visible by
+      // its last store: what was begun is not there.
+      held_ = 0;
+    }
+    const bool is_nested = held_++ != 0;
+    detail::signal_fence();
+    const bool is_taken = is_nested || is_stuck_.load(std::memory_order_relaxed) ? take_free_or_own() : wait();
+    held_ -= is_taken ? 0 : 1;
+    return is_taken;
+  }
+  void unlock() noexcept {
+    is_stuck_.store(false, std::memory_order_relaxed);
+    lock_.unlock();
+    detail::signal_fence();
+    --held_;
+  }
+
+  /// Around fork, by the one thread that forks: waits although it holds another, but not for itself.
+  [[nodiscard]] bool lock_in_any_case() noexcept {
+    ++held_;
+    const bool is_taken = lock_.lock();
+    held_ -= is_taken ? 0 : 1;
+    return is_taken;
+  }
+
+ private:
+  /// Where this thread holds it and is in no handler, it has left one that was in the midst of what is done under it.
+  [[nodiscard]] bool take_free_or_own() noexcept { return lock_.try_lock() || (lock_.is_own() && !blocks_signals()); }
+  /// What is done under it takes microseconds. Who does not come back within two seconds was left by siglongjmp, and
+  /// takes it again with its thread's next event; until then nobody waits any more.
+  [[nodiscard]] bool wait() noexcept {
+    constexpr std::uint32_t most_sleeps = 400;
+    const bool is_taken = lock_.lock(most_sleeps) || take_free_or_own();
+    if (!is_taken && !lock_.is_own()) {
+      is_stuck_.store(true, std::memory_order_relaxed);
+    }
+    return is_taken;
+  }
+
+  static inline __thread int held_ KYMO_STATIC_TLS = 0;
+
+  SignalSafeLock lock_;
+  std::atomic<bool> is_stuck_{false};
+};
 
 }  // namespace kymo::record

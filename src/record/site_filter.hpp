@@ -2,7 +2,7 @@
 //
 // A site is held against the patterns once, before its first scope. One that passes gets its id like any other and
 // never comes here again: the filter costs it nothing. One that is left out stays without an id, which leads its scopes
-// into kymo_open_slow_v1, and bears a mark that ends them there.
+// off the hot path, and bears a mark that ends them there.
 #pragma once
 
 #include <atomic>
@@ -10,19 +10,17 @@
 #include <string_view>
 
 #include <kymo/kymo.h>
+#include <kymo/detail/hot_path.hpp>
 
 namespace kymo::record {
 
-/// Stands in kymo_site::argument_names of a site that is left out: none of its scopes has arguments.
-inline constexpr std::uint32_t left_out_mark = ~std::uint32_t{0};
-
 /// Whether a site was found to be left out. Async-signal-safe.
 [[nodiscard]] inline bool is_left_out(const kymo_site& site) noexcept {
-  return __atomic_load_n(&site.argument_names, __ATOMIC_RELAXED) == left_out_mark;
+  return __atomic_load_n(&site.argument_names, __ATOMIC_RELAXED) == detail::left_out_mark;
 }
 
 inline void mark_left_out(kymo_site& site) noexcept {
-  __atomic_store_n(&site.argument_names, left_out_mark, __ATOMIC_RELAXED);
+  __atomic_store_n(&site.argument_names, detail::left_out_mark, __ATOMIC_RELAXED);
 }
 
 /// Patterns with commas between them; one behind a `-` leaves out what it matches. A site is recorded when a pattern

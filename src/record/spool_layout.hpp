@@ -106,6 +106,9 @@ struct TrackSlot : detail::ThreadState {
   // Of the thread's own alone: its name, cut, and what it is interned as; 0: not yet.
   std::uint32_t name_handle = 0;
   char name[48] = {};
+  /// Where the thread's stack was when so many scopes were open: see shed_left_scopes().
+  std::uint32_t marked_depth = 0;
+  std::uint64_t marked_stack = 0;
 };
 
 struct ChunkHeader {

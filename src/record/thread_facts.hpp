@@ -14,4 +14,7 @@ namespace kymo::record {
 /// The calling thread's name, which ends in a zero byte; nothing where it has none. Async-signal-safe.
 void read_thread_name(char (&name)[17]) noexcept;
 
+/// Whether the calling thread blocks any signal, as it does in most handlers. Async-signal-safe.
+[[nodiscard]] bool blocks_signals() noexcept;
+
 }  // namespace kymo::record

@@ -20,4 +20,9 @@ void read_thread_name(char (&name)[17]) noexcept {
   std::strcpy(static_cast<char*>(name), kymo_is_in_worker() != 0 ? "worker" : "main");
 }
 
+// No signals; what finds a write under way is a sink, which the write itself has called.
+bool blocks_signals() noexcept {
+  return true;
+}
+
 }  // namespace kymo::record

@@ -1,4 +1,5 @@
 #include <cerrno>
+#include <csignal>
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +19,11 @@ bool has_thread_ended(std::uint64_t id) noexcept {
 
 void read_thread_name(char (&name)[17]) noexcept {
   ::prctl(PR_GET_NAME, static_cast<char*>(name));
+}
+
+bool blocks_signals() noexcept {
+  std::uint64_t blocked = 0;
+  return ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, nullptr, &blocked, sizeof blocked) != 0 || blocked != 0;
 }
 
 }  // namespace kymo::record

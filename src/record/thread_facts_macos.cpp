@@ -1,3 +1,5 @@
+#include <csignal>
+
 #include <pthread.h>
 
 #include "record/thread_facts.hpp"
@@ -17,6 +19,11 @@ bool has_thread_ended(std::uint64_t /*id*/) noexcept {
 void read_thread_name(char (&name)[17]) noexcept {
   name[0] = '\0';
   ::pthread_getname_np(::pthread_self(), static_cast<char*>(name), sizeof name);
+}
+
+bool blocks_signals() noexcept {
+  sigset_t blocked = 0;
+  return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) != 0 || blocked != 0;
 }
 
 }  // namespace kymo::record

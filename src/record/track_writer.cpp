@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include <kymo/argument.hpp>
 #include <kymo/detail/hot_path.hpp>
 
+#include "base/message.hpp"
 #include "base/not_cancelled.hpp"
 #include "base/text.hpp"
 #include "record/chunk_chain.hpp"
@@ -15,15 +17,29 @@
 #include "record/recorder.hpp"
 #include "record/thread_facts.hpp"
 
-__attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v1 KYMO_STATIC_TLS = nullptr;
+namespace kymo::record {
+constinit detail::ThreadState nobody;
+}
+
+__attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v2 KYMO_STATIC_TLS =
+    &kymo::record::nobody;
 __attribute__((visibility("default"))) std::atomic<std::uint32_t> kymo_scopes_on_v1{0};
 
 namespace kymo::record {
 
 namespace {
 
+/// The slot of a write that was abandoned, and so its chunk: should its writer come back after all, what it writes
+/// harms nobody. Scopes that are open there are closed there.
+__thread TrackSlot* parked_slot KYMO_STATIC_TLS = nullptr;
+
+base::SayOnce say_left_scopes;
+base::SayOnce say_closed_elsewhere;
+
 /// Set while the thread is being given a slot, so that a signal handler's scope does not begin the same again.
 __thread bool is_attaching KYMO_STATIC_TLS = false;
+/// What it has claimed, and not pointed at yet.
+__thread TrackSlot* claimed_slot KYMO_STATIC_TLS = nullptr;
 
 /// A base that is so far away that every delta overflows.
 std::uint64_t unreachable_time_base() {
@@ -51,7 +67,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.is_unwatched = false;
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
-  slot.reserve = 0;
+  slot.key = detail::first_key(slot.track.load(std::memory_order_relaxed));
   slot.name_handle = 0;
   slot.name[0] = '\0';
   if (role == TrackRole::plain) {
@@ -62,7 +78,8 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
     const std::string_view kept = base::cut_text(current_fiber_name(), sizeof slot.name - 1);
     slot.name[kept.copy(slot.name, kept.size())] = '\0';
   }
-  slot.dropped_at = detail::nothing_dropped;
+  slot.marked_depth = 0;
+  slot.marked_stack = 0;
   slot.first_chunk.store(0, std::memory_order_relaxed);
   slot.end = nullptr;
   slot.cursor.store(nullptr, std::memory_order_relaxed);
@@ -85,20 +102,24 @@ void declare_track(const TrackSlot& slot) noexcept {
 }  // namespace
 
 TrackSlot* attach_thread() noexcept {
-  if (is_attaching) {
+  // Where it is not a handler that interrupted this, it is one that was left by siglongjmp in the midst of it.
+  if (is_attaching && blocks_signals()) {
     return nullptr;
   }
   is_attaching = true;
   const base::NotCancelled not_cancelled;
   detail::signal_fence();
+  if (TrackSlot* const lost = std::exchange(claimed_slot, nullptr)) {
+    lost->state.store(SlotState::free, std::memory_order_release);
+  }
   TrackSlot* slot = nullptr;
   if (is_in_fiber()) {
     slot = attach_fiber();
   } else {
     slot = claim_slot(TrackRole::plain);
     if (slot != nullptr) {
+      set_current_slot(slot);
       Recorder::instance().watch_thread_end();
-      kymo_thread_v1 = slot;
     }
   }
   detail::signal_fence();
@@ -107,10 +128,13 @@ TrackSlot* attach_thread() noexcept {
 }
 
 TrackSlot* claim_slot(TrackRole role) noexcept {
+  Recorder::instance().notice_fork();
   Pool* const pool = Recorder::instance().pool_for_events();
   TrackSlot* const slot = pool != nullptr ? pool->claim_slot() : nullptr;
   if (slot != nullptr) {
+    claimed_slot = slot;
     fill_slot(*slot, role);
+    claimed_slot = nullptr;
     slot->state.store(SlotState::active, std::memory_order_release);
   }
   return slot;
@@ -119,27 +143,82 @@ TrackSlot* claim_slot(TrackRole role) noexcept {
 void detach_thread() noexcept {
   leave_fiber_at_thread_end();
   if (TrackSlot* const slot = current_slot()) {
-    kymo_thread_v1 = nullptr;
+    set_current_slot(nullptr);
     slot->state.store(SlotState::exited, std::memory_order_release);
   }
-}
-
-kymo_scope leave_out_scope() noexcept {
-  TrackSlot* const slot = current_slot();
-  // Where no scope is open, or the innermost takes no arguments already, there is nothing to undo at its end.
-  if (slot == nullptr || slot->reserve == 0 || slot->reserve == slot->dropped_at ||
-      slot->reserve >= detail::busy_reserve) {
-    return {};
+  if (TrackSlot* const parked = std::exchange(parked_slot, nullptr)) {
+    parked->state.store(SlotState::exited, std::memory_order_release);
   }
-  const kymo_scope left_out{reinterpret_cast<std::uintptr_t>(slot) | detail::dropped_bit, slot->dropped_at};
-  slot->dropped_at = slot->reserve;
-  return left_out;
 }
 
-SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), reserve_(slot.reserve) {
-  is_held_ = reserve_ < detail::busy_reserve;
+void forget_parked_slot() noexcept {
+  parked_slot = nullptr;
+}
+
+namespace {
+
+/// Whether nobody comes back to a write that was begun: then its signal handler was left by siglongjmp. Where no signal
+/// is blocked this is no handler's frame (but one of SA_NODEFER, whose loss is a track of its own); else a second is
+/// waited for.
+bool is_left_for_good(const TrackSlot& slot) noexcept {
+  struct Seen {
+    std::uint64_t key;
+    const std::uint64_t* cursor;
+    std::uint64_t since_ns;
+  };
+  static __thread Seen seen KYMO_STATIC_TLS = {0, nullptr, 0};
+  constexpr std::uint64_t longest_handler_ns = 1'000'000'000;
+  if (!blocks_signals()) {
+    return true;
+  }
+  const std::uint64_t* const cursor = slot.cursor.load(std::memory_order_relaxed);
+  const std::uint64_t now_ns = monotonic_ns();
+  if (seen.key != slot.key || seen.cursor != cursor) {
+    seen = {slot.key, cursor, now_ns};
+  }
+  return now_ns - seen.since_ns > longest_handler_ns;
+}
+
+/// Gives the thread another slot in place of one whose write was abandoned.
+TrackSlot* replace(TrackSlot& abandoned) noexcept {
+  set_current_slot(nullptr);
+  TrackSlot* const fresh = attach_thread();
+  if (fresh == nullptr) {
+    set_current_slot(&abandoned);
+    return &abandoned;
+  }
+  TrackSlot* const ended = abandoned.role == TrackRole::plain ? std::exchange(parked_slot, &abandoned) : &abandoned;
+  abandoned.is_unwatched = false;
+  if (ended != nullptr) {
+    ended->state.store(SlotState::exited, std::memory_order_release);
+  }
+  return fresh;
+}
+
+/// The thread closes a scope that it opened before a write was abandoned: it is back where it was.
+void return_to_parked_slot() noexcept {
+  TrackSlot* const substitute = current_slot();
+  set_current_slot(std::exchange(parked_slot, nullptr));
+  if (substitute != nullptr) {
+    current_slot()->is_unwatched = substitute->is_unwatched;
+    substitute->state.store(SlotState::exited, std::memory_order_release);
+  }
+}
+
+}  // namespace
+
+TrackSlot* slot_for_write() noexcept {
+  TrackSlot* const slot = current_slot();
+  if (slot == nullptr) {
+    return attach_thread();
+  }
+  return detail::is_free(slot->key) || !is_left_for_good(*slot) ? slot : replace(*slot);
+}
+
+SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), key_(slot.key) {
+  is_held_ = detail::is_free(key_);
   if (is_held_) {
-    slot.reserve = detail::busy_reserve;
+    detail::make_busy(slot);
     detail::signal_fence();
   }
 }
@@ -147,7 +226,7 @@ SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), reserve_(slot.rese
 SlotWrite::~SlotWrite() {
   if (is_held_) {
     detail::signal_fence();
-    slot_.reserve = reserve_;
+    slot_.key = key_;
   }
 }
 
@@ -179,11 +258,52 @@ bool SlotWrite::take_chunk(std::uint64_t words) noexcept {
   return true;
 }
 
+void SlotWrite::write_close(std::uint64_t depth) noexcept {
+  const std::uint64_t time = time_field(1);
+  std::uint64_t* const at = cursor();
+  *at = time | detail::kind_tag(detail::WordKind::close, depth);
+  publish(at + 1);
+}
+
+/// Closes the scopes that were left without their end, by longjmp or by a coroutine that went on elsewhere, where that
+/// is certain: since the last look many were opened, but the stack has not grown by what so many guards take at least.
+/// The outermost stay: they may be about the others.
+void SlotWrite::shed_left_scopes() noexcept {
+  constexpr std::uint64_t least_growth = 1024;
+  constexpr std::uint64_t least_stack_each = 4;
+  constexpr std::uint64_t outermost = 8;
+  const std::uint64_t stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::uint64_t depth = detail::depth_of(key_);
+  const std::uint64_t grown = depth - slot_.marked_depth;
+  if (slot_.marked_stack != 0 && depth >= slot_.marked_depth && grown < least_growth) {
+    return;
+  }
+  const bool has_left = slot_.marked_stack != 0 && depth > slot_.marked_depth && depth > outermost &&
+                        stack + least_stack_each * grown > slot_.marked_stack;
+  if (has_left) {
+    write_close(outermost);
+    key_ = (key_ & ~detail::depth_mask) | outermost;
+    say_left_scopes(
+        "over a thousand scopes of a thread were left without their end, by longjmp or across a co_await: they are "
+        "closed by force");
+  }
+  slot_.marked_depth = static_cast<std::uint32_t>(detail::depth_of(key_));
+  slot_.marked_stack = stack;
+}
+
 std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
-  const std::uint64_t wanted = words + reserve_;
-  if (detail::has_room(slot_, cursor(), wanted)) {
+  if (has_room(words)) {
     return cursor();
   }
+  Recorder::instance().notice_fork();
+  if (current_slot() != &slot_) {
+    return nullptr;  // it is the parent's
+  }
+  shed_left_scopes();
+  if (has_room(words)) {
+    return cursor();
+  }
+  const std::uint64_t wanted = words + detail::depth_of(key_);
   if (wanted > chunk_words - spare_words || !take_chunk(wanted)) {
     return nullptr;
   }
@@ -199,7 +319,7 @@ std::uint64_t SlotWrite::time_field(std::uint64_t time, std::size_t words) noexc
   std::uint64_t delta = time - slot_.true_time_base;
   if (delta > largest) {
     std::uint64_t* const at = cursor();
-    if (detail::has_room(slot_, at, words + reserve_)) {
+    if (has_room(words)) {
       at[0] = detail::kind_tag(detail::WordKind::time_base, 0);
       at[1] = time;
       publish(at + 2);
@@ -220,150 +340,210 @@ bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::ui
   return write_event_at(event_time(), kind, own_bits, words, text);
 }
 
-bool write_event_at(std::uint64_t event_time, EventKind kind, std::uint64_t own_bits,
-                    std::span<const std::uint64_t> words, std::string_view text) noexcept {
-  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
+EventWrite::EventWrite(std::uint64_t time, EventKind kind, std::uint64_t own_bits, std::size_t size) noexcept
+    : size_(size) {
+  TrackSlot* const slot = slot_for_write();
   if (slot == nullptr) {
     Recorder::instance().count_dropped_without_track();
-    return false;
+    return;
   }
-  SlotWrite write(*slot);
-  const std::size_t payload = 1 + words.size() + (text.size() + 7) / 8;
-  if (!write || write.make_room(1 + payload) == nullptr) {
+  SlotWrite& write = write_.emplace(*slot);
+  if (!write || write.make_room(2 + size) == nullptr) {
     slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const std::uint64_t time_bits = write.time_field(time, 2 + size);
+  at_ = write.cursor() + 2;
+  at_[-2] = time_bits | detail::kind_tag(detail::WordKind::event, 1 + size);
+  at_[-1] = static_cast<std::uint64_t>(kind) | (own_bits << 8U);
+}
+
+EventWrite::~EventWrite() {
+  if (at_ != nullptr) {
+    write_->publish(at_ + size_);
+  }
+}
+
+bool write_event_at(std::uint64_t event_time, EventKind kind, std::uint64_t own_bits,
+                    std::span<const std::uint64_t> words, std::string_view text) noexcept {
+  const EventWrite write(event_time, kind, own_bits, words.size() + words_for(text.size()));
+  if (write.payload() == nullptr) {
     return false;
   }
-  const std::uint64_t time = write.time_field(event_time, 1 + payload);
-  std::uint64_t* at = write.cursor();
-  *at++ = time | detail::kind_tag(detail::WordKind::event, payload);
-  *at++ = static_cast<std::uint64_t>(kind) | (own_bits << 8U);
-  at = std::copy(words.begin(), words.end(), at);
+  std::uint64_t* const at = std::copy(words.begin(), words.end(), write.payload());
   if (!text.empty()) {
     at[(text.size() - 1) / 8] = 0;
     std::memcpy(at, text.data(), text.size());
-    at += (text.size() + 7) / 8;
   }
-  write.publish(at);
   return true;
 }
-
-}  // namespace kymo::record
 
 namespace {
 
-using kymo::record::current_slot;
-using kymo::record::is_left_out;
-using kymo::record::leave_out_scope;
-using kymo::record::Recorder;
-using kymo::record::SlotWrite;
-using kymo::record::TrackSlot;
-
-/// Notes that a scope was dropped while it is open, so that its arguments do not go to its parent.
-kymo_scope drop_scope(TrackSlot& slot, std::uint64_t reserve) noexcept {
-  slot.dropped_scopes.fetch_add(1, std::memory_order_relaxed);
-  const kymo_scope dropped{reinterpret_cast<std::uintptr_t>(&slot) | kymo::detail::dropped_bit, slot.dropped_at};
-  slot.dropped_at = reserve;
-  return dropped;
-}
-
-/// A scope that is to be recorded: the thread's first, the site's first, or one that finds no room in the chunk.
-__attribute__((noinline)) kymo_scope open_scope_slow(kymo_site& site) noexcept {
-  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : kymo::record::attach_thread();
-  if (slot == nullptr) {
-    Recorder::instance().count_dropped_without_track();
-    return {};
-  }
-  SlotWrite write(*slot);
-  if (!write) {
-    slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
-    return {};
-  }
-  const bool is_declared =
-      __atomic_load_n(&site.id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(site);
-  const std::uint64_t reserve = write.reserve();
-  if (!is_declared || write.make_room(2) == nullptr) {
-    return drop_scope(*slot, reserve);
-  }
-  const std::uint64_t time = write.time_field(2);
-  std::uint64_t* const at = write.cursor();
-  *at = time | kymo::detail::open_tag(__atomic_load_n(&site.id, __ATOMIC_RELAXED));
-  write.publish(at + 1);
-  write.set_reserve(reserve + 1);
-  return {reinterpret_cast<std::uintptr_t>(slot), reserve};
-}
-
-/// Writes one argument; `name` is its id. False when there was no room.
-bool write_argument(SlotWrite& write, std::uint32_t name, const kymo::Argument& argument) noexcept {
-  using kymo::record::argument_operand;
-  const bool is_text = argument.type == kymo::ArgumentType::string;
-  const std::string_view text =
-      is_text ? kymo::base::cut_text(argument.text, kymo::record::longest_argument_text) : std::string_view();
-  const std::size_t words = 1 + (is_text ? (text.size() + 7) / 8 : 1);
-  std::uint64_t* const at = write.make_room(words);
-  if (at == nullptr) {
-    return false;
-  }
-  const bool is_cut = text.size() < argument.text.size() && is_text;
-  at[0] = (std::uint64_t{name} << kymo::detail::time_shift) |
-          kymo::detail::kind_tag(kymo::detail::WordKind::argument,
-                                 argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
-  if (!is_text) {
-    at[1] = argument.bits;
-  } else if (!text.empty()) {
-    at[words - 1] = 0;
-    std::memcpy(at + 1, text.data(), text.size());
-  }
-  write.publish(at + words);
-  return true;
+std::string_view kept_text(const Argument& argument) noexcept {
+  return argument.type == ArgumentType::string ? base::cut_text(argument.text, longest_argument_text)
+                                               : std::string_view();
 }
 
 }  // namespace
 
+std::size_t words_of(const Argument& argument) noexcept {
+  return 1 + (argument.type == ArgumentType::string ? words_for(kept_text(argument).size()) : 1);
+}
+
+std::uint64_t* put_argument(std::uint64_t* at, std::uint32_t name, const Argument& argument) noexcept {
+  const std::string_view text = kept_text(argument);
+  const bool is_text = argument.type == ArgumentType::string;
+  const bool is_cut = is_text && text.size() < argument.text.size();
+  *at++ = (std::uint64_t{name} << detail::time_shift) |
+          detail::kind_tag(detail::WordKind::argument,
+                           argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
+  if (!is_text) {
+    *at++ = argument.bits;
+  } else if (!text.empty()) {
+    const std::size_t words = words_for(text.size());
+    at[words - 1] = 0;
+    std::memcpy(at, text.data(), text.size());
+    at += words;
+  }
+  return at;
+}
+
+/// Closes a scope of the slot's own.
+void close_slowly(TrackSlot& slot, std::uint64_t token) noexcept {
+  if ((token & detail::unrecorded_bit) != 0) {
+    // What it had muted is no longer; where scopes within were left, their depth stays.
+    const std::uint64_t muted = token & (detail::depth_mask << detail::muted_shift);
+    slot.key = (slot.key & ~(detail::depth_mask << detail::muted_shift)) | muted;
+    return;
+  }
+  if (detail::depth_of(slot.key) < detail::depth_of(token)) {
+    return;  // closed before, with one around it
+  }
+  // Whether the hot path gave up in the midst of it, or a write within was abandoned: it goes on from here.
+  slot.key &= ~detail::busy_bit;
+  SlotWrite write(slot);
+  write.set_key(token - 1);
+  write.write_close(detail::depth_of(token - 1));
+}
+
+namespace {
+
+/// Says once that a scope was closed on a thread that did not open it.
+void note_closed_elsewhere(std::uint64_t token) noexcept {
+  static std::atomic<bool> is_said{false};
+  Pool* const pool = Recorder::instance().pool();
+  if (pool == nullptr || is_said.load(std::memory_order_relaxed)) {
+    return;
+  }
+  for (std::uint32_t i = 1; i < pool->slot_count(); ++i) {
+    const TrackSlot& slot = pool->slot(i);
+    const bool is_opener =
+        slot.state.load(std::memory_order_acquire) == SlotState::active &&
+        (slot.track.load(std::memory_order_relaxed) & detail::generation_mask) == detail::generation_of(token);
+    if (is_opener && !is_said.exchange(true, std::memory_order_relaxed)) {
+      say_closed_elsewhere(
+          "a scope was closed on another thread than it was opened on (across a co_await?): it is closed by force; "
+          "AsyncSpan and Fiber are for that");
+    }
+  }
+}
+
+/// Counts a dropped scope and notes it while it is open, so that its arguments do not go to its parent.
+std::uint64_t drop_scope(TrackSlot& slot, std::uint64_t key) noexcept {
+  slot.dropped_scopes.fetch_add(1, std::memory_order_relaxed);
+  return detail::leave_out_scope(slot, key).word;
+}
+
+/// A scope that is to be recorded: the thread's first, the site's first, or one that finds no room in the chunk. Null:
+/// one whose name cannot be told.
+__attribute__((noinline)) std::uint64_t open_slowly(kymo_site* site) noexcept {
+  TrackSlot* const slot = slot_for_write();
+  if (slot == nullptr) {
+    Recorder::instance().count_dropped_without_track();
+    return 0;
+  }
+  std::uint64_t token = 0;
+  std::uint64_t key = 0;
+  {
+    SlotWrite write(*slot);
+    if (write && site != nullptr &&
+        (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(*site)) &&
+        write.make_room(2) != nullptr) {
+      const std::uint64_t time = write.time_field(2);
+      std::uint64_t* const at = write.cursor();
+      *at = time | detail::open_tag(__atomic_load_n(&site->id, __ATOMIC_RELAXED));
+      write.publish(at + 1);
+      token = write.key() + 1;
+      write.set_key(token);
+    }
+    key = write.key();
+  }
+  return token != 0 ? token : drop_scope(*slot, key);
+}
+
+/// Writes one argument; `name` is its id. False when there was no room.
+bool write_argument(SlotWrite& write, std::uint32_t name, const Argument& argument) noexcept {
+  std::uint64_t* const at = write.make_room(words_of(argument));
+  if (at != nullptr) {
+    write.publish(put_argument(at, name, argument));
+  }
+  return at != nullptr;
+}
+
+/// Undoes what the hot path did before it gave up.
+void put_back(std::uint64_t key) noexcept {
+  if (detail::is_free(key)) {
+    kymo_thread_v2->key = key;
+  }
+}
+
+}  // namespace
+
+}  // namespace kymo::record
+
 extern "C" {
 
-__attribute__((visibility("default"))) kymo_scope kymo_open_slow_v1(kymo_site* site) {
-  // First, as this is every time's way for a site that is left out.
-  if (is_left_out(*site)) {
-    return leave_out_scope();
+__attribute__((visibility("default"))) std::uint64_t kymo_open_slow_v2(kymo_site* site, std::uint64_t key) noexcept {
+  using kymo::record::Recorder;
+  kymo::record::put_back(key);
+  const bool is_new = site != nullptr && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == 0;
+  if (is_new && (kymo::record::is_left_out(*site) || Recorder::instance().leaves_out(*site))) {
+    return kymo::detail::leave_out_scope(*kymo_thread_v2, key).word;
   }
-  const bool is_new = __atomic_load_n(&site->id, __ATOMIC_RELAXED) == 0;
-  return is_new && Recorder::instance().leaves_out(*site) ? leave_out_scope() : open_scope_slow(*site);
+  return kymo::record::open_slowly(site);
 }
 
 __attribute__((visibility("default"))) int kymo_declare_site_v1(kymo_site* site) {
-  Recorder& recorder = Recorder::instance();
+  kymo::record::Recorder& recorder = kymo::record::Recorder::instance();
   if (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0) {
     return 1;
   }
-  const bool is_wanted = !is_left_out(*site) && !recorder.leaves_out(*site);
+  const bool is_wanted = !kymo::record::is_left_out(*site) && !recorder.leaves_out(*site);
   return is_wanted && recorder.pool_for_events() != nullptr && recorder.declarations().declare(*site) ? 1 : 0;
 }
 
-__attribute__((visibility("default"))) void kymo_close_slow_v1(std::uintptr_t state, std::uint64_t saved) {
+__attribute__((visibility("default"))) void kymo_close_slow_v2(std::uint64_t token) noexcept {
+  using namespace kymo::record;
+  const std::uint32_t generation = kymo::detail::generation_of(token);
+  if (parked_slot != nullptr && kymo::detail::generation_of(parked_slot->key) == generation) {
+    return_to_parked_slot();
+  }
   TrackSlot* const slot = current_slot();
-  const auto current = reinterpret_cast<std::uintptr_t>(slot);
-  if (slot == nullptr || (state & ~kymo::detail::dropped_bit) != current) {
+  if (slot != nullptr && kymo::detail::generation_of(slot->key) == generation) {
+    close_slowly(*slot, token);
+  } else {
     // Another thread's scope, or one that was opened before fork: it is not this track's to close.
-    return;
+    note_closed_elsewhere(token);
   }
-  if (state != current) {
-    slot->dropped_at = saved;
-    return;
-  }
-  SlotWrite write(*slot);
-  if (!write) {
-    return;
-  }
-  write.set_reserve(saved);
-  const std::uint64_t time = write.time_field(1);
-  std::uint64_t* const at = write.cursor();
-  *at = time | kymo::detail::kind_tag(kymo::detail::WordKind::close, saved);
-  write.publish(at + 1);
 }
 
-__attribute__((visibility("default"))) void kymo_arguments_slow_v1(std::uint32_t* names,
-                                                                   const kymo::Argument* arguments, std::size_t count) {
+__attribute__((visibility("default"))) void kymo_arguments_slow_v2(std::uint32_t* names,
+                                                                   const kymo::Argument* arguments, std::size_t count,
+                                                                   std::uint64_t key) noexcept {
+  using namespace kymo::record;
   constexpr std::size_t most = 8;
+  put_back(key);
   TrackSlot* const slot = current_slot();
   if (slot == nullptr || count > most) {
     return;

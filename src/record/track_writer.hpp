@@ -2,24 +2,43 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include <kymo/kymo.h>
+#include <kymo/detail/hot_path.hpp>
 
+#include "record/clock.hpp"
 #include "record/event_words.hpp"
 #include "record/pool.hpp"
 
 namespace kymo::record {
 
+/// What threads without a slot point at: always busy, and in no generation.
+extern detail::ThreadState nobody;
+
 /// The calling thread's slot; null before its first event.
 [[nodiscard]] inline TrackSlot* current_slot() noexcept {
-  return static_cast<TrackSlot*>(kymo_thread_v1);
+  detail::ThreadState* const state = kymo_thread_v2;
+  return state != &nobody ? static_cast<TrackSlot*>(state) : nullptr;
+}
+
+/// Null: none.
+inline void set_current_slot(TrackSlot* slot) noexcept {
+  kymo_thread_v2 = slot != nullptr ? slot : &nobody;
 }
 
 /// Gives the calling thread, or the fiber that it is in, a slot. Null where there is none, or in a signal handler that
 /// interrupted this.
 [[nodiscard]] TrackSlot* attach_thread() noexcept;
+
+/// The calling thread's slot for a write, attached where it has none. Where a write of it was abandoned, another one
+/// takes its place. Null where there is none; busy where this is a signal handler that interrupted a write.
+[[nodiscard]] TrackSlot* slot_for_write() noexcept;
+
+/// In a forked child: the slot that the thread had left behind is the parent's.
+void forget_parked_slot() noexcept;
 
 /// A slot of the pool for a new track, which has no chunk: every write finds no room and asks for one. Null where there
 /// is none.
@@ -27,9 +46,6 @@ namespace kymo::record {
 
 /// The calling thread has ended: it leaves its fiber, and the collector frees its slot once it is drained.
 void detach_thread() noexcept;
-
-/// Opens a scope that leaves no trace: no word, no drop. Arguments recorded inside it are not its parent's.
-[[nodiscard]] kymo_scope leave_out_scope() noexcept;
 
 /// Marks a slot busy for the length of a write. Holds nothing when the slot is busy already, which means that a signal
 /// handler interrupted a write of its own thread.
@@ -41,10 +57,12 @@ class SlotWrite {
   ~SlotWrite();
 
   [[nodiscard]] explicit operator bool() const noexcept { return is_held_; }
-  [[nodiscard]] std::uint64_t reserve() const noexcept { return reserve_; }
-  void set_reserve(std::uint64_t reserve) noexcept { reserve_ = reserve; }
+  /// What the slot's key is once the write is over.
+  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
+  void set_key(std::uint64_t key) noexcept { key_ = key; }
 
-  /// Room for `words` words besides the reserve, in this chunk or a new one. Null when the pool is empty.
+  /// Room for `words` words besides those for the closes of open scopes, in this chunk or a new one. Null when the pool
+  /// is empty, or too many scopes are open.
   [[nodiscard]] std::uint64_t* make_room(std::size_t words) noexcept;
 
   /// The time field of a word written now. Moves the time base where the chunk's is too long ago; `words` more words
@@ -60,11 +78,51 @@ class SlotWrite {
 
  private:
   [[nodiscard]] bool take_chunk(std::uint64_t words) noexcept;
+  void shed_left_scopes() noexcept;
+  void write_close(std::uint64_t depth) noexcept;
+  [[nodiscard]] bool has_room(std::size_t words) const noexcept {
+    return detail::has_room(slot_, cursor(), words + detail::depth_of(key_));
+  }
+
+  friend void close_slowly(TrackSlot& slot, std::uint64_t token) noexcept;
 
   TrackSlot& slot_;
-  std::uint64_t reserve_ = 0;
+  std::uint64_t key_;
   bool is_held_ = false;
 };
+
+/// How many words an argument takes.
+[[nodiscard]] std::size_t words_of(const Argument& argument) noexcept;
+/// Puts an argument's words; returns what comes after them.
+std::uint64_t* put_argument(std::uint64_t* at, std::uint32_t name, const Argument& argument) noexcept;
+
+/// Begins and ends an event of several words on the calling thread's track, whose payload is put in between.
+class EventWrite {
+ public:
+  /// Of `size` words behind that of its kind and own bits.
+  EventWrite(std::uint64_t time, EventKind kind, std::uint64_t own_bits, std::size_t size) noexcept;
+  EventWrite(const EventWrite&) = delete;
+  EventWrite& operator=(const EventWrite&) = delete;
+  ~EventWrite();
+
+  /// Where the payload goes; null where the event was dropped, which is counted.
+  [[nodiscard]] std::uint64_t* payload() const noexcept { return at_; }
+
+ private:
+  std::optional<SlotWrite> write_;
+  std::uint64_t* at_ = nullptr;
+  std::size_t size_;
+};
+
+/// Writes an event of `size` words, which `fill` puts where it is told. False when it was dropped, which is counted.
+template <typename Fill>
+bool write_event_with(EventKind kind, std::uint64_t own_bits, std::size_t size, const Fill& fill) noexcept {
+  const EventWrite write(event_time(), kind, own_bits, size);
+  if (write.payload() != nullptr) {
+    fill(write.payload());
+  }
+  return write.payload() != nullptr;
+}
 
 /// Writes an event of several words on the calling thread's track: its kind and own bits, then `words`, then the bytes
 /// of `text`. False when it was dropped, which is counted.

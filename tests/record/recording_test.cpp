@@ -121,6 +121,44 @@ TEST_F(RecordingTest, ArgumentsOfEveryTypeReachTheirScope) {
   EXPECT_FALSE(arguments["late"].is_cut);
 }
 
+TEST_F(RecordingTest, AFloatIsTheShortestDecimalThatStandsForIt) {
+  const std::vector<std::pair<float, double>> cases{{0.1F, 0.1},
+                                                    {-0.3F, -0.3},
+                                                    {16777216.0F, 16777216.0},
+                                                    {3.14159274F, 3.1415927},
+                                                    {0.0F, 0.0},
+                                                    {1.0e-5F, 1.0e-5},
+                                                    {123.456F, 123.456},
+                                                    {99999.9F, 99999.9},
+                                                    {1.0F / 3.0F, 0.33333334},
+                                                    {5.0F, 5.0},
+                                                    {1.0e20F, static_cast<double>(1.0e20F)}};
+  for (const auto& [value, expected] : cases) {
+    EXPECT_EQ(kymo_shortest_double_v1(value), expected) << value;
+    EXPECT_EQ(static_cast<float>(kymo_shortest_double_v1(value)), value);
+  }
+  { KYMO_SCOPE("work", {"f", 0.1F}); }
+  double seen = 0;
+  for (const EventBatch& batch : recorded()) {
+    for (const ScopeRun& run : batch.runs) {
+      for (const ScopeArgument& argument : run.arguments) {
+        std::memcpy(&seen, &argument.value.bits, sizeof seen);
+      }
+    }
+  }
+  EXPECT_EQ(seen, 0.1);
+}
+
+// A header's inline function is compiled in many files: its scope is one site.
+TEST_F(RecordingTest, SitesAreNamedAfterTheirLine) {
+  const auto two_blocks = [] {
+    { KYMO_SCOPE("one"); }
+    { KYMO_SCOPE("another"); }
+  };
+  two_blocks();
+  EXPECT_EQ(test::closed_scopes(recorded()).size(), 2U);
+}
+
 TEST_F(RecordingTest, ArgumentsAreNotEvaluatedWhileOff) {
   Recorder::instance().switch_scopes_off(ScopesOff::never_wanted);
   int evaluations = 0;
@@ -132,6 +170,20 @@ TEST_F(RecordingTest, ArgumentsAreNotEvaluatedWhileOff) {
   Recorder::instance().switch_scopes_on(ScopesOff::never_wanted);
   EXPECT_EQ(evaluations, 0);
   EXPECT_TRUE(test::closed_scopes(recorded()).empty());
+}
+
+TEST_F(RecordingTest, ANameThatWasMetInAModuleThatIsGoneIsDeclaredFromWhereItIsMetAgain) {
+  // Nobody can read a text there.
+  const auto* const gone = reinterpret_cast<const char*>(1);
+  kymo_site unloaded{0, 0, "", gone, gone, 1, KYMO_SITE_DYNAMIC};
+  kymo_site loaded{0, 0, "", "function", "file.cpp", 2, KYMO_SITE_DYNAMIC};
+  const std::string_view name = "of two modules";
+  kymo_site* const first = kymo_dynamic_site_v1(&unloaded, name.data(), name.size());
+  ASSERT_EQ(kymo_dynamic_site_v1(&loaded, name.data(), name.size()), first);
+  kymo_scope_end(kymo_scope_begin(first));
+  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
+  ASSERT_EQ(scopes.size(), 1U);
+  EXPECT_EQ(scopes[0].name, name);
 }
 
 TEST_F(RecordingTest, DynamicNamesAreInternedByContent) {

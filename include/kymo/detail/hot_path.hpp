@@ -1,7 +1,8 @@
 // The hot path: read the clock, store, publish. Inlined into the instrumented program.
 //
 // No lock, no allocation, no shared cache line. Every write is bracketed by making the state busy, so that a signal
-// handler which interrupts it can tell, and counts its own scope as dropped instead of tearing this one.
+// handler which interrupts it can tell, and counts its own scope as dropped instead of tearing this one. What does not
+// fit here goes on in kymo_*_slow_v2, which take the state busy as it is: one call a scope, out of the way.
 #pragma once
 
 #include <cstddef>
@@ -12,117 +13,191 @@
 #include <kymo/detail/counter.hpp>
 #include <kymo/detail/thread_state.hpp>
 
-extern "C" KYMO_API void kymo_arguments_slow_v1(std::uint32_t* names, const kymo::Argument* arguments,
-                                                std::size_t count);
+extern "C" {
+/// The hot path's rest. `key` is what the state's key was before the hot path made it busy; it is put back first.
+KYMO_API std::uint64_t kymo_open_slow_v2(kymo_site* site, std::uint64_t key) noexcept __attribute__((cold));
+KYMO_API void kymo_close_slow_v2(std::uint64_t token) noexcept __attribute__((cold));
+KYMO_API void kymo_arguments_slow_v2(std::uint32_t* names, const kymo::Argument* arguments, std::size_t count,
+                                     std::uint64_t key) noexcept __attribute__((cold));
+}
+
+/// Out of the way of the hot path, and called without the detour that calls between modules take.
+#define KYMO_DETAIL_REST __attribute__((cold, noinline, visibility("hidden"))) KYMO_SKIP
 
 namespace kymo::detail {
 
-/// An open scope as its owner holds it, in registers. `state` is null when nothing was recorded; its lowest bit is set
-/// when the scope was dropped, and `saved` is then what ThreadState::dropped_at was before; else it is
-/// ThreadState::reserve.
+/// An open scope as its owner holds it, in a register: the key of its thread while it is the innermost. 0 when there is
+/// nothing to close. With unrecorded_bit, the key to put back at the end of a scope that was dropped or left out.
 struct ScopeToken {
-  std::uintptr_t state = 0;
-  std::uint64_t saved = 0;
+  std::uint64_t word = 0;
 };
 
-inline constexpr std::uintptr_t dropped_bit = 1;
+inline constexpr std::uint64_t unrecorded_bit = 1U << 15U;
+
+/// Stands in kymo_site::argument_names of a site that is left out: none of its scopes has arguments.
+inline constexpr std::uint32_t left_out_mark = ~std::uint32_t{0};
+
+KYMO_SKIP
+constexpr bool is_recorded(ScopeToken token) noexcept {
+  return token.word != 0 && (token.word & unrecorded_bit) == 0;
+}
+
+KYMO_SKIP
+constexpr bool likely(bool condition) noexcept {
+  return __builtin_expect(static_cast<long>(condition), 1) != 0;
+}
 
 KYMO_SKIP
 inline bool scopes_on() noexcept {
   return kymo_scopes_on_v1.load(std::memory_order_relaxed) != 0;
 }
 
-/// As numbers: busy_reserve reaches far beyond the chunk, and the cursor may stand past `end` once its spare words were
-/// used.
+/// As numbers: the cursor may stand past `end` once its spare words were used.
 KYMO_SKIP
 inline bool has_room(const ThreadState& state, const std::uint64_t* cursor, std::uint64_t words) noexcept {
   return reinterpret_cast<std::uintptr_t>(cursor) + words * sizeof *cursor <=
          reinterpret_cast<std::uintptr_t>(state.end);
 }
 
-/// Opens a scope. The caller has seen that scopes are on.
+/// A word's time field, where the time is in reach of the state's time base. Else some of the lowest 20 bits are set:
+/// is_in_reach() tells.
 KYMO_SKIP
+inline std::uint64_t time_field_of(const ThreadState& state, std::uint64_t time) noexcept {
+  const std::uint64_t delta = time - state.time_base;
+  return (delta << time_shift) | (delta >> time_bits);
+}
+
+KYMO_SKIP
+constexpr bool is_in_reach(std::uint64_t time_field) noexcept {
+  // A compare of 32 bits is shorter than one with a mask.
+  return static_cast<std::uint32_t>(time_field) << (32U - time_shift) == 0;
+}
+
+/// Writes a word, and moves the cursor past it.
+KYMO_SKIP
+inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint64_t word) noexcept {
+  *cursor = word;
+  state.cursor.store(cursor + 1, std::memory_order_release);
+  signal_fence();
+}
+
+/// Opens a scope that leaves no trace: no word, no drop. Arguments recorded inside it are not its parent's.
+KYMO_SKIP
+inline ScopeToken leave_out_scope(ThreadState& state, std::uint64_t key) noexcept {
+  // Where the innermost takes no arguments already, there is nothing to undo at its end.
+  if (!is_free(key) || !takes_arguments(key)) {
+    return {};
+  }
+  state.key = muted(key);
+  return {key | unrecorded_bit};
+}
+
+/// The rest of open_scope that needs no call into the library: a left-out scope costs two calls within the module.
+KYMO_DETAIL_REST
+inline ScopeToken open_rest(kymo_site& site, std::uint64_t key) noexcept {
+  if (__atomic_load_n(&site.argument_names, __ATOMIC_RELAXED) == left_out_mark) {
+    return leave_out_scope(*kymo_thread_v2, key);
+  }
+  return {kymo_open_slow_v2(&site, key)};
+}
+
+/// The same of close_scope.
+KYMO_DETAIL_REST
+inline void close_rest(ScopeToken token) noexcept {
+  ThreadState* const state = kymo_thread_v2;
+  if ((token.word & unrecorded_bit) != 0 && state->key == muted(token.word ^ unrecorded_bit)) {
+    state->key = token.word ^ unrecorded_bit;
+  } else {
+    kymo_close_slow_v2(token.word);
+  }
+}
+
+/// Opens a scope. The caller has seen that scopes are on.
+__attribute__((always_inline)) KYMO_SKIP
 inline ScopeToken open_scope(kymo_site& site) noexcept {
-  ThreadState* const state = kymo_thread_v1;
-  const std::uint32_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
-  if (__builtin_expect(static_cast<long>(state != nullptr && id != 0), 1) != 0) {
-    const std::uint64_t reserve = state->reserve;
-    state->reserve = busy_reserve;
+  ThreadState* const state = kymo_thread_v2;
+  const std::uint64_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
+  const std::uint64_t key = state->key;
+  // The highest bit of either: the site has no id, or the state is busy.
+  if (likely(is_free((id - 1) | key))) {
+    make_busy(*state);
     signal_fence();
     std::uint64_t* const cursor = state->cursor.load(std::memory_order_relaxed);
-    const std::uint64_t delta = read_counter() - state->time_base;
-    if (__builtin_expect(static_cast<long>(has_room(*state, cursor, reserve + 2) && (delta >> time_bits) == 0), 1) !=
-        0) {
-      *cursor = (delta << time_shift) | open_tag(id);
-      state->cursor.store(cursor + 1, std::memory_order_release);
-      signal_fence();
-      state->reserve = reserve + 1;
-      return {reinterpret_cast<std::uintptr_t>(state), reserve};
+    const std::uint64_t time = time_field_of(*state, read_counter());
+    if (likely(has_room(*state, cursor, depth_of(key) + 2))) {
+      if (likely(is_in_reach(time))) {
+        publish(*state, cursor, time + (id * 2 + 1));  // open_tag(id), in one instruction
+        state->key = key + 1;
+        return {key + 1};
+      }
     }
     signal_fence();
-    state->reserve = reserve;
   }
-  kymo_scope scope = kymo_open_slow_v1(&site);  // not const: GCC 12 would keep it in memory
-  return {scope.state, scope.saved};
+  return open_rest(site, key);
+}
+
+/// Counts a scope as dropped whose name cannot be told apart any more.
+KYMO_SKIP
+inline ScopeToken drop_scope() noexcept {
+  return {kymo_open_slow_v2(nullptr, kymo_thread_v2->key)};
 }
 
 /// Closes what open_scope opened. Room for it was reserved then.
 KYMO_SKIP
 inline void close_scope(ScopeToken token) noexcept {
-  ThreadState* const state = kymo_thread_v1;
-  if (__builtin_expect(static_cast<long>(reinterpret_cast<std::uintptr_t>(state) == token.state), 1) != 0) {
-    state->reserve = busy_reserve;
+  ThreadState* const state = kymo_thread_v2;
+  if (likely(state->key == token.word)) {
+    make_busy(*state);
     signal_fence();
     std::uint64_t* const cursor = state->cursor.load(std::memory_order_relaxed);
-    const std::uint64_t delta = read_counter() - state->time_base;
-    if (__builtin_expect(static_cast<long>((delta >> time_bits) == 0), 1) != 0) {
-      *cursor = (delta << time_shift) | kind_tag(WordKind::close, token.saved);
-      state->cursor.store(cursor + 1, std::memory_order_release);
-      signal_fence();
-      state->reserve = token.saved;
+    const std::uint64_t time = time_field_of(*state, read_counter());
+    if (likely(is_in_reach(time))) {
+      const std::uint64_t before = token.word - 1;
+      publish(*state, cursor,
+              time + (std::uint64_t{static_cast<std::uint16_t>(before)} * 64 + 2));  // kind_tag(close, it)
+      state->key = before;
       return;
     }
     signal_fence();
-    state->reserve = token.saved + 1;
   }
-  kymo_close_slow_v1(token.state, token.saved);
+  close_rest(token);
 }
 
 /// Whether an argument recorded now belongs to a recorded scope.
 KYMO_SKIP
 inline bool accepts_argument() noexcept {
-  const ThreadState* const state = kymo_thread_v1;
-  return scopes_on() && state != nullptr && state->reserve != 0 && state->reserve != state->dropped_at;
+  return scopes_on() && takes_arguments(kymo_thread_v2->key);
 }
 
 /// Records arguments of the innermost open scope. Their names were given consecutive ids, kept in `names`.
 KYMO_SKIP
 inline void record_arguments(std::uint32_t& names, const Argument* arguments, std::size_t count) noexcept {
-  ThreadState* const state = kymo_thread_v1;
+  ThreadState* const state = kymo_thread_v2;
   const std::uint32_t first_name = __atomic_load_n(&names, __ATOMIC_ACQUIRE);
-  const std::uint64_t reserve = state->reserve;
-  state->reserve = busy_reserve;
-  signal_fence();
-  std::uint64_t* cursor = state->cursor.load(std::memory_order_relaxed);
-  bool is_plain = first_name != 0 && has_room(*state, cursor, reserve + 2 * count);
-  for (std::size_t i = 0; i < count; ++i) {
-    is_plain = is_plain && arguments[i].type != ArgumentType::string;
-  }
-  if (__builtin_expect(static_cast<long>(is_plain), 1) != 0) {
-    for (std::size_t i = 0; i < count; ++i) {
-      cursor[0] = (std::uint64_t{first_name + i} << time_shift) |
-                  kind_tag(WordKind::argument, static_cast<std::uint64_t>(arguments[i].type));
-      cursor[1] = arguments[i].bits;
-      cursor += 2;
-    }
-    state->cursor.store(cursor, std::memory_order_release);
+  const std::uint64_t key = state->key;
+  if (likely(is_free(key))) {
+    make_busy(*state);
     signal_fence();
-    state->reserve = reserve;
-    return;
+    std::uint64_t* cursor = state->cursor.load(std::memory_order_relaxed);
+    bool is_plain = first_name != 0 && has_room(*state, cursor, depth_of(key) + 2 * count);
+    for (std::size_t i = 0; i < count; ++i) {
+      is_plain = is_plain && arguments[i].type != ArgumentType::string;
+    }
+    if (likely(is_plain)) {
+      for (std::size_t i = 0; i < count; ++i) {
+        cursor[0] = (std::uint64_t{first_name + i} << time_shift) |
+                    kind_tag(WordKind::argument, static_cast<std::uint64_t>(arguments[i].type));
+        cursor[1] = arguments[i].bits;
+        cursor += 2;
+      }
+      state->cursor.store(cursor, std::memory_order_release);
+      signal_fence();
+      state->key = key;
+      return;
+    }
+    signal_fence();
   }
-  signal_fence();
-  state->reserve = reserve;
-  kymo_arguments_slow_v1(&names, arguments, count);
+  kymo_arguments_slow_v2(&names, arguments, count, key);
 }
 
 /// Records one argument within the expression that makes it, so that a string it refers to still lives.

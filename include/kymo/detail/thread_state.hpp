@@ -29,24 +29,76 @@ enum class WordKind : std::uint32_t {
   event = 4,      ///< operand: how many words follow; the first of them begins with an EventKind
 };
 
-/// A reserve this large makes every room check fail, so that a signal handler which interrupts a write takes the slow
-/// path, finds the state busy and counts its scope as dropped.
-inline constexpr std::uint64_t busy_reserve = std::uint64_t{1} << 40U;
-
-/// No dropped scope is open on the thread.
-inline constexpr std::uint64_t nothing_dropped = ~std::uint64_t{0};
-
 /// The words of one recording thread. Only that thread writes the first cache line; the collector reads `cursor`.
+///
+/// The key says whose state this is and where in it the thread is, in one word, so that one compare proves all of it:
+///
+///   [ 0, or 0x80 while busy : 8 ][ generation : 24 ][ muted depth : 16 ][ depth : 16 ]
+///
+/// No two threads of a process, or of a process and those it forks, have a generation in common until 2^24 were given
+/// out. The depth is the number of open scopes, and of words kept free for their closes. Arguments are accepted where
+/// it differs from the muted depth: that at which the innermost scope opened that is left out or was dropped.
+///
+/// The state is busy while a word is written. Only the highest byte says so: the rest stays readable, so that a write
+/// that nobody comes back to (siglongjmp out of a signal handler) can be mended.
 struct alignas(128) ThreadState {
   std::atomic<std::uint64_t*> cursor{nullptr};  ///< next free word; everything before it is published
   std::uint64_t* end = nullptr;                 ///< one past the chunk's last word
-  std::uint64_t reserve = 0;    ///< words kept free for the closes of open scopes = how many scopes are open
-  std::uint64_t time_base = 0;  ///< counter value that the times of new words count from
-  std::uint64_t dropped_at = nothing_dropped;  ///< value of `reserve` when the innermost dropped scope opened
+  std::uint64_t key = std::uint64_t{1} << 63U;  ///< busy
+  std::uint64_t time_base = 0;                  ///< counter value that the times of new words count from
 };
 
 static_assert(sizeof(std::atomic<std::uint64_t*>) == sizeof(std::uint64_t*) &&
               std::atomic<std::uint64_t*>::is_always_lock_free);
+
+inline constexpr std::uint64_t busy_bit = std::uint64_t{1} << 63U;
+inline constexpr std::uint64_t depth_mask = 0xFFFF;
+inline constexpr unsigned muted_shift = 16;
+inline constexpr unsigned generation_shift = 32;
+inline constexpr std::uint32_t generation_mask = 0xFFFFFF;
+
+KYMO_SKIP
+constexpr std::uint64_t first_key(std::uint32_t generation) {
+  return std::uint64_t{generation & generation_mask} << generation_shift;
+}
+
+KYMO_SKIP
+constexpr bool is_free(std::uint64_t key) {
+  return (key & busy_bit) == 0;
+}
+
+KYMO_SKIP
+constexpr std::uint32_t generation_of(std::uint64_t key) {
+  return static_cast<std::uint32_t>(key >> generation_shift) & generation_mask;
+}
+
+KYMO_SKIP
+constexpr std::uint64_t depth_of(std::uint64_t key) {
+  return key & depth_mask;
+}
+
+/// Whether an argument recorded under this key belongs to a recorded scope.
+KYMO_SKIP
+constexpr bool takes_arguments(std::uint64_t key) {
+  return ((key >> muted_shift) & depth_mask) != depth_of(key);
+}
+
+/// The same key, whose innermost scope takes no arguments.
+KYMO_SKIP
+constexpr std::uint64_t muted(std::uint64_t key) {
+  return (key & ~(depth_mask << muted_shift)) | (depth_of(key) << muted_shift);
+}
+
+/// Marks a state busy: a signal handler that interrupts what follows sees it, and counts its scope as dropped.
+KYMO_SKIP
+inline void make_busy(ThreadState& state) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  // One byte: the store is the shortest that there is.
+  reinterpret_cast<volatile unsigned char*>(&state.key)[sizeof state.key - 1] = busy_bit >> 56U;
+#else
+  state.key |= busy_bit;
+#endif
+}
 
 KYMO_SKIP
 constexpr std::uint64_t open_tag(std::uint32_t site) {
@@ -75,9 +127,9 @@ inline void signal_fence() {
 #endif
 
 extern "C" {
-/// The calling thread's state; null until its first event, and again in a child after fork.
-/// `__thread` and not `thread_local`: no wrapper function is called to reach it.
-KYMO_API extern __thread kymo::detail::ThreadState* kymo_thread_v1 KYMO_STATIC_TLS;
+/// The calling thread's state; until its first event, and again in a child after fork, one that is nobody's: it is
+/// always busy. `__thread` and not `thread_local`: no wrapper function is called to reach it.
+KYMO_API extern __thread kymo::detail::ThreadState* kymo_thread_v2 KYMO_STATIC_TLS;
 
 /// Not zero while scopes are recorded.
 KYMO_API extern std::atomic<std::uint32_t> kymo_scopes_on_v1;

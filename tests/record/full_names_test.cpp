@@ -1,0 +1,54 @@
+// Past the last name that can be told apart, scopes are dropped, and counted.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include <kymo/kymo.hpp>
+
+#include "record/recording_fixture.hpp"
+
+namespace kymo::record {
+namespace {
+
+/// Deletes the spool when the program ends.
+class Farewell : public ::testing::Environment {
+ public:
+  void TearDown() override { Recorder::instance().shut_down(); }
+};
+
+const auto* const farewell = ::testing::AddGlobalTestEnvironment(new Farewell);
+
+class FullNamesTest : public RecordingTest {};
+
+TEST_F(FullNamesTest, ScopesWithNamesTooManyAreCountedAndTheirArgumentsAreNotTheirParents) {
+  InternTable& names = Recorder::instance().names();
+  for (std::size_t i = 0; names.find_or_insert(NameSpace::text, std::to_string(i)) != nullptr; ++i) {
+  }
+  {
+    KYMO_SCOPE("parent");
+    {
+      KYMO_SCOPE_DYNAMIC("one too many");
+      KYMO_ARG("lost", 1);
+      { KYMO_SCOPE("child", {"kept", 1}); }
+      KYMO_ARG("lost too", 1);
+    }
+    const kymo_scope in_c = kymo_scope_begin(kymo_dynamic_site_v1(nullptr, "in C", 4));
+    KYMO_ARG("lost in C", 1);
+    kymo_scope_end(in_c);
+    KYMO_ARG("parent's", 1);
+  }
+  const std::vector<EventBatch> batches = recorded();
+  EXPECT_EQ(test::closed_scopes(batches).size(), 2U);
+  EXPECT_EQ(dropped_scopes(batches), 2U);
+  std::size_t arguments = 0;
+  for (const EventBatch& batch : batches) {
+    for (const ScopeRun& run : batch.runs) {
+      arguments += run.arguments.size();
+    }
+  }
+  EXPECT_EQ(arguments, 2U);
+}
+
+}  // namespace
+}  // namespace kymo::record
