@@ -37,8 +37,10 @@ Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatc
     base::append(declared, ids_.declare(batch.declarations, numbering));
   }
   for (std::size_t block = 0; block < block_count(); ++block) {
-    const std::int64_t start = start_ns(block);
-    const std::int64_t end = std::max(end_ns(block), start);
+    const std::int64_t end = std::max(end_ns(block), start_ns(block));
+    // A recorder's clock counts from boot: 0 is no time, but what a thread says that recorded nothing.
+    const bool has_start = reader_.header().owner_pid == 0 || start_ns(block) != shift_.offset_ns;
+    const std::int64_t start = has_start ? start_ns(block) : end;
     range_.start_ns = block == 0 ? start : std::min(range_.start_ns, start);
     range_.end_ns = block == 0 ? end : std::max(range_.end_ns, end);
   }

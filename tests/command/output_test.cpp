@@ -110,7 +110,7 @@ TEST_F(Output, WhatIsPrintedNeverGetsIntoAFileThatTookItsDescriptor) {
   EXPECT_NE(kymo({"report", "-o", "page.html", "run.kymo"}, {}, "<&- >&- 2>&-").status, -6);
   const std::string page = read_text(file_named("page.html"));
   EXPECT_EQ(page.rfind("<!DOCTYPE html>", 0), 0U);
-  EXPECT_EQ(page.find("kymo: "), std::string::npos);
+  EXPECT_EQ(page.find("warning: "), std::string::npos);
 }
 
 TEST_F(Output, ADirectoryAsRecordingsNameIsRefusedBeforeTheCommandRuns) {
