@@ -98,7 +98,9 @@ class CaptureReader::Implementation {
       return false;
     }
     try {
-      capture::decode_batch(bytes_of(scratch->payload), block.start_ns, block.end_ns, parts, batch);
+      // Columns without a bit a value, compressed: some values a byte are possible, but not millions.
+      const std::uint64_t most_values = 16'384 + 1'024 * std::uint64_t{block.stored_bytes};
+      capture::decode_batch(bytes_of(scratch->payload), block.start_ns, block.end_ns, parts, batch, most_values);
       return true;
     } catch (const DecodeError& error) {
       note_damage(block, error.what());
