@@ -20,6 +20,11 @@ void add_capture_arguments(CLI::App& command, CaptureArguments& arguments) {
                    "Align captures of different machines by the sync points they share, not by wall clock");
 }
 
+void add_redact_argument(CLI::App& command, CaptureArguments& arguments) {
+  command.add_flag("--redact", arguments.redacts,
+                   "Leave out host, command line, facts that may tell who ran what, and directories of files");
+}
+
 void add_force_argument(CLI::App& command, bool& is_forced) {
   command.add_flag("--force", is_forced, "Overwrite whatever file is there, except one that is being read");
 }
@@ -37,6 +42,7 @@ void add_sensor_arguments(CLI::App& command, SensorOptions& options) {
 Timeline open_timeline(const CaptureArguments& arguments) {
   TimelineOptions options;
   options.align_by_sync_points = arguments.align_by_sync_points;
+  options.redacts = arguments.redacts;
   return Timeline(arguments.paths, options);
 }
 

@@ -17,10 +17,14 @@ namespace kymo::command {
 struct CaptureArguments {
   std::vector<std::string> paths;
   bool align_by_sync_points = false;
+  bool redacts = false;
 };
 
 /// Adds CAPTURE... and --sync to a subcommand.
 void add_capture_arguments(CLI::App& command, CaptureArguments& arguments);
+
+/// Adds --redact to a subcommand whose output is given away.
+void add_redact_argument(CLI::App& command, CaptureArguments& arguments);
 
 /// Adds --force to a subcommand whose -o may name a file that is there.
 void add_force_argument(CLI::App& command, bool& is_forced);

@@ -163,6 +163,7 @@ void add_export_command(CLI::App& app, int& exit_code) {
                    "File to write; one that is there is replaced where kymo exported it, as told below")
       ->required()
       ->option_text("FILE");
+  add_redact_argument(*command, options->captures);
   add_force_argument(*command, options->is_forced);
   command
       ->add_option("--process", options->pid,

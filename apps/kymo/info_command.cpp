@@ -107,6 +107,22 @@ std::map<TrackId, TrackTotals> by_track(const std::vector<TrackTotals>& totals) 
   return map;
 }
 
+/// What was counted for no track that is declared: for threads that never got one, and for declarations that are lost.
+std::vector<TrackTotals> undeclared_of(const Timeline& timeline, const std::vector<TrackTotals>& totals) {
+  std::vector<TrackTotals> undeclared;
+  for (const TrackTotals& track : totals) {
+    const bool is_declared = track.track != 0 && track.track <= timeline.tracks().size();
+    if (!is_declared && (track.recorded_scopes != 0 || track.dropped_scopes != 0 || track.dropped_others != 0)) {
+      undeclared.push_back(track);
+    }
+  }
+  return undeclared;
+}
+
+const char* name_of_undeclared(const TrackTotals& track) {
+  return track.track == 0 ? "(threads without a track)" : "(undeclared)";
+}
+
 bool has_trait(const MetricDeclaration& metric, std::uint32_t trait) {
   return (metric.traits & trait) != 0;
 }
@@ -155,6 +171,16 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
                       {"recorded_scopes", of_track.recorded_scopes},
                       {"dropped_scopes", of_track.dropped_scopes},
                       {"dropped_others", of_track.dropped_others}});
+  }
+  for (const TrackTotals& track : undeclared_of(timeline, totals)) {
+    tracks.push_back({{"id", track.track},
+                      {"process", nullptr},
+                      {"kind", nullptr},
+                      {"name", name_of_undeclared(track)},
+                      {"os_thread_id", nullptr},
+                      {"recorded_scopes", track.recorded_scopes},
+                      {"dropped_scopes", track.dropped_scopes},
+                      {"dropped_others", track.dropped_others}});
   }
   Json metrics = Json::array();
   for (const MetricDeclaration& metric : timeline.declarations().metrics) {
@@ -229,7 +255,7 @@ void print_capture(const CaptureReader& capture) {
 
 void print_process(const TimelineProcess& process) {
   const ProcessDeclaration& declared = process.declaration;
-  fmt::print("\nprocess {} on {}{}\n", declared.pid, printable(declared.host),
+  fmt::print("\nprocess {}{}{}\n", declared.pid, declared.host.empty() ? "" : " on " + printable(declared.host),
              declared.rank.empty() ? "" : ", rank " + printable(declared.rank));
   std::size_t width = 7;
   for (const auto& [key, value] : process.infos) {
@@ -254,13 +280,17 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
                 {"dropped"},
                 {"other drops"}});
   auto track_totals = by_track(totals);
+  const auto if_any = [](std::uint64_t count) { return count == 0 ? std::string() : format_count(count); };
   for (const TrackDeclaration& track : timeline.tracks()) {
     const TrackTotals& of_track = track_totals[track.id];
-    const auto if_any = [](std::uint64_t count) { return count == 0 ? std::string() : format_count(count); };
     tracks.add(
         {printable(track.name.empty() ? "(unnamed)" : track.name, 48), std::string(name_of(track.kind, track.role)),
          process_of(track.process), track.os_thread_id == 0 ? "" : std::to_string(track.os_thread_id),
          format_count(of_track.recorded_scopes), if_any(of_track.dropped_scopes), if_any(of_track.dropped_others)});
+  }
+  for (const TrackTotals& track : undeclared_of(timeline, totals)) {
+    tracks.add({name_of_undeclared(track), "", "", "", format_count(track.recorded_scopes),
+                if_any(track.dropped_scopes), if_any(track.dropped_others)});
   }
   if (!tracks.empty()) {
     fmt::print("\n");

@@ -35,6 +35,7 @@ int run(const MergeArguments& arguments) {
     Progress progress("merging");
     capture::MergeOptions options;
     options.compression_level = arguments.level;
+    options.redacts = arguments.captures.redacts;
     options.align_by_sync_points = arguments.captures.align_by_sync_points;
     options.find_unwritten = [&complaints](const CaptureReader& reader) {
       return timeline::find_unwritten(reader, complaints);
@@ -61,6 +62,7 @@ void add_merge_command(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", options->output, "File to write; where it exists, one with a suffix is made")
       ->required()
       ->option_text("FILE");
+  add_redact_argument(*command, options->captures);
   command->add_option("--level", options->level, "Level of zstd, 1 to 19 (3)")
       ->check(CLI::Range(1, 19))
       ->option_text("N");

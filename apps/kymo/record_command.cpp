@@ -35,6 +35,7 @@ struct RecordOptions {
   bool is_quiet = false;
   std::string hz;
   std::string sites;
+  std::string facts;
   SamplingOptions sampling;
   std::vector<std::string> command;
 };
@@ -97,7 +98,11 @@ capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<s
   const auto add = [&facts](const char* key, std::uint64_t value) {
     facts.infos.emplace_back(key, std::to_string(value));
   };
-  facts.infos.emplace_back("record.command", facts.process.command_line);
+  if (control::wants_fact("command_line")) {
+    facts.infos.emplace_back("record.command", facts.process.command_line);
+  } else {
+    facts.process.command_line.clear();
+  }
   if (WIFSIGNALED(tree.wait_status())) {
     add("record.signal", static_cast<std::uint64_t>(WTERMSIG(tree.wait_status())));
   } else {
@@ -160,6 +165,10 @@ bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHold
 
 int run(const RecordOptions& options) {
   expect_file_name(options.output);
+  if (!options.facts.empty()) {
+    // For the processes that are started, and for what kymo itself says of the run.
+    ::setenv("KYMO_FACTS", options.facts.c_str(), 1);
+  }
   PartsDirectory directory(options.output);
   SpoolHolder holder(directory.path());
   ChildTree tree;
@@ -216,6 +225,14 @@ void add_record_command(CLI::App& app, const std::vector<std::string>& recorded,
       ->option_text("PATTERN,-PATTERN,...")
       ->check([](const std::string& text) {
         return control::parse_sites(text) ? std::string() : std::string("needs patterns such as render*,-*log*");
+      });
+  command
+      ->add_option("--facts", options->facts,
+                   "Keep only facts whose names match a pattern, and none that match one behind a '-': none,\n"
+                   "'-host,-command_line,-executable'; sets KYMO_FACTS")
+      ->option_text("PATTERN,-PATTERN,...")
+      ->check([](const std::string& text) {
+        return control::parse_sites(text) ? std::string() : std::string("needs patterns such as -host,-command_line");
       });
   add_sensor_arguments(*command, options->sampling.sensors);
   command->prefix_command();

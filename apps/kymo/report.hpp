@@ -21,6 +21,7 @@ namespace kymo::command {
 struct ReportOptions {
   std::size_t top = 50;             ///< sites and GPU spans a table
   std::size_t slowest_frames = 10;  ///< 0: none
+  bool redacts = false;             ///< names no directories
 };
 
 /// Everything there is to tell.

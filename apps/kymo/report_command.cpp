@@ -85,23 +85,45 @@ void read_phases(Report& report) {
   }
 }
 
+/// Leaves the captures' names alone of their paths.
+void cut_directories(const std::vector<std::string>& captures, Report& report) {
+  const auto cut = [&captures](std::string& text) {
+    for (const std::string& path : captures) {
+      const std::string directory = path.substr(0, path.rfind('/') + 1);
+      for (std::size_t at = text.find(path); !directory.empty() && at != std::string::npos; at = text.find(path)) {
+        text.erase(at, directory.size());
+      }
+    }
+  };
+  cut(report.title);
+  for (std::string& text : report.warnings.texts) {
+    cut(text);
+  }
+}
+
 int run(const ReportCommand& command) {
   const std::string path = command.output.empty() ? default_output(command.captures.paths.front()) : command.output;
   const exchange::Replacing replacing{page_mark, command.is_forced, list_captures(command.captures)};
   exchange::require_replaceable(path, replacing);
   const Timeline timeline = open_timeline(command.captures);
-  Report report{timeline, command.report, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}};
+  ReportOptions how = command.report;
+  how.redacts = command.captures.redacts;
+  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}};
   read_tables(report);
   read_frames(report);
   read_energy(report);
   read_phases(report);
   report.warnings = find_warnings(timeline, report.statistics.drops);
   warn_of_gaps(report.statistics, report.warnings);
+  const Warnings told = report.warnings;
+  if (command.captures.redacts) {
+    cut_directories(replacing.inputs, report);
+  }
   exchange::replace_file(path, replacing, [&report](exchange::OutputFile out) {
     write_report(report, out);
     out.close();
   });
-  report.warnings.print();
+  told.print();
   if (command.output.empty()) {
     fmt::print("{}\n", printable(path));
   }
@@ -119,6 +141,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->add_option("-o,--output", options->output,
                    "File to write; an earlier page of kymo's is replaced (the capture's name with .html, here)")
       ->option_text("FILE");
+  add_redact_argument(*command, options->captures);
   add_force_argument(*command, options->is_forced);
   command->add_option("--top", options->report.top, "Show only so many sites a table (50)")
       ->option_text("N")

@@ -99,16 +99,19 @@ void append_run(const Report& report, const TimelineProcess& process, std::strin
   out += "</dl>\n";
 }
 
-void append_processes(const Timeline& timeline, std::string& out) {
+void append_processes(const Report& report, std::string& out) {
+  const Timeline& timeline = report.timeline;
   const auto& processes = timeline.processes();
   out += fmt::format("<details><summary>All facts of {}</summary>\n", format_plural(processes.size(), "process"));
   for (std::size_t i = 0; i < std::min(most_processes, processes.size()); ++i) {
     const TimelineProcess& process = processes[i];
     const ProcessDeclaration& declared = process.declaration;
-    out += fmt::format("<h3>process {} on {}{}</h3>\n<dl>\n", declared.pid, escape_html(declared.host),
+    out += fmt::format("<h3>process {}{}{}</h3>\n<dl>\n", declared.pid,
+                       declared.host.empty() ? "" : " on " + escape_html(declared.host),
                        declared.rank.empty() ? "" : ", rank " + escape_html(declared.rank));
     put_fact("command", declared.command_line, out);
-    put_fact("capture", timeline.capture(process.capture).path(), out);
+    const std::string& path = timeline.capture(process.capture).path();
+    put_fact("capture", report.options.redacts ? path.substr(path.rfind('/') + 1) : path, out);
     for (const auto& [key, value] : process.infos) {
       put_fact(key, format_fact(key, value), out);
     }
@@ -202,7 +205,7 @@ void write_report(const Report& report, exchange::OutputFile& file) {
   out += fmt::format("<header><h1>{}</h1>\n", escape_html(title));
   append_warnings(out, "Before you go by the numbers", report.warnings.texts);
   append_run(report, process, out);
-  append_processes(report.timeline, out);
+  append_processes(report, out);
   append_contents(report, out);
   out +=
       "</header>\n<main>\n<section id=\"overview\"><h2>Overview</h2>\n<div class=\"wide\"><div class=\"overview\">\n";

@@ -56,13 +56,18 @@ void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
     warnings.texts.push_back(
         fmt::format("{}: process {} is still writing it", printable(capture.path()), capture.header().owner_pid));
   } else if (!capture.is_closed()) {
-    warnings.texts.push_back(fmt::format("{}: was not closed, its process was killed; `kymo recover` makes it whole",
-                                         printable(capture.path())));
+    // A killed process leaves its shared memory behind; one whose disk was full and that ended well does not.
+    const bool was_killed = !capture::find_spool(capture.header().spool_id).empty();
+    warnings.texts.push_back(fmt::format(
+        "{}: was not closed, its process was killed{}; `kymo recover` makes it whole", printable(capture.path()),
+        was_killed ? "" : " or could not write on (a full disk), and what it had not written by then is missing"));
   }
 }
 
 void warn_of_alignment(const TimelineProcess& process, Warnings& warnings) {
-  const std::string who = fmt::format("process {} on {}", process.declaration.pid, printable(process.declaration.host));
+  const std::string& host = process.declaration.host;
+  const std::string who =
+      fmt::format("process {}{}", process.declaration.pid, host.empty() ? "" : " on " + printable(host));
   if (process.alignment == Alignment::none) {
     warnings.texts.push_back(who + ": nothing ties its clock to the others'; it is shown as if both began at once");
   } else if (process.alignment != Alignment::same_boot) {

@@ -140,6 +140,8 @@ struct TimelineOptions {
   bool align_by_sync_points = false;
   /// Reads what a killed process left in shared memory as if it were in its capture (changing neither).
   bool overlays_spools = true;
+  /// Leaves out host, command line, all facts that could tell who ran what, and the directories of files.
+  bool redacts = false;
 };
 
 /// One or several captures on one axis. Opening costs what opening the captures costs; queries decode only the blocks

@@ -29,7 +29,9 @@ class KYMO_API TraceWriter {
  public:
   /// A disabled writer: push() does nothing, no file is touched. So is one with an empty path.
   TraceWriter() noexcept;
-  /// Creates the file or empties an existing one. std::runtime_error where that fails, or another writer has it open.
+  /// Creates the file: under a suffix (trace-1.json) where something has the name, which is never touched. A pipe or a
+  /// device is written directly; it must have a reader already, and one that takes nothing for two seconds loses the
+  /// rest. std::runtime_error where the file cannot be created.
   explicit TraceWriter(const std::string& path);
   /// A writer to the path that an environment variable names, disabled where it is empty, unset, or not to be trusted
   /// (secure_getenv). A path that cannot be written is said on stderr, and the writer disabled.

@@ -369,7 +369,7 @@ void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
 }
 
 void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std::int64_t end_ns, BatchParts parts,
-                  EventBatch& batch) {
+                  EventBatch& batch, std::uint64_t most_values) {
   const bool wants_runs = parts != BatchParts::others && parts != BatchParts::samples;
   const bool wants_events = parts == BatchParts::everything || parts == BatchParts::scopes;
   const bool wants_samples =
@@ -381,6 +381,7 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
   clear_plain(batch);
   std::size_t run_count = 0;
   std::size_t sample_run_count = 0;
+  std::uint64_t values = 0;
   TableReader reader(payload);
   TableView table;
   while (reader.next(table)) {
@@ -391,7 +392,13 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
         }
         decode_scopes(table, start_ns, wants_events, batch.runs[run_count++]);
       }
-    } else if (table.is(TableId::samples)) {
+      continue;
+    }
+    values += table.values();
+    if (values > most_values) {
+      throw DecodeError("a block of so few bytes holds no such number of values");
+    }
+    if (table.is(TableId::samples)) {
       if (wants_samples) {
         if (sample_run_count == batch.samples.size()) {
           batch.samples.emplace_back();

@@ -35,6 +35,16 @@ std::span<const std::byte> bytes_of(const BlockPayload& payload) {
   return {payload.data(), payload.size()};
 }
 
+/// What is kept of a capture, its declarations above all, may take this much memory and so much more by the bytes of
+/// the file up to there. A few bytes can stand for a block full of rows: what programs really declare takes a tenth.
+constexpr std::uint64_t kept_memory = std::uint64_t{128} << 20U;
+constexpr std::uint64_t summary_memory = std::uint64_t{16} << 20U;
+constexpr std::uint64_t memory_per_byte = 64;
+
+std::uint64_t end_of(const BlockInfo& block) {
+  return block.offset + capture::block_header_size + block.stored_bytes;
+}
+
 bool describes(const BlockInfo& info, const BlockHeader& header) {
   return info.kind == header.kind && info.level == header.level && info.number == header.number &&
          info.start_ns == header.start_ns && info.end_ns == header.end_ns && info.scope_events == header.scope_events &&
@@ -88,7 +98,9 @@ class CaptureReader::Implementation {
       return false;
     }
     try {
-      capture::decode_batch(bytes_of(scratch->payload), block.start_ns, block.end_ns, parts, batch);
+      // Columns without a bit a value, compressed: some values a byte are possible, but not millions.
+      const std::uint64_t most_values = 16'384 + 1'024 * std::uint64_t{block.stored_bytes};
+      capture::decode_batch(bytes_of(scratch->payload), block.start_ns, block.end_ns, parts, batch, most_values);
       return true;
     } catch (const DecodeError& error) {
       note_damage(block, error.what());
@@ -260,8 +272,28 @@ class CaptureReader::Implementation {
            last.number + 1 == info.number;
   }
 
+  // Summaries are read again and again, so which of them may be read is settled by their places in the file.
+  void bound_summaries() {
+    for (; summaries_bounded_ < blocks_.size(); ++summaries_bounded_) {
+      const BlockInfo& block = blocks_[summaries_bounded_];
+      if (block.kind == BlockKind::summary) {
+        summary_bytes_ += block.raw_bytes;
+        if (summary_bytes_ > summary_memory + memory_per_byte * end_of(block)) {
+          summaries_end_ = std::min(summaries_end_, block.offset);
+        }
+      }
+    }
+  }
+
+  void keep_memory(const BlockInfo& block, std::uint64_t bytes) const {
+    if (bytes > kept_memory + memory_per_byte * end_of(block)) {
+      throw DecodeError("what the capture declares takes more memory than any program's would");
+    }
+  }
+
   // Reads what the blocks since the last call say about the capture.
   void take_facts() {
+    bound_summaries();
     if (facts_taken_ == 0 && all_declarations_ != 0 && take_facts_from(all_declarations_)) {
       facts_taken_ = blocks_.size();
     }
@@ -331,9 +363,15 @@ class CaptureReader::Implementation {
       capture::TableReader reader(bytes_of(scratch->payload));
       capture::TableView table;
       while (reader.next(table)) {
+        if (table.is(capture::TableId::track_totals)) {
+          keep_memory(block, 2 * sizeof(TrackTotals) * std::min<std::uint64_t>(table.rows(), UINT32_MAX));
+        }
         static_cast<void>(capture::decode_declarations(table, declarations) ||
                           capture::decode_capture_header(table, header) || capture::decode_capture_end(table, end));
       }
+      const std::uint64_t more = capture::memory_of(declarations);
+      keep_memory(block, kept_bytes_ + more);
+      kept_bytes_ += more;
       declarations_.add(declarations);
       header_ = std::move(header);
       if (is_of_ended) {
@@ -366,6 +404,10 @@ class CaptureReader::Implementation {
     const auto header = capture::parse_header(bytes);
     if (!header || !describes(block, *header)) {
       note_damage(block, "its header is not the one that is expected there");
+      return false;
+    }
+    if (block.kind == BlockKind::summary && block.offset >= summaries_end_) {
+      note_damage(block, "the capture's summaries take more memory than any program's would");
       return false;
     }
     const auto stored_payload = bytes.subspan(capture::block_header_size);
@@ -402,6 +444,10 @@ class CaptureReader::Implementation {
   std::vector<BlockInfo> blocks_;
   std::size_t facts_taken_ = 0;  // of blocks_
   std::uint64_t all_declarations_ = 0;
+  std::uint64_t kept_bytes_ = 0;              // of memory, by the declarations
+  std::size_t summaries_bounded_ = 0;         // of blocks_
+  std::uint64_t summary_bytes_ = 0;           // of their payloads together
+  std::uint64_t summaries_end_ = UINT64_MAX;  // from this byte on they are too much
   bool closed_ = false;
   CaptureHeader header_;
   DeclarationSet declarations_;

@@ -312,6 +312,17 @@ void for_each_piece(const Declarations& declarations, const std::function<void(c
   }
 }
 
+std::uint64_t memory_of(const Declarations& declarations) {
+  constexpr std::uint64_t beside_a_row = 64;  // the node that finds it by its id
+  std::uint64_t bytes = 0;
+  for_each_vector([&](auto member) {
+    for (const auto& row : declarations.*member) {
+      bytes += sizeof row + beside_a_row + text_bytes(row);
+    }
+  });
+  return bytes;
+}
+
 bool decode_declarations(const TableView& table, Declarations& declarations) {
   switch (static_cast<TableId>(table.id())) {
     case TableId::processes:

@@ -15,6 +15,7 @@
 #include "capture/capture_writer.hpp"
 #include "capture/clock_alignment.hpp"
 #include "capture/id_translation.hpp"
+#include "capture/redaction.hpp"
 
 namespace kymo::capture {
 
@@ -37,6 +38,7 @@ struct Input {
   IdTranslation ids;
   std::vector<BlockInfo> blocks;  // of events
   std::vector<EventBatch> unwritten;
+  TrackId trackless = 0;  // stands for its threads without a track
   ProcessId process = 0;  // its first one, which owns what is not declared
 };
 
@@ -53,6 +55,7 @@ class Merging {
   void state_shift(const Input& input, const Declarations& shared);
   bool read(Input& input, std::size_t block, EventBatch& batch);
   std::uint32_t declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations);
+  TrackId trackless(Input& input, Declarations& declarations);
   void copy_events(CaptureWriter& writer);
   void write(CaptureWriter& writer);
   void close(CaptureWriter& writer);
@@ -194,6 +197,15 @@ std::uint32_t Merging::declare_placeholder(Input& input, IdKind kind, std::uint3
   return id;
 }
 
+/// The track that stands for an input's threads without one.
+TrackId Merging::trackless(Input& input, Declarations& declarations) {
+  if (input.trackless == 0) {
+    input.trackless = declare_placeholder(input, IdKind::track, 0, declarations);
+    declarations.tracks.back().name = "(threads without a track)";
+  }
+  return input.trackless;
+}
+
 bool Merging::read(Input& input, std::size_t block, EventBatch& batch) {
   if (block >= input.blocks.size()) {
     batch = std::move(input.unwritten[block - input.blocks.size()]);
@@ -206,6 +218,12 @@ bool Merging::read(Input& input, std::size_t block, EventBatch& batch) {
     const std::uint32_t known = input.ids.find(kind, own);
     return known != 0 ? known : declare_placeholder(input, kind, own, placeholders);
   });
+  // What the threads of several processes lost that got no track would be one count, and a later one replace another.
+  for (ScopeRun& run : batch.runs) {
+    if (run.track == 0) {
+      run.track = trackless(input, placeholders);
+    }
+  }
   batch.declarations = std::move(placeholders);
   shift_times(batch, input.shift.offset_ns);
   if (input.shift.alignment != Alignment::same_boot) {
@@ -296,6 +314,9 @@ void Merging::close(CaptureWriter& writer) {
 MergeReport Merging::run(const std::filesystem::path& output) {
   CaptureWriterOptions options = make_repack_options();
   options.header = header();
+  if (options_.redacts) {
+    redact(declarations_);
+  }
   options.declarations = declarations_;
   options.codec = make_zstd_codec(options_.compression_level);
   CaptureWriter writer(output.string(), std::move(options));

@@ -19,6 +19,8 @@ struct MergeOptions {
   std::string recorder;       ///< the header's word for who recorded, where no input says
   /// Captures of different boots are aligned by sync points they share, rather than by wall clock.
   bool align_by_sync_points = false;
+  /// Takes out what capture::redact() does.
+  bool redacts = false;
   /// Facts that are added: (key, value) of the process with a pid, which is declared where no capture has it.
   struct Facts {
     ProcessDeclaration process;  ///< its id is not used

@@ -178,18 +178,23 @@ void read_track(ByteCursor& in, TrackSummary& track) {
   }
 }
 
-/// Reads histograms until their memory is too much.
+/// Reads histograms until their memory is too much, be it for a payload of so few bytes: a histogram of two durations
+/// takes six of them and 2 KB of memory.
 class HistogramReader {
  public:
+  explicit HistogramReader(std::size_t payload_size)
+      : limit_(std::min(histogram_heap_limit, (std::size_t{8} << 20U) + 512 * payload_size)) {}
+
   void operator()(ByteCursor& in, Histogram& histogram) {
     histogram = Histogram::read_from(in);
     heap_bytes_ += histogram.heap_bytes();
-    if (heap_bytes_ > histogram_heap_limit) {
+    if (heap_bytes_ > limit_) {
       throw DecodeError("the histograms of a summary need too much memory");
     }
   }
 
  private:
+  std::size_t limit_;
   std::size_t heap_bytes_ = 0;
 };
 
@@ -224,7 +229,7 @@ void encode_summary(const Summary& summary, ByteBuffer& out) {
 
 Summary decode_summary(std::span<const std::byte> payload, SummaryParts parts) {
   Summary summary;
-  HistogramReader read_histogram;
+  HistogramReader read_histogram(payload.size());
   ByteCursor in(payload);
   while (!in.at_end()) {
     const auto section = static_cast<Section>(in.u8());

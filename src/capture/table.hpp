@@ -158,6 +158,14 @@ class TableWriter {
 class TableView {
  public:
   [[nodiscard]] std::uint8_t id() const { return id_; }
+  /// How many values its columns have together.
+  [[nodiscard]] std::uint64_t values() const {
+    std::uint64_t all = 0;
+    for (const ColumnView& column : columns_) {
+      all += column.count;
+    }
+    return all;
+  }
   [[nodiscard]] bool is(TableId id) const { return id_ == static_cast<std::uint8_t>(id); }
   [[nodiscard]] std::uint64_t key() const { return key_; }
 

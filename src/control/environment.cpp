@@ -184,6 +184,10 @@ Environment read_environment() {
   Environment environment;
   environment.record_path = value_of("KYMO_RECORD");
   environment.trace_path = value_of("KYMO_TRACE");
+  if (const auto facts = value_of("KYMO_FACTS"); facts && !parse_sites(*facts)) {
+    base::say(
+        "KYMO_FACTS is not understood (expected none, or patterns such as -host,-command_line): no facts are kept");
+  }
   environment.spool_holder = value_of("KYMO_SPOOL_HOLDER").value_or("");
   read_variable("KYMO_SCOPES", "0 or 1", environment.wants_scopes, parse_switch);
   read_variable("KYMO_SITES", "patterns such as render*,-*log*", environment.sites, parse_sites);

@@ -9,8 +9,11 @@
 namespace kymo::control {
 
 /// Facts about this process and machine: command line, executable and its build id, CPU, power mode, kernel, host, boot
-/// id, rank, start time. A fact that cannot be read is left out.
+/// id, rank, start time. A fact that cannot be read is left out, and one that KYMO_FACTS does not take.
 [[nodiscard]] Declarations describe_run();
+
+/// Whether KYMO_FACTS takes a fact: patterns as those of KYMO_SITES, or `none`. Where it makes no sense, it takes none.
+[[nodiscard]] bool wants_fact(std::string_view key);
 
 /// The rank in a parallel job: RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK; empty outside of one.
 [[nodiscard]] std::string job_rank();

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <sys/utsname.h>
@@ -13,6 +14,7 @@
 #include "base/variable.hpp"
 #include "control/run_facts.hpp"
 #include "control/system_facts.hpp"
+#include "record/site_filter.hpp"
 
 namespace kymo::control {
 
@@ -60,13 +62,30 @@ std::string job_id() {
   return first_variable({"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"});
 }
 
+bool wants_fact(std::string_view key) {
+  const char* const chosen = base::trusted_variable("KYMO_FACTS");
+  if (chosen == nullptr || *chosen == '\0') {
+    return true;
+  }
+  if (std::string_view(chosen) == "none" || !record::SiteFilter::is_sound(chosen)) {
+    return false;
+  }
+  record::SiteFilter filter;
+  filter.use(chosen);
+  return filter.takes(key);
+}
+
 Declarations describe_run() {
   SystemFacts of_system = read_system_facts();
   Declarations facts;
-  facts.processes.push_back({1, static_cast<std::uint64_t>(::getpid()), host_name(), base::boot_id(), job_rank(),
-                             std::move(of_system.command_line)});
+  const auto if_wanted = [](std::string_view key, std::string value) {
+    return wants_fact(key) ? std::move(value) : std::string();
+  };
+  facts.processes.push_back({1, static_cast<std::uint64_t>(::getpid()), if_wanted("host", host_name()),
+                             if_wanted("boot_id", base::boot_id()), if_wanted("rank", job_rank()),
+                             if_wanted("command_line", std::move(of_system.command_line))});
   const auto add = [&facts](std::string key, std::string value) {
-    if (!value.empty()) {
+    if (!value.empty() && wants_fact(key)) {
       facts.infos.push_back({1, std::move(key), std::move(value)});
     }
   };

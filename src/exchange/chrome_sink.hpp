@@ -15,7 +15,7 @@ namespace kymo::exchange {
 /// array of events. In a child after fork it does nothing: the file is the parent's.
 class ChromeSink : public Sink {
  public:
-  /// Creates the file or empties an existing one. OutputError where that fails.
+  /// As OutputFile::create(). OutputError.
   explicit ChromeSink(const std::string& path);
 
   void write(const EventBatch& batch) override;

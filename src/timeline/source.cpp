@@ -37,8 +37,10 @@ Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatc
     base::append(declared, ids_.declare(batch.declarations, numbering));
   }
   for (std::size_t block = 0; block < block_count(); ++block) {
-    const std::int64_t start = start_ns(block);
-    const std::int64_t end = std::max(end_ns(block), start);
+    const std::int64_t end = std::max(end_ns(block), start_ns(block));
+    // A recorder's clock counts from boot: 0 is no time, but what a thread says that recorded nothing.
+    const bool has_start = reader_.header().owner_pid == 0 || start_ns(block) != shift_.offset_ns;
+    const std::int64_t start = has_start ? start_ns(block) : end;
     range_.start_ns = block == 0 ? start : std::min(range_.start_ns, start);
     range_.end_ns = block == 0 ? end : std::max(range_.end_ns, end);
   }
@@ -78,12 +80,26 @@ bool Source::read_own(std::size_t block, BatchParts parts, EventBatch& batch) co
   return true;
 }
 
+/// Whether a block holds more events than its bytes can tell apart. They may name any number of ids, each of which
+/// whoever adds up by id would keep an entry for; a translation folds those that are not declared.
+bool Source::is_suspicious(std::size_t block, const EventBatch& batch) const {
+  if (block >= event_blocks_.size()) {
+    return false;
+  }
+  std::size_t events = batch.spans.size() + batch.async_begins.size() + batch.frame_marks.size() + batch.flows.size();
+  for (const ScopeRun& run : batch.runs) {
+    events += run.events.size();
+  }
+  constexpr std::size_t usual_events_a_byte = 4;
+  return events > usual_events_a_byte * std::size_t{reader_.blocks()[event_blocks_[block]].stored_bytes};
+}
+
 bool Source::read(std::size_t block, BatchParts parts, EventBatch& batch) const {
   if (!read_own(block, parts, batch)) {
     return false;
   }
   // A timeline of one capture whose ids count up as recorders hand them out needs no second look at every event.
-  if (!keeps_ids()) {
+  if (!keeps_ids() || is_suspicious(block, batch)) {
     ids_.translate(batch, on_undeclared_);
   }
   capture::shift_times(batch, shift_.offset_ns);
@@ -94,7 +110,11 @@ std::vector<AsyncBegin> Source::open_async() const {
   const std::lock_guard lock(open_async_->mutex);
   EventBatch batch;
   const auto take = [&](std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin>& begins) {
+    constexpr std::size_t most_open = std::size_t{1} << 20U;  // of a capture that is sound
     for (const AsyncBegin& begin : batch.async_begins) {
+      if (begins.size() == most_open) {
+        break;
+      }
       begins[{begin.track, begin.async_id}] = begin;
     }
     for (const SpanEvent& span : batch.spans) {

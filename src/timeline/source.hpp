@@ -61,6 +61,7 @@ class Source {
   [[nodiscard]] std::uint32_t find(capture::IdKind kind, std::uint32_t own) const;
 
  private:
+  [[nodiscard]] bool is_suspicious(std::size_t block, const EventBatch& batch) const;
   [[nodiscard]] bool keeps_ids() const { return is_alone_ && ids_.is_identity(); }
 
   /// What open_async() knows: the begins that have no end among the blocks below next_block.

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "capture/redaction.hpp"
 #include "timeline/source.hpp"
 #include "timeline/span_builder.hpp"
 #include "timeline/timeline_implementation.hpp"
@@ -128,6 +129,9 @@ void Timeline::Implementation::absorb(std::size_t index) {
     unwritten = timeline::find_unwritten(source.reader(), complaints_);
   }
   Declarations declared = source.absorb(numbering_, std::move(unwritten));
+  if (options_.redacts) {
+    capture::redact(declared);
+  }
   for (const ProcessDeclaration& process : declared.processes) {
     if (process.id > processes_.size()) {
       processes_.resize(process.id);

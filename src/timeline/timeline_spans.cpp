@@ -133,7 +133,13 @@ SpanList Timeline::open_spans() const {
 
 std::vector<TrackTotals> Timeline::totals() const {
   std::map<TrackId, TrackTotals> all;
+  // Threads that got no track share the id 0 in every capture.
+  TrackTotals trackless;
   for (const auto& source : implementation_->sources_) {
+    if (const auto shared = all.extract(0)) {
+      trackless.dropped_scopes += shared.mapped().dropped_scopes;
+      trackless.dropped_others += shared.mapped().dropped_others;
+    }
     if (source->reader().is_closed()) {
       for (TrackTotals totals : source->reader().end().tracks) {
         totals.track = source->find(capture::IdKind::track, totals.track);
@@ -156,6 +162,10 @@ std::vector<TrackTotals> Timeline::totals() const {
         totals.end_sequence = std::max(totals.end_sequence, run.end_sequence);
       }
     }
+  }
+  if (trackless.dropped_scopes != 0 || trackless.dropped_others != 0) {
+    all[0].dropped_scopes += trackless.dropped_scopes;
+    all[0].dropped_others += trackless.dropped_others;
   }
   std::vector<TrackTotals> list;
   list.reserve(all.size());

@@ -1,8 +1,11 @@
 // What the commands write, and what they leave alone: files of the user, closed and full descriptors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <sys/stat.h>
 
+#include "capture/capture_writer.hpp"
 #include "command_fixture.hpp"
 
 namespace kymo::test {
@@ -110,7 +113,7 @@ TEST_F(Output, WhatIsPrintedNeverGetsIntoAFileThatTookItsDescriptor) {
   EXPECT_NE(kymo({"report", "-o", "page.html", "run.kymo"}, {}, "<&- >&- 2>&-").status, -6);
   const std::string page = read_text(file_named("page.html"));
   EXPECT_EQ(page.rfind("<!DOCTYPE html>", 0), 0U);
-  EXPECT_EQ(page.find("kymo: "), std::string::npos);
+  EXPECT_EQ(page.find("warning: "), std::string::npos);
 }
 
 TEST_F(Output, ADirectoryAsRecordingsNameIsRefusedBeforeTheCommandRuns) {
@@ -121,6 +124,84 @@ TEST_F(Output, ADirectoryAsRecordingsNameIsRefusedBeforeTheCommandRuns) {
     EXPECT_FALSE(std::filesystem::exists(file_named("ran"))) << name;
   }
   EXPECT_TRUE(std::filesystem::is_empty(file_named("folder")));
+}
+
+TEST_F(Output, FactsThatAreLeftOutAreNowhereInACapture) {
+  const auto holds = [this](const std::string& file, const std::string& text) {
+    const CommandResult info = kymo({"info", "--json", file});
+    return info.out.find(text) != std::string::npos;
+  };
+  const std::vector<std::string> command{RECORDED_PROGRAM, "scopes", "10", "--password=hunter2"};
+  const auto record = [&](std::vector<std::string> words, const Environment& environment) {
+    words.insert(words.begin(), "record");
+    words.emplace_back("--");
+    words.insert(words.end(), command.begin(), command.end());
+    const CommandResult result = kymo(words, environment);
+    EXPECT_EQ(result.status, 0) << result.err;
+  };
+  record({"-o", "all.kymo"}, {});
+  EXPECT_TRUE(holds("all.kymo", "hunter2") && holds("all.kymo", "recorded_program") && holds("all.kymo", "kernel"));
+  record({"-o", "option.kymo", "--facts", "-command_line,-executable"}, {});
+  EXPECT_FALSE(holds("option.kymo", "hunter2") || holds("option.kymo", "recorded_program"));
+  EXPECT_TRUE(holds("option.kymo", "kernel"));
+  record({"-o", "none.kymo"}, {{"KYMO_FACTS", "none"}});
+  EXPECT_FALSE(holds("none.kymo", "hunter2") || holds("none.kymo", "recorded_program") || holds("none.kymo", "kernel"));
+  EXPECT_TRUE(holds("none.kymo", "record.exit_status")) << "what the run came to is no fact about its user";
+  record({"-o", "garbled.kymo"}, {{"KYMO_FACTS", "a,,b"}});
+  EXPECT_FALSE(holds("garbled.kymo", "hunter2")) << "one that makes no sense keeps nothing";
+}
+
+TEST_F(Output, RedactedCopiesDoNotTellWhoRanWhat) {
+  ASSERT_EQ(kymo({"record", "-o", "run.kymo", "--", RECORDED_PROGRAM, "scopes", "10", "--password=hunter2"}).status, 0);
+  const std::string capture = file_named("run.kymo");
+  const std::string host = nlohmann::json::parse(kymo({"info", "--json", capture}).out)["processes"][0]["host"];
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"export", "--to", "chrome", "-o", "out", capture},
+        {"export", "--to", "perfetto", "-o", "out", capture},
+        {"export", "--to", "openmetrics", "-o", "out", capture},
+        {"report", "-o", "out", capture}}) {
+    std::vector<std::string> redacted = command;
+    redacted.insert(redacted.end(), {"--redact", "--force"});
+    const CommandResult result = kymo(redacted);
+    EXPECT_NE(result.status, 1) << result.err;
+    const std::string out = read_text(file_named("out"));
+    EXPECT_NE(out, "");
+    for (const std::string& secret : {std::string("hunter2"), "\"" + host + "\"", " on " + host,
+                                      directory_.path().string(), std::string(RECORDED_PROGRAM)}) {
+      EXPECT_EQ(out.find(secret), std::string::npos) << command[0] << " " << command[2] << ": " << secret;
+    }
+  }
+  EXPECT_EQ(kymo({"merge", "--redact", "-o", "merged.kymo", capture}).status, 0);
+  const std::string merged = kymo({"info", "--json", "merged.kymo"}).out;
+  EXPECT_EQ(merged.find("hunter2"), std::string::npos);
+  EXPECT_EQ(merged.find("\"" + host + "\""), std::string::npos);
+}
+
+TEST_F(Output, TheTracksOfInfoAddUpToItsWarning) {
+  {
+    capture::CaptureWriterOptions options;
+    options.declarations.processes.push_back({1, 7, "here", "boot-1", "", "program"});
+    capture::CaptureWriter writer(file_named("run.kymo"), std::move(options));
+    EventBatch batch;
+    batch.start_ns = batch.end_ns = 5'000'000'000;
+    batch.runs.emplace_back().dropped_scopes = 12;
+    writer.write(batch);
+    writer.finish();
+  }
+  const CommandResult text = kymo({"info", "run.kymo"});
+  EXPECT_NE(text.out.find("threads without a track"), std::string::npos) << text.out;
+  std::uint64_t dropped = 0;
+  const auto info = nlohmann::json::parse(kymo({"info", "--json", "run.kymo"}).out);
+  for (const auto& track : info["tracks"]) {
+    dropped += track["dropped_scopes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(dropped, 12U);
+}
+
+TEST_F(Output, AnUnclosedCaptureWithoutSharedMemoryNeedNotBeOfAKilledProcess) {
+  static_cast<void>(make_capture("run.kymo", {.seed = 1, .steps = 100}, false));
+  const CommandResult info = kymo({"info", "run.kymo"});
+  EXPECT_NE(info.err.find("or could not write on"), std::string::npos) << info.err;
 }
 
 TEST_F(Output, CapturesAreForTheirOwner) {

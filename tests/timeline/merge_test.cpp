@@ -11,6 +11,7 @@
 
 #include <kymo/timeline.hpp>
 
+#include "capture/capture_writer.hpp"
 #include "recording_model.hpp"
 #include "span_text.hpp"
 #include "support/temporary_directory.hpp"
@@ -164,6 +165,63 @@ TEST(Merge, StatesHowProcessesOfOtherBootsWereShifted) {
     const auto first = std::min_element(truth.begin(), truth.end(),
                                         [](const auto& x, const auto& y) { return x.start_ns < y.start_ns; });
     EXPECT_EQ(list.spans.front().start_ns, first->start_ns + 700'000);
+  }
+}
+
+TEST(Merge, KeepsApartWhatTheThreadsWithoutATrackOfEachProcessLost) {
+  const TemporaryDirectory directory;
+  std::vector<std::filesystem::path> inputs;
+  for (const std::uint64_t dropped : {std::uint64_t{3}, std::uint64_t{5}}) {
+    capture::CaptureWriterOptions options;
+    options.declarations.processes.push_back({1, dropped, "here", "boot-1", "", "program"});
+    inputs.emplace_back(directory / (std::to_string(dropped) + ".kymo"));
+    capture::CaptureWriter writer(inputs.back().string(), std::move(options));
+    EventBatch batch;
+    batch.start_ns = batch.end_ns = 5'000'000'000;
+    batch.runs.emplace_back().dropped_scopes = dropped;
+    writer.write(batch);
+    writer.finish();
+  }
+  const Timeline merged(capture::merge(inputs, directory / "all.kymo").output);
+  std::uint64_t dropped = 0;
+  for (const TrackTotals& track : merged.totals()) {
+    dropped += track.dropped_scopes;
+    EXPECT_NE(merged.track(track.track).name, "");
+  }
+  EXPECT_EQ(dropped, 8U);
+}
+
+TEST(Merge, RedactsWhatTellsWhoRanWhat) {
+  const TemporaryDirectory directory;
+  capture::CaptureWriterOptions options;
+  options.declarations.processes.push_back({1, 7, "secret-host", "boot-1", "", "tool --password secret-word"});
+  options.declarations.infos = {{1, "cpu", "a processor"},
+                                {1, "executable", "/home/secret-user/tool"},
+                                {1, "record.command", "tool secret-word"},
+                                {1, "record.exit_status", "0"},
+                                {1, "customer", "secret-customer"}};
+  SiteDeclaration site;
+  site.id = 1;
+  site.name = "work";
+  site.file = "/home/secret-user/src/work.cpp";
+  options.declarations.sites.push_back(site);
+  const std::string input = directory / "in.kymo";
+  capture::CaptureWriter(input, std::move(options)).finish();
+  capture::MergeOptions how;
+  how.redacts = true;
+  const capture::MergeReport report = capture::merge(paths({input}), directory / "out.kymo", how);
+  const Timeline merged(report.output);
+  TimelineOptions redacting;
+  redacting.redacts = true;
+  const Timeline redacted(input, redacting);
+  for (const Timeline* timeline : {&merged, &redacted}) {
+    ASSERT_EQ(timeline->processes().size(), 1U);
+    const TimelineProcess& process = timeline->processes()[0];
+    EXPECT_EQ(process.declaration.host + process.declaration.command_line, "");
+    using Infos = std::vector<std::pair<std::string, std::string>>;
+    EXPECT_EQ(process.infos, (Infos{{"cpu", "a processor"}, {"record.exit_status", "0"}}));
+    EXPECT_EQ(timeline->declarations().sites.at(0).file, "work.cpp");
+    EXPECT_EQ(timeline->declarations().sites.at(0).name, "work");
   }
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/capture_writer.hpp"
 #include "recording_model.hpp"
 #include "span_text.hpp"
 #include "support/rounds.hpp"
@@ -178,6 +179,47 @@ TEST(Timeline, TotalsOfAnUnclosedCaptureAreThoseOfTheClosedOne) {
   EXPECT_EQ(scopes, static_cast<std::uint64_t>(std::count_if(spans.begin(), spans.end(), [](const TrueSpan& span) {
               return span.name.find("site") != std::string::npos;
             })));
+}
+
+/// A capture of a process whose threads without a track lost so many scopes, closed or not.
+std::vector<std::byte> write_trackless(std::uint64_t dropped, bool finish) {
+  auto bytes = std::make_shared<std::vector<std::byte>>();
+  capture::CaptureWriterOptions options;
+  options.header.owner_pid = 100;
+  options.declarations.processes.push_back({1, 100, "here", "boot-1", "", "program"});
+  capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), std::move(options));
+  EventBatch batch;
+  batch.start_ns = batch.end_ns = 5'000'000'000;
+  batch.runs.emplace_back().dropped_scopes = dropped;
+  writer.write(batch);
+  // As one of a thread that ended before it recorded anything.
+  batch = EventBatch();
+  batch.end_ns = 6'000'000'000;
+  batch.track_ends.push_back({1, 0});
+  writer.write(batch);
+  if (finish) {
+    writer.finish();
+  }
+  return *bytes;
+}
+
+TEST(Timeline, WhatThreadsWithoutATrackLostAddsUpOverCaptures) {
+  for (const bool is_closed : {true, false}) {
+    const auto first = write_trackless(3, is_closed);
+    const auto second = write_trackless(5, is_closed);
+    std::vector<CaptureReader> readers;
+    readers.emplace_back(first.data(), first.size(), "first");
+    readers.emplace_back(second.data(), second.size(), "second");
+    const auto totals = Timeline(std::move(readers)).totals();
+    ASSERT_EQ(totals.size(), 1U);
+    EXPECT_EQ(totals[0].track, 0U);
+    EXPECT_EQ(totals[0].dropped_scopes, 8U);
+  }
+}
+
+TEST(Timeline, AThreadThatRecordedNothingDoesNotMakeARecordingBeginAtBoot) {
+  const auto bytes = write_trackless(1, true);
+  EXPECT_EQ(open_memory(bytes).range().start_ns, 5'000'000'000);
 }
 
 TEST(Timeline, FramesOfAnyRangeAreTheStretchesBetweenMarks) {

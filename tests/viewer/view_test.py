@@ -109,6 +109,16 @@ class Screenshot(Case):
         self.assertAlmostEqual(left, 8 + axis * SLOW_FRAME * FRAME_MS / WHOLE_MS, delta=8)
         self.assertAlmostEqual(right - left, axis * SLOW_MS / 2 / WHOLE_MS, delta=8)
 
+    def test_it_replaces_pictures_of_its_own_and_no_other_file(self) -> None:
+        words = (KYMO, "view", "--size", "320x200", "--screenshot", "mine.png", "run.kymo")
+        path = self.folder / "mine.png"
+        path.write_bytes(b"a holiday")
+        self.assertIn("--force", self.refused(*words, status=1, DISPLAY=None))
+        self.assertEqual(path.read_bytes(), b"a holiday")
+        self.succeed(*words, "--force", DISPLAY=None)
+        self.assertEqual(len(pictures.read_png(path)), 200)
+        self.succeed(*words, DISPLAY=None)
+
     def test_the_frame_at_a_time_fills_the_flame_chart(self) -> None:
         for time_of in (f"{SLOW_FRAME * FRAME_MS + 7}ms", "0.045s"):
             rows = self.shoot("--size", "800x500", "--at", time_of)
