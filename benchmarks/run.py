@@ -37,6 +37,8 @@ FIGURES = [
      ["million_per_s", "bytes_per_scope"]),
     ("disabled", "scope_ns", "disabled scope over an empty loop", "<", 0.6, "ns", []),
     ("left_out", "scope_ns", "scope that KYMO_SITES leaves out, over an empty loop", "<=", 1.5, "ns", []),
+    ("idle", "cpu_percent", "the collector beside 4,000 idle threads, of a core", "<", 0.3, "%", []),
+    ("idle/ticking", "cpu_percent", "the same where one thread records ten scopes a second", "<", 1, "%", []),
     ("arguments", "ratio", "two integer arguments over a scope without", "<=", 1.25, "x", ["with_ns", "without_ns"]),
     ("frame_mark", "each_ns", "frame_mark", "<=", 40, "ns", []),
     ("record_metric", "each_ns", "record_metric", "<=", 40, "ns", []),

@@ -188,7 +188,7 @@ void fork_child(Random& random, int generations) {
 void fork_without_handlers() {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
   // Until the child asks for a chunk, what it opens comes out as its parent's.
-  tally.load()->opened.fetch_add(128);
+  tally.load()->opened.fetch_add(4'096);
   const pid_t child = ::_Fork();
   if (child == 0) {
     ::alarm(60);
