@@ -20,6 +20,7 @@
 #include "capture/leftovers.hpp"
 #include "command.hpp"
 #include "record/clock.hpp"
+#include "say.hpp"
 #include "sense/machine_lock.hpp"
 #include "sense/sensor_list.hpp"
 #include "sense/stop_signal.hpp"
@@ -242,7 +243,7 @@ void add_doctor_command(CLI::App& app, int& exit_code) {
     try {
       exit_code = run(*options);
     } catch (const std::invalid_argument& failure) {
-      fmt::print(stderr, "kymo: {}\n", failure.what());
+      say("kymo: {}\n", failure.what());
       exit_code = to_int(ExitCode::usage);
     }
   });

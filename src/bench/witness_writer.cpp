@@ -26,6 +26,7 @@ class WitnessWriter::Implementation {
       : path_(path), new_path_(path + ".new-" + std::to_string(::getpid())) {
     std::string line = bench::header_line(header);
     file_.emplace(exchange::OutputFile::create(new_path_));
+    new_path_ = file_->name();  // another one where something has the name
     previous_ = bench::close_line(line);
     append(line);
   }

@@ -62,7 +62,7 @@ TEST(Expansion, DeclarationsThatAFewBytesStandForAreNotAllKept) {
   Forgery forgery;
   constexpr std::size_t rows = 200'000;
   SiteId next = 1;
-  for (int block = 0; block < 8; ++block) {
+  for (int block = 0; block < 4; ++block) {
     Declarations declarations;
     declarations.sites.resize(rows);
     for (SiteDeclaration& site : declarations.sites) {
