@@ -79,7 +79,7 @@ class Load {
       const std::size_t size = std::min(chunk_words, words_.size() - begin);
       decoder_.decode(std::span(words_).subspan(begin, size), batch_, context);
     }
-    decoder_.end_track(batch_);
+    decoder_.end_track(batch_, 0);
     base_ += (words_.back() >> detail::time_shift) + 1'000;
     sequence_ += words_.size();
   }

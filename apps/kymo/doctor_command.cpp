@@ -199,7 +199,7 @@ int run(const DoctorOptions& options) {
     }
     Json memory = Json::array();
     for (const capture::Leftover& spool : spools) {
-      memory.push_back(to_json(spool));
+      memory.push_back(command::to_json(spool));
     }
     print_json({{"sensors", std::move(rows)},
                 {"shared_memory", std::move(memory)},

@@ -147,7 +147,7 @@ int clear_all(const RecoverArguments& arguments) {
       say("kymo: {}: {}\n", printable(leftover.path), printable(leftover.note));
       exit_code = to_int(ExitCode::failed);
     }
-    rows.push_back(to_json(leftover));
+    rows.push_back(command::to_json(leftover));
     rows.back()["is_cleared"] = is_cleared;
   }
   if (arguments.is_json) {

@@ -57,7 +57,8 @@ void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
         fmt::format("{}: process {} is still writing it", printable(capture.path()), capture.header().owner_pid));
   } else if (!capture.is_closed()) {
     // A killed process leaves its shared memory behind; one whose disk was full and that ended well does not.
-    const bool was_killed = !capture::find_spool(capture.header().spool_id).empty();
+    const bool was_killed =
+        capture::find_spool_file(capture.header().spool_id).state != capture::SpoolFile::State::absent;
     warnings.texts.push_back(fmt::format(
         "{}: was not closed, its process was killed{}; `kymo recover` makes it whole", printable(capture.path()),
         was_killed ? "" : " or could not write on (a full disk), and what it had not written by then is missing"));

@@ -1,5 +1,3 @@
-#include <cerrno>
-
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -37,15 +35,9 @@ int reserve_space(int file, std::uint64_t bytes) noexcept {
   return ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
 }
 
-#ifdef __EMSCRIPTEN__
-int reserve_behind_end(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
-  return EOPNOTSUPP;
-}
-#else
 int reserve_behind_end(int file, std::uint64_t from, std::uint64_t bytes) noexcept {
   return ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
 }
-#endif
 
 int sync_data(int file) noexcept {
   return ::fdatasync(file);
