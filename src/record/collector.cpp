@@ -118,13 +118,15 @@ void Collector::drain_track(TrackCursor& cursor) {
   }
   while (cursor.has_chunk && cursor.published != nullptr) {
     Chunk& chunk = pool_.chunk(cursor.chunk);
-    const auto [end, is_last, next] = readable_words(chunk, cursor.published, pool_.words_of(cursor.chunk));
+    auto [end, is_last, next] = readable_words(chunk, cursor.published, pool_.words_of(cursor.chunk));
+    end = std::min(end, pool_.words_of(cursor.chunk));
     if (end > cursor.offset) {
       cursor.decoder.decode({chunk.words + cursor.offset, end - cursor.offset}, batch_, context);
       batch_words_ += end - cursor.offset;
       cursor.offset = end;
     }
-    if (is_last) {
+    // Where a child without fork handlers wrote beside its parent, what comes after may not be found any more.
+    if (is_last || !pool_.is_chunk(next - 1)) {
       break;
     }
     chunks_read_.push_back(cursor.chunk);

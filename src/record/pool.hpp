@@ -52,6 +52,11 @@ class Pool {
   [[nodiscard]] Chunk& chunk(std::uint32_t index) const {
     return *reinterpret_cast<Chunk*>(chunks_ + place_of(index, header_->most_chunks).offset);
   }
+  /// Whether a number that was read in the pool is a chunk's.
+  [[nodiscard]] bool is_chunk(std::uint32_t index) const {
+    const std::uint32_t most = header_->most_chunks;
+    return index < most ? index < chunk_count() : (index - most) / pieces_a_chunk < chunk_count();
+  }
   /// Words that a chunk has room for.
   [[nodiscard]] std::size_t words_of(std::uint32_t index) const { return place_of(index, header_->most_chunks).words; }
   /// Large chunks that are reserved.

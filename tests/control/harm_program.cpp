@@ -305,8 +305,6 @@ void fork_without_handlers() {
   work("parent", 10);
 }
 
-std::atomic<bool> is_in_handler_child{false};
-
 void record_in_handler(int /*signal*/) {
   KYMO_SCOPE("in the handler");
 }

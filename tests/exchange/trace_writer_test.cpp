@@ -1,6 +1,7 @@
 // TraceWriter: each clause of what it promises.
 #include <kymo/trace_writer.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo {
@@ -39,6 +41,11 @@ Json read_trace(const std::string& path) {
   Json trace = Json::parse(text, nullptr, false);
   EXPECT_TRUE(trace.is_array()) << text;
   return trace;
+}
+
+/// The name that a file gets whose own is taken.
+std::string with_suffix(const std::filesystem::path& path) {
+  return (path.parent_path() / (path.stem().string() + "-1" + path.extension().string())).string();
 }
 
 double now_us() {
@@ -128,15 +135,17 @@ TEST_F(TraceWriterTest, AFlushLosesAndRepeatsNothing) {
   }
 }
 
-TEST_F(TraceWriterTest, DestructionFlushesAndReplacesWhatTheFileHeld) {
-  std::ofstream(path_) << std::string(100'000, 'x');
+TEST_F(TraceWriterTest, DestructionFlushesAndLeavesAFileThatWasThereAlone) {
+  const std::string users(1'000, 'x');
+  std::ofstream(path_) << users;
   {
     TraceWriter first(path_);
     first.push("a", "c", 1, 1);
     const TraceWriter moved = std::move(first);
     EXPECT_TRUE(moved.is_enabled());
   }
-  EXPECT_EQ(read_trace(path_).size(), 1U);
+  EXPECT_EQ(read_text(path_), users);
+  EXPECT_EQ(read_trace(with_suffix(path_)).size(), 1U);
 }
 
 TEST_F(TraceWriterTest, ADisabledWriterDoesNothing) {
@@ -227,12 +236,23 @@ TEST_F(TraceWriterTest, WhatCannotBeWrittenIsAnError) {
   full.push("a", "c", 1, 1);
   EXPECT_THROW(full.flush(), std::runtime_error);
   EXPECT_THROW(full.flush(), std::runtime_error);
-  const TraceWriter first(path_);
-  EXPECT_THROW(TraceWriter second(path_), std::runtime_error);
+}
+
+TEST_F(TraceWriterTest, ASecondWriterOfANameTakesASuffix) {
+  {
+    TraceWriter first(path_);
+    TraceWriter second(path_);
+    first.push("first", "c", 1, 1);
+    second.push("second", "c", 1, 1);
+  }
+  EXPECT_EQ(read_trace(path_)[0]["name"], "first");
+  EXPECT_EQ(read_trace(with_suffix(path_))[0]["name"], "second");
 }
 
 TEST_F(TraceWriterTest, APipeGetsOneArray) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  // A trace waits for no reader: there is one before.
+  const base::FileDescriptor there(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   std::string text;
   std::thread reader([&] { text = read_text(path_); });
   {

@@ -356,7 +356,7 @@ def _nobody(folder: Path) -> Iterator[None]:
 
 def test_files_that_may_not_be_read_are_named(folder: Path, truth: dict[str, Any]) -> None:
     secret = copy_to(folder / "model.kymo", folder / "mixed", "secret.kymo")
-    copy_to(folder / "model.kymo", folder / "mixed", "open.kymo")
+    copy_to(folder / "model.kymo", folder / "mixed", "open.kymo").chmod(0o644)
     secret.parent.chmod(0o755)
     locked = folder / "locked"
     locked.mkdir()
