@@ -78,10 +78,10 @@ void Collector::run() {
   // What dead processes left is cleared up a little at a time, so that neither a drain nor a start has to wait for it.
   constexpr std::int64_t most_sweep_ns = 2'000'000;
   try {
-    const std::string spool = pool_.spool_path();
-    bool is_swept = spool.empty();
+    bool is_swept = pool_.spool_directory().empty();
     const auto sweep = [&] {
-      is_swept = is_swept || sweep_spools(spool.substr(0, spool.rfind('/')).c_str(), spool.c_str(), most_sweep_ns);
+      is_swept = is_swept ||
+                 sweep_spools(pool_.spool_directory().c_str(), pool_.spool_path().c_str(), most_sweep_ns);
     };
     while (!is_stopping_.load(std::memory_order_acquire)) {
       wait_for_work();

@@ -65,6 +65,8 @@ class Pool {
   [[nodiscard]] std::uint32_t most_chunks() const { return header_->most_chunks; }
   [[nodiscard]] PoolBacking backing() const { return backing_; }
   [[nodiscard]] const std::string& spool_path() const { return spool_path_; }
+  /// The directory that the spool is in; empty where the pool is none. It stays when the file goes.
+  [[nodiscard]] const std::string& spool_directory() const { return spool_directory_; }
   [[nodiscard]] std::string spool_id() const;
   /// Why the pool is not a spool; empty when it is, and where there is nothing such.
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
@@ -126,6 +128,7 @@ class Pool {
 
   base::KnownFile file_;
   std::string spool_path_;
+  std::string spool_directory_;
   std::string complaint_;
   PoolBacking backing_ = PoolBacking::private_memory;
   void* mapping_ = nullptr;

@@ -224,6 +224,7 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
       }
       if (pool->map(layout)) {
         pool->lay_out(layout, id);
+        pool->spool_directory_ = backing == PoolBacking::spool ? options.spool_directory : std::string();
         return pool;
       }
       pool->remove_spool();
