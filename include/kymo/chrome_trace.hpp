@@ -16,8 +16,8 @@ class KYMO_API ChromeTraceSink {
  public:
   explicit ChromeTraceSink(const Path& path) noexcept : path_(path) {}
 
-  /// Creates the file, under a suffix where something has its name, and begins to record into it. Reports once on stderr and installs nothing where the file cannot
-  /// be written.
+  /// Creates the file, under a suffix where something has its name, and begins to record into it. Reports once on
+  /// stderr and installs nothing where the file cannot be written.
   [[nodiscard]] SinkGuard install() const noexcept;
 
  private:

@@ -39,8 +39,8 @@ typedef struct kymo_scope {
   uint64_t token;
 } kymo_scope;
 
-/* Opens a scope; costs about 25 ns while scopes are recorded, 2 ns while they are not. NULL: one whose name could not be
- * told apart; it is counted as dropped. */
+/* Opens a scope; costs about 25 ns while scopes are recorded, 2 ns while they are not. NULL: one whose name could not
+ * be told apart; it is counted as dropped. */
 KYMO_API kymo_scope kymo_scope_begin(kymo_site* site);
 /* Closes it. */
 KYMO_API void kymo_scope_end(kymo_scope scope);

@@ -13,7 +13,8 @@ struct NewFile {
 };
 
 /// Creates `path`, or where something has that name the first of "stem-1.ext", "stem-2.ext", ... that is free: what is
-/// there is never touched. A device such as /dev/null is opened as it is. The file may be read and written, with new_file_mode().
+/// there is never touched. A device such as /dev/null is opened as it is. The file may be read and written, with
+/// new_file_mode().
 [[nodiscard]] NewFile create_new_file(const std::string& path);
 
 /// 0600, for a recording names its host, its command line and its user's paths. KYMO_FILE_MODE, octal, widens it; the

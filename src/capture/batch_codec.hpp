@@ -50,8 +50,8 @@ class BatchEncoder {
 };
 
 /// Decodes a payload that stands in a BlockPayload into `batch`, reusing its memory; what is not asked for is empty.
-/// DecodeError for anything that no writer would write; `batch` holds anything then. `most_values`: in tables of all but
-/// scopes, which whoever gathers rows of many blocks keeps. Thread safe.
+/// DecodeError for anything that no writer would write; `batch` holds anything then. `most_values`: in tables of all
+/// but scopes, which whoever gathers rows of many blocks keeps. Thread safe.
 void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std::int64_t end_ns, BatchParts parts,
                   EventBatch& batch, std::uint64_t most_values = max_payload_cost);
 

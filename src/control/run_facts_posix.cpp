@@ -39,8 +39,8 @@ std::string utc_now() {
   const auto second = static_cast<unsigned>((now - day).count());
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02u:%02u:%02uZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), second / 3600,
-                second / 60 % 60, second % 60);
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), second / 3600, second / 60 % 60,
+                second % 60);
   return text.data();
 }
 

@@ -80,8 +80,7 @@ void Collector::run() {
   try {
     bool is_swept = pool_.spool_directory().empty();
     const auto sweep = [&] {
-      is_swept = is_swept ||
-                 sweep_spools(pool_.spool_directory().c_str(), pool_.spool_path().c_str(), most_sweep_ns);
+      is_swept = is_swept || sweep_spools(pool_.spool_directory().c_str(), pool_.spool_path().c_str(), most_sweep_ns);
     };
     while (!is_stopping_.load(std::memory_order_acquire)) {
       wait_for_work();

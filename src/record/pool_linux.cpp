@@ -145,7 +145,7 @@ bool Pool::open_backing(PoolBacking backing, const PoolOptions& options, const s
     return true;
   }
   file_ = base::KnownFile(backing == PoolBacking::spool ? create_spool(options, id, bytes, spool_path_, complaint_)
-                                        : create_held_memfd(options, bytes));
+                                                        : create_held_memfd(options, bytes));
   return file_.get() >= 0;
 }
 
@@ -153,7 +153,8 @@ bool Pool::open_backing(PoolBacking backing, const PoolOptions& options, const s
 bool Pool::map(const Layout& layout) noexcept {
   const bool is_shared = backing_ != PoolBacking::private_memory;
   const int flags = is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void* const mapping = ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags, is_shared ? file_.get() : -1, 0);
+  void* const mapping =
+      ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags, is_shared ? file_.get() : -1, 0);
   if (mapping == MAP_FAILED) {
     return false;
   }
@@ -174,9 +175,8 @@ bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
   const int saved_errno = errno;
   // The descriptor may be another file's: a program may have closed all that it did not open. What is mapped stays, and
   // is reserved as well by being touched; a full tmpfs would end the program then.
-  bool is_reserved =
-      backing_ == PoolBacking::private_memory ||
-      ::fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+  bool is_reserved = backing_ == PoolBacking::private_memory ||
+                     ::fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
   if (is_reserved) {
     constexpr std::uint64_t page_bytes = 4096;
     auto* const begin = static_cast<char*>(mapping_) + offset / page_bytes * page_bytes;
@@ -262,7 +262,6 @@ void Pool::abandon_in_child() noexcept {
   static_cast<void>(::mmap(mapping_, mapped_bytes_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
   file_.reset();
-  spool_path_.clear();
 }
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept {

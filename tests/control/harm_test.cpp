@@ -87,16 +87,16 @@ TEST_F(HarmTest, WithoutStandardStreamsNothingOfTheProgramsGoesIntoTheCapture) {
 }
 
 TEST_F(HarmTest, AFaultEndsTheProgramThoughItsSignalWasIgnored) {
-  EXPECT_EQ(run({"ignored-fault"}, {with_option("ASAN_OPTIONS", "handle_segv=0"),
-                                    with_option("TSAN_OPTIONS", "handle_segv=0")}),
+  EXPECT_EQ(run({"ignored-fault"},
+                {with_option("ASAN_OPTIONS", "handle_segv=0"), with_option("TSAN_OPTIONS", "handle_segv=0")}),
             -SIGSEGV);
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
 }
 
 TEST_F(HarmTest, AProgramThatMendsItsOwnFaultsIsLeftAlone) {
-  EXPECT_EQ(run({"own-faults"}, {with_option("ASAN_OPTIONS", "handle_segv=0"),
-                                 with_option("TSAN_OPTIONS", "handle_segv=0")}),
-            0)
+  EXPECT_EQ(
+      run({"own-faults"}, {with_option("ASAN_OPTIONS", "handle_segv=0"), with_option("TSAN_OPTIONS", "handle_segv=0")}),
+      0)
       << output();
 }
 

@@ -28,8 +28,9 @@ using test::ChildProcess;
 /// How often each name was recorded in a set of captures, scopes still open left out.
 using Counts = std::map<std::string, std::uint64_t>;
 
-inline void count_batch(const CaptureReader& capture, const EventBatch& batch, std::map<TrackId, capture::ScopeStack>& stacks,
-                 std::map<SiteId, std::string>& names, Counts& counts) {
+inline void count_batch(const CaptureReader& capture, const EventBatch& batch,
+                        std::map<TrackId, capture::ScopeStack>& stacks, std::map<SiteId, std::string>& names,
+                        Counts& counts) {
   for (const SiteDeclaration& site : batch.declarations.sites) {
     names[site.id] = site.name;
   }

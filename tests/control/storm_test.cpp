@@ -131,9 +131,9 @@ TEST(StormTest, EveryProcessAccountsForEveryScopeAndLeavesNothingBehind) {
     fs::create_directory(captures);
     const MappedSheet sheet(directory / "sheet");
     const unsigned length_ms = 200 + seed % 1'500;
-    test::ChildProcess program({STORM_PROGRAM, directory / "sheet", std::to_string(seed), std::to_string(length_ms),
-                                RECORDING_MODULE},
-                               {{"KYMO_RECORD", captures + "/"}, {"KYMO_SAMPLE", "0"}});
+    test::ChildProcess program(
+        {STORM_PROGRAM, directory / "sheet", std::to_string(seed), std::to_string(length_ms), RECORDING_MODULE},
+        {{"KYMO_RECORD", captures + "/"}, {"KYMO_SAMPLE", "0"}});
     const bool is_killed = round % 2 == 1;
     if (is_killed) {
       std::this_thread::sleep_for(std::chrono::milliseconds(seed % length_ms));  // any moment will do
