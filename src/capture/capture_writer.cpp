@@ -169,6 +169,7 @@ void CaptureWriter::write_ended_tracks() {
   Declarations called;
   CaptureEnd totals;
   std::vector<Ordered> order;
+  order.reserve(ids.size());
   for (const TrackId id : ids) {
     order.push_back({id, 0});
   }

@@ -83,7 +83,7 @@ std::vector<std::byte> read_ring_as_capture(const std::string& spool_id, const s
 
 std::string read_link(const std::string& path) {
   char* const found = ::realpath(path.c_str(), nullptr);
-  const std::string target = found != nullptr ? found : path;
+  std::string target = found != nullptr ? found : path;
   std::free(found);
   return target;
 }

@@ -157,7 +157,7 @@ WriterState find_writer(const CaptureReader& capture, const std::string& spool_d
   }
   const std::string process = capture.header().owner_pid == 0 ? std::string("another process")
                                                               : "process " + std::to_string(capture.header().owner_pid);
-  const WriterState living{WriterState::Kind::living, process + " is writing it"};
+  WriterState living{WriterState::Kind::living, process + " is writing it"};
   const base::FileDescriptor file(::open(capture.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file && base::lock_holder(file.get(), writer_lock_byte)) {
     return living;

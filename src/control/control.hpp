@@ -46,7 +46,7 @@ class Control {
   void start_sampling();
   void stop_sampling_locked() noexcept;
   bool start_recorder(std::uint64_t pool_bytes);
-  bool open_capture(const CaptureOptions& options);
+  bool open_capture(const CaptureOptions& wanted);
   void open_trace();
   void resume_in_child();
   [[nodiscard]] std::shared_ptr<CaptureSink> running_capture();

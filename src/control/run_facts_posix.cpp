@@ -32,10 +32,10 @@ std::string first_variable(std::initializer_list<const char*> names) {
 
 /// Without the C library's time zones, whose lock another thread may have held when this process was forked.
 std::string utc_now() {
-  using namespace std::chrono;
-  const auto now = floor<seconds>(system_clock::now());
-  const auto day = floor<days>(now);
-  const year_month_day date(day);
+  namespace chrono = std::chrono;
+  const auto now = chrono::floor<chrono::seconds>(chrono::system_clock::now());
+  const auto day = chrono::floor<chrono::days>(now);
+  const chrono::year_month_day date(day);
   const auto second = static_cast<unsigned>((now - day).count());
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02u:%02u:%02uZ", static_cast<int>(date.year()),

@@ -96,29 +96,29 @@ class NestedLock {
  public:
   /// False when this thread holds it already, or holds another one while somebody has this.
   [[nodiscard]] bool lock() noexcept {
-    if (held_ != 0 && !blocks_signals()) {
+    if (held != 0 && !blocks_signals()) {
       // A handler that interrupted what is done under the locks was left by siglongjmp. All of that becomes visible by
       // its last store: what was begun is not there.
-      held_ = 0;
+      held = 0;
     }
-    const bool is_nested = held_++ != 0;
+    const bool is_nested = held++ != 0;
     detail::signal_fence();
     const bool is_taken = is_nested || is_stuck_.load(std::memory_order_relaxed) ? take_free_or_own() : wait();
-    held_ -= is_taken ? 0 : 1;
+    held -= is_taken ? 0 : 1;
     return is_taken;
   }
   void unlock() noexcept {
     is_stuck_.store(false, std::memory_order_relaxed);
     lock_.unlock();
     detail::signal_fence();
-    --held_;
+    --held;
   }
 
   /// Around fork, by the one thread that forks: waits although it holds another, but not for itself.
   [[nodiscard]] bool lock_in_any_case() noexcept {
-    ++held_;
+    ++held;
     const bool is_taken = lock_.lock();
-    held_ -= is_taken ? 0 : 1;
+    held -= is_taken ? 0 : 1;
     return is_taken;
   }
 
@@ -136,7 +136,7 @@ class NestedLock {
     return is_taken;
   }
 
-  static inline __thread int held_ KYMO_STATIC_TLS = 0;
+  static inline __thread int held KYMO_STATIC_TLS = 0;
 
   SignalSafeLock lock_;
   std::atomic<bool> is_stuck_{false};

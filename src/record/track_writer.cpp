@@ -524,7 +524,12 @@ __attribute__((visibility("default"))) int kymo_declare_site_v1(kymo_site* site)
 }
 
 __attribute__((visibility("default"))) void kymo_close_slow_v2(std::uint64_t token) noexcept {
-  using namespace kymo::record;
+  using kymo::record::close_slowly;
+  using kymo::record::current_slot;
+  using kymo::record::note_closed_elsewhere;
+  using kymo::record::parked_slot;
+  using kymo::record::return_to_parked_slot;
+  using kymo::record::TrackSlot;
   const std::uint32_t generation = kymo::detail::generation_of(token);
   if (parked_slot != nullptr && kymo::detail::generation_of(parked_slot->key) == generation) {
     return_to_parked_slot();
@@ -541,7 +546,12 @@ __attribute__((visibility("default"))) void kymo_close_slow_v2(std::uint64_t tok
 __attribute__((visibility("default"))) void kymo_arguments_slow_v2(std::uint32_t* names,
                                                                    const kymo::Argument* arguments, std::size_t count,
                                                                    std::uint64_t key) noexcept {
-  using namespace kymo::record;
+  using kymo::record::current_slot;
+  using kymo::record::put_back;
+  using kymo::record::Recorder;
+  using kymo::record::SlotWrite;
+  using kymo::record::TrackSlot;
+  using kymo::record::write_argument;
   constexpr std::size_t most = 8;
   put_back(key);
   TrackSlot* const slot = current_slot();
