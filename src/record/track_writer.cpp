@@ -208,6 +208,8 @@ void return_to_parked_slot() noexcept {
 }  // namespace
 
 TrackSlot* slot_for_write() noexcept {
+  // Before anything is counted where a parent would see it.
+  Recorder::instance().notice_fork();
   TrackSlot* const slot = current_slot();
   if (slot == nullptr) {
     return attach_thread();
