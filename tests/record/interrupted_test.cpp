@@ -133,8 +133,8 @@ void record_everything(int /*signal*/) {
 }
 
 TEST_F(InterruptedTest, FirstEventsOnASmallSignalStackFit) {
-  if (test::has_sanitizer) {
-    GTEST_SKIP() << "what sanitizers add to frames is not the recorder's";
+  if (test::has_sanitizer || test::is_emulated) {
+    GTEST_SKIP() << "what sanitizers and emulators add to frames is not the recorder's";
   }
   struct sigaction action {};
   struct sigaction previous {};
