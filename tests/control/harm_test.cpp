@@ -74,6 +74,9 @@ TEST_F(HarmTest, WhereMemoryRunsOutRecordingEndsAndNotTheProgram) {
 }
 
 TEST_F(HarmTest, ADaemonThatClosesAllDescriptorsKeepsItsFilesAndItsCapture) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << "the emulator's own descriptors are closed as well";
+  }
   EXPECT_EQ(run({"close-all"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
   EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 100'000}}));
 }
