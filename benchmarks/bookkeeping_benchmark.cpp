@@ -1,9 +1,13 @@
-// What a scope costs beside its two reads of the clock: here they are loads of a variable.
+// The cost of a scope without its two clock reads, which are replaced by loads of a variable.
+//
+// Runs on one CPU, shared with the collector. On another CPU the collector would run at the same time, and every line
+// of a chunk that it had read would have to come back from its cache. The result would then measure the machine's
+// caches. scope_benchmark (bursts, unpaced) shows how much of that remains with real clock reads.
 #include <kymo/detail/counter.hpp>
 
 namespace kymo::detail {
 
-/// Stands in for the counter. It must not lie before the recorder's chunks begin.
+/// Replaces the counter. Must not be earlier than the start of the recorder's chunks.
 inline std::uint64_t frozen_counter = 0;
 inline std::uint64_t load_counter() noexcept {
   // Volatile: loaded each time, as the counter would be read.
@@ -17,6 +21,8 @@ inline std::uint64_t load_counter() noexcept {
 #undef read_counter
 
 #include <exception>
+
+#include <sched.h>
 
 #include <benchmark/benchmark.h>
 
@@ -56,9 +62,17 @@ constexpr std::size_t burst = 400'000;
   }
 }
 
-/// The recorder's chunks begin at the true time: the frozen one is set ahead of them, and stays within their reach.
+/// The recorder's chunks begin at the true time. The frozen time is set ahead of them and stays within their reach.
 void freeze_counter() {
   detail::frozen_counter = detail::read_counter() + (std::uint64_t{1} << 33U);
+}
+
+/// Threads started later inherit the affinity.
+void stay_on_this_cpu() {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &cpus);
+  ::sched_setaffinity(0, sizeof cpus, &cpus);
 }
 
 using Work = void (*)(std::size_t);
@@ -98,6 +112,7 @@ void add(const char* name, Work record, Work loop) {
 }
 
 const bool are_added = [] {
+  stay_on_this_cpu();
   add("bookkeeping", record_scopes, count_up);
   add("bookkeeping/throwing", record_throwing_scopes, call_only);
   return true;

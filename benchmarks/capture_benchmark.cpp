@@ -1,9 +1,9 @@
-// What captures cost on disk and how quickly they are read, on the seeded generator's load.
+// Size of captures on disk and reading speed, with the load of the seeded generator.
 //
-//   capture_benchmark [--scopes=N]     N: how many scopes the capture holds, 100,000,000 where it is not given
+//   capture_benchmark [--scopes=N]     N: scopes in the capture, default 100,000,000
 //
-// The capture is written once, to a temporary folder, and deleted at the end. What reads it is a process of its own
-// each time, so that its peak of memory is that of reading alone.
+// The capture is written once to a temporary folder and deleted at the end. Each reader is a separate process, so that
+// its peak memory is that of reading only.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,12 +26,12 @@
 #include <kymo/capture.hpp>
 #include <kymo/timeline.hpp>
 
-#include "capture/merge.hpp"
-#include "capture/summary.hpp"
+#include "capture/merge/merge.hpp"
+#include "capture/summary/summary.hpp"
 #include "generated_capture.hpp"
 #include "generator.hpp"
-#include "stats/call_tree.hpp"
-#include "stats/statistics.hpp"
+#include "stats/statistics/call_tree.hpp"
+#include "stats/statistics/statistics.hpp"
 #include "timing.hpp"
 
 namespace kymo::benchmarks {
@@ -40,7 +40,7 @@ namespace {
 
 constexpr int repetitions = 5;
 
-/// What a reading process says of itself.
+/// Results reported by a reading process.
 struct Reading {
   std::uint64_t scopes = 0;
   std::uint64_t cpu_ns = 0;
@@ -48,7 +48,7 @@ struct Reading {
   std::uint64_t peak_kb = 0;
 };
 
-/// The largest this process has been since its program began; unlike ru_maxrss it does not know who started it.
+/// Peak memory since the program began; unlike ru_maxrss it excludes the parent's.
 std::uint64_t peak_memory_kb() {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> status(std::fopen("/proc/self/status", "re"), std::fclose);
   std::array<char, 256> line{};
@@ -61,7 +61,7 @@ std::uint64_t peak_memory_kb() {
   return peak_kb;
 }
 
-/// Per-site statistics from every event: what `kymo stats --decode` does.
+/// Per-site statistics from every event, as in `kymo stats --decode`.
 std::uint64_t decode_all(const std::string& path) {
   const Timeline timeline(path);
   stats::StatisticsOptions options;
@@ -74,8 +74,7 @@ std::uint64_t decode_all(const std::string& path) {
   return scopes;
 }
 
-/// The call tree: what `kymo stats --tree` does. Sites at random have more paths than find room, unlike those of a real
-/// program.
+/// The call tree, as in `kymo stats --tree`. Unlike a real program's, random sites form more paths than fit.
 std::uint64_t build_tree(const std::string& path) {
   const Timeline timeline(path);
   const stats::CallTree tree = stats::gather_call_tree(timeline);
@@ -86,8 +85,8 @@ std::uint64_t build_tree(const std::string& path) {
   return scopes;
 }
 
-/// What a first picture of the whole capture needs: the tables of the summary of everything, and the coverage of each
-/// track in a few thousand bins.
+/// The data of a first picture of the whole capture: the tables of the total summary, and the coverage of each track in
+/// a few thousand bins.
 std::uint64_t read_overview(const std::string& path) {
   constexpr std::size_t enough_summaries = 16;
   const CaptureReader capture(path);
@@ -128,7 +127,7 @@ std::uint64_t read_overview(const std::string& path) {
   return bins > 0 ? scopes : 0;
 }
 
-/// The reading process: prints what it found and what it took.
+/// The reading process: prints its results and its cost.
 int read_as_child(std::string_view how, const std::string& path) {
   try {
     Reading reading;
@@ -159,7 +158,7 @@ Reading read_in_child(const std::string& how, const std::string& path) {
   return reading;
 }
 
-/// Runs the body once a repetition. What it throws fails the benchmark.
+/// Runs the body once per repetition. Exceptions fail the benchmark.
 template <typename Body>
 void once(benchmark::State& state, const Body& body) {
   for (auto _ : state) {
@@ -173,7 +172,7 @@ void once(benchmark::State& state, const Body& body) {
   }
 }
 
-/// Scopes that ended: up to six a thread have not.
+/// Ended scopes: up to six per thread are still open.
 void check_scopes(benchmark::State& state, const GeneratedCapture& generated, std::uint64_t read) {
   state.counters["scopes"] = static_cast<double>(read);
   constexpr std::uint64_t most_open = ScopeGenerator::thread_count * ScopeGenerator::max_depth;
@@ -270,7 +269,7 @@ int main(int argc, char** argv) {
   }
   try {
     const GeneratedCapture generated(scopes);
-    // The same load makes the same file: its size needs no repetition.
+    // The same load produces the same file, so its size needs no repetition.
     add("size/lz4", generated, size_with_lz4, 1);
     add("size/zstd", generated, size_with_zstd, 1);
     add("decode", generated, decode, repetitions);

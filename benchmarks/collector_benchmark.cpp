@@ -1,7 +1,8 @@
-// What the collector's steps cost, apart from the threads that record: words of chunks to events, events to a block's
-// payload, to compressed bytes, to summaries; and all of them, as the collector does them.
+// Cost of the collector's steps, without recording threads: chunk words to events, events to a block's payload, to
+// compressed bytes, to summaries; and all of them together.
 //
-// Two loads: regular calls, one site a loop, and the generator's (generator.hpp). In each, words as threads write them.
+// Two loads: regular calls (one site in a loop) and the generator's (generator.hpp). Both consist of words as threads
+// write them.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -12,25 +13,25 @@
 
 #include <kymo/detail/thread_state.hpp>
 
-#include "capture/batch_codec.hpp"
-#include "capture/capture_writer.hpp"
-#include "capture/summary_builder.hpp"
+#include "capture/format/batch_codec.hpp"
+#include "capture/summary/builder.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "generator.hpp"
-#include "record/track_decoder.hpp"
+#include "record/collector/track_decoder.hpp"
 #include "timing.hpp"
 
 namespace kymo::benchmarks {
 
 namespace {
 
-/// Words of a batch, as the collector drains them before it hands them on.
+/// Words of a batch, as drained by the collector before it hands a batch on.
 constexpr std::size_t batch_words = 131'072;
 
 std::uint64_t word_of(std::int64_t time_ns, std::uint64_t tag) {
   return (static_cast<std::uint64_t>(time_ns) << detail::time_shift) | tag;
 }
 
-/// One thread that calls one function over and over: 20 ns within it, 15 between.
+/// One thread that calls a function repeatedly: 20 ns inside, 15 ns between calls.
 std::vector<std::uint64_t> regular_words() {
   std::vector<std::uint64_t> words;
   std::int64_t time_ns = 0;
@@ -58,7 +59,7 @@ std::vector<std::uint64_t> generated_words() {
   return words;
 }
 
-/// The words again and again, each time later.
+/// Repeats the words, each time at a later time.
 class Load {
  public:
   explicit Load(std::vector<std::uint64_t> words) : words_(std::move(words)) {
@@ -67,13 +68,13 @@ class Load {
     clock_.add({1'001'000, 1'001'000, 1});
   }
 
-  /// Puts the events of the next batch into batch().
+  /// Decodes the events of the next batch into batch().
   void decode() {
     decoder_.forget_run(batch_);
     record::clear_batch(batch_);
     samples_.forget();
-    record::DecodeContext context{clock_, samples_, open_async_};
-    // What is open at the end of the words stays open: the clock goes on with the next batch behind it.
+    record::DecodeContext context{clock_, samples_, async_spans_};
+    // Scopes open at the end stay open: the next batch continues at a later time.
     decoder_.begin_chunk(base_, sequence_);
     for (std::size_t begin = 0; begin < words_.size(); begin += chunk_words) {
       const std::size_t size = std::min(chunk_words, words_.size() - begin);
@@ -93,14 +94,14 @@ class Load {
   std::vector<std::uint64_t> words_;
   record::ClockMap clock_{1.0};
   record::SampleGatherer samples_;
-  record::OpenAsyncSpans open_async_;
+  record::AsyncSpans async_spans_;
   record::TrackDecoder decoder_{1};
   EventBatch batch_;
   std::uint64_t base_ = 1'000;
   std::uint64_t sequence_ = 0;
 };
 
-/// A file that keeps nothing.
+/// A destination that discards everything.
 class Nowhere final : public capture::BlockDestination {
  public:
   void append(std::span<const std::byte>) override {}
@@ -112,7 +113,7 @@ class Nowhere final : public capture::BlockDestination {
 
 using Words = std::vector<std::uint64_t> (*)();
 
-/// CPU time of `step(load)` a scope, one batch an iteration; `prepare(load)` before each is not counted.
+/// CPU time of `step(load)` per scope, one batch per iteration; `prepare(load)` runs before each and is not counted.
 template <typename Prepare, typename Step>
 void time_step(benchmark::State& state, Words words, Prepare&& prepare, Step&& step) {
   Load load(words());

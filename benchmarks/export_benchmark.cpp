@@ -1,9 +1,9 @@
-// How quickly captures are exported, on the seeded generator's load.
+// Speed of exports, with the load of the seeded generator.
 //
-//   export_benchmark [--scopes=N]     N: how many scopes the capture holds, 5,000,000 where it is not given
+//   export_benchmark [--scopes=N]     N: scopes in the capture, default 5,000,000
 //
-// Each export goes to a file in the temporary folder, written anew each time. All work is done by one thread, whose CPU
-// time is measured: opening, decoding and writing.
+// Each export writes a new file in the temporary folder. One thread does all work; its CPU time is measured: opening,
+// decoding and writing.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "generator.hpp"
 
 namespace kymo::benchmarks {

@@ -1,4 +1,4 @@
-// A capture of the seeded generator's scopes, for benchmarks of what is done with captures.
+// A capture of the seeded generator's scopes, for benchmarks of readers.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace kymo::benchmarks {
 
-/// Written when it is made, gone with it.
+/// Written by the constructor, deleted by the destructor.
 class GeneratedCapture {
  public:
   explicit GeneratedCapture(std::uint64_t scopes);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Those that are open at the end are counted.
+  /// Includes scopes that are open at the end.
   [[nodiscard]] std::uint64_t scopes() const { return writing_.count; }
-  /// CPU of writing a scope.
+  /// CPU time of writing a scope.
   [[nodiscard]] double writing_ns() const { return writing_.cpu_each_ns(); }
-  /// Of a file that holds the same scopes.
+  /// For a file with the same scopes.
   [[nodiscard]] double bytes_per_scope(const std::string& path) const;
   /// A path in the capture's folder.
   [[nodiscard]] std::string beside(const std::string& name) const { return folder_.file(name); }

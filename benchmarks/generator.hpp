@@ -1,5 +1,8 @@
-// The seeded load on which sizes and speeds of captures are stated: four threads, scopes up to six deep, 40 sites drawn
-// at random, log-normal durations (median 0.7 us, sigma 1), log-normal gaps (median 60 ns, sigma 1).
+// The seeded load behind all stated sizes and speeds of captures:
+//
+// - four threads, scopes up to six deep, 40 random sites,
+// - log-normal durations (median 0.7 us, sigma 1),
+// - log-normal gaps (median 60 ns, sigma 1).
 #pragma once
 
 #include <cstddef>
@@ -10,10 +13,10 @@
 
 namespace kymo::benchmarks {
 
-/// Yields batches as the collector would. The same seed yields the same batches.
+/// Produces batches like the collector's. The same seed gives the same batches.
 ///
-/// A scope draws the time it works for itself and up to three children, fewer than six deep; a gap comes before each
-/// scope, children first, then the scope's own work, then its close.
+/// A scope draws its own working time and up to three children, fewer than six deep. A gap precedes each scope.
+/// Children come first, then the scope's own work, then its close.
 class ScopeGenerator {
  public:
   static constexpr std::size_t thread_count = 4;
@@ -22,7 +25,7 @@ class ScopeGenerator {
 
   explicit ScopeGenerator(std::uint64_t seed);
 
-  /// Fills `batch` with the next `events` scope events, an equal share of each thread; the first batch carries the
+  /// Fills `batch` with the next `events` scope events, an equal share per thread. The first batch includes the
   /// declarations. Reuses the batch's memory.
   void next(EventBatch& batch, std::size_t events = 131072);
 

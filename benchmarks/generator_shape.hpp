@@ -1,4 +1,4 @@
-// The generator's scopes as a program that really records them: 40 sites drawn at random, up to six deep, back to back.
+// The generator's scopes as a recording program: 40 random sites, up to six deep, back to back.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace kymo::benchmarks {
 
-/// Records `count` scopes of the generator's shape; their durations are what recording them takes.
+/// Records `count` scopes of the generator's shape; they last as long as recording them takes.
 inline void record_generated_shape(std::size_t count) {
   static kymo_site sites[ScopeGenerator::site_count];
   static const std::vector<std::uint8_t> steps = [] {

@@ -1,4 +1,4 @@
-// GPU scopes of OpenGL beside glQueryCounter alone, on whatever draws without a display here.
+// GPU scopes of OpenGL compared with glQueryCounter alone, on any available renderer without a display.
 #include <array>
 #include <memory>
 #include <string>
@@ -23,7 +23,7 @@ OpenGlContext::Function find(const char* name) {
   return get(name);
 }
 
-/// A pair of queries a scope, made beforehand, asked and read by hand.
+/// A pair of queries per scope, created in advance, issued and read by hand.
 class BareQueries {
  public:
   BareQueries() {

@@ -1,4 +1,4 @@
-// What GPU scopes cost the processor beyond what the API's own calls do.
+// CPU cost of GPU scopes beyond the API's own calls.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace kymo::benchmarks {
 
-/// Scopes a frame, and frames a measurement.
+/// Scopes per frame, and frames per measurement.
 inline constexpr std::size_t scopes_a_frame = 50;
 inline constexpr std::size_t frames = 120;
 
-/// Draws frames in turn with an API's bare calls and with GPU scopes, and tells the difference. `Side` has
-/// issue(count), which hands in so many pairs of time stamps, finish(), which waits for the GPU and is not measured,
-/// and fetch(), which reads what came of them. Each frame's figure is CPU time of this thread; the median frame counts.
+/// Alternates frames with an API's bare calls and with GPU scopes, and reports the difference. `Side` has issue(count),
+/// which submits so many pairs of time stamps; finish(), which waits for the GPU and is not measured; and fetch(),
+/// which reads the results. Each frame's result is the CPU time of this thread; the median frame counts.
 template <typename Bare, typename Scopes>
 void compare_sides(benchmark::State& state, Bare& bare, Scopes& scopes) {
   const auto cost_of_frame = [](auto& side) {

@@ -1,4 +1,4 @@
-// GPU scopes of Vulkan beside vkCmdWriteTimestamp alone, on the first device here.
+// GPU scopes of Vulkan compared with vkCmdWriteTimestamp alone, on the first device.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@ namespace {
 
 using test::VulkanTestDevice;
 
-/// A pair of queries a scope, read and reset by hand.
+/// A pair of queries per scope, read and reset by hand.
 class BareQueries {
  public:
   explicit BareQueries(const VulkanTestDevice& device) : device_(device) {

@@ -1,4 +1,4 @@
-// What the recorder costs while thousands of threads do nothing.
+// Cost of the recorder while thousands of threads are idle.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace kymo::benchmarks {
 
 namespace {
 
-/// Threads that have recorded a scope each, and wait.
+/// Threads that recorded a scope each and then wait.
 class IdleThreads {
  public:
   explicit IdleThreads(std::size_t count) {
@@ -60,7 +60,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// With `is_quiet` nobody records anything; else one thread a little, so that the collector looks at all ten times a
+/// With `is_quiet` no thread records; otherwise one records a little, so that the collector checks all ten times a
 /// second.
 void idle(benchmark::State& state, bool is_quiet) {
   constexpr std::size_t threads = 4'000;

@@ -1,4 +1,4 @@
-// What locks that are recorded and fibers cost the threads that use them, beside what scopes cost in the same moment.
+// Cost of recorded locks and fibers for their threads, compared with scopes at the same moment.
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -60,14 +60,14 @@ Lockable<std::mutex> placed_mutex("benchmark, by place");
   }
 }
 
-/// Scopes of a thread that is in a fiber.
+/// Scopes of a thread inside a fiber.
 [[gnu::noinline]] void record_scopes_in_fiber(std::size_t count) {
   static const Fiber fiber("benchmark, inside");
   const FiberGuard guard(fiber);
   record_scopes(count);
 }
 
-/// Runs the body once a repetition, on a thread of its own.
+/// Runs the body once per repetition, on a separate thread.
 template <typename Body>
 void once(benchmark::State& state, const Body& body) {
   for (auto _ : state) {
@@ -83,7 +83,7 @@ void once(benchmark::State& state, const Body& body) {
   }
 }
 
-/// What each does in turn, in bursts that fit the pool.
+/// The alternated kinds of work, in bursts that fit the pool.
 struct Turn {
   void (*work)(std::size_t);
   Cost cost;
@@ -92,7 +92,7 @@ struct Turn {
 template <typename... Turns>
 void take_turns(Turns&... turns) {
   for (int round = -2; round < rounds; ++round) {
-    // The first rounds touch every page, and declare what is new.
+    // The first rounds touch every page and declare everything.
     (
         [&] {
           Cost unused;
@@ -138,7 +138,7 @@ void fiber(benchmark::State& state) {
     Turn switches{enter_and_leave, {}};
     take_turns(scopes, inside, switches);
     const Recorded result = recording.finish();
-    // Each switch shows as a scope on the thread, and so does each burst in a fiber.
+    // Each switch appears as a scope on the thread, and so does each burst in a fiber.
     account(state, (rounds + 2) * (3 * burst + 1), result.scopes, result.dropped_scopes);
     state.counters["switch_ns"] = switches.cost.cpu_each_ns();
     state.counters["scope_ns"] = scopes.cost.cpu_each_ns();

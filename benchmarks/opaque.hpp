@@ -1,4 +1,4 @@
-// A call that the compiler cannot see through: for all it knows, it throws.
+// A call that the compiler cannot analyse and must assume to throw.
 #pragma once
 
 namespace kymo::benchmarks {

@@ -1,5 +1,8 @@
-// What a panel frame costs on a generated capture: --scopes=N of them (10 million). CPU time of the thread that draws,
-// at 1920x1080, of everything but the renderer; how long the first picture takes; and following programs that record.
+// Cost of the panel on a generated capture of --scopes=N scopes (default 10 million):
+//
+// - CPU time of the drawing thread per frame at 1920x1080, without the renderer,
+// - time to the first picture,
+// - following recording programs.
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -10,9 +13,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "generator.hpp"
-#include "panel/timeline_blocks.hpp"
+#include "panel/data/timeline_blocks.hpp"
 #include "panel_follow.hpp"
 #include "panel_screen.hpp"
 #include "temporary_folder.hpp"
@@ -52,7 +55,7 @@ void add_frames(EventBatch& batch, std::int64_t& next_ns, std::uint64_t& frame) 
   }
 }
 
-/// The capture that everything is measured on, made once.
+/// The capture for all measurements, created once.
 const std::string& generated_capture() {
   static const TemporaryFolder folder;
   static const std::string path = [] {
@@ -79,7 +82,7 @@ std::shared_ptr<panel::BlockProvider> open_capture() {
   return std::make_shared<panel::TimelineBlocks>(Timeline(generated_capture()));
 }
 
-/// Shows this share of the capture, and times frames in which the view moves, or does not.
+/// Shows this share of the capture, and times frames with a moving or a still view.
 void time_frames(benchmark::State& state, double share, bool moves) {
   const Screen screen;
   PanelView view(open_capture(), {}, {});
@@ -113,7 +116,7 @@ void time_frames(benchmark::State& state, double share, bool moves) {
   state.counters["vertices"] = vertices;
 }
 
-/// From opening the file to the first frame in which all of it is drawn.
+/// From opening the file to the first completely drawn frame.
 void time_first_picture(benchmark::State& state) {
   static_cast<void>(generated_capture());
   const Screen screen;

@@ -17,8 +17,8 @@
 #include <kymo/kymo.hpp>
 #include <kymo/sink.hpp>
 
-#include "panel/live_window.hpp"
-#include "panel/timeline_blocks.hpp"
+#include "panel/data/live_window.hpp"
+#include "panel/data/timeline_blocks.hpp"
 #include "panel_screen.hpp"
 #include "temporary_folder.hpp"
 #include "timing.hpp"
@@ -30,7 +30,7 @@ namespace {
 using panel::PanelView;
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
-/// Far less than what passes by.
+/// Far less than the data that passes through.
 constexpr std::size_t kept_bytes = std::size_t{32} << 20U;
 
 double run_load(std::uint64_t until_ns) {
@@ -49,7 +49,7 @@ double run_load(std::uint64_t until_ns) {
   return cost.cpu_each_ns();
 }
 
-/// A program of its own that records into a file.
+/// A separate process that records into a file.
 class RecordedProgram {
  public:
   RecordedProgram(const std::string& path, std::uint64_t until_ns) {
@@ -63,7 +63,7 @@ class RecordedProgram {
       throw std::runtime_error("no program was started");
     }
   }
-  /// Waits for its end; what a scope cost it.
+  /// Waits for its end; returns its cost per scope.
   double scope_ns() {
     double scope_ns = 0;
     if (std::fscanf(output_.get(), "%lf", &scope_ns) != 1) {
@@ -79,14 +79,14 @@ class RecordedProgram {
   std::unique_ptr<std::FILE, Close> output_;
 };
 
-/// What a screen of 60 frames a second showed.
+/// Results for a screen with 60 frames a second.
 struct Followed {
-  double worst_age_ms = 0;  ///< of the end of the newest frame whose spans were on the screen
-  double memory_mb = 0;     ///< more than before, at most
-  double cpu_ms = 0;        ///< of the drawing thread, a frame
+  double worst_age_ms = 0;  ///< of the end of the newest frame with its spans on the screen
+  double memory_mb = 0;     ///< greatest increase
+  double cpu_ms = 0;        ///< of the drawing thread, per frame
 };
 
-/// The end of the frame in the flame chart, where its spans are drawn; else 0.
+/// The end of the frame in the flame chart if its spans are drawn; else 0.
 std::int64_t drawn_until_ns(panel::ViewState& state) {
   const TimeRange frame = state.flame().range();
   for (const panel::Piece& piece : state.marks().pieces) {
@@ -114,7 +114,7 @@ Followed follow(const std::shared_ptr<panel::BlockProvider>& provider, std::uint
     sleep_until(next_ns);
     const auto shown_ns = static_cast<std::int64_t>(wall_ns());
     if (next_ns > counts_from_ns) {
-      // Until now the screen showed what was drawn last.
+      // Until this moment the screen showed the previous frame.
       followed.worst_age_ms = std::max(followed.worst_age_ms, static_cast<double>(shown_ns - newest_ns) / 1e6);
     }
     const std::uint64_t before = thread_cpu_ns();
@@ -129,7 +129,7 @@ Followed follow(const std::shared_ptr<panel::BlockProvider>& provider, std::uint
   return followed;
 }
 
-/// Once it is there.
+/// Waits until the file exists.
 std::shared_ptr<panel::BlockProvider> open_growing(const std::string& path, std::uint64_t until_ns) {
   for (;;) {
     try {
@@ -162,7 +162,7 @@ Round follow_file(std::uint64_t length_ns, bool is_followed) {
   return round;
 }
 
-/// Takes events and keeps none.
+/// Discards events.
 class NoSink final : public Sink {
  public:
   void write(const EventBatch&) override {}
@@ -189,7 +189,7 @@ void time_following(benchmark::State& state, Round (*run)(std::uint64_t, bool)) 
   constexpr std::uint64_t short_ns = 3 * second_ns / 2;
   for (auto _ : state) {
     const Round whole = run(long_ns, true);
-    // Turns that follow each other, so that what else the machine does weighs on both.
+    // Alternating rounds, so that other load on the machine affects both alike.
     std::array<double, 3> alone{};
     std::array<double, 3> followed{};
     for (std::size_t i = 0; i < alone.size(); ++i) {

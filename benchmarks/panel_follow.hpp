@@ -1,4 +1,4 @@
-// How far behind a recording program the panel is, what memory it takes, and what the program notices of it.
+// The panel's delay behind a recording program, its memory, and its effect on the program.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace kymo::benchmarks {
 void add_follow_benchmarks();
 
 /// The recorded program: a million scopes and a hundred frames a second into a capture, until a time of
-/// CLOCK_MONOTONIC. Says on stdout what a scope cost its thread, in nanoseconds of CPU.
+/// CLOCK_MONOTONIC. Prints on stdout the cost of a scope to its thread, in nanoseconds of CPU.
 int record_load(const char* path, std::uint64_t until_ns);
 
 }  // namespace kymo::benchmarks

@@ -1,7 +1,7 @@
-// The panel drawn without a renderer, to be measured.
+// Draws the panel without a renderer, for measurements.
 #pragma once
 
-#include "panel/panel_view.hpp"
+#include "panel/view/panel_view.hpp"
 #include "support/unseen_screen.hpp"
 
 namespace kymo::benchmarks {
@@ -13,7 +13,7 @@ class Screen {
     screen_.frame([&view] { view.draw(); });
     return ImGui::GetDrawData()->TotalVtxCount;
   }
-  /// Draws until everything that is seen was read.
+  /// Draws until all visible data was read.
   void settle(panel::PanelView& view) const {
     draw(view);
     while (view.state().data().is_busy()) {

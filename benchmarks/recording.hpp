@@ -1,4 +1,4 @@
-// A capture that a benchmark records into, and the proof that nothing in it went missing unsaid.
+// A capture for a benchmark's events, and the check that every loss is stated in it.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace kymo::benchmarks {
 
-/// What a capture says it holds.
+/// Contents of a capture according to itself.
 struct Recorded {
   std::uint64_t scopes = 0;
   std::uint64_t dropped_scopes = 0;
   std::uint64_t dropped_others = 0;
   std::uint64_t bytes = 0;             ///< of the file
   std::uint64_t collector_cpu_ns = 0;  ///< since this capture began
-  // Counted one by one where that was asked for.
+  // Counted one by one on request.
   std::uint64_t arguments = 0;
   std::uint64_t frame_marks = 0;
   std::uint64_t samples = 0;  ///< without those that the recorder adds to frames
@@ -26,7 +26,7 @@ struct Recorded {
 /// Records into a capture in a temporary folder, with the default pool, from construction to finish(). One at a time.
 class Recording {
  public:
-  /// Throws std::runtime_error where no capture can be started.
+  /// Throws std::runtime_error if no capture can be started.
   Recording();
   ~Recording();
 
@@ -39,7 +39,7 @@ class Recording {
   bool is_running_ = true;
 };
 
-/// Adds the counters issued, recorded and dropped to a benchmark, and fails it where recorded + dropped != issued.
+/// Adds the counters issued, recorded and dropped to a benchmark, and fails it if recorded + dropped != issued.
 void account(benchmark::State& state, std::uint64_t issued, std::uint64_t recorded, std::uint64_t dropped);
 
 }  // namespace kymo::benchmarks

@@ -1,10 +1,14 @@
-// What sampling costs: one read of each sensor, the whole sampler beside a bare loop that preads the same files, how
-// late samples are, and what they take on disk.
+// Cost of sampling:
 //
-//   sampling_benchmark [--seconds=N]     N: how long each of the long runs takes, 10 where it is not given
+// - one read of each sensor,
+// - the whole sampler compared with a bare loop that preads the same files,
+// - lateness of samples,
+// - their size on disk.
 //
-// What is measured with and without privileges runs in processes of its own, since privileges that were dropped do not
-// come back and peaks of one run are not to show in another.
+//   sampling_benchmark [--seconds=N]     N: length of each long run, default 10
+//
+// Runs with and without privileges are separate processes: dropped privileges do not come back, and peaks of one run
+// must not show in another.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -33,8 +37,8 @@
 #include <kymo/sampler.hpp>
 #include <kymo/timeline.hpp>
 
-#include "sense/sensor_list.hpp"
-#include "sense/tier_scheduling.hpp"
+#include "sense/sampler/sensors.hpp"
+#include "sense/sampler/tier_scheduling.hpp"
 #include "temporary_folder.hpp"
 #include "timing.hpp"
 
@@ -48,7 +52,7 @@ std::uint64_t process_cpu_ns() {
   return read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/// Runs work in a forked child and takes its results, so many numbers, through a pipe.
+/// Runs work in a forked child and returns its results, N numbers, through a pipe.
 template <std::size_t N>
 std::array<double, N> in_child(const std::function<std::array<double, N>()>& work) {
   std::array<int, 2> ends{};
@@ -89,7 +93,7 @@ SamplerOptions at_jetson_rates(std::vector<std::string> sensors) {
   return options;
 }
 
-/// The files that the sensors of this machine read, by tier. The process's CPU clock is no file.
+/// The files read by this machine's sensors, by tier. The process's CPU clock is not a file.
 std::array<std::vector<std::string>, 3> files_by_tier() {
   std::array<std::vector<std::string>, 3> files{
       {{"/proc/stat", "/proc/meminfo", "/proc/self/stat"},
@@ -104,7 +108,7 @@ std::array<std::vector<std::string>, 3> files_by_tier() {
   return files;
 }
 
-/// Preads files at a rate until a moment, and does nothing else.
+/// Only preads files at a rate until a moment.
 void pread_at_rate(const std::vector<std::string>& paths, double hz, std::uint64_t end_ns) {
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   std::vector<int> files;
@@ -139,7 +143,7 @@ double bare_cpu_share(double seconds) {
   return static_cast<double>(process_cpu_ns() - cpu_before) / static_cast<double>(wall_ns() - start_ns);
 }
 
-/// Samples into a capture for a while; what it took.
+/// Results of sampling into a capture for a while.
 struct Sampled {
   double cpu_share = 0;
   double bytes_per_tick = 0;
@@ -155,8 +159,8 @@ double peak_mb() {
   return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
 }
 
-/// How late each sample of a metric is against the grid of its deadlines. Where that begins is taken from the earliest
-/// sample, which is less than a fifth of a period before the middle one.
+/// Lateness of each sample of a metric relative to the grid of its deadlines. The earliest sample determines the grid's
+/// phase; it is less than a fifth of a period before the median.
 std::vector<double> lateness_us(const MetricSeries& series, double hz) {
   const double period_ns = 1e9 / hz;
   std::vector<double> phases_ns;
@@ -164,7 +168,7 @@ std::vector<double> lateness_us(const MetricSeries& series, double hz) {
     phases_ns.push_back(std::fmod(static_cast<double>(time_ns - series.times_ns.front()), period_ns));
   }
   const auto wrapped = [period_ns](double phase_ns) { return phase_ns - period_ns * std::round(phase_ns / period_ns); };
-  // Phases lie on a circle: the middle is that of those around the first one.
+  // Phases lie on a circle, so the median is taken relative to the first one.
   std::vector<double> around_first = phases_ns;
   std::transform(around_first.begin(), around_first.end(), around_first.begin(), wrapped);
   const auto middle = around_first.begin() + static_cast<std::ptrdiff_t>(around_first.size() / 2);
@@ -173,7 +177,7 @@ std::vector<double> lateness_us(const MetricSeries& series, double hz) {
   std::vector<double> late_us;
   for (const double phase_ns : phases_ns) {
     const double from_middle_ns = wrapped(phase_ns - *middle);
-    // What is far before the middle is what comes late after the deadline before.
+    // A phase far before the median is a late sample of the deadline before.
     const bool is_early = from_middle_ns > -period_ns / 5;
     earliest_ns = is_early ? std::min(earliest_ns, from_middle_ns) : earliest_ns;
     late_us.push_back(is_early ? from_middle_ns : from_middle_ns + period_ns);
@@ -234,7 +238,7 @@ double percentile(const std::vector<double>& sorted, double percent) {
 }
 
 void drop_privileges() {
-  // Without any privilege even where this runs as root.
+  // Without any privilege even if this runs as root.
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_RTPRIO, &none);
   if (::getuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) {
@@ -242,7 +246,7 @@ void drop_privileges() {
   }
 }
 
-/// The process of one run with everything against a bare loop, one behind the other so that both see the same machine.
+/// Runs everything and then a bare loop in one process, so that both see the same machine.
 void run_sampling(benchmark::State& state, double seconds) {
   for (auto _ : state) {
     const auto bare = in_child<1>([&] { return std::array{bare_cpu_share(seconds)}; });
@@ -259,10 +263,10 @@ void run_sampling(benchmark::State& state, double seconds) {
   }
 }
 
-/// How late a thread wakes that does nothing but sleep until each deadline, against its earliest: what this machine's
-/// timers do to every sampler.
+/// Wake-up lateness of a thread that only sleeps until each deadline, relative to its earliest: the effect of this
+/// machine's timers on every sampler.
 std::vector<double> bare_lateness_us(double seconds, double hz) {
-  static_cast<void>(sense::schedule_tier(Tier::fast, {}));  // it can only say that it is not pinned
+  static_cast<void>(sense::schedule_tier(Tier::fast, {}));  // can only report a missing pin
   const auto period_ns = static_cast<std::uint64_t>(1e9 / hz);
   const std::uint64_t start_ns = wall_ns() + period_ns;
   const auto end_ns = start_ns + static_cast<std::uint64_t>(seconds * 1e9);
@@ -324,7 +328,7 @@ void run_read(benchmark::State& state, std::size_t index) {
   const sense::SensorList sensors = sense::make_sensors({});
   sense::Sensor& sensor = *sensors[index];
   std::vector<double> times_ns;
-  // Far apart by the sensor's clock, so that none repeats what it knows from the read before.
+  // Far apart on the sensor's clock, so that no read repeats cached values of the one before.
   constexpr std::int64_t distance_ns = 110'000'000;
   auto time_ns = static_cast<std::int64_t>(wall_ns());
   for (auto _ : state) {

@@ -1,9 +1,13 @@
-// What recording costs the program: scopes against bare reads of the counter, at a steady pace, in bursts and without
-// mercy; what scopes cost that are off; arguments, frame marks and metrics; and what the collector spends meanwhile.
+// Cost of recording for the program:
 //
-//   scope_benchmark [--seconds=N]      N: length of the long runs, 10 where it is not given
+// - scopes compared with bare counter reads, at a steady pace, in bursts and unpaced,
+// - disabled scopes,
+// - arguments, frame marks and metrics,
+// - the collector's CPU time meanwhile.
 //
-// Each repetition takes its own ratio, and alternates between what it compares.
+//   scope_benchmark [--seconds=N]      N: length of the long runs, default 10
+//
+// Each repetition computes its own ratio, and alternates between the compared kinds of work.
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -73,8 +77,8 @@ constexpr int repetitions = 5;
   }
 }
 
-/// Runs the body once a repetition, on a thread of its own: a track counts its drops from its thread's beginning. What
-/// the body throws fails the benchmark.
+/// Runs the body once per repetition, on a separate thread, because a track counts its drops from its thread's
+/// beginning. Exceptions fail the benchmark.
 template <typename Body>
 void once(benchmark::State& state, const Body& body) {
   for (auto _ : state) {
@@ -94,7 +98,7 @@ void account_scopes(benchmark::State& state, std::uint64_t issued, const Recorde
   account(state, issued, recorded.scopes, recorded.dropped_scopes);
 }
 
-/// Every page of the pool, the sites and the thread's track have been used before anything is measured.
+/// Touches every page of the pool, the sites and the thread's track before the measurements.
 std::uint64_t warm_up() {
   constexpr std::size_t burst = 900'000;
   for (int i = 0; i < 2; ++i) {
@@ -109,7 +113,7 @@ struct ScopesAndPairs {
   Cost pairs;
 };
 
-/// Threads that record at a steady pace, with stretches of bare counter reads at the same pace in between.
+/// Threads that record at a steady pace, interleaved with bare counter reads at the same pace.
 void paced(benchmark::State& state, std::size_t thread_count, const Pace& pace) {
   constexpr std::uint64_t stretch_ns = second_ns / 4;
   constexpr std::uint64_t stretches = 8;
@@ -170,7 +174,7 @@ void bursts(benchmark::State& state) {
   });
 }
 
-/// A thread that does nothing but record, far beyond what any collector drains.
+/// A thread that only records, far faster than any collector drains.
 void unpaced(benchmark::State& state, double seconds) {
   constexpr std::size_t burst = 20'000;
   const auto measure_for = [](Cost& cost, double length_s, const auto& work) {
@@ -198,7 +202,7 @@ void unpaced(benchmark::State& state, double seconds) {
   });
 }
 
-/// What the collector spends on scopes that come steadily.
+/// CPU time of the collector for scopes at a steady pace.
 void collector(benchmark::State& state, double seconds, void (*work)(std::size_t)) {
   once(state, [&] {
     const Pace pace;
@@ -231,8 +235,8 @@ void disabled(benchmark::State& state) {
   });
 }
 
-/// Scopes that KYMO_SITES leaves out, where one that is recorded is around them; main() sets it for all benchmarks, as
-/// the others are to cost the same with it.
+/// Scopes left out by KYMO_SITES inside a recorded one. main() sets the variable for all benchmarks, as it must not
+/// make the others slower.
 void left_out(benchmark::State& state) {
   constexpr std::size_t count = 1'000'000;
   once(state, [&] {
@@ -274,7 +278,7 @@ void arguments(benchmark::State& state) {
   });
 }
 
-/// Events that are no scopes, in bursts that fit into the pool.
+/// Events other than scopes, in bursts that fit into the pool.
 void others(benchmark::State& state, void (*work)(std::size_t), std::uint64_t Recorded::*counted) {
   constexpr std::size_t burst = 200'000;
   once(state, [&] {
@@ -308,7 +312,7 @@ void add_all(double seconds) {
   add("left_out", left_out);
   add("paced/one_thread", [](benchmark::State& state) { paced(state, 1, {20'000, 1'000'000}); });
   add("paced/two_threads", [](benchmark::State& state) { paced(state, 2, {10'000, 1'000'000}); });
-  // More threads than there are processors by far, as servers have.
+  // Far more threads than processors, as in servers.
   add("many_threads", [](benchmark::State& state) { paced(state, 300, {500, 10'000'000}); });
   add("bursts", bursts);
   add("arguments", arguments);

@@ -1,14 +1,14 @@
-// What summaries cost: the collector pays for add() with every scope, readers for matching and decoding.
+// Cost of summaries: the collector pays for add() with every scope, readers for matching and decoding.
 #include <cmath>
 #include <random>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
-#include "capture/bytes.hpp"
-#include "capture/histogram.hpp"
-#include "capture/scope_matcher.hpp"
-#include "capture/summary_builder.hpp"
+#include "capture/format/bytes.hpp"
+#include "capture/summary/builder.hpp"
+#include "capture/summary/histogram.hpp"
+#include "capture/summary/scope_matcher.hpp"
 #include "generator.hpp"
 
 namespace kymo::benchmarks {
@@ -44,7 +44,7 @@ void BM_HistogramRecord(benchmark::State& state) {
 }
 BENCHMARK(BM_HistogramRecord);
 
-/// Times `take(batch)` on batch after batch, each just made as the collector's are.
+/// Times `take(batch)` for successive batches, each just produced as by the collector.
 template <typename Take>
 void time_batches(benchmark::State& state, Take&& take) {
   ScopeGenerator generator(seed);

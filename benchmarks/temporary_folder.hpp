@@ -5,7 +5,7 @@
 
 namespace kymo::benchmarks {
 
-/// A folder of its own in $TMPDIR, or /tmp; deleted with everything in it at the end. Throws std::runtime_error.
+/// A new folder in $TMPDIR or /tmp, deleted with its content by the destructor. Throws std::runtime_error.
 class TemporaryFolder {
  public:
   TemporaryFolder();

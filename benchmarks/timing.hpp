@@ -26,12 +26,12 @@ inline void sleep_until(std::uint64_t time_ns) {
   ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr);
 }
 
-/// Keeps the compiler from moving memory accesses across, and loops from being folded. No instruction.
+/// Prevents the compiler from moving memory accesses across and from folding loops. No instruction.
 inline void keep() {
   asm volatile("" ::: "memory");
 }
 
-/// What repeated pieces of work have cost.
+/// Accumulated cost of repeated work.
 struct Cost {
   std::uint64_t cpu_ns = 0;
   std::uint64_t wall_ns = 0;
@@ -46,7 +46,7 @@ struct Cost {
   }
 };
 
-/// Does `work(count)` once.
+/// Runs `work(count)` once and adds its cost.
 template <typename Work>
 void measure(Cost& cost, std::size_t count, const Work& work) {
   const std::uint64_t wall_before = wall_ns();
@@ -57,14 +57,14 @@ void measure(Cost& cost, std::size_t count, const Work& work) {
   cost.count += count;
 }
 
-/// How a paced piece of work goes: a burst each period.
+/// Pace of work: a burst per period.
 struct Pace {
   std::size_t burst = 20'000;
   std::uint64_t period_ns = 1'000'000;
 };
 
-/// Does a burst each period from `start_ns` until `end_ns`. Where the machine held the thread up, what is missing is
-/// made up for at once, up to ten periods of it.
+/// Runs a burst per period from `start_ns` until `end_ns`. If the machine delayed the thread, catches up at once, by at
+/// most ten periods.
 template <typename Work>
 void measure_paced(Cost& cost, const Pace& pace, std::uint64_t start_ns, std::uint64_t end_ns, const Work& work) {
   const std::uint64_t most_late_ns = 10 * pace.period_ns;

@@ -1,15 +1,16 @@
-// Writes what python_read_benchmark.py reads:
+// Writes the input of python_read_benchmark.py:
 //
 //   write_python_load MILLIONS SCOPES.kymo SAMPLES.kymo
 //
-// The first has so many million scopes of the generator, the second as many samples of eight metrics at 1 kHz each.
+// The first file has that many million scopes of the generator, the second as many samples of eight metrics at 1 kHz
+// each.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <random>
 #include <string>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "generator.hpp"
 
 namespace {

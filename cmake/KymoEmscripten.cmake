@@ -1,10 +1,10 @@
-# What the build for WebAssembly is: kymo::kymo, which records programs that were compiled with Emscripten (3.1.6 or newer),
-# and kymo::panel, which shows what they recorded in their own canvas. Static, one thread, nothing that reads machines.
+# The WebAssembly build: kymo::kymo, which records programs compiled with Emscripten (3.1.6 or newer), and kymo::panel,
+# which shows their recordings in their own canvas. Static, one thread, and nothing that reads machines.
 #
 #   scripts/fetch-web-sources.sh
 #   emcmake cmake -S . -B build/wasm && cmake --build build/wasm
 #
-# lz4 (and for the panel zstd and Dear ImGui) are compiled here, since no system has them as WebAssembly.
+# lz4 (and for the panel zstd and Dear ImGui) are compiled here because systems do not have them for WebAssembly.
 
 set(BUILD_SHARED_LIBS OFF)
 set(KYMO_BUILD_WASM_PAGE ${KYMO_BUILD_WEB})
@@ -21,10 +21,7 @@ if(NOT EXISTS "${KYMO_WEB_SOURCES}/lz4/lib/lz4.c")
     "with the sources of lz4, zstd (as libzstd) and Dear ImGui (as imgui)")
 endif()
 
-# The compiler takes most of its time to read what all files include.
-set(kymo_unity_batch 40)
-
-# One kind of exceptions a program: WebAssembly's own, unless the program's flags chose those that are made of JavaScript.
+# A program has one kind of exceptions: WebAssembly's own, unless its flags selected the JavaScript-based ones.
 set(KYMO_WASM_OPTIONS -fwasm-exceptions)
 if(CMAKE_CXX_FLAGS MATCHES "(^| )-fexceptions")
   set(KYMO_WASM_OPTIONS -fexceptions)
@@ -34,7 +31,7 @@ add_library(kymo_lz4 STATIC "${KYMO_WEB_SOURCES}/lz4/lib/lz4.c")
 target_include_directories(kymo_lz4 SYSTEM PUBLIC "${KYMO_WEB_SOURCES}/lz4/lib")
 add_library(PkgConfig::LZ4 ALIAS kymo_lz4)
 
-# Of zstd, what reads: programs in a browser write captures with lz4.
+# Only zstd's decompression: programs in a browser write captures with lz4.
 set(zstd "${KYMO_WEB_SOURCES}/libzstd/lib")
 add_library(kymo_zstd STATIC EXCLUDE_FROM_ALL
   "${zstd}/common/debug.c"
@@ -51,7 +48,7 @@ target_include_directories(kymo_zstd SYSTEM PUBLIC "${zstd}")
 target_compile_definitions(kymo_zstd PRIVATE ZSTD_DISABLE_ASM)
 add_library(PkgConfig::ZSTD ALIAS kymo_zstd)
 
-# A program's own Dear ImGui is used where there is a target imgui::imgui before kymo is added.
+# A program's own Dear ImGui is used if a target imgui::imgui exists before kymo is added.
 set(imgui "${KYMO_WEB_SOURCES}/imgui")
 if(KYMO_BUILD_PANEL AND NOT TARGET imgui::imgui AND EXISTS "${imgui}/imgui.cpp")
   add_library(kymo_wasm_imgui STATIC EXCLUDE_FROM_ALL
@@ -60,7 +57,7 @@ if(KYMO_BUILD_PANEL AND NOT TARGET imgui::imgui AND EXISTS "${imgui}/imgui.cpp")
     "${imgui}/imgui_tables.cpp"
     "${imgui}/imgui_widgets.cpp")
   target_include_directories(kymo_wasm_imgui SYSTEM PUBLIC "${imgui}" "${imgui}/backends")
-  # Indices of 32 bits: its backend does not split what has more than 65536 vertices.
+  # 32-bit indices, because its backend does not split lists with more than 65536 vertices.
   target_compile_definitions(kymo_wasm_imgui PUBLIC "ImDrawIdx=unsigned int" IMGUI_DISABLE_DEMO_WINDOWS
     IMGUI_DISABLE_METRICS_WINDOW)
   target_compile_features(kymo_wasm_imgui PRIVATE cxx_std_11)
@@ -70,18 +67,18 @@ if(NOT TARGET imgui::imgui)
   set(KYMO_BUILD_PANEL OFF)
 endif()
 
-# Newer versions give programs a stack of 64 KiB, enough to record but not for the panel, and have another name for it.
+# Newer versions give programs a 64 KiB stack, which suffices for recording but not for the panel, and use another name.
 set(KYMO_WASM_STACK TOTAL_STACK)
 if(EMSCRIPTEN_VERSION VERSION_GREATER_EQUAL 3.1.25)
   set(KYMO_WASM_STACK STACK_SIZE)
 endif()
 
-# Debian's Emscripten does not look where Debian's Node.js packages are.
+# Debian's Emscripten does not search the folder of Debian's Node.js packages.
 if(EXISTS /usr/share/nodejs/acorn AND NOT DEFINED ENV{NODE_PATH})
   set(CMAKE_CXX_LINKER_LAUNCHER "${CMAKE_COMMAND}" -E env NODE_PATH=/usr/share/nodejs)
 endif()
 
-# kymo_add_wasm_programs(): the page, and of the examples and the tests what runs in browsers and under Node.js.
+# kymo_add_wasm_programs(): the page, and the examples and tests that run in browsers and Node.js.
 function(kymo_add_wasm_programs)
   if(KYMO_BUILD_WASM_PAGE AND TARGET kymo::panel)
     add_subdirectory(apps/web)

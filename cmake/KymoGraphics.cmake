@@ -1,5 +1,5 @@
-# What windows and pictures without one are made with: GLFW, the headers of EGL and OpenGL, stb's PNG writer, and Dear
-# ImGui's backends for GLFW and OpenGL 3, which Debian's archive has. Sets KYMO_HAS_GRAPHICS.
+# Dependencies of windows and of pictures without a window: GLFW, the headers of EGL and OpenGL, stb's PNG writer, and
+# Dear ImGui's backends for GLFW and OpenGL 3, which Debian's archive has. Sets KYMO_HAS_GRAPHICS.
 set(KYMO_HAS_GRAPHICS OFF)
 pkg_check_modules(GLFW IMPORTED_TARGET GLOBAL glfw3)
 find_path(KYMO_EGL_INCLUDE_DIR EGL/eglext.h)
@@ -17,7 +17,7 @@ foreach(needed IN ITEMS "GLFW_FOUND;libglfw3-dev" "KYMO_EGL_INCLUDE_DIR;libegl-d
 endforeach()
 if(missing)
   list(JOIN missing ", " missing)
-  message(STATUS "The viewer is left out: what it needs is not found (Debian: ${missing})")
+  kymo_leave_out("the viewer" "Debian: ${missing} is not found")
 else()
   set(KYMO_HAS_GRAPHICS ON)
 endif()

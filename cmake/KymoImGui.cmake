@@ -1,4 +1,4 @@
-# Dear ImGui: a user's own target imgui::imgui, else the system's by pkg-config. Makes kymo::imgui and sets
+# Finds Dear ImGui: a user's own target imgui::imgui, else the system's by pkg-config. Creates kymo::imgui and sets
 # KYMO_HAS_IMGUI.
 set(KYMO_HAS_IMGUI OFF)
 add_library(kymo_imgui INTERFACE)
@@ -12,6 +12,6 @@ else()
     target_link_libraries(kymo_imgui INTERFACE PkgConfig::IMGUI)
     set(KYMO_HAS_IMGUI ON)
   else()
-    message(STATUS "The panel is left out: Dear ImGui (Debian: libimgui-dev) is not found")
+    kymo_leave_out("the panel" "Dear ImGui (Debian: libimgui-dev) is not found")
   endif()
 endif()

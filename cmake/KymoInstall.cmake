@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, and how other projects find it: a CMake package and pkg-config files.
+# Installation, and how other projects find kymo: a CMake package and pkg-config files.
 include(CMakePackageConfigHelpers)
 
 set(kymo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/kymo")
@@ -7,7 +7,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/kymo" DESTINATION "${CMAKE_INST
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# Each component has an export set of its own, so that kymo-config.cmake loads only what was asked for.
+# Each component has its own export set, so that kymo-config.cmake loads only the requested ones.
 install(TARGETS kymo EXPORT kymo-targets)
 install(EXPORT kymo-targets NAMESPACE kymo:: DESTINATION "${kymo_package_dir}")
 install(TARGETS kymo_sense EXPORT kymo-sense-targets)
@@ -37,7 +37,7 @@ if(TARGET kymo_viewer)
   install(TARGETS kymo_viewer)
 endif()
 if(KYMO_HAS_WEB)
-  # `kymo serve` looks for it there, beside its own folder.
+  # `kymo serve` searches for it there, relative to its own folder.
   install(DIRECTORY "${KYMO_WEB_PAGE}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/kymo/web" OPTIONAL)
 endif()
 
@@ -50,7 +50,7 @@ install(FILES
   "${CMAKE_CURRENT_LIST_DIR}/KymoInstrumentFunctions.cmake"
   DESTINATION "${kymo_package_dir}")
 
-# pkg-config: the prefix is taken from where the file lies, so that an installed tree can be moved.
+# pkg-config: the prefix is relative to the file, so that an installed tree can be moved.
 set(kymo_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(kymo_pc_prefix "${CMAKE_INSTALL_PREFIX}")
@@ -67,7 +67,7 @@ set(kymo_pc_cflags "")
 if(NOT BUILD_SHARED_LIBS)
   set(kymo_pc_cflags " -DKYMO_STATIC")
 endif()
-# A linker driven by a C compiler, or one given archives, must be told of the C++ library that kymo was built against.
+# A C compiler as linker, or a link with archives, needs the name of the C++ library that kymo was built with.
 set(kymo_pc_cxx_library "")
 foreach(library IN ITEMS stdc++ c++)
   if(library IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
@@ -77,7 +77,7 @@ endforeach()
 set(kymo_pc_names kymo kymo-gpu kymo-sense)
 set(kymo_pc_sense_libs "-lkymo_sense")
 if(NOT BUILD_SHARED_LIBS)
-  # libkymo calls it through a weak reference, which pulls nothing out of an archive.
+  # libkymo calls it through a weak reference, which does not pull it out of an archive.
   string(PREPEND kymo_pc_sense_libs "-Wl,-u,kymo_start_sampling_v1 ")
 endif()
 if(TARGET kymo_analysis)

@@ -1,12 +1,13 @@
 # kymo_instrument_functions(target [INCLUDE pattern...] [EXCLUDE pattern...])
 #
 # Records every function of a target's C and C++ sources as a scope, by the compiler's function hooks, and links
-# kymo::kymo. With INCLUDE only functions of which a pattern matches the name are recorded, and those that match an
-# EXCLUDE pattern are not: "Renderer::*", "*::update", "parse?". `*` stands for any characters, `?` for one. A pattern is
-# held against the demangled name without return type and parameters, and one that has a "(" against all of it.
+# kymo::kymo. With INCLUDE, only functions whose name matches a pattern are recorded. Functions that match an EXCLUDE
+# pattern are not. Examples of patterns: "Renderer::*", "*::update", "parse?". `*` matches any characters, `?` matches
+# one. A pattern is compared with the demangled name without return type and parameters; a pattern with a "(" is
+# compared with the whole name.
 #
-# GCC hooks functions before it inlines them, all but those of system headers and of kymo's own. Clang hooks what is
-# left after inlining, so build with -O1 or more there.
+# GCC hooks functions before inlining, except those in system headers and kymo's own. Clang hooks the functions that
+# remain after inlining, so build with -O1 or more there.
 function(kymo_instrument_functions target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "INCLUDE;EXCLUDE")
   if(NOT TARGET "${target}")
@@ -27,8 +28,8 @@ function(kymo_instrument_functions target)
   endif()
   set_target_properties("${target}" PROPERTIES KYMO_INSTRUMENTED ON)
 
-  # GCC leaves a function out where the name of its file contains one of these. kymo's own headers also by the end of their
-  # folder's name: ccache makes paths relative where it is told to.
+  # GCC leaves out functions whose file name contains one of these. kymo's own headers are also listed by the end of
+  # their folder's name, because ccache can be configured to make paths relative.
   set(excluded_files ${CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES}
     /usr/include /usr/local/include /usr/lib/gcc)
   list(REMOVE_DUPLICATES excluded_files)
@@ -54,15 +55,16 @@ function(kymo_instrument_functions target)
   if(NOT type STREQUAL "STATIC_LIBRARY")
     target_sources("${target}" PRIVATE "${file}")
   elseif(ARG_INCLUDE OR ARG_EXCLUDE)
-    # Nothing refers to the filter, so a linker would leave it in the archive: whoever links the archive gets the object.
+    # Nothing refers to the filter, so a linker would leave it in the archive. Programs that link the archive get the
+    # object instead.
     add_library("${target}_kymo_functions" OBJECT "${file}")
     set_target_properties("${target}_kymo_functions" PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_link_libraries("${target}" INTERFACE "$<TARGET_OBJECTS:${target}_kymo_functions>")
   endif()
 endfunction()
 
-# Writes a source, C and C++ alike, that hands a module's patterns to the recorder when the module is loaded, before its
-# other constructors run, and takes them back after its other destructors.
+# Writes a source, valid as C and C++, that passes a module's patterns to the recorder when the module is loaded, before
+# its other constructors run, and removes them after its other destructors.
 function(kymo_write_function_filter file target include exclude)
   foreach(list IN ITEMS include exclude)
     set(patterns "${${list}}")
@@ -71,7 +73,7 @@ function(kymo_write_function_filter file target include exclude)
     string(REPLACE "\\" "\\\\" patterns "${patterns}")
     string(REPLACE "\"" "\\\"" patterns "${patterns}")
     list(JOIN patterns "\", \"" patterns)
-    # One element more than there are patterns: a null pointer.
+    # One element more than there are patterns, for the terminating null pointer.
     set(${list}_definition "static const char* ${list}_patterns[${size}]")
     if(count GREATER 0)
       string(APPEND ${list}_definition " = {\"${patterns}\"}")

@@ -1,15 +1,15 @@
-# What a build for macOS on another system is: libkymo, kymo::sense, kymo::analysis, kymo::bench and the command, compiled and
-# linked, for cmake/MacosCross.cmake. lz4 and zstd are compiled here, from what scripts/fetch-web-sources.sh fetched, and libraries
-# that are headers alone are taken from this system, each by itself: the rest of its headers are not macOS's.
+# The macOS cross-build, for cmake/MacosCross.cmake: compiles and links libkymo, kymo::sense, kymo::analysis,
+# kymo::bench and the command. Compiles lz4 and zstd from the sources fetched by scripts/fetch-web-sources.sh. Takes
+# each header-only library from this system separately, because the system's other headers are not macOS's.
 
 foreach(part IN ITEMS PANEL VIEWER WEB EXAMPLES TESTS BENCHMARKS FUZZERS PYTHON)
   set(KYMO_BUILD_${part} OFF)
 endforeach()
 set(KYMO_INSTALL OFF)
-# CMake has these from a Mac's own version alone.
+# CMake sets these only with a Mac's own tools.
 set(CMAKE_SHARED_LIBRARY_RUNTIME_C_FLAG "-Wl,-rpath,")
 set(CMAKE_SHARED_LIBRARY_RUNTIME_CXX_FLAG "-Wl,-rpath,")
-# Libraries find each other by where they lie, and hold no paths of this system.
+# Libraries find each other by relative paths and contain no paths of this system.
 set(CMAKE_INSTALL_NAME_DIR "@rpath")
 set(CMAKE_BUILD_WITH_INSTALL_NAME_DIR ON)
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
@@ -31,14 +31,14 @@ file(GLOB zstd_sources "${zstd}/common/*.c" "${zstd}/compress/*.c" "${zstd}/deco
 add_library(kymo_zstd STATIC EXCLUDE_FROM_ALL ${zstd_sources})
 set_target_properties(kymo_zstd PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 target_include_directories(kymo_zstd SYSTEM PUBLIC "${zstd}")
-# Empty: neither is to be found by who links kymo's libraries.
+# Empty, so that kymo's libraries do not export the symbols of lz4 and zstd.
 target_compile_definitions(kymo_lz4 PRIVATE LZ4LIB_VISIBILITY=)
 target_compile_definitions(kymo_zstd PRIVATE ZSTD_DISABLE_ASM ZSTDLIB_VISIBLE= ZSTDLIB_VISIBILITY=)
 target_compile_options(kymo_lz4 PRIVATE -w)
 target_compile_options(kymo_zstd PRIVATE -w)
 add_library(PkgConfig::ZSTD ALIAS kymo_zstd)
 
-# kymo_borrow_headers(target name): a target for the headers in a folder of the system's /usr/include.
+# kymo_borrow_headers(target name): creates a target for the headers in a folder of the system's /usr/include.
 function(kymo_borrow_headers target name)
   set(place "${PROJECT_BINARY_DIR}/headers/${name}")
   if(NOT EXISTS "/usr/include/${name}")

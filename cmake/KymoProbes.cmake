@@ -1,6 +1,6 @@
-# What scopes show to other tools: the headers that NVTX ranges and USDT probes are compiled with. Nothing is linked.
+# Makes scopes visible to other tools: finds the headers for NVTX ranges and USDT probes. Nothing is linked.
 
-# kymo_find_nvtx(result): the folder of nvtx3/nvToolsExt.h in a CUDA toolkit or in Python's wheel nvidia-nvtx; empty where
+# kymo_find_nvtx(result): the folder of nvtx3/nvToolsExt.h in a CUDA toolkit or in Python's wheel nvidia-nvtx; empty if
 # there is neither.
 function(kymo_find_nvtx result)
   file(GLOB wheels
@@ -18,7 +18,7 @@ function(kymo_find_nvtx result)
   endif()
 endfunction()
 
-# kymo_find_usdt(result): the folder of sys/sdt.h; empty where it is not.
+# kymo_find_usdt(result): the folder of sys/sdt.h; empty if not found.
 function(kymo_find_usdt result)
   find_path(KYMO_USDT_INCLUDE sys/sdt.h DOC "Folder of sys/sdt.h")
   mark_as_advanced(KYMO_USDT_INCLUDE)
@@ -28,7 +28,7 @@ function(kymo_find_usdt result)
   endif()
 endfunction()
 
-# kymo_show_scopes(target): those who use the target compile their scopes so that the tools asked for see them.
+# kymo_show_scopes(target): users of the target compile their scopes so that the enabled tools see them.
 function(kymo_show_scopes target)
   foreach(tool IN ITEMS NVTX USDT)
     if(NOT KYMO_${tool})

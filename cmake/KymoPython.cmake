@@ -1,5 +1,5 @@
-# Where Python and nanobind are: what a build of wheels was given, else the interpreter that scripts/peers.sh set up.
-# Sets KYMO_HAS_PYTHON.
+# Finds Python and nanobind: those given to a build of wheels, else the interpreter that scripts/peers.sh set up. Sets
+# KYMO_HAS_PYTHON.
 if(NOT SKBUILD AND NOT Python_EXECUTABLE AND EXISTS "${PROJECT_SOURCE_DIR}/build/peers/bin/python3")
   set(Python_EXECUTABLE "${PROJECT_SOURCE_DIR}/build/peers/bin/python3")
 endif()
@@ -17,5 +17,5 @@ if(NOT KYMO_HAS_PYTHON)
   if(SKBUILD)
     message(FATAL_ERROR "The Python package needs Python 3.10 or later with its headers, and nanobind.")
   endif()
-  message(STATUS "The Python package is left out: scripts/peers.sh installs what it needs")
+  kymo_leave_out("the Python package" "scripts/peers.sh installs what it needs")
 endif()

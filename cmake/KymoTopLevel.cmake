@@ -1,4 +1,4 @@
-# Conveniences for those who build kymo itself; a project that includes kymo makes these choices on its own.
+# Defaults for builds of kymo itself. A project that includes kymo makes these choices on its own.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
@@ -7,9 +7,10 @@ endif()
 find_program(KYMO_CCACHE ccache)
 mark_as_advanced(KYMO_CCACHE)
 if(KYMO_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  # Build folders share what they compile alike, wherever their generated files lie. The price: the folder that debug
-  # information names may be another's.
+  # Build folders share identical compilations, wherever their generated files are. The price: debug information may
+  # name another build's folder. The sloppiness is what ccache asks for to cache files with precompiled headers.
   set(CMAKE_C_COMPILER_LAUNCHER
-    "${CMAKE_COMMAND}" -E env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_BINARY_DIR}" "${KYMO_CCACHE}")
+    "${CMAKE_COMMAND}" -E env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_BINARY_DIR}"
+    CCACHE_SLOPPINESS=pch_defines,time_macros "${KYMO_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()

@@ -1,6 +1,6 @@
-# What browsers run: the page that shows captures (apps/web), and the examples and tests of programs in WebAssembly, where
-# Emscripten and the sources that it compiles are found. Another compiler means another build of this project, configured and
-# built with this one in the folder KYMO_WEB_BUILD. Sets KYMO_HAS_WEB; the page lies in KYMO_WEB_PAGE.
+# Programs for browsers: the page that shows captures (apps/web), and the examples and tests in WebAssembly, if
+# Emscripten and its sources are found. Another compiler needs another build of this project, which is configured and
+# built together with this one in the folder KYMO_WEB_BUILD. Sets KYMO_HAS_WEB; KYMO_WEB_PAGE is the folder of the page.
 set(KYMO_HAS_WEB OFF)
 set(KYMO_WEB_PAGE "${PROJECT_BINARY_DIR}/web")
 set(KYMO_WEB_BUILD "${PROJECT_BINARY_DIR}/web-build")
@@ -8,9 +8,9 @@ find_program(KYMO_EMCMAKE emcmake)
 mark_as_advanced(KYMO_EMCMAKE)
 set(web_sources "${PROJECT_SOURCE_DIR}/build/web-sources")
 if(NOT KYMO_EMCMAKE)
-  message(STATUS "The page for browsers is left out: Emscripten (Debian: emscripten) is not found")
+  kymo_leave_out("the page for browsers" "Emscripten (Debian: emscripten) is not found")
 elseif(NOT EXISTS "${web_sources}/complete")
-  message(STATUS "The page for browsers is left out: scripts/fetch-web-sources.sh fetches what it needs")
+  kymo_leave_out("the page for browsers" "scripts/fetch-web-sources.sh fetches what it needs")
 else()
   set(KYMO_HAS_WEB ON)
 endif()
@@ -19,7 +19,7 @@ if(NOT KYMO_HAS_WEB)
 endif()
 
 include(ExternalProject)
-# Joined by something that is no separator of lists.
+# Joined with a character that does not separate lists.
 string(REPLACE ";" "|" web_launcher "${CMAKE_CXX_COMPILER_LAUNCHER}")
 ExternalProject_Add(kymo_web
   SOURCE_DIR "${PROJECT_SOURCE_DIR}"
@@ -33,9 +33,8 @@ ExternalProject_Add(kymo_web
     "-DCMAKE_CXX_COMPILER_LAUNCHER=${web_launcher}"
     "-DKYMO_WEB_SOURCES=${web_sources}"
     "-DKYMO_WEB_PAGE=${KYMO_WEB_PAGE}"
-    -DKYMO_UNITY_BUILD=ON
     "-DKYMO_BUILD_TESTS=${KYMO_BUILD_TESTS}"
     "-DKYMO_BUILD_EXAMPLES=${KYMO_BUILD_EXAMPLES}"
   BUILD_COMMAND "${CMAKE_COMMAND}" --build <BINARY_DIR> --parallel 2
-  BUILD_ALWAYS ON  # its own build knows what is out of date
+  BUILD_ALWAYS ON  # the inner build tracks its dependencies itself
   INSTALL_COMMAND "")

@@ -1,9 +1,9 @@
-# Compiles for macOS on another system with the compiler in PyPI's ziglang, which brings macOS's headers, the names that its
-# system library has, and a linker. scripts/macos-tools.sh puts it into build/macos-tools. For the presets macos-arm64 and
-# macos-x86_64; on a Mac its own compiler does without this.
+# Compiles for macOS on another system with PyPI's ziglang, which contains macOS's headers, the symbol names of its
+# system library, and a linker. scripts/macos-tools.sh installs it in build/macos-tools. For the presets macos-arm64 and
+# macos-x86_64; a Mac's own compiler does not need this file.
 set(CMAKE_SYSTEM_NAME Darwin)
 set(KYMO_MACOS_ARCHITECTURE aarch64 CACHE STRING "What to compile for: aarch64 or x86_64")
-# try_compile() reads this file anew.
+# try_compile() reads this file again.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES KYMO_MACOS_ARCHITECTURE)
 if(KYMO_MACOS_ARCHITECTURE STREQUAL "aarch64")
   set(CMAKE_SYSTEM_PROCESSOR arm64)
@@ -23,7 +23,7 @@ set(CMAKE_RANLIB "${kymo_macos_tools}/bin/ranlib" CACHE FILEPATH "")
 set(CMAKE_INSTALL_NAME_TOOL "${kymo_macos_tools}/bin/install_name_tool" CACHE FILEPATH "")
 set(CMAKE_LINKER "${kymo_macos_bin}/clang++" CACHE FILEPATH "")
 
-# What is installed here is for here.
+# Do not use packages installed for this system.
 set(CMAKE_FIND_ROOT_PATH "${kymo_macos_tools}/none")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)

@@ -1,11 +1,11 @@
 """
-A small training loop, recorded: what each step took, where in it, what the model learned, what the machine felt.
+A small recorded training loop: the time of each step and its parts, the model's progress, the machine's metrics.
 
     KYMO_RECORD=run.kymo python examples/train.py
     kymo stats run.kymo
 
-A network of two layers learns to tell the arms of a spiral apart, in NumPy; with --framework torch the same is done
-in PyTorch. Three lines of it are kymo's alone: the import, ``enable`` and ``frame_mark``.
+A network of two layers learns to classify the arms of a spiral, in NumPy or, with --framework torch, in PyTorch.
+Only three lines are kymo's: the import, ``enable`` and ``frame_mark``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOMENTUM = 0.9
 
 @kymo.profile
 def make_spiral(points: int, seed: int) -> tuple[Floats, Labels]:
-    """Return points of a spiral with several arms, and which arm each is of."""
+    """Return points of a spiral with several arms, and the arm of each point."""
     random = np.random.default_rng(seed)
     labels = random.integers(0, ARMS, points)
     radius = np.sqrt(random.uniform(0.02, 1, points))
@@ -38,10 +38,10 @@ def make_spiral(points: int, seed: int) -> tuple[Floats, Labels]:
 
 
 class Model(Protocol):
-    """What the loop trains."""
+    """The model that the loop trains."""
 
     def step(self, points: Floats, labels: Labels, rate: float) -> float:
-        """Learn from a batch; the mean loss on it before that."""
+        """Learn from a batch; return the mean loss on it before that."""
 
     def predict(self, points: Floats) -> Labels:
         """Return the arm of each point."""
@@ -49,7 +49,7 @@ class Model(Protocol):
 
 @kymo.profile_all
 class NumpyModel:
-    """Two layers with a ReLU between them, their gradients by hand."""
+    """Two layers with a ReLU in between and hand-written gradients."""
 
     def __init__(self, seed: int) -> None:
         random = np.random.default_rng(seed)
@@ -62,14 +62,14 @@ class NumpyModel:
         self.speeds = [np.zeros_like(weight) for weight in self.weights]
 
     def forward(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return what the hidden layer says, and the probability of each arm."""
+        """Return the hidden layer's output and the probability of each arm."""
         hidden = np.maximum(points @ self.weights[0] + self.weights[1], 0)
         scores = hidden @ self.weights[2] + self.weights[3]
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return hidden, odds / odds.sum(axis=1, keepdims=True)
 
     def backward(self, points: Floats, labels: Labels, hidden: Floats, shares: Floats) -> list[Floats]:
-        """Return the gradient of the loss by each weight."""
+        """Return the gradient of the loss with respect to each weight."""
         error = shares.copy()
         error[np.arange(len(labels)), labels] -= 1
         error /= len(labels)
@@ -77,7 +77,7 @@ class NumpyModel:
         return [points.T @ behind, behind.sum(axis=0), hidden.T @ error, error.sum(axis=0)]
 
     def step(self, points: Floats, labels: Labels, rate: float) -> float:
-        """Learn from a batch; the mean loss on it before that."""
+        """Learn from a batch; return the mean loss on it before that."""
         hidden, shares = self.forward(points)
         gradients = self.backward(points, labels, hidden, shares)
         with kymo.scope("update"):
@@ -93,7 +93,7 @@ class NumpyModel:
 
 
 class TorchModel:
-    """The same network in PyTorch, on a GPU where there is one; its kernels are spans of the GPU's own track."""
+    """The same network in PyTorch, on a GPU if available; its kernels are spans on the GPU's own track."""
 
     def __init__(self, seed: int) -> None:
         import torch  # noqa: PLC0415, only where it is asked for
@@ -106,7 +106,7 @@ class TorchModel:
         self.optimiser = torch.optim.SGD(self.network.parameters(), lr=0.1, momentum=MOMENTUM)
 
     def step(self, points: Floats, labels: Labels, rate: float) -> float:
-        """Learn from a batch; the mean loss on it before that."""
+        """Learn from a batch; return the mean loss on it before that."""
         batch = self.torch.tensor(points, dtype=self.torch.float32, device=self.device)
         wanted = self.torch.tensor(labels, device=self.device)
         for group in self.optimiser.param_groups:
@@ -118,7 +118,7 @@ class TorchModel:
             loss.backward()
         with kymo.scope("update"), kymo.gpu_scope("update"):
             self.optimiser.step()
-        return float(loss.item())  # waits for the GPU: kymo does not do that behind one's back
+        return float(loss.item())  # waits for the GPU, which kymo never does by itself
 
     def predict(self, points: Floats) -> Labels:
         """Return the arm of each point."""
@@ -129,7 +129,7 @@ class TorchModel:
 
 
 def batches(points: Floats, labels: Labels, size: int, seed: int) -> Iterator[tuple[Floats, Labels]]:
-    """Yield batches without end, each epoch in another order."""
+    """Yield batches forever, each epoch in a new order."""
     random = np.random.default_rng(seed)
     while True:
         with kymo.scope("shuffle"):
@@ -140,7 +140,7 @@ def batches(points: Floats, labels: Labels, size: int, seed: int) -> Iterator[tu
 
 
 def train(model: Model, steps: int, size: int, seed: int) -> float:
-    """Train a model; the share of fresh points that it gets right in the end."""
+    """Train a model; return its accuracy on fresh points."""
     points, labels = make_spiral(4_000, seed)
     source = batches(points, labels, size, seed)
     for step in range(steps):
@@ -159,7 +159,7 @@ def train(model: Model, steps: int, size: int, seed: int) -> float:
 
 
 def main() -> None:
-    """Train as the command line says."""
+    """Train according to the command line."""
     parser = argparse.ArgumentParser(description="Trains a small network, recorded by kymo where KYMO_RECORD is set.")
     parser.add_argument("--framework", choices=["numpy", "torch"], default="numpy")
     parser.add_argument("--steps", type=int, default=1_000)

@@ -1,4 +1,5 @@
-// The payloads of all kinds of blocks, without the block around them. What decodes must encode, and decode to the same.
+// Payloads of all kinds of blocks, without the block around them. A decoded payload must encode, and decode to the same
+// again.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,9 +8,9 @@
 
 #include <kymo/capture.hpp>
 
-#include "capture/batch_codec.hpp"
-#include "capture/declarations_codec.hpp"
-#include "capture/facts_codec.hpp"
+#include "capture/format/batch_codec.hpp"
+#include "capture/format/declarations_codec.hpp"
+#include "capture/format/facts_codec.hpp"
 
 namespace {
 
@@ -23,7 +24,7 @@ void load_payload(std::span<const std::byte> bytes, BlockPayload& payload) {
   std::copy(bytes.begin(), bytes.end(), payload.resize(bytes.size()));
 }
 
-// What matters of a batch in a few numbers: enough to tell that a value was lost.
+// A few numbers that characterize a batch, enough to detect a lost value.
 std::uint64_t digest(const EventBatch& batch) {
   std::uint64_t sum = batch.text.size();
   const auto add = [&sum](std::uint64_t value) { sum = (sum ^ value) * 0x9E3779B97F4A7C15U; };

@@ -1,5 +1,5 @@
-// A whole capture file: opened, followed, read, checked. Once as it is and once with its checksums put right, since
-// what lies behind a checksum would otherwise hardly ever be reached.
+// A whole capture file: opened, followed, read, checked. Once unchanged and once with corrected checksums, since the
+// code behind a checksum would otherwise hardly ever be reached.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -7,7 +7,7 @@
 
 #include <kymo/capture.hpp>
 
-#include "capture/summary.hpp"
+#include "capture/summary/summary.hpp"
 #include "repair.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// A Chrome trace: imported with little memory, so that sorting goes through a file, and what came of it opened. The
-// capture must be sound and hold what the report says.
+// A Chrome trace: imported with little memory, so that sorting goes through a file; then the result is opened. The
+// capture must be valid and match the report.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

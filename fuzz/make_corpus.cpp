@@ -1,4 +1,4 @@
-// Writes the inputs that fuzzing starts from: small captures of every kind, and the payloads of their blocks.
+// Writes the initial inputs of the fuzzers: small captures of every kind, and the payloads of their blocks.
 //
 //     make_capture_corpus fuzz/corpus
 #include <cstdio>

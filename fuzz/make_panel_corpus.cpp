@@ -1,4 +1,4 @@
-// Writes the inputs that fuzzing the panel starts from: small captures that have what it shows.
+// Writes the initial inputs of the panel's fuzzer: small captures with everything that it shows.
 //
 //     make_panel_corpus fuzz/corpus
 #include <cstdio>

@@ -1,5 +1,5 @@
-// An NVMT trace: read, and where it is one, imported as a capture and exported again. What no loss was told of must
-// come back to the byte.
+// An NVMT trace: read and, if valid, imported as a capture and exported again. Unless a loss was reported, the result
+// must be identical to the byte.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,15 +13,15 @@
 #include <kymo/exchange.hpp>
 #include <kymo/timeline.hpp>
 
-#include "exchange/nvmt.hpp"
-#include "exchange/nvmt_import.hpp"
+#include "exchange/nvmt/format.hpp"
+#include "exchange/nvmt/import.hpp"
 
 namespace {
 
 using namespace kymo;
 using namespace kymo::exchange;
 
-// NaN comes back as NaN, not with the bits that it had.
+// NaN comes back as NaN, but its bits may differ.
 std::string without_payloads(NvmtTrace trace) {
   const auto settle = [](auto value) { return value != value ? decltype(value){-12345} : value; };
   for (nvmetrics::FastSample& row : trace.fast) {

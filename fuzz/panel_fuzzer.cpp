@@ -1,5 +1,5 @@
-// A capture file, shown and used: opened as it is and with its checksums put right, drawn, and gone through with mouse
-// and keys, as whoever looks for what is wrong with it would.
+// A capture file in the panel: opened unchanged and with corrected checksums, drawn, and explored with mouse and keys
+// as by a person who looks for a problem.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -12,8 +12,8 @@
 #include <kymo/capture.hpp>
 #include <kymo/timeline.hpp>
 
-#include "panel/panel_view.hpp"
-#include "panel/timeline_blocks.hpp"
+#include "panel/data/timeline_blocks.hpp"
+#include "panel/view/panel_view.hpp"
 #include "repair.hpp"
 #include "support/unseen_screen.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 using namespace kymo;
 
-/// Small, as what is drawn follows from its pixels.
+/// Small, because drawing cost grows with its pixels.
 class Screen {
  public:
   void draw(panel::PanelView& view) const {
@@ -64,7 +64,7 @@ void show(const std::vector<std::byte>& file) {
     screen.click(view, view.marks().flame, across, 0.3F);
   }
   screen.click(view, view.marks().rows, 0.5F, 0.2F);
-  // Each is a key of the list that `?` shows.
+  // Each is a key in the list of `?`.
   for (const char* key = "0wwmdmzinpcWD/%?? tt 1f"; *key != 0; ++key) {
     ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(*key));
     screen.draw(view);

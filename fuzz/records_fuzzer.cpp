@@ -1,4 +1,5 @@
-// CSV files of benchmark records, of every kind: what is read is written again as a text that reads back to the same.
+// CSV files of benchmark records, of every kind: what is read is written again as a text that must read back to the
+// same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

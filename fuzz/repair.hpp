@@ -1,4 +1,4 @@
-// Damaged captures whose checksums are right.
+// Corrects the checksums of damaged captures.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "capture/block.hpp"
-#include "capture/crc32c.hpp"
+#include "capture/format/block.hpp"
+#include "capture/format/crc32c.hpp"
 
 namespace kymo::fuzz {
 
-/// Gives every header that can be found the checksums that its bytes need: what lies behind a checksum would otherwise
-/// hardly ever be reached.
+/// Gives every header found the checksums of its bytes, since the code behind a checksum would otherwise hardly ever be
+/// reached.
 inline void repair(std::vector<std::byte>& file) {
   using namespace kymo::capture;
   if (file.size() < preamble_size) {

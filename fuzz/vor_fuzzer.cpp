@@ -1,5 +1,5 @@
-// A .vor stream: imported as a capture where it is one, exported again, and imported once more. Where no loss was told
-// of, the second import has what the first had.
+// A .vor stream: imported as a capture if valid, exported, and imported again. Unless a loss was reported, both imports
+// must be equal.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,8 +13,8 @@
 #include <kymo/exchange.hpp>
 #include <kymo/timeline.hpp>
 
-#include "exchange/vor.hpp"
-#include "exchange/vor_import.hpp"
+#include "exchange/vor/format.hpp"
+#include "exchange/vor/import.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
-// A witness bundle: as it is, where hardly a changed one gets beyond its first hash, and with the hashes of its lines
-// put right, as whoever forges one would. "@" stands for the hash of the line before there. What is whole is written
-// again and then says the same.
+// A witness bundle: once unchanged, which hardly ever gets beyond the first hash, and once with corrected hashes of its
+// lines, as a forger would. "@" stands for the hash of the line before. A valid bundle is written again and must then
+// be equal.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the benchmarks and prints each figure beside its goal: scripts/bench.sh [JOBS]
+# Builds the benchmarks and prints each result next to its goal: scripts/bench.sh [JOBS]
 set -eu
 cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}

@@ -1,29 +1,30 @@
 #!/bin/sh
-# Installs the Debian packages that kymo needs, and only those that are missing.
+# Installs the missing Debian packages that kymo needs.
 #
 #   scripts/bootstrap.sh [GROUP...]      GROUP: build, web, test, bench, lint, all (these, the default), or arm64
 #
-# `build` is what the library, the command and the examples need; `web` adds what the page for browsers needs, with the
-# sources that scripts/fetch-web-sources.sh fetches; the others add what the tests (of that page as well), the benchmarks
-# and the style checks need; `arm64` adds what compiles for arm64 Linux and runs that, of which the system is told with
-# dpkg --add-architecture. Does nothing where everything is there. On systems without apt it names what is needed and
-# exits 1.
+# `build` is for the library, the command and the examples. `web` adds packages for the web page, and fetches sources
+# with scripts/fetch-web-sources.sh. The others add packages for the tests (of the page as well), the benchmarks and the
+# style checks. `arm64` adds packages that compile for arm64 Linux and run the result; it registers the architecture
+# with dpkg --add-architecture. Does nothing if everything is installed. On systems without apt it lists the packages
+# and exits with 1.
 set -eu
 
-# One package a word; "a|b" is met by either, and the first that the system offers is installed.
+# One package per word. "a|b" is satisfied by either; the first one that the system offers is installed.
 build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev libssl-dev libimgui-dev libstb-dev libglfw3-dev libegl-dev libgl-dev libcli11-dev libfmt-dev libprotozero-dev nlohmann-json3-dev libcpp-httplib-dev"
 web="emscripten dpkg-dev"
 bench="libbenchmark-dev python3 binutils"
 test="$bench $web libgtest-dev libegl1 libgl1-mesa-dri libvulkan-dev mesa-vulkan-drivers xvfb xauth libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang nodejs npm systemtap-sdt-dev libclang-rt-14-dev|libclang-rt-dev openjdk-17-jre-headless|default-jre-headless"
-# Ubuntu has Chromium as a snap only, which containers and services cannot run: tests that need a browser are left out there.
+# Ubuntu has Chromium only as a snap, which containers and services cannot run, so tests that need a browser are skipped
+# there.
 browser="chromium"
 lint="clang-format-14|clang-format clang-tidy-14|clang-tidy libc++-13-dev|libc++-dev libc++abi-13-dev|libc++abi-dev"
 
-# A compiler for arm64 and what runs its programs, and the libraries that kymo and its tests link there.
+# A compiler for arm64, an emulator for its programs, and the arm64 libraries that kymo and its tests link.
 arm64="g++-aarch64-linux-gnu qemu-user liblz4-dev:arm64 libzstd-dev:arm64 libssl-dev:arm64 libimgui-dev:arm64 libstb-dev:arm64 libglfw3-dev:arm64 libegl-dev:arm64 libgl-dev:arm64 libfmt-dev:arm64 libcpp-httplib-dev:arm64 libgtest-dev:arm64 systemtap-sdt-dev:arm64"
 
 native=$(dpkg --print-architecture 2>/dev/null || echo unknown)
-[ "$native" != arm64 ] || arm64=""  # `make test` tests it there
+[ "$native" != arm64 ] || arm64=""  # `make test` covers it there
 
 wanted=""
 [ $# -gt 0 ] || set -- all
@@ -45,10 +46,10 @@ for group in "$@"; do
 done
 
 os_release=${KYMO_OS_RELEASE:-/etc/os-release}
-# Whether it is this one, or says that it is like it.
+# Whether the system is this one or declares itself similar to it.
 system_is_like() {
   [ -r "$os_release" ] || return 1
-  # In a subshell: the file sets variables of its own.
+  # In a subshell, because the file sets variables.
   (
     ID="" ID_LIKE=""
     . "$os_release"
@@ -76,9 +77,9 @@ if ! system_is_like debian || ! command -v dpkg-query >/dev/null 2>&1; then
   exit 1
 fi
 
-# One query for all names: dpkg-query prints those it knows and fails for the others, which is not an error here. A
-# package may stand for another ("pkg-config" is provided by pkgconf on newer systems), so Provides is read as well. Those
-# of another architecture than the system's have it in their names.
+# One query for all names: dpkg-query prints the known ones and fails for the others, which is not an error here. Reads
+# Provides as well, because one package may provide another ("pkg-config" is provided by pkgconf on newer systems).
+# Names of packages for another architecture include it.
 foreign=arm64
 [ "$native" != arm64 ] || foreign=none
 installed=" $(dpkg-query -W -f '${db:Status-Status} ${Architecture} ${Package} ${Provides}\n' \
@@ -94,7 +95,7 @@ for entry in $wanted; do
   [ $found = yes ] || case " $missing " in *" $entry "*) ;; *) missing="$missing $entry" ;; esac
 done
 
-# The page is left out where its sources cannot be had.
+# The page is skipped if its sources are not available.
 fetch_sources() {
   case " $groups " in
     *" web "* | *" test "* | *" all "*)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that what the browser build shares compiles against libc++ 13, the C++ library of Emscripten 3.1.6.
+"""Checks that the code shared with the browser build compiles with libc++ 13, the C++ library of Emscripten 3.1.6.
 
     scripts/check-browser-subset.py [JOBS]
 
-Compiles the sources of src/capture, src/timeline, src/stats and src/panel, syntax only, with Clang and libc++ 13. Those that
-stand on the recorder (they include "record/...") never run in a browser and are left out. Ends with 1 where one does not compile.
+Compiles the sources of src/capture, src/timeline, src/stats and src/panel, syntax only, with Clang and libc++ 13.
+Sources that use the recorder (they include "record/...") never run in a browser and are left out. Ends with 1 if one
+does not compile.
 """
 
 import concurrent.futures
@@ -23,7 +24,7 @@ LIBCXX = "/usr/lib/llvm-13/include/c++/v1"
 
 def shared_sources():
     for folder in FOLDERS:
-        for path in sorted(glob.glob(f"{ROOT}/src/{folder}/*.cpp")):
+        for path in sorted(glob.glob(f"{ROOT}/src/{folder}/**/*.cpp", recursive=True)):
             with open(path, encoding="utf-8") as source:
                 if not re.search(r'^#include "record/', source.read(), re.MULTILINE):
                     yield path

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that the panel compiles against a current release of Dear ImGui, and without what that release calls obsolete.
+"""Checks that the panel compiles with a current release of Dear ImGui and without its obsolete functions.
 
     scripts/check-imgui-release.py [FOLDER]
 
-FOLDER is one that holds imgui.h; left out, it is the one that scripts/peers.sh unpacked. Compiles the panel's sources
-together, syntax only. Ends with 1 where they do not compile.
+FOLDER contains imgui.h; by default it is the one that scripts/peers.sh unpacked. Compiles the panel's sources together,
+syntax only. Ends with 1 if they do not compile.
 """
 
 import glob
@@ -32,7 +32,7 @@ def main():
         return 1
     with open(f"{folder}/imgui.h", encoding="utf-8") as header:
         version = re.search(r'#define IMGUI_VERSION\s+"([^"]+)"', header.read())[1]
-    sources = sorted(glob.glob(f"{ROOT}/src/panel/*.cpp"))
+    sources = sorted(glob.glob(f"{ROOT}/src/panel/**/*.cpp", recursive=True))
     command = [compiler, "-std=c++20", "-fsyntax-only", "-isystem", folder, "-DIMGUI_DISABLE_OBSOLETE_FUNCTIONS", "-Wall",
                "-Wextra", "-Werror", f"-I{ROOT}/include", f"-I{ROOT}/src", "-x", "c++", "-"]
     together = "".join(f'#include "{source}"\n' for source in sources)

@@ -21,7 +21,7 @@ SYMBOL_TABLE = 0x2
 SYMBOL_EXTERNAL, SYMBOL_TYPE, SYMBOL_PRIVATE = 0x01, 0x0E, 0x10
 SYSTEM_LIBRARIES = {"/usr/lib/libSystem.B.dylib", "/usr/lib/libc++.1.dylib"}
 
-# What has to be there, and what each exports at least.
+# The required files, and the minimum exports of each.
 FILES = {
     "src/libkymo.0.dylib": {"_kymo_thread_v2", "_kymo_scopes_on_v1", "_kymo_open_slow_v2"},
     "src/libkymo_sense.0.dylib": {"_kymo_start_sampling_v1", "_kymo_stop_sampling_v1"},
@@ -32,7 +32,7 @@ FILES = {
 
 @dataclass
 class MachO:
-    """What is looked at in a file."""
+    """The examined parts of a file."""
 
     processor: int
     libraries: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ def text_at(data: bytes, at: int) -> str:
 
 
 def read(path: Path) -> MachO:
-    """Read the load commands and symbols; raises ValueError where the file is no 64-bit Mach-O file."""
+    """Read the load commands and symbols; raises ValueError if the file is not a 64-bit Mach-O file."""
     data = path.read_bytes()
     magic, processor, _, _, count, _, _, _ = struct.unpack_from("<8I", data)
     if magic != MAGIC_64:
@@ -68,7 +68,7 @@ def read(path: Path) -> MachO:
 
 
 def complaints(name: str, file: MachO, processor: int, wanted: set[str]) -> list[str]:
-    """Return what is wrong with a file."""
+    """Return the problems of a file."""
     found = []
     if file.processor != processor:
         found.append(f"{name}: it is for processor {file.processor:#x} and not {processor:#x}")
@@ -82,7 +82,7 @@ def complaints(name: str, file: MachO, processor: int, wanted: set[str]) -> list
 
 
 def main() -> int:
-    """Look at all files of a build; 1 where something is wrong."""
+    """Check all files of a build; return 1 if there is a problem."""
     if len(sys.argv) != 3 or sys.argv[1] not in PROCESSORS:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures a real multi-threaded program and shows what was recorded: scripts/demo.sh [JOBS]
+# Measures a real multi-threaded program and shows the recording: scripts/demo.sh [JOBS]
 #
 # The program, examples/tree_walk, reads and compresses every file under a directory (DEMO_TREE, default /usr/include).
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the pictures of docs/panel.md and docs/gpu.md: scripts/docs-screenshots.sh [FOLDER [BUILD]]
 #
-# FOLDER is docs/images where it is not said, BUILD a folder with what was built (build/release). Needs no display.
+# FOLDER defaults to docs/images; BUILD is a build folder (default: build/release). Needs no display.
 set -eu
 cd "$(dirname "$0")/.."
 folder=${1:-docs/images}
@@ -20,16 +20,16 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
 KYMO_SAMPLE=0 "$training" --record "$made/run.kymo" >&2
-# A frame of usual length: that in the middle.
+# A frame of typical length: the one in the middle.
 at=$("$kymo" stats --slowest-frames 2000 "$made/run.kymo" |
   sed -n 's/^frame .* from \([0-9.]*\) \(m\{0,1\}s\) on$/\1\2/p' | sed -n 1000p)
-# A user's own layout is not for pictures.
+# Ignore the user's own window layout.
 export XDG_CONFIG_HOME="$made"
 "$kymo" view --screenshot "$made/panel-view.png" --size 1180x480 --theme dark --at "$at" "$made/run.kymo"
 "$kymo" view --screenshot "$made/panel-statistics.png" --size 1180x520 --theme light --tab statistics "$made/run.kymo"
 
 KYMO_SAMPLE=0 "$scene" --frames 8 "$made/scene.kymo" >&2
-# One frame and the beginning of the next, whose GPU work goes on.
+# One frame and the beginning of the next, which includes the rest of its GPU work.
 stretch=$("$kymo" stats --slowest-frames 8 "$made/scene.kymo" | awk '
   function ms(value, unit) { return unit ~ /^ms/ ? value : value * 1000 }
   /^frame 5: / { length_ms = ms($3, $4); from = ms($6, $7)

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Fetches what the browser build compiles and Debian has no WebAssembly libraries of: the source packages of Dear ImGui, lz4
-# and zstd, of the distribution's own release.
+# Fetches the sources of libraries that the browser build compiles itself, because Debian has none for WebAssembly: the
+# source packages of Dear ImGui, lz4 and zstd of the distribution's own release.
 #
 #   scripts/fetch-web-sources.sh [FOLDER]      FOLDER: build/web-sources
 #
-# Leaves FOLDER/imgui, FOLDER/lz4 and FOLDER/libzstd. apt checks what it downloads against the distribution's signatures. Its
-# sources and lists are FOLDER's own, so that the system's stay as they are, and no rights are needed. Does nothing where
-# everything is there.
+# Creates FOLDER/imgui, FOLDER/lz4 and FOLDER/libzstd. apt verifies the downloads with the distribution's signatures.
+# apt's sources and lists are separate ones in FOLDER, so the system's do not change and no privileges are needed. Does
+# nothing if everything is present.
 set -eu
 cd "${0%/*}/.."
 place=${1:-build/web-sources}
@@ -20,7 +20,8 @@ if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-source >/dev/null 2
 fi
 
 echo "fetch-web-sources: fetching $packages into $place"
-# Put together beside it and moved at the end: what breaks off is begun anew, and of two at once one comes first.
+# Assembled in a temporary folder and moved at the end. An interrupted run starts again, and of two concurrent runs one
+# wins.
 mkdir -p "$(dirname "$place")"
 parts=$(mktemp -d "$place.XXXXXX")
 trap 'rm -rf "$parts"' EXIT
@@ -28,7 +29,7 @@ trap 'exit 1' HUP INT TERM
 parts=$(cd "$parts" && pwd)
 mkdir -p "$parts/apt/sources" "$parts/apt/lists/partial" "$parts/apt/cache/archives/partial"
 
-# Where the system's packages come from, their sources lie as well.
+# Sources are on the same servers as the system's packages.
 etc=${KYMO_APT_FOLDER:-/etc/apt}
 for list in "$etc"/sources.list.d/*.sources; do
   [ ! -e "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list" >"$parts/apt/sources/$(basename "$list")"
@@ -45,11 +46,11 @@ APT::Sandbox::User "";
 END
 export APT_CONFIG="$parts/apt/apt.conf"
 cd "$parts"
-# An apt that was not root before has no log to write to, and asks nobody.
+# Without root, apt cannot write its log and must not prompt.
 apt-get update -q=2 </dev/null
 apt-get source -q=2 --download-only $packages </dev/null
 for package in $packages; do
-  # apt has checked it; the keys of those who packed it need not be here.
+  # apt has verified the package; the keys of its maintainers need not be installed.
   dpkg-source --no-check -x "${package}"_*.dsc "$package" >unpacking.log 2>&1 || {
     cat unpacking.log >&2
     exit 1

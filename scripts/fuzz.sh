@@ -1,8 +1,8 @@
 #!/bin/sh
-# Fuzzes every target for a while: scripts/fuzz.sh [SECONDS] [JOBS] [PRESET]
+# Fuzzes every target for some time: scripts/fuzz.sh [SECONDS] [JOBS] [PRESET]
 #
-# PRESET is fuzz, or asan where that is built anyway. Each target starts from its corpus in fuzz/corpus/<target>. What it
-# finds on the way goes to build/PRESET/corpus, and an input that breaks it to build/PRESET/artifacts.
+# PRESET is fuzz, or asan if that is built anyway. Each target starts from its corpus in fuzz/corpus/<target>. New
+# inputs go to build/PRESET/corpus, failing inputs to build/PRESET/artifacts.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
@@ -19,7 +19,7 @@ if [ -z "$targets" ]; then
   exit 1
 fi
 mkdir -p "$build/artifacts"
-# One process a target, as many at once as there are jobs.
+# One process per target, with JOBS processes at a time.
 echo "$targets" | xargs -P "$jobs" -I{} sh -c '
   target=$1; seconds=$2; build=$3; name=$(basename "$target")
   mkdir -p "$build/corpus/$name"

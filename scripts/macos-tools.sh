@@ -1,9 +1,9 @@
 #!/bin/sh
-# Puts what compiles for macOS into build/macos-tools: PyPI's ziglang, and commands of the names that CMake looks for.
+# Installs a compiler for macOS in build/macos-tools: PyPI's ziglang, and commands with the names that CMake looks for.
 #
 #   scripts/macos-tools.sh
 #
-# Does nothing where it is there.
+# Does nothing if it is installed.
 set -eu
 cd "$(dirname "$0")/.."
 version=0.15.2
@@ -15,20 +15,20 @@ fi
 echo "macos-tools: installing ziglang $version into $place"
 rm -rf $place
 mkdir -p $place
-# A pip of its own fetches it; nothing is built.
+# A separate pip fetches it; nothing is built.
 /usr/bin/python3 -m venv $place/pip
 $place/pip/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile --only-binary :all: --target $place \
   "ziglang==$version"
 rm -rf $place/pip $place/ziglang/doc
 
-# command FILE ARGUMENTS...: a command that calls the compiler with these before its own.
+# command FILE ARGUMENTS...: creates a command that calls the compiler with these arguments before its own.
 command_of() {
   file=$1
   shift
   mkdir -p "$(dirname "$file")"
   cat >"$file" <<END
 #!/bin/sh
-# What it has compiled of the C++ library, it keeps.
+# Keeps the compiled C++ library in its cache.
 tools=\$(cd "\$(dirname "\$0")/.." && pwd)
 export ZIG_GLOBAL_CACHE_DIR="\$tools/cache" ZIG_LOCAL_CACHE_DIR="\$tools/cache"
 exec "\$tools/ziglang/zig" $* "\$@"
@@ -41,7 +41,7 @@ for architecture in aarch64 x86_64; do
 done
 command_of $place/bin/ar ar
 command_of $place/bin/ranlib ranlib
-# Nothing is installed from here, so no file's names are changed.
+# Nothing is installed from here, so install names need no change.
 printf '#!/bin/sh\nexit 0\n' >$place/bin/install_name_tool
 chmod +x $place/bin/install_name_tool
 echo "$version" >$place/complete

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs what tests compare kymo with into build/peers, apart from what the system has: the Python packages of
+# Installs the programs that tests compare kymo with in build/peers, separate from the system's: the Python packages of
 # tests/peers/requirements.txt, the npm packages of tests/peers/package-lock.json and the files of those of
-# tests/peers/headers.txt. Does nothing where they are there.
+# tests/peers/headers.txt. Does nothing if they are installed.
 set -eu
 cd "$(dirname "$0")/.."
 lists=tests/peers
@@ -11,13 +11,13 @@ if cmp -s $lists/requirements.txt $place/requirements.txt && cmp -s $lists/packa
   cmp -s $lists/headers.txt $place/headers.txt; then
   exit 0
 fi
-# The lists are copied last, so that an installation that broke off is begun anew.
+# The lists are copied last, so that an interrupted installation starts again.
 if ! cmp -s $lists/requirements.txt $place/requirements.txt; then
   echo "peers: installing what is in $lists/requirements.txt into $place"
   rm -rf $place
   /usr/bin/python3 -m venv $place
-  # Nothing is built: Spark, which comes as source alone, is Python and what runs on a Java virtual machine. Python
-  # compiles what it imports, which is a small part.
+  # Nothing is built: Spark, which is only available as source, consists of Python and code for a Java virtual machine.
+  # Python compiles only the modules that it imports, a small part.
   $place/bin/pip install --quiet --disable-pip-version-check --no-compile --only-binary :all: --no-binary pyspark \
     --requirement $lists/requirements.txt
   cp $lists/requirements.txt $place/

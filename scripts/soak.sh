@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds what make test builds as far as it is needed, and lets the storm rage: scripts/soak.sh SECONDS [JOBS [-DOPTION=VALUE...]]
+# Builds the parts of make test that the storm test needs and runs it: scripts/soak.sh SECONDS [JOBS
+# [-DOPTION=VALUE...]]
 set -eu
 cd "$(dirname "$0")/.."
 seconds=$1

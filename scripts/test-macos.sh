@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles and links the libraries and the command for macOS on both of its processors, and looks at what came out. Nothing of
-# it runs here.
+# Compiles and links the libraries and the command for both of macOS's processors, and checks the resulting files. They
+# are not run.
 #
 #   scripts/test-macos.sh [JOBS]
 set -eu
@@ -9,7 +9,7 @@ jobs=${1:-$(nproc)}
 scripts/fetch-web-sources.sh
 scripts/macos-tools.sh
 for preset in macos-arm64 macos-x86_64; do
-  # To see that it compiles and links, no optimisation is needed, nor what this compiler adds to code that has none.
+  # A compile and link check needs no optimisation, and none of this compiler's additions to unoptimised code.
   flags="-O0 -DNDEBUG -fno-sanitize=undefined -g0"
   cmake --preset $preset "-DCMAKE_C_FLAGS_RELEASE=$flags" "-DCMAKE_CXX_FLAGS_RELEASE=$flags" >build/$preset.log || {
     cat build/$preset.log >&2

@@ -9,4 +9,7 @@ shift $(($# > 2 ? 2 : $#))
 cmake --preset "$preset" "$@"
 cmake --build --preset "$preset" --parallel "$jobs"
 # One more than can compute at once: tests often wait for a moment.
-ctest --preset "$preset" --parallel $((jobs + 1))
+status=0
+ctest --preset "$preset" --parallel $((jobs + 1)) --output-junit "$PWD/build/$preset/tests.xml" || status=$?
+python3 scripts/left_out.py "build/$preset"
+exit $status

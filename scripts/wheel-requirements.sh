@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs, in a container that wheels are built in (manylinux: AlmaLinux; musllinux: Alpine), the libraries that kymo is
-# made with. What a wheel needs of them at run time is put into it afterwards, by auditwheel.
+# Installs kymo's dependencies in a container for building wheels (manylinux: AlmaLinux; musllinux: Alpine). auditwheel
+# later adds the libraries that a wheel needs at run time.
 set -eu
 
-# One package a word; "a|b" is the first that the system offers.
+# One package per word; "a|b" is the first one that the system offers.
 if command -v apk >/dev/null 2>&1; then
   wanted="lz4-dev zstd-dev openssl-dev fmt-dev nlohmann-json cli11-dev|cli11 protozero-dev|protozero"
   offers() { [ -n "$(apk search --exact --quiet "$1")" ]; }
@@ -13,7 +13,7 @@ elif command -v dnf >/dev/null 2>&1; then
   wanted="lz4-devel libzstd-devel openssl-devel fmt-devel json-devel cli11-devel protozero-devel"
   offers() { dnf --quiet repoquery "$1" 2>/dev/null | grep -q .; }
   install() { dnf install -y "$@"; }
-  # The ones of headers alone are in the community's repository, which leans on that of the distribution (CRB).
+  # Header-only libraries are only in the community's repository, which depends on the distribution's (CRB).
   dnf install -y epel-release dnf-plugins-core
   dnf config-manager --set-enabled crb || dnf config-manager --set-enabled powertools
 else

@@ -1,4 +1,4 @@
-// kymo: the command.
+// The main program of the kymo command.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include "command.hpp"
-#include "say.hpp"
+#include "apps/kymo/commands.hpp"
+#include "apps/kymo/shared/say.hpp"
 
 namespace kymo::command {
 namespace {
@@ -45,27 +45,27 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "kymo " KYMO_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  // What stands behind "--" is a command with options of its own, none of ours.
+  // The words after "--" are a command with its own options.
   char** const end = argv + argc;
   char** const dashes = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
   const bool is_record = argc > 1 && std::string_view(argv[1]) == "record" && dashes != end;
-  const std::vector<std::string> recorded(is_record ? dashes + 1 : end, end);
-  // The viewer is a program with options of its own, too.
+  // The viewer is also a program with its own options.
   const bool is_view = argc > 1 && std::string_view(argv[1]) == "view";
-  const std::vector<std::string> viewed(is_view ? argv + 2 : end, end);
-  int exit_code = to_int(ExitCode::ok);
-  add_commands(app, recorded, viewed, exit_code);
+  Invocation invocation{{is_record ? dashes + 1 : is_view ? argv + 2 : end, end}, to_int(ExitCode::ok)};
+  for (CommandAdder* const add : commands()) {
+    add(app, invocation);
+  }
   try {
     app.parse(is_view ? 2 : is_record ? static_cast<int>(dashes - argv) : argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? to_int(ExitCode::ok) : to_int(ExitCode::usage);
   }
-  return exit_code;
+  return invocation.exit_code;
 }
 
-/// Descriptors 0 to 2 that are closed would be given to the next files that are opened, and what is printed would go
-/// into those. /dev/null takes their places, opened the wrong way round, so that writing still fails; commands that are
-/// started find them closed, as they were.
+/// If descriptors 0 to 2 are closed, the next files to be opened would get them, and output would end up in these
+/// files. Opens /dev/null in their places with the opposite access mode, so that writing still fails. Commands started
+/// by kymo find them closed, as they were.
 void occupy_standard_descriptors() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) == -1) {
@@ -79,7 +79,7 @@ void occupy_standard_descriptors() {
 
 int main(int argc, char** argv) {
   kymo::command::occupy_standard_descriptors();
-  // A reader that closes the pipe is an error of the write, not the end of the process.
+  // With a closed pipe the write fails, rather than a signal ending the process.
   std::signal(SIGPIPE, SIG_IGN);
   int exit_code = 0;
   try {
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
     exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
     kymo::command::say("kymo: {}\n", failure.what());
   }
-  // A full disk behind `> file` is noticed here at the latest.
+  // The last chance to notice a full disk behind `> file`.
   if (std::fflush(stdout) != 0) {
     exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
   }

@@ -1,4 +1,4 @@
-// A picture drawn by OpenGL without a display.
+// Draws a picture with OpenGL without a display.
 #include "offscreen.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace kymo::offscreen {
 
-/// What is used of EGL and OpenGL.
+/// The functions of EGL and OpenGL in use.
 struct Offscreen::Calls {
   PFNEGLGETPROCADDRESSPROC get_address = nullptr;
   PFNEGLGETPLATFORMDISPLAYEXTPROC get_platform_display = nullptr;
@@ -65,7 +65,7 @@ Offscreen::Offscreen(int width, int height) : width_(width), height_(height), ca
   }
 }
 
-// libEGL is never unloaded: drivers leave threads and exit handlers behind.
+// libEGL is never unloaded because drivers leave threads and exit handlers behind.
 Offscreen::~Offscreen() {
   calls_->make_current(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   calls_->destroy_context(display_, context_);
@@ -84,7 +84,7 @@ void Offscreen::make_context() {
     throw std::runtime_error("no picture can be drawn: libEGL.so.1 is none of EGL's");
   }
   gl.find("eglGetPlatformDisplayEXT", gl.get_platform_display);
-  // These are functions of the library itself, which eglGetProcAddress of EGL 1.4 does not know.
+  // Functions of the library itself, which eglGetProcAddress of EGL 1.4 does not return.
   const auto find_own = [library](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
     if (function == nullptr) {
@@ -108,7 +108,7 @@ void Offscreen::make_context() {
         "no picture can be drawn: EGL finds no driver that draws without a display (Debian: libegl-mesa0 and "
         "libgl1-mesa-dri)");
   }
-  // Surfaces of any kind: there are none.
+  // Accepts any kind of surface, because none is used.
   constexpr EGLint wanted[] = {EGL_SURFACE_TYPE, 0, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_NONE};
   constexpr EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, 0, EGL_NONE};
   EGLConfig config = nullptr;
@@ -143,7 +143,7 @@ void Offscreen::make_picture() {
     throw std::runtime_error("no picture can be drawn: this machine's driver draws at most " + std::to_string(most) +
                              " pixels on a side");
   }
-  // Both go with the context.
+  // Both are destroyed with the context.
   GLuint pixels = 0;
   GLuint framebuffer = 0;
   gl.make_renderbuffers(1, &pixels);
@@ -159,7 +159,7 @@ void Offscreen::make_picture() {
 }
 
 void Offscreen::clear(float red, float green, float blue) {
-  // Without a window nothing else would keep drivers from collecting frame upon frame.
+  // Without a window, nothing else keeps drivers from queueing up frames.
   calls_->finish();
   calls_->viewport(0, 0, width_, height_);
   calls_->clear_colour(red, green, blue, 1);
@@ -172,7 +172,7 @@ std::string Offscreen::to_png() const {
   std::vector<std::uint8_t> pixels(stride * rows);
   calls_->pixel_store(GL_PACK_ALIGNMENT, 1);
   calls_->read_pixels(0, 0, width_, height_, GL_RGB, GL_UNSIGNED_BYTE, pixels.data());
-  // OpenGL counts rows from below.
+  // OpenGL's rows start at the bottom.
   for (std::size_t row = 0; row < rows / 2; ++row) {
     const auto upper = pixels.begin() + static_cast<std::ptrdiff_t>(row * stride);
     const auto lower = pixels.begin() + static_cast<std::ptrdiff_t>((rows - 1 - row) * stride);

@@ -1,4 +1,4 @@
-// A picture drawn by OpenGL without a display: EGL without a surface, a framebuffer object, PNG.
+// Draws a picture with OpenGL without a display: EGL without a surface, a framebuffer object, PNG.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,13 @@
 
 namespace kymo::offscreen {
 
-/// An OpenGL 3 context that draws into memory. EGL is loaded when it is needed. For the thread that makes it, one at a
-/// time.
+/// An OpenGL 3 context that draws into memory. Loads EGL on demand. For the thread that creates it, one at a time.
 class Offscreen {
  public:
-  static constexpr int most_pixels = 16384;  ///< of a side
+  static constexpr int most_pixels = 16384;  ///< per side
 
-  /// Makes the context current and its picture what is drawn on. std::runtime_error where this machine has no EGL, no
-  /// driver for it, or cannot draw pictures so large.
+  /// Makes the context current and its picture the render target. Throws std::runtime_error if this machine has no EGL,
+  /// no driver for it, or does not support pictures of this size.
   Offscreen(int width, int height);
   Offscreen(const Offscreen&) = delete;
   Offscreen& operator=(const Offscreen&) = delete;
@@ -25,9 +24,9 @@ class Offscreen {
   [[nodiscard]] int width() const { return width_; }
   [[nodiscard]] int height() const { return height_; }
 
-  /// Waits for what was drawn before, and fills the picture with a colour, each part from 0 to 1.
+  /// Waits for earlier drawing and fills the picture with a colour, each component from 0 to 1.
   void clear(float red, float green, float blue);
-  /// What was drawn, as a PNG file's bytes.
+  /// The picture as a PNG file's bytes.
   [[nodiscard]] std::string to_png() const;
 
  private:

@@ -1,4 +1,4 @@
-// Pixels as PNG, by stb's writer.
+// Encodes pixels as PNG with stb.
 #include "png.hpp"
 
 #include <stdexcept>
@@ -12,7 +12,7 @@ namespace kymo::offscreen {
 
 namespace {
 
-/// Drawings are even areas: unfiltered they take a fifth less, and are compressed in half the time.
+/// Drawings consist of even areas. Unfiltered they take a fifth less and are compressed in half the time.
 void choose_compression() {
   stbi_write_force_png_filter = 0;
   stbi_write_png_compression_level = 32;

@@ -1,4 +1,4 @@
-// Dear ImGui's context and its OpenGL renderer as values.
+// RAII types for Dear ImGui's context and OpenGL renderer.
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 namespace kymo::viewer {
 
-/// A context, which is the current one; it keeps no file of its own.
+/// A context, made the current one. It writes no settings file.
 class ImGuiOwner {
  public:
   ImGuiOwner() : context_(ImGui::CreateContext()) { ImGui::GetIO().IniFilename = nullptr; }
@@ -20,7 +20,7 @@ class ImGuiOwner {
   ImGuiContext* context_;
 };
 
-/// Draws with the OpenGL context that is current.
+/// Draws with the current OpenGL context.
 class GlRenderer {
  public:
   GlRenderer() {

@@ -1,4 +1,4 @@
-// How the window looked the last time.
+// Stores the window's layout.
 #include "layout.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "exchange/replacing_file.hpp"
+#include "exchange/common/replacing_file.hpp"
 
 namespace kymo::viewer {
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_bytes = 65536;
 
-/// Takes a text off the front; whether it was there.
+/// Removes a prefix of a text. Returns whether it was there.
 bool skip(std::string_view& text, std::string_view start) {
   if (text.substr(0, start.size()) != start) {
     return false;
@@ -25,7 +25,7 @@ bool skip(std::string_view& text, std::string_view start) {
   return true;
 }
 
-/// "12,34", each from `least` to 20000.
+/// Parses "12,34", each number from `least` to 20000.
 std::optional<Size> parse_pair(std::string_view text, int least) {
   constexpr int most = 20000;
   const std::size_t comma = std::min(text.find(','), text.size());
@@ -53,7 +53,7 @@ void parse_own_line(std::string_view line, Layout& layout) {
   }
 }
 
-/// Digits whose value is from `least` to `most`; where `is_whole` is not so, with decimals.
+/// Whether a text is a number whose integer part is from `least` to `most`. Decimals are allowed unless `is_whole`.
 bool is_between(std::string_view text, int least, int most, bool is_whole) {
   constexpr std::size_t most_decimals = 6;
   const std::size_t point = is_whole ? text.size() : std::min(text.find('.'), text.size());
@@ -63,7 +63,7 @@ bool is_between(std::string_view text, int least, int most, bool is_whole) {
          decimals.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// "[Table][0xAABBCCDD,9]": ImGui makes room for as many columns as stand there. Their number, or 0.
+/// Parses "[Table][0xAABBCCDD,9]". Returns the number of columns, for which ImGui allocates memory, or 0.
 int parse_table(std::string_view line) {
   constexpr int most_columns = 64;
   if (!skip(line, "[Table][0x") || line.size() < 9 ||
@@ -76,7 +76,7 @@ int parse_table(std::string_view line) {
   return columns && *columns >= 1 && *columns <= most_columns ? *columns : 0;
 }
 
-/// "Weight=1.5000", "Order=2", "Sort=0v". ImGui uses orders as indices without asking whether there are such columns.
+/// "Weight=1.5000", "Order=2", "Sort=0v". ImGui uses orders as indices without checking their range.
 bool is_column_fact(std::string_view word, int columns) {
   constexpr int most_pixels = 20000;
   constexpr int most_weight = 9999;
@@ -98,7 +98,8 @@ bool is_column_fact(std::string_view word, int columns) {
   return false;
 }
 
-/// "RefScale=15", or "Column 0  Weight=1.5000 Sort=0v": what ImGui writes of a table, and no more than it can bear.
+/// "RefScale=15", or "Column 0  Weight=1.5000 Sort=0v": lines that ImGui writes for a table, limited to values that it
+/// can handle.
 bool is_table_line(std::string_view line, int columns) {
   constexpr int least_font = 4;
   constexpr int most_font = 512;
@@ -133,7 +134,7 @@ std::string layout_path() {
 Layout parse_layout(std::string_view text) {
   Layout layout;
   bool is_own = false;
-  int columns = 0;  // of the table whose lines these are
+  int columns = 0;  // of the current table
   text = text.substr(0, most_bytes);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -1,4 +1,4 @@
-// Fonts and colours of the current ImGui context.
+// Sets fonts and colours of the current ImGui context.
 #include "look.hpp"
 
 #include <array>
@@ -14,11 +14,11 @@ namespace {
 
 constexpr float font_pixels = 15;
 
-/// What names are made of in most alphabets, and signs. More would take long to draw at every start.
+/// The characters of names in most alphabets, and symbols. More would slow down every start.
 constexpr std::array<ImWchar, 13> glyph_ranges{0x0020, 0x024F, 0x0370, 0x052F, 0x2010, 0x2027, 0x2030,
                                                0x205E, 0x2070, 0x20BF, 0x2190, 0x22FF, 0};
 
-/// Where systems have a font that is good to read; ImGui's own is left where there is none.
+/// Common paths of a readable font. If there is none, ImGui's own font is used.
 constexpr std::array<const char*, 6> font_files{"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
                                                 "/usr/share/fonts/TTF/DejaVuSans.ttf",
                                                 "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf",

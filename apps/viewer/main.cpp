@@ -1,4 +1,4 @@
-// kymo-viewer: captures in a window. `kymo view` starts it.
+// kymo-viewer: shows captures in a window. Started by `kymo view`.
 #include <cstdio>
 #include <exception>
 

@@ -1,4 +1,4 @@
-// The words of the viewer's command line.
+// The viewer's command line options.
 #include "options.hpp"
 
 #include <map>
@@ -23,7 +23,7 @@ Examples:
   kymo view --at 12.5s run.kymo
   kymo view --screenshot run.png --size 1600x900 --time 2s..2500ms run.kymo)";
 
-/// A validator that says what is wrong.
+/// A validator with explanatory messages.
 template <typename Parse>
 CLI::Validator make_check(Parse parse, const char* what) {
   return CLI::Validator([parse, what](const std::string& text) { return parse(text) ? std::string() : text + what; },

@@ -1,4 +1,4 @@
-// The words of the viewer's command line.
+// The viewer's command line options.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "../kymo/ranges.hpp"
+#include "apps/kymo/shared/ranges.hpp"
 
 namespace kymo::viewer {
 
 enum class Theme : std::uint8_t { dark, light };
 
-/// Pixels, or what stands for them on a screen.
+/// Pixels, or the screen's units for them.
 struct Size {
   int width = 0;
   int height = 0;
@@ -20,8 +20,8 @@ struct Size {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string screenshot;  ///< empty: a window
-  bool is_forced = false;  ///< whatever is at the screenshot's path may be overwritten
+  std::string screenshot;  ///< empty: opens a window
+  bool is_forced = false;  ///< the screenshot's path may be overwritten, whatever it holds
   std::optional<Size> size;
   std::optional<Theme> theme;
   std::optional<float> scale;
@@ -31,14 +31,14 @@ struct Options {
   unsigned quit_after = 0;  ///< frames; 0: when the window is closed
 };
 
-/// The options, or the exit code where there is nothing more to do: after --help, or where they make no sense.
+/// The options, or the exit code if nothing remains to be done: after --help, or for invalid options.
 struct Parsed {
   std::optional<Options> options;
   int exit_code = 0;
 };
 [[nodiscard]] Parsed parse_options(int count, char** words);
 
-/// "1280x720"; nothing where it makes no sense.
+/// Parses "1280x720"; returns nothing for other texts.
 [[nodiscard]] std::optional<Size> parse_size(const std::string& text);
 
 }  // namespace kymo::viewer

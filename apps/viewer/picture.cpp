@@ -1,4 +1,4 @@
-// The window's content as a picture, without a window.
+// Renders the window's content to a file without a window.
 #include "picture.hpp"
 
 #include <chrono>
@@ -9,7 +9,7 @@
 #include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
 
-#include "exchange/replacing_file.hpp"
+#include "exchange/common/replacing_file.hpp"
 #include "imgui_context.hpp"
 #include "look.hpp"
 #include "offscreen.hpp"
@@ -30,10 +30,9 @@ void draw_frame(Shown& shown) {
   ImGui::Render();
 }
 
-/// Draws until nothing is on its way any more. A capture that grows faster than it is read is shown as far as it was
-/// read after a while.
+/// Draws until nothing is pending. If a capture grows faster than it is read, stops after a while.
 void settle(Shown& shown) {
-  constexpr int calm_frames = 4;  // ImGui knows the sizes of things a frame after it met them
+  constexpr int calm_frames = 4;  // ImGui knows the size of an item one frame after its first use
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (int calm = 0; calm < calm_frames && std::chrono::steady_clock::now() < deadline;) {
     draw_frame(shown);
@@ -46,11 +45,11 @@ void settle(Shown& shown) {
   }
 }
 
-/// A PNG's chunk that names the software, with its length before and its CRC behind: so kymo knows its own pictures.
+/// A PNG chunk that names the software, with its length and CRC, by which kymo recognises its own pictures.
 constexpr std::string_view png_mark("\0\0\0\x0DtEXtSoftware\0kymo\x80\xF6\xED\x75", 25);
 
 std::string with_mark(std::string png) {
-  constexpr std::size_t behind_header = 33;  // the signature and the IHDR chunk
+  constexpr std::size_t behind_header = 33;  // the size of the signature and the IHDR chunk
   return png.insert(behind_header, png_mark);
 }
 

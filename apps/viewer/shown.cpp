@@ -1,4 +1,4 @@
-// What the window shows: captures, or a word on how to get some.
+// The window's content: captures, or instructions on how to get some.
 #include "shown.hpp"
 
 #include <exception>
@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "panel/text.hpp"
-#include "panel/timeline_blocks.hpp"
+#include "panel/data/timeline_blocks.hpp"
+#include "panel/draw/text.hpp"
 
 namespace kymo::viewer {
 
@@ -118,7 +118,7 @@ void Shown::draw() {
 }
 
 void Shown::draw_notice() {
-  // The text may be long and names in it longer: it comes last.
+  // The text is last because it and the names in it may be long.
   bool opens_together = false;
   if (!notice_.together.empty()) {
     opens_together = ImGui::SmallButton(notice_.together.size() == 2 ? "Show both" : "Show all");

@@ -1,4 +1,4 @@
-// What the window shows: captures, or a word on how to get some.
+// The window's content: captures, or instructions on how to get some.
 #pragma once
 
 #include <memory>
@@ -6,40 +6,40 @@
 #include <vector>
 
 #include "options.hpp"
-#include "panel/panel_view.hpp"
+#include "panel/view/panel_view.hpp"
 
 namespace kymo::viewer {
 
-/// The captures that are open and what there is to say about them. For the thread that draws.
+/// The open captures and messages about them. For the drawing thread.
 class Shown {
  public:
-  /// Shows these instead. CaptureError where they cannot be opened; what was shown stays.
+  /// Replaces the captures. Throws CaptureError if they cannot be opened, and keeps the current ones.
   void open(const std::vector<std::string>& paths);
-  /// The same for files that were dropped: trouble is told in the window.
+  /// The same for dropped files. Errors are shown in the window.
   void open_dropped(const std::vector<std::string>& paths);
-  /// Pins, zooms and chooses the tab as the command line says.
+  /// Applies the command line's pin, zoom and tab.
   void go_to(const Options& options);
 
-  /// Takes over what was read and what grew; whether there is something new to draw.
+  /// Takes the data read and appended. Returns whether there is something new to draw.
   bool poll();
-  /// Whether something is being read or worked out.
+  /// Whether data is being read or computed.
   [[nodiscard]] bool is_busy() const;
   /// Whether captures may still grow.
   [[nodiscard]] bool is_live() const;
-  /// Returns when something that is being read is there.
+  /// Waits for the arrival of data being read.
   void wait() const;
 
-  /// "run.kymo", "run.kymo and 3 more"; empty where nothing is open.
+  /// "run.kymo", "run.kymo and 3 more"; empty if nothing is open.
   [[nodiscard]] const std::string& title() const { return title_; }
 
   /// Fills the screen.
   void draw();
 
  private:
-  /// What is said above the panel until it is put away.
+  /// A message above the panel that the user can dismiss.
   struct Notice {
     std::string text;
-    std::vector<std::string> together;  ///< what a button opens on one axis; empty: no button
+    std::vector<std::string> together;  ///< captures that a button opens on one axis; empty: no button
   };
 
   void draw_notice();

@@ -1,4 +1,4 @@
-// The viewer's window: GLFW, and when to draw.
+// The viewer's window with GLFW, and when it is redrawn.
 #include "window.hpp"
 
 #include <algorithm>
@@ -22,11 +22,11 @@ namespace kymo::viewer {
 
 namespace {
 
-/// How long nothing is looked at: while something is read, while captures may grow, and else (only signals come then).
+/// Polling intervals: while data is being read, while captures may grow, and otherwise (then only signals can occur).
 constexpr double busy_wait_s = 0.008;
 constexpr double live_wait_s = 0.05;
 constexpr double idle_wait_s = 0.5;
-/// ImGui needs some frames to answer to an event: what a click does is seen in the next one, and sizes one later.
+/// ImGui needs several frames per event: the effect of a click appears in the next one, sizes one later.
 constexpr int frames_an_event = 3;
 
 volatile std::sig_atomic_t is_told_to_end = 0;
@@ -35,7 +35,7 @@ void note_signal(int) {
   is_told_to_end = 1;
 }
 
-/// What GLFW's own state lasts as long as.
+/// Owns GLFW's global state.
 class Glfw {
  public:
   Glfw() {
@@ -55,7 +55,7 @@ class Glfw {
   }
 };
 
-/// The OpenGL calls that are made here.
+/// The OpenGL calls in use.
 struct Calls {
   void (*viewport)(GLint, GLint, GLsizei, GLsizei);
   void (*clear_colour)(GLfloat, GLfloat, GLfloat, GLfloat);
@@ -152,7 +152,7 @@ void Window::create() {
                              "; --screenshot makes a picture without a display");
   }
   if (layout_.place) {
-    // Only where it can be seen and taken hold of: monitors come and go.
+    // Restores the position only if the window is visible and can be grabbed there: monitors come and go.
     int count = 0;
     GLFWmonitor** const monitors = glfwGetMonitors(&count);
     for (int i = 0; i < count; ++i) {
@@ -172,7 +172,7 @@ void Window::create() {
 }
 
 void Window::listen() {
-  // ImGui's backend is told after these.
+  // ImGui's backend chains to these callbacks, so set them first.
   glfwSetKeyCallback(window_, [](GLFWwindow* window, int, int, int, int) { of(window).wake(); });
   glfwSetCharCallback(window_, [](GLFWwindow* window, unsigned) { of(window).wake(); });
   glfwSetMouseButtonCallback(window_, [](GLFWwindow* window, int, int, int) { of(window).wake(); });
@@ -240,7 +240,7 @@ void Window::wait() {
   }
   const bool is_busy = shown_.is_busy();
   const bool has_news = shown_.poll();
-  // The end of reading is said, too; and the mark in a text field blinks.
+  // Redraw also when reading ends, and for the blinking caret of a text field.
   if (has_news || is_busy != was_busy_ || ImGui::GetIO().WantTextInput) {
     frames_wanted_ = std::max(frames_wanted_, 1);
   }
@@ -283,7 +283,7 @@ Layout Window::layout() const {
   now.theme = theme_;
   std::size_t bytes = 0;
   const char* const settings = ImGui::SaveIniSettingsToMemory(&bytes);
-  // As it will be read: other sections and what is odd are left out.
+  // Parsed as it will be read, which drops other sections and invalid lines.
   now.imgui = parse_layout({settings, bytes}).imgui;
   return now;
 }

@@ -5,8 +5,8 @@
 
 namespace kymo::viewer {
 
-/// Opens the window and returns when it is closed. It is drawn again only where there is input or something new to see.
-/// std::runtime_error where there is no display, or what the command line names cannot be opened.
+/// Opens the window and returns when it is closed. Redraws only on input or new content. Throws std::runtime_error if
+/// there is no display, or if an argument of the command line cannot be opened.
 void show_window(const Options& options);
 
 }  // namespace kymo::viewer

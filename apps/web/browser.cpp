@@ -4,8 +4,8 @@
 
 #include "kymo/capture.hpp"
 
-// worker.js sets a Browser of page/browser.js as Module.kymo. Views of the memory are made for each call: they end
-// where the memory grows.
+// worker.js sets a Browser of page/browser.js as Module.kymo. Creates views of the memory for each call, because they
+// become invalid when the memory grows.
 EM_JS(int, kymo_fetch, (int capture, double offset, std::byte* out, int size),
       { return Module.kymo.fetch(capture, offset, HEAPU8.subarray(out, out + size)); });
 

@@ -1,5 +1,5 @@
-// The browser's own font: its letters are drawn on a canvas and copied into Dear ImGui's atlas, so that they look as in
-// the rest of the page, at any density of pixels, and no font is part of the page.
+// Uses the browser's own font: draws its glyphs on a canvas and copies them into Dear ImGui's atlas. Text then looks as
+// in the rest of the page at any pixel density, and the page needs no font of its own.
 #include "glyphs.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Characters {
   unsigned last;
 };
 
-// Latin, Greek, Cyrillic, punctuation, signs of currency and arrows.
+// Latin, Greek, Cyrillic, punctuation, currency signs and arrows.
 constexpr Characters wanted[] = {{0x20, 0x7e},     {0xa0, 0x17f},    {0x370, 0x3ff},   {0x400, 0x45f},
                                  {0x2010, 0x2027}, {0x2030, 0x203a}, {0x20a0, 0x20bf}, {0x2190, 0x2193},
                                  {0x2212, 0x2212}, {0xfffd, 0xfffd}};
@@ -37,14 +37,14 @@ void use_browser_font(float line_pixels) {
     }
   }
   const float letter_pixels = line_pixels * 0.8F;
-  // With an empty edge all round: letters at places between pixels take in some of what lies beside them in the atlas.
+  // With an empty border: glyphs at fractional positions blend in their neighbours in the atlas.
   const auto height = static_cast<std::uint32_t>(std::ceil(line_pixels)) + 2;
   const auto width = static_cast<std::uint32_t>(std::ceil(letter_pixels * 1.4F)) + 2;
   std::vector<std::uint8_t> cells(std::size_t{width} * height * characters.size());
   std::vector<float> advances(characters.size());
   draw_glyphs(characters, {width, height, letter_pixels, std::round(line_pixels * 0.77F) + 1}, cells, advances);
 
-  // An atlas begins with a font of its own, of which only the blank is taken.
+  // An atlas begins with its own font, of which only the blank is used.
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   atlas.Clear();
   static const ImWchar blank[] = {' ', ' ', 0};

@@ -1,10 +1,10 @@
-// The browser's own font as Dear ImGui's.
+// Uses the browser's own font in Dear ImGui.
 #pragma once
 
 namespace kymo::web {
 
-/// Puts the letters of Europe's languages and what the panel writes into the font atlas, with lines of so many pixels.
-/// Replaces what is there; the renderer must make its texture anew. Takes about 20 ms.
+/// Fills the font atlas with the characters of European languages and of the panel, with lines of that many pixels.
+/// Replaces the current content; the renderer must recreate its texture. Takes about 20 ms.
 void use_browser_font(float line_pixels);
 
 }  // namespace kymo::web

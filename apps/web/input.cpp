@@ -1,4 +1,4 @@
-// What the user does, handed to Dear ImGui of 1.86 and of today.
+// Passes user input to Dear ImGui, 1.86 up to current versions.
 #include "input.hpp"
 
 #include <cstddef>
@@ -35,7 +35,7 @@ void apply(const Input& input) {
     case InputKind::button:
       if (number >= 0 && number < 3) {
         io.MouseDown[number] = is_down;
-        // The browser knows how far apart two clicks are that belong together, however slowly frames come.
+        // The browser decides which clicks form a double click, at any frame rate.
         io.MouseDoubleClickTime = input.y > 1 ? 1e6F : 0;
       }
       break;
@@ -102,11 +102,11 @@ void InputQueue::hand_over() {
     const Input input = inputs_.front();
     const bool is_key_press = input.kind == InputKind::key && input.y != 0;
     const bool is_character = input.kind == InputKind::character;
-    // Within a frame Dear ImGui takes characters before keys, whichever came first.
+    // Within a frame, Dear ImGui handles characters before keys, whichever came first.
     if ((is_key_press && has_typed) || (is_character && has_pressed_key)) {
       return;
     }
-    // A drag that ends in the frame in which it moved would be none.
+    // A drag that moved and ended in the same frame would be lost.
     if (input.kind == InputKind::button && input.y == 0 && has_moved) {
       return;
     }
@@ -117,13 +117,13 @@ void InputQueue::hand_over() {
       has_clicked = has_clicked || input.kind == InputKind::button;
       has_pressed_key = has_pressed_key || is_key_press;
     } else if ((input.kind == InputKind::move || input.kind == InputKind::modifiers) && has_clicked) {
-      return;  // a click counts where it was made, and with the keys that were held
+      return;  // a click counts at its position and with its modifiers
     }
     has_moved = has_moved || input.kind == InputKind::move;
     apply(input);
     inputs_.pop_front();
     if (is_character && !ImGui::GetIO().WantTextInput) {
-      // A command, which may open a field for what is typed next; that has the keyboard two frames later.
+      // A command may open a text field, which gets the keyboard two frames later.
       rest_ = 2;
       return;
     }

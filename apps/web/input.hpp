@@ -1,4 +1,4 @@
-// What the user does, as the page's script tells it, handed to Dear ImGui.
+// Passes user input from the page's script to Dear ImGui.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace kymo::web {
 
-/// Numbers that worker.js and this file share.
+/// Numbers shared by worker.js and this file.
 enum class InputKind : std::int32_t {
-  move = 0,  ///< x, y: where the pointer is; off the canvas: -1, -1
+  move = 0,  ///< x, y: position of the pointer; off the canvas: -1, -1
   button =
       1,  ///< x: which (0 left, 1 right, 2 middle); y: 1 pressed, 2 for the second time of a double click, 0 released
   wheel = 2,      ///< x, y: notches to the right, and up
   key = 3,        ///< x: a Key; y: 1 pressed, 0 released
   character = 4,  ///< x: its code point
-  focus = 5,      ///< x: 1 the page has it, 0 it went elsewhere
-  modifiers = 6,  ///< x: 1 control, 2 shift, 4 alt, 8 super, added up
+  focus = 5,      ///< x: 1 the page has the focus, 0 it has lost it
+  modifiers = 6,  ///< x: the sum of 1 control, 2 shift, 4 alt, 8 super
 };
 
-/// The keys that matter here, in the order of worker.js's list.
+/// The keys in use, in the order of worker.js's list.
 enum class Key : std::int32_t {
   tab,
   left,
@@ -49,20 +49,19 @@ struct Input {
   float y = 0;
 };
 
-/// Keeps what was done until a frame takes it. A press and its release come in different frames, however quick they
-/// were.
+/// Queues input until a frame takes it. A press and its release are in different frames, however quick they were.
 class InputQueue {
  public:
-  /// Tells Dear ImGui its keys. After the context was made.
+  /// Sets Dear ImGui's keys. Call after the context was created.
   static void set_up();
   void add(const Input& input);
-  /// Hands over what one frame can take. Before ImGui::NewFrame().
+  /// Passes on the input for one frame. Call before ImGui::NewFrame().
   void hand_over();
   [[nodiscard]] bool is_empty() const { return inputs_.empty(); }
 
  private:
   std::deque<Input> inputs_;
-  int rest_ = 0;  // frames to wait
+  int rest_ = 0;  // number of frames to wait
 };
 
 }  // namespace kymo::web

@@ -1,5 +1,5 @@
-// The panel in the page: what worker.js calls. One thread, one canvas, one panel; an error ends what it was about and
-// is told as a text, whatever the captures and the server made of.
+// The panel in the page: the functions that worker.js calls. One thread, one canvas, one panel. An error ends only the
+// failed operation and is reported as a text, whatever the captures and the server sent.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -21,23 +21,23 @@
 #include "input.hpp"
 #include "page_state.hpp"
 #include "paged_bytes.hpp"
-#include "panel/panel_view.hpp"
-#include "panel/timeline_blocks.hpp"
+#include "panel/data/timeline_blocks.hpp"
+#include "panel/view/panel_view.hpp"
 
 namespace kymo::web {
 
 namespace {
 
-/// A line of text, in pixels of the page.
+/// The height of a text line, in pixels of the page.
 constexpr float line_pixels = 16;
 
-/// What is kept of decoded pieces: a page has less memory than a program.
+/// The size of the cache of decoded pieces: a page has less memory than a program.
 constexpr std::size_t cache_bytes = std::size_t{160} << 20U;
 
-/// For decoding, between two pictures: there is no other thread to do it.
+/// Time for decoding between two frames, because there is no other thread for it.
 constexpr std::chrono::milliseconds work_of_a_frame{12};
 
-/// About 60 MB that may have to come over a network: where there is more of it, summaries are enough.
+/// About 60 MB, possibly over a network. Beyond that, summaries suffice.
 constexpr std::size_t most_blocks = 256;
 
 class Page {
@@ -59,7 +59,7 @@ class Page {
   std::uint64_t add_outline(int number, std::span<const std::byte> bytes) { return capture(number).add_outline(bytes); }
   void set_size(int number, std::uint64_t size) { capture(number).set_size(size); }
 
-  /// Puts captures on one axis, in place of what was shown.
+  /// Shows captures on one axis in place of the current ones.
   void show(std::span<const int> numbers) {
     close();
     std::vector<CaptureReader> readers;
@@ -91,7 +91,7 @@ class Page {
     set_style();
   }
   void add_input(Input input) {
-    // Pixels of the page become those of the screen.
+    // Converts page pixels to screen pixels.
     if (input.kind == InputKind::move && input.x >= 0) {
       input.x *= ratio_;
       input.y *= ratio_;
@@ -101,7 +101,7 @@ class Page {
 
   void draw() {
     ImGuiIO& io = ImGui::GetIO();
-    // Everything is measured in the screen's own pixels, so that text is as sharp as it can be.
+    // All sizes are in physical pixels to keep text sharp.
     io.DisplaySize = ImVec2(width_ * ratio_, height_ * ratio_);
     const auto now = std::chrono::steady_clock::now();
     io.DeltaTime = std::clamp(std::chrono::duration<float>(now - last_draw_).count(), 1e-4F, 1.0F);
@@ -119,7 +119,7 @@ class Page {
         view_->draw();
       }
     } catch (...) {
-      // What was begun of the frame was not ended: only a new context puts that right.
+      // The frame was begun but not ended; only a new context can fix that.
       close();
       ImGui_ImplOpenGL3_Shutdown();
       ImGui::DestroyContext();
@@ -132,14 +132,14 @@ class Page {
     ++drawn_;
   }
 
-  /// Goes on with what is to be decoded, for some milliseconds, where a picture is slow to come.
+  /// Continues decoding for some milliseconds if the next frame is late.
   void work() {
     if (view_ != nullptr && view_->state().data().is_busy()) {
       static_cast<void>(view_->state().data().poll());
     }
   }
 
-  /// Whether another frame would show something else, even if nothing happens until then.
+  /// Whether another frame would differ without any input.
   [[nodiscard]] bool is_busy() const {
     return !input_.is_empty() || (view_ != nullptr && view_->state().data().is_busy());
   }
@@ -163,7 +163,7 @@ class Page {
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
     io.SetClipboardTextFn = [](void*, const char* text) { copy_text(text); };
-    io.GetClipboardTextFn = nullptr;  // what is pasted comes as characters
+    io.GetClipboardTextFn = nullptr;  // pasted text arrives as characters
     InputQueue::set_up();
     const bool has_renderer = ImGui_ImplOpenGL3_Init("#version 300 es");
     use_ratio();
@@ -172,7 +172,7 @@ class Page {
 
   void use_ratio() {
     use_browser_font(line_pixels * ratio_);
-    ImGui_ImplOpenGL3_DestroyDeviceObjects();  // the next frame makes the font's texture anew
+    ImGui_ImplOpenGL3_DestroyDeviceObjects();  // the next frame recreates the font's texture
     ImGui::GetIO().MouseDragThreshold = 6 * ratio_;
     ImGui::GetIO().MouseDoubleClickMaxDist = 6 * ratio_;
     set_style();
@@ -204,7 +204,7 @@ Page& page() {
   return the_page;
 }
 
-/// Does it; false where it fails, and page_message() says why.
+/// Runs an action. Returns false on failure; page_message() then has the reason.
 template <typename Action>
 bool attempt(Action action) {
   try {
@@ -227,7 +227,7 @@ using kymo::web::page;
 
 extern "C" {
 
-/// Why the last call that failed did.
+/// The reason of the last failed call.
 EMSCRIPTEN_KEEPALIVE const char* page_message() {
   return page().message().c_str();
 }
@@ -237,12 +237,12 @@ EMSCRIPTEN_KEEPALIVE bool page_start() {
   return attempt([&is_started] { is_started = page().start(); }) && is_started;
 }
 
-/// Makes a capture known under a number; its bytes are fetched by that.
+/// Registers a capture under a number, by which its bytes are fetched.
 EMSCRIPTEN_KEEPALIVE bool page_add_capture(int number, const char* name) {
   return attempt([=] { page().add_capture(number, name); });
 }
 
-/// Where the outline goes on; -1: it is not one.
+/// Returns where the outline continues; -1: it is not an outline.
 EMSCRIPTEN_KEEPALIVE double page_add_outline(int number, const std::byte* bytes, std::uint32_t size) {
   double end = -1;
   static_cast<void>(attempt([&] { end = static_cast<double>(page().add_outline(number, {bytes, size})); }));
@@ -281,17 +281,17 @@ EMSCRIPTEN_KEEPALIVE bool page_work() {
   return attempt([] { page().work(); });
 }
 
-/// 1: draw again at once; 2: a caret blinks.
+/// 1: redraw at once; 2: a caret blinks.
 EMSCRIPTEN_KEEPALIVE int page_wishes() {
   return (page().is_busy() ? 1 : 0) | (ImGui::GetIO().WantTextInput ? 2 : 0);
 }
 
-/// Dear ImGui's number of the pointer's shape.
+/// Dear ImGui's number for the pointer's shape.
 EMSCRIPTEN_KEEPALIVE int page_cursor() {
   return ImGui::GetMouseCursor();
 }
 
-/// What is shown, as JSON (page_state.hpp).
+/// The state of the view as JSON (page_state.hpp).
 EMSCRIPTEN_KEEPALIVE const char* page_state() {
   return page().describe().c_str();
 }

@@ -1,11 +1,11 @@
-// What the page shows, as JSON.
+// The state of the view as JSON.
 #include "page_state.hpp"
 
 #include <cstddef>
 #include <string_view>
 
-#include "panel/text.hpp"
-#include "panel/time_math.hpp"
+#include "panel/data/time_math.hpp"
+#include "panel/draw/text.hpp"
 
 namespace kymo::web {
 
@@ -59,7 +59,7 @@ std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t dra
   out += ",\"follows\":" + truth(state.follows());
   out += ",\"is_paused\":" + truth(state.is_paused());
   out += ",\"is_busy\":" + truth(state.data().is_busy());
-  constexpr double bar_pixels = 3;  // as they are drawn: nothing is laid out anew for the question
+  constexpr double bar_pixels = 3;  // the width used for drawing, so that no new layout is computed
   out += ",\"frames\":" + std::to_string(state.frame_bars(bar_pixels).count);
   out += ",\"pinned_ns\":" +
          (state.pinned() ? pair_text(since(state.pinned()->start_ns), state.pinned()->duration_ns) : "null");

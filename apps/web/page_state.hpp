@@ -1,14 +1,14 @@
-// What the page shows, told to whoever asks: tests do.
+// The state of the view, for tests.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "panel/panel_view.hpp"
+#include "panel/view/panel_view.hpp"
 
 namespace kymo::web {
 
-/// An object of JSON. Times are nanoseconds since the first event, places are pixels of the page:
+/// A JSON object. Times are nanoseconds since the first event, positions are pixels of the page:
 ///
 ///     {"length_ns": 0, "overview_ns": [from, to], "flame_ns": [from, to], "is_live": false, "follows": false,
 ///      "is_paused": false, "is_busy": false, "frames": 0, "pinned_ns": [start, duration] or null,

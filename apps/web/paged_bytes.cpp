@@ -1,4 +1,4 @@
-// Pages and pieces of a capture that lies elsewhere.
+// Pages and pieces of a remote capture.
 #include "paged_bytes.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace kymo::web {
 
 namespace {
 
-/// Beyond this a number of JavaScript's does not tell bytes apart.
+/// Beyond this, JavaScript numbers cannot address single bytes.
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 53U;
 
 std::uint64_t little_endian(std::span<const std::byte> bytes) {
@@ -115,13 +115,13 @@ void PagedBytes::keep(std::uint64_t number, std::span<const std::byte> bytes) co
   }
 }
 
-/// Fetches the page of an offset, and as many of those behind it as are wanted and can be kept.
+/// Fetches the page at an offset, and as many of the next ones as are wanted and fit the cache.
 void PagedBytes::fetch_from(std::uint64_t offset, std::size_t wanted) const {
   const std::uint64_t first = offset / options_.page_bytes;
   std::uint64_t end = (offset + wanted - 1) / options_.page_bytes + 1;
-  // What is read from front to back is fetched in fewer and larger parts: each takes a round trip.
+  // Sequential reads fetch fewer and larger parts, because each fetch is a round trip.
   ahead_ = first == expected_page_ ? std::min(std::max(ahead_, std::size_t{1}) * 2, options_.most_ahead) : 0;
-  // No more than stays until it is looked at.
+  // Limited to what stays in the cache until it is read.
   const std::uint64_t most = std::max<std::uint64_t>(options_.cache_bytes / options_.page_bytes / 2, 1);
   end = std::min(std::max(end, first + ahead_), first + most);
   const std::uint64_t from = first * options_.page_bytes;
@@ -149,7 +149,7 @@ std::size_t PagedBytes::read_some(std::uint64_t offset, std::span<std::byte> out
     auto found = at_hand(offset + done);
     if (found.empty()) {
       if (done >= least || has_fetched) {
-        break;  // enough; or the file ends before it should
+        break;  // enough, or the file ends early
       }
       std::uint64_t end = offset + out.size();
       if (const Piece* const next = piece_behind(offset + done); next != nullptr) {

@@ -7,7 +7,7 @@
 namespace attention {
 namespace {
 
-/// Weights as whole numbers, in units of 2^-20; logits beyond 512 count as that.
+/// Weights are integers in units of 2^-20. Logits above 512 count as 512.
 constexpr float unit = 1048576.0F;
 
 std::int32_t capacity_of(float weight) {

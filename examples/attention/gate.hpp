@@ -1,4 +1,4 @@
-// The gate: which logits attention may use, by the minimum cut of the graph that they make.
+// The gate: selects the logits for attention by the minimum cut of the graph that they form.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,27 @@ struct GateOptions {
 };
 
 struct Decision {
-  std::vector<bool> kept_keys;  ///< keys that at least one query keeps: the others need no place in the cache
+  std::vector<bool> kept_keys;  ///< keys that at least one query keeps; the others need no place in the cache
   double cut_cost = 0;
-  std::size_t dropped = 0;  ///< logits
+  std::size_t dropped = 0;  ///< number of logits
 };
 
-/// Keeps the largest logit of each row that has none left: softmax needs one. A byte a logit, 1 where it is kept.
+/// Keeps the largest logit of each row that has none left, because softmax needs one. One byte per logit, 1 if it is
+/// kept.
 void keep_largest_in_empty_rows(const Matrix& logits, std::size_t tokens, std::vector<std::uint8_t>& kept);
 
-/// Gates of one sample, decided anew at each step.
+/// The gates of one sample, decided again at each step.
 ///
-/// Logits above eps are the edges of a directed graph, query to key, with the logit as weight. The minimum cut between
-/// the first and the last token severs some; of these, edges that weigh less than lambda times the mean weight are to
-/// be dropped. A gate flips only when tau decisions in a row want it to (0 and 1: at once).
+/// Logits above eps are the edges of a directed graph from query to key, with the logit as weight. The minimum cut
+/// between the first and the last token severs some of them. Severed edges that weigh less than lambda times the mean
+/// weight are to be dropped. A gate flips only after tau consecutive decisions for it (0 and 1: at once).
 class Gate {
  public:
   Gate(std::size_t tokens, const GateOptions& options);
 
   Decision decide(const Matrix& logits);
 
-  /// A byte a logit, 1 where it is kept. Each row keeps at least its largest logit.
+  /// One byte per logit, 1 if it is kept. Each row keeps at least its largest logit.
   [[nodiscard]] const std::vector<std::uint8_t>& kept() const { return kept_; }
 
  private:
@@ -44,8 +45,8 @@ class Gate {
 
   std::size_t tokens_;
   GateOptions options_;
-  std::vector<std::uint8_t> state_;   ///< of the gates, before rows are kept from emptying
-  std::vector<std::uint32_t> votes_;  ///< decisions in a row that want another state
+  std::vector<std::uint8_t> state_;   ///< of the gates, before keep_largest_in_empty_rows()
+  std::vector<std::uint32_t> votes_;  ///< number of consecutive decisions for the other state
   std::vector<std::uint8_t> kept_;
 };
 

@@ -1,9 +1,9 @@
-// Softmax attention on the CPU, plain or gated by minimum cuts: a workload to measure, and how to measure one.
+// Softmax attention on the CPU, plain or gated by minimum cuts: a workload, and how to measure it.
 //
 //     attention [--gated --lambda L --tau T --eps E] [--samples N] [--seed N] [--csv FILE] [--witness FILE]
 //
-// Plain, --csv takes a BaselineRecord a sample; gated, a LatencyRecord, and --witness takes every decision. Metrics go
-// to the file that KYMO_BENCH_METRICS names. run_grid.sh runs it over a grid of settings.
+// --csv writes one record per sample, a BaselineRecord if plain, a LatencyRecord if gated. --witness writes every
+// decision if gated. Metrics go to the file that KYMO_BENCH_METRICS names. run_grid.sh runs it over a grid of settings.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -43,7 +43,7 @@ std::int64_t wall_clock_ns() {
 }
 
 kymo::WitnessHeader header_of(const Options& options) {
-  // There is no trained model here: the inputs stand for its weights.
+  // There is no trained model, so the inputs represent its weights.
   const Tokens inputs = make_sample(options.seed, 0);
   kymo::BenchConfig config;
   config.model_commit = "softmax-attention-1";
@@ -121,7 +121,7 @@ class Run {
     }
     figures.wall_us = microseconds_since(start);
     figures.energy_j = energy_.stop();
-    // What the cache holds after the last step.
+    // The size of the cache after the last step.
     std::uint64_t keys = tokens.count;
     if (options_.is_gated) {
       keys = 0;
@@ -157,7 +157,7 @@ class Run {
     return output;
   }
 
-  /// Outside of what is measured: how alike the plain output is, and the witness.
+  /// Not measured: the similarity to the plain output, and the witness.
   void judge(const std::vector<Tokens>& inputs, const std::vector<Matrix>& outputs,
              const std::vector<Decision>& decisions) {
     for (std::size_t step = 0; step < inputs.size(); ++step) {
@@ -182,8 +182,8 @@ class Run {
     }
   }
 
-  /// Puts the new bundle in the old one's place: 1 where they hold the same decisions, 0 where not, NaN where there was
-  /// none of the same configuration.
+  /// Replaces the old bundle by the new one. Returns 1 if both hold the same decisions, 0 if not, NaN if there was no
+  /// old one of the same configuration.
   double replace_witness() {
     double reproduced = kymo::no_value;
     if (::access(options_.witness.c_str(), F_OK) == 0) {

@@ -1,4 +1,4 @@
-// What is measured of one run over all samples.
+// Measurements of one run over all samples.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace attention {
 
-/// One sample's figures.
+/// The measurements of one sample.
 struct SampleFigures {
   std::uint64_t sample = 0;
   std::uint64_t tokens = 0;
@@ -25,16 +25,16 @@ struct SampleFigures {
   std::uint64_t peak_memory_bytes = 0;
 };
 
-/// How alike two outputs are: sums over positions.
+/// The similarity of two outputs: sums over positions.
 struct Likeness {
   double cosines = 0;
-  std::uint64_t agreements = 0;  ///< positions whose largest component is the same
+  std::uint64_t agreements = 0;  ///< positions with the same largest component
   std::uint64_t positions = 0;
 
   void add(const Matrix& output, const Matrix& baseline);
 };
 
-/// The machine's power, where it has a source for it.
+/// Measures the machine's energy if it has a power source.
 class EnergyMeter {
  public:
   EnergyMeter();

@@ -48,7 +48,7 @@ std::int64_t FlowGraph::send(std::size_t source, std::size_t sink) {
   std::int64_t flow = 0;
   while (find_levels(source, sink)) {
     next_.assign(nodes_, 0);
-    // Edge by edge of the source, since all of them together may exceed 32 bits.
+    // One edge of the source at a time, because their sum may exceed 32 bits.
     for (std::size_t& other = next_[source]; other < nodes_; ++other) {
       std::int32_t& edge = residual_[source * nodes_ + other];
       if (edge > 0 && level_[other] == 1) {

@@ -9,7 +9,7 @@
 namespace attention {
 namespace {
 
-/// A whole word as a number that is not negative, read without regard to the locale.
+/// Parses a whole word as a non-negative number, independent of the locale.
 template <typename Number>
 Number parse(std::string_view option, const std::string& word) {
   Number number{};

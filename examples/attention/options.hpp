@@ -18,7 +18,7 @@ struct Options {
   std::string metrics;
 };
 
-/// Throws std::invalid_argument for what makes no sense.
+/// Throws std::invalid_argument for invalid options.
 [[nodiscard]] Options parse_options(int argc, char** argv);
 
 }  // namespace attention

@@ -63,15 +63,15 @@ fi
 mkdir -p "$output/csv" "$output/witness"
 output=$(cd "$output" && pwd)
 
-# A string in JSON.
+# Converts a text to a JSON string.
 quote() {
   printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g')"
 }
-# Words with commas between them.
+# Joins words with commas.
 list() {
   printf '%s' "$*" | tr -s ' ' ','
 }
-# A word of the plan's commands: braces are placeholders there.
+# Escapes a word of the plan's commands, in which braces mark placeholders.
 word() {
   quote "$(printf '%s' "$1" | sed 's/[{}]/&&/g')"
 }
@@ -121,7 +121,7 @@ cat >"$output/plan.json" <<END
 END
 
 "$kymo" bench run "$output/plan.json" --output-dir "$output"
-# In the order of the names, whatever the locale.
+# Sorted by name, independent of the locale.
 LC_ALL=C
 export LC_ALL
 set -- "$output"/witness/mincut_*.jsonl

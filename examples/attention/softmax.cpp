@@ -7,9 +7,9 @@
 namespace attention {
 
 float exponential(float x) {
-  // Without a branch, so that loops over it take several numbers at once.
+  // Without a branch, so that the compiler can vectorise loops over it.
   const float bounded = std::max(x, -87.0F);
-  // x = k ln 2 + r with |r| <= ln 2 / 2; ln 2 in two parts, so that k times the first is exact.
+  // x = k ln 2 + r with |r| <= ln 2 / 2. ln 2 is split in two parts so that k times the first one is exact.
   const auto k = static_cast<std::int32_t>(bounded * 1.44269504F - 0.5F);
   const auto whole = static_cast<float>(k);
   const float r = (bounded - whole * 0.693359375F) + whole * 2.12194440e-4F;
@@ -28,7 +28,7 @@ float exponential(float x) {
 
 Matrix logits_of(const Tokens& tokens) {
   const std::size_t count = tokens.count;
-  // The keys turned: the inner loop then goes over keys, which is fast without changing the order of any sum.
+  // Transposed keys: the inner loop then runs over keys, which is fast and keeps the order of every sum.
   Matrix turned(tokens.keys.size());
   for (std::size_t key = 0; key < count; ++key) {
     for (std::size_t part = 0; part < dimension; ++part) {

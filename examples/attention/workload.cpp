@@ -14,7 +14,7 @@ std::size_t Generator::between(std::size_t low, std::size_t high) {
 }
 
 float Generator::normal() {
-  // Twelve uniform numbers of 16 bits are three draws; their sum is exact in integers.
+  // Three draws give twelve uniform 16-bit numbers. Their sum is an exact integer.
   std::uint64_t sum = 0;
   for (int draw = 0; draw < 3; ++draw) {
     for (std::uint64_t bits = next(), part = 0; part < 4; ++part, bits >>= 16U) {

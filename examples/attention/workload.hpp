@@ -1,4 +1,4 @@
-// What attention is computed for: seeded queries, keys and values, the same on every machine.
+// The input of attention: seeded queries, keys and values, the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 namespace attention {
 
 constexpr std::size_t dimension = 32;  ///< of a token's query, key and value
-constexpr unsigned steps = 3;          ///< decisions of one sample: its tokens drift a little from one to the next
+constexpr unsigned steps = 3;          ///< decisions per sample; its tokens drift a little in between
 
-/// Rows of floats, one behind the other.
+/// Rows of floats, one after another.
 using Matrix = std::vector<float>;
 
 struct Tokens {
@@ -18,25 +18,25 @@ struct Tokens {
   Matrix queries, keys, values;  ///< count rows of `dimension`
 };
 
-/// Random numbers from nothing but integers and additions of floats, so that every machine draws the same.
+/// Random numbers from integer arithmetic and float additions only, so every machine draws the same.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next();
-  /// From `low` to `high`, both included.
+  /// An integer from `low` to `high`, both included.
   std::size_t between(std::size_t low, std::size_t high);
-  /// Nearly normal, mean 0, deviation 1: the sum of twelve uniform numbers, less six.
+  /// Approximately normal with mean 0 and deviation 1: the sum of twelve uniform numbers minus six.
   float normal();
 
  private:
   std::uint64_t state_;
 };
 
-/// The first step of a sample. Even samples have 16 to 128 tokens, odd ones 256 to 1024; halfway the subject changes,
-/// so that tokens of one half seldom attend to the other.
+/// The first step of a sample. Even samples have 16 to 128 tokens, odd ones 256 to 1024. The subject changes halfway,
+/// so tokens of one half seldom attend to the other.
 [[nodiscard]] Tokens make_sample(std::uint64_t seed, std::uint64_t sample);
-/// Moves queries and keys on to the next step.
+/// Advances queries and keys to the next step.
 void drift(Tokens& tokens, std::uint64_t seed, std::uint64_t sample, unsigned step);
 
 }  // namespace attention

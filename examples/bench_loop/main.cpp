@@ -1,7 +1,7 @@
-// The full loop of a benchmark: the fingerprint of what is run, trackers of energy and memory, 1,000 iterations,
+// A complete benchmark: the fingerprint of the configuration, trackers of energy and memory, 1,000 iterations,
 // statistics, and CSV files.
 //
-//     bench_loop [DIR]      writes latency.csv and memory.csv there (here)
+//     bench_loop [DIR]      writes latency.csv and memory.csv to DIR (default: here)
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -19,7 +19,7 @@
 
 namespace {
 
-/// What is measured: sorts numbers, more of them with every iteration.
+/// The measured work: sorts numbers, more with every iteration.
 std::uint64_t work(std::vector<std::uint32_t>& numbers, std::size_t size) {
   KYMO_FUNCTION();
   numbers.resize(size);

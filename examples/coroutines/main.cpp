@@ -1,5 +1,5 @@
-// A scheduler of coroutines: tasks go through a queue and are taken up by whichever worker is free, in the midst of
-// their scopes. Fibers keep each task's scopes together; a Lockable shows who waits for the queue.
+// A coroutine scheduler: any free worker takes tasks from a queue, in the middle of their scopes. Fibers keep the
+// scopes of a task together; a Lockable shows waits for the queue.
 //
 //     ./coroutines --record run.kymo && kymo stats run.kymo
 #include <charconv>
@@ -42,7 +42,7 @@ struct Options {
   bool wants_help = false;
 };
 
-/// Nothing, and a message on stderr, where the arguments are not understood.
+/// Returns nothing, after a message on stderr, for invalid arguments.
 std::optional<Options> parse(int count, char** arguments) {
   Options options;
   for (int i = 1; i < count; i += 2) {
@@ -81,7 +81,7 @@ void compute(std::chrono::microseconds length) {
   }
 }
 
-/// Reads, then transforms piece by piece, then writes; between pieces other tasks have their turn.
+/// Reads, then transforms piece by piece, then writes. Other tasks run between pieces.
 Task process(std::uint32_t number) {
   KYMO_SCOPE("process", {"number", number});
   {
@@ -100,7 +100,7 @@ Task process(std::uint32_t number) {
   compute(std::chrono::microseconds(200));
 }
 
-/// A task, its fiber, and which workers have run it.
+/// A task, its fiber, and the workers that have run it.
 struct Job {
   explicit Job(std::uint32_t number) : fiber("task " + std::to_string(number)), task(process(number)) {}
 
@@ -159,7 +159,7 @@ class Scheduler {
       queue_.push_back(job);
     }
     compute(
-        std::chrono::microseconds(20));  // a queue that does some work under its lock, so that there are waits to see
+        std::chrono::microseconds(20));  // does a little work under the queue's lock, so that the recording has waits
   }
 
   bool is_finished() {

@@ -1,4 +1,4 @@
-// Tasks: coroutines that a scheduler's workers resume, each wherever it happens to be taken up.
+// Tasks: coroutines that a scheduler's workers resume, each time on any worker.
 #pragma once
 
 #include <coroutine>
@@ -10,7 +10,7 @@
 
 namespace coroutines {
 
-/// A coroutine with a fiber of its own. What it records goes to the fiber's track, whichever worker runs it.
+/// A coroutine with its own fiber. Its scopes go to the fiber's track, whichever worker runs it.
 class Task {
  public:
   struct promise_type {
@@ -32,8 +32,8 @@ class Task {
     }
   }
 
-  /// Runs it until it yields or ends; false at its end. The caller is in the task's fiber meanwhile, and out of it
-  /// before it can hand the task to another worker.
+  /// Runs the task until it yields or ends. Returns false at its end. The caller is in the task's fiber during the
+  /// call, and has left it before the task can be passed to another worker.
   bool resume(const kymo::Fiber& fiber) {
     const kymo::FiberGuard guard(fiber);
     coroutine_.resume();
@@ -44,7 +44,7 @@ class Task {
   std::coroutine_handle<promise_type> coroutine_;
 };
 
-/// co_await yield(): another worker may go on with the task.
+/// co_await yield(): another worker may continue the task.
 inline std::suspend_always yield() noexcept {
   return {};
 }

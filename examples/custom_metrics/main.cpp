@@ -1,5 +1,5 @@
-// A program's own records as rows of the panel, beside what kymo recorded. It has neither window nor OpenGL: what would
-// be drawn is counted, which shows all there is to the panel's interface.
+// Shows a program's own records as rows of the panel, next to kymo's recordings. It uses neither a window nor OpenGL
+// and counts what would be drawn, which is enough to show the panel's whole interface.
 //
 //     ./custom_metrics
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace {
 
-/// What the program notes of each frame.
+/// The program's record of a frame.
 struct Frame {
   std::uint32_t visible = 0;
   float sort_ms = 0;
@@ -37,7 +37,7 @@ Frame render(unsigned number) {
   return frame;
 }
 
-/// Dear ImGui without a renderer: a size and a font are all it asks for.
+/// Dear ImGui without a renderer needs only a size and a font.
 void prepare_imgui() {
   ImGui::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
@@ -68,7 +68,7 @@ void run() {
       history.pop_front();
     }
     panel.tick();
-    // At the half of it the panel stands still, and the program goes on.
+    // Pauses the panel halfway, while the program continues.
     if (number == 60) {
       panel.toggle_pause();
     }

@@ -1,4 +1,4 @@
-// The smallest program that records itself: KYMO_RECORD=run.kymo ./embed && kymo stats run.kymo
+// A minimal program that records itself: KYMO_RECORD=run.kymo ./embed && kymo stats run.kymo
 #include <cmath>
 #include <cstdio>
 

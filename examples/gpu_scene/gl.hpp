@@ -1,4 +1,4 @@
-// The functions of OpenGL 3.3 that the scene calls, found at run time.
+// The OpenGL 3.3 functions that the scene calls, looked up at run time.
 #pragma once
 
 #include <GL/gl.h>
@@ -9,10 +9,10 @@ namespace example {
 struct Gl {
   using Function = void (*)();
 
-  /// Finds them for the context that is current. std::runtime_error where one is missing.
+  /// Looks them up for the current context. Throws std::runtime_error if one is missing.
   Gl();
 
-  /// Where this process's EGL finds OpenGL's functions.
+  /// Looks up an OpenGL function through this process's EGL.
   static Function find(const char* name);
 
   PFNGLACTIVETEXTUREPROC active_texture = nullptr;
@@ -46,7 +46,7 @@ struct Gl {
   PFNGLUNIFORMMATRIX4FVPROC uniform_matrix = nullptr;
   PFNGLUSEPROGRAMPROC use_program = nullptr;
 
-  // Of OpenGL 1.1, which headers declare as functions.
+  // Functions of OpenGL 1.1, which headers declare.
   decltype(&glBindTexture) bind_texture = nullptr;
   decltype(&glClear) clear = nullptr;
   decltype(&glDisable) disable = nullptr;

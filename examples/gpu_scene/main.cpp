@@ -1,5 +1,5 @@
-// Draws a scene in several passes and records both sides of each frame: what it took to hand the work in, and what the
-// GPU took for it.
+// Draws a scene in several passes and records both sides of each frame: submitting the work on the CPU and executing it
+// on the GPU.
 //
 //     ./gpu_scene --screenshot scene.png scene.kymo && kymo view scene.kymo
 #include <cstdio>

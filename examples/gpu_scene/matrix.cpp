@@ -35,7 +35,7 @@ Matrix multiply(const Matrix& a, const Matrix& b) {
 }
 
 Matrix invert(const Matrix& matrix) {
-  // Gauss and Jordan, beside the identity; cameras can be inverted.
+  // Gauss-Jordan elimination next to the identity. Camera matrices are always invertible.
   Matrix left = matrix;
   Matrix right{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
   for (std::size_t i = 0; i < 4; ++i) {

@@ -1,4 +1,4 @@
-// As much of matrices as a camera takes. Columns stand one after the other, as OpenGL wants them.
+// The matrix functions that a camera needs. Matrices are column-major, as in OpenGL.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ using Matrix = std::array<float, 16>;
 [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b);
 [[nodiscard]] Matrix invert(const Matrix& matrix);
 [[nodiscard]] Matrix look_at(const Vector& eye, const Vector& at);
-/// The angle in radians, from top to bottom.
+/// The vertical angle is in radians.
 [[nodiscard]] Matrix perspective(float angle, float aspect, float nearest, float furthest);
 [[nodiscard]] Matrix orthographic(float reach, float nearest, float furthest);
 [[nodiscard]] Vector normalise(const Vector& vector);

@@ -1,4 +1,4 @@
-// A pond of boxes at sunset, drawn in passes that the GPU times one by one.
+// A pond of boxes at sunset, drawn in passes that are timed on the GPU.
 #pragma once
 
 #include <array>
@@ -13,14 +13,13 @@
 
 namespace example {
 
-/// For the thread whose OpenGL context is current. What is made goes with the context.
+/// For the thread whose OpenGL context is current. Its objects are destroyed with the context.
 class Scene {
  public:
-  /// std::runtime_error where the context is older than OpenGL 3.3.
+  /// Throws std::runtime_error if the context is older than OpenGL 3.3.
   Scene(int width, int height);
 
-  /// Draws a frame into the framebuffer that was bound when the scene was made. Waits where the GPU is two frames
-  /// behind.
+  /// Draws a frame into the framebuffer that was bound at construction. Waits if the GPU is two frames behind.
   void draw(const std::vector<float>& heights, float seconds, kymo::OpenGlContext& gpu);
 
  private:

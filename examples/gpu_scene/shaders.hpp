@@ -1,9 +1,9 @@
-// The scene's shaders: GLSL 3.30. Nothing is drawn from buffers: boxes and triangles are made from vertex numbers.
+// The scene's shaders in GLSL 3.30. They use no buffers: boxes and triangles are computed from vertex numbers.
 #pragma once
 
 namespace example::shaders {
 
-/// A box a grid point, as high as the wave there.
+/// One box per grid point, as high as the wave there.
 inline constexpr const char* boxes = R"(#version 330
 uniform mat4 view_projection;
 uniform sampler2D heights;
@@ -51,7 +51,7 @@ void main() {
 }
 )";
 
-/// One triangle over everything.
+/// One triangle that covers the screen.
 inline constexpr const char* screen = R"(#version 330
 out vec2 uv;
 void main() {

@@ -9,8 +9,8 @@ namespace example {
 
 namespace {
 
-constexpr float speed = 0.24F;     // of waves, squared, in grid steps a step
-constexpr float damping = 0.996F;  // of what moves, a step
+constexpr float speed = 0.24F;     // squared speed of waves, in grid steps per step
+constexpr float damping = 0.996F;  // of the motion, per step
 constexpr int steps_a_drop = 22;
 
 constexpr std::size_t index_of(int x, int y) {
@@ -50,7 +50,7 @@ void Waves::spread(int first_row, int end_row) {
 void Waves::step() {
   KYMO_SCOPE("waves", {"step", steps_});
   if (++steps_ % steps_a_drop == 0) {
-    // Places that look random and are the same in every run.
+    // Positions that look random but are the same in every run.
     drop(8 + steps_ * 37 % (side - 16), 8 + steps_ * 53 % (side - 16), 1.1F);
   }
   for (int part = 0; part < 2; ++part) {

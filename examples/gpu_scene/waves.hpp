@@ -1,4 +1,4 @@
-// The processor's part of the scene: waves on a pond, as heights of a grid.
+// The CPU's part of the scene: waves on a pond, as heights of a grid.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@ namespace example {
 
 class Waves {
  public:
-  static constexpr int side = 72;  ///< points on a side
+  static constexpr int side = 72;  ///< points per side
 
   Waves();
 
-  /// Goes on by a sixtieth of a second; a drop falls now and then.
+  /// Advances by a sixtieth of a second. Occasionally lets a drop fall.
   void step();
 
   /// Row by row, about -1 to 1.

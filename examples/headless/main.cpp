@@ -1,4 +1,4 @@
-// Trains a small classifier on a machine without a screen, and reads afterwards what was recorded.
+// Trains a small classifier on a machine without a screen, then analyses the recording.
 //
 //     ./headless --record run.kymo && ./headless --read run.kymo
 #include <charconv>
@@ -34,7 +34,7 @@ struct Options {
   bool wants_help = false;
 };
 
-/// Nothing, and a message on stderr, where the arguments are not understood.
+/// Returns nothing, after a message on stderr, for invalid arguments.
 std::optional<Options> parse(int count, char** arguments) {
   Options options;
   for (int i = 1; i < count; i += 2) {
@@ -63,7 +63,7 @@ std::optional<Options> parse(int count, char** arguments) {
   return options;
 }
 
-/// Falls from 0.2 to 0 along a cosine.
+/// Decreases from 0.2 to 0 along a cosine.
 float learning_rate(std::uint32_t step, std::uint32_t steps) {
   return 0.1F * (1.0F + std::cos(3.14159265F * static_cast<float>(step) / static_cast<float>(steps)));
 }
@@ -121,13 +121,13 @@ int main(int argument_count, char** arguments) {
     kymo::CaptureOptions capture;
     capture.path = options->record;
     if (!kymo::start_capture(capture)) {
-      return 1;  // why is on stderr
+      return 1;  // stderr has the reason
     }
   }
   const headless::Score score = train(options->steps);
   std::printf("after %u steps: loss %.4f, accuracy %.3f\n", options->steps, score.loss, score.accuracy);
   if (const kymo::Path path = kymo::capture_path(); !path.empty()) {
-    // Not needed for the data, which is safe without a goodbye; it says where the file is once it is whole.
+    // Not required for the data, which is safe without it. It reports where the completed file is.
     kymo::stop_capture();
     std::printf("recorded in %s\n", path.c_str());
   }

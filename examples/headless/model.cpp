@@ -10,7 +10,7 @@ namespace headless {
 
 namespace {
 
-/// Between -1 and 1. The distributions of <random> differ from one C++ library to the next; this doesn't.
+/// A number between -1 and 1. Unlike the distributions of <random>, it is the same with every C++ library.
 float next_value(std::mt19937_64& random) {
   return static_cast<float>(static_cast<double>(random() >> 11U) * 0x1p-52 - 1.0);
 }
@@ -62,7 +62,7 @@ void descend(Layer& layer, float learning_rate) {
   }
 }
 
-/// Turns each row of scores into probabilities and rates them.
+/// Turns each row of scores into probabilities and computes loss and accuracy.
 Score rate(std::vector<float>& scores, const std::vector<std::uint32_t>& labels) {
   Score score;
   for (std::size_t row = 0; row < labels.size(); ++row) {
@@ -143,7 +143,7 @@ Score Model::forward(const Batch& batch) {
 void Model::backward(const Batch& batch) {
   KYMO_SCOPE("backward");
   const std::size_t count = batch.labels.size();
-  // The gradient of the scores: the probabilities less 1 where the class is.
+  // The gradient of the scores: the probabilities, minus 1 for the true class.
   std::vector<float>& gradients = probabilities_;
   for (std::size_t row = 0; row < count; ++row) {
     gradients[row * classes + batch.labels[row]] -= 1.0F;

@@ -1,4 +1,4 @@
-// A classifier with one hidden layer, its data and its optimiser: small, real, and the same on every run with one seed.
+// A classifier with one hidden layer, its data and its optimiser. Small, realistic, and reproducible by seed.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace headless {
 constexpr std::size_t inputs = 2;
 constexpr std::size_t classes = 3;
 
-/// Points and the class of each: `inputs` coordinates a point.
+/// Points and their classes: `inputs` coordinates per point.
 struct Batch {
   std::vector<float> points;
   std::vector<std::uint32_t> labels;
 };
 
-/// Points on three spiral arms with noise; the class is the arm. Each epoch hands them out in a new order.
+/// Noisy points on three spiral arms; the class is the arm. Each epoch returns them in a new order.
 class SpiralData {
  public:
   SpiralData(std::size_t count, std::uint64_t seed);
@@ -32,13 +32,13 @@ class SpiralData {
   std::mt19937_64 random_;
 };
 
-/// A layer's weights with their gradients and the velocities of the optimiser.
+/// A layer's weights with their gradients and the optimiser's velocities.
 struct Layer {
   Layer(std::size_t input_size, std::size_t output_size, std::mt19937_64& random);
 
   std::size_t input_count;
   std::size_t output_count;
-  std::vector<float> weights;  ///< a row of output_count an input, then the row of biases
+  std::vector<float> weights;  ///< a row of output_count weights per input, then the row of biases
   std::vector<float> gradients;
   std::vector<float> velocities;
 };
@@ -57,7 +57,7 @@ class Model {
   Score forward(const Batch& batch);
   /// Computes the gradients of the loss of the last forward().
   void backward(const Batch& batch);
-  /// Descends along the gradients, with momentum.
+  /// Gradient descent with momentum.
   void update(float learning_rate);
 
   std::size_t parameter_count() const { return first_.weights.size() + second_.weights.size(); }

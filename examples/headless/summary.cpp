@@ -25,7 +25,7 @@ void print_facts(const kymo::Timeline& timeline) {
   }
 }
 
-/// How often each site's scopes ran and for how long, with and without the scopes inside them.
+/// Number and duration of each site's scopes, with and without the scopes inside them.
 void print_sites(const kymo::Timeline& timeline) {
   struct Total {
     std::uint64_t count = 0;

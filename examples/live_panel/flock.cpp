@@ -16,7 +16,7 @@ constexpr float least_speed = 0.06F;
 constexpr float most_speed = 0.18F;
 constexpr unsigned steps_a_wind = 97;
 
-/// From one place to another the shorter way: the sides meet.
+/// The shorter way from one place to another across the map's wrapped edges.
 Vector way(Vector from, Vector to) {
   const auto shorter = [](float length) { return length > 0.5F ? length - 1 : length < -0.5F ? length + 1 : length; };
   return {shorter(to.x - from.x), shorter(to.y - from.y)};
@@ -51,7 +51,7 @@ void Flock::step(float seconds) {
   birds_.swap(next_);
 }
 
-/// All of the map at once, and on one thread: the frame that does it is seen.
+/// Updates the whole map at once on one thread, which makes a visibly long frame.
 void Flock::turn_wind() {
   KYMO_SCOPE("turn wind", {"places", wind_.size()});
   const float turn = static_cast<float>(steps_);

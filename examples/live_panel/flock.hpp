@@ -1,5 +1,5 @@
-// A flock of birds: each keeps away from those close by, flies as its neighbours do and towards them, and the wind
-// takes it along.
+// A flock of birds. Each one keeps its distance, aligns with its neighbours and approaches them, and drifts with the
+// wind.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Vector {
 };
 
 struct Bird {
-  Vector place;  ///< from 0 to 1 both ways; what leaves at one side comes back at the other
+  Vector place;  ///< from 0 to 1 in both directions, wrapping around
   Vector velocity;
   std::uint32_t neighbours = 0;
 };
@@ -25,7 +25,7 @@ class Flock {
  public:
   Flock(std::size_t count, Workers& workers);
 
-  /// Lets so much time pass.
+  /// Advances by a duration.
   void step(float seconds);
 
   [[nodiscard]] const std::vector<Bird>& birds() const { return birds_; }
@@ -33,7 +33,7 @@ class Flock {
   [[nodiscard]] double mean_speed() const;
 
  private:
-  static constexpr int cells = 24;  ///< each way; neighbours are in the cell and those around it
+  static constexpr int cells = 24;  ///< per direction; neighbours are in the same or an adjacent cell
   static constexpr int winds = 160;
 
   void turn_wind();

@@ -1,4 +1,4 @@
-// A flock of birds in a window, and in the same window what the program does meanwhile: kymo's panel, live.
+// A flock of birds in a window, with kymo's live panel of the program in the same window.
 //
 //     ./live_panel
 //     ./live_panel --frames 300 --screenshot live.png
@@ -52,7 +52,7 @@ void draw_panel(kymo::PanelState& panel) {
   kymo::show(panel);
 }
 
-/// A picture is to show all that was recorded: the panel is paused, and drawn until it has that.
+/// Pauses the panel and draws until it shows everything recorded, so the picture is complete.
 void save_picture(const std::string& path, const live_panel::Flock& flock, kymo::PanelState& panel,
                   example::Screen& screen) {
   constexpr unsigned calm_frames = 3;

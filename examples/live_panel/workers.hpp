@@ -17,7 +17,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers();
 
-  /// Calls `work(begin, end)` for pieces of [0, count), on the workers and on the caller's thread; returns when all is
+  /// Calls `work(begin, end)` for pieces of [0, count) on the workers and the caller's thread. Returns when all are
   /// done.
   void share(std::size_t count, const std::function<void(std::size_t begin, std::size_t end)>& work);
 

@@ -1,4 +1,4 @@
-// Captures in a window of one's own: kymo's panel over what was recorded, or over what is being recorded now.
+// Shows captures, finished or still growing, in the program's own window with kymo's panel.
 //
 //     ./replay run.kymo
 #include <cstdio>
@@ -33,7 +33,7 @@ void run(const example::ScreenOptions& options) {
   const bool has_window = options.screenshot.empty();
   kymo::ReplayState replay = kymo::ReplayState::open(options.paths);
   example::Screen screen(has_window ? "replay" : "", 1280, 800);
-  constexpr unsigned first_frames = 4;  // until the sizes of all things are known
+  constexpr unsigned first_frames = 4;  // until all sizes are known
   for (unsigned frame = 0; frame != options.frames || options.frames == 0; ++frame) {
     if (!screen.begin_frame()) {
       return;

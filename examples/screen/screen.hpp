@@ -1,4 +1,4 @@
-// What the examples draw on: a window of GLFW with OpenGL 3, or a picture in memory where there is no display.
+// The screen of the examples: a GLFW window with OpenGL 3, or a picture in memory if there is no display.
 #pragma once
 
 #include <memory>
@@ -6,20 +6,20 @@
 
 namespace example {
 
-/// Holds Dear ImGui's context. One at a time.
+/// Owns Dear ImGui's context. One at a time.
 class Screen {
  public:
-  /// A window, or a picture if it has no title. std::runtime_error where that cannot be had.
+  /// Opens a window, or creates a picture without a title. Throws std::runtime_error on failure.
   Screen(const std::string& title, int width, int height);
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
   ~Screen();
 
-  /// Begins a frame of ImGui. False when the window was closed.
+  /// Begins an ImGui frame. Returns false after the window was closed.
   bool begin_frame();
-  /// Shows it; a window waits for the monitor.
+  /// Shows the frame. A window waits for the monitor.
   void end_frame();
-  /// Writes the picture that was drawn last. Without a window only.
+  /// Writes the last picture. Only without a window.
   void save_png(const std::string& path) const;
 
  private:

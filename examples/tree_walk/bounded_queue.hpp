@@ -1,4 +1,4 @@
-// A queue between threads that holds only so many items: who is too fast waits, and the recording shows for how long.
+// A bounded queue between threads: a producer that is too fast waits, and the recording shows how long.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Waits for room, then appends the item. Returns the length with it.
+  /// Waits for room, then appends the item. Returns the new length.
   std::size_t push(T item) {
     std::unique_lock lock(mutex_);
     if (items_.size() == capacity_) {
@@ -27,13 +27,13 @@ class BoundedQueue {
     }
     items_.push_back(std::move(item));
     const std::size_t length = items_.size();
-    // Unlocked first, or the thread that is woken would at once wait for the lock.
+    // Unlocks first, so that the woken thread does not wait for the lock.
     lock.unlock();
     has_items_.notify_one();
     return length;
   }
 
-  /// Waits for an item and takes it. Nothing once the queue is closed and empty.
+  /// Waits for an item and takes it. Returns nothing once the queue is closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     if (items_.empty() && !is_closed_) {
@@ -50,7 +50,7 @@ class BoundedQueue {
     return item;
   }
 
-  /// No more items will come.
+  /// Ends the input.
   void close() {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;

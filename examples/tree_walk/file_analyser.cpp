@@ -67,13 +67,13 @@ void FileAnalyser::tokenise(std::string_view content) {
       tokens_.push_back(content.substr(start, at - start));
     }
   }
-  // Known only now, so it is added to the scope that is open.
+  // The number is known only at this point, so it is added to the open scope.
   KYMO_ARG("tokens", tokens_.size());
 }
 
 void FileAnalyser::count() {
   KYMO_SCOPE("count", {"tokens", tokens_.size()});
-  // Most tokens of a file repeat, so they are counted where they stand before any of them is copied.
+  // Most tokens of a file repeat, so they are counted as views before any is copied.
   file_counts_.clear();
   for (const std::string_view token : tokens_) {
     ++file_counts_[token];

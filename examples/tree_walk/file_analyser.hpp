@@ -1,4 +1,4 @@
-// What is done with each file: its tokens are found and counted, and it is compressed with lz4.
+// Analyses a file: finds and counts its tokens and compresses it with lz4.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tree_walk {
 /// How often each token occurs.
 using TokenCounts = std::unordered_map<std::string, std::uint64_t>;
 
-/// What came out of one file, or of several.
+/// The results for one or several files.
 struct FileFacts {
   std::uint64_t files = 0;
   std::uint64_t unread_files = 0;
@@ -23,13 +23,13 @@ struct FileFacts {
   FileFacts& operator+=(const FileFacts& other);
 };
 
-/// How many bytes of the files one byte of their compressed forms stands for; 0 where there are none.
+/// Bytes of the files divided by bytes of their compressed forms; 0 without files.
 double compression_ratio(const FileFacts& facts);
 
 /// Adds all counts of one table to another.
 void add_counts(TokenCounts& sum, const TokenCounts& counts);
 
-/// Analyses one file after the other, keeping its memory and its counts. One thread at a time.
+/// Analyses files one after another; accumulates counts and reuses its memory. One thread at a time.
 class FileAnalyser {
  public:
   /// At most LZ4_MAX_INPUT_SIZE bytes.

@@ -1,7 +1,8 @@
-// Walks a directory tree, finds and counts the tokens of every file and compresses it, on as many threads as asked for.
+// Walks a directory tree, finds and counts the tokens of every file and compresses it, on a configurable number of
+// threads.
 //
-// Three kinds of threads work on it: one reads, several analyse, and the main thread gathers what comes out and marks a
-// frame each time a batch of files is done. What it prints does not depend on whether it is recorded.
+// It has three kinds of threads: one reads, several analyse, and the main thread gathers the results and marks a frame
+// for each completed batch of files. Its output does not depend on recording.
 //
 //     KYMO_RECORD=run.kymo ./tree_walk /usr/include && kymo stats run.kymo
 #include <algorithm>
@@ -53,7 +54,7 @@ struct Options {
   bool wants_help = false;
 };
 
-/// Nothing, and a message on stderr, where the arguments are not understood.
+/// Returns nothing, after a message on stderr, for invalid arguments.
 std::optional<Options> parse(int count, char** arguments) {
   Options options;
   for (int i = 1; i < count; ++i) {
@@ -91,7 +92,7 @@ std::optional<Options> parse(int count, char** arguments) {
   return options;
 }
 
-/// The regular files below a directory by name, links left out; what cannot be entered is passed over.
+/// The regular files below a directory sorted by name, without links. Skips directories that cannot be entered.
 std::vector<std::string> list_files(const Options& options, std::error_code& error) {
   KYMO_SCOPE("list files", {"directory", options.directory});
   namespace fs = std::filesystem;
@@ -104,7 +105,7 @@ std::vector<std::string> list_files(const Options& options, std::error_code& err
     }
     entry.increment(error);
   }
-  // The order of a directory is nobody's promise; with names in order, a limit always takes the same files.
+  // Directories have no defined order. With sorted names, a limit always takes the same files.
   std::sort(paths.begin(), paths.end());
   if (options.limit != 0 && paths.size() > options.limit) {
     paths.resize(options.limit);
@@ -113,7 +114,7 @@ std::vector<std::string> list_files(const Options& options, std::error_code& err
   return paths;
 }
 
-/// A whole file; nothing where it cannot be read or is too large.
+/// A whole file; nothing if it cannot be read or is too large.
 std::optional<std::string> read_file(const std::string& path) {
   KYMO_SCOPE("read file", {"path", path});
   const auto start = std::chrono::steady_clock::now();
@@ -129,7 +130,7 @@ std::optional<std::string> read_file(const std::string& path) {
   } while (size == content.size() && size <= largest_file_bytes);
   content.resize(size);
   KYMO_ARG("bytes", size);
-  // The frame's share of reading: it becomes io_ms and io_MB at the next frame mark.
+  // The reading time of the frame, which becomes io_ms and io_MB at the next frame mark.
   const std::chrono::nanoseconds duration = std::chrono::steady_clock::now() - start;
   kymo::record_io(static_cast<std::uint64_t>(duration.count()), size);
   if (std::ferror(file.get()) != 0 || size > largest_file_bytes) {
@@ -138,11 +139,11 @@ std::optional<std::string> read_file(const std::string& path) {
   return content;
 }
 
-/// A file on its way from the thread that read it to the one that analyses it.
+/// A file on its way from the reading to an analysing thread.
 struct LoadedFile {
   std::uint64_t number = 0;
   std::string content;
-  kymo::AsyncSpan in_flight;  ///< from the queue until it is done, across threads
+  kymo::AsyncSpan in_flight;  ///< from the queue until done, across threads
 };
 
 /// Reads all files, in order.
@@ -167,7 +168,7 @@ void read_all(const std::vector<std::string>& paths, BoundedQueue<LoadedFile>& l
   loaded.close();
 }
 
-/// Analyses files until no more come.
+/// Analyses files until the queue is closed.
 void analyse_all(std::size_t index, FileAnalyser& analyser, BoundedQueue<LoadedFile>& loaded,
                  BoundedQueue<FileFacts>& done) {
   kymo::set_thread_name("worker " + std::to_string(index));
@@ -181,7 +182,7 @@ void analyse_all(std::size_t index, FileAnalyser& analyser, BoundedQueue<LoadedF
   }
 }
 
-/// Adds up what comes out, a frame for each batch.
+/// Sums up the results, one frame per batch.
 FileFacts gather(std::size_t file_count, std::uint64_t batch_size, BoundedQueue<FileFacts>& done) {
   FileFacts total;
   FileFacts batch;

@@ -1,6 +1,5 @@
-// A program in a web page that records itself: its scopes, frames and metrics in the panel, which it draws in its own
-// canvas; while it records, on DevTools' timeline too; and in a capture, which the page
-// saves.
+// A program in a web page that records itself. Its scopes, frames and metrics appear in the panel in its own canvas, on
+// DevTools' timeline while it records, and in a capture that the page saves.
 #include <cstdio>
 
 #include <GLFW/glfw3.h>
@@ -36,7 +35,7 @@ class Page {
     render();
   }
 
-  /// Both begin and end with the same event: no scope is open here, and nothing runs in between.
+  /// The timeline and the capture start and stop in the same event: no scope is open here, and nothing runs in between.
   bool start() {
     kymo::CaptureOptions options;
     options.path = capture_path;
@@ -44,7 +43,7 @@ class Page {
     return kymo::start_capture(options);
   }
   bool stop() {
-    // Where one of that name was left, it has another.
+    // If the name was taken, the capture has another one.
     const kymo::Path path = kymo::capture_path();
     shown_.remove();
     const bool is_saved = kymo::stop_capture() && kymo::download_capture(path);
@@ -95,11 +94,11 @@ class Page {
   kymo::SinkGuard shown_;
 };
 
-Page* page = nullptr;  // lives as long as what the browser calls
+Page* page = nullptr;  // lives as long as the browser's callbacks
 
 }  // namespace
 
-// What the buttons of the page call.
+// Called by the page's buttons.
 extern "C" {
 
 EMSCRIPTEN_KEEPALIVE int start_recording() {
@@ -133,7 +132,7 @@ int main() {
   ImGui_ImplOpenGL3_Init("#version 300 es");
   static Page own(window);
   page = &own;
-  // The frame is marked between two of them, when no scope is open.
+  // Marks the frame between two callbacks, when no scope is open.
   emscripten_set_main_loop(
       [] {
         page->draw_frame();

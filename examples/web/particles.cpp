@@ -20,7 +20,7 @@ void bounce_off_wall(float& place, float& speed, float end) {
   }
 }
 
-/// Equal discs swap the speeds along the line between them. Those that part already are left alone.
+/// Equal discs exchange their speeds along the line between them. Discs that are separating already are skipped.
 bool bounce(Particle& a, Particle& b) {
   const float x = b.x - a.x;
   const float y = b.y - a.y;

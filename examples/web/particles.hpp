@@ -1,4 +1,4 @@
-// Discs that bounce off each other and the walls: work that a frame has to do.
+// Discs that bounce off each other and the walls: the work of a frame.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ struct Particle {
   float y = 0;
   float speed_x = 0;
   float speed_y = 0;
-  std::uint32_t colour = 0;  ///< as Dear ImGui has it: 0xAABBGGRR
+  std::uint32_t colour = 0;  ///< in Dear ImGui's format: 0xAABBGGRR
 };
 
 class Particles {
  public:
   static constexpr float radius = 4;
 
-  /// Discs at places and with speeds that are the same each time.
+  /// Discs with the same initial places and speeds in every run.
   Particles(std::size_t count, float width, float height);
 
   void resize(float width, float height) {
@@ -26,7 +26,7 @@ class Particles {
     height_ = height;
   }
 
-  /// Moves all and lets those that touch bounce; returns how many did.
+  /// Moves all discs and lets touching ones bounce. Returns how many did.
   int step(float seconds);
 
   [[nodiscard]] const std::vector<Particle>& all() const { return particles_; }
@@ -40,7 +40,7 @@ class Particles {
   float width_;
   float height_;
   std::vector<Particle> particles_;
-  // Cells as wide as a disc: who touches is in the same cell or in one beside it.
+  // Cells are as wide as a disc, so touching discs are in the same or in adjacent cells.
   std::size_t columns_ = 1;
   std::vector<std::size_t> cell_begins_;
   std::vector<std::size_t> in_cells_;

@@ -9,7 +9,7 @@
 
 #include <kymo/export.hpp>
 
-/// The double that the shortest decimal of a float stands for: 0.1 and not 0.10000000149011612. About 10 ns.
+/// Converts a float to the double with the same shortest decimal: 0.1 rather than 0.10000000149011612. About 10 ns.
 extern "C" KYMO_API double kymo_shortest_double_v1(float value) noexcept;
 
 namespace kymo {
@@ -18,9 +18,9 @@ enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boo
 
 /// A named integer, float, boolean or string: `{"objects", n}`.
 ///
-/// The name must be a string literal. A string is copied when the argument is recorded and cut at 256 bytes, with a
-/// mark; it must live until then. Null pointers are recorded as the text "(null)". A float is recorded as the shortest
-/// decimal that stands for it.
+/// The name must be a string literal. A string is copied when the argument is recorded and must stay valid until then;
+/// strings over 256 bytes are cut and marked as cut. A null pointer is recorded as the text "(null)". A float is
+/// recorded as its shortest decimal.
 struct Argument {
   template <std::size_t N, typename T>
   // NOLINTNEXTLINE(google-explicit-constructor): an argument is written as {"name", value}
@@ -30,7 +30,8 @@ struct Argument {
     set(argument_value);
   }
 
-  /// For names that are not literals (the C interface, other languages): the name must live until it was recorded.
+  /// For names that are not literals (C interface, other languages). The name must stay valid until the argument is
+  /// recorded.
   KYMO_SKIP
   static Argument from_bits(std::string_view name, ArgumentType type, std::uint64_t bits) noexcept {
     Argument argument;

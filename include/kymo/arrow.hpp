@@ -1,10 +1,10 @@
-// Captures as Apache Arrow tables, through the Arrow C data interface: pyarrow, DuckDB, pandas, R and others read them
+// Captures as Apache Arrow tables through the Arrow C data interface. pyarrow, DuckDB, pandas, R and others read them
 // without a copy.
 //
 //     ArrowArrayStream stream;
 //     kymo::open_arrow_stream({"run.kymo"}, kymo::ArrowTable::spans, &stream);
 //
-// Columns (every name is dictionary-coded; times are nanoseconds of CLOCK_MONOTONIC of the first capture's machine):
+// Columns (all names are dictionary-coded; times are nanoseconds of CLOCK_MONOTONIC of the first capture's machine):
 //
 //   spans     process, track, kind (thread, async, queue), name, category?, start_ns, duration_ns, self_ns, depth,
 //   flags
@@ -20,9 +20,9 @@
 //   messages  process, track, time_ns, text
 //   processes process, boot_id, command_line, offset_ns, bound_ns
 //
-// Columns with ? may be null; process is an index into Timeline::processes(). site, track_id and metric are the
-// timeline's ids. Columns after | come only where they are asked for by name, and so do pid, host, rank and capture
-// (the path), which every table has. Component kymo::analysis.
+// Columns with ? may be null. process is an index into Timeline::processes(). site, track_id and metric are the
+// timeline's ids. Columns after | are included only when asked for by name. The same holds for pid, host, rank and
+// capture (the path), which every table has. Component kymo::analysis.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@
 
 extern "C" {
 
-// As the specification of the Arrow C data and stream interfaces defines them.
+// Definitions from the specification of the Arrow C data and stream interfaces.
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
@@ -85,8 +85,8 @@ struct ArrowArrayStream {
 
 #endif
 
-/// The same as kymo::open_arrow_stream() for languages that call C: 0, or an errno value with the reason in `error`
-/// (cut to its size, ended by NUL). `table` is an ArrowTable.
+/// kymo::open_arrow_stream() for languages that call C. Returns 0, or an errno value with the reason in `error` (cut to
+/// `error_size`, NUL-terminated). `table` is an ArrowTable.
 KYMO_API int kymo_open_arrow_stream_v1(const char* const* captures, std::size_t capture_count, int table,
                                        struct ArrowArrayStream* stream, char* error, std::size_t error_size);
 
@@ -97,7 +97,7 @@ namespace kymo {
 enum class ArrowTable : std::uint8_t {
   spans = 0,
   frames = 1,
-  metrics = 2,  ///< their samples
+  metrics = 2,  ///< metric samples
   sites = 3,
   tracks = 4,
   metric_declarations = 5,
@@ -106,37 +106,38 @@ enum class ArrowTable : std::uint8_t {
   processes = 8,
 };
 
-/// Some of a capture's blocks of events, which count from 0, in order; blocks of other kinds do not count.
+/// A range of a capture's event blocks. Event blocks are counted from 0 in order; blocks of other kinds do not count.
 struct BlockRange {
   std::size_t capture = 0;  ///< index into Timeline's captures
   std::size_t first = 0;
-  std::size_t end = std::numeric_limits<std::size_t>::max();  ///< beyond the last one
+  std::size_t end = std::numeric_limits<std::size_t>::max();  ///< one past the last block
 };
 
-/// What of a table to read. What is left empty chooses everything.
+/// Selects part of a table. Empty members select everything.
 struct ArrowQuery {
   ArrowTable table = ArrowTable::spans;
-  std::vector<std::string> columns;  ///< in this order. Columns that are not asked for cost nothing
-  /// Spans, frames and phases that overlap it, whole; samples and messages in it. Blocks outside are not read.
+  std::vector<std::string> columns;  ///< columns in output order; columns left out cost nothing
+  /// Selects spans, frames and phases that overlap it (whole), and samples and messages inside it. Other blocks are not
+  /// read.
   TimeRange range;
-  std::vector<std::string> names;  ///< patterns for names of spans, sites and metrics, streams; one must fit (`*`, `?`)
-  std::vector<std::string> tracks;   ///< patterns for names of tracks, for spans, messages and tracks
+  std::vector<std::string> names;   ///< patterns (`*`, `?`) for names of spans, sites, metrics, streams; one must match
+  std::vector<std::string> tracks;  ///< patterns for track names; apply to spans, messages and tracks
   std::vector<ProcessId> processes;  ///< ids, as in TimelineProcess::declaration
-  /// Readers that share a capture take some blocks each; all of them together get every row once. A span or a sample
-  /// is the matter of the block that it ends in; what a capture has few of (all else) goes to the reader of its block
-  /// 0. Spans that begin before the first block have Span::self_is_bound and may lack arguments.
+  /// Splits a capture among several readers: each takes some blocks, and together they return every row exactly once. A
+  /// span or sample belongs to the block that it ends in. Rows of all other tables go to the reader of the capture's
+  /// block 0. Spans that begin before a reader's first block have Span::self_is_bound set and may lack arguments.
   std::vector<BlockRange> blocks;
 };
 
-/// Opens captures (files, directories) and fills in a stream of record batches of one or more blocks of the captures,
-/// so that memory does not grow with them. The stream owns what it needs and belongs to the caller, who must release
-/// it; it is for one thread at a time. What the batches hold lives until each is released, also after the stream is.
-/// What Timeline's constructor throws passes through.
+/// Opens captures (files, directories) and fills in a stream of record batches. A batch covers one or more blocks, so
+/// memory does not grow with the captures. The stream owns its resources. The caller owns the stream and must release
+/// it. Use it from one thread at a time. A batch's data stays valid until the batch is released, even after the stream
+/// is released. Throws what Timeline's constructor throws.
 KYMO_API void open_arrow_stream(const std::vector<std::string>& captures, ArrowTable table, ArrowArrayStream* stream);
 
-/// The same for a part of a timeline that is open already, which must not be refreshed while the stream lives.
+/// Streams part of an open timeline. The timeline must not be refreshed while the stream lives. Throws
 /// std::invalid_argument for columns that the table does not have. About 25 ns a span and 3 ns a sample for all columns
-/// but arguments.
+/// except arguments.
 KYMO_API void open_arrow_stream(std::shared_ptr<const Timeline> timeline, const ArrowQuery& query,
                                 ArrowArrayStream* stream);
 

@@ -1,4 +1,4 @@
-// Benchmark results as files: records and their CSV, and fingerprints of what was run.
+// Benchmark result files: records, their CSV form, and fingerprints of the run's configuration.
 //
 //     kymo::BenchConfig config;
 //     config.model_commit = "abc1234";
@@ -7,11 +7,11 @@
 //     kymo::write_csv("latency.csv", latencies);
 //     latencies = kymo::read_csv<kymo::LatencyRecord>("latency.csv");
 //
-// A CSV file has a header line and one line a record, ended by "\n"; a field is quoted (RFC 4180) only where it holds a
-// comma, a quote or a line break; numbers are in the shortest form that reads back to the same value, whatever the
-// locale. A number that is missing is NaN here and an empty field there.
+// A CSV file has a header line and one line per record, each ended by "\n". A field is quoted (RFC 4180) only if it
+// contains a comma, a quote or a line break. Numbers are written in the shortest form that reads back to the same
+// value, in any locale. A missing number is NaN in a record and an empty field in a file.
 //
-// Component kymo::bench. All functions may be called from any thread.
+// Component kymo::bench. All functions are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace kymo {
 
 inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-/// How long one sample took: sample_id,wall_time_us,kernel_time_us,seq_len
+/// Latency of one sample. Columns: sample_id,wall_time_us,kernel_time_us,seq_len
 struct LatencyRecord {
   std::uint64_t sample_id = 0;
   double wall_time_us = 0;
@@ -37,7 +37,7 @@ struct LatencyRecord {
   std::uint64_t seq_len = 0;
 };
 
-/// One sample of what others are compared with: sample_id,seq_len,wall_time_us,peak_mem_bytes,energy_j
+/// One sample of the baseline. Columns: sample_id,seq_len,wall_time_us,peak_mem_bytes,energy_j
 struct BaselineRecord {
   std::uint64_t sample_id = 0;
   std::uint64_t seq_len = 0;
@@ -46,7 +46,7 @@ struct BaselineRecord {
   double energy_j = no_value;
 };
 
-/// One setting of a grid beside the baseline; reductions are shares, 0.15 for 15 % less:
+/// One grid setting compared with the baseline. Reductions are fractions: 0.15 means 15 % less. Columns:
 /// setting,coherence_delta,kv_cache_reduction,peak_mem_reduction,energy_reduction,p95_latency_us,accuracy
 struct ResultRow {
   std::string setting;
@@ -58,33 +58,33 @@ struct ResultRow {
   double accuracy = no_value;
 };
 
-/// A file is not what it should be; what() names the file, the line and the reason.
+/// Invalid content in a file. what() names the file, the line and the reason.
 class BenchFileError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Writes records under a header line. `path` then holds either what it held before or all of the new file. Throws
-/// std::runtime_error with file and reason where it cannot be written.
+/// Writes a header line and the records. The file is replaced atomically: `path` holds either its former content or the
+/// complete new file. Throws std::runtime_error with file and reason if it cannot be written.
 ///
-/// Of a MemorySnapshot: timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes
+/// Columns of a MemorySnapshot: timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes
 KYMO_API void write_csv(const std::string& path, const std::vector<LatencyRecord>& records);
 KYMO_API void write_csv(const std::string& path, const std::vector<MemorySnapshot>& records);
 KYMO_API void write_csv(const std::string& path, const std::vector<BaselineRecord>& records);
 KYMO_API void write_csv(const std::string& path, const std::vector<ResultRow>& records);
 
-/// The text that write_csv writes.
+/// Returns the text that write_csv writes.
 [[nodiscard]] KYMO_API std::string to_csv(const std::vector<LatencyRecord>& records);
 [[nodiscard]] KYMO_API std::string to_csv(const std::vector<MemorySnapshot>& records);
 [[nodiscard]] KYMO_API std::string to_csv(const std::vector<BaselineRecord>& records);
 [[nodiscard]] KYMO_API std::string to_csv(const std::vector<ResultRow>& records);
 
-/// Reads a file that has exactly the header of its records; line ends may be "\r\n". The memory it takes is bounded by
-/// the file's size. Throws BenchFileError with file and line for anything else, std::runtime_error where the file
-/// cannot be read. `Record` is one of the above; a MemorySnapshot's rss_bytes is not in the file and becomes 0.
+/// Reads a file of records. The header must match exactly; line ends may be "\r\n". Memory is bounded by the file's
+/// size. Throws BenchFileError with file and line for any other content, std::runtime_error if the file cannot be read.
+/// `Record` is one of the types above. A MemorySnapshot's rss_bytes is not in the file and becomes 0.
 template <typename Record>
 [[nodiscard]] std::vector<Record> read_csv(const std::string& path);
-/// Reads a text; `name` is for messages.
+/// Parses CSV text. `name` appears in error messages.
 template <typename Record>
 [[nodiscard]] std::vector<Record> parse_csv(std::string_view text, const std::string& name = "CSV");
 
@@ -97,17 +97,17 @@ extern template KYMO_API std::vector<MemorySnapshot> parse_csv(std::string_view 
 extern template KYMO_API std::vector<BaselineRecord> parse_csv(std::string_view text, const std::string& name);
 extern template KYMO_API std::vector<ResultRow> parse_csv(std::string_view text, const std::string& name);
 
-/// Reports as compact JSON objects, with the names of their members: {"energy_j":1.5,...}; the memory report has
-/// label, peak_rss, mean_rss, kv_cache_total and activation_total first. A number that is none is null.
+/// Writes a report as a compact JSON object with its members' names: {"energy_j":1.5,...}. The memory report begins
+/// with label, peak_rss, mean_rss, kv_cache_total and activation_total. NaN and infinities become null.
 [[nodiscard]] KYMO_API std::string to_json(const EnergyReport& report);
 [[nodiscard]] KYMO_API std::string to_json(const MemoryReport& report);
 
-/// An ordered set of parameters, and its fingerprint: SHA-256 of the compact JSON {"name":value,...} in the order of
-/// the calls. Floats are in shortest form for their width, an integral value keeps ".0", below 1e-5 and from 1e16 on
-/// (float: 1e13) they have an exponent: "1e-6", "1.5e20".
+/// An ordered set of parameters with a fingerprint: the SHA-256 of the compact JSON {"name":value,...} in the order of
+/// the add() calls. Floats are written in the shortest form for their width. Integral values keep ".0". Values below
+/// 1e-5 and from 1e16 on (float: 1e13) have an exponent: "1e-6", "1.5e20".
 ///
-/// Throws std::invalid_argument for a name that was there already, a text that is not UTF-8 and a float that is not
-/// finite: JSON has no place for these, and a fingerprint must not leave out what it cannot say.
+/// Throws std::invalid_argument for a duplicate name, text that is not UTF-8, and a float that is not finite. JSON
+/// cannot represent these, and a fingerprint must cover every parameter.
 class KYMO_API ParameterSet {
  public:
   ParameterSet& add(std::string_view name, std::string_view value);
@@ -135,7 +135,7 @@ class KYMO_API ParameterSet {
   std::string members_;
 };
 
-/// What a run of the gated attention is a matter of.
+/// Configuration of a gated-attention run.
 struct BenchConfig {
   std::string model_commit;
   std::string weights_hash;
@@ -145,10 +145,10 @@ struct BenchConfig {
   std::string compiler_flags;
 };
 
-/// {"model_commit":...,"weights_hash":...,"lambda":...,"tau":...,"eps":...,"compiler_flags":...}; throws as
+/// {"model_commit":...,"weights_hash":...,"lambda":...,"tau":...,"eps":...,"compiler_flags":...}. Throws like
 /// ParameterSet.
 [[nodiscard]] KYMO_API std::string to_json(const BenchConfig& config);
-/// SHA-256 of that: 64 lower-case hex digits.
+/// SHA-256 of to_json(config): 64 lower-case hex digits.
 [[nodiscard]] KYMO_API std::string config_hash(const BenchConfig& config);
 
 }  // namespace kymo

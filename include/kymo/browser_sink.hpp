@@ -1,13 +1,13 @@
-// Spans on the timeline of a browser's DevTools, by User Timing. For programs compiled to WebAssembly; elsewhere
-// this header is empty.
+// Spans on the timeline of a browser's DevTools, through User Timing. For programs compiled to WebAssembly; on other
+// platforms this header is empty.
 //
 //     kymo::BrowserSink timeline;
-//     kymo::SinkGuard shown = timeline.install();      // until the guard goes
+//     kymo::SinkGuard shown = timeline.install();      // until the guard is destroyed
 //
-// Each scope, async span, emitted span and frame becomes a performance.measure() of its name, start and end. Chromium's
-// Performance panel shows them in a group "kymo" with a track for each of kymo's, with their arguments; Firefox's
-// profiler as markers; performance.getEntriesByType("measure") has the latest. Their times are those of
-// performance.now(), to the clock's step.
+// Each scope, async span, emitted span and frame becomes a performance.measure() with its name, start and end.
+// Chromium's Performance panel shows them in a group "kymo" with one track per kymo track, with their arguments.
+// Firefox's profiler shows them as markers. performance.getEntriesByType("measure") returns the latest ones. Times are
+// those of performance.now(), at that clock's resolution.
 #pragma once
 
 #if defined(__EMSCRIPTEN__)
@@ -21,33 +21,33 @@
 
 namespace kymo {
 
-/// What keeps the page light: a measure costs it some microseconds, and memory until it is cleared.
+/// Limits that keep the page responsive: a measure costs it some microseconds, and memory until it is cleared.
 struct BrowserSinkOptions {
-  /// Measures made in a second, on average; up to as many at once. Of more, the longest are made and the others
-  /// dropped and counted.
+  /// Average limit of measures per second, with bursts of the same size. Above it, the longest spans are kept; the
+  /// others are dropped and counted.
   std::uint32_t most_per_second = 2000;
-  /// Measures that the page keeps: before there are more, all of the sink's are cleared, by their names. What
-  /// DevTools has recorded stays.
+  /// Limit of measures that the page keeps. Before it is exceeded, all measures of this sink are cleared by name. Data
+  /// that DevTools has recorded stays.
   std::size_t most_entries = 10'000;
 };
 
-/// What became of the spans that a BrowserSink was given.
+/// Counts of the spans that a BrowserSink received.
 struct BrowserSinkCounts {
   std::uint64_t measured = 0;
   std::uint64_t dropped = 0;  ///< over most_per_second, or refused by the browser
 };
 
-/// Shows spans on the browser's timeline while it is installed. They come with the collector's batches, up to 100 ms
-/// after they ended. Where spans were dropped, a measure "spans left out" says so and how many.
+/// Shows spans on the browser's timeline while installed. They arrive with the collector's batches, up to 100 ms after
+/// they ended. If spans were dropped, a measure "spans left out" gives their number.
 class KYMO_API BrowserSink {
  public:
   explicit BrowserSink(const BrowserSinkOptions& options = {});
 
-  /// Begins to record for it. One installation at a time: a second one, while the first guard lives, is refused with a
-  /// message, and its guard holds nothing.
+  /// Starts recording into this sink. Only one installation at a time: while the first guard lives, a second call
+  /// prints a message and returns an empty guard.
   [[nodiscard]] SinkGuard install() const noexcept;
 
-  /// What became of the spans so far.
+  /// Counts so far.
   [[nodiscard]] BrowserSinkCounts counts() const noexcept;
 
  private:

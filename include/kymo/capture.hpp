@@ -1,4 +1,4 @@
-// Reading captures: the blocks of a file, in order or at will, while it grows or afterwards.
+// Reads captures: the blocks of a file, sequentially or in any order, while the file grows or afterwards.
 //
 //     kymo::CaptureReader capture("run.kymo");
 //     kymo::EventBatch batch;
@@ -21,10 +21,10 @@
 namespace kymo {
 
 namespace capture {
-struct ReaderAccess;  // kymo's own layers read captures that are no files through it
+struct ReaderAccess;  // lets kymo's own layers read captures that are not files
 }
 
-/// A capture cannot be read at all. what() names the path, the offset and what to do.
+/// A capture cannot be read at all. what() names the path, the offset and the remedy.
 class KYMO_API CaptureError : public std::runtime_error {
  public:
   CaptureError(std::string path, std::uint64_t offset, const std::string& what);
@@ -38,18 +38,18 @@ class KYMO_API CaptureError : public std::runtime_error {
   std::uint64_t offset_;
 };
 
-/// What a block holds. Other numbers are blocks of later versions; they are listed and can be ignored.
+/// Contents of a block. Other numbers belong to later versions; such blocks are listed and can be ignored.
 enum class BlockKind : std::uint8_t {
-  header = 1,        ///< who recorded, how
-  declarations = 2,  ///< declarations that the event blocks after it use
+  header = 1,        ///< recorder and its settings
+  declarations = 2,  ///< declarations used by the event blocks that follow
   events = 3,
   summary = 4,
   index = 5,
-  end = 6,           ///< the recorder's closing words
-  ended_tracks = 7,  ///< what tracks that ended were called and add up to
+  end = 6,           ///< final totals of the recorder
+  ended_tracks = 7,  ///< names and totals of ended tracks
 };
 
-/// How tables and messages call it: as the enumerator; empty for one of a later version.
+/// Name for tables and messages: that of the enumerator; empty for a kind of a later version.
 [[nodiscard]] constexpr std::string_view name_of(BlockKind kind) noexcept {
   switch (kind) {
     case BlockKind::header:
@@ -70,36 +70,36 @@ enum class BlockKind : std::uint8_t {
   return {};
 }
 
-/// Where a block stands and what it covers.
+/// Position and extent of a block.
 struct BlockInfo {
-  std::uint64_t offset = 0;  ///< of its header in the file
+  std::uint64_t offset = 0;  ///< of the block's header in the file
   BlockKind kind = BlockKind::events;
   std::uint16_t level = 0;    ///< summaries: the level
-  std::uint32_t number = 0;   ///< blocks of a file count from 0
-  std::int64_t start_ns = 0;  ///< no event in it is earlier
-  std::int64_t end_ns = 0;    ///< nor later
+  std::uint32_t number = 0;   ///< position among the file's blocks, from 0
+  std::int64_t start_ns = 0;  ///< no event in the block is earlier
+  std::int64_t end_ns = 0;    ///< no event in the block is later
   std::uint32_t scope_events = 0;
-  std::uint32_t stored_bytes = 0;  ///< of the payload as it is stored
-  std::uint32_t raw_bytes = 0;     ///< of the payload decompressed
+  std::uint32_t stored_bytes = 0;  ///< payload size as stored
+  std::uint32_t raw_bytes = 0;     ///< payload size decompressed
 };
 
-/// A stretch of the file that could not be used.
+/// A part of the file that could not be used.
 struct Damage {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  std::string what;  ///< what is wrong with it and what is missing for it
+  std::string what;  ///< the defect and the data lost to it
 };
 
-/// What the first block says.
+/// Contents of the header block.
 struct CaptureHeader {
-  std::string recorder;         ///< name and version of what wrote the file
-  std::string spool_id;         ///< of the shared memory that holds what is not in the file yet; empty: none
+  std::string recorder;         ///< name and version of the writer
+  std::string spool_id;         ///< shared memory that holds data not yet in the file; empty: none
   std::string clock_source;     ///< "tsc", "cntvct", "clock_monotonic"
-  double clock_step_ns = 0;     ///< the least difference between two times
-  std::uint64_t owner_pid = 0;  ///< the process that writes the file; 0: not one process (a merge, a repack)
+  double clock_step_ns = 0;     ///< clock resolution: the smallest difference between two times
+  std::uint64_t owner_pid = 0;  ///< process that writes the file; 0: not one process (a merge, a repack)
 };
 
-/// What a track adds up to. Track 0 stands for threads that found no place for a track.
+/// Totals of a track. Track 0 stands for threads that got no track.
 struct TrackTotals {
   TrackId track = 0;
   std::uint64_t recorded_scopes = 0;
@@ -108,21 +108,21 @@ struct TrackTotals {
   std::uint64_t end_sequence = 0;  ///< sequence numbers below this one are in the file
 };
 
-/// The closing words of a capture that was closed cleanly.
+/// Final totals of a cleanly closed capture.
 struct CaptureEnd {
   std::vector<TrackTotals> tracks;                           ///< by ascending id
-  std::vector<std::pair<std::string, std::uint64_t>> facts;  ///< such as collector_cpu_ns
+  std::vector<std::pair<std::string, std::uint64_t>> facts;  ///< for example collector_cpu_ns
 };
 
-/// The decompressed payload of a block. Keeps its memory from use to use.
+/// The decompressed payload of a block. Reuses its memory.
 class BlockPayload {
  public:
-  /// So many bytes beyond the payload may be read, so that decoders can load whole words. Their value says nothing.
+  /// This many bytes beyond the payload are readable, so that decoders can load whole words. Their value is undefined.
   static constexpr std::size_t padding = 16;
 
   [[nodiscard]] const std::byte* data() const { return storage_.data(); }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Changes the size and returns where to write. What the bytes hold then is not defined.
+  /// Changes the size and returns the write position. The content is undefined afterwards.
   [[nodiscard]] std::byte* resize(std::size_t size) {
     if (storage_.size() < size + padding) {
       storage_.resize(size + padding);
@@ -137,65 +137,64 @@ class BlockPayload {
   std::size_t size_ = 0;
 };
 
-/// Which parts of a block to decode; the others stay empty and cost little.
+/// Selects the parts of a block to decode. The others stay empty and cost little.
 enum class BatchParts : std::uint8_t {
   everything,
   scopes,     ///< runs only
   sequences,  ///< runs without their events and arguments: sequence ranges, drop counts, open scopes
-  others,     ///< everything but runs
+  others,     ///< everything except runs
   samples,    ///< samples only
 };
 
 /// One capture file.
 ///
-/// Opening reads the index of a cleanly closed file, else hops from block to block; events are read block by block, so
-/// memory does not grow with the file beyond 64 bytes a block. Every byte of the file may be wrong: what is sound is
-/// read, what is not is listed in damages().
+/// Opening reads the index of a cleanly closed file; otherwise it walks the block headers. Events are read block by
+/// block, so memory grows by only 64 bytes per block of the file. Any byte of the file may be wrong: intact data is
+/// read, damage is listed in damages().
 ///
-/// read() and read_payload() may be called from several threads at once; refresh() and check() by one thread while
-/// nobody else uses the reader.
+/// read() and read_payload() are thread-safe. refresh() and check() need exclusive use of the reader.
 class KYMO_API CaptureReader {
  public:
-  /// Opens a file. CaptureError where it cannot be opened or is not a capture of this version.
+  /// Opens a file. Throws CaptureError if it cannot be opened or is not a capture of this version.
   explicit CaptureReader(const std::string& path);
-  /// Reads from memory, which must stay until the reader is gone. `name` stands for the path in messages.
+  /// Reads from memory, which must outlive the reader. `name` stands for the path in messages.
   CaptureReader(const void* data, std::size_t size, std::string name);
   CaptureReader(CaptureReader&&) noexcept;
   CaptureReader& operator=(CaptureReader&&) noexcept;
   ~CaptureReader();
 
   [[nodiscard]] const std::string& path() const;
-  /// What the first block says; empty where that block is damaged or not written yet.
+  /// The contents of the header block; empty if that block is damaged or not yet written.
   [[nodiscard]] const CaptureHeader& header() const;
-  /// All declarations so far, later ones of an id replacing earlier ones in place.
+  /// All declarations so far. A later declaration of an id replaces the earlier one in place.
   [[nodiscard]] const Declarations& declarations() const;
   /// All blocks so far, by ascending offset.
   [[nodiscard]] const std::vector<BlockInfo>& blocks() const;
-  /// Bytes of the file that have been looked at.
+  /// Bytes of the file examined so far.
   [[nodiscard]] std::uint64_t size_bytes() const;
-  /// Whether the file was closed cleanly: nothing will be appended to it.
+  /// True if the file was closed cleanly: nothing will be appended.
   [[nodiscard]] bool is_closed() const;
-  /// The closing words; nothing in them where the file was not closed cleanly.
+  /// The final totals; empty if the file was not closed cleanly.
   [[nodiscard]] const CaptureEnd& end() const;
 
-  /// Decodes an events block into `batch`, whose memory is reused. False, and an entry in damages(), where the block is
-  /// damaged; `batch` is empty then. CaptureError where the file cannot be read. Takes about 10 ns a scope.
+  /// Decodes an events block into `batch` and reuses its memory. If the block is damaged, returns false, adds an entry
+  /// to damages() and leaves `batch` empty. Throws CaptureError if the file cannot be read. About 10 ns a scope.
   [[nodiscard]] bool read(const BlockInfo& block, EventBatch& batch, BatchParts parts = BatchParts::everything) const;
 
-  /// The decompressed payload of a block of any kind; docs/format.md says what is in it. False, and an entry in
-  /// damages(), where the block is damaged; `payload` is empty then.
+  /// Decompresses the payload of a block of any kind; docs/format.md describes its layout. If the block is damaged,
+  /// returns false, adds an entry to damages() and leaves `payload` empty.
   [[nodiscard]] bool read_payload(const BlockInfo& block, BlockPayload& payload) const;
 
-  /// Looks for what was appended since; whether blocks came. The same for a growing and a finished file.
-  /// CaptureError where the file cannot be read any more, or became shorter than what was read.
+  /// Reads what was appended since the last call; returns true if there are new blocks. Works for growing and finished
+  /// files. Throws CaptureError if the file has become unreadable or shorter than the part already read.
   bool refresh();
 
-  /// Reads every block and checks all of it, so that damages() is complete; whether there are none. Costs a pass over
+  /// Reads and checks every block, so that damages() is complete. Returns true if there is no damage. Costs a pass over
   /// the file.
   bool check();
 
-  /// What has been found unusable so far, by ascending offset. A file that grows may end in a block that is not
-  /// complete yet: that is listed too, and goes with refresh() when the rest has come.
+  /// Damage found so far, by ascending offset. A growing file may end in an incomplete block. It is listed too, and
+  /// removed by refresh() when the rest has arrived.
   [[nodiscard]] std::vector<Damage> damages() const;
 
  private:

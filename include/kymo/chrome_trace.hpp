@@ -1,4 +1,4 @@
-// A Chrome trace, written while the program runs.
+// Writes a Chrome trace while the program runs.
 #pragma once
 
 #include <string_view>
@@ -16,8 +16,8 @@ class KYMO_API ChromeTraceSink {
  public:
   explicit ChromeTraceSink(const Path& path) noexcept : path_(path) {}
 
-  /// Creates the file, under a suffix where something has its name, and begins to record into it. Reports once on
-  /// stderr and installs nothing where the file cannot be written.
+  /// Creates the file and starts recording into it. If the name is taken, a suffix is added. If the file cannot be
+  /// written, reports it once on stderr and installs nothing.
   [[nodiscard]] SinkGuard install() const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Declarations: what the ids in events stand for. A declaration is made once, before the first event that uses its id.
+// Declarations: the meaning of the ids in events. Each is made once, before the first event that uses its id.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kymo {
 
-/// Where the name of a site comes from.
+/// Source of a site's name.
 enum class SiteKind : std::uint8_t {
   scope = 0,     ///< KYMO_SCOPE or the C interface
   function = 1,  ///< KYMO_FUNCTION
@@ -18,7 +18,7 @@ enum class SiteKind : std::uint8_t {
   hooked = 3,    ///< compiler function hooks: named from the module's symbols
 };
 
-/// What the scopes of a site are.
+/// Meaning of a site's scopes.
 enum class SiteRole : std::uint8_t {
   work = 0,
   fiber_run = 1,  ///< on a thread's track: the thread runs the fiber of that name
@@ -30,12 +30,12 @@ struct SiteDeclaration {
   SiteId id = 0;
   SiteKind kind = SiteKind::scope;
   ProcessId process = 1;
-  std::uint32_t line = 0;  ///< 0: not known
+  std::uint32_t line = 0;  ///< 0: unknown
   std::string name;
   std::string function;
   std::string file;
-  ModuleId module = 0;              ///< hooked sites: the module that holds the function
-  std::uint64_t module_offset = 0;  ///< hooked sites: address of the function less the module's load base
+  ModuleId module = 0;              ///< hooked sites: the module that contains the function
+  std::uint64_t module_offset = 0;  ///< hooked sites: function address minus the module's load base
   SiteRole role = SiteRole::work;
 };
 
@@ -45,7 +45,8 @@ struct NameDeclaration {
   std::string text;
 };
 
-/// A lane of spans. A later declaration with the same id replaces the earlier one (a thread that was renamed).
+/// A lane of spans. A later declaration with the same id replaces the earlier one, for example after a thread is
+/// renamed.
 struct TrackDeclaration {
   TrackId id = 0;
   TrackKind kind = TrackKind::thread;
@@ -55,25 +56,25 @@ struct TrackDeclaration {
   TrackRole role = TrackRole::plain;
 };
 
-/// A time series, and what its numbers are worth.
+/// A time series, with the properties of its values.
 struct MetricDeclaration {
   MetricId id = 0;
   MetricKind kind = MetricKind::gauge;
   ProcessId process = 1;
   std::string name;
   std::string unit;    ///< empty: none
-  std::string source;  ///< where the numbers come from: a path or a call; empty: the program itself
+  std::string source;  ///< origin of the values: a path or a call; empty: the program itself
   std::vector<std::pair<std::string, std::string>> labels;
-  double step = 0;              ///< the least difference that the source tells apart, in the unit; 0: not known
-  std::int64_t renewal_ns = 0;  ///< how often the source makes a new value; 0: at every read, or not known
-  std::int64_t window_ns = 0;   ///< the stretch before its time that a value is taken over; 0: a moment, or not known
+  double step = 0;              ///< resolution of the source, in the unit; 0: unknown
+  std::int64_t renewal_ns = 0;  ///< interval at which the source makes a new value; 0: at every read, or unknown
+  std::int64_t window_ns = 0;   ///< interval before its time that a value covers; 0: a moment, or unknown
   std::uint32_t traits = 0;
 
-  /// The numbers are worked out from others rather than measured.
+  /// Values are derived from others, not measured.
   static constexpr std::uint32_t estimated = 1;
-  /// It contains what other metrics of its source measure as well.
+  /// Includes values that other metrics of the same source also measure.
   static constexpr std::uint32_t total = 2;
-  /// `renewal_ns` was seen while recording; else the source states it.
+  /// `renewal_ns` was measured while recording; otherwise the source states it.
   static constexpr std::uint32_t renewal_measured = 4;
 };
 
@@ -93,7 +94,7 @@ struct ModuleDeclaration {
   std::string build_id;  ///< lower-case hex; empty: the module has none
 };
 
-/// One recorded process. A capture that one process wrote declares process 1; a merge declares several.
+/// One recorded process. A capture written by one process declares process 1; a merge declares several.
 struct ProcessDeclaration {
   ProcessId id = 0;
   std::uint64_t pid = 0;
@@ -103,15 +104,14 @@ struct ProcessDeclaration {
   std::string command_line;
 };
 
-/// A fact about the run: what the header records, `set_info` pairs, labels. A later value of a key replaces the
-/// earlier.
+/// A fact about the run: header facts, `set_info` pairs, labels. A later value of a key replaces the earlier one.
 struct InfoDeclaration {
   ProcessId process = 1;
   std::string key;
   std::string value;
 };
 
-/// A set of declarations: those new in one batch, or all of a capture. Order within a vector is the order declared.
+/// A set of declarations: the new ones of a batch, or all of a capture. Vectors keep the order of declaration.
 struct Declarations {
   std::vector<ProcessDeclaration> processes;
   std::vector<InfoDeclaration> infos;

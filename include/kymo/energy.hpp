@@ -1,10 +1,9 @@
-// Joules per site, GPU span, frame and phase of a capture: the power of the machine shared among what ran meanwhile.
+// Joules per site, GPU span, frame and phase of a capture: the machine's power, divided among the concurrent scopes.
 //
 //     const kymo::EnergyStatistics energy = kymo::read_energy(kymo::Timeline("run.kymo"));
 //
-// Threads that have scopes open at the same time share the power of their machine, by their CPU time where it was
-// sampled, else equally: joules of scopes are estimates wherever several threads ran. docs/energy.md says more.
-// Component kymo::analysis.
+// Threads with open scopes share the power of their machine: by CPU time where it was sampled, otherwise equally.
+// Joules of scopes are therefore estimates wherever several threads ran. See docs/energy.md. Component kymo::analysis.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +18,19 @@
 
 namespace kymo {
 
-/// Joules, and how sure they are.
+/// Joules and their uncertainty.
 struct Energy {
   double joules = 0;
-  /// How far off the truth the joules may be, as far as the source was readable.
+  /// Bound on the error of the joules, for the time in which the source was readable.
   ///
-  /// Each piece of a power curve (from one renewal of the source to the next) had between `low` and `high` joules in
-  /// all, known from the counter or, for a power gauge, widened by half the change of slope between neighbouring
-  /// samples. Of a piece that lies wholly within what is asked for, at a share s of the power, between s * low and
-  /// s * high are due to it. Where the share changed within the piece, it is anything between the least share times
-  /// low and the greatest share times high, since nobody knows when in the piece the energy was spent. The bound is
-  /// the distance to the farther end of the sum of these.
+  /// A power curve consists of pieces, each from one renewal of the source to the next. The total energy of a piece
+  /// lies between `low` and `high` joules. Both come from the counter; for a power gauge they are widened by half the
+  /// change of slope between neighbouring samples. A piece that lies wholly within the selection at a share s of the
+  /// power contributes between s * low and s * high. If the share changes within the piece, it contributes between
+  /// (smallest share) * low and (largest share) * high, since the distribution of energy within a piece is unknown. The
+  /// bound is the distance to the farther end of the summed range.
   double bound_joules = 0;
-  double unknown_s = 0;  ///< time for which the source was not readable; its energy is not in the joules
+  double unknown_s = 0;  ///< time in which the source was not readable; its energy is not in the joules
 
   Energy& operator+=(const Energy& other) {
     joules += other.joules;
@@ -40,38 +39,39 @@ struct Energy {
     return *this;
   }
 
-  /// Some of it could be read: else the joules are not zero but missing.
+  /// True if any of it could be read. Otherwise the joules are missing, not zero.
   [[nodiscard]] bool is_known() const { return joules != 0 || unknown_s == 0; }
 };
 
-/// A power source that was added up.
+/// Energy of one power source.
 struct SourceEnergy {
   std::string name;  ///< "cpu_energy package=0 domain=package"
   MetricId metric = 0;
   PowerSide side = PowerSide::machine;
   EnergyMethod method = EnergyMethod::counter;
-  bool is_estimated = false;    ///< the source says so of its numbers
-  std::int64_t renewal_ns = 0;  ///< what is shorter is not resolved
+  bool is_estimated = false;    ///< the source declares its values as estimates
+  std::int64_t renewal_ns = 0;  ///< time resolution: shorter intervals are not resolved
   Energy energy;                ///< over the whole timeline
-  double known_s = 0;           ///< time for which it could be read
+  double known_s = 0;           ///< time in which it could be read
   std::size_t gaps = 0;
 };
 
-/// The scopes of one site. Those that were open when reading began or ended count as far as they were seen.
+/// The scopes of one site. Scopes open at the start or end of the recording count for the recorded part.
 struct SiteEnergy {
-  SiteId site = 0;  ///< one of them, where equal sites of several processes are joined
+  SiteId site = 0;  ///< one of them, if equal sites of several processes are joined
   std::size_t processes = 1;
   std::uint64_t count = 0;
-  std::uint64_t unresolved = 0;  ///< shorter than the renewal of a source
-  Energy inclusive;              ///< recursion counts once
-  Energy self;                   ///< without the scopes inside, on the same thread
-  double idle_joules = 0;        ///< what an idle machine would have used meanwhile, out of `inclusive`
+  std::uint64_t unresolved = 0;  ///< scopes shorter than the renewal of a source
+  Energy inclusive;              ///< counts recursion once
+  Energy self;                   ///< without nested scopes on the same thread
+  double idle_joules = 0;        ///< share of `inclusive` that an idle machine would have used in this time
 
-  /// The joules of one scope mean something: at least half are as long as the sources' renewal.
+  /// True if the joules of single scopes are meaningful: at least half of the scopes last as long as the sources'
+  /// renewal.
   [[nodiscard]] bool is_resolved() const { return 2 * unresolved <= count; }
 };
 
-/// The spans of one name on queue tracks. Only GPU power.
+/// The spans of one name on queue tracks. GPU power only.
 struct SpanEnergy {
   NameId name = 0;
   std::uint64_t count = 0;
@@ -101,24 +101,24 @@ struct PhaseEnergy {
 
 struct EnergyStatistics {
   std::vector<SourceEnergy> sources;                          ///< empty: nothing measured power
-  std::vector<std::pair<std::string, std::string>> left_out;  ///< sources that would count twice, and why
-  std::vector<SiteEnergy> sites;                              ///< by falling inclusive joules, as are spans
+  std::vector<std::pair<std::string, std::string>> left_out;  ///< sources that would count twice, and the reason
+  std::vector<SiteEnergy> sites;                              ///< by descending inclusive joules; likewise spans
   std::vector<SpanEnergy> spans;
   std::vector<FrameEnergy> frame_streams;
   std::vector<PhaseEnergy> phases;  ///< by ascending start
-  Energy machine;                   ///< of the whole timeline
+  Energy machine;                   ///< whole timeline
   Energy gpu;
-  bool shares_by_cpu_time = false;  ///< scopes share by their threads' CPU time, as far as it was sampled, else equally
-  double in_scopes_joules = 0;      ///< of `machine`: while a scope was open anywhere on it
-  std::optional<double> idle_watts;  ///< of all machines; none: no second could be seen as a whole
+  bool shares_by_cpu_time = false;  ///< scopes share by their threads' CPU time where it was sampled, otherwise equally
+  double in_scopes_joules = 0;      ///< part of `machine` used while any scope was open on it
+  std::optional<double> idle_watts;  ///< sum over all machines; none: no second was recorded completely
   bool is_idle_given = false;
-  double idle_joules = 0;  ///< of `machine`
+  double idle_joules = 0;  ///< part of `machine`
 };
 
-/// Shares out the energy of a whole timeline. Two passes over it, about 100 ns a scope and source. Memory: the power
-/// samples, the frames' times, and what is open at a time. `by_process` is as in read_statistics(). `power_sources`
-/// chooses sources by a metric's name, a label's value or a full name, rather than what feeds the machine.
-/// `idle_watts`: of an idle machine, else the least mean of a second.
+/// Divides the energy of a whole timeline. Makes two passes, about 100 ns a scope and source. Memory holds the power
+/// samples, the frames' times and all open scopes and spans. `by_process` works as in read_statistics().
+/// `power_sources` selects sources by metric name, label value or full name; by default, the sources that feed the
+/// machine. `idle_watts` sets the power of an idle machine; by default, the lowest mean of any second.
 [[nodiscard]] KYMO_API EnergyStatistics read_energy(const Timeline& timeline, bool by_process = false,
                                                     const std::vector<std::string>& power_sources = {},
                                                     std::optional<double> idle_watts = {});

@@ -1,5 +1,5 @@
-// Events as they leave the collector and as they come back out of a capture: the one shape that sinks are handed,
-// captures store and readers return. Times are nanoseconds of CLOCK_MONOTONIC of the recorded process.
+// Events: the common form that sinks receive, captures store and readers return. Times are nanoseconds of
+// CLOCK_MONOTONIC of the recorded process.
 #pragma once
 
 #include <cstdint>
@@ -11,54 +11,54 @@
 
 namespace kymo {
 
-/// An open or a close of a scope on one track.
+/// The open or close of a scope on one track.
 struct ScopeEvent {
   std::int64_t time_ns = 0;
-  SiteId site = 0;  ///< the site of an open; 0 for a close
+  SiteId site = 0;  ///< site of an open; 0 for a close
   std::uint16_t depth =
       0;  ///< scopes open below this one, 0 for an outermost scope. A close also ends every deeper scope
   std::uint16_t flags = 0;
 
-  /// On a close: the scope did not close itself (its thread ended); the recorder closed it.
+  /// On a close: the recorder closed the scope because its thread ended.
   static constexpr std::uint16_t forced = 1;
 
   [[nodiscard]] bool is_open() const { return site != 0; }
 };
 
-/// A scope that was open when a batch began.
+/// A scope that was open at the start of a batch.
 struct OpenScope {
   std::int64_t start_ns = 0;
   SiteId site = 0;
 };
 
-/// A named value on a span. Integers, floats and booleans stand in `bits`; a string stands in the batch's text.
+/// A named value on a span. Integers, floats and booleans are stored in `bits`, strings in the batch's text.
 struct ArgumentValue {
   NameId name = 0;
   ArgumentType type = ArgumentType::int64;
-  bool is_cut = false;          ///< the string was longer than what is kept
-  std::uint32_t text_size = 0;  ///< bytes of the string
-  std::uint64_t bits = 0;       ///< the value's bits, or the offset of the string in EventBatch::text
+  bool is_cut = false;          ///< the string exceeded the size limit
+  std::uint32_t text_size = 0;  ///< string size in bytes
+  std::uint64_t bits = 0;       ///< the value's bits, or the string's offset in EventBatch::text
 };
 
-/// An argument of a scope. It belongs to the scope that is innermost after the first `position` events of its run.
+/// An argument of a scope: the innermost scope after the first `position` events of its run.
 struct ScopeArgument {
   std::uint32_t position = 0;
   ArgumentValue value;
 };
 
-/// The scope events of one track in one batch, in the order they happened.
+/// The scope events of one track in one batch, in chronological order.
 struct ScopeRun {
   TrackId track = 0;
   std::uint64_t first_sequence = 0;  ///< the run holds the track's sequence numbers [first_sequence, end_sequence)
   std::uint64_t end_sequence = 0;
-  std::uint64_t dropped_scopes = 0;      ///< scopes the track has lost so far, in all
-  std::uint64_t dropped_others = 0;      ///< arguments, samples and other events it has lost so far, in all
+  std::uint64_t dropped_scopes = 0;      ///< total of scopes that the track has lost so far
+  std::uint64_t dropped_others = 0;      ///< total of arguments, samples and other events lost so far
   std::vector<OpenScope> open_at_start;  ///< outermost first
   std::vector<ScopeEvent> events;
   std::vector<ScopeArgument> arguments;  ///< by ascending position
 };
 
-/// A span that was handed in whole, or an async span that has ended.
+/// A span from emit_span, or an async span that has ended.
 struct SpanEvent {
   TrackId track = 0;
   NameId name = 0;
@@ -70,7 +70,7 @@ struct SpanEvent {
   std::uint64_t async_id = 0;  ///< of an AsyncSpan; 0 for emit_span
 };
 
-/// An async span began. Where no SpanEvent with its id follows, it was still open at the end.
+/// The start of an async span. If no SpanEvent with its id follows, it was still open at the end.
 struct AsyncBegin {
   TrackId track = 0;
   NameId name = 0;
@@ -78,10 +78,10 @@ struct AsyncBegin {
   std::uint64_t async_id = 0;
 };
 
-/// The end of one frame and the beginning of the next in a stream.
+/// The end of one frame and the start of the next in a stream.
 struct FrameMark {
   FrameStreamId stream = 0;
-  TrackId track = 0;  ///< where the mark was set
+  TrackId track = 0;  ///< track of the thread that set the mark
   std::int64_t time_ns = 0;
 };
 
@@ -90,9 +90,9 @@ struct SampleRun {
   MetricId metric = 0;
   std::vector<std::int64_t> times_ns;
   std::vector<double> values;       ///< NaN: could not be read
-  std::vector<std::uint8_t> flags;  ///< one a sample, or none where all are 0
+  std::vector<std::uint8_t> flags;  ///< one per sample, or empty if all are 0
 
-  /// The source had made no new value since an earlier sample: the reading is older than its time.
+  /// The source had no new value since an earlier sample: the reading is older than its time.
   static constexpr std::uint8_t stale = 1;
 };
 
@@ -105,7 +105,7 @@ struct Message {
 
 enum class FlowPhase : std::uint8_t { begin = 0, step = 1, end = 2 };
 
-/// One point of a flow: it leaves, passes or enters the scope that is open on the track at that time.
+/// One point of a flow. It leaves, passes or enters the scope open on the track at that time.
 struct FlowEvent {
   TrackId track = 0;
   FlowPhase phase = FlowPhase::begin;
@@ -113,14 +113,14 @@ struct FlowEvent {
   std::uint64_t flow_id = 0;
 };
 
-/// A numbered mark; the stretch up to the next one is a phase.
+/// A numbered mark. The interval up to the next one is a phase.
 struct SyncPoint {
   std::uint64_t number = 0;
   TrackId track = 0;
   std::int64_t time_ns = 0;
 };
 
-/// A thread ended; what was open on its track was closed by force.
+/// A thread ended; the recorder closed the scopes still open on its track.
 struct TrackEnd {
   TrackId track = 0;
   std::int64_t time_ns = 0;
@@ -133,22 +133,22 @@ struct ClockAnchor {
   std::int64_t bound_ns = 0;
 };
 
-/// A stretch in which the mapping from the counter to nanoseconds is off by up to bound_ns (a clock was stepped or
-/// its rate changed faster than the recorder follows exactly).
+/// An interval in which the conversion from counter to nanoseconds is off by up to bound_ns: a clock was stepped, or
+/// its rate changed too fast for the recorder to follow exactly.
 struct ClockUncertainty {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t bound_ns = 0;
 };
 
-/// Everything that was drained in one stretch of time; one block of a capture.
+/// All events drained in one interval; one block of a capture.
 ///
-/// Declarations come before use: an id in the events was declared in this batch or in an earlier one.
+/// An id in the events was declared in this batch or in an earlier one.
 struct EventBatch {
-  std::int64_t start_ns = 0;  ///< no event of the batch is earlier, spans and async begins handed in late included
-  std::int64_t end_ns = 0;    ///< nor later
+  std::int64_t start_ns = 0;  ///< no event of the batch is earlier, including spans and async begins handed in late
+  std::int64_t end_ns = 0;    ///< no event is later
   Declarations declarations;
-  std::vector<ScopeRun> runs;  ///< one a track that did anything, and one without events for each with open scopes
+  std::vector<ScopeRun> runs;  ///< one per active track, and one without events per idle track with open scopes
   std::vector<SpanEvent> spans;
   std::vector<ArgumentValue> span_arguments;
   std::vector<AsyncBegin> async_begins;
@@ -160,7 +160,7 @@ struct EventBatch {
   std::vector<TrackEnd> track_ends;
   std::vector<ClockAnchor> clock_anchors;
   std::vector<ClockUncertainty> clock_uncertainties;
-  std::string text;  ///< the bytes of string arguments
+  std::string text;  ///< bytes of string arguments
 };
 
 }  // namespace kymo

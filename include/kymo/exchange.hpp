@@ -1,10 +1,10 @@
-// Captures in the formats of other tools.
+// Exports captures to the formats of other tools.
 //
 //     kymo::export_perfetto_trace(kymo::Timeline("run.kymo"), "run.pftrace");
 //
-// Every export writes beside `path` and renames when all is written, so that the path holds either what it held before
-// or all of the export, which keeps the mode of what it replaces; a pipe or a device is written directly. Memory does
-// not grow with the captures beyond what is said of a format. Functions may be called from several threads at once, for
+// Every export writes a temporary file next to `path` and renames it when complete. `path` therefore holds either its
+// former content or the complete export, which keeps the mode of the file it replaces. Pipes and devices are written
+// directly. Memory does not grow with the captures, except as noted per format. The functions may run concurrently for
 // different paths.
 #pragma once
 
@@ -20,88 +20,89 @@
 
 namespace kymo {
 
-/// A file cannot be written or read, or is not what it should be, or a capture has nothing that a format could hold.
-/// what() names the file, the reason, and what to do.
+/// A file cannot be read or written, has invalid content, or a capture has nothing that the format can hold. what()
+/// names the file, the reason and the remedy.
 class KYMO_API ExchangeError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 struct ExportOptions {
-  std::function<void(double)> on_progress;  ///< is told the share that is done, 0 to 1
-  /// Whether any file at `path` may be replaced. Else only one that is empty or that kymo wrote in the same format, as
-  /// far as the format can tell (collapsed stacks, OpenMetrics, NVMT and .vor cannot): ExchangeError for others. A
-  /// capture that is being exported never is.
+  std::function<void(double)> on_progress;  ///< receives the finished share, 0 to 1
+  /// Whether any file at `path` may be replaced. If false, only an empty file, or a file that kymo wrote in the same
+  /// format, is replaced; others cause ExchangeError. Collapsed stacks, OpenMetrics, NVMT and .vor cannot tell their
+  /// own files. A capture that is being exported is never replaced.
   bool replaces_any = true;
 };
 
-/// All exports throw ExchangeError where the file cannot be written, and CaptureError where a capture cannot be read
-/// any more. Damaged blocks are left out (CaptureReader::damages).
+/// All exports throw ExchangeError if the file cannot be written, and CaptureError if a capture becomes unreadable.
+/// Damaged blocks are left out (CaptureReader::damages).
 
-/// Chrome's Trace Event JSON, the object form, for Perfetto, chrome://tracing and speedscope. Times keep their
-/// nanoseconds. About 0.1 us a scope.
+/// Chrome's Trace Event JSON in object form, for Perfetto, chrome://tracing and speedscope. Times keep nanosecond
+/// precision. About 0.1 us a scope.
 KYMO_API void export_chrome_trace(const Timeline& timeline, const std::string& path, const ExportOptions& options = {});
 
-/// Perfetto's protobuf trace: smaller than the JSON and quicker to open. About 0.1 us a scope.
+/// Perfetto's protobuf trace. Smaller than the JSON and faster to open. About 0.1 us a scope.
 KYMO_API void export_perfetto_trace(const Timeline& timeline, const std::string& path,
                                     const ExportOptions& options = {});
 
-/// Stacks as flame-graph tools take them: a line `thread;outer;inner <nanoseconds>` for each different stack of scopes,
-/// with the time spent in it and not in what it called, sorted. A process comes before the thread where there are
-/// several. Async spans and those of queues are no calls and are left out. Holds the different stacks.
+/// Collapsed stacks for flame-graph tools. Each distinct stack of scopes is a line `thread;outer;inner <nanoseconds>`
+/// with its self time; lines are sorted. If there are several processes, the process precedes the thread. Async spans
+/// and queue spans are not calls and are left out. Holds the distinct stacks in memory.
 KYMO_API void export_collapsed_stacks(const Timeline& timeline, const std::string& path,
                                       const ExportOptions& options = {});
 
-/// Spans as CSV, in the order they ended:
+/// Spans as CSV, in the order in which they ended. Columns:
 /// process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments.
-/// `marks`: unbalanced, open, end_unknown, self_is_bound, with spaces between them. `arguments`: a JSON object.
+/// `marks`: unbalanced, open, end_unknown, self_is_bound, separated by spaces. `arguments`: a JSON object.
 KYMO_API void export_spans_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options = {});
 
-/// Frames as CSV, stream after stream: process,stream,number,start_ns,duration_ns. Holds the marks of one stream.
+/// Frames as CSV, stream by stream. Columns: process,stream,number,start_ns,duration_ns. Holds the marks of one stream.
 KYMO_API void export_frames_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options = {});
 
-/// Samples as CSV, block after block: process,metric,labels,unit,time_ns,value,stale. The value is empty where it could
-/// not be read.
+/// Samples as CSV, block by block. Columns: process,metric,labels,unit,time_ns,value,stale. The value is empty if it
+/// could not be read.
 KYMO_API void export_metrics_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options = {});
 
-/// The latest value of every metric as OpenMetrics text, for Prometheus and what else reads it. Metrics whose latest
-/// value could not be read are left out. Times are those of the wall clock where the capture says them.
+/// The latest value of every metric as OpenMetrics text, for Prometheus and compatible tools. Metrics whose latest
+/// value could not be read are left out. Times are wall-clock times if the capture contains them.
 KYMO_API void export_openmetrics(const Timeline& timeline, const std::string& path, const ExportOptions& options = {});
 
 struct NvmtExportOptions : ExportOptions {
-  ProcessId process = 0;  ///< whose metrics; 0: the only one that sampled a machine
+  ProcessId process = 0;  ///< process to export; 0: the only one that sampled a machine
 };
 
-/// What an export to NVMT wrote.
+/// Result of an export to NVMT.
 struct NvmtExportReport {
   std::uint64_t fast_samples = 0;
   std::uint64_t medium_samples = 0;
   std::uint64_t slow_samples = 0;
   std::uint64_t sync_points = 0;
-  std::vector<std::string> left_out;  ///< what the format has no room for, in words
+  std::vector<std::string> left_out;  ///< data that the format cannot hold, as text
 };
 
-/// What a process sampled of its machine as an NVMT trace. ExchangeError also where there is no such process, and where
-/// none or several of them have metrics of a machine. Holds the times of all samples.
+/// Exports a process's machine metrics as an NVMT trace. Also throws ExchangeError if the process does not exist, or if
+/// `process` is 0 and none or several processes have machine metrics. Holds the times of all samples.
 KYMO_API NvmtExportReport export_nvmt(const Timeline& timeline, const std::string& path,
                                       const NvmtExportOptions& options = {});
 
 struct VorExportOptions : ExportOptions {
-  ProcessId process = 0;  ///< whose frames; 0: the only one that marked any
+  ProcessId process = 0;  ///< process to export; 0: the only one that marked frames
 };
 
-/// What an export to a .vor stream wrote.
+/// Result of an export to a .vor stream.
 struct VorExportReport {
   std::uint64_t frames = 0;
-  std::uint64_t scopes = 0;         ///< a scope that goes on from frame to frame counts once in each
-  std::uint64_t values = 0;         ///< of user columns
-  std::vector<std::string> losses;  ///< what is not in the stream, in words
+  std::uint64_t scopes = 0;         ///< a scope that continues over several frames counts once in each
+  std::uint64_t values = 0;         ///< values of user columns
+  std::vector<std::string> losses;  ///< data missing from the stream, as text
 };
 
-/// Writes the frames of a process's main stream, one record a mark, with the metrics' latest values and the scopes of
-/// each, as a .vor stream (docs/vor.md). ExchangeError also where there is no such process, and where none or several
-/// of them marked frames. Holds a block of the capture, 8 bytes for each, and the frames that are not certain to be
-/// complete: at most 100,000 of them and 64 MiB of their scopes. About 100 ns of CPU a scope.
+/// Exports the frames of a process's main stream as a .vor stream (docs/vor.md): one record per mark, with the latest
+/// metric values and the scopes of the frame. Also throws ExchangeError if the process does not exist, or if `process`
+/// is 0 and none or several processes marked frames. Memory: one block of the capture, 8 bytes per block, and the
+/// frames not yet certain to be complete (at most 100,000 frames and 64 MiB of their scopes). About 100 ns of CPU a
+/// scope.
 KYMO_API VorExportReport export_vor(const Timeline& timeline, const std::string& path,
                                     const VorExportOptions& options = {});
 

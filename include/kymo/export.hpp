@@ -1,4 +1,4 @@
-// What libkymo shows to the programs that link it, and what compiler hooks are to leave alone.
+// Symbol visibility of libkymo, and exclusion of functions from compiler hooks.
 #pragma once
 
 #if defined(KYMO_STATIC)
@@ -7,5 +7,5 @@
 #define KYMO_API __attribute__((visibility("default")))
 #endif
 
-/// Leaves a function out of what kymo_instrument_functions() hooks. Stands before its declaration.
+/// Excludes a function from the hooks of kymo_instrument_functions(). Goes before its declaration.
 #define KYMO_SKIP __attribute__((no_instrument_function))

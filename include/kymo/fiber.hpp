@@ -1,7 +1,7 @@
-// Fibers: what runs on one thread and then on another, as the tasks of a scheduler and coroutines do.
+// Fibers: work that moves between threads, such as scheduler tasks and coroutines.
 //
-// A fiber is a track of its own. Between fiber_enter and fiber_leave, what the calling thread records goes to it; a
-// scope that was opened on it may be closed on it by another thread later.
+// A fiber has its own track. Between fiber_enter and fiber_leave, everything that the calling thread records goes to
+// that track. A scope opened in a fiber may be closed by another thread later.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace kymo {
 
-/// A fiber. Its track begins with the first event and ends with the object; scopes that are open then are closed by
-/// force. One that has recorded holds a chunk of the pool (64 KiB) while it lives, so a scheduler of many short tasks
-/// keeps a fiber for each task that can be under way, and uses it for one after the other. May be destroyed anywhere,
-/// while a thread is in it as well: it then ends when that thread leaves it. Usable from any thread.
+/// A fiber. Its track begins with its first event and ends when the object is destroyed; scopes still open are then
+/// closed by force. A fiber that has recorded holds a pool chunk for its lifetime: 2 KiB, or 64 KiB once it records
+/// much. A scheduler of many short tasks therefore keeps one fiber per concurrent task and reuses it. A fiber may be
+/// destroyed on any thread, even while a thread is in it: it then ends when that thread leaves it. Thread-safe.
 class Fiber {
  public:
-  /// The name is copied and cut at 256 bytes. Names need not differ.
+  /// The name is copied and cut at 256 bytes. Names need not be unique.
   KYMO_SKIP
   explicit Fiber(std::string_view name) noexcept : fiber_(kymo_fiber_create(name.data(), name.size())) {}
   KYMO_SKIP
@@ -36,7 +36,7 @@ class Fiber {
   KYMO_SKIP
   ~Fiber() { kymo_fiber_destroy(fiber_); }
 
-  /// For the C interface; the fiber stays the object's.
+  /// For the C interface; the object keeps ownership.
   [[nodiscard]] KYMO_SKIP
   kymo_fiber* get() const noexcept { return fiber_; }
 
@@ -44,26 +44,26 @@ class Fiber {
   kymo_fiber* fiber_;
 };
 
-/// The calling thread goes on as the fiber. Where scopes are recorded, its own track shows a scope named after the
-/// fiber until fiber_leave. A thread has to leave a fiber before another one enters it; what it recorded is then seen
-/// by that one without further synchronisation.
+/// Switches the calling thread to the fiber. If scopes are recorded, the thread's own track shows a scope named after
+/// the fiber until fiber_leave. A thread must leave a fiber before another one enters it. The next thread then sees
+/// everything the previous one recorded, without further synchronisation.
 ///
-/// False when another thread is in it: what the caller records until fiber_leave is dropped and counted. A thread that
-/// is in a fiber already leaves that first. Both are said once. fiber_enter and fiber_leave together cost
-/// a scope and about 25 ns, and 20 ns while nothing is recorded.
+/// Returns false if another thread is in the fiber: everything that the caller records until fiber_leave is dropped and
+/// counted. A thread that is already in a fiber leaves that one first. kymo warns once for each of these cases.
+/// fiber_enter and fiber_leave together cost a scope plus about 25 ns, and 20 ns while nothing is recorded.
 KYMO_SKIP
 inline bool fiber_enter(const Fiber& fiber) noexcept {
   return kymo_fiber_enter(fiber.get()) != 0;
 }
 
-/// The calling thread is itself again: what it had open before fiber_enter still is. Nothing, said once, where it is in
-/// no fiber.
+/// Switches the calling thread back to its own track, where the scopes opened before fiber_enter are still open. Has no
+/// effect, apart from one warning, if the thread is in no fiber.
 KYMO_SKIP
 inline void fiber_leave() noexcept {
   kymo_fiber_leave();
 }
 
-/// In a fiber for the length of a block. Must not span a co_await: the block would end on another thread.
+/// Enters a fiber for the length of a block. Must not span a co_await: the block would end on another thread.
 class FiberGuard {
  public:
   KYMO_SKIP

@@ -1,10 +1,10 @@
-// GPU scopes of CUDA, by events. NVIDIA's driver is loaded at run time: nothing of CUDA is included or linked, and
-// programs that use its runtime or its driver interface are served alike.
+// GPU scopes for CUDA, through events. Loads NVIDIA's driver at run time; no CUDA header or library is needed. Works
+// with programs that use the CUDA runtime or the driver API.
 //
-//     kymo::CudaContext cuda;                           // of the device that is current
+//     kymo::CudaContext cuda;                           // uses the current device
 //     { KYMO_GPU_SCOPE(cuda.on(stream), "matmul", {"m", m}); launch(stream); }
 //     { KYMO_GPU_SCOPE(cuda, "reduce"); launch_on_the_default_stream(); }
-//     cuda.collect();                                   // once a step
+//     cuda.collect();                                   // once per step
 //
 // Component kymo::gpu.
 #pragma once
@@ -16,17 +16,16 @@
 namespace kymo {
 
 /// Times the work of one CUDA context. Each stream is a track: "GPU 0" for the default stream, "GPU 0 stream 1" and so
-/// on for others, as in Python. Needs a driver of CUDA 10.1 or later.
+/// on for the others, as in Python. Needs a driver of CUDA 10.1 or later.
 ///
-/// An event is recorded on the stream at each end of a scope. The clocks are compared by an event on a stream of its
-/// own, where nothing else waits, ten times a second: that takes the calling thread up to 100 us, the first time up to
-/// 2 ms. What is captured into a graph is not timed.
+/// Records an event on the stream at each end of a scope. Ten times a second, the clocks are compared through an event
+/// on a separate, idle stream. This takes the calling thread up to 100 us, the first time up to 2 ms. Work captured
+/// into a graph is not timed.
 class KYMO_API CudaContext : public GpuContext {
  public:
-  /// Of the context that is current on this thread; where there is none, of the one that CUDA's runtime uses on device
-  /// 0.
+  /// Uses the context that is current on this thread; if there is none, the one that CUDA's runtime uses on device 0.
   explicit CudaContext(const GpuOptions& options = {}) : CudaContext("libcuda.so.1", options) {}
-  /// The same by another library than the driver's own.
+  /// The same with another library than libcuda.so.1.
   explicit CudaContext(const std::string& library, const GpuOptions& options = {});
 
   /// A stream (cudaStream_t, CUstream) of the context, for KYMO_GPU_SCOPE; null is the default stream.

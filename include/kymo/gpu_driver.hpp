@@ -1,4 +1,5 @@
-// What GPU scopes need of a graphics or compute API. Implemented for OpenGL, Vulkan and CUDA; implement it for another.
+// The interface between GPU scopes and a graphics or compute API. Implemented for OpenGL, Vulkan and CUDA; other APIs
+// can be added.
 //
 // Component kymo::gpu.
 #pragma once
@@ -12,33 +13,33 @@
 
 namespace kymo {
 
-/// A GPU's clock and CLOCK_MONOTONIC at one moment: `cpu_ns` is off by at most `bound_ns` either way.
+/// A GPU's clock and CLOCK_MONOTONIC at one moment: `cpu_ns` is off by at most `bound_ns` in either direction.
 struct GpuClockPair {
   std::uint64_t ticks = 0;
   std::int64_t cpu_ns = 0;
   std::int64_t bound_ns = 0;
 };
 
-/// How a GPU counts time. Times wrap after `valid_bits` bits.
+/// Properties of a GPU's clock. Times wrap after `valid_bits` bits.
 struct GpuClockFacts {
   double ns_per_tick = 1;
   unsigned valid_bits = 64;
 };
 
-/// When the GPU came to the beginning and to the end of a scope, in ticks.
+/// The GPU's times at the beginning and end of a scope, in ticks.
 struct GpuTimes {
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;
 };
 
 enum class GpuAnswer : std::uint8_t {
-  ready,    ///< the times are there
-  pending,  ///< the GPU has not come to the end
-  failed,   ///< there will be no times
+  ready,    ///< the times are available
+  pending,  ///< the GPU has not reached the end
+  failed,   ///< the times will never be available
 };
 
-/// The timers of one API. A timer holds the two times of one scope; they are numbered from 0 up to
-/// GpuOptions::most_pending. No call waits for the GPU or throws. The context makes one call at a time.
+/// The timers of one API. A timer holds the two times of one scope. Timers are numbered from 0 to
+/// GpuOptions::most_pending - 1. No call waits for the GPU or throws. The context makes one call at a time.
 class KYMO_API GpuDriver {
  public:
   GpuDriver() = default;
@@ -47,29 +48,29 @@ class KYMO_API GpuDriver {
   virtual ~GpuDriver();
 
   [[nodiscard]] virtual GpuClockFacts clock() const noexcept = 0;
-  /// Both clocks now; none where that cannot be told now. Asked for ten times a second at most.
+  /// Reads both clocks; none if that is impossible at present. Called at most ten times a second.
   [[nodiscard]] virtual std::optional<GpuClockPair> read_clock() noexcept = 0;
-  /// The track that work of a place (a stream, a command buffer; null where an API has none) stands on.
+  /// Name of the track for a place (a stream, a command buffer; null if the API has no places).
   [[nodiscard]] virtual std::string track_name(void* place) = 0;
-  /// Whether work that is handed to this place is run by the GPU once: not where it becomes a graph to be run later.
+  /// Whether the GPU runs work handed to this place exactly once. False if the work becomes part of a graph that runs
+  /// later.
   [[nodiscard]] virtual bool is_timed(void* place) noexcept;
 
-  /// Has the GPU note its time when it comes to this point of the place. False where it cannot.
+  /// Makes the GPU record its time at this point of the place. False if it cannot.
   virtual bool write_begin(std::uint32_t timer, void* place) noexcept = 0;
   virtual bool write_end(std::uint32_t timer, void* place) noexcept = 0;
-  /// Whether a scope's times are there. Costs no flush, and is asked in the order in which scopes of a place ended.
+  /// Whether a scope's times are available. Does not flush. Called in the order in which the scopes of a place ended.
   [[nodiscard]] virtual GpuAnswer ask(std::uint32_t timer, GpuTimes& times) noexcept = 0;
-  /// Makes a timer ready for another scope. `has_answered` is false for one that was given up while the GPU may write
-  /// to it yet. False where that cannot be done now: it is asked again.
+  /// Makes a timer reusable. `has_answered` is false for an abandoned timer that the GPU may still write to. Returns
+  /// false if that is impossible at present; the context then tries again.
   virtual bool recycle(std::uint32_t timer, bool has_answered) noexcept = 0;
-  /// Until the next call of this, timers may be recycled by commands in this place; null: they may not. Of APIs that
-  /// need it.
+  /// Sets the place whose commands may recycle timers until the next call; null: none. For APIs that need it.
   virtual void recycle_in(void* place) noexcept;
-  /// The context, device or driver is gone, and answers nothing any more.
+  /// True if the context, device or driver is gone and will give no more answers.
   [[nodiscard]] virtual bool is_lost() noexcept = 0;
 };
 
-/// A driver, or what is the matter where there is none.
+/// A driver, or the reason why there is none.
 struct GpuDriverOrTrouble {
   std::unique_ptr<GpuDriver> driver;
   std::string trouble;

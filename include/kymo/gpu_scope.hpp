@@ -1,22 +1,22 @@
-// GPU scopes: stretches of work that the GPU itself times, beside the time it took to hand the work in.
+// GPU scopes: work timed by the GPU itself, next to the CPU time of its submission.
 //
-//     kymo::OpenGlContext gpu;         // <kymo/gpu_opengl.hpp>; Vulkan and CUDA have headers of their own
+//     kymo::OpenGlContext gpu;         // <kymo/gpu_opengl.hpp>; Vulkan and CUDA have their own headers
 //     while (...) {
 //       {
 //         KYMO_GPU_SCOPE(gpu, "shadow pass", {"casters", n});
 //         draw_shadows();
 //       }
-//       gpu.collect();                 // once a frame
+//       gpu.collect();                 // once per frame
 //     }
 //
-// A GPU scope is a scope on its thread as any other. What the GPU took is a span of the same name on the GPU's track,
-// and a flow leads from the one to the other; both carry the argument `correlation`, a number that joins them. The GPU
-// is never waited for: its spans are there a few frames later. They carry `clock_bound_ns`: how far off the processor's
-// clock their times may be.
+// A GPU scope is an ordinary scope on its thread. The GPU's time is a span of the same name on the GPU's track, and a
+// flow leads from the scope to the span. Both carry the argument `correlation`, a number that joins them. kymo never
+// waits for the GPU: GPU spans appear a few frames later. They carry `clock_bound_ns`, the bound on their offset from
+// the processor's clock.
 //
-// Where the GPU's times are not known (no timers, a lost context, a query that never came back), a span without
-// duration stands where the scope was handed in, named "shadow pass (unresolved)", with the reason as the argument
-// `unresolved`. It is said once on stderr.
+// If the GPU's times are unknown (no timers, a lost context, a query that never returned), a span without duration is
+// recorded at the submission. It is named "shadow pass (unresolved)" and has the reason in the argument `unresolved`.
+// kymo warns once on stderr.
 //
 // Component kymo::gpu.
 #pragma once
@@ -43,17 +43,17 @@ class Scopes;
 struct GpuOptions {
   static constexpr std::uint32_t greatest_pending = 1U << 20U;
 
-  /// So many scopes may be open or wait for the GPU; those beyond are unresolved. Each takes two timers of the API and
-  /// 300 bytes.
+  /// Limit of scopes that are open or wait for the GPU; those beyond are unresolved. Each takes two timers of the API
+  /// and 300 bytes.
   std::uint32_t most_pending = 4096;  ///< 1 to greatest_pending
-  /// A scope whose times have not come so long after it was closed is given up.
+  /// A scope is given up if its times have not arrived this long after it was closed.
   std::chrono::nanoseconds patience = std::chrono::seconds(10);
-  /// The clocks are compared this often, when collecting.
+  /// Interval between comparisons of the clocks; made when collecting.
   std::chrono::nanoseconds clock_period = std::chrono::milliseconds(100);
-  std::string track;  ///< the track's name; empty: the API's
+  std::string track;  ///< track name; empty: the API's default
 };
 
-/// issued == resolved + unresolved + pending, always.
+/// issued == resolved + unresolved + pending at all times.
 struct GpuScopeCounts {
   std::uint64_t issued = 0;
   std::uint64_t resolved = 0;
@@ -61,7 +61,7 @@ struct GpuScopeCounts {
   std::uint64_t pending = 0;  ///< open, or waiting for the GPU
 };
 
-/// A scope whose end the GPU has not been told of. For KYMO_GPU_SCOPE.
+/// A scope whose end was not yet submitted to the GPU. For KYMO_GPU_SCOPE.
 struct GpuTiming {
   std::shared_ptr<gpu::Scopes> scopes;
   std::uint64_t correlation = 0;  ///< 0: it becomes part of a graph, and is not timed
@@ -70,7 +70,7 @@ struct GpuTiming {
 
 class GpuContext;
 
-/// Where work is handed in: a context and, for APIs that have several, a stream or a command buffer of it.
+/// The target of submitted work: a context and, for APIs that have several, one of its streams or command buffers.
 struct GpuPlace {
   // NOLINTNEXTLINE(google-explicit-constructor): KYMO_GPU_SCOPE(context, "name")
   KYMO_SKIP
@@ -80,31 +80,31 @@ struct GpuPlace {
   void* handle;
 };
 
-/// Times the work of one GPU context, queue or device. Calls may come from any thread that the API allows its calls
-/// from; each takes a lock of the context for some 100 ns. Scopes may outlive it: they are unresolved then.
+/// Times the work of one GPU context, queue or device. Thread-safe within the threading rules of the API; each call
+/// holds a lock of the context for some 100 ns. Scopes that outlive the context are unresolved.
 class KYMO_API GpuContext {
  public:
-  /// Over any API. Where there is no driver, the trouble is said with the first scope, and scopes are unresolved.
+  /// Works over any API. Without a driver, the reason is reported with the first scope, and scopes are unresolved.
   explicit GpuContext(GpuDriverOrTrouble driver, const GpuOptions& options = {});
   GpuContext(const GpuContext&) = delete;
   GpuContext& operator=(const GpuContext&) = delete;
-  /// Collects once more; what the GPU has not come to by now is unresolved. Call flush() before, to have it.
+  /// Collects once more; work that the GPU has not finished by then is unresolved. Call flush() first to include it.
   ~GpuContext();
 
-  /// Puts what the GPU has come to onto its track, and compares the clocks where that is due. Call it once a frame;
-  /// scopes do it by themselves where 64 wait for 5 ms or longer. About 200 ns, 300 ns for each scope that is resolved,
-  /// and what the API takes to tell.
+  /// Records the GPU's finished work on its track, and compares the clocks if due. Call it once per frame. Scopes call
+  /// it themselves if 64 of them have waited for 5 ms or longer. About 200 ns, plus 300 ns per resolved scope, plus the
+  /// API's own time.
   void collect() noexcept;
 
-  /// Collects until nothing is pending; false where that took longer. What was handed in has to be on its way to the
-  /// GPU (glFlush, a submitted command buffer). The one call that waits.
+  /// Collects until nothing is pending; false if that takes longer than `patience`. The work must have been submitted
+  /// to the GPU (glFlush, a submitted command buffer). This is the only call that waits.
   bool flush(std::chrono::nanoseconds patience = std::chrono::seconds(1)) noexcept;
 
-  /// The context was lost or reset (a device that is made anew): what is open or pending is unresolved, and so is what
-  /// follows. Needed only where the API cannot tell.
+  /// Reports that the context was lost or reset (for example, the device is recreated). Open, pending and later scopes
+  /// are unresolved. Needed only if the API cannot detect it.
   void lose(std::string_view reason) noexcept;
 
-  /// False where no scope can be timed: there was trouble from the beginning, or the context was lost.
+  /// False if no scope can be timed: there is no driver, or the context was lost.
   [[nodiscard]] bool is_working() const noexcept;
   [[nodiscard]] GpuScopeCounts counts() const noexcept;
 
@@ -114,12 +114,12 @@ class KYMO_API GpuContext {
   static void close(const GpuTiming& timing) noexcept;
 
  protected:
-  /// The same, with a place in which timers may be recycled.
+  /// collect(), with a place in which timers may be recycled.
   void collect_in(void* place) noexcept;
   [[nodiscard]] GpuDriver* driver() noexcept { return driver_; }
 
  private:
-  GpuDriver* driver_;  // of scopes_; null where there is none
+  GpuDriver* driver_;  // of scopes_; null if there is none
   std::shared_ptr<gpu::Scopes> scopes_;
 };
 
@@ -128,7 +128,8 @@ namespace detail {
 inline namespace KYMO_DETAIL_PROBES {
 #endif
 
-/// Flows from a scope to its span on the GPU bear the scope's number and these bits, apart from those of the program.
+/// Flow ids from a scope to its GPU span: the scope's number with these bits set, to differ from the program's own
+/// flows.
 inline constexpr std::uint64_t gpu_flow = std::uint64_t{3} << 62U;
 
 /// An open GPU scope. Made by KYMO_GPU_SCOPE.
@@ -155,7 +156,7 @@ class GpuScopeGuard {
   [[nodiscard]] KYMO_SKIP
   bool is_recorded() const noexcept { return scope_.is_recorded(); }
 
-  /// What KYMO_DISABLE makes of the place; never defined.
+  /// Replaces the place under KYMO_DISABLE; never defined.
   static char ignored(const GpuPlace& place);
 
   template <std::size_t N>
@@ -209,12 +210,13 @@ class GpuScopeGuard {
 
 #else
 
-/// Records the rest of the enclosing block as a scope, and has the GPU time the work that is handed in meanwhile:
-/// KYMO_GPU_SCOPE(context, "shadow pass") or, with up to six arguments, KYMO_GPU_SCOPE(context, "shadow pass",
-/// {"casters", n}). `context` is an OpenGlContext, `vulkan.on(command_buffer)` or `cuda.on(stream)`. Scopes may nest.
+/// Records the rest of the enclosing block as a scope, and has the GPU time the work submitted in it:
+/// KYMO_GPU_SCOPE(context, "shadow pass") or, with up to six arguments,
+/// KYMO_GPU_SCOPE(context, "shadow pass", {"casters", n}).
+/// `context` is an OpenGlContext, `vulkan.on(command_buffer)` or `cuda.on(stream)`. Scopes may nest.
 ///
-/// Off, it costs a load and a branch and no call of the API. On, it costs less than a microsecond beside two calls of
-/// the API and what it takes to ask for their times.
+/// Off, it costs a load and a branch and no call of the API. On, it costs less than a microsecond, plus two calls of
+/// the API and its queries for the times.
 #define KYMO_GPU_SCOPE(place, ...) KYMO_DETAIL_GPU_SCOPE(__LINE__, place, __VA_ARGS__)
 
 #endif

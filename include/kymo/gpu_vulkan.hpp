@@ -1,5 +1,5 @@
-// GPU scopes of Vulkan, by timestamp queries. Uses the types of the program's <vulkan/vulkan.h> and the functions that
-// the program's loader gives; nothing of Vulkan is linked.
+// GPU scopes for Vulkan, through timestamp queries. Uses the types of the program's <vulkan/vulkan.h> and the functions
+// of the program's loader; links nothing of Vulkan.
 //
 //     kymo::VulkanSetup setup;
 //     setup.instance = instance;  setup.physical_device = gpu;  setup.device = device;
@@ -10,7 +10,7 @@
 //     kymo::VulkanContext vulkan(setup);
 //
 //     { KYMO_GPU_SCOPE(vulkan.on(commands), "shadow pass"); record_shadows(commands); }
-//     vulkan.collect();                         // once a frame
+//     vulkan.collect();                         // once per frame
 //
 // Component kymo::gpu.
 #pragma once
@@ -32,7 +32,7 @@
 
 namespace kymo {
 
-/// What a VulkanContext stands on. Everything but the last three is needed.
+/// Handles and features that a VulkanContext uses. All except the last three are required.
 struct VulkanSetup {
   VkInstance instance = nullptr;
   VkPhysicalDevice physical_device = nullptr;
@@ -40,12 +40,12 @@ struct VulkanSetup {
   VkQueue queue = nullptr;
   std::uint32_t queue_family = 0;
   PFN_vkGetInstanceProcAddr get_instance_function = nullptr;
-  /// hostQueryReset (Vulkan 1.2, VK_EXT_host_query_reset) was enabled: queries are reset where they are read. Else call
-  /// collect(command_buffer) instead of collect().
+  /// hostQueryReset (Vulkan 1.2, VK_EXT_host_query_reset) was enabled: queries are reset after they are read. Otherwise
+  /// call collect(command_buffer) instead of collect().
   bool has_host_query_reset = false;
-  /// VK_EXT_calibrated_timestamps or its KHR twin was enabled: both clocks are read at once, ten times a second. Else
-  /// they are compared when the context is made, and by calibrate(); the bound grows by half a microsecond a
-  /// millisecond until it is called a second time.
+  /// VK_EXT_calibrated_timestamps or its KHR equivalent was enabled: both clocks are read together, ten times a second.
+  /// Otherwise they are compared at construction and by calibrate(). The bound then grows by half a microsecond per
+  /// millisecond until calibrate() is called for the second comparison.
   bool has_calibrated_timestamps = false;
 };
 
@@ -94,7 +94,7 @@ class VulkanDriver final : public GpuDriver {
       return std::nullopt;
     }
     const std::int64_t after = now_ns();
-    // Where the driver cannot tell CLOCK_MONOTONIC, its time lies between two readings of it.
+    // If the driver cannot read CLOCK_MONOTONIC, its time lies between two readings of it.
     const std::int64_t half = (after - before + 1) / 2;
     if (has_monotonic_ && deviation <= static_cast<std::uint64_t>(half)) {
       return GpuClockPair{times[0], static_cast<std::int64_t>(times[1]), static_cast<std::int64_t>(deviation)};
@@ -129,7 +129,7 @@ class VulkanDriver final : public GpuDriver {
 
   bool recycle(std::uint32_t timer, bool has_answered) noexcept override {
     GpuTimes late;
-    // What a command buffer may write to yet must not be reset.
+    // A query that a command buffer may still write to must not be reset.
     if (!has_answered && ask(timer, late) != GpuAnswer::ready) {
       return false;
     }
@@ -148,7 +148,7 @@ class VulkanDriver final : public GpuDriver {
 
   void recycle_in(void* place) noexcept override { resetting_ = static_cast<VkCommandBuffer>(place); }
 
-  /// Compares the clocks by a submission that is waited for, up to 100 ms. False where that took longer, or failed.
+  /// Compares the clocks through a submission, waiting up to 100 ms. False if that takes longer or fails.
   bool calibrate() {
     const std::uint32_t query = most_pending_ * 2;
     VkCommandPoolCreateInfo pool_info{};
@@ -161,7 +161,7 @@ class VulkanDriver final : public GpuDriver {
     }
     const bool has_run = run_once(commands_pool, query);
     if (!is_stuck_) {
-      // Else the GPU may still read it: left to the end of the device.
+      // Otherwise the GPU may still read it; it is left until the device is destroyed.
       calls_.destroy_command_pool(device_, commands_pool, nullptr);
     }
     return has_run;
@@ -177,9 +177,9 @@ class VulkanDriver final : public GpuDriver {
     PFN_vkDestroyQueryPool destroy_query_pool = nullptr;
     PFN_vkCmdWriteTimestamp write_timestamp = nullptr;
     PFN_vkGetQueryPoolResults get_results = nullptr;
-    PFN_vkResetQueryPool reset_on_host = nullptr;  // null where it was not enabled
+    PFN_vkResetQueryPool reset_on_host = nullptr;  // null if not enabled
     PFN_vkCmdResetQueryPool reset_in_commands = nullptr;
-    PFN_vkGetCalibratedTimestampsEXT get_calibrated = nullptr;  // null where it was not enabled
+    PFN_vkGetCalibratedTimestampsEXT get_calibrated = nullptr;  // null if not enabled
     PFN_vkCreateCommandPool create_command_pool = nullptr;
     PFN_vkDestroyCommandPool destroy_command_pool = nullptr;
     PFN_vkAllocateCommandBuffers allocate_command_buffers = nullptr;
@@ -198,7 +198,7 @@ class VulkanDriver final : public GpuDriver {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
   }
 
-  /// What is the matter; empty where nothing is.
+  /// Returns the reason of a failure; empty on success.
   [[nodiscard]] std::string set_up(const VulkanSetup& setup, std::uint32_t most_pending) {
     if (setup.instance == nullptr || setup.physical_device == nullptr || setup.device == nullptr ||
         setup.queue == nullptr || setup.get_instance_function == nullptr) {
@@ -308,7 +308,7 @@ class VulkanDriver final : public GpuDriver {
     return false;
   }
 
-  /// Resets what is to be reset, and has a time stamp written between two readings of the processor's clock.
+  /// Resets the query and has a time stamp written between two readings of the processor's clock.
   [[nodiscard]] bool run_once(VkCommandPool commands_pool, std::uint32_t query) {
     VkCommandBufferAllocateInfo allocation{};
     allocation.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
@@ -326,7 +326,7 @@ class VulkanDriver final : public GpuDriver {
         calls_.begin_command_buffer(commands, &begin) != VK_SUCCESS) {
       return false;
     }
-    // The first time all queries are: they are as they were made.
+    // The first call resets all queries: they are uninitialised.
     calls_.reset_in_commands(commands, pool_, is_first_ ? 0 : query, is_first_ ? query + 1 : 1);
     calls_.write_timestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool_, query);
     if (calls_.end_command_buffer(commands) != VK_SUCCESS ||
@@ -366,7 +366,7 @@ class VulkanDriver final : public GpuDriver {
   std::uint32_t most_pending_ = 0;
   VkQueryPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer resetting_ = nullptr;
-  std::optional<GpuClockPair> waited_pair_;  // by calibrate(), not told yet
+  std::optional<GpuClockPair> waited_pair_;  // from calibrate(), not yet returned
   bool has_monotonic_ = false;
   bool is_first_ = true;
   bool is_stuck_ = false;
@@ -375,28 +375,30 @@ class VulkanDriver final : public GpuDriver {
 
 }  // namespace detail
 
-/// Times the work of one Vulkan queue. Destroyed before the device, when what was recorded with it has run. The track
-/// is called "GPU Vulkan", unless GpuOptions::track names it: give each queue its own.
+/// Times the work of one Vulkan queue. Must be destroyed before the device, after the work recorded with it has run.
+/// The track is called "GPU Vulkan", unless GpuOptions::track names it: give each queue its own.
 ///
-/// A scope is of one command buffer, which is submitted once: times of one that is submitted again are those of the
-/// first time. Each scope takes two queries of a pool of 2 x GpuOptions::most_pending.
+/// A scope belongs to one command buffer that is submitted once; if it is submitted again, the times are those of the
+/// first submission. Each scope takes two queries of a pool of 2 x GpuOptions::most_pending.
 class VulkanContext : public GpuContext {
  public:
-  /// Where has_host_query_reset or has_calibrated_timestamps is false, this submits to the queue once and waits for it:
-  /// the queue must not be in use elsewhere meanwhile.
+  /// If has_host_query_reset or has_calibrated_timestamps is false, this submits to the queue once and waits. The queue
+  /// must not be in use elsewhere meanwhile.
   explicit VulkanContext(const VulkanSetup& setup, const GpuOptions& options = {})
       : GpuContext(detail::VulkanDriver::make(setup, options.most_pending), options) {}
 
-  /// A command buffer that is being recorded, for KYMO_GPU_SCOPE.
+  /// A command buffer in the recording state, for KYMO_GPU_SCOPE.
   [[nodiscard]] GpuPlace on(VkCommandBuffer commands) noexcept { return {*this, commands}; }
 
   using GpuContext::collect;
-  /// The same, and resets queries in a command buffer that is being recorded outside of a render pass, and is submitted
-  /// before others that scopes are recorded into afterwards. Needed only without hostQueryReset.
+  /// collect() that also resets queries in a command buffer. The command buffer must be in the recording state, outside
+  /// of a render pass, and must be submitted before those that later scopes are recorded into. Needed only without
+  /// hostQueryReset.
   void collect(VkCommandBuffer commands) noexcept { collect_in(commands); }
 
-  /// Compares the clocks by an empty submission that is waited for, without VK_EXT_calibrated_timestamps. The queue
-  /// must not be in use elsewhere meanwhile, nor this context. False where it took longer than 100 ms, or failed.
+  /// Compares the clocks through an empty submission and waits for it. For use without VK_EXT_calibrated_timestamps.
+  /// Neither the queue nor this context may be in use elsewhere meanwhile. False if it takes longer than 100 ms or
+  /// fails.
   bool calibrate() {
     auto* const vulkan = static_cast<detail::VulkanDriver*>(driver());
     return vulkan != nullptr && vulkan->calibrate();

@@ -1,4 +1,4 @@
-// The small numbers that stand for declared things: what events carry instead of names.
+// Ids: small numbers that stand for declared things in events.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,28 @@ using FrameStreamId = std::uint32_t;
 using ModuleId = std::uint32_t;
 using ProcessId = std::uint32_t;
 
-/// What fills a track.
+/// Contents of a track.
 enum class TrackKind : std::uint8_t {
   thread = 0,  ///< a thread of the process
   async = 1,   ///< a lane of async spans
   queue = 2,   ///< a GPU queue or another lane filled by emit_span
 };
 
-/// What a track of its kind is there for. Readers that do not know it take the kind alone.
+/// Special use of a track. Readers that do not know a role treat the track by its kind alone.
 enum class TrackRole : std::uint8_t {
   plain = 0,
   fiber = 1,  ///< kind thread: a fiber, which moves between threads
-  lock = 2,   ///< kind async: who held a lock
+  lock = 2,   ///< kind async: the holders of a lock
 };
 
-/// How the values of a metric are to be read.
+/// Interpretation of a metric's values.
 enum class MetricKind : std::uint8_t {
   gauge = 0,           ///< each value stands for itself
-  counter = 1,         ///< a total that only grows; a smaller value is a new beginning
-  energy_counter = 2,  ///< a total in joules
+  counter = 1,         ///< a running total; a smaller value means that it restarted
+  energy_counter = 2,  ///< a running total in joules
 };
 
-/// How tables call the tracks of a kind and a role: "thread", "fiber", "async", "lock", "queue".
+/// Name of a track's kind and role for tables: "thread", "fiber", "async", "lock", "queue".
 [[nodiscard]] constexpr std::string_view name_of(TrackKind kind, TrackRole role) noexcept {
   if (role != TrackRole::plain) {
     return role == TrackRole::fiber ? "fiber" : "lock";
@@ -52,7 +52,7 @@ enum class MetricKind : std::uint8_t {
   return "thread";
 }
 
-/// How tables call a kind of metrics: "gauge", "counter", "energy_counter".
+/// Name of a metric kind for tables: "gauge", "counter", "energy_counter".
 [[nodiscard]] constexpr std::string_view name_of(MetricKind kind) noexcept {
   switch (kind) {
     case MetricKind::gauge:

@@ -1,4 +1,4 @@
-// Other tools' recordings as captures.
+// Imports recordings of other tools as captures.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace kymo {
 
-/// Nothing of a recording could be imported; what() says why, and at which byte of it.
+/// Nothing of a recording could be imported; what() gives the reason and the byte offset.
 class KYMO_API ImportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Parts of a recording that are not in its capture, all for one reason.
+/// Parts of a recording that are missing from its capture, all for one reason.
 struct ImportLoss {
   std::string what;  ///< "spans with a negative duration"
   std::uint64_t count = 0;
-  bool is_damage = false;  ///< the recording is wrong there; else a capture has no place for it
+  bool is_damage = false;  ///< the recording is invalid there; otherwise a capture cannot hold it
 };
 
-/// What an import wrote.
+/// Result of an import.
 struct ImportReport {
-  std::string output;  ///< the name asked for, or one with a number where that exists
+  std::string output;  ///< the requested name, or one with a number if that exists
   std::uint64_t spans = 0;
   std::uint64_t frames = 0;
   std::uint64_t samples = 0;
@@ -35,9 +35,9 @@ struct ImportReport {
   std::uint64_t flow_points = 0;
   std::uint64_t sync_points = 0;
   std::vector<ImportLoss> losses;
-  std::string stopped;  ///< where and why reading ended before the recording did; empty: it did not
+  std::string stopped;  ///< position and reason if reading stopped early; empty: it did not
 
-  /// Whether the recording was damaged.
+  /// True if the recording was damaged.
   [[nodiscard]] bool is_damaged() const {
     bool is_damaged = !stopped.empty();
     for (const ImportLoss& loss : losses) {
@@ -48,39 +48,39 @@ struct ImportReport {
 };
 
 struct ImportOptions {
-  /// Bytes of events that are sorted at once. Traces with more are sorted through a file without a name in the
-  /// capture's directory, which takes about as much room as the trace.
+  /// Bytes of events sorted in memory. Larger traces are sorted through an unnamed file in the capture's directory,
+  /// about as large as the trace.
   std::size_t memory = std::size_t{64} << 20U;
-  /// Is told the share that has been done, 0 to 1, now and then.
+  /// Receives the finished share, 0 to 1, from time to time.
   std::function<void(double)> on_progress = {};
-  /// What messages and the capture call the recording; empty: its path.
+  /// Name of the recording in messages and in the capture; empty: its path.
   std::string name = {};
 };
 
-/// Makes a capture of a Chrome trace (Trace Event JSON): an array of events, closed or not, or an object with
-/// traceEvents. docs/chrome.md says what becomes what. Events may come in any order. What a GPU did in a trace of
-/// torch.profiler goes onto tracks of its queues.
+/// Converts a Chrome trace (Trace Event JSON) to a capture. The trace is an array of events, terminated or not, or an
+/// object with traceEvents. Events may come in any order. GPU work in a torch.profiler trace goes onto tracks of its
+/// queues. docs/chrome.md describes the mapping.
 ///
-/// Reads the file from front to back once, so it may be a pipe. Memory does not grow with it, but for the names,
-/// threads and spans left open: up to some hundred MB in the worst case. About a second for 50 MB.
+/// Reads the file sequentially once, so it may be a pipe. Memory does not grow with the file, except for names, threads
+/// and spans left open: up to some hundred MB in the worst case. About a second for 50 MB.
 ///
-/// ImportError where the file cannot be read or holds no trace; a std::runtime_error where the capture cannot be
-/// written, which then is removed. What is wrong in a trace is left out and counted in the report.
+/// Throws ImportError if the file cannot be read or contains no trace, and std::runtime_error if the capture cannot be
+/// written; the capture is then removed. Invalid parts of a trace are left out and counted in the report.
 KYMO_API ImportReport import_chrome_trace(const std::string& trace, const std::string& capture,
                                           const ImportOptions& options = {});
 
-/// Makes a capture of a Jetson trace (NVMT version 1). docs/nvmt.md says what becomes what. `losses` are what an export
-/// of the capture would not give back. Holds the trace in memory.
+/// Converts a Jetson trace (NVMT version 1) to a capture. docs/nvmt.md describes the mapping. `losses` lists the data
+/// that an export of the capture would not restore. Holds the trace in memory.
 ///
-/// ImportError where the file cannot be read or is no such trace, or its times make no sense; a std::runtime_error
-/// where the capture cannot be written, which then is removed.
+/// Throws ImportError if the file cannot be read, is not such a trace or has inconsistent times, and std::runtime_error
+/// if the capture cannot be written; the capture is then removed.
 KYMO_API ImportReport import_nvmt(const std::string& trace, const std::string& capture);
 
-/// Makes a capture of a .vor stream of version 2. docs/vor.md says what becomes what; `options.memory` is not used.
-/// Reads the file twice; holds one record (at most 512 MiB unpacked), a batch of events and the names (at most 64 MiB).
+/// Converts a .vor stream of version 2 to a capture. docs/vor.md describes the mapping. `options.memory` is not used.
+/// Reads the file twice. Holds one record (at most 512 MiB unpacked), a batch of events and the names (at most 64 MiB).
 ///
-/// ImportError where the file cannot be read or is no such stream, or no frame in it is sound; a std::runtime_error
-/// where the capture cannot be written, which then is removed. What is damaged is left out and listed in the report.
+/// Throws ImportError if the file cannot be read, is not such a stream or has no intact frame, and std::runtime_error
+/// if the capture cannot be written; the capture is then removed. Damaged parts are left out and listed in the report.
 KYMO_API ImportReport import_vor(const std::string& stream, const std::string& capture,
                                  const ImportOptions& options = {});
 

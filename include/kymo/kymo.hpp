@@ -1,4 +1,4 @@
-// Everything that a program needs to record itself. A sink of one's own needs kymo/sink.hpp as well.
+// Everything that a program needs to record itself. Custom sinks also need kymo/sink.hpp.
 #pragma once
 
 #include <kymo/chrome_trace.hpp>

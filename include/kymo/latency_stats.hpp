@@ -1,6 +1,6 @@
-// Percentiles, mean and spread of samples that are all at hand.
+// Percentiles, mean and standard deviation of samples held in memory.
 //
-//     const kymo::LatencyStats stats = kymo::LatencyStats::of(wall_times_us);   // stats.p95, in microseconds as well
+//     const kymo::LatencyStats stats = kymo::LatencyStats::of(wall_times_us);   // stats.p95, also in microseconds
 //
 // Component kymo::analysis.
 #pragma once
@@ -12,18 +12,18 @@
 
 namespace kymo {
 
-/// The nearest-rank percentile of ascending samples: that of index ceil(percentile / 100 * n) - 1, the first one for
-/// percentiles up to 0, the last one from 100 on; 0 for no samples.
+/// The nearest-rank percentile of ascending samples: the one at index ceil(percentile / 100 * n) - 1. Percentiles up to
+/// 0 give the first sample, from 100 on the last. 0 if there are no samples.
 [[nodiscard]] KYMO_API double nearest_rank(const std::vector<double>& sorted, double percentile);
 
-/// What samples amount to, in their own unit. All zero for no samples.
+/// Statistics of samples, in the samples' unit. All zero if there are no samples.
 struct LatencyStats {
-  double p50 = 0;  ///< exact, by nearest rank, as are the others
+  double p50 = 0;  ///< exact, by nearest rank; likewise the others
   double p95 = 0;
   double p99 = 0;
   double mean = 0;
   double std = 0;     ///< population standard deviation
-  std::size_t n = 0;  ///< samples that are numbers; others do not count
+  std::size_t n = 0;  ///< samples that are not NaN; NaN samples are ignored
 
   /// Sorts the samples: n log n.
   [[nodiscard]] KYMO_API static LatencyStats of(std::vector<double> samples);

@@ -1,4 +1,4 @@
-// Locks that record who waited for whom, and how long each was held.
+// Locks that record waits, with their holders, and hold times.
 //
 //     kymo::Lockable<std::mutex> queue_mutex{"queue"};
 //     const std::lock_guard lock(queue_mutex);
@@ -16,17 +16,17 @@ namespace kymo {
 
 namespace detail {
 
-/// What a lock knows of itself. All but `holder` and `shared` belong to who holds it exclusively.
+/// State of a lock. Everything except `holder` and `shared` is owned by the exclusive holder.
 struct LockState {
   const char* name;
   const char* file;
   std::uint32_t line;
-  std::uint32_t depth = 0;               ///< how often a recursive lock was taken again
-  std::atomic<void*> lane{nullptr};      ///< the recorder's; null before the first hold that is recorded
-  std::atomic<std::uint64_t> holder{0};  ///< the recorder's; 0: nobody that it knows
-  std::atomic<std::uint64_t> shared{0};  ///< how many share it << 48 | when the first of them came
-  std::uint64_t start = 0;               ///< when it was taken; 0: that was not recorded
-  const char* place_file = nullptr;      ///< where it was taken last
+  std::uint32_t depth = 0;               ///< number of recursive re-locks
+  std::atomic<void*> lane{nullptr};      ///< the recorder's; null before the first recorded hold
+  std::atomic<std::uint64_t> holder{0};  ///< the recorder's; 0: unknown or none
+  std::atomic<std::uint64_t> shared{0};  ///< number of shared holders << 48 | start time of the first
+  std::uint64_t start = 0;               ///< start time of the hold; 0: not recorded
+  const char* place_file = nullptr;      ///< place of the latest lock
   std::uint32_t place_line = 0;
   std::uint32_t place = 0;  ///< the recorder's
 };
@@ -51,21 +51,21 @@ KYMO_API kymo::detail::LockHold kymo_lock_release_shared_v1(kymo::detail::LockSt
 KYMO_API void kymo_lock_held_v1(const kymo::detail::LockHold* hold);
 }
 
-/// A mutex that is recorded. std::lock_guard, std::unique_lock, std::scoped_lock, std::shared_lock and
-/// std::condition_variable_any take it as they take `Mutex`, which is std::mutex, std::recursive_mutex,
-/// std::timed_mutex, std::shared_mutex or one that is alike.
+/// A recorded mutex. Works with std::lock_guard, std::unique_lock, std::scoped_lock, std::shared_lock and
+/// std::condition_variable_any wherever `Mutex` does. `Mutex` is std::mutex, std::recursive_mutex, std::timed_mutex,
+/// std::shared_mutex or a similar type.
 ///
-/// Holding is recorded as a span on a track of the lock's own; waiting, only where the lock was not free, as a scope of
-/// the waiting thread or fiber, which names who held it when the wait began. Locks of one name and one place in the
-/// code share a track. Who holds it is told by the line that took it, where that calls lock() itself or mark()
-/// afterwards, and else by the thread's name: a std::lock_guard does not say where it stands.
+/// A hold is a span on the lock's own track. A wait is recorded only if the lock was not free. It is a scope of the
+/// waiting thread or fiber that names the holder at the start of the wait. Locks with the same name and place in the
+/// code share a track. The holder is named by the line that took the lock if that line calls lock() itself, or mark()
+/// afterwards; otherwise by the thread's name, since a std::lock_guard does not pass on its location.
 ///
-/// Taking and releasing it uncontended costs at most as much as two scopes, and a load and a branch each while scopes
-/// are not recorded. What it does to memory order is what `Mutex` does.
+/// Uncontended, locking and unlocking cost at most as much as two scopes; while scopes are not recorded, each costs a
+/// load and a branch. Memory ordering is that of `Mutex`.
 template <typename Mutex>
 class Lockable {
  public:
-  /// The name is a literal, or lives as long as the process; it is shown up to 80 bytes.
+  /// The name is a literal or lives as long as the process. The first 80 bytes are shown.
   KYMO_SKIP
   explicit Lockable(const char* name = "lock", const char* file = __builtin_FILE(),
                     std::uint32_t line = __builtin_LINE()) noexcept(noexcept(Mutex()))
@@ -123,11 +123,12 @@ class Lockable {
     }
     const detail::LockHold hold = kymo_lock_release_v1(&state_);
     mutex_.unlock();
-    // From here on it is another one's, and may be gone.
+    // From here on another thread may own or destroy the lock.
     kymo_lock_held_v1(&hold);
   }
 
-  /// Where `Mutex` can be shared. What is recorded is the stretch from the first to the last of those who share it.
+  /// For a `Mutex` that can be shared. Records the interval from the first to the last of the concurrent shared
+  /// holders.
   KYMO_SKIP
   void lock_shared() {
     if (!detail::scopes_on()) {
@@ -169,7 +170,7 @@ class Lockable {
     kymo_lock_held_v1(&hold);
   }
 
-  /// For who holds it by a std::lock_guard: this line is what others are told that they wait for.
+  /// For holders that use a std::lock_guard: waiters name this line as the holder.
   KYMO_SKIP
   void mark(const char* file = __builtin_FILE(), const char* function = __builtin_FUNCTION(),
             std::uint32_t line = __builtin_LINE()) noexcept {
@@ -183,12 +184,12 @@ class Lockable {
     }
   }
 
-  /// What is wrapped. What is done to it directly is not recorded.
+  /// The wrapped mutex. Direct use of it is not recorded.
   [[nodiscard]] KYMO_SKIP
   Mutex& mutex() noexcept { return mutex_; }
 
  private:
-  /// The wait that lasts as long as it does.
+  /// Records a wait for its own lifetime.
   class Wait {
    public:
     KYMO_SKIP

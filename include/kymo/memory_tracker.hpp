@@ -1,4 +1,4 @@
-// Memory of a program at moments of its choosing, with what it knows itself of its caches and buffers.
+// Snapshots of the process's memory, taken on request, with the caller's own figures for caches and buffers.
 //
 //     kymo::MemoryTracker memory("baseline");
 //     for (...) { step(); memory.snapshot({cache.bytes(), activations.bytes()}); }
@@ -16,7 +16,7 @@
 
 namespace kymo {
 
-/// What the caller knows of its memory.
+/// Memory figures supplied by the caller.
 struct MemoryParts {
   std::uint64_t kv_cache_bytes = 0;
   std::uint64_t activation_bytes = 0;
@@ -25,15 +25,15 @@ struct MemoryParts {
 
 struct MemorySnapshot {
   std::int64_t timestamp_us = 0;     ///< CLOCK_MONOTONIC
-  std::uint64_t rss_bytes = 0;       ///< resident now; 0: could not be read
-  std::uint64_t peak_rss_bytes = 0;  ///< most that was resident since the process began; never less than rss_bytes
+  std::uint64_t rss_bytes = 0;       ///< resident memory; 0: could not be read
+  std::uint64_t peak_rss_bytes = 0;  ///< peak resident memory since the process began; never less than rss_bytes
   MemoryParts parts;
 };
 
-/// Means and sums over snapshots; all zero for none.
+/// Means and sums over snapshots; all zero if there are none.
 struct MemoryReport {
   std::string label;
-  std::uint64_t peak_rss = 0;  ///< bytes: the greatest of the snapshots' peaks
+  std::uint64_t peak_rss = 0;  ///< bytes: the largest of the snapshots' peaks
   double mean_rss = 0;         ///< bytes
   std::uint64_t kv_cache_total = 0;
   std::uint64_t activation_total = 0;
@@ -41,12 +41,12 @@ struct MemoryReport {
   std::uint64_t snapshots = 0;
 };
 
-/// Collects snapshots, 48 bytes each. One thread at a time.
+/// Collects snapshots, 48 bytes each. Not thread-safe.
 class KYMO_API MemoryTracker {
  public:
   explicit MemoryTracker(std::string label) : label_(std::move(label)) {}
 
-  /// Takes the process's memory from /proc/self, some microseconds.
+  /// Reads the process's memory from /proc/self and adds a snapshot. Some microseconds.
   MemorySnapshot snapshot(const MemoryParts& parts = {});
 
   [[nodiscard]] const std::string& label() const { return label_; }

@@ -10,21 +10,22 @@
 
 namespace kymo {
 
-/// Records a sample of a metric now. Every value is kept at its time; a frame's value is the latest in it. The name is
-/// looked up by content and cut at 256 bytes; at most 65,536 names made at run time are told apart. NaN marks a value
-/// that could not be read. About 30 ns; nothing is locked. A load and a branch while nothing is recorded.
+/// Records a sample of a metric at the current time. Every value is kept with its time; a frame's value is the latest
+/// in it. The name is looked up by content and cut at 256 bytes. At most 65,536 names made at run time are
+/// distinguished. NaN marks a value that could not be read. About 30 ns, lock-free. A load and a branch while nothing
+/// is recorded.
 KYMO_API void record_metric(std::string_view name, double value) noexcept;
 
-/// The same with a unit ("ms", "W", "1"). The unit of a metric is that of its first sample.
+/// The same with a unit ("ms", "W", "1"). A metric keeps the unit of its first sample.
 KYMO_API void record_metric_unit(std::string_view name, double value, std::string_view unit) noexcept;
 
-/// A label tells metrics of one name apart: the core, the disk, the GPU.
+/// A label distinguishes metrics of one name: the core, the disk, the GPU.
 struct MetricLabel {
   std::string_view key;
   std::string_view value;
 };
 
-/// What a metric is and what its numbers are worth. MetricDeclaration says what the fields mean.
+/// Description of a metric. MetricDeclaration documents the fields.
 struct MetricDescription {
   std::string_view name;
   std::string_view unit = {};
@@ -38,10 +39,10 @@ struct MetricDescription {
   std::uint32_t traits = 0;
 };
 
-/// Declares a metric, or describes anew one of the same name and labels. Texts are copied and cut at 256 bytes, at most
-/// 16 labels are kept. 0 while nothing is recorded, or where there is no room. About a microsecond; each call takes
-/// some hundred bytes of the pool until the capture ends, so describe a metric when something about it changes, not
-/// when it is sampled.
+/// Declares a metric, or updates the description of one with the same name and labels. Texts are copied and cut at 256
+/// bytes; at most 16 labels are kept. Returns 0 while nothing is recorded, or if there is no room. About a microsecond.
+/// Each call takes some hundred bytes of the pool until the capture ends, so call it when a metric's properties change,
+/// not for each sample.
 [[nodiscard]] KYMO_API MetricId declare_metric(const MetricDescription& description) noexcept;
 
 /// One sample of a declared metric.
@@ -51,12 +52,12 @@ struct MetricSample {
   double value = 0;         ///< NaN: could not be read
 };
 
-/// Records samples of several metrics, all at the time of the call; those of metric 0 are left out. About 20 ns and 1
+/// Records samples of several metrics, all at the time of the call. Samples of metric 0 are skipped. About 20 ns plus 1
 /// ns a sample.
 KYMO_API void record_samples(const MetricSample* samples, std::size_t count) noexcept;
 
-/// Adds an I/O operation to the running frame. At the next mark of the main frame stream the sums of all threads become
-/// samples of io_ms and io_MB. Two atomic additions.
+/// Adds an I/O operation to the current frame. At the next mark of the main frame stream, the sums over all threads
+/// become samples of io_ms and io_MB. Two atomic additions.
 KYMO_API void record_io(std::uint64_t duration_ns, std::uint64_t bytes) noexcept;
 
 }  // namespace kymo

@@ -1,14 +1,14 @@
-// NVMT version 1, the Jetson trace: the structs that its files are made of, and a recorder that writes one.
+// NVMT version 1, the Jetson trace: the structs of its files, and a recorder that writes one.
 //
 //     kymo::nvmetrics::Engine engine("run.nvmt", board);
 //     engine.start();
 //     engine.wait_for_warmup();
-//     engine.sync();                                  // marks where a phase begins: 1, 2, 3, ...
-//     engine.stop();                                  // now run.nvmt is there
+//     engine.sync();                                  // marks the start of a phase: 1, 2, 3, ...
+//     engine.stop();                                  // run.nvmt is complete
 //
 // A file is [FileHeader][FastSample x N][MediumSample x M][SlowSample x S][SyncPoint x P]: little-endian, no padding.
-// docs/nvmt.md tells how its columns and kymo's metrics go into each other. Engine is of component kymo::nvmetrics,
-// write_trace() of kymo::analysis; the structs need neither.
+// docs/nvmt.md describes the mapping between its columns and kymo's metrics. Engine is part of component
+// kymo::nvmetrics, write_trace() of kymo::analysis; the structs need neither.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,11 @@ inline constexpr std::uint32_t version = 1;
 inline constexpr std::size_t max_cpu_cores = 16;
 inline constexpr std::size_t max_power_rails = 8;
 inline constexpr std::size_t max_thermal_zones = 16;
-/// Bytes of the fields for names, the NUL at the end included.
+/// Sizes of the name fields in bytes, including the terminating NUL.
 inline constexpr std::size_t board_name_bytes = 32;
 inline constexpr std::size_t name_bytes = 24;
 
-// The layout is the file's, and programs hand these structs to each other as they are.
+// The layout is that of the file; programs also exchange these structs in memory.
 // NOLINTBEGIN(modernize-avoid-c-arrays)
 #pragma pack(push, 1)
 
@@ -43,7 +43,7 @@ struct FileHeader {
   std::uint8_t num_cpu_cores;
   std::uint8_t num_power_rails;
   std::uint8_t num_thermal_zones;
-  std::uint8_t emc_available;  ///< 1 where emc_util is sampled
+  std::uint8_t emc_available;  ///< 1 if emc_util is sampled
   std::uint32_t fast_hz;
   std::uint32_t medium_hz;
   std::uint32_t slow_hz;
@@ -80,7 +80,7 @@ struct SlowSample {
 
 struct SyncPoint {
   std::uint64_t sync_id;          ///< 1, 2, 3, ...
-  std::uint64_t fast_sample_idx;  ///< of the first fast sample after it
+  std::uint64_t fast_sample_idx;  ///< index of the first fast sample after it
 };
 
 #pragma pack(pop)
@@ -128,47 +128,47 @@ static_assert(sizeof(SyncPoint) == 16 && std::is_trivially_copyable_v<SyncPoint>
 static_assert(offsetof(SyncPoint, sync_id) == 0);
 static_assert(offsetof(SyncPoint, fast_sample_idx) == 8);
 
-/// Writes what a capture holds of its machine as a trace, which takes the place of what `output_path` held before when
-/// it is whole. Throws a std::runtime_error where the capture cannot be read, holds nothing of a machine or several
-/// machines, or the trace cannot be written. About a second for 15 minutes at 1 kHz.
+/// Exports a capture's machine metrics as an NVMT trace. The complete trace replaces a former file at `output_path`.
+/// Throws std::runtime_error if the capture cannot be read, contains metrics of no machine or of several machines, or
+/// the trace cannot be written. About a second for 15 minutes at 1 kHz.
 KYMO_API void write_trace(const std::string& capture_path, const std::string& output_path);
 
-/// Rates in hertz, 1 to 1000; 0 turns the medium or the slow tier off.
+/// Rates in hertz, 1 to 1000; 0 turns off the medium or slow tier.
 struct EngineConfig {
   std::uint32_t fast_hz = 1000;
   std::uint32_t medium_hz = 100;
   std::uint32_t slow_hz = 10;
-  std::vector<int> cpus = {};  ///< where the sampling threads may run; empty: anywhere
-  std::string root = "/";      ///< where /proc lies; the board's paths are taken as they are
-  bool keeps_capture = true;   ///< leave the capture beside the trace once the trace is written
+  std::vector<int> cpus = {};  ///< CPUs for the sampling threads; empty: any
+  std::string root = "/";      ///< root directory of /proc; the board's paths are used unchanged
+  bool keeps_capture = true;   ///< keep the capture after the trace is written
 };
 
-/// Records a trace. While it runs it writes a capture beside the trace, `output_path` + ".kymo" (with a number where
-/// that exists): after a kill -9, `kymo recover --to nvmt` of it writes the trace with everything but the last 100 ms.
-/// What else the program records in the meantime is in the capture too.
+/// Records a trace. While running, it writes a capture next to the trace: `output_path` + ".kymo", with a number if
+/// that exists. After a kill -9, `kymo recover --to nvmt` converts this capture to a trace that lacks only the last 100
+/// ms. The capture also contains everything else that the program records in the meantime.
 ///
-/// Cores beyond 16, rails beyond 8 and zones beyond 16 are left out. Thread safe.
+/// Cores beyond 16, rails beyond 8 and zones beyond 16 are left out. Thread-safe.
 class KYMO_API Engine {
  public:
-  /// Checks the rates: std::invalid_argument where one is out of range or a CPU is not there.
+  /// Checks the arguments. Throws std::invalid_argument if a rate is out of range or a CPU does not exist.
   Engine(const std::string& output_path, const BoardConfig& board, const EngineConfig& config = {});
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  /// Stops. What goes wrong with that is said on stderr.
+  /// Stops. Errors are reported on stderr.
   ~Engine();
 
-  /// Begins to record. Throws std::runtime_error where it runs already, or a capture cannot be started: a process
-  /// writes one at a time. May start again after a stop; the trace then replaces the one before.
+  /// Starts recording. Throws std::runtime_error if it is already running, or if a capture cannot be started: a process
+  /// writes one at a time. May be called again after stop(); the new trace then replaces the former one.
   void start();
-  /// Ends the recording and writes the trace. Does nothing where it does not run. Throws what write_trace() throws; the
-  /// capture is there nevertheless.
+  /// Ends the recording and writes the trace. No effect if not running. Throws what write_trace() throws; the capture
+  /// is kept in that case.
   void stop();
-  /// Waits until ten fast samples were taken, ten seconds at most; whether they were.
+  /// Waits for ten fast samples, at most ten seconds. Returns true if they were taken.
   bool wait_for_warmup() const;
-  /// Marks that a phase begins; the mark's number: 1, 2, 3, ... from each start. 0 while it does not run.
+  /// Marks the start of a phase. Returns the mark's number: 1, 2, 3, ... from each start, or 0 if not running.
   std::uint64_t sync();
 
-  /// Fast samples since the last start, those of the warm-up included.
+  /// Fast samples since the last start, including the warm-up.
   [[nodiscard]] std::uint64_t sample_count() const;
   [[nodiscard]] bool is_running() const;
 

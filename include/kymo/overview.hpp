@@ -1,4 +1,4 @@
-// A picture of a capture: frames as bars, tracks as far as scopes covered them, a row for each metric.
+// An overview image of a capture: frames as bars, tracks by scope coverage, one row per metric.
 //
 //     std::ofstream("overview.svg") << kymo::overview_svg(kymo::Timeline("run.kymo"));
 //
@@ -13,19 +13,18 @@
 namespace kymo {
 
 struct OverviewOptions {
-  TimeRange range;                ///< what of the timeline to draw
+  TimeRange range;                ///< part of the timeline to draw
   unsigned width = 960;           ///< pixels; 320 to 4096
-  std::size_t most_tracks = 24;   ///< those that were busiest; how many are left out is said
-  std::size_t most_metrics = 24;  ///< those declared first
+  std::size_t most_tracks = 24;   ///< the busiest ones; the image states how many are left out
+  std::size_t most_metrics = 24;  ///< the first ones declared
 };
 
-/// Draws an SVG element that stands by itself: it may be a file, or part of a page. Names are escaped, whatever bytes
-/// they are of; nothing in it is loaded or run. Its background and text change together where a dark theme is
-/// preferred.
+/// Draws a self-contained SVG element: usable as a file or inside a page. Names are escaped, whatever bytes they
+/// contain; nothing is loaded or executed. Background and text colours follow a dark theme.
 ///
-/// Tracks are drawn from the summaries, where a capture has them, else from the events; frames and samples are read.
-/// CaptureError where a file cannot be read any more. Memory does not grow with the captures, but for 8 bytes a frame
-/// mark.
+/// Tracks are drawn from the summaries if a capture has them, otherwise from the events. Frames and samples are read
+/// from the events. Throws CaptureError if a file becomes unreadable. Memory does not grow with the captures, except
+/// for 8 bytes per frame mark.
 [[nodiscard]] KYMO_API std::string overview_svg(const Timeline& timeline, const OverviewOptions& options = {});
 
 }  // namespace kymo

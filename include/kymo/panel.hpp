@@ -1,4 +1,4 @@
-// The panel: what a program recorded, drawn with Dear ImGui in its own window.
+// The panel: shows a program's own recording, drawn with Dear ImGui in its window.
 //
 //     kymo::enable();
 //     kymo::PanelState panel{kymo::PanelConfig{}};
@@ -11,10 +11,10 @@
 // or a capture, while it grows or afterwards:
 //
 //     kymo::ReplayState replay = kymo::ReplayState::open("run.kymo");
-//     replay.show();                 // within a window of one's own
+//     replay.show();                 // inside a window of the program
 //
-// Component kymo::panel. It needs a Dear ImGui context of the version it was built with and draws with 16-bit indices
-// alone. Everything here is for the thread that draws. `?` lists what mouse and keyboard do.
+// Component kymo::panel. Needs a Dear ImGui context of the version that it was built with; 16-bit indices suffice. All
+// calls must come from the thread that draws. `?` lists the mouse and keyboard controls.
 #pragma once
 
 #include <cstddef>
@@ -29,29 +29,29 @@
 namespace kymo {
 
 struct PanelConfig {
-  std::string title = "kymo";                          ///< of the window that show() opens
-  std::size_t history_capacity = 1200;                 ///< frames of the running program that are kept
-  std::size_t history_bytes = std::size_t{256} << 20;  ///< and so much memory at most, whatever the frames hold
+  std::string title = "kymo";                          ///< title of the window that show() opens
+  std::size_t history_capacity = 1200;                 ///< number of the running program's frames that are kept
+  std::size_t history_bytes = std::size_t{256} << 20;  ///< memory limit for them, whatever the frames contain
   double good_frame_ms = 16.7;                         ///< frames up to this are good,
-  double slow_frame_ms = 33.4;                         ///< up to this slow, and beyond bad
-  std::size_t cache_bytes = std::size_t{256} << 20;    ///< of what was worked out to be drawn
+  double slow_frame_ms = 33.4;                         ///< up to this slow, and above it bad
+  std::size_t cache_bytes = std::size_t{256} << 20;    ///< size of the cache of computed drawing data
 };
 
-/// A metric out of records that a program keeps itself, one for each frame:
+/// A metric read from the program's own records, one record per frame:
 ///
 ///     struct Frame { double visible; };
 ///     kymo::Metric{"visible", &Frame::visible, "splats"}.as_integer()
 template <typename Record>
 class Metric {
  public:
-  /// A member that is a number. The texts are copied.
+  /// A numeric member of the record. The texts are copied.
   template <typename Number>
   Metric(std::string name, Number Record::*member, std::string unit = {})
       : name_(std::move(name)), unit_(std::move(unit)), read_(make_reader(member)) {
     static_assert(std::is_arithmetic_v<Number>, "a metric is made of numbers");
   }
 
-  /// Its values are shown without decimals.
+  /// Shows the values without decimals.
   [[nodiscard]] Metric as_integer() const {
     Metric metric = *this;
     metric.is_integer_ = true;
@@ -84,7 +84,7 @@ class Metric {
   std::shared_ptr<const Reader> read_;
 };
 
-/// The values of a metric, one a record.
+/// The values of a metric, one per record.
 struct MetricColumn {
   std::string name;
   std::string unit;
@@ -92,8 +92,8 @@ struct MetricColumn {
   std::vector<double> values;
 };
 
-/// The panel of the running program. While it lives the program is recorded, and what was recorded last is kept in
-/// memory: at the price of a copy on the collector's thread.
+/// The panel of the running program. While it exists, the program is recorded, and the latest part of the recording is
+/// kept in memory. This costs one copy on the collector's thread.
 class KYMO_API PanelState {
  public:
   explicit PanelState(const PanelConfig& config = {});
@@ -101,15 +101,15 @@ class KYMO_API PanelState {
   PanelState& operator=(PanelState&&) noexcept;
   ~PanelState();
 
-  /// Marks a frame (kymo::frame_mark()) and notes its time for records that the program keeps itself.
+  /// Marks a frame (kymo::frame_mark()) and stores its time for the program's own records.
   void tick();
-  /// Whether something of what show() drew is still being worked out: another frame soon will have more of it.
+  /// True if data for show() is still being computed: another frame soon will show more of it.
   [[nodiscard]] bool is_busy() const;
-  /// Paused, nothing of the panel moves; the program is recorded on.
+  /// While paused, the panel stands still; recording continues.
   [[nodiscard]] bool is_paused() const;
   void toggle_pause();
 
-  /// What this is made of.
+  /// For kymo's own layers.
   class Implementation;
   [[nodiscard]] Implementation& implementation() const { return *implementation_; }
 
@@ -117,14 +117,14 @@ class KYMO_API PanelState {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Draws everything that was recorded in a window of its own. Throws std::runtime_error where the program's Dear ImGui
-/// is of another version than the one the panel was built with. Under a millisecond where nothing changes.
+/// Draws the recording in its own window. Throws std::runtime_error if the program's Dear ImGui version differs from
+/// the one that the panel was built with. Under a millisecond if nothing changes.
 KYMO_API void show(PanelState& panel);
 
-/// The same, with metrics whose values the program hands over: one value for each tick(), the last for the last one.
+/// The same with metrics supplied by the program: one value per tick(); the last value belongs to the last tick().
 KYMO_API void show_columns(PanelState& panel, const std::vector<MetricColumn>& columns);
 
-/// The same, with metrics out of a program's own records, one for each tick(), the last for the last one.
+/// The same with metrics from the program's own records: one per tick(); the last record belongs to the last tick().
 template <typename History, typename Record>
 void show(PanelState& panel, const History& history, const std::vector<Metric<Record>>& metrics) {
   std::vector<MetricColumn> columns;
@@ -138,21 +138,21 @@ void show(PanelState& panel, const History& history, const std::vector<Metric<Re
   show_columns(panel, columns);
 }
 
-/// The panel of captures, which are followed while they grow.
+/// The panel of captures. Follows them while they grow.
 class KYMO_API ReplayState {
  public:
-  /// Opens a capture or a directory of them. CaptureError as Timeline's.
+  /// Opens a capture or a directory of captures. Throws CaptureError like Timeline.
   [[nodiscard]] static ReplayState open(const std::string& path, const PanelConfig& config = {});
-  /// Several, on one time axis.
+  /// Opens several on one time axis.
   [[nodiscard]] static ReplayState open(const std::vector<std::string>& paths, const PanelConfig& config = {});
   ReplayState(ReplayState&&) noexcept;
   ReplayState& operator=(ReplayState&&) noexcept;
   ~ReplayState();
 
-  /// Fills what is left of the current window. Throws std::runtime_error where the program's Dear ImGui is of another
-  /// version than the one the panel was built with.
+  /// Fills the rest of the current window. Throws std::runtime_error if the program's Dear ImGui version differs from
+  /// the one that the panel was built with.
   void show();
-  /// Whether something of what show() drew is still being read: another frame soon will have more of it.
+  /// True if data for show() is still being read: another frame soon will show more of it.
   [[nodiscard]] bool is_busy() const;
   [[nodiscard]] bool is_paused() const;
   void toggle_pause();

@@ -1,4 +1,4 @@
-// A path that owns its text, for options that outlive the expression they are set in.
+// A path that owns its text, for options that outlive the expression that sets them.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace kymo {
 
-/// The name of a file or directory: a copy of what it is made from, held in place, so that nothing is allocated and
-/// this header stays cheap to include. A text longer than a path can be is not one: is_too_long() tells.
+/// The name of a file or directory. Holds a copy of the text in place: nothing is allocated, and this header stays
+/// cheap to include. Longer texts than the system allows are cut; see is_too_long().
 class Path {
  public:
-  /// What Linux takes as a path at most, without the NUL at its end.
+  /// Linux's maximum path length, without the terminating NUL.
   static constexpr std::size_t most_bytes = 4095;
 
   Path() = default;
@@ -42,7 +42,7 @@ class Path {
   operator std::string_view() const noexcept { return view(); }
   [[nodiscard]] KYMO_SKIP
   bool empty() const noexcept { return size_ == 0; }
-  /// Whether it was made from more than most_bytes; it holds the first of them.
+  /// True if the text had more than most_bytes; the path then holds the first most_bytes.
   [[nodiscard]] KYMO_SKIP
   bool is_too_long() const noexcept { return is_too_long_; }
 

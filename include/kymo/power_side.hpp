@@ -1,4 +1,4 @@
-// What power sources feed, and how their energy comes about.
+// What power sources feed, and how their energy is computed.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace kymo {
 
-/// How the energy of a source comes about.
+/// How a source's energy is computed.
 enum class EnergyMethod : std::uint8_t {
   counter = 0,    ///< differences of an energy counter
   trapezoid = 1,  ///< power, integrated by trapezoids
@@ -18,12 +18,12 @@ enum class PowerSide : std::uint8_t {
   gpu = 1,      ///< GPU spans, frames and phases
 };
 
-/// How tables call it: "counter", "trapezoid".
+/// Name for tables: "counter", "trapezoid".
 [[nodiscard]] constexpr std::string_view name_of(EnergyMethod method) noexcept {
   return method == EnergyMethod::counter ? "counter" : "trapezoid";
 }
 
-/// How tables call it: "machine", "gpu".
+/// Name for tables: "machine", "gpu".
 [[nodiscard]] constexpr std::string_view name_of(PowerSide side) noexcept {
   return side == PowerSide::machine ? "machine" : "gpu";
 }

@@ -1,7 +1,7 @@
-// Scopes: stretches of time on a thread, opened and closed by macros.
+// Scopes: intervals on a thread, opened and closed by macros.
 //
-// Off, a scope costs a load and a branch. On, it costs two reads of the counter and about 2 ns. Recording is
-// turned on by kymo::enable() with KYMO_RECORD set, by kymo::start_capture() or by installing a sink.
+// Off, a scope costs a load and a branch. On, it costs two reads of the counter and about 2 ns. Recording is turned on
+// by kymo::enable() with KYMO_RECORD set, by kymo::start_capture() or by installing a sink.
 #pragma once
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace kymo::detail {
 inline namespace KYMO_DETAIL_PROBES {
 #endif
 
-/// The name of a scope, which is a literal.
+/// The name of a scope, which must be a literal.
 template <std::size_t N>
 KYMO_SKIP
 constexpr const char* literal(const char (&text)[N]) noexcept {
@@ -30,17 +30,17 @@ constexpr const char* literal(const T& /*text*/) noexcept {
   return "";
 }
 
-/// An open scope, closed when it goes out of sight. Made by KYMO_SCOPE and its relatives.
+/// An open scope, closed when the guard is destroyed. Made by KYMO_SCOPE and related macros.
 ///
-/// It belongs to one thread and must not span a co_await: AsyncSpan is for that. One that is destroyed on another
-/// thread or in a forked child closes nothing.
+/// It belongs to one thread and must not span a co_await; use AsyncSpan for that. A guard destroyed on another thread
+/// or in a forked child closes nothing.
 class ScopeGuard {
  public:
   KYMO_SKIP
   explicit ScopeGuard(kymo_site& site) noexcept : token_(open(site)) {}
 
-  /// For KYMO_SCOPE_DYNAMIC: `with_name` hands the name to what it is given. Asked at most once, and not at all while
-  /// nobody wants it.
+  /// For KYMO_SCOPE_DYNAMIC: `with_name` passes the name to its argument. Called at most once, and only if the name is
+  /// needed.
   template <typename WithName>
   KYMO_SKIP
   ScopeGuard(kymo_site& place, const WithName& with_name) {
@@ -63,7 +63,7 @@ class ScopeGuard {
   [[nodiscard]] KYMO_SKIP
   bool is_recorded() const noexcept { return detail::is_recorded(token_); }
 
-  /// What KYMO_DISABLE makes of a scope's name and arguments; never defined.
+  /// Replaces a scope's name and arguments under KYMO_DISABLE; never defined.
   template <std::size_t N>
   static char ignored(const char (&name)[N]);
   template <std::size_t N>
@@ -121,7 +121,7 @@ class ScopeGuard {
     record_list(site, {a, b, c, d, e, f});
   }
 
-  // Of seven to nine arguments the compiler says what to do; of more it says that there are too many.
+  // For seven to nine arguments, the compiler error says what to do; for more it says that there are too many.
   template <std::size_t N>
   static void arguments(kymo_site&, const char (&)[N], const Argument&, const Argument&, const Argument&,
                         const Argument&, const Argument&, const Argument&, const Argument&,
@@ -156,7 +156,7 @@ class ScopeGuard {
     return scopes_on() ? open_scope(site) : ScopeToken{};
   }
 
-  /// Opens a scope under a name that was made at run time.
+  /// Opens a scope with a name made at run time.
   struct NameTaker {
     ScopeGuard& guard;
     kymo_site& place;
@@ -164,8 +164,8 @@ class ScopeGuard {
     KYMO_SKIP
     void operator()(std::string_view name) const noexcept {
       if constexpr (has_probes) {
-        // What listens takes strings that end in a zero byte.
-        char text[256];  // NOLINT(modernize-avoid-c-arrays): <array> would cost those who include this
+        // Listening tools take NUL-terminated strings.
+        char text[256];  // NOLINT(modernize-avoid-c-arrays): <array> would make this header more expensive to include
         const std::size_t size = name.size() < sizeof text ? name.size() : sizeof text - 1;
         if (size != 0) {
           std::memcpy(text, name.data(), size);
@@ -201,8 +201,8 @@ class ScopeGuard {
 #define KYMO_DETAIL_SITE(site, name, kind) \
   static kymo_site site = {0, 0, ::kymo::detail::literal(name), __PRETTY_FUNCTION__, __FILE__, __LINE__, kind}
 
-// Named after its line: the site of an inline function is one in all files that include it. And after what to do where
-// the compiler does not find it: `if (x) KYMO_SCOPE("a");` ends with the site.
+// Named after the line: an inline function then has one site in all files that include it. The name also contains the
+// remedy for `if (x) KYMO_SCOPE("a");`, where the statement ends with the site and the compiler does not find it.
 #define KYMO_DETAIL_SITE_NAME(line) KYMO_DETAIL_CONCAT(kymo_scope_needs_braces_around_it_, line)
 #define KYMO_DETAIL_GUARD_NAME(line) KYMO_DETAIL_CONCAT(kymo_scope_, line)
 
@@ -225,7 +225,7 @@ class ScopeGuard {
 
 #if defined(KYMO_DISABLE)
 
-// Nothing is evaluated, but what stands in the arguments counts as used.
+// Nothing is evaluated, but variables in the arguments count as used.
 #define KYMO_SCOPE(...) static_cast<void>(sizeof(::kymo::detail::ScopeGuard::ignored(__VA_ARGS__)))
 #define KYMO_FUNCTION() static_cast<void>(0)
 #define KYMO_SCOPE_DYNAMIC(text) static_cast<void>(sizeof(text))
@@ -234,16 +234,16 @@ class ScopeGuard {
 #else
 
 /// Records the rest of the enclosing block as a scope: KYMO_SCOPE("cull") or, with up to six arguments,
-/// KYMO_SCOPE("cull", {"objects", n}, {"lod", level}). The names are literals; arguments are evaluated only when the
-/// scope is recorded. Two integer arguments add about 3 ns. A block has at most one on a line.
+/// KYMO_SCOPE("cull", {"objects", n}, {"lod", level}). Names must be literals. Arguments are evaluated only when the
+/// scope is recorded. Two integer arguments add about 3 ns. At most one per line within a block.
 #define KYMO_SCOPE(...) KYMO_DETAIL_SCOPE(__LINE__, __VA_ARGS__)
 
-/// Records the rest of the enclosing block under the name of the function it stands in.
+/// Records the rest of the enclosing block under the name of the enclosing function.
 #define KYMO_FUNCTION() KYMO_DETAIL_FUNCTION(__LINE__)
 
-/// Like KYMO_SCOPE with a name made at run time: anything that converts to std::string_view and lives through the
-/// statement. Each distinct name is interned once; looking one up costs about 20 ns. At most 65,536 distinct names are
-/// told apart.
+/// Like KYMO_SCOPE, with a name made at run time: anything that converts to std::string_view and lives through the
+/// statement. Each distinct name is interned once; a look-up costs about 20 ns. At most 65,536 distinct names are
+/// distinguished.
 #define KYMO_SCOPE_DYNAMIC(text) KYMO_DETAIL_SCOPE_DYNAMIC(__LINE__, text)
 
 /// Adds an argument to the innermost open scope of this thread: KYMO_ARG("visible", count). Evaluated only when that

@@ -1,6 +1,7 @@
-// Sinks: where drained events go. A capture is one, a Chrome trace another; yours is a class with one function.
+// Sinks: destinations of drained events, such as a capture or a Chrome trace. A custom sink is a class with one
+// function.
 //
-// Not part of kymo.hpp: events are made of strings and vectors, which not every file that records should pay for.
+// Not part of kymo.hpp: events consist of strings and vectors, which would make every recording file slower to compile.
 #pragma once
 
 #include <memory>
@@ -12,14 +13,14 @@
 
 namespace kymo {
 
-/// Takes events as they are drained.
+/// Receives events as they are drained.
 ///
-/// All calls come from the collector's thread, one at a time, never from a thread that records. A call may take as
-/// long as it likes: what it costs is that chunks are given back later, and scopes are dropped and counted when the
-/// pool runs empty. An exception that leaves a call removes the sink, with one message on stderr.
+/// All calls come from the collector's thread, one at a time, never from a recording thread. A call may take as long as
+/// it likes. Meanwhile it holds chunks back; if the pool runs out, scopes are dropped and counted. An exception that
+/// leaves a call removes the sink, with one message on stderr.
 ///
 /// A sink may record, and may call set_info(), capture_path() and is_recording(). It cannot start or stop recording,
-/// trigger or flush: these wait for the collector, which waits for the sink. They return false there.
+/// trigger or flush: these calls wait for the collector, which waits for the sink. They return false in a sink.
 class KYMO_API Sink {
  public:
   Sink() = default;
@@ -27,19 +28,19 @@ class KYMO_API Sink {
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink();
 
-  /// Takes one batch: at most about 130,000 scope events, or what came together in 100 ms. The first batch a sink gets
-  /// declares everything that was declared before it was installed. The batch is the caller's after return.
+  /// Receives one batch: at most about 130,000 scope events, or the events of 100 ms. A sink's first batch repeats all
+  /// declarations made before it was installed. The batch belongs to the caller again after return.
   virtual void write(const EventBatch& batch) = 0;
 
-  /// A trigger was pulled (kymo::trigger, `kymo trigger`) or the program crashes: a sink that holds back what it was
-  /// given writes it now.
+  /// Called on a trigger (kymo::trigger, `kymo trigger`) or a crash of the program: a sink that buffers events writes
+  /// them out.
   virtual void trigger() {}
 
-  /// Nothing more will come: the sink was removed or the recorder stops.
+  /// Called after the last batch: the sink was removed or the recorder stops.
   virtual void finish() {}
 
-  /// Hands this sink to the recorder, which keeps it until the guard is destroyed or the process ends, and turns
-  /// recording on. The sink must be owned by a shared_ptr.
+  /// Hands this sink to the recorder and turns recording on. The recorder keeps the sink until the guard is destroyed
+  /// or the process ends. The sink must be owned by a shared_ptr.
   [[nodiscard]] static SinkGuard install(std::shared_ptr<Sink> sink);
 };
 

@@ -1,4 +1,4 @@
-// What keeps an installed sink installed.
+// Keeps an installed sink installed.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace kymo {
 
-/// Removes its sink when destroyed, after everything recorded until then was written to it.
+/// Removes its sink on destruction, after everything recorded until then was written to it.
 class KYMO_API SinkGuard {
  public:
   SinkGuard() = default;
@@ -20,7 +20,7 @@ class KYMO_API SinkGuard {
   SinkGuard& operator=(const SinkGuard&) = delete;
   ~SinkGuard();
 
-  /// Removes the sink now. Does nothing when there is none.
+  /// Removes the sink immediately. No effect if there is none.
   void remove() noexcept;
 
  private:

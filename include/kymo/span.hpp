@@ -1,4 +1,4 @@
-// Spans that are not scopes: async spans, work measured elsewhere, and the flows that join them. Messages.
+// Spans that are not scopes: async spans, spans measured elsewhere, and flows that join them. Messages.
 #pragma once
 
 #include <chrono>
@@ -13,13 +13,13 @@
 
 namespace kymo {
 
-/// The track of that name, made on first use: a lane of async spans or a queue such as a GPU's. 0 while nothing is
-/// recorded. Costs a look-up by content, about 20 ns.
+/// Returns the track of that name, created on first use: a lane of async spans, or a queue such as a GPU's. 0 while
+/// nothing is recorded. Looks the name up by content, about 20 ns.
 [[nodiscard]] KYMO_API TrackId track(std::string_view name, TrackKind kind = TrackKind::queue) noexcept;
 
 /// A span that may begin on one thread and end on another, or live across a co_await. Spans of one lane may overlap.
 ///
-/// One object is used by one thread at a time. Ends when it is destroyed, at the latest.
+/// Not thread-safe. Ends at the latest when the object is destroyed.
 class KYMO_API AsyncSpan {
  public:
   AsyncSpan() = default;
@@ -36,14 +36,14 @@ class KYMO_API AsyncSpan {
   /// Adds an argument while the span is open.
   void argument(const Argument& argument) noexcept;
 
-  /// Ends now. Does nothing when it has ended.
+  /// Ends now. No effect if it has already ended.
   void end() noexcept;
 
   [[nodiscard]] KYMO_SKIP
   bool is_open() const noexcept { return id_ != 0; }
 
-  /// Lets go of the span without ending it, and takes it up again: for owners that can only keep a number. The id of no
-  /// span is 0.
+  /// release() gives up the span without ending it; adopt() takes it over again. For owners that can only store a
+  /// number. 0 is never the id of a span.
   [[nodiscard]] KYMO_SKIP
   std::uint64_t release() noexcept {
     const std::uint64_t id = id_;
@@ -61,10 +61,10 @@ class KYMO_API AsyncSpan {
   std::uint64_t id_ = 0;
 };
 
-/// The clock of a device: turns its ticks into nanoseconds of CLOCK_MONOTONIC by the two latest pairs it was given.
+/// The clock of a device. Converts its ticks to nanoseconds of CLOCK_MONOTONIC with the two latest pairs it was given.
 class KYMO_API ClockDomain {
  public:
-  /// A clock whose ticks last this long, until pairs tell better.
+  /// Sets the tick length that is used until two pairs give a better one.
   KYMO_SKIP
   explicit ClockDomain(double nanoseconds_per_tick) noexcept : step_ns_(nanoseconds_per_tick) {}
 
@@ -81,32 +81,32 @@ class KYMO_API ClockDomain {
   bool has_pair_ = false;
 };
 
-/// Hands in a span after the fact, with times of CLOCK_MONOTONIC. A negative duration is taken as zero. At most 16
-/// arguments. About 60 ns.
+/// Records a completed span with times of CLOCK_MONOTONIC. A negative duration becomes zero. At most 16 arguments.
+/// About 60 ns.
 KYMO_API void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
                         std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments = {}) noexcept;
 
-/// The same where the number of arguments is known at run time only.
+/// The same, with a number of arguments known at run time only.
 KYMO_API void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
                         std::chrono::nanoseconds duration, const Argument* arguments, std::size_t count) noexcept;
 
-/// The same with times in ticks of a device's clock.
+/// The same, with times in ticks of a device's clock.
 KYMO_API void emit_span(const ClockDomain& domain, TrackId track, std::string_view name, std::string_view category,
                         std::uint64_t start_ticks, std::uint64_t duration_ticks,
                         std::initializer_list<Argument> arguments = {}) noexcept;
 
-/// A flow leaves, passes or enters the scope that is open on this thread. All points with one id are one flow.
+/// A flow leaves, passes or enters the scope open on this thread. All points with one id form one flow.
 KYMO_API void flow_begin(std::uint64_t flow_id) noexcept;
 KYMO_API void flow_step(std::uint64_t flow_id) noexcept;
 KYMO_API void flow_end(std::uint64_t flow_id) noexcept;
 
-/// The same for spans that are handed in: the point is on the innermost span that the track has at `time`, which is one
-/// of CLOCK_MONOTONIC. The span may be handed in before or after it. Ignored on track 0. About 20 ns.
+/// The same for emitted spans: the point belongs to the innermost span on the track at `time`, in CLOCK_MONOTONIC. The
+/// span may be emitted before or after the point. Ignored on track 0. About 20 ns.
 KYMO_API void flow_begin(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
 KYMO_API void flow_step(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
 KYMO_API void flow_end(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
 
-/// Records a text at this moment. Cut at 4,096 bytes, with a mark.
+/// Records a text at the current time. Cut at 4,096 bytes and marked as cut.
 KYMO_API void message(std::string_view text) noexcept;
 
 }  // namespace kymo

@@ -1,4 +1,4 @@
-// What captures amount to: per site, span name, frame stream and metric.
+// Statistics of captures: per site, span name, frame stream and metric.
 //
 //     const kymo::Timeline timeline("run.kymo");
 //     for (const kymo::SiteStatistics& site : kymo::read_statistics(timeline).sites) {
@@ -26,30 +26,30 @@ namespace capture {
 class Histogram;
 }  // namespace capture
 
-/// Frames of a process's main stream, counted from 0, both included.
+/// Frames of a process's main stream, counted from 0, both ends included.
 struct FrameRange {
   std::uint64_t first = 0;
   std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
 };
 
 struct SelectionOptions {
-  std::vector<std::string> sites;      ///< patterns for names of sites and spans; one must fit. None: all
-  std::vector<std::string> threads;    ///< patterns for names of tracks; one must fit. None: all
+  std::vector<std::string> sites;      ///< patterns for names of sites and spans; one must match. Empty: all
+  std::vector<std::string> threads;    ///< patterns for names of tracks; one must match. Empty: all
   std::optional<FrameRange> frames;    ///< of each process
   std::optional<std::uint64_t> phase;  ///< its number, in each process
   TimeRange time;                      ///< on the timeline's axis
   ProcessId process = 0;               ///< 0: all
 };
 
-/// There is nothing of what was asked for. what() says what there is instead.
+/// The selection matches nothing. what() lists what exists.
 class KYMO_API SelectionError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   ~SelectionError() override;
 };
 
-/// Durations of one kind. Percentiles by nearest rank out of a histogram of three significant digits: at most 1/1024
-/// off and never too low; everything else is exact.
+/// Statistics of durations. Percentiles are nearest-rank values from a histogram with three significant digits: at most
+/// 1/1024 too high and never too low. Everything else is exact.
 struct DurationStatistics {
   std::uint64_t count = 0;
   std::uint64_t total_ns = 0;
@@ -59,20 +59,20 @@ struct DurationStatistics {
   std::int64_t p95_ns = 0;
   std::int64_t p99_ns = 0;
   std::int64_t max_ns = 0;
-  std::shared_ptr<const capture::Histogram> histogram;  ///< for kymo's own layers; else none
+  std::shared_ptr<const capture::Histogram> histogram;  ///< for kymo's own layers; otherwise null
 };
 
-/// The scopes of one site that ended.
+/// The completed scopes of one site.
 struct SiteStatistics {
-  SiteId site = 0;  ///< one of them, where equal sites of several processes are joined
+  SiteId site = 0;  ///< one of them, if equal sites of several processes are joined
   std::size_t processes = 1;
   DurationStatistics durations;
   std::uint64_t self_ns = 0;
-  std::uint64_t unbalanced = 0;     ///< did not close themselves
-  std::uint64_t self_is_bound = 0;  ///< their self time is an upper bound, since events before were lost
+  std::uint64_t unbalanced = 0;     ///< not closed by themselves
+  std::uint64_t self_is_bound = 0;  ///< self time is an upper bound, since earlier events were lost
 };
 
-/// The spans of one name that are not scopes: emitted ones, and async spans that ended.
+/// The non-scope spans of one name: emitted spans, and completed async spans.
 struct SpanStatistics {
   NameId name = 0;
   DurationStatistics durations;
@@ -84,7 +84,7 @@ struct FrameStatistics {
   DurationStatistics durations;
 };
 
-/// The samples of one metric; those that are not a number do not count.
+/// The samples of one metric. NaN samples do not count.
 struct MetricStatistics {
   MetricId metric = 0;
   std::size_t processes = 1;
@@ -92,15 +92,15 @@ struct MetricStatistics {
   double min = 0;
   double mean = 0;
   double max = 0;
-  double last = 0;  ///< the latest in time
+  double last = 0;  ///< latest in time
 };
 
-/// What was lost while recording, over all tracks.
+/// Losses while recording, over all tracks.
 struct DropTotals {
   std::uint64_t recorded_scopes = 0;
   std::uint64_t dropped_scopes = 0;
   std::uint64_t dropped_others = 0;  ///< arguments, samples and other events
-  std::size_t tracks = 0;            ///< that lost anything
+  std::size_t tracks = 0;            ///< number of tracks with losses
 
   void add(const TrackTotals& track) {
     recorded_scopes += track.recorded_scopes;
@@ -111,30 +111,30 @@ struct DropTotals {
 };
 
 struct Statistics {
-  std::vector<SiteStatistics> sites;  ///< by falling total, as are spans
+  std::vector<SiteStatistics> sites;  ///< by descending total; likewise spans
   std::vector<SpanStatistics> spans;
   std::vector<FrameStatistics> frame_streams;
   std::vector<MetricStatistics> metrics;
   DropTotals drops;
-  std::size_t blocks = 0;          ///< of events
+  std::size_t blocks = 0;          ///< event blocks
   std::size_t blocks_decoded = 0;  ///< the others were covered by summaries
-  std::size_t blocks_damaged = 0;  ///< are not in the numbers, as far as no summary covers them
+  std::size_t blocks_damaged = 0;  ///< not in the numbers, unless a summary covers them
   std::size_t summaries_used = 0;
 };
 
-/// Adds up a part of a timeline. With summaries for all of a capture about a millisecond, else about 20 ns a scope;
-/// memory does not grow with the files. Scopes that are open where a stretch of time ends count up to there; drops are
-/// told of whole timelines only.
+/// Computes the statistics of part of a timeline. If summaries cover all of a capture, about a millisecond; otherwise
+/// about 20 ns a scope. Memory does not grow with the files. Scopes open at the end of the selected interval count up
+/// to that end. Drops are reported for whole timelines only.
 ///
-/// `by_process` keeps processes apart; else equal sites (name, function, file, line), frame streams and metrics (name,
-/// unit, labels) of several processes are one. SelectionError where a pattern fits nothing, or there is no such frame
-/// or phase; CaptureError where a file cannot be read any more.
+/// `by_process` keeps processes apart. Otherwise equal sites (name, function, file, line), frame streams and metrics
+/// (name, unit, labels) of several processes are joined. Throws SelectionError if a pattern matches nothing, or the
+/// frame or phase does not exist, and CaptureError if a file becomes unreadable.
 [[nodiscard]] KYMO_API Statistics read_statistics(const Timeline& timeline, const SelectionOptions& part = {},
                                                   bool by_process = false);
 
-/// What threads waited for a lock while one holder had it.
+/// Waits of threads for a lock during one holder's holds.
 struct HolderWaits {
-  std::string holder;  ///< a place or a thread; empty: not known
+  std::string holder;  ///< a place or a thread; empty: unknown
   std::uint64_t waits = 0;
   std::uint64_t total_ns = 0;
   std::int64_t max_ns = 0;
@@ -143,24 +143,23 @@ struct HolderWaits {
 /// A lock, or several of one name.
 struct LockStatistics {
   std::string name;
-  std::string file;  ///< where it was declared: known only where somebody waited
+  std::string file;  ///< place of declaration; known only if some thread waited
   std::uint32_t line = 0;
   std::uint64_t waits = 0;
-  std::uint64_t waited_ns = 0;  ///< by all that waited
+  std::uint64_t waited_ns = 0;  ///< sum over all waiters
   std::int64_t max_wait_ns = 0;
   std::uint64_t holds = 0;
   std::uint64_t held_ns = 0;
   std::int64_t max_hold_ns = 0;
-  std::vector<HolderWaits> holders;  ///< by falling total
+  std::vector<HolderWaits> holders;  ///< by descending total
 };
 
-/// Who waited for which kymo::Lockable, and who held it: the waits and holds among the sites and spans of a timeline's
-/// statistics, by falling time waited, then held. Microseconds.
+/// Waits and holds of each kymo::Lockable, from the sites and spans of a timeline's statistics. Sorted by descending
+/// time waited, then held. Takes microseconds.
 [[nodiscard]] KYMO_API std::vector<LockStatistics> lock_statistics(const Timeline& timeline,
                                                                    const Statistics& statistics);
 
-/// Whether spans of this name mark where work was handed to a GPU that told no times of it: their durations say
-/// nothing.
+/// True if spans of this name mark the submission of GPU work whose times are unknown: their durations are meaningless.
 [[nodiscard]] KYMO_API bool is_unresolved(std::string_view span_name) noexcept;
 
 }  // namespace kymo

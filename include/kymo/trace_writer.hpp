@@ -1,11 +1,11 @@
-// A small writer of Chrome traces (Trace Event JSON) for programs that measure by themselves and only want the file.
+// A small writer of Chrome traces (Trace Event JSON) for programs that do their own measuring.
 //
 //     kymo::TraceWriter trace("trace.json");
 //     trace.push("load", "io", elapsed_ms, 1);
 //     trace.push("step", "train", elapsed_ms, 2, {{"loss", loss}});
 //     trace.flush();
 //
-// It needs no recorder and nothing to be enabled; scopes cost a hundredth of it. Component kymo::analysis.
+// Needs no recorder and no enabling. Scopes cost a hundredth of it. Component kymo::analysis.
 #pragma once
 
 #include <cstddef>
@@ -23,43 +23,42 @@ namespace kymo {
 /// Writes complete events, {"name","cat","ph":"X","ts","dur","pid","tid","args"?}, as a bare array. Times are
 /// microseconds of CLOCK_MONOTONIC, as in every trace that kymo writes.
 ///
-/// Thread safe. About 64 KiB are held back; more goes to the file at once, so memory stays bounded. A child after fork
-/// writes nothing: the file is its parent's.
+/// Thread-safe. Buffers about 64 KiB and writes the rest to the file, so memory is bounded. A child after fork writes
+/// nothing: the file belongs to its parent.
 class KYMO_API TraceWriter {
  public:
-  /// A disabled writer: push() does nothing, no file is touched. So is one with an empty path.
+  /// A disabled writer: push() does nothing, no file is touched. An empty path also gives a disabled writer.
   TraceWriter() noexcept;
-  /// Creates the file: under a suffix (trace-1.json) where something has the name, which is never touched. A pipe or a
-  /// device is written directly; it must have a reader already, and one that takes nothing for two seconds loses the
-  /// rest. std::runtime_error where the file cannot be created.
+  /// Creates the file. If the name is taken, adds a suffix (trace-1.json) and leaves the existing file untouched. A
+  /// pipe or device is written directly. It must already have a reader; a reader that takes nothing for two seconds
+  /// loses the rest. Throws std::runtime_error if the file cannot be created.
   explicit TraceWriter(const std::string& path);
-  /// A writer to the path that an environment variable names, disabled where it is empty, unset, or not to be trusted
-  /// (secure_getenv). A path that cannot be written is said on stderr, and the writer disabled.
+  /// A writer to the path in an environment variable. Disabled if the variable is empty, unset or not trusted
+  /// (secure_getenv). If the path cannot be written, reports it on stderr and returns a disabled writer.
   [[nodiscard]] static TraceWriter from_environment(const char* variable) noexcept;
   TraceWriter(TraceWriter&& other) noexcept;
   TraceWriter& operator=(TraceWriter&& other) noexcept;
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
-  /// Flushes. What goes wrong with that is said on stderr.
+  /// Flushes. Errors are reported on stderr.
   ~TraceWriter();
 
   [[nodiscard]] bool is_enabled() const noexcept { return implementation_ != nullptr; }
-  /// The process of the events that follow; 0 until it is set.
+  /// Sets the process id of the events that follow; 0 by default.
   void set_pid(std::uint64_t pid) noexcept;
 
-  /// An event that ends now and took so long: it begins that much earlier, where the work ran. A duration that is
-  /// negative or NaN counts as 0. Arguments that are NaN or infinite are left out. Text that is not UTF-8 has U+FFFD in
-  /// place of such bytes. About 0.5 us, and a write each 64 KiB; when that fails it is said on stderr, and this and all
-  /// later events are lost.
+  /// Adds an event that ends now and starts `duration_ms` earlier. A negative or NaN duration counts as 0. Arguments
+  /// that are NaN or infinite are left out. Bytes that are not UTF-8 become U+FFFD. About 0.5 us, plus one write per 64
+  /// KiB. If a write fails, this is reported on stderr, and this and all later events are lost.
   void push(std::string_view name, std::string_view category, double duration_ms, std::uint64_t tid) noexcept;
   void push(std::string_view name, std::string_view category, double duration_ms, std::uint64_t tid,
             std::initializer_list<Argument> arguments) noexcept;
   void push(std::string_view name, std::string_view category, double duration_ms, std::uint64_t tid,
             const Argument* arguments, std::size_t argument_count) noexcept;
 
-  /// Writes out every event pushed so far: the file is a whole JSON array then. Events pushed later are added to it by
-  /// the next flush. Into a pipe or device, which cannot be taken back, the closing bracket goes at the end alone.
-  /// std::runtime_error where the file cannot be written.
+  /// Writes out all events pushed so far; the file is then a complete JSON array. The next flush appends later events.
+  /// In a pipe or device, which cannot be rewritten, the closing bracket is written only at the end. Throws
+  /// std::runtime_error if the file cannot be written.
   void flush();
 
  private:
@@ -67,11 +66,12 @@ class KYMO_API TraceWriter {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// The writer of the process: to the file that KYMO_TRACE_WRITER names, disabled where that is empty or unset, which is
-/// read at the first call. It is flushed when the process exits; what is pushed after that is written at once.
+/// The writer of the process, to the file named by KYMO_TRACE_WRITER; disabled if that is empty or unset. The variable
+/// is read at the first call. The writer is flushed when the process exits; events pushed after that are written
+/// immediately.
 [[nodiscard]] KYMO_API TraceWriter& trace_writer() noexcept;
 
-/// trace_writer().flush(), with what goes wrong said on stderr; whether nothing did.
+/// Calls trace_writer().flush() and reports errors on stderr. Returns true on success.
 KYMO_API bool flush_trace_writer() noexcept;
 
 }  // namespace kymo

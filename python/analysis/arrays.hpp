@@ -1,4 +1,4 @@
-// NumPy arrays that own the memory of C++ containers: nothing is copied.
+// NumPy arrays that own the memory of C++ containers without a copy.
 #pragma once
 
 #include <cstddef>

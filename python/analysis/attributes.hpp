@@ -1,4 +1,4 @@
-// Values out of Python objects by the names of their attributes, so that dataclasses are what users hold.
+// Reads values from Python objects by attribute name, so that users can pass dataclasses.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace kymo::python {
 
-/// An object's attribute. AttributeError where it has none; TypeError, or OverflowError for numbers, where it does not
-/// fit.
+/// Reads an object's attribute. Raises AttributeError if it is missing; TypeError, or OverflowError for numbers, if it
+/// does not fit.
 template <typename Value>
 [[nodiscard]] Value attribute(nanobind::handle object, const char* name) {
   const nanobind::object value = object.attr(name);

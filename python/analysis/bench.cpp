@@ -92,7 +92,7 @@ BenchConfig from_object(nb::handle object) {
   return config;
 }
 
-// The fields of the dataclasses, in their order.
+// The fields of the dataclasses in order.
 
 nb::tuple fields_of(const LatencyRecord& record) {
   return nb::make_tuple(record.sample_id, record.wall_time_us, record.kernel_time_us, record.seq_len);
@@ -155,7 +155,7 @@ void add_records(nb::module_& module, const std::string& name) {
              [](std::string_view text, const std::string& source) { return rows_of(parse_csv<Record>(text, source)); });
 }
 
-/// An integer as what it fits into; OverflowError where that is nothing.
+/// Adds an integer with the type that it fits into; OverflowError if there is none.
 void add_integer(ParameterSet& set, std::string_view name, nb::handle value) {
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);

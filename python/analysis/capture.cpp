@@ -1,4 +1,4 @@
-// kymo._analysis.Reader, Snapshot and Query: captures, what they declare, their tables as NumPy arrays and Arrow
+// kymo._analysis.Reader, Snapshot and Query: captures, their declarations, and their tables as NumPy arrays and Arrow
 // streams.
 #include "capture.hpp"
 
@@ -38,7 +38,7 @@ Snapshot Reader::snapshot() const {
 bool Reader::refresh() {
   const std::lock_guard lock(mutex_);
   if (timeline_.use_count() == 1) {
-    // Others can only get it from snapshot(); what those read that let go of it happened before.
+    // Others can get it only from snapshot(). Reads by threads that released it happened before.
     std::atomic_thread_fence(std::memory_order_acquire);
     return timeline_->refresh();
   }
@@ -151,7 +151,7 @@ nb::list totals_of(const SnapshotHandle& snapshot) {
   return list;
 }
 
-/// Of a capture's blocks of events: start, end, scope events, bytes in the file.
+/// A capture's blocks of events: start, end, scope events, bytes in the file.
 nb::tuple blocks_of(const SnapshotHandle& snapshot, std::size_t index) {
   if (index >= snapshot.timeline->capture_count()) {
     throw nb::index_error("there is no such capture");
@@ -202,7 +202,7 @@ std::size_t count_rows(const SnapshotHandle& snapshot, const ArrowQuery& query) 
   return Columns(snapshot.timeline, query).row_count();
 }
 
-/// A capsule that owns an Arrow structure as the PyCapsule interface wants it.
+/// A capsule that owns an Arrow structure, according to the PyCapsule interface.
 template <typename Thing>
 nb::object make_capsule(std::unique_ptr<Thing> thing, const char* name) {
   const auto destroy = [](PyObject* capsule) {

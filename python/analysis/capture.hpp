@@ -1,4 +1,4 @@
-// A capture as Python holds it.
+// Captures in Python.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace kymo::python {
 
-/// A timeline that no longer changes. What is read of it agrees with what was read of it before.
+/// A timeline that does not change any more, so all reads from it are consistent.
 using Snapshot = std::shared_ptr<const Timeline>;
 
 /// Captures that may grow. Thread safe.
@@ -21,8 +21,8 @@ class Reader {
   explicit Reader(std::vector<std::string> paths, TimelineOptions options);
 
   [[nodiscard]] Snapshot snapshot() const;
-  /// Whether anything was appended. Snapshots that are still held stay as they are; while there are any, the files are
-  /// opened anew.
+  /// Returns whether anything was appended. Snapshots in use stay unchanged; while there are any, the files are
+  /// reopened.
   bool refresh();
 
  private:
@@ -32,12 +32,12 @@ class Reader {
   std::shared_ptr<Timeline> timeline_;
 };
 
-/// What stands for a snapshot in Python.
+/// A snapshot in Python.
 struct SnapshotHandle {
   Snapshot timeline;
 };
 
-/// What can be asked of a snapshot besides its tables: statistics, energy.
+/// Adds a snapshot's functions besides its tables: statistics, energy.
 void add_statistics(nanobind::class_<SnapshotHandle>& snapshot);
 
 }  // namespace kymo::python

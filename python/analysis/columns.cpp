@@ -17,7 +17,7 @@ namespace nb = nanobind;
 namespace kymo::python {
 namespace {
 
-/// Releases what was filled in.
+/// Releases the structure if it was filled in.
 template <typename Thing>
 struct Released {
   Thing thing{};
@@ -36,7 +36,8 @@ struct Free {
   void operator()(char* data) const { std::free(data); }
 };
 
-/// Numbers of any size in a row. Growing moves pages rather than bytes, and touches none before they are written.
+/// An array of numbers of any size. Growing moves pages rather than bytes and does not touch them before they are
+/// written.
 class Numbers {
  public:
   [[nodiscard]] char* extend(std::size_t size) {
@@ -166,7 +167,7 @@ class Columns::Column {
  private:
   void append_codes(const ArrowArray& array) {
     if (dictionary_.empty()) {
-      dictionary_ = texts_of(*array.dictionary);  // that of all batches
+      dictionary_ = texts_of(*array.dictionary);  // the same in all batches
     }
     if (array.null_count == 0) {
       numbers_.append(array.buffers[1], static_cast<std::size_t>(array.length) * sizeof(std::int32_t));

@@ -1,4 +1,4 @@
-// An Arrow stream read to its end, each column in one piece.
+// Reads an Arrow stream to its end into contiguous columns.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace kymo::python {
 /// The columns of a table.
 class Columns {
  public:
-  /// Reads all of it, or whole batches until there are `enough_rows`. Needs no GIL. CaptureError passes through;
-  /// std::runtime_error for what the stream says.
+  /// Reads all of it, or whole batches until there are `enough_rows`. Does not need the GIL. CaptureError passes
+  /// through; throws std::runtime_error for errors of the stream.
   Columns(std::shared_ptr<const Timeline> timeline, const ArrowQuery& query,
           std::size_t enough_rows = std::numeric_limits<std::size_t>::max());
   ~Columns();
   Columns(const Columns&) = delete;
   Columns& operator=(const Columns&) = delete;
 
-  /// By name: an array; (codes, texts) for columns of names, -1 for none; a list of texts or None for free text.
+  /// By name: an array; (codes, texts) for columns of names, with -1 for none; a list of texts or None for free text.
   [[nodiscard]] nanobind::dict take();
   [[nodiscard]] std::size_t row_count() const { return row_count_; }
 

@@ -22,7 +22,7 @@ nb::object number_or_none(std::optional<double> value) {
   return value && std::isfinite(*value) ? nb::object(nb::float_(*value)) : nb::object(nb::none());
 }
 
-/// As a share of the base; none where that is 0.
+/// As a share of the base; None if that is 0.
 nb::object share_of(double difference, double base) {
   return number_or_none(base != 0 ? difference / std::fabs(base) : std::numeric_limits<double>::quiet_NaN());
 }

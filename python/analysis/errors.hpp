@@ -1,9 +1,9 @@
-// C++ errors as Python's.
+// Translates C++ errors to Python.
 #pragma once
 
 namespace kymo::python {
 
-/// Makes kymo::CaptureError and the like kymo.CaptureError, with the path, the offset and what is wrong.
+/// Translates kymo::CaptureError and similar to kymo.CaptureError with the path, the offset and the problem.
 void register_errors();
 
 }  // namespace kymo::python

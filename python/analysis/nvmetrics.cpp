@@ -36,7 +36,7 @@ BoardConfig to_board(nb::handle object) {
   return board;
 }
 
-/// The fields of BoardConfig in their order, its rails and zones likewise.
+/// The fields of BoardConfig in order, including its rails and zones.
 nb::tuple from_board(const BoardConfig& board) {
   nb::list rails;
   for (const PowerRail& rail : board.power_rails) {
@@ -50,7 +50,7 @@ nb::tuple from_board(const BoardConfig& board) {
                         board.emc_clk_rate_path, rails, zones);
 }
 
-/// An engine of the process that made it: a forked child has a copy whose threads are not there.
+/// An engine, owned by the process that created it: a forked child has a copy without threads.
 class OwnedEngine {
  public:
   OwnedEngine(const std::string& output_path, nb::handle board, std::uint32_t fast_hz, std::uint32_t medium_hz,

@@ -1,4 +1,4 @@
-// The parts of kymo._analysis, each registered by the file of its name.
+// The parts of kymo._analysis, each registered by its own file.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,9 +7,9 @@ namespace kymo::python {
 
 /// Captures and their tables.
 void add_capture(nanobind::module_& module);
-/// Whether captures differ.
+/// Comparisons of captures.
 void add_comparison(nanobind::module_& module);
-/// Files of other tools that become captures.
+/// Imports of other tools' files.
 void add_imports(nanobind::module_& module);
 /// Boards and the recorder of Jetson traces.
 void add_nvmetrics(nanobind::module_& module);

@@ -1,4 +1,4 @@
-// kymo._analysis for kymo.bench: power sources and what a stretch of time took.
+// kymo._analysis for kymo.bench: power sources and the energy of a stretch of time.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -21,8 +21,8 @@ namespace nb = nanobind;
 namespace kymo::python {
 namespace {
 
-/// Watts by time from a Python function, which any thread may call. An exception in it is reported as unraisable, and
-/// the power is not known then.
+/// Watts by time from a Python function, which may be called by any thread. An exception in it is reported as
+/// unraisable, and the power is unknown.
 double call_watts(const nb::callable& function, double time_s) {
   const nb::gil_scoped_acquire acquired;
   try {
@@ -36,8 +36,8 @@ double call_watts(const nb::callable& function, double time_s) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// A tracker whose thread may need the interpreter, so nobody waits for it while holding that. It belongs to the
-/// process that made it: a forked child has a copy whose thread is not there.
+/// A tracker whose thread may need the interpreter, so no thread waits for it while holding the GIL. Owned by the
+/// process that created it: a forked child has a copy without a thread.
 class OwnedPowerTracker {
  public:
   OwnedPowerTracker(PowerSource& source, double hz) : tracker_(std::make_unique<PowerTracker>(source, hz)) {}

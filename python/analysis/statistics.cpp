@@ -1,4 +1,4 @@
-// What captures amount to, as rows of dicts with the keys of `kymo stats --json`.
+// Statistics of captures, as rows of dicts with the keys of `kymo stats --json`.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

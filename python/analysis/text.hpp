@@ -1,4 +1,4 @@
-// Texts of captures for Python.
+// Converts texts of captures for Python.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace kymo::python {
 
-/// A text that may be any bytes: those that are no UTF-8 become U+FFFD.
+/// Converts arbitrary bytes; those that are not UTF-8 become U+FFFD.
 inline nanobind::str make_text(std::string_view text) {
   return nanobind::steal<nanobind::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
-/// A path as Python has paths.
+/// Converts a path to Python's encoding.
 inline nanobind::str make_path(const std::string& path) {
   return nanobind::steal<nanobind::str>(
       PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
@@ -38,7 +38,7 @@ inline nanobind::list make_texts(const std::vector<std::string>& texts) {
   return list;
 }
 
-/// Paths as Python encodes them.
+/// Takes paths as encoded by Python.
 inline std::vector<std::string> take_paths(const std::vector<nanobind::bytes>& encoded) {
   std::vector<std::string> paths;
   paths.reserve(encoded.size());

@@ -61,7 +61,7 @@ nb::tuple fields_of(const WitnessTotals& totals) {
   return nb::make_tuple(totals.entries, totals.gates, totals.kept, totals.mean_cut_cost);
 }
 
-/// Without a function the interpreter is free meanwhile.
+/// Without a function the GIL is released during the call.
 WitnessReport verify(const std::string& path, const nb::object& on_entry) {
   if (on_entry.is_none()) {
     const nb::gil_scoped_release released;

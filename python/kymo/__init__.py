@@ -1,4 +1,4 @@
-"""Record what a program did and what the machine felt meanwhile, on one time axis."""
+"""Record a program's activity and the machine's metrics on one time axis."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ __all__ = [
 
 __version__: str = _version()
 
-# A program that records does not pay for what reads: these are imported when they are first asked for.
+# Readers are imported on first use, so programs that only record do not pay for them.
 _MODULE_OF = {
     "Capture": "kymo._capture",
     "CaptureError": "kymo._errors",

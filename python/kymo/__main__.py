@@ -1,4 +1,4 @@
-"""``python -m kymo``: the ``kymo`` command, and what it does for Python in this interpreter."""
+"""``python -m kymo``: the ``kymo`` command, and its subcommands that run in this interpreter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ With `python -m kymo`, in this interpreter:
 
 
 def main() -> None:
-    """Run a subcommand that is written in Python, or become the command."""
+    """Run a subcommand that is written in Python, or execute the command."""
     subcommand = sys.argv[1] if len(sys.argv) > 1 else ""
     if subcommand in ("-h", "--help"):
         import subprocess  # noqa: PLC0415

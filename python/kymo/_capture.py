@@ -1,4 +1,4 @@
-"""Captures: opened lazily, followed while they grow, handed out as tables."""
+"""Captures: opened lazily, followed while they grow, read as tables."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 class Capture:
     """
-    One or several recordings on one time axis; `kymo.open` makes it.
+    One or several recordings on one time axis, opened by `kymo.open`.
 
-    Opening reads headers only. Times are int64 nanoseconds of CLOCK_MONOTONIC of the first capture's machine. What is
-    asked of it is read then, by decoding only the blocks that are needed, with the GIL released; arrays and tables stay
-    good after the capture is closed. Threads may share a capture.
+    Opening reads headers only. Data is read on demand: only the needed blocks are decoded, with the GIL released. Times
+    are int64 nanoseconds of CLOCK_MONOTONIC of the first capture's machine. Arrays and tables stay valid after the
+    capture is closed. Threads may share a capture.
     """
 
     def __init__(self, reader: Reader, paths: tuple[str, ...], selection: Selection | None = None) -> None:
@@ -44,7 +44,7 @@ class Capture:
         return reader
 
     def _snapshot(self) -> Snapshot:
-        # What a thread reads while another one refreshes goes into the cache of before.
+        # A thread that reads while another one refreshes fills the old cache.
         cache = self._cache
         reader = self._open_reader()
         snapshot: Snapshot | None = cache.get("snapshot")
@@ -61,7 +61,7 @@ class Capture:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What was opened."""
+        """The paths that were opened."""
         return self._paths
 
     @property
@@ -84,7 +84,7 @@ class Capture:
 
     @property
     def sites(self) -> Sites:
-        """The places in the code that opened scopes."""
+        """The code locations that opened scopes."""
         table: Sites = self._table("sites")
         return table
 
@@ -108,7 +108,7 @@ class Capture:
 
     @property
     def processes(self) -> Processes:
-        """The processes as a table; `info` says more of them."""
+        """The processes as a table; `process_info` has more about them."""
         table: Processes = self._table("processes")
         return table
 
@@ -142,12 +142,12 @@ class Capture:
 
     @property
     def start_ns(self) -> int:
-        """The time of the first event, or where the view begins."""
+        """The time of the first event, or the start of the view."""
         return max(self._snapshot().range[0], self._selection.start_ns)
 
     @property
     def end_ns(self) -> int:
-        """The time of the last event, or where the view ends."""
+        """The time of the last event, or the end of the view."""
         return min(self._snapshot().range[1], self._selection.end_ns)
 
     @property
@@ -163,9 +163,9 @@ class Capture:
     @property
     def info(self) -> dict[str, str]:
         """
-        The facts that the first process recorded of its run, of labels and of ``set_info``.
+        The facts of the first process: about its run, from labels and from ``set_info``.
 
-        Those of all: ``[process["infos"] for process in capture.process_info]``.
+        The facts of all processes are ``[process["infos"] for process in capture.process_info]``.
         """
         processes = self._snapshot().processes()
         infos: dict[str, str] = processes[0]["infos"] if processes else {}
@@ -173,12 +173,12 @@ class Capture:
 
     @property
     def process_info(self) -> list[dict[str, Any]]:
-        """The processes: pid, host, rank, command_line, how their clocks were aligned, infos."""
+        """The processes: pid, host, rank, command_line, alignment of clocks, infos."""
         return self._snapshot().processes()
 
     @property
     def damages(self) -> list[str]:
-        """What could not be read so far, and what was left out when opening."""
+        """The parts that could not be read so far or were left out when opening."""
         snapshot = self._snapshot()
         found = [
             f"{capture['path']}: {damage['size']} bytes at byte {damage['offset']}: {damage['what']}"
@@ -190,7 +190,7 @@ class Capture:
     @property
     def drops(self) -> list[dict[str, Any]]:
         """
-        What each track recorded and lost.
+        Recorded and lost events of each track.
 
         Rows of track, process, recorded_scopes, dropped_scopes, dropped_others (arguments, samples and other events).
         """
@@ -198,19 +198,19 @@ class Capture:
 
     @property
     def is_closed(self) -> bool:
-        """Whether every file was closed cleanly: nothing will be appended to it."""
+        """Whether every file was closed cleanly, so that nothing will be appended."""
         return all(capture["is_closed"] for capture in self._snapshot().captures())
 
     def between(self, start_ns: int | None = None, end_ns: int | None = None) -> Capture:
         """
-        Return a view of a stretch of time, which shares the files.
+        Return a view of a time range, which shares the files.
 
         Parameters
         ----------
         start_ns, end_ns : int or None
-            Nanoseconds on the capture's axis; the end does not belong to it. None: no limit. Spans and frames that
-            overlap the stretch are in the view with all of their duration; statistics count the part within. Where
-            blocks outside were needed for it, `self_ns` of a span is an upper bound (flag 16).
+            Nanoseconds on the capture's axis; the end is exclusive. None: no limit. Spans and frames that overlap the
+            range are in the view with their whole duration; statistics count the part inside. If blocks outside the
+            range would be needed for `self_ns`, it is an upper bound (flag 16).
         """
         return self._view(self._selection.between(start_ns, end_ns))
 
@@ -224,13 +224,13 @@ class Capture:
         Parameters
         ----------
         scopes : int
-            About how many scope events a partition may have; a capture with fewer is one partition.
+            Approximate maximum of scope events per partition; a capture with fewer is one partition.
 
         Returns
         -------
         list of Partition
             Each row of a table is in exactly one of them. Spans that began in an earlier partition may lack arguments,
-            and their self time is an upper bound (`flags` says so).
+            and their self time is an upper bound (marked in `flags`).
         """
         return cut_partitions(self._snapshot(), scopes)
 
@@ -264,30 +264,30 @@ class Capture:
         by_process: bool = False,
     ) -> dict[str, Any]:
         """
-        Add up what ran: the numbers of ``kymo stats --json``.
+        Compute statistics: the numbers of ``kymo stats --json``.
 
         Parameters
         ----------
         site, track : str or sequence of str, optional
-            Patterns for names of sites and spans, of tracks; one must fit.
+            Patterns for names of sites and spans, or of tracks; one must match.
         frames : (int, int), optional
-            Frames of the main stream of each process, counted from 0, both included.
+            First and last frame of each process's main stream, counted from 0, both included.
         phase : int, optional
-            The phase of this number in each process.
+            The phase with this number in each process.
         by_process : bool
-            Keep processes apart; else equal sites, streams and metrics of several processes are one.
+            Keep processes separate; else equal sites, streams and metrics of several processes are combined.
 
         Returns
         -------
         dict
-            ``sites``, ``spans``, ``frame_streams``, ``metrics`` and ``locks`` are lists of rows, by falling total;
-            durations are in nanoseconds. A span with ``unresolved`` is GPU work whose times are not known. In a view,
-            what reaches beyond its stretch counts with the part within.
+            ``sites``, ``spans``, ``frame_streams``, ``metrics`` and ``locks`` are lists of rows, by descending total;
+            durations are in nanoseconds. A span with ``unresolved`` is GPU work whose times are unknown. A view counts
+            only the parts inside its range.
 
         Raises
         ------
         KeyError
-            A pattern fits nothing, or there is no such frame or phase.
+            A pattern matches nothing, or there is no such frame or phase.
         """
         return self._snapshot().statistics(
             start_ns=self._selection.start_ns,
@@ -308,28 +308,28 @@ class Capture:
         idle_watts: float | None = None,
     ) -> Any:
         """
-        Share out the joules: the numbers of ``kymo stats --energy --json``.
+        Attribute the energy: the numbers of ``kymo stats --energy --json``.
 
         Parameters
         ----------
         by : {"site", "span", "frame", "phase", "source"}, optional
-            Return this list of rows alone.
+            Return only this list of rows.
         by_process : bool
-            Keep processes apart.
+            Keep processes separate.
         power_sources : sequence of str
-            Which sources to add up: a metric's name, a label's value, a full name. None: what feeds the machine.
+            The sources to add up: a metric's name, a label's value, or a full name. Empty: the machine's supply.
         idle_watts : float, optional
-            Power of the idle machine; else the least mean of a second.
+            Power of the idle machine; by default the least mean over a second.
 
         Returns
         -------
         dict, or list of dict
-            Joules with their bounds; None where the source could not be read. They are those of the whole capture.
+            Joules with their error bounds; None if the source could not be read. They cover the whole capture.
 
         Raises
         ------
         ValueError
-            `by` is none of these, or this is a view of a part: energy is told of whole captures.
+            `by` has another value, or this is a view: energy is only available for whole captures.
         """
         if by is not None and by not in ENERGY_LISTS:
             raise ValueError(f"energy by {by!r}: there are {', '.join(ENERGY_LISTS)}")
@@ -340,25 +340,25 @@ class Capture:
 
     def compare(self, other: Capture | Path | Iterable[Path], *, seed: int = 1) -> dict[str, Any]:
         """
-        Tell whether another recording differs from this one by more than chance, as ``kymo compare --json``.
+        Test whether another recording differs from this one by more than chance, like ``kymo compare --json``.
 
         Parameters
         ----------
         other : Capture, path, or iterable of paths
-            The new side. Each file is a run; three or more a side tell what runs differ in anyway.
+            The new side. Each file is a run; three or more per side show the variation between equal runs.
         seed : int
-            What resampling begins with: the same gives the same numbers.
+            The seed of the resampling, which makes results reproducible.
 
         Returns
         -------
         dict
-            ``compared``: rows with a verdict, worse first; ``only_in_base``, ``only_in_new``, ``other_units``,
+            ``compared``: rows with a verdict, "worse" first; ``only_in_base``, ``only_in_new``, ``other_units``,
             ``configuration``.
 
         Raises
         ------
         ValueError
-            This or the other is a view of a part.
+            This or the other capture is a view.
         """
         new = other if isinstance(other, Capture) else open(other)
         if self._selection != Selection() or new._selection != Selection():
@@ -369,12 +369,12 @@ class Capture:
 
     def refresh(self) -> bool:
         """
-        Look for what was appended, and for new files in directories that were opened.
+        Look for appended data, and for new files in the opened directories.
 
         Returns
         -------
         bool
-            Whether there was anything. Tables that were handed out before stay as they are.
+            Whether there was anything new. Tables returned earlier do not change.
         """
         reader = self._open_reader()
         self._cache = {}
@@ -382,20 +382,20 @@ class Capture:
 
     def follow(self, *, poll_s: float = 0.1, timeout_s: float | None = None) -> Iterator[Capture]:
         """
-        Follow files that grow: yield a view of what each step brought, until they are closed.
+        Follow growing files: yield a view of the new data at each step, until they are closed.
 
         Parameters
         ----------
         poll_s : float
             Seconds between looks.
         timeout_s : float, optional
-            End after so many seconds in which nothing came.
+            End after this many seconds without new data.
 
         Yields
         ------
         Capture
-            A view with the spans and samples of what came; the first one has what is there already. Frames, messages
-            and the like are read from the capture itself, which stands at the same moment.
+            A view with the new spans and samples; the first one has all existing data. Read frames, messages and
+            similar tables from the capture itself, which is at the same state.
         """
         seen: dict[str, int] = {}
         quiet_since = time.monotonic()
@@ -421,7 +421,7 @@ class Capture:
 
     def overview(self, width: int = 960) -> str:
         """
-        Draw frames, tracks and metrics as SVG, as notebooks show a capture.
+        Draw frames, tracks and metrics as SVG, like notebooks show a capture.
 
         Parameters
         ----------
@@ -439,7 +439,7 @@ class Capture:
         return f"<div><code>{html.escape(repr(self))}</code></div>{self.overview()}"
 
     def close(self) -> None:
-        """Let go of the files. Tables and arrays that were handed out stay good."""
+        """Close the files. Tables and arrays returned earlier stay valid."""
         self._reader = None
         self._cache = {}
 
@@ -450,7 +450,7 @@ class Capture:
         self.close()
 
     def __len__(self) -> int:
-        """Return how many files it is made of."""
+        """Return the number of files."""
         return len(self._snapshot().captures())
 
     def __repr__(self) -> str:
@@ -473,24 +473,24 @@ def open(  # noqa: A001
     Parameters
     ----------
     path : path or iterable of paths
-        Files ``*.kymo``, or directories of such.
+        Files ``*.kymo``, or directories of these.
     align_by_sync_points : bool
-        Captures of different boots are aligned by the lowest sync point that they share with the first one, rather than
-        by wall clock. Costs a pass over them.
+        Align captures of different boots by the lowest sync point that they share with the first one, rather than by
+        wall clock. Costs a pass over them.
 
     Returns
     -------
     Capture
-        Only headers have been read. A context manager.
+        The capture, with only headers read. It is a context manager.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     PermissionError
-        It may not be read.
+        A file may not be read.
     CaptureError
-        It is no capture, or a directory holds none; a ValueError with `path` and `offset`.
+        A file is not a capture, or a directory contains none; a ValueError with `path` and `offset`.
     """
     if isinstance(path, bytes) or not isinstance(path, str | os.PathLike | Iterable):
         raise TypeError(f"a path is a str or os.PathLike, not {type(path).__name__}")

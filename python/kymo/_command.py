@@ -10,6 +10,6 @@ from kymo._paths import get_command
 
 
 def main() -> NoReturn:
-    """Become the command, with the arguments of this process."""
+    """Execute the command with the arguments of this process."""
     command = get_command()
     os.execv(command, ["kymo", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""The calls that hand over what was recorded: they wait for the GPU's part of it where there is one."""
+"""The calls that flush or end a recording; they wait for GPU scopes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def _wait_for_gpus() -> bool:
 
 def flush() -> bool:
     """
-    Return after everything recorded before the call was handed to the capture and to every sink.
+    Hand everything recorded before the call to the capture and to every sink.
 
-    Waits for GPU scopes as well, ten seconds at most.
+    Also waits for GPU scopes, ten seconds at most.
 
     Returns
     -------
     bool
-        False where that took longer than ten seconds.
+        False if that took longer than ten seconds.
     """
     is_whole = _wait_for_gpus()
     return _record.flush() and is_whole
@@ -34,18 +34,18 @@ def flush() -> bool:
 
 def stop_capture() -> bool:
     """
-    Finish the capture: everything recorded until now is in it, GPU scopes as well.
+    Finish the capture, including everything recorded before the call and GPU scopes.
 
     Returns
     -------
     bool
-        False where there is no capture.
+        False if there is no capture.
     """
     _wait_for_gpus()
     return _record.stop_capture()
 
 
 def disable() -> None:
-    """Stop recording: captures are finished, sinks removed. `enable` starts anew."""
+    """Stop recording: finish captures and remove sinks. `enable` starts again."""
     _wait_for_gpus()
     _record.disable()

@@ -1,4 +1,4 @@
-"""What is raised by reading."""
+"""Errors raised by reading."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import os
 
 class CaptureError(ValueError):
     """
-    A file is no capture, or too damaged to be read at all.
+    A file is not a capture, or too damaged to be read at all.
 
-    Damage within a capture raises nothing: what is sound is read, and `Capture.damages` lists the rest.
+    Damage inside a capture raises nothing: the intact parts are read, and `Capture.damages` lists the rest.
 
     Attributes
     ----------
     path : str
         The file.
     offset : int
-        Where in it, in bytes.
+        The position in the file, in bytes.
     """
 
     def __init__(self, what: str, path: str = "", offset: int = 0) -> None:
@@ -29,7 +29,7 @@ class CaptureError(ValueError):
 
 
 def check_readable(path: str) -> None:
-    """Raise what the system says of a path that cannot be read."""
+    """Raise the system's error for a path that cannot be read."""
     if os.path.isdir(path):
         os.listdir(path)
         return

@@ -1,13 +1,13 @@
 """
 GPU work of PyTorch and CuPy: scopes that are timed by the GPU itself.
 
-A scope records an event on the current stream when it opens and when it closes; the GPU notes the time of each when it
-comes to it. A thread of its own asks now and then which events have passed, never waits for the GPU, and puts what lies
-between two of them onto the track of the stream.
+A scope records an event on the current stream when it opens and when it closes; the GPU stores the time when it reaches
+the event. A separate thread polls which events have passed, never waits for the GPU, and records the time between the
+two events as a span on the stream's track.
 
-An event's time counts from another event only. So now and then one is recorded on a stream where nothing else waits,
-and the processor's clock is read before and after: that pair ties the two clocks together. The GPU's clock runs a
-little faster or slower; how much is told by two such pairs that lie apart.
+An event's time is only known relative to another event. At intervals, an event is therefore recorded on an idle stream,
+and the CPU's clock is read before and after it: this pair ties the two clocks together. The GPU's clock runs slightly
+faster or slower; two pairs with a distance in time give its rate.
 """
 
 from __future__ import annotations
@@ -32,38 +32,37 @@ __all__ = ["flush", "gpu_scope"]
 Value: TypeAlias = int | float | bool | str
 
 _POLL_S = 0.005
-#: The clocks are tied together anew this often; where that fails, and until their rates are known, after the shorter
-#: time.
+#: The clocks are synchronised at this interval; after a failure, and until their rates are known, at the shorter one.
 _RENEWAL_NS = 1_000_000_000
 _RETRY_NS = 100_000_000
 _ATTEMPTS = 8
 _PATIENCE_NS = 2_000_000
-#: An event on an idle stream passes within this time, however long it takes until that is seen.
+#: An event on an idle stream passes within this time, even if that is noticed later.
 _LATENCY_NS = 20_000
-#: A pair known less well than this does not replace one that is younger than the time below it.
+#: A pair with a greater error than this does not replace one that is younger than the time below it.
 _TIGHT_NS = 50_000
 _OLD_NS = 10_000_000_000
-#: The clocks' rates are told by pairs that lie so far apart, and are known to this share of that.
+#: The clocks' rates come from pairs at this distance, with this relative error.
 _BASELINE_NS = 1_000_000_000
 _RATE_BOUND = 2e-5
 _GREATEST_DRIFT = 1e-3
-#: Flows from a scope to its span on the GPU bear the scope's number and this, apart from those of the program.
+#: Flows from a scope to its GPU span have the scope's number plus this, which keeps them distinct from the program's.
 _FLOW = 1 << 63
-#: The recorder takes this many arguments a span.
+#: The recorder accepts this many arguments per span.
 _MOST_ARGUMENTS = 8
 _MOST_PENDING = 65_536
 _MOST_FAILURES = 8
 
 
 def _say(text: str) -> None:
-    """Write one line to stderr, as the recorder does."""
+    """Write one line to stderr, like the recorder."""
     if sys.stderr is not None:
         sys.stderr.write(f"kymo: {text}\n")
 
 
 @dataclass(slots=True)
 class _Anchor:
-    """An event whose time is known by the processor's clock, give or take `bound_ns`."""
+    """An event whose time on the CPU's clock is known, with the error `bound_ns`."""
 
     event: Any
     cpu_ns: int
@@ -71,7 +70,7 @@ class _Anchor:
 
 
 class _Clock:
-    """Turns times of one GPU's events into nanoseconds of CLOCK_MONOTONIC. Used by one thread."""
+    """Converts times of one GPU's events to nanoseconds of CLOCK_MONOTONIC. Used by one thread."""
 
     def __init__(self, library: GpuLibrary, device: int) -> None:
         self._library = library
@@ -84,7 +83,7 @@ class _Clock:
         self._next_ns = 0
 
     def _take_anchor(self) -> _Anchor | None:
-        """Record an event where nothing waits, and look until it has passed; a GPU that does not answer has none."""
+        """Record an event on an idle stream and poll until it has passed; None if the GPU does not answer."""
         event = self._library.new_event(self._device)
         before = monotonic_ns()
         self._library.record(event, self._stream)
@@ -93,14 +92,14 @@ class _Clock:
             has_passed = self._library.has_passed(event)
             after = monotonic_ns()
             if has_passed:
-                # This thread may have had to wait for the interpreter before it could look.
+                # This thread may have had to wait for the interpreter before it could poll.
                 latest = min(after, recorded + _LATENCY_NS)
                 return _Anchor(event, (before + latest) // 2, after - before)
             if after - before > _PATIENCE_NS:
                 return None
 
     def renew(self) -> None:
-        """Tie the clocks together anew, where that was long ago."""
+        """Synchronise the clocks again if the last time was long ago."""
         now = monotonic_ns()
         if now < self._next_ns:
             return
@@ -135,21 +134,21 @@ class _Clock:
             self._rate = rate
             self._is_rate_known = True
         else:
-            # One of the clocks was set, or stood still: what was before says nothing any more.
+            # One of the clocks was set or stood still, so earlier pairs are useless.
             self._first = anchor
 
     @property
     def is_known(self) -> bool:
-        """Whether the clocks were tied together."""
+        """Whether the clocks are synchronised."""
         return self._latest is not None
 
     def time_ns(self, event: Any) -> int:
-        """Return when an event passed."""
+        """Return the time at which an event passed."""
         assert self._latest is not None
         return self._latest.cpu_ns + round(self._library.elapsed_ms(self._latest.event, event) * 1e6 * self._rate)
 
     def duration_ns(self, begin: Any, end: Any) -> int:
-        """Return how long it took from one event to another."""
+        """Return the time from one event to another."""
         return max(0, round(self._library.elapsed_ms(begin, end) * 1e6 * self._rate))
 
 
@@ -170,7 +169,7 @@ class _Timing:
 
 
 class _Timer:
-    """Opens and closes timings on any thread; a thread of its own resolves them, in the order of each stream."""
+    """Opens and closes timings on any thread; a separate thread resolves them, in the order of each stream."""
 
     def __init__(self, library: GpuLibrary) -> None:
         self._library = library
@@ -193,16 +192,16 @@ class _Timer:
 
     @property
     def lost(self) -> int:
-        """Scopes whose time on the GPU is not known."""
+        """Number of scopes whose GPU time is unknown."""
         return self._lost
 
     @property
     def is_over(self) -> bool:
-        """Whether the GPU failed so often that it is not asked any more."""
+        """Whether the GPU failed so often that it is not queried any more."""
         return self._failures >= _MOST_FAILURES
 
     def open(self) -> _Timing | None:
-        """Note on the current stream that a scope begins; None where that cannot be."""
+        """Mark the begin of a scope on the current stream; None if that is not possible."""
         if self.is_over or self._issued - self._resolved >= _MOST_PENDING:
             self._lose(None)
             return None
@@ -219,7 +218,7 @@ class _Timer:
         return _Timing(device, stream, self._track_of(device, handle), event, issued_ns, next(self._correlations))
 
     def close(self, timing: _Timing, name: str, category: str, arguments: dict[str, Value]) -> None:
-        """Note on the stream that the scope began on that it ends."""
+        """Mark the end of a scope on the stream on which it began."""
         try:
             if self._library.is_capturing(timing.stream):
                 self._lose(None)
@@ -271,7 +270,7 @@ class _Timer:
             _say("the GPU went on failing, and is not asked for times any more")
 
     def step(self) -> bool:
-        """Resolve what has passed. Whether there is more to come."""
+        """Resolve the timings that have passed; return whether more are pending."""
         while self._closed:
             timing = self._closed.popleft()
             self._pending.setdefault(timing.track, deque()).append(timing)
@@ -287,7 +286,7 @@ class _Timer:
         return self._resolved < self._issued
 
     def _resolve(self, timing: _Timing) -> bool:
-        """Put a scope onto its track. False where the GPU has not come to its end."""
+        """Record a scope's span on its track; False if the GPU has not reached its end."""
         try:
             if not self.is_over and not self._library.has_passed(timing.end):
                 return False
@@ -300,7 +299,7 @@ class _Timer:
             clock.renew()
             if not clock.is_known:
                 return False
-            # Nothing runs before it was asked for: what is earlier is the error of the clock.
+            # Work never runs before it was submitted: an earlier time is a clock error.
             start_ns = max(timing.issued_ns, clock.time_ns(timing.begin))
             duration_ns = clock.duration_ns(timing.begin, timing.end)
             _record.emit_span(timing.track, timing.name, start_ns, duration_ns, timing.category, **timing.arguments)
@@ -324,7 +323,7 @@ class _Timer:
                 self._wake.wait()
 
     def flush(self, timeout_s: float) -> bool:
-        """Wait for what was closed before; False where that took too long."""
+        """Wait for the scopes closed before; False if that took too long."""
         if self._thread is None:
             return True
         with self._done:
@@ -332,7 +331,7 @@ class _Timer:
             return self._done.wait_for(lambda: self._resolved >= until, timeout_s)
 
     def finish(self) -> None:
-        """End the thread; what the GPU has not come to within a second is lost."""
+        """End the thread; work that the GPU does not finish within a second is lost."""
         self.flush(1.0)
         self._is_over = True
         self._wake.set()
@@ -344,7 +343,7 @@ class _Timer:
 
 
 class _Gpu:
-    """The process's one timer, made when the first scope needs it."""
+    """The process's only timer, created when the first scope needs it."""
 
     def __init__(self) -> None:
         self.timer: _Timer | None = None
@@ -363,7 +362,7 @@ class _Gpu:
         return timer
 
     def forget(self) -> None:
-        """In a forked child: the GPU and the thread are the parent's."""
+        """Reset in a forked child: the GPU and the thread belong to the parent."""
         if self.timer is not None:
             atexit.unregister(self.timer.finish)
             self.timer = None
@@ -378,21 +377,21 @@ class gpu_scope(ContextDecorator):  # noqa: N801
     """
     A scope whose work runs on a GPU.
 
-    On its thread it is a scope as any other: what it takes to hand the work in. What the GPU takes for it is a span on
-    the track of the stream that was current at the beginning ("GPU 0", "GPU 0 stream 1", ...). A flow leads from the
-    one to the other, and both carry the argument ``correlation``, a number that joins them (where there are fewer than
-    eight others). The GPU is never waited for: the span is there some milliseconds after the work is done. Without
-    PyTorch or CuPy, or without a GPU, it is a scope and nothing else, which is said once.
+    On its thread it is a normal scope: the time for submitting the work. The GPU's time for the work is a span on the
+    track of the stream that was current at the beginning ("GPU 0", "GPU 0 stream 1", ...). A flow leads from the scope
+    to the span, and both carry the argument ``correlation``, a common number (if there are fewer than eight others). It
+    never waits for the GPU: the span appears some milliseconds after the work is done. Without PyTorch or CuPy, or
+    without a GPU, it is only a scope, and kymo says so once.
 
-    Inside of a stream that is being captured into a graph nothing is measured on the GPU. May be used as a decorator of
-    functions, and of one thread at a time as a context.
+    While a stream is captured into a graph, nothing is measured on the GPU. May be used as a decorator of functions,
+    and as a context by one thread at a time.
 
     Parameters
     ----------
     name
-        What it is called.
+        The name of the scope and of the span.
     category
-        The category of the GPU's span.
+        The category of the GPU span.
     **arguments
         Integers, floats, booleans or texts.
 
@@ -440,5 +439,5 @@ class gpu_scope(ContextDecorator):  # noqa: N801
 
 
 def flush(timeout_s: float) -> bool:
-    """Wait for the scopes that were closed before; False where that took too long."""
+    """Wait for the scopes closed before; False if that took too long."""
     return _gpu.timer is None or _gpu.timer.flush(timeout_s)

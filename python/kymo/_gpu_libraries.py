@@ -1,4 +1,4 @@
-"""What GPU scopes need of PyTorch and CuPy: streams, and events that the GPU notes the time of."""
+"""The parts of PyTorch and CuPy that GPU scopes need: streams, and events timed by the GPU."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ _NOT_READY = 600
 
 def relax_captures() -> None:
     """
-    Let this thread ask for events while others capture graphs.
+    Let this thread query events while others capture graphs.
 
-    Otherwise a capture of another thread is broken by the question: CUDA forbids it to all threads, unless they say
-    that they know what they do.
+    By default CUDA forbids such queries to all threads, and a query would break another thread's capture.
     """
     for library, function in [
         ("libcuda.so.1", "cuThreadExchangeStreamCaptureMode"),
@@ -34,25 +33,25 @@ def relax_captures() -> None:
 
 
 class GpuLibrary(Protocol):
-    """A library's events. May be used from any thread; none of it waits for the GPU."""
+    """A library's events. May be used from any thread; nothing here waits for the GPU."""
 
     def current_stream(self) -> tuple[Any, int, int]:
-        """Return the stream that work is handed to now, its device, and its handle; 0: the default stream."""
+        """Return the current stream, its device, and its handle; 0: the default stream."""
 
     def is_capturing(self, stream: Any) -> bool:
-        """Tell whether what is handed to a stream becomes a graph rather than work."""
+        """Tell whether work submitted to a stream is captured into a graph."""
 
     def side_stream(self, device: int) -> Any:
-        """Return a stream of its own that the others do not wait for."""
+        """Return a separate stream that the others do not wait for."""
 
     def new_event(self, device: int) -> Any:
-        """Return an event with a time."""
+        """Return an event with timing."""
 
     def record(self, event: Any, stream: Any) -> None:
-        """Put an event into a stream, behind the work that is there."""
+        """Record an event in a stream, after the work submitted so far."""
 
     def has_passed(self, event: Any) -> bool:
-        """Tell whether the GPU has come to an event."""
+        """Tell whether the GPU has reached an event."""
 
     def elapsed_ms(self, begin: Any, end: Any) -> float:
         """Return the milliseconds between two events that have passed."""
@@ -67,28 +66,28 @@ class Torch:
             raise RuntimeError("PyTorch finds no GPU")
 
     def current_stream(self) -> tuple[Any, int, int]:
-        """Return the stream that work is handed to now."""
+        """Return the current stream."""
         stream = self._cuda.current_stream()
         return stream, stream.device_index, stream.cuda_stream
 
     def is_capturing(self, stream: Any) -> bool:  # noqa: ARG002
-        """Tell whether the current stream becomes a graph."""
+        """Tell whether the current stream is captured into a graph."""
         return bool(self._cuda.is_current_stream_capturing())
 
     def side_stream(self, device: int) -> Any:
-        """Return a stream of high priority: PyTorch hands out those of a pool, and these are seldom asked for."""
+        """Return a high-priority stream: PyTorch's streams come from a pool, where these are seldom in use."""
         return self._cuda.Stream(device=device, priority=-1)
 
     def new_event(self, device: int) -> Any:  # noqa: ARG002
-        """Return an event; its device is that of the stream that it is first put into."""
+        """Return an event; its device is that of the stream in which it is first recorded."""
         return self._cuda.Event(enable_timing=True)
 
     def record(self, event: Any, stream: Any) -> None:
-        """Put an event into a stream."""
+        """Record an event in a stream."""
         event.record(stream)
 
     def has_passed(self, event: Any) -> bool:
-        """Tell whether the GPU has come to an event."""
+        """Tell whether the GPU has reached an event."""
         return bool(event.query())
 
     def elapsed_ms(self, begin: Any, end: Any) -> float:
@@ -105,19 +104,19 @@ class CuPy:
             raise RuntimeError("CuPy finds no GPU")
 
     def current_stream(self) -> tuple[Any, int, int]:
-        """Return the stream that work is handed to now."""
+        """Return the current stream."""
         stream = self._cuda.get_current_stream()
         return stream, int(self._cuda.runtime.getDevice()), int(stream.ptr)
 
     def is_capturing(self, stream: Any) -> bool:
-        """Tell whether a stream becomes a graph. It must not be asked while another one does that it waits for."""
+        """Tell whether a stream is captured. Not to be called while another stream that it waits for is captured."""
         try:
             return bool(stream.is_capturing())
         except RuntimeError:
-            return not self._cuda.runtime.is_hip  # there are no such graphs
+            return not self._cuda.runtime.is_hip  # HIP has no such graphs
 
     def side_stream(self, device: int) -> Any:
-        """Return a stream of its own."""
+        """Return a separate stream."""
         with self._cuda.Device(device):
             return self._cuda.Stream(non_blocking=True)
 
@@ -127,11 +126,11 @@ class CuPy:
             return self._cuda.Event()
 
     def record(self, event: Any, stream: Any) -> None:
-        """Put an event into a stream."""
+        """Record an event in a stream."""
         event.record(stream)
 
     def has_passed(self, event: Any) -> bool:
-        """Tell whether the GPU has come to an event; `done` would be False for a GPU that is lost as well."""
+        """Tell whether the GPU has reached an event; `done` would also be False for a lost GPU."""
         status = self._cuda.runtime.eventQuery(event.ptr)
         if status not in (0, _NOT_READY):
             raise RuntimeError(f"error {status}")
@@ -147,14 +146,14 @@ _LIBRARIES: dict[str, Callable[[Any], GpuLibrary]] = {"torch": Torch, "cupy": Cu
 
 class Gpus:
     """
-    Finds the library that a program uses its GPU by.
+    Finds the library by which a program uses its GPU.
 
-    One that is imported already is taken before one that is only installed, PyTorch before CuPy.
+    Prefers a library that is imported already to one that is only installed, and PyTorch to CuPy.
 
     Parameters
     ----------
     say
-        Is told once where there is no GPU.
+        Called once with a message if there is no GPU.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -167,11 +166,11 @@ class Gpus:
         return "torch" in sys.modules, "cupy" in sys.modules
 
     def may_be_there(self) -> bool:
-        """Tell whether it is worth to look: whether anything was imported since the last time."""
+        """Tell whether a search is worthwhile: whether anything was imported since the last one."""
         return self._seen != self._imported()
 
     def find(self) -> GpuLibrary | None:
-        """Return the library; None where there is none, which is said the first time."""
+        """Return the library; None, with a message the first time, if there is none."""
         reasons = []
         imported = [name for name in _LIBRARIES if name in sys.modules]
         for name in [*imported, *(name for name in _LIBRARIES if name not in imported)]:
@@ -179,7 +178,7 @@ class Gpus:
                 if name not in imported and importlib.util.find_spec(name) is None:
                     continue
                 return _LIBRARIES[name](importlib.import_module(name))
-            except Exception as error:  # whatever a library that is half installed throws
+            except Exception as error:  # a partly installed library may raise anything
                 reasons.append(f"{name}: {error}")
         self._seen = self._imported()
         if not self._has_said:

@@ -12,11 +12,11 @@ __all__ = ["LogHandler"]
 
 class LogHandler(logging.Handler):
     """
-    Makes messages of log records: level, name of the logger, text.
+    Turns log records into messages: level, name of the logger, text.
 
-    Never raises; what cannot be formatted is reported as logging reports it. A record that is logged while one is being
-    handled on the same thread is left out, so nothing goes round in circles. Costs next to nothing while nothing is
-    recorded. A message has 4,096 bytes at most.
+    Never raises; formatting errors are reported in logging's own way. A record logged while another one is being
+    handled on the same thread is left out, which prevents endless recursion. The cost is negligible while nothing is
+    recorded. A message has at most 4,096 bytes.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ class LogHandler(logging.Handler):
         Parameters
         ----------
         record
-            What was logged.
+            The log record.
         """
         if getattr(self._here, "is_busy", False):
             return
         self._here.is_busy = True
         try:
             if _record.is_recording():
-                # Halves of surrogate pairs have no place in a capture's text.
+                # A capture's text cannot hold lone surrogates.
                 _record.message(self.format(record).encode("utf-8", "backslashreplace").decode())
-        except Exception:  # whatever the arguments' own code throws
+        except Exception:  # the arguments' own code may raise anything
             self.handleError(record)
         finally:
             self._here.is_busy = False

@@ -18,24 +18,24 @@ from kymo._tables import MetricDeclarations, Samples
 @dataclass(frozen=True)
 class Provenance:
     """
-    What the numbers of a metric are worth.
+    The origin and quality of a metric's values.
 
     Attributes
     ----------
     source : str
-        Where they come from: a path or a call; empty for what the program recorded itself.
+        Their origin: a path or a call; empty for metrics that the program recorded itself.
     step : float
-        The least difference that the source tells apart, in the metric's unit; 0 where it is not known.
+        The resolution of the source in the metric's unit; 0 if unknown.
     renewal_ns : int
-        How often the source makes a new value; 0: at every read, or not known.
+        The interval between new values of the source; 0: new at every read, or unknown.
     renewal_measured : bool
-        `renewal_ns` was seen while recording; else the source states it.
+        `renewal_ns` was measured while recording; else the source states it.
     window_ns : int
-        The stretch before its time that a value is taken over; 0: a moment, or not known.
+        The duration before its time that a value covers; 0: an instant, or unknown.
     estimated : bool
-        Worked out from other numbers rather than measured.
+        Computed from other numbers rather than measured.
     total : bool
-        Contains what other metrics of its source measure as well.
+        Includes other metrics of its source.
     """
 
     source: str
@@ -49,18 +49,18 @@ class Provenance:
 
 class Metric:
     """
-    A time series. Its samples are read when they are asked for first, and kept.
+    A time series. Its samples are read on first use and cached.
 
     Attributes
     ----------
     name, unit, kind : str
         `kind` is gauge, counter or energy_counter.
     labels : dict of str to str
-        What tells metrics of one name apart.
+        Distinguish metrics of the same name.
     process : int
         Index into `Capture.processes`.
     provenance : Provenance
-        What the numbers are worth.
+        The origin and quality of its values.
     """
 
     def __init__(self, snapshot: Snapshot, declared: Mapping[str, Any], selection: Selection) -> None:
@@ -91,7 +91,7 @@ class Metric:
     def _read(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         if self._series is None:
             times, values, flags = self._snapshot.series(self._id, self._selection.start_ns, self._selection.end_ns)
-            # The one flag there is has the value 1.
+            # The only flag has the value 1.
             self._series = times, values, flags.view(np.bool_)
         return self._series
 
@@ -102,12 +102,12 @@ class Metric:
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
-        """The values: float64 in `unit`, read-only; NaN where the source could not be read."""
+        """The values: float64 in `unit`, read-only; NaN if the source could not be read."""
         return self._read()[1]
 
     @property
     def stale(self) -> npt.NDArray[np.bool_]:
-        """Whether the source had made no new value since an earlier sample: bool, read-only."""
+        """Whether the source had no new value since an earlier sample: bool, read-only."""
         return self._read()[2]
 
     def __len__(self) -> int:
@@ -122,8 +122,8 @@ class Metrics(Mapping[str, Metric]):
     """
     The metrics of a capture by name.
 
-    A metric whose name several share goes by its name with labels, ``"gpu_power gpu=0"``, and where processes share
-    that as well, by ``"gpu_power gpu=0 process=1"``.
+    If several metrics share a name, the key has labels, ``"gpu_power gpu=0"``; if processes share that as well, it has
+    the process, ``"gpu_power gpu=0 process=1"``.
     """
 
     def __init__(self, snapshot: Snapshot, selection: Selection) -> None:
@@ -160,18 +160,18 @@ class Metrics(Mapping[str, Metric]):
 
     @property
     def declarations(self) -> MetricDeclarations:
-        """What all metrics are, as a table."""
+        """The declarations of all metrics as a table."""
         return MetricDeclarations(self._snapshot, self._selection)
 
     def read(self, *keys: str) -> None:
         """
-        Read the samples of several metrics in one pass over the capture, rather than in one each.
+        Read the samples of several metrics in a single pass over the capture.
 
         Parameters
         ----------
         *keys : str
-            Which; all of them where none is given. Takes 17 bytes a sample for as long as the mapping is held, and
-            three times that meanwhile.
+            The metrics; all if none is given. Uses 17 bytes per sample while the mapping exists, and three times that
+            during the call.
 
         Raises
         ------
@@ -194,14 +194,14 @@ class Metrics(Mapping[str, Metric]):
 
     def all(self, name: str = "*", **labels: str | int) -> list[Metric]:
         """
-        Return the metrics that fit.
+        Return the matching metrics.
 
         Parameters
         ----------
         name : str
             A name, or a pattern with ``*`` and ``?``.
         **labels
-            Values that labels must have: ``all("gpu_power", gpu=0)``.
+            Required values of labels: ``all("gpu_power", gpu=0)``.
         """
         return [
             metric
@@ -235,5 +235,5 @@ class Metrics(Mapping[str, Metric]):
 
 
 def all_of(conditions: Iterator[bool]) -> bool:
-    """Tell whether all hold; the name `all` is taken in `Metrics`."""
+    """Tell whether all are true; the name `all` is taken in `Metrics`."""
     return all(conditions)

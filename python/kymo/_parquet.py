@@ -32,32 +32,32 @@ def to_parquet(
     """
     Write tables of captures as Parquet, partitioned by run and host.
 
-    A table lies in ``directory/spans/run=NAME/host=NAME/FILE.parquet``, which pyarrow, DuckDB, polars and Spark read as
-    one table with the columns run and host. A run goes by the name of its directory of captures, or of its only file.
+    The path of a table is ``directory/spans/run=NAME/host=NAME/FILE.parquet``, which pyarrow, DuckDB, polars and Spark
+    read as one table with the columns run and host. A run is named after its directory of captures, or its only file.
 
     Parameters
     ----------
     captures : Capture, path, or iterable of paths
-        What to write. All have one time axis.
+        The captures, on one time axis.
     directory : path
-        Is made where it is missing.
+        Created if it is missing.
     tables : sequence of str
-        Which tables of `Capture`.
+        Names of tables of `Capture`.
     compression : str
-        As pyarrow has them.
+        One of pyarrow's.
 
     Returns
     -------
     list of str
-        The files that were written. Captures are streamed: a million rows are in memory at a time. A file appears under
-        its name when it is whole.
+        The files written. Captures are streamed: a million rows are in memory at a time. A file appears under its name
+        when it is complete.
 
     Raises
     ------
     ImportError
         pyarrow is not installed: ``pip install 'kymo[parquet]'``.
     FileExistsError
-        A file is there already.
+        A file exists already.
     KeyError
         There is no such table.
     """

@@ -1,4 +1,4 @@
-"""Captures cut into parts for several readers."""
+"""Splits captures into parts for several readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymo._selection import EARLIEST, LATEST
 @dataclass(frozen=True)
 class Partition:
     """
-    A part of a capture that one reader takes, with `Capture.partition`. Can be pickled.
+    A part of a capture for one reader, to be opened with `Capture.partition`. Can be pickled.
 
     Attributes
     ----------
@@ -20,14 +20,14 @@ class Partition:
     capture : int
         Its index into `Capture.captures`.
     first_block, end_block : int
-        Its blocks of events; those of all partitions together make up the capture.
+        Its blocks of events; all partitions together cover the capture.
     start_ns, end_ns : int
-        The stretch of time that they cover, on the axis of the capture that the partition was made by.
+        Their time range, on the axis of the capture that created the partition.
     scopes : int
-        About how many there are.
+        Approximate number of scope events.
     offset_ns : int
-        What was added to the times of this file to bring it onto that axis: 0 for files of the first one's machine. A
-        reader that opens the file alone has times without it.
+        The offset that was added to this file's times to align them with that axis; 0 for files of the first one's
+        machine. A reader that opens only this file gets times without it.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Partition:
 
 
 def cut_partitions(snapshot: Snapshot, scopes: int) -> list[Partition]:
-    """Cut what was opened into partitions of about so many scope events."""
+    """Split the captures into partitions of about this many scope events."""
     parts = []
     offsets = {process["capture"]: process["offset_ns"] for process in snapshot.processes()}
     for index, capture in enumerate(snapshot.captures()):

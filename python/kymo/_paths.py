@@ -1,4 +1,4 @@
-"""Where the package keeps what other programs build with and run."""
+"""Paths of the package's headers, library and command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PACKAGE = Path(__file__).parent.absolute()
 
 def get_include() -> str:
     """
-    Return the folder to put on a C or C++ compiler's include path.
+    Return the folder for a C or C++ compiler's include path.
 
     Returns
     -------
@@ -21,10 +21,10 @@ def get_include() -> str:
 
 def get_library() -> str:
     """
-    Return the file to link a C or C++ extension with.
+    Return the library to link a C or C++ extension with.
 
-    An extension that is linked with it and loaded into a process that has imported ``kymo`` records through the same
-    recorder, into the same capture.
+    An extension linked with it records through the same recorder and into the same capture as the process that loads
+    it, if the process has imported ``kymo``.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def get_library() -> str:
     Raises
     ------
     FileNotFoundError
-        The package is not whole.
+        The package is incomplete.
     """
     found = sorted((_PACKAGE / "lib").glob("libkymo.so.*"))
     if not found:
@@ -44,11 +44,11 @@ def get_library() -> str:
 
 def get_command() -> str:
     """
-    Return the absolute path of the ``kymo`` command that the package carries.
+    Return the absolute path of the package's ``kymo`` command.
 
     Returns
     -------
     str
-        A path that can be executed.
+        The path of an executable file.
     """
     return str(_PACKAGE / "bin" / "kymo")

@@ -32,19 +32,19 @@ def profile(function: Any = None, /, *, name: str | None = None, **arguments: in
     """
     Record each call of a function as a scope named ``module.qualname``.
 
-    Written bare, ``@kymo.profile``, or with arguments, ``@kymo.profile(name="step", layer=3)``. Functions, methods,
-    static and class methods (on either side of their decorator) and properties become what they were, with the same
-    signature, attributes, pickling and tracebacks.
+    Use it without arguments, ``@kymo.profile``, or with arguments, ``@kymo.profile(name="step", layer=3)``. Functions,
+    methods, static and class methods (on either side of their decorator) and properties keep their kind, signature,
+    attributes, pickling and tracebacks.
 
-    Generators, coroutines and async generators are recorded as they run: each resumption, up to the next ``yield`` or
-    up to an ``await`` that has to wait, is a scope; the time they wait is not. `async_span` measures the whole.
+    For generators, coroutines and async generators each resumption is a scope, up to the next ``yield`` or up to an
+    ``await`` that has to wait; the waiting time is not recorded. `async_span` measures the whole.
 
     Parameters
     ----------
     function : callable
-        What to record.
+        The function to record.
     name : str, optional
-        Instead of ``module.qualname``.
+        Replaces ``module.qualname``.
     **arguments : int, float, bool or str
         Recorded with each scope, at most 8.
 
@@ -56,7 +56,7 @@ def profile(function: Any = None, /, *, name: str | None = None, **arguments: in
     Raises
     ------
     TypeError
-        It is a class (`profile_all` is for those), or cannot be called.
+        It is a class (use `profile_all`) or not callable.
 
     Notes
     -----
@@ -77,15 +77,15 @@ def profile_all() -> Callable[[C], C]: ...
 
 def profile_all(cls: Any = None, /) -> Any:
     """
-    Record the calls of all functions that a class defines itself.
+    Record the calls of all functions that a class itself defines.
 
-    Methods, static and class methods and properties, as `profile` does; `skip` leaves one out. Those of base classes
-    and of classes inside are left alone.
+    Covers methods, static and class methods and properties, like `profile`; `skip` excludes one. Base classes and
+    nested classes are not affected.
 
     Parameters
     ----------
     cls : type
-        The class; it is changed in place.
+        The class, which is modified in place.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def profile_all(cls: Any = None, /) -> Any:
 
 def skip(function: T, /) -> T:
     """
-    Leave a function out of `profile_all`.
+    Exclude a function from `profile_all`.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def skip(function: T, /) -> T:
     Returns
     -------
     callable
-        The same.
+        The same object.
     """
     for part in _parts(function):
         setattr(part, _SKIPPED, True)

@@ -1,4 +1,4 @@
-"""``python -m kymo record script.py``: records every Python function of a script, and the machine meanwhile."""
+"""``python -m kymo record script.py``: records every Python function of a script, and the machine."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Return what comes before the program's own arguments, ``-m MODULE`` included, and the rest."""
+    """Return the part before the program's own arguments, including ``-m MODULE``, and the rest."""
     flags = {"-q", "--quiet", "--c-functions", "-h", "--help"}
     at = 0
     while at < len(arguments) and arguments[at].startswith("-"):
@@ -62,19 +62,19 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _interpreter() -> list[str]:
-    """Return what starts an interpreter with the options that this one was started with."""
+    """Return a command that starts an interpreter with this one's options."""
     flags: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
     return [sys.executable, *flags]
 
 
 def main(arguments: list[str]) -> None:
     """
-    Become ``kymo record`` around the script; does not return.
+    Execute ``kymo record`` on the script; does not return.
 
     Parameters
     ----------
     arguments : list of str
-        What follows ``record`` on the command line.
+        The arguments after ``record`` on the command line.
     """
     command = get_command()
     if "--" in arguments and arguments[: arguments.index("--")] == _split(arguments)[0][: arguments.index("--")]:

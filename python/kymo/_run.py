@@ -1,4 +1,4 @@
-"""``python -m kymo._run OPTIONS script.py``: what `kymo._script` does, under a name apart from the script's."""
+"""``python -m kymo._run OPTIONS script.py``: runs `kymo._script` under a module name of its own."""
 
 from kymo._script import main
 

@@ -1,4 +1,4 @@
-"""Runs a script as ``python script.py`` would, with its functions recorded. Started by `kymo._record_command`."""
+"""Runs a script like ``python script.py`` and records its functions. Started by `kymo._record_command`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 def begin(options: dict[str, Any]) -> None:
     """
-    Record the functions of this process from now on, and of those that it forks, spawns or has a fork server fork.
+    Record the functions of this process from now on, and of its forked, spawned and fork-server children.
 
     Parameters
     ----------
     options : dict
-        What `start_tracing` takes, and ``quiet``.
+        The options of `start_tracing`, and ``quiet``.
     """
     _record.enable()
     _follow_spawned(options)
@@ -47,12 +47,12 @@ def _end(options: dict[str, Any]) -> None:
 
 def begin_in_forked(options: dict[str, Any]) -> None:
     """
-    Record the functions of the processes that this one forks, but not those of this one: a fork server.
+    Record the functions of forked processes, but not of this one, which is a fork server.
 
     Parameters
     ----------
     options : dict
-        Those of `begin`.
+        The options of `begin`.
     """
     is_begun = False
 
@@ -67,7 +67,7 @@ def begin_in_forked(options: dict[str, Any]) -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Changes a module when the script imports it, and not before."""
+    """Patches a module only when the script imports it."""
 
     def __init__(self, name: str, change: Callable[[Any], None]) -> None:
         self.name = name
@@ -123,7 +123,7 @@ def _follow_spawned(options: dict[str, Any]) -> None:
 
 
 def _prepend(command: list[Any], beginning: str, statements: str) -> list[Any]:
-    """Have an interpreter that runs a program that begins so do something before it."""
+    """Make an interpreter that runs a program with this beginning do something before it."""
     program = command.index("-c") + 1 if "-c" in command else len(command)
     if program < len(command) and str(command[program]).startswith(beginning):
         return [*command[:program], f"{statements}; {command[program]}", *command[program + 1 :]]
@@ -131,7 +131,7 @@ def _prepend(command: list[Any], beginning: str, statements: str) -> list[Any]:
 
 
 def _hide_own_frames() -> None:
-    """Have tracebacks begin in the script."""
+    """Make tracebacks begin in the script."""
     print_exception = sys.excepthook
     own = {__file__, str(Path(__file__).with_name("_run.py")), "<frozen runpy>", "<frozen importlib._bootstrap>"}
 
@@ -175,7 +175,7 @@ def _load_module(name: str) -> tuple[CodeType, dict[str, Any]]:
 
 
 def main() -> None:
-    """Run what the command line names: options as JSON, a script or ``-m`` and a module, the arguments of that."""
+    """Run the command line: options as JSON, a script or ``-m`` and a module, and its arguments."""
     options = json.loads(sys.argv[1])
     is_module = sys.argv[2] == "-m"
     name = sys.argv[3 if is_module else 2]

@@ -1,4 +1,4 @@
-"""Which rows and columns of a capture's tables there are, and how some of them are asked for."""
+"""The rows and columns of a capture's tables, and their selection."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from kymo._analysis import Query
 
-#: All time, in nanoseconds.
+#: The range of all times, in nanoseconds.
 EARLIEST = -(2**63)
 LATEST = 2**63 - 1
 
-#: The columns of each table. Those of processes are last.
+#: The columns of each table. Process columns are last.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "spans": (
         "process",
@@ -86,7 +86,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 
 
-#: Where `Capture.energy` has its rows.
+#: The lists of rows in the result of `Capture.energy`.
 ENERGY_LISTS = {
     "site": "sites",
     "span": "spans",
@@ -97,7 +97,7 @@ ENERGY_LISTS = {
 
 
 def unknown_key(what: str, name: object, known: Sequence[str]) -> KeyError:
-    """Return an error that names what is close to a name that is not there."""
+    """Return an error for an unknown name that suggests similar names."""
     near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     shown = near or list(known)[:12]
     hint = "did you mean" if near else "there are"
@@ -107,7 +107,7 @@ def unknown_key(what: str, name: object, known: Sequence[str]) -> KeyError:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rows of a capture's tables."""
+    """A selection of rows of a capture's tables."""
 
     start_ns: int = EARLIEST
     end_ns: int = LATEST
@@ -117,7 +117,7 @@ class Selection:
     blocks: tuple[tuple[int, int, int], ...] = ()
 
     def between(self, start_ns: int | None, end_ns: int | None) -> Selection:
-        """Narrow it down to a stretch of time."""
+        """Restrict it to a time range."""
         return replace(
             self,
             start_ns=self.start_ns if start_ns is None else max(self.start_ns, int(start_ns)),
@@ -125,8 +125,8 @@ class Selection:
         )
 
     def query(self, table: str, columns: Sequence[str]) -> Query:
-        """Say the same to the reader."""
-        # Ids count from 1, so that 0 alone chooses nothing.
+        """Return the selection as a query for the reader."""
+        # Ids count from 1, so 0 alone selects nothing.
         processes = [] if self.processes is None else list(self.processes) or [2**32 - 1]
         return Query(
             table,
@@ -141,7 +141,7 @@ class Selection:
 
 
 def as_patterns(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Take one pattern or several."""
+    """Accept one pattern or several."""
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(given)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Captures = Capture | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-# Columns that a span has right only where all was read until its end. That it begins late enough spares what is before.
+# Columns of a span that are correct only if everything up to its end was read. Blocks before its start are not needed.
 _NEEDING_ALL = frozenset({"self_ns", "flags", "arguments"})
 
 
@@ -35,22 +35,22 @@ def _import_duckdb() -> Any:
 
 def connect(captures: Captures, query: str = "", parameters: object = None) -> duckdb.DuckDBPyConnection:
     """
-    Return a DuckDB connection in which the tables of captures are views.
+    Return a DuckDB connection with the tables of captures as views.
 
     Parameters
     ----------
     captures : Capture, path, or iterable of paths
-        What to read.
+        The captures to read.
     query : str
-        If the connection is for one query: columns, and blocks of other times, that it does not need are not read.
+        If the connection is for one query: columns and time ranges that it does not need are not read.
     parameters : sequence or dict, optional
-        Those of the query.
+        The parameters of the query.
 
     Returns
     -------
     duckdb.DuckDBPyConnection
         In memory, with the views spans, frames, samples, metrics, sites, tracks, phases, messages and processes. They
-        are streams: each scan reads the captures anew and memory does not grow with them.
+        are streams: each scan reads the captures again, and memory does not grow with their size.
 
     Raises
     ------
@@ -74,23 +74,23 @@ def connect(captures: Captures, query: str = "", parameters: object = None) -> d
 
 def sql(query: str, captures: Captures, parameters: object = None) -> duckdb.DuckDBPyRelation:
     """
-    Ask captures in SQL.
+    Query captures in SQL.
 
     Parameters
     ----------
     query : str
-        What DuckDB understands, over the views spans, frames, samples, metrics, sites, tracks, phases, messages and
-        processes; their columns are those of the tables of `Capture`. Times are nanoseconds.
+        A DuckDB query over the views spans, frames, samples, metrics, sites, tracks, phases, messages and processes.
+        Their columns are those of the tables of `Capture`. Times are nanoseconds.
     captures : Capture, path, or iterable of paths
-        What to ask; a view of `Capture.between` as well.
+        The captures to query; also a view from `Capture.between`.
     parameters : sequence or dict, optional
-        What stands for ``?`` or ``$name`` in the query.
+        Values for ``?`` or ``$name`` in the query.
 
     Returns
     -------
     duckdb.DuckDBPyRelation
-        ``fetchall()``, ``df()``, ``pl()``, ``arrow()`` and the like run it. Only the columns that it needs are read,
-        as a stream, and where it compares ``start_ns`` or ``time_ns`` with numbers only the blocks that may fit.
+        ``fetchall()``, ``df()``, ``pl()``, ``arrow()`` and similar run it. Only the columns that it needs are read, as
+        a stream. If it compares ``start_ns`` or ``time_ns`` with numbers, only blocks that may match are read.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def sql(query: str, captures: Captures, parameters: object = None) -> duckdb.Duc
     duckdb.Error
         The query is wrong.
     ValueError
-        It gives no rows.
+        It is not a query that returns rows.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def main(argv: Sequence[str]) -> int:
     Returns
     -------
     int
-        The exit code: 0; 1 where something failed, which is said on stderr.
+        The exit code: 0, or 1 after an error, which is reported on stderr.
     """
     parser = argparse.ArgumentParser(
         prog="python -m kymo sql",
@@ -147,7 +147,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         _print_answer(connect(options.captures, options.query), options)
     except BrokenPipeError:
-        # Who read the output has enough of it.
+        # The reader of the output has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError, duckdb_error) as error:

@@ -1,4 +1,4 @@
-"""What a query reads of which tables: DuckDB tells it by planning the query with tables that are empty."""
+"""Finds the parts of tables that a query reads: DuckDB plans the query with empty tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from kymo._selection import EARLIEST, LATEST, Selection
 from kymo._tables import Table
 
-# What would hide from a plan that a table is read at all, since those that are planned with are empty, or what of it.
+# Optimizers that would hide scans of the empty tables, or the columns that a scan reads.
 _HIDING_OPTIMIZERS = ("statistics_propagation", "empty_result_pullup", "top_n", "late_materialization")
 
 _COMPARISON = r"\(?(start_ns|time_ns) ?(>=|<=|!=|=|>|<) ?(-?\d+)\)?"
@@ -20,21 +20,21 @@ _CONJUNCTION = re.compile(rf"\(?{_COMPARISON}(?: AND {_COMPARISON})*\)?")
 
 @dataclass(frozen=True)
 class Scans:
-    """What a query reads of each table: columns; and a stretch, beyond which rows do not matter to it."""
+    """The columns of each table that a query reads, and the time range that matters to it."""
 
     columns: dict[str, set[str]]
     stretches: dict[str, tuple[int, int]]
 
 
 def _bounds(filters: Iterable[str]) -> tuple[int, int]:
-    """Return a stretch that has every row that passes; what is no plain comparison of a time is left to DuckDB."""
+    """Return a range with all rows that pass; only plain comparisons of times are used, DuckDB applies the rest."""
     start, end = EARLIEST, LATEST
     for text in filters:
         if _CONJUNCTION.fullmatch(text) is None:
             continue
         for _, sign, number in re.findall(_COMPARISON, text):
             value = int(number)
-            # A span of no duration is in a stretch that has room on both sides of it.
+            # A span without duration is only in ranges that extend beyond it on both sides.
             if sign in (">", ">=", "="):
                 start = max(start, value - 1)
             if sign in ("<", "<=", "="):
@@ -52,7 +52,7 @@ def _walk(node: Mapping[str, Any], columns: dict[str, set[str]], stretches: dict
         table = str(info["Table"]).rsplit(".", 1)[-1]
         columns.setdefault(table, set()).update(_as_list(info["Projections"]))
         start, end = _bounds(_as_list(info.get("Filters")))
-        # One that is read twice needs what either needs.
+        # A table that is read twice needs the union of both ranges.
         known = stretches.get(table, (start, end))
         stretches[table] = (min(start, known[0]), max(end, known[1]))
     for child in node.get("children", ()):
@@ -61,23 +61,23 @@ def _walk(node: Mapping[str, Any], columns: dict[str, set[str]], stretches: dict
 
 def find_scans(module: Any, tables: Mapping[str, Table], query: str, parameters: object) -> Scans:
     """
-    Have a query planned.
+    Plan a query.
 
     Parameters
     ----------
     module : module
         DuckDB.
     tables : dict
-        The tables by the names that they have in the query.
+        The tables by their names in the query.
     query : str
         The query.
     parameters : sequence or dict, optional
-        Those of the query.
+        The parameters of the query.
 
     Returns
     -------
     Scans
-        Of a table that is not in it nothing is known: it is read as a whole.
+        Tables that are not in it are read as a whole, because nothing is known about them.
     """
     columns: dict[str, set[str]] = {}
     stretches: dict[str, tuple[int, int]] = {}
@@ -89,7 +89,7 @@ def find_scans(module: Any, tables: Mapping[str, Table], query: str, parameters:
             connection.unregister("source")
         known = {row[0] for row in connection.execute("select name from duckdb_optimizers()").fetchall()}
         connection.execute("set explain_output = 'physical_only'")
-        # A filter that the scan itself applies hides its column from what the scan hands on: two plans tell both.
+        # A filter applied by the scan itself hides its column from the scan's output, so two plans are needed.
         for hiding, taken in ((("filter_pushdown",), (columns, {})), ((), ({}, stretches))):
             disabled = ",".join(name for name in (*_HIDING_OPTIMIZERS, *hiding) if name in known)
             connection.execute(f"set disabled_optimizers = '{disabled}'")
@@ -97,7 +97,7 @@ def find_scans(module: Any, tables: Mapping[str, Table], query: str, parameters:
                 for node in json.loads(plan):
                     _walk(node, *taken)
     except (module.Error, ValueError, TypeError, AttributeError):
-        # Statements that cannot be explained, or a mistake, which is said better where the query is run.
+        # A statement without a plan, or an error, whose message is better when the query runs.
         return Scans({}, {})
     finally:
         connection.close()

@@ -1,4 +1,4 @@
-"""Tables of a capture: selected lazily, read as NumPy arrays or as Arrow."""
+"""Tables of a capture: selected lazily, read as NumPy arrays or Arrow data."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-#: What a table is counted by: the column that costs least.
+#: The cheapest column of each table, used for counting its rows.
 _CHEAPEST = {"spans": "depth", "samples": "stale"}
 
 
 def _make_array(loaded: Any) -> Array:
-    """Return what the reader gives of a column as an array."""
+    """Return the reader's data of a column as an array."""
     array: Array
     if isinstance(loaded, tuple):
         codes, texts = loaded
-        # -1, none, is the last one.
+        # -1 (none) selects the last text.
         categories = np.array([*texts, None], dtype=object)
         array = categories[codes]
     elif isinstance(loaded, list):
@@ -41,12 +41,12 @@ def _make_array(loaded: Any) -> Array:
 
 class Table:
     """
-    A table of a capture. Nothing is read until a column is asked for, and of the file only what the column needs.
+    A table of a capture. Columns are read on first use, and only the parts of the file that they need.
 
-    ``table["start_ns"]`` or ``table.start_ns`` is a column as a read-only NumPy array; iterating gives the names of the
-    columns. pyarrow, polars, pandas and DuckDB take the table as it is, through ``__arrow_c_stream__``, batch by batch:
-    ``pyarrow.table(spans)``, ``polars.DataFrame(spans)``, ``pandas.DataFrame.from_arrow(spans)``,
-    ``duckdb.sql("from spans")``. Threads may share a table; other Python threads run while it is read.
+    ``table["start_ns"]`` or ``table.start_ns`` is a column as a read-only NumPy array; iterating yields the names of
+    the columns. pyarrow, polars, pandas and DuckDB accept the table itself, through ``__arrow_c_stream__``, batch by
+    batch: ``pyarrow.table(spans)``, ``polars.DataFrame(spans)``, ``pandas.DataFrame.from_arrow(spans)``,
+    ``duckdb.sql("from spans")``. Threads may share a table; other Python threads can run while it is read.
     """
 
     _name = ""
@@ -111,13 +111,13 @@ class Table:
         Parameters
         ----------
         columns : sequence of str, optional
-            Their names; all columns where it is left out.
+            Their names; all columns by default.
 
         Returns
         -------
         dict of str to numpy.ndarray
-            One-dimensional arrays of one length, read-only. Times and durations are int64 nanoseconds on the capture's
-            axis, names are arrays of ``str``, which share the texts.
+            One-dimensional, read-only arrays of the same length. Times and durations are int64 nanoseconds on the
+            capture's axis. Names are arrays of ``str``, which share the texts.
 
         Raises
         ------
@@ -151,12 +151,12 @@ class Table:
         codes : numpy.ndarray
             int32; -1 for none.
         texts : list of str
-            What each code stands for.
+            The text of each code.
 
         Raises
         ------
         KeyError
-            There is no such column, or its values are no names.
+            There is no such column, or its values are not names.
         """
         self[name]
         loaded = self._loaded[name]
@@ -166,7 +166,7 @@ class Table:
 
     def with_columns(self, columns: Sequence[str]) -> Self:
         """
-        Return the table with these columns only, in this order.
+        Return the table with only these columns, in this order.
 
         Raises
         ------
@@ -180,12 +180,12 @@ class Table:
 
     def between(self, start_ns: int | None, end_ns: int | None) -> Self:
         """
-        Return what of the table overlaps a stretch of time.
+        Return the rows that overlap a time range.
 
         Parameters
         ----------
         start_ns, end_ns : int or None
-            Nanoseconds on the capture's axis; the end does not belong to it. None: no limit.
+            Nanoseconds on the capture's axis; the end is exclusive. None: no limit.
         """
         return type(self)(self._snapshot, self._selection.between(start_ns, end_ns), self._columns)
 
@@ -195,7 +195,7 @@ class Table:
     def _of_processes(
         self, process: int | None, host: str | None, rank: str | int | None, pid: int | None
     ) -> tuple[int, ...] | None:
-        """Return the ids of the processes that fit; `process` is an index, as in the column."""
+        """Return the ids of the matching processes; `process` is an index, as in the column."""
         if process is None and host is None and rank is None and pid is None:
             return self._selection.processes
         known = self._selection.processes
@@ -217,7 +217,7 @@ class Table:
 
     def _head(self, rows: int) -> tuple[list[str], list[list[str]], bool]:
         shown = [name for name in self._columns if name not in ("capture", "track_id", "site", "metric")]
-        # What is shown is in the first blocks: a long capture is not read for it.
+        # The rows shown are in the first blocks, so a long capture is not read completely.
         begun = self._snapshot.columns(self._selection.query(self._name, shown), rows + 1)
         columns = [_make_array(begun[name])[: rows + 1].tolist() for name in shown]
         lines = [[str(value) for value in line] for line in zip(*columns, strict=True)]
@@ -236,7 +236,7 @@ class Table:
 
 class Spans(Table):
     """
-    Scopes, async spans, GPU work: whatever has a name and a duration on a track, in the order they ended.
+    Scopes, async spans, GPU work: everything with a name and a duration on a track, in the order of ends.
 
     Columns
     -------
@@ -245,27 +245,27 @@ class Spans(Table):
     track, kind, name, category : str
         `kind` is thread, async or queue; `category` is None for most.
     start_ns, duration_ns, self_ns : int64
-        Nanoseconds; `self_ns` is without the scopes directly inside.
+        Nanoseconds; `self_ns` excludes the scopes directly inside.
     depth, flags : uint16
-        Scopes open below it; what is special about it, a sum of: 1 something else ended it (the scope around it, its
-        thread); 2 it had not ended when the capture did; 4 it began before the stretch that was asked for; 8 it ended
-        after it; 16 not all within it was read, so that `self_ns` is an upper bound and arguments may be missing;
+        `depth` is the number of open scopes below it. `flags` is a sum of: 1 something else ended it (the scope around
+        it, its thread); 2 it had not ended when the capture did; 4 it began before the selected range; 8 it ended after
+        the range; 16 its content was not read completely, so `self_ns` is an upper bound and arguments may be missing;
         32 the block with its end is damaged.
     async_id : uint64
-        Of async spans, else 0.
+        The id of async spans, else 0.
     arguments : str
         A JSON object, or None. `arguments` as an attribute is a list of dicts.
     site : uint32
-        Of scopes, the `site` in `Capture.sites`; else 0, null in Arrow.
+        For scopes, the `site` in `Capture.sites`; else 0, null in Arrow.
     track_id, pid, host, rank, capture
-        The track's id; the process's number, host and rank; the path of the file.
+        The track's id; the process's ID, host and rank; the path of the file.
     """
 
     _name = "spans"
 
     @property
     def arguments(self) -> list[dict[str, Any]]:
-        """The arguments of each span; an empty dict for none."""
+        """The arguments of each span; an empty dict if there are none."""
         return [json.loads(text) if text is not None else {} for text in self["arguments"]]
 
     def select(
@@ -281,18 +281,18 @@ class Spans(Table):
         pid: int | None = None,
     ) -> Self:
         """
-        Return a part of the spans; nothing is read yet.
+        Select spans; nothing is read yet.
 
         Parameters
         ----------
         name, track : str or sequence of str, optional
-            Patterns, in which ``*`` stands for any text and ``?`` for one byte; one must fit.
+            Patterns, in which ``*`` matches any text and ``?`` one byte; one must match.
         start_ns, end_ns : int, optional
-            Spans that overlap this stretch; nanoseconds on the capture's axis. Blocks outside are not read.
+            Spans that overlap this range; nanoseconds on the capture's axis. Blocks outside are not read.
         process : int, optional
             Index into `Capture.processes`.
         host, rank, pid : optional
-            Those of processes with this host, rank, process number.
+            Spans of processes with this host, rank or process ID.
         """
         return self._narrowed(
             names=as_patterns(name) or self._selection.names,
@@ -303,7 +303,7 @@ class Spans(Table):
 
 class Frames(Table):
     """
-    The stretches between marks of frame streams.
+    The frames between the marks of frame streams.
 
     Columns
     -------
@@ -312,7 +312,7 @@ class Frames(Table):
     stream : str
         Empty for the main stream.
     number : uint64
-        From 1 in each stream.
+        Counts from 1 in each stream.
     start_ns, duration_ns : int64
         Nanoseconds.
     """
@@ -320,7 +320,7 @@ class Frames(Table):
     _name = "frames"
 
     def select(self, *, stream: str | Sequence[str] | None = None, process: int | None = None) -> Self:
-        """Return the frames of streams whose name fits a pattern, or of one process."""
+        """Return the frames of streams whose name matches a pattern, or of one process."""
         return self._narrowed(
             names=as_patterns(stream) or self._selection.names,
             processes=self._of_processes(process, None, None, None),
@@ -329,22 +329,22 @@ class Frames(Table):
 
 class Samples(Table):
     """
-    The samples of all metrics in one table, block after block.
+    The samples of all metrics in one table, block by block.
 
     Columns
     -------
     process : uint32
         Index into `Capture.processes`.
     name, unit, labels : str
-        Of the metric; labels are written ``"rail=GPU, board=1"``.
+        Those of the metric; labels have the form ``"rail=GPU, board=1"``.
     time_ns : int64
         Nanoseconds.
     value : float64
-        NaN (null in Arrow) where it could not be read.
+        NaN (null in Arrow) if it could not be read.
     stale : bool
-        The source had made no new value since an earlier sample.
+        The source had no new value since an earlier sample.
     metric : uint32
-        The `metric` of `Capture.metrics.declarations`.
+        The `metric` in `Capture.metrics.declarations`.
     """
 
     _name = "samples"
@@ -360,7 +360,7 @@ class Samples(Table):
         rank: str | int | None = None,
         pid: int | None = None,
     ) -> Self:
-        """Return a part of the samples; the parameters are those of `Spans.select`."""
+        """Select samples; the parameters are those of `Spans.select`."""
         return self._narrowed(
             names=as_patterns(name) or self._selection.names,
             processes=self._of_processes(process, host, rank, pid),
@@ -368,7 +368,7 @@ class Samples(Table):
 
 
 class Sites(Table):
-    """The places in the code that opened scopes: process, site, name, function, file, line, kind."""
+    """The code locations that opened scopes: process, site, name, function, file, line, kind."""
 
     _name = "sites"
 
@@ -380,13 +380,13 @@ class Tracks(Table):
 
 
 class MetricDeclarations(Table):
-    """What metrics are: name, unit, labels, kind, and what their numbers are worth."""
+    """The declarations of metrics: name, unit, labels, kind, and the provenance of their values."""
 
     _name = "metrics"
 
 
 class Phases(Table):
-    """The stretches between sync points of a process: process, number, start_ns, duration_ns."""
+    """The phases between sync points of a process: process, number, start_ns, duration_ns."""
 
     _name = "phases"
 
@@ -398,7 +398,7 @@ class Messages(Table):
 
 
 class Processes(Table):
-    """The processes: boot_id, command_line, offset_ns (was added to its times), bound_ns (how far off they may be)."""
+    """The processes: boot_id, command_line, offset_ns (added to its times), bound_ns (the error bound of that)."""
 
     _name = "processes"
 

@@ -23,7 +23,7 @@ class ImportLoss:
     """
     Parts of a recording that are not in its capture, all for one reason.
 
-    `is_damage`: the recording is wrong there; else a capture has no place for it.
+    `is_damage`: the recording is invalid there; else a capture cannot represent it.
     """
 
     what: str
@@ -34,18 +34,18 @@ class ImportLoss:
 @dataclass(frozen=True, slots=True)
 class ImportReport:
     """
-    What an import wrote.
+    The result of an import.
 
     Attributes
     ----------
     output
-        The capture: the name asked for, or one with a number where that exists.
+        The capture: the requested name, or one with a number if that exists.
     spans, frames, samples, messages, flow_points, sync_points
-        How many of these.
+        Their numbers.
     losses
-        What is not in it.
+        The parts that are missing from it.
     stopped
-        Where and why reading ended before the recording did; empty: it did not.
+        Where and why reading stopped early; empty: it did not.
     """
 
     output: str
@@ -65,7 +65,7 @@ class ImportReport:
 
 
 class _Unpacking:
-    """A pipe that a thread writes an unpacked file into."""
+    """A pipe into which a thread writes an unpacked file."""
 
     def __init__(self, path: str) -> None:
         self.problem = ""
@@ -76,10 +76,10 @@ class _Unpacking:
     def _run(self, path: str) -> None:
         try:
             with os.fdopen(self._write_end, "wb") as pipe, gzip.open(path) as file:
-                while piece := file.read1(_PIECE):  # what is there before the damage, too
+                while piece := file.read1(_PIECE):  # includes the data before any damage
                     pipe.write(piece)
         except BrokenPipeError:
-            pass  # nobody reads on
+            pass  # the reader has closed the pipe
         except (OSError, EOFError, zlib.error) as error:
             self.problem = f"it cannot be unpacked: {error}"
 
@@ -100,32 +100,32 @@ def _import(path: str, capture: str, name: str) -> ImportReport:
 
 def import_torch_trace(trace: str | os.PathLike[str], capture: str | os.PathLike[str] | None = None) -> ImportReport:
     """
-    Make a capture of a trace that ``torch.profiler`` exported, compressed (gzip) or not.
+    Convert a trace exported by ``torch.profiler``, compressed (gzip) or not, to a capture.
 
-    Kernels, copies and annotations of GPUs go onto tracks of their streams, "GPU 0 stream 7", operators and calls of
-    the CUDA runtime onto their threads, flows from a launch to its kernel are kept. Where the trace states its wall
-    clock (``baseTimeNanoseconds``), the capture is aligned with others by it. Any other Chrome trace can be read as
-    well. Memory does not grow with the trace.
+    Kernels, copies and annotations of GPUs go to the tracks of their streams, "GPU 0 stream 7"; operators and calls of
+    the CUDA runtime go to their threads. Flows from a launch to its kernel are kept. If the trace states its wall clock
+    (``baseTimeNanoseconds``), the capture is aligned with others by it. Any other Chrome trace can be read as well.
+    Memory does not grow with the trace.
 
     Parameters
     ----------
     trace
         ``trace.json`` or ``trace.json.gz``.
     capture
-        The capture to write; the default is the trace's name with the ending ``.kymo``. An existing file is never
-        overwritten: the capture gets a number then.
+        The capture to write; by default the trace's name with the suffix ``.kymo``. An existing file is never
+        overwritten: the capture then gets a number.
 
     Returns
     -------
     ImportReport
-        What was written, and what is not in it.
+        The content of the capture, and what is missing from it.
 
     Raises
     ------
     OSError
         The trace cannot be read, or the capture cannot be written.
     ValueError
-        The file holds no trace.
+        The file is not a trace.
     """
     path = os.fspath(trace)
     if capture is None:

@@ -1,7 +1,7 @@
 """
 Traces of Jetson boards: GPU, CPU and memory load, power rails and temperatures, at up to 1 kHz.
 
-The names and shapes are those of ``fastnvmetrics``: a program that uses it changes one import.
+Names and shapes match ``fastnvmetrics``: a program that uses it only changes one import.
 
 Examples
 --------
@@ -45,16 +45,16 @@ __all__ = [
 @dataclass(frozen=True)
 class PowerRail:
     """
-    A supply whose voltage and current are measured.
+    A power supply with measured voltage and current.
 
     Attributes
     ----------
     label
-        As the board names it: ``"VDD_GPU_SOC"``.
+        The board's name for it: ``"VDD_GPU_SOC"``.
     voltage_path, current_path
-        Files that hold millivolts and milliamperes.
+        Files with millivolts and milliamperes.
     is_total
-        It feeds other rails of the board as well.
+        It also feeds other rails of the board.
     """
 
     label: str
@@ -66,21 +66,21 @@ class PowerRail:
 @dataclass(frozen=True)
 class ThermalZone:
     """
-    A place whose temperature is measured.
+    A zone with a measured temperature.
 
     Attributes
     ----------
     name
         The zone's type: ``"cpu-thermal"``.
     temp_path
-        A file that holds thousandths of a degree Celsius.
+        A file with thousandths of a degree Celsius.
     """
 
     name: str
     temp_path: str
 
 
-#: The names that fastnvmetrics has for these.
+#: The names of these in fastnvmetrics.
 PowerRailConfig = PowerRail
 ThermalZoneConfig = ThermalZone
 
@@ -88,20 +88,20 @@ ThermalZoneConfig = ThermalZone
 @dataclass(frozen=True)
 class BoardConfig:
     """
-    A board and its files. An empty path: there is none.
+    A board and its files. An empty path: no such file.
 
     Attributes
     ----------
     board_name
         ``"agx_orin"``, ``"orin_nx"``, ``"orin_nano"`` or ``"generic"``.
     num_cpu_cores
-        Cores of the CPU.
+        Number of CPU cores.
     gpu_load_path
-        Holds the GPU's load in tenths of a percent.
+        File with the GPU's load in tenths of a percent.
     emc_actmon_path, emc_clk_rate_path
-        Hold the memory controller's busy cycles and its clock.
+        Files with the memory controller's busy cycles and its clock.
     power_rails, thermal_zones
-        What is measured, in the order of a trace's columns.
+        The measured rails and zones, in the order of a trace's columns.
     """
 
     board_name: str
@@ -128,12 +128,12 @@ def _to_board(fields: tuple[Any, ...]) -> BoardConfig:
 
 def detect_board(*, root: str | os.PathLike[str] = "/") -> BoardConfig:
     """
-    Return the board that this machine is, by its device tree; ``"generic"`` where it has none.
+    Return this machine's board by its device tree; ``"generic"`` without a device tree.
 
     Parameters
     ----------
     root
-        Where the machine's files lie; a recorded tree can stand in for a machine.
+        The root of the machine's files; a recorded tree can replace a machine.
 
     Returns
     -------
@@ -143,21 +143,21 @@ def detect_board(*, root: str | os.PathLike[str] = "/") -> BoardConfig:
     Raises
     ------
     RuntimeError
-        The device tree is that of no known board.
+        The device tree belongs to an unknown board.
     """
     return _to_board(_analysis.detect_board(os.fspath(root)))
 
 
 def get_board_config(name: str, *, root: str | os.PathLike[str] = "/") -> BoardConfig:
     """
-    Return what is known of a board, with those of its rails and zones that are there.
+    Return the configuration of a board, with those of its rails and zones that exist.
 
     Parameters
     ----------
     name
         ``"agx_orin"``, ``"orin_nx"``, ``"orin_nano"`` or ``"generic"``.
     root
-        Where the machine's files lie.
+        The root of the machine's files.
 
     Returns
     -------
@@ -179,30 +179,30 @@ class NVMetrics:
     """
     Records a trace.
 
-    While it runs it writes a capture beside the trace, ``output_path + ".kymo"``, so that a killed program loses at
-    most the last 100 ms: ``kymo recover --to nvmt`` makes the trace of it. What else the program records in the
-    meantime is in the capture too. A process writes one capture at a time.
+    While running it writes a capture next to the trace, ``output_path + ".kymo"``, so that a killed program loses at
+    most the last 100 ms: ``kymo recover --to nvmt`` converts it to the trace. The capture also contains everything else
+    that the program records meanwhile. A process writes one capture at a time.
 
-    As a context manager it starts, waits until it is warmed up (ten samples), and stops at the end, after an exception
-    too. It also stops at the program's end. May be used from any thread, and started again after a stop.
+    As a context manager it starts, waits for the warm-up (ten samples), and stops at the end, also after an exception.
+    It also stops at the program's end. May be used from any thread, and started again after a stop.
 
     Parameters
     ----------
     output_path
-        The trace; written at the stop, when it takes the place of what was there before.
+        The trace, written at the stop; it replaces an existing file.
     fast_hz
         Rate of GPU, CPU and memory load, 1 to 1000.
     medium_hz, slow_hz
-        Rates of power and temperatures; 0: none of them.
+        Rates of power and temperatures; 0: off.
     board
-        What to read; the default is the board that this machine is.
+        The board to read; the default is this machine's board.
 
     Raises
     ------
     ValueError
         A rate is out of range.
     RuntimeError
-        The machine is a board that is not known.
+        The machine's board is unknown.
     """
 
     def __init__(
@@ -220,43 +220,43 @@ class NVMetrics:
         self._path = os.fspath(output_path)
         self._board = board if board is not None else detect_board()
         self._engine = _analysis.NVMetricsEngine(self._path, self._board, fast_hz, medium_hz, slow_hz)
-        # At the interpreter's end as well: objects that are still alive then are not taken apart.
+        # Also at the interpreter's end, because objects alive at that time are not destroyed.
         self._finalizer = weakref.finalize(self, self._engine.stop)
 
     @property
     def board(self) -> BoardConfig:
-        """The board that is read."""
+        """The board being read."""
         return self._board
 
     @property
     def sample_count(self) -> int:
-        """Fast samples since the last start, the ten of the warm-up included."""
+        """Number of fast samples since the last start, including the ten of the warm-up."""
         return self._engine.sample_count()
 
     @property
     def is_running(self) -> bool:
-        """Whether it records now."""
+        """Whether it is recording."""
         return self._engine.is_running()
 
     def start(self) -> None:
         """
-        Begin to record.
+        Start recording.
 
         Raises
         ------
         RuntimeError
-            It runs already, or a capture cannot be started (the reason is on stderr).
+            It is running already, or a capture cannot be started (stderr has the reason).
         """
         self._engine.start()
 
     def stop(self) -> None:
         """
-        End the recording and write the trace. Does nothing where it does not run.
+        End the recording and write the trace. Does nothing if it is not running.
 
         Raises
         ------
         OSError
-            The trace cannot be written. The capture beside it is there nevertheless.
+            The trace cannot be written. The capture next to it exists nevertheless.
         """
         try:
             self._engine.stop()
@@ -276,12 +276,12 @@ class NVMetrics:
 
     def sync(self) -> int:
         """
-        Mark that a phase begins.
+        Mark the begin of a phase.
 
         Returns
         -------
         int
-            The mark's number: 1, 2, 3, ... from each start; 0 where it does not run.
+            The mark's number: 1, 2, 3, ... from each start; 0 if it is not running.
         """
         return self._engine.sync()
 
@@ -305,7 +305,7 @@ class NVMetrics:
 
 
 class TraceData(TypedDict):
-    """What a trace holds: N fast, M medium and S slow samples."""
+    """The content of a trace: N fast, M medium and S slow samples."""
 
     board_name: str
     num_cpu_cores: int
@@ -374,7 +374,7 @@ def _names(data: bytes, count: int) -> list[str]:
 
 
 def _rows(file: BinaryIO, layout: np.dtype[Any], count: int) -> npt.NDArray[Any]:
-    """Read so many rows; their number was checked against the file's size."""
+    """Read this many rows; the number was checked against the file's size."""
     rows = np.fromfile(file, layout, count)
     if len(rows) != count:
         raise ValueError(f"{file.name}: it became shorter while it was read")
@@ -382,7 +382,7 @@ def _rows(file: BinaryIO, layout: np.dtype[Any], count: int) -> npt.NDArray[Any]
 
 
 def _fill_forward(marks: npt.NDArray[Any], count: int) -> npt.NDArray[np.uint64]:
-    """Return each fast sample's phase: the number of the last mark that was set at or before it."""
+    """Return each fast sample's phase: the number of the last mark at or before it."""
     inside = marks[marks["fast_sample_idx"] < count]
     latest = np.zeros(count, np.intp)
     np.maximum.at(latest, inside["fast_sample_idx"].astype(np.intp), np.arange(1, len(inside) + 1))
@@ -405,14 +405,14 @@ def read_trace(path: str | os.PathLike[str]) -> TraceData:
     TraceData
         A dictionary of NumPy arrays and facts. ``cpu_util`` has the shape (N, cores), ``voltage_mv``, ``current_ma``
         and ``power_mw`` (M, rails), ``temp_c`` (S, zones). ``sync_id`` (N) is the number of the last mark before each
-        fast sample, 0 before the first. Loads are in percent, ``gpu_load`` in tenths of one.
+        fast sample, 0 before the first. Loads are in percent, ``gpu_load`` in tenths of a percent.
 
     Raises
     ------
     OSError
         The file cannot be read.
     ValueError
-        It is no such trace, or is damaged.
+        It is not such a trace, or it is damaged.
     """
     with Path(path).open("rb") as file:
         header = file.read(_HEADER.size)

@@ -5,25 +5,25 @@ Captures of a fleet as tables of Apache Spark.
 >>> kymo.spark.register(spark)                                                # doctest: +SKIP
 >>> spans = spark.read.format("kymo").option("table", "spans").load("captures/")  # doctest: +SKIP
 
-Needs Spark 4 (the extra ``kymo[spark]``), and the package ``kymo`` and the captures, under the same paths, on every
-machine that works for it. The driver reads what the captures declare and where their blocks are; workers read blocks,
-each a part of a capture, into Arrow batches.
+Needs Spark 4 (the extra ``kymo[spark]``). Every worker machine needs the package ``kymo`` and the captures under the
+same paths. The driver reads the captures' declarations and positions of blocks; workers read blocks, each a part of a
+capture, into Arrow batches.
 
 Options:
 
 ``table``
-    ``spans`` (the default), ``frames``, ``samples``, ``metrics`` (what is known of each) or ``sites``.
+    ``spans`` (the default), ``frames``, ``samples``, ``metrics`` (their declarations) or ``sites``.
 ``from_ns``, ``to_ns``
-    A stretch of time: spans and frames that overlap it, whole; samples in it.
+    A time range: whole spans and frames that overlap it; samples in it.
 ``host``, ``rank``, ``run``, ``site``
-    Patterns (``*``, ``?``), several with commas between them. ``site`` is the name of a span, frame stream, metric or
-    site, by table.
+    Patterns (``*``, ``?``), separated by commas. ``site`` is the name of a span, frame stream, metric or site,
+    depending on the table.
 ``partition_bytes``
-    How much of a capture, as it is stored, a task reads: 64 MiB where nothing is said.
+    The stored bytes of a capture that a task reads: 64 MiB by default.
 
-Filters of a query on ``start_ns``, ``time_ns``, ``host``, ``rank``, ``run``, ``pid``, ``capture`` and ``name`` do the
-same as options: blocks that cannot have such rows are not read. Columns that a schema given with ``.schema(...)``
-leaves out are not made.
+Filters of a query on ``start_ns``, ``time_ns``, ``host``, ``rank``, ``run``, ``pid``, ``capture`` and ``name`` work
+like options: blocks that cannot have such rows are not read. Columns that are not in a schema given with
+``.schema(...)`` are not computed.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ _OPEN_END = 2**63 - 1
 
 def register(spark: SparkSession) -> None:
     """
-    Teach a session the format ``kymo``, and let it hand filters down to it.
+    Register the format ``kymo`` in a session and enable filter pushdown.
 
     Parameters
     ----------
     spark : SparkSession
-        Its ``spark.sql.python.filterPushdown.enabled`` is turned on.
+        Its ``spark.sql.python.filterPushdown.enabled`` is set.
     """
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(KymoDataSource)
@@ -91,7 +91,7 @@ def register(spark: SparkSession) -> None:
 
 @dataclass
 class _Choice:
-    """Which rows may be wanted. Too many are handed out rather than too few: Spark looks at each again."""
+    """A superset of the wanted rows: Spark filters each row again."""
 
     start_ns: int = _ALL_TIME[0]
     end_ns: int = _ALL_TIME[1]
@@ -99,7 +99,7 @@ class _Choice:
     processes: list[tuple[str, list[str]]] = field(default_factory=list)
 
     def takes(self, process: Mapping[str, Any], capture: str) -> bool:
-        """Whether rows of a process may be wanted."""
+        """Tell whether rows of a process may be wanted."""
         facts = {
             "host": process["host"],
             "rank": process["rank"],
@@ -110,7 +110,7 @@ class _Choice:
         return all(any(_fits(pattern, facts[column]) for pattern in patterns) for column, patterns in self.processes)
 
     def narrow(self, column: str, patterns: list[str]) -> None:
-        """Want only what one of the patterns fits, of what was wanted."""
+        """Restrict the selection to rows that match one of the patterns."""
         if column != "name":
             self.processes.append((column, patterns))
         elif not self.names:
@@ -119,7 +119,7 @@ class _Choice:
 
 @dataclass
 class _Part(InputPartition):
-    """Some blocks of a capture, and what brings its times onto the axis that all have in common."""
+    """Some blocks of a capture, and the offset of its times to the common axis."""
 
     capture: str
     first: int
@@ -129,11 +129,11 @@ class _Part(InputPartition):
 
 
 class KymoDataSource(DataSource):
-    """The format ``kymo``. The module says what its options are."""
+    """The format ``kymo``. The module's documentation lists its options."""
 
     @classmethod
     def name(cls) -> str:
-        """Return what ``spark.read.format`` knows it by."""
+        """Return its name for ``spark.read.format``."""
         return "kymo"
 
     def _table(self) -> str:
@@ -151,7 +151,7 @@ class KymoDataSource(DataSource):
         return StructType([StructField(name, _TYPES[kind]) for name, kind in columns])
 
     def reader(self, schema: StructType) -> KymoReader:
-        """Return what reads the columns that were asked for."""
+        """Return a reader for the requested columns."""
         return KymoReader(self._table(), schema, dict(self.options))
 
 
@@ -177,14 +177,14 @@ class KymoReader(DataSourceReader):
                 self._choice.narrow(column, [part.strip() for part in options[option].split(",")])
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802, Spark's name
-        """Note what of the filters says which blocks to leave out; Spark applies all of them afterwards."""
+        """Use filters to skip blocks; Spark applies all of them afterwards."""
         for each in filters:
             if len(getattr(each, "attribute", ())) == 1:
                 self._note(type(each).__name__, each.attribute[0], each)
         return filters
 
     def _note(self, kind: str, column: str, each: Any) -> None:
-        # A text is a pattern that fits at least itself.
+        # A text is a pattern that matches at least itself.
         if column == ("stream" if self._table == "frames" else "name"):
             column = "name"
         elif column == "name":
@@ -207,15 +207,14 @@ class KymoReader(DataSourceReader):
             choice.end_ns = min(choice.end_ns, int(each.value) + 1, _ALL_TIME[1])
 
     def partitions(self) -> Sequence[_Part]:
-        """Return the parts of captures that may have wanted rows."""
+        """Return the parts of captures that may contain wanted rows."""
         snapshot = Reader([os.fsencode(path) for path in self._paths]).snapshot()
         captures = [str(capture["path"]) for capture in snapshot.captures()]
         processes = snapshot.processes()
         parts: list[_Part] = []
         for index, capture in enumerate(captures):
             here = [process for process in processes if process["capture"] == index]
-            # Nobody knows whose a capture is that has lost its declarations: only who asks for no one in particular
-            # gets it.
+            # The process of a capture without declarations is unknown, so it is only read if no process is selected.
             if any(self._choice.takes(process, capture) for process in here) or not (here or self._choice.processes):
                 shift_ns = here[0]["offset_ns"] if here else 0
                 parts += [
@@ -225,14 +224,14 @@ class KymoReader(DataSourceReader):
         return parts
 
     def _stretches(self, snapshot: Snapshot, capture: int) -> list[tuple[int, int]]:
-        """Return the stretches of a capture's blocks that tasks read: each of about partition_bytes."""
+        """Return the ranges of a capture's blocks for tasks, each of about partition_bytes."""
         if self._table in {"frames", "metrics", "sites"}:
             return [(0, _OPEN_END)]
         starts, ends, _, stored = snapshot.blocks(capture)
         begins = starts < self._choice.end_ns
         wanted = begins & (ends >= self._choice.start_ns)
         if begins.any():
-            # What is open beyond the stretch is the matter of the last block that begins in it.
+            # Spans still open after the range are handled with the last block that begins in it.
             wanted[np.flatnonzero(begins)[-1]] = True
         stretches: list[tuple[int, int]] = []
         size = self._partition_bytes
@@ -247,7 +246,7 @@ class KymoReader(DataSourceReader):
                 size = bytes_here
         if not len(starts):
             return [(0, _OPEN_END)]
-        # What of spans no block has ended, and what a growing capture got since, is read with the last block.
+        # Spans without an end, and data appended since to a growing capture, are read with the last block.
         if stretches and stretches[-1][1] == len(starts):
             stretches[-1] = (stretches[-1][0], _OPEN_END)
         return stretches
@@ -278,7 +277,7 @@ class KymoReader(DataSourceReader):
                 yield self._fit(batch, target, partition, runs)
 
     def _fit(self, batch: pa.RecordBatch, target: pa.Schema, partition: _Part, runs: pa.Array) -> pa.RecordBatch:
-        """Return a batch as Spark wants it: names as text, times on the common axis."""
+        """Convert a batch for Spark: names as text, times on the common axis."""
         columns = []
         for wanted in target:
             if wanted.name == "capture":
@@ -296,7 +295,7 @@ class KymoReader(DataSourceReader):
 
 
 class _Stream:
-    """What pyarrow reads a stream from."""
+    """An object from which pyarrow reads a stream."""
 
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule
@@ -306,7 +305,7 @@ class _Stream:
 
 
 def _paths_of(options: Mapping[str, str]) -> list[str]:
-    """Return what was given to ``load``."""
+    """Return the paths given to ``load``."""
     if "paths" in options:
         return [_local(path) for path in json.loads(options["paths"])]
     if "path" not in options:

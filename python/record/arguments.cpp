@@ -14,7 +14,7 @@ std::uint64_t double_bits(double value) {
   return bits;
 }
 
-/// An int of any size: beyond 64 bits it becomes a float.
+/// An int of any size. Beyond 64 bits it becomes a float.
 void set_integer(KeptArgument& argument, PyObject* value) {
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -35,7 +35,7 @@ void set_integer(KeptArgument& argument, PyObject* value) {
   argument.bits = double_bits(real);
 }
 
-/// Numbers of other libraries. What is no number goes by the name of its type: its own text might be long, or lie on a
+/// Numbers of other libraries. Any other object is represented by its type's name: its own text might be long, or on a
 /// GPU.
 void set_other(KeptArgument& argument, PyObject* value) {
   const bool is_numpy_scalar = std::strncmp(Py_TYPE(value)->tp_name, "numpy.", 6) == 0 &&
@@ -89,7 +89,7 @@ void KeptArguments::add(PyObject* name, PyObject* value) {
     argument.bits = double_bits(PyFloat_AS_DOUBLE(value));
   } else if (PyUnicode_Check(value)) {
     argument.type = ArgumentType::string;
-    // Its UTF-8 is made now: where that is not possible, no exception may come of it later.
+    // Creates the UTF-8 here, so that no exception can occur later.
     if (PyUnicode_AsUTF8(value) != nullptr) {
       argument.text = Py_NewRef(value);
     } else {

@@ -1,4 +1,4 @@
-// Arguments of scopes and spans: Python's values as the recorder takes them.
+// Arguments of scopes and spans: converts Python values for the recorder.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace kymo::python {
 
-/// An argument that was read from a Python object. A text it refers to is kept alive.
+/// An argument read from a Python object. Keeps its text alive.
 struct KeptArgument {
   ArgumentName* name = nullptr;
   ArgumentType type = ArgumentType::int64;
@@ -21,7 +21,7 @@ struct KeptArgument {
   [[nodiscard]] Argument view() const;
 };
 
-/// The arguments of one scope, in place: nothing is allocated.
+/// The arguments of one scope, stored in place without allocation.
 class KeptArguments {
  public:
   static constexpr std::size_t most = 8;
@@ -31,15 +31,15 @@ class KeptArguments {
   KeptArguments& operator=(const KeptArguments&) = delete;
   ~KeptArguments() { clear(); }
 
-  /// Reads keyword arguments of a vector call. False, with TypeError set, where there are too many.
+  /// Reads keyword arguments of a vector call. Returns false with TypeError set if there are too many.
   [[nodiscard]] bool read(PyObject* names, PyObject* const* values);
   /// Reads the items of a dict.
   [[nodiscard]] bool read(PyObject* dict);
-  /// Reads one more; there is room for it.
+  /// Reads one more. There must be room for it.
   void add(PyObject* name, PyObject* value);
   void clear();
 
-  /// Records them on the innermost open scope of this thread, which is recorded.
+  /// Records them on this thread's innermost open scope, which must be recorded.
   void record() const;
 
   [[nodiscard]] std::size_t size() const { return size_; }

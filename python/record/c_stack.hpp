@@ -1,5 +1,5 @@
-// How much of the C stack is left. Python's calls of Python's functions may need none of it; those through this
-// extension do, so that a script which raised its recursion limit could reach the end of it.
+// How much of the C stack is left. Calls between Python functions may need none of it, but calls through this extension
+// do. A script with a raised recursion limit could therefore exhaust it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace kymo::python {
 
-/// The lowest address that this thread's stack may reach, and something in reserve for what is called from there; 0
-/// where that is not known.
+/// The lowest address that this thread's stack may reach, plus a reserve for calls from there; 0 if unknown.
 inline std::uintptr_t lowest_stack_address() {
   constexpr std::size_t reserve = std::size_t{256} << 10U;
   std::uintptr_t limit = 0;
@@ -27,7 +26,7 @@ inline std::uintptr_t lowest_stack_address() {
   return limit;
 }
 
-/// Whether the stack is nearly full: a RecursionError is better then than the end of the process. About 1 ns.
+/// Whether the stack is nearly full: a RecursionError is better than a crash. About 1 ns.
 inline bool is_stack_full() {
   static __thread std::uintptr_t limit __attribute__((tls_model("initial-exec"))) = 1;
   if (__builtin_expect(static_cast<long>(limit == 1), 0) != 0) {

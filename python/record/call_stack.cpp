@@ -6,7 +6,7 @@ namespace kymo::python {
 
 namespace {
 
-/// Opens a scope that began at `start`. False where that is not possible on the hot path.
+/// Opens a scope that began at `start`. Returns false if the hot path cannot do it.
 bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
   detail::ThreadState* const state = kymo_thread_v2;
   const std::uint64_t key = state->key;
@@ -29,7 +29,7 @@ bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
   return has_room;
 }
 
-/// Whether `count` scopes can be opened and closed in the chunk that this thread writes into.
+/// Whether the current chunk of this thread has room to open and close `count` scopes.
 bool has_room_for(std::uint64_t count) {
   const detail::ThreadState& state = *kymo_thread_v2;
   return detail::is_free(state.key) &&
@@ -41,15 +41,15 @@ bool has_room_for(std::uint64_t count) {
 CallStack& CallStack::of_thread() {
   static __thread CallStack* stack __attribute__((tls_model("initial-exec"))) = nullptr;
   if (stack == nullptr) {
-    // Deleted with the thread; `stack` is what is read, as reading it takes no call.
+    // Deleted with the thread. Reads use `stack`, which needs no function call.
     thread_local const std::unique_ptr<CallStack> owned(new CallStack);
     stack = owned.get();
   }
   return *stack;
 }
 
-/// Holds the open back, unless there is no room to write it later: a new chunk knows no time before its own. Then those
-/// held back are written now, short or not.
+/// Defers the open unless there would be no room to write it later: a new chunk cannot hold earlier times. In that case
+/// all deferred opens are written at once, however short the calls.
 void CallStack::begin(Call& call) {
   if (!detail::is_free(kymo_thread_v2->key)) {
     static_cast<void>(kymo_prepare_thread());

@@ -1,4 +1,4 @@
-// The calls of a thread that are recorded as scopes while a script is traced, innermost last.
+// A thread's calls that are recorded as scopes while a script is traced, innermost last.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace kymo::python {
 
-/// A stack of one thread. With a shortest duration, the open of a call is held back until the call has lasted so long,
-/// or something within it is recorded; then it is written with the time at which the call began. What ends before
-/// leaves no trace but a count.
+/// The stack of one thread. With a minimum duration, a call's open is deferred until the call has lasted that long or
+/// something inside it is recorded. The open is then written with the call's start time. A call that ends earlier is
+/// only counted.
 class CallStack {
  public:
-  /// The calling thread's, made on first use.
+  /// The calling thread's stack, created on first use.
   static CallStack& of_thread();
 
-  /// Calls shorter than this many steps of the counter are left out, by all threads.
+  /// The minimum duration in steps of the counter, for all threads. Shorter calls are left out.
   static void set_shortest(std::uint64_t counter_steps) { shortest_ = counter_steps; }
   [[nodiscard]] static bool has_shortest() { return shortest_ != 0; }
-  /// How many calls of all threads were left out.
+  /// Number of calls left out, for all threads.
   [[nodiscard]] static std::uint64_t left_out() { return left_out_; }
-  /// A forked child counts its own.
+  /// Resets the count in a forked child.
   static void forget_left_out() { left_out_ = 0; }
 
-  /// A call begins. A null site is not recorded, but has its place. `owner` tells calls apart, see pop_to.
+  /// A call begins. A null site is not recorded but takes a place. `owner` identifies calls, see pop_to.
   void push(kymo_site* site, const void* owner) {
     Call call{site, owner, 0, {}};
     if (site != nullptr && detail::scopes_on()) {
@@ -39,7 +39,7 @@ class CallStack {
     calls_.push_back(call);
   }
 
-  /// The innermost call ends. Does nothing where none is known: it began before the tracing.
+  /// The innermost call ends. Does nothing if none is known, because it began before the tracing.
   void pop() {
     if (calls_.empty()) {
       return;
@@ -55,14 +55,14 @@ class CallStack {
 
   [[nodiscard]] const void* innermost() const { return calls_.empty() ? nullptr : calls_.back().owner; }
 
-  /// Ends all, as at the end of the tracing.
+  /// Ends all calls, for the end of the tracing.
   void pop_all();
 
  private:
   struct Call {
     kymo_site* site;
     const void* owner;
-    std::uint64_t start;  ///< when it began, while its open is held back; else 0
+    std::uint64_t start;  ///< start time while its open is deferred; else 0
     detail::ScopeToken token;
   };
 
@@ -73,10 +73,10 @@ class CallStack {
   void write_held_back();
 
   static inline std::uint64_t shortest_ = 0;
-  static inline std::uint64_t left_out_ = 0;  // under the interpreter's lock
+  static inline std::uint64_t left_out_ = 0;  // protected by the GIL
 
   std::vector<Call> calls_;
-  std::size_t first_held_back_ = 0;  // all from here on are held back, or have no site
+  std::size_t first_held_back_ = 0;  // calls from here on are deferred or have no site
   std::size_t held_back_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Turning recording on and off, captures, frames, messages, facts. What may block gives up the interpreter's lock.
+// Turning recording on and off, captures, frames, messages, facts. Functions that may block release the GIL.
 #include <cmath>
 #include <limits>
 
@@ -34,7 +34,7 @@ PyObject* is_recording_scopes(PyObject*, PyObject*) {
   return PyBool_FromLong(detail::scopes_on());
 }
 
-/// A stretch of time in seconds; None or no argument: zero.
+/// A duration in seconds. None or no argument: zero.
 bool read_seconds(PyObject* value, const char* name, std::chrono::nanoseconds& duration) {
   if (value == nullptr || value == Py_None) {
     return true;
@@ -43,7 +43,7 @@ bool read_seconds(PyObject* value, const char* name, std::chrono::nanoseconds& d
   if (PyErr_Occurred() != nullptr) {
     return false;
   }
-  // 292 years: what nanoseconds can count.
+  // 292 years, the range of nanoseconds in 64 bits.
   if (!(seconds > 0) || seconds >= 9.2e9) {
     PyErr_Format(PyExc_ValueError, "%s must be a positive number of seconds or None, not %R", name, value);
     return false;

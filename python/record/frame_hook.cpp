@@ -1,6 +1,6 @@
-// Calls as frames are evaluated (PEP 523), in all threads: the interpreter hands each frame here, and here it is
-// evaluated within a scope. Nothing is reported to Python, no frame object is made, and the interpreter keeps its quick
-// instructions. Before 3.12.
+// Records calls by evaluating frames (PEP 523), in all threads: the interpreter passes each frame to this hook, which
+// evaluates it within a scope. Nothing is reported to Python, no frame object is created, and the interpreter keeps its
+// specialised instructions. Before 3.12.
 #include "c_stack.hpp"
 #include "call_stack.hpp"
 #include "tracer.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 #if PY_VERSION_HEX >= 0x030B0000
 using Frame = _PyInterpreterFrame;
-/// What 3.11's frames begin with; it is no part of the public headers.
+/// The beginning of 3.11's frames, which is not in the public headers.
 struct FrameHead {
   PyFunctionObject* function;
   PyObject* globals;
@@ -34,7 +34,7 @@ const FrameHead& head_of(const Frame* frame) {
   return *reinterpret_cast<const FrameHead*>(frame);
 }
 
-/// The call of a generator's function runs up to where it makes the generator, and nothing that was written in it.
+/// The call of a generator's function runs only up to the creation of the generator, none of the user's code.
 bool only_makes_generator(const FrameHead& head) {
   return (head.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0 && head.owner == 0;
 }
@@ -64,7 +64,7 @@ PyObject* evaluate(PyThreadState* thread, Frame* frame, int has_exception) {
   }
   if (is_stack_full() && has_exception == 0) {
     set_recursion_error();
-    has_exception = 1;  // so that the frame is left as by an exception in it
+    has_exception = 1;  // so that the frame ends like by an exception in it
   }
   if (site == &left_out_site || only_makes_generator(head)) {
     return previous(thread, frame, has_exception);
@@ -93,7 +93,7 @@ bool begin_frame_hook() {
 
 void end_frame_hook() {
   PyInterpreterState* const interpreter = PyInterpreterState_Get();
-  // Another hook may have come since, which ends in this one.
+  // Another hook installed since then may call this one.
   if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == evaluate) {
     _PyInterpreterState_SetEvalFrameFunc(interpreter, previous);
   }

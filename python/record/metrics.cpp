@@ -1,5 +1,5 @@
-// Metrics: numbers from Python, NumPy and arrays in the processor's memory. A value that lives on a GPU is refused: to
-// fetch it would wait for the GPU behind the user's back.
+// Metrics: numbers from Python, NumPy and arrays in CPU memory. A value on a GPU is refused, because fetching it would
+// silently wait for the GPU.
 #include <cstring>
 
 #include <kymo/metric.hpp>
@@ -10,7 +10,7 @@ namespace kymo::python {
 
 namespace {
 
-/// An attribute, or nothing where there is none.
+/// An attribute, or nothing if it is missing.
 Owned attribute(PyObject* object, const char* name) {
   Owned found(PyObject_GetAttrString(object, name));
   if (!found) {
@@ -19,7 +19,7 @@ Owned attribute(PyObject* object, const char* name) {
   return found;
 }
 
-/// What __dlpack_device__ says: 1 is the processor's memory, 3 memory that a GPU shares with it. -1: it does not say.
+/// The device from __dlpack_device__: 1 is CPU memory, 3 memory that a GPU shares with it; -1: unknown.
 long dlpack_device(PyObject* value) {
   const Owned method = attribute(value, "__dlpack_device__");
   const Owned pair(method ? PyObject_CallNoArgs(method.get()) : nullptr);
@@ -29,7 +29,7 @@ long dlpack_device(PyObject* value) {
   return type;
 }
 
-/// Where a value lives, if that is not the processor's memory: "cuda:0". Empty where it does.
+/// The location of a value outside of CPU memory: "cuda:0". Empty for CPU memory.
 Owned foreign_device(PyObject* value) {
   if (std::strncmp(Py_TYPE(value)->tp_name, "numpy.", 6) == 0) {
     return {};

@@ -1,9 +1,9 @@
-// kymo._record: recording from Python, on the C and C++ interface of libkymo. Hand-written against CPython, since a
-// scope here has a budget of nanoseconds.
+// kymo._record: recording from Python through libkymo's C and C++ interface. Hand-written for CPython because a scope
+// has a budget of nanoseconds.
 //
-//     scope.cpp      with kymo.scope(...)            profile.cpp    what @kymo.profile makes of a function
+//     scope.cpp      with kymo.scope(...)            profile.cpp    functions with @kymo.profile
 //     resumable.cpp  its generators and coroutines   tracer.cpp     every Python function of a script
-//     calls.cpp, metrics.cpp, spans.cpp: the rest    sites.cpp, arguments.cpp: what they have in common
+//     calls.cpp, metrics.cpp, spans.cpp: the rest    sites.cpp, arguments.cpp: common parts
 #include "types.hpp"
 
 namespace kymo::python {

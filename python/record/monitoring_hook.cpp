@@ -1,4 +1,4 @@
-// Calls as sys.monitoring reports them, for all threads. From 3.12.
+// Records calls reported by sys.monitoring, for all threads. From 3.12.
 #include <cstring>
 
 #include "call_stack.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 PyObject* disable_here = nullptr;  // sys.monitoring.DISABLE
 
-/// The frame is asked for only where its module has to be known: that makes an object of it.
+/// Requests the frame only if its module is needed, because that creates a frame object.
 kymo_site* site_of_running(PyObject* object) {
   auto* const code = reinterpret_cast<PyCodeObject*>(object);
   kymo_site* const known = known_site(code);
@@ -22,7 +22,7 @@ kymo_site* site_of_running(PyObject* object) {
   return known != &left_out_site ? known : nullptr;
 }
 
-/// A function begins or goes on.
+/// A function starts or resumes.
 PyObject* on_begin(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
   kymo_site* const site = site_of_running(arguments[0]);
   if (site == nullptr) {
@@ -32,7 +32,7 @@ PyObject* on_begin(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) 
   Py_RETURN_NONE;
 }
 
-/// It is thrown into: an event that cannot be disabled in one function.
+/// An exception is thrown into the function. This event cannot be disabled for one function.
 PyObject* on_throw(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
   if (kymo_site* const site = site_of_running(arguments[0])) {
     CallStack::of_thread().push(site, arguments[0]);
@@ -40,7 +40,7 @@ PyObject* on_throw(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) 
   Py_RETURN_NONE;
 }
 
-/// Ends a call of this code. Calls of built-in functions above it, whose end was not reported, end with it.
+/// Ends a call of this code. Also ends calls of built-in functions above it whose end was not reported.
 void end_call(PyObject* code) {
   CallStack& stack = CallStack::of_thread();
   while (stack.innermost() != nullptr && stack.innermost() != code &&
@@ -67,12 +67,12 @@ PyObject* on_unwind(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/)
   Py_RETURN_NONE;
 }
 
-/// The definition of a built-in function, which outlives its callers; null for what Python code stands behind.
+/// The definition of a built-in function, which outlives its callers; null if the callable runs Python code.
 PyObject* builtin_of(PyObject* callable) {
   return PyCFunction_Check(callable) ? callable : nullptr;
 }
 
-/// What tells calls of built-in functions from those of code: a type, which is no code object.
+/// Distinguishes calls of built-in functions from those of code: a type is never a code object.
 const void* const builtin_owner = &PyCFunction_Type;
 
 PyObject* on_c_begin(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {

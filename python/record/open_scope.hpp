@@ -1,12 +1,13 @@
-// A scope that Python code has open: opened and closed on the recorder's hot path.
+// A scope opened by Python code, using the recorder's hot path.
 #pragma once
 
 #include <kymo/detail/hot_path.hpp>
 
 namespace kymo::python {
 
-/// Closes a scope. In Python scopes need not close in order: a generator may be left with one open, or be resumed on
-/// another thread. One that was closed with a scope around it is left alone, so that those around it are not disturbed.
+/// Closes a scope. In Python, scopes need not close in order: a generator may be abandoned with an open scope or be
+/// resumed on another thread. If the scope was already closed with one around it, this does nothing, so as not to
+/// disturb the scopes around it.
 inline void close_in_any_order(const detail::ScopeToken& token) {
   if (token.word == 0) {
     return;

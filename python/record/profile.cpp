@@ -1,5 +1,5 @@
-// What @kymo.profile makes of a function: a callable that opens a scope around each call, and in all else is the
-// function: its attributes, its signature, its binding to instances, its place among pickles.
+// The result of @kymo.profile: a callable that opens a scope around each call. In everything else it is the function:
+// attributes, signature, binding to instances, pickling.
 #include <memory>
 
 #include "c_stack.hpp"
@@ -35,7 +35,7 @@ PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t 
   if (!detail::scopes_on()) {
     return PyObject_Vectorcall(made.function, arguments, flagged_count, names);
   }
-  // The function may replace or delete what it is called by.
+  // The function may replace or delete the name that refers to this object.
   Py_INCREF(self);
   PyObject* result = nullptr;
   {
@@ -46,7 +46,7 @@ PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t 
   return result;
 }
 
-/// The call itself runs nothing of the function: scopes are opened as what it returns is resumed.
+/// The call itself runs none of the function's code. Scopes are opened when its result is resumed.
 PyObject* call_resumable(PyObject* self, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
   const Returns returns = profiled(self).returns;
   const ProfiledSite place = profiled(self).place;
@@ -83,7 +83,7 @@ PyObject* represent(PyObject* self) {
   return PyUnicode_FromFormat("<kymo.profile of %R>", profiled(self).function);
 }
 
-/// Pickled as functions are: by where it is found.
+/// Pickled like functions, by qualified name.
 PyObject* reduce(PyObject* self, PyObject* /*unused*/) {
   return PyObject_GetAttrString(profiled(self).function, "__qualname__");
 }
@@ -93,7 +93,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-/// None in its place: what else is collected with it may still call it.
+/// Sets None instead: other objects in the same collection may still call it.
 int clear(PyObject* self) {
   const Owned function(std::exchange(profiled(self).function, Py_NewRef(Py_None)));
   return 0;
@@ -119,7 +119,7 @@ Returns kind_of(PyObject* function) {
   if ((flags & CO_ASYNC_GENERATOR) != 0) {
     return Returns::async_generator;
   }
-  // A generator that types.coroutine marked is awaited.
+  // A generator marked by types.coroutine is awaited.
   if ((flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)) != 0) {
     return Returns::coroutine;
   }
@@ -132,7 +132,7 @@ std::string text_attribute(PyObject* object, const char* name) {
   return value && PyUnicode_Check(value.get()) ? Text(value.get()).str() : std::string();
 }
 
-/// Where a callable stands: a function's code says so, a built-in one's name is all there is.
+/// The place of a callable: from a function's code; a built-in one has only its name.
 kymo_site* site_of(PyObject* function, PyObject* name) {
   const std::string qualified = text_attribute(function, "__qualname__");
   const std::string module = text_attribute(function, "__module__");
@@ -171,7 +171,7 @@ PyObject* make_profiled(PyTypeObject* type, PyObject* arguments, PyObject* named
     if (!read->read(constant)) {
       return nullptr;
     }
-    kept = read.release();  // as long as the process, like the site
+    kept = read.release();  // kept until the process ends, like the site
   }
   auto* const made = reinterpret_cast<Profiled*>(type->tp_alloc(type, 0));
   if (made == nullptr) {

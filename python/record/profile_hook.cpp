@@ -1,4 +1,4 @@
-// Calls as the C interface of sys.setprofile reports them, which each thread sets for itself. Before 3.12.
+// Records calls reported by the C interface of sys.setprofile, which each thread installs for itself. Before 3.12.
 #include "call_stack.hpp"
 #include "tracer.hpp"
 
@@ -40,7 +40,7 @@ int on_event(PyObject* /*self*/, PyFrameObject* frame, int what, PyObject* argum
   return 0;
 }
 
-/// What threading.setprofile gives to each new thread: at the thread's first event it puts the real one in its place.
+/// Passed to threading.setprofile: at a new thread's first event it installs the real hook.
 PyObject* begin_thread(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   PyEval_SetProfile(on_event, nullptr);
   if (count == 3 && PyFrame_Check(arguments[0]) && PyUnicode_Check(arguments[1]) &&

@@ -1,4 +1,4 @@
-// What @kymo.profile makes of functions, and of the generators and coroutines that they return.
+// Functions with @kymo.profile, and the generators and coroutines that they return.
 #pragma once
 
 #include <kymo/kymo.h>
@@ -9,16 +9,16 @@
 
 namespace kymo::python {
 
-/// What a call of a function returns.
+/// The result of calling a function.
 enum class Returns { value, generator, coroutine, async_generator };
 
-/// What each scope of one profiled function is recorded as.
+/// The site and arguments of a profiled function's scopes.
 struct ProfiledSite {
   kymo_site* site = nullptr;
-  const KeptArguments* arguments = nullptr;  ///< null: none; lives as long as the process
+  const KeptArguments* arguments = nullptr;  ///< null: none; lives until the process ends
 };
 
-/// Opens a scope for a call or a resumption, closed when it goes out of sight.
+/// Opens a scope for a call or a resumption, and closes it when the guard is destroyed.
 class ProfiledScope {
  public:
   explicit ProfiledScope(const ProfiledSite& place) {
@@ -37,8 +37,8 @@ class ProfiledScope {
   detail::ScopeToken token_;
 };
 
-/// A generator, coroutine or async generator, each of whose resumptions is a scope. `inner` is what the function
-/// returned; the reference is taken over. Empty where that failed.
+/// Wraps a generator, coroutine or async generator so that each resumption is a scope. `inner` is the function's
+/// result; steals the reference. Null on failure.
 [[nodiscard]] PyObject* make_resumable(Returns kind, const ProfiledSite& place, PyObject* inner);
 
 }  // namespace kymo::python

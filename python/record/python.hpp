@@ -1,4 +1,4 @@
-// CPython's C interface as the recorder's extension uses it: owned references, texts, differences between versions.
+// Helpers for CPython's C interface: owned references, texts, differences between versions.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -10,7 +10,7 @@
 
 namespace kymo::python {
 
-/// Runs in a scope with the interpreter's lock given up: other threads of the program go on meanwhile.
+/// Releases the GIL for its lifetime, so that other threads can run.
 class WithoutLock {
  public:
   WithoutLock() : state_(PyEval_SaveThread()) {}
@@ -22,7 +22,7 @@ class WithoutLock {
   PyThreadState* state_;
 };
 
-/// A reference that is given back. Empty where a call failed and a Python exception is set.
+/// An owned reference. Null if a call failed and a Python exception is set.
 class Owned {
  public:
   Owned() = default;
@@ -50,7 +50,7 @@ class Owned {
   PyObject* object_ = nullptr;
 };
 
-/// Keeps what a call raises meanwhile from replacing the exception that is being handled, and the other way round.
+/// Protects the exception being handled from exceptions raised by calls in its lifetime, and vice versa.
 class KeptException {
  public:
   KeptException() { PyErr_Fetch(&type_, &value_, &traceback_); }
@@ -64,7 +64,7 @@ class KeptException {
   PyObject* traceback_ = nullptr;
 };
 
-/// The UTF-8 of a str. Lone surrogates stand as \udcxx. Never fails: where memory is short it is "?".
+/// The UTF-8 of a str, with lone surrogates as \udcxx. Never fails: "?" if memory is exhausted.
 class Text {
  public:
   explicit Text(PyObject* text) {
@@ -90,7 +90,7 @@ class Text {
   Owned encoded_;
 };
 
-/// An argument that has to be a str; its UTF-8 lives as long as it does. False, with TypeError set, where it is none.
+/// Reads a str argument. Its UTF-8 lives as long as the object. Returns false with TypeError set if it is not a str.
 inline bool read_text(PyObject* value, const char* what, std::string_view& text) {
   if (!PyUnicode_Check(value)) {
     PyErr_Format(PyExc_TypeError, "%s must be a str, not %.200s", what, Py_TYPE(value)->tp_name);
@@ -105,7 +105,7 @@ inline bool read_text(PyObject* value, const char* what, std::string_view& text)
   return true;
 }
 
-/// A static type of which nothing is filled in but its name.
+/// A static type with only its name set.
 inline PyTypeObject unready_type(const char* name) {
   PyTypeObject type{};
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(&type), 1);

@@ -1,6 +1,5 @@
-// Generators, coroutines and async generators of profiled functions. Each resumption is a scope: from when it runs
-// until it yields, awaits or ends, so that no scope is open while it waits, and none is left open by one that is never
-// finished.
+// Generators, coroutines and async generators of profiled functions. Each resumption is a scope, until it yields,
+// awaits or ends. No scope is therefore open while it waits, or left open if it never finishes.
 #include "profiled.hpp"
 #include "types.hpp"
 
@@ -22,7 +21,7 @@ Resumable& resumable(PyObject* self) {
   return *reinterpret_cast<Resumable*>(self);
 }
 
-/// The inner one, kept alive while it runs: what it runs may drop the outer one.
+/// Keeps the inner object alive while it runs, because its code may drop the outer one.
 class Running {
  public:
   explicit Running(PyObject* self) : inner_(Owned::of(resumable(self).inner)), scope_(resumable(self).place) {}
@@ -39,7 +38,7 @@ PyObject* next(PyObject* self) {
   if (inner_next != nullptr) {
     return inner_next(running.inner());
   }
-  // A coroutine has no tp_iternext of its own: it is sent None.
+  // A coroutine has no tp_iternext of its own, so send None to it.
   PyObject* result = nullptr;
   switch (PyIter_Send(running.inner(), Py_None, &result)) {
     case PYGEN_NEXT:
@@ -76,7 +75,7 @@ const char* const asend_name = "asend";
 const char* const athrow_name = "athrow";
 const char* const aclose_name = "aclose";
 
-/// Awaiting what an async generator's method returns resumes the generator.
+/// Awaiting the result of an async generator's method resumes the generator.
 PyObject* scoped_awaitable(PyObject* self, PyObject* awaitable) {
   return awaitable != nullptr ? make_resumable(Returns::coroutine, resumable(self).place, awaitable) : nullptr;
 }
@@ -110,7 +109,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-/// None in its place: what else is collected with it may still call it.
+/// Sets None instead: other objects in the same collection may still call it.
 int clear(PyObject* self) {
   const Owned inner(std::exchange(resumable(self).inner, Py_NewRef(Py_None)));
   return 0;

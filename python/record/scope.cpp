@@ -1,8 +1,7 @@
 // with kymo.scope("name", batch=3): a scope, opened on entering and closed on leaving.
 //
-// It allocates nothing: scopes that are done wait in a free list for the next one, and what the with statement asks
-// for,
-// __enter__ and __exit__ of this object, is the object itself, called without arguments or with three.
+// It allocates nothing. Finished scopes wait in a free list for reuse. The with statement requests __enter__ and
+// __exit__ of this object and gets the object itself, which it calls without arguments or with three.
 #include <new>
 
 #include "arguments.hpp"
@@ -18,7 +17,7 @@ struct Scope {
   kymo_site* site;
   detail::ScopeToken token;
   bool is_open;
-  KeptArguments* arguments;  // of the place below
+  KeptArguments* arguments;  // for the member below
   alignas(KeptArguments) std::byte place[sizeof(KeptArguments)];
 };
 
@@ -46,7 +45,7 @@ void leave(Scope& scope) {
   }
 }
 
-/// What the with statement calls: the bound __enter__ without arguments, the bound __exit__ with three.
+/// Called by the with statement: bound __enter__ without arguments, bound __exit__ with three.
 PyObject* call_bound(PyObject* self, PyObject* const* /*arguments*/, std::size_t flagged_count, PyObject* /*names*/) {
   auto& scope = *reinterpret_cast<Scope*>(self);
   switch (PyVectorcall_NARGS(flagged_count)) {
@@ -91,7 +90,7 @@ PyObject* make_scope(PyObject* /*type*/, PyObject* const* arguments, std::size_t
   return made.release();
 }
 
-/// An object that is dropped while open (an interpreter that ends, a generator's frame that is thrown away) closes.
+/// Closes an object that is dropped while open (at the interpreter's end, or with a generator's discarded frame).
 void drop_scope(PyObject* self) {
   auto* const scope = reinterpret_cast<Scope*>(self);
   leave(*scope);
@@ -135,13 +134,13 @@ PyMethodDef scope_methods[] = {
 
 PyTypeObject scope_type = unready_type("kymo._record.scope");
 
-/// __enter__ and __exit__ as the scope's type has them.
+/// __enter__ and __exit__ of the scope's type.
 struct Binder {
   PyObject_HEAD vectorcallfunc call;
   const char* name;
 };
 
-/// `type(scope).__enter__(scope)`, as contextlib.ExitStack calls it.
+/// `type(scope).__enter__(scope)`, as called by contextlib.ExitStack.
 PyObject* call_unbound(PyObject* self, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
   const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
   if (count < 1 || !Py_IS_TYPE(arguments[0], &scope_type)) {

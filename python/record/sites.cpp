@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t most_scope_names = 65'536;
 
-/// What str objects lead to. Literals are the same object each time: a small table by address spares them the hash. It
-/// holds references, so that an address in it stays that of the same str.
+/// Maps str objects to values. Literals are the same object each time, so a small table by address saves hashing them.
+/// It holds references, so an address always belongs to the same str.
 template <typename Value>
 class NameTable {
  public:
@@ -44,7 +44,7 @@ class NameTable {
   std::unordered_map<std::string, Value*> all_;
 };
 
-/// Never destroyed: threads may record while static objects go.
+/// Never destroyed because threads may record while static objects are destroyed.
 template <typename T>
 T& immortal() {
   static T* const object = new T;

@@ -1,4 +1,4 @@
-// Spans that are not scopes: async spans, work that was measured elsewhere, flows.
+// Spans that are not scopes: async spans, work measured elsewhere, flows.
 #include <array>
 #include <chrono>
 #include <new>
@@ -13,7 +13,7 @@ namespace kymo::python {
 
 namespace {
 
-/// emit_span takes a list whose length is part of the program: one call for each length.
+/// emit_span takes a list of compile-time length, so there is one call per length.
 template <std::size_t... I>
 void emit(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
           std::chrono::nanoseconds duration, const KeptArguments& arguments, std::index_sequence<I...> /*indices*/) {
@@ -87,7 +87,7 @@ PyObject* make_track(PyObject*, PyObject* name) {
 using FlowOfScope = void (*)(std::uint64_t) noexcept;
 using FlowOfSpan = void (*)(std::uint64_t, TrackId, std::chrono::nanoseconds) noexcept;
 
-/// flow_begin(flow_id, track=None, time_ns=None, /) and the like
+/// flow_begin(flow_id, track=None, time_ns=None, /) and similar
 template <FlowOfScope OfScope, FlowOfSpan OfSpan>
 PyObject* flow(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 1 && count != 3) {

@@ -46,7 +46,7 @@ bool fits_any(const std::vector<std::string>& patterns, const char* name) {
   return false;
 }
 
-/// What runs the script is no part of it.
+/// The code that runs the script is not part of it.
 constexpr std::string_view own_prefix = "kymo._";
 
 bool is_wanted(const kymo_site& site) {
@@ -117,7 +117,7 @@ kymo_site* site_of_builtin(PyObject* callable) {
 
 namespace {
 
-/// How many steps the counter makes in a microsecond, measured over a millisecond of it.
+/// Steps of the counter per microsecond, measured over a millisecond.
 double counter_steps_per_us() {
   const std::uint64_t from_ns = detail::monotonic_ns();
   const std::uint64_t from = detail::read_counter();
@@ -177,7 +177,7 @@ PyObject* start_tracing(PyObject*, PyObject* positional, PyObject* named) {
   Py_RETURN_NONE;
 }
 
-/// Scopes of this thread that are open close; other threads' stay open until their calls end.
+/// Closes the open scopes of this thread. Those of other threads stay open until their calls end.
 PyObject* stop_tracing(PyObject*, PyObject*) {
   if (extra_index >= 0 && !end_hook()) {
     return nullptr;

@@ -1,17 +1,17 @@
-// The extension's parts, as module.cpp puts them together.
+// The extension's parts, combined by module.cpp.
 #pragma once
 
 #include "python.hpp"
 
 namespace kymo::python {
 
-/// The functions that record something other than scopes, those on spans, and those on tracing; each ends with a null.
+/// The functions that record anything but scopes, those for spans, and those for tracing. Each list ends with a null.
 extern PyMethodDef recording_functions[];
 extern PyMethodDef metric_functions[];
 extern PyMethodDef span_functions[];
 extern PyMethodDef tracing_functions[];
 
-/// Make a part's types and put them into the module. False, with an exception set, where that failed.
+/// Create a part's types and add them to the module. Return false with an exception set on failure.
 [[nodiscard]] bool add_scope_type(PyObject* module);
 [[nodiscard]] bool add_span_types(PyObject* module);
 [[nodiscard]] bool add_profiled_type(PyObject* module);

@@ -1,4 +1,4 @@
-// One list behind another.
+// Appends one list to another.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@ namespace kymo::base {
 
 template <typename T>
 void append(std::vector<T>& to, const std::vector<T>& more) {
-  // One by one: inserting a range takes ten times the code, for each type anew.
+  // One by one: inserting a range produces ten times the code for every type.
   for (const T& row : more) {
     to.push_back(row);
   }
 }
 
-/// Appends every declaration of a set to those of another, as they are.
+/// Appends every declaration of a set to another set, unchanged.
 inline void append(Declarations& to, const Declarations& more) {
   append(to.processes, more.processes);
   append(to.infos, more.infos);

@@ -1,4 +1,4 @@
-// Declarations by what they declare: what a recorder, a capture's writer and its reader know so far.
+// Declarations by id: those known so far to a recorder, a capture's writer or its reader.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace kymo::base {
 
-/// Gathers declarations. A later one of an id (of an info: of a process and key) replaces the earlier one in its place,
-/// so that hearing everything twice changes nothing and takes no memory.
+/// Collects declarations. A later declaration of an id (of an info: of a process and key) replaces the earlier one in
+/// place. Repeated declarations change nothing and take no memory.
 class DeclarationSet {
  public:
   /// About 100 ns a declaration.
@@ -20,10 +20,10 @@ class DeclarationSet {
 
   [[nodiscard]] const Declarations& all() const { return all_; }
 
-  /// Null where the track is not declared. Good until the next change.
+  /// Null if the track is not declared. Valid until the next change.
   [[nodiscard]] const TrackDeclaration* find_track(TrackId id) const;
 
-  /// Forgets tracks; the others keep their order. Takes time by how many tracks there are.
+  /// Removes tracks; the others keep their order. Linear in the number of tracks.
   void forget_tracks(const std::vector<TrackId>& ids);
 
  private:
@@ -40,11 +40,11 @@ class DeclarationSet {
   Places frame_streams_;
 };
 
-/// Tracks that have ended and may be forgotten, in lots: finding them among those that go on is then cheap for each.
+/// Ended tracks that may be removed. Collected in batches, so that the linear removal is cheap per track.
 class EndedTracks {
  public:
   void add(TrackId id) { ids_.push_back(id); }
-  /// Whether they are a lot, and at least as many as the tracks that are known besides.
+  /// Whether the batch is large enough, with at least as many tracks as remain.
   [[nodiscard]] bool are_due(std::size_t known_tracks) const {
     return ids_.size() >= least_lot && 2 * ids_.size() >= known_tracks;
   }

@@ -43,6 +43,17 @@ FileDescriptor move_high(FileDescriptor file) noexcept {
   return file;
 }
 
+int KnownFile::get_or_reopen(const std::string& path, int flags) noexcept {
+  if (get() < 0) {
+    FileDescriptor again = move_high(FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW)));
+    if (!is_file(again.get(), id_)) {
+      return -1;
+    }
+    *this = KnownFile(std::move(again));
+  }
+  return file_.get();
+}
+
 bool write_fully(int fd, std::span<const std::byte> bytes) noexcept {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());
@@ -102,7 +113,7 @@ std::string read_small_file(const std::string& path) {
 
 namespace {
 
-// strerror_r hands out the text in glibc; elsewhere it says whether it wrote one.
+// glibc's strerror_r returns the text; other versions return whether they wrote one.
 [[maybe_unused]] const char* errno_text(const char* said, const char*) {
   return said;
 }

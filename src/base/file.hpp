@@ -1,4 +1,4 @@
-// File descriptors with an owner, and reads and writes that finish or say why not.
+// Owned file descriptors, and reads and writes that complete or report the reason.
 #pragma once
 
 #include <cstddef>
@@ -35,19 +35,19 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-/// Which file a descriptor stands for, whatever its name.
+/// Identity of an open file, independent of its name.
 struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 };
 
-/// Of no file where the descriptor is not open.
+/// No file if the descriptor is not open.
 [[nodiscard]] FileId id_of(int fd) noexcept;
 
-/// Whether the descriptor still is that file: a program may have closed it, and its number may be another's.
+/// Whether the descriptor still refers to that file: the program may have closed it and reused the number.
 [[nodiscard]] bool is_file(int fd, const FileId& id) noexcept;
 
-/// Owns a descriptor beside a program that may close it and open a file of its own under the same number.
+/// Owns a descriptor that the program may close and replace by a file of its own under the same number.
 class KnownFile {
  public:
   KnownFile() = default;
@@ -63,33 +63,36 @@ class KnownFile {
   KnownFile& operator=(const KnownFile&) = delete;
   ~KnownFile() { reset(); }
 
-  /// -1 where the number stands for another file by now, or for none. A system call. Async-signal-safe.
+  /// -1 if the number refers to another file or to none. One system call. Async-signal-safe.
   [[nodiscard]] int get() const noexcept { return is_file(file_.get(), id_) ? file_.get() : -1; }
-  [[nodiscard]] const FileId& id() const noexcept { return id_; }
-  /// Closes the file if it is still this one.
-  void reset() noexcept {
-    if (get() < 0) {
-      static_cast<void>(file_.release());
-    }
-    file_.reset();
+  /// The same, but reopens the file by name if the program has closed it. -1 if the name belongs to another file by
+  /// then.
+  [[nodiscard]] int get_or_reopen(const std::string& path, int flags) noexcept;
+  /// Gives up ownership of the descriptor; -1 like get().
+  [[nodiscard]] int release() noexcept {
+    const int file = get();
+    static_cast<void>(file_.release());
+    return file;
   }
+  /// Closes the file if the descriptor still refers to it.
+  void reset() noexcept { FileDescriptor(release()).reset(); }
 
  private:
   FileDescriptor file_;
   FileId id_;
 };
 
-/// The same file under a high number: the low ones are the program's, and 0 to 2 are never ours.
+/// Moves the file to a high descriptor number: low numbers belong to the program, and kymo never uses 0 to 2.
 [[nodiscard]] FileDescriptor move_high(FileDescriptor file) noexcept;
 
-/// Writes all bytes; false with errno set where that fails. Retries after signals and short writes.
+/// Writes all bytes; on failure returns false and sets errno. Retries after signals and short writes.
 [[nodiscard]] bool write_fully(int fd, std::span<const std::byte> bytes) noexcept;
 
-/// Reads up to bytes.size() bytes at an offset; the count read (short only at the end of the file), or -1 with errno
-/// set.
+/// Reads up to bytes.size() bytes at an offset. Returns the count read (short only at the end of the file), or -1 with
+/// errno set.
 [[nodiscard]] std::int64_t read_fully_at(int fd, std::span<std::byte> bytes, std::uint64_t offset) noexcept;
 
-/// A small text file's content (at most 1 MiB), or an empty string where it cannot be read. For /proc and /sys.
+/// Content of a small text file (at most 1 MiB), or an empty string if it cannot be read. For /proc and /sys.
 [[nodiscard]] std::string read_small_file(const std::string& path);
 
 /// "what: path: strerror(error)".

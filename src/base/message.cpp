@@ -28,7 +28,7 @@ void say(std::string_view text) noexcept {
       written += static_cast<std::size_t>(count);
     }
   } catch (...) {
-    // Out of memory for one line: there is nobody left to tell.
+    // Not enough memory for one line, so the failure cannot be reported.
   }
   errno = saved_errno;
 }

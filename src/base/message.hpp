@@ -1,4 +1,4 @@
-// What the recorder has to say to a person: one line on stderr, each kind of trouble once a process.
+// One-line messages on stderr, each kind of problem once per process.
 #pragma once
 
 #include <atomic>
@@ -6,10 +6,10 @@
 
 namespace kymo::base {
 
-/// Writes "kymo: <text>\n" to stderr in one write(2). Never throws; thread safe; keeps errno.
+/// Writes "kymo: <text>\n" to stderr in one write(2). Never throws; thread-safe; keeps errno.
 void say(std::string_view text) noexcept;
 
-/// Says its text at most once a process, however often and from however many threads it is called.
+/// Prints its text at most once per process. Thread-safe.
 class SayOnce {
  public:
   void operator()(std::string_view text) noexcept {

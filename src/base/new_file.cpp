@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/message.hpp"
-#include "base/variable.hpp"
+#include "base/system.hpp"
 
 namespace kymo::base {
 namespace {
@@ -47,7 +47,7 @@ NewFile create_new_file(const std::string& path) {
   NewFile made{FileDescriptor(), path};
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode)) {
-    // /dev/null: what is written goes where the user sends it.
+    // A device such as /dev/null: the output goes where the user directs it.
     made.file = move_high(FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)));
     return made;
   }

@@ -1,4 +1,4 @@
-// Files that kymo makes: under a name that nothing had before, for their owner's eyes.
+// Creates files: under a free name, readable by their owner only.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 namespace kymo::base {
 
 struct NewFile {
-  FileDescriptor file;  ///< none, with errno set, where the file could not be created
-  std::string path;     ///< its name, or the one that was tried last
+  FileDescriptor file;  ///< none, with errno set, if the file could not be created
+  std::string path;     ///< its name, or the last one tried
 };
 
-/// Creates `path`, or where something has that name the first of "stem-1.ext", "stem-2.ext", ... that is free: what is
-/// there is never touched. A device such as /dev/null is opened as it is. The file may be read and written, with
+/// Creates `path`. If the name is taken, uses the first free one of "stem-1.ext", "stem-2.ext", ...; existing files are
+/// never touched. A device such as /dev/null is opened itself. The file is open for reading and writing, with
 /// new_file_mode().
 [[nodiscard]] NewFile create_new_file(const std::string& path);
 
-/// 0600, for a recording names its host, its command line and its user's paths. KYMO_FILE_MODE, octal, widens it; the
-/// umask narrows it as ever.
+/// 0600, since a recording contains its host, command line and the user's paths. KYMO_FILE_MODE (octal) widens it; the
+/// umask applies as usual.
 [[nodiscard]] unsigned new_file_mode();
 
 }  // namespace kymo::base

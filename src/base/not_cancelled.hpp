@@ -1,12 +1,12 @@
-// Cancellation of threads, put off.
+// Deferred thread cancellation.
 #pragma once
 
 #include <pthread.h>
 
 namespace kymo::base {
 
-/// Puts off the cancellation of the calling thread: it would unwind calls that promise to throw nothing, and end the
-/// program. Async-signal-safe; a few nanoseconds.
+/// Defers cancellation of the calling thread. Cancellation would unwind through noexcept calls and end the program.
+/// Async-signal-safe; a few nanoseconds.
 class NotCancelled {
  public:
   NotCancelled() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous_); }

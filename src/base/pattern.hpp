@@ -5,8 +5,8 @@
 
 namespace kymo::base {
 
-/// Whether a text fits a pattern, in which `*` stands for any text and `?` for one byte. Time: the product of their
-/// lengths at worst.
+/// Whether a text matches a pattern, in which `*` stands for any text and `?` for one byte. Worst-case time: the
+/// product of their lengths.
 [[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view text) noexcept;
 
 }  // namespace kymo::base

@@ -42,13 +42,13 @@ bool is_counter(const MetricDeclaration& metric) {
   return metric.unit == "J" && metric.kind == MetricKind::energy_counter;
 }
 
-/// A limit is in watts too and is no consumption.
+/// Limits are also in watts but are not consumption.
 bool is_power(const MetricDeclaration& metric) {
   const bool is_setting = metric.name.find("limit") != std::string::npos || ends_with(metric.name, "_cap");
   return metric.unit == "W" && metric.kind == MetricKind::gauge && !is_setting;
 }
 
-/// The name without what says how it is measured.
+/// The name without the suffix for the kind of measurement.
 std::string_view base_name(std::string_view name) {
   constexpr std::array<std::string_view, 3> suffixes{"power_average", "power", "energy"};
   for (const std::string_view suffix : suffixes) {
@@ -88,7 +88,7 @@ const MetricDeclaration& first_metric(const Device& device) {
                                   : (!device.powers.empty() ? device.powers.front() : device.mean_powers.front());
 }
 
-/// Metrics of different processes; a process that has two alike knows why it calls them so.
+/// Keeps one metric per process; further ones of the same process are dropped.
 void add_metric(std::vector<MetricDeclaration>& metrics, const MetricDeclaration& metric) {
   const bool is_there = std::any_of(metrics.begin(), metrics.end(), [&metric](const MetricDeclaration& other) {
     return other.process == metric.process;
@@ -231,7 +231,7 @@ class Choosing {
     }
   }
 
-  /// Of hwmon chips: power where energy is counted, cores where sockets are.
+  /// Leaves out parts of hwmon chips: power if energy is counted, cores if sockets are.
   void leave_parts_of_chips() {
     const auto is_socket = [](const Device& device) {
       return label(first_metric(device), "channel").substr(0, 7) == "Esocket";

@@ -1,4 +1,4 @@
-// Which power sources are added up, so that nothing is counted twice.
+// Selects the power sources to add up, so that nothing counts twice.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace kymo::base {
 using kymo::EnergyMethod;
 using kymo::PowerSide;
 
-/// A source of power: one device or rail, by the metrics that measure it.
+/// A power source: one device or rail, with the metrics that measure it.
 struct ChosenSource {
-  std::vector<MetricDeclaration> metrics;  ///< of one method; several where several processes sampled it
-  std::string name;                        ///< of the metric with its labels: "cpu_energy package=0 domain=dram"
+  std::vector<MetricDeclaration> metrics;  ///< of one method; several if several processes sampled it
+  std::string name;                        ///< name of the metric with its labels: "cpu_energy package=0 domain=dram"
   PowerSide side = PowerSide::machine;
   EnergyMethod method = EnergyMethod::counter;
 };
@@ -29,20 +29,20 @@ struct PowerChoice {
 
 /// Chooses among the metrics of one machine.
 ///
-/// - A device with an energy counter (kind energy_counter, unit J) is measured by it, else by its power (unit W), the
-///   present one rather than the averaged one.
-/// - GPUs (gpu_energy, gpu_power, gpu_power_average, or else the hwmon channels of GPU drivers, or else rails that feed
-///   a GPU but no CPU) are the GPU side, every one of them.
-/// - The machine side is the first of these that is there:
-///   1. RAPL: every package and its dram. A package contains its core and uncore domains and psys contains all, so
-///      those are left out; without packages psys alone, without that all domains.
-///   2. Rails: those marked as a total alone, else all of them.
-///   3. hwmon channels: those marked as a total alone, else all of them, but of a chip with energy counters only
-///      these, and of one that counts sockets and cores only the sockets.
-///   4. Whatever else is in watts or joules, such as a metric that the program records itself.
+/// - A device with an energy counter (kind energy_counter, unit J) is measured by it. Otherwise by its power (unit W),
+///   preferably the instantaneous one over the averaged one.
+/// - The GPU side consists of all GPUs: gpu_energy, gpu_power, gpu_power_average; otherwise the hwmon channels of GPU
+///   drivers; otherwise rails that feed a GPU but no CPU.
+/// - The machine side is the first of these that exists:
+///   1. RAPL: every package and its dram. A package contains its core and uncore domains, and psys contains everything:
+///      these are left out. Without packages: psys alone. Without psys: all domains.
+///   2. Rails: those marked as a total, otherwise all.
+///   3. hwmon channels: those marked as a total, otherwise all. Exceptions: a chip with energy counters counts only by
+///      these, and one that counts sockets and cores only by the sockets.
+///   4. Any other metric in watts or joules, such as one that the program records itself.
 ///
-/// `names`: the user's choice instead; each is a metric's name, a label's value or a source's full name, and picks
-/// every source it fits.
+/// `names` replaces this choice by the user's. Each is a metric's name, a label's value or a source's full name, and
+/// selects every source that it matches.
 [[nodiscard]] PowerChoice choose_power_sources(const std::vector<MetricDeclaration>& metrics,
                                                const std::vector<std::string>& names = {});
 

@@ -1,4 +1,4 @@
-// What systems offer alike under different names.
+// Common interface to system functions with different names.
 #pragma once
 
 #include <csignal>
@@ -10,45 +10,58 @@
 
 namespace kymo::base {
 
-/// What tells boots of this machine apart; empty where the system does not say.
+/// Identifies the machine's current boot; empty if the system does not provide it.
 [[nodiscard]] std::string boot_id();
 
-/// When a process (0: this one) started, as the system counts it: with its number, what tells it from those before it.
-/// 0 where it is not known.
+/// Start time of a process (0: this one) in the system's units. Together with the process id, it distinguishes the
+/// process from earlier ones with the same id. 0 if unknown.
 [[nodiscard]] std::uint64_t process_start(std::uint64_t pid = 0);
 
-/// Sends a signal to the calling thread, with the facts of one that it got where the system lets it. Async-signal-safe.
+/// Sends a signal to the calling thread, with the received signal's siginfo if the system allows it. Async-signal-safe.
 void send_again(int signal, siginfo_t& info) noexcept;
 
-/// Gives a file its whole size and the room for it. 0, or the errno of why not.
+/// Sets a file to its full size and allocates the space. 0, or the errno of the failure.
 [[nodiscard]] int reserve_space(int file, std::uint64_t bytes) noexcept;
 
-/// Has the file system keep room behind a file's end, whose size stays. 0, or the errno of why not: EOPNOTSUPP where it
-/// keeps none.
+/// Has the file system reserve space behind a file's end without changing its size. 0, or the errno of the failure:
+/// EOPNOTSUPP if unsupported.
 [[nodiscard]] int reserve_behind_end(int file, std::uint64_t from, std::uint64_t bytes) noexcept;
 
-/// Returns once what was written lies where a loss of power leaves it. 0, or -1 with errno set.
+/// Flushes written data to stable storage. 0, or -1 with errno set.
 [[nodiscard]] int sync_data(int file) noexcept;
 
-/// A new file in a directory that no name leads to and that goes with its descriptor; none with errno set where that
-/// cannot be.
+/// Creates a file without a name in a directory; it disappears when its descriptor is closed. None, with errno set, if
+/// unsupported.
 [[nodiscard]] FileDescriptor open_unnamed(const std::string& directory);
+
+/// Resident memory of this process in bytes: current and peak. Linux reads /proc/self/statm and VmHWM of
+/// /proc/self/status, macOS the task's resident size; a browser counts the program's whole memory. 0 if it cannot be
+/// read. A few microseconds.
+[[nodiscard]] std::uint64_t resident_bytes() noexcept;
+[[nodiscard]] std::uint64_t peak_resident_bytes() noexcept;
+
+/// Names the calling thread for debuggers and system tools, in at most 15 characters.
+void name_this_thread(const char* name) noexcept;
+
+/// An environment variable's value. Null if it is not set or the program runs with more rights than its caller
+/// (set-user-ID).
+[[nodiscard]] const char* trusted_variable(const char* name) noexcept;
 
 enum class LockOutcome { taken, refused, unsupported };
 
 /// Locks one byte of a file that is open for writing. The lock belongs to the open file, not to the process: other
-/// descriptors of the file may come and go, and it ends when the last copy of this one is closed. `waits`: until
-/// another's lock ends.
+/// descriptors of the file may be opened and closed. It ends when the last copy of this descriptor is closed. With
+/// `waits`, blocks until another holder releases the lock.
 [[nodiscard]] LockOutcome lock_byte(int file, std::uint64_t byte, bool waits = false) noexcept;
 
-/// Who else holds a lock on a byte: a process's id, 0 where that is not to be seen from here, -1 where it is an open
-/// file's. Nothing where nobody does or nobody can.
+/// The other holder of a lock on a byte: a process id, 0 if it is not visible from here, -1 if the lock belongs to an
+/// open file. None if nobody holds it or locks are unsupported.
 [[nodiscard]] std::optional<int> lock_holder(int file, std::uint64_t byte) noexcept;
 
 /// Whether a file is on a file system that other machines may have mounted too.
 [[nodiscard]] bool is_shared_by_machines(int file) noexcept;
 
-/// rename(2) that replaces nothing: EEXIST where `to` is there. 0, or -1 with errno set.
+/// rename(2) that replaces nothing: EEXIST if `to` exists. 0, or -1 with errno set.
 [[nodiscard]] int rename_to_new(const char* from, const char* to) noexcept;
 
 }  // namespace kymo::base

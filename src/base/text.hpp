@@ -1,4 +1,4 @@
-// Texts from outside, cut to a length.
+// Cuts external text to a length.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace kymo::base {
     return text;
   }
   std::size_t size = limit;
-  // A sequence has at most three continuation bytes; more of them is not UTF-8 and is cut where it falls.
+  // A sequence has at most three continuation bytes; text with more is not UTF-8 and is cut at the limit.
   for (int back = 0; back < 3 && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U; ++back) {
     --size;
   }
@@ -22,7 +22,47 @@ namespace kymo::base {
   return text.substr(0, size);
 }
 
-/// Ends every text that was cut: U+2026, horizontal ellipsis.
+/// Appended to every cut text: U+2026, horizontal ellipsis.
 inline constexpr std::string_view cut_mark = "\xE2\x80\xA6";
+
+/// The result of examining bytes that should begin a UTF-8 sequence.
+struct Utf8Sequence {
+  std::size_t size = 1;  ///< a whole sequence, or the maximal piece of a broken one
+  bool is_valid = false;
+};
+
+/// Examines the sequence at the front of a text that is not empty. After E0, ED, F0 and F4 the second byte has a
+/// narrower range, which excludes overlong forms, surrogates and code points above U+10FFFF.
+[[nodiscard]] constexpr Utf8Sequence look_at_utf8(std::string_view text) noexcept {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  std::size_t size = 0;
+  unsigned low = 0x80;
+  unsigned high = 0xBF;
+  if (first < 0x80) {
+    return {1, true};
+  }
+  if (first >= 0xC2 && first <= 0xDF) {
+    size = 2;
+  } else if (first >= 0xE0 && first <= 0xEF) {
+    size = 3;
+    low = first == 0xE0 ? 0xA0 : 0x80;
+    high = first == 0xED ? 0x9F : 0xBF;
+  } else if (first >= 0xF0 && first <= 0xF4) {
+    size = 4;
+    low = first == 0xF0 ? 0x90 : 0x80;
+    high = first == 0xF4 ? 0x8F : 0xBF;
+  } else {
+    return {};
+  }
+  for (std::size_t i = 1; i < size; ++i) {
+    if (i >= text.size() || byte(i) < low || byte(i) > high) {
+      return {i, false};
+    }
+    low = 0x80;
+    high = 0xBF;
+  }
+  return {size, true};
+}
 
 }  // namespace kymo::base

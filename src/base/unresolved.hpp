@@ -1,11 +1,11 @@
-// Marks where work was handed to a GPU whose times for it are not known.
+// Marks the submission of GPU work whose times are unknown.
 #pragma once
 
 #include <string_view>
 
 namespace kymo::base {
 
-/// Ends the name of such a span, which has no duration.
+/// Suffix of the name of such a span, which has no duration.
 inline constexpr std::string_view unresolved_suffix = " (unresolved)";
 
 [[nodiscard]] constexpr bool is_unresolved(std::string_view name) noexcept {

@@ -1,4 +1,4 @@
-// Fingerprints of parameters.
+// Computes fingerprints of parameters.
 #include <algorithm>
 #include <stdexcept>
 
@@ -6,7 +6,7 @@
 
 #include "bench/json_value.hpp"
 #include "bench/sha256.hpp"
-#include "exchange/json_text.hpp"
+#include "exchange/common/json_text.hpp"
 
 namespace kymo {
 

@@ -14,9 +14,10 @@
 
 #include <kymo/bench.hpp>
 
+#include "base/escapes.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "exchange/json_text.hpp"
+#include "exchange/common/json_text.hpp"
 
 namespace kymo::bench {
 namespace {
@@ -31,18 +32,7 @@ bool parse_all(std::string_view field, Number& value) {
 }  // namespace
 
 void append_field(std::string& out, std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
-    out += field;
-    return;
-  }
-  out += '"';
-  for (const char character : field) {
-    if (character == '"') {
-      out += '"';
-    }
-    out += character;
-  }
-  out += '"';
+  base::append_csv_field(out, field);
 }
 
 void append_field(std::string& out, double value) {

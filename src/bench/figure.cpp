@@ -11,12 +11,12 @@ namespace {
 constexpr std::string_view ink = "#222222";
 constexpr std::string_view faint = "#dddddd";
 constexpr std::string_view grey = "#666666";
-/// Colours that stay apart for colour-blind eyes, too (Okabe and Ito).
+/// Distinguishable for colour-blind readers (Okabe and Ito).
 constexpr std::array<std::string_view, 6> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
 constexpr double bar_height = 26;
 constexpr double top = 56;
 
-/// Least and greatest of everything that is drawn.
+/// Minimum and maximum of all drawn values.
 struct Range {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -89,7 +89,7 @@ void draw_bar(const FigurePoint& point, double y, const Axis& axis, Canvas& canv
   canvas.text(beyond + 6, y + 14, short_number(point.y), Canvas::Anchor::start, 11, ink);
 }
 
-/// How far marks of an axis lie from each other; 0 where there is one or none.
+/// The distance between marks of an axis; 0 if there are fewer than two.
 double step_of(const std::vector<double>& marks) {
   return marks.size() < 2 ? 0 : marks[1] - marks[0];
 }
@@ -203,7 +203,7 @@ FigureSize size_of(const Figure& figure) {
   FigureSize size;
   if (!figure.is_lines) {
     const std::size_t bars = figure.series.empty() ? 0 : figure.series.front().points.size();
-    // Beyond this a picture is no help any more, and its size would be trouble.
+    // A larger picture is of no use, and its size would be a problem.
     size.height = top + 4 + bar_height * static_cast<double>(std::clamp<std::size_t>(bars, 1, 400)) + 38;
   }
   return size;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/escapes.hpp"
 #include "bench/figure.hpp"
 
 namespace kymo::bench {
@@ -62,16 +63,14 @@ class SvgCanvas final : public Canvas {
       attribute("text-anchor", anchor == Anchor::middle ? "middle" : "end");
     }
     svg_ += '>';
-    for (const char character : text) {
-      append_escaped(character);
-    }
+    base::append_xml(svg_, text);
     svg_ += "</text>\n";
   }
 
   [[nodiscard]] std::string finish() { return svg_ + "</svg>\n"; }
 
  private:
-  /// Hundredths of a pixel are enough.
+  /// Hundredths of a pixel suffice.
   static std::string number(double value) {
     std::array<char, 32> buffer{};
     const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::round(value * 100) / 100);
@@ -84,22 +83,6 @@ class SvgCanvas final : public Canvas {
     svg_ += "=\"";
     svg_ += value;
     svg_ += '"';
-  }
-  void append_escaped(char character) {
-    switch (character) {
-      case '<':
-        svg_ += "&lt;";
-        return;
-      case '>':
-        svg_ += "&gt;";
-        return;
-      case '&':
-        svg_ += "&amp;";
-        return;
-      default:
-        // XML has no place for other control characters.
-        svg_ += static_cast<unsigned char>(character) < 0x20 ? ' ' : character;
-    }
   }
 
   std::string svg_;

@@ -10,12 +10,12 @@
 namespace kymo::bench {
 namespace {
 
-/// Splitmix64: the same numbers everywhere.
+/// Splitmix64: produces the same numbers on all platforms.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : state_(seed) {}
 
-  /// Below `bound`. The bias of the remainder is far below what an order could show.
+  /// A number below `bound`. The bias of the remainder is too small to affect an order.
   std::size_t below(std::size_t bound) {
     std::uint64_t mixed = state_ += 0x9E37'79B9'7F4A'7C15U;
     mixed = (mixed ^ (mixed >> 30U)) * 0xBF58'476D'1CE4'E5B9U;

@@ -1,4 +1,4 @@
-// A grid of settings: what a command is run with, in which order, and what its results mean.
+// A grid of settings: the parameters and order of runs, and the evaluation of results.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ struct Parameter {
   std::vector<std::string> values;
 };
 
-/// Every combination of the parameters' values, the last parameter varying fastest. One empty combination for none.
-/// std::length_error where there are over 100,000.
+/// Every combination of the parameters' values; the last parameter varies fastest. One empty combination for no
+/// parameters. Throws std::length_error for more than 100,000.
 [[nodiscard]] std::vector<Values> combine(const std::vector<Parameter>& parameters);
 
-/// Replaces each {name} by its value, "{{" and "}}" by one brace. std::invalid_argument for a name that is not there
-/// and a brace that stands alone.
+/// Replaces each {name} by its value, "{{" and "}}" by one brace. Throws std::invalid_argument for an unknown name or a
+/// single brace.
 [[nodiscard]] std::string fill(std::string_view pattern, const Values& values);
 
-/// One run: which setting, which repetition of it.
+/// One run: the setting and its repetition.
 struct GridRun {
   std::size_t setting = 0;
   unsigned repetition = 0;
@@ -43,37 +43,37 @@ struct GridOrder {
   bool is_shuffled = true;
 };
 
-/// All runs in the order to do them: the warm-ups, then round by round each setting once, so that what drifts meanwhile
-/// touches all settings alike. Rounds are shuffled; the same seed gives the same order everywhere.
+/// All runs in order: the warm-ups, then round by round each setting once, so that drift affects all settings alike.
+/// Rounds are shuffled; a seed gives the same order on all platforms.
 [[nodiscard]] std::vector<GridRun> order_runs(std::size_t settings, const GridOrder& order);
 
-/// What runs of one setting came to: of each metric its values, one a run; NaN where a run had none.
+/// The results of one setting: for each metric one value per run; NaN if a run had none.
 using Measurements = std::map<std::string, std::vector<double>>;
 
-/// The nearest-rank median of what is a number; NaN for nothing.
+/// The nearest-rank median of the numeric values; NaN for none.
 [[nodiscard]] double median_of(const Measurements& measurements, const std::string& metric);
-/// Least and greatest of what is a number; NaN for nothing.
+/// Minimum and maximum of the numeric values; NaN for none.
 [[nodiscard]] std::pair<double, double> range_of(const Measurements& measurements, const std::string& metric);
 
-/// What a result has to reach.
+/// A requirement on a result.
 struct Criterion {
   std::string name;
   std::string metric;
   std::optional<double> at_least;
   std::optional<double> at_most;
-  bool is_relative = false;  ///< it is the ratio to the baseline that is judged
+  bool is_relative = false;  ///< applies to the ratio to the baseline
 };
 
 struct Verdict {
   enum class Result { met, missed, unknown };
   Result result = Result::unknown;
-  double value = std::numeric_limits<double>::quiet_NaN();  ///< what was judged
+  double value = std::numeric_limits<double>::quiet_NaN();  ///< the judged value
 };
 
-/// Judges the median of a metric. Unknown where there is none, or no baseline to compare with.
+/// Judges the median of a metric. Unknown without a value, or without a baseline to compare with.
 [[nodiscard]] Verdict judge(const Criterion& criterion, const Measurements& measurements, const Measurements* baseline);
 
-/// A text as part of a file's name: what could be trouble there is "_".
+/// Makes a text usable in file names: replaces problematic characters by "_".
 [[nodiscard]] std::string as_file_name(std::string_view text);
 
 }  // namespace kymo::bench

@@ -24,7 +24,7 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// In the child: becomes the command, or reports errno.
+/// In the child: executes the command or reports errno.
 [[noreturn]] void become(const ProcessRequest& request, const sigset_t& mask, int log, int report) {
   ::setpgid(0, 0);
   std::signal(SIGPIPE, SIG_DFL);
@@ -50,14 +50,14 @@ double seconds_of(const timeval& time) {
   ::_exit(127);
 }
 
-/// A started process group.
+/// A process group.
 class Group {
  public:
   explicit Group(pid_t leader) : leader_(leader) { ::setpgid(leader, leader); }
 
   void signal(int number) const { ::kill(-leader_, number); }
 
-  /// Whether the leader has ended; it stays a zombie, so that the group's number is not given away.
+  /// Whether the leader has ended. It stays a zombie so that the group's ID is not reused.
   [[nodiscard]] bool has_ended() const {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(leader_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
@@ -81,7 +81,7 @@ class Group {
   pid_t leader_;
 };
 
-/// Waits for the group's leader; leaves in `end` why it ended where that was not its own doing.
+/// Waits for the group's leader. Sets `end` to the reason if the leader did not end by itself.
 ProcessResult::End wait_for(const Group& group, double timeout_s, const sigset_t& blocked,
                             const std::function<void()>& on_wait) {
   const auto start = Clock::now();

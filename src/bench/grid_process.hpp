@@ -1,4 +1,4 @@
-// One run of a command: started as a process group of its own, waited for, and ended with all of its group in time.
+// Runs a command in a process group of its own, waits for it, and ends the whole group on timeout.
 #pragma once
 
 #include <csignal>
@@ -12,9 +12,9 @@ namespace kymo::bench {
 
 struct ProcessRequest {
   std::vector<std::string> command;
-  std::vector<std::pair<std::string, std::string>> environment;  ///< more of it
-  std::string directory;                                         ///< to run in
-  std::string log_path;                                          ///< takes stdout and stderr
+  std::vector<std::pair<std::string, std::string>> environment;  ///< in addition to the present one
+  std::string directory;                                         ///< working directory
+  std::string log_path;                                          ///< receives stdout and stderr
   double timeout_s = 0;                                          ///< 0: none
 };
 
@@ -27,7 +27,7 @@ struct ProcessResult {
   double peak_memory_bytes = 0;  ///< of the largest process
 };
 
-/// Blocks SIGCHLD and the signals that ask for an end, so that they can be waited for. Made before other threads are.
+/// Blocks SIGCHLD and the termination signals so that they can be waited for. Create it before other threads.
 class SignalsBlocked {
  public:
   SignalsBlocked();
@@ -43,9 +43,9 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-/// Runs a command to its end. Out of time, or when this process is asked to end, the group gets SIGTERM, and SIGKILL
-/// three seconds later; what the command leaves behind in its group is killed with its end. `on_wait` is called about
-/// five times a second. std::runtime_error where the log cannot be made.
+/// Runs a command until it ends. On timeout, or when this process is asked to end, the group gets SIGTERM, and SIGKILL
+/// three seconds later. Processes left in the group are killed when the command ends. `on_wait` is called about five
+/// times a second. Throws std::runtime_error if the log cannot be created.
 [[nodiscard]] ProcessResult run_process(const ProcessRequest& request, const SignalsBlocked& signals,
                                         const std::function<void()>& on_wait);
 

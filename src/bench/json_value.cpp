@@ -5,12 +5,12 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exchange/json_text.hpp"
+#include "exchange/common/json_text.hpp"
 
 namespace kymo::bench {
 namespace {
 
-/// Digits and exponent as to_chars has them, "1.25e-07", into the form of the fingerprints.
+/// Converts digits and exponent from to_chars, "1.25e-07", to the format of the fingerprints.
 template <typename Float>
 void append_shortest(std::string& out, Float value, int greatest_plain, std::string_view what) {
   if (!std::isfinite(value)) {
@@ -55,7 +55,7 @@ void append_shortest(std::string& out, Float value, int greatest_plain, std::str
 void append_text(std::string& out, std::string_view text, std::string_view what) {
   const std::size_t size = out.size();
   exchange::append_json_string(out, text);
-  // U+FFFD stands for what is not UTF-8, and for itself.
+  // U+FFFD replaces bytes that are not UTF-8 and represents itself.
   constexpr std::string_view replacement = "\xEF\xBF\xBD";
   const auto count = [replacement](std::string_view in) {
     std::size_t found = 0;

@@ -1,4 +1,4 @@
-// The records of benchmark files: which column is which member.
+// The records of benchmark files: maps columns to members.
 #include <string>
 #include <tuple>
 #include <utility>
@@ -6,12 +6,12 @@
 #include <kymo/bench.hpp>
 
 #include "bench/csv.hpp"
-#include "exchange/replacing_file.hpp"
+#include "exchange/common/replacing_file.hpp"
 
 namespace kymo {
 namespace {
 
-/// A column's name, and what gives the member that it holds.
+/// A column's name, and access to its member.
 template <typename Access>
 struct Column {
   const char* name;

@@ -6,6 +6,8 @@
 
 #include <openssl/evp.h>
 
+#include "base/escapes.hpp"
+
 namespace kymo::bench {
 
 std::string sha256_hex(const void* bytes, std::size_t size) {
@@ -14,14 +16,7 @@ std::string sha256_hex(const void* bytes, std::size_t size) {
   if (EVP_Digest(bytes, size, digest.data(), &length, EVP_sha256(), nullptr) != 1 || length != 32) {
     throw std::runtime_error("OpenSSL could not compute a SHA-256: its configuration may forbid it");
   }
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(64);
-  for (unsigned i = 0; i < length; ++i) {
-    hex += digits[digest[i] >> 4U];
-    hex += digits[digest[i] & 0xFU];
-  }
-  return hex;
+  return base::to_hex(digest.data(), length);
 }
 
 bool is_sha256_hex(std::string_view text) {

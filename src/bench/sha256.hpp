@@ -7,7 +7,7 @@
 
 namespace kymo::bench {
 
-/// 64 lower-case hex digits. Throws std::runtime_error where OpenSSL has no SHA-256 to offer.
+/// 64 lower-case hex digits. Throws std::runtime_error if OpenSSL provides no SHA-256.
 [[nodiscard]] std::string sha256_hex(const void* bytes, std::size_t size);
 [[nodiscard]] inline std::string sha256_hex(std::string_view text) {
   return sha256_hex(text.data(), text.size());

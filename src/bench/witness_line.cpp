@@ -21,7 +21,7 @@ void append_hash(std::string& out, std::string_view name, const std::string& has
   out += "\"" + std::string(name) + "\":\"" + hash + "\"";
 }
 
-/// Reads the lines that this file makes: members in their order, no blanks.
+/// Reads the lines that this file writes: members in their order, no blanks.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -47,7 +47,7 @@ class Scanner {
     }
     return parsed.ec == std::errc();
   }
-  /// A string behind its opening quote, as append_text writes it, and its closing quote.
+  /// Reads a string after its opening quote, as written by append_text, and its closing quote.
   [[nodiscard]] bool text(std::string& value);
   [[nodiscard]] bool mask(std::vector<bool>& values);
   [[nodiscard]] bool is_at_end() const { return text_.empty(); }

@@ -17,7 +17,7 @@
 namespace kymo {
 namespace {
 
-/// A file, line by line.
+/// Reads a file line by line.
 class LineReader {
  public:
   static constexpr std::size_t greatest_line = std::size_t{64} << 20U;
@@ -30,7 +30,7 @@ class LineReader {
   }
 
   enum class Result { line, cut_off, too_long, end };
-  /// The next line without its end; `cut_off` where the file ends before the line does. Valid until the next call.
+  /// The next line without its line break; `cut_off` if the file ends first. Valid until the next call.
   Result next(std::string_view& line) {
     buffer_.erase(0, taken_);
     taken_ = 0;
@@ -73,7 +73,7 @@ class LineReader {
   std::size_t taken_ = 0;
 };
 
-/// Goes through a bundle, entry by entry.
+/// Reads a bundle entry by entry.
 class ChainReader {
  public:
   explicit ChainReader(const std::string& path) : lines_(path) {
@@ -89,7 +89,7 @@ class ChainReader {
     }
   }
 
-  /// The next sound entry; false at the end, or at a broken link.
+  /// The next intact entry. Returns false at the end or at a broken link.
   bool next(WitnessEntry& entry) {
     std::string_view line;
     if (!report_.problem.empty() || report_.is_whole || !take(line)) {
@@ -139,7 +139,8 @@ class ChainReader {
   }
 
   bool finish(std::string_view line) {
-    // There is one way to write a footer, so it is made again; there is none where costs add up beyond a double.
+    // The format of a footer is unique, so it can be regenerated and compared. If costs add up beyond a double, there
+    // is none.
     if (!std::isfinite(report_.totals.mean_cut_cost) || line != bench::footer_line(report_.totals, previous_)) {
       return fail("the footer does not match the entries before it");
     }

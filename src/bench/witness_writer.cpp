@@ -11,7 +11,7 @@
 #include "base/file.hpp"
 #include "bench/sha256.hpp"
 #include "bench/witness_line.hpp"
-#include "exchange/output_file.hpp"
+#include "exchange/common/output_file.hpp"
 
 namespace kymo {
 
@@ -26,7 +26,7 @@ class WitnessWriter::Implementation {
       : path_(path), new_path_(path + ".new-" + std::to_string(::getpid())) {
     std::string line = bench::header_line(header);
     file_.emplace(exchange::OutputFile::create(new_path_));
-    new_path_ = file_->name();  // another one where something has the name
+    new_path_ = file_->name();  // differs if the name was taken
     previous_ = bench::close_line(line);
     append(line);
   }
@@ -80,7 +80,7 @@ class WitnessWriter::Implementation {
 
   std::string path_;
   std::string new_path_;
-  std::optional<exchange::OutputFile> file_;  ///< until the bundle is finished
+  std::optional<exchange::OutputFile> file_;  ///< set until the bundle is finished
   std::string previous_;
   WitnessTotals totals_;
   double cut_cost_sum_ = 0;

@@ -1,4 +1,4 @@
-// The public calls that switch recording, in C++ and in C, and what happens when the process ends.
+// The public calls that switch recording, in C++ and C, and the process's end.
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -12,7 +12,7 @@
 #include "base/not_cancelled.hpp"
 #include "control/control.hpp"
 #include "control/cost.hpp"
-#include "record/recorder.hpp"
+#include "record/recorder/recorder.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ auto guarded(const Call& call) noexcept -> decltype(call()) {
   return decltype(call())();
 }
 
-/// After the program's own static objects are gone: the last moment at which a scope can have closed.
+/// After the program's own static objects are destroyed: no scope can close later.
 __attribute__((destructor(101))) void finish_at_exit() {
   Control::instance().stop_sampling();
   Recorder::instance().shut_down();
@@ -60,7 +60,7 @@ bool is_recording() noexcept {
 
 bool detail::start_capture(const CaptureOptions& options, std::size_t size) noexcept {
   return guarded([&] {
-    // A program that was built when there were fewer options gets the defaults of the others.
+    // A program built with fewer options gets the defaults of the others.
     static_assert(std::is_trivially_copyable_v<CaptureOptions>);
     CaptureOptions known;
     std::memcpy(static_cast<void*>(&known), &options, std::min(size, sizeof known));
@@ -142,7 +142,7 @@ int kymo_start_capture(const kymo_capture_options* options) {
   return guarded([&] {
     kymo::CaptureOptions wanted;
     if (options != nullptr) {
-      // The same in C: what a smaller structure lacks has its default.
+      // The same in C: members missing in a smaller structure get their defaults.
       kymo_capture_options known = {};
       if (options->struct_size < sizeof known.struct_size) {
         kymo::base::say("kymo_start_capture: struct_size is to be sizeof(kymo_capture_options)");

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/message.hpp"
-#include "capture/spool_file.hpp"
+#include "capture/recover/spool_file.hpp"
 #include "control/cost.hpp"
-#include "record/clock.hpp"
-#include "record/recorder.hpp"
+#include "record/clock/clock.hpp"
+#include "record/recorder/recorder.hpp"
 
 namespace kymo::control {
 
@@ -17,22 +17,20 @@ namespace {
 
 using record::Recorder;
 
-CaptureHeader describe_capture() {
+CaptureHeader describe_capture(const record::Pool* pool) {
   CaptureHeader header;
   header.recorder = std::string("kymo ") + version();
   header.clock_source = record::counter_name();
   header.clock_step_ns = record::clock_step_ns();
   header.owner_pid = static_cast<std::uint64_t>(::getpid());
-  if (const record::Pool* const pool = Recorder::instance().pool();
-      pool != nullptr && pool->backing() != record::PoolBacking::private_memory) {
+  if (pool != nullptr && pool->backing() != record::PoolBacking::private_memory) {
     header.spool_id = pool->spool_id();
   }
   return header;
 }
 
-/// What recovery goes by: where the spool is, and where the process can be seen.
-void add_whereabouts(Declarations& facts) {
-  const record::Pool* const pool = Recorder::instance().pool();
+/// Facts for recovery: the location of the spool, and where the process is visible.
+void add_whereabouts(const record::Pool* pool, Declarations& facts) {
   struct stat status {};
   std::string device = capture::private_memory;
   if (pool != nullptr && pool->backing() == record::PoolBacking::held_memfd) {
@@ -46,19 +44,19 @@ void add_whereabouts(Declarations& facts) {
   }
 }
 
-/// What the collector's thread has cost so far.
-std::uint64_t collector_cpu_ns() {
-  const record::Collector* const collector = Recorder::instance().collector();
+/// CPU time of the collector's thread so far.
+std::uint64_t collector_cpu_ns(Recorder& recorder) {
+  const record::Collector* const collector = recorder.collector();
   return collector != nullptr ? collector->cpu_time_ns() : 0;
 }
 
 }  // namespace
 
-CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declarations)
-    : max_bytes_(options.max_bytes), collector_cpu_before_ns_(collector_cpu_ns()) {
-  add_whereabouts(declarations);
+CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& options, Declarations declarations)
+    : recorder_(recorder), max_bytes_(options.max_bytes), collector_cpu_before_ns_(collector_cpu_ns(recorder)) {
+  add_whereabouts(recorder.pool(), declarations);
   capture::CaptureWriterOptions writer_options;
-  writer_options.header = describe_capture();
+  writer_options.header = describe_capture(recorder.pool());
   writer_options.declarations = std::move(declarations);
   writer_options.sync_period = options.sync_period;
   if (options.keep_duration.count() > 0 || options.keep_bytes > 0) {
@@ -75,7 +73,7 @@ CaptureSink::CaptureSink(const CaptureOptions& options, Declarations declaration
   writer_ = std::make_unique<capture::CaptureWriter>(std::string(options.path), std::move(writer_options));
 }
 
-/// A full disk is no reason to give up: what finds no room is counted, and stated once there is some.
+/// A full disk does not end the capture: losses are counted, and stated once there is room.
 template <typename Write>
 void CaptureSink::try_to(Write write) {
   try {
@@ -92,7 +90,7 @@ void CaptureSink::try_to(Write write) {
 void CaptureSink::write(const EventBatch& batch) {
   try_to([&] { writer_->write(batch); });
   if (max_bytes_ != 0 && writer_->bytes_written() >= max_bytes_) {
-    Recorder::instance().switch_scopes_off(record::ScopesOff::size_limit);
+    recorder_.switch_scopes_off(record::ScopesOff::size_limit);
     base::say("the capture has reached KYMO_MAX_SIZE: scopes stop, metrics go on");
     max_bytes_ = 0;
   }
@@ -103,8 +101,8 @@ void CaptureSink::trigger() {
 }
 
 void CaptureSink::finish() {
-  Recorder::instance().switch_scopes_on(record::ScopesOff::size_limit);
-  writer_->set_closing_fact("collector_cpu_ns", collector_cpu_ns() - collector_cpu_before_ns_);
+  recorder_.switch_scopes_on(record::ScopesOff::size_limit);
+  writer_->set_closing_fact("collector_cpu_ns", collector_cpu_ns(recorder_) - collector_cpu_before_ns_);
   writer_->set_closing_fact("empty_scope_ps", static_cast<std::uint64_t>(measure_empty_scope_ns() * 1e3));
   try_to([this] { writer_->finish(); });
   const TrackTotals& unwritten = writer_->unwritten();

@@ -1,4 +1,4 @@
-// The capture as the recorder's sink: the writer, its bound in size, its closing words, and the flight recorder's dump.
+// The capture as the recorder's sink: the writer, its size limit, its closing words, and the flight recorder's dump.
 #pragma once
 
 #include <atomic>
@@ -8,20 +8,25 @@
 #include <kymo/recorder.hpp>
 #include <kymo/sink.hpp>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
+
+namespace kymo::record {
+class Recorder;
+}
 
 namespace kymo::control {
 
 class CaptureSink final : public Sink {
  public:
-  /// Creates the file and writes its header. `declarations` are the facts of the run. Throws capture::WriteError.
-  CaptureSink(const CaptureOptions& options, Declarations declarations);
+  /// Creates the file and writes its header. `recorder` is the one that the sink is added to; `declarations` are the
+  /// facts of the run. Throws capture::WriteError.
+  CaptureSink(record::Recorder& recorder, const CaptureOptions& options, Declarations declarations);
 
   void write(const EventBatch& batch) override;
   void trigger() override;
   void finish() override;
 
-  /// The last write found no room: the file lacks what came since, and may never get it. From any thread.
+  /// Whether the last write found no room: the file lacks the events since and may never get them. Thread-safe.
   [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] bool is_flight_recorder() const { return is_flight_recorder_; }
@@ -32,9 +37,10 @@ class CaptureSink final : public Sink {
   template <typename Write>
   void try_to(Write write);
 
+  record::Recorder& recorder_;
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::uint64_t max_bytes_;
-  std::uint64_t collector_cpu_before_ns_;  // spent for captures before this one
+  std::uint64_t collector_cpu_before_ns_;  // spent on captures before this one
   bool is_flight_recorder_ = false;
   bool is_failure_said_ = false;
   std::atomic<bool> has_failed_{false};

@@ -15,11 +15,11 @@
 
 #include "base/file.hpp"
 #include "base/message.hpp"
+#include "control/platform.hpp"
 #include "control/run_facts.hpp"
-#include "control/spool_holder.hpp"
-#include "exchange/chrome_sink.hpp"
-#include "record/ending_signals.hpp"
-#include "record/recorder.hpp"
+#include "exchange/chrome/sink.hpp"
+#include "record/recorder/ending_signals.hpp"
+#include "record/recorder/recorder.hpp"
 
 namespace kymo::control {
 
@@ -27,7 +27,7 @@ namespace {
 
 using record::Recorder;
 
-/// Tells whoever finds the spool of a killed process which capture it belongs to.
+/// Notes the capture in the spool, for whoever finds the spool of a killed process.
 void name_capture_in_spool(const std::string& path) {
   record::Pool* const pool = Recorder::instance().pool();
   if (pool == nullptr) {
@@ -39,6 +39,8 @@ void name_capture_in_spool(const std::string& path) {
   }
   record::SpoolHeader& header = pool->header();
   const std::size_t size = std::strlen(static_cast<const char*>(absolute));
+  // No name is better than that of an earlier capture.
+  header.capture_path[0] = '\0';
   if (size < sizeof header.capture_path) {
     std::memcpy(static_cast<void*>(header.capture_path), static_cast<const void*>(absolute), size + 1);
   }
@@ -46,7 +48,7 @@ void name_capture_in_spool(const std::string& path) {
 
 }  // namespace
 
-/// Changes to what is recorded come one after the other. Nothing where a sink asks for one: it would wait for itself.
+/// Serializes changes to what is recorded. Empty if a sink asks for one, which would wait for itself.
 class Control::Operation {
  public:
   explicit Operation(Control& control) {
@@ -55,7 +57,7 @@ class Control::Operation {
       say_in_sink("a sink cannot start or stop recording: that waits for the sink");
       return;
     }
-    // A forked child's recorder starts first, which is an operation of its own.
+    // First starts a forked child's recorder, which is a separate operation.
     Recorder::instance().settle_child();
     lock_ = std::unique_lock(control.operation_mutex_);
   }
@@ -66,8 +68,8 @@ class Control::Operation {
 };
 
 Control& Control::instance() noexcept {
-  // Never destroyed: threads may call until the very end. Nor allocated, so that a copy of the recorder which stayed
-  // off leaves nothing behind when its module is unloaded.
+  // Never destroyed, since threads may call until the very end. Not allocated either, so that an inactive copy of the
+  // recorder leaks nothing when its module is unloaded.
   alignas(Control) static std::byte memory[sizeof(Control)];
   static Control* const control = new (static_cast<void*>(memory)) Control;
   return *control;
@@ -153,7 +155,7 @@ void Control::stop_sampling_locked() noexcept {
   did_parent_sample_ = false;
 }
 
-/// The capture that is being written; nothing where there is none, or its sink failed and was let go of.
+/// The current capture; null if there is none, or its sink failed and was removed.
 std::shared_ptr<CaptureSink> Control::running_capture() {
   const std::lock_guard lock(mutex_);
   return capture_ && Recorder::instance().has_sink(capture_handle_) ? capture_ : nullptr;
@@ -208,7 +210,7 @@ bool Control::start_capture(const CaptureOptions& options) {
       base::say("a capture is being written already: " + running->path());
       return false;
     }
-    // Its disk is full; the program may have room elsewhere.
+    // Its disk is full, but the program may have room elsewhere.
     std::uint64_t handle = 0;
     {
       const std::lock_guard lock(mutex_);
@@ -243,7 +245,7 @@ bool Control::open_capture(const CaptureOptions& wanted) {
     if (wanted.path.is_too_long() || options.path.is_too_long()) {
       throw std::runtime_error("its path is longer than " + std::to_string(Path::most_bytes) + " bytes");
     }
-    auto capture = std::make_shared<CaptureSink>(options, std::move(facts));
+    auto capture = std::make_shared<CaptureSink>(record::Recorder::instance(), options, std::move(facts));
     name_capture_in_spool(capture->path());
     const std::uint64_t handle = Recorder::instance().add_sink(capture);
     const std::lock_guard lock(mutex_);
@@ -321,7 +323,7 @@ Path Control::capture_path() {
 }
 
 void Control::set_info(std::string_view key, std::string_view value) {
-  // First, as a forked child's recorder takes the lock where it starts.
+  // Before the lock, because starting a forked child's recorder takes it too.
   Recorder::instance().settle_child();
   const std::lock_guard lock(mutex_);
   if (Recorder::instance().pool() == nullptr) {
@@ -347,7 +349,7 @@ std::uint64_t Control::install(std::shared_ptr<Sink> sink) {
   return Recorder::instance().add_sink(std::move(sink));
 }
 
-/// The child's own captures take the place of its parent's.
+/// Replaces the parent's captures by the child's own.
 void Control::resume_in_child() {
   const std::lock_guard operation(operation_mutex_);
   bool had_capture = false;

@@ -1,4 +1,5 @@
-// What the public calls and the KYMO_* variables arm: the recorder, the capture, the Chrome trace. The top of libkymo.
+// The recorder, the capture and the Chrome trace, as controlled by the public calls and the KYMO_* variables. The top
+// layer of libkymo.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ namespace kymo::control {
 
 void watch_forks();
 
-/// The state behind kymo::enable, start_capture and their like. One a process; never destroyed.
+/// The state behind kymo::enable, start_capture and similar calls. One per process; never destroyed.
 class Control {
  public:
   static Control& instance() noexcept;
@@ -33,7 +34,7 @@ class Control {
   bool trigger();
   [[nodiscard]] Path capture_path();
   void set_info(std::string_view key, std::string_view value);
-  /// Stops what KYMO_SAMPLE started and waits for its threads.
+  /// Stops the sampler of KYMO_SAMPLE and waits for its threads.
   void stop_sampling() noexcept;
   std::uint64_t install(std::shared_ptr<Sink> sink);
 
@@ -50,18 +51,18 @@ class Control {
   void open_trace();
   void resume_in_child();
   [[nodiscard]] std::shared_ptr<CaptureSink> running_capture();
-  /// What ends the process; called once.
+  /// Registers the handlers for the process's end; called once.
   void watch_process();
   friend void watch_forks();
 
-  // Held by whoever changes what is recorded, while it waits for disks and threads. Comes before mutex_. A forked child
-  // gets a new one: who held it is not there.
+  // Held during changes to what is recorded, including waits for disks and threads. Taken before mutex_. A forked child
+  // gets a new one, because the holder does not exist there.
   std::mutex operation_mutex_;
   Sampling sampling_;
   bool did_parent_sample_ = false;
   bool is_recorder_started_ = false;
 
-  std::mutex mutex_;  // guards what follows; never held while waiting
+  std::mutex mutex_;  // guards the following members; never held while waiting
   Environment environment_;
   bool has_environment_ = false;
   CaptureOptions capture_options_;

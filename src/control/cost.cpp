@@ -8,8 +8,8 @@
 
 #include <kymo/detail/hot_path.hpp>
 
-#include "record/clock.hpp"
-#include "record/spool_layout.hpp"
+#include "record/clock/clock.hpp"
+#include "record/pool/spool_layout.hpp"
 
 namespace kymo::control {
 
@@ -20,8 +20,7 @@ std::atomic<double> last_cost_ns{0};
 constexpr std::size_t scopes_a_round = 2'000;
 constexpr int rounds = 25;
 
-/// Lends the calling thread a state of its own for a while. Signals are held off, so that no handler's scope gets lost
-/// in it.
+/// Gives the calling thread a temporary state. Signals are blocked, so that no handler's scope is lost in it.
 class BorrowedState {
  public:
   explicit BorrowedState(detail::ThreadState& state) : previous_(kymo_thread_v2) {

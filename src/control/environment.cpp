@@ -8,8 +8,8 @@
 #include <span>
 
 #include "base/message.hpp"
-#include "base/variable.hpp"
-#include "record/site_filter.hpp"
+#include "base/system.hpp"
+#include "record/names/site_filter.hpp"
 
 namespace kymo::control {
 
@@ -37,7 +37,7 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
-/// A number that is not negative, and a unit of the list behind it.
+/// Parses a non-negative number with a unit from the list.
 std::optional<double> parse_quantity(std::string_view text, std::span<const Unit> units, bool ignores_case) {
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
@@ -77,7 +77,7 @@ void say_not_understood(std::string_view name, std::string_view value, std::stri
   base::say(text.append("); the default is used"));
 }
 
-/// Reads one variable through its parser; says so and leaves the default where the value makes no sense.
+/// Reads one variable with its parser. Warns and keeps the default if the value is invalid.
 template <typename T, typename Parse>
 void read_variable(const char* name, const char* expected, T& into, const Parse& parse) {
   if (const char* const value = base::trusted_variable(name); value != nullptr && *value != '\0') {

@@ -13,13 +13,13 @@
 
 namespace kymo::control {
 
-/// How much of the last stretch a flight recorder keeps. Zero: no bound of that kind.
+/// How much a flight recorder keeps. Zero: no limit of that kind.
 struct KeepBounds {
   std::chrono::nanoseconds duration{0};
   std::uint64_t bytes = 0;
 };
 
-/// What the variables ask for. A value that cannot be understood was said on stderr and left at its default.
+/// The settings in the variables. For an invalid value kymo warns on stderr and keeps the default.
 struct Environment {
   std::optional<std::string> record_path;                   ///< KYMO_RECORD
   std::optional<std::string> trace_path;                    ///< KYMO_TRACE
@@ -34,32 +34,32 @@ struct Environment {
   std::vector<std::pair<std::string, std::string>> labels;  ///< KYMO_LABELS
   SampleRates sample_hz = default_sample_rates;             ///< KYMO_SAMPLE
   bool wants_samples = false;                               ///< KYMO_SAMPLE is set
-  std::string spool_holder;  ///< KYMO_SPOOL_HOLDER: set by `kymo record` for the processes it starts
+  std::string spool_holder;  ///< KYMO_SPOOL_HOLDER: set by `kymo record` for the processes that it starts
 
-  /// Whether anything is to be recorded.
+  /// Whether anything has to be recorded.
   [[nodiscard]] bool asks_for_recording() const { return record_path || trace_path || keep; }
 };
 
-/// "100,10,1": hertz of the fast, the medium and the slow tier, each 0.1 to 1000 or 0 for off. Those left out at the
-/// end keep their default, but a single "0" turns all off.
+/// "100,10,1": hertz of the fast, the medium and the slow tier, each 0.1 to 1000 or 0 for off. Rates omitted at the end
+/// keep their default, but a single "0" turns all off.
 [[nodiscard]] std::optional<SampleRates> parse_sample_rates(std::string_view text);
 
-/// "render*,-*log*": the patterns of a record::SiteFilter, as they are. Nothing where one of them is empty.
+/// "render*,-*log*": the patterns of a record::SiteFilter, unchanged. Nothing if one of them is empty.
 [[nodiscard]] std::optional<std::string> parse_sites(std::string_view text);
 
 /// Reads the variables with secure_getenv.
 [[nodiscard]] Environment read_environment();
 
-/// "30s", "500ms", "2m", "1h", "250us"; a bare number is seconds. Nothing where it is not that, or over 292 years.
+/// "30s", "500ms", "2m", "1h", "250us"; a bare number is seconds. Nothing if it is invalid or over 292 years.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
-/// "64MB", "16MiB", "500k", "1G"; powers of 1000 and, with an i, of 1024; a bare number is bytes.
+/// "64MB", "16MiB", "500k", "1G": powers of 1000 or, with an i, of 1024; a bare number is bytes.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
 
 /// "30s,64MB": one or both, in any order.
 [[nodiscard]] std::optional<KeepBounds> parse_keep(std::string_view text);
 
-/// "key=value,...". Nothing where a pair has no '=' or no key.
+/// "key=value,...". Nothing if a pair has no '=' or no key.
 [[nodiscard]] std::optional<std::vector<std::pair<std::string, std::string>>> parse_labels(std::string_view text);
 
 }  // namespace kymo::control

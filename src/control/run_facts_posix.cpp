@@ -1,4 +1,4 @@
-// What every POSIX system says alike about this process and the machine.
+// Facts about this process and the machine that all POSIX systems provide alike.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 #include "base/system.hpp"
-#include "base/variable.hpp"
+#include "control/platform.hpp"
 #include "control/run_facts.hpp"
-#include "control/system_facts.hpp"
-#include "record/site_filter.hpp"
+#include "record/names/site_filter.hpp"
 
 namespace kymo::control {
 
@@ -30,7 +29,7 @@ std::string first_variable(std::initializer_list<const char*> names) {
   return {};
 }
 
-/// Without the C library's time zones, whose lock another thread may have held when this process was forked.
+/// Does not use the C library's time zones, whose lock another thread may have held when this process was forked.
 std::string utc_now() {
   namespace chrono = std::chrono;
   const auto now = chrono::floor<chrono::seconds>(chrono::system_clock::now());

@@ -6,14 +6,14 @@
 #include <dlfcn.h>
 
 #include "base/message.hpp"
-#include "control/sampling_entry.hpp"
+#include "control/platform.hpp"
 
 namespace kymo::control {
 
 namespace {
 
 #if !defined(KYMO_STATIC)
-/// libkymo_sense, beside libkymo or wherever the loader finds it. Never unloaded: its threads' code lies in it.
+/// libkymo_sense, from libkymo's directory or the loader's path. Never unloaded, as its threads run its code.
 void* load_library() {
   constexpr const char* name = KYMO_SENSE_LIBRARY;
   Dl_info self{};

@@ -1,4 +1,4 @@
-// Starts and stops the sampler that KYMO_SAMPLE asks for. It lives in a library of its own, loaded at the first start.
+// Starts and stops the sampler of KYMO_SAMPLE, which is in a separate library, loaded at the first start.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@ namespace kymo::control {
 using SampleRates = std::array<double, 3>;
 inline constexpr SampleRates default_sample_rates{100, 10, 1};
 
-/// One thread at a time.
+/// Not thread-safe.
 class Sampling {
  public:
-  /// False where there is nothing to start: all rates are 0, it runs, or libkymo_sense is not there (said where
+  /// False if there is nothing to start: all rates are 0, it runs already, or libkymo_sense is missing (kymo warns if
   /// `is_wanted`).
   bool start(const SampleRates& rates, bool is_wanted) noexcept;
   void stop() noexcept;
-  /// In a forked child, whose parent sampled; whether it did.
+  /// In a forked child: forgets the parent's sampler; returns whether it ran.
   bool forget() noexcept;
 
  private:

@@ -4,20 +4,20 @@
 #include <new>
 #include <utility>
 
-#include "gpu/monotonic.hpp"
+#include "base/clock.hpp"
 
 namespace kymo::gpu {
 
 namespace {
 
-/// An event on an idle stream is waited for so long, and so long the first time, when the GPU may have to wake up.
+/// Limits of waiting for an event on an idle stream: usually, and the first time, when the GPU may have to wake up.
 constexpr std::int64_t longest_wait_ns = 100'000;
 constexpr std::int64_t longest_first_wait_ns = 2'000'000;
 constexpr std::size_t most_streams = 4096;
 
 }  // namespace
 
-/// Makes the context current for a moment, and allows questions while this thread captures graphs.
+/// Makes the context current temporarily, and allows queries while this thread captures graphs.
 class CudaDriver::Current {
  public:
   explicit Current(const CudaDriver& driver) noexcept : cuda_(*driver.cuda_) {
@@ -116,7 +116,7 @@ bool CudaDriver::is_fine(CudaResult result) noexcept {
     case CudaResult::not_ready:
       return false;
     default:
-      // Errors of captures pass; all others stay until the context is made anew.
+      // Errors of graph captures pass; all others stay until the context is recreated.
       is_lost_ = is_lost_ || result < CudaResult::first_of_captures || result > CudaResult::last_of_captures;
       return false;
   }
@@ -134,7 +134,7 @@ bool CudaDriver::elapsed_ns(CudaEvent from, CudaEvent to, std::int64_t& ns) noex
 std::optional<GpuClockPair> CudaDriver::read_clock() noexcept {
   const Current current(*this);
   const std::int64_t longest_ns = has_anchor_ ? longest_wait_ns : longest_first_wait_ns;
-  const std::int64_t before = monotonic_ns();
+  const std::int64_t before = base::monotonic_now_ns();
   if (!is_fine(cuda_->record_event(next_, side_))) {
     return std::nullopt;
   }
@@ -142,7 +142,7 @@ std::optional<GpuClockPair> CudaDriver::read_clock() noexcept {
   std::int64_t after = before;
   while (told == CudaResult::not_ready && after - before < longest_ns) {
     told = cuda_->query_event(next_);
-    after = monotonic_ns();
+    after = base::monotonic_now_ns();
   }
   std::int64_t since_ns = 0;
   if (!is_fine(told) || (has_anchor_ && !elapsed_ns(anchor_, next_, since_ns))) {
@@ -216,7 +216,7 @@ GpuAnswer CudaDriver::ask(std::uint32_t timer, GpuTimes& times) noexcept {
 
 bool CudaDriver::recycle(std::uint32_t timer, bool has_answered) noexcept {
   if (!has_answered) {
-    // The driver keeps what a stream refers to yet; the timer gets other events.
+    // The driver keeps events that a stream still refers to; the timer gets new ones.
     const Current current(*this);
     destroy(events_[timer]);
   }

@@ -1,8 +1,8 @@
-// Events of CUDA.
+// Timing by CUDA events.
 //
-// An event's time counts from another event only. So now and then one is recorded on a stream where nothing waits,
-// between two readings of the processor's clock: ticks are the nanoseconds since the first of them, counted on from
-// each to the next.
+// An event's time can only be measured relative to another event. So from time to time one, the anchor, is recorded on
+// an idle stream between two readings of the processor's clock. Ticks are nanoseconds since the first anchor, summed up
+// from anchor to anchor.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ class CudaDriver final : public GpuDriver {
   };
   class Current;
 
-  /// What is the matter; empty where nothing is.
+  /// A description of the problem; empty if there is none.
   [[nodiscard]] std::string set_up();
   [[nodiscard]] bool make_room(std::uint32_t timer);
-  /// Whether a call went well; what says that the context is broken is remembered.
+  /// Whether a call succeeded. Remembers results that mean a broken context.
   bool is_fine(CudaResult result) noexcept;
   [[nodiscard]] bool elapsed_ns(CudaEvent from, CudaEvent to, std::int64_t& ns) noexcept;
   void destroy(Events& events) noexcept;
@@ -54,13 +54,13 @@ class CudaDriver final : public GpuDriver {
   int device_ = 0;
   bool has_retained_ = false;
   bool is_lost_ = false;
-  CudaStream side_ = nullptr;   // where nothing waits
+  CudaStream side_ = nullptr;   // an idle stream
   CudaEvent anchor_ = nullptr;  // its ticks are known
   CudaEvent next_ = nullptr;    // the next anchor
   std::uint64_t anchor_ticks_ = 0;
   bool has_anchor_ = false;
   std::vector<Events> events_;                        // by timer
-  std::unordered_map<void*, std::uint32_t> streams_;  // their numbers
+  std::unordered_map<void*, std::uint32_t> streams_;  // numbers of streams
 };
 
 }  // namespace kymo::gpu

@@ -13,7 +13,7 @@ std::unique_ptr<const CudaLibrary> CudaLibrary::open(const std::string& path, st
     return nullptr;
   }
   auto library = std::make_unique<CudaLibrary>();
-  // The version first: what an older driver lacks is told by that, rather than by a function's name.
+  // The version comes first: an old driver is reported by its version instead of a missing function's name.
   library->get_version = reinterpret_cast<CudaResult (*)(int*)>(::dlsym(handle, "cuDriverGetVersion"));
   int version = 0;
   if (library->get_version == nullptr || library->get_version(&version) != CudaResult::success) {
@@ -46,7 +46,7 @@ const char* CudaLibrary::find_functions(void* handle) {
   take("cuInit", initialise);
   take("cuDeviceGet", get_device);
   take("cuDevicePrimaryCtxRetain", retain_primary);
-  // Renamed in 11.0; the old name stays.
+  // Renamed in 11.0; the old name still works.
   take("cuDevicePrimaryCtxRelease", release_primary);
   take("cuCtxGetCurrent", get_current);
   take("cuCtxPushCurrent_v2", push_current);

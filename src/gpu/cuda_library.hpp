@@ -1,5 +1,5 @@
-// NVIDIA's driver, loaded at run time: the part of its C interface that kymo calls, declared here so that nothing of
-// NVIDIA's is needed to build.
+// NVIDIA's driver, loaded at run time. Declares the part of its C interface that kymo calls, so that building needs
+// nothing from NVIDIA.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace kymo::gpu {
 
-// Types of the interface, as its documentation lays them out; they are never looked into.
+// Opaque types of the interface, named as in its documentation.
 struct cuda_context;
 struct cuda_event;
 struct cuda_stream;
@@ -15,7 +15,7 @@ using CudaContextHandle = cuda_context*;
 using CudaEvent = cuda_event*;
 using CudaStream = cuda_stream*;
 
-/// What calls return.
+/// Return values of calls.
 enum class CudaResult : int {
   success = 0,
   invalid_value = 1,
@@ -25,14 +25,14 @@ enum class CudaResult : int {
   last_of_captures = 908,
 };
 
-/// The driver; never unloaded, since it leaves threads and exit handlers behind.
+/// The driver. Never unloaded, since it leaves threads and exit handlers behind.
 class CudaLibrary {
  public:
-  static constexpr int oldest = 10010;  ///< CUDA 10.1, as cuDriverGetVersion tells it
+  static constexpr int oldest = 10010;  ///< CUDA 10.1, in the format of cuDriverGetVersion
   static constexpr unsigned non_blocking_stream = 1;
   static constexpr int relaxed_capture = 2;
 
-  /// Null where it cannot be used, and why in `trouble`.
+  /// Null if it cannot be used; `trouble` then gives the reason.
   [[nodiscard]] static std::unique_ptr<const CudaLibrary> open(const std::string& path, std::string& trouble);
 
   CudaResult (*initialise)(unsigned) = nullptr;
@@ -55,7 +55,7 @@ class CudaLibrary {
   CudaResult (*elapsed_ms)(float*, CudaEvent, CudaEvent) = nullptr;
 
  private:
-  /// The name of one that is missing; null where all are there.
+  /// The name of a missing function; null if there is none.
   const char* find_functions(void* handle);
 };
 

@@ -7,11 +7,11 @@ namespace kymo::gpu {
 
 namespace {
 
-/// So far a clock may run off its nominal rate, and off the processor's while that is slewed.
+/// Greatest deviation of a clock from its nominal rate, and from the processor's clock while that is slewed.
 constexpr double nominal_error = 5e-4;
-/// So much rates change between pairs.
+/// Possible change of rates between pairs.
 constexpr double rate_drift = 2e-6;
-/// Two pairs so far apart tell the rate of late.
+/// Two pairs at this distance determine the recent rate.
 constexpr std::int64_t longest_base_ns = 16'000'000'000;
 constexpr double furthest_ns = 1e18;
 
@@ -24,7 +24,7 @@ GpuClock::GpuClock(const GpuClockFacts& facts) noexcept
       rate_error_(nominal_error) {}
 
 std::int64_t GpuClock::ticks_between(std::uint64_t from, std::uint64_t to) const noexcept {
-  // The nearer way round: the difference's sign bit is the highest valid one.
+  // The shorter direction: the difference's sign bit is the highest valid one.
   const unsigned unused = 64 - valid_bits_;
   return static_cast<std::int64_t>((to - from) << unused) >> unused;
 }
@@ -76,7 +76,7 @@ void GpuClock::tell_rate() noexcept {
 
 BoundedTime GpuClock::time_of(std::uint64_t ticks) const noexcept {
   const GpuClockPair& pair = latest_->pair;
-  // What a driver that is out of its mind tells stays a number.
+  // Keeps garbage from a broken driver within the range of numbers.
   const double distance_ns =
       std::clamp(static_cast<double>(ticks_between(pair.ticks, ticks)) * rate_ns_, -furthest_ns, furthest_ns);
   return {pair.cpu_ns + std::llround(distance_ns),

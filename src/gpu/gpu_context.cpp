@@ -1,4 +1,4 @@
-// The public side of GPU scopes: nothing leaves it as an exception.
+// The public side of GPU scopes: no exception leaves it.
 #include <pthread.h>
 #include <atomic>
 #include <chrono>
@@ -7,8 +7,8 @@
 
 #include <kymo/gpu_scope.hpp>
 
+#include "base/clock.hpp"
 #include "base/message.hpp"
-#include "gpu/monotonic.hpp"
 #include "gpu/scopes.hpp"
 
 namespace kymo {
@@ -17,10 +17,10 @@ namespace {
 
 constexpr long poll_ns = 200'000;
 
-/// One for all contexts, so that a number joins one pair of spans.
+/// Shared by all contexts, so that a number identifies one pair of spans.
 std::atomic<std::uint64_t> correlations{0};
 
-/// How many forks lie between this process and the one that loaded kymo.
+/// Number of forks between this process and the one that loaded kymo.
 std::atomic<unsigned> forks{0};
 
 void count_forks() {
@@ -29,8 +29,8 @@ void count_forks() {
   static_cast<void>(installed);
 }
 
-/// In a forked child the GPU is the parent's, and locks may be held by threads that are not there: nothing is done.
-/// Runs out of memory at worst: then a scope is not timed.
+/// Does nothing in a forked child: the GPU is the parent's, and threads that do not exist may hold locks. The only
+/// possible failure is lack of memory: the scope is then not timed.
 template <typename Work>
 void quietly(const gpu::Scopes& scopes, const Work& work) noexcept {
   if (scopes.forks() != forks.load(std::memory_order_relaxed)) {
@@ -72,13 +72,13 @@ void GpuContext::collect_in(void* place) noexcept {
 }
 
 bool GpuContext::flush(std::chrono::nanoseconds patience) noexcept {
-  const std::int64_t start_ns = gpu::monotonic_ns();
+  const std::int64_t start_ns = base::monotonic_now_ns();
   for (;;) {
     collect();
     if (counts().pending == 0) {
       return true;
     }
-    if (gpu::monotonic_ns() - start_ns >= patience.count()) {
+    if (base::monotonic_now_ns() - start_ns >= patience.count()) {
       return false;
     }
     const timespec pause{0, poll_ns};

@@ -10,26 +10,27 @@
 #include <type_traits>
 #include <utility>
 
-#include "gpu/monotonic.hpp"
+#include "base/clock.hpp"
 
 namespace kymo::gpu {
 
 namespace {
 
 constexpr int most_extensions = 65536;
-/// The clock is read again where a reading took longer, up to three times.
+/// The clock is read up to three times, until the bound of a reading is this tight.
 constexpr std::int64_t tight_ns = 10'000;
 
 void* find_loaded(const char* library, const char* name) {
   if (void* const symbol = ::dlsym(RTLD_DEFAULT, name)) {
     return symbol;
   }
-  // Loaded by the program for itself alone: kept, since it is never unloaded by those that draw with it.
+  // For libraries that the program loaded with local symbols. The handle is kept: programs that draw with the library
+  // never unload it.
   void* const handle = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
   return handle != nullptr ? ::dlsym(handle, name) : nullptr;
 }
 
-/// The way to OpenGL's functions that the current context came by.
+/// The loader function of the window system that created the current context.
 OpenGlContext::GetFunction find_get_function() {
   const auto egl_context = reinterpret_cast<void* (*)()>(find_loaded("libEGL.so.1", "eglGetCurrentContext"));
   if (egl_context != nullptr && egl_context() != nullptr) {
@@ -72,7 +73,7 @@ bool OpenGlCalls::find(OpenGlContext::GetFunction get_function, std::string& tro
     return false;
   }
   take("glGetStringi", get_indexed_string);
-  // Loaders hand out functions that the context does not have: its version and extensions tell.
+  // Loaders also return functions that the context lacks, so its version and extensions decide.
   const auto has_extension = [&](std::string_view wanted) {
     int count = 0;
     if (number >= 300 && get_indexed_string != nullptr) {
@@ -135,9 +136,9 @@ std::optional<GpuClockPair> OpenGlDriver::read_clock() noexcept {
   std::optional<GpuClockPair> best;
   for (int attempt = 0; attempt < 3; ++attempt) {
     std::int64_t ticks = 0;
-    const std::int64_t before = monotonic_ns();
+    const std::int64_t before = base::monotonic_now_ns();
     calls_.get_integer64(OpenGlCalls::timestamp, &ticks);
-    const std::int64_t after = monotonic_ns();
+    const std::int64_t after = base::monotonic_now_ns();
     if (ticks == 0) {
       return std::nullopt;
     }
@@ -186,7 +187,7 @@ bool OpenGlDriver::write_end(std::uint32_t timer, void* /*place*/) noexcept {
 
 GpuAnswer OpenGlDriver::ask(std::uint32_t timer, GpuTimes& times) noexcept {
   const Queries& queries = queries_[timer];
-  // The end first: it comes later, and where it is not there nothing else has to be asked.
+  // The end first: it comes later, and if it is not available the begin need not be queried.
   for (const unsigned query : {queries.end, queries.begin}) {
     unsigned is_available = 0;
     calls_.get_query_unsigned(query, OpenGlCalls::result_available, &is_available);
@@ -201,7 +202,7 @@ GpuAnswer OpenGlDriver::ask(std::uint32_t timer, GpuTimes& times) noexcept {
 
 bool OpenGlDriver::recycle(std::uint32_t timer, bool has_answered) noexcept {
   if (!has_answered) {
-    // A late answer goes to nobody; the timer gets others.
+    // A late answer is discarded; the timer gets new queries.
     Queries& queries = queries_[timer];
     const std::array<unsigned, 2> both{queries.begin, queries.end};
     calls_.delete_queries(2, both.data());

@@ -10,7 +10,7 @@
 
 namespace kymo::gpu {
 
-/// What is used of OpenGL, with its types and values, so that its headers are not needed.
+/// The functions, types and values of OpenGL that kymo uses, so that its headers are not needed.
 struct OpenGlCalls {
   static constexpr unsigned version = 0x1F02;
   static constexpr unsigned extensions = 0x1F03;
@@ -30,9 +30,9 @@ struct OpenGlCalls {
   void (*query_counter)(unsigned, unsigned) = nullptr;
   void (*get_query_unsigned)(unsigned, unsigned, unsigned*) = nullptr;
   void (*get_query_unsigned64)(unsigned, unsigned, std::uint64_t*) = nullptr;
-  unsigned (*get_reset_status)() = nullptr;  ///< null where the context has none
+  unsigned (*get_reset_status)() = nullptr;  ///< null if the context lacks it
 
-  /// Finds them for the current context. False where scopes cannot be timed, and why in `trouble`.
+  /// Finds the functions of the current context. False if scopes cannot be timed; `trouble` then gives the reason.
   bool find(OpenGlContext::GetFunction get_function, std::string& trouble);
 };
 

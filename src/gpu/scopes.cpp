@@ -5,26 +5,26 @@
 #include <chrono>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/message.hpp"
 #include "base/text.hpp"
 #include "base/unresolved.hpp"
-#include "gpu/monotonic.hpp"
 
 namespace kymo::gpu {
 
 namespace {
 
-/// Scopes collect by themselves where so many wait, and the last time was so long ago.
+/// Opening a scope collects results if this many scopes wait and the last collection is this long ago.
 constexpr std::size_t enough_waiting = 64;
 constexpr std::int64_t least_pause_ns = 5'000'000;
-/// Asked whether they can be used again, each time.
+/// Limit of resting timers checked per collection.
 constexpr std::size_t most_asked = 64;
-/// Empty lanes beyond this many are forgotten: command buffers come and go.
+/// Above this number, empty lanes are removed: command buffers come and go.
 constexpr std::size_t most_lanes = 16;
-/// The recorder's: longer names and texts are cut.
+/// The recorder's limits: longer names and texts are cut.
 constexpr std::size_t longest_text = 256;
 constexpr std::size_t most_arguments = 6;
-/// Times that lie so far outside of what is possible are wrong, rather than off.
+/// Times this far outside the possible range are wrong, not just imprecise.
 constexpr std::int64_t tolerance_ns = 1'000'000;
 
 std::uint32_t cut_size(std::string_view text) {
@@ -49,14 +49,14 @@ Scopes::Scopes(GpuDriverOrTrouble driver, const GpuOptions& options, unsigned fo
   options_.most_pending = std::clamp(options_.most_pending, 1U, GpuOptions::greatest_pending);
 }
 
-// Only in a forked child is there a driver yet: what it holds is the parent's.
+// A driver still exists only in a forked child, where its resources belong to the parent.
 Scopes::~Scopes() {
   static_cast<void>(driver_.release());
 }
 
 std::uint32_t Scopes::open(std::string_view name, void* place, std::uint64_t correlation) {
   const std::lock_guard lock(mutex_);
-  const std::int64_t now_ns = monotonic_ns();
+  const std::int64_t now_ns = base::monotonic_now_ns();
   if (closed_ >= enough_waiting && now_ns - last_collect_ns_ >= least_pause_ns) {
     collect_now(now_ns);
   }
@@ -100,7 +100,7 @@ std::uint32_t Scopes::open(std::string_view name, void* place, std::uint64_t cor
 }
 
 Scopes::Entry* Scopes::entry_of(const GpuTiming& timing) {
-  // Timers may have been given up and taken by others meanwhile.
+  // The timer may have been given up and reused meanwhile.
   if (timing.timer >= entries_.size() || entries_[timing.timer].correlation != timing.correlation) {
     return nullptr;
   }
@@ -119,7 +119,7 @@ void Scopes::add_arguments(const GpuTiming& timing, const Argument* arguments, s
     kept.bits = argument.bits;
     entry->text.append(argument.name.substr(0, kept.name_size));
     if (argument.type == ArgumentType::string) {
-      // A byte more than what is kept, so that the recorder sees that it was cut.
+      // A byte more than the limit, so that the recorder notices the cut.
       const std::string_view text = argument.text.substr(0, longest_text + 1);
       kept.bits = entry->text.size();
       kept.text_size = static_cast<std::uint32_t>(text.size());
@@ -133,19 +133,19 @@ void Scopes::close(const GpuTiming& timing) {
   const std::lock_guard lock(mutex_);
   Entry* const entry = entry_of(timing);
   if (entry == nullptr) {
-    return;  // it was given up while it was open
+    return;  // it was given up while open
   }
   Lane& lane = lane_of(entry->place);
   --lane.open;
   if (!driver_->is_timed(entry->place) || !driver_->write_end(timing.timer, entry->place)) {
     give_up(timing.timer, lane.track, "the API took no time stamp", false);
     if (lane.open == 0 && !lane.closed.empty()) {
-      entries_[lane.closed.back()].is_outermost = true;  // those inside of it wait for nobody now
+      entries_[lane.closed.back()].is_outermost = true;  // its inner scopes no longer wait for it
     }
     return;
   }
   entry->is_outermost = lane.open == 0;
-  entry->closed_ns = monotonic_ns();
+  entry->closed_ns = base::monotonic_now_ns();
   lane.closed.push_back(timing.timer);
   ++closed_;
 }
@@ -155,7 +155,7 @@ void Scopes::collect(void* recycling_place) {
   if (driver_ != nullptr) {
     driver_->recycle_in(recycling_place);
   }
-  collect_now(monotonic_ns());
+  collect_now(base::monotonic_now_ns());
   if (driver_ != nullptr) {
     driver_->recycle_in(nullptr);
   }
@@ -198,21 +198,21 @@ void Scopes::collect_lane(Lane& lane, std::int64_t now_ns) {
   }
 }
 
-/// How many of a lane's first scopes go together: up to an outermost one. 0 where that is open.
+/// Number of a lane's first scopes that are handed on together: up to an outermost one. 0 if that is still open.
 std::size_t Scopes::group_of(const Lane& lane) const {
   const auto outermost = std::find_if(lane.closed.begin(), lane.closed.end(),
                                       [this](std::uint32_t timer) { return entries_[timer].is_outermost; });
   return outermost == lane.closed.end() ? 0 : static_cast<std::size_t>(outermost - lane.closed.begin()) + 1;
 }
 
-/// Whether the GPU has come to a scope's end, or is not waited for any longer.
+/// Whether the GPU has reached a scope's end, or waiting for it has timed out.
 bool Scopes::has_come(std::uint32_t timer, std::int64_t now_ns) {
   GpuTimes times;
   return now_ns - entries_[timer].closed_ns >= options_.patience.count() ||
          (clock_.is_known() && driver_->ask(timer, times) != GpuAnswer::pending);
 }
 
-/// Half of the timers are taken: scopes do not wait for the one around them any more.
+/// Whether over half of the timers are in use: inner scopes then do not wait for the outer one.
 bool Scopes::is_crowded() const {
   return entries_.size() - free_.size() > options_.most_pending / 2;
 }
@@ -233,7 +233,7 @@ Scopes::Step Scopes::step(std::uint32_t timer, const Lane& lane, std::int64_t no
   const GpuAnswer answer = clock_.is_known() ? driver_->ask(timer, times) : GpuAnswer::pending;
   switch (answer) {
     case GpuAnswer::ready:
-      if (put(entry, lane, times, monotonic_ns())) {
+      if (put(entry, lane, times, base::monotonic_now_ns())) {
         ++counts_.resolved;
         --counts_.pending;
         release(timer, true);
@@ -263,7 +263,7 @@ bool Scopes::put(const Entry& entry, const Lane& lane, const GpuTimes& times, st
       duration_ns > now_ns - entry.issued_ns + 2 * reach_ns) {
     return false;
   }
-  // Nothing runs before it was asked for: what is earlier is the error of the clock.
+  // Work cannot start before it is issued: an earlier time is an error of the clock.
   const std::int64_t start_ns = std::max(begin.ns, entry.issued_ns);
   emit(entry, lane.track, std::string_view(entry.text).substr(0, entry.name_size), start_ns, duration_ns,
        {"clock_bound_ns", begin.bound_ns});
@@ -295,7 +295,7 @@ void Scopes::recycle_resting() {
       still.push_back(resting_[i]);
     }
   }
-  // Those that cannot be used go behind the others, which are asked the next time.
+  // Timers that are not reusable yet go to the end, so that the next collection checks others.
   resting_.erase(resting_.begin(), resting_.begin() + static_cast<std::ptrdiff_t>(asked));
   resting_.insert(resting_.end(), still.begin(), still.end());
 }
@@ -367,7 +367,7 @@ void Scopes::lose_all(std::string_view reason) {
 
 void Scopes::end() {
   const std::lock_guard lock(mutex_);
-  const std::int64_t now_ns = monotonic_ns();
+  const std::int64_t now_ns = base::monotonic_now_ns();
   collect_now(now_ns);
   lose_all(is_lost() ? std::string(trouble_) : "its context ended before the GPU came to it");
   driver_.reset();

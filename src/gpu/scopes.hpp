@@ -1,10 +1,13 @@
-// The scopes of one GPU context, from their opening until their times are known or given up.
+// The scopes of one GPU context, from opening until their times are known or given up.
 //
-// An entry is taken when a scope opens and given back when the GPU has answered: the number of an entry is that of its
-// timer. Closed scopes wait in lanes, one a stream or command buffer, in which the GPU comes to their ends one after
-// the other; so only the first of a lane is asked for. Scopes inside of another wait for it, so that all of them are
-// handed in together and stand in one block: whoever draws a block knows what lies within what. An entry whose timer
-// the GPU may write to yet rests until the driver can use it again. Nothing grows beyond GpuOptions::most_pending.
+// - An entry is taken when a scope opens and returned when the GPU has answered. An entry's number is that of its
+//   timer.
+// - Closed scopes wait in lanes, one per stream or command buffer. The GPU reaches their ends in order, so only the
+//   first of a lane is queried.
+// - Inner scopes wait for the outer one, so that all are handed on together and stored in one block. A reader that
+//   draws a block then knows the nesting.
+// - If the GPU may still write to an entry's timer, the entry rests until the driver can reuse it.
+// - Nothing grows beyond GpuOptions::most_pending.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +28,22 @@ namespace kymo::gpu {
 
 class Scopes {
  public:
-  /// `forks` tells the process that it was made in.
+  /// `forks` identifies the process that created it.
   Scopes(GpuDriverOrTrouble driver, const GpuOptions& options, unsigned forks = 0);
   Scopes(const Scopes&) = delete;
   Scopes& operator=(const Scopes&) = delete;
   ~Scopes();
 
-  /// The timer of a scope that begins now; no_timer where it is unresolved already, not_timed where it becomes part of
-  /// a graph and is a scope on its thread alone.
+  /// The timer of a scope that begins now. no_timer if it is unresolved already, not_timed if it becomes part of a
+  /// graph and is a scope on its thread only.
   [[nodiscard]] std::uint32_t open(std::string_view name, void* place, std::uint64_t correlation);
   void add_arguments(const GpuTiming& timing, const Argument* arguments, std::size_t count);
   void close(const GpuTiming& timing);
 
-  /// Timers may be recycled in a place, where it is not null.
+  /// Timers may be recycled in `recycling_place`, unless it is null.
   void collect(void* recycling_place);
   void lose(std::string_view reason);
-  /// The context ends: what is pending is unresolved, and the driver goes.
+  /// Ends the context: pending scopes become unresolved, and the driver is released.
   void end();
 
   [[nodiscard]] bool is_working() const;
@@ -51,12 +54,12 @@ class Scopes {
   static constexpr std::uint32_t not_timed = no_timer - 1;
 
  private:
-  /// An argument as it is kept: a string's bytes, and the name's, stand in Entry::text.
+  /// A stored argument: Entry::text holds its name and the bytes of a string.
   struct KeptArgument {
     std::uint32_t name_at = 0;
     std::uint32_t name_size = 0;
     ArgumentType type = ArgumentType::int64;
-    std::uint64_t bits = 0;  ///< of a string: where its bytes begin
+    std::uint64_t bits = 0;  ///< for a string: the offset of its bytes
     std::uint32_t text_size = 0;
   };
   struct Entry {
@@ -64,14 +67,14 @@ class Scopes {
     void* place = nullptr;
     std::int64_t issued_ns = 0;
     std::int64_t closed_ns = 0;
-    bool is_outermost = false;    ///< when it was closed, nothing else of its lane was open
-    std::uint32_t name_size = 0;  ///< the name begins the text
-    std::string text;             ///< keeps its room from scope to scope
+    bool is_outermost = false;    ///< nothing else of its lane was open when it closed
+    std::uint32_t name_size = 0;  ///< the text begins with the name
+    std::string text;             ///< its memory is reused
     std::vector<KeptArgument> arguments;
   };
   struct Lane {
     std::string track;
-    std::deque<std::uint32_t> closed;  ///< in the order in which they ended
+    std::deque<std::uint32_t> closed;  ///< in order of ending
     std::uint32_t open = 0;
   };
   enum class Step : std::uint8_t { done, wait };
@@ -101,13 +104,13 @@ class Scopes {
   mutable std::mutex mutex_;
   GpuOptions options_;
   std::unique_ptr<GpuDriver> driver_;
-  std::string trouble_;  ///< why nothing is timed (any more)
+  std::string trouble_;  ///< why timing does not work
   GpuClock clock_;
   std::int64_t next_clock_ns_ = 0;
   std::int64_t last_collect_ns_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::pair<std::uint32_t, bool>> resting_;  ///< and whether it has answered
+  std::vector<std::pair<std::uint32_t, bool>> resting_;  ///< timer, and whether it has answered
   std::unordered_map<void*, Lane> lanes_;
   std::size_t closed_ = 0;  ///< in all lanes
   GpuScopeCounts counts_;

@@ -1,4 +1,4 @@
-// Records an NVMT trace: a capture while it runs, the trace of it at the end.
+// Records an NVMT trace: a capture while it runs, converted to a trace at the end.
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -41,7 +41,7 @@ bool has_emc(const BoardConfig& board) {
   return !board.emc_actmon_path.empty() && !board.emc_clk_rate_path.empty();
 }
 
-/// What a trace holds, and nothing else.
+/// Samples exactly what a trace holds.
 SamplerOptions sampler_options(const BoardConfig& board, const EngineConfig& config) {
   SamplerOptions options;
   options.fast_hz = config.fast_hz;
@@ -64,7 +64,7 @@ SamplerOptions sampler_options(const BoardConfig& board, const EngineConfig& con
   return options;
 }
 
-/// A path as start_capture() takes it, where "%" has a meaning.
+/// Escapes a path for start_capture(), which interprets "%".
 std::string capture_pattern(const std::string& output_path) {
   std::string pattern;
   for (const char character : output_path) {
@@ -76,8 +76,8 @@ std::string capture_pattern(const std::string& output_path) {
   return pattern + ".kymo";
 }
 
-/// The columns of the trace, for whoever makes it of the capture: a rail that is never readable keeps its place. Facts
-/// and metrics stay with the process, so what an earlier trace of another board had is told apart by the numbers.
+/// Describes the trace's columns for the conversion from the capture: a rail that is never readable keeps its place.
+/// Facts and metrics stay with the process, so the numbers tell this board's from those of an earlier trace.
 void describe(const BoardConfig& board) {
   set_info("board", board.board_name);
   set_info("nvmt.cores", board.num_cpu_cores > 0 ? std::to_string(board.num_cpu_cores) : std::string());
@@ -164,10 +164,10 @@ class Engine::Implementation {
   std::string output_path_;
   BoardConfig board_;
   EngineConfig config_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the following members
   std::optional<Sampler> sampler_;
   std::string capture_path_;
-  std::optional<std::uint64_t> sync_base_;  // the number that the process had given out before the first mark
+  std::optional<std::uint64_t> sync_base_;  // the process's last number before the first mark
   bool is_running_ = false;
 };
 

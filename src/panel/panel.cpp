@@ -1,4 +1,4 @@
-// The panel as programs use it.
+// The panel's public interface.
 #include <kymo/panel.hpp>
 
 #include <algorithm>
@@ -11,16 +11,17 @@
 #include <kymo/frame.hpp>
 #include <kymo/recorder.hpp>
 
-#include "panel/live_window.hpp"
-#include "panel/panel_view.hpp"
-#include "panel/records.hpp"
-#include "panel/timeline_blocks.hpp"
+#include "base/clock.hpp"
+#include "panel/data/live_window.hpp"
+#include "panel/data/records.hpp"
+#include "panel/data/timeline_blocks.hpp"
+#include "panel/view/panel_view.hpp"
 
 namespace kymo {
 
 namespace {
 
-/// The layout of ImGui's types changes between versions: better no panel than a crash.
+/// ImGui's types change their layout between versions. No panel is better than a crash.
 void expect_same_imgui() {
   if (ImGui::GetCurrentContext() == nullptr) {
     throw std::runtime_error("the panel is shown without a Dear ImGui context: call ImGui::CreateContext() first");
@@ -55,8 +56,7 @@ class PanelState::Implementation {
 
   void tick() {
     frame_mark();
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    ticks_ns_.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    ticks_ns_.push_back(base::monotonic_now_ns());
     if (ticks_ns_.size() > config_.history_capacity) {
       ticks_ns_.pop_front();
     }

@@ -4,11 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "serve/bodies.hpp"
-#include "serve/byte_range.hpp"
-#include "serve/decimal.hpp"
-#include "serve/messages.hpp"
-#include "serve/token.hpp"
+#include "serve/http/byte_range.hpp"
+#include "serve/http/decimal.hpp"
+#include "serve/http/token.hpp"
+#include "serve/live/bodies.hpp"
+#include "serve/live/messages.hpp"
 
 namespace kymo::serve {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::string_view captures_prefix = "/api/captures/";
 constexpr std::string_view outline_suffix = "/outline";
 constexpr const char* bytes_type = "application/octet-stream";
 
-/// Takes a piece off the front of a text, or off its end.
+/// Removes a prefix or a suffix from a text.
 bool take_prefix(std::string_view& text, std::string_view prefix) {
   const bool is_there = text.substr(0, prefix.size()) == prefix;
   text.remove_prefix(is_there ? prefix.size() : 0);
@@ -66,7 +66,7 @@ Answer Api::answer(const Request& request) {
 }
 
 Answer Api::answer_api(const Request& request) {
-  // A page of somewhere else cannot read what it asks for here; nor shall it make this machine work.
+  // A page from another site cannot read the response, and must not cause work on this machine.
   if (request.fetch_site == "cross-site" || request.fetch_site == "same-site") {
     return refuse(403);
   }

@@ -1,4 +1,4 @@
-// What can be asked for, and by whom.
+// The API's requests and access checks.
 //
 //     GET /                                      the page
 //     GET /api/captures                          the captures, as JSON
@@ -12,19 +12,19 @@
 #include <string>
 #include <string_view>
 
-#include "serve/answer.hpp"
-#include "serve/catalogue.hpp"
-#include "serve/growth_watch.hpp"
-#include "serve/host_check.hpp"
-#include "serve/limits.hpp"
+#include "serve/http/answer.hpp"
+#include "serve/http/host_check.hpp"
+#include "serve/http/limits.hpp"
+#include "serve/live/catalogue.hpp"
+#include "serve/live/growth_watch.hpp"
 #include "serve/page_files.hpp"
 
 namespace kymo::serve {
 
-/// Answers requests. Thread safe. What it is made of must outlive it and the bodies of its answers.
+/// Answers requests. Thread safe. The objects passed to it must outlive it and the bodies of its answers.
 class Api {
  public:
-  /// `token`: empty where none is asked for.
+  /// `token`: empty if none is required.
   Api(const Catalogue& catalogue, const GrowthWatch& watch, HostCheck hosts, std::string token, PageFiles page,
       const Limits& limits);
 

@@ -1,4 +1,4 @@
-// The page that the browser shows: the files of one folder, read once.
+// The web page: the files of one folder, read once.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ struct PageFile {
   std::string bytes;
 };
 
-/// The page's files by the paths they are asked for by: "/" for index.html, "/page.js", ... Nothing else can be asked
-/// for, whatever happens to the folder afterwards.
+/// The page's files by request path: "/" for index.html, "/page.js", ... Nothing else can be requested, whatever
+/// happens to the folder later.
 using PageFiles = std::map<std::string, PageFile, std::less<>>;
 
-/// Reads the folder: its files of kinds that a page is made of (at most 64, 64 MiB together), none of its folders, no
-/// hidden ones. Empty where there is no folder or no index.html in it.
+/// Reads the folder: files of the kinds that a page consists of (at most 64, 64 MiB together), no subfolders, no hidden
+/// files. Empty if there is no folder or no index.html in it.
 [[nodiscard]] PageFiles read_page_files(const std::filesystem::path& folder);
 
-/// Where the page lies for a command at this path: ../share/kymo/web where it is installed, ../../web in a build tree.
-/// Empty where neither has an index.html.
+/// The page's folder for a command at this path: ../share/kymo/web if installed, ../../web in a build tree. Empty if
+/// neither has an index.html.
 [[nodiscard]] std::filesystem::path find_page_folder(const std::filesystem::path& executable);
 
 }  // namespace kymo::serve

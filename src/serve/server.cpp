@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "serve/api.hpp"
-#include "serve/client.hpp"
-#include "serve/http.hpp"
-#include "serve/request_head.hpp"
-#include "serve/token.hpp"
+#include "serve/http/client.hpp"
+#include "serve/http/http.hpp"
+#include "serve/http/request_head.hpp"
+#include "serve/http/token.hpp"
 
 namespace kymo::serve {
 namespace {
@@ -28,7 +28,7 @@ std::string own_host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : std::string();
 }
 
-/// What clients may call the server.
+/// The names by which clients may address the server.
 HostCheck make_host_check(const Listener& listener, const std::string& asked_host) {
   std::vector<std::string> names{asked_host, listener.numeric_host()};
   if (listener.is_wildcard()) {
@@ -106,7 +106,7 @@ class Server::Implementation {
     }
   }
 
-  // Each thread takes the next connection when it is done with its last: there is no queue but the kernel's.
+  // Each thread takes the next connection when it is done with its last. The only queue is the kernel's.
   void work() {
     for (;;) {
       base::FileDescriptor socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -116,7 +116,7 @@ class Server::Implementation {
       }
       std::unique_lock lock(mutex_);
       if (has_failed && !stops_) {
-        // Out of descriptors or memory, or a network's trouble: that passes.
+        // Descriptors or memory are exhausted, or the network has a problem: retry.
         stopped_.wait_for(lock, std::chrono::milliseconds(50), [this] { return stops_; });
       }
       if (stops_) {
@@ -138,7 +138,7 @@ class Server::Implementation {
     try {
       converse(client);
     } catch (const std::exception&) {
-      // Out of memory, while an answer was made: this client is lost, the others are not.
+      // Out of memory while composing an answer: only this client is lost.
     }
     const std::lock_guard lock(mutex_);
     open_.erase(fd);
@@ -174,7 +174,7 @@ class Server::Implementation {
   std::string url_;
   bool has_page_ = false;
 
-  std::mutex mutex_;  // of stops_ and open_
+  std::mutex mutex_;  // protects stops_ and open_
   std::condition_variable stopped_;
   bool stops_ = false;
   std::set<int> open_;  // sockets of clients

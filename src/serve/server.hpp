@@ -1,4 +1,4 @@
-// Shows captures to browsers.
+// Serves captures to browsers.
 #pragma once
 
 #include <chrono>
@@ -8,46 +8,46 @@
 #include <string>
 #include <vector>
 
-#include "serve/limits.hpp"
-#include "serve/listen_address.hpp"
+#include "serve/http/limits.hpp"
+#include "serve/http/listen_address.hpp"
 
 namespace kymo::serve {
 
 struct ServerOptions {
   std::vector<std::string> paths;  ///< captures, and directories of them
   ListenAddress address;
-  bool asks_for_token = false;  ///< any address but loopback asks for one all the same
-  std::string token;            ///< empty: one is made where one is needed
-  std::filesystem::path page;   ///< the page's folder; empty or without index.html: captures only
+  bool asks_for_token = false;  ///< addresses other than loopback always require one
+  std::string token;            ///< empty: generated if one is required
+  std::filesystem::path page;   ///< the page's folder; if empty or without index.html, only captures are served
   Limits limits;
-  /// How often to look at files that grow.
+  /// The polling period for growing files.
   std::chrono::milliseconds look_period{50};
 };
 
-/// A running server. Serves from threads of its own, at most `limits.connections` and one, from when it is made until
-/// it is destroyed. Block the signals that its owner waits for before.
+/// A running server. Serves from its own threads, at most `limits.connections` plus one, from construction to
+/// destruction. Before that, block the signals that its owner waits for.
 class Server {
  public:
-  /// CaptureError, std::runtime_error: what is wrong, and what to do.
+  /// Throws CaptureError or std::runtime_error, which say what is wrong and what to do.
   explicit Server(ServerOptions options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   /// Stops.
   ~Server();
 
-  /// Ends every connection at once, streams too. Thread safe; what is called on the server afterwards stays right.
+  /// Ends every connection at once, streams too. Thread safe; later calls of the server's functions remain valid.
   void stop();
 
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] bool is_loopback() const;
-  /// What to open in a browser; the token, where there is one, stands behind its '#', which browsers do not send.
+  /// The address to open in a browser. A token follows '#', which browsers do not send.
   [[nodiscard]] const std::string& url() const;
   [[nodiscard]] const std::string& token() const;
-  /// How many captures there are now.
+  /// Current number of captures.
   [[nodiscard]] std::size_t capture_count() const;
   /// Whether more captures were found than are served.
   [[nodiscard]] bool leaves_captures_out() const;
-  /// Whether there is a page to show.
+  /// Whether a page is available.
   [[nodiscard]] bool has_page() const;
 
  private:

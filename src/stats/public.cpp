@@ -6,13 +6,13 @@
 #include <kymo/statistics.hpp>
 
 #include "base/unresolved.hpp"
-#include "stats/comparison.hpp"
-#include "stats/configuration.hpp"
-#include "stats/energy.hpp"
-#include "stats/lock_statistics.hpp"
-#include "stats/selection.hpp"
-#include "stats/side_samples.hpp"
-#include "stats/statistics.hpp"
+#include "stats/common/selection.hpp"
+#include "stats/compare/comparison.hpp"
+#include "stats/compare/configuration.hpp"
+#include "stats/compare/side_samples.hpp"
+#include "stats/energy/energy.hpp"
+#include "stats/statistics/lock_statistics.hpp"
+#include "stats/statistics/statistics.hpp"
 
 namespace kymo {
 

@@ -1,11 +1,11 @@
-// The blocks and summaries of a timeline one by one.
+// The individual blocks and summaries of a timeline.
 #include "timeline/block_list.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "capture/bytes.hpp"
-#include "capture/summary.hpp"
+#include "capture/format/bytes.hpp"
+#include "capture/summary/summary.hpp"
 #include "timeline/detail_parts.hpp"
 #include "timeline/timeline_implementation.hpp"
 
@@ -22,7 +22,7 @@ CaptureBlocks list_capture(const Source& source) {
     const std::int64_t start_ns = source.start_ns(block);
     list.blocks.push_back({start_ns, std::max(source.end_ns(block), start_ns)});
   }
-  // A summary follows the last block it stands for, and begins where the one of its level before it ended.
+  // A summary follows the last block it covers, and begins at the end of the previous summary of its level.
   std::map<std::uint16_t, std::size_t> ends;
   std::size_t events = 0;
   const std::vector<BlockInfo>& blocks = source.reader().blocks();
@@ -43,7 +43,7 @@ CaptureBlocks list_capture(const Source& source) {
   return list;
 }
 
-/// Brings ids and times of a summary's rows into those of the timeline.
+/// Converts the ids and times of a summary's rows to those of the timeline.
 void translate_rows(const Source& source, Detail& out) {
   for (DetailBins& bins : out.bins) {
     for (DetailRow& row : bins.rows) {

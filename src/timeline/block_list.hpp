@@ -1,4 +1,4 @@
-// The blocks and summaries of a timeline one by one, for whoever decides himself what to decode.
+// The individual blocks and summaries of a timeline, for callers that choose what to decode.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace kymo::timeline {
 
-/// A block of events; its times are the timeline's.
+/// An event block, with the timeline's times.
 struct BlockPlace {
-  std::int64_t start_ns = 0;  ///< no event in it is earlier
-  std::int64_t end_ns = 0;    ///< nor later
+  std::int64_t start_ns = 0;  ///< no event in the block is earlier
+  std::int64_t end_ns = 0;    ///< no event in the block is later
 };
 
-/// A summary, and the blocks [first_block, end_block) of its capture that it stands for.
+/// A summary and the blocks [first_block, end_block) of its capture that it covers.
 struct SummaryPlace {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -28,21 +28,21 @@ struct SummaryPlace {
   std::uint8_t level = 0;   ///< 0 is the finest
 };
 
-/// One capture's.
+/// Blocks and summaries of one capture.
 struct CaptureBlocks {
   std::vector<BlockPlace> blocks;
-  std::vector<SummaryPlace> summaries;  ///< without those of whole captures, in the order of the file
+  std::vector<SummaryPlace> summaries;  ///< in file order, except those of whole captures
 };
 
-/// The blocks and summaries of each capture of a timeline, in the order of Timeline::capture(). Nothing is read from
+/// The blocks and summaries of each capture of a timeline, in the order of Timeline::capture(). Reads nothing from
 /// files.
 [[nodiscard]] KYMO_API std::vector<CaptureBlocks> list_blocks(const Timeline& timeline);
 
-/// Decodes a block with the timeline's ids and times. False where it is damaged or gone.
+/// Decodes a block with the timeline's ids and times. False if it is damaged or gone.
 [[nodiscard]] KYMO_API bool read_block(const Timeline& timeline, std::size_t capture, std::size_t block,
                                        BatchParts parts, EventBatch& batch);
 
-/// What a summary looks like, in the timeline's ids and times. False where it is damaged.
+/// The Detail of a summary, with the timeline's ids and times. False if it is damaged.
 [[nodiscard]] KYMO_API bool read_summary(const Timeline& timeline, std::size_t capture, const SummaryPlace& place,
                                          Detail& out);
 

@@ -1,4 +1,4 @@
-// What a block of events looks like.
+// Makes the Detail of an event block.
 #include "timeline/detail.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "capture/coverage.hpp"
-#include "capture/scope_matcher.hpp"
+#include "capture/summary/coverage.hpp"
+#include "capture/summary/scope_matcher.hpp"
 #include "timeline/detail_parts.hpp"
 
 namespace kymo::timeline {
@@ -19,7 +19,7 @@ namespace {
 using capture::Coverage;
 using capture::CoverageRow;
 
-/// Spans of one track that were handed in may overlap: lanes beyond these are not told apart.
+/// Emitted spans of one track may overlap; beyond this number, lanes are merged.
 constexpr std::size_t most_lanes = 16;
 constexpr std::uint16_t deepest_lane = 255;
 
@@ -98,7 +98,7 @@ class SpanTaker {
 
  private:
   void add(TrackId track, DetailSpan span) {
-    // What a bin shows is what happened within the block: the rest of a span that began before is in the blocks before.
+    // A bin covers only the block's own time: the earlier part of a span that began before is in earlier blocks.
     scopes_.add(track, span.depth, false, std::max(span.start_ns, out_.start_ns), std::min(span.end_ns, out_.end_ns),
                 span.name);
     if (with_spans_ && span.depth <= deepest_lane) {
@@ -143,7 +143,7 @@ class SpanTaker {
     }
   }
 
-  /// Times of damaged captures may go back; whoever looks for a span by time relies on their order.
+  /// Times of damaged captures may descend; binary searches rely on their order.
   static void make_disjoint(std::vector<DetailSpan>& spans) {
     const auto before = [](const DetailSpan& a, const DetailSpan& b) { return a.start_ns < b.start_ns; };
     if (!std::is_sorted(spans.begin(), spans.end(), before)) {
@@ -160,7 +160,7 @@ class SpanTaker {
   Detail& out_;
   Coverage scopes_;
   Coverage handed_in_;
-  std::vector<std::vector<DetailSpan>> lanes_;  // of the track at hand, by depth
+  std::vector<std::vector<DetailSpan>> lanes_;  // of the current track, by depth
 };
 
 void take_frames(const EventBatch& batch, Detail& out) {

@@ -1,7 +1,7 @@
-// Levels of detail: what a stretch of a capture looks like, so that a picture of any width costs what its pixels cost.
+// Levels of detail: precomputed views of parts of a capture, so that the cost of drawing depends on the pixels only.
 //
-// A Detail is made once, out of one block of events (exact spans, marks and samples, and coarser forms of them) or out
-// of a summary (coarse forms only), and never changes after that: it may be read by several threads.
+// A Detail is made once, either from one event block (exact spans, marks and samples, and coarser forms of them) or
+// from a summary (coarse forms only). It never changes after that, so several threads may read it.
 #pragma once
 
 #include <array>
@@ -16,28 +16,28 @@
 
 namespace kymo::timeline {
 
-/// A span, or the part of it that is known within a block.
+/// A span, or its known part within a block.
 struct DetailSpan {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::uint32_t name = 0;  ///< SiteId, or NameId where its lane is `named`
+  std::uint32_t name = 0;  ///< SiteId, or NameId if its lane is `named`
   std::uint16_t depth = 0;
   std::uint16_t flags = 0;
 
-  static constexpr std::uint16_t unbalanced = 1;
-  /// It goes on beyond its block; end_ns is the block's end.
-  static constexpr std::uint16_t goes_on = 2;
+  static constexpr std::uint16_t unbalanced = Span::unbalanced;
+  /// It continues beyond its block; end_ns is the block's end.
+  static constexpr std::uint16_t goes_on = Span::open;
 };
 
 /// The spans of one depth of one track by ascending start; they do not overlap.
 struct DetailLane {
   TrackId track = 0;
   std::uint16_t depth = 0;
-  bool named = false;  ///< spans that were handed in and async spans, rather than scopes
+  bool named = false;  ///< emitted and async spans instead of scopes
   std::vector<DetailSpan> spans;
 };
 
-/// How much of a stretch was covered, and by what most.
+/// Coverage of an interval, and the name with the largest part of it.
 struct DetailBin {
   std::uint32_t name = 0;
   float covered = 0;  ///< 0 to 1
@@ -53,7 +53,7 @@ struct DetailRow {
   std::uint32_t bin_count = 0;
 };
 
-/// The bins of all rows at one width. Scopes and what was handed in may have bins of different widths.
+/// The bins of all rows at one width. The width for scopes and for named spans may differ.
 struct DetailBins {
   std::int64_t scopes_bin_ns = 1;
   std::int64_t named_bin_ns = 1;
@@ -66,13 +66,12 @@ struct DetailBins {
 struct FrameGroup {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t longest_start_ns = 0;  ///< of the longest one; unknown in summaries: start_ns
+  std::int64_t longest_start_ns = 0;  ///< start of the longest one; unknown in summaries: start_ns
   std::int64_t longest_ns = 0;
   std::uint64_t count = 0;
 };
 
-/// The marks of one frame stream. A frame that began in an earlier Detail is in none of the groups, except in
-/// summaries.
+/// The marks of one frame stream. The groups leave out a frame that began in an earlier Detail, except in summaries.
 struct DetailFrames {
   FrameStreamId stream = 0;
   std::int64_t first_mark_ns = 0;
@@ -82,58 +81,58 @@ struct DetailFrames {
   static constexpr std::size_t group_size = 64;
 };
 
-/// Consecutive samples. `min` > `max` where none is a number.
+/// Consecutive samples. `min` > `max` if all are NaN.
 struct SampleGroup {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   double min = 0;
   double max = 0;
   double last = 0;        ///< NaN: could not be read
-  bool is_stale = false;  ///< all of them were read before their source had a new value
+  bool is_stale = false;  ///< all were read before their source had a new value
 };
 
 /// The samples of one metric.
 struct DetailSeries {
   MetricId metric = 0;
-  std::vector<SampleGroup> samples;  ///< one each; none in summaries
+  std::vector<SampleGroup> samples;  ///< one per sample; none in summaries
   std::vector<SampleGroup> groups;   ///< of up to group_size samples
   static constexpr std::size_t group_size = 64;
 };
 
 /// Consecutive messages of one track.
 struct DetailMessage {
-  std::int64_t time_ns = 0;  ///< of the first
+  std::int64_t time_ns = 0;  ///< time of the first
   TrackId track = 0;
   std::uint32_t count = 1;
-  std::string text;  ///< of the first, cut at most_bytes
+  std::string text;  ///< text of the first, cut at most_bytes
   bool is_cut = false;
   static constexpr std::size_t most_bytes = 1024;
 };
 
-/// What a stretch of a capture looks like.
+/// A precomputed view of an interval of a capture.
 struct Detail {
-  static constexpr std::size_t levels = 3;  ///< of bins: each has a eighth of the bins of the one before
+  static constexpr std::size_t levels = 3;  ///< of bins; each has an eighth of the bins of the previous one
 
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   bool is_exact = false;          ///< lanes hold every span
-  std::uint64_t scopes = 0;       ///< that were opened in it
+  std::uint64_t scopes = 0;       ///< number of scopes opened in it
   std::vector<DetailLane> lanes;  ///< by ascending track, then scopes before named, then depth
   std::array<DetailBins, levels> bins;
   std::vector<DetailFrames> frames;
   std::vector<DetailSeries> series;
-  /// Made of blocks only, each by ascending time and at most most_marks of them: messages are joined where there are
-  /// more, of flows those of some ids are left out (the same ones in every block), of sync points the last.
+  /// From blocks only. Each is sorted by ascending time and limited to most_marks. Above the limit, messages are
+  /// joined, flows of some ids are left out (the same ids in every block), and the last sync points are left out.
   std::vector<DetailMessage> messages;
   std::vector<FlowEvent> flows;
   std::vector<SyncPoint> sync_points;
   static constexpr std::size_t most_marks = 2048;
-  std::uint64_t dropped_scopes = 0;  ///< by its tracks up to its end, in all; of blocks
-  std::size_t bytes = 0;             ///< of memory, about
+  std::uint64_t dropped_scopes = 0;  ///< total of its tracks up to its end; blocks only
+  std::size_t bytes = 0;             ///< approximate memory
 };
 
-/// Describes a batch. With spans it takes about 40 bytes a scope, else memory that does not grow with their number.
-/// About 40 ns a scope. Any batch is taken, whatever its times and depths.
+/// Makes the Detail of a batch. With spans it takes about 40 bytes a scope, otherwise constant memory. About 40 ns a
+/// scope. Accepts any times and depths.
 [[nodiscard]] KYMO_API Detail make_detail(const EventBatch& batch, bool with_spans);
 
 }  // namespace kymo::timeline

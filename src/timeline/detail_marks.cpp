@@ -1,4 +1,4 @@
-// What a block has at points in time: messages, flows, sync points.
+// Events of a block at points in time: messages, flows, sync points.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -35,7 +35,7 @@ void take_messages(const EventBatch& batch, Detail& out) {
   std::stable_sort(out.messages.begin(), out.messages.end(), is_earlier<DetailMessage>);
 }
 
-/// Spreads ids that count up.
+/// Spreads ascending ids.
 std::uint64_t mixed(std::uint64_t id) {
   id ^= id >> 31U;
   id *= 0x9E3779B97F4A7C15U;
@@ -43,7 +43,7 @@ std::uint64_t mixed(std::uint64_t id) {
 }
 
 void take_flows(const EventBatch& batch, Detail& out) {
-  // What is left out goes by the id, so that flows which are there are whole in every block.
+  // Flows are selected by id, so that the selected ones are complete in every block.
   std::uint64_t mask = 0;
   while (batch.flows.size() / (mask + 1) > Detail::most_marks / 2 && mask + 1 != 0) {
     mask = 2 * mask + 1;

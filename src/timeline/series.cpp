@@ -1,4 +1,4 @@
-// What a timeline knows besides spans: frames, samples, messages, flows, sync points.
+// Timeline queries other than spans: frames, samples, messages, flows, sync points.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -12,7 +12,7 @@ using timeline::Source;
 
 namespace {
 
-/// The events of one kind in the range, by ascending time; `events` picks their vector out of a batch.
+/// The events of one kind in the range, by ascending time; `events` selects their vector in a batch.
 template <typename Event, typename Events>
 std::vector<Event> gather(const Timeline::Implementation& timeline, TimeRange range, Events events) {
   std::vector<Event> found;
@@ -40,10 +40,10 @@ void take_marks(const Source& source, std::size_t block, FrameStreamId stream, E
   }
 }
 
-/// The stream's marks in the range with the last one before it and the first one after it, and maybe more around.
+/// The stream's marks in the range, with the last one before it and the first one after it, and possibly more around.
 ///
-/// A block is read where its stated range can hold one of them: what other blocks hold is out of the question once a
-/// mark closer to the range is known.
+/// A block is read if its declared range can contain one of them. Once a mark closer to the range is known, blocks
+/// farther away are skipped.
 std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
   std::vector<std::int64_t> marks;
   EventBatch batch;

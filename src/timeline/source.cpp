@@ -31,14 +31,14 @@ Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatc
       event_blocks_.push_back(static_cast<std::uint32_t>(blocks_seen_));
     }
   }
-  // What was found in memory is in the file by now, or is found again.
+  // Batches found in memory before are in the file by now, or are found again.
   unwritten_ = std::move(unwritten);
   for (EventBatch& batch : unwritten_) {
     base::append(declared, ids_.declare(batch.declarations, numbering));
   }
   for (std::size_t block = 0; block < block_count(); ++block) {
     const std::int64_t end = std::max(end_ns(block), start_ns(block));
-    // A recorder's clock counts from boot: 0 is no time, but what a thread says that recorded nothing.
+    // A recorder's clock counts from boot. A time of 0 comes from a thread that recorded nothing.
     const bool has_start = reader_.header().owner_pid == 0 || start_ns(block) != shift_.offset_ns;
     const std::int64_t start = has_start ? start_ns(block) : end;
     range_.start_ns = block == 0 ? start : std::min(range_.start_ns, start);
@@ -80,8 +80,8 @@ bool Source::read_own(std::size_t block, BatchParts parts, EventBatch& batch) co
   return true;
 }
 
-/// Whether a block holds more events than its bytes can tell apart. They may name any number of ids, each of which
-/// whoever adds up by id would keep an entry for; a translation folds those that are not declared.
+/// Whether a block holds more events than its bytes can distinguish. They could name any number of ids, and consumers
+/// keep one entry per id. The translation merges undeclared ids.
 bool Source::is_suspicious(std::size_t block, const EventBatch& batch) const {
   if (block >= event_blocks_.size()) {
     return false;
@@ -98,7 +98,7 @@ bool Source::read(std::size_t block, BatchParts parts, EventBatch& batch) const 
   if (!read_own(block, parts, batch)) {
     return false;
   }
-  // A timeline of one capture whose ids count up as recorders hand them out needs no second look at every event.
+  // A timeline of one capture with consecutive ids needs no translation of its events.
   if (!keeps_ids() || is_suspicious(block, batch)) {
     ids_.translate(batch, on_undeclared_);
   }
@@ -110,7 +110,7 @@ std::vector<AsyncBegin> Source::open_async() const {
   const std::lock_guard lock(open_async_->mutex);
   EventBatch batch;
   const auto take = [&](std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin>& begins) {
-    constexpr std::size_t most_open = std::size_t{1} << 20U;  // of a capture that is sound
+    constexpr std::size_t most_open = std::size_t{1} << 20U;  // in an intact capture
     for (const AsyncBegin& begin : batch.async_begins) {
       if (begins.size() == most_open) {
         break;

@@ -11,18 +11,18 @@
 
 #include <kymo/timeline.hpp>
 
-#include "capture/clock_alignment.hpp"
-#include "capture/id_translation.hpp"
+#include "capture/merge/clock_alignment.hpp"
+#include "capture/merge/id_translation.hpp"
 
 namespace kymo::timeline {
 
-/// An id that a timeline gives to what a capture uses without declaring it: it keeps ids apart and is never dense.
+/// A timeline id for an undeclared id of a capture. Keeps such ids distinct; never part of the consecutive ids.
 [[nodiscard]] std::uint32_t undeclared_id(std::size_t source, std::uint32_t own);
 
-/// One capture on the timeline's axis. Its events stand in "blocks" that count from 0: the file's EVENTS blocks in
-/// order, then the batches that were found unwritten.
+/// One capture on the timeline's axis. Its events are in "blocks" counted from 0: the file's EVENTS blocks in order,
+/// then the unwritten batches found in shared memory.
 ///
-/// Const functions may be called from several threads at once.
+/// Const functions are thread-safe.
 class Source {
  public:
   Source(std::size_t index, CaptureReader reader, capture::ClockShift shift);
@@ -31,30 +31,29 @@ class Source {
   [[nodiscard]] CaptureReader& reader() { return reader_; }
   [[nodiscard]] const capture::ClockShift& shift() const { return shift_; }
 
-  /// Takes in what the reader has got: blocks and declarations. Returns the declarations with the timeline's ids.
+  /// Adds the reader's new blocks and declarations. Returns the declarations with the timeline's ids.
   Declarations absorb(capture::Numbering& numbering, std::vector<EventBatch> unwritten);
 
   [[nodiscard]] std::size_t block_count() const { return event_blocks_.size() + unwritten_.size(); }
-  /// How many of them were found unwritten.
+  /// The number of unwritten batches among them.
   [[nodiscard]] std::size_t unwritten_count() const { return unwritten_.size(); }
-  /// The stated time range of a block; its end is the last moment in it.
+  /// The declared time range of a block; its end is inclusive.
   [[nodiscard]] std::int64_t start_ns(std::size_t block) const;
   [[nodiscard]] std::int64_t end_ns(std::size_t block) const;
-  /// The earliest start and the latest end of all blocks; both 0 where there are none.
+  /// The earliest start and the latest end of all blocks; both 0 if there are none.
   [[nodiscard]] TimeRange range() const { return range_; }
 
-  /// Decodes a block, with the timeline's ids and times and without declarations. False where it is damaged.
+  /// Decodes a block with the timeline's ids and times and without declarations. False if it is damaged.
   [[nodiscard]] bool read(std::size_t block, BatchParts parts, EventBatch& batch) const;
   /// The same with the capture's own ids and times.
   [[nodiscard]] bool read_own(std::size_t block, BatchParts parts, EventBatch& batch) const;
-  /// The number that the file gives a block; batches that were found unwritten count on from the last one.
+  /// The number of a block in the file; unwritten batches continue after the last one.
   [[nodiscard]] std::uint32_t block_number(std::size_t block) const;
 
-  /// The async spans that had not ended when the capture ended. Costs a pass over the blocks that came since the last
-  /// call.
+  /// The async spans still open at the end of the capture. Costs a pass over the blocks added since the last call.
   [[nodiscard]] std::vector<AsyncBegin> open_async() const;
 
-  /// Says whether this is the timeline's only capture, whose ids may then be the timeline's as they are.
+  /// Tells whether this is the timeline's only capture; its ids may then be used unchanged.
   void set_alone(bool is_alone) { is_alone_ = is_alone; }
 
   /// The timeline's id for one of the capture's own.
@@ -64,7 +63,7 @@ class Source {
   [[nodiscard]] bool is_suspicious(std::size_t block, const EventBatch& batch) const;
   [[nodiscard]] bool keeps_ids() const { return is_alone_ && ids_.is_identity(); }
 
-  /// What open_async() knows: the begins that have no end among the blocks below next_block.
+  /// Cache of open_async(): the begins without an end among the blocks below next_block.
   struct OpenAsync {
     std::mutex mutex;
     std::size_t next_block = 0;
@@ -76,9 +75,9 @@ class Source {
   capture::ClockShift shift_;
   capture::IdTranslation ids_;
   capture::IdTranslation::OnUndeclared on_undeclared_;
-  std::vector<std::uint32_t> event_blocks_;  // of a block: its place among the reader's
+  std::vector<std::uint32_t> event_blocks_;  // by block: its index among the reader's blocks
   std::size_t blocks_seen_ = 0;              // of the reader's
-  std::vector<EventBatch> unwritten_;        // as they were found
+  std::vector<EventBatch> unwritten_;        // as found
   TimeRange range_{0, 0};
   bool is_alone_ = false;
   std::unique_ptr<OpenAsync> open_async_ = std::make_unique<OpenAsync>();

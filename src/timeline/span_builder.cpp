@@ -1,4 +1,4 @@
-// Spans of one track out of its runs, with their arguments.
+// Builds the spans of one track, with their arguments, from its runs.
 #include "timeline/span_builder.hpp"
 
 #include <algorithm>
@@ -7,25 +7,18 @@ namespace kymo::timeline {
 
 namespace {
 
-constexpr std::size_t deepest = 65535;
-
 std::string_view text_of(const ArgumentValue& value, std::string_view text) {
   return value.bits <= text.size() ? text.substr(static_cast<std::size_t>(value.bits), value.text_size)
                                    : std::string_view();
 }
 
 std::uint16_t flags_of(unsigned scope_flags) {
-  unsigned flags = 0;
-  if ((scope_flags & capture::ScopeSpan::unbalanced) != 0) {
-    flags |= Span::unbalanced;
-  }
-  if ((scope_flags & capture::ScopeSpan::self_is_bound) != 0) {
-    flags |= Span::self_is_bound;
-  }
-  return static_cast<std::uint16_t>(flags);
+  static_assert(capture::ScopeSpan::unbalanced == Span::unbalanced &&
+                capture::ScopeSpan::self_is_bound == Span::self_is_bound);
+  return static_cast<std::uint16_t>(scope_flags & (Span::unbalanced | Span::self_is_bound));
 }
 
-/// The time from a to b; 0 where that is negative.
+/// b - a; 0 if negative.
 std::int64_t elapsed(std::int64_t a, std::int64_t b) {
   const auto difference = static_cast<std::int64_t>(static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a));
   return b < a || difference < 0 ? 0 : difference;
@@ -73,7 +66,7 @@ Span SpanBuilder::span_of(std::size_t level, std::int64_t end_ns) const {
   Span span;
   span.start_ns = open.start_ns;
   span.duration_ns = elapsed(open.start_ns, end_ns);
-  // What is open inside is not in inner_ns yet.
+  // Scopes still open inside are not in inner_ns yet.
   std::uint64_t inner_ns = open.inner_ns;
   if (level + 1 < stack_.depth()) {
     inner_ns += static_cast<std::uint64_t>(elapsed(stack_[level + 1].start_ns, end_ns));
@@ -111,12 +104,7 @@ void SpanBuilder::append_open(std::int64_t end_ns, std::uint16_t flags, SpanList
 }
 
 void SpanBuilder::end_lost(const ScopeRun& run, SpanList& out) {
-  std::size_t kept = 0;
-  while (kept < stack_.depth() && kept < run.open_at_start.size() &&
-         stack_[kept].site == run.open_at_start[kept].site &&
-         stack_[kept].start_ns == run.open_at_start[kept].start_ns) {
-    ++kept;
-  }
+  const std::size_t kept = capture::count_kept(stack_, stack_.depth(), run);
   for (std::size_t level = stack_.depth(); level > kept; --level) {
     Span span = span_of(level - 1, last_ns_);
     span.flags = static_cast<std::uint16_t>(span.flags | Span::end_unknown | Span::self_is_bound);
@@ -136,7 +124,7 @@ void SpanBuilder::end_lost(const ScopeRun& run, SpanList& out) {
 
 void SpanBuilder::attach(std::size_t depth, const ArgumentValue& value, std::string_view text) {
   if (depth == 0) {
-    return;  // given outside of any scope: only damage says so
+    return;  // an argument outside of any scope: only in damaged data
   }
   if (pending_.size() < depth) {
     pending_.resize(depth);
@@ -153,9 +141,9 @@ void SpanBuilder::attach(std::size_t depth, const ArgumentValue& value, std::str
   ++pending_count_;
 }
 
-// Walks the run as the matcher does, and notes for each scope that ends, in that order, where its arguments went.
+// Walks the run like the matcher. For each ending scope, in that order, notes the place of its arguments.
 void SpanBuilder::assign_arguments(const ScopeRun& run, std::string_view text, SpanList& out) {
-  std::size_t depth = std::min(run.open_at_start.size(), deepest);
+  std::size_t depth = std::min(run.open_at_start.size(), capture::deepest_scope);
   std::size_t next = 0;
   const auto end_down_to = [&](std::size_t stays) {
     while (depth > stays) {
@@ -177,7 +165,7 @@ void SpanBuilder::assign_arguments(const ScopeRun& run, std::string_view text, S
     const ScopeEvent& event = run.events[i];
     if (event.is_open()) {
       end_down_to(event.depth);
-      depth += depth < deepest ? 1 : 0;
+      depth += depth < capture::deepest_scope ? 1 : 0;
     } else {
       end_down_to(event.depth);
     }
@@ -217,6 +205,23 @@ void SpanBuilder::take(const ScopeRun& run, std::string_view text, SpanList& out
   } else if (!run.open_at_start.empty()) {
     last_ns_ = std::max(last_ns_, run.open_at_start.back().start_ns);
   }
+}
+
+SpanList spans_of_batches(const std::vector<std::shared_ptr<const EventBatch>>& batches, TrackId track) {
+  SpanList list;
+  SpanBuilder builder(track);
+  for (const auto& batch : batches) {
+    for (const ScopeRun& run : batch->runs) {
+      if (run.track == track) {
+        builder.take(run, batch->text, list);
+      }
+    }
+    append_span_events(*batch, track, list);
+  }
+  if (!batches.empty()) {
+    builder.append_open(batches.back()->end_ns, Span::open, list);
+  }
+  return list;
 }
 
 }  // namespace kymo::timeline

@@ -1,32 +1,35 @@
-// Spans of one track out of its runs, with their arguments.
+// Builds the spans of one track, with their arguments, from its runs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <kymo/export.hpp>
 #include <kymo/timeline.hpp>
 
-#include "capture/scope_matcher.hpp"
+#include "capture/summary/scope_matcher.hpp"
 
 namespace kymo::timeline {
 
-/// Takes the runs of one track in order; holds what is open and the arguments it got so far.
+/// Processes the runs of one track in order. Holds the open scopes and their arguments so far.
 class SpanBuilder {
  public:
   explicit SpanBuilder(TrackId track) : track_(track) {}
 
-  /// Appends the scopes that end in the run, in the order they end. Scopes that ended between the runs taken are
-  /// appended first, marked end_unknown and reaching to the last event before. `text` is the text of the run's batch.
+  /// Appends the scopes that end in the run, in order of their ends. Scopes that ended between two processed runs are
+  /// appended first, marked end_unknown and extended to the preceding event. `text` is the text of the run's batch.
   void take(const ScopeRun& run, std::string_view text, SpanList& out);
 
-  /// Appends what is open now, outermost first, as spans that reach to `end_ns`, with these flags besides their own.
+  /// Appends the currently open scopes, outermost first, as spans up to `end_ns`, with these flags in addition to their
+  /// own.
   void append_open(std::int64_t end_ns, std::uint16_t flags, SpanList& out) const;
 
-  /// The sequence number after the last event taken.
+  /// The sequence number after the last processed event.
   [[nodiscard]] std::uint64_t next_sequence() const { return stack_.next_sequence(); }
   [[nodiscard]] bool has_open() const { return stack_.depth() != 0; }
 
@@ -36,7 +39,7 @@ class SpanBuilder {
     std::vector<ArgumentValue> values;
     std::string text;
   };
-  /// The arguments of a scope that ended: where they stand in the list.
+  /// The arguments of an ended scope: their position in the list.
   struct Place {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -50,17 +53,21 @@ class SpanBuilder {
 
   TrackId track_;
   capture::ScopeStack stack_;
-  std::int64_t last_ns_ = 0;       // of the last event taken
+  std::int64_t last_ns_ = 0;       // of the last processed event
   std::vector<Pending> pending_;   // by depth
   std::size_t pending_count_ = 0;  // arguments in pending_
-  std::vector<Place> ended_;       // of the scopes that end in the run at hand, where any has arguments
+  std::vector<Place> ended_;       // of the scopes that end in the current run, if any has arguments
 };
 
-/// Appends the spans of a batch that were handed in whole or ended as async spans: those of one track, or of all where
-/// `track` is 0.
+/// Appends the emitted and ended async spans of a batch: those of one track, or of all tracks if `track` is 0.
 void append_span_events(const EventBatch& batch, TrackId track, SpanList& out);
 
 /// Appends an argument of a batch whose text is `text`.
 void append_argument(const ArgumentValue& value, std::string_view text, SpanList& out);
+
+/// The spans of one track in consecutive batches, in the order in which they ended. Spans that are still open come last
+/// and extend to the end of the last batch.
+[[nodiscard]] KYMO_API SpanList spans_of_batches(const std::vector<std::shared_ptr<const EventBatch>>& batches,
+                                                 TrackId track);
 
 }  // namespace kymo::timeline

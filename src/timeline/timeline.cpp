@@ -1,4 +1,4 @@
-// Opening captures onto one axis, and the questions that go by batch.
+// Opens captures on one axis and answers batch queries.
 #include <kymo/timeline.hpp>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "capture/redaction.hpp"
+#include "capture/merge/redaction.hpp"
 #include "timeline/source.hpp"
 #include "timeline/span_builder.hpp"
 #include "timeline/timeline_implementation.hpp"
@@ -41,14 +41,14 @@ std::vector<std::string> captures_in(const std::string& directory) {
   return paths;
 }
 
-/// Puts a declaration at the place of its id, which is the next one or was given out before.
+/// Puts a declaration at the index of its id. The id is either the next one or an earlier one.
 template <typename Declaration>
 void place(std::vector<Declaration>& all, std::vector<Declaration>& more) {
   for (Declaration& declaration : more) {
     const std::size_t index = declaration.id - std::size_t{1};
     if (index >= all.size()) {
       all.resize(index + 1);
-      // Placeholders for ids that a process took before its declaration was seen.
+      // Placeholders for ids that a process took before its declaration was read.
       all[index].id = declaration.id;
     }
     all[index] = std::move(declaration);
@@ -57,7 +57,7 @@ void place(std::vector<Declaration>& all, std::vector<Declaration>& more) {
 
 constexpr const char* undeclared = "(undeclared)";
 
-/// What stands in for a declaration that a capture lacks.
+/// Substitutes for declarations missing from a capture.
 template <typename Declaration>
 Declaration make_undeclared() {
   Declaration declaration;
@@ -162,7 +162,7 @@ void Timeline::Implementation::take_infos(const std::vector<InfoDeclaration>& in
     } else {
       process.infos[place->second].second = info.value;
     }
-    // A merge says how it shifted the process; that comes on top of the capture's own shift.
+    // A merge records how it shifted the process; that adds to the capture's own shift.
     if (info.key == capture::aligned_by_key && process.alignment == Alignment::same_boot) {
       process.alignment = capture::alignment_of(info.value);
     } else if (info.key == capture::offset_key) {

@@ -1,4 +1,4 @@
-// What a Timeline holds.
+// Internals of Timeline.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 #include <kymo/timeline.hpp>
 
-#include "capture/clock_alignment.hpp"
-#include "capture/id_translation.hpp"
+#include "capture/merge/clock_alignment.hpp"
+#include "capture/merge/id_translation.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo {
@@ -31,7 +31,7 @@ class Timeline::Implementation {
   using Visit = std::function<bool(std::size_t source, const EventBatch& batch)>;
   void visit_batches(TimeRange range, BatchParts parts, const Visit& visit) const;
 
-  // What this class holds is its own, although the files of src/timeline and src/stats that serve Timeline read it.
+  // These members are private, although the files of src/timeline and src/stats that implement Timeline read them.
   // NOLINTBEGIN(readability-identifier-naming)
   TimelineOptions options_;
   capture::ClockAxis axis_;
@@ -49,28 +49,27 @@ class Timeline::Implementation {
   void absorb(std::size_t index);
   void take_infos(const std::vector<InfoDeclaration>& infos);
 
-  std::map<std::pair<ProcessId, std::string>, std::size_t> info_places_;  // of a key: its place in the process's infos
+  std::map<std::pair<ProcessId, std::string>, std::size_t> info_places_;  // by key: its index in the process's infos
 };
 
 namespace timeline {
 
-/// Hands out the batches of a timeline whose stated range overlaps a range: the block that starts first comes first,
-/// each capture's in their order.
+/// Iterates over the batches of a timeline whose declared range overlaps a range: by ascending start of the blocks, and
+/// each capture's in order.
 class BatchCursor {
  public:
-  /// Whether to hand out a block of a capture.
+  /// Whether to return a block of a capture.
   using Choice = std::function<bool(std::size_t source, std::size_t block)>;
 
   BatchCursor(const Timeline& timeline, TimeRange range, BatchParts parts, Choice choice = nullptr)
       : BatchCursor(timeline.implementation(), range, parts, std::move(choice)) {}
   BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts, Choice choice = nullptr);
 
-  /// Fills in the next batch that can be read, with the timeline's ids and times and without declarations; false at the
-  /// end.
+  /// Fills in the next readable batch, with the timeline's ids and times and without declarations; false at the end.
   [[nodiscard]] bool next(EventBatch& batch);
-  /// The capture that the last batch came from.
+  /// The capture of the last batch.
   [[nodiscard]] std::size_t source() const { return source_; }
-  /// The share of the blocks that have been handed out, 0 to 1.
+  /// The share of the blocks returned so far, 0 to 1.
   [[nodiscard]] double share_done() const {
     return blocks_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(blocks_);
   }
@@ -90,7 +89,7 @@ class BatchCursor {
   std::size_t done_ = 0;
 };
 
-/// Timeline::visit_spans, which tells `on_progress`, where there is one, the share that is done after each block.
+/// Timeline::visit_spans that reports the finished share to `on_progress` (if any) after each block.
 void visit_spans(const Timeline& timeline, const std::function<bool(const SpanList&)>& visit,
                  const std::function<void(double)>& on_progress);
 

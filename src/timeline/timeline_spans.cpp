@@ -1,4 +1,4 @@
-// Spans of a timeline: by track and range, in passing, and those that never ended.
+// Spans of a timeline: by track and range, by visiting all, and those never ended.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -14,7 +14,7 @@ using timeline::TrackQuery;
 
 namespace {
 
-/// The capture that a track is in.
+/// The capture that contains a track.
 std::size_t source_of(const Timeline::Implementation& timeline, TrackId track) {
   const auto& tracks = timeline.declarations_.tracks;
   if (track != 0 && track <= tracks.size()) {
@@ -105,7 +105,7 @@ void timeline::visit_spans(const Timeline& timeline, const std::function<bool(co
 SpanList Timeline::open_spans() const {
   SpanList list;
   for (const auto& source : implementation_->sources_) {
-    // Every block names the open scopes of all tracks: the last sound one tells.
+    // Every block names the open scopes of all tracks, so the last intact one suffices.
     EventBatch batch;
     for (std::size_t block = source->block_count(); block > 0; --block) {
       if (!source->read(block - 1, BatchParts::everything, batch)) {
@@ -133,7 +133,7 @@ SpanList Timeline::open_spans() const {
 
 std::vector<TrackTotals> Timeline::totals() const {
   std::map<TrackId, TrackTotals> all;
-  // Threads that got no track share the id 0 in every capture.
+  // Threads without a track share the id 0 in every capture.
   TrackTotals trackless;
   for (const auto& source : implementation_->sources_) {
     if (const auto shared = all.extract(0)) {

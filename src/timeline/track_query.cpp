@@ -1,4 +1,4 @@
-// The spans of one track in a range of time.
+// The spans of one track in a time range.
 #include "timeline/track_query.hpp"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void TrackQuery::take_block(std::size_t block, bool wants_scopes, SpanList& out)
   append_span_events(batch_, track_, out);
 }
 
-/// Takes a run, or that the track has none and so nothing open; finds out where scopes ended that this run misses.
+/// Processes a run; null means that the track has no open scopes. Finds the ends of scopes that this run misses.
 void TrackQuery::take_run(std::size_t block, const ScopeRun* run, SpanList& out) {
   ScopeRun nothing;
   if (run == nullptr) {
@@ -96,7 +96,7 @@ void TrackQuery::take_run(std::size_t block, const ScopeRun* run, SpanList& out)
   resolve(out, first, gap);
 }
 
-/// Takes the state at the start of a block after the range; whether the block could be read.
+/// Processes the state at the start of a block after the range. Returns whether the block was readable.
 bool TrackQuery::stop_at(std::size_t block, SpanList& out) {
   const Start& start = start_of(block);
   if (!start.is_readable) {
@@ -119,7 +119,7 @@ bool TrackQuery::stop_at(std::size_t block, SpanList& out) {
   return true;
 }
 
-/// The capture ended before a block told what was open at the range's end: the last run of the track does.
+/// The capture ended before a block stated the scopes open at the range's end; the track's last run states them.
 void TrackQuery::catch_up(SpanList& out) {
   const std::size_t first = has_run_ ? last_block_ + 1 : 0;
   for (std::size_t block = source_.block_count(); block > first; --block) {
@@ -142,7 +142,7 @@ const TrackQuery::Start& TrackQuery::start_of(std::size_t block) {
   return place->second;
 }
 
-/// The scopes that ended in a block, and then those open after it.
+/// The scopes that ended in a block, followed by those open after it.
 const SpanList& TrackQuery::ends_of(std::size_t block) {
   if (ends_block_ == block && !ends_.spans.empty()) {
     return ends_;
@@ -160,7 +160,7 @@ const SpanList& TrackQuery::ends_of(std::size_t block) {
   return ends_;
 }
 
-/// Finds the true end of the spans from `first` on whose end is not known.
+/// Finds the true end of those spans from `first` on whose end is unknown.
 void TrackQuery::resolve(SpanList& out, std::size_t first, Gap gap) {
   for (std::size_t i = first; i < out.spans.size(); ++i) {
     if ((out.spans[i].flags & Span::end_unknown) != 0) {
@@ -171,7 +171,7 @@ void TrackQuery::resolve(SpanList& out, std::size_t first, Gap gap) {
 
 void TrackQuery::find_end(Span& span, Gap gap) {
   std::size_t low = gap.after;    // the span is open after its start
-  std::size_t high = gap.before;  // and not at the start of this one, or that is the end of the capture
+  std::size_t high = gap.before;  // and closed at the start of this one, or this is the end of the capture
   while (high - low > 1) {
     const std::size_t middle = low + (high - low) / 2;
     std::size_t block = middle;
@@ -191,9 +191,9 @@ void TrackQuery::find_end(Span& span, Gap gap) {
       continue;
     }
     if (i >= ends_closed_ && gap.before < source_.block_count()) {
-      break;  // it went between two blocks that were read: with a block that is damaged
+      break;  // it ended between two readable blocks, in a damaged block
     }
-    // Of the scopes inside, those of the blocks in between are not known.
+    // Nested scopes in the blocks in between are unknown.
     const std::int64_t inner_ns = span.duration_ns - span.self_ns;
     span.duration_ns = other.duration_ns;
     span.self_ns = std::max<std::int64_t>(span.duration_ns - std::max<std::int64_t>(inner_ns, 0), 0);

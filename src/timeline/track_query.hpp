@@ -1,4 +1,4 @@
-// The spans of one track in a range of time, out of the blocks that the range needs.
+// The spans of one track in a time range, read from only the blocks that the range needs.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,18 @@
 
 namespace kymo::timeline {
 
-/// One question to one capture. Scope events of a track stand in the file in the order they happened, and every block
-/// states the scopes open at its start, quiet tracks' as well. A block's stated range holds all its events, but may
-/// reach back over its neighbours for a span that was handed in late. So:
+/// One query to one capture. Scope events of a track are in the file in chronological order, and every block states the
+/// scopes open at its start, including those of idle tracks. A block's declared range covers all its events, but may
+/// overlap earlier blocks because of a span handed in late. Therefore:
 ///
-/// - blocks that ended before the range hold nothing of it and are left out;
-/// - the first block that begins after the range tells what was open through the end of the range, even where no block
-///   overlaps it; no scope event of the range comes after that block, spans that were handed in late may;
-/// - where a scope ended beyond is found by bisection: a block in which it is open at the start comes before its end.
+/// - blocks that ended before the range contain nothing of it and are skipped;
+/// - the first block that begins after the range states the scopes open at the end of the range, even if no block
+///   overlaps the range. No scope event of the range comes after that block; spans handed in late may;
+/// - the end of a scope beyond the range is found by bisection: a block with the scope open at its start precedes the
+///   end.
 class TrackQuery {
  public:
-  /// `is_lane`: the track may hold async spans, and whether one is still open is worth a pass over the capture.
+  /// `is_lane`: the track may hold async spans, so a pass over the capture is needed to find the open ones.
   TrackQuery(const Source& source, TrackId track, bool is_lane, TimeRange range)
       : source_(source), track_(track), is_lane_(is_lane), range_(range), builder_(track) {}
 
@@ -31,12 +32,12 @@ class TrackQuery {
   void run(SpanList& out);
 
  private:
-  /// What a block says of the track's start: the open scopes, none where it does not name the track.
+  /// The state of the track at the start of a block: its open scopes; none if the block does not name the track.
   struct Start {
     bool is_readable = false;
     std::vector<OpenScope> open;
   };
-  /// Blocks between which a scope ended: it is open after `after`, and no longer at the start of `before`.
+  /// Blocks between which a scope ended: it is open after `after`, and closed at the start of `before`.
   struct Gap {
     std::size_t after = 0;
     std::size_t before = 0;
@@ -60,12 +61,12 @@ class TrackQuery {
   TimeRange range_;
   SpanBuilder builder_;
   EventBatch batch_;
-  std::size_t last_block_ = 0;  // that a run was taken from
+  std::size_t last_block_ = 0;  // block of the last run
   bool has_run_ = false;
-  std::unordered_map<std::size_t, Start> starts_;  // of blocks that bisections looked at
-  std::size_t ends_block_ = 0;                     // the block whose scopes are in ends_, where there are any
+  std::unordered_map<std::size_t, Start> starts_;  // of blocks read by bisections
+  std::size_t ends_block_ = 0;                     // block of the scopes in ends_, if any
   SpanList ends_;
-  std::size_t ends_closed_ = 0;  // so many of them ended in it, the others are open after it
+  std::size_t ends_closed_ = 0;  // number of scopes that ended in it; the others are open after it
 };
 
 }  // namespace kymo::timeline

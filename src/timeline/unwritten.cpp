@@ -1,9 +1,9 @@
-// What the killed writer of a capture left in shared memory.
+// Data that a capture's killed writer left in shared memory.
 #include "timeline/unwritten.hpp"
 
 #include <exception>
 
-#include "capture/recovery.hpp"
+#include "capture/recover/recovery.hpp"
 
 namespace kymo::timeline {
 

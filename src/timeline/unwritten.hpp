@@ -1,4 +1,4 @@
-// What the killed writer of a capture left in shared memory. The browser, which has none, links another definition.
+// Data that a capture's killed writer left in shared memory. Browsers have none; they link another definition.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace kymo::timeline {
 
-/// The batches that follow those in the file; none where the capture's process lives or left nothing. What was found
-/// damaged is added to `complaints`. Throws nothing.
+/// The batches that follow those in the file; none if the capture's process is alive or left nothing. Damage found is
+/// added to `complaints`. Does not throw.
 [[nodiscard]] std::vector<EventBatch> find_unwritten(const CaptureReader& capture,
                                                      std::vector<std::string>& complaints);
 

@@ -58,8 +58,6 @@ TEST_F(BenchCommand, AGridLeavesRunsATableFiguresAndVerdicts) {
   EXPECT_EQ(log.substr(log.size() - std::min<std::size_t>(log.size(), 6)), "run 2\n") << log;
   EXPECT_EQ(kymo({"info", "made/runs/n=1-0.kymo"}).status, 0);
   EXPECT_NE(read_text(file_named("made/figs/score.svg")).find("</svg>"), std::string::npos);
-  const std::string png = read_text(file_named("made/figs/score.png"));
-  EXPECT_TRUE(png.substr(1, 3) == "PNG" || result.err.find("libcairo") != std::string::npos) << result.err;
   EXPECT_EQ(kymo({"bench", "run", "plan.json", "-o", "made", "--fail-on-criteria"}).status, 1);
 }
 

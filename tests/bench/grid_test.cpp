@@ -96,7 +96,7 @@ TEST(Figure, TicksAreRoundNumbersWithinTheAxis) {
 TEST(Figure, AnSvgHasTheTextsAndSurvivesWhatIsMissing) {
   Figure figure{"<t> & \"q\"", "n", true, {{"a", {{1, 2, 1, 3, ""}, {2, nothing, nothing, nothing, ""}}}}, 2.5};
   const std::string svg = to_svg(figure);
-  EXPECT_NE(svg.find("&lt;t&gt; &amp; \"q\""), std::string::npos);
+  EXPECT_NE(svg.find("&lt;t&gt; &amp; &quot;q&quot;"), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
   figure.series[0].points[0].y = figure.series[0].points[0].low = figure.series[0].points[0].high = nothing;

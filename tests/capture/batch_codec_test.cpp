@@ -1,4 +1,4 @@
-#include "capture/batch_codec.hpp"
+#include "capture/format/batch_codec.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "../../benchmarks/generator.hpp"
-#include "capture/declarations_codec.hpp"
+#include "capture/format/declarations_codec.hpp"
 #include "capture/sample_batches.hpp"
 #include "support/rounds.hpp"
 
@@ -52,9 +52,18 @@ TEST(BatchCodec, ScopesWithNoneInsideComeBackAmongOthers) {
     const std::uint64_t leaves = random() % 101;
     std::int64_t time_ns = batch.start_ns;
     std::uint16_t depth = 0;
+    // A run may begin within a call, whose close then comes first; it may be forced, or say another depth.
+    for (std::uint64_t open = random() % 3; open > 0; --open) {
+      run.open_at_start.push_back({500, static_cast<SiteId>(open)});
+      ++depth;
+    }
     const auto put = [&](SiteId site, std::uint16_t at_depth, std::uint16_t flags) {
       run.events.push_back({time_ns += static_cast<std::int64_t>(random() % 100), site, at_depth, flags});
     };
+    if (depth != 0 && random() % 2 == 0) {
+      depth = static_cast<std::uint16_t>(random() % depth);
+      put(0, depth, random() % 4 == 0 ? ScopeEvent::forced : 0);
+    }
     for (std::uint64_t left = random() % 300; left > 0; --left) {
       const auto site = static_cast<SiteId>(random() % 50 == 0 ? UINT32_MAX : 1 + random() % 3);
       if (random() % 100 < leaves) {

@@ -8,7 +8,7 @@
 
 #include <kymo/capture.hpp>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 
 namespace kymo::test {
 

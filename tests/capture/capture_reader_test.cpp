@@ -7,9 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "capture/block.hpp"
 #include "capture/capture_fixture.hpp"
-#include "capture/crc32c.hpp"
+#include "capture/format/block.hpp"
+#include "capture/format/crc32c.hpp"
 #include "capture/sample_batches.hpp"
 #include "support/rounds.hpp"
 

@@ -1,4 +1,4 @@
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 
 #include <filesystem>
 #include <system_error>
@@ -14,8 +14,8 @@
 #include <csignal>
 
 #include "../../benchmarks/generator.hpp"
-#include "capture/block.hpp"
 #include "capture/capture_fixture.hpp"
+#include "capture/format/block.hpp"
 #include "capture/sample_batches.hpp"
 
 namespace kymo::capture {

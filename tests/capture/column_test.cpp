@@ -1,11 +1,11 @@
-#include "capture/column.hpp"
+#include "capture/format/column.hpp"
 
 #include <random>
 
 #include <gtest/gtest.h>
 #include <kymo/capture.hpp>
 
-#include "capture/table.hpp"
+#include "capture/format/table.hpp"
 
 namespace kymo::capture {
 namespace {

@@ -1,4 +1,4 @@
-#include "capture/crc32c.hpp"
+#include "capture/format/crc32c.hpp"
 
 #include <random>
 #include <string_view>

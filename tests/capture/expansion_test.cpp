@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 
-#include "capture/block.hpp"
-#include "capture/codec.hpp"
-#include "capture/crc32c.hpp"
-#include "capture/declarations_codec.hpp"
-#include "capture/table.hpp"
+#include "capture/format/block.hpp"
+#include "capture/format/codec.hpp"
+#include "capture/format/crc32c.hpp"
+#include "capture/format/declarations_codec.hpp"
+#include "capture/format/table.hpp"
 #include "capture_fixture.hpp"
 
 namespace kymo::capture {

@@ -1,6 +1,6 @@
 // Bucket bounds and percentiles are checked against numbers that the reference implementations of HdrHistogram gave
 // (hdrhistogram 0.10 for Python, with 3 significant digits), everything else against sorted vectors.
-#include "capture/histogram.hpp"
+#include "capture/summary/histogram.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/bytes.hpp"
+#include "capture/format/bytes.hpp"
 
 namespace kymo::capture {
 namespace {

@@ -1,4 +1,4 @@
-#include "capture/scope_matcher.hpp"
+#include "capture/summary/scope_matcher.hpp"
 
 #include <algorithm>
 #include <limits>

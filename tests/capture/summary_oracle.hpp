@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/summary.hpp"
+#include "capture/summary/summary.hpp"
 #include "support/scope_model.hpp"
 
 namespace kymo::test {

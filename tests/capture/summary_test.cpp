@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/bytes.hpp"
-#include "capture/summary.hpp"
-#include "capture/summary_accumulator.hpp"
-#include "capture/summary_builder.hpp"
+#include "capture/format/bytes.hpp"
+#include "capture/summary/accumulator.hpp"
+#include "capture/summary/builder.hpp"
+#include "capture/summary/summary.hpp"
+#include "capture/summary/totals.hpp"
 #include "capture/summary_oracle.hpp"
-#include "capture/summary_totals.hpp"
 #include "support/rounds.hpp"
 #include "support/scope_model.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "command_fixture.hpp"
 
 namespace kymo::test {

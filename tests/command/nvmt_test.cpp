@@ -8,7 +8,7 @@
 
 #include <kymo/nvmetrics.hpp>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "command_fixture.hpp"
 
 namespace kymo::test {

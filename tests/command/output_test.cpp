@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "command_fixture.hpp"
 
 namespace kymo::test {

@@ -13,9 +13,9 @@
 #include <kymo/timeline.hpp>
 
 #include "base/file.hpp"
-#include "capture/spool_file.hpp"
+#include "capture/recover/spool_file.hpp"
 #include "command_fixture.hpp"
-#include "record/spool_layout.hpp"
+#include "record/pool/spool_layout.hpp"
 #include "support/rounds.hpp"
 #include "support/wait_until.hpp"
 

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
-#include "capture/block_ring.hpp"
-#include "capture/capture_writer.hpp"
-#include "capture/leftovers.hpp"
-#include "capture/recovery.hpp"
+#include "capture/recover/leftovers.hpp"
+#include "capture/recover/recovery.hpp"
+#include "capture/write/block_ring.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "command_fixture.hpp"
-#include "record/spool_layout.hpp"
+#include "record/pool/spool_layout.hpp"
 #include "support/rounds.hpp"
 #include "support/wait_until.hpp"
 

@@ -1,5 +1,5 @@
 // Recording never harms the program: it neither hangs, ends nor spoils it, whatever the program does to itself.
-#include "capture/spool_file.hpp"
+#include "capture/recover/spool_file.hpp"
 #include "lifecycle_fixture.hpp"
 
 namespace kymo {
@@ -41,7 +41,7 @@ TEST_F(ForkHarmTest, ForksAndCallsGoOnWhileASinkStalls) {
 }
 
 TEST_F(ForkHarmTest, AChildWithoutForkHandlersRecordsNothingFromItsFirstNewChunkOn) {
-  EXPECT_EQ(run({"without-handlers"}, {without_leak_detection()}), 0) << output();
+  EXPECT_EQ(run({"without-handlers"}, {without_leak_detection(), without_race_detection()}), 0) << output();
   const Counts seen = counts();
   EXPECT_EQ(seen.at("parent"), 20U);
   // What it wrote before it asked for a chunk stands in its parent's.
@@ -77,8 +77,16 @@ TEST_F(HarmTest, ADaemonThatClosesAllDescriptorsKeepsItsFilesAndItsCapture) {
   if (test::is_emulated) {
     GTEST_SKIP() << "the emulator's own descriptors are closed as well";
   }
-  EXPECT_EQ(run({"close-all"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
+  const test::TemporaryDirectory elsewhere;
+  const std::string trace = (elsewhere.path() / "trace.json").string();
+  EXPECT_EQ(run({"close-all"}, {{"KYMO_SAMPLE", "0"}, {"KYMO_TRACE", trace}, without_race_detection()}), 0) << output();
   EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 100'000}}));
+  std::ifstream file(trace);
+  std::uint64_t traced = 0;
+  for (std::string line; std::getline(file, line);) {
+    traced += line.find(R"("name":"after")") != std::string::npos ? 1U : 0U;
+  }
+  EXPECT_EQ(traced, 100'000U);
 }
 
 TEST_F(HarmTest, WithoutStandardStreamsNothingOfTheProgramsGoesIntoTheCapture) {

@@ -15,8 +15,8 @@
 #include <kymo/capture.hpp>
 
 #include "base/file.hpp"
-#include "capture/recovery.hpp"
-#include "capture/scope_matcher.hpp"
+#include "capture/recover/recovery.hpp"
+#include "capture/summary/scope_matcher.hpp"
 #include "support/child_process.hpp"
 #include "support/kill_tally.hpp"
 #include "support/rounds.hpp"

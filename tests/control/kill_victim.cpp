@@ -24,7 +24,7 @@
 
 #include "control/capture_sink.hpp"
 #include "control/run_facts.hpp"
-#include "record/recorder.hpp"
+#include "record/recorder/recorder.hpp"
 #include "support/kill_tally.hpp"
 
 namespace {
@@ -93,8 +93,8 @@ int main(int argc, char** argv) {
   kymo::record::Recorder& recorder = kymo::record::Recorder::instance();
   kymo::CaptureOptions capture;
   capture.path = argv[1];
-  if (!recorder.start(options) ||
-      recorder.add_sink(std::make_shared<kymo::control::CaptureSink>(capture, kymo::control::describe_run())) == 0) {
+  if (!recorder.start(options) || recorder.add_sink(std::make_shared<kymo::control::CaptureSink>(
+                                      recorder, capture, kymo::control::describe_run())) == 0) {
     return 1;
   }
   std::vector<std::thread> threads;

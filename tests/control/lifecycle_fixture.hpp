@@ -14,8 +14,8 @@
 
 #include <kymo/capture.hpp>
 
-#include "capture/recovery.hpp"
-#include "capture/scope_matcher.hpp"
+#include "capture/recover/recovery.hpp"
+#include "capture/summary/scope_matcher.hpp"
 #include "support/child_process.hpp"
 #include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
@@ -67,6 +67,12 @@ inline std::pair<std::string, std::string> with_option(const char* variable, con
 /// A forked child lacks the threads of its parent, so that LeakSanitizer takes what their stacks held for lost.
 inline std::pair<std::string, std::string> without_leak_detection() {
   return with_option("ASAN_OPTIONS", "detect_leaks=0");
+}
+
+/// For programs that ThreadSanitizer cannot judge: it takes the parent's threads for those of a child that no fork
+/// handler told of, and descriptors that a program closes under others for a mistake.
+inline std::pair<std::string, std::string> without_race_detection() {
+  return with_option("TSAN_OPTIONS", "report_bugs=0");
 }
 
 class LifecycleTest : public ::testing::Test {

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
-#include "capture/spool_reader.hpp"
-#include "record/pool.hpp"
-#include "record/recorder.hpp"
+#include "capture/recover/spool_reader.hpp"
+#include "record/pool/pool.hpp"
+#include "record/recorder/recorder.hpp"
 #include "support/memory_sink.hpp"
 #include "support/rounds.hpp"
 

@@ -1,4 +1,4 @@
-#include "exchange/chrome_arguments.hpp"
+#include "exchange/chrome/arguments.hpp"
 
 #include <bit>
 #include <limits>

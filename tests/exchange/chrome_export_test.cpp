@@ -1,4 +1,4 @@
-#include "exchange/chrome_export.hpp"
+#include "exchange/chrome/export.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "chrome_fixture.hpp"
+#include "exchange/common/replacing_file.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -25,6 +26,10 @@ EventBatch one_scope() {
   batch.runs.emplace_back().track = 1;
   batch.runs[0].events = {test::open(10, 1, 0), test::close(20, 0)};
   return batch;
+}
+
+void export_chrome_trace(const NextBatch& next, const std::string& path) {
+  replace_file(path, {{}, true, {}}, [&next](OutputFile file) { write_chrome_trace(next, std::move(file)); });
 }
 
 /// Gives one batch.

@@ -18,7 +18,7 @@
 #include <kymo/events.hpp>
 #include <nlohmann/json.hpp>
 
-#include "exchange/chrome_trace.hpp"
+#include "exchange/chrome/trace.hpp"
 
 namespace kymo::exchange::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/chrome_event_reader.hpp"
+#include "exchange/chrome/event_reader.hpp"
 #include "import_fixture.hpp"
 
 namespace kymo::exchange {

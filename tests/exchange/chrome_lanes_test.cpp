@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "chrome_fixture.hpp"
-#include "exchange/chrome_trace.hpp"
-#include "exchange/span_lanes.hpp"
+#include "exchange/chrome/trace.hpp"
+#include "exchange/common/span_lanes.hpp"
 
 namespace kymo::exchange {
 namespace {

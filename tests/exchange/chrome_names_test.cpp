@@ -1,4 +1,4 @@
-#include "exchange/chrome_names.hpp"
+#include "exchange/chrome/names.hpp"
 
 #include <map>
 #include <set>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "chrome_fixture.hpp"
-#include "exchange/id_table.hpp"
+#include "exchange/common/id_table.hpp"
 
 namespace kymo::exchange {
 namespace {

@@ -11,8 +11,8 @@
 #include <kymo/import.hpp>
 #include <kymo/timeline.hpp>
 
-#include "capture/capture_writer.hpp"
-#include "exchange/chrome_export.hpp"
+#include "capture/write/capture_writer.hpp"
+#include "exchange/chrome/export.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"
 #include "timeline/span_text.hpp"
@@ -22,22 +22,6 @@ namespace kymo {
 namespace {
 
 using Texts = std::vector<std::string>;
-
-void export_chrome(const Timeline& timeline, const std::string& path) {
-  timeline::BatchCursor cursor(timeline, {}, BatchParts::everything);
-  bool has_declared = false;
-  exchange::export_chrome_trace(
-      [&](EventBatch& batch) {
-        if (!std::exchange(has_declared, true)) {
-          batch.declarations = timeline.declarations();
-          batch.start_ns = timeline.range().start_ns;
-          batch.end_ns = batch.start_ns;
-          return true;
-        }
-        return cursor.next(batch);
-      },
-      path);
-}
 
 /// "name 10..20 a=1 b=x": every span, without the track and depth that a trace has no room for.
 Texts spans_of(const Timeline& timeline) {
@@ -118,7 +102,7 @@ TEST(ChromeRoundTrip, WhatATraceHoldsComesBackTheSame) {
   writer.finish();
 
   const Timeline first(directory / "first.kymo");
-  export_chrome(first, directory / "trace.json");
+  export_chrome_trace(first, directory / "trace.json");
   const ImportReport report = import_chrome_trace(directory / "trace.json", directory / "second.kymo");
   for (const ImportLoss& loss : report.losses) {
     EXPECT_FALSE(loss.is_damage) << loss.what;
@@ -169,7 +153,7 @@ TEST(ChromeRoundTrip, CategoriesStayWhatTheyWere) {
       << R"(function","ph":"X","ts":20,"dur":1,"pid":1,"tid":1,"args":{"category":"mine"}},)" << head
       << R"(own","ph":"X","ts":30,"dur":1,"pid":1,"tid":1,"args":{"x":true,"category":"mine"}}])";
   import_chrome_trace(directory / "first.json", directory / "first.kymo");
-  export_chrome(Timeline(directory / "first.kymo"), directory / "second.json");
+  export_chrome_trace(Timeline(directory / "first.kymo"), directory / "second.json");
   std::ifstream file(directory / "second.json");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   for (const char* const event :

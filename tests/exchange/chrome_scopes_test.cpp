@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "chrome_fixture.hpp"
-#include "exchange/chrome_trace.hpp"
+#include "exchange/chrome/trace.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::exchange {

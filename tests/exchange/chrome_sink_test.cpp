@@ -1,4 +1,4 @@
-#include "exchange/chrome_sink.hpp"
+#include "exchange/chrome/sink.hpp"
 
 #include <string>
 #include <utility>

@@ -15,7 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "timeline/recording_model.hpp"
 
 namespace {

@@ -24,9 +24,9 @@
 
 #include <protozero/pbf_reader.hpp>
 
-#include "capture/destination.hpp"
-#include "exchange/csv_export.hpp"
-#include "exchange/openmetrics_export.hpp"
+#include "capture/write/destination.hpp"
+#include "exchange/tables/csv.hpp"
+#include "exchange/tables/openmetrics.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"
 

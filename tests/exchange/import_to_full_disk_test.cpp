@@ -11,7 +11,7 @@
 
 #include <kymo/import.hpp>
 
-#include "exchange/nvmt.hpp"
+#include "exchange/nvmt/format.hpp"
 #include "nvmt_fixture.hpp"
 #include "support/temporary_directory.hpp"
 #include "vor_fixture.hpp"

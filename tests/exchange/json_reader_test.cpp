@@ -1,5 +1,5 @@
 // Tokens out of JSON: what is standard, what is taken beyond it, and what is refused where.
-#include "exchange/json_reader.hpp"
+#include "exchange/import/json_reader.hpp"
 
 #include <gtest/gtest.h>
 

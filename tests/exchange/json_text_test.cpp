@@ -1,4 +1,4 @@
-#include "exchange/json_text.hpp"
+#include "exchange/common/json_text.hpp"
 
 #include <bit>
 #include <cmath>

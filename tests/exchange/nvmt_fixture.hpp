@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "exchange/nvmt.hpp"
+#include "exchange/nvmt/format.hpp"
 
 namespace kymo::exchange::test {
 

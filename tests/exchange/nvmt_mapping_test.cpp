@@ -15,9 +15,9 @@
 #include <kymo/import.hpp>
 #include <kymo/timeline.hpp>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "chrome_fixture.hpp"
-#include "exchange/nvmt_import.hpp"
+#include "exchange/nvmt/import.hpp"
 #include "nvmt_fixture.hpp"
 
 namespace kymo::exchange {

@@ -1,5 +1,5 @@
 // The bytes of NVMT files: as a reader finds them that was written from the description alone, and what is no NVMT.
-#include "exchange/nvmt.hpp"
+#include "exchange/nvmt/format.hpp"
 
 #include <gtest/gtest.h>
 

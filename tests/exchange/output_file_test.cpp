@@ -1,4 +1,4 @@
-#include "exchange/output_file.hpp"
+#include "exchange/common/output_file.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "chrome_fixture.hpp"
-#include "exchange/replacing_file.hpp"
+#include "exchange/common/replacing_file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::exchange {

@@ -1,5 +1,5 @@
 // Records sorted by time, in memory and through a file.
-#include "exchange/record_sorter.hpp"
+#include "exchange/import/record_sorter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "exchange/output_file.hpp"
+#include "exchange/common/output_file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::exchange {

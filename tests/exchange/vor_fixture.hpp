@@ -13,8 +13,8 @@
 
 #include <kymo/capture.hpp>
 
-#include "capture/byte_source.hpp"
-#include "exchange/vor.hpp"
+#include "capture/read/byte_source.hpp"
+#include "exchange/vor/format.hpp"
 
 namespace kymo::exchange::test {
 

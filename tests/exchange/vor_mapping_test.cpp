@@ -16,9 +16,9 @@
 #include <kymo/import.hpp>
 #include <kymo/timeline.hpp>
 
-#include "capture/capture_writer.hpp"
-#include "exchange/vor_columns.hpp"
-#include "exchange/vor_import.hpp"
+#include "capture/write/capture_writer.hpp"
+#include "exchange/vor/columns.hpp"
+#include "exchange/vor/import.hpp"
 #include "support/scope_model.hpp"
 #include "support/temporary_directory.hpp"
 #include "vor_fixture.hpp"

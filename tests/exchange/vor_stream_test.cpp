@@ -9,8 +9,8 @@
 
 #include <lz4.h>
 
-#include "exchange/vor.hpp"
-#include "exchange/vor_flame.hpp"
+#include "exchange/vor/flame.hpp"
+#include "exchange/vor/format.hpp"
 #include "vor_fixture.hpp"
 
 namespace kymo::exchange {

@@ -7,8 +7,8 @@
 
 #include <kymo/gpu_cuda.hpp>
 
+#include "base/clock.hpp"
 #include "gpu/fake_cuda.hpp"
-#include "gpu/monotonic.hpp"
 #include "gpu/recorded_gpu.hpp"
 
 namespace kymo {
@@ -84,9 +84,9 @@ TEST_F(CudaTest, TimesLieBetweenFencesThoughTheClockDrifts) {
   options.clock_period = std::chrono::milliseconds(1);
   CudaContext cuda(FAKE_CUDA, options);
   for (int i = 0; i < 200; ++i) {
-    const std::int64_t before = gpu::monotonic_ns();
+    const std::int64_t before = base::monotonic_now_ns();
     { KYMO_GPU_SCOPE(cuda, "work", {"before", before}); }
-    const std::int64_t after = gpu::monotonic_ns();
+    const std::int64_t after = base::monotonic_now_ns();
     ASSERT_TRUE(cuda.flush(std::chrono::seconds(30)));
     const GpuSpan span = recording_.spans().back();
     const std::int64_t bound = span.number("clock_bound_ns");
@@ -200,13 +200,13 @@ TEST_F(RealCudaTest, TimesLieBetweenFencesAroundTheWork) {
   ASSERT_TRUE(cuda.is_working());
   for (int i = 0; i < 50; ++i) {
     ASSERT_EQ(synchronise(), 0);
-    const std::int64_t before = gpu::monotonic_ns();
+    const std::int64_t before = base::monotonic_now_ns();
     {
       KYMO_GPU_SCOPE(cuda, "fill", {"bytes", bytes});
       ASSERT_EQ(fill(memory, 1, bytes, nullptr), 0);
     }
     ASSERT_EQ(synchronise(), 0);
-    const std::int64_t after = gpu::monotonic_ns();
+    const std::int64_t after = base::monotonic_now_ns();
     ASSERT_TRUE(cuda.flush(std::chrono::seconds(30)));
     const GpuSpan span = recording_.spans().back();
     ASSERT_EQ(span.name, "fill");

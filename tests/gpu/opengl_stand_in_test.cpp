@@ -9,7 +9,7 @@
 
 #include <kymo/gpu_opengl.hpp>
 
-#include "gpu/monotonic.hpp"
+#include "base/clock.hpp"
 #include "gpu/recorded_gpu.hpp"
 
 namespace kymo {
@@ -28,7 +28,7 @@ struct Library {
   std::map<unsigned, std::uint64_t> results;
 
   [[nodiscard]] std::uint64_t ticks() const {
-    const auto now = static_cast<std::uint64_t>(gpu::monotonic_ns());
+    const auto now = static_cast<std::uint64_t>(base::monotonic_now_ns());
     return bits >= 64 ? now : now & ((std::uint64_t{1} << static_cast<unsigned>(bits)) - 1);
   }
 };
@@ -180,12 +180,12 @@ TEST_F(OpenGlStandInTest, QueriesThatWereGivenUpAreNotUsedAgain) {
 TEST_F(OpenGlStandInTest, FewBitsAreUnwrapped) {
   library.bits = 30;  // a turn lasts 1.07 s
   OpenGlContext gpu(get_function);
-  const std::int64_t before = gpu::monotonic_ns();
+  const std::int64_t before = base::monotonic_now_ns();
   { KYMO_GPU_SCOPE(gpu, "work"); }
   ASSERT_TRUE(gpu.flush());
   const test::GpuSpan span = recording_.spans().at(0);
   EXPECT_GE(span.start_ns, before);
-  EXPECT_LE(span.end_ns(), gpu::monotonic_ns());
+  EXPECT_LE(span.end_ns(), base::monotonic_now_ns());
 }
 
 }  // namespace

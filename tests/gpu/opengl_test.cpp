@@ -10,7 +10,7 @@
 
 #include <kymo/gpu_opengl.hpp>
 
-#include "gpu/monotonic.hpp"
+#include "base/clock.hpp"
 #include "gpu/recorded_gpu.hpp"
 #include "offscreen.hpp"
 
@@ -64,13 +64,13 @@ TEST_F(OpenGlTest, TimesLieBetweenFencesAroundTheWork) {
   std::vector<Fence> fences;
   for (int i = 0; i < 20; ++i) {
     finish_();
-    Fence fence{gpu::monotonic_ns(), 0};
+    Fence fence{base::monotonic_now_ns(), 0};
     {
       KYMO_GPU_SCOPE(gpu, "work", {"number", i});
       draw();
     }
     finish_();
-    fence.after = gpu::monotonic_ns();
+    fence.after = base::monotonic_now_ns();
     fences.push_back(fence);
     gpu.collect();
   }

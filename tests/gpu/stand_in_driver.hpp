@@ -8,7 +8,7 @@
 
 #include <kymo/gpu_scope.hpp>
 
-#include "gpu/monotonic.hpp"
+#include "base/clock.hpp"
 
 namespace kymo::test {
 
@@ -33,7 +33,7 @@ struct StandIn {
 
   [[nodiscard]] std::uint64_t ticks_now() const {
     const auto ticks =
-        first_ticks + static_cast<std::uint64_t>(static_cast<double>(gpu::monotonic_ns()) / facts.ns_per_tick);
+        first_ticks + static_cast<std::uint64_t>(static_cast<double>(base::monotonic_now_ns()) / facts.ns_per_tick);
     return facts.valid_bits >= 64 ? ticks : ticks & ((std::uint64_t{1} << facts.valid_bits) - 1);
   }
 };
@@ -49,9 +49,9 @@ class StandInDriver final : public GpuDriver {
     if (!stand_in_.has_clock) {
       return std::nullopt;
     }
-    const std::int64_t before = gpu::monotonic_ns();
+    const std::int64_t before = base::monotonic_now_ns();
     const std::uint64_t ticks = stand_in_.ticks_now();
-    const std::int64_t after = gpu::monotonic_ns();
+    const std::int64_t after = base::monotonic_now_ns();
     return GpuClockPair{ticks, (before + after) / 2, (after - before) / 2 + 2 + stand_in_.clock_bound_ns};
   }
   [[nodiscard]] std::string track_name(void* place) override {

@@ -9,7 +9,7 @@
 
 #include <kymo/gpu_vulkan.hpp>
 
-#include "gpu/monotonic.hpp"
+#include "base/clock.hpp"
 #include "gpu/recorded_gpu.hpp"
 #include "gpu/vulkan_device.hpp"
 
@@ -39,7 +39,7 @@ class VulkanTest : public ::testing::Test {
     };
     std::vector<Fence> fences;
     for (int i = 0; i < 20; ++i) {
-      Fence fence{gpu::monotonic_ns(), 0};
+      Fence fence{base::monotonic_now_ns(), 0};
       VkCommandBuffer const commands = device_->begin();
       if (recycles_in_commands) {
         vulkan.collect(commands);
@@ -49,7 +49,7 @@ class VulkanTest : public ::testing::Test {
         device_->fill(commands);
       }
       device_->run(commands);
-      fence.after = gpu::monotonic_ns();
+      fence.after = base::monotonic_now_ns();
       fences.push_back(fence);
       if (!recycles_in_commands) {
         vulkan.collect();

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "panel/help.hpp"
+#include "panel/view/help.hpp"
 
 namespace kymo::test {
 namespace {

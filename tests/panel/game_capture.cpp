@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "panel/timeline_blocks.hpp"
+#include "panel/data/timeline_blocks.hpp"
 
 namespace kymo::test {
 

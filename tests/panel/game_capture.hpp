@@ -10,7 +10,7 @@
 #include <kymo/events.hpp>
 
 #include "capture/capture_fixture.hpp"
-#include "panel/panel_view.hpp"
+#include "panel/view/panel_view.hpp"
 
 namespace kymo::test {
 

@@ -1,8 +1,8 @@
 // Everything that the mouse does, by keys.
 #include "interaction.hpp"
 #include "marked_game.hpp"
-#include "panel/help.hpp"
-#include "panel/live_window.hpp"
+#include "panel/data/live_window.hpp"
+#include "panel/view/help.hpp"
 
 namespace kymo::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "game_capture.hpp"
-#include "panel/flame_layout.hpp"
-#include "panel/frame_layout.hpp"
+#include "panel/layout/flame_layout.hpp"
+#include "panel/layout/frame_layout.hpp"
 
 namespace kymo::test {
 namespace {

@@ -1,5 +1,5 @@
 // The window on a running program: bounded, handed over whole, frozen by a pause.
-#include "panel/live_window.hpp"
+#include "panel/data/live_window.hpp"
 
 #include <gtest/gtest.h>
 

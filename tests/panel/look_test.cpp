@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "interaction.hpp"
-#include "panel/timeline_blocks.hpp"
+#include "panel/data/timeline_blocks.hpp"
 
 namespace kymo::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "game_capture.hpp"
-#include "panel/text.hpp"
+#include "panel/draw/text.hpp"
 #include "screen.hpp"
 
 namespace kymo::test {

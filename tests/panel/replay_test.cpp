@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "game_capture.hpp"
-#include "panel/timeline_blocks.hpp"
+#include "panel/data/timeline_blocks.hpp"
 #include "screen.hpp"
 #include "support/wait_until.hpp"
 

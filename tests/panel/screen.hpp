@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "panel/imgui.hpp"
-#include "panel/pointer.hpp"
+#include "panel/draw/imgui.hpp"
+#include "panel/view/pointer.hpp"
 #include "support/unseen_screen.hpp"
 
 namespace kymo::test {

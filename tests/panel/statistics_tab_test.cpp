@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "game_capture.hpp"
-#include "panel/live_window.hpp"
+#include "panel/data/live_window.hpp"
 #include "screen.hpp"
 
 namespace kymo::test {

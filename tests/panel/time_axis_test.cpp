@@ -1,5 +1,5 @@
 // The arithmetic of time axes.
-#include "panel/time_axis.hpp"
+#include "panel/layout/time_axis.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The clock map against simulated clocks, of which the true time of every count is known.
-#include "record/clock_map.hpp"
+#include "record/clock/clock_map.hpp"
 
 #include <gtest/gtest.h>
 

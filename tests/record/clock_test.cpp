@@ -1,6 +1,6 @@
 // Reads of the real clocks. The reads' own brackets are the oracle, so that a thread that is interrupted in the middle
 // of one fails nothing.
-#include "record/clock.hpp"
+#include "record/clock/clock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "record/clock_map.hpp"
+#include "record/clock/clock_map.hpp"
 
 namespace kymo::record {
 namespace {

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "record/collector.hpp"
+#include "record/collector/collector.hpp"
+#include "record/hot/track_writer.hpp"
+#include "record/platform/platform.hpp"
 #include "record/recording_fixture.hpp"
-#include "record/thread_facts.hpp"
-#include "record/track_writer.hpp"
 #include "support/rounds.hpp"
 #include "support/wait_until.hpp"
 

@@ -14,8 +14,8 @@
 
 #include <kymo/kymo.hpp>
 
+#include "record/hot/track_writer.hpp"
 #include "record/recording_fixture.hpp"
-#include "record/track_writer.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::record {

@@ -1,4 +1,4 @@
-#include "record/function_name.hpp"
+#include "record/names/function_name.hpp"
 
 #include <gtest/gtest.h>
 

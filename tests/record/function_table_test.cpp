@@ -1,5 +1,5 @@
 // The table of hooked functions, with functions of this program and of a library that comes and goes.
-#include "record/function_table.hpp"
+#include "record/hooks/function_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -26,6 +26,17 @@ using test::SeenScope;
 /// a microsecond.
 constexpr std::int64_t clocks_ns = test::is_emulated ? 5'000 : 1'000;
 
+/// How far apart two batches may put one moment: more where they say so, as on a machine that is busy otherwise.
+std::int64_t clock_bound_ns(const std::vector<EventBatch>& batches) {
+  std::int64_t bound_ns = clocks_ns;
+  for (const EventBatch& batch : batches) {
+    for (const ClockUncertainty& uncertain : batch.clock_uncertainties) {
+      bound_ns = std::max(bound_ns, 2 * uncertain.bound_ns);
+    }
+  }
+  return bound_ns;
+}
+
 /// A hold as a test sees it.
 struct SeenHold {
   std::string lock;
@@ -331,9 +342,10 @@ TEST_F(LockableTest, HoldsOfManyThreadsAreRecordedOrCountedAndDoNotOverlap) {
   EXPECT_EQ(held.size() + dropped_holds, threads * turns);
   EXPECT_LE(waits(batches).size(), threads * turns);
   std::sort(held.begin(), held.end(), [](const SeenHold& a, const SeenHold& b) { return a.start_ns < b.start_ns; });
+  // The clock's contract, where batches were converted by different lines.
+  const std::int64_t bound_ns = clock_bound_ns(batches);
   for (std::size_t i = 1; i < held.size(); ++i) {
-    // The clock's contract, where batches were converted by different lines.
-    EXPECT_LE(held[i - 1].end_ns, held[i].start_ns + clocks_ns);
+    EXPECT_LE(held[i - 1].end_ns, held[i].start_ns + bound_ns);
   }
 }
 

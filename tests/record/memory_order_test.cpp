@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "record/chunk_chain.hpp"
-#include "record/collector_sleep.hpp"
-#include "record/free_list.hpp"
-#include "record/gate.hpp"
-#include "record/signal_safe_lock.hpp"
+#include "record/platform/signal_safe_lock.hpp"
+#include "record/pool/chunk_chain.hpp"
+#include "record/pool/collector_sleep.hpp"
+#include "record/pool/free_list.hpp"
+#include "record/recorder/gate.hpp"
 #include "support/interleavings.hpp"
 
 namespace kymo::record {

@@ -6,10 +6,10 @@
 #include <thread>
 #include <vector>
 
-#include "record/declaration_log.hpp"
-#include "record/declaration_reader.hpp"
-#include "record/intern_table.hpp"
-#include "record/pool.hpp"
+#include "record/names/declaration_log.hpp"
+#include "record/names/declaration_reader.hpp"
+#include "record/names/intern_table.hpp"
+#include "record/pool/pool.hpp"
 
 namespace kymo::record {
 namespace {

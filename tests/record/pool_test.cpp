@@ -1,5 +1,5 @@
-#include "record/pool.hpp"
-#include "record/spool_sweep.hpp"
+#include "record/pool/pool.hpp"
+#include "record/pool/spool_sweep.hpp"
 
 #include <gtest/gtest.h>
 

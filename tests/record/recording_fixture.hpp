@@ -13,7 +13,7 @@
 
 #include <kymo/kymo.hpp>
 
-#include "record/recorder.hpp"
+#include "record/recorder/recorder.hpp"
 #include "support/memory_sink.hpp"
 
 namespace kymo::record {

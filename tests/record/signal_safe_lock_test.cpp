@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "record/signal_safe_lock.hpp"
+#include "record/platform/signal_safe_lock.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::record {

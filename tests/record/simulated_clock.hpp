@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "record/clock_map.hpp"
+#include "record/clock/clock_map.hpp"
 
 namespace kymo::record::simulation {
 

@@ -1,5 +1,5 @@
 // What KYMO_SITES leaves out leaves no trace, and costs what passes nothing.
-#include "record/site_filter.hpp"
+#include "record/names/site_filter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 #include <kymo/kymo.hpp>
 
-#include "record/recorder.hpp"
-#include "record/track_writer.hpp"
+#include "record/hot/track_writer.hpp"
+#include "record/recorder/recorder.hpp"
 #include "support/memory_sink.hpp"
 
 // As the compiler calls them.

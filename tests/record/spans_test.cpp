@@ -35,6 +35,28 @@ TEST_F(SpansTest, AsyncSpansEndOnOtherThreadsWithTheirArguments) {
   EXPECT_EQ(arguments[0].bits, 200U);
 }
 
+TEST_F(SpansTest, AsyncSpansOfYoungerThreadsEndOnOlderOnes) {
+  { KYMO_SCOPE("the older thread's track comes first"); }
+  AsyncSpan span;
+  std::thread([&] { span = AsyncSpan("requests", "GET /"); }).join();
+  std::thread([&] { span.argument({"status", 404}); }).join();
+  span.end();
+  std::vector<SpanEvent> spans;
+  std::vector<ArgumentValue> arguments;
+  for (const EventBatch& batch : recorded()) {
+    spans.insert(spans.end(), batch.spans.begin(), batch.spans.end());
+    arguments.insert(arguments.end(), batch.span_arguments.begin(), batch.span_arguments.end());
+    for (const SpanEvent& each : batch.spans) {
+      EXPECT_LE(batch.start_ns, each.start_ns);
+      EXPECT_GE(batch.end_ns, each.start_ns + each.duration_ns);
+    }
+  }
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(spans[0].argument_count, 1U);
+  ASSERT_EQ(arguments.size(), 1U);
+  EXPECT_EQ(arguments[0].bits, 404U);
+}
+
 TEST_F(SpansTest, EmittedSpansKeepTheirTimesAndWidenTheBatch) {
   const TrackId queue = track("gpu queue");
   ASSERT_NE(queue, 0U);

@@ -1,6 +1,6 @@
 // ELF symbols and names. The files are made here byte by byte, or are this program; dladdr, fnmatch and the demangler
 // are the oracles.
-#include "record/symbols.hpp"
+#include "record/names/symbols.hpp"
 
 #include <gtest/gtest.h>
 

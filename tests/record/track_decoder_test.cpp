@@ -1,5 +1,5 @@
 // Words that nobody wrote, and words from a damaged spool.
-#include "record/track_decoder.hpp"
+#include "record/collector/track_decoder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ using detail::WordKind;
 struct Decoding {
   ClockMap clock{1.0};
   SampleGatherer samples;
-  OpenAsyncSpans open_async;
-  DecodeContext context{clock, samples, open_async};
+  AsyncSpans async_spans;
+  DecodeContext context{clock, samples, async_spans};
   EventBatch batch;
   TrackDecoder decoder{1};
 

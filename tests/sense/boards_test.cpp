@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jetson_tree.hpp"
-#include "sense/boards.hpp"
+#include "sense/jetson/boards.hpp"
 
 namespace kymo::test {
 namespace {

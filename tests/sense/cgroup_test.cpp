@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 #include <cmath>
 
+#include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/sensor_list.hpp"
 #include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_cgroup_sensors;
 namespace {
 
 using test::ms;

@@ -1,17 +1,23 @@
 // Sensors whose sources are files of one number each: hwmon, thermal zones, RAPL, AMD's and Intel's GPUs.
-#include "sense/channel_sensor.hpp"
+#include "sense/common/channel_sensor.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <cmath>
 #include <string>
 
-#include "sense/device_files.hpp"
+#include "sense/common/device_files.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/sensor_list.hpp"
+#include "sense/sampler/sensors.hpp"
 #include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_amd_gpu_sensors;
+SensorMaker make_hwmon_sensors;
+SensorMaker make_intel_gpu_sensors;
+SensorMaker make_rapl_sensors;
+SensorMaker make_thermal_sensors;
 namespace {
 
 using test::declaration_of;

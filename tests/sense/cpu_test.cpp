@@ -7,11 +7,13 @@
 
 #include <kymo/events.hpp>
 
+#include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/sensor_list.hpp"
 #include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_cpu_sensors;
 namespace {
 
 using test::ms;

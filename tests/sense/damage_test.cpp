@@ -5,10 +5,18 @@
 #include <random>
 #include <utility>
 
+#include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/sensor_list.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_cgroup_sensors;
+SensorMaker make_cpu_clock_sensors;
+SensorMaker make_cpu_sensors;
+SensorMaker make_disk_sensors;
+SensorMaker make_memory_sensors;
+SensorMaker make_network_sensors;
+SensorMaker make_pressure_sensors;
 namespace {
 
 constexpr std::array<std::pair<const char*, const char*>, 12> files = {{

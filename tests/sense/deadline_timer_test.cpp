@@ -1,4 +1,5 @@
-#include "sense/deadline_timer.hpp"
+#include "sense/sampler/deadline_timer.hpp"
+#include "base/clock.hpp"
 #include "support/nanoseconds.hpp"
 
 #include <gtest/gtest.h>
@@ -22,10 +23,10 @@ class DeadlineTimerTest : public testing::Test {
 
   /// Sleeps through so many deadlines, a millisecond apart.
   void expect_deadlines_kept(int count) {
-    std::int64_t deadline_ns = monotonic_now_ns() + ms;
+    std::int64_t deadline_ns = base::monotonic_now_ns() + ms;
     for (int i = 0; i < count; ++i, deadline_ns += ms) {
       ASSERT_TRUE(timer_.sleep_until(stop_, deadline_ns, deadline_ns + ms));
-      ASSERT_GE(monotonic_now_ns(), deadline_ns) << i;
+      ASSERT_GE(base::monotonic_now_ns(), deadline_ns) << i;
     }
   }
 
@@ -55,14 +56,14 @@ TEST_F(DeadlineTimerTest, WithoutTimersItSleepsAsWell) {
 
 TEST_F(DeadlineTimerTest, ADeadlineMayComeThatWasNotTheFollowingOne) {
   timer_.open();
-  const std::int64_t start_ns = monotonic_now_ns();
+  const std::int64_t start_ns = base::monotonic_now_ns();
   // The timer that was set ahead is an hour late, then two timers are.
   const std::int64_t hour_ns = 3'600'000 * ms;
   for (const std::int64_t deadline_ns : {start_ns + 2 * ms, start_ns + 4 * ms, start_ns + 5 * ms}) {
     ASSERT_TRUE(timer_.sleep_until(stop_, deadline_ns, start_ns + hour_ns));
-    EXPECT_GE(monotonic_now_ns(), deadline_ns);
+    EXPECT_GE(base::monotonic_now_ns(), deadline_ns);
   }
-  EXPECT_LT(monotonic_now_ns(), start_ns + hour_ns);
+  EXPECT_LT(base::monotonic_now_ns(), start_ns + hour_ns);
 }
 
 TEST_F(DeadlineTimerTest, ASleepEndsWithTheSignal) {
@@ -73,7 +74,7 @@ TEST_F(DeadlineTimerTest, ASleepEndsWithTheSignal) {
       timer_.close();
     }
     stop_.reset();
-    const std::int64_t hour_ns = monotonic_now_ns() + 3'600'000 * ms;
+    const std::int64_t hour_ns = base::monotonic_now_ns() + 3'600'000 * ms;
     std::thread sleeper([&] { EXPECT_FALSE(timer_.sleep_until(stop_, hour_ns, 2 * hour_ns)); });
     stop_.raise();
     timer_.interrupt();

@@ -7,8 +7,12 @@
 #include <string>
 
 #include "jetson_tree.hpp"
-#include "sense/sensor_list.hpp"
+#include "sense/common/sensor.hpp"
 #include "support/nanoseconds.hpp"
+
+namespace kymo::sense {
+SensorMaker make_jetson_sensors;
+}
 
 namespace kymo::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "sense/sensor.hpp"
+#include "sense/common/sensor.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::test {

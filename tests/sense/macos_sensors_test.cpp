@@ -7,7 +7,7 @@
 #include <map>
 
 #include "sense/machine_tree.hpp"
-#include "sense/macos_calls.hpp"
+#include "sense/macos/calls.hpp"
 
 namespace kymo::sense {
 namespace {

@@ -3,11 +3,13 @@
 #include <unistd.h>
 #include <cmath>
 
+#include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/sensor_list.hpp"
 #include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_memory_sensors;
 namespace {
 
 using test::ms;

@@ -13,8 +13,12 @@
 
 #include "fake_nvml.hpp"
 #include "machine_tree.hpp"
-#include "sense/sensor_list.hpp"
+#include "sense/common/sensor.hpp"
 #include "support/nanoseconds.hpp"
+
+namespace kymo::sense {
+SensorMaker make_nvml_sensors;
+}
 
 namespace kymo::test {
 namespace {

@@ -13,7 +13,7 @@
 #include <kymo/memory_tracker.hpp>
 #include <kymo/power.hpp>
 
-#include "sense/sensor_power.hpp"
+#include "sense/power/sensor_power.hpp"
 #include "sense/touched_memory.hpp"
 #include "support/nanoseconds.hpp"
 

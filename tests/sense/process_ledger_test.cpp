@@ -1,5 +1,5 @@
 // The books of a process tree, kept while processes start, work, end and are adopted between any two reads of a look.
-#include "sense/process_ledger.hpp"
+#include "sense/process/process_ledger.hpp"
 
 #include <gtest/gtest.h>
 #include <map>

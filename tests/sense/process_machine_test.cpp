@@ -25,12 +25,14 @@
 #include <utility>
 #include <vector>
 
+#include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/process_sensors.hpp"
-#include "sense/sensor_list.hpp"
+#include "sense/process/process_sensors.hpp"
 #include "sense/touched_memory.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_process_sensors;
 namespace {
 
 std::int64_t clock_ns(clockid_t clock) {

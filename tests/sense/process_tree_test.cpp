@@ -1,5 +1,5 @@
 // The process tree on machines made of files: who is in it, and that nothing is lost or counted twice.
-#include "sense/process_tree.hpp"
+#include "sense/process/process_tree.hpp"
 
 #include <gtest/gtest.h>
 #include <cmath>
@@ -7,13 +7,15 @@
 #include <random>
 #include <set>
 
+#include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/process_sensors.hpp"
-#include "sense/sensor_list.hpp"
+#include "sense/process/process_sensors.hpp"
 #include "support/nanoseconds.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_process_sensors;
 namespace {
 
 using test::ms;

@@ -1,4 +1,4 @@
-#include "sense/renewal.hpp"
+#include "sense/common/renewal.hpp"
 #include "support/nanoseconds.hpp"
 
 #include <gtest/gtest.h>

@@ -8,10 +8,10 @@
 
 #include <kymo/recorder.hpp>
 
-#include "sense/machine_lock.hpp"
 #include "sense/machine_tree.hpp"
+#include "sense/sampler/machine_lock.hpp"
+#include "sense/sampler/sensors.hpp"
 #include "sense/sampling_fixture.hpp"
-#include "sense/sensor_list.hpp"
 
 namespace kymo {
 namespace {

@@ -1,12 +1,12 @@
-#include "sense/source_file.hpp"
+#include "sense/common/source_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <cerrno>
 #include <cmath>
 
+#include "sense/common/parse.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/parse.hpp"
 
 namespace kymo::sense {
 namespace {

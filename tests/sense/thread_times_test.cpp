@@ -10,12 +10,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/sensor_list.hpp"
 #include "support/nanoseconds.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_thread_sensors;
 namespace {
 
 using test::second;

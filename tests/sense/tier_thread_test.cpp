@@ -1,4 +1,5 @@
-#include "sense/tier_thread.hpp"
+#include "sense/sampler/tier_thread.hpp"
+#include "base/clock.hpp"
 
 #include <unistd.h>
 #include <cmath>
@@ -72,7 +73,7 @@ TEST_F(TierThreadTest, EveryReadIsASampleAtItsTime) {
 }
 
 TEST_F(TierThreadTest, DeadlinesThatPassWhileASensorReadsAreCounted) {
-  const std::int64_t start_ns = monotonic_now_ns();
+  const std::int64_t start_ns = base::monotonic_now_ns();
   const auto may_go = std::make_shared<std::atomic<bool>>(false);
   start(1000, [may_go](PlayedSensor&) {
     while (!*may_go) {
@@ -80,11 +81,11 @@ TEST_F(TierThreadTest, DeadlinesThatPassWhileASensorReadsAreCounted) {
     }
     return 1.0;
   });
-  EXPECT_TRUE(wait_until([&] { return monotonic_now_ns() - start_ns > 50'000'000; }));
+  EXPECT_TRUE(wait_until([&] { return base::monotonic_now_ns() - start_ns > 50'000'000; }));
   *may_go = true;
   ASSERT_TRUE(wait_until([&] { return tier_.ticks() >= 2; }));
   stop();
-  const auto periods = static_cast<std::uint64_t>((monotonic_now_ns() - start_ns) / 1'000'000);
+  const auto periods = static_cast<std::uint64_t>((base::monotonic_now_ns() - start_ns) / 1'000'000);
   EXPECT_GE(tier_.missed_deadlines(), 40U);
   EXPECT_LE(tier_.ticks() + tier_.missed_deadlines(), periods + 2) << "each deadline is kept or missed, never both";
   EXPECT_EQ(values_of("sampler_missed_deadlines", "tier=fast").back(), static_cast<double>(tier_.missed_deadlines()));
@@ -145,14 +146,14 @@ TEST_F(TierThreadTest, RepeatedValuesOfASlowSourceAreStaleAndItsPaceIsMeasured) 
 
 TEST_F(TierThreadTest, ASensorThatRestsIsNotRead) {
   constexpr std::int64_t rest_ns = 20'000'000;
-  const std::int64_t start_ns = monotonic_now_ns();
+  const std::int64_t start_ns = base::monotonic_now_ns();
   start(1000, [](PlayedSensor& sensor) {
-    sensor.rest_until(monotonic_now_ns() + rest_ns);
+    sensor.rest_until(base::monotonic_now_ns() + rest_ns);
     return 1.0;
   });
   ASSERT_TRUE(wait_until([&] { return values_of("played").size() >= 5; }));
   stop();
-  EXPECT_LE(static_cast<std::int64_t>(values_of("played").size()), (monotonic_now_ns() - start_ns) / rest_ns + 1);
+  EXPECT_LE(static_cast<std::int64_t>(values_of("played").size()), (base::monotonic_now_ns() - start_ns) / rest_ns + 1);
   EXPECT_GE(tier_.missed_deadlines() + tier_.ticks(), 80U) << "the tier goes on meanwhile";
 }
 
@@ -185,7 +186,7 @@ class GuestTest : public TierThreadTest {
 };
 
 TEST_F(GuestTest, IsReadAtItsOwnRateByTheThreadItVisits) {
-  const std::int64_t start_ns = monotonic_now_ns();
+  const std::int64_t start_ns = base::monotonic_now_ns();
   start_with_guest([this](PlayedSensor&) {
     guests_thread_ = ::gettid();
     ++guests_reads_;
@@ -193,7 +194,7 @@ TEST_F(GuestTest, IsReadAtItsOwnRateByTheThreadItVisits) {
   });
   ASSERT_TRUE(wait_until([&] { return guests_reads_ >= 10; }));
   stop_both();
-  const auto periods = static_cast<std::uint64_t>((monotonic_now_ns() - start_ns) / 10'000'000);
+  const auto periods = static_cast<std::uint64_t>((base::monotonic_now_ns() - start_ns) / 10'000'000);
   EXPECT_EQ(guests_thread_, thread_);
   EXPECT_LE(guests_reads_ + home_.missed_deadlines(), periods + 1) << "each of its deadlines is kept or missed";
   EXPECT_TRUE(tier_.has_deadlines_of(100));
@@ -204,8 +205,8 @@ TEST_F(GuestTest, IsReadAtItsOwnRateByTheThreadItVisits) {
 TEST_F(GuestTest, GoesHomeWhereItTakesTooLong) {
   start_with_guest([this](PlayedSensor&) {
     guests_thread_ = ::gettid();
-    const std::int64_t begin_ns = monotonic_now_ns();
-    while (monotonic_now_ns() - begin_ns < 1'000'000) {
+    const std::int64_t begin_ns = base::monotonic_now_ns();
+    while (base::monotonic_now_ns() - begin_ns < 1'000'000) {
     }
     return static_cast<double>(++guests_reads_);
   });

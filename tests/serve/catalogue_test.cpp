@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "capture/capture_fixture.hpp"
-#include "serve/catalogue.hpp"
 #include "serve/growing_capture.hpp"
+#include "serve/live/catalogue.hpp"
 
 namespace kymo::serve {
 namespace {

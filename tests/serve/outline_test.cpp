@@ -8,7 +8,7 @@
 
 #include "capture/capture_fixture.hpp"
 #include "capture/sample_batches.hpp"
-#include "serve/outline.hpp"
+#include "serve/live/outline.hpp"
 
 namespace kymo::serve {
 namespace {

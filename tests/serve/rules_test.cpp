@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "serve/byte_range.hpp"
-#include "serve/host_check.hpp"
-#include "serve/listen_address.hpp"
-#include "serve/request_head.hpp"
-#include "serve/token.hpp"
+#include "serve/http/byte_range.hpp"
+#include "serve/http/host_check.hpp"
+#include "serve/http/listen_address.hpp"
+#include "serve/http/request_head.hpp"
+#include "serve/http/token.hpp"
 
 namespace kymo::serve {
 namespace {

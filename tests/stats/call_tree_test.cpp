@@ -1,5 +1,5 @@
 // The call tree: worked out by hand, and against a plain replay of made-up recordings.
-#include "stats/call_tree.hpp"
+#include "stats/statistics/call_tree.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "power_recording.hpp"
-#include "stats/statistics.hpp"
+#include "stats/statistics/statistics.hpp"
 #include "support/open_memory.hpp"
 #include "timeline/recording_model.hpp"
 

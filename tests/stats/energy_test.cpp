@@ -1,5 +1,5 @@
 // Joules of sites, spans, frames and phases, against power whose energy is known.
-#include "stats/energy.hpp"
+#include "stats/energy/energy.hpp"
 
 #include <gtest/gtest.h>
 

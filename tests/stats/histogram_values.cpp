@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "capture/histogram.hpp"
+#include "capture/summary/histogram.hpp"
 
 int main(int argc, char** argv) {
   using kymo::capture::Histogram;

@@ -1,11 +1,11 @@
 // Locks: waits and holds added up by lock and by holder, from events and from summaries.
-#include "stats/lock_statistics.hpp"
+#include "stats/statistics/lock_statistics.hpp"
 
 #include <gtest/gtest.h>
 
 #include <utility>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::test {

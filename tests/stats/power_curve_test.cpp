@@ -1,5 +1,5 @@
 // Power curves: energy between any two times, against power whose energy is known; and the choice of sources.
-#include "stats/power_curve.hpp"
+#include "stats/common/power_curve.hpp"
 
 #include <gtest/gtest.h>
 

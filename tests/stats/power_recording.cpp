@@ -6,8 +6,8 @@
 #include <memory>
 #include <set>
 
-#include "capture/capture_writer.hpp"
-#include "capture/destination.hpp"
+#include "capture/write/capture_writer.hpp"
+#include "capture/write/destination.hpp"
 
 namespace kymo::test {
 

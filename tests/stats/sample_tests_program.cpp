@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "stats/sample_tests.hpp"
+#include "stats/common/sample_tests.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Tests of samples: how often they see what is not there, and how often what is.
-#include "stats/sample_tests.hpp"
+#include "stats/common/sample_tests.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "stats/comparison.hpp"
-#include "stats/reservoir.hpp"
+#include "stats/common/reservoir.hpp"
+#include "stats/compare/comparison.hpp"
 
 namespace kymo::test {
 namespace {

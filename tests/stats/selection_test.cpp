@@ -1,13 +1,18 @@
 // Parts of a timeline: what fits a pattern, and statistics of frames, phases, threads and stretches of time.
-#include "stats/selection.hpp"
+#include "stats/common/selection.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "power_recording.hpp"
-#include "stats/statistics.hpp"
+#include "stats/statistics/statistics.hpp"
+#include "stats/statistics/stretches.hpp"
 
 namespace kymo::test {
 namespace {
@@ -157,6 +162,31 @@ TEST(Selection, WhatIsNotThereIsSaid) {
   chosen.frames.reset();
   chosen.phase = 3;
   EXPECT_NE(message_of(chosen).find("there are: 1, 2"), std::string::npos) << message_of(chosen);
+}
+
+TEST(SlowestFrames, OfManyAreThoseThatSortingAllGives) {
+  std::mt19937_64 random(5);
+  PowerRecording recording;
+  std::int64_t time_ns = 100;
+  std::vector<std::pair<std::int64_t, std::uint64_t>> expected;  // less the duration, so that the longest comes first
+  recording.frame_mark(time_ns);
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    const auto duration_ns = static_cast<std::int64_t>(1 + random() % 200);
+    recording.frame_mark(time_ns += duration_ns);
+    expected.emplace_back(-duration_ns, index);
+  }
+  const Timeline timeline = recording.make_timeline(1);
+  std::sort(expected.begin(), expected.end());
+  for (const std::size_t count : {std::size_t{1}, std::size_t{40}, std::size_t{500}}) {
+    const stats::SlowFrames slow = stats::find_slowest_frames(timeline, count);
+    EXPECT_EQ(slow.frames_in_all, expected.size());
+    EXPECT_EQ(slow.median_ns, -expected[150].first);
+    ASSERT_EQ(slow.frames.size(), std::min(count, expected.size()));
+    for (std::size_t i = 0; i < slow.frames.size(); ++i) {
+      EXPECT_EQ(slow.frames[i].frame.duration_ns, -expected[i].first) << i;
+      EXPECT_EQ(slow.frames[i].index, expected[i].second) << i;
+    }
+  }
 }
 
 }  // namespace

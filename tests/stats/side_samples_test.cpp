@@ -1,5 +1,5 @@
 // Samples of captures: all of them where they fit, and which things they belong to.
-#include "stats/side_samples.hpp"
+#include "stats/compare/side_samples.hpp"
 
 #include <gtest/gtest.h>
 

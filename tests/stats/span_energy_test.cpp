@@ -1,6 +1,6 @@
 // Joules of one span out of the batches around it, against power whose energy is known and against the sum over a
 // whole capture.
-#include "stats/span_energy.hpp"
+#include "stats/energy/span_energy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "power_recording.hpp"
-#include "stats/energy.hpp"
+#include "stats/energy/energy.hpp"
 
 namespace kymo::test {
 namespace {

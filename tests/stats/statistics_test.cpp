@@ -1,5 +1,5 @@
 // Statistics: against the truth, and the same with and without summaries.
-#include "stats/statistics.hpp"
+#include "stats/statistics/statistics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Programs that a test starts, and how they ended.
+// Starts programs in tests and reports how they ended.
 #pragma once
 
 #include <csignal>
@@ -11,7 +11,7 @@
 
 namespace kymo::test {
 
-/// A started program. Killed and reaped when it is destroyed, if it was not waited for.
+/// A started program. The destructor kills and reaps it unless it was waited for.
 class ChildProcess {
  public:
   /// Starts a program with arguments and additional environment variables. Throws std::runtime_error.
@@ -24,7 +24,7 @@ class ChildProcess {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   void signal(int number) const { ::kill(pid_, number); }
-  /// Waits for the end; the exit status, or minus the number of the signal that ended it.
+  /// Waits for the end. Returns the exit status, or the negative number of the signal that ended it.
   int wait();
 
  private:

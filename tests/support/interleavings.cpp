@@ -68,7 +68,7 @@ std::uint64_t View::hash() const {
 
 namespace detail_of_interleavings {
 
-/// A value that a location had, and what whoever reads it sees by that.
+/// A value that a location had, and what a thread sees by reading it.
 struct Change {
   std::uint64_t value = 0;
   View view;
@@ -77,10 +77,10 @@ struct Change {
 struct Location {
   std::vector<Change> changes;
   std::uint64_t hash = 0;
-  std::uint8_t in_order = 0;  ///< the newest change that a sequentially consistent access made or saw
+  std::uint8_t in_order = 0;  ///< the newest change made or seen by a sequentially consistent access
 };
 
-/// When somebody last wrote it, and when each thread last read it.
+/// The last write to a location, and each thread's last read of it.
 struct PlainAccesses {
   std::size_t writer = View::most_threads;
   std::uint8_t written = 0;
@@ -95,7 +95,7 @@ struct Fiber {
   std::size_t waits_on = 0;
   View view;
   unsigned old_reads = 0;
-  std::uint64_t history = 0;  ///< of all that it read: its variables follow from it
+  std::uint64_t history = 0;  ///< everything that it has read, which determines its variables
 };
 
 struct Choice {
@@ -186,7 +186,7 @@ class Engine {
       return std::exchange(expected, seen) == seen;
     }
     let_others_run();
-    // It changes the newest value where that is the expected one, or fails upon any other that it may see.
+    // It replaces the newest value if that is the expected one, or fails on any other value that it may see.
     const bool can_change = location.changes.back().value == expected;
     std::array<std::size_t, 256> others{};
     std::size_t count = 0;
@@ -271,7 +271,7 @@ class Engine {
 
   [[nodiscard]] std::size_t current_thread() const { return current_; }
 
-  /// Where a fiber begins.
+  /// The start of a fiber.
   void run_current() {
     fiber().history = mix(fiber().history, 8001);
     scenario_->threads[current_]();
@@ -285,7 +285,7 @@ class Engine {
 
   void run(const std::function<Scenario()>& make);
 
-  /// Goes on with a thread that is chosen; this one comes back here when it is.
+  /// Continues with a selected thread. Returns here when this one is selected.
   void let_others_run() {
     if (depth_ >= path_.size() && !met_.insert(state()).second) {
       leave();
@@ -313,7 +313,7 @@ class Engine {
     }
   }
 
-  /// Back to explore(), for good.
+  /// Returns to explore() for good.
   void leave() { ::setcontext(&home_); }
 
   std::size_t choose(std::size_t count) {
@@ -326,7 +326,7 @@ class Engine {
     return path_[depth_++].taken;
   }
 
-  /// Moves the last choice on that has something left to choose. False when none has.
+  /// Advances the last choice that has alternatives left. False if none has.
   bool next_order() {
     while (!path_.empty() && path_.back().taken + 1 == path_.back().count) {
       path_.pop_back();
@@ -472,7 +472,7 @@ void Engine::run(const std::function<Scenario()>& make) {
   }
   current_ = 0;
   is_running_ = true;
-  // Comes back a second time from leave().
+  // leave() returns here a second time.
   volatile bool has_begun = false;
   ::getcontext(&home_);
   if (!has_begun) {

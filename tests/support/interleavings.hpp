@@ -1,12 +1,16 @@
-// Runs a few threads in every order that their atomic accesses can come in, with every value that each of them may see:
-// loads that are not ordered read old values too, as they do on arm64. Code that is a template over its atomics is
-// tried with those of this file; it needs no luck and no machine of that kind to go wrong.
+// Runs a few threads in every possible order of their atomic accesses, with every value that each access may see.
+// Unordered loads read old values too, as on arm64. Code that is a template over its atomics is tested with the atomics
+// in this file. Errors show up without luck or such a machine.
 //
 // The model is the release-acquire and relaxed part of C++20's, with sequentially consistent accesses, data races of
-// Plain values and futexes. Stores come last in the order of their location's changes, so that of two threads' stores
-// to one place the later one in time always wins; a compare-and-exchange never fails for no reason; nothing is read
-// that was not yet written; a thread sees an old value where there is a newer one only so many times, so that loops
-// end. States that were met before are not gone through again.
+// Plain values and futexes. Its limits:
+// - A store is always the last change of its location, so of two threads' stores to one location the later in time
+//   wins.
+// - A compare-and-exchange never fails spuriously.
+// - Nothing is read before it was written.
+// - A thread sees an old value only a limited number of times while there is a newer one, so that loops end.
+//
+// Known states are not explored again.
 #pragma once
 
 #include <array>
@@ -21,8 +25,7 @@
 
 namespace kymo::test {
 
-/// What a thread has seen, or what whoever reads a value sees by that: per location the newest change, per thread how
-/// far it was.
+/// What a thread has seen, or sees by reading a value: the newest change of each location, and each thread's progress.
 struct View {
   static constexpr std::size_t most_locations = 20;
   static constexpr std::size_t most_threads = 4;
@@ -34,24 +37,24 @@ struct View {
   [[nodiscard]] std::uint64_t hash() const;
 };
 
-/// One set of threads over memory that is made anew for each order.
+/// A set of threads over memory that is created anew for each order.
 struct Scenario {
   std::vector<std::function<void()>> threads;
-  std::function<void()> at_end;  ///< after all threads have ended: sees every change
+  std::function<void()> at_end;  ///< runs after all threads have ended and sees every change
 };
 
 struct Exploration {
-  std::uint64_t orders = 0;  ///< that were run to their end, or to a state that was met before
+  std::uint64_t orders = 0;  ///< orders run to the end or to a known state
   std::uint64_t states = 0;
-  std::string failure;  ///< what went wrong, and the accesses up to there; empty when nothing can
+  std::string failure;  ///< the failure and the accesses up to it; empty if there is none
 };
 
-/// Tries all orders of what `make` makes, and stops at the first failure. Threads of a scenario own nothing on their
-/// stacks: an order that leads to a known state is left in the middle. Each thread reads at most `most_old_reads`
-/// values that are not the newest.
+/// Tries all orders of the scenario from `make` and stops at the first failure. Threads must not own anything on their
+/// stacks, because an order that leads to a known state is abandoned. Each thread reads at most `most_old_reads` values
+/// that are not the newest.
 Exploration explore(const std::function<Scenario()>& make, unsigned most_old_reads = 4);
 
-/// In a scenario's thread or at its end: fails the order that is being run.
+/// In a scenario's thread or at its end: fails the current order unless it holds.
 void require(bool holds, const char* what);
 
 /// In a scenario's thread: its number.
@@ -77,7 +80,7 @@ void futex_wake_all(std::size_t location);
 
 }  // namespace detail_of_interleavings
 
-/// In place of std::atomic<T>, for integers, enumerations and bool.
+/// Replaces std::atomic<T> for integers, enumerations and bool.
 template <typename T>
 class ModelAtomic {
  public:
@@ -120,7 +123,7 @@ class ModelAtomic {
     return compare_exchange_strong(expected, desired, success, failure);
   }
 
-  /// Sleeps while the value is this, until somebody wakes those who do.
+  /// Sleeps while the value is this one, until woken.
   void wait_while(T value) { detail_of_interleavings::futex_wait(location_, to_bits(value)); }
   void wake_all() { detail_of_interleavings::futex_wake_all(location_); }
 
@@ -141,8 +144,7 @@ class ModelAtomic {
   std::size_t location_;
 };
 
-/// A value that is not atomic: two accesses, one of them a write, of which neither happens before the other, are a
-/// failure.
+/// A non-atomic value. Two accesses, one of them a write, are a failure if neither happens before the other.
 template <typename T>
 class Plain {
  public:

@@ -1,4 +1,4 @@
-// A sink that keeps every batch, and what a test asks of it.
+// A sink that keeps every batch, and helpers to examine them.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace kymo::test {
 
-/// Keeps every batch that it is given. Look at it after a flush, or after it was removed.
+/// Keeps every batch. Examine them after a flush or after the sink's removal.
 class MemorySink final : public Sink {
  public:
   void write(const EventBatch& batch) override {
@@ -31,7 +31,7 @@ class MemorySink final : public Sink {
   bool is_finished_ = false;
 };
 
-/// A scope as a test sees it.
+/// A scope in a test.
 struct SeenScope {
   TrackId track = 0;
   std::string name;
@@ -41,10 +41,10 @@ struct SeenScope {
   bool is_forced = false;
 };
 
-/// Pairs opens with closes the plain way: a stack a track. Scopes in the order they closed.
+/// Pairs opens with closes in the simplest way: one stack per track. Scopes in closing order.
 [[nodiscard]] std::vector<SeenScope> closed_scopes(const std::vector<EventBatch>& batches);
 
-/// The name of a site, track, metric or text as it was declared in the batches; empty when it was not.
+/// The name of a site, track, metric or text as declared in the batches; empty if undeclared.
 [[nodiscard]] std::string site_name(const std::vector<EventBatch>& batches, SiteId site);
 [[nodiscard]] std::string track_name(const std::vector<EventBatch>& batches, TrackId track);
 [[nodiscard]] std::string text_name(const std::vector<EventBatch>& batches, NameId name);

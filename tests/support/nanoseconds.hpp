@@ -1,4 +1,4 @@
-// Lengths of time in the unit that samples have.
+// Durations in the unit of samples.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A timeline of a capture that lies in memory.
+// Opens a timeline of a capture in memory.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace kymo::test {
 
-/// The bytes have to outlive what is returned.
+/// The bytes must outlive the result.
 inline Timeline open_memory(const std::vector<std::byte>& bytes) {
   std::vector<CaptureReader> readers;
   readers.emplace_back(bytes.data(), bytes.size(), "memory");

@@ -1,5 +1,5 @@
-// Random scopes of some tracks, and what is true of them: the oracle for everybody who turns events into spans. It
-// keeps a record of every scope with its parent, and works nothing out cleverly.
+// Random scopes on some tracks with their true properties: the oracle for all code that turns events into spans. It
+// records every scope with its parent and computes everything in the simplest way.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace kymo::test {
 
-/// A scope as the model knows it. Times in ns.
+/// A scope of the model. Times in ns.
 struct ModelScope {
   TrackId track = 0;
   SiteId site = 0;
@@ -21,20 +21,20 @@ struct ModelScope {
   std::uint16_t depth = 0;
   bool is_open = true;
   bool is_unbalanced = false;
-  std::size_t batch_ended = 0;    ///< the batch that holds its close
-  std::size_t parent = SIZE_MAX;  ///< place in scopes()
+  std::size_t batch_ended = 0;    ///< the batch with its close
+  std::size_t parent = SIZE_MAX;  ///< index in scopes()
 };
 
-/// What the random scopes are like.
+/// Parameters of the random scopes.
 struct ModelShape {
   std::size_t tracks = 3;
   std::size_t sites = 12;
   std::size_t deepest = 8;
-  std::size_t unbalanced_percent = 5;  ///< of the closes
+  std::size_t unbalanced_percent = 5;  ///< share of the closes
   double median_step_ns = 300;
 };
 
-/// Makes batches of random scopes. The same seed makes the same.
+/// Creates batches of random scopes, reproducible by seed.
 class ScopeModel {
  public:
   explicit ScopeModel(std::uint64_t seed, ModelShape shape = {}) : shape_(shape), random_(seed), stacks_(shape.tracks) {
@@ -42,8 +42,8 @@ class ScopeModel {
     sequences_.assign(shape.tracks, 0);
   }
 
-  /// The next batch, with about so many events on each track. As with a collector that drains track after track, a
-  /// track may begin before the batch before this one ended, but not before the one before that did.
+  /// The next batch, with about that many events per track. Like with a collector that drains one track after another,
+  /// a track may begin before the end of the previous batch, but not before the end of the one before that.
   EventBatch next(std::size_t events_a_track) {
     EventBatch batch;
     for (std::int64_t& time_ns : times_ns_) {
@@ -62,7 +62,7 @@ class ScopeModel {
 
   [[nodiscard]] const std::vector<ModelScope>& scopes() const { return scopes_; }
 
-  /// Duration less the durations of the scopes whose parent this is.
+  /// The duration minus the durations of the scopes with this parent.
   [[nodiscard]] std::vector<std::int64_t> self_times_ns() const {
     std::vector<std::int64_t> self(scopes_.size());
     for (std::size_t i = 0; i < scopes_.size(); ++i) {
@@ -78,7 +78,7 @@ class ScopeModel {
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
 
   std::int64_t step_ns() {
-    // Now and then two events at the same time, and a long pause.
+    // Occasionally creates two events at the same time, or a long pause.
     const std::uint64_t kind = below(100);
     if (kind < 5) {
       return 0;

@@ -1,4 +1,4 @@
-// A directory for one test, gone with it.
+// A directory for one test, deleted with the object.
 #pragma once
 
 #include <cstdlib>

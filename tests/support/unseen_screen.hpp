@@ -5,7 +5,7 @@
 
 namespace kymo::test {
 
-/// An ImGui context of its own with a screen of a size, a font, and nothing that draws it. Not for two threads.
+/// An ImGui context with a screen size and a font but no renderer. One thread at a time.
 class UnseenScreen {
  public:
   explicit UnseenScreen(ImVec2 size) : context_(ImGui::CreateContext()) {

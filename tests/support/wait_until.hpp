@@ -1,4 +1,4 @@
-// Waiting for what happens elsewhere, with a deadline.
+// Waits with a deadline for events elsewhere.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace kymo::test {
 
-/// Waits until something holds; false after half a minute.
+/// Waits until the condition holds. Returns false after half a minute.
 [[nodiscard]] inline bool wait_until(const std::function<bool()>& holds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!holds()) {

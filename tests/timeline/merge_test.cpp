@@ -1,5 +1,5 @@
 // A merge holds what its inputs hold, on one axis.
-#include "capture/merge.hpp"
+#include "capture/merge/merge.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include <kymo/timeline.hpp>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "recording_model.hpp"
 #include "span_text.hpp"
 #include "support/temporary_directory.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "capture/destination.hpp"
+#include "capture/write/destination.hpp"
 
 namespace kymo::test {
 

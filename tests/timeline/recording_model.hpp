@@ -9,7 +9,7 @@
 #include <kymo/capture.hpp>
 #include <kymo/events.hpp>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 
 namespace kymo::test {
 

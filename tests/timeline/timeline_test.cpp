@@ -1,7 +1,7 @@
 // The timeline against what really happened in made-up recordings.
 #include <kymo/timeline.hpp>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/capture_writer.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "recording_model.hpp"
 #include "span_text.hpp"
 #include "support/rounds.hpp"

@@ -1,4 +1,4 @@
-// The machine's time counter, read the cheapest way there is: what a scope's open and close cost is mostly this.
+// Reads the machine's time counter in the cheapest way. These reads make up most of a scope's cost.
 #pragma once
 
 #if defined(__EMSCRIPTEN__)
@@ -18,7 +18,7 @@
 
 namespace kymo::detail {
 
-/// CLOCK_MONOTONIC in nanoseconds. Thread safe, safe in signal handlers; about 25 ns where the kernel maps its clock.
+/// CLOCK_MONOTONIC in nanoseconds. Thread-safe and async-signal-safe; about 25 ns if the kernel maps its clock (vDSO).
 KYMO_SKIP
 inline std::uint64_t monotonic_ns() noexcept {
   std::timespec now{};
@@ -28,9 +28,9 @@ inline std::uint64_t monotonic_ns() noexcept {
 
 #if defined(__x86_64__)
 
-/// The processor's counter, in its own steps. It is not ordered against the instructions around it: a fence would cost
-/// more than the read. Only meaningful where record::counter_in_use(); elsewhere monotonic_ns() stands in for it.
-/// Thread safe, safe in signal handlers; about 9 ns.
+/// The processor's counter, in its own steps. The read is not ordered against neighbouring instructions: a fence would
+/// cost more than the read. Only valid if record::counter_in_use(); otherwise monotonic_ns() is used instead.
+/// Thread-safe and async-signal-safe; about 9 ns.
 KYMO_SKIP
 inline std::uint64_t read_counter() noexcept {
   return __builtin_ia32_rdtsc();
@@ -38,8 +38,8 @@ inline std::uint64_t read_counter() noexcept {
 
 #elif defined(__aarch64__)
 
-/// The processor's virtual counter, in its own steps. It is not ordered against the instructions around it: a barrier
-/// would cost more than the read. Thread safe, safe in signal handlers; a few ns.
+/// The processor's virtual counter, in its own steps. The read is not ordered against neighbouring instructions: a
+/// barrier would cost more than the read. Thread-safe and async-signal-safe; a few ns.
 KYMO_SKIP
 inline std::uint64_t read_counter() noexcept {
   std::uint64_t count = 0;
@@ -49,7 +49,7 @@ inline std::uint64_t read_counter() noexcept {
 
 #else
 
-/// CLOCK_MONOTONIC: no counter of this processor is known. Thread safe, safe in signal handlers.
+/// CLOCK_MONOTONIC, since this processor has no supported counter. Thread-safe and async-signal-safe.
 KYMO_SKIP
 inline std::uint64_t read_counter() noexcept {
   return monotonic_ns();

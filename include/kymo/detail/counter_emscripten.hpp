@@ -1,4 +1,4 @@
-// The one clock that a WebAssembly program has: performance.now() in browsers, its like in Node.js.
+// The only clock of a WebAssembly program: performance.now() in browsers, its equivalent in Node.js.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@ extern "C" double emscripten_get_now(void);
 
 namespace kymo::detail {
 
-/// Milliseconds of the page's or worker's monotonic clock, as nanoseconds. It moves in steps: of 5 us in pages that are
-/// isolated from other origins, of 100 us in others, and of up to 100 ms where a browser guards against being
-/// recognised. A call out of WebAssembly, some 30 ns.
+/// The monotonic clock of the page or worker, in nanoseconds. Its resolution is 5 us in pages isolated from other
+/// origins, 100 us in others, and up to 100 ms in browsers that resist fingerprinting. A call out of WebAssembly, some
+/// 30 ns.
 KYMO_SKIP
 inline std::uint64_t monotonic_ns() noexcept {
   return static_cast<std::uint64_t>(emscripten_get_now() * 1e6);
 }
 
-/// The same: WebAssembly has no counter of its own.
+/// The same clock: WebAssembly has no counter of its own.
 KYMO_SKIP
 inline std::uint64_t read_counter() noexcept {
   return monotonic_ns();

@@ -1,8 +1,8 @@
 // The hot path: read the clock, store, publish. Inlined into the instrumented program.
 //
-// No lock, no allocation, no shared cache line. Every write is bracketed by making the state busy, so that a signal
-// handler which interrupts it can tell, and counts its own scope as dropped instead of tearing this one. What does not
-// fit here goes on in kymo_*_slow_v2, which take the state busy as it is: one call a scope, out of the way.
+// No lock, no allocation, no shared cache line. The state is marked busy around every write. A signal handler that
+// interrupts a write sees this, and counts its own scope as dropped instead of corrupting the interrupted one. All
+// other cases continue in kymo_*_slow_v2, which expect a busy state: one out-of-line call per scope.
 #pragma once
 
 #include <cstddef>
@@ -14,27 +14,27 @@
 #include <kymo/detail/thread_state.hpp>
 
 extern "C" {
-/// The hot path's rest. `key` is what the state's key was before the hot path made it busy; it is put back first.
+/// The slow path. `key` is the state's key from before the hot path made it busy; it is restored first.
 KYMO_API std::uint64_t kymo_open_slow_v2(kymo_site* site, std::uint64_t key) noexcept __attribute__((cold));
 KYMO_API void kymo_close_slow_v2(std::uint64_t token) noexcept __attribute__((cold));
 KYMO_API void kymo_arguments_slow_v2(std::uint32_t* names, const kymo::Argument* arguments, std::size_t count,
                                      std::uint64_t key) noexcept __attribute__((cold));
 }
 
-/// Out of the way of the hot path, and called without the detour that calls between modules take.
+/// Keeps a function out of line of the hot path. Hidden, so that calls need no PLT.
 #define KYMO_DETAIL_REST __attribute__((cold, noinline, visibility("hidden"))) KYMO_SKIP
 
 namespace kymo::detail {
 
-/// An open scope as its owner holds it, in a register: the key of its thread while it is the innermost. 0 when there is
-/// nothing to close. With unrecorded_bit, the key to put back at the end of a scope that was dropped or left out.
+/// An open scope, held by its owner in a register: the thread's key while it is the innermost. 0 if there is nothing to
+/// close. With unrecorded_bit: the key to restore at the end of a dropped or left-out scope.
 struct ScopeToken {
   std::uint64_t word = 0;
 };
 
 inline constexpr std::uint64_t unrecorded_bit = 1U << 15U;
 
-/// Stands in kymo_site::argument_names of a site that is left out: none of its scopes has arguments.
+/// Value of kymo_site::argument_names for a left-out site: its scopes have no arguments.
 inline constexpr std::uint32_t left_out_mark = ~std::uint32_t{0};
 
 KYMO_SKIP
@@ -52,15 +52,15 @@ inline bool scopes_on() noexcept {
   return kymo_scopes_on_v1.load(std::memory_order_relaxed) != 0;
 }
 
-/// As numbers: the cursor may stand past `end` once its spare words were used.
+/// Compares integers, not pointers: the cursor may be past `end` after its reserved words were used.
 KYMO_SKIP
 inline bool has_room(const ThreadState& state, const std::uint64_t* cursor, std::uint64_t words) noexcept {
   return reinterpret_cast<std::uintptr_t>(cursor) + words * sizeof *cursor <=
          reinterpret_cast<std::uintptr_t>(state.end);
 }
 
-/// A word's time field, where the time is in reach of the state's time base. Else some of the lowest 20 bits are set:
-/// is_in_reach() tells.
+/// The time field of a word, if the time is in reach of the state's time base. Otherwise some of the lowest 20 bits are
+/// set; see is_in_reach().
 KYMO_SKIP
 inline std::uint64_t time_field_of(const ThreadState& state, std::uint64_t time) noexcept {
   const std::uint64_t delta = time - state.time_base;
@@ -69,11 +69,11 @@ inline std::uint64_t time_field_of(const ThreadState& state, std::uint64_t time)
 
 KYMO_SKIP
 constexpr bool is_in_reach(std::uint64_t time_field) noexcept {
-  // A compare of 32 bits is shorter than one with a mask.
+  // A 32-bit comparison is shorter than one with a mask.
   return static_cast<std::uint32_t>(time_field) << (32U - time_shift) == 0;
 }
 
-/// Writes a word, and moves the cursor past it.
+/// Writes a word and advances the cursor.
 KYMO_SKIP
 inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint64_t word) noexcept {
   *cursor = word;
@@ -81,10 +81,10 @@ inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint64_t wor
   signal_fence();
 }
 
-/// Opens a scope that leaves no trace: no word, no drop. Arguments recorded inside it are not its parent's.
+/// Opens a scope that leaves no trace: no word, no drop count. Arguments recorded inside it do not go to its parent.
 KYMO_SKIP
 inline ScopeToken leave_out_scope(ThreadState& state, std::uint64_t key) noexcept {
-  // Where the innermost takes no arguments already, there is nothing to undo at its end.
+  // If the innermost scope already takes no arguments, nothing needs undoing at the end.
   if (!is_free(key) || !takes_arguments(key)) {
     return {};
   }
@@ -92,7 +92,7 @@ inline ScopeToken leave_out_scope(ThreadState& state, std::uint64_t key) noexcep
   return {key | unrecorded_bit};
 }
 
-/// The rest of open_scope that needs no call into the library: a left-out scope costs two calls within the module.
+/// The part of open_scope's slow path that stays in this module: a left-out scope costs two calls within the module.
 KYMO_DETAIL_REST
 inline ScopeToken open_rest(kymo_site& site, std::uint64_t key) noexcept {
   if (__atomic_load_n(&site.argument_names, __ATOMIC_RELAXED) == left_out_mark) {
@@ -101,7 +101,7 @@ inline ScopeToken open_rest(kymo_site& site, std::uint64_t key) noexcept {
   return {kymo_open_slow_v2(&site, key)};
 }
 
-/// The same of close_scope.
+/// The same for close_scope.
 KYMO_DETAIL_REST
 inline void close_rest(ScopeToken token) noexcept {
   ThreadState* const state = kymo_thread_v2;
@@ -112,13 +112,13 @@ inline void close_rest(ScopeToken token) noexcept {
   }
 }
 
-/// Opens a scope. The caller has seen that scopes are on.
+/// Opens a scope. The caller has checked that scopes are on.
 __attribute__((always_inline)) KYMO_SKIP
 inline ScopeToken open_scope(kymo_site& site) noexcept {
   ThreadState* const state = kymo_thread_v2;
   const std::uint64_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
   const std::uint64_t key = state->key;
-  // The highest bit of either: the site has no id, or the state is busy.
+  // Highest bit of either: the site has no id, or the state is busy.
   if (likely(is_free((id - 1) | key))) {
     make_busy(*state);
     signal_fence();
@@ -136,13 +136,13 @@ inline ScopeToken open_scope(kymo_site& site) noexcept {
   return open_rest(site, key);
 }
 
-/// Counts a scope as dropped whose name cannot be told apart any more.
+/// Counts a scope as dropped because its name exceeds the limit of distinct names.
 KYMO_SKIP
 inline ScopeToken drop_scope() noexcept {
   return {kymo_open_slow_v2(nullptr, kymo_thread_v2->key)};
 }
 
-/// Closes what open_scope opened. Room for it was reserved then.
+/// Closes a scope opened by open_scope, which reserved the space.
 KYMO_SKIP
 inline void close_scope(ScopeToken token) noexcept {
   ThreadState* const state = kymo_thread_v2;
@@ -154,7 +154,7 @@ inline void close_scope(ScopeToken token) noexcept {
     if (likely(is_in_reach(time))) {
       const std::uint64_t before = token.word - 1;
       publish(*state, cursor,
-              time + (std::uint64_t{static_cast<std::uint16_t>(before)} * 64 + 2));  // kind_tag(close, it)
+              time + (std::uint64_t{static_cast<std::uint16_t>(before)} * 64 + 2));  // kind_tag(close, depth)
       state->key = before;
       return;
     }
@@ -169,7 +169,7 @@ inline bool accepts_argument() noexcept {
   return scopes_on() && takes_arguments(kymo_thread_v2->key);
 }
 
-/// Records arguments of the innermost open scope. Their names were given consecutive ids, kept in `names`.
+/// Records arguments of the innermost open scope. Their names have consecutive ids, starting at `names`.
 KYMO_SKIP
 inline void record_arguments(std::uint32_t& names, const Argument* arguments, std::size_t count) noexcept {
   ThreadState* const state = kymo_thread_v2;
@@ -200,7 +200,7 @@ inline void record_arguments(std::uint32_t& names, const Argument* arguments, st
   kymo_arguments_slow_v2(&names, arguments, count, key);
 }
 
-/// Records one argument within the expression that makes it, so that a string it refers to still lives.
+/// Records one argument within the expression that creates it, while a string it refers to is still alive.
 KYMO_SKIP
 inline void record_argument(std::uint32_t& name, const Argument& argument) noexcept {
   record_arguments(name, &argument, 1);

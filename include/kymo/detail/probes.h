@@ -1,10 +1,10 @@
-/* What other tools see of scopes, whether kymo records or not: NVTX ranges in files that are compiled with KYMO_NVTX,
- * USDT probes in those with KYMO_USDT. Nothing is linked for either, and either costs next to nothing while nobody
- * listens: an NVTX call is a load and a branch then, a probe one instruction without effect.
+/* Makes scopes visible to other tools, whether kymo records or not: NVTX ranges in files compiled with KYMO_NVTX, USDT
+ * probes in files compiled with KYMO_USDT. Neither links anything. The cost without a listener is next to nothing: an
+ * NVTX call is a load and a branch, a probe one instruction without effect.
  *
- *   NVTX   a range of the thread, under the scope's name; that of a function is its signature. Needs nvtx3/nvToolsExt.h
+ *   NVTX   a range of the thread with the scope's name; for a function scope, its signature. Needs nvtx3/nvToolsExt.h
  *          of a CUDA toolkit or of the Python wheel nvidia-nvtx.
- *   USDT   kymo:scope_open(name, file, line), strings that end in a zero byte, and kymo:scope_close(). Needs sys/sdt.h
+ *   USDT   kymo:scope_open(name, file, line) with NUL-terminated strings, and kymo:scope_close(). Needs sys/sdt.h
  *          (Debian: systemtap-sdt-dev). bpftrace -e 'usdt:./program:kymo:scope_open { @[str(arg0)] = count(); }'
  *
  * For C and C++. */
@@ -22,7 +22,7 @@
 #include <sys/sdt.h>
 #endif
 
-/* Files compiled in different ways may be linked together: what their scopes are made of has different names then. */
+/* Files with different settings may be linked together, so the types of their scopes have different names. */
 #if defined(KYMO_NVTX) && defined(KYMO_USDT)
 #define KYMO_DETAIL_PROBES nvtx_and_usdt
 #elif defined(KYMO_NVTX)

@@ -1,12 +1,11 @@
-// What a recording thread touches: its state, and the 8-byte words it writes into its chunk.
+// The memory that a recording thread touches: its state, and the 8-byte words in its chunk.
 //
 // A word is   [ time since the chunk's time base : 44 bits ][ tag : 20 bits ].
 // Tag bit 0 set:   a scope opens; bits 1..19 are its site.
 // Tag bit 0 clear: bits 1..5 are a WordKind, bits 6..19 its 14-bit operand.
-// Some kinds are followed by words that hold plain values.
+// Some kinds are followed by words with plain values.
 //
-// The state and the chunks lie in the pool, which is shared memory: what was published before a kill can be read after
-// it.
+// State and chunks are in the pool, which is shared memory: words published before a kill can be read afterwards.
 #pragma once
 
 #include <atomic>
@@ -23,24 +22,24 @@ inline constexpr std::uint32_t max_operand = (1U << 14U) - 1;
 
 enum class WordKind : std::uint32_t {
   none = 0,       ///< never written: a word of zeros is damage
-  close = 1,      ///< operand: the depth of the scope that closes
-  argument = 2,   ///< the time field is the argument's name; operand: type | size of a string << 4; the value follows
+  close = 1,      ///< operand: depth of the closing scope
+  argument = 2,   ///< time field: the argument's name; operand: type | string size << 4; the value follows
   time_base = 3,  ///< one word follows: the counter value that later words' times count from
-  event = 4,      ///< operand: how many words follow; the first of them begins with an EventKind
+  event = 4,      ///< operand: number of words that follow; the first begins with an EventKind
 };
 
-/// The words of one recording thread. Only that thread writes the first cache line; the collector reads `cursor`.
+/// The state of one recording thread. Only that thread writes the first cache line; the collector reads `cursor`.
 ///
-/// The key says whose state this is and where in it the thread is, in one word, so that one compare proves all of it:
+/// The key combines the owner of the state and the thread's position in it, so that one comparison checks both:
 ///
 ///   [ 0, or 0x80 while busy : 8 ][ generation : 24 ][ muted depth : 16 ][ depth : 16 ]
 ///
-/// No two threads of a process, or of a process and those it forks, have a generation in common until 2^24 were given
-/// out. The depth is the number of open scopes, and of words kept free for their closes. Arguments are accepted where
-/// it differs from the muted depth: that at which the innermost scope opened that is left out or was dropped.
+/// Generations are unique among the threads of a process and its forked children, until 2^24 have been assigned. The
+/// depth is the number of open scopes, and of words reserved for their closes. The muted depth is the depth at which
+/// the innermost left-out or dropped scope was opened. Arguments are accepted if the two depths differ.
 ///
-/// The state is busy while a word is written. Only the highest byte says so: the rest stays readable, so that a write
-/// that nobody comes back to (siglongjmp out of a signal handler) can be mended.
+/// The state is busy while a word is written. Only the highest byte says so; the rest stays readable. A write that is
+/// never resumed (siglongjmp out of a signal handler) can thus be repaired.
 struct alignas(128) ThreadState {
   std::atomic<std::uint64_t*> cursor{nullptr};  ///< next free word; everything before it is published
   std::uint64_t* end = nullptr;                 ///< one past the chunk's last word
@@ -83,17 +82,17 @@ constexpr bool takes_arguments(std::uint64_t key) {
   return ((key >> muted_shift) & depth_mask) != depth_of(key);
 }
 
-/// The same key, whose innermost scope takes no arguments.
+/// The same key with the innermost scope taking no arguments.
 KYMO_SKIP
 constexpr std::uint64_t muted(std::uint64_t key) {
   return (key & ~(depth_mask << muted_shift)) | (depth_of(key) << muted_shift);
 }
 
-/// Marks a state busy: a signal handler that interrupts what follows sees it, and counts its scope as dropped.
+/// Marks a state busy. A signal handler that interrupts the following code sees this and counts its scope as dropped.
 KYMO_SKIP
 inline void make_busy(ThreadState& state) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  // One byte: the store is the shortest that there is.
+  // One byte: the shortest store possible.
   reinterpret_cast<volatile unsigned char*>(&state.key)[sizeof state.key - 1] = busy_bit >> 56U;
 #else
   state.key |= busy_bit;
@@ -118,8 +117,8 @@ inline void signal_fence() {
 
 }  // namespace kymo::detail
 
-// Reached by an offset that is known when the library is loaded, without a call. musl has no room for such variables of
-// libraries that are loaded later, as Python's extensions are.
+// Accessed by an offset fixed when the library is loaded, without a call. musl has no room for such variables in
+// libraries that are loaded later, such as Python extensions.
 #ifdef __GLIBC__
 #define KYMO_STATIC_TLS __attribute__((tls_model("initial-exec")))
 #else
@@ -127,10 +126,10 @@ inline void signal_fence() {
 #endif
 
 extern "C" {
-/// The calling thread's state; until its first event, and again in a child after fork, one that is nobody's: it is
-/// always busy. `__thread` and not `thread_local`: no wrapper function is called to reach it.
+/// The calling thread's state. Before its first event, and again in a child after fork, it points to a shared dummy
+/// state that is always busy. `__thread` instead of `thread_local` avoids a wrapper function.
 KYMO_API extern __thread kymo::detail::ThreadState* kymo_thread_v2 KYMO_STATIC_TLS;
 
-/// Not zero while scopes are recorded.
+/// Nonzero while scopes are recorded.
 KYMO_API extern std::atomic<std::uint32_t> kymo_scopes_on_v1;
 }

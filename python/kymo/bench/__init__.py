@@ -1,8 +1,8 @@
 """
 The benchmark kit.
 
-Records and their files, fingerprints of what was run, energy and memory of a stretch of a program, and witness bundles
-of what was decided.
+Records and their files, fingerprints of configurations, energy and memory of a part of a program, and witness bundles
+of decisions.
 
 Examples
 --------

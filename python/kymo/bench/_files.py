@@ -1,4 +1,4 @@
-"""Says why a file of a benchmark cannot be read or written."""
+"""Explains why a file of a benchmark cannot be read or written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NoReturn
 
 
 def fail_to_read(path: str, error: RuntimeError) -> NoReturn:
-    """Raise the OSError that says why a file cannot be read."""
+    """Raise the OSError with the reason why a file cannot be read."""
     try:
         with Path(path).open("rb"):
             pass
@@ -18,7 +18,7 @@ def fail_to_read(path: str, error: RuntimeError) -> NoReturn:
 
 
 def fail_to_write(path: str, error: RuntimeError) -> NoReturn:
-    """Raise the OSError that says why a file cannot be written."""
+    """Raise the OSError with the reason why a file cannot be written."""
     folder = Path(path).parent
     if not folder.is_dir():
         raise FileNotFoundError(f"{error} (there is no folder {folder})") from error

@@ -1,4 +1,4 @@
-"""Fingerprints of what was run."""
+"""Fingerprints of configurations."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kymo import _analysis
 
 class ParameterSet:
     """
-    An ordered set of parameters, and its fingerprint: what a run was a matter of.
+    An ordered set of parameters, which identifies a run by its fingerprint.
 
-    Texts, booleans, integers of 64 bits and floats have a place in it. Python's floats have 64 bits, ``numpy.float32``
-    has 32, and both are written in the shortest form for their width.
+    Values are texts, booleans, 64-bit integers and floats. Python's floats have 64 bits, ``numpy.float32`` has 32, and
+    both are written in the shortest form for their width.
 
     Parameters
     ----------
     parameters
-        The first ones, in their order.
+        The initial parameters, in order.
 
     Examples
     --------
@@ -36,26 +36,26 @@ class ParameterSet:
 
     def add(self, name: str, value: Any) -> ParameterSet:
         """
-        Add a parameter behind the others.
+        Append a parameter.
 
         Parameters
         ----------
         name
-            A name that is not there yet.
+            A new name.
         value
             A text, a boolean, an integer or a float; NumPy's scalars as well.
 
         Returns
         -------
         ParameterSet
-            Itself.
+            This object.
 
         Raises
         ------
         ValueError
-            The name is there already, a text is not UTF-8, or a float is not finite: JSON has no place for these.
+            The name exists already, a text is not UTF-8, or a float is not finite: JSON cannot represent these.
         TypeError, OverflowError
-            The value is none of these, or an integer beyond 64 bits.
+            The value has another type, or is an integer beyond 64 bits.
         """
         if isinstance(value, (np.float32, np.float16)):
             self._core.add_float32(name, float(value))
@@ -68,7 +68,7 @@ class ParameterSet:
         return self
 
     def to_json(self) -> str:
-        """Return the compact JSON that the fingerprint is taken of."""
+        """Return the compact JSON from which the fingerprint is computed."""
         return self._core.to_json()
 
     def fingerprint(self) -> str:
@@ -78,7 +78,7 @@ class ParameterSet:
 
 @dataclass(slots=True)
 class BenchConfig:
-    """What a run of the gated attention is a matter of. `lambda_` and `eps` are rounded to 32 bits."""
+    """The configuration of a gated attention run. `lambda_` and `eps` are rounded to 32 bits."""
 
     model_commit: str = ""
     weights_hash: str = ""
@@ -88,7 +88,7 @@ class BenchConfig:
     compiler_flags: str = ""
 
     def to_json(self) -> str:
-        """Return the compact JSON that the fingerprint is taken of."""
+        """Return the compact JSON from which the fingerprint is computed."""
         return _analysis.config_json(self)
 
 

@@ -1,4 +1,4 @@
-"""Records of a benchmark, and their CSV."""
+"""Records of a benchmark, and their CSV files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_VALUE = float("nan")
 
 @dataclass(slots=True)
 class LatencyRecord:
-    """How long one sample took, in microseconds."""
+    """The latency of one sample, in microseconds."""
 
     sample_id: int
     wall_time_us: float
@@ -26,9 +26,9 @@ class LatencyRecord:
 @dataclass(slots=True)
 class MemorySnapshot:
     """
-    A process's memory at one moment; `timestamp_us` is CLOCK_MONOTONIC in microseconds.
+    A process's memory at one time; `timestamp_us` is CLOCK_MONOTONIC in microseconds.
 
-    `rss_bytes`, what is resident now, is not in a CSV file and becomes 0 when one is read.
+    `rss_bytes`, the current resident memory, is not stored in CSV files and becomes 0 when one is read.
     """
 
     timestamp_us: int
@@ -41,7 +41,7 @@ class MemorySnapshot:
 
 @dataclass(slots=True)
 class BaselineRecord:
-    """One sample of what others are compared with. NaN: not known."""
+    """One sample of the baseline. NaN: unknown."""
 
     sample_id: int
     seq_len: int
@@ -52,7 +52,7 @@ class BaselineRecord:
 
 @dataclass(slots=True)
 class ResultRow:
-    """One setting of a grid beside the baseline; reductions are shares, 0.15 for 15 % less. NaN: not known."""
+    """One setting of a grid and the baseline; reductions are shares, 0.15 for 15 % less. NaN: unknown."""
 
     setting: str
     coherence_delta: float = _NO_VALUE
@@ -111,7 +111,7 @@ def write_csv(
     path: str | os.PathLike[str], records: Iterable[_RecordT], *, record: type[_RecordT] | None = None
 ) -> None:
     """
-    Write records under a header line. The file then holds either what it held before or all of the new one.
+    Write records under a header line. The file then has either its old content or all of the new one.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def write_csv(
     records
         Records of one type.
     record
-        Their type; needed where there might be none.
+        Their type; required if there may be no records.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def write_csv(
     ValueError
         There are no records, and their type is not given.
     TypeError, OverflowError
-        A field holds what it has no place for.
+        A field has a value of the wrong type or size.
     """
     rows = list(records)
     functions = _functions_of(_kind_of(rows, record))
@@ -151,7 +151,7 @@ def to_csv(records: Iterable[_RecordT], *, record: type[_RecordT] | None = None)
     Returns
     -------
     str
-        A header line and a line a record.
+        A header line and one line per record.
     """
     rows = list(records)
     return _functions_of(_kind_of(rows, record)).to_csv(rows)
@@ -176,7 +176,7 @@ def read_csv(record: type[_RecordT], path: str | os.PathLike[str]) -> list[_Reco
     Raises
     ------
     BenchFileError
-        The file is none of these, or damaged; the message names the line. It is a ValueError.
+        The file is of another kind or damaged; the message names the line. It is a ValueError.
     OSError
         The file cannot be read.
     """
@@ -196,9 +196,9 @@ def parse_csv(record: type[_RecordT], text: str, name: str = "CSV") -> list[_Rec
     record
         The type of the records.
     text
-        A header line and a line a record.
+        A header line and one line per record.
     name
-        What messages call the text.
+        The text's name in messages.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Percentiles, mean and spread of samples that are all at hand."""
+"""Percentiles, mean and spread of samples in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _samples(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def nearest_rank(ascending: npt.ArrayLike, percentile: float) -> float:
     """
-    Return the nearest-rank percentile of ascending samples, that of index ``ceil(percentile / 100 * n) - 1``.
+    Return the nearest-rank percentile of ascending samples, at index ``ceil(percentile / 100 * n) - 1``.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def nearest_rank(ascending: npt.ArrayLike, percentile: float) -> float:
 @dataclass(frozen=True, slots=True)
 class LatencyStats:
     """
-    What samples amount to, in their own unit; all zero for none.
+    Statistics of samples, in their own unit; all zero for none.
 
-    `std` is the population's standard deviation, `n` the number of samples that are numbers.
+    `std` is the population's standard deviation, `n` the number of samples that are not NaN.
     """
 
     p50: float = 0.0
@@ -51,12 +51,12 @@ class LatencyStats:
     @classmethod
     def of(cls, samples: npt.ArrayLike) -> LatencyStats:
         """
-        Work them out; sorts a copy of the samples.
+        Compute the statistics; sorts a copy of the samples.
 
         Parameters
         ----------
         samples
-            Any number of them; NaN does not count.
+            Any number of them; NaN is ignored.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Energy and memory of a stretch of a program, without a capture."""
+"""Energy and memory of a part of a program, without a capture."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kymo.bench._records import MemorySnapshot
 @dataclass(frozen=True, slots=True)
 class EnergyReport:
     """
-    Energy of a stretch of time.
+    Energy over a time range.
 
-    `unknown_s` is the part of `duration_s` in which the source could not be read: its energy is not in `energy_j`.
+    `unknown_s` is the part of `duration_s` in which the source could not be read; its energy is not in `energy_j`.
     `is_counted`: from an energy counter, not from integrated power.
     """
 
@@ -31,37 +31,37 @@ class EnergyReport:
     is_counted: bool = False
 
     def to_json(self) -> str:
-        """Return a compact JSON object with these names."""
+        """Return a compact JSON object with these names as keys."""
         return _analysis.energy_report_json(self)
 
 
 def find_power_sources(sensors: Sequence[str] = (), *, root: str | os.PathLike[str] = "/") -> list[PowerSource]:
     """
-    Return what can be measured on this machine: first what feeds the machine, where it is known, then each GPU.
+    Return the power sources of this machine: first the machine's supply, if known, then each GPU.
 
     Parameters
     ----------
     sensors
-        Names that narrow it down: ``["rapl"]``, ``["nvml"]``.
+        Names of sensors to use: ``["rapl"]``, ``["nvml"]``.
     root
-        Where the machine's files lie.
+        The root of the machine's files.
 
     Returns
     -------
     list of PowerSource
-        Empty where nothing can be measured.
+        Empty if nothing can be measured.
 
     Raises
     ------
     ValueError
-        A sensor is not known.
+        A sensor is unknown.
     """
     return _analysis.find_power_sources(list(sensors), os.fspath(root))
 
 
 def integrate(samples: Iterable[tuple[float, float]]) -> float:
     """
-    Return the joules under samples of ascending time, by trapezoids.
+    Integrate samples of ascending time with the trapezoidal rule.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ def integrate(samples: Iterable[tuple[float, float]]) -> float:
 
 class PowerTracker:
     """
-    Adds up the energy of a source: a thread that reads it so many times a second, and at start and stop.
+    Adds up the energy of a source, which a thread reads at a fixed rate, and at start and stop.
 
-    As a context manager it starts and stops; `report` then tells what came out.
+    As a context manager it starts and stops; `report` then returns the result.
 
     Parameters
     ----------
     source
-        What is read; the default is the first of `find_power_sources`.
+        The source; the default is the first of `find_power_sources`.
     hz
         0.1 to 1000.
 
@@ -117,34 +117,34 @@ class PowerTracker:
 
     @property
     def source(self) -> PowerSource:
-        """What is read."""
+        """The source."""
         return self._source
 
     @property
     def is_running(self) -> bool:
-        """Whether its thread reads the source."""
+        """Whether the thread is running."""
         return self._core.is_running()
 
     def start(self) -> bool:
-        """Begin anew. False where it is running already."""
+        """Start again from zero; False if it is running already."""
         return self._core.start()
 
     def stop(self) -> EnergyReport:
-        """Read once more, end the thread and return what came out."""
+        """Read once more, end the thread and return the result."""
         return EnergyReport(*self._core.stop())
 
     def report(self) -> EnergyReport:
-        """Return what came out so far."""
+        """Return the result so far."""
         return EnergyReport(*self._core.report())
 
     def sample(self, now_ns: int) -> None:
         """
-        Take a reading by hand, for callers with a pace of their own.
+        Take a reading manually, for callers with their own timing.
 
         Parameters
         ----------
         now_ns
-            Its time, as of ``time.monotonic_ns()``; one that is earlier than the last is left out.
+            Its time by ``time.monotonic_ns()``; a reading earlier than the last one is ignored.
         """
         self._core.sample(now_ns)
 
@@ -160,7 +160,7 @@ class PowerTracker:
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """Greatest and mean memory of snapshots in bytes, and sums over them; all zero for none."""
+    """Peak and mean memory over snapshots in bytes, and sums over them; all zero for none."""
 
     label: str
     peak_rss: int = 0
@@ -171,7 +171,7 @@ class MemoryReport:
     snapshots: int = 0
 
     def to_json(self) -> str:
-        """Return a compact JSON object with these names."""
+        """Return a compact JSON object with these names as keys."""
         return _analysis.memory_report_json(self)
 
 
@@ -182,7 +182,7 @@ class MemoryTracker:
     Parameters
     ----------
     label
-        What the report is called.
+        The name of the report.
     """
 
     def __init__(self, label: str) -> None:
@@ -191,32 +191,32 @@ class MemoryTracker:
 
     @property
     def label(self) -> str:
-        """What the report is called."""
+        """The name of the report."""
         return self._label
 
     @property
     def snapshots(self) -> list[MemorySnapshot]:
-        """The snapshots that were taken."""
+        """The snapshots so far."""
         return [MemorySnapshot(*row) for row in self._core.snapshots()]
 
     def snapshot(
         self, kv_cache_bytes: int = 0, activation_bytes: int = 0, temp_buffer_bytes: int = 0
     ) -> MemorySnapshot:
         """
-        Take a snapshot; some microseconds.
+        Take a snapshot; costs some microseconds.
 
         Parameters
         ----------
         kv_cache_bytes, activation_bytes, temp_buffer_bytes
-            What the caller knows of its memory.
+            The parts of its memory that the caller knows.
 
         Returns
         -------
         MemorySnapshot
-            This one.
+            The snapshot.
         """
         return MemorySnapshot(*self._core.snapshot(kv_cache_bytes, activation_bytes, temp_buffer_bytes))
 
     def report(self) -> MemoryReport:
-        """Return what the snapshots amount to."""
+        """Return the statistics of the snapshots."""
         return MemoryReport(*self._core.report())

@@ -1,4 +1,4 @@
-"""Witness bundles: what a gate decided, decision by decision, in a chain that shows any change."""
+"""Witness bundles: a gate's decisions, one by one, in a hash chain that reveals any change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kymo.bench._files import fail_to_read, fail_to_write
 
 @dataclass(frozen=True, slots=True)
 class WitnessHeader:
-    """What was run. `config_hash` has 64 hex digits."""
+    """The run's configuration. `config_hash` has 64 hex digits."""
 
     config_hash: str
     model_commit: str
@@ -25,7 +25,7 @@ class WitnessHeader:
 
 @dataclass(frozen=True, slots=True)
 class WitnessEntry:
-    """One decision; hashes are those of `tensor_hash`, `timestamp` is nanoseconds since 1970."""
+    """One decision; hashes are from `tensor_hash`, `timestamp` is nanoseconds since 1970."""
 
     q_hash: str
     k_hash: str
@@ -39,7 +39,7 @@ class WitnessEntry:
 
 @dataclass(frozen=True, slots=True)
 class WitnessTotals:
-    """Sums over entries: `gates` are the booleans of all masks, `kept` those that are true."""
+    """Sums over entries: `gates` counts the booleans of all masks, `kept` those that are true."""
 
     entries: int = 0
     gates: int = 0
@@ -50,10 +50,10 @@ class WitnessTotals:
 @dataclass(frozen=True, slots=True)
 class WitnessReport:
     """
-    What `verify_witness` found.
+    The result of `verify_witness`.
 
-    `line` is that of the first broken link, from 1, and `problem` what is wrong with it; 0 and empty where the bundle
-    is whole. `totals` are those of the sound entries before it.
+    `line` is the line of the first broken link, from 1, and `problem` describes it; 0 and empty if the bundle is
+    intact. `totals` covers the intact entries before it.
     """
 
     is_whole: bool
@@ -66,36 +66,36 @@ class WitnessReport:
 
 @dataclass(frozen=True, slots=True)
 class WitnessDifference:
-    """Where two bundles begin to differ: the number of the first such entry from 1, 0 where there is none."""
+    """The first difference of two bundles: the number of the entry from 1, or 0 if there is none."""
 
     is_same_header: bool = True
     entry: int = 0
 
     @property
     def is_none(self) -> bool:
-        """Whether they say the same."""
+        """Whether there is no difference."""
         return self.is_same_header and self.entry == 0
 
 
 class WitnessWriter:
     """
-    Writes a bundle beside its final name and renames it when it is finished. One thread at a time.
+    Writes a bundle to a temporary file and renames it when it is finished. One thread at a time.
 
-    As a context manager it finishes at the end, and leaves nothing after an exception.
+    As a context manager it finishes at the end, and leaves no file after an exception.
 
     Parameters
     ----------
     path
         The file.
     header
-        What was run.
+        The run's configuration.
 
     Raises
     ------
     OSError
         The file cannot be written.
     ValueError
-        A text is not UTF-8, or the hash not one of 64 hex digits.
+        A text is not UTF-8, or the hash does not have 64 hex digits.
     """
 
     def __init__(self, path: str | os.PathLike[str], header: WitnessHeader) -> None:
@@ -124,7 +124,7 @@ class WitnessWriter:
         Raises
         ------
         ValueError
-            A hash is not one of 64 hex digits, a number is not finite, or the bundle is finished.
+            A hash does not have 64 hex digits, a number is not finite, or the bundle is finished.
         OSError
             The file cannot be written.
         """
@@ -135,12 +135,12 @@ class WitnessWriter:
 
     def finish(self) -> str:
         """
-        Write the footer and put the bundle in its place.
+        Write the footer and move the bundle to its path.
 
         Returns
         -------
         str
-            The chain's head, which stands for the whole file: note it elsewhere.
+            The chain's head, which identifies the whole file: store it elsewhere.
 
         Raises
         ------
@@ -181,19 +181,19 @@ def verify_witness(
     path: str | os.PathLike[str], on_entry: Callable[[WitnessEntry], object] | None = None
 ) -> WitnessReport:
     """
-    Check every link of a bundle from the front, and stop at the first that is broken.
+    Check every link of a bundle from the start, and stop at the first broken one.
 
     Parameters
     ----------
     path
         The file.
     on_entry
-        Is given each sound entry.
+        Called with each intact entry.
 
     Returns
     -------
     WitnessReport
-        Whether the bundle is whole, and if not, where it breaks.
+        Whether the bundle is intact, and the first broken link if not.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def verify_witness(
 
 def compare_witnesses(left: str | os.PathLike[str], right: str | os.PathLike[str]) -> WitnessDifference:
     """
-    Tell where two bundles begin to differ in what was decided. When entries were made is not compared.
+    Find the first decision in which two bundles differ. Times of entries are not compared.
 
     Parameters
     ----------
@@ -221,12 +221,12 @@ def compare_witnesses(left: str | os.PathLike[str], right: str | os.PathLike[str
     Returns
     -------
     WitnessDifference
-        The first entry that differs, and whether the headers are the same.
+        The first different entry, and whether the headers are the same.
 
     Raises
     ------
     BenchFileError
-        One of the bundles is not whole. It is a ValueError.
+        One of the bundles is not intact. It is a ValueError.
     OSError
         One of the files cannot be read.
     """
@@ -241,7 +241,7 @@ def compare_witnesses(left: str | os.PathLike[str], right: str | os.PathLike[str
 
 def is_same_decision(left: WitnessEntry, right: WitnessEntry) -> bool:
     """
-    Tell whether two entries say the same, when they were made aside.
+    Tell whether two entries hold the same decision, ignoring their times.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def is_same_decision(left: WitnessEntry, right: WitnessEntry) -> bool:
     Returns
     -------
     bool
-        Whether they do.
+        Whether they hold the same decision.
     """
     return _analysis.is_same_decision(left, right)
 
@@ -263,7 +263,7 @@ def tensor_hash(values: npt.ArrayLike) -> str:
     Parameters
     ----------
     values
-        A tensor in the processor's memory; other types are converted.
+        A tensor in CPU memory; other types are converted.
 
     Returns
     -------

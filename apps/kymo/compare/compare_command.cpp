@@ -1,0 +1,238 @@
+// kymo compare: tests whether two recordings, or two sets of them, differ by more than chance.
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "apps/kymo/compare/compare_output.hpp"
+#include "apps/kymo/report/page.hpp"
+#include "apps/kymo/shared/arguments.hpp"
+#include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/progress.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
+#include "exchange/common/replacing_file.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+struct CompareOptions {
+  std::vector<std::string> two;  ///< BASE NEW
+  std::vector<std::string> base;
+  std::vector<std::string> changed;
+  std::string fail_on;
+  std::string page;
+  bool is_forced = false;
+  std::uint64_t seed = 1;
+  ComparisonTextOptions text;
+  bool is_json = false;
+  bool is_csv = false;
+};
+
+/// One side of the comparison while it is read.
+struct Side {
+  std::vector<std::string> paths;
+  std::optional<stats::SideSamples> samples;
+  stats::Configuration configuration;
+};
+
+/// Parses "5%" or "5" as 0.05.
+double parse_share(const std::string& text) {
+  char* end = nullptr;
+  const double percent = std::strtod(text.c_str(), &end);
+  const std::string rest = end;
+  if (end == text.c_str() || !(rest.empty() || rest == "%" || rest == " %") || !std::isfinite(percent) || percent < 0) {
+    throw CLI::ValidationError("--fail-on-regression", "'" + text + "' is not a percentage such as 5%");
+  }
+  return percent / 100;
+}
+
+/// Reads the captures of a side one after another, each as a run.
+void read_side(Side& side, std::uint64_t number, const CompareOptions& options, const std::string& what,
+               Warnings& warnings) {
+  side.samples.emplace(options.seed, number, stats::kept_of_each(side.paths.size()));
+  Progress progress("reading " + what);
+  for (std::size_t i = 0; i < side.paths.size(); ++i) {
+    const Timeline timeline(side.paths[i]);
+    side.samples->add_run(timeline, [&](double share) {
+      progress.update((static_cast<double>(i) + share) / static_cast<double>(side.paths.size()));
+    });
+    side.configuration.add(timeline);
+    stats::DropTotals drops;
+    for (const TrackTotals& track : timeline.totals()) {
+      drops.add(track);
+    }
+    const Warnings found = find_warnings(timeline, drops);
+    const std::string path = printable(side.paths[i]);
+    for (const std::string& text : found.texts) {
+      warnings.texts.push_back(text.find(path) == std::string::npos ? path + ": " + text : text);
+    }
+    warnings.is_damaged = warnings.is_damaged || found.is_damaged;
+  }
+}
+
+/// Warns of facts that differ between the sides and speak against a comparison.
+void warn_of_facts(const std::vector<stats::ComparedFact>& facts, Warnings& warnings) {
+  const auto text_of = [](const std::vector<std::string>& values) {
+    std::vector<std::string> shown;
+    shown.reserve(values.size());
+    for (const std::string& value : values) {
+      shown.push_back(printable(value, 60));
+    }
+    return shown.empty() ? std::string("not known") : fmt::format("{}", fmt::join(shown, ", "));
+  };
+  std::vector<std::string> others;
+  for (const stats::ComparedFact& fact : facts) {
+    if (!fact.differs()) {
+      continue;
+    }
+    const std::string sides = fmt::format("{} in base, {} in new", text_of(fact.base), text_of(fact.changed));
+    if (fact.weight == stats::ComparedFact::Weight::machine) {
+      warnings.texts.push_back(
+          fmt::format("{} differs ({}): a difference in time may be the machine's", printable(fact.key), sides));
+    } else if (fact.weight == stats::ComparedFact::Weight::build) {
+      warnings.texts.push_back(fmt::format("the build differs: {} is {}", printable(fact.key), sides));
+    } else {
+      others.push_back(printable(fact.key));
+    }
+  }
+  if (!others.empty()) {
+    warnings.texts.push_back(fmt::format("the configuration differs: {}", fmt::join(others, ", ")));
+  }
+}
+
+std::string list_names(const std::map<stats::ThingName, stats::ThingSamples>& things) {
+  std::string list;
+  std::size_t count = 0;
+  for (const auto& [name, samples] : things) {
+    if (++count > 5) {
+      return list + fmt::format(" and {} more", things.size() - 5);
+    }
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", name_of(name.kind), printable(title_of(name), 48));
+  }
+  return list.empty() ? "nothing that can be compared" : list;
+}
+
+void fail_without_common(const stats::Comparison& comparison, const Side& base, const Side& changed,
+                         const Warnings& warnings) {
+  if (!comparison.things.empty()) {
+    return;
+  }
+  // Damage may be the reason.
+  warnings.print();
+  std::string units;
+  for (const stats::OtherUnits& other : comparison.other_units) {
+    units += fmt::format("\n  metric {}: in {} in base, in {} in new", printable(title_of(other.base)),
+                         printable(other.base.unit), printable(other.changed_unit));
+  }
+  throw Failure(fmt::format(
+      "the two sides have nothing in common that could be compared: no scope, span, frame stream or metric of the same "
+      "name\n  base has {}\n  new has {}{}",
+      list_names(base.samples->things()), list_names(changed.samples->things()), units));
+}
+
+std::vector<std::string> captures_of(const std::vector<std::string>& paths) {
+  CaptureArguments arguments;
+  arguments.paths = paths;
+  return list_captures(arguments);
+}
+
+int run(const CompareOptions& options) {
+  const bool has_two = options.two.size() == 2 && options.base.empty() && options.changed.empty();
+  if (!has_two && (!options.two.empty() || options.base.empty() || options.changed.empty())) {
+    throw CLI::ValidationError("compare", "give two captures, BASE NEW, or several with --base and --new");
+  }
+  ComparisonReport report;
+  report.seed = options.seed;
+  report.fail_share = options.fail_on.empty() ? -1 : parse_share(options.fail_on);
+  Side base;
+  Side changed;
+  base.paths = captures_of(has_two ? std::vector<std::string>{options.two[0]} : options.base);
+  changed.paths = captures_of(has_two ? std::vector<std::string>{options.two[1]} : options.changed);
+  exchange::Replacing replacing{page_mark, options.is_forced, base.paths};
+  replacing.inputs.insert(replacing.inputs.end(), changed.paths.begin(), changed.paths.end());
+  if (!options.page.empty()) {
+    exchange::require_replaceable(options.page, replacing);
+  }
+  Warnings warnings;
+  read_side(base, 0, options, "base", warnings);
+  read_side(changed, 1, options, "new", warnings);
+  stats::ComparisonOptions how;
+  how.seed = options.seed;
+  report.comparison = stats::compare(*base.samples, *changed.samples, how);
+  fail_without_common(report.comparison, base, changed, warnings);
+  report.facts = stats::compare_configurations(base.configuration, changed.configuration);
+  warn_of_facts(report.facts, warnings);
+  report.base_paths = std::move(base.paths);
+  report.new_paths = std::move(changed.paths);
+  report.warnings = warnings.texts;
+  for (const stats::ComparedThing& thing : report.comparison.things) {
+    if (report.fail_share >= 0 && thing.regressed_by(report.fail_share)) {
+      report.regressions.push_back(&thing);
+    }
+  }
+  if (!options.page.empty()) {
+    exchange::replace_file(options.page, replacing, [&report](exchange::OutputFile out) {
+      write_comparison_page(report, out);
+      out.close();
+    });
+  }
+  if (options.is_json) {
+    print_comparison_json(report);
+  } else {
+    warnings.print();
+    if (options.is_csv) {
+      print_comparison_csv(report);
+    } else {
+      print_comparison(report, options.text);
+    }
+  }
+  return report.regressions.empty() ? warnings.exit_code() : to_int(ExitCode::regressed);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Invocation& invocation) {
+  int& exit_code = invocation.exit_code;
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "compare", "Tells whether a recording differs from another by more than chance, and by how much");
+  command->add_option("CAPTURE", options->two, "BASE and NEW: a capture each, or a directory of captures")->expected(2);
+  command->add_option("--base", options->base, "Several captures before the change, each a run of its own")
+      ->option_text("CAPTURE...");
+  command->add_option("--new", options->changed, "Several captures after it")->option_text("CAPTURE...");
+  command
+      ->add_option("--fail-on-regression", options->fail_on,
+                   "End with 4 where a duration is worse and its median or 95th percentile grew by this much or more")
+      ->option_text("PERCENT");
+  command->add_option("--seed", options->seed, "What resampling begins with (1): the same gives the same numbers")
+      ->option_text("N");
+  command->add_option("--top", options->text.top, "Show only so many rows a table")->option_text("N");
+  command->add_flag("--all", options->text.all, "Show metrics that are the same or have too few samples as well");
+  CLI::Option* const json = command->add_flag("--json", options->is_json, "Print JSON, durations in nanoseconds");
+  command->add_flag("--csv", options->is_csv, "Print CSV, durations in nanoseconds")->excludes(json);
+  command
+      ->add_option("--html", options->page,
+                   "Also write a page with the distributions; an earlier page of kymo's is replaced")
+      ->option_text("FILE");
+  add_force_argument(*command, options->is_forced);
+  command->footer(
+      "Scopes match by name, function and file, wherever their lines moved to; spans, frames and metrics by name. The\n"
+      "verdict goes by a Mann-Whitney U test, corrected for how many are tested; \"same\" means that nothing was found\n"
+      "that chance would not do as well. Each capture is a run: three or more a side tell what runs differ in anyway.\n\n"
+      "Examples:\n"
+      "  kymo compare before.kymo after.kymo\n"
+      "  kymo compare --base before-*.kymo --new after-*.kymo\n"
+      "  kymo compare --fail-on-regression 5% --html compared.html main/ branch/\n"
+      "  kymo compare --json before.kymo after.kymo | jq '.compared[] | select(.verdict == \"worse\") | .name'");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace kymo::command

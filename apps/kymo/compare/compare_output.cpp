@@ -1,0 +1,334 @@
+// Writes comparisons as text, JSON and CSV.
+#include "apps/kymo/compare/compare_output.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "apps/kymo/shared/table.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
+#include "base/escapes.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using stats::ComparedFact;
+using stats::ComparedSide;
+using stats::ComparedThing;
+using stats::Interval;
+using stats::ThingKind;
+using stats::Verdict;
+
+/// The value of a fact, or the number of its values if there are several.
+std::string format_fact_values(const std::vector<std::string>& values, std::size_t width) {
+  if (values.empty()) {
+    return "-";
+  }
+  return values.size() == 1 ? printable(values.front(), width)
+                            : fmt::format("{}, ... ({} values)", printable(values.front(), width), values.size());
+}
+
+void print_facts(const ComparisonReport& report) {
+  Table table({{"", Align::left}, {"base", Align::left}, {"new", Align::left}, {"", Align::left}});
+  for (const ComparedFact& fact : report.facts) {
+    const std::string base = format_fact_values(fact.base, 56);
+    const std::string changed = format_fact_values(fact.changed, 56);
+    table.add({printable(fact.key, 24), base, fact.differs() ? changed : "(same)", fact.differs() ? "differs" : ""});
+  }
+  if (!table.empty()) {
+    table.print();
+    fmt::print("\n");
+  }
+}
+
+std::string format_samples(const ComparedSide& side) {
+  return format_count(side.count);
+}
+
+std::string format_q(const std::optional<double>& q) {
+  if (!q) {
+    return {};
+  }
+  return *q < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *q);
+}
+
+std::vector<std::string> cells_of(const ComparedThing& thing) {
+  const std::string& unit = thing.name.unit;
+  const bool has_p95 = thing.p95.has_value();
+  return {std::string(name_of(thing.verdict)),
+          printable(title_of(thing.name), 48),
+          printable(place_of(thing), 32),
+          format_samples(thing.base),
+          format_samples(thing.changed),
+          format_in_unit(thing.base.median, unit),
+          format_in_unit(thing.changed.median, unit),
+          format_change(thing.median_difference(), thing.base.median),
+          format_interval(thing.median_share),
+          has_p95 ? format_change(thing.p95_difference(), thing.base.p95) : "",
+          format_interval(thing.p95_share),
+          format_q(thing.q_value)};
+}
+
+void print_things(const ComparisonReport& report, ThingKind kind, const char* title,
+                  const ComparisonTextOptions& options) {
+  Table table({{"verdict", Align::left},
+               {title, Align::left},
+               {"where", Align::left},
+               {"base n"},
+               {"new n"},
+               {"base p50"},
+               {"new p50"},
+               {"change"},
+               {"95 %"},
+               {"p95"},
+               {"95 %"},
+               {"q"}});
+  std::size_t shown = 0;
+  std::size_t left_out = 0;
+  std::size_t little = 0;
+  for (const ComparedThing& thing : report.comparison.things) {
+    if (thing.name.kind != kind) {
+      continue;
+    }
+    const bool says_little = kind == ThingKind::metric && !options.all &&
+                             (thing.verdict == Verdict::same || thing.verdict == Verdict::too_few_samples);
+    if (says_little) {
+      ++little;
+      continue;
+    }
+    if (options.top != 0 && shown == options.top) {
+      ++left_out;
+      continue;
+    }
+    table.add(cells_of(thing));
+    ++shown;
+  }
+  if (table.empty() && little == 0) {
+    return;
+  }
+  if (!table.empty()) {
+    table.print();
+  }
+  if (little != 0) {
+    fmt::print("{} the same or with too few samples; --all shows them\n", format_plural(little, title));
+  }
+  if (left_out != 0) {
+    fmt::print("... and {} more; --top shows them\n", format_count(left_out));
+  }
+  fmt::print("\n");
+}
+
+void print_only_in(const char* side, const std::vector<stats::ThingName>& names) {
+  constexpr std::size_t shown = 8;
+  if (names.empty()) {
+    return;
+  }
+  std::string list;
+  for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) {
+    list += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(names[i].kind), printable(title_of(names[i]), 48));
+  }
+  if (names.size() > shown) {
+    list += fmt::format(" and {} more", format_count(names.size() - shown));
+  }
+  fmt::print("Only in {}: {}.\n", side, list);
+}
+
+Json number_or_null(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json number_or_null(const std::optional<double>& value) {
+  return value ? number_or_null(*value) : Json(nullptr);
+}
+
+Json to_json(const std::optional<Interval>& interval) {
+  // JSON has no infinity; nlohmann-json writes null for it.
+  return interval ? Json::array({interval->low, interval->high}) : Json(nullptr);
+}
+
+Json to_json(const ComparedSide& side) {
+  return {{"count", side.count},   {"sampled", side.kept}, {"runs", side.runs},
+          {"median", side.median}, {"p95", side.p95},      {"line", side.line}};
+}
+
+Json to_json(const stats::ThingName& name) {
+  return {{"kind", name_of(name.kind)}, {"name", name.name},     {"function", name.function},
+          {"file", name.file},          {"labels", name.labels}, {"unit", name.unit}};
+}
+
+Json to_json(const ComparedThing& thing) {
+  Json json = to_json(thing.name);
+  json["verdict"] = name_of(thing.verdict);
+  json["base"] = to_json(thing.base);
+  json["new"] = to_json(thing.changed);
+  json["median_difference"] = thing.median_difference();
+  json["median_interval"] = to_json(thing.median);
+  json["median_change"] = number_or_null(stats::share_of(thing.median_difference(), thing.base.median));
+  json["median_change_interval"] = to_json(thing.median_share);
+  json["p95_difference"] = thing.p95_difference();
+  json["p95_interval"] = to_json(thing.p95);
+  json["p95_change"] = number_or_null(stats::share_of(thing.p95_difference(), thing.base.p95));
+  json["p95_change_interval"] = to_json(thing.p95_share);
+  json["new_is_greater"] = thing.greater;
+  json["compared"] = thing.by_run ? "runs" : "samples";
+  json["rank_p_value"] = number_or_null(thing.rank_test);
+  json["run_p_value"] = number_or_null(thing.run_test);
+  json["p_value"] = number_or_null(thing.p_value);
+  json["q_value"] = number_or_null(thing.q_value);
+  return json;
+}
+
+Json to_json(const std::vector<stats::ThingName>& names) {
+  Json list = Json::array();
+  for (const stats::ThingName& name : names) {
+    list.push_back(to_json(name));
+  }
+  return list;
+}
+
+/// A field of a CSV file: quoted if needed, on one line, printable.
+std::string csv_field(std::string_view raw) {
+  std::string field;
+  base::append_csv_field(field, printable(raw));
+  return field;
+}
+
+std::string csv_number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : std::string();
+}
+
+std::string csv_number(const std::optional<double>& value) {
+  return value ? csv_number(*value) : std::string();
+}
+
+}  // namespace
+
+std::string title_of(const stats::ThingName& name) {
+  if (name.name.empty()) {
+    return name.kind == ThingKind::frames ? "(main)" : "(unnamed)";
+  }
+  return name.labels.empty() ? name.name : name.name + ' ' + name.labels;
+}
+
+std::string place_of(const ComparedThing& thing) {
+  if (thing.name.file.empty() || thing.base.line == 0) {
+    return thing.name.file;
+  }
+  return thing.base.line == thing.changed.line
+             ? fmt::format("{}:{}", thing.name.file, thing.base.line)
+             : fmt::format("{}:{}->{}", thing.name.file, thing.base.line, thing.changed.line);
+}
+
+std::string format_in_unit(double value, const std::string& unit) {
+  if (unit == "ns") {
+    return format_duration(value);
+  }
+  return format_value(value) + (unit.empty() ? "" : " " + printable(unit, 12));
+}
+
+std::string format_change(double difference, double base) {
+  const double share = stats::share_of(difference, base);
+  return std::isfinite(share) ? fmt::format("{:+.1f} %", 100 * share) : std::string("-");
+}
+
+std::string format_interval(const std::optional<Interval>& shares) {
+  if (!shares || !std::isfinite(shares->low) || !std::isfinite(shares->high)) {
+    return {};
+  }
+  return fmt::format("{:+.1f} to {:+.1f} %", 100 * shares->low, 100 * shares->high);
+}
+
+std::string describe_runs(const ComparisonReport& report) {
+  const std::size_t base = report.base_paths.size();
+  const std::size_t changed = report.new_paths.size();
+  const std::string sides =
+      fmt::format("{} of base, {} of new: ", format_plural(base, "capture"), format_count(changed));
+  if (base >= stats::least_runs && changed >= stats::least_runs) {
+    return sides + "verdicts hold across runs where a thing is in at least three captures of each side.";
+  }
+  return sides +
+         "verdicts are about these recordings. Whether the programs differ shows from three captures a side on, which "
+         "tell how much runs vary anyway.";
+}
+
+void print_comparison(const ComparisonReport& report, const ComparisonTextOptions& options) {
+  print_facts(report);
+  print_things(report, ThingKind::site, "scope", options);
+  print_things(report, ThingKind::span, "span", options);
+  print_things(report, ThingKind::frames, "frames", options);
+  print_things(report, ThingKind::metric, "metric", options);
+  print_only_in("base", report.comparison.only_in_base);
+  print_only_in("new", report.comparison.only_in_new);
+  for (const stats::OtherUnits& other : report.comparison.other_units) {
+    fmt::print("Not compared: metric {} is in {} in base and in {} in new.\n", printable(title_of(other.base), 48),
+               other.base.unit.empty() ? "no unit" : printable(other.base.unit, 12),
+               other.changed_unit.empty() ? "no unit" : printable(other.changed_unit, 12));
+  }
+  fmt::print("{}\n", describe_runs(report));
+  if (report.fail_share >= 0) {
+    if (report.regressions.empty()) {
+      fmt::print("Nothing is worse by {:.6g} % or more.\n", 100 * report.fail_share);
+    } else {
+      fmt::print("Worse by {:.6g} % or more: {}.\n", 100 * report.fail_share,
+                 format_plural(report.regressions.size(), "thing"));
+    }
+  }
+}
+
+void print_comparison_json(const ComparisonReport& report) {
+  Json facts = Json::array();
+  for (const ComparedFact& fact : report.facts) {
+    facts.push_back({{"fact", fact.key}, {"base", fact.base}, {"new", fact.changed}, {"differs", fact.differs()}});
+  }
+  Json things = Json::array();
+  for (const ComparedThing& thing : report.comparison.things) {
+    things.push_back(to_json(thing));
+  }
+  Json other_units = Json::array();
+  for (const stats::OtherUnits& other : report.comparison.other_units) {
+    Json row = to_json(other.base);
+    row["new_unit"] = other.changed_unit;
+    other_units.push_back(std::move(row));
+  }
+  Json json = {{"base", report.base_paths},
+               {"new", report.new_paths},
+               {"seed", report.seed},
+               {"configuration", std::move(facts)},
+               {"compared", std::move(things)},
+               {"only_in_base", to_json(report.comparison.only_in_base)},
+               {"only_in_new", to_json(report.comparison.only_in_new)},
+               {"other_units", std::move(other_units)}};
+  if (report.fail_share >= 0) {
+    Json regressions = Json::array();
+    for (const ComparedThing* const thing : report.regressions) {
+      regressions.push_back(to_json(thing->name));
+    }
+    json["regressions"] = std::move(regressions);
+  }
+  json["warnings"] = report.warnings;
+  print_json(json);
+}
+
+void print_comparison_csv(const ComparisonReport& report) {
+  fmt::print(
+      "kind,name,function,file,labels,unit,verdict,base_count,new_count,base_median,new_median,median_difference,"
+      "median_low,median_high,base_p95,new_p95,p95_difference,p95_low,p95_high,p_value,q_value\n");
+  for (const ComparedThing& thing : report.comparison.things) {
+    const auto end = [](const std::optional<Interval>& interval, bool is_high) {
+      return interval ? csv_number(is_high ? interval->high : interval->low) : std::string();
+    };
+    fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name_of(thing.name.kind),
+               csv_field(thing.name.name), csv_field(thing.name.function), csv_field(thing.name.file),
+               csv_field(thing.name.labels), csv_field(thing.name.unit), name_of(thing.verdict), thing.base.count,
+               thing.changed.count, csv_number(thing.base.median), csv_number(thing.changed.median),
+               csv_number(thing.median_difference()), end(thing.median, false), end(thing.median, true),
+               csv_number(thing.base.p95), csv_number(thing.changed.p95), csv_number(thing.p95_difference()),
+               end(thing.p95, false), end(thing.p95, true), csv_number(thing.p_value), csv_number(thing.q_value));
+  }
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,121 @@
+// kymo export: captures in the formats of other tools.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "apps/kymo/shared/arguments.hpp"
+#include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/progress.hpp"
+#include "apps/kymo/shared/say.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
+#include "exchange/exporters.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+struct ExportCommand {
+  CaptureArguments captures;
+  std::string format = "chrome";
+  std::string output;
+  std::uint64_t pid = 0;
+  bool is_forced = false;
+};
+
+stats::DropTotals drops_of(const Timeline& timeline) {
+  stats::DropTotals drops;
+  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
+    for (const TrackTotals& track : timeline.capture(i).end().tracks) {
+      drops.add(track);
+    }
+  }
+  return drops;
+}
+
+ProcessId find_process(const Timeline& timeline, std::uint64_t pid) {
+  for (const TimelineProcess& process : timeline.processes()) {
+    if (process.declaration.pid == pid) {
+      return process.declaration.id;
+    }
+  }
+  throw Failure(fmt::format("no process {} is in the captures; kymo info lists those that are", pid));
+}
+
+std::vector<std::string> format_words() {
+  std::vector<std::string> words;
+  for (const exchange::Exporter& exporter : exchange::exporters()) {
+    words.emplace_back(exporter.word);
+  }
+  return words;
+}
+
+std::string format_help() {
+  std::string help = "Formats:\n";
+  for (const exchange::Exporter& exporter : exchange::exporters()) {
+    help += fmt::format("  {:<13}{}\n", exporter.word, exporter.what);
+  }
+  return help;
+}
+
+int run(const ExportCommand& options) {
+  const Timeline timeline = open_timeline(options.captures);
+  const auto formats = exchange::exporters();
+  const auto format = std::find_if(formats.begin(), formats.end(),
+                                   [&](const exchange::Exporter& exporter) { return exporter.word == options.format; });
+  std::vector<std::string> left_out;
+  {
+    Progress progress("exporting");
+    left_out = exchange::export_timeline(*format, timeline, options.output,
+                                         {[&progress](double share) { progress.update(share); }, options.is_forced},
+                                         options.pid == 0 ? 0 : find_process(timeline, options.pid));
+  }
+  for (const std::string& what : left_out) {
+    say("warning: left out of the {} file: {}\n", format->word, printable(what));
+  }
+  const Warnings warnings = find_warnings(timeline, drops_of(timeline));
+  warnings.print();
+  return warnings.exit_code();
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, Invocation& invocation) {
+  int& exit_code = invocation.exit_code;
+  auto options = std::make_shared<ExportCommand>();
+  CLI::App* const command = app.add_subcommand("export", "Writes captures in another tool's format");
+  add_capture_arguments(*command, options->captures);
+  command->add_option("--to", options->format, "Format to write; they are listed below")
+      ->required()
+      ->check(CLI::IsMember(format_words()))
+      ->option_text("FORMAT");
+  command
+      ->add_option("-o,--output", options->output,
+                   "File to write; one that is there is replaced where kymo exported it, as told below")
+      ->required()
+      ->option_text("FILE");
+  add_redact_argument(*command, options->captures);
+  add_force_argument(*command, options->is_forced);
+  command
+      ->add_option("--process", options->pid,
+                   "nvmt, vor: the process whose machine or frames they are, where there are several")
+      ->option_text("PID");
+  command->footer(
+      format_help() +
+      "\nAn empty file is overwritten, and a file that an export to the same format wrote: kymo knows its own chrome,\n"
+      "perfetto and csv files by how they begin. Of collapsed, openmetrics, nvmt and vor files nobody can tell who\n"
+      "wrote them; they and all other files are overwritten with --force only. Pipes and /dev/stdout are written to.\n"
+      "\nExamples:\n"
+      "  kymo export --to chrome -o trace.json run.kymo\n"
+      "  kymo export --to perfetto -o run.pftrace captures/\n"
+      "  kymo export --to collapsed -o /dev/stdout run.kymo | flamegraph.pl > run.svg\n"
+      "  kymo export --to nvmt -o run.nvmt run.kymo\n"
+      "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,80 @@
+// kymo merge: combines several captures.
+#include "capture/merge/merge.hpp"
+
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "apps/kymo/shared/arguments.hpp"
+#include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/progress.hpp"
+#include "apps/kymo/shared/say.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "timeline/unwritten.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+struct MergeArguments {
+  CaptureArguments captures;
+  std::string output;
+  int level = 3;
+};
+
+int run(const MergeArguments& arguments) {
+  std::vector<std::filesystem::path> inputs;
+  for (const std::string& path : list_captures(arguments.captures)) {
+    inputs.emplace_back(path);
+  }
+  capture::MergeReport report;
+  std::vector<std::string> complaints;
+  {
+    Progress progress("merging");
+    capture::MergeOptions options;
+    options.compression_level = arguments.level;
+    options.redacts = arguments.captures.redacts;
+    options.align_by_sync_points = arguments.captures.align_by_sync_points;
+    options.find_unwritten = [&complaints](const CaptureReader& reader) {
+      return timeline::find_unwritten(reader, complaints);
+    };
+    options.on_progress = progress.callback();
+    report = capture::merge(inputs, arguments.output, options);
+  }
+  report.notes.insert(report.notes.end(), complaints.begin(), complaints.end());
+  for (const std::string& note : report.notes) {
+    say("warning: {}\n", printable(note));
+  }
+  fmt::print("{}: {} of {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
+             format_plural(inputs.size(), "capture"), format_bytes(report.bytes));
+  return to_int(report.notes.empty() ? ExitCode::ok : ExitCode::damaged);
+}
+
+}  // namespace
+
+void add_merge_command(CLI::App& app, Invocation& invocation) {
+  int& exit_code = invocation.exit_code;
+  auto options = std::make_shared<MergeArguments>();
+  CLI::App* const command =
+      app.add_subcommand("merge", "Puts several captures into one file on one time axis, packed with zstd");
+  add_capture_arguments(*command, options->captures);
+  command->add_option("-o,--output", options->output, "File to write; where it exists, one with a suffix is made")
+      ->required()
+      ->option_text("FILE");
+  add_redact_argument(*command, options->captures);
+  command->add_option("--level", options->level, "Level of zstd, 1 to 19 (3)")
+      ->check(CLI::Range(1, 19))
+      ->option_text("N");
+  command->footer(
+      "Captures of one boot share its clock exactly; others are aligned by wall clock or, with --sync, by the sync points\n"
+      "they share. How far off that may be is in the merged capture; `kymo info` shows it.\n\n"
+      "Examples:\n"
+      "  kymo merge -o job.kymo rank0.kymo rank1.kymo\n"
+      "  kymo merge --sync -o fleet.kymo captures/\n"
+      "  kymo merge --level 12 -o small.kymo run.kymo");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,52 @@
+// kymo record's own recording: samples the machine and the command's process tree.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <sys/types.h>
+
+#include <kymo/sampler.hpp>
+
+#include "control/sampling.hpp"
+
+namespace kymo::command {
+
+struct SamplingOptions {
+  control::SampleRates hz = control::default_sample_rates;
+  SensorOptions sensors;  ///< selection of sensors and root of the machine's files
+
+  [[nodiscard]] bool is_off() const { return hz == control::SampleRates{}; }
+};
+
+/// Parses "100,10,1" as in KYMO_SAMPLE. Throws Failure if it is invalid.
+[[nodiscard]] control::SampleRates parse_hz(const std::string& text);
+
+/// Samples into a capture in a directory, using the normal recorder. One at a time.
+class RecordedMachine {
+ public:
+  /// Takes the lock for sampling this machine, so the command's processes do not sample it. Throws
+  /// std::invalid_argument for invalid options.
+  explicit RecordedMachine(SamplingOptions options);
+  RecordedMachine(const RecordedMachine&) = delete;
+  RecordedMachine& operator=(const RecordedMachine&) = delete;
+  ~RecordedMachine();
+
+  /// Begins sampling. Call when the command runs.
+  void start(const std::string& directory, pid_t command);
+  /// Ends sampling and closes the capture.
+  void stop();
+
+  /// The capture's path; empty if nothing is sampled.
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  class Claim;
+
+  SamplingOptions options_;
+  std::unique_ptr<Claim> claim_;
+  std::unique_ptr<Sampler> sampler_;
+  std::string path_;
+};
+
+}  // namespace kymo::command

@@ -1,0 +1,50 @@
+// kymo report: summarises captures on one page.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kymo/timeline.hpp>
+
+#include "apps/kymo/shared/warnings.hpp"
+#include "exchange/common/output_file.hpp"
+#include "stats/energy/energy.hpp"
+#include "stats/statistics/statistics.hpp"
+#include "stats/statistics/stretches.hpp"
+
+namespace kymo::command {
+
+struct ReportOptions {
+  std::size_t top = 50;             ///< sites and GPU spans per table
+  std::size_t slowest_frames = 10;  ///< 0: none
+  bool redacts = false;             ///< omits directories
+};
+
+/// All data of the report.
+struct Report {
+  const Timeline& timeline;
+  ReportOptions options;
+  std::string title;  ///< the command that ran
+  stats::Statistics statistics;
+  stats::SlowFrames slow;
+  stats::EnergyStatistics energy;
+  std::vector<Phase> phases;
+  std::vector<stats::PhaseStatistics> phase_statistics;  ///< of all phases; empty if there are too many
+  Warnings warnings;
+};
+
+/// Writes the page piece by piece.
+void write_report(const Report& report, exchange::OutputFile& file);
+
+// Its sections, each written if it has content.
+void append_report_frames(const Report& report, exchange::OutputFile& file);
+void append_report_sites(const Report& report, exchange::OutputFile& file);
+/// Reads the samples again to draw them.
+void append_report_metrics(const Report& report, exchange::OutputFile& file);
+void append_report_energy(const Report& report, std::string& out);
+
+}  // namespace kymo::command

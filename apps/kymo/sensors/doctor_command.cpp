@@ -1,0 +1,254 @@
+// kymo doctor: shows which sources of this machine can be sampled, and causes and remedies for the others.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+#include <CLI/CLI.hpp>
+
+#include <kymo/sampler.hpp>
+
+#include "apps/kymo/record/spool_table.hpp"
+#include "apps/kymo/shared/arguments.hpp"
+#include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/say.hpp"
+#include "apps/kymo/shared/table.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
+#include "base/clock.hpp"
+#include "capture/recover/leftovers.hpp"
+#include "record/clock/clock.hpp"
+#include "sense/sampler/machine_lock.hpp"
+#include "sense/sampler/sensors.hpp"
+#include "sense/sampler/stop_signal.hpp"
+#include "sense/sampler/tier_thread.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using sense::Sensor;
+
+struct DoctorOptions {
+  SensorOptions sensors;
+  bool is_json = false;
+};
+
+constexpr std::size_t reads = 11;
+constexpr double most_load = 0.05;  // per sensor, of one core
+constexpr double most_hz = 1000;
+
+/// The result of examining a sensor.
+struct Finding {
+  std::string name;
+  Tier tier = Tier::fast;
+  std::size_t metrics = 0;      ///< number with a value so far
+  double read_ns = 0;           ///< median time of one read
+  std::int64_t renewal_ns = 0;  ///< minimum over its metrics; 0: unknown
+  std::string trouble;
+  std::string advice;
+
+  [[nodiscard]] const char* state() const { return metrics == 0 ? "no" : trouble.empty() ? "works" : "partly"; }
+  /// The highest rate at which reading costs at most a twentieth of a core and still returns new values.
+  [[nodiscard]] double fastest_hz() const {
+    double hz = std::min(most_hz, most_load * 1e9 / std::max(read_ns, 1.0));
+    hz = renewal_ns == 0 ? hz : std::min(hz, 1e9 / static_cast<double>(renewal_ns));
+    // Rounds down to 1, 2 or 5 times a power of ten.
+    const double magnitude = std::pow(10, std::floor(std::log10(hz)));
+    const double digit = hz / magnitude;
+    return magnitude * (digit >= 5 ? 5 : digit >= 2 ? 2 : 1);
+  }
+};
+
+/// A sensor and the results of its reads so far.
+class Examination {
+ public:
+  explicit Examination(std::unique_ptr<Sensor> sensor) : sensor_(std::move(sensor)) {}
+
+  void read() {
+    const std::int64_t start_ns = base::monotonic_now_ns();
+    sensor_->read(start_ns);
+    times_ns_.push_back(static_cast<double>(base::monotonic_now_ns() - start_ns));
+    has_had_value_.resize(sensor_->metrics().size());
+    for (std::size_t metric = 0; metric < has_had_value_.size(); ++metric) {
+      const sense::Reading& reading = sensor_->readings()[metric];
+      has_had_value_[metric] = has_had_value_[metric] || (reading.has_value && !std::isnan(reading.value));
+    }
+  }
+
+  [[nodiscard]] Finding finding() {
+    Finding finding;
+    finding.name = sensor_->name();
+    finding.tier = sensor_->tier();
+    const auto middle = times_ns_.begin() + static_cast<std::ptrdiff_t>(times_ns_.size() / 2);
+    std::nth_element(times_ns_.begin(), middle, times_ns_.end());
+    finding.read_ns = *middle;
+    finding.trouble = sensor_->trouble();
+    finding.advice = sensor_->advice();
+    bool is_renewal_known = true;
+    for (std::size_t i = 0; i < has_had_value_.size(); ++i) {
+      if (has_had_value_[i]) {
+        const std::int64_t renewal_ns = sensor_->metrics()[i].renewal_ns;
+        is_renewal_known = is_renewal_known && renewal_ns != 0;
+        finding.renewal_ns = finding.metrics++ == 0 ? renewal_ns : std::min(finding.renewal_ns, renewal_ns);
+      }
+    }
+    finding.renewal_ns = is_renewal_known ? finding.renewal_ns : 0;
+    if (finding.metrics == 0 && finding.trouble.empty()) {
+      finding.trouble = "there is nothing of it on this machine";
+    }
+    return finding;
+  }
+
+ private:
+  std::unique_ptr<Sensor> sensor_;
+  std::vector<double> times_ns_;
+  std::vector<bool> has_had_value_;
+};
+
+std::vector<Finding> examine(const SensorOptions& options) {
+  std::vector<Examination> examinations;
+  for (auto& sensor : sense::make_sensors(options)) {
+    examinations.emplace_back(std::move(sensor));
+  }
+  for (std::size_t i = 0; i < reads; ++i) {
+    for (Examination& examination : examinations) {
+      examination.read();
+    }
+    // Rates need time between two reads.
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+  }
+  std::vector<Finding> findings;
+  findings.reserve(examinations.size());
+  for (Examination& examination : examinations) {
+    findings.push_back(examination.finding());
+  }
+  return findings;
+}
+
+/// Whether this user's threads may use real-time priority.
+bool may_use_real_time() {
+  bool is_permitted = false;
+  pthread_t thread{};
+  const auto try_it = [](void* result) -> void* {
+    sched_param priority{};
+    priority.sched_priority = 1;
+    *static_cast<bool*>(result) = ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &priority) == 0;
+    return nullptr;
+  };
+  if (::pthread_create(&thread, nullptr, try_it, &is_permitted) == 0) {
+    ::pthread_join(thread, nullptr);
+  }
+  return is_permitted;
+}
+
+void print_findings(const std::vector<Finding>& findings) {
+  Table table({{"sensor", Align::left},
+               {"tier", Align::left},
+               {"state", Align::left},
+               {"metrics"},
+               {"one read"},
+               {"renewed"},
+               {"fastest sensible"}});
+  for (const Finding& finding : findings) {
+    const bool works = finding.metrics != 0;
+    table.add({finding.name, sense::name_of(finding.tier), finding.state(), works ? format_count(finding.metrics) : "",
+               works ? format_duration(finding.read_ns) : "",
+               finding.renewal_ns != 0 ? format_duration(static_cast<double>(finding.renewal_ns)) : "",
+               works ? fmt::format("{} Hz", format_value(finding.fastest_hz())) : ""});
+  }
+  table.print();
+  bool is_first = true;
+  for (const Finding& finding : findings) {
+    if (!finding.trouble.empty()) {
+      fmt::print("{}{}: {}\n", is_first ? "\n" : "", finding.name, printable(finding.trouble));
+      if (!finding.advice.empty()) {
+        fmt::print("    {}\n", printable(finding.advice));
+      }
+      is_first = false;
+    }
+  }
+}
+
+int run(const DoctorOptions& options) {
+  const std::vector<Finding> findings = examine(options.sensors);
+  const bool is_real_time = may_use_real_time();
+  const pid_t holder = sense::MachineLock(options.sensors.root).holder();
+  const char* const counter = record::counter_name();
+  const std::vector<capture::Leftover> spools = capture::list_leftovers();
+  if (options.is_json) {
+    Json rows = Json::array();
+    for (const Finding& finding : findings) {
+      rows.push_back({{"sensor", finding.name},
+                      {"tier", sense::name_of(finding.tier)},
+                      {"state", finding.state()},
+                      {"metrics", finding.metrics},
+                      {"read_ns", finding.read_ns},
+                      {"renewal_ns", finding.renewal_ns},
+                      {"fastest_hz", finding.fastest_hz()},
+                      {"trouble", finding.trouble},
+                      {"advice", finding.advice}});
+    }
+    Json memory = Json::array();
+    for (const capture::Leftover& spool : spools) {
+      memory.push_back(command::to_json(spool));
+    }
+    print_json({{"sensors", std::move(rows)},
+                {"shared_memory", std::move(memory)},
+                {"clock", counter},
+                {"may_use_real_time", is_real_time},
+                {"machine_holder", holder}});
+    return to_int(ExitCode::ok);
+  }
+  print_findings(findings);
+  fmt::print("\nclock: {}\n", counter);
+  fmt::print("real-time scheduling of the sampler: {}\n",
+             is_real_time ? "permitted"
+                          : "not permitted; samples are late by some milliseconds now and then on a busy machine\n"
+                            "    sudo setcap cap_sys_nice+ep PROGRAM, or `ulimit -r 1`, permits it");
+  if (holder != 0) {
+    fmt::print("process {} samples this machine now; others sample only their own processes meanwhile\n", holder);
+  }
+  if (!spools.empty()) {
+    fmt::print("\nevents in {}; `kymo recover --all` clears up after processes that are dead:\n",
+               capture::shared_memory);
+    print_leftovers(spools);
+  }
+  return to_int(ExitCode::ok);
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Invocation& invocation) {
+  int& exit_code = invocation.exit_code;
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* const command =
+      app.add_subcommand("doctor", "Shows what can be sampled on this machine, what not, why, and what to do about it");
+  add_sensor_arguments(*command, options->sensors);
+  command->add_flag("--json", options->is_json, "Print JSON");
+  command->footer(
+      "\"One read\" is the median of some; \"renewed\" is how often the source makes new values, where it is known;\n"
+      "\"fastest sensible\" is the rate beyond which reads give nothing new or take over a twentieth of a core.\n\n"
+      "Examples:\n"
+      "  kymo doctor\n"
+      "  kymo doctor --json | jq '.sensors[] | select(.state != \"works\")'");
+  command->callback([options, &exit_code] {
+    try {
+      exit_code = run(*options);
+    } catch (const std::invalid_argument& failure) {
+      say("kymo: {}\n", failure.what());
+      exit_code = to_int(ExitCode::usage);
+    }
+  });
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,116 @@
+#include "apps/kymo/sensors/live_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "apps/kymo/shared/units.hpp"
+#include "stats/common/value_text.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+constexpr std::size_t most_values = 400;
+
+std::string padded(std::string text, std::size_t width, bool is_right) {
+  const std::size_t used = width_of(text);
+  const std::string blanks(used < width ? width - used : 0, ' ');
+  return is_right ? blanks + text : text + blanks;
+}
+
+}  // namespace
+
+LiveRow::LiveRow(const MetricDeclaration& metric) : title_(metric.name), unit_(metric.unit), kind_(metric.kind) {
+  for (const auto& [key, value] : metric.labels) {
+    if (key != "uuid") {
+      title_ += fmt::format(" {}={}", key, value);
+    }
+  }
+  title_ = printable(title_, 36);
+  if (kind_ == MetricKind::energy_counter) {
+    unit_ = "W";
+  } else if (kind_ == MetricKind::counter) {
+    unit_ = unit_.empty() ? "1/s" : unit_ + "/s";
+  }
+}
+
+void LiveRow::add(std::int64_t time_ns, double value, bool is_stale) {
+  is_stale_ = is_stale;
+  double shown = value;
+  if (kind_ != MetricKind::gauge) {
+    if (is_stale || std::isnan(value)) {
+      return;
+    }
+    const double seconds = static_cast<double>(time_ns - counted_ns_) / 1e9;
+    const bool is_first = counted_ns_ == 0;
+    shown = value >= counted_ && seconds > 0 ? (value - counted_) / seconds : std::numeric_limits<double>::quiet_NaN();
+    counted_ = value;
+    counted_ns_ = time_ns;
+    if (is_first) {
+      return;
+    }
+  }
+  if (!std::isnan(shown)) {
+    const bool is_first = values_.empty();
+    min_ = is_first ? shown : std::min(min_, shown);
+    max_ = is_first ? shown : std::max(max_, shown);
+  }
+  if (values_.size() == most_values) {
+    values_.erase(values_.begin());
+  }
+  values_.push_back(shown);
+}
+
+std::string LiveRow::sparkline(std::size_t width) const {
+  constexpr std::array<const char*, 8> bars{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const std::size_t first = values_.size() > width ? values_.size() - width : 0;
+  double least = std::numeric_limits<double>::infinity();
+  double greatest = -least;
+  for (std::size_t i = first; i < values_.size(); ++i) {
+    if (!std::isnan(values_[i])) {
+      least = std::min(least, values_[i]);
+      greatest = std::max(greatest, values_[i]);
+    }
+  }
+  // Percentages are drawn against 100, so that idle looks idle.
+  if (unit_ == "%" && least >= 0 && greatest <= 100) {
+    least = 0;
+    greatest = 100;
+  }
+  std::string line;
+  for (std::size_t i = first; i < values_.size(); ++i) {
+    const double share = greatest > least ? (values_[i] - least) / (greatest - least) : 0;
+    line += std::isnan(values_[i]) ? " " : bars[std::min<std::size_t>(static_cast<std::size_t>(share * 8), 7)];
+  }
+  return line;
+}
+
+std::string format_quantity(double value, const std::string& unit) {
+  return stats::value_text(value, printable(unit, 8), {4, false});
+}
+
+std::string format_rows(const std::vector<const LiveRow*>& rows, std::size_t width) {
+  std::size_t titles = 6;
+  for (const LiveRow* row : rows) {
+    titles = std::max(titles, width_of(row->title()));
+  }
+  constexpr std::size_t numbers = 13;
+  const std::size_t used = titles + 3 * (numbers + 1) + 3;
+  const std::size_t spark = width > used + 8 ? width - used : 8;
+  std::string lines = padded("metric", titles, false) + " " + padded("now", numbers, true) + " " +
+                      padded("least", numbers, true) + " " + padded("most", numbers, true) + "\n";
+  for (const LiveRow* row : rows) {
+    lines += padded(row->title(), titles, false) + " " +
+             padded(format_quantity(row->latest(), row->unit()), numbers, true) + " " +
+             padded(format_quantity(row->min(), row->unit()), numbers, true) + " " +
+             padded(format_quantity(row->max(), row->unit()), numbers, true) + (row->is_stale() ? " ~ " : "   ") +
+             row->sparkline(spark) + "\n";
+  }
+  return lines;
+}
+
+}  // namespace kymo::command

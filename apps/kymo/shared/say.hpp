@@ -1,0 +1,27 @@
+// Messages for the user.
+#pragma once
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace kymo::command {
+
+/// Writes to stderr. If that is closed or full, the message is lost and the command continues; its exit code still
+/// tells the result. (fmt::print throws.)
+template <typename... Values>
+void say(fmt::format_string<Values...> format, Values&&... values) noexcept {
+  try {
+    const std::string text = fmt::format(format, std::forward<Values>(values)...);
+    if (std::fwrite(text.data(), 1, text.size(), stderr) != text.size()) {
+      std::clearerr(stderr);
+    }
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace kymo::command

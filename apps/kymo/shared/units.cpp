@@ -1,0 +1,110 @@
+// Formats numbers for people.
+#include "apps/kymo/shared/units.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "stats/common/value_text.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+/// The length of the UTF-8 sequence at the front of a text; 0 if it is invalid.
+std::size_t sequence_length(std::string_view text) {
+  const base::Utf8Sequence sequence = base::look_at_utf8(text);
+  return sequence.is_valid ? sequence.size : 0;
+}
+
+}  // namespace
+
+std::string format_duration(double duration_ns) {
+  return stats::duration_text(duration_ns);
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  return stats::value_text(static_cast<double>(bytes), "B");
+}
+
+std::string format_joules(double joules) {
+  return stats::value_text(joules, "J");
+}
+
+std::string format_count(std::uint64_t count) {
+  return stats::count_text(count);
+}
+
+std::string format_value(double value) {
+  return fmt::format("{:.6g}", value);
+}
+
+std::string format_share(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f} %", 100.0 * part / whole) : "-";
+}
+
+std::string format_plural(std::uint64_t count, std::string_view noun) {
+  const char* const ending = noun.empty() || noun.back() != 's' ? "s" : "es";
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : ending);
+}
+
+std::string format_fact(std::string_view key, const std::string& value) {
+  const auto ends_in = [&key](std::string_view ending) {
+    return key.size() > ending.size() && key.compare(key.size() - ending.size(), ending.size(), ending) == 0;
+  };
+  const bool is_number =
+      !value.empty() && value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
+  // A start is a time on the captures' axis, not a duration.
+  if (is_number && ends_in("_ns") && !ends_in("start_ns")) {
+    return format_duration(static_cast<double>(std::stoull(value)));
+  }
+  if (is_number && ends_in("_bytes")) {
+    return format_bytes(std::stoull(value));
+  }
+  return printable(value, 200);
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    // U+0080 to U+009F are control characters too.
+    const bool is_c1 = length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0U;
+    if (length == 0) {
+      result += "\xEF\xBF\xBD";
+    } else if (length == 1 && (first < 0x20U || first == 0x7FU)) {
+      result += fmt::format("\\x{:02x}", first);
+    } else if (is_c1) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[1]));
+    } else {
+      result += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  for (const char character : text) {
+    width += (static_cast<unsigned char>(character) & 0xC0U) != 0x80U ? 1 : 0;
+  }
+  return width;
+}
+
+std::string printable(std::string_view text, std::size_t width) {
+  std::string result = printable(text.substr(0, 4 * width + 4));
+  if (width_of(result) <= width && text.size() <= 4 * width + 4) {
+    return result;
+  }
+  std::size_t columns = 0;
+  std::size_t end = 0;
+  for (; end < result.size(); ++end) {
+    if ((static_cast<unsigned char>(result[end]) & 0xC0U) != 0x80U && columns++ + 1 >= width) {
+      break;
+    }
+  }
+  return result.substr(0, end) + "\xE2\x80\xA6";
+}
+
+}  // namespace kymo::command

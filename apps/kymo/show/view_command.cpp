@@ -1,0 +1,56 @@
+// kymo view: starts the viewer, a separate program, so that the kymo command needs neither GLFW nor OpenGL.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include "apps/kymo/shared/command.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+/// Next to this program.
+std::filesystem::path find_viewer() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) {
+    throw Failure(fmt::format("the viewer cannot be looked for: /proc/self/exe: {}", error.message()));
+  }
+  return self.parent_path() / "kymo-viewer";
+}
+
+[[noreturn]] void start_viewer(const std::vector<std::string>& words) {
+  const std::filesystem::path viewer = find_viewer();
+  std::string name = "kymo view";
+  std::vector<std::string> copies = words;
+  std::vector<char*> arguments{name.data()};
+  for (std::string& word : copies) {
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  ::execv(viewer.c_str(), arguments.data());
+  if (errno == ENOENT) {
+    throw Failure(fmt::format(
+        "there is no viewer: {} is not here. It is built with kymo where GLFW, OpenGL and Dear ImGui are found (Debian: "
+        "libglfw3-dev libegl-dev libgl-dev libstb-dev libimgui-dev)",
+        viewer.string()));
+  }
+  throw Failure(fmt::format("the viewer cannot be started: {}: {}", viewer.string(), std::strerror(errno)));
+}
+
+}  // namespace
+
+void add_view_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = app.add_subcommand("view", "Show captures in a window: frames, metrics, flame chart");
+  command->set_help_flag();
+  command->callback([&words = invocation.passed_on] { start_viewer(words); });
+}
+
+}  // namespace kymo::command

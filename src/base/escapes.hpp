@@ -1,0 +1,65 @@
+// Text in the forms that other formats take: hexadecimal digits, XML, CSV.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace kymo::base {
+
+inline constexpr std::string_view hex_digits = "0123456789abcdef";
+
+/// Two lower-case digits per byte.
+[[nodiscard]] inline std::string to_hex(const unsigned char* bytes, std::size_t size) {
+  std::string hex;
+  hex.reserve(2 * size);
+  for (std::size_t i = 0; i < size; ++i) {
+    hex += hex_digits[bytes[i] >> 4U];
+    hex += hex_digits[bytes[i] & 0xFU];
+  }
+  return hex;
+}
+
+/// Appends text as the content or an attribute of XML and HTML. Control characters, which XML cannot represent, become
+/// blanks.
+inline void append_xml(std::string& out, std::string_view text) {
+  for (const char character : text) {
+    switch (character) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += static_cast<unsigned char>(character) < 0x20 ? ' ' : character;
+    }
+  }
+}
+
+/// Appends a field of CSV (RFC 4180), without the comma before it: quoted if it holds a comma, a quote or a line break.
+inline void append_csv_field(std::string& out, std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char character : text) {
+    if (character == '"') {
+      out += '"';
+    }
+    out += character;
+  }
+  out += '"';
+}
+
+}  // namespace kymo::base

@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/futex.hpp"
+#include "base/system.hpp"
+
+namespace kymo::base {
+
+namespace {
+
+constexpr timespec to_timespec(std::int64_t time_ns) {
+  return {static_cast<time_t>(time_ns / 1'000'000'000), static_cast<long>(time_ns % 1'000'000'000)};
+}
+
+}  // namespace
+
+std::string boot_id() {
+  std::string id = read_small_file("/proc/sys/kernel/random/boot_id");
+  id.erase(id.find_last_not_of('\n') + 1);
+  return id;
+}
+
+std::uint64_t process_start(std::uint64_t pid) {
+  // Field 22. Field 2 is a name in parentheses with arbitrary content, so parsing starts behind its last parenthesis.
+  const std::string stat = read_small_file("/proc/" + (pid == 0 ? "self" : std::to_string(pid)) + "/stat");
+  std::size_t at = stat.rfind(')');
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) {
+    at = stat.find(' ', at + 1);
+  }
+  return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
+}
+
+void send_again(int signal, siginfo_t& info) noexcept {
+  if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::syscall(SYS_gettid), signal, &info) != 0) {
+    ::raise(signal);
+  }
+}
+
+int reserve_space(int file, std::uint64_t bytes) noexcept {
+  return ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+}
+
+int reserve_behind_end(int file, std::uint64_t from, std::uint64_t bytes) noexcept {
+  return ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+}
+
+int sync_data(int file) noexcept {
+  return ::fdatasync(file);
+}
+
+FileDescriptor open_unnamed(const std::string& directory) {
+  FileDescriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file) {
+    return file;
+  }
+  // Not every file system supports files without names.
+  std::string path = directory + "/.kymo-unnamed-XXXXXX";
+  file = FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
+  if (file) {
+    ::unlink(path.c_str());
+  }
+  return file;
+}
+
+LockOutcome lock_byte(int file, std::uint64_t byte, bool waits) noexcept {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(byte);
+  lock.l_len = 1;
+  while (::fcntl(file, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock) != 0) {
+    if (errno != EINTR) {
+      return errno == EAGAIN || errno == EACCES ? LockOutcome::refused : LockOutcome::unsupported;
+    }
+  }
+  return LockOutcome::taken;
+}
+
+std::optional<int> lock_holder(int file, std::uint64_t byte) noexcept {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(byte);
+  lock.l_len = 1;
+  if (::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
+    return std::nullopt;
+  }
+  return static_cast<int>(lock.l_pid);
+}
+
+bool is_shared_by_machines(int file) noexcept {
+  struct statfs system {};
+  if (::fstatfs(file, &system) != 0) {
+    return true;
+  }
+  switch (static_cast<std::uint32_t>(system.f_type)) {
+    case 0x6969:      // NFS
+    case 0x517B:      // SMB
+    case 0xFE534D42:  // SMB2
+    case 0xFF534D42:  // CIFS
+    case 0x01021997:  // 9P
+    case 0x65735546:  // FUSE
+    case 0x00C36400:  // Ceph
+    case 0x5346414F:  // AFS
+    case 0x0BD00BD0:  // Lustre
+    case 0x47504653:  // GPFS
+      return true;
+    default:
+      return false;
+  }
+}
+
+int rename_to_new(const char* from, const char* to) noexcept {
+  constexpr unsigned replaces_nothing = 1;
+  const long result = ::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, replaces_nothing);
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) {
+    return static_cast<int>(result);
+  }
+  // Not every file system supports it; link(2) never replaces a file either.
+  return ::link(from, to) == 0 ? ::unlink(from) : -1;
+}
+
+std::uint64_t resident_bytes() noexcept {
+  // Opened on every call: after a fork, a kept descriptor of /proc/self would still describe the parent.
+  const FileDescriptor file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  char text[128];
+  const ssize_t size = file ? ::read(file.get(), static_cast<char*>(text), sizeof text - 1) : 0;
+  text[std::max<ssize_t>(size, 0)] = '\0';
+  const char* const second_field = std::strchr(text, ' ');
+  static const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  return second_field == nullptr ? 0
+                                 : std::strtoull(second_field, nullptr, 10) * static_cast<std::uint64_t>(page_bytes);
+}
+
+std::uint64_t peak_resident_bytes() noexcept {
+  const FileDescriptor file(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  char text[8192];
+  const ssize_t size = file ? ::read(file.get(), static_cast<char*>(text), sizeof text - 1) : 0;
+  text[std::max<ssize_t>(size, 0)] = '\0';
+  if (const char* const line = std::strstr(text, "\nVmHWM:")) {
+    return std::strtoull(line + 7, nullptr, 10) * 1024;
+  }
+  rusage usage{};
+  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) * 1024 : 0;
+}
+
+void name_this_thread(const char* name) noexcept {
+  ::pthread_setname_np(::pthread_self(), name);
+}
+
+const char* trusted_variable(const char* name) noexcept {
+  return ::secure_getenv(name);
+}
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept {
+  const timespec timeout = to_timespec(timeout_ns);
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
+}
+
+void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void private_futex_wait(std::uint32_t* word, std::uint32_t expected) noexcept {
+  const int saved_errno = errno;
+  constexpr timespec longest{0, 5'000'000};
+  ::syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, &longest, nullptr, 0U);
+  errno = saved_errno;
+}
+
+void private_futex_wait_until(std::uint32_t* word, std::uint32_t expected, std::int64_t deadline_ns) noexcept {
+  const timespec deadline = to_timespec(deadline_ns);
+  ::syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, &deadline, nullptr,
+            FUTEX_BITSET_MATCH_ANY);
+}
+
+void private_futex_wake_all(std::uint32_t* word) noexcept {
+  const int saved_errno = errno;
+  ::syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0U);
+  errno = saved_errno;
+}
+
+}  // namespace kymo::base

@@ -1,0 +1,414 @@
+#include "capture/format/batch_codec.hpp"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/event_lists.hpp"
+#include "capture/format/declarations_codec.hpp"
+
+namespace kymo::capture {
+namespace {
+
+// The zero of relative times: the block's start.
+class Origin {
+ public:
+  explicit Origin(std::int64_t start_ns) : start_(static_cast<std::uint64_t>(start_ns)) {}
+  [[nodiscard]] std::uint64_t start() const { return start_; }
+  [[nodiscard]] std::uint64_t relative(std::int64_t time_ns) const {
+    return static_cast<std::uint64_t>(time_ns) - start_;
+  }
+  [[nodiscard]] std::int64_t absolute(std::uint64_t relative) const {
+    return static_cast<std::int64_t>(start_ + relative);
+  }
+
+ private:
+  std::uint64_t start_;
+};
+
+// The columns of each table of plain rows, for both directions: Columns is ColumnsOut or ColumnsIn.
+
+template <typename Columns>
+void visit(Columns& columns, const AsyncBegin*) {
+  columns.time(1, &AsyncBegin::time_ns);
+  columns.number(2, &AsyncBegin::track);
+  columns.number(3, &AsyncBegin::name);
+  columns.number(4, &AsyncBegin::async_id, wandering);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const FrameMark*) {
+  columns.time(1, &FrameMark::time_ns);
+  columns.number(2, &FrameMark::stream);
+  columns.number(3, &FrameMark::track);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const Message*) {
+  columns.text(1, &Message::text);
+  columns.time(2, &Message::time_ns);
+  columns.number(3, &Message::track);
+  columns.number(4, &Message::is_cut);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const FlowEvent*) {
+  columns.time(1, &FlowEvent::time_ns);
+  columns.number(2, &FlowEvent::track);
+  columns.kind(3, &FlowEvent::phase, FlowPhase::end);
+  columns.number(4, &FlowEvent::flow_id, wandering);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const SyncPoint*) {
+  columns.time(1, &SyncPoint::time_ns);
+  columns.number(2, &SyncPoint::track);
+  columns.number(3, &SyncPoint::number, wandering);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const TrackEnd*) {
+  columns.time(1, &TrackEnd::time_ns);
+  columns.number(2, &TrackEnd::track);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const ClockAnchor*) {
+  columns.time(1, &ClockAnchor::monotonic_ns);
+  columns.number(2, &ClockAnchor::realtime_ns, wandering);
+  columns.number(3, &ClockAnchor::bound_ns, signed_values);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const ClockUncertainty*) {
+  columns.time(1, &ClockUncertainty::start_ns);
+  columns.time(2, &ClockUncertainty::end_ns);
+  columns.number(3, &ClockUncertainty::bound_ns, signed_values);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const SpanEvent*) {
+  columns.time(1, &SpanEvent::start_ns);
+  columns.number(2, &SpanEvent::duration_ns, signed_values);
+  columns.number(3, &SpanEvent::track);
+  columns.number(4, &SpanEvent::name);
+  columns.number(5, &SpanEvent::category);
+  columns.number(6, &SpanEvent::argument_count);
+  columns.number(7, &SpanEvent::first_argument, wandering);
+  columns.number(8, &SpanEvent::async_id, wandering);
+}
+
+template <typename Row>
+class ColumnsOut {
+ public:
+  ColumnsOut(TableWriter& table, Origin origin, const std::vector<Row>& rows)
+      : table_(table), origin_(origin), rows_(rows) {}
+
+  void time(std::uint8_t column, std::int64_t Row::*field) {
+    table_.field(column, wandering, {rows_, field}, origin_.start());
+  }
+  template <typename Integer>
+  void number(std::uint8_t column, Integer Row::*field, Transform transform = plain) {
+    table_.field(column, transform, {rows_, field});
+  }
+  template <typename Kind>
+  void kind(std::uint8_t column, Kind Row::*field, Kind) {
+    number(column, field);
+  }
+  void text(std::uint8_t column, std::string Row::*field) { table_.text_field(column, {rows_, field}); }
+
+ private:
+  TableWriter& table_;
+  Origin origin_;
+  const std::vector<Row>& rows_;
+};
+
+template <typename Row>
+class ColumnsIn {
+ public:
+  ColumnsIn(const TableView& table, Origin origin, std::vector<Row>& rows)
+      : table_(table), origin_(origin), rows_(rows) {
+    rows.resize(static_cast<std::size_t>(table.rows()));
+  }
+
+  void time(std::uint8_t column, std::int64_t Row::*field) {
+    table_.field(column, rows_.size(),
+                 [&](std::size_t i, std::uint64_t value) { rows_[i].*field = origin_.absolute(value); });
+  }
+  template <typename Integer>
+  void number(std::uint8_t column, Integer Row::*field, Transform = plain) {
+    table_.field(column, rows_.size(),
+                 [&](std::size_t i, std::uint64_t value) { rows_[i].*field = narrow<Integer>(value); });
+  }
+  void number(std::uint8_t column, std::int64_t Row::*field, Transform = plain) {
+    table_.field(column, rows_.size(),
+                 [&](std::size_t i, std::uint64_t value) { rows_[i].*field = static_cast<std::int64_t>(value); });
+  }
+  template <typename Kind>
+  void kind(std::uint8_t column, Kind Row::*field, Kind last) {
+    table_.field(column, rows_.size(), [&](std::size_t i, std::uint64_t value) {
+      if (value > static_cast<std::uint64_t>(last)) {
+        throw DecodeError("an event is of a kind that this version of kymo does not know");
+      }
+      rows_[i].*field = static_cast<Kind>(value);
+    });
+  }
+  void text(std::uint8_t column, std::string Row::*field) {
+    table_.text_field(column, rows_.size(), [&](std::size_t i, std::string_view value) { rows_[i].*field = value; });
+  }
+
+ private:
+  const TableView& table_;
+  Origin origin_;
+  std::vector<Row>& rows_;
+};
+
+template <typename Row>
+void write_rows(TableId id, const std::vector<Row>& rows, Origin origin, TableWriter& table) {
+  if (!rows.empty()) {
+    table.begin(id);
+    ColumnsOut<Row> columns(table, origin, rows);
+    visit(columns, rows.data());
+    table.end();
+  }
+}
+
+template <typename Row>
+void read_rows(const TableView& table, Origin origin, std::vector<Row>& rows) {
+  ColumnsIn<Row> columns(table, origin, rows);
+  visit(columns, rows.data());
+}
+
+// Up to nanoseconds, for times in seconds.
+constexpr std::array powers_of_ten{1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+
+// The least number of decimals with which every value can be scaled to an integer and back exactly. 0 if the values are
+// integers already or there is no such number.
+std::size_t decimals_of(const std::vector<double>& values, std::vector<double>& scaled) {
+  constexpr double largest = 1e15;  // integers below are exact, so scaling them is reversible
+  std::size_t decimals = 0;
+  scaled.clear();
+  for (std::size_t i = 0; i < values.size();) {
+    const double integer = std::nearbyint(values[i] * powers_of_ten[decimals]);
+    const bool comes_back = std::fabs(integer) < largest && integer / powers_of_ten[decimals] == values[i] &&
+                            !(integer == 0 && std::signbit(values[i]));
+    if (comes_back) {
+      scaled.push_back(integer);
+      ++i;
+    } else if (++decimals == powers_of_ten.size()) {
+      return 0;
+    } else {
+      scaled.clear();
+      i = 0;
+    }
+  }
+  return decimals;
+}
+
+// `previous` is the run written before; its times are not written again.
+void encode_samples(const SampleRun& run, const SampleRun* previous, Origin origin, TableWriter& table) {
+  if (run.times_ns.size() != run.values.size() || (!run.flags.empty() && run.flags.size() != run.values.size())) {
+    throw std::length_error("a run of samples has another number of values or flags than of times");
+  }
+  table.begin(TableId::samples, run.metric);
+  std::vector<double> scaled;
+  const std::size_t decimals = decimals_of(run.values, scaled);
+  const bool shares_times = previous != nullptr && previous->times_ns == run.times_ns;
+  if (!shares_times) {
+    table.field(1, wandering, run.times_ns, [&](std::int64_t time_ns) { return origin.relative(time_ns); });
+  }
+  table.floats(2, decimals != 0 ? scaled : run.values, shares_times);
+  table.field(3, plain, run.flags, [](std::uint8_t flags) { return std::uint64_t{flags}; });
+  if (decimals != 0) {
+    table.field(4, plain, std::array{decimals}, [](std::size_t count) { return std::uint64_t{count}; });
+  }
+  table.end();
+}
+
+void decode_samples(const TableView& table, const SampleRun* previous, Origin origin, SampleRun& run) {
+  run.metric = narrow<MetricId>(table.key());
+  if (table.find(1) == nullptr && previous != nullptr) {
+    // The values are stored in full, so the payload's size limits what is read here.
+    if (table.count(2) != previous->times_ns.size()) {
+      throw DecodeError("samples are to share the times of others that are more or fewer");
+    }
+    run.times_ns = previous->times_ns;
+  } else {
+    run.times_ns.resize(static_cast<std::size_t>(table.rows()));
+    table.field(1, run.times_ns.size(),
+                [&](std::size_t i, std::uint64_t value) { run.times_ns[i] = origin.absolute(value); });
+  }
+  run.values.resize(run.times_ns.size());
+  table.floats(2, run.values);
+  run.flags.resize(table.find(3) != nullptr ? run.times_ns.size() : 0);
+  table.field(3, run.flags.size(),
+              [&](std::size_t i, std::uint64_t value) { run.flags[i] = static_cast<std::uint8_t>(value); });
+  if (table.count(4) != 0) {
+    std::size_t decimals = 0;
+    table.field(4, 1, [&](std::size_t, std::uint64_t value) { decimals = static_cast<std::size_t>(value); });
+    if (decimals >= powers_of_ten.size()) {
+      throw DecodeError("samples have more decimals than any writer gives them");
+    }
+    for (double& value : run.values) {
+      value /= powers_of_ten[decimals];
+    }
+  }
+}
+
+// Clears everything except the lists of runs, whose memory is reused run by run.
+void clear_plain(EventBatch& batch) {
+  batch.declarations.clear();
+  base::for_each_plain_list([](auto& list) { list.clear(); }, batch);
+  batch.text.clear();
+}
+
+// Decodes a table other than a run; ignores unknown tables.
+void decode_other(const TableView& table, Origin origin, EventBatch& batch) {
+  switch (static_cast<TableId>(table.id())) {
+    case TableId::spans:
+      read_rows(table, origin, batch.spans);
+      break;
+    case TableId::span_arguments:
+      batch.span_arguments.resize(static_cast<std::size_t>(table.rows()));
+      decode_arguments(table, 1, [&](std::size_t i, const ArgumentValue& value) { batch.span_arguments[i] = value; });
+      break;
+    case TableId::async_begins:
+      read_rows(table, origin, batch.async_begins);
+      break;
+    case TableId::frame_marks:
+      read_rows(table, origin, batch.frame_marks);
+      break;
+    case TableId::messages:
+      read_rows(table, origin, batch.messages);
+      break;
+    case TableId::flows:
+      read_rows(table, origin, batch.flows);
+      break;
+    case TableId::sync_points:
+      read_rows(table, origin, batch.sync_points);
+      break;
+    case TableId::track_ends:
+      read_rows(table, origin, batch.track_ends);
+      break;
+    case TableId::clock_anchors:
+      read_rows(table, origin, batch.clock_anchors);
+      break;
+    case TableId::clock_uncertainties:
+      read_rows(table, origin, batch.clock_uncertainties);
+      break;
+    default:
+      decode_declarations(table, batch.declarations);
+      break;
+  }
+}
+
+void check_references(const EventBatch& batch) {
+  for (const ScopeRun& run : batch.runs) {
+    for (const ScopeArgument& argument : run.arguments) {
+      check_text(argument.value, batch.text.size());
+    }
+  }
+  for (const ArgumentValue& argument : batch.span_arguments) {
+    check_text(argument, batch.text.size());
+  }
+  for (const SpanEvent& span : batch.spans) {
+    if (span.argument_count != 0 &&
+        std::uint64_t{span.first_argument} + span.argument_count > batch.span_arguments.size()) {
+      throw DecodeError("a span has arguments that its block does not hold");
+    }
+  }
+}
+
+}  // namespace
+
+void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
+  payload.clear();
+  TableWriter table(payload, packing_);
+  const Origin origin(batch.start_ns);
+  opens_.clear();
+  for (const ScopeRun& run : batch.runs) {
+    scopes_.encode(run, batch.start_ns, table);
+    opens_.push_back(scopes_.opens());
+  }
+  write_rows(TableId::spans, batch.spans, origin, table);
+  if (!batch.span_arguments.empty()) {
+    table.begin(TableId::span_arguments);
+    arguments_.clear();
+    for (const ArgumentValue& argument : batch.span_arguments) {
+      arguments_.add(argument);
+    }
+    arguments_.put(table, 1);
+    table.end();
+  }
+  write_rows(TableId::async_begins, batch.async_begins, origin, table);
+  write_rows(TableId::frame_marks, batch.frame_marks, origin, table);
+  const SampleRun* previous = nullptr;
+  for (const SampleRun& run : batch.samples) {
+    encode_samples(run, std::exchange(previous, &run), origin, table);
+  }
+  write_rows(TableId::messages, batch.messages, origin, table);
+  write_rows(TableId::flows, batch.flows, origin, table);
+  write_rows(TableId::sync_points, batch.sync_points, origin, table);
+  write_rows(TableId::track_ends, batch.track_ends, origin, table);
+  write_rows(TableId::clock_anchors, batch.clock_anchors, origin, table);
+  write_rows(TableId::clock_uncertainties, batch.clock_uncertainties, origin, table);
+  if (!batch.text.empty()) {
+    table.begin(TableId::text);
+    table.bytes(1, batch.text);
+    table.end();
+  }
+  cuts_ = table.cuts();
+}
+
+void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std::int64_t end_ns, BatchParts parts,
+                  EventBatch& batch, std::uint64_t most_values) {
+  const bool wants_runs = parts != BatchParts::others && parts != BatchParts::samples;
+  const bool wants_events = parts == BatchParts::everything || parts == BatchParts::scopes;
+  const bool wants_samples =
+      parts == BatchParts::everything || parts == BatchParts::others || parts == BatchParts::samples;
+  const bool wants_others = parts == BatchParts::everything || parts == BatchParts::others;
+  const Origin origin(start_ns);
+  batch.start_ns = start_ns;
+  batch.end_ns = end_ns;
+  clear_plain(batch);
+  std::size_t run_count = 0;
+  std::size_t sample_run_count = 0;
+  std::uint64_t values = 0;
+  TableReader reader(payload);
+  TableView table;
+  while (reader.next(table)) {
+    if (table.is(TableId::scopes)) {
+      if (wants_runs) {
+        if (run_count == batch.runs.size()) {
+          batch.runs.emplace_back();
+        }
+        decode_scopes(table, start_ns, wants_events, batch.runs[run_count++]);
+      }
+      continue;
+    }
+    values += table.values();
+    if (values > most_values) {
+      throw DecodeError("a block of so few bytes holds no such number of values");
+    }
+    if (table.is(TableId::samples)) {
+      if (wants_samples) {
+        if (sample_run_count == batch.samples.size()) {
+          batch.samples.emplace_back();
+        }
+        const SampleRun* const previous = sample_run_count != 0 ? &batch.samples[sample_run_count - 1] : nullptr;
+        decode_samples(table, previous, origin, batch.samples[sample_run_count++]);
+      }
+    } else if (table.is(TableId::text)) {
+      if (wants_events || wants_others) {
+        batch.text.append(table.bytes(1));
+      }
+    } else if (wants_others) {
+      decode_other(table, origin, batch);
+    }
+  }
+  batch.runs.resize(run_count);
+  batch.samples.resize(sample_run_count);
+  check_references(batch);
+}
+
+}  // namespace kymo::capture

@@ -1,0 +1,25 @@
+// Sorts by a number. The recorder uses this one sort for everything, as each instantiation would add a kilobyte to
+// every program with kymo.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kymo::capture {
+
+/// An entry to sort: its key, and its position in the original list.
+struct Ordered {
+  std::uint64_t key = 0;
+  std::size_t place = 0;
+};
+
+/// Maps signed numbers to keys of the same order.
+[[nodiscard]] constexpr std::uint64_t order_key(std::int64_t value) noexcept {
+  return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63U);
+}
+
+/// Sorts by key; equal keys by position.
+void put_in_order(std::vector<Ordered>& entries);
+
+}  // namespace kymo::capture

@@ -1,0 +1,348 @@
+#include "capture/merge/merge.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <system_error>
+#include <tuple>
+
+#include "base/append.hpp"
+#include "capture/merge/batch_joiner.hpp"
+#include "capture/merge/clock_alignment.hpp"
+#include "capture/merge/id_translation.hpp"
+#include "capture/merge/redaction.hpp"
+#include "capture/write/capture_writer.hpp"
+
+namespace kymo::capture {
+
+namespace {
+
+constexpr const char* undeclared = "(undeclared)";
+
+/// One capture of a merge.
+struct Input {
+  explicit Input(const std::filesystem::path& path) : reader(path.string()) {}
+
+  [[nodiscard]] std::size_t block_count() const { return blocks.size() + unwritten.size(); }
+  [[nodiscard]] std::int64_t start_ns(std::size_t block) const {
+    return add_times(block < blocks.size() ? blocks[block].start_ns : unwritten[block - blocks.size()].start_ns,
+                     shift.offset_ns);
+  }
+
+  CaptureReader reader;
+  ClockShift shift;
+  IdTranslation ids;
+  std::vector<BlockInfo> blocks;  // of events
+  std::vector<EventBatch> unwritten;
+  TrackId trackless = 0;  // stands for its threads without a track
+  ProcessId process = 0;  // its first process, which owns everything undeclared
+};
+
+class Merging {
+ public:
+  explicit Merging(const MergeOptions& options) : options_(options), axis_(options.align_by_sync_points) {}
+
+  void open(const std::filesystem::path& path);
+  void add_facts();
+  MergeReport run(const std::filesystem::path& output);
+
+ private:
+  void declare(Input& input, const Declarations& own);
+  void state_shift(const Input& input, const Declarations& shared);
+  bool read(Input& input, std::size_t block, EventBatch& batch);
+  std::uint32_t declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations);
+  TrackId trackless(Input& input, Declarations& declarations);
+  void copy_events(CaptureWriter& writer);
+  void write(CaptureWriter& writer);
+  void close(CaptureWriter& writer);
+  [[nodiscard]] CaptureHeader header() const;
+
+  const MergeOptions& options_;
+  ClockAxis axis_;
+  Numbering numbering_;
+  Declarations declarations_;
+  std::vector<std::unique_ptr<Input>> inputs_;
+  BatchJoiner joiner_;
+  MergeReport report_;
+  std::size_t blocks_in_all_ = 0;
+};
+
+void Merging::open(const std::filesystem::path& path) {
+  inputs_.push_back(std::make_unique<Input>(path));
+  Input& input = *inputs_.back();
+  input.shift = axis_.place(inputs_.front()->reader, input.reader);
+  for (const BlockInfo& block : input.reader.blocks()) {
+    if (block.kind == BlockKind::events) {
+      input.blocks.push_back(block);
+    }
+  }
+  declare(input, input.reader.declarations());
+  if (!input.reader.is_closed()) {
+    if (options_.find_unwritten) {
+      input.unwritten = options_.find_unwritten(input.reader);
+    }
+    for (const EventBatch& batch : input.unwritten) {
+      declare(input, batch.declarations);
+    }
+  }
+  blocks_in_all_ += input.block_count();
+}
+
+void Merging::declare(Input& input, const Declarations& own) {
+  const Declarations shared = input.ids.declare(own, numbering_);
+  base::append(declarations_, shared);
+  if (input.process == 0 && !shared.processes.empty()) {
+    input.process = shared.processes.front().id;
+  }
+  if (!own.processes.empty()) {
+    state_shift(input, shared);
+  }
+}
+
+/// Notes the shift of the input's processes, added to the shift of an earlier merge.
+void Merging::state_shift(const Input& input, const Declarations& shared) {
+  if (input.shift.alignment == Alignment::same_boot) {
+    return;
+  }
+  std::map<ProcessId, ClockShift> shifts;
+  for (const ProcessDeclaration& process : shared.processes) {
+    shifts[process.id] = input.shift;
+  }
+  for (const InfoDeclaration& info : shared.infos) {
+    const auto shift = shifts.find(info.process);
+    if (shift == shifts.end()) {
+      continue;
+    }
+    ClockShift& sum = shift->second;
+    if (info.key == offset_key) {
+      sum.offset_ns = add_times(sum.offset_ns, std::strtoll(info.value.c_str(), nullptr, 10));
+    } else if (info.key == bound_key) {
+      const std::int64_t earlier_ns = std::strtoll(info.value.c_str(), nullptr, 10);
+      sum.bound_ns = sum.bound_ns < 0 || earlier_ns < 0 ? -1 : add_times(sum.bound_ns, earlier_ns);
+    } else if (info.key == aligned_by_key && sum.alignment != Alignment::none) {
+      sum.alignment = alignment_of(info.value);
+    }
+  }
+  for (const auto& [process, shift] : shifts) {
+    declarations_.infos.push_back({process, aligned_by_key, std::string(name_of(shift.alignment))});
+    declarations_.infos.push_back({process, offset_key, std::to_string(shift.offset_ns)});
+    declarations_.infos.push_back({process, bound_key, std::to_string(shift.bound_ns)});
+  }
+}
+
+void Merging::add_facts() {
+  for (const MergeOptions::Facts& facts : options_.facts) {
+    const auto known = std::find_if(
+        declarations_.processes.begin(), declarations_.processes.end(), [&facts](const ProcessDeclaration& process) {
+          return process.pid == facts.process.pid && process.boot_id == facts.process.boot_id;
+        });
+    ProcessId id = 0;
+    if (known == declarations_.processes.end()) {
+      ProcessDeclaration process = facts.process;
+      process.id = id = numbering_.next(IdKind::process);
+      declarations_.processes.push_back(std::move(process));
+    } else {
+      id = known->id;
+    }
+    for (const auto& [key, value] : facts.infos) {
+      declarations_.infos.push_back({id, key, value});
+    }
+  }
+}
+
+std::uint32_t Merging::declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations) {
+  if (input.process == 0) {
+    input.process = numbering_.next(IdKind::process);
+    declarations.processes.emplace_back().id = input.process;
+  }
+  // Each undeclared id gets an id of its own, so that different ones stay distinct; interned texts share one.
+  const std::uint32_t id = kind == IdKind::name ? numbering_.name(undeclared) : numbering_.next(kind);
+  input.ids.assign(kind, own, id);
+  switch (kind) {
+    case IdKind::name:
+      declarations.names.push_back({id, undeclared});
+      break;
+    case IdKind::site: {
+      SiteDeclaration& site = declarations.sites.emplace_back();
+      site.id = id;
+      site.process = input.process;
+      site.name = undeclared;
+      break;
+    }
+    case IdKind::track: {
+      TrackDeclaration& track = declarations.tracks.emplace_back();
+      track.id = id;
+      track.process = input.process;
+      track.name = undeclared;
+      break;
+    }
+    case IdKind::metric: {
+      MetricDeclaration& metric = declarations.metrics.emplace_back();
+      metric.id = id;
+      metric.process = input.process;
+      metric.name = undeclared;
+      break;
+    }
+    case IdKind::frame_stream:
+      declarations.frame_streams.push_back({id, input.process, undeclared});
+      break;
+    case IdKind::process:
+    case IdKind::module:
+      break;  // events do not refer to these
+  }
+  return id;
+}
+
+/// The track that stands for an input's threads without one.
+TrackId Merging::trackless(Input& input, Declarations& declarations) {
+  if (input.trackless == 0) {
+    input.trackless = declare_placeholder(input, IdKind::track, 0, declarations);
+    declarations.tracks.back().name = "(threads without a track)";
+  }
+  return input.trackless;
+}
+
+bool Merging::read(Input& input, std::size_t block, EventBatch& batch) {
+  if (block >= input.blocks.size()) {
+    batch = std::move(input.unwritten[block - input.blocks.size()]);
+  } else if (!input.reader.read(input.blocks[block], batch)) {
+    return false;
+  }
+  Declarations placeholders;
+  // From then on a placeholder serves all uses of its id.
+  input.ids.translate(batch, [&](IdKind kind, std::uint32_t own) {
+    const std::uint32_t known = input.ids.find(kind, own);
+    return known != 0 ? known : declare_placeholder(input, kind, own, placeholders);
+  });
+  // Losses of threads without a track would share one count for several processes, and later counts would replace
+  // earlier ones. So each input gets a track for them.
+  for (ScopeRun& run : batch.runs) {
+    if (run.track == 0) {
+      run.track = trackless(input, placeholders);
+    }
+  }
+  batch.declarations = std::move(placeholders);
+  shift_times(batch, input.shift.offset_ns);
+  if (input.shift.alignment != Alignment::same_boot) {
+    batch.clock_anchors.clear();  // they belong to another machine's clock
+  }
+  return true;
+}
+
+void Merging::write(CaptureWriter& writer) {
+  if (!joiner_.empty()) {
+    writer.write(joiner_.take());
+  }
+}
+
+/// Copies the events of all inputs, block by block in order of their start, each input's blocks in its own order.
+void Merging::copy_events(CaptureWriter& writer) {
+  using Next = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start, input, block
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i]->block_count() != 0) {
+      queue.emplace(inputs_[i]->start_ns(0), i, 0);
+    }
+  }
+  EventBatch batch;
+  std::size_t done = 0;
+  while (!queue.empty()) {
+    const auto [start_ns, index, block] = queue.top();
+    queue.pop();
+    Input& input = *inputs_[index];
+    if (read(input, block, batch)) {
+      for (const ScopeRun& run : batch.runs) {
+        report_.scopes += static_cast<std::uint64_t>(std::count_if(
+            run.events.begin(), run.events.end(), [](const ScopeEvent& event) { return event.is_open(); }));
+      }
+      if (!joiner_.fits(batch)) {
+        write(writer);
+      }
+      joiner_.add(batch);
+    }
+    if (block + 1 < input.block_count()) {
+      queue.emplace(input.start_ns(block + 1), index, block + 1);
+    }
+    if (options_.on_progress) {
+      options_.on_progress(static_cast<double>(++done) / static_cast<double>(blocks_in_all_));
+    }
+  }
+  write(writer);
+}
+
+CaptureHeader Merging::header() const {
+  CaptureHeader header;
+  for (const auto& input : inputs_) {
+    const CaptureHeader& own = input->reader.header();
+    if (header.recorder.empty()) {
+      header.recorder = own.recorder;
+      header.clock_source = own.clock_source;
+    }
+    header.clock_step_ns = std::max(header.clock_step_ns, own.clock_step_ns);
+  }
+  if (header.recorder.empty()) {
+    header.recorder = options_.recorder;
+  }
+  return header;
+}
+
+/// Writes the closing words: sums over the inputs.
+void Merging::close(CaptureWriter& writer) {
+  std::map<std::string, std::uint64_t> facts;
+  for (const auto& input : inputs_) {
+    for (const auto& [key, value] : input->reader.end().facts) {
+      facts[key] += value;
+    }
+    for (const Damage& damage : input->reader.damages()) {
+      // A block cut off by a kill: its events were found in memory.
+      if (!input->unwritten.empty() && damage.offset + damage.size >= input->reader.size_bytes()) {
+        continue;
+      }
+      report_.notes.push_back(input->reader.path() + ": at byte " + std::to_string(damage.offset) + ", " +
+                              std::to_string(damage.size) + " bytes: " + damage.what);
+    }
+  }
+  for (const auto& [key, value] : facts) {
+    writer.set_closing_fact(key, value);
+  }
+  writer.finish();
+}
+
+MergeReport Merging::run(const std::filesystem::path& output) {
+  CaptureWriterOptions options = make_repack_options();
+  options.header = header();
+  if (options_.redacts) {
+    redact(declarations_);
+  }
+  options.declarations = declarations_;
+  options.codec = make_zstd_codec(options_.compression_level);
+  CaptureWriter writer(output.string(), std::move(options));
+  report_.output = writer.path();
+  try {
+    copy_events(writer);
+    close(writer);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(report_.output, ignored);
+    throw;
+  }
+  report_.bytes = writer.bytes_written();
+  return std::move(report_);
+}
+
+}  // namespace
+
+MergeReport merge(std::span<const std::filesystem::path> inputs, const std::filesystem::path& output,
+                  const MergeOptions& options) {
+  Merging merging(options);
+  for (const std::filesystem::path& path : inputs) {
+    merging.open(path);
+  }
+  merging.add_facts();
+  return merging.run(output);
+}
+
+}  // namespace kymo::capture

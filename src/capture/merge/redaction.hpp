@@ -1,0 +1,18 @@
+// Removes information about the user from a capture.
+#pragma once
+
+#include <kymo/declarations.hpp>
+
+namespace kymo::capture {
+
+/// Removes:
+///
+/// - host and command line;
+/// - every fact except kymo's own that name no person, file or machine (docs/recording.md lists them);
+/// - the directories of source files, of modules, and of files that metrics come from or are labelled with.
+///
+/// The program's own names (scopes, threads, messages, arguments) stay. So does the boot's id, a random number, because
+/// captures are aligned by it.
+void redact(Declarations& declarations);
+
+}  // namespace kymo::capture

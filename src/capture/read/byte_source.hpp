@@ -1,0 +1,41 @@
+// Sources of a capture reader's bytes: a file, memory, or an implementation of a higher layer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <kymo/capture.hpp>
+
+namespace kymo::capture {
+
+/// Bytes at offsets. Concurrent reads are allowed.
+class ByteSource {
+ public:
+  ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  virtual ~ByteSource() = default;
+
+  /// The current size; that of a growing file changes. Throws CaptureError.
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  /// Reads up to out.size() bytes from an offset and returns their number (fewer only at the end). Throws CaptureError.
+  [[nodiscard]] virtual std::size_t read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+  /// The same, but `least` bytes suffice if more would have to come from far away.
+  [[nodiscard]] virtual std::size_t read_some(std::uint64_t offset, std::span<std::byte> out, std::size_t least) const {
+    static_cast<void>(least);
+    return read(offset, out);
+  }
+};
+
+/// A regular file. Throws CaptureError if it cannot be opened.
+[[nodiscard]] std::unique_ptr<ByteSource> open_file_source(const std::string& path);
+
+/// Memory that must outlive the source.
+[[nodiscard]] std::unique_ptr<ByteSource> make_memory_source(std::span<const std::byte> bytes);
+
+/// Opens the capture in these bytes; messages use `name` as its path. Throws CaptureError like CaptureReader.
+[[nodiscard]] CaptureReader open_source(std::unique_ptr<ByteSource> source, std::string name);
+
+}  // namespace kymo::capture

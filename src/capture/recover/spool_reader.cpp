@@ -1,0 +1,299 @@
+#include "capture/recover/spool_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/names/declaration_reader.hpp"
+#include "record/names/function_namer.hpp"
+#include "record/pool/published_words.hpp"
+#include "record/pool/spool_layout.hpp"
+
+namespace kymo::capture {
+
+namespace {
+
+constexpr std::size_t most_batch_words = 131'072;
+
+std::string bounded_text(const char* text, std::size_t capacity) {
+  return {text, ::strnlen(text, capacity)};
+}
+
+/// Reads an object's bytes from a file. Objects with atomics are not shared here.
+template <class Object>
+bool read_object(int file, Object& object, std::uint64_t offset) {
+  return base::read_fully_at(file, {reinterpret_cast<std::byte*>(&object), sizeof object}, offset) ==
+         static_cast<std::int64_t>(sizeof object);
+}
+
+/// The first byte from `offset` on outside a hole; `end` if there is none.
+std::uint64_t skip_hole(int file, std::uint64_t offset, std::uint64_t end) {
+  const off_t data = ::lseek(file, static_cast<off_t>(offset), SEEK_DATA);
+  if (data < 0) {
+    return errno == ENXIO ? end : offset;
+  }
+  return std::min(static_cast<std::uint64_t>(data), end);
+}
+
+}  // namespace
+
+SpoolReader::SpoolReader(SpoolReader&&) noexcept = default;
+SpoolReader& SpoolReader::operator=(SpoolReader&&) noexcept = default;
+SpoolReader::~SpoolReader() = default;
+
+std::optional<SpoolReader> SpoolReader::read(base::FileDescriptor file) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::nullopt;
+  }
+  SpoolReader spool;
+  spool.file_ = std::move(file);
+  spool.header_ = std::make_unique<record::SpoolHeader>();
+  if (!read_object(spool.file_.get(), *spool.header_, 0) ||
+      !spool.is_sound(static_cast<std::uint64_t>(status.st_size)) || !spool.read_tracks() || !spool.read_chunks()) {
+    return std::nullopt;
+  }
+  return spool;
+}
+
+const record::SpoolHeader& SpoolReader::header() const {
+  return *header_;
+}
+
+bool SpoolReader::is_sound(std::uint64_t file_size) const {
+  const record::SpoolHeader& head = header();
+  if (head.magic != record::spool_magic || head.version != record::spool_version ||
+      head.splits_offset != sizeof(record::SpoolHeader) || head.slots_offset % alignof(record::TrackSlot) != 0 ||
+      head.slots_offset < head.splits_offset + head.most_chunks || head.most_slots > record::most_slots_of_all) {
+    return false;
+  }
+  const std::uint64_t slots_end = head.slots_offset + std::uint64_t{head.most_slots} * sizeof(record::TrackSlot);
+  const std::uint64_t chunks_size = std::uint64_t{head.most_chunks} * record::chunk_bytes;
+  return chunks_size <= record::largest_pool_bytes && head.slots_offset <= file_size &&
+         slots_end <= head.chunks_offset && head.chunks_offset <= file_size &&
+         head.chunks_offset % record::chunk_bytes == 0 && chunks_size <= file_size - head.chunks_offset &&
+         head.slot_count.load(std::memory_order_relaxed) <= head.most_slots &&
+         head.chunk_count.load(std::memory_order_relaxed) <= head.most_chunks;
+}
+
+bool SpoolReader::read_tracks() {
+  const std::uint64_t end =
+      header().slots_offset + std::uint64_t{header().slot_count.load()} * sizeof(record::TrackSlot);
+  const auto slot = std::make_unique<record::TrackSlot>();
+  for (std::uint64_t offset = skip_hole(file_.get(), header().slots_offset, end); offset < end;) {
+    const std::uint64_t index = (offset - header().slots_offset) / sizeof(record::TrackSlot);
+    offset = header().slots_offset + index * sizeof(record::TrackSlot);
+    if (!read_object(file_.get(), *slot, offset)) {
+      return false;
+    }
+    if (slot->state.load(std::memory_order_relaxed) != record::SlotState::free) {
+      Track& track = tracks_.emplace_back();
+      track.slot = static_cast<std::uint32_t>(index);
+      track.track = slot->track.load(std::memory_order_relaxed);
+      track.has_exited = slot->state.load(std::memory_order_relaxed) == record::SlotState::exited;
+      track.cursor = reinterpret_cast<std::uintptr_t>(slot->cursor.load(std::memory_order_relaxed));
+      track.dropped_scopes = slot->dropped_scopes.load(std::memory_order_relaxed);
+      track.dropped_others = slot->dropped_others.load(std::memory_order_relaxed);
+    }
+    offset = skip_hole(file_.get(), offset + sizeof(record::TrackSlot), end);
+  }
+  return true;
+}
+
+bool SpoolReader::read_chunks() {
+  const std::uint32_t count = header().chunk_count.load();
+  std::vector<std::byte> splits(count);
+  if (base::read_fully_at(file_.get(), splits, header().splits_offset) != std::int64_t{count}) {
+    return false;
+  }
+  const std::uint64_t begin = header().chunks_offset;
+  const std::uint64_t end = begin + std::uint64_t{count} * record::chunk_bytes;
+  record::ChunkHeader head;
+  for (std::uint64_t at = skip_hole(file_.get(), begin, end); at < end;) {
+    const auto index = static_cast<std::uint32_t>((at - begin) / record::chunk_bytes);
+    const bool is_split = splits[index] != std::byte{0};
+    const std::uint32_t first = is_split ? header().most_chunks + index * record::pieces_a_chunk : index;
+    for (std::uint32_t piece = 0; piece < (is_split ? record::pieces_a_chunk : 1); ++piece) {
+      const record::ChunkPlace place = record::place_of(first + piece, header().most_chunks);
+      if (!read_object(file_.get(), head, begin + place.offset)) {
+        return false;
+      }
+      take_chunk(head, begin + place.offset + sizeof head, place.words);
+    }
+    at = skip_hole(file_.get(), begin + std::uint64_t{index + 1} * record::chunk_bytes, end);
+  }
+  for (auto& [track, used] : chunks_) {
+    std::sort(used.begin(), used.end(),
+              [](const UsedChunk& a, const UsedChunk& b) { return a.first_sequence < b.first_sequence; });
+  }
+  return true;
+}
+
+void SpoolReader::take_chunk(const record::ChunkHeader& head, std::uint64_t offset, std::size_t capacity) {
+  const TrackId track = head.track.load(std::memory_order_relaxed);
+  const std::size_t words = track != 0 ? words_in(head, offset, capacity) : 0;
+  if (words != 0) {
+    chunks_[track].push_back({offset, head.first_sequence, head.time_base, words});
+  }
+}
+
+/// The number of valid words in a chunk. `offset` is that of its first word.
+std::size_t SpoolReader::words_in(const record::ChunkHeader& head, std::uint64_t offset, std::size_t capacity) const {
+  const auto track = std::lower_bound(tracks_.begin(), tracks_.end(), head.slot,
+                                      [](const Track& at, std::uint32_t slot) { return at.slot < slot; });
+  const std::uint64_t cursor = track != tracks_.end() && track->slot == head.slot ? track->cursor : 0;
+  return record::published_words(head, cursor, header().base_address + offset, capacity);
+}
+
+/// Empty if they cannot be read.
+std::vector<std::uint64_t> SpoolReader::words_of(const UsedChunk& chunk) const {
+  std::vector<std::uint64_t> words(chunk.words);
+  const auto bytes = std::as_writable_bytes(std::span(words));
+  if (base::read_fully_at(file_.get(), bytes, chunk.offset) != static_cast<std::int64_t>(bytes.size())) {
+    words.clear();
+  }
+  return words;
+}
+
+std::string SpoolReader::id() const {
+  char text[40];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(header().id[0]),
+                static_cast<unsigned long long>(header().id[1]));
+  return text;
+}
+
+std::string SpoolReader::boot_id() const {
+  return bounded_text(static_cast<const char*>(header().boot_id), sizeof header().boot_id);
+}
+
+std::string SpoolReader::capture_path() const {
+  return bounded_text(static_cast<const char*>(header().capture_path), sizeof header().capture_path);
+}
+
+std::uint64_t SpoolReader::owner_pid() const {
+  return header().owner_pid;
+}
+
+bool SpoolReader::is_saved() const {
+  return header().is_saved.load(std::memory_order_relaxed) != 0;
+}
+
+record::ClockMap SpoolReader::clock() const {
+  const std::uint64_t count = header().pair_count.load(std::memory_order_relaxed);
+  const std::uint64_t kept = std::min<std::uint64_t>(count, record::spool_pair_count);
+  std::vector<record::ClockPair> pairs;
+  for (std::uint64_t i = count - kept; i < count; ++i) {
+    const record::SpoolPair& pair = header().pairs[i % record::spool_pair_count];
+    pairs.push_back({pair.counter, pair.monotonic_ns, static_cast<std::uint32_t>(pair.bracket)});
+  }
+  const double step_ns = header().counter_step_ns;
+  return record::ClockMap(pairs, step_ns > 0 && step_ns < 1e6 ? step_ns : 1.0);
+}
+
+/// The time of the collector's last drain, used for scopes that are still open and have no later event.
+std::int64_t SpoolReader::last_seen_alive_ns() const {
+  const std::uint64_t count = header().pair_count.load(std::memory_order_relaxed);
+  return count == 0 ? 0 : header().pairs[(count - 1) % record::spool_pair_count].monotonic_ns;
+}
+
+void SpoolReader::read_log(EventBatch& batch) const {
+  std::vector<record::HookedSite> unnamed;
+  if (const auto log = chunks_.find(record::log_track); log != chunks_.end()) {
+    for (const UsedChunk& used : log->second) {
+      record::read_declarations(words_of(used), batch.declarations, unnamed);
+    }
+  }
+  record::FunctionNamer().name(unnamed, batch.declarations);
+}
+
+std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
+                                             const std::function<void(const EventBatch&)>& on_batch) const {
+  std::vector<std::string> notes;
+  EventBatch batch;
+  record::clear_batch(batch);
+  const record::ClockMap clock_map = clock();
+  record::SampleGatherer samples;
+  record::DecodeContext context{clock_map, samples, coverage.async_spans};
+  read_log(batch);
+  ChunksByTrack chunks = chunks_;
+  chunks.erase(record::log_track);
+  std::map<TrackId, const Track*> owners;
+  for (const Track& track : tracks_) {
+    if (track.slot != 0 && track.track != 0) {
+      owners[track.track] = &track;
+      chunks.try_emplace(track.track);  // it may have dropped everything since
+    }
+  }
+  std::size_t batch_words = 0;
+  const auto hand_on = [&](record::TrackDecoder* current) {
+    coverage.async_spans.put_ended(batch);
+    if (batch.start_ns > batch.end_ns) {
+      batch.start_ns = batch.end_ns = last_seen_alive_ns();
+    }
+    on_batch(batch);
+    if (current != nullptr) {
+      current->forget_run(batch);
+    }
+    samples.forget();
+    record::clear_batch(batch);
+    batch_words = 0;
+  };
+  for (const auto& [track, used] : chunks) {
+    record::TrackDecoder decoder(track);
+    TrackResume& resume = coverage.tracks[track];
+    decoder.resume(std::move(resume.open), resume.last_ns);
+    std::uint64_t next = resume.end_sequence;
+    for (const UsedChunk& piece : used) {
+      if (piece.first_sequence + piece.words <= next) {
+        continue;
+      }
+      if (piece.first_sequence > next) {
+        notes.push_back("track " + std::to_string(track) + ": " + std::to_string(piece.first_sequence - next) +
+                        " words are neither in the capture nor in the spool");
+      }
+      const std::vector<std::uint64_t> content = words_of(piece);
+      if (content.empty()) {
+        notes.push_back("track " + std::to_string(track) + ": " + std::to_string(piece.words) +
+                        " words of the spool cannot be read");
+        continue;
+      }
+      const std::span<const std::uint64_t> words(content);
+      decoder.begin_chunk(piece.time_base, piece.first_sequence);
+      const std::size_t known = next > piece.first_sequence ? static_cast<std::size_t>(next - piece.first_sequence) : 0;
+      decoder.skip(words.first(known));
+      const std::size_t taken = decoder.decode(words.subspan(known), batch, context);
+      if (taken != piece.words - known) {
+        notes.push_back("track " + std::to_string(track) + ": " + std::to_string(piece.words - known - taken) +
+                        " words of a chunk are damaged");
+      }
+      next = piece.first_sequence + piece.words;
+      batch_words += taken;
+      if (batch_words >= most_batch_words) {
+        hand_on(&decoder);
+      }
+    }
+    if (const auto owner = owners.find(track); owner != owners.end()) {
+      decoder.continue_at(next);
+      ScopeRun& run = decoder.run_in(batch);
+      run.dropped_scopes = owner->second->dropped_scopes;
+      run.dropped_others = owner->second->dropped_others;
+      if (owner->second->has_exited) {
+        decoder.end_track(batch, last_seen_alive_ns());
+      }
+    }
+  }
+  if (const std::uint64_t dropped = header().dropped_without_track.load(std::memory_order_relaxed)) {
+    batch.runs.emplace_back().dropped_scopes = dropped;
+  }
+  hand_on(nullptr);
+  return notes;
+}
+
+}  // namespace kymo::capture

@@ -1,0 +1,164 @@
+#include "capture/summary/accumulator.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "capture/format/order.hpp"
+
+namespace kymo::capture {
+
+SummaryAccumulator::SummaryAccumulator(unsigned shift) {
+  summary_.clear(shift);
+}
+
+void SummaryAccumulator::add_times(const EventBatch& batch, std::uint32_t block_number) {
+  if (!has_begun_) {
+    has_begun_ = true;
+    summary_.start_ns = batch.start_ns;
+    floor_ns_ = batch.start_ns;
+    last_batch_end_ns_ = batch.start_ns;
+    summary_.end_ns = batch.start_ns;
+  }
+  batch_before_end_ns_ = last_batch_end_ns_;
+  last_batch_end_ns_ = std::max(last_batch_end_ns_, batch.end_ns);
+  summary_.end_ns = std::max(summary_.end_ns, batch.end_ns);
+  summary_.first_block = summary_.blocks == 0 ? block_number : summary_.first_block;
+  summary_.last_block = block_number;
+  ++summary_.blocks;
+}
+
+void SummaryAccumulator::add(const EventBatch& batch, std::uint32_t block_number) {
+  add_times(batch, block_number);
+  for (const ScopeRun& run : batch.runs) {
+    add_run(run);
+  }
+  for (const TrackEnd& end : batch.track_ends) {
+    forget_ended(end.track);
+  }
+  add_spans(batch);
+  add_frames(batch);
+  for (const SampleRun& run : batch.samples) {
+    const std::size_t count = std::min(run.times_ns.size(), run.values.size());
+    MetricSummary& metric = summary_.metrics[run.metric];
+    for (std::size_t i = 0; i < count; ++i) {
+      metric.add(run.times_ns[i], run.values[i]);
+    }
+  }
+}
+
+void SummaryAccumulator::add_spans(const EventBatch& batch) {
+  for (const SpanEvent& span : batch.spans) {
+    const std::int64_t duration_ns = std::max<std::int64_t>(span.duration_ns, 0);
+    summary_.span_names[span.name].durations.record(duration_ns);
+    std::int64_t end_ns = 0;
+    if (__builtin_add_overflow(span.start_ns, duration_ns, &end_ns)) {
+      end_ns = std::numeric_limits<std::int64_t>::max();
+    }
+    summary_.coverage.add(span.track, 0, true, std::max(span.start_ns, floor_ns_), end_ns, span.name);
+  }
+}
+
+void SummaryAccumulator::add_frames(const EventBatch& batch) {
+  // Marks of several threads are grouped by thread.
+  std::vector<Ordered> order;
+  for (const FrameMark& mark : batch.frame_marks) {
+    order.push_back({order_key(mark.time_ns), order.size()});
+  }
+  put_in_order(order);
+  for (const Ordered& next : order) {
+    const FrameMark& mark = batch.frame_marks[next.place];
+    FrameStreamSummary& stream = summary_.frame_streams[mark.stream];
+    const auto [last, is_first] = last_marks_ns_.try_emplace(mark.stream, mark.time_ns);
+    if (!is_first) {
+      const auto elapsed = static_cast<std::uint64_t>(mark.time_ns) - static_cast<std::uint64_t>(last->second);
+      stream.frame_times.record(static_cast<std::int64_t>(elapsed));
+      last->second = std::max(last->second, mark.time_ns);
+    }
+    ++stream.marks;
+    stream.last_mark_ns = last->second;
+  }
+}
+
+void SummaryAccumulator::complete_track(TrackId id, TrackState& track, std::int64_t until_ns) {
+  track.cursor.flush(summary_.coverage, id, track.stack, until_ns);
+  if (track.stack.depth() == 0 && track.dropped_scopes == 0 && track.dropped_others == 0) {
+    return;
+  }
+  TrackSummary& to = summary_.tracks[id];
+  to.dropped_scopes = track.dropped_scopes;
+  to.dropped_others = track.dropped_others;
+  to.next_sequence = track.stack.next_sequence();
+  to.open.clear();
+  for (std::size_t depth = 0; depth < track.stack.depth(); ++depth) {
+    to.open.push_back(track.stack[depth]);
+  }
+}
+
+/// Programs may start and end thousands of threads.
+void SummaryAccumulator::forget_ended(TrackId id) {
+  const auto found = tracks_.find(id);
+  if (found != tracks_.end() && found->second.stack.depth() == 0) {
+    complete_track(id, found->second, found->second.last_event_ns);
+    tracks_.erase(found);
+  }
+}
+
+const Summary& SummaryAccumulator::complete(bool at_end) {
+  // The collector drains one track after the other while they continue. So a track's events from before the end of the
+  // previous batch may still be missing. A track's own last event is later and certain.
+  const std::int64_t known_until_ns = at_end ? last_batch_end_ns_ : batch_before_end_ns_;
+  for (PendingScopes& pending : pending_) {
+    count_pending(pending);
+  }
+  for (TrackSummary& track : summary_.tracks) {
+    track.open.clear();
+  }
+  for (auto& [id, track] : tracks_) {
+    complete_track(id, track, std::max(track.last_event_ns, known_until_ns));
+  }
+  return summary_;
+}
+
+void SummaryAccumulator::begin_next() {
+  // A track without open scopes can be dropped.
+  for (auto track = tracks_.begin(); track != tracks_.end();) {
+    track = track->second.stack.depth() == 0 ? tracks_.erase(track) : std::next(track);
+  }
+  const std::uint8_t level = summary_.level;
+  const std::int64_t end_ns = summary_.end_ns;
+  const unsigned shift = summary_.coverage.shift();
+  // The next summary is probably as long as this one; starting one fold finer keeps its bins as fine.
+  summary_.clear(shift - 1);
+  summary_.level = level;
+  summary_.start_ns = end_ns;
+  summary_.end_ns = end_ns;
+  floor_ns_ = batch_before_end_ns_;
+}
+
+void SummaryAccumulator::resume(const Summary& before) {
+  complete(false);
+  tracks_.clear();
+  for (const TrackSummary& track : before.tracks) {
+    TrackState& state = tracks_[track.id];
+    state.cursor = CoverageCursor(before.end_ns);
+    state.dropped_scopes = track.dropped_scopes;
+    state.dropped_others = track.dropped_others;
+    for (const ScopeStack::Level& open : track.open) {
+      state.stack.restore(open, track.next_sequence);
+    }
+  }
+  for (const FrameStreamSummary& stream : before.frame_streams) {
+    if (stream.marks != 0) {
+      last_marks_ns_[stream.id] = stream.last_mark_ns;
+    }
+  }
+  if (!has_begun_) {
+    has_begun_ = true;
+    summary_.start_ns = before.end_ns;
+    summary_.end_ns = before.end_ns;
+    floor_ns_ = before.end_ns;
+    last_batch_end_ns_ = before.end_ns;
+  }
+}
+
+}  // namespace kymo::capture

@@ -1,0 +1,187 @@
+#include "capture/write/block_ring.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/system.hpp"
+#include "capture/write/destination.hpp"
+#include "record/pool/spool_layout.hpp"
+
+namespace kymo::capture {
+
+namespace {
+
+constexpr std::uint64_t ring_magic = 0x31474E4952594B8BU;
+constexpr std::uint64_t least_capacity = 1 << 20;
+
+base::FileDescriptor create_shared(const std::string& path, std::size_t bytes) {
+  base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file && base::reserve_space(file.get(), bytes) != 0) {
+    ::unlink(path.c_str());
+    file.reset();
+  }
+  return file;
+}
+
+/// Copies bytes from a ring that begins at `from`.
+void copy_out(const std::byte* from, std::uint64_t capacity, std::uint64_t offset, std::span<std::byte> to) {
+  const auto at = static_cast<std::size_t>(offset % capacity);
+  const std::size_t head = std::min<std::size_t>(to.size(), static_cast<std::size_t>(capacity) - at);
+  std::memcpy(to.data(), from + at, head);
+  std::memcpy(to.data() + head, from, to.size() - head);
+}
+
+}  // namespace
+
+std::string block_ring_path(const std::string& spool_id, const std::string& directory) {
+  return directory + "/kymo-" + spool_id + ".keep";
+}
+
+BlockRing::BlockRing(const BlockRingOptions& options) : owner_(::getpid()), duration_(options.duration) {
+  const std::uint64_t capacity = std::max(options.capacity_bytes, least_capacity);
+  mapped_bytes_ = sizeof(RingHeader) + static_cast<std::size_t>(capacity);
+  base::FileDescriptor file;
+  if (!options.spool_id.empty()) {
+    path_ = block_ring_path(options.spool_id, options.directory);
+    file = create_shared(path_, mapped_bytes_);
+    path_ = file ? path_ : std::string();
+  }
+  const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  mapping_ = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, flags, file ? file.get() : -1, 0);
+  if (mapping_ == MAP_FAILED) {
+    throw WriteError(base::describe_errno("cannot reserve the flight recorder's memory",
+                                          std::to_string(mapped_bytes_) + " bytes", errno));
+  }
+  header_ = new (mapping_) RingHeader;
+  bytes_ = static_cast<std::byte*>(mapping_) + sizeof(RingHeader);
+  static_assert(offsetof(RingHeader, owner_pid) == record::ring_owner_offset);
+  header_->capacity = capacity;
+  header_->owner_pid = static_cast<std::uint64_t>(owner_);
+  std::atomic_thread_fence(std::memory_order_release);
+  header_->magic = ring_magic;
+}
+
+BlockRing::~BlockRing() {
+  ::munmap(mapping_, mapped_bytes_);
+  if (!path_.empty() && owner_ == ::getpid()) {
+    ::unlink(path_.c_str());
+  }
+}
+
+void BlockRing::give_up_oldest() {
+  const Kept& oldest = kept_[first_kept_++];
+  header_->first.store(oldest.offset + oldest.size, std::memory_order_release);
+  // A kill comes between two instructions: later writes over the block must stay behind this one.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (first_kept_ > 64 && first_kept_ * 2 > kept_.size()) {
+    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(first_kept_));
+    first_kept_ = 0;
+  }
+}
+
+void BlockRing::copy_in(std::uint64_t offset, std::span<const std::byte> bytes) {
+  const auto at = static_cast<std::size_t>(offset % header_->capacity);
+  const std::size_t head = std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(header_->capacity) - at);
+  std::memcpy(bytes_ + at, bytes.data(), head);
+  std::memcpy(bytes_, bytes.data() + head, bytes.size() - head);
+}
+
+void BlockRing::push(std::span<const std::byte> block) {
+  const std::optional<BlockHeader> header = parse_header(block.first(block_header_size));
+  if (!header || block.size() > header_->capacity) {
+    return;
+  }
+  const std::uint64_t end = header_->end.load(std::memory_order_relaxed);
+  const auto has_kept = [this] { return first_kept_ < kept_.size(); };
+  while (has_kept() && end + block.size() - kept_[first_kept_].offset > header_->capacity) {
+    give_up_oldest();
+  }
+  while (duration_.count() > 0 && has_kept() && kept_[first_kept_].end_ns < header->end_ns - duration_.count()) {
+    give_up_oldest();
+  }
+  copy_in(end, block);
+  header_->end.store(end + block.size(), std::memory_order_release);
+  kept_.push_back({end, block.size(), header->end_ns});
+}
+
+void BlockRing::take_all(const std::function<void(std::span<const std::byte> block)>& take) {
+  std::vector<std::byte> block;
+  while (first_kept_ < kept_.size()) {
+    const Kept kept = kept_[first_kept_];
+    block.resize(static_cast<std::size_t>(kept.size));
+    copy_out(bytes_, header_->capacity, kept.offset, block);
+    take(block);
+    give_up_oldest();
+  }
+}
+
+std::uint64_t block_ring_owner(const std::string& path) {
+  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  std::array<std::uint64_t, 3> words{};
+  const auto bytes = std::as_writable_bytes(std::span(words));
+  const bool is_ring = file && base::read_fully_at(file.get(), bytes, 0) == static_cast<std::int64_t>(bytes.size()) &&
+                       words.front() == ring_magic;
+  return is_ring ? words.back() : 0;
+}
+
+std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id, const std::string& directory,
+                                                    uid_t owner) {
+  std::vector<std::vector<std::byte>> blocks;
+  // Anybody may put a file of that name there: a pipe, or a large sparse file.
+  const base::FileDescriptor file(
+      ::open(block_ring_path(spool_id, directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  std::array<std::byte, sizeof(RingHeader)> ring{};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      (status.st_uid != ::geteuid() && status.st_uid != owner) ||
+      base::read_fully_at(file.get(), ring, 0) != static_cast<std::int64_t>(ring.size())) {
+    return blocks;
+  }
+  const auto number_at = [&ring](std::size_t offset) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, ring.data() + offset, sizeof number);
+    return number;
+  };
+  const std::uint64_t capacity = number_at(offsetof(RingHeader, capacity));
+  std::uint64_t first = number_at(offsetof(RingHeader, first));
+  const std::uint64_t end = number_at(offsetof(RingHeader, end));
+  if (number_at(offsetof(RingHeader, magic)) != ring_magic || capacity == 0 ||
+      capacity > static_cast<std::uint64_t>(status.st_size) - sizeof(RingHeader) || end - first > capacity) {
+    return blocks;
+  }
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> to) {
+    const std::uint64_t at = offset % capacity;
+    const std::size_t head = static_cast<std::size_t>(std::min<std::uint64_t>(to.size(), capacity - at));
+    return base::read_fully_at(file.get(), to.first(head), sizeof(RingHeader) + at) ==
+               static_cast<std::int64_t>(head) &&
+           base::read_fully_at(file.get(), to.subspan(head), sizeof(RingHeader)) ==
+               static_cast<std::int64_t>(to.size() - head);
+  };
+  while (end - first >= block_header_size) {
+    std::array<std::byte, block_header_size> head{};
+    if (!read(first, head)) {
+      break;
+    }
+    const std::optional<BlockHeader> header = parse_header(head);
+    if (!header || header->stored_size > end - first - block_header_size) {
+      break;
+    }
+    std::vector<std::byte> block(block_header_size + header->stored_size);
+    if (!read(first, block)) {
+      break;
+    }
+    first += block.size();
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+}  // namespace kymo::capture

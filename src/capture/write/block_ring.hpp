@@ -1,0 +1,95 @@
+// The end of a capture, in shared memory: a flight recorder keeps it until a trigger.
+//
+//   RingHeader (128 bytes) | capacity bytes
+//
+// Blocks are contiguous at logical offsets that only grow; the byte of a logical offset is at offset modulo capacity.
+// [first, end) are the offsets of complete blocks. A push releases old blocks before it overwrites them and publishes
+// the new one after writing it, so that a killed process leaves only complete blocks.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/file.hpp"
+#include "capture/format/block.hpp"
+
+namespace kymo::capture {
+
+struct RingHeader {
+  std::uint64_t magic = 0;
+  std::uint64_t capacity = 0;
+  std::uint64_t owner_pid = 0;
+  alignas(64) std::atomic<std::uint64_t> first{0};
+  std::atomic<std::uint64_t> end{0};
+};
+static_assert(sizeof(RingHeader) == 128);
+
+struct BlockRingOptions {
+  std::string spool_id;  ///< names the file, so that recovery finds it; empty: private memory
+  std::string directory = "/dev/shm";
+  std::uint64_t capacity_bytes = 64'000'000;  ///< beyond this size, new blocks replace the oldest
+  std::chrono::nanoseconds duration{0};       ///< blocks that ended this long before the newest go; zero: never
+};
+
+/// Keeps the newest blocks. Not thread-safe.
+class BlockRing {
+ public:
+  /// Reserves the memory: shared memory if there is room, else private memory, which does not survive kill -9. Throws
+  /// WriteError if neither is available.
+  explicit BlockRing(const BlockRingOptions& options);
+  BlockRing(const BlockRing&) = delete;
+  BlockRing& operator=(const BlockRing&) = delete;
+  /// Deletes the file.
+  ~BlockRing();
+
+  /// Adds a complete block. A block larger than the ring is not kept.
+  void push(std::span<const std::byte> block);
+
+  /// Passes on every block, oldest first, and empties the ring.
+  void take_all(const std::function<void(std::span<const std::byte> block)>& take);
+
+  [[nodiscard]] bool survives_kill() const { return !path_.empty(); }
+
+ private:
+  struct Kept {
+    std::uint64_t offset;
+    std::uint64_t size;
+    std::int64_t end_ns;
+  };
+
+  void give_up_oldest();
+  void copy_in(std::uint64_t offset, std::span<const std::byte> bytes);
+
+  std::string path_;
+  pid_t owner_;  // a forked child's copy must not delete the file
+  void* mapping_ = nullptr;
+  std::size_t mapped_bytes_ = 0;
+  RingHeader* header_ = nullptr;
+  std::byte* bytes_ = nullptr;
+  std::vector<Kept> kept_;  // ascending; the first first_kept_ are gone
+  std::size_t first_kept_ = 0;
+  std::chrono::nanoseconds duration_;
+};
+
+/// The complete blocks in a dead process's ring, oldest first. Nothing if there is no such ring, or it belongs neither
+/// to this user nor to `owner`. Trusts no byte.
+[[nodiscard]] std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
+                                                                  const std::string& directory = "/dev/shm",
+                                                                  uid_t owner = static_cast<uid_t>(-1));
+
+/// The process that created a ring; 0 if the file is no ring.
+[[nodiscard]] std::uint64_t block_ring_owner(const std::string& path);
+
+/// The path of a spool's ring; the file need not exist.
+[[nodiscard]] std::string block_ring_path(const std::string& spool_id, const std::string& directory = "/dev/shm");
+
+}  // namespace kymo::capture

@@ -1,0 +1,226 @@
+// Short tables of a timeline, as Arrow tables: sites, tracks, metrics, phases, messages, processes.
+#include <functional>
+
+#include "exchange/arrow/rows.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+class ListRows final : public ArrowRows {
+ public:
+  ListRows(const Timeline& timeline, const ArrowQuery& query)
+      : timeline_(timeline), query_(query), choice_(timeline, query_), processes_(timeline) {
+    fill();
+    for (std::size_t i = 1; i < ArrowProcesses::column_count; ++i) {
+      add_process_column(static_cast<ArrowProcesses::Column>(i), false);
+    }
+    columns_ = pick_columns(std::move(columns_), query_.columns);
+  }
+
+  [[nodiscard]] std::vector<const ArrowColumn*> columns() const override {
+    std::vector<const ArrowColumn*> columns;
+    for (const Column& column : columns_) {
+      columns.push_back(&column.column);
+    }
+    return columns;
+  }
+
+  bool next(ArrowArray& array) override {
+    if (columns_.front().column.size() == 0) {
+      return false;
+    }
+    std::vector<ArrowColumn*> columns;
+    for (Column& column : columns_) {
+      columns.push_back(&column.column);
+    }
+    make_batch(columns, array);
+    return true;
+  }
+
+ private:
+  struct Column {
+    ArrowColumn column;
+    bool is_default = true;
+  };
+
+  [[nodiscard]] bool takes_lists_of(ProcessId process) const {
+    const std::size_t capture = process == 0 ? 0 : timeline_.process(process).capture;
+    return choice_.takes_process(process) && choice_.takes_lists_of(capture);
+  }
+
+  void add_process_column(ArrowProcesses::Column of, bool is_default) {
+    columns_.push_back({processes_.make_column(of), is_default});
+    processes_.fill(of, columns_.back().column, rows_.size(), [this](std::size_t row) { return rows_[row]; });
+  }
+
+  /// Selects rows and adds the process column for them.
+  template <typename Thing>
+  std::vector<const Thing*> choose(const std::vector<Thing>& things,
+                                   const std::function<ProcessId(const Thing&)>& process_of,
+                                   const std::function<bool(const Thing&)>& takes) {
+    std::vector<const Thing*> chosen;
+    for (const Thing& thing : things) {
+      const ProcessId process = process_of(thing);
+      if (takes_lists_of(process) && takes(thing)) {
+        chosen.push_back(&thing);
+        rows_.push_back(ArrowProcesses::index_of(process));
+      }
+    }
+    add_process_column(ArrowProcesses::Column::process, true);
+    return chosen;
+  }
+
+  template <typename Number, typename Thing, typename NumberOf>
+  void add_numbers(const char* name, const char* format, const std::vector<const Thing*>& things,
+                   NumberOf&& number_of) {
+    columns_.push_back({ArrowColumn(name, format), true});
+    for (const Thing* const thing : things) {
+      columns_.back().column.add(static_cast<Number>(number_of(*thing)));
+    }
+  }
+  template <typename Thing, typename TextOf>
+  void add_texts(const char* name, const std::vector<const Thing*>& things, TextOf&& text_of) {
+    const auto texts = std::make_shared<ArrowDictionary>();
+    std::vector<std::uint32_t> numbers;
+    numbers.reserve(things.size());
+    for (const Thing* const thing : things) {
+      numbers.push_back(texts->add(text_of(*thing)));
+    }
+    columns_.push_back({ArrowColumn(name, "I", false, texts), true});
+    for (const std::uint32_t number : numbers) {
+      columns_.back().column.add(number);
+    }
+  }
+  template <typename Thing, typename IsSo>
+  void add_booleans(const char* name, const std::vector<const Thing*>& things, IsSo&& is_so) {
+    columns_.push_back({ArrowColumn(name, "b"), true});
+    for (const Thing* const thing : things) {
+      columns_.back().column.add_boolean(is_so(*thing));
+    }
+  }
+
+  void fill() {
+    switch (query_.table) {
+      case ArrowTable::sites:
+        return fill_sites();
+      case ArrowTable::tracks:
+        return fill_tracks();
+      case ArrowTable::metric_declarations:
+        return fill_metrics();
+      case ArrowTable::phases:
+        return fill_phases();
+      case ArrowTable::messages:
+        return fill_messages();
+      default:
+        return fill_processes();
+    }
+  }
+
+  void fill_sites() {
+    const auto sites = choose<SiteDeclaration>(
+        timeline_.declarations().sites, [](const SiteDeclaration& site) { return site.process; },
+        [this](const SiteDeclaration& site) { return choice_.takes_name(site.name); });
+    add_numbers<std::uint32_t>("site", "I", sites, [](const SiteDeclaration& site) { return site.id; });
+    add_texts("name", sites, [](const SiteDeclaration& site) { return site.name; });
+    add_texts("function", sites, [](const SiteDeclaration& site) { return site.function; });
+    add_texts("file", sites, [](const SiteDeclaration& site) { return site.file; });
+    add_numbers<std::uint32_t>("line", "I", sites, [](const SiteDeclaration& site) { return site.line; });
+    add_texts("kind", sites, [](const SiteDeclaration& site) {
+      switch (site.kind) {
+        case SiteKind::scope:
+          return "scope";
+        case SiteKind::function:
+          return "function";
+        case SiteKind::dynamic:
+          return "dynamic";
+        case SiteKind::hooked:
+          return "hooked";
+      }
+      return "?";
+    });
+  }
+
+  void fill_tracks() {
+    const auto tracks = choose<TrackDeclaration>(
+        timeline_.tracks(), [](const TrackDeclaration& track) { return track.process; },
+        [this](const TrackDeclaration& track) { return choice_.takes_track(track); });
+    add_numbers<std::uint32_t>("track_id", "I", tracks, [](const TrackDeclaration& track) { return track.id; });
+    add_texts("name", tracks, [](const TrackDeclaration& track) { return track.name; });
+    add_texts("kind", tracks, [](const TrackDeclaration& track) { return name_of(track.kind, track.role); });
+    add_numbers<std::uint64_t>("os_thread_id", "L", tracks,
+                               [](const TrackDeclaration& track) { return track.os_thread_id; });
+  }
+
+  void fill_metrics() {
+    using Metric = MetricDeclaration;
+    const auto metrics = choose<Metric>(
+        timeline_.declarations().metrics, [](const Metric& metric) { return metric.process; },
+        [this](const Metric& metric) { return choice_.takes_name(metric.name); });
+    add_numbers<std::uint32_t>("metric", "I", metrics, [](const Metric& metric) { return metric.id; });
+    add_texts("name", metrics, [](const Metric& metric) { return metric.name; });
+    add_texts("unit", metrics, [](const Metric& metric) { return metric.unit; });
+    add_texts("labels", metrics, labels_of);
+    add_texts("kind", metrics, [](const Metric& metric) {
+      return metric.kind == MetricKind::gauge     ? "gauge"
+             : metric.kind == MetricKind::counter ? "counter"
+                                                  : "energy_counter";
+    });
+    add_texts("source", metrics, [](const Metric& metric) { return metric.source; });
+    add_numbers<double>("step", "g", metrics, [](const Metric& metric) { return metric.step; });
+    add_numbers<std::int64_t>("renewal_ns", "l", metrics, [](const Metric& metric) { return metric.renewal_ns; });
+    add_numbers<std::int64_t>("window_ns", "l", metrics, [](const Metric& metric) { return metric.window_ns; });
+    const auto add_trait = [this, &metrics](const char* name, std::uint32_t trait) {
+      add_booleans(name, metrics, [trait](const Metric& metric) { return (metric.traits & trait) != 0; });
+    };
+    add_trait("estimated", Metric::estimated);
+    add_trait("total", Metric::total);
+    add_trait("renewal_measured", Metric::renewal_measured);
+  }
+
+  void fill_phases() {
+    const std::vector<Phase> all = timeline_.phases();
+    const auto phases = choose<Phase>(
+        all, [](const Phase& phase) { return phase.process; },
+        [this](const Phase& phase) { return choice_.overlaps(phase.start_ns, phase.end_ns); });
+    add_numbers<std::uint64_t>("number", "L", phases, [](const Phase& phase) { return phase.number; });
+    add_numbers<std::int64_t>("start_ns", "l", phases, [](const Phase& phase) { return phase.start_ns; });
+    add_numbers<std::int64_t>("duration_ns", "l", phases,
+                              [](const Phase& phase) { return phase.end_ns - phase.start_ns; });
+  }
+
+  void fill_messages() {
+    const std::vector<Message> all = timeline_.messages(query_.range);
+    const auto messages = choose<Message>(
+        all, [this](const Message& message) { return timeline_.track(message.track).process; },
+        [this](const Message& message) { return choice_.takes_track(timeline_.track(message.track)); });
+    add_texts("track", messages, [this](const Message& message) { return timeline_.track(message.track).name; });
+    add_numbers<std::int64_t>("time_ns", "l", messages, [](const Message& message) { return message.time_ns; });
+    add_texts("text", messages, [](const Message& message) { return message.text; });
+  }
+
+  void fill_processes() {
+    using Process = TimelineProcess;
+    const auto processes = choose<Process>(
+        timeline_.processes(), [](const Process& process) { return process.declaration.id; },
+        [](const Process&) { return true; });
+    add_texts("boot_id", processes, [](const Process& process) { return process.declaration.boot_id; });
+    add_texts("command_line", processes, [](const Process& process) { return process.declaration.command_line; });
+    add_numbers<std::int64_t>("offset_ns", "l", processes, [](const Process& process) { return process.offset_ns; });
+    add_numbers<std::int64_t>("bound_ns", "l", processes, [](const Process& process) { return process.bound_ns; });
+  }
+
+  const Timeline& timeline_;
+  ArrowQuery query_;
+  ArrowChoice choice_;
+  ArrowProcesses processes_;
+  std::vector<std::uint32_t> rows_;  // the process of each, by index
+  std::vector<Column> columns_;
+};
+
+}  // namespace
+
+std::unique_ptr<ArrowRows> make_list_rows(const Timeline& timeline, const ArrowQuery& query) {
+  return std::make_unique<ListRows>(timeline, query);
+}
+
+}  // namespace kymo::exchange

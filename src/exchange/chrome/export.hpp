@@ -1,0 +1,22 @@
+// Captures as Chrome traces.
+#pragma once
+
+#include <functional>
+
+#include <kymo/events.hpp>
+
+#include "exchange/common/exporter.hpp"
+
+namespace kymo::exchange {
+
+/// Fills in the next batch. Returns false if there is none.
+using NextBatch = std::function<bool(EventBatch&)>;
+
+/// Writes all batches as one Chrome trace, the object form with the facts of the run in otherData, and closes the file.
+/// Holds one batch and what is open. OutputError; what `next` throws passes through.
+void write_chrome_trace(const NextBatch& next, OutputFile file);
+
+/// The same of a timeline.
+ExportWriter write_chrome;
+
+}  // namespace kymo::exchange

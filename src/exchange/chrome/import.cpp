@@ -1,0 +1,490 @@
+// Imports a Chrome trace into a capture: reads events, turns them into records, sorts these by time and replays them as
+// batches.
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <kymo/import.hpp>
+
+#include "base/file.hpp"
+#include "exchange/chrome/event_reader.hpp"
+#include "exchange/import/losses.hpp"
+#include "exchange/import/new_capture.hpp"
+#include "exchange/import/record.hpp"
+#include "exchange/import/record_sorter.hpp"
+#include "exchange/import/replay.hpp"
+#include "exchange/import/tables.hpp"
+
+namespace kymo {
+namespace {
+
+using exchange::ChromeArgument;
+using exchange::ChromeEvent;
+using exchange::ChromeEventReader;
+using exchange::ChromeTime;
+using exchange::ImportRecord;
+using exchange::ImportTables;
+using Kind = ImportRecord::Kind;
+
+/// Complete spans rank below this, longer ones first, and so come before everything else of the same time.
+constexpr std::int64_t rank_of_others = 1;
+
+std::uint64_t hash_text(std::string_view text, std::uint64_t hash) {
+  for (const char character : text) {
+    hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001B3U;
+  }
+  return hash;
+}
+
+/// Parses an id such as "0x1f" or "31". Any other text yields its hash.
+std::uint64_t parse_id(std::string_view text) {
+  const bool is_hex = text.substr(0, 2) == "0x" || text.substr(0, 2) == "0X";
+  const std::string_view digits = is_hex ? text.substr(2) : text;
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id, is_hex ? 16 : 10);
+  const bool is_number = error == std::errc() && end == digits.data() + digits.size();
+  return is_number ? id : hash_text(text, 0xCBF29CE484222325U);
+}
+
+/// Whether an event has exactly these arguments, all of them natural numbers.
+bool has_integers(const ChromeEvent& event, std::initializer_list<std::string_view> keys) {
+  std::size_t i = 0;
+  for (const std::string_view key : keys) {
+    if (i >= event.arguments.size() || event.arguments[i].key != key ||
+        event.arguments[i].type != ArgumentType::int64 || static_cast<std::int64_t>(event.arguments[i].bits) < 0) {
+      return false;
+    }
+    ++i;
+  }
+  return i == event.arguments.size();
+}
+
+/// One import. Each event of the trace becomes a few records at most.
+class ChromeImport {
+ public:
+  ChromeImport(std::string trace, const std::string& capture, const ImportOptions& options)
+      : trace_(std::move(trace)),
+        capture_(capture),
+        options_(options),
+        tables_(losses_),
+        sorter_(directory_of(capture), options.memory) {}
+
+  ImportReport run();
+
+ private:
+  static std::string directory_of(const std::string& capture) {
+    const std::string directory = std::filesystem::path(capture).parent_path().string();
+    return directory.empty() ? "." : directory;
+  }
+
+  [[nodiscard]] const std::string& name() const { return options_.name.empty() ? trace_ : options_.name; }
+  void read_trace();
+  std::size_t read_bytes(char* bytes, std::size_t size);
+  void write_capture();
+
+  void take(const ChromeEvent& event);
+  void take_complete(const ChromeEvent& event);
+  void take_async(const ChromeEvent& event, Kind kind);
+  void take_counter(const ChromeEvent& event);
+  void take_instant(const ChromeEvent& event);
+  void take_flow(const ChromeEvent& event, FlowPhase phase);
+  void take_metadata(const ChromeEvent& event);
+  [[nodiscard]] bool has_time(const ChromeEvent& event);
+  /// Sets the record's track, site and category. Returns false if there are too many.
+  bool place_scope(const ChromeEvent& event);
+  void take_arguments(const ChromeEvent& event);
+  void add(std::int64_t rank = rank_of_others);
+
+  std::string trace_;
+  std::string capture_;
+  const ImportOptions& options_;
+  exchange::ImportLosses losses_;
+  ImportTables tables_;
+  exchange::RecordSorter sorter_;
+  base::FileDescriptor file_;
+  std::uint64_t file_size_ = 0;
+  std::uint64_t bytes_read_ = 0;
+  ImportRecord record_;
+  std::string packed_;
+  std::uint64_t records_ = 0;
+  std::uint64_t events_ = 0;
+  std::vector<std::pair<std::string, std::string>> facts_;
+  std::int64_t base_realtime_ns_ = 0;
+  std::map<std::string, std::uint64_t> flow_families_;
+  ImportReport report_;
+};
+
+ImportReport ChromeImport::run() {
+  read_trace();
+  sorter_.finish();
+  write_capture();
+  report_.losses = losses_.list();
+  return std::move(report_);
+}
+
+std::size_t ChromeImport::read_bytes(char* bytes, std::size_t size) {
+  ssize_t count = 0;
+  do {
+    count = ::read(file_.get(), bytes, size);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) {
+    throw ImportError(base::describe_errno("cannot read", name(), errno));
+  }
+  bytes_read_ += static_cast<std::uint64_t>(count);
+  if (options_.on_progress && file_size_ != 0) {
+    options_.on_progress(0.7 * static_cast<double>(bytes_read_) / static_cast<double>(file_size_));
+  }
+  return static_cast<std::size_t>(count);
+}
+
+void ChromeImport::read_trace() {
+  file_ = base::FileDescriptor(::open(trace_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file_) {
+    throw ImportError(base::describe_errno("cannot open", name(), errno));
+  }
+  struct stat status {};
+  if (::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+    file_size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  ChromeEvent event;
+  try {
+    ChromeEventReader reader([this](char* bytes, std::size_t size) { return read_bytes(bytes, size); }, losses_);
+    try {
+      while (reader.next(event)) {
+        ++events_;
+        take(event);
+      }
+    } catch (const exchange::JsonError& error) {
+      report_.stopped = error.what();
+    }
+    facts_ = reader.facts();
+    base_realtime_ns_ = reader.base_realtime_ns();
+    losses_.damage("texts with bytes that are not UTF-8, which were replaced", reader.repaired_texts());
+  } catch (const exchange::JsonError& error) {
+    report_.stopped = error.what();
+  }
+  if (events_ == 0 && !report_.stopped.empty()) {
+    throw ImportError(name() + ": no Chrome trace: " + report_.stopped);
+  }
+}
+
+void ChromeImport::write_capture() {
+  capture::CaptureWriterOptions options = capture::make_repack_options();
+  options.header.recorder = "kymo import";
+  const NameId category = tables_.name("category");
+  Declarations declarations = tables_.take_declarations();
+  const ProcessId first = declarations.processes.front().id;
+  declarations.infos.push_back({first, "import.format", "chrome"});
+  declarations.infos.push_back({first, "import.file", name()});
+  const auto rank =
+      std::find_if(facts_.begin(), facts_.end(), [](const auto& fact) { return fact.first == "distributedInfo.rank"; });
+  for (ProcessDeclaration& process : declarations.processes) {
+    process.rank = rank != facts_.end() ? rank->second : process.rank;
+  }
+  for (auto& [key, value] : facts_) {
+    declarations.infos.push_back({first, std::move(key), std::move(value)});
+  }
+  // A capture's reader holds the header's declarations in memory.
+  options.declarations.processes = declarations.processes;
+  options.declarations.infos = std::move(declarations.infos);
+  declarations.processes.clear();
+  declarations.infos.clear();
+
+  exchange::NewCapture writer(capture_, std::move(options));
+  report_.output = writer.path();
+  exchange::ImportReplay replay(
+      std::move(declarations),
+      {[this](SiteId site) { return tables_.name_of_site(site); },
+       [this](NameId name) -> const std::string& { return tables_.category_text(name); }, category},
+      losses_, [&writer](const EventBatch& batch) { writer.write(batch); });
+  replay.set_wall_clock(base_realtime_ns_);
+  std::string_view packed;
+  for (std::uint64_t done = 0; sorter_.next(packed); ++done) {
+    record_.unpack(packed);
+    replay.add(record_);
+    if (options_.on_progress && done % 65536 == 0) {
+      options_.on_progress(0.7 + 0.3 * static_cast<double>(done) / static_cast<double>(records_));
+    }
+  }
+  replay.finish(report_);
+  writer.finish();
+}
+
+void ChromeImport::take(const ChromeEvent& event) {
+  record_.clear();
+  const char phase = event.phase.size() == 1 ? event.phase.front() : '\0';
+  switch (phase) {
+    case 'X':
+      take_complete(event);
+      return;
+    case 'B':
+    case 'E':
+      if (has_time(event) && place_scope(event)) {
+        record_.head.kind = phase == 'B' ? Kind::begin : Kind::end;
+        tables_.mark_nesting(record_.head.track);
+        take_arguments(event);
+        add();
+      }
+      return;
+    case 'b':
+      take_async(event, Kind::async_begin);
+      return;
+    case 'e':
+      take_async(event, Kind::async_end);
+      return;
+    case 'C':
+      take_counter(event);
+      return;
+    case 'i':
+    case 'I':
+      take_instant(event);
+      return;
+    case 's':
+      take_flow(event, FlowPhase::begin);
+      return;
+    case 't':
+      take_flow(event, FlowPhase::step);
+      return;
+    case 'f':
+      take_flow(event, FlowPhase::end);
+      return;
+    case 'M':
+      take_metadata(event);
+      return;
+    case 'n':
+      losses_.ignore("instants of async spans (phase n)");
+      return;
+    default:
+      losses_.damage("events of unknown phase \"" + event.phase.substr(0, 8) + '"');
+  }
+}
+
+bool ChromeImport::has_time(const ChromeEvent& event) {
+  switch (event.time.kind) {
+    case ChromeTime::Kind::sound:
+      record_.head.time_ns = event.time.ns;
+      return true;
+    case ChromeTime::Kind::missing:
+      losses_.damage("events without a time");
+      return false;
+    case ChromeTime::Kind::unreadable:
+      losses_.damage("events whose time is no number");
+      return false;
+    case ChromeTime::Kind::out_of_range:
+      losses_.damage("events more than 146 years from time 0");
+      return false;
+  }
+  return false;
+}
+
+bool ChromeImport::place_scope(const ChromeEvent& event) {
+  record_.head.track = tables_.thread(event.process, event.thread);
+  if (record_.head.track == 0) {
+    return false;
+  }
+  if (event.phase == "E") {
+    return true;
+  }
+  const bool is_function = event.category == "function";
+  record_.head.what =
+      tables_.site(tables_.process(event.process), event.name, is_function ? SiteKind::function : SiteKind::scope);
+  if (!event.category.empty() && !is_function && event.category != "scope") {
+    record_.head.category = tables_.category(event.category);
+  }
+  return true;
+}
+
+void ChromeImport::take_arguments(const ChromeEvent& event) {
+  for (std::size_t i = 0; i < event.arguments.size(); ++i) {
+    const ChromeArgument argument = event.arguments[i];
+    ArgumentValue& value = record_.arguments.emplace_back();
+    value.name = tables_.name(argument.key);
+    value.type = argument.type;
+    value.bits = argument.bits;
+    if (argument.type == ArgumentType::string) {
+      value.is_cut = argument.is_cut;
+      value.bits = record_.text.size();
+      value.text_size = static_cast<std::uint32_t>(argument.text.size());
+      record_.text += argument.text;
+    }
+  }
+}
+
+void ChromeImport::add(std::int64_t rank) {
+  record_.pack(packed_);
+  sorter_.add({record_.head.time_ns, rank}, packed_);
+  ++records_;
+}
+
+void ChromeImport::take_complete(const ChromeEvent& event) {
+  if (!has_time(event)) {
+    return;
+  }
+  if (event.duration.kind != ChromeTime::Kind::sound) {
+    losses_.damage("spans without a duration that makes sense");
+    return;
+  }
+  if (event.duration.ns < 0) {
+    losses_.damage("spans with a negative duration");
+    return;
+  }
+  record_.head.duration_ns = event.duration.ns;
+  if (event.is_of_queue()) {
+    tables_.mark_queue(tables_.thread(event.process, event.thread));
+  }
+  const bool is_frame = event.category == "frame" && has_integers(event, {"number"});
+  if (!place_scope(event)) {
+    return;
+  }
+  if (is_frame) {
+    record_.head.kind = Kind::frame;
+    record_.head.what = tables_.frames(event.process, event.name);
+    if (record_.head.what != 0) {
+      add();
+    }
+    return;
+  }
+  take_arguments(event);
+  add(-event.duration.ns);
+}
+
+void ChromeImport::take_async(const ChromeEvent& event, Kind kind) {
+  if (!has_time(event)) {
+    return;
+  }
+  if (event.id.empty()) {
+    losses_.damage("async events without an id");
+    return;
+  }
+  record_.head.kind = kind;
+  record_.head.track = tables_.lane(event.process, event.category);
+  if (record_.head.track == 0) {
+    return;
+  }
+  record_.head.id = parse_id(event.id);
+  record_.head.what = kind == Kind::async_begin ? tables_.name(event.name) : 0;
+  take_arguments(event);
+  add();
+}
+
+void ChromeImport::take_counter(const ChromeEvent& event) {
+  if (!has_time(event)) {
+    return;
+  }
+  // Traces from kymo use the unit as the series.
+  const bool is_unit = event.category == "metric";
+  std::string name = event.name;
+  if (!event.id.empty()) {
+    name += '[' + event.id + ']';
+  }
+  for (std::size_t i = 0; i < event.arguments.size(); ++i) {
+    const ChromeArgument argument = event.arguments[i];
+    exchange::ParsedNumber number{true, argument.type, argument.bits};
+    if (argument.type == ArgumentType::string) {
+      number = exchange::parse_json_number(argument.text);
+    }
+    if (!number.is_number || argument.type == ArgumentType::boolean) {
+      losses_.damage("values of counters that are no numbers");
+      continue;
+    }
+    record_.head.kind = Kind::sample;
+    record_.head.what = tables_.metric(event.process, name, argument.key, is_unit);
+    const double value = number.as_double();
+    std::memcpy(&record_.head.id, &value, sizeof value);
+    if (record_.head.what != 0) {
+      add();
+    }
+  }
+}
+
+void ChromeImport::take_instant(const ChromeEvent& event) {
+  if (!has_time(event)) {
+    return;
+  }
+  record_.head.track = tables_.thread(event.process, event.thread);
+  if (record_.head.track == 0) {
+    return;
+  }
+  // Traces from kymo write these as instants.
+  if (event.category == "sync" && has_integers(event, {"number"})) {
+    record_.head.kind = Kind::sync_point;
+    record_.head.id = event.arguments[0].bits;
+    add();
+    return;
+  }
+  if (event.category == "kymo" && event.name == "dropped so far" && has_integers(event, {"scopes", "others"})) {
+    record_.head.kind = Kind::dropped;
+    record_.head.id = event.arguments[0].bits;
+    record_.head.duration_ns = static_cast<std::int64_t>(event.arguments[1].bits);
+    add();
+    return;
+  }
+  record_.head.kind = Kind::message;
+  record_.text = event.name;
+  for (std::size_t i = 0; i < event.arguments.size(); ++i) {
+    const ChromeArgument argument = event.arguments[i];
+    record_.text.append(i == 0 ? ": " : ", ").append(argument.key) += '=';
+    exchange::append_argument_text(record_.text, argument);
+  }
+  add();
+}
+
+void ChromeImport::take_flow(const ChromeEvent& event, FlowPhase phase) {
+  if (!has_time(event)) {
+    return;
+  }
+  record_.head.kind = Kind::flow;
+  record_.head.track = tables_.thread(event.process, event.thread);
+  if (record_.head.track == 0) {
+    return;
+  }
+  record_.head.detail = static_cast<std::uint8_t>(phase);
+  // Flows are identified by category, name and id. The first family keeps its numbers.
+  std::string family = event.category + '\0' + event.name;
+  constexpr std::size_t most_families = 65536;
+  if (flow_families_.size() >= most_families && flow_families_.count(family) == 0) {
+    losses_.damage("flows beyond 65,536 kinds");
+    return;
+  }
+  const std::uint64_t number = flow_families_.try_emplace(std::move(family), flow_families_.size()).first->second;
+  record_.head.id = parse_id(event.id) ^ (number * 0x9E3779B97F4A7C15U);
+  if (event.arguments.size() != 0) {
+    losses_.ignore("arguments of flows", event.arguments.size());
+  }
+  add();
+}
+
+void ChromeImport::take_metadata(const ChromeEvent& event) {
+  const bool has_text = event.arguments.size() == 1 && event.arguments[0].type == ArgumentType::string;
+  const std::string_view text = has_text ? event.arguments[0].text : std::string_view();
+  if (event.name == "process_name" && has_text) {
+    tables_.name_process(event.process, text);
+  } else if (event.name == "process_labels" && has_text) {
+    tables_.label_process(event.process, text);
+  } else if (event.name == "thread_name" && has_text) {
+    tables_.name_thread(event.process, event.thread, text);
+  } else if (event.name != "thread_sort_index" && event.name != "process_sort_index") {
+    losses_.ignore("metadata events that a capture has no place for");
+  }
+}
+
+}  // namespace
+
+ImportReport import_chrome_trace(const std::string& trace, const std::string& capture, const ImportOptions& options) {
+  return ChromeImport(trace, capture, options).run();
+}
+
+}  // namespace kymo

@@ -1,0 +1,239 @@
+// The Chrome Trace Event writer for everything except scopes: spans of queues and async lanes, frames, samples,
+// instants, flows.
+#include <algorithm>
+#include <limits>
+
+#include "base/text.hpp"
+#include "exchange/chrome/trace.hpp"
+#include "exchange/common/json_text.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+/// Damaged captures may hold any time, so the sum saturates.
+std::int64_t end_of(const SpanEvent& span) {
+  std::int64_t end_ns = 0;
+  const std::int64_t duration_ns = std::max<std::int64_t>(span.duration_ns, 0);
+  return __builtin_add_overflow(span.start_ns, duration_ns, &end_ns) ? std::numeric_limits<std::int64_t>::max()
+                                                                     : end_ns;
+}
+
+}  // namespace
+
+void ChromeTraceWriter::write_spans(const EventBatch& batch) {
+  ended_unseen_before_.swap(ended_unseen_);
+  ended_unseen_.clear();
+  // By start, longer ones first: a span then comes after the spans around it, and lanes are filled from the left.
+  span_order_.resize(batch.spans.size());
+  for (std::size_t i = 0; i < span_order_.size(); ++i) {
+    span_order_[i] = i;
+  }
+  std::sort(span_order_.begin(), span_order_.end(), [&batch](std::size_t left, std::size_t right) {
+    const SpanEvent& a = batch.spans[left];
+    const SpanEvent& b = batch.spans[right];
+    return a.start_ns != b.start_ns         ? a.start_ns < b.start_ns
+           : a.duration_ns != b.duration_ns ? a.duration_ns > b.duration_ns
+                                            : left < right;
+  });
+  for (const std::size_t i : span_order_) {
+    const SpanEvent& span = batch.spans[i];
+    ChromeTrack& track = names_.track(span.track);
+    take_span_arguments(span, batch);
+    if (track.kind == TrackKind::queue && span.async_id == 0 && track.nesting.admit(span.start_ns, end_of(span))) {
+      write_queue_span(track, span);
+    } else {
+      write_async_span(track, span);
+    }
+    stream_.spill();
+  }
+}
+
+void ChromeTraceWriter::take_span_arguments(const SpanEvent& span, const EventBatch& batch) {
+  const std::size_t count = batch.span_arguments.size();
+  const std::size_t first = std::min<std::size_t>(span.first_argument, count);
+  const std::size_t last = first + std::min<std::size_t>(span.argument_count, count - first);
+  for (std::size_t i = first; i < last; ++i) {
+    const ArgumentValue& argument = batch.span_arguments[i];
+    span_arguments_.add(0, names_.name(argument.name), argument, batch.text);
+  }
+}
+
+void ChromeTraceWriter::write_queue_span(const ChromeTrack& track, const SpanEvent& span) {
+  std::string& out = stream_.begin_event();
+  out.append("{\"name\":\"").append(names_.name(span.name)).append("\",\"cat\":\"");
+  out.append(span.category != 0 ? names_.name(span.category) : "queue").append("\",\"ph\":\"X\",\"ts\":");
+  append_microseconds(out, span.start_ns);
+  out += ",\"dur\":";
+  append_duration_until_end(out, span.start_ns, std::max<std::int64_t>(span.duration_ns, 0));
+  out += track.place;
+  span_arguments_.take(0, out);
+  out += '}';
+}
+
+void ChromeTraceWriter::write_async_span(ChromeTrack& track, const SpanEvent& span) {
+  const std::int64_t end_ns = end_of(span);
+  const AsyncKey key{span.track, span.async_id};
+  const auto open = span.async_id == 0 ? open_async_.end() : open_async_.find(key);
+  std::string_view name = names_.name(span.name);
+  const std::string_view category = span.category != 0 && span.async_id == 0 ? names_.name(span.category) : "";
+  std::uint64_t lane_id = 0;
+  if (open != open_async_.end()) {
+    lane_id = open->second.lane_id;
+    name = names_.name(open->second.name);
+    open_async_.erase(open);
+  } else {
+    if (span.async_id != 0) {
+      ended_unseen_.try_emplace(key);
+    }
+    lane_id = track.lane_ids.open(span.start_ns, last_lane_id_);
+    append_async(track, 'b', name, category, lane_id, span.start_ns);
+    stream_.pending() += '}';
+  }
+  append_async(track, 'e', name, category, lane_id, end_ns);
+  std::string& out = stream_.pending();
+  span_arguments_.take(0, out);
+  out += '}';
+  track.lane_ids.close(lane_id, end_ns);
+}
+
+void ChromeTraceWriter::write_async_begins(const EventBatch& batch) {
+  for (const AsyncBegin& begin : batch.async_begins) {
+    const AsyncKey key{begin.track, begin.async_id};
+    if (ended_unseen_.count(key) != 0 || ended_unseen_before_.count(key) != 0) {
+      continue;
+    }
+    const auto [place, is_new] = open_async_.try_emplace(key);
+    if (!is_new) {
+      continue;
+    }
+    ChromeTrack& track = names_.track(begin.track);
+    place->second = {begin.name, track.lane_ids.open(begin.time_ns, last_lane_id_), begin.time_ns};
+    append_async(track, 'b', names_.name(begin.name), {}, place->second.lane_id, begin.time_ns);
+    stream_.pending() += '}';
+  }
+}
+
+void ChromeTraceWriter::append_async(const ChromeTrack& track, char phase, std::string_view name,
+                                     std::string_view category, std::uint64_t lane_id, std::int64_t time_ns) {
+  std::string& out = stream_.begin_event();
+  out.append("{\"name\":\"").append(name).append("\",\"cat\":\"").append(track.name.empty() ? "async" : track.name);
+  if (!category.empty()) {
+    out.append(",").append(category);
+  }
+  out.append("\",\"ph\":\"") += phase;
+  out += "\",\"id\":";
+  append_json_id(out, lane_id);
+  out += ",\"ts\":";
+  append_microseconds(out, time_ns);
+  out += track.place;
+}
+
+void ChromeTraceWriter::write_frames(const EventBatch& batch) {
+  for (const FrameMark& mark : batch.frame_marks) {
+    ChromeFrames& frames = names_.frames(mark.stream);
+    if (frames.number > 0 && mark.time_ns < frames.start_ns) {
+      // Two threads mark one stream and the later mark was drained first. The frame that this mark would split is
+      // written already.
+      begin_instant("late frame mark", {}, "frame", mark.time_ns, mark.track, false) += '}';
+      continue;
+    }
+    if (frames.number > 0) {
+      std::string& out = stream_.begin_event();
+      out += frames.head;
+      append_microseconds(out, frames.start_ns);
+      out += ",\"dur\":";
+      append_duration_until_end(out, frames.start_ns, elapsed_ns(frames.start_ns, mark.time_ns));
+      out += frames.place;
+      out += ",\"args\":{\"number\":";
+      append_json_integer(out, frames.number);
+      out += "}}";
+    }
+    ++frames.number;
+    frames.start_ns = mark.time_ns;
+    stream_.spill();
+  }
+}
+
+void ChromeTraceWriter::write_samples(const EventBatch& batch) {
+  std::string number;
+  for (const SampleRun& run : batch.samples) {
+    const ChromeText& metric = names_.metric(run.metric);
+    const std::size_t count = std::min(run.times_ns.size(), run.values.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      number.clear();
+      if (!append_json_number(number, run.values[i])) {
+        continue;
+      }
+      std::string& out = stream_.begin_event();
+      out += metric.head;
+      append_microseconds(out, run.times_ns[i]);
+      out += metric.tail;
+      out += number;
+      out += "}}";
+      stream_.spill();
+    }
+  }
+}
+
+void ChromeTraceWriter::write_instants(const EventBatch& batch) {
+  for (const Message& message : batch.messages) {
+    begin_instant(message.text, message.is_cut ? base::cut_mark : "", "message", message.time_ns, message.track,
+                  false) += '}';
+    stream_.spill();
+  }
+  for (const SyncPoint& point : batch.sync_points) {
+    std::string& out =
+        begin_instant("sync " + std::to_string(point.number), {}, "sync", point.time_ns, point.track, true);
+    out += ",\"args\":{\"number\":";
+    append_json_integer(out, point.number);
+    out += "}}";
+  }
+  for (const ClockUncertainty& stretch : batch.clock_uncertainties) {
+    std::string& out = begin_instant("clock uncertain", {}, "kymo", stretch.start_ns, 0, true);
+    out += ",\"args\":{\"until_us\":";
+    append_microseconds(out, stretch.end_ns);
+    out += ",\"bound_us\":";
+    append_microseconds(out, stretch.bound_ns);
+    out += "}}";
+  }
+}
+
+std::string& ChromeTraceWriter::begin_instant(std::string_view name, std::string_view cut_mark,
+                                              std::string_view category, std::int64_t time_ns, TrackId track,
+                                              bool is_of_process) {
+  // An unknown track is declared by an event of its own, which must not land in the middle of this one.
+  const ChromeTrack* const place = track != 0 ? &names_.track(track) : nullptr;
+  const std::uint64_t pid = place == nullptr ? names_.pid(1) : 0;
+  std::string& out = stream_.begin_event();
+  out += "{\"name\":\"";
+  append_json_text(out, name);
+  out.append(cut_mark).append("\",\"cat\":\"").append(category).append("\",\"ph\":\"i\",\"s\":\"");
+  out += is_of_process || place == nullptr ? 'p' : 't';
+  out += "\",\"ts\":";
+  append_microseconds(out, time_ns);
+  return out += place == nullptr ? chrome_place(pid, pid) : place->place;
+}
+
+void ChromeTraceWriter::write_flows(const EventBatch& batch) {
+  for (const FlowEvent& flow : batch.flows) {
+    const ChromeTrack& track = names_.track(flow.track);
+    std::string& out = stream_.begin_event();
+    // Flow ids are local to a program: flows of merged processes that all count from 1 must not be joined.
+    out += "{\"name\":\"flow\",\"cat\":\"flow";
+    if (track.process != 1) {
+      out += " of process ";
+      append_json_integer(out, std::uint64_t{track.process});
+    }
+    out += "\",\"ph\":\"";
+    out += flow.phase == FlowPhase::begin ? 's' : flow.phase == FlowPhase::step ? 't' : 'f';
+    out += flow.phase == FlowPhase::end ? "\",\"bp\":\"e\",\"id\":" : "\",\"id\":";
+    append_json_id(out, flow.flow_id);
+    out += ",\"ts\":";
+    append_microseconds(out, flow.time_ns);
+    out += track.place;
+    out += '}';
+    stream_.spill();
+  }
+}
+
+}  // namespace kymo::exchange

@@ -1,0 +1,290 @@
+#include <kymo/trace_writer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/clock.hpp"
+#include "base/message.hpp"
+#include "base/system.hpp"
+#include "exchange/common/json_text.hpp"
+#include "exchange/common/output_file.hpp"
+
+namespace kymo {
+
+namespace {
+
+constexpr std::size_t held_back = std::size_t{64} << 10U;
+constexpr std::string_view closing = "\n]\n";
+constexpr double most_ns = 4e18;
+
+std::int64_t to_ns(double duration_ms) {
+  const double ns = duration_ms * 1e6;
+  return ns > 0 ? static_cast<std::int64_t>(std::llround(std::min(ns, most_ns))) : 0;
+}
+
+/// Microseconds without trailing zeros: 123 or 12.5.
+void append_short_microseconds(std::string& out, std::int64_t time_ns) {
+  exchange::append_microseconds(out, time_ns);
+  std::size_t size = out.find_last_not_of('0') + 1;
+  size -= out[size - 1] == '.' ? 1U : 0U;
+  out.resize(size);
+}
+
+/// Appends a value. Returns false and appends nothing if JSON cannot represent it.
+bool append_value(std::string& out, const Argument& argument) {
+  switch (argument.type) {
+    case ArgumentType::int64:
+      exchange::append_json_integer(out, static_cast<std::int64_t>(argument.bits));
+      return true;
+    case ArgumentType::uint64:
+      exchange::append_json_integer(out, argument.bits);
+      return true;
+    case ArgumentType::boolean:
+      out += argument.bits != 0 ? "true" : "false";
+      return true;
+    case ArgumentType::float64: {
+      double number = 0;
+      std::memcpy(&number, &argument.bits, sizeof number);
+      return exchange::append_json_number(out, number);
+    }
+    case ArgumentType::string:
+      exchange::append_json_string(out, argument.text);
+      return true;
+  }
+  return false;
+}
+
+void append_arguments(std::string& out, const Argument* arguments, std::size_t count) {
+  std::string_view separator = ",\"args\":{";
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t size = out.size();
+    out += separator;
+    exchange::append_json_string(out, arguments[i].name);
+    out += ':';
+    if (append_value(out, arguments[i])) {
+      separator = ",";
+    } else {
+      out.resize(size);
+    }
+  }
+  if (separator.size() == 1) {
+    out += '}';
+  }
+}
+
+void say_error(const std::exception& error) noexcept {
+  base::say(error.what());
+}
+
+/// The process's writer is never destroyed because destructors of other objects may still push.
+std::atomic<bool> process_exits{false};
+
+}  // namespace
+
+class TraceWriter::Implementation {
+ public:
+  explicit Implementation(const std::string& path) : file_(exchange::OutputFile::create(path)), owner_(::getpid()) {
+    file_.buffer() += '[';
+  }
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+  ~Implementation() {
+    if (!is_usable()) {
+      return;
+    }
+    try {
+      const std::lock_guard lock(mutex_);
+      if (!is_lost_) {
+        write();
+        close();
+      }
+    } catch (const std::exception& error) {
+      say_error(error);
+    }
+  }
+
+  void set_pid(std::uint64_t pid) noexcept { pid_.store(pid, std::memory_order_relaxed); }
+
+  void push(std::string_view name, std::string_view category, double duration_ms, std::uint64_t tid,
+            const Argument* arguments, std::size_t count) noexcept {
+    if (!is_usable()) {
+      return;
+    }
+    const std::int64_t now_ns = base::monotonic_now_ns();
+    const std::int64_t duration_ns = to_ns(duration_ms);
+    const std::lock_guard lock(mutex_);
+    if (is_lost_) {
+      return;
+    }
+    std::string& out = file_.buffer();
+    const std::size_t size = out.size();
+    try {
+      reopen();
+      out += is_empty_ ? "\n" : ",\n";
+      out += "{\"name\":";
+      exchange::append_json_string(out, name);
+      out += ",\"cat\":";
+      exchange::append_json_string(out, category);
+      out += ",\"ph\":\"X\",\"ts\":";
+      append_short_microseconds(out, now_ns - duration_ns);
+      out += ",\"dur\":";
+      append_short_microseconds(out, duration_ns);
+      out += ",\"pid\":";
+      exchange::append_json_integer(out, pid_.load(std::memory_order_relaxed));
+      out += ",\"tid\":";
+      exchange::append_json_integer(out, tid);
+      append_arguments(out, arguments, count);
+      out += '}';
+    } catch (const std::bad_alloc&) {
+      out.resize(size);
+      return;
+    }
+    is_empty_ = false;
+    if (out.size() >= held_back || process_exits.load(std::memory_order_relaxed)) {
+      try {
+        write();
+      } catch (const std::exception& error) {
+        say_error(error);
+      }
+    }
+  }
+
+  void flush() {
+    if (is_usable()) {
+      const std::lock_guard lock(mutex_);
+      if (is_lost_) {
+        throw exchange::OutputError("cannot write: " + file_.name() + ": it was given up after an error");
+      }
+      write();
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_usable() const noexcept { return ::getpid() == owner_; }
+
+  /// Makes room for more events after the array was closed.
+  void reopen() {
+    if (is_closed_) {
+      file_.take_back(closing.size());
+      is_closed_ = false;
+    }
+  }
+
+  void write() {
+    if (is_closed_) {
+      return;
+    }
+    try {
+      if (file_.is_regular()) {
+        file_.buffer() += closing;
+        is_closed_ = true;
+      }
+      file_.flush();
+    } catch (...) {
+      is_lost_ = true;
+      throw;
+    }
+  }
+
+  void close() {
+    if (!is_closed_) {
+      file_.buffer() += closing;
+    }
+    file_.close();
+  }
+
+  std::mutex mutex_;
+  exchange::OutputFile file_;
+  pid_t owner_;
+  std::atomic<std::uint64_t> pid_{0};
+  bool is_empty_ = true;
+  bool is_closed_ = false;  ///< the file has the array's closing bracket
+  bool is_lost_ = false;    ///< the file could not be written
+};
+
+TraceWriter::TraceWriter() noexcept = default;
+TraceWriter::TraceWriter(TraceWriter&& other) noexcept = default;
+TraceWriter& TraceWriter::operator=(TraceWriter&& other) noexcept = default;
+TraceWriter::~TraceWriter() = default;
+
+TraceWriter::TraceWriter(const std::string& path)
+    : implementation_(path.empty() ? nullptr : std::make_unique<Implementation>(path)) {}
+
+TraceWriter TraceWriter::from_environment(const char* variable) noexcept {
+  try {
+    const char* const path = base::trusted_variable(variable);
+    return path == nullptr ? TraceWriter() : TraceWriter(path);
+  } catch (const std::exception& error) {
+    say_error(error);
+    return {};
+  }
+}
+
+void TraceWriter::set_pid(std::uint64_t pid) noexcept {
+  if (implementation_) {
+    implementation_->set_pid(pid);
+  }
+}
+
+void TraceWriter::push(std::string_view name, std::string_view category, double duration_ms,
+                       std::uint64_t tid) noexcept {
+  push(name, category, duration_ms, tid, nullptr, 0);
+}
+
+void TraceWriter::push(std::string_view name, std::string_view category, double duration_ms, std::uint64_t tid,
+                       std::initializer_list<Argument> arguments) noexcept {
+  push(name, category, duration_ms, tid, arguments.begin(), arguments.size());
+}
+
+void TraceWriter::push(std::string_view name, std::string_view category, double duration_ms, std::uint64_t tid,
+                       const Argument* arguments, std::size_t argument_count) noexcept {
+  if (implementation_) {
+    implementation_->push(name, category, duration_ms, tid, arguments, argument_count);
+  }
+}
+
+void TraceWriter::flush() {
+  if (implementation_) {
+    implementation_->flush();
+  }
+}
+
+TraceWriter& trace_writer() noexcept {
+  // Never destroyed.
+  alignas(TraceWriter) static std::array<std::byte, sizeof(TraceWriter)> storage;
+  static TraceWriter* const writer = [] {
+    auto* const made = ::new (storage.data()) TraceWriter(TraceWriter::from_environment("KYMO_TRACE_WRITER"));
+    if (made->is_enabled()) {
+      std::atexit([] {
+        process_exits.store(true, std::memory_order_relaxed);
+        flush_trace_writer();
+      });
+    }
+    return made;
+  }();
+  return *writer;
+}
+
+bool flush_trace_writer() noexcept {
+  try {
+    trace_writer().flush();
+    return true;
+  } catch (const std::exception& error) {
+    say_error(error);
+    return false;
+  }
+}
+
+}  // namespace kymo

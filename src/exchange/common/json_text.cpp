@@ -1,0 +1,163 @@
+#include "exchange/common/json_text.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+
+#include "base/escapes.hpp"
+#include "base/text.hpp"
+#include "exchange/common/number_text.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+void append_escape(std::string& out, unsigned char character) {
+  out += '\\';
+  switch (character) {
+    case '"':
+    case '\\':
+      out += static_cast<char>(character);
+      return;
+    case '\b':
+      out += 'b';
+      return;
+    case '\f':
+      out += 'f';
+      return;
+    case '\n':
+      out += 'n';
+      return;
+    case '\r':
+      out += 'r';
+      return;
+    case '\t':
+      out += 't';
+      return;
+    default:
+      break;
+  }
+  out += "u00";
+  out += base::hex_digits[character >> 4U];
+  out += base::hex_digits[character & 0xFU];
+}
+
+template <typename Integer>
+void append_integer(std::string& out, Integer value) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  out.append(digits.data(), end);
+}
+
+}  // namespace
+
+void append_json_text(std::string& out, std::string_view text) {
+  std::size_t plain = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto character = static_cast<unsigned char>(text[i]);
+    if (character >= 0x20 && character < 0x80 && character != '"' && character != '\\') {
+      ++i;
+      continue;
+    }
+    if (character >= 0x80) {
+      const base::Utf8Sequence sequence = base::look_at_utf8(text.substr(i));
+      if (!sequence.is_valid) {
+        out.append(text, plain, i - plain);
+        out += replacement;
+        plain = i + sequence.size;
+      }
+      i += sequence.size;
+      continue;
+    }
+    out.append(text, plain, i - plain);
+    append_escape(out, character);
+    plain = ++i;
+  }
+  out.append(text, plain, text.size() - plain);
+}
+
+bool append_valid_text(std::string& out, std::string_view text) {
+  bool is_valid = true;
+  std::size_t plain = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (static_cast<unsigned char>(text[i]) < 0x80) {
+      ++i;
+      continue;
+    }
+    const base::Utf8Sequence sequence = base::look_at_utf8(text.substr(i));
+    if (!sequence.is_valid) {
+      is_valid = false;
+      out.append(text, plain, i - plain);
+      out += replacement;
+      plain = i + sequence.size;
+    }
+    i += sequence.size;
+  }
+  out.append(text, plain, text.size() - plain);
+  return is_valid;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  append_json_text(out, text);
+  out += '"';
+}
+
+bool append_json_number(std::string& out, double value) {
+  if (!std::isfinite(value)) {
+    return false;
+  }
+  append_shortest_number(out, value);
+  return true;
+}
+
+void append_json_integer(std::string& out, std::int64_t value) {
+  append_integer(out, value);
+}
+void append_json_integer(std::string& out, std::uint64_t value) {
+  append_integer(out, value);
+}
+
+void append_microseconds(std::string& out, std::int64_t time_ns) {
+  auto magnitude = static_cast<std::uint64_t>(time_ns);
+  if (time_ns < 0) {
+    out += '-';
+    magnitude = std::uint64_t{0} - magnitude;
+  }
+  std::array<char, 32> digits;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), magnitude / 1000).ptr;
+  const auto rest = static_cast<unsigned>(magnitude % 1000);
+  end[0] = '.';
+  end[1] = static_cast<char>('0' + rest / 100);
+  end[2] = static_cast<char>('0' + rest / 10 % 10);
+  end[3] = static_cast<char>('0' + rest % 10);
+  out.append(digits.data(), end + 4);
+}
+
+void append_duration_until_end(std::string& out, std::int64_t start_ns, std::int64_t duration_ns) {
+  std::int64_t end_ns = 0;
+  if (!__builtin_add_overflow(start_ns, duration_ns, &end_ns)) {
+    constexpr double ns_per_us = 1000;
+    const double shown_us = static_cast<double>(duration_ns) / ns_per_us;
+    const double fitting_us = static_cast<double>(end_ns) / ns_per_us - static_cast<double>(start_ns) / ns_per_us;
+    // The result must round to the same nanosecond. Beyond 50 days doubles of microseconds are too coarse for that.
+    constexpr double most_off_us = 0.00049;
+    if (fitting_us != shown_us && std::abs(fitting_us - shown_us) < most_off_us &&
+        append_json_number(out, fitting_us)) {
+      return;
+    }
+  }
+  append_microseconds(out, duration_ns);
+}
+
+void append_json_id(std::string& out, std::uint64_t id) {
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), id, 16).ptr;
+  out += "\"0x";
+  out.append(digits.data(), end);
+  out += '"';
+}
+
+}  // namespace kymo::exchange

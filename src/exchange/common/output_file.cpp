@@ -1,0 +1,224 @@
+#include "exchange/common/output_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/new_file.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+/// Keeps a write to a closed pipe from ending the process: blocks SIGPIPE on this thread and consumes one that was
+/// raised.
+class WithoutBrokenPipeSignal {
+ public:
+  WithoutBrokenPipeSignal() {
+    sigemptyset(&pipe_signal_);
+    sigaddset(&pipe_signal_, SIGPIPE);
+    sigset_t pending;
+    ::sigpending(&pending);
+    // A SIGPIPE that was pending before is not ours to consume.
+    is_ours_ = sigismember(&pending, SIGPIPE) == 0;
+    ::pthread_sigmask(SIG_BLOCK, &pipe_signal_, &before_);
+  }
+  WithoutBrokenPipeSignal(const WithoutBrokenPipeSignal&) = delete;
+  WithoutBrokenPipeSignal& operator=(const WithoutBrokenPipeSignal&) = delete;
+  ~WithoutBrokenPipeSignal() {
+    const int saved_errno = errno;
+    if (is_ours_ && saved_errno == EPIPE) {
+      // The write raised it for this thread only, unless the program ignores it.
+      sigset_t pending;
+      ::sigpending(&pending);
+      int taken = 0;
+      if (sigismember(&pending, SIGPIPE) == 1) {
+        ::sigwait(&pipe_signal_, &taken);
+      }
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = saved_errno;
+  }
+
+ private:
+  sigset_t pipe_signal_{};
+  sigset_t before_{};
+  bool is_ours_ = false;
+};
+
+/// The descriptor number in a path that names an open descriptor of this process.
+std::optional<int> descriptor_of(std::string_view path) {
+  if (path == "/dev/stdout") {
+    return STDOUT_FILENO;
+  }
+  if (path == "/dev/stderr") {
+    return STDERR_FILENO;
+  }
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    int number = 0;
+    const std::string_view digits = path.substr(std::min(path.size(), folder.size()));
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (path.substr(0, folder.size()) == folder && parsed.ec == std::errc() && number >= 0 &&
+        parsed.ptr == digits.data() + digits.size()) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(base::FileDescriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
+  struct stat status {};
+  is_regular_ = ::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+OutputFile OutputFile::create(const std::string& path) {
+  if (std::optional<OutputFile> open_already = open_descriptor(path)) {
+    open_already->is_patient_ = false;
+    return *std::move(open_already);
+  }
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
+    // Without O_NONBLOCK the program would block here until somebody opens the pipe for reading.
+    base::FileDescriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (!stream) {
+      throw OutputError(errno == ENXIO ? "cannot write: " + path + ": nobody reads from it yet"
+                                       : base::describe_errno("cannot write", path, errno));
+    }
+    OutputFile output(std::move(stream), path);
+    output.is_patient_ = false;
+    return output;
+  }
+  base::NewFile made = base::create_new_file(path);
+  if (!made.file) {
+    throw OutputError(base::describe_errno("cannot create", made.path, errno));
+  }
+  OutputFile output(std::move(made.file), std::move(made.path));
+  const std::unique_ptr<char, decltype(&std::free)> absolute(::realpath(output.name_.c_str(), nullptr), &std::free);
+  output.absolute_path_ = absolute ? absolute.get() : output.name_;
+  return output;
+}
+
+OutputFile OutputFile::open_stream(const std::string& path) {
+  base::FileDescriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!stream) {
+    throw OutputError(base::describe_errno("cannot write", path, errno));
+  }
+  return {std::move(stream), path};
+}
+
+std::optional<OutputFile> OutputFile::open_descriptor(const std::string& path) {
+  const std::optional<int> number = descriptor_of(path);
+  if (!number) {
+    return std::nullopt;
+  }
+  constexpr int behind_standard_ones = 3;
+  base::FileDescriptor same(::fcntl(*number, F_DUPFD_CLOEXEC, behind_standard_ones));
+  if (!same) {
+    throw OutputError(base::describe_errno("cannot write to", path, errno));
+  }
+  return OutputFile(std::move(same), path);
+}
+
+int OutputFile::descriptor() {
+  const int file = file_.get();
+  if (file >= 0 || absolute_path_.empty()) {
+    return file;
+  }
+  const int again = file_.get_or_reopen(absolute_path_, O_WRONLY);
+  return again >= 0 && ::lseek(again, static_cast<off_t>(written_), SEEK_SET) >= 0 ? again : -1;
+}
+
+void OutputFile::flush() {
+  if (buffer_.empty()) {
+    return;
+  }
+  const int file = is_open_ ? descriptor() : -1;
+  if (file < 0) {
+    is_open_ = false;
+    buffer_.clear();
+    throw OutputError("cannot write: " + name_ + ": it was closed, or given up after an error");
+  }
+  errno = 0;
+  bool is_written = false;
+  if (is_regular_) {
+    is_written = base::write_fully(file, std::as_bytes(std::span(buffer_)));
+  } else {
+    const WithoutBrokenPipeSignal guard;
+    is_written = write_stream(file);
+  }
+  if (!is_written) {
+    fail(errno);
+  }
+  written_ += buffer_.size();
+  buffer_.clear();
+}
+
+bool OutputFile::write_stream(int file) {
+  if (is_patient_) {
+    return base::write_fully(file, std::as_bytes(std::span(buffer_)));
+  }
+  constexpr int patience_ms = 2000;
+  // If poll() reports a pipe as writable, it takes this much at once, even through a descriptor in blocking mode.
+  constexpr std::size_t piece = 4096;
+  for (std::size_t done = 0; done < buffer_.size();) {
+    pollfd ready{file, POLLOUT, 0};
+    const int count = ::poll(&ready, 1, patience_ms);
+    if (count == 0) {
+      errno = ETIMEDOUT;
+    }
+    const std::string_view rest = std::string_view(buffer_).substr(done, piece);
+    const ssize_t written = count > 0 ? ::write(file, rest.data(), rest.size()) : -1;
+    if (written > 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (written == 0 || (errno != EINTR && errno != EAGAIN)) {
+      errno = written == 0 ? EIO : errno;
+      return false;
+    }
+  }
+  return true;
+}
+
+void OutputFile::close() {
+  if (!is_open_) {
+    return;
+  }
+  flush();
+  is_open_ = false;
+  // Some file systems report a lack of space only here. Linux has closed the descriptor even if close fails.
+  if (const int file = file_.release(); file >= 0 && ::close(file) != 0 && errno != EINTR) {
+    throw OutputError(base::describe_errno("cannot write", name_, errno));
+  }
+}
+
+void OutputFile::take_back(std::size_t count) {
+  if (const int file = is_open_ ? descriptor() : -1;
+      file >= 0 && ::lseek(file, -static_cast<off_t>(count), SEEK_CUR) >= 0) {
+    written_ -= count;
+  }
+}
+
+void OutputFile::fail(int error) {
+  if (is_regular_) {
+    // The file keeps only complete pieces. If truncating fails too, it ends in the middle of an event.
+    [[maybe_unused]] const int result = ::ftruncate(file_.get(), static_cast<off_t>(written_));
+  }
+  is_open_ = false;
+  file_.reset();
+  buffer_.clear();
+  throw OutputError(base::describe_errno("cannot write", name_, error));
+}
+
+}  // namespace kymo::exchange

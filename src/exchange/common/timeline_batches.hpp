@@ -1,0 +1,44 @@
+// A timeline as the batches that a writer of events takes.
+#pragma once
+
+#include <functional>
+
+#include <kymo/events.hpp>
+#include <kymo/timeline.hpp>
+
+#include "timeline/timeline_implementation.hpp"
+
+namespace kymo::exchange {
+
+/// A timeline's batches in order, preceded by one with all declarations.
+class TimelineBatches {
+ public:
+  /// `on_progress` receives the finished share; may be empty.
+  TimelineBatches(const Timeline& timeline, const std::function<void(double)>& on_progress)
+      : timeline_(timeline), on_progress_(on_progress), cursor_(timeline, {}, BatchParts::everything) {}
+
+  /// False at the end.
+  [[nodiscard]] bool next(EventBatch& batch) {
+    if (!has_declared_) {
+      has_declared_ = true;
+      batch.declarations = timeline_.declarations();
+      batch.start_ns = timeline_.range().start_ns;
+      batch.end_ns = batch.start_ns;
+      return true;
+    }
+    if (on_progress_) {
+      on_progress_(cursor_.share_done());
+    }
+    return cursor_.next(batch);
+  }
+  /// Whether the last batch is from the capture whose clock the timeline's times use.
+  [[nodiscard]] bool is_of_first() const { return cursor_.source() == 0; }
+
+ private:
+  const Timeline& timeline_;
+  const std::function<void(double)>& on_progress_;
+  timeline::BatchCursor cursor_;
+  bool has_declared_ = false;
+};
+
+}  // namespace kymo::exchange

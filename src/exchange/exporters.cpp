@@ -1,0 +1,116 @@
+// The table of the formats that captures are exported to, and the public exports.
+#include "exchange/exporters.hpp"
+
+#include <utility>
+
+#include <kymo/nvmetrics.hpp>
+
+#include "exchange/chrome/event_stream.hpp"
+#include "exchange/chrome/export.hpp"
+#include "exchange/common/replacing_file.hpp"
+#include "exchange/nvmt/export.hpp"
+#include "exchange/perfetto/trace.hpp"
+#include "exchange/tables/collapsed_stacks.hpp"
+#include "exchange/tables/csv.hpp"
+#include "exchange/tables/openmetrics.hpp"
+#include "exchange/vor/export.hpp"
+
+namespace kymo {
+
+namespace exchange {
+
+namespace {
+
+constexpr Exporter to_chrome{"chrome", "Trace Event JSON, for Perfetto, chrome://tracing, speedscope",
+                             chrome_trace_mark, write_chrome};
+constexpr Exporter to_perfetto{"perfetto", "Perfetto's protobuf trace: smaller and quicker to open", perfetto_mark,
+                               write_perfetto};
+constexpr Exporter to_collapsed{
+    "collapsed", "stacks with their self time in ns, for flame-graph tools", {}, write_collapsed_stacks};
+constexpr Exporter to_csv_spans{"csv-spans", "a row a span", spans_csv_header, write_spans_csv};
+constexpr Exporter to_csv_frames{"csv-frames", "a row a frame", frames_csv_header, write_frames_csv};
+constexpr Exporter to_csv_metrics{"csv-metrics", "a row a sample", metrics_csv_header, write_metrics_csv};
+constexpr Exporter to_openmetrics{
+    "openmetrics", "the latest value of every metric, for Prometheus", {}, write_openmetrics};
+constexpr Exporter to_nvmt{"nvmt", "the Jetson trace: what one process sampled of its machine", {}, write_nvmt};
+constexpr Exporter to_vor{"vor", "a .vor stream: frames with their metrics and scopes", {}, write_vor};
+
+constexpr Exporter all[] = {to_chrome,      to_perfetto,    to_collapsed, to_csv_spans, to_csv_frames,
+                            to_csv_metrics, to_openmetrics, to_nvmt,      to_vor};
+
+/// Has `write` write the file that takes the place of `path`, which is never one of the timeline's captures.
+void replace(const Timeline& timeline, const std::string& path, std::string_view mark, bool replaces_any,
+             const std::function<void(OutputFile)>& write) {
+  Replacing target{mark, replaces_any, {}};
+  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
+    target.inputs.push_back(timeline.capture(i).path());
+  }
+  replace_file(path, target, write);
+}
+
+}  // namespace
+
+std::span<const Exporter> exporters() noexcept {
+  return all;
+}
+
+std::vector<std::string> export_timeline(const Exporter& exporter, const Timeline& timeline, const std::string& path,
+                                         const ExportOptions& options, ProcessId process) {
+  std::vector<std::string> left_out;
+  replace(timeline, path, exporter.mark, options.replaces_any, [&](OutputFile file) {
+    left_out = exporter.write(timeline, std::move(file), {options.on_progress, process});
+  });
+  return left_out;
+}
+
+}  // namespace exchange
+
+void export_chrome_trace(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_chrome, timeline, path, options);
+}
+
+void export_perfetto_trace(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_perfetto, timeline, path, options);
+}
+
+void export_collapsed_stacks(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_collapsed, timeline, path, options);
+}
+
+void export_spans_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_csv_spans, timeline, path, options);
+}
+
+void export_frames_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_csv_frames, timeline, path, options);
+}
+
+void export_metrics_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_csv_metrics, timeline, path, options);
+}
+
+void export_openmetrics(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_openmetrics, timeline, path, options);
+}
+
+NvmtExportReport export_nvmt(const Timeline& timeline, const std::string& path, const NvmtExportOptions& options) {
+  NvmtExportReport report;
+  exchange::replace(timeline, path, {}, options.replaces_any, [&](exchange::OutputFile file) {
+    report = exchange::report_nvmt(timeline, std::move(file), {options.on_progress, options.process});
+  });
+  return report;
+}
+
+VorExportReport export_vor(const Timeline& timeline, const std::string& path, const VorExportOptions& options) {
+  VorExportReport report;
+  exchange::replace(timeline, path, {}, options.replaces_any, [&](exchange::OutputFile file) {
+    report = exchange::report_vor(timeline, std::move(file), {options.on_progress, options.process});
+  });
+  return report;
+}
+
+void nvmetrics::write_trace(const std::string& capture_path, const std::string& output_path) {
+  export_nvmt(Timeline(capture_path), output_path);
+}
+
+}  // namespace kymo

@@ -1,0 +1,310 @@
+#include "exchange/import/tables.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+namespace kymo::exchange {
+namespace {
+
+constexpr std::size_t most_names = std::size_t{1} << 20U;
+constexpr std::size_t most_name_bytes = std::size_t{64} << 20U;
+constexpr std::size_t most_others = std::size_t{1} << 16U;
+constexpr std::string_view other_name = "(one of too many names)";
+
+/// Parses a number; 0 if the text is not one.
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+/// Whether a process's label names a device: "GPU 0".
+bool is_device(std::string_view label) {
+  return label.substr(0, 4) == "GPU ";
+}
+
+/// Takes the labels off "power {rail=GPU, board=1}", the form kymo's own traces use. `name` becomes "power".
+std::vector<std::pair<std::string, std::string>> take_labels(std::string_view& name) {
+  std::vector<std::pair<std::string, std::string>> labels;
+  const std::size_t begin = name.find(" {");
+  if (begin == std::string_view::npos || name.back() != '}') {
+    return labels;
+  }
+  std::string_view rest = name.substr(begin + 2, name.size() - begin - 3);
+  while (!rest.empty()) {
+    const std::string_view label = rest.substr(0, rest.find(", "));
+    const std::size_t equals = label.find('=');
+    if (equals == std::string_view::npos) {
+      return {};
+    }
+    labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
+    rest.remove_prefix(label.size() + 2 < rest.size() ? label.size() + 2 : rest.size());
+  }
+  name = name.substr(0, begin);
+  return labels;
+}
+
+}  // namespace
+
+std::uint32_t ImportTables::find_or_add(Texts& table, std::string_view key, std::string_view what) {
+  if (const auto place = table.find(key); place != table.end()) {
+    return place->second;
+  }
+  if (table.size() >= most_others) {
+    losses_.damage(std::string("events of ").append(what).append(" beyond 65,536"));
+    return 0;
+  }
+  const auto id = static_cast<std::uint32_t>(table.size() + 1);
+  table.emplace(key, id);
+  return id;
+}
+
+void ImportTables::make_key(char kind, std::uint32_t id, std::string_view first, std::string_view second) {
+  key_ = kind;
+  key_ += std::to_string(id);
+  key_ += ' ';
+  key_ += std::to_string(first.size());
+  key_ += ' ';
+  key_.append(first).append(second);
+}
+
+ProcessId ImportTables::process(std::string_view pid) {
+  const std::size_t before = processes_.size();
+  const ProcessId id = find_or_add(processes_, pid, "processes");
+  if (processes_.size() != before) {
+    ProcessDeclaration& process = declarations_.processes.emplace_back();
+    process.id = id;
+    process.pid = number_of(pid);
+    if (process.pid == 0 && pid != "0") {
+      process.command_line = pid;
+    }
+  }
+  return id;
+}
+
+TrackId ImportTables::thread(std::string_view pid, std::string_view tid) {
+  if (last_thread_ != 0 && tid == last_tid_ && pid == last_pid_) {
+    return last_thread_;
+  }
+  const ProcessId owner = process(pid);
+  if (owner == 0) {
+    return 0;
+  }
+  make_key('t', owner, tid, {});
+  const std::size_t before = tracks_.size();
+  const TrackId id = find_or_add(tracks_, key_, "threads and lanes");
+  if (tracks_.size() != before) {
+    const std::uint64_t number = number_of(tid);
+    declarations_.tracks.push_back(
+        {id, TrackKind::thread, owner, number, number == 0 && tid != "0" ? std::string(tid) : std::string()});
+    track_keys_.push_back(key_);
+  }
+  last_pid_ = pid;
+  last_tid_ = tid;
+  last_thread_ = id;
+  return id;
+}
+
+TrackId ImportTables::lane(std::string_view pid, std::string_view category) {
+  const ProcessId owner = process(pid);
+  if (owner == 0) {
+    return 0;
+  }
+  make_key('a', owner, category, {});
+  const std::size_t before = tracks_.size();
+  const TrackId id = find_or_add(tracks_, key_, "threads and lanes");
+  if (tracks_.size() != before) {
+    declarations_.tracks.push_back(
+        {id, TrackKind::async, owner, 0, category.empty() ? std::string("async") : std::string(category)});
+    track_keys_.push_back(key_);
+  }
+  return id;
+}
+
+NameId ImportTables::name(std::string_view text) {
+  if (const auto place = names_.find(text); place != names_.end()) {
+    return place->second;
+  }
+  if (names_.size() >= most_names || name_bytes_ + text.size() > most_name_bytes) {
+    losses_.damage("names beyond a million or 64 MiB");
+    if (const auto place = names_.find(other_name); place != names_.end()) {
+      return place->second;
+    }
+    text = other_name;
+  }
+  const auto id = static_cast<NameId>(names_.size() + 1);
+  names_.emplace(text, id);
+  name_bytes_ += text.size();
+  declarations_.names.push_back({id, std::string(text)});
+  return id;
+}
+
+NameId ImportTables::category(std::string_view text) {
+  const NameId id = name(text);
+  category_texts_.try_emplace(id, text);
+  return id;
+}
+
+SiteId ImportTables::site(ProcessId process, std::string_view text, SiteKind kind) {
+  NameId of_name = name(text);
+  if (sites_.size() >= most_names) {
+    of_name = name(other_name);
+  }
+  const std::uint64_t owner = std::uint64_t{process} << 8U | static_cast<std::uint64_t>(kind);
+  const auto [place, is_new] = sites_.try_emplace({owner, of_name}, static_cast<SiteId>(site_names_.size() + 1));
+  if (is_new) {
+    SiteDeclaration& site = declarations_.sites.emplace_back();
+    site.id = place->second;
+    site.kind = kind;
+    site.process = process;
+    site.name = declarations_.names[of_name - 1].text;
+    site_names_.push_back(of_name);
+  }
+  return place->second;
+}
+
+MetricId ImportTables::metric(std::string_view pid, std::string_view name, std::string_view series, bool is_unit) {
+  const ProcessId owner = process(pid);
+  if (owner == 0) {
+    return 0;
+  }
+  make_key(is_unit ? 'u' : 'm', owner, name, series);
+  const std::size_t before = metrics_.size();
+  const MetricId id = find_or_add(metrics_, key_, "counters");
+  if (metrics_.size() != before) {
+    MetricDeclaration& metric = declarations_.metrics.emplace_back();
+    metric.id = id;
+    metric.process = owner;
+    metric.source = "chrome trace";
+    if (is_unit) {
+      metric.labels = take_labels(name);
+      metric.unit = series == "value" ? std::string_view() : series;
+    } else if (series != "value") {
+      metric.labels.emplace_back("series", series);
+    }
+    metric.name = name;
+  }
+  return id;
+}
+
+FrameStreamId ImportTables::frames(std::string_view pid, std::string_view name) {
+  const ProcessId owner = process(pid);
+  if (owner == 0) {
+    return 0;
+  }
+  make_key('f', owner, name, {});
+  const std::size_t before = frames_.size();
+  const FrameStreamId id = find_or_add(frames_, key_, "frame streams");
+  if (frames_.size() != before) {
+    declarations_.frame_streams.push_back({id, owner, name == "frame" ? std::string() : std::string(name)});
+  }
+  return id;
+}
+
+void ImportTables::name_process(std::string_view pid, std::string_view name) {
+  if (const ProcessId id = process(pid); id != 0) {
+    declarations_.processes[id - 1].command_line = name;
+  }
+}
+
+void ImportTables::label_process(std::string_view pid, std::string_view labels) {
+  if (const ProcessId id = process(pid); id != 0 && declarations_.infos.size() < most_others) {
+    declarations_.infos.push_back({id, "process_labels", std::string(labels)});
+    labels_[id] = labels;
+  }
+}
+
+void ImportTables::name_thread(std::string_view pid, std::string_view tid, std::string_view name) {
+  const ProcessId owner = process(pid);
+  if (owner == 0) {
+    return;
+  }
+  // The thread's track is created by its first event: the name may belong to a lane only.
+  make_key('t', owner, tid, {});
+  const std::uint32_t place = find_or_add(thread_names_, key_, "names of threads");
+  if (place == 0) {
+    return;
+  }
+  if (place > thread_name_texts_.size()) {
+    thread_name_texts_.emplace_back();
+  }
+  thread_name_texts_[place - 1] = name;
+}
+
+/// Prefixes a queue's name with its device: "GPU 0 stream 7".
+void ImportTables::name_queues() {
+  for (TrackDeclaration& track : declarations_.tracks) {
+    if (queues_.count(track.id) == 0 || nesting_.count(track.id) != 0) {
+      continue;
+    }
+    track.kind = TrackKind::queue;
+    while (!track.name.empty() && track.name.back() == ' ') {
+      track.name.pop_back();
+    }
+    if (track.name.empty()) {
+      track.name = "stream " + std::to_string(track.os_thread_id);
+    }
+    track.os_thread_id = 0;
+    const ProcessDeclaration& process = declarations_.processes[track.process - 1];
+    const std::string& label = labels_[process.id];
+    track.name.insert(0, (is_device(label) ? label : "GPU " + std::to_string(process.pid)) + ' ');
+  }
+}
+
+/// torch.profiler shows each GPU as a process of its own. Assigns them to the process that used them if it is known.
+void ImportTables::fold_devices() {
+  ProcessId user = 0;
+  std::set<ProcessId> devices;
+  for (const ProcessDeclaration& process : declarations_.processes) {
+    const std::string& label = labels_[process.id];
+    if (label == "CPU") {
+      if (user != 0) {
+        return;
+      }
+      user = process.id;
+    } else if (is_device(label)) {
+      devices.insert(process.id);
+    }
+  }
+  for (const TrackDeclaration& track : declarations_.tracks) {
+    if (track.kind != TrackKind::queue) {
+      devices.erase(track.process);
+    }
+  }
+  if (user == 0 || devices.empty()) {
+    return;
+  }
+  const auto fold = [&](auto& rows) {
+    for (auto& row : rows) {
+      row.process = devices.count(row.process) != 0 ? user : row.process;
+    }
+  };
+  fold(declarations_.tracks);
+  fold(declarations_.sites);
+  fold(declarations_.metrics);
+  fold(declarations_.frame_streams);
+  const auto remove = [&](auto& rows, auto process_of) {
+    rows.erase(
+        std::remove_if(rows.begin(), rows.end(), [&](const auto& row) { return devices.count(process_of(row)) != 0; }),
+        rows.end());
+  };
+  remove(declarations_.infos, [](const InfoDeclaration& info) { return info.process; });
+  remove(declarations_.processes, [](const ProcessDeclaration& process) { return process.id; });
+}
+
+Declarations ImportTables::take_declarations() {
+  if (declarations_.processes.empty()) {
+    declarations_.processes.emplace_back().id = 1;
+  }
+  for (TrackDeclaration& track : declarations_.tracks) {
+    if (const auto name = thread_names_.find(track_keys_[track.id - 1]); name != thread_names_.end()) {
+      track.name = thread_name_texts_[name->second - 1];
+    }
+  }
+  name_queues();
+  fold_devices();
+  return std::move(declarations_);
+}
+
+}  // namespace kymo::exchange

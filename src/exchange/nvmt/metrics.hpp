@@ -1,0 +1,64 @@
+// Maps a process's metrics to the columns of an NVMT trace.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kymo/nvmetrics.hpp>
+#include <kymo/timeline.hpp>
+
+namespace kymo::exchange {
+
+/// The metric that an import writes if nanoseconds do not reproduce the file's times to the last bit. Its label is
+/// tier=fast, medium or slow.
+inline constexpr const char* nvmt_time_metric = "nvmt_time";
+/// The source of imported metrics.
+inline constexpr const char* nvmt_source = "nvmt";
+
+/// The metrics of a power rail; 0: absent.
+struct NvmtRail {
+  std::string name;
+  MetricId voltage = 0;
+  MetricId current = 0;
+  MetricId power = 0;  ///< only in imported traces, which state it themselves
+};
+
+struct NvmtZone {
+  std::string name;
+  MetricId temperature = 0;
+};
+
+/// The metrics of a trace's columns; 0: absent.
+struct NvmtMetrics {
+  MetricId gpu_util = 0;
+  std::array<MetricId, nvmetrics::max_cpu_cores> cpu_util{};
+  unsigned cores = 0;  ///< the highest core number plus one, 16 at most
+  MetricId cpu_aggregate = 0;
+  MetricId memory_used = 0;
+  MetricId memory_available = 0;
+  MetricId emc_util = 0;
+  std::vector<NvmtRail> rails;  ///< 8 at most
+  std::vector<NvmtZone> zones;  ///< 16 at most
+  MetricId fast_time = 0;
+  MetricId medium_time = 0;
+  MetricId slow_time = 0;
+  std::vector<std::string> left_out;  ///< in words: what does not fit the format
+
+  [[nodiscard]] std::vector<MetricId> fast() const;
+  [[nodiscard]] std::vector<MetricId> medium() const;
+  [[nodiscard]] std::vector<MetricId> slow() const;
+  /// Whether the process sampled nothing that a trace holds.
+  [[nodiscard]] bool empty() const { return fast().empty() && medium().empty() && slow().empty(); }
+};
+
+/// The fact of a process with this key; null if absent.
+[[nodiscard]] const std::string* find_info(const TimelineProcess& process, std::string_view key);
+
+/// Searches the metrics of a process, in declaration order. If its facts list cores, rails and zones (nvmt.cores,
+/// nvmt.rail.0, nvmt.zone.0, ...), exactly these become columns.
+[[nodiscard]] NvmtMetrics find_nvmt_metrics(const std::vector<MetricDeclaration>& metrics,
+                                            const TimelineProcess& process);
+
+}  // namespace kymo::exchange

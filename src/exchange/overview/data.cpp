@@ -1,0 +1,216 @@
+#include "exchange/overview/data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "capture/format/codec.hpp"
+#include "capture/summary/totals.hpp"
+#include "timeline/timeline_implementation.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+using capture::IdKind;
+
+bool is_whole(const Timeline& timeline, TimeRange range) {
+  const TimeRange all = timeline.range();
+  return range.start_ns <= all.start_ns && range.end_ns > all.end_ns;
+}
+
+/// The time covered by a capture's scopes, from its summaries and from the blocks that no summary covers.
+class CoverageReading {
+ public:
+  CoverageReading(const timeline::Source& source, TimeRange range, bool uses_summaries) {
+    if (uses_summaries) {
+      add_summaries(source.reader());
+    }
+    EventBatch batch;
+    for (std::size_t block = 0; block < source.block_count(); ++block) {
+      const std::uint32_t number = source.block_number(block);
+      const bool is_within = source.start_ns(block) < range.end_ns && source.end_ns(block) >= range.start_ns;
+      if (is_within && !totals_.covers(number) && source.read_own(block, BatchParts::everything, batch)) {
+        totals_.add(batch, number);
+      }
+    }
+  }
+
+  [[nodiscard]] const capture::Coverage& finish() { return totals_.finish().coverage; }
+
+ private:
+  void add_summaries(const CaptureReader& reader) {
+    std::vector<const BlockInfo*> summaries;
+    for (const BlockInfo& block : reader.blocks()) {
+      if (block.kind == BlockKind::summary) {
+        summaries.push_back(&block);
+      }
+    }
+    std::stable_sort(summaries.begin(), summaries.end(),
+                     [](const BlockInfo* a, const BlockInfo* b) { return a->level > b->level; });
+    BlockPayload payload;
+    for (const BlockInfo* const block : summaries) {
+      if (!reader.read_payload(*block, payload)) {
+        continue;
+      }
+      try {
+        static_cast<void>(totals_.add(capture::decode_summary({payload.data(), payload.size()})));
+      } catch (const capture::DecodeError&) {
+        // The blocks it summarises are decoded instead.
+      }
+    }
+  }
+
+  capture::SummaryTotals totals_;
+};
+
+class Gathering {
+ public:
+  Gathering(const Timeline& timeline, const OverviewOptions& options, std::size_t bins)
+      : timeline_(timeline), options_(options), bins_(bins) {
+    const TimeRange all = timeline.range();
+    data_.range = {std::max(options.range.start_ns, all.start_ns), std::min(options.range.end_ns, all.end_ns)};
+    data_.range.end_ns = std::max(data_.range.end_ns, data_.range.start_ns);
+  }
+
+  OverviewData gather() {
+    gather_tracks();
+    gather_frames();
+    gather_metrics();
+    return std::move(data_);
+  }
+
+ private:
+  [[nodiscard]] double length_ns() const {
+    return std::max(1.0, static_cast<double>(data_.range.end_ns) - static_cast<double>(data_.range.start_ns));
+  }
+
+  [[nodiscard]] std::size_t bin_of(std::int64_t time_ns) const {
+    const double since = static_cast<double>(time_ns) - static_cast<double>(data_.range.start_ns);
+    const double bin =
+        std::clamp(since / length_ns() * static_cast<double>(bins_), 0.0, static_cast<double>(bins_ - 1));
+    return static_cast<std::size_t>(bin);
+  }
+
+  void gather_tracks() {
+    std::map<TrackId, OverviewTrack> tracks;
+    for (const auto& source : timeline_.implementation().sources_) {
+      CoverageReading reading(*source, options_.range, is_whole(timeline_, options_.range));
+      const capture::Coverage& coverage = reading.finish();
+      for (const capture::CoverageRow& row : coverage.rows()) {
+        if (row.depth < overview_depths) {
+          add_row(*source, row, coverage.shift(), tracks[source->find(IdKind::track, row.track)]);
+        }
+      }
+    }
+    std::vector<std::pair<TrackId, OverviewTrack>> found;
+    for (auto& [id, track] : tracks) {
+      const TrackDeclaration& declared = timeline_.track(id);
+      track.name = !declared.name.empty() ? declared.name : "thread " + std::to_string(declared.os_thread_id);
+      if (!track.lanes.empty()) {
+        found.emplace_back(id, std::move(track));
+      }
+    }
+    if (found.size() > options_.most_tracks) {
+      std::stable_sort(found.begin(), found.end(),
+                       [](const auto& a, const auto& b) { return a.second.covered_ns > b.second.covered_ns; });
+      data_.tracks_left_out = found.size() - options_.most_tracks;
+      found.resize(options_.most_tracks);
+      std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    }
+    for (auto& [id, track] : found) {
+      data_.tracks.push_back(std::move(track));
+    }
+  }
+
+  void add_row(const timeline::Source& source, const capture::CoverageRow& row, unsigned shift,
+               OverviewTrack& track) const {
+    const double bin_ns = std::ldexp(1.0, static_cast<int>(shift));
+    for (std::size_t i = 0; i < row.bins.size(); ++i) {
+      const capture::CoverageBin& bin = row.bins[i];
+      if (bin.covered_ns == 0) {
+        continue;
+      }
+      const double start = (static_cast<double>(row.first_bin) + static_cast<double>(i)) * bin_ns +
+                           static_cast<double>(source.shift().offset_ns);
+      if (start + bin_ns <= static_cast<double>(data_.range.start_ns) ||
+          start >= static_cast<double>(data_.range.end_ns) || std::fabs(start) > 9e18) {
+        continue;
+      }
+      if (track.lanes.size() <= row.depth) {
+        track.lanes.resize(row.depth + std::size_t{1});
+      }
+      OverviewBlock block;
+      block.start_ns = std::max(static_cast<std::int64_t>(start), data_.range.start_ns);
+      block.end_ns = static_cast<std::int64_t>(std::min(start + bin_ns, static_cast<double>(data_.range.end_ns)));
+      block.share = std::min(1.0, static_cast<double>(bin.covered_ns) / bin_ns);
+      block.name = row.named ? timeline_.name(source.find(IdKind::name, bin.site))
+                             : std::string_view(timeline_.site(source.find(IdKind::site, bin.site)).name);
+      track.lanes[row.depth].push_back(block);
+      track.covered_ns += row.depth == 0 ? static_cast<double>(bin.covered_ns) : 0;
+    }
+  }
+
+  void gather_frames() {
+    for (const FrameStreamDeclaration& stream : timeline_.declarations().frame_streams) {
+      OverviewRow row;
+      row.name = stream.name.empty() ? "frames" : stream.name;
+      row.unit = "ns";
+      row.bins.resize(bins_);
+      for (const Frame& frame : timeline_.frames(stream.id, data_.range)) {
+        row.bins[bin_of(frame.start_ns)].add(static_cast<double>(frame.duration_ns));
+        row.all.add(static_cast<double>(frame.duration_ns));
+      }
+      if (row.all.count != 0 && data_.frames.size() < overview_depths) {
+        data_.frames.push_back(std::move(row));
+      }
+    }
+  }
+
+  void gather_metrics() {
+    std::map<MetricId, OverviewRow> rows;
+    timeline_.visit_batches(options_.range, BatchParts::samples, [&](const EventBatch& batch) {
+      for (const SampleRun& run : batch.samples) {
+        OverviewRow& row = rows[run.metric];
+        row.bins.resize(bins_);
+        for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
+          const std::int64_t time_ns = run.times_ns[i];
+          if (time_ns >= data_.range.start_ns && time_ns <= data_.range.end_ns && std::isfinite(run.values[i])) {
+            row.bins[bin_of(time_ns)].add(run.values[i]);
+            row.all.add(run.values[i]);
+          }
+        }
+      }
+      return true;
+    });
+    for (auto& [id, row] : rows) {
+      if (row.all.count == 0) {
+        continue;
+      }
+      if (data_.metrics.size() >= options_.most_metrics) {
+        ++data_.metrics_left_out;
+        continue;
+      }
+      const MetricDeclaration& declared = timeline_.metric(id);
+      row.name = declared.name;
+      for (const auto& [key, value] : declared.labels) {
+        row.name += " " + key + "=" + value;
+      }
+      row.unit = declared.unit;
+      data_.metrics.push_back(std::move(row));
+    }
+  }
+
+  const Timeline& timeline_;
+  const OverviewOptions& options_;
+  std::size_t bins_;
+  OverviewData data_;
+};
+
+}  // namespace
+
+OverviewData gather_overview(const Timeline& timeline, const OverviewOptions& options, std::size_t bins) {
+  return Gathering(timeline, options, bins).gather();
+}
+
+}  // namespace kymo::exchange

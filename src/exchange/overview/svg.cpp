@@ -1,0 +1,223 @@
+// Draws the overview as SVG.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "base/escapes.hpp"
+#include "base/text.hpp"
+#include "exchange/common/json_text.hpp"
+#include "exchange/overview/data.hpp"
+#include "stats/common/value_text.hpp"
+
+namespace kymo {
+namespace {
+
+constexpr double label_width = 190;
+constexpr double value_width = 110;
+constexpr double lane_height = 8;
+constexpr double row_height = 30;
+constexpr double gap = 8;
+constexpr double top = 14;
+
+// Equally visible on light and dark backgrounds.
+constexpr std::array<const char*, 8> colours{"#4e79a7", "#e07b39", "#59a14f", "#b07aa1",
+                                             "#d4a72c", "#3a9e9e", "#d65f5f", "#8c7b6b"};
+
+constexpr const char* style =
+    "<style>.kymo-o{font:11px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
+    ".kymo-o .g{fill:#fcfcfd}.kymo-o text{fill:#24292f}.kymo-o .q{fill:#57606a}.kymo-o .l{stroke:#d0d7de}"
+    "@media(prefers-color-scheme:dark){.kymo-o .g{fill:#16191f}.kymo-o text{fill:#e6e8eb}.kymo-o .q{fill:#9aa4af}"
+    ".kymo-o .l{stroke:#343b44}}</style>";
+
+/// To a tenth of a pixel, or that many digits.
+std::string number(double value, int decimals = 1) {
+  std::array<char, 64> text{};
+  if (!std::isfinite(value) || std::fabs(value) > 1e15) {
+    return "0";
+  }
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, decimals);
+  std::string written(text.data(), result.ptr);
+  if (written.find('.') != std::string::npos) {
+    written.erase(written.find_last_not_of('0') + 1);
+    if (written.back() == '.') {
+      written.pop_back();
+    }
+  }
+  return written == "-0" ? "0" : written;
+}
+
+constexpr stats::NumberForm short_form{3, false};
+
+/// Escapes arbitrary bytes for XML.
+std::string escape(std::string_view raw) {
+  std::string valid;
+  exchange::append_valid_text(valid, raw);
+  std::string text;
+  base::append_xml(text, valid);
+  return text;
+}
+
+std::string cut(std::string_view text, std::size_t limit) {
+  const std::string_view kept = base::cut_text(text, limit);
+  return std::string(kept) + (kept.size() < text.size() ? std::string(base::cut_mark) : std::string());
+}
+
+class OverviewPicture {
+ public:
+  OverviewPicture(const exchange::OverviewData& data, double width)
+      : data_(data), width_(width), plot_(width - label_width - value_width) {}
+
+  std::string draw() {
+    // Repeated at the top because a picture may be higher than a screen.
+    draw_axis(true);
+    for (const exchange::OverviewRow& row : data_.frames) {
+      draw_row(row, colours[0], true);
+    }
+    for (const exchange::OverviewTrack& track : data_.tracks) {
+      draw_track(track);
+    }
+    note(data_.tracks_left_out, "track");
+    for (std::size_t i = 0; i < data_.metrics.size(); ++i) {
+      draw_row(data_.metrics[i], colours[(i + 1) % colours.size()], false);
+    }
+    note(data_.metrics_left_out, "metric");
+    if (data_.frames.empty() && data_.tracks.empty() && data_.metrics.empty()) {
+      text(label_width, y_ + 12, "Nothing was recorded in this stretch of time.", "q");
+      y_ += row_height;
+    }
+    draw_axis(false);
+    const std::string width = number(width_);
+    const std::string height = number(y_);
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"kymo-o\" width=\"" + width + "\" height=\"" + height +
+           "\" viewBox=\"0 0 " + width + ' ' + height + "\" role=\"img\" aria-label=\"Overview of a recording\">" +
+           style + "<rect class=\"g\" width=\"" + width + "\" height=\"" + height + "\" rx=\"6\"/>" + body_ +
+           "</svg>\n";
+  }
+
+ private:
+  [[nodiscard]] double x_of(double time_ns) const {
+    const double start = static_cast<double>(data_.range.start_ns);
+    const double length = std::max(1.0, static_cast<double>(data_.range.end_ns) - start);
+    return label_width + std::clamp((time_ns - start) / length, 0.0, 1.0) * plot_;
+  }
+
+  void text(double x, double y, std::string_view content, const char* kind = "", const char* anchor = "") {
+    body_ += "<text x=\"" + number(x) + "\" y=\"" + number(y) + '"';
+    if (*kind != '\0') {
+      body_ += std::string(" class=\"") + kind + '"';
+    }
+    if (*anchor != '\0') {
+      body_ += std::string(" text-anchor=\"") + anchor + '"';
+    }
+    body_ += '>' + escape(content) + "</text>";
+  }
+
+  void label(std::string_view name, double height) {
+    body_ += "<g><title>" + escape(cut(name, 200)) + "</title>";
+    text(label_width - 10, y_ + height / 2 + 4, cut(name, 26), "", "end");
+    body_ += "</g>";
+  }
+
+  void line(double y) {
+    body_ += "<path class=\"l\" d=\"M" + number(label_width) + ' ' + number(y) + 'h' + number(plot_) + "\"/>";
+  }
+
+  void fill(const std::string& path, const char* colour, const char* more = "") {
+    body_ += "<path d=\"" + path + "\" fill=\"" + colour + '"' + more + "/>";
+  }
+
+  /// Bars from zero for frames; a band from the least to the greatest value for metrics.
+  void draw_row(const exchange::OverviewRow& row, const char* colour, bool is_bars) {
+    const double low = is_bars ? 0 : row.all.least;
+    const double high = row.all.greatest;
+    const double scale = high > low ? (row_height - 2) / (high - low) : 0;
+    const double step = plot_ / static_cast<double>(row.bins.size());
+    const double bar = is_bars ? std::max(step - 0.3, 1.0) : step;
+    std::string path;
+    exchange::OverviewBin bin;
+    for (std::size_t i = 0; i < row.bins.size(); ++i) {
+      if (row.bins[i].count != 0) {
+        bin = row.bins[i];
+      } else if (is_bars || bin.count == 0) {
+        continue;
+      } else {
+        // Between two samples a metric keeps the earlier value.
+        bin.least = bin.greatest = bin.sum / static_cast<double>(bin.count);
+      }
+      const double greatest = std::max(1.0, (bin.greatest - low) * scale);
+      const double least = is_bars ? 0 : std::min((bin.least - low) * scale, greatest - 1);
+      path += 'M' + number(label_width + static_cast<double>(i) * step) + ' ' + number(y_ + row_height - greatest) +
+              'h' + number(bar) + 'v' + number(greatest - least) + 'h' + number(-bar) + 'z';
+    }
+    label(row.name, row_height);
+    line(y_ + row_height);
+    fill(path, colour);
+    const double x = label_width + plot_ + 8;
+    text(x, y_ + 10, stats::value_text(high, row.unit, short_form), "q");
+    text(x, y_ + row_height, stats::value_text(is_bars ? row.all.least : low, row.unit, short_form), "q");
+    y_ += row_height + gap;
+  }
+
+  void draw_track(const exchange::OverviewTrack& track) {
+    const double height = lane_height * static_cast<double>(track.lanes.size());
+    label(track.name, height);
+    for (std::size_t depth = 0; depth < track.lanes.size(); ++depth) {
+      std::map<std::string_view, std::string> paths;
+      const double bottom = y_ + lane_height * static_cast<double>(depth + 1);
+      for (const exchange::OverviewBlock& block : track.lanes[depth]) {
+        const double x = x_of(static_cast<double>(block.start_ns));
+        const double width = std::max(0.7, x_of(static_cast<double>(block.end_ns)) - x);
+        const double covered = std::max(1.0, block.share * (lane_height - 1));
+        paths[block.name] += 'M' + number(x) + ' ' + number(bottom - covered) + 'h' + number(width) + 'v' +
+                             number(covered) + 'h' + number(-width) + 'z';
+      }
+      for (const auto& [name, path] : paths) {
+        body_ += "<g><title>" + escape(cut(name, 200)) + "</title>";
+        fill(path, colours[std::hash<std::string_view>()(name) % colours.size()]);
+        body_ += "</g>";
+      }
+    }
+    line(y_ + height);
+    y_ += height + gap;
+  }
+
+  void note(std::size_t left_out, const char* thing) {
+    if (left_out != 0) {
+      text(label_width, y_ + 8, "and " + std::to_string(left_out) + " more " + thing + (left_out == 1 ? "" : "s"), "q");
+      y_ += 14 + gap;
+    }
+  }
+
+  void draw_axis(bool is_above) {
+    const double length =
+        std::max(1.0, static_cast<double>(data_.range.end_ns) - static_cast<double>(data_.range.start_ns));
+    double step = std::pow(10, std::floor(std::log10(length / 4)));
+    step *= length / step > 20 ? 5 : length / step > 8 ? 2 : 1;
+    for (double at = 0; at <= length * 1.0001; at += step) {
+      const double x = label_width + at / length * plot_;
+      body_ += "<path class=\"l\" d=\"M" + number(x) + ' ' + number(is_above ? y_ + 8 : y_) + "v5\"/>";
+      text(x, is_above ? y_ + 4 : y_ + 16, stats::duration_text(at, short_form), "q", "middle");
+    }
+    y_ += is_above ? 20 : 26;
+  }
+
+  const exchange::OverviewData& data_;
+  double width_;
+  double plot_;
+  double y_ = top;
+  std::string body_;
+};
+
+}  // namespace
+
+std::string overview_svg(const Timeline& timeline, const OverviewOptions& options) {
+  const double width = std::max<double>(std::clamp(options.width, 320U, 4096U), label_width + value_width + 60);
+  const auto bins = static_cast<std::size_t>((width - label_width - value_width) / 3);
+  const exchange::OverviewData data = exchange::gather_overview(timeline, options, bins);
+  return OverviewPicture(data, width).draw();
+}
+
+}  // namespace kymo

@@ -1,0 +1,136 @@
+// What ids in events refer to in a Perfetto trace: interned texts, and tracks with their descriptors.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kymo/events.hpp>
+
+#include "capture/summary/scope_walk.hpp"
+#include "exchange/common/id_table.hpp"
+#include "exchange/common/span_lanes.hpp"
+#include "exchange/perfetto/packets.hpp"
+
+namespace kymo::exchange {
+
+/// A track and its state while it is written.
+struct PerfettoTrack {
+  TrackKind kind = TrackKind::thread;
+  ProcessId process = 1;
+  std::string name;
+  std::string place;      ///< the track_uuid field of its events
+  std::string scope_end;  ///< a complete event that ends the innermost scope
+  capture::ScopeWalk scopes;
+  perfetto::OpenAnnotations annotations;
+  NestingTrack nesting;
+  LaneIds lane_ids;
+  std::uint64_t dropped_scopes = 0;
+  std::uint64_t dropped_others = 0;
+};
+
+/// A site: its scopes' event up to the place.
+struct PerfettoSite {
+  std::string begin;
+};
+
+struct PerfettoFrames {
+  std::string place;
+  std::string name;
+  std::uint64_t number = 0;  ///< of the current frame: 1, 2, 3, ...; 0 before the first mark
+  std::int64_t start_ns = 0;
+};
+
+struct PerfettoMetric {
+  std::string head;  ///< an event up to its value
+};
+
+/// Appends descriptors and interned texts to the trace before the events that need them.
+///
+/// An undeclared id (in a damaged capture) gets a name that says so. Process and thread numbers are the system's if
+/// they are known and unique in the trace, because readers identify processes and threads by them. Others count up from
+/// 4194304, which no Linux process reaches.
+class PerfettoNames {
+ public:
+  /// Categories of kymo's own kinds of events.
+  enum class Category : std::uint32_t { scope = 1, function, frame, queue, async, message, sync, flow, kymo };
+
+  /// Appends to `trace`, which must outlive this.
+  explicit PerfettoNames(std::string& trace) : trace_(trace) {}
+
+  /// Writes the first packets of a trace: its clock and the texts common to all traces.
+  void begin(std::int64_t start_ns);
+  void declare(const Declarations& declarations);
+
+  [[nodiscard]] std::string_view site(SiteId id);
+  [[nodiscard]] PerfettoTrack& track(TrackId id);
+  [[nodiscard]] const PerfettoMetric& metric(MetricId id);
+  [[nodiscard]] PerfettoFrames& frames(FrameStreamId id);
+  /// The track_uuid field for events of the process itself.
+  [[nodiscard]] const std::string& process_place(ProcessId id);
+  /// The track_uuid field of a row for overlapping spans of a track.
+  [[nodiscard]] const std::string& lane_place(const PerfettoTrack& track, std::uint64_t lane_id);
+
+  /// The text of a name. Makes it usable as the name of an annotation.
+  [[nodiscard]] std::string_view annotation_name(NameId id);
+  /// Appends a name's text as the event's name or category.
+  void add_event_name(std::string& event, NameId id);
+  void add_category(std::string& event, NameId id);
+  static void add_category(std::string& event, Category category);
+
+  /// All tracks, in the order they were declared.
+  [[nodiscard]] const std::vector<std::unique_ptr<PerfettoTrack>>& tracks() const { return tracks_.things(); }
+
+ private:
+  struct Name {
+    std::string text;
+    bool is_event = false;
+    bool is_category = false;
+    bool is_annotation = false;
+  };
+  struct Process {
+    std::uint64_t uuid = 0;
+    std::uint64_t pid = 0;
+    std::string place;
+  };
+  struct LaneKey {
+    const PerfettoTrack* track = nullptr;
+    std::uint64_t lane_id = 0;
+    bool operator<(const LaneKey& other) const {
+      return track != other.track ? track < other.track : lane_id < other.lane_id;
+    }
+  };
+
+  void declare_process(const ProcessDeclaration& declaration);
+  void declare_site(const SiteDeclaration& declaration);
+  void declare_track(const TrackDeclaration& declaration);
+  void declare_metric(const MetricDeclaration& declaration);
+
+  [[nodiscard]] Process& process(ProcessId id);
+  [[nodiscard]] Name& name(NameId id);
+  /// A track beneath a process.
+  [[nodiscard]] std::string new_place(ProcessId process, std::string_view name);
+  void intern(perfetto::InternedField kind, std::uint64_t iid, std::string_view text);
+  [[nodiscard]] std::uint64_t new_number(std::map<std::uint64_t, bool>& used, std::uint64_t wish);
+
+  std::string& trace_;
+  IdTable<Name> names_;
+  IdTable<PerfettoSite> sites_;
+  IdTable<PerfettoTrack> tracks_;
+  IdTable<PerfettoMetric> metrics_;
+  IdTable<PerfettoFrames> frames_;
+  IdTable<Process> processes_;
+  IdTable<FrameStreamDeclaration> streams_;
+  std::map<LaneKey, std::string> lanes_;
+  std::map<std::uint64_t, bool> used_pids_;
+  std::map<std::uint64_t, bool> used_tids_;
+  std::map<TrackId, std::uint64_t> thread_numbers_;
+  std::map<TrackId, std::uint64_t> track_uuids_;
+  std::uint64_t last_uuid_ = 0;
+  std::uint64_t last_made_number_ = std::uint64_t{1} << 22U;
+};
+
+}  // namespace kymo::exchange

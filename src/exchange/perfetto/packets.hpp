@@ -1,0 +1,169 @@
+// The bytes of a Perfetto trace: a sequence of packets, each a field of the protobuf message Trace.
+//
+//   0A <size> <TracePacket>
+//   TracePacket: timestamp (8), trusted_packet_sequence_id (10), sequence_flags (13), and one of track_event (11),
+//                interned_data (12), track_descriptor (60), clock_snapshot (6)
+//
+// The enumerations hold the field numbers that kymo writes, with the names from Perfetto's protos/perfetto/trace.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kymo/events.hpp>
+
+#include <protozero/pbf_builder.hpp>
+
+namespace kymo::exchange::perfetto {
+
+enum class TraceField : protozero::pbf_tag_type { packet = 1 };
+
+enum class PacketField : protozero::pbf_tag_type {
+  clock_snapshot = 6,
+  timestamp = 8,
+  trusted_packet_sequence_id = 10,
+  track_event = 11,
+  interned_data = 12,
+  sequence_flags = 13,
+  timestamp_clock_id = 58,
+  trace_packet_defaults = 59,
+  track_descriptor = 60,
+};
+
+enum class DefaultsField : protozero::pbf_tag_type { timestamp_clock_id = 58 };
+enum class ClockSnapshotField : protozero::pbf_tag_type { clocks = 1, primary_trace_clock = 2 };
+enum class ClockField : protozero::pbf_tag_type { clock_id = 1, timestamp = 2 };
+
+enum class InternedField : protozero::pbf_tag_type {
+  event_categories = 1,
+  event_names = 2,
+  debug_annotation_names = 3,
+};
+enum class InternedTextField : protozero::pbf_tag_type { iid = 1, name = 2 };
+
+enum class TrackField : protozero::pbf_tag_type {
+  uuid = 1,
+  name = 2,
+  process = 3,
+  thread = 4,
+  parent_uuid = 5,
+  counter = 8,
+};
+enum class ProcessField : protozero::pbf_tag_type { pid = 1, cmdline = 2, process_name = 6, process_labels = 8 };
+enum class ThreadField : protozero::pbf_tag_type { pid = 1, tid = 2, thread_name = 5 };
+enum class CounterField : protozero::pbf_tag_type { unit = 3, unit_name = 6 };
+
+enum class EventField : protozero::pbf_tag_type {
+  category_iids = 3,
+  debug_annotations = 4,
+  legacy_event = 6,
+  type = 9,
+  name_iid = 10,
+  track_uuid = 11,
+  categories = 22,
+  name = 23,
+  double_counter_value = 44,
+};
+enum class LegacyField : protozero::pbf_tag_type {
+  phase = 2,
+  unscoped_id = 6,
+  bind_to_enclosing = 12,
+};
+enum class AnnotationField : protozero::pbf_tag_type {
+  name_iid = 1,
+  bool_value = 2,
+  uint_value = 3,
+  int_value = 4,
+  double_value = 5,
+  string_value = 6,
+  name = 10,
+};
+
+using PacketBuilder = protozero::pbf_builder<PacketField>;
+using EventBuilder = protozero::pbf_builder<EventField>;
+
+enum class EventType : std::int32_t { slice_begin = 1, slice_end = 2, instant = 3, counter = 4 };
+
+/// Clock numbers in ClockSnapshot.
+constexpr std::uint32_t realtime_clock = 1;
+constexpr std::uint32_t monotonic_clock = 3;
+
+/// Events and the interned data they refer to share a sequence. Track descriptors use another one, because a reader
+/// assigns a sequence to the thread that it describes.
+constexpr std::uint32_t sequence_id = 1;
+constexpr std::uint32_t descriptor_sequence_id = 2;
+constexpr std::uint32_t state_cleared = 1;
+constexpr std::uint32_t needs_state = 2;
+
+/// Appends `"name":value` to an event as a debug annotation. Appends nothing if a string's bytes are outside `text`.
+/// With `name_iid` 0 the name is written as a text.
+void add_annotation(std::string& event, std::uint32_t name_iid, std::string_view name, const ArgumentValue& value,
+                    std::string_view text);
+void add_annotation(std::string& event, std::string_view name, std::uint64_t value);
+void add_annotation(std::string& event, std::string_view name, std::int64_t value);
+void add_annotation(std::string& event, std::string_view name, bool value);
+void add_annotation(std::string& event, std::string_view name, std::string_view value);
+
+/// Appends a packet with a track event.
+void append_event(std::string& trace, std::int64_t time_ns, std::string_view event);
+
+/// Like append_event() for an event in two parts of 40 bytes together at most, which is needed twice per scope. About
+/// 10 ns. Neither view may have a null pointer.
+inline void append_short_event(std::string& trace, std::int64_t time_ns, std::string_view event,
+                               std::string_view place) {
+  std::array<char, 96> packet;
+  char* next = packet.data();
+  // A tag is the field number times 8 plus the wire type: 0 a number, 2 length-delimited bytes.
+  *next++ = (static_cast<char>(TraceField::packet) << 3) | 2;
+  char* const size = next++;
+  *next++ = static_cast<char>(PacketField::timestamp) << 3;
+  auto rest = static_cast<std::uint64_t>(time_ns);
+  for (; rest >= 0x80; rest >>= 7U) {
+    *next++ = static_cast<char>(rest | 0x80U);
+  }
+  *next++ = static_cast<char>(rest);
+  *next++ = static_cast<char>(PacketField::trusted_packet_sequence_id) << 3;
+  *next++ = static_cast<char>(sequence_id);
+  *next++ = static_cast<char>(PacketField::sequence_flags) << 3;
+  *next++ = static_cast<char>(needs_state);
+  *next++ = (static_cast<char>(PacketField::track_event) << 3) | 2;
+  *next++ = static_cast<char>(event.size() + place.size());
+  std::memcpy(next, event.data(), event.size());
+  next += event.size();
+  std::memcpy(next, place.data(), place.size());
+  next += place.size();
+  *size = static_cast<char>(next - size - 1);
+  trace.append(packet.data(), next);
+}
+
+/// The annotations given so far to open scopes of one track, which are written when the scope ends. Holds at most about
+/// 64 KiB per scope. Anything beyond is left out and counted.
+class OpenAnnotations {
+ public:
+  /// Adds an annotation to the scope of this depth. A repeated name gets a number: "loss", "loss#2".
+  void add(std::size_t depth, std::string_view name, const ArgumentValue& value, std::string_view text);
+
+  /// Appends the annotations of the scope of this depth to an event. Forgets those of this depth and deeper.
+  void take(std::size_t depth, std::string& event);
+
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    std::size_t depth = 0;
+    NameId name = 0;
+    std::size_t begin = 0;  ///< offset in bytes_
+  };
+
+  std::string bytes_;
+  std::vector<Entry> entries_;
+  std::uint64_t left_out_ = 0;  ///< of the scope of left_out_depth_
+  std::size_t left_out_depth_ = 0;
+};
+
+}  // namespace kymo::exchange::perfetto

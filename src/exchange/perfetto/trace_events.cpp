@@ -1,0 +1,265 @@
+// The Perfetto trace writer for everything except scopes and flows: spans of queues and async lanes, frames, samples,
+// instants, clocks.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/text.hpp"
+#include "exchange/common/json_text.hpp"
+#include "exchange/perfetto/trace.hpp"
+
+namespace kymo::exchange {
+
+using perfetto::ClockField;
+using perfetto::ClockSnapshotField;
+using perfetto::EventBuilder;
+using perfetto::EventField;
+using perfetto::EventType;
+using perfetto::PacketBuilder;
+using perfetto::PacketField;
+using perfetto::TraceField;
+
+namespace {
+
+constexpr std::int64_t between_anchors_ns = 1'000'000'000;
+
+/// Damaged captures may hold any time, so the sum saturates.
+std::int64_t end_of(const SpanEvent& span) {
+  std::int64_t end_ns = 0;
+  const std::int64_t duration_ns = std::max<std::int64_t>(span.duration_ns, 0);
+  return __builtin_add_overflow(span.start_ns, duration_ns, &end_ns) ? std::numeric_limits<std::int64_t>::max()
+                                                                     : end_ns;
+}
+
+}  // namespace
+
+void PerfettoTraceWriter::begin_event(EventType type, PerfettoNames::Category category, const std::string& place) {
+  event_.clear();
+  EventBuilder(event_).add_enum(EventField::type, static_cast<std::int32_t>(type));
+  PerfettoNames::add_category(event_, category);
+  event_ += place;
+}
+
+void PerfettoTraceWriter::begin_instant(PerfettoNames::Category category, std::string_view name,
+                                        const std::string& place) {
+  begin_event(EventType::instant, category, place);
+  EventBuilder(event_).add_string(EventField::name, name.data(), name.size());
+}
+
+const std::string& PerfettoTraceWriter::place_of(TrackId track) {
+  if (track == 0) {
+    return names_.process_place(1);
+  }
+  const PerfettoTrack& known = names_.track(track);
+  // A lane has rows but no track of its own.
+  return known.kind == TrackKind::async ? names_.process_place(known.process) : known.place;
+}
+
+void PerfettoTraceWriter::write_spans(const EventBatch& batch) {
+  ended_unseen_before_.swap(ended_unseen_);
+  ended_unseen_.clear();
+  // By start, longer ones first: a span then comes after the spans around it, and rows are filled from the left.
+  span_order_.resize(batch.spans.size());
+  std::iota(span_order_.begin(), span_order_.end(), std::size_t{0});
+  std::stable_sort(span_order_.begin(), span_order_.end(), [&batch](std::size_t left, std::size_t right) {
+    const SpanEvent& a = batch.spans[left];
+    const SpanEvent& b = batch.spans[right];
+    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.duration_ns > b.duration_ns;
+  });
+  for (const std::size_t i : span_order_) {
+    write_span(batch.spans[i], batch);
+    file_.spill();
+  }
+}
+
+void PerfettoTraceWriter::write_span(const SpanEvent& span, const EventBatch& batch) {
+  PerfettoTrack& track = names_.track(span.track);
+  const std::int64_t end_ns = end_of(span);
+  const bool is_on_queue = track.kind == TrackKind::queue && span.async_id == 0 &&
+                           track.nesting.admit(span.start_ns, end_ns, NestingTrack::Form::two_events);
+  if (is_on_queue) {
+    append_span_begin(span, true, track.place);
+    append_span_arguments(span, batch);
+    perfetto::append_event(file_.buffer(), span.start_ns, event_);
+    append_slice_end(end_ns, track.place);
+    return;
+  }
+  const AsyncKey key{span.track, span.async_id};
+  const auto open = span.async_id == 0 ? open_async_.end() : open_async_.find(key);
+  if (open != open_async_.end()) {
+    const std::uint64_t lane_id = open->second;
+    open_async_.erase(open);
+    event_.clear();
+    EventBuilder(event_).add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_end));
+    event_ += names_.lane_place(track, lane_id);
+    append_span_arguments(span, batch);
+    perfetto::append_event(file_.buffer(), end_ns, event_);
+    track.lane_ids.close(lane_id, end_ns);
+    return;
+  }
+  if (span.async_id != 0) {
+    ended_unseen_.try_emplace(key, 0);
+  }
+  const std::uint64_t lane_id = track.lane_ids.open(span.start_ns, last_lane_id_);
+  const std::string& place = names_.lane_place(track, lane_id);
+  append_span_begin(span, span.async_id == 0, place);
+  append_span_arguments(span, batch);
+  perfetto::append_event(file_.buffer(), span.start_ns, event_);
+  append_slice_end(end_ns, place);
+  track.lane_ids.close(lane_id, end_ns);
+}
+
+void PerfettoTraceWriter::append_span_begin(const SpanEvent& span, bool has_category, const std::string& place) {
+  event_.clear();
+  EventBuilder(event_).add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_begin));
+  if (has_category && span.category != 0) {
+    names_.add_category(event_, span.category);
+  } else {
+    const bool is_of_queue = names_.track(span.track).kind == TrackKind::queue;
+    PerfettoNames::add_category(event_, is_of_queue ? PerfettoNames::Category::queue : PerfettoNames::Category::async);
+  }
+  names_.add_event_name(event_, span.name);
+  event_ += place;
+}
+
+void PerfettoTraceWriter::append_span_arguments(const SpanEvent& span, const EventBatch& batch) {
+  const std::size_t count = batch.span_arguments.size();
+  const std::size_t first = std::min<std::size_t>(span.first_argument, count);
+  const std::size_t last = first + std::min<std::size_t>(span.argument_count, count - first);
+  if (first == last) {
+    return;
+  }
+  perfetto::OpenAnnotations annotations;
+  for (std::size_t i = first; i < last; ++i) {
+    const ArgumentValue& value = batch.span_arguments[i];
+    annotations.add(0, names_.annotation_name(value.name), value, batch.text);
+  }
+  annotations.take(0, event_);
+}
+
+void PerfettoTraceWriter::append_slice_end(std::int64_t time_ns, const std::string& place) {
+  event_.clear();
+  EventBuilder(event_).add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_end));
+  perfetto::append_short_event(file_.buffer(), time_ns, event_, place);
+}
+
+void PerfettoTraceWriter::write_async_begins(const EventBatch& batch) {
+  for (const AsyncBegin& begin : batch.async_begins) {
+    const AsyncKey key{begin.track, begin.async_id};
+    if (ended_unseen_.count(key) != 0 || ended_unseen_before_.count(key) != 0 || open_async_.count(key) != 0) {
+      continue;
+    }
+    PerfettoTrack& track = names_.track(begin.track);
+    const std::uint64_t lane_id = track.lane_ids.open(begin.time_ns, last_lane_id_);
+    open_async_[key] = lane_id;
+    SpanEvent span;
+    span.track = begin.track;
+    span.name = begin.name;
+    append_span_begin(span, false, names_.lane_place(track, lane_id));
+    perfetto::append_event(file_.buffer(), begin.time_ns, event_);
+    file_.spill();
+  }
+}
+
+void PerfettoTraceWriter::write_frames(const EventBatch& batch) {
+  for (const FrameMark& mark : batch.frame_marks) {
+    PerfettoFrames& frames = names_.frames(mark.stream);
+    if (frames.number > 0 && mark.time_ns < frames.start_ns) {
+      // Two threads mark one stream and the later mark was drained first. The frame that this mark would split is
+      // written already.
+      begin_instant(PerfettoNames::Category::frame, "late frame mark", place_of(mark.track));
+      perfetto::append_event(file_.buffer(), mark.time_ns, event_);
+      continue;
+    }
+    if (frames.number > 0) {
+      begin_event(EventType::slice_begin, PerfettoNames::Category::frame, frames.place);
+      EventBuilder(event_).add_string(EventField::name, frames.name);
+      perfetto::add_annotation(event_, "number", frames.number);
+      perfetto::append_event(file_.buffer(), frames.start_ns, event_);
+      append_slice_end(mark.time_ns, frames.place);
+    }
+    ++frames.number;
+    frames.start_ns = mark.time_ns;
+    file_.spill();
+  }
+}
+
+void PerfettoTraceWriter::write_samples(const EventBatch& batch) {
+  for (const SampleRun& run : batch.samples) {
+    const PerfettoMetric& metric = names_.metric(run.metric);
+    const std::size_t count = std::min(run.times_ns.size(), run.values.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (std::isnan(run.values[i])) {
+        continue;  // could not be read
+      }
+      event_ = metric.head;
+      EventBuilder(event_).add_double(EventField::double_counter_value, run.values[i]);
+      perfetto::append_short_event(file_.buffer(), run.times_ns[i], event_, "");
+      file_.spill();
+    }
+  }
+}
+
+void PerfettoTraceWriter::write_instants(const EventBatch& batch) {
+  for (const Message& message : batch.messages) {
+    text_.clear();
+    append_valid_text(text_, message.text);
+    if (message.is_cut) {
+      text_ += base::cut_mark;
+    }
+    begin_instant(PerfettoNames::Category::message, text_, place_of(message.track));
+    perfetto::append_event(file_.buffer(), message.time_ns, event_);
+    file_.spill();
+  }
+  for (const SyncPoint& point : batch.sync_points) {
+    const ProcessId process = point.track == 0 ? 1 : names_.track(point.track).process;
+    begin_instant(PerfettoNames::Category::sync, "sync " + std::to_string(point.number), names_.process_place(process));
+    perfetto::add_annotation(event_, "number", point.number);
+    perfetto::append_event(file_.buffer(), point.time_ns, event_);
+  }
+  for (const ClockUncertainty& stretch : batch.clock_uncertainties) {
+    begin_instant(PerfettoNames::Category::kymo, "clock uncertain", names_.process_place(1));
+    perfetto::add_annotation(event_, "until_ns", stretch.end_ns);
+    perfetto::add_annotation(event_, "bound_ns", stretch.bound_ns);
+    perfetto::append_event(file_.buffer(), stretch.start_ns, event_);
+  }
+}
+
+void PerfettoTraceWriter::write_anchors(const EventBatch& batch) {
+  for (const ClockAnchor& anchor : batch.clock_anchors) {
+    if (anchor.monotonic_ns < next_anchor_ns_ || anchor.monotonic_ns < 0 || anchor.realtime_ns < 0) {
+      continue;
+    }
+    next_anchor_ns_ = anchor.monotonic_ns + std::min(between_anchors_ns, INT64_MAX - anchor.monotonic_ns);
+    protozero::pbf_builder<TraceField> trace(file_.buffer());
+    PacketBuilder packet(trace, TraceField::packet);
+    packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::sequence_id);
+    protozero::pbf_builder<ClockSnapshotField> snapshot(packet, PacketField::clock_snapshot);
+    const std::array<std::pair<std::uint32_t, std::int64_t>, 2> readings{
+        {{perfetto::monotonic_clock, anchor.monotonic_ns}, {perfetto::realtime_clock, anchor.realtime_ns}}};
+    for (const auto& [id, time_ns] : readings) {
+      protozero::pbf_builder<ClockField> clock(snapshot, ClockSnapshotField::clocks);
+      clock.add_uint32(ClockField::clock_id, id);
+      clock.add_uint64(ClockField::timestamp, static_cast<std::uint64_t>(time_ns));
+    }
+    snapshot.add_uint32(ClockSnapshotField::primary_trace_clock, perfetto::monotonic_clock);
+  }
+}
+
+void PerfettoTraceWriter::write_facts(const EventBatch& batch) {
+  const std::vector<InfoDeclaration>& infos = batch.declarations.infos;
+  for (std::size_t first = 0; first < infos.size();) {
+    const ProcessId process = infos[first].process;
+    begin_instant(PerfettoNames::Category::kymo, "run", names_.process_place(process));
+    for (; first < infos.size() && infos[first].process == process; ++first) {
+      text_.clear();
+      append_valid_text(text_, infos[first].key);
+      perfetto::add_annotation(event_, text_, infos[first].value);
+    }
+    perfetto::append_event(file_.buffer(), batch.start_ns, event_);
+  }
+}
+
+}  // namespace kymo::exchange

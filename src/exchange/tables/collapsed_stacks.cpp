@@ -1,0 +1,164 @@
+#include "exchange/tables/collapsed_stacks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "exchange/common/json_text.hpp"
+#include "timeline/timeline_implementation.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+/// Makes a text usable as part of a line: replaces characters that end a part or a line or precede the number.
+std::string part_of(std::string_view text) {
+  std::string part;
+  append_valid_text(part, text.empty() ? "(unnamed)" : text);
+  for (char& character : part) {
+    if (character == ';') {
+      character = ':';
+    } else if (static_cast<unsigned char>(character) < 0x20) {
+      character = ' ';
+    }
+  }
+  return part;
+}
+
+}  // namespace
+
+class CollapsedStacks::Visitor {
+ public:
+  Visitor(CollapsedStacks& stacks, Track& track) : stacks_(stacks), track_(track) {}
+
+  void reach(std::size_t /*position*/, const ScopeEvent& /*event*/) {}
+
+  void begin(const OpenScope& scope, std::size_t depth) {
+    const std::uint32_t parent = depth == 0 ? track_.root : track_.levels[depth - 1].node;
+    track_.levels.resize(depth);
+    track_.levels.push_back({stacks_.child(parent, stacks_.frame_of_site(scope.site)), 0});
+  }
+
+  void end(const OpenScope& scope, std::size_t depth, std::int64_t end_ns, capture::ScopeEnding /*how*/) {
+    // Unsigned arithmetic: times of damaged captures may be any distance apart.
+    const std::uint64_t elapsed = static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(scope.start_ns);
+    const Level level = track_.levels[depth];
+    stacks_.nodes_[level.node].self_ns += elapsed - std::min(elapsed, level.inner_ns);
+    if (depth > 0) {
+      track_.levels[depth - 1].inner_ns += elapsed;
+    }
+  }
+
+ private:
+  CollapsedStacks& stacks_;
+  Track& track_;
+};
+
+void CollapsedStacks::add(const EventBatch& batch) {
+  for (const ScopeRun& run : batch.runs) {
+    Track& known = track(run.track);
+    Visitor visitor(*this, known);
+    known.scopes.take(run, visitor);
+  }
+}
+
+void CollapsedStacks::finish(std::int64_t end_ns) {
+  for (auto& entry : tracks_) {
+    Visitor visitor(*this, entry.second);
+    entry.second.scopes.finish(end_ns, visitor);
+  }
+}
+
+void CollapsedStacks::write(OutputFile& file) const {
+  std::vector<std::pair<std::string, std::uint64_t>> lines;
+  for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
+    if (nodes_[node].self_ns > 0) {
+      lines.emplace_back(stack_of(node), nodes_[node].self_ns);
+    }
+  }
+  std::sort(lines.begin(), lines.end());
+  for (const auto& [stack, self_ns] : lines) {
+    std::string& out = file.buffer();
+    out += stack;
+    out += ' ';
+    append_json_integer(out, self_ns);
+    out += '\n';
+    file.spill();
+  }
+}
+
+CollapsedStacks::Track& CollapsedStacks::track(TrackId id) {
+  const auto [place, is_new] = tracks_.try_emplace(id);
+  if (is_new) {
+    const TrackDeclaration& declaration = timeline_.track(id);
+    std::uint32_t parent = 0;
+    if (timeline_.processes().size() > 1) {
+      const ProcessDeclaration& process = timeline_.process(declaration.process).declaration;
+      std::string name = "process " + std::to_string(process.pid);
+      name += process.rank.empty() ? "" : " rank " + process.rank;
+      name += process.host.empty() ? "" : " on " + process.host;
+      parent = child(parent, frame_of(name));
+    }
+    const std::string unnamed = "thread " + std::to_string(declaration.os_thread_id);
+    place->second.root = child(parent, frame_of(declaration.name.empty() ? unnamed : declaration.name));
+  }
+  return place->second;
+}
+
+CollapsedStacks::FrameId CollapsedStacks::frame_of_site(SiteId site) {
+  const auto [place, is_new] = site_frames_.try_emplace(site, 0);
+  if (is_new) {
+    place->second = frame_of(timeline_.site(site).name);
+  }
+  return place->second;
+}
+
+CollapsedStacks::FrameId CollapsedStacks::frame_of(std::string_view text) {
+  std::string part = part_of(text);
+  const auto found = frame_ids_.find(part);
+  if (found != frame_ids_.end()) {
+    return found->second;
+  }
+  const auto id = static_cast<FrameId>(frames_.size());
+  frames_.push_back(part);
+  frame_ids_.emplace(std::move(part), id);
+  return id;
+}
+
+std::uint32_t CollapsedStacks::child(std::uint32_t parent, FrameId frame) {
+  const auto [place, is_new] = children_.try_emplace((std::uint64_t{parent} << 32U) | frame, 0);
+  if (is_new) {
+    place->second = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.push_back({parent, frame, 0});
+  }
+  return place->second;
+}
+
+std::string CollapsedStacks::stack_of(std::uint32_t node) const {
+  std::vector<FrameId> parts;
+  for (; node != 0; node = nodes_[node].parent) {
+    parts.push_back(nodes_[node].frame);
+  }
+  std::string stack;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    stack += stack.empty() ? "" : ";";
+    stack += frames_[*part];
+  }
+  return stack;
+}
+
+std::vector<std::string> write_collapsed_stacks(const Timeline& timeline, OutputFile file,
+                                                const ExportRequest& request) {
+  CollapsedStacks stacks(timeline);
+  timeline::BatchCursor cursor(timeline, {}, BatchParts::scopes);
+  for (EventBatch batch; cursor.next(batch);) {
+    stacks.add(batch);
+    if (request.on_progress) {
+      request.on_progress(cursor.share_done());
+    }
+  }
+  stacks.finish(timeline.range().end_ns);
+  stacks.write(file);
+  file.close();
+  return {};
+}
+
+}  // namespace kymo::exchange

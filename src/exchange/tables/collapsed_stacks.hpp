@@ -1,0 +1,67 @@
+// Stacks of scopes with the time spent in each, in the format of flame-graph tools: `thread;outer;inner <nanoseconds>`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <kymo/timeline.hpp>
+
+#include "capture/summary/scope_walk.hpp"
+#include "exchange/common/exporter.hpp"
+
+namespace kymo::exchange {
+
+/// Adds up the self time of every distinct stack. Holds about 100 bytes per stack and the open scopes. About 20 ns per
+/// scope.
+class CollapsedStacks {
+ public:
+  explicit CollapsedStacks(const Timeline& timeline) : timeline_(timeline) {}
+
+  void add(const EventBatch& batch);
+  /// Ends the open scopes at this time and completes the sums.
+  void finish(std::int64_t end_ns);
+
+  /// Writes a line for each stack with time, in byte order. Does not close the file.
+  void write(OutputFile& file) const;
+
+ private:
+  using FrameId = std::uint32_t;
+  struct Node {
+    std::uint32_t parent = 0;
+    FrameId frame = 0;
+    std::uint64_t self_ns = 0;
+  };
+  struct Level {
+    std::uint32_t node = 0;
+    std::uint64_t inner_ns = 0;
+  };
+  struct Track {
+    std::uint32_t root = 0;
+    capture::ScopeWalk scopes;
+    std::vector<Level> levels;
+  };
+  class Visitor;
+
+  [[nodiscard]] Track& track(TrackId id);
+  [[nodiscard]] FrameId frame_of_site(SiteId site);
+  [[nodiscard]] FrameId frame_of(std::string_view text);
+  [[nodiscard]] std::uint32_t child(std::uint32_t parent, FrameId frame);
+  [[nodiscard]] std::string stack_of(std::uint32_t node) const;
+
+  const Timeline& timeline_;
+  std::vector<Node> nodes_{Node{}};                            ///< 0: the root of all stacks
+  std::unordered_map<std::uint64_t, std::uint32_t> children_;  ///< by parent and frame
+  std::vector<std::string> frames_;
+  std::map<std::string, FrameId, std::less<>> frame_ids_;
+  std::unordered_map<SiteId, FrameId> site_frames_;
+  std::map<TrackId, Track> tracks_;
+};
+
+ExportWriter write_collapsed_stacks;
+
+}  // namespace kymo::exchange

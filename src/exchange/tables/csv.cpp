@@ -1,0 +1,213 @@
+#include "exchange/tables/csv.hpp"
+
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "base/escapes.hpp"
+#include "exchange/common/json_argument.hpp"
+#include "exchange/common/json_text.hpp"
+#include "timeline/timeline_implementation.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+void append_marks(std::string& out, unsigned flags) {
+  const char* separator = "";
+  const auto append = [&](unsigned flag, const char* mark) {
+    if ((flags & flag) != 0) {
+      out.append(separator).append(mark);
+      separator = " ";
+    }
+  };
+  append(Span::unbalanced, "unbalanced");
+  append(Span::open, "open");
+  append(Span::end_unknown, "end_unknown");
+  append(Span::self_is_bound, "self_is_bound");
+}
+
+/// Writes rows of spans. Caches the fields that are the same for all spans of a track or a site.
+class SpanRows {
+ public:
+  SpanRows(const Timeline& timeline, OutputFile& file) : timeline_(timeline), file_(file) {}
+
+  void write(const Span& span, const SpanList& list) {
+    std::string& out = file_.buffer();
+    out += head_of(span.track);
+    out += ',';
+    out += name_of(span);
+    out += ',';
+    append_csv_field(out, timeline_.name(span.category));
+    for (const std::int64_t number : {span.start_ns, span.duration_ns, span.self_ns}) {
+      out += ',';
+      append_json_integer(out, number);
+    }
+    out += ',';
+    append_json_integer(out, std::uint64_t{span.depth});
+    out += ',';
+    if (span.async_id != 0) {
+      append_json_integer(out, span.async_id);
+    }
+    out += ',';
+    append_marks(out, span.flags);
+    out += ',';
+    append_arguments(out, span, list);
+    out += '\n';
+    file_.spill();
+  }
+
+ private:
+  /// process,track,kind
+  [[nodiscard]] const std::string& head_of(TrackId id) {
+    std::string& head = heads_[id];
+    if (head.empty()) {
+      const TrackDeclaration& track = timeline_.track(id);
+      append_json_integer(head, timeline_.process(track.process).declaration.pid);
+      head += ',';
+      append_csv_field(head, track.name);
+      head.append(",").append(kymo::name_of(track.kind, track.role));
+    }
+    return head;
+  }
+
+  [[nodiscard]] std::string_view name_of(const Span& span) {
+    if (span.site == 0) {
+      name_.clear();
+      append_csv_field(name_, timeline_.name_of(span));
+      return name_;
+    }
+    const auto [place, is_new] = sites_.try_emplace(span.site);
+    if (is_new) {
+      append_csv_field(place->second, timeline_.name_of(span));
+    }
+    return place->second;
+  }
+
+  void append_arguments(std::string& out, const Span& span, const SpanList& list) {
+    if (span.argument_count == 0) {
+      return;
+    }
+    object_.clear();
+    object_ += '{';
+    for (std::uint32_t i = 0; i < span.argument_count; ++i) {
+      const ArgumentValue& value = list.arguments[std::size_t{span.first_argument} + i];
+      object_ += i == 0 ? "" : ",";
+      append_json_string(object_, timeline_.name(value.name));
+      object_ += ':';
+      if (!append_json_argument(object_, value, list.text)) {
+        object_ += "null";
+      }
+    }
+    object_ += '}';
+    append_csv_field(out, object_);
+  }
+
+  const Timeline& timeline_;
+  OutputFile& file_;
+  std::unordered_map<TrackId, std::string> heads_;
+  std::unordered_map<SiteId, std::string> sites_;
+  std::string name_;
+  std::string object_;
+};
+
+}  // namespace
+
+void append_csv_field(std::string& out, std::string_view text) {
+  std::string valid;
+  append_valid_text(valid, text);
+  base::append_csv_field(out, valid);
+}
+
+std::vector<std::string> write_spans_csv(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+  file.buffer() += spans_csv_header;
+  SpanRows rows(timeline, file);
+  const auto write_rows = [&rows](const SpanList& list) {
+    for (const Span& span : list.spans) {
+      rows.write(span, list);
+    }
+    return true;
+  };
+  timeline::visit_spans(timeline, write_rows, request.on_progress);
+  file.close();
+  return {};
+}
+
+std::vector<std::string> write_frames_csv(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+  file.buffer() += frames_csv_header;
+  const auto& streams = timeline.declarations().frame_streams;
+  double streams_done = 0;
+  for (const FrameStreamDeclaration& stream : streams) {
+    std::string head;
+    append_json_integer(head, timeline.process(stream.process).declaration.pid);
+    head += ',';
+    append_csv_field(head, stream.name);
+    std::uint64_t number = 0;
+    for (const Frame& frame : timeline.frames(stream.id)) {
+      std::string& out = file.buffer();
+      out.append(head) += ',';
+      append_json_integer(out, ++number);
+      out += ',';
+      append_json_integer(out, frame.start_ns);
+      out += ',';
+      append_json_integer(out, frame.duration_ns);
+      out += '\n';
+      file.spill();
+    }
+    if (request.on_progress) {
+      request.on_progress(++streams_done / static_cast<double>(streams.size()));
+    }
+  }
+  file.close();
+  return {};
+}
+
+std::vector<std::string> write_metrics_csv(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+  file.buffer() += metrics_csv_header;
+  std::map<MetricId, std::string> heads;
+  const auto head_of = [&](MetricId id) -> const std::string& {
+    std::string& head = heads[id];
+    if (head.empty()) {
+      const MetricDeclaration& metric = timeline.metric(id);
+      append_json_integer(head, timeline.process(metric.process).declaration.pid);
+      head += ',';
+      append_csv_field(head, metric.name);
+      std::string labels;
+      for (const auto& [key, value] : metric.labels) {
+        labels.append(labels.empty() ? "" : " ").append(key).append("=").append(value);
+      }
+      head += ',';
+      append_csv_field(head, labels);
+      head += ',';
+      append_csv_field(head, metric.unit);
+      head += ',';
+    }
+    return head;
+  };
+  timeline::BatchCursor cursor(timeline, {}, BatchParts::samples);
+  for (EventBatch batch; cursor.next(batch);) {
+    for (const SampleRun& run : batch.samples) {
+      const std::string& head = head_of(run.metric);
+      for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
+        std::string& out = file.buffer();
+        out += head;
+        append_json_integer(out, run.times_ns[i]);
+        out += ',';
+        if (std::isinf(run.values[i])) {
+          out += run.values[i] > 0 ? "inf" : "-inf";
+        } else {
+          static_cast<void>(append_json_number(out, run.values[i]));
+        }
+        const bool is_stale = i < run.flags.size() && (run.flags[i] & SampleRun::stale) != 0;
+        out += is_stale ? ",1\n" : ",0\n";
+        file.spill();
+      }
+    }
+    if (request.on_progress) {
+      request.on_progress(cursor.share_done());
+    }
+  }
+  file.close();
+  return {};
+}
+
+}  // namespace kymo::exchange

@@ -1,0 +1,70 @@
+// The declarations of a program so far.
+#include "panel/data/declaration_table.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace kymo::panel {
+
+namespace {
+
+template <typename Declaration>
+auto place_of(const std::vector<Declaration>& all, std::uint32_t id) {
+  return std::lower_bound(all.begin(), all.end(), id,
+                          [](const Declaration& declared, std::uint32_t key) { return declared.id < key; });
+}
+
+template <typename Declaration>
+void add_each(std::vector<Declaration>& all, const std::vector<Declaration>& declared) {
+  for (const Declaration& one : declared) {
+    const auto place = place_of(all, one.id);
+    if (place != all.end() && place->id == one.id) {
+      all[static_cast<std::size_t>(place - all.begin())] = one;
+    } else {
+      all.insert(place, one);
+    }
+  }
+}
+
+template <typename Declaration>
+const Declaration* find(const std::vector<Declaration>& all, std::uint32_t id) {
+  const auto place = place_of(all, id);
+  return place != all.end() && place->id == id ? &*place : nullptr;
+}
+
+}  // namespace
+
+void DeclarationTable::add(const Declarations& declared) {
+  add_each(all_.names, declared.names);
+  add_each(all_.sites, declared.sites);
+  add_each(all_.tracks, declared.tracks);
+  add_each(all_.metrics, declared.metrics);
+  add_each(all_.frame_streams, declared.frame_streams);
+}
+
+const SiteDeclaration& DeclarationTable::site(SiteId id) const {
+  static const SiteDeclaration undeclared = [] {
+    SiteDeclaration site;
+    site.name = "(undeclared)";
+    return site;
+  }();
+  const SiteDeclaration* const found = find(all_.sites, id);
+  return found != nullptr ? *found : undeclared;
+}
+
+const TrackDeclaration& DeclarationTable::track(TrackId id) const {
+  static const TrackDeclaration undeclared = [] {
+    TrackDeclaration track;
+    track.name = "(undeclared)";
+    return track;
+  }();
+  const TrackDeclaration* const found = find(all_.tracks, id);
+  return found != nullptr ? *found : undeclared;
+}
+
+std::string_view DeclarationTable::name(NameId id) const {
+  const NameDeclaration* const found = find(all_.names, id);
+  return found != nullptr ? std::string_view(found->text) : std::string_view();
+}
+
+}  // namespace kymo::panel

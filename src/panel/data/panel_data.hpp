@@ -1,0 +1,173 @@
+// The data that the panel draws: the pieces of a stretch of time at the right detail, as far as loaded, and a worker
+// that loads missing ones.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "panel/data/block_provider.hpp"
+#include "panel/data/drop_counts.hpp"
+#include "panel/data/worker.hpp"
+#include "stats/energy/span_energy.hpp"
+
+namespace kymo::panel {
+
+using Piece = std::shared_ptr<const Detail>;
+
+struct DataOptions {
+  bool has_thread = true;  ///< else poll() decodes for the duration `budget`
+  std::chrono::nanoseconds budget = std::chrono::milliseconds(3);
+  std::size_t cache_bytes = std::size_t{256} << 20U;  ///< of decoded pieces
+  /// If a range has more blocks, only summaries are read. The limit is lower for remote blocks.
+  std::size_t most_blocks = 4096;
+};
+
+/// The requester of pieces. Its missing pieces are fetched until it asks for something else.
+enum class Asker : std::uint8_t { flame, overview, pin };
+
+/// The required content of pieces.
+struct Wish {
+  Asker asker = Asker::flame;
+  bool spans = true;        ///< else frames and samples suffice
+  std::int64_t bin_ns = 0;  ///< maximum width of bins
+};
+
+/// The energy of the selected span.
+struct SpanEnergyFacts {
+  enum class State : std::uint8_t {
+    reading,
+    no_source,  ///< no power source measured its hardware
+    too_long,   ///< too long to compute while someone waits
+    known
+  };
+  State state = State::reading;
+  stats::SpanJoules joules;
+};
+
+/// The location of a span of a site.
+struct FoundSpan {
+  bool is_found = false;
+  SpanKey key;
+};
+
+/// The pieces of a provider's data. For one thread.
+class PanelData {
+ public:
+  /// Individual spans are shown if a range has at most this many blocks.
+  static constexpr std::size_t most_exact_blocks = 64;
+  /// The finest level with at most this many summaries is drawn.
+  static constexpr std::size_t most_summaries = 512;
+
+  PanelData(std::shared_ptr<BlockProvider> provider, DataOptions options);
+
+  /// Call once a frame before drawing: takes the worker's results and, unless frozen, newly recorded data. Returns
+  /// whether anything changed.
+  bool poll();
+  /// Call once a frame after all requests: tells the worker what is missing.
+  void request_missing();
+  /// While frozen, newly recorded data does not appear.
+  void set_frozen(bool frozen) { is_frozen_ = frozen; }
+
+  [[nodiscard]] const BlockProvider& provider() const { return *provider_; }
+  [[nodiscard]] TimeRange range() const { return range_; }
+  /// Increases whenever pieces() may return something different.
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
+
+  /// The pieces that show a range, by ascending start within each capture; exact ones if the range is short enough and
+  /// spans are wanted. Requests pieces that are not decoded yet and returns coarser ones or none in their place.
+  [[nodiscard]] std::vector<Piece> pieces(TimeRange range, const Wish& wish);
+
+  /// Looks up a span. span_facts() returns the result some frames later.
+  void ask_for_span(const SpanKey& key);
+  [[nodiscard]] const std::optional<SpanFacts>& span_facts() const { return span_facts_; }
+  /// The energy of that span, some frames after its facts.
+  [[nodiscard]] const SpanEnergyFacts& span_energy() const { return span_energy_; }
+  /// Searches for the next (previous) scope of a site that begins after (before) a time. take_found() returns the
+  /// result.
+  void ask_for_site(SiteId site, std::int64_t from_ns, bool forward);
+  /// Returns the result of the last search once.
+  [[nodiscard]] std::optional<FoundSpan> take_found();
+
+  /// The known losses.
+  [[nodiscard]] DropCounts drops() const;
+
+  /// Computes the sites' statistics if they are missing or outdated, at most once a second.
+  void keep_figures_fresh();
+  [[nodiscard]] const std::vector<stats::SiteFigures>& figures() const { return figures_; }
+  /// Increases with each new set of figures; 0: none yet.
+  [[nodiscard]] std::uint64_t figures_version() const { return figures_version_; }
+
+  /// Whether a request is still pending.
+  [[nodiscard]] bool is_busy() const { return worker_.is_busy() || has_new_wishes_; }
+  /// Waits for a result, or until nothing is pending. Call poll() afterwards.
+  void wait() const { worker_.wait(); }
+
+ private:
+  struct Entry {
+    Piece piece;
+    std::uint64_t last_used = 0;
+  };
+  /// The pieces that a requester lacks.
+  struct Missing {
+    std::vector<Worker::Key> summaries;
+    std::vector<Worker::Key> blocks;
+  };
+  /// The blocks of one capture from which a range is drawn.
+  struct Cover {
+    std::size_t capture = 0;
+    TimeRange range;
+    Wish wish;
+    bool is_exact = false;  ///< the range is short enough for individual spans
+    bool reads_blocks = true;
+    std::vector<Piece>* out = nullptr;
+    Missing* missing = nullptr;
+  };
+
+  struct SiteQuestion;
+  struct EnergyQuestion;
+
+  void look_for_site(std::shared_ptr<SiteQuestion> question);
+  void ask_for_energy(const SpanKey& key, TimeRange span);
+  void read_energy(std::shared_ptr<EnergyQuestion> question);
+  void count_drops();
+  void cover(const Cover& wanted, std::size_t first, std::size_t end, int level);
+  void cover_blocks(const Cover& wanted, std::size_t first, std::size_t end, const SummaryPlace* summary);
+  [[nodiscard]] int level_for(const CaptureBlocks& list, std::size_t first, std::size_t end) const;
+  Piece look_up_block(const Cover& wanted, std::size_t block);
+  Piece look_up(Worker::Key key);
+  [[nodiscard]] Worker::Delivery load(Worker::Key key);
+  void keep(Worker::Key key, Piece piece);
+  void evict();
+
+  std::shared_ptr<BlockProvider> provider_;
+  DataOptions options_;
+  TimeRange range_;
+  bool is_frozen_ = false;
+  bool has_new_wishes_ = false;  // missing_ has not been passed to the worker
+  std::uint64_t revision_ = 1;
+  std::uint64_t frame_ = 1;
+  std::unordered_map<Worker::Key, Entry> cache_;
+  std::size_t cached_bytes_ = 0;
+  std::array<Missing, 3> missing_;  // by requester
+  std::optional<SpanFacts> span_facts_;
+  SpanEnergyFacts span_energy_;
+  std::uint64_t span_question_ = 0;  // number of the last ask_for_span()
+  DropCounter drop_counter_;
+  std::optional<FoundSpan> found_;
+  std::vector<stats::SiteFigures> figures_;
+  std::uint64_t figures_version_ = 0;
+  std::uint64_t data_version_ = 1;     // increases with new data
+  std::uint64_t figures_of_data_ = 0;  // the version that the figures cover or are being computed for
+  bool adds_up_ = false;
+  std::chrono::steady_clock::time_point last_figures_{};
+  std::uint64_t question_ = 0;  // number of the last ask_for_site()
+  Worker worker_;               // last, because its thread must end before the rest is destroyed
+};
+
+}  // namespace kymo::panel

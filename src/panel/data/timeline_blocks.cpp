@@ -1,0 +1,142 @@
+// Provides captures to the panel.
+#include "panel/data/timeline_blocks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "panel/data/time_math.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+constexpr std::int64_t refresh_period_ns = 20'000'000;
+/// After a failed read: a file may have been truncated for good, or a server may be back in a moment.
+constexpr std::int64_t pause_after_failure_ns = 1'000'000'000;
+
+}  // namespace
+
+TimelineBlocks::TimelineBlocks(Timeline timeline) : timeline_(std::move(timeline)) {
+  take_over();
+}
+
+void TimelineBlocks::take_over() {
+  blocks_ = timeline::list_blocks(timeline_);
+  range_ = timeline_.range();
+  facts_ = {};
+  is_live_ = false;
+  for (std::size_t i = 0; i < timeline_.capture_count(); ++i) {
+    const CaptureReader& capture = timeline_.capture(i);
+    is_live_ = is_live_ || !capture.is_closed();
+    facts_.knows_drops = facts_.knows_drops && capture.is_closed();
+    for (const TrackTotals& track : capture.end().tracks) {
+      facts_.dropped_scopes += track.dropped_scopes;
+      facts_.dropped_others += track.dropped_others;
+    }
+    for (const auto& [name, value] : capture.end().facts) {
+      facts_.collector_cpu_ns += name == "collector_cpu_ns" ? value : 0;
+      if (name == "empty_scope_ps") {
+        facts_.empty_scope_ns = std::max(facts_.empty_scope_ns, static_cast<double>(value) / 1e3);
+      }
+    }
+  }
+  facts_.collector_wall_ns = static_cast<std::uint64_t>(length_between(range_.start_ns, range_.end_ns));
+}
+
+bool TimelineBlocks::refresh() {
+  const std::int64_t now = base::monotonic_now_ns();
+  if (!is_live_ || now - last_refresh_ns_ < refresh_period_ns) {
+    return false;
+  }
+  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return false;
+  }
+  last_refresh_ns_ = now;
+  try {
+    if (!timeline_.refresh()) {
+      return false;
+    }
+  } catch (const std::exception&) {
+    last_refresh_ns_ = now + pause_after_failure_ns;  // what was read stays on the screen
+    return false;
+  }
+  take_over();
+  return true;
+}
+
+std::shared_ptr<const EventBatch> TimelineBlocks::read(std::size_t capture, std::size_t number,
+                                                       BatchParts parts) const {
+  auto batch = std::make_shared<EventBatch>();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return timeline::read_block(timeline_, capture, number, parts, *batch) ? batch : nullptr;
+}
+
+bool TimelineBlocks::read_summary(std::size_t capture, std::size_t place, Detail& out) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return capture < blocks_.size() && place < blocks_[capture].summaries.size() &&
+         timeline::read_summary(timeline_, capture, blocks_[capture].summaries[place], out);
+}
+
+std::vector<stats::SiteFigures> TimelineBlocks::figures() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return stats::figures_of_sites(timeline_);
+}
+
+SpanFacts TimelineBlocks::find_span(const SpanKey& key) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::int64_t end_ns =
+      key.start_ns == std::numeric_limits<std::int64_t>::max() ? key.start_ns : key.start_ns + 1;
+  return pick_span(key, timeline_.spans(key.track, {key.start_ns, end_ns}), *this);
+}
+
+SpanFacts pick_span(const SpanKey& key, const SpanList& spans, const BlockProvider& names) {
+  SpanFacts facts;
+  facts.key = key;
+  for (const Span& span : spans.spans) {
+    const bool is_meant =
+        span.start_ns == key.start_ns &&
+        (key.named ? span.site == 0 && span.name == key.name : span.site == key.name && span.depth == key.depth);
+    if (!is_meant) {
+      continue;
+    }
+    facts.is_found = true;
+    facts.span = span;
+    facts.arguments.clear();
+    for (std::uint32_t i = 0; i < span.argument_count; ++i) {
+      const ArgumentValue& value = spans.arguments[std::size_t{span.first_argument} + i];
+      facts.arguments.emplace_back(
+          names.name(value.name),
+          text_of_argument(value, value.type == ArgumentType::string ? spans.text_of(value) : std::string_view()));
+    }
+  }
+  return facts;
+}
+
+std::string text_of_argument(const ArgumentValue& value, std::string_view text) {
+  char number[40];
+  switch (value.type) {
+    case ArgumentType::int64:
+      return std::to_string(static_cast<std::int64_t>(value.bits));
+    case ArgumentType::uint64:
+      return std::to_string(value.bits);
+    case ArgumentType::float64: {
+      double as_number = 0;
+      std::memcpy(&as_number, &value.bits, sizeof as_number);
+      std::snprintf(number, sizeof number, "%.9g", as_number);
+      return number;
+    }
+    case ArgumentType::boolean:
+      return value.bits != 0 ? "true" : "false";
+    case ArgumentType::string:
+      return '"' + std::string(text) + (value.is_cut ? "…\"" : "\"");
+  }
+  return {};
+}
+
+}  // namespace kymo::panel

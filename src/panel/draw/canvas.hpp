@@ -1,0 +1,54 @@
+// Draws on a window's draw list within the limits of 16-bit indices.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "panel/draw/imgui.hpp"
+
+namespace kymo::panel {
+
+/// Prints unformatted text on the current line of the current window.
+inline void say(const std::string& text) {
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+}
+
+/// Draws on one draw list. Beyond most_vertices nothing more is drawn: a renderer without vertex offsets can draw
+/// 65,536 per list, and the remainder is for scroll bars and borders.
+class Canvas {
+ public:
+  static constexpr int most_vertices = 60000;
+
+  explicit Canvas(ImDrawList* list) : list_(list) {}
+
+  void fill(float left, float top, float right, float bottom, ImU32 colour) {
+    if (has_room(4)) {
+      list_->AddRectFilled(ImVec2(left, top), ImVec2(right, bottom), colour);
+    }
+  }
+  /// Stripes across a box, which mark it independently of its colour.
+  void stripes(float left, float top, float right, float bottom, ImU32 colour);
+  /// A one-pixel line with a head at its end.
+  void arrow(ImVec2 from, ImVec2 to, float head, ImU32 colour);
+  void diamond(float x, float y, float radius, ImU32 colour) {
+    if (has_room(4)) {
+      list_->AddQuadFilled(ImVec2(x, y - radius), ImVec2(x + radius, y), ImVec2(x, y + radius), ImVec2(x - radius, y),
+                           colour);
+    }
+  }
+  void outline(float left, float top, float right, float bottom, ImU32 colour, float thickness) {
+    fill(left, top, right, top + thickness, colour);
+    fill(left, bottom - thickness, right, bottom, colour);
+    fill(left, top, left + thickness, bottom, colour);
+    fill(right - thickness, top, right, bottom, colour);
+  }
+  /// Clean text (clean_text), cut at a width. Returns whether any of it was drawn.
+  bool text(float left, float top, float width, ImU32 colour, std::string_view text);
+
+ private:
+  [[nodiscard]] bool has_room(int vertices) const { return list_->VtxBuffer.Size + vertices < most_vertices; }
+
+  ImDrawList* list_;
+};
+
+}  // namespace kymo::panel

@@ -1,0 +1,358 @@
+// Computes the positions of the flame chart's boxes.
+#include "panel/layout/flame_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <tuple>
+
+#include "panel/data/time_math.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+using timeline::DetailBin;
+using timeline::DetailBins;
+using timeline::DetailLane;
+using timeline::DetailRow;
+using timeline::DetailSpan;
+
+constexpr double mark_reach = 6;
+
+/// The order of rows from top to bottom: tracks, threads' scopes before handed-in spans, then depth.
+using RowKey = std::tuple<TrackId, bool, std::uint16_t>;
+
+/// Builds the boxes of one row, from left to right.
+class RowBuilder {
+ public:
+  RowBuilder(const TimeAxis& axis, double least_pixels, FlameRow& row)
+      : axis_(axis), least_(least_pixels), row_(row), start_ns_(axis.range().start_ns), end_ns_(axis.range().end_ns) {}
+
+  void take(const std::vector<DetailSpan>& spans) {
+    auto at = std::lower_bound(spans.begin(), spans.end(), start_ns_,
+                               [](const DetailSpan& span, std::int64_t time) { return span.end_ns < time; });
+    while (at != spans.end() && at->start_ns <= end_ns_) {
+      const double left = axis_.to_pixel(at->start_ns);
+      const double right = axis_.to_pixel(at->end_ns);
+      if (right - left >= least_) {
+        put_one(*at, left, right);
+        ++at;
+        continue;
+      }
+      // Spans that begin within the same few pixels form one box; all but the first are skipped in one step.
+      const double cell_end = (std::floor(left / least_) + 1) * least_;
+      const auto next = first_from(at + 1, spans.end(), axis_.to_time(cell_end));
+      if (next - at == 1) {
+        put_one(*at, left, right);
+      } else {
+        FlameBox box = box_of(*at, left, std::max(axis_.to_pixel((next - 1)->end_ns), left));
+        box.end_ns = (next - 1)->end_ns;
+        box.is_one = false;
+        box.covered = 0.85F;
+        put_narrow(box);
+      }
+      at = next;
+    }
+  }
+
+  void take(const DetailBins& level, const DetailRow& row) {
+    const std::int64_t bin_ns = level.bin_ns(row);
+    const double pixels = static_cast<double>(bin_ns) / axis_.ns_per_pixel();
+    const std::int64_t first = std::min<std::int64_t>(length_between(row.start_ns, start_ns_) / bin_ns, row.bin_count);
+    double left = axis_.to_pixel(row.start_ns) + static_cast<double>(first) * pixels;
+    for (auto i = static_cast<std::uint32_t>(first); i < row.bin_count && left <= axis_.width(); ++i, left += pixels) {
+      const DetailBin& bin = level.bins[row.first_bin + i];
+      if (bin.covered <= 0) {
+        continue;
+      }
+      FlameBox box;
+      box.left = static_cast<float>(left);
+      box.right = static_cast<float>(std::min(left + pixels, 1e9));
+      box.covered = bin.covered;
+      box.name = bin.name;
+      box.is_one = false;
+      put_narrow(box);
+    }
+  }
+
+ private:
+  static std::vector<DetailSpan>::const_iterator first_from(std::vector<DetailSpan>::const_iterator from,
+                                                            std::vector<DetailSpan>::const_iterator end,
+                                                            std::int64_t time_ns) {
+    // Searches with doubling steps, because usually the next span is the one.
+    std::ptrdiff_t step = 1;
+    auto low = from;
+    while (end - low > step && low[step].start_ns < time_ns) {
+      low += step;
+      step *= 2;
+    }
+    const auto high = end - low > step ? low + step + 1 : end;
+    return std::lower_bound(low, high, time_ns,
+                            [](const DetailSpan& span, std::int64_t time) { return span.start_ns < time; });
+  }
+
+  static FlameBox box_of(const DetailSpan& span, double left, double right) {
+    FlameBox box;
+    box.left = static_cast<float>(left);
+    box.right = static_cast<float>(right);
+    box.name = span.name;
+    box.flags = span.flags;
+    box.start_ns = span.start_ns;
+    box.end_ns = span.end_ns;
+    return box;
+  }
+
+  void put_one(const DetailSpan& span, double left, double right) {
+    if (!row_.boxes.empty()) {
+      FlameBox& last = row_.boxes.back();
+      if (last.is_one && last.start_ns == span.start_ns && last.name == span.name) {
+        // The previous block holds the same span.
+        last.right = std::max(last.right, static_cast<float>(right));
+        last.end_ns = std::max(last.end_ns, span.end_ns);
+        last.flags = span.flags;
+        return;
+      }
+    }
+    FlameBox box = box_of(span, left, std::max(right, left + 1));
+    put_after_last(box);
+  }
+
+  /// Joins a narrow box with the previous narrow one, up to the least width.
+  void put_narrow(FlameBox box) {
+    if (!row_.boxes.empty()) {
+      FlameBox& last = row_.boxes.back();
+      const bool is_near = double{box.left} < double{last.left} + least_ && double{last.right} - last.left <= least_;
+      const bool is_alike =
+          box.name == last.name && box.left - last.right < 0.5F && std::abs(box.covered - last.covered) < 0.08F;
+      if (!last.is_one && (is_near || is_alike)) {
+        last.covered = std::max(last.covered, box.covered);
+        last.right = std::max(last.right, box.right);
+        last.end_ns = std::max(last.end_ns, box.end_ns);
+        return;
+      }
+    }
+    if (double{box.right} - box.left < least_ / 2) {
+      box.right = box.left + static_cast<float>(least_ / 2);
+    }
+    put_after_last(box);
+  }
+
+  void put_after_last(FlameBox box) {
+    box.left = std::max(box.left, -1.0F);
+    box.right = std::min(box.right, static_cast<float>(axis_.width()) + 1);
+    if (!row_.boxes.empty()) {
+      // Coarse pieces may overlap their fine neighbours slightly.
+      box.left = std::max(box.left, row_.boxes.back().left);
+      row_.boxes.back().right = std::min(row_.boxes.back().right, std::max(box.left, row_.boxes.back().left));
+    }
+    if (box.right > box.left) {
+      row_.boxes.push_back(box);
+    }
+  }
+
+  const TimeAxis& axis_;
+  double least_;
+  FlameRow& row_;
+  std::int64_t start_ns_;
+  std::int64_t end_ns_;
+};
+
+/// The coarsest bins that are no wider than one joined box, else the finest.
+std::size_t level_of(const Detail& piece, double least_ns) {
+  for (std::size_t level = Detail::levels; level-- > 1;) {
+    if (!piece.bins[level].rows.empty() && static_cast<double>(piece.bins[level].scopes_bin_ns) <= least_ns) {
+      return level;
+    }
+  }
+  return 0;
+}
+
+/// Calls visit(key) for each row of a piece, in key order.
+template <typename Visit>
+void visit_rows(const Detail& piece, Visit&& visit) {
+  if (piece.is_exact) {
+    for (const DetailLane& lane : piece.lanes) {
+      visit(RowKey(lane.track, lane.named, lane.depth));
+    }
+  } else {
+    for (const DetailRow& row : piece.bins[Detail::levels - 1].rows) {
+      visit(RowKey(row.track, row.named, row.depth));
+    }
+  }
+}
+
+/// The rows of all pieces, in order, with their lines.
+std::vector<FlameRow> make_rows(const std::vector<Piece>& pieces, FlameLayout& layout) {
+  std::vector<RowKey> keys;
+  std::vector<RowKey> of_piece;
+  std::vector<RowKey> joined;
+  for (const Piece& piece : pieces) {
+    of_piece.clear();
+    visit_rows(*piece, [&of_piece](const RowKey& key) { of_piece.push_back(key); });
+    if (!std::includes(keys.begin(), keys.end(), of_piece.begin(), of_piece.end())) {
+      joined.clear();
+      std::set_union(keys.begin(), keys.end(), of_piece.begin(), of_piece.end(), std::back_inserter(joined));
+      keys.swap(joined);
+    }
+  }
+  std::vector<FlameRow> rows;
+  for (const auto& [track, named, depth] : keys) {
+    if (layout.tracks.empty() || layout.tracks.back().track != track) {
+      layout.tracks.push_back({track, layout.lines++, 1});
+    }
+    FlameRow& row = rows.emplace_back();
+    row.track = track;
+    row.named = named;
+    row.depth = depth;
+    row.line = layout.lines++;
+    ++layout.tracks.back().lines;
+  }
+  return rows;
+}
+
+/// Finds the rows of a piece's lanes and rows, which have the same order.
+class RowFinder {
+ public:
+  explicit RowFinder(std::vector<FlameRow>& rows) : rows_(rows) {}
+  FlameRow* find(TrackId track, bool named, std::uint16_t depth) {
+    const RowKey key(track, named, depth);
+    while (at_ < rows_.size() && RowKey(rows_[at_].track, rows_[at_].named, rows_[at_].depth) < key) {
+      ++at_;
+    }
+    const bool is_it = at_ < rows_.size() && RowKey(rows_[at_].track, rows_[at_].named, rows_[at_].depth) == key;
+    return is_it ? &rows_[at_] : nullptr;
+  }
+
+ private:
+  std::vector<FlameRow>& rows_;
+  std::size_t at_ = 0;
+};
+
+/// Up to this many spans are always shown individually. A block may be much shorter than its spans, such as one written
+/// during a frame; its bins then cover only that moment.
+constexpr std::size_t few_spans = 16;
+
+/// Whether a lane has so many spans that its bins, being fine enough, show all there is room for.
+bool is_crowded(const DetailLane& lane, const Detail& piece, std::size_t level, const TimeAxis& axis,
+                double least_pixels) {
+  const double pixels = static_cast<double>(length_between(piece.start_ns, piece.end_ns)) / axis.ns_per_pixel();
+  return lane.spans.size() > few_spans && !piece.bins[level].rows.empty() &&
+         static_cast<double>(piece.bins[level].scopes_bin_ns) <= least_pixels * axis.ns_per_pixel() &&
+         static_cast<double>(lane.spans.size()) * least_pixels > pixels;
+}
+
+const DetailRow* bins_of(const DetailLane& lane, const std::vector<DetailRow>& rows) {
+  const auto found = std::lower_bound(
+      rows.begin(), rows.end(), RowKey(lane.track, lane.named, lane.depth),
+      [](const DetailRow& row, const RowKey& key) { return RowKey(row.track, row.named, row.depth) < key; });
+  const bool is_it = found != rows.end() &&
+                     RowKey(found->track, found->named, found->depth) == RowKey(lane.track, lane.named, lane.depth);
+  return is_it ? &*found : nullptr;
+}
+
+void fill_exactly(const Detail& piece, const TimeAxis& axis, double least_pixels, std::vector<FlameRow>& rows) {
+  const std::size_t level = level_of(piece, least_pixels * axis.ns_per_pixel());
+  RowFinder finder(rows);
+  for (const DetailLane& lane : piece.lanes) {
+    FlameRow* const row = finder.find(lane.track, lane.named, lane.depth);
+    if (row == nullptr) {
+      continue;
+    }
+    const DetailRow* const bins =
+        is_crowded(lane, piece, level, axis, least_pixels) ? bins_of(lane, piece.bins[level].rows) : nullptr;
+    RowBuilder builder(axis, least_pixels, *row);
+    if (bins != nullptr) {
+      builder.take(piece.bins[level], *bins);
+    } else {
+      builder.take(lane.spans);
+    }
+  }
+}
+
+std::size_t fill(const std::vector<Piece>& pieces, const TimeAxis& axis, double least_pixels,
+                 std::vector<FlameRow>& rows) {
+  for (const Piece& piece : pieces) {
+    if (piece->is_exact) {
+      fill_exactly(*piece, axis, least_pixels, rows);
+      continue;
+    }
+    RowFinder finder(rows);
+    const DetailBins& level = piece->bins[level_of(*piece, least_pixels * axis.ns_per_pixel())];
+    for (const DetailRow& bins : level.rows) {
+      if (FlameRow* row = finder.find(bins.track, bins.named, bins.depth); row != nullptr) {
+        RowBuilder(axis, least_pixels, *row).take(level, bins);
+      }
+    }
+  }
+  std::size_t boxes = 0;
+  for (const FlameRow& row : rows) {
+    boxes += row.boxes.size();
+  }
+  return boxes;
+}
+
+}  // namespace
+
+FlameLayout lay_out_flame(const std::vector<Piece>& pieces, const TimeAxis& axis, const FlameOptions& options) {
+  FlameLayout layout;
+  std::vector<FlameRow> rows = make_rows(pieces, layout);
+  rows.erase(std::remove_if(rows.begin(), rows.end(),
+                            [&options](const FlameRow& row) {
+                              return row.line < options.first_line || row.line >= options.end_line;
+                            }),
+             rows.end());
+  // With every row full of boxes of this width, there would be exactly the maximum. Rows are seldom full.
+  const double full = static_cast<double>(rows.size()) * axis.width() /
+                      static_cast<double>(std::max<std::size_t>(options.most_boxes, 1));
+  double least = std::max({options.least_pixels, 1.0, full / 2});
+  layout.boxes = fill(pieces, axis, least, rows);
+  while (layout.boxes > options.most_boxes && least < axis.width()) {
+    least *= 2;
+    for (FlameRow& row : rows) {
+      row.boxes.clear();
+    }
+    layout.boxes = fill(pieces, axis, least, rows);
+  }
+  for (FlameRow& row : rows) {
+    for (FlameBox& box : row.boxes) {
+      if (!box.is_one) {
+        box.start_ns = axis.to_time(double{box.left});
+        box.end_ns = axis.to_time(double{box.right});
+      }
+    }
+  }
+  layout.rows = std::move(rows);
+  return layout;
+}
+
+const FlameBox* find_box(const FlameLayout& layout, std::uint32_t line, double pixel, const FlameRow** row) {
+  for (const FlameRow& candidate : layout.rows) {
+    if (candidate.line != line) {
+      continue;
+    }
+    auto at = std::upper_bound(candidate.boxes.begin(), candidate.boxes.end(), pixel,
+                               [](double x, const FlameBox& box) { return x < double{box.left}; });
+    if (at != candidate.boxes.begin() && pixel <= double{std::prev(at)->right} + 1) {
+      if (row != nullptr) {
+        *row = &candidate;
+      }
+      return &*std::prev(at);
+    }
+    // A span without duration is hard to hit and is drawn as a wider mark.
+    const auto is_close = [pixel](const FlameBox& box) {
+      return box.is_one && box.start_ns == box.end_ns && std::fabs(double{box.left} - pixel) <= mark_reach;
+    };
+    for (const auto beside : {at, at == candidate.boxes.begin() ? at : std::prev(at)}) {
+      if (beside != candidate.boxes.end() && is_close(*beside)) {
+        if (row != nullptr) {
+          *row = &candidate;
+        }
+        return &*beside;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,76 @@
+// The positions of the flame chart's boxes. Draws nothing: turns pieces and an axis into boxes, with a maximum that
+// depends on the pixels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "panel/data/panel_data.hpp"
+#include "panel/layout/time_axis.hpp"
+
+namespace kymo::panel {
+
+/// A span, or several that are too narrow to show individually.
+struct FlameBox {
+  float left = 0;  ///< pixels from the axis's left end
+  float right = 0;
+  float covered = 1;       ///< the share of its width covered by spans
+  std::uint32_t name = 0;  ///< SiteId or NameId of the span, or of one that took much of the time
+  std::uint16_t flags = 0;
+  bool is_one = true;         ///< a single span with exact times
+  std::int64_t start_ns = 0;  ///< of the span, or of all the box covers
+  std::int64_t end_ns = 0;
+};
+
+/// The boxes of one depth of one track, by ascending left end.
+struct FlameRow {
+  TrackId track = 0;
+  std::uint16_t depth = 0;
+  bool named = false;
+  std::uint32_t line = 0;  ///< counts from the chart's top
+  std::vector<FlameBox> boxes;
+};
+
+/// A track with its title, which has a line of its own above its rows.
+struct FlameTrack {
+  TrackId track = 0;
+  std::uint32_t line = 0;  ///< of the title
+  std::uint32_t lines = 1;
+};
+
+struct FlameLayout {
+  std::vector<FlameTrack> tracks;  ///< from top to bottom: all with activity in the range
+  std::vector<FlameRow> rows;      ///< those within the requested lines
+  std::uint32_t lines = 0;         ///< of all tracks
+  std::size_t boxes = 0;
+};
+
+struct FlameOptions {
+  double least_pixels = 2;         ///< narrower spans are joined
+  std::size_t most_boxes = 10000;  ///< more spans are joined if this is exceeded
+  std::uint32_t first_line = 0;    ///< the visible lines
+  std::uint32_t end_line = 0xFFFFFFFF;
+};
+
+/// Lays out the pieces that overlap the axis's range. The cost depends on the pixels of the requested lines, not on the
+/// number of spans in the pieces.
+[[nodiscard]] FlameLayout lay_out_flame(const std::vector<Piece>& pieces, const TimeAxis& axis,
+                                        const FlameOptions& options);
+
+/// The box at a pixel of a line; nullptr if there is none.
+[[nodiscard]] const FlameBox* find_box(const FlameLayout& layout, std::uint32_t line, double pixel,
+                                       const FlameRow** row = nullptr);
+
+/// The direction from one span to another.
+enum class Neighbour { outer, inner, before, after };
+
+/// The neighbour of a span among those shown individually: the span around it, the first one inside it, or the one
+/// before or after it on its row.
+[[nodiscard]] std::optional<SpanKey> find_neighbour(const FlameLayout& layout, const SpanKey& span, Neighbour which);
+/// The outermost span closest to a time, on the first track that has one.
+[[nodiscard]] std::optional<SpanKey> find_closest_span(const FlameLayout& layout, std::int64_t time_ns);
+
+}  // namespace kymo::panel

@@ -1,0 +1,67 @@
+// The positions of frame bars and metric steps. Draws nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "panel/data/panel_data.hpp"
+#include "panel/layout/time_axis.hpp"
+
+namespace kymo::panel {
+
+/// A frame, or several that are too narrow to show individually, represented by the longest.
+struct FrameBar {
+  float left = 0;  ///< pixels from the axis's left end
+  float right = 0;
+  std::int64_t start_ns = 0;  ///< of the longest frame
+  std::int64_t duration_ns = 0;
+  std::uint64_t count = 1;
+};
+
+struct FrameBars {
+  std::vector<FrameBar> bars;  ///< by ascending left end
+  std::int64_t longest_ns = 0;
+  std::uint64_t count = 0;  ///< number of frames
+  std::optional<Frame> latest;
+};
+
+/// The frames of a stream that overlap the axis's range. The latest one is exact. At most width / least_pixels bars.
+[[nodiscard]] FrameBars lay_out_frames(const std::vector<Piece>& pieces, FrameStreamId stream, const TimeAxis& axis,
+                                       double least_pixels);
+
+/// The bar under a pixel; nullptr if there is none.
+[[nodiscard]] const FrameBar* find_bar(const FrameBars& bars, double pixel);
+/// The longest frame within a range, or else the longest that overlaps it.
+[[nodiscard]] std::optional<Frame> longest_frame(const std::vector<Piece>& pieces, FrameStreamId stream,
+                                                 TimeRange range);
+/// The frame after (or before) the one that begins at a time, if its marks are loaded.
+[[nodiscard]] std::optional<Frame> neighbour_frame(const std::vector<Piece>& pieces, FrameStreamId stream,
+                                                   std::int64_t start_ns, bool forward);
+
+/// The range of a metric over a few pixels. `min` > `max`: no numeric value.
+struct MetricStep {
+  float left = 0;
+  float right = 0;
+  double min = 0;
+  double max = 0;
+  double last = 0;
+  bool is_stale = false;
+};
+
+struct MetricSteps {
+  MetricId metric = 0;
+  std::vector<MetricStep> steps;  ///< by ascending left end
+  bool has_values = false;
+  double min = 0;  ///< of the visible values; valid if has_values
+  double max = 0;
+  double latest = 0;  ///< the last visible numeric value
+};
+
+/// The samples of all metrics that have any in the axis's range, by ascending metric. At most width / least_pixels
+/// steps each.
+[[nodiscard]] std::vector<MetricSteps> lay_out_metrics(const std::vector<Piece>& pieces, const TimeAxis& axis,
+                                                       double least_pixels);
+
+}  // namespace kymo::panel

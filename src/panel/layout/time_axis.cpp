@@ -1,0 +1,92 @@
+// Maps a stretch of time to pixels.
+#include "panel/layout/time_axis.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kymo::panel {
+
+namespace {
+
+// Differences and sums of such times do not overflow.
+constexpr std::int64_t latest_ns = std::int64_t{1} << 61;
+
+std::int64_t cut(std::int64_t time_ns) {
+  return std::clamp(time_ns, -latest_ns, latest_ns);
+}
+
+std::int64_t to_length(double length_ns) {
+  return static_cast<std::int64_t>(
+      std::clamp(length_ns, -static_cast<double>(latest_ns), static_cast<double>(latest_ns)));
+}
+
+}  // namespace
+
+void TimeAxis::set_bounds(TimeRange bounds) {
+  bounds_.start_ns = cut(bounds.start_ns);
+  bounds_.end_ns = std::max(cut(bounds.end_ns), bounds_.start_ns + least_length_ns);
+  if (shows_all_) {
+    range_ = bounds_;
+  } else {
+    show(range_);
+  }
+}
+
+void TimeAxis::show(TimeRange range) {
+  const std::int64_t start = cut(range.start_ns);
+  const std::int64_t whole = bounds_.end_ns - bounds_.start_ns;
+  const std::int64_t length = std::clamp(cut(range.end_ns) - start, least_length_ns, whole);
+  range_.start_ns = std::clamp(start, bounds_.start_ns, bounds_.end_ns - length);
+  range_.end_ns = range_.start_ns + length;
+  shows_all_ = length == whole;
+}
+
+void TimeAxis::fit() {
+  range_ = bounds_;
+  shows_all_ = true;
+}
+
+void TimeAxis::zoom(double factor, double pixel) {
+  if (!(factor > 0) || !std::isfinite(factor)) {
+    return;
+  }
+  const double share = std::clamp(pixel / width_, 0.0, 1.0);
+  const double length = static_cast<double>(length_ns());
+  const double whole = static_cast<double>(bounds_.end_ns - bounds_.start_ns);
+  const double wanted = std::clamp(length * factor, static_cast<double>(least_length_ns), whole);
+  const std::int64_t start = range_.start_ns + to_length((length - wanted) * share);
+  show({start, start + to_length(std::round(wanted))});
+}
+
+void TimeAxis::pan(double pixels) {
+  const std::int64_t shift = to_length(std::round(pixels * ns_per_pixel()));
+  const std::int64_t length = length_ns();
+  const std::int64_t start = std::clamp(range_.start_ns - shift, bounds_.start_ns, bounds_.end_ns - length);
+  show({start, start + length});
+}
+
+double TimeAxis::to_pixel(std::int64_t time_ns) const {
+  constexpr double farthest = 1e9;
+  const double pixel = static_cast<double>(cut(time_ns) - range_.start_ns) / ns_per_pixel();
+  return std::clamp(pixel, -farthest, farthest);
+}
+
+std::int64_t TimeAxis::to_time(double pixel) const {
+  return cut(range_.start_ns + to_length(pixel * ns_per_pixel()));
+}
+
+std::int64_t tick_distance_ns(std::int64_t length_ns, double most_ticks) {
+  const double least = static_cast<double>(length_ns) / std::max(most_ticks, 1.0);
+  std::int64_t power = 1;
+  while (power < latest_ns / 10 && static_cast<double>(power) * 5 < least) {
+    power *= 10;
+  }
+  for (const std::int64_t factor : {std::int64_t{1}, std::int64_t{2}, std::int64_t{5}}) {
+    if (static_cast<double>(power * factor) >= least) {
+      return power * factor;
+    }
+  }
+  return power * 10;
+}
+
+}  // namespace kymo::panel

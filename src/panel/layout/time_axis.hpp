@@ -1,0 +1,51 @@
+// A time axis: maps a stretch of time to pixels. Pure arithmetic.
+#pragma once
+
+#include <cstdint>
+
+#include <kymo/timeline.hpp>
+
+namespace kymo::panel {
+
+/// The visible stretch of time. It lies within its bounds and is never longer than these or shorter than
+/// least_length_ns. Pixels count from the axis's left end.
+class TimeAxis {
+ public:
+  static constexpr std::int64_t least_length_ns = 20;
+
+  /// Sets the range of the data. Cuts times beyond +-2^61. An axis that shows everything continues to do so.
+  void set_bounds(TimeRange bounds);
+  void set_width(double pixels) { width_ = pixels < 1 ? 1 : pixels; }
+
+  [[nodiscard]] TimeRange bounds() const { return bounds_; }
+  [[nodiscard]] TimeRange range() const { return range_; }
+  [[nodiscard]] double width() const { return width_; }
+  [[nodiscard]] std::int64_t length_ns() const { return range_.end_ns - range_.start_ns; }
+  [[nodiscard]] double ns_per_pixel() const { return static_cast<double>(length_ns()) / width_; }
+  [[nodiscard]] bool shows_all() const { return shows_all_; }
+
+  /// Shows a range, moved and cut to fit the bounds.
+  void show(TimeRange range);
+  /// Shows everything between the bounds.
+  void fit();
+  /// Scales the length of the range by `factor`. The time under the pixel stays in place as far as the bounds allow.
+  void zoom(double factor, double pixel);
+  /// Pans by that many pixels to the right (to earlier times), like dragging with the pointer.
+  void pan(double pixels);
+
+  /// The position of a time, limited to +-1e9 of the axis.
+  [[nodiscard]] double to_pixel(std::int64_t time_ns) const;
+  [[nodiscard]] std::int64_t to_time(double pixel) const;
+
+ private:
+  TimeRange bounds_{0, least_length_ns};
+  TimeRange range_{0, least_length_ns};
+  double width_ = 1;
+  bool shows_all_ = true;
+};
+
+/// The distance of ruler ticks over a length, with at most `most_ticks` of them: 1, 2 or 5 times a power of ten
+/// nanoseconds.
+[[nodiscard]] std::int64_t tick_distance_ns(std::int64_t length_ns, double most_ticks);
+
+}  // namespace kymo::panel

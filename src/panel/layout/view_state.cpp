@@ -1,0 +1,338 @@
+// The state of the panel and the actions on it.
+#include "panel/layout/view_state.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "panel/data/time_math.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+TimeRange range_of(const Frame& frame) {
+  return {frame.start_ns, add_length(frame.start_ns, std::max(frame.duration_ns, TimeAxis::least_length_ns))};
+}
+
+/// Without frames, the newest stretch of this length is shown.
+constexpr std::int64_t latest_stretch_ns = 100'000'000;
+
+}  // namespace
+
+bool ViewState::LayoutKey::operator==(const LayoutKey& other) const {
+  return revision == other.revision && range.start_ns == other.range.start_ns && range.end_ns == other.range.end_ns &&
+         width == other.width && least_pixels == other.least_pixels && detail == other.detail &&
+         end_detail == other.end_detail;
+}
+
+ViewState::ViewState(std::shared_ptr<BlockProvider> provider, const DataOptions& options)
+    : data_(std::move(provider), options), follows_(data_.provider().is_live()) {
+  overview_.set_bounds(data_.range());
+  flame_.set_bounds(data_.range());
+}
+
+void ViewState::begin_frame() {
+  data_.poll();
+  const bool was_at_end = overview_.range().end_ns >= overview_.bounds().end_ns;
+  const std::int64_t length = overview_.length_ns();
+  const bool showed_all = overview_.shows_all();
+  overview_.set_bounds(data_.range());
+  flame_.set_bounds(data_.range());
+  if (follows()) {
+    if (was_at_end && !showed_all) {
+      overview_.show({overview_.bounds().end_ns - length, overview_.bounds().end_ns});
+    }
+    follow();
+  }
+  resolve_pin();
+  take_found();
+}
+
+void ViewState::follow() {
+  // Requests the newest block's spans together with its frames, not one screen frame later.
+  const std::int64_t newest_ns = data_.range().end_ns;
+  static_cast<void>(data_.pieces({newest_ns, newest_ns}, {Asker::pin, true}));
+  const std::optional<Frame> latest = frame_bars(least_bar_pixels).latest;
+  if (latest && latest->duration_ns > 0) {
+    flame_.show(range_of(*latest));
+  } else {
+    const TimeRange all = data_.range();
+    flame_.show(
+        {std::max(all.start_ns, all.end_ns - std::min(latest_stretch_ns, length_between(all.start_ns, all.end_ns))),
+         all.end_ns});
+  }
+}
+
+void ViewState::pause() {
+  is_paused_ = true;
+  data_.set_frozen(true);
+}
+
+void ViewState::resume() {
+  is_paused_ = false;
+  data_.set_frozen(false);
+  pinned_.reset();
+  pin_range_.reset();
+  follows_ = data_.provider().is_live();
+  if (!follows_) {
+    flame_.fit();
+  }
+}
+
+void ViewState::follow_newest() {
+  resume();
+  follows_ = data_.provider().is_live();
+  overview_.show({overview_.bounds().end_ns - overview_.length_ns(), overview_.bounds().end_ns});
+}
+
+void ViewState::choose_next_stream() {
+  const auto& streams = data_.provider().declarations().frame_streams;
+  const FrameStreamId shown = stream();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (streams[i].id == shown) {
+      choose_stream(streams[(i + 1) % streams.size()].id);
+      return;
+    }
+  }
+}
+
+FrameStreamId ViewState::stream() const {
+  if (stream_ != 0) {
+    return stream_;
+  }
+  const auto& streams = data_.provider().declarations().frame_streams;
+  for (const FrameStreamDeclaration& stream : streams) {
+    if (stream.name.empty()) {
+      return stream.id;
+    }
+  }
+  return streams.empty() ? 0 : streams.front().id;
+}
+
+void ViewState::pin(const Frame& frame) {
+  pause();
+  pin_range_.reset();
+  pinned_ = frame;
+  flame_.show(range_of(frame));
+}
+
+void ViewState::pin_longest(TimeRange range) {
+  pause();
+  pin_range_ = range;
+  shows_pin_ = false;
+  resolve_pin();
+}
+
+void ViewState::pin_at(std::int64_t time_ns) {
+  constexpr std::int64_t before_ns = latest_stretch_ns / 2;
+  const std::int64_t start_ns = std::max(time_ns, std::numeric_limits<std::int64_t>::min() + before_ns) - before_ns;
+  flame_.show({start_ns, add_length(time_ns, before_ns)});
+  pause();
+  pin_range_ = TimeRange{time_ns, add_length(time_ns, 1)};
+  shows_pin_ = true;
+  resolve_pin();
+}
+
+void ViewState::resolve_pin() {
+  if (!pin_range_) {
+    return;
+  }
+  const std::vector<Piece> pieces = data_.pieces(*pin_range_, {Asker::pin, false});
+  pinned_ = longest_frame(pieces, stream(), *pin_range_);
+  const bool is_known = std::all_of(pieces.begin(), pieces.end(), [](const Piece& piece) {
+    return std::all_of(piece->frames.begin(), piece->frames.end(),
+                       [](const timeline::DetailFrames& frames) { return !frames.marks_ns.empty(); });
+  });
+  if (is_known && !pieces.empty() && !data_.is_busy()) {
+    pin_range_.reset();
+    if (shows_pin_ && pinned_) {
+      flame_.show(range_of(*pinned_));
+    }
+  }
+}
+
+void ViewState::step_frame(bool forward) {
+  if (!pinned_) {
+    if (const auto latest = frame_bars(least_bar_pixels).latest) {
+      pin(*latest);
+    }
+    return;
+  }
+  const std::int64_t reach = std::max(overview_.length_ns() / 4, 4 * pinned_->duration_ns);
+  const TimeRange around{std::max(overview_.bounds().start_ns, pinned_->start_ns - reach),
+                         std::min(overview_.bounds().end_ns, add_length(pinned_->start_ns, reach))};
+  const std::vector<Piece> pieces = data_.pieces(around, {Asker::pin, false});
+  if (const auto next = neighbour_frame(pieces, stream(), pinned_->start_ns, forward)) {
+    pin(*next);
+    const TimeRange seen = overview_.range();
+    if (next->start_ns < seen.start_ns || range_of(*next).end_ns > seen.end_ns) {
+      const std::int64_t length = overview_.length_ns();
+      overview_.show({next->start_ns - length / 2, next->start_ns + (length - length / 2)});
+    }
+  }
+}
+
+void ViewState::zoom_to(TimeRange range) {
+  overview_.show(range);
+  flame_.show(range);
+  pin_longest(range);
+}
+
+void ViewState::zoom_to_measured() {
+  if (measured_ && measured_->start_ns < measured_->end_ns) {
+    zoom_to(*measured_);
+  }
+}
+
+void ViewState::reset_flame() {
+  if (pinned_) {
+    flame_.show(range_of(*pinned_));
+  } else {
+    flame_.fit();
+  }
+}
+
+void ViewState::select(const SpanKey& key) {
+  selected_ = key;
+  message_.reset();
+  if (!key.named) {
+    marked_site_ = key.name;
+  }
+  data_.ask_for_span(key);
+}
+
+void ViewState::deselect() {
+  selected_.reset();
+  message_.reset();
+  measured_.reset();
+  marked_site_ = 0;
+}
+
+void ViewState::choose_message(const MessageMark& mark) {
+  selected_.reset();
+  message_ = ChosenMessage{mark.first->time_ns, mark.first->track, mark.count, mark.first->text, mark.first->is_cut};
+}
+
+void ViewState::step_message(bool forward) {
+  const auto is_before = [](const MessageMark& a, std::int64_t time_ns, TrackId track) {
+    return std::tie(a.first->time_ns, a.first->track) < std::tie(time_ns, track);
+  };
+  const MessageMark* best = nullptr;
+  for (const MessageMark& mark : mark_layout_.messages) {
+    const bool is_past = message_ && is_before(mark, message_->time_ns, message_->track);
+    const bool is_chosen = message_ && mark.first->time_ns == message_->time_ns && mark.first->track == message_->track;
+    if (is_chosen || (message_ && is_past == forward)) {
+      continue;
+    }
+    if (best == nullptr || is_before(mark, best->first->time_ns, best->first->track) == forward) {
+      best = &mark;
+    }
+  }
+  if (best != nullptr) {
+    choose_message(*best);
+  }
+}
+
+void ViewState::select_neighbour(Neighbour which) {
+  const auto found = selected_ ? find_neighbour(flame_layout_, *selected_, which)
+                               : find_closest_span(flame_layout_, flame_.to_time(flame_.width() / 2));
+  if (found) {
+    select(*found);
+  }
+}
+
+void ViewState::jump(bool forward) {
+  if (marked_site_ == 0) {
+    return;
+  }
+  const bool from_selected = selected_ && !selected_->named && selected_->name == marked_site_;
+  const std::int64_t from_ns = from_selected ? selected_->start_ns : flame_.range().start_ns;
+  pause();
+  data_.ask_for_site(marked_site_, from_ns, forward);
+  is_jumping_ = true;
+  has_jumped_in_vain_ = false;
+}
+
+void ViewState::take_found() {
+  const auto found = data_.take_found();
+  if (!found) {
+    return;
+  }
+  is_jumping_ = false;
+  has_jumped_in_vain_ = !found->is_found;
+  if (!found->is_found) {
+    return;
+  }
+  select(found->key);
+  const TimeRange seen = flame_.range();
+  if (found->key.start_ns < seen.start_ns || found->key.end_ns > seen.end_ns) {
+    const std::int64_t span_ns = length_between(found->key.start_ns, found->key.end_ns);
+    const std::int64_t length = std::max(flame_.length_ns(), add_length(span_ns, span_ns / 4));
+    const std::int64_t middle = found->key.start_ns + span_ns / 2;
+    flame_.show({middle - length / 2, middle + (length - length / 2)});
+  }
+}
+
+bool ViewState::is_new(LayoutKey& known, const LayoutKey& now) {
+  if (known == now) {
+    return false;
+  }
+  known = now;
+  return true;
+}
+
+ViewState::LayoutKey ViewState::key_of(const TimeAxis& axis, double least_pixels) const {
+  return {data_.revision(), axis.range(), axis.width(), least_pixels, 0, 0};
+}
+
+const std::vector<Piece>& ViewState::overview_pieces() {
+  LayoutKey key = key_of(overview_, 0);
+  key.width = 0;
+  if (is_new(pieces_key_, key)) {
+    overview_pieces_ = data_.pieces(overview_.range(), {Asker::overview, false});
+  }
+  return overview_pieces_;
+}
+
+const FrameBars& ViewState::frame_bars(double least_pixels) {
+  LayoutKey key = key_of(overview_, least_pixels);
+  key.detail = stream();
+  if (is_new(bars_key_, key)) {
+    ++layouts_made_;
+    bars_ = lay_out_frames(overview_pieces(), stream(), overview_, least_pixels);
+  }
+  return bars_;
+}
+
+const std::vector<MetricSteps>& ViewState::metrics(double least_pixels) {
+  if (is_new(metrics_key_, key_of(overview_, least_pixels))) {
+    ++layouts_made_;
+    metrics_ = lay_out_metrics(overview_pieces(), overview_, least_pixels);
+  }
+  return metrics_;
+}
+
+const std::vector<SyncMark>& ViewState::overview_sync_points() {
+  if (is_new(sync_key_, key_of(overview_, 0))) {
+    sync_points_ = lay_out_sync_points(overview_pieces(), overview_);
+  }
+  return sync_points_;
+}
+
+const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
+  LayoutKey key = key_of(flame_, options.least_pixels);
+  key.detail = options.first_line;
+  key.end_detail = options.end_line;
+  if (is_new(flame_key_, key)) {
+    ++layouts_made_;
+    const Wish wish{Asker::flame, true, static_cast<std::int64_t>(options.least_pixels * flame_.ns_per_pixel())};
+    const std::vector<Piece> pieces = data_.pieces(flame_.range(), wish);
+    flame_layout_ = lay_out_flame(pieces, flame_, options);
+    mark_layout_ = lay_out_marks(pieces, flame_, flame_layout_);
+  }
+  return flame_layout_;
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,164 @@
+// The state of the panel and the actions on it. Draws nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "panel/data/panel_data.hpp"
+#include "panel/layout/flame_layout.hpp"
+#include "panel/layout/frame_layout.hpp"
+#include "panel/layout/mark_layout.hpp"
+#include "panel/layout/time_axis.hpp"
+
+namespace kymo::panel {
+
+/// A selected message.
+struct ChosenMessage {
+  std::int64_t time_ns = 0;
+  TrackId track = 0;
+  std::uint64_t count = 1;  ///< the number of messages it represents
+  std::string text;
+  bool is_cut = false;
+};
+
+/// Two time axes; the pinned, selected, searched and measured items; and the layouts for both axes, recomputed only
+/// when an input changes.
+class ViewState {
+ public:
+  /// Narrower frames and samples are joined.
+  static constexpr double least_bar_pixels = 3;
+
+  ViewState(std::shared_ptr<BlockProvider> provider, const DataOptions& options);
+
+  /// Call once a frame before drawing: takes and follows new data, and takes the worker's results.
+  void begin_frame();
+  /// Call once a frame after drawing.
+  void end_frame() { data_.request_missing(); }
+
+  [[nodiscard]] PanelData& data() { return data_; }
+  [[nodiscard]] const PanelData& data() const { return data_; }
+  /// The axis of frame bars and metric rows, and the axis of the flame chart.
+  [[nodiscard]] TimeAxis& overview() { return overview_; }
+  [[nodiscard]] TimeAxis& flame() { return flame_; }
+
+  /// While paused, neither new data nor the view moves.
+  [[nodiscard]] bool is_paused() const { return is_paused_; }
+  void pause();
+  /// Unpins, continues if paused, and follows the newest data.
+  void follow_newest();
+  /// Unpins and, if data is still arriving, shows the latest again.
+  void resume();
+  void toggle_pause() { is_paused_ ? resume() : pause(); }
+  /// Whether the view follows the newest data.
+  [[nodiscard]] bool follows() const { return follows_ && !is_paused_; }
+
+  /// The selected frame stream; the first one by default.
+  [[nodiscard]] FrameStreamId stream() const;
+  void choose_stream(FrameStreamId stream) { stream_ = stream; }
+  /// Selects the next stream.
+  void choose_next_stream();
+  [[nodiscard]] const std::optional<Frame>& pinned() const { return pinned_; }
+  /// Pauses and shows a frame in the flame chart.
+  void pin(const Frame& frame);
+  /// Pins the longest frame of a range once it is known exactly.
+  void pin_longest(TimeRange range);
+  /// Pins and shows the frame at a time once it is known exactly; shows only the time if there is none.
+  void pin_at(std::int64_t time_ns);
+  /// Pins the next frame, or the previous one.
+  void step_frame(bool forward);
+  /// Zooms both axes to a range and pins the longest frame in it.
+  void zoom_to(TimeRange range);
+  /// Does the same with the measured range, if any.
+  void zoom_to_measured();
+  /// Resets the flame chart to the pinned frame, or to everything.
+  void reset_flame();
+  /// Shows everything in the overview above it.
+  void reset_overview() { overview_.fit(); }
+  /// Stops following after the user moved an axis.
+  void hold() { follows_ = false; }
+
+  [[nodiscard]] const std::optional<SpanKey>& selected() const { return selected_; }
+  /// Selects a span and looks up its facts.
+  void select(const SpanKey& key);
+  void deselect();
+  /// Selects the selected span's neighbour in the visible flame chart, or the span in its middle if none is selected.
+  void select_neighbour(Neighbour which);
+  [[nodiscard]] const std::optional<ChosenMessage>& message() const { return message_; }
+  void choose_message(const MessageMark& mark);
+  /// Selects the next (or previous) message in the visible flame chart.
+  void step_message(bool forward);
+  /// The site that is highlighted and that jumps visit; 0: none.
+  [[nodiscard]] SiteId marked_site() const { return marked_site_; }
+  void mark_site(SiteId site) { marked_site_ = site; }
+  /// Selects the next (previous) scope of the marked site and scrolls to it, some frames later.
+  void jump(bool forward);
+  [[nodiscard]] bool is_jumping() const { return is_jumping_; }
+  /// Whether the last jump found nothing.
+  [[nodiscard]] bool has_jumped_in_vain() const { return has_jumped_in_vain_; }
+
+  /// The measured range.
+  [[nodiscard]] const std::optional<TimeRange>& measured() const { return measured_; }
+  void measure(std::optional<TimeRange> range) { measured_ = range; }
+
+  [[nodiscard]] const FrameBars& frame_bars(double least_pixels);
+  [[nodiscard]] const std::vector<MetricSteps>& metrics(double least_pixels);
+  [[nodiscard]] const FlameLayout& flame_layout(const FlameOptions& options);
+  /// The marks for the last flame_layout().
+  [[nodiscard]] const MarkLayout& marks() const { return mark_layout_; }
+  /// The sync points in the overview.
+  [[nodiscard]] const std::vector<SyncMark>& overview_sync_points();
+  /// Number of layouts computed. An idle view computes none.
+  [[nodiscard]] std::uint64_t layouts_made() const { return layouts_made_; }
+
+ private:
+  /// The inputs of a layout.
+  struct LayoutKey {
+    std::uint64_t revision = 0;
+    TimeRange range;
+    double width = 0;
+    double least_pixels = 0;
+    std::uint32_t detail = 0;      // the stream, or the first line
+    std::uint32_t end_detail = 0;  // the line after the last
+    [[nodiscard]] bool operator==(const LayoutKey& other) const;
+  };
+
+  [[nodiscard]] bool is_new(LayoutKey& known, const LayoutKey& now);
+  [[nodiscard]] LayoutKey key_of(const TimeAxis& axis, double least_pixels) const;
+  const std::vector<Piece>& overview_pieces();
+  void resolve_pin();
+  void follow();
+  void take_found();
+
+  PanelData data_;
+  TimeAxis overview_;
+  TimeAxis flame_;
+  bool is_paused_ = false;
+  bool follows_ = false;
+  FrameStreamId stream_ = 0;
+  std::optional<Frame> pinned_;
+  std::optional<TimeRange> pin_range_;  // its longest frame is still being searched for
+  bool shows_pin_ = false;              // and is shown once found
+  std::optional<SpanKey> selected_;
+  std::optional<ChosenMessage> message_;
+  SiteId marked_site_ = 0;
+  bool is_jumping_ = false;
+  bool has_jumped_in_vain_ = false;
+  std::optional<TimeRange> measured_;
+
+  LayoutKey pieces_key_;
+  std::vector<Piece> overview_pieces_;
+  LayoutKey bars_key_;
+  FrameBars bars_;
+  LayoutKey metrics_key_;
+  std::vector<MetricSteps> metrics_;
+  LayoutKey sync_key_;
+  std::vector<SyncMark> sync_points_;
+  LayoutKey flame_key_;
+  FlameLayout flame_layout_;
+  MarkLayout mark_layout_;
+  std::uint64_t layouts_made_ = 0;
+};
+
+}  // namespace kymo::panel

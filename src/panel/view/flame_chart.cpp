@@ -1,0 +1,263 @@
+// The flame chart: draws its boxes and handles the pointer.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/unresolved.hpp"
+#include "panel/data/time_math.hpp"
+#include "panel/draw/text.hpp"
+#include "panel/view/panel_view.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+/// Narrower spans are joined.
+constexpr double least_box_pixels = 2;
+
+}  // namespace
+
+void PanelView::draw_ruler(const Area& area, const TimeAxis& axis) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  const float font = ImGui::GetFontSize();
+  const std::int64_t distance = tick_distance_ns(axis.length_ns(), axis.width() / (double{font} * 7));
+  const std::int64_t origin = axis.bounds().start_ns;
+  std::int64_t tick = (axis.range().start_ns - origin) / distance * distance;
+  for (int i = 0; i < 200 && origin + tick <= axis.range().end_ns; ++i, tick += distance) {
+    const auto x = area.left + static_cast<float>(axis.to_pixel(origin + tick));
+    if (x < area.left) {
+      continue;
+    }
+    canvas.fill(x, area.top, x + 1, area.bottom, theme_.ruler);
+    canvas.text(x + 3, area.top, std::min(area.right - x - 3, font * 6.8F), theme_.faint_text,
+                tick == 0 ? std::string("0") : tick_text(tick, distance));
+  }
+}
+
+void PanelView::draw_cover(const Area& area, const TimeAxis& axis, TimeRange range, ImU32 colour) {
+  if (&axis == &state_.overview() && range.start_ns <= axis.range().start_ns && range.end_ns >= axis.range().end_ns) {
+    return;  // fully covered, so the share carries no information
+  }
+  const float left = area.left + static_cast<float>(std::max(axis.to_pixel(range.start_ns), 0.0));
+  const float right = area.left + static_cast<float>(std::min(axis.to_pixel(range.end_ns), axis.width()));
+  if (right >= left) {
+    Canvas(ImGui::GetWindowDrawList()).fill(left, area.top, std::max(right, left + 2), area.bottom, colour);
+  }
+}
+
+const NameLook& PanelView::look_of(std::uint32_t name, bool named) {
+  const std::uint64_t key = (std::uint64_t{name} << 1U) | (named ? 1U : 0U);
+  constexpr std::size_t most_looks = 20000;
+  if (looks_.size() > most_looks || was_light_ != theme_.is_light) {
+    looks_.clear();
+    was_light_ = theme_.is_light;
+  }
+  NameLook& look = looks_[key];
+  if (look.colour == 0) {
+    const BlockProvider& provider = state_.data().provider();
+    const std::string_view text = named ? provider.name(name) : std::string_view(provider.site(name).name);
+    look.text = text.empty() ? std::string("(no name)") : clean_text(text);
+    look.is_unresolved = named && base::is_unresolved(text);
+    look.colour = look.is_unresolved ? theme_.bad : colour_of_name(text, theme_);
+    look.is_wait = !named && provider.site(name).role == SiteRole::wait;
+  }
+  look.is_marked = search_[0] != 0 && is_searching_ && contains_text(look.text, search_);
+  return look;
+}
+
+std::string PanelView::title_of(const TrackDeclaration& track) const {
+  std::string title = track.name.empty() ? "track " + std::to_string(track.id) : clean_text(track.name);
+  title += track.role == TrackRole::fiber   ? "  (fiber)"
+           : track.role == TrackRole::lock  ? "  (lock)"
+           : track.kind == TrackKind::async ? "  (async)"
+           : track.kind == TrackKind::queue ? "  (queue)"
+                                            : "";
+  const auto& processes = state_.data().provider().declarations().processes;
+  if (processes.size() > 1) {
+    for (const ProcessDeclaration& process : processes) {
+      if (process.id == track.process) {
+        title += "  of " + clean_text(process.host, 40) + ":" + std::to_string(process.pid);
+        title += process.rank.empty() ? "" : ", rank " + clean_text(process.rank, 20);
+      }
+    }
+  }
+  return title;
+}
+
+void PanelView::draw_flame_chart() {
+  const float line_height = std::floor(ImGui::GetTextLineHeight() * 1.25F);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float ruler_height = ImGui::GetTextLineHeightWithSpacing();
+  state_.flame().set_width(double{room.x});
+  draw_ruler({at.x, at.y, at.x + room.x, at.y + ruler_height}, state_.flame());
+  const Area area{at.x, at.y + ruler_height, at.x + room.x, at.y + std::max(room.y, ruler_height + line_height)};
+  marks_.flame = area;
+  ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
+  ImGui::BeginChild("flame", ImVec2(area.width(), area.height()), false,
+                    ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoScrollbar);
+  FlameOptions options;
+  options.least_pixels = least_box_pixels;
+  options.first_line = static_cast<std::uint32_t>(std::max(flame_scroll_ / line_height, 0.0F));
+  options.end_line = options.first_line + static_cast<std::uint32_t>(area.height() / line_height) + 2;
+  const FlameLayout& layout = state_.flame_layout(options);
+  draw_flame_rows(area, flame_scroll_, layout, line_height);
+  use_flame_pointer(area, layout, line_height);
+  const float all = static_cast<float>(layout.lines) * line_height;
+  flame_scroll_ = std::clamp(flame_scroll_, 0.0F, std::max(all - area.height() + line_height, 0.0F));
+  if (all > area.height()) {
+    // A bar at the right edge shows the visible part of the tracks.
+    const float size = std::max(area.height() * area.height() / all, line_height);
+    const float top =
+        area.top + (area.height() - size) * flame_scroll_ / std::max(all - area.height() + line_height, 1.0F);
+    Canvas(ImGui::GetWindowDrawList()).fill(area.right - 4, top, area.right, top + size, theme_.ruler);
+  }
+  ImGui::EndChild();
+}
+
+void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayout& layout, float line_height) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  const float pad = std::floor(line_height * 0.1F);
+  const auto y_of = [&](std::uint32_t line) { return area.top + static_cast<float>(line) * line_height - scroll; };
+  for (const FlameTrack& track : layout.tracks) {
+    const float y = y_of(track.line);
+    if (y > area.bottom || y + line_height < area.top) {
+      continue;
+    }
+    const TrackDeclaration& declared = state_.data().provider().track(track.track);
+    canvas.fill(area.left, y, area.right, y + line_height - 1, theme_.band);
+    canvas.text(area.left + 4, y + pad, area.width(), theme_.text, title_of(declared));
+  }
+  const bool is_limited = is_searching_ && search_[0] != 0;
+  // Boxes first: if vertices run out, names are dropped before boxes.
+  for (const FlameRow& row : layout.rows) {
+    const float y = y_of(row.line);
+    for (const FlameBox& box : row.boxes) {
+      const NameLook& look = look_of(box.name, row.named);
+      float share = box.is_one ? 1.0F : 0.35F + 0.6F * box.covered;
+      share *= is_limited && !look.is_marked ? 0.25F : 1.0F;
+      if (look.is_unresolved && box.is_one) {
+        canvas.diamond(area.left + box.left, y + line_height / 2, line_height * 0.28F, fade(look.colour, share));
+        continue;
+      }
+      const float gap = box.right - box.left > 3 ? 1.0F : 0.0F;
+      // A box for many spans is slightly lower than one for a single span.
+      const float top = box.is_one ? y : y + line_height * 0.18F;
+      canvas.fill(area.left + box.left, top, area.left + box.right - gap, y + line_height - 1,
+                  fade(look.colour, share));
+      if (look.is_wait) {
+        canvas.stripes(area.left + std::max(box.left, 0.0F), top, area.left + std::min(box.right, area.width()) - gap,
+                       y + line_height - 1, fade(theme_.text, share * 0.5F));
+      }
+      const bool is_unbalanced = (box.flags & timeline::DetailSpan::unbalanced) != 0 && box.is_one;
+      if (is_unbalanced && box.right - box.left > 6) {
+        canvas.fill(area.left + box.right - 4, y, area.left + box.right - gap, y + line_height - 1, theme_.bad);
+      }
+    }
+  }
+  const auto& selected = state_.selected();
+  for (const FlameRow& row : layout.rows) {
+    const float y = y_of(row.line);
+    for (const FlameBox& box : row.boxes) {
+      const float left = std::max(box.left, 0.0F);
+      const float width = std::min(box.right, area.width()) - left;
+      const bool is_selected = selected && box.is_one && row.track == selected->track && row.depth == selected->depth &&
+                               row.named == selected->named && box.start_ns == selected->start_ns;
+      const bool is_marked = (!row.named && state_.marked_site() != 0 && box.name == state_.marked_site()) ||
+                             look_of(box.name, row.named).is_marked;
+      if (is_selected || (is_marked && width > 3)) {
+        canvas.outline(area.left + left, y, area.left + left + width, y + line_height - 1, theme_.chosen,
+                       is_selected ? 2.0F : 1.0F);
+      }
+      if (width > ImGui::GetFontSize() * 1.5F && box.is_one) {
+        canvas.text(area.left + left + 3, y + pad, width - 6, theme_.text, look_of(box.name, row.named).text);
+      }
+    }
+  }
+  draw_marks(area, line_height);
+  draw_measured(area, state_.flame());
+}
+
+void PanelView::use_flame_pointer(const Area& area, const FlameLayout& layout, float line_height) {
+  const Pointer pointer = use_pointer("spans", area, state_.flame(), state_, flame_gesture_);
+  flame_scroll_ -= pointer.dragged_y + pointer.scrolled * line_height * 3;
+  if (flame_gesture_.kind == Gesture::Kind::select) {
+    const std::int64_t now_ns = state_.flame().to_time(pointer.pixel);
+    draw_cover(area, state_.flame(),
+               {std::min(now_ns, flame_gesture_.from_ns), std::max(now_ns, flame_gesture_.from_ns)}, theme_.selection);
+  }
+  if (pointer.is_doubly_clicked) {
+    state_.reset_flame();
+    return;
+  }
+  if (!pointer.is_over) {
+    return;
+  }
+  const auto line = static_cast<std::uint32_t>(std::max((pointer.y + flame_scroll_) / line_height, 0.0F));
+  if (flame_gesture_.kind == Gesture::Kind::none &&
+      (use_messages(pointer, line) || use_titles(pointer, layout, line))) {
+    return;
+  }
+  const FlameRow* row = nullptr;
+  const FlameBox* box = find_box(layout, line, pointer.pixel, &row);
+  if (box == nullptr) {
+    if (pointer.is_clicked) {
+      state_.deselect();
+    }
+    return;
+  }
+  if (pointer.is_clicked && box->is_one) {
+    state_.select({row->track, box->name, row->depth, row->named, box->start_ns, box->end_ns});
+  } else if (pointer.is_clicked) {
+    state_.flame().show({box->start_ns, box->end_ns});  // zoom in until they are distinguishable
+    state_.hold();
+  }
+  if (flame_gesture_.kind == Gesture::Kind::none) {
+    show_box_facts(*row, *box, thread_of_fiber(layout, row->track, state_.flame().to_time(pointer.pixel)));
+  }
+}
+
+std::string PanelView::thread_of_fiber(const FlameLayout& layout, TrackId fiber, std::int64_t time_ns) const {
+  const BlockProvider& provider = state_.data().provider();
+  const TrackDeclaration& declared = provider.track(fiber);
+  if (declared.role != TrackRole::fiber) {
+    return {};
+  }
+  for (const FlameRow& row : layout.rows) {
+    const bool is_thread = !row.named && provider.track(row.track).process == declared.process;
+    for (std::size_t i = 0; is_thread && i < row.boxes.size(); ++i) {
+      const FlameBox& box = row.boxes[i];
+      if (box.is_one && box.start_ns <= time_ns && time_ns < box.end_ns) {
+        const SiteDeclaration& site = provider.site(box.name);
+        if (site.role == SiteRole::fiber_run && site.name == declared.name) {
+          return title_of(provider.track(row.track));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+void PanelView::show_box_facts(const FlameRow& row, const FlameBox& box, const std::string& thread) {
+  const std::int64_t length = length_between(box.start_ns, box.end_ns);
+  std::string text = duration_text(length);
+  if (look_of(box.name, row.named).is_unresolved && box.is_one) {
+    text = "handed in here; when it ran on the GPU is not known";
+  } else if (!box.is_one) {
+    text = "mostly, in " + text + " of several spans; click to come closer";
+  } else if ((box.flags & timeline::DetailSpan::goes_on) != 0) {
+    text = "at least " + text + ", its end is not known here";
+  }
+  if ((box.flags & timeline::DetailSpan::unbalanced) != 0 && box.is_one) {
+    text += "\ndid not close itself";
+  }
+  if (!row.named && box.is_one && state_.data().provider().site(box.name).role == SiteRole::wait) {
+    text += "\n" + holder_text(state_.data().provider().site(box.name).function);
+  }
+  if (!thread.empty()) {
+    text += "\nthen on " + thread;
+  }
+  show_tip(look_of(box.name, row.named).text + "\n" + text);
+}
+
+}  // namespace kymo::panel

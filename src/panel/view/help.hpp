@@ -1,0 +1,16 @@
+// The list of mouse and keyboard actions, shown by `?`.
+#pragma once
+
+#include <vector>
+
+namespace kymo::panel {
+
+struct HelpLine {
+  const char* mouse;  ///< empty: none
+  const char* keys;
+  const char* what;
+};
+
+[[nodiscard]] const std::vector<HelpLine>& help_lines();
+
+}  // namespace kymo::panel

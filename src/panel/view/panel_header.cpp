@@ -1,0 +1,107 @@
+// The panel's header: the state of the view, the cost and losses of recording, and buttons.
+#include <string>
+
+#include "panel/data/time_math.hpp"
+#include "panel/draw/text.hpp"
+#include "panel/view/panel_view.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+/// Continues on the current line if that width fits.
+void next_to(float width) {
+  const float gap = ImGui::GetFontSize();
+  const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  if (ImGui::GetItemRectMax().x + gap + width <= right) {
+    ImGui::SameLine(0, gap);
+  }
+}
+
+std::string drops_text(const DropCounts& drops) {
+  if (drops.scopes + drops.others == 0) {
+    return drops.is_whole ? "nothing dropped" : "nothing dropped lately";
+  }
+  return std::string("! dropped") + (drops.is_whole ? ": " : ", at least: ") + count_text(drops.scopes) + " scopes, " +
+         count_text(drops.others) + " others";
+}
+
+}  // namespace
+
+void PanelView::put_word(const std::string& text) {
+  next_to(ImGui::CalcTextSize(text.data(), text.data() + text.size()).x);
+  say(text);
+  header_ += text + "\n";
+}
+
+bool PanelView::draw_button(const char* label, Area& mark) {
+  if (&mark != &marks_.pause) {
+    next_to(ImGui::CalcTextSize(label).x);
+  }
+  const bool is_pressed = ImGui::SmallButton(label);
+  const ImVec2 least = ImGui::GetItemRectMin();
+  const ImVec2 most = ImGui::GetItemRectMax();
+  mark = {least.x, least.y, most.x, most.y};
+  return is_pressed;
+}
+
+void PanelView::draw_buttons() {
+  if (draw_button(state_.is_paused() ? "Resume" : "Pause", marks_.pause)) {
+    state_.toggle_pause();
+  }
+  if (state_.data().provider().is_live() && draw_button("Follow", marks_.follow)) {
+    state_.follow_newest();
+  }
+  if (draw_button(shows_statistics_ ? "Flame chart" : "Statistics", marks_.statistics)) {
+    shows_statistics_ = !shows_statistics_;
+  }
+  if (draw_button("?", marks_.help)) {
+    shows_help_ = !shows_help_;
+  }
+}
+
+void PanelView::draw_header() {
+  header_.clear();
+  draw_buttons();
+  const BlockProvider& provider = state_.data().provider();
+  put_word(state_.pinned()      ? "pinned, frame of " + duration_text(state_.pinned()->duration_ns)
+           : state_.is_paused() ? "paused"
+           : state_.follows()   ? "live, following"
+           : provider.is_live() ? "live, held"
+                                : "whole capture");
+  const auto& streams = provider.declarations().frame_streams;
+  if (streams.size() > 1) {
+    next_to(ImGui::GetFontSize() * 10);
+    ImGui::SetNextItemWidth(ImGui::GetFontSize() * 10);
+    if (ImGui::BeginCombo("##stream", "frame stream")) {
+      for (const FrameStreamDeclaration& stream : streams) {
+        ImGui::PushID(static_cast<int>(stream.id));
+        const bool is_chosen = stream.id == state_.stream();
+        if (ImGui::Selectable("##choose", is_chosen)) {
+          state_.choose_stream(stream.id);
+        }
+        ImGui::SameLine(0, ImGui::GetFontSize());
+        say(stream.name.empty() ? "(main)" : clean_text(stream.name, 60));
+        ImGui::PopID();
+      }
+      ImGui::EndCombo();
+    }
+  }
+  const ProviderFacts facts = provider.facts();
+  put_word(drops_text(state_.data().drops()));
+  if (facts.collector_cpu_ns != 0 && facts.collector_wall_ns > 0) {
+    const double share = static_cast<double>(facts.collector_cpu_ns) / static_cast<double>(facts.collector_wall_ns);
+    put_word("collector " + value_text(100.0 * share, "% of a core"));
+  }
+  if (facts.empty_scope_ns > 0) {
+    put_word("a scope costs " + value_text(facts.empty_scope_ns, "ns"));
+  }
+  if (state_.data().is_busy()) {
+    put_word("reading...");
+  }
+  if (state_.has_jumped_in_vain()) {
+    put_word("no more of this site");
+  }
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,24 @@
+// The system's information on the processor's counter, for clock.cpp only.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace kymo::record {
+
+/// "tsc", "cntvct", "mach_absolute_time", or "clock_monotonic" if there is no counter.
+extern const char* const hardware_counter_name;
+
+/// Reads the counter in order: neither before the preceding reads nor after the following ones.
+[[nodiscard]] std::uint64_t read_counter_in_order() noexcept;
+
+/// Whether the counter runs at one rate in every power state.
+[[nodiscard]] bool processor_counter_is_invariant() noexcept;
+
+/// Whether the kernel uses the counter for timekeeping, or would. `root` holds sys/.
+[[nodiscard]] bool kernel_lists_counter(std::string_view root);
+
+/// Nanoseconds per count.
+[[nodiscard]] double hardware_step_ns();
+
+}  // namespace kymo::record

@@ -1,0 +1,213 @@
+// Requests of other threads and processes to the collector: adding and removing sinks, flushes, triggers.
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/append.hpp"
+#include "base/futex.hpp"
+#include "base/message.hpp"
+#include "record/clock/clock.hpp"
+#include "record/collector/parts.hpp"
+
+namespace kymo::record {
+
+void Collector::answer_shared_requests() {
+  SpoolHeader& header = pool_.header();
+  const std::uint32_t triggers = header.trigger_requests.load(std::memory_order_acquire);
+  const std::uint32_t crashes = header.crash_requests.load(std::memory_order_acquire);
+  const std::uint32_t ends = header.end_requests.load(std::memory_order_acquire);
+  if (triggers == header.trigger_done.load(std::memory_order_relaxed) &&
+      crashes == header.crash_done.load(std::memory_order_relaxed) &&
+      ends == header.end_done.load(std::memory_order_relaxed)) {
+    return;
+  }
+  drain();
+  if (ends != header.end_done.load(std::memory_order_relaxed)) {
+    finish();
+    pool_.remove_spool();
+  } else {
+    give_to_sinks([](Sink& sink) { sink.trigger(); });
+  }
+  const auto answer = [](std::atomic<std::uint32_t>& done, std::uint32_t requests) {
+    done.store(requests, std::memory_order_release);
+    base::futex_wake_all(done);
+  };
+  answer(header.trigger_done, triggers);
+  answer(header.crash_done, crashes);
+  answer(header.end_done, ends);
+}
+
+void Collector::serve_requests() {
+  std::vector<std::shared_ptr<Request>> requests;
+  {
+    const std::lock_guard lock(request_mutex_);
+    requests.swap(requests_);
+  }
+  if (requests.empty()) {
+    return;
+  }
+  // This drain includes everything recorded before a request was made.
+  if (!is_held_.load(std::memory_order_acquire)) {
+    drain();
+  }
+  for (const std::shared_ptr<Request>& request : requests) {
+    serve(*request);
+  }
+  std::vector<std::uint64_t> unwanted;
+  {
+    const std::lock_guard lock(request_mutex_);
+    for (const std::shared_ptr<Request>& request : requests) {
+      request->is_done = true;
+      if (request->is_abandoned && request->kind == Request::Kind::add && request->handle != 0) {
+        unwanted.push_back(request->handle);
+      }
+    }
+    // Released before the requester continues and perhaps forks: the child has no thread that would free them.
+    requests = std::vector<std::shared_ptr<Request>>();
+  }
+  request_done_.notify_all();
+  for (const std::uint64_t handle : unwanted) {
+    Request removal;
+    removal.kind = Request::Kind::remove;
+    removal.handle = handle;
+    serve(removal);
+  }
+}
+
+void Collector::serve(Request& request) {
+  request.is_granted = true;
+  if (request.kind == Request::Kind::add) {
+    if (sinks_.empty()) {
+      forget_dropped();
+    }
+    {
+      const std::lock_guard lock(known_mutex_);
+      base::append(batch_.declarations, known_.all());
+    }
+    batch_.start_ns = batch_.end_ns = static_cast<std::int64_t>(monotonic_ns());
+    batch_.clock_anchors.push_back(read_clock_anchor());
+    cover(batch_, batch_.clock_anchors.back().monotonic_ns);
+    state_every_track(true);
+    async_spans_.put_begins(batch_);
+    try {
+      request.sink->write(batch_);
+      request.handle = next_handle_++;
+      sinks_.push_back({request.handle, std::move(request.sink)});
+      note_sinks(false);
+    } catch (...) {
+      request.failure = std::current_exception();
+    }
+    for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+      cursor->decoder.forget_run(batch_);
+    }
+    clear_batch(batch_);
+  } else if (request.kind == Request::Kind::remove_all) {
+    while (!sinks_.empty()) {
+      drop_sink(sinks_.size() - 1);
+    }
+  } else if (request.kind == Request::Kind::remove) {
+    const auto found = std::find_if(sinks_.begin(), sinks_.end(),
+                                    [&](const InstalledSink& installed) { return installed.handle == request.handle; });
+    request.is_granted = found != sinks_.end();
+    if (request.is_granted) {
+      drop_sink(static_cast<std::size_t>(found - sinks_.begin()));
+    }
+  }
+}
+
+void Collector::drop_sink(std::size_t index) {
+  const std::shared_ptr<Sink> sink = std::move(sinks_[index].sink);
+  sinks_.erase(sinks_.begin() + static_cast<std::ptrdiff_t>(index));
+  bool is_finished = false;
+  try {
+    sink->finish();
+    is_finished = true;
+  } catch (const std::exception& failure) {
+    base::say(failure.what());
+  } catch (...) {
+    base::say("a sink could not be finished");
+  }
+  note_sinks(is_finished);
+}
+
+void Collector::note_sinks(bool is_saved) {
+  const bool had_sinks = sink_count_.exchange(sinks_.size(), std::memory_order_relaxed) != 0;
+  {
+    const std::lock_guard lock(request_mutex_);
+    handles_.clear();
+    for (const InstalledSink& installed : sinks_) {
+      handles_.push_back(installed.handle);
+    }
+  }
+  if (had_sinks == sinks_.empty() && options_.on_sinks) {
+    options_.on_sinks(!sinks_.empty(), is_saved);
+  }
+}
+
+bool Collector::ask(const std::shared_ptr<Request>& request, std::chrono::nanoseconds timeout) {
+  if (is_own_thread()) {
+    static base::SayOnce say_own_thread;
+    say_own_thread("a sink asked the recorder to flush, or to add or remove sinks: it would wait for itself");
+    return false;
+  }
+  {
+    const std::lock_guard lock(request_mutex_);
+    if (is_ended_) {
+      return false;
+    }
+    requests_.push_back(request);
+  }
+  pool_.wake_collector();
+  std::unique_lock lock(request_mutex_);
+  request->is_abandoned =
+      !request_done_.wait_for(lock, timeout, [&] { return request->is_done || is_ended_; }) || !request->is_done;
+  if (request->is_abandoned) {
+    std::erase(requests_, request);
+    return false;
+  }
+  return true;
+}
+
+std::uint64_t Collector::add_sink(std::shared_ptr<Sink> sink, std::chrono::nanoseconds timeout) {
+  const auto request = std::make_shared<Request>();
+  request->kind = Request::Kind::add;
+  request->sink = std::move(sink);
+  if (!ask(request, timeout)) {
+    return 0;
+  }
+  if (request->failure) {
+    std::rethrow_exception(request->failure);
+  }
+  return request->handle;
+}
+
+bool Collector::remove_sink(std::uint64_t handle, std::chrono::nanoseconds timeout) {
+  const auto request = std::make_shared<Request>();
+  request->kind = Request::Kind::remove;
+  request->handle = handle;
+  return ask(request, timeout) && request->is_granted;
+}
+
+bool Collector::remove_all_sinks(std::chrono::nanoseconds timeout) {
+  const auto request = std::make_shared<Request>();
+  request->kind = Request::Kind::remove_all;
+  return ask(request, timeout);
+}
+
+bool Collector::flush(std::chrono::nanoseconds timeout) {
+  return ask(std::make_shared<Request>(), timeout);
+}
+
+bool Collector::has_sink(std::uint64_t handle) {
+  const std::lock_guard lock(request_mutex_);
+  return std::find(handles_.begin(), handles_.end(), handle) != handles_.end();
+}
+
+void Collector::release() {
+  is_held_.store(false, std::memory_order_release);
+  pool_.wake_collector();
+}
+
+}  // namespace kymo::record

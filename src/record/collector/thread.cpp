@@ -1,0 +1,138 @@
+// The collector's thread and its sleep.
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <pthread.h>
+
+#include "base/clock.hpp"
+#include "base/futex.hpp"
+#include "base/message.hpp"
+#include "base/system.hpp"
+#include "record/collector/parts.hpp"
+#include "record/pool/collector_sleep.hpp"
+#include "record/pool/spool_sweep.hpp"
+
+namespace kymo::record {
+
+namespace {
+
+constexpr unsigned quiet_drains_a_step = 8;
+
+}  // namespace
+
+Collector::~Collector() = default;
+
+bool Collector::is_own_thread() const noexcept {
+  return std::this_thread::get_id() == thread_id_.load(std::memory_order_relaxed);
+}
+
+bool Collector::stop(std::chrono::nanoseconds timeout) noexcept {
+  if (is_own_thread()) {
+    return false;  // a sink ended the process
+  }
+  is_stopping_.store(true, std::memory_order_release);
+  pool_.header().wake.fetch_add(1, std::memory_order_release);
+  base::futex_wake_all(pool_.header().wake);
+  {
+    std::unique_lock lock(request_mutex_);
+    if (!request_done_.wait_for(lock, timeout, [this] { return is_ended_; })) {
+      return false;
+    }
+  }
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  return is_finished_;
+}
+
+void Collector::start(bool is_held) {
+  is_held_.store(is_held, std::memory_order_relaxed);
+  // Signals belong to the program: this thread handles none.
+  sigset_t all;
+  sigset_t previous;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
+  try {
+    thread_ = std::thread([this] {
+      thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+      base::name_this_thread("kymo-collector");
+      run();
+    });
+  } catch (...) {
+    ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+    throw;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+}
+
+void Collector::run() {
+  // Leftovers of dead processes are removed a little at a time, so that neither a drain nor a start is delayed.
+  constexpr std::int64_t most_sweep_ns = 2'000'000;
+  try {
+    bool is_swept = pool_.spool_directory().empty();
+    const auto sweep = [&] {
+      is_swept = is_swept || sweep_spools(pool_.spool_directory().c_str(), pool_.spool_path().c_str(), most_sweep_ns);
+    };
+    while (!is_stopping_.load(std::memory_order_acquire)) {
+      wait_for_work();
+      work();
+      sweep();
+      cpu_time_ns_.store(static_cast<std::uint64_t>(base::thread_cpu_ns()), std::memory_order_relaxed);
+    }
+    finish();
+    sweep();
+  } catch (const std::exception& failure) {
+    fail(failure.what());
+  } catch (...) {
+    fail("an unknown failure");
+  }
+  end();
+}
+
+/// Failures must not end the program. Events not handed on stay in the spool, and recovery reads them from there.
+void Collector::fail(const char* what) noexcept {
+  static base::SayOnce say_failed;
+  try {
+    say_failed(std::string("recording stops: ") + what);
+    sinks_.clear();
+    note_sinks(false);
+  } catch (...) {
+    // Not enough memory for the message.
+  }
+}
+
+/// Wakes every waiter.
+void Collector::end() noexcept {
+  {
+    const std::lock_guard lock(request_mutex_);
+    is_ended_ = true;
+    requests_.clear();
+  }
+  request_done_.notify_all();
+}
+
+void Collector::wait_for_work() {
+  SpoolHeader& header = pool_.header();
+  const auto has_work = [&] {
+    if (header.taken.load(std::memory_order_seq_cst) >= header.wake_threshold.load(std::memory_order_relaxed) ||
+        header.trigger_requests.load() != header.trigger_done.load() ||
+        header.crash_requests.load() != header.crash_done.load() || is_stopping_.load()) {
+      return true;
+    }
+    const std::lock_guard lock(request_mutex_);
+    return !requests_.empty();
+  };
+  sleep_unless(header.wake, header.is_asleep, has_work, [this](std::atomic<std::uint32_t>& wake, std::uint32_t seen) {
+    constexpr std::int64_t idle_period_ns = 1'000'000'000;
+    // If all threads are idle, there is nothing to hand on soon.
+    const std::int64_t period_ns = options_.period.count() << std::min(quiet_drains_ / quiet_drains_a_step, 2U);
+    base::futex_wait(wake, seen, sinks_.empty() ? idle_period_ns : period_ns);
+  });
+}
+
+}  // namespace kymo::record

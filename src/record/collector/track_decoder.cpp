@@ -1,0 +1,246 @@
+#include "record/collector/track_decoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include <kymo/detail/thread_state.hpp>
+
+#include "record/pool/event_words.hpp"
+
+namespace kymo::record {
+
+namespace {
+
+using detail::WordKind;
+
+/// Words searched in a row for opens and closes: few if other words stand between them.
+constexpr std::size_t least_stretch = 8;
+constexpr std::size_t most_stretch = 512;
+/// Words decoded one by one before pairs are tried again. Odd, or every try would begin at a close.
+constexpr std::ptrdiff_t at_once = 31;
+constexpr std::uint64_t tag_mask = (std::uint64_t{1} << detail::time_shift) - 1;
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(ScopeEvent) == 16 &&
+              offsetof(ScopeEvent, site) == 8 && offsetof(ScopeEvent, depth) == 12);
+
+/// Writes a ScopeEvent by three stores. Depths beyond any real program are truncated to their low bits.
+void put(std::byte* to, std::int64_t time_ns, std::uint64_t site, std::uint64_t depth) {
+  const auto id = static_cast<SiteId>(site);
+  const std::uint32_t depth_and_flags = static_cast<std::uint16_t>(depth);
+  std::memcpy(to, &time_ns, sizeof time_ns);
+  std::memcpy(to + offsetof(ScopeEvent, site), &id, sizeof id);
+  std::memcpy(to + offsetof(ScopeEvent, depth), &depth_and_flags, sizeof depth_and_flags);
+}
+
+/// Appends `size` bytes of text from whole words to the batch; returns their offset there.
+std::uint64_t append_text(std::string& text, const std::uint64_t* from, std::size_t size) {
+  const std::uint64_t offset = text.size();
+  text.append(reinterpret_cast<const char*>(from), size);
+  return offset;
+}
+
+}  // namespace
+
+void TrackDecoder::close(std::uint32_t depth, std::int64_t time_ns, std::uint16_t flags, ScopeRun& run) {
+  // A close without its open (opened before recording began, or damaged) closes nothing.
+  if (depth < depth_) {
+    depth_ = depth;
+    run.events.push_back({time_ns, 0, static_cast<std::uint16_t>(depth), flags});
+  }
+}
+
+/// Decodes opens, and closes of the innermost scope, up to the first other word. Most recorded words go through here.
+/// At most most_stretch words.
+///
+/// Calls without scopes in them are decoded two words at a time. Otherwise no branch depends on whether a word opens or
+/// closes: in a random sequence, every third such branch would be mispredicted.
+std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert,
+                                        ScopeRun& run) {
+  // Bytes, because growing the run, or an array of events, would initialize every event before it is written.
+  alignas(ScopeEvent) std::array<std::byte, most_stretch * sizeof(ScopeEvent)> events;
+  if (open_.size() < depth_ + words.size() + 1) {
+    open_.resize(depth_ + words.size() + 1);
+  }
+  std::byte* to = events.data();
+  const std::uint64_t* next = words.data();
+  const std::uint64_t* const end = next + words.size();
+  const std::uint64_t* stop = next;
+  while (next == stop && next != end) {
+    next = decode_leaves({next, end}, convert.line(), to);
+    stop = next + std::min<std::ptrdiff_t>(end - next, at_once);
+    next = decode_each({next, stop}, convert, to);
+  }
+  const auto* const decoded = reinterpret_cast<const ScopeEvent*>(events.data());
+  const auto taken = static_cast<std::size_t>(next - words.data());
+  run.events.insert(run.events.end(), decoded, decoded + taken);
+  return taken;
+}
+
+/// Decodes pairs of an open and its close, up to the first two words that are no pair or have times off the line.
+const std::uint64_t* TrackDecoder::decode_leaves(std::span<const std::uint64_t> words, const ClockMap::Line& on_line,
+                                                 std::byte*& to) {
+  const ClockMap::Line line = on_line;
+  const std::uint64_t offset = time_base_ - line.counter;
+  const std::size_t depth = depth_;
+  const std::uint64_t close = detail::kind_tag(WordKind::close, depth);
+  std::int64_t last_ns = last_ns_;
+  const std::uint64_t* next = words.data();
+  std::byte* at = to;
+  for (const std::uint64_t* const end = next + (words.size() & ~std::size_t{1}); next != end; next += 2) {
+    const std::uint64_t tag = next[0] & tag_mask;
+    const std::uint64_t opened = offset + (next[0] >> detail::time_shift);
+    const std::uint64_t closed = offset + (next[1] >> detail::time_shift);
+    if ((tag & 1U) == 0 || tag == 1 || (next[1] & tag_mask) != close || opened >= line.size || closed >= line.size) {
+      break;
+    }
+    const std::int64_t open_ns = std::max(line.at(opened), last_ns);
+    last_ns = std::max(line.at(closed), open_ns);
+    put(at, open_ns, tag >> 1U, depth);
+    put(at + sizeof(ScopeEvent), last_ns, 0, depth);
+    at += 2 * sizeof(ScopeEvent);
+  }
+  last_ns_ = last_ns;
+  to = at;
+  return next;
+}
+
+/// Decodes words one by one, up to the first that neither opens a scope nor closes the innermost one.
+const std::uint64_t* TrackDecoder::decode_each(std::span<const std::uint64_t> words, ClockMap::Converter& convert,
+                                               std::byte*& to) {
+  OpenScope* const open = open_.data();
+  ClockMap::Line line = convert.line();
+  std::uint64_t offset = time_base_ - line.counter;
+  std::uint64_t depth = depth_;
+  std::int64_t last_ns = last_ns_;
+  const std::uint64_t* next = words.data();
+  std::byte* at = to;
+  for (const std::uint64_t* const end = next + words.size(); next != end; ++next) {
+    const std::uint64_t word = *next;
+    const std::uint64_t is_open = word & 1U;
+    const std::uint64_t tag = word & tag_mask;
+    const std::uint64_t own_depth = depth - 1 + is_open;
+    // For a close of the innermost scope the site becomes 0; for an open it is the site, which is never 0.
+    const std::uint64_t site = (tag ^ (detail::kind_tag(WordKind::close, own_depth) & (is_open - 1))) >> 1U;
+    if ((site == 0) == (is_open != 0)) {
+      break;
+    }
+    const std::uint64_t since = offset + (word >> detail::time_shift);
+    std::int64_t time_ns = 0;
+    if (since < line.size) [[likely]] {
+      time_ns = line.at(since);
+    } else {
+      time_ns = convert(time_base_ + (word >> detail::time_shift));
+      line = convert.line();
+      offset = time_base_ - line.counter;
+    }
+    last_ns = std::max(time_ns, last_ns);
+    put(at, last_ns, site, own_depth);
+    at += sizeof(ScopeEvent);
+    open[own_depth] = {last_ns, static_cast<SiteId>(site)};  // for a close: the entry is unused
+    depth = own_depth + is_open;
+  }
+  last_ns_ = last_ns;
+  depth_ = static_cast<std::size_t>(depth);
+  to = at;
+  return next;
+}
+
+std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatch& batch, DecodeContext& context) {
+  ClockMap::Converter convert = context.clock.converter();
+  ScopeRun& run = run_in(batch);
+  if (const std::size_t most = run.events.size() + words.size(); run.events.capacity() < most) {
+    run.events.reserve(std::max(most, 2 * run.events.capacity()));
+  }
+  std::size_t taken = 0;
+  bool is_covered = false;
+  const auto cover_first = [&](std::int64_t time_ns) {
+    if (!is_covered) {
+      cover(batch, time_ns);
+      is_covered = true;
+    }
+    return time_ns;
+  };
+  std::size_t stretch = least_stretch;
+  while (taken < words.size()) {
+    const auto next = words.subspan(taken, std::min(stretch, words.size() - taken));
+    const std::size_t scopes = decode_scopes(next, convert, run);
+    taken += scopes;
+    if (scopes != 0) {
+      cover_first(run.events[run.events.size() - scopes].time_ns);
+    }
+    stretch = scopes == next.size() ? std::min(2 * stretch, most_stretch) : least_stretch;
+    if (scopes == next.size()) {
+      continue;
+    }
+    const std::uint64_t word = words[taken];
+    const std::uint64_t counter = time_base_ + (word >> detail::time_shift);
+    if ((word & 1U) != 0) {
+      break;
+    }
+    if (kind_of(word) == WordKind::close) {
+      close(static_cast<std::uint32_t>((word >> 6U) & detail::max_operand), cover_first(monotone(convert(counter))), 0,
+            run);
+      ++taken;
+      continue;
+    }
+    std::size_t size = 0;
+    const auto rest = words.subspan(taken);
+    if (kind_of(word) == WordKind::argument) {
+      size = decode_argument(rest, batch, run);
+    } else if (kind_of(word) == WordKind::time_base && rest.size() >= 2) {
+      time_base_ = rest[1];
+      size = 2;
+    } else if (kind_of(word) == WordKind::event) {
+      size = decode_event(rest, cover_first(monotone(convert(counter))), batch, context);
+    }
+    if (size == 0) {
+      break;
+    }
+    taken += size;
+  }
+  sequence_ += taken;
+  run.end_sequence = sequence_;
+  if (taken > 0) {
+    cover(batch, last_ns_);
+  }
+  return taken;
+}
+
+std::size_t TrackDecoder::read_argument(std::span<const std::uint64_t> words, ArgumentValue& argument,
+                                        std::string& text) {
+  const std::uint64_t operand = (words[0] >> 6U) & detail::max_operand;
+  const std::uint64_t type = operand & 7U;
+  if (type > static_cast<std::uint64_t>(ArgumentType::string)) {
+    return 0;
+  }
+  argument.name = static_cast<NameId>(words[0] >> detail::time_shift);
+  argument.type = static_cast<ArgumentType>(type);
+  if (argument.type != ArgumentType::string) {
+    if (words.size() < 2) {
+      return 0;
+    }
+    argument.bits = words[1];
+    return 2;
+  }
+  const auto size = static_cast<std::size_t>(operand >> 4U);
+  if (words.size() < 1 + words_for(size)) {
+    return 0;
+  }
+  argument.is_cut = (operand & 8U) != 0;
+  argument.text_size = static_cast<std::uint32_t>(size);
+  argument.bits = append_text(text, words.data() + 1, size);
+  return 1 + words_for(size);
+}
+
+std::size_t TrackDecoder::decode_argument(std::span<const std::uint64_t> words, EventBatch& batch, ScopeRun& run) {
+  ArgumentValue value;
+  const std::size_t size = read_argument(words, value, batch.text);
+  if (size != 0 && depth_ != 0) {
+    run.arguments.push_back({static_cast<std::uint32_t>(run.events.size()), value});
+  }
+  return size;
+}
+
+}  // namespace kymo::record

@@ -1,0 +1,275 @@
+// Compiler function hooks: -finstrument-functions makes every function of a program call them on entry and exit.
+//
+// A hook has no guard object for its scope's token, so each thread keeps its own stack of open hooked functions. An
+// exit closes the innermost open scope of its function and drops the frames above, which were left without an exit (by
+// an exception under Clang, by longjmp).
+#include <atomic>
+#include <cerrno>
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <kymo/detail/hot_path.hpp>
+
+#include "record/hooks/function_table.hpp"
+#include "record/hot/track_writer.hpp"
+#include "record/recorder/recorder.hpp"
+
+#define KYMO_HOOK __attribute__((visibility("default"), no_instrument_function))
+
+namespace kymo::record {
+
+namespace {
+
+// Never destroyed: hooks run until the very end of the process.
+union TableStorage {
+  constexpr TableStorage() : table() {}
+  ~TableStorage() {}  // NOLINT(modernize-use-equals-default): the union's would be deleted
+  FunctionTable table;
+};
+constinit TableStorage table_storage;
+
+FunctionTable& table() noexcept {
+  return table_storage.table;
+}
+
+/// An open hooked function.
+struct Frame {
+  const void* function = nullptr;  ///< null: being written
+  const void* call_site = nullptr;
+  detail::ScopeToken token;
+};
+
+/// The calling thread's open functions. All zero at first and in a forked child: the kernel clears it, so that no token
+/// of the parent is used there.
+///
+/// A signal handler may come between any two steps. It leaves `depth` unchanged and writes only above it.
+struct HookThread {
+  /// Deeper than the limit for recorded scopes, so frames that don't fit would have been dropped anyway.
+  static constexpr std::size_t most_frames = 32'768;
+
+  std::uint32_t depth;
+  Frame frames[most_frames];
+};
+
+__thread HookThread* hook_thread KYMO_STATIC_TLS = nullptr;
+
+pthread_key_t hook_thread_key;
+bool has_hook_thread_key = false;
+
+void free_hook_thread(void* memory) {
+  hook_thread = nullptr;
+  detail::signal_fence();
+  ::munmap(memory, sizeof(HookThread));
+}
+
+/// Created when the library is loaded: the C library stores the values of its first keys without allocating. For later
+/// keys it allocates, which a signal handler that interrupted an allocation must not do. With a later key, a thread's
+/// frames are never freed.
+__attribute__((constructor)) void make_hook_thread_key() {
+  has_hook_thread_key = ::pthread_key_create(&hook_thread_key, free_hook_thread) == 0 && hook_thread_key < 32;
+}
+
+HookThread* make_hook_thread() noexcept {
+  void* const memory =
+      ::mmap(nullptr, sizeof(HookThread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return nullptr;
+  }
+  ::madvise(memory, sizeof(HookThread), MADV_WIPEONFORK);
+  ::madvise(memory, sizeof(HookThread), MADV_NOHUGEPAGE);
+  if (hook_thread != nullptr) {
+    // A signal handler's function came first.
+    ::munmap(memory, sizeof(HookThread));
+    return hook_thread;
+  }
+  hook_thread = static_cast<HookThread*>(memory);
+  if (has_hook_thread_key) {
+    ::pthread_setspecific(hook_thread_key, memory);
+  }
+  return hook_thread;
+}
+
+/// Counts an unrecorded scope.
+void count_dropped() noexcept {
+  if (TrackSlot* const slot = current_slot()) {
+    slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    Recorder::instance().count_dropped_without_track();
+  }
+}
+
+/// Pushes a function's frame; `open` opens its scope.
+template <typename Open>
+inline void push(HookThread& thread, const void* function, const void* call_site, const Open& open) noexcept {
+  const std::uint32_t depth = thread.depth;
+  if (depth == HookThread::most_frames) {
+    count_dropped();
+    return;
+  }
+  Frame& frame = thread.frames[depth];
+  thread.depth = depth + 1;
+  detail::signal_fence();
+  frame.call_site = call_site;
+  frame.token = open();
+  detail::signal_fence();
+  frame.function = function;
+}
+
+/// Opens a scope that KYMO_SITES leaves out.
+detail::ScopeToken leave_out() noexcept {
+  detail::ThreadState& state = *kymo_thread_v2;
+  return detail::leave_out_scope(state, state.key);
+}
+
+/// Counts a scope that cannot be recorded and keeps it open: arguments recorded inside do not belong to its caller.
+detail::ScopeToken drop_scope() noexcept {
+  count_dropped();
+  return leave_out();
+}
+
+/// Pushes the frame of a function that KYMO_SITES leaves out.
+void push_left_out(HookThread& thread, const void* function, const void* call_site) noexcept {
+  if (thread.depth < HookThread::most_frames) {
+    push(thread, function, call_site, leave_out);
+  }
+}
+
+bool declare(FunctionEntry& entry, std::uintptr_t address) noexcept {
+  HookedPlace place;
+  char build_id[128];
+  place.address = address;
+  if (const HookedModule* const module = entry.module) {
+    place.module = module->id;
+    place.load_base = module->load_base;
+    place.size = module->end - module->load_base;
+    place.path = module->path;
+    place.build_id = module->build_id.hex(build_id);
+  }
+  return Recorder::instance().declarations().declare_hooked_site(entry.site, place);
+}
+
+/// For the first entry of a thread or function.
+__attribute__((noinline)) void enter_slow(const void* function, const void* call_site) noexcept {
+  const int saved_errno = errno;
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  HookThread* const thread = hook_thread != nullptr ? hook_thread : make_hook_thread();
+  const bool has_slot = current_slot() != nullptr || attach_thread() != nullptr;
+  FunctionEntry* entry = table().find(address);
+  if (entry == nullptr) {
+    entry = table().admit(address, Recorder::instance().sites());
+  }
+  const bool is_silent = entry != nullptr && (entry->is_filtered || is_left_out(entry->site));
+  if (thread == nullptr) {
+    if (!is_silent) {
+      count_dropped();
+    }
+  } else if (entry == nullptr) {
+    push(*thread, function, call_site, drop_scope);
+  } else if (!is_silent) {
+    const bool is_declared =
+        __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) != 0 || (has_slot && declare(*entry, address));
+    push(*thread, function, call_site, [&] { return is_declared ? detail::open_scope(entry->site) : drop_scope(); });
+  } else if (!entry->is_filtered) {
+    push_left_out(*thread, function, call_site);
+  }
+  errno = saved_errno;
+}
+
+/// Pops frames down to `depth`. Closes dropped scopes, so that arguments go to their callers again.
+void drop_frames(HookThread& thread, std::uint32_t depth) noexcept {
+  while (thread.depth > depth) {
+    Frame& frame = thread.frames[thread.depth - 1];
+    const detail::ScopeToken token = frame.token;
+    const bool is_whole = frame.function != nullptr;
+    frame.function = nullptr;
+    detail::signal_fence();
+    --thread.depth;
+    if (is_whole && (token.word & detail::unrecorded_bit) != 0) {
+      detail::close_scope(token);
+    }
+  }
+}
+
+/// Exit of a function that is not the innermost open one.
+__attribute__((noinline)) void exit_slow(HookThread& thread, const void* function, const void* call_site) noexcept {
+  const FunctionEntry* const entry = table().find(reinterpret_cast<std::uintptr_t>(function));
+  if (entry != nullptr && entry->is_filtered) {
+    return;
+  }
+  for (std::uint32_t depth = thread.depth; depth > 0; --depth) {
+    const Frame& frame = thread.frames[depth - 1];
+    if (frame.function == function && frame.call_site == call_site) {
+      const detail::ScopeToken token = frame.token;
+      drop_frames(thread, depth);
+      thread.frames[depth - 1].function = nullptr;
+      detail::signal_fence();
+      thread.depth = depth - 1;
+      if (token.word != 0) {
+        detail::close_scope(token);
+      }
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+KYMO_HOOK void __cyg_profile_func_enter(void* function, void* call_site);
+KYMO_HOOK void __cyg_profile_func_exit(void* function, void* call_site);
+KYMO_HOOK void kymo_add_function_filter_v1(kymo_function_filter_v1* filter);
+KYMO_HOOK void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter);
+
+void __cyg_profile_func_enter(void* function, void* call_site) {
+  if (!kymo::detail::scopes_on()) {
+    return;
+  }
+  if (HookThread* const thread = hook_thread) {
+    if (FunctionEntry* const entry = table().find(reinterpret_cast<std::uintptr_t>(function))) {
+      if (entry->is_filtered) {
+        return;
+      }
+      if (__atomic_load_n(&entry->site.id, __ATOMIC_RELAXED) != 0) {
+        push(*thread, function, call_site, [entry] { return kymo::detail::open_scope(entry->site); });
+        return;
+      }
+      if (is_left_out(entry->site)) {
+        push_left_out(*thread, function, call_site);
+        return;
+      }
+    }
+  }
+  enter_slow(function, call_site);
+}
+
+void __cyg_profile_func_exit(void* function, void* call_site) {
+  HookThread* const thread = hook_thread;
+  if (thread == nullptr || thread->depth == 0) {
+    return;
+  }
+  Frame& frame = thread->frames[thread->depth - 1];
+  if (frame.function != function || frame.call_site != call_site) {
+    exit_slow(*thread, function, call_site);
+    return;
+  }
+  const kymo::detail::ScopeToken token = frame.token;
+  frame.function = nullptr;
+  kymo::detail::signal_fence();
+  --thread->depth;
+  if (token.word != 0) {
+    kymo::detail::close_scope(token);
+  }
+}
+
+void kymo_add_function_filter_v1(kymo_function_filter_v1* filter) {
+  kymo::record::table().add_filter(*filter);
+}
+
+void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter) {
+  kymo::record::table().remove_filter(*filter);
+}
+}
+
+}  // namespace kymo::record

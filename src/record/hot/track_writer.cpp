@@ -1,0 +1,586 @@
+#include "record/hot/track_writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include <kymo/argument.hpp>
+#include <kymo/detail/hot_path.hpp>
+
+#include "base/message.hpp"
+#include "base/not_cancelled.hpp"
+#include "base/text.hpp"
+#include "record/clock/clock.hpp"
+#include "record/hot/fiber.hpp"
+#include "record/platform/platform.hpp"
+#include "record/pool/chunk_chain.hpp"
+#include "record/recorder/recorder.hpp"
+
+namespace kymo::record {
+constinit detail::ThreadState nobody;
+}
+
+__attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v2 KYMO_STATIC_TLS =
+    &kymo::record::nobody;
+__attribute__((visibility("default"))) std::atomic<std::uint32_t> kymo_scopes_on_v1{0};
+
+namespace kymo::record {
+
+namespace {
+
+/// For slow paths: in a process made without fork handlers, this thread's slots belong to the parent.
+void notice_fork() noexcept {
+  if (Recorder::instance().notice_fork()) {
+    forget_slots_in_child();
+  }
+}
+
+/// The slot, and so the chunk, of an abandoned write. If its writer comes back after all, its words are harmless.
+/// Scopes that are open there are closed there.
+__thread TrackSlot* parked_slot KYMO_STATIC_TLS = nullptr;
+
+base::SayOnce say_left_scopes;
+base::SayOnce say_closed_elsewhere;
+
+/// Set while the thread gets a slot, so that a signal handler's scope does not start that again.
+__thread bool is_attaching KYMO_STATIC_TLS = false;
+/// Claimed slot that the thread does not point to yet.
+__thread TrackSlot* claimed_slot KYMO_STATIC_TLS = nullptr;
+
+/// A base so distant that every delta overflows.
+std::uint64_t unreachable_time_base() {
+  return read_counter() + (std::uint64_t{1} << 63U);
+}
+
+void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64_t first_sequence) noexcept {
+  ChunkHeader& header = chunk.header;
+  header.slot = static_cast<std::uint32_t>(&slot - &Recorder::instance().pool()->slot(0));
+  header.first_sequence = first_sequence;
+  header.time_base = event_time();
+  header.used_words = 0;
+  header.next.store(no_chunk, std::memory_order_relaxed);
+  header.track.store(slot.track.load(std::memory_order_relaxed), std::memory_order_release);
+  slot.current_chunk = index;
+  slot.end = chunk.words + Recorder::instance().pool()->words_of(index) - spare_words;
+  slot.true_time_base = header.time_base;
+  slot.time_base = counter_in_use() ? header.time_base : unreachable_time_base();
+}
+
+void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
+  slot.track.store(Recorder::instance().declarations().next_track(), std::memory_order_relaxed);
+  slot.os_thread_id = role == TrackRole::plain ? os_thread_id() : 0;
+  slot.role = role;
+  slot.is_unwatched.store(false, std::memory_order_relaxed);
+  slot.dropped_scopes.store(0, std::memory_order_relaxed);
+  slot.dropped_others.store(0, std::memory_order_relaxed);
+  slot.key = detail::first_key(slot.track.load(std::memory_order_relaxed));
+  slot.name_handle = 0;
+  slot.name[0] = '\0';
+  if (role == TrackRole::plain) {
+    char name[17] = "";
+    read_thread_name(name);
+    std::copy(std::begin(name), std::end(name), slot.name);
+  } else {
+    const std::string_view kept = base::cut_text(current_fiber_name(), sizeof slot.name - 1);
+    slot.name[kept.copy(slot.name, kept.size())] = '\0';
+  }
+  slot.marked_depth = 0;
+  slot.marked_stack = 0;
+  slot.first_chunk.store(0, std::memory_order_relaxed);
+  slot.end = nullptr;
+  slot.cursor.store(nullptr, std::memory_order_relaxed);
+}
+
+/// Whether a thread with this rate would fill a large chunk before the collector's next look.
+bool records_much(const ChunkHeader& filled) noexcept {
+  const auto words_a_second = static_cast<double>(chunk_words) * 10;
+  const auto counts = static_cast<double>(event_time() - filled.time_base);
+  return counts * counter_step_ns() * words_a_second < static_cast<double>(filled.used_words) * 1e9;
+}
+
+/// If the log has no room, the track stays without a name and keeps its events.
+void declare_track(const TrackSlot& slot) noexcept {
+  static_cast<void>(Recorder::instance().declarations().declare_thread(
+      slot.track.load(std::memory_order_relaxed), slot.os_thread_id,
+      slot.role == TrackRole::fiber ? current_fiber_name() : std::string_view(slot.name), slot.role));
+}
+
+}  // namespace
+
+TrackSlot* attach_thread() noexcept {
+  // Blocked signals: a handler interrupted this function. Otherwise a handler left it unfinished by siglongjmp.
+  if (is_attaching && blocks_signals()) {
+    return nullptr;
+  }
+  is_attaching = true;
+  const base::NotCancelled not_cancelled;
+  detail::signal_fence();
+  if (TrackSlot* const lost = std::exchange(claimed_slot, nullptr)) {
+    lost->state.store(SlotState::free, std::memory_order_release);
+  }
+  TrackSlot* slot = nullptr;
+  if (is_in_fiber()) {
+    slot = attach_fiber();
+  } else {
+    slot = claim_slot(TrackRole::plain);
+    if (slot != nullptr) {
+      set_current_slot(slot);
+      watch_thread_end();
+    }
+  }
+  detail::signal_fence();
+  is_attaching = false;
+  return slot;
+}
+
+TrackSlot* claim_slot(TrackRole role) noexcept {
+  notice_fork();
+  Pool* const pool = Recorder::instance().pool_for_events();
+  TrackSlot* const slot = pool != nullptr ? pool->claim_slot() : nullptr;
+  if (slot != nullptr) {
+    claimed_slot = slot;
+    fill_slot(*slot, role);
+    claimed_slot = nullptr;
+    slot->state.store(SlotState::active, std::memory_order_release);
+  }
+  return slot;
+}
+
+void detach_thread() noexcept {
+  leave_fiber_at_thread_end();
+  if (TrackSlot* const slot = current_slot()) {
+    set_current_slot(nullptr);
+    slot->state.store(SlotState::exited, std::memory_order_release);
+  }
+  if (TrackSlot* const parked = std::exchange(parked_slot, nullptr)) {
+    parked->state.store(SlotState::exited, std::memory_order_release);
+  }
+}
+
+void forget_parked_slot() noexcept {
+  parked_slot = nullptr;
+}
+
+namespace {
+
+/// Whether an unfinished write will never be resumed because its signal handler left by siglongjmp. If no signal is
+/// blocked, this is not a handler's frame (except with SA_NODEFER, which costs only an extra track). Otherwise waits
+/// for a second.
+bool is_left_for_good(const TrackSlot& slot) noexcept {
+  struct Seen {
+    std::uint64_t key;
+    const std::uint64_t* cursor;
+    std::uint64_t since_ns;
+  };
+  static __thread Seen seen KYMO_STATIC_TLS = {0, nullptr, 0};
+  constexpr std::uint64_t longest_handler_ns = 1'000'000'000;
+  if (!blocks_signals()) {
+    return true;
+  }
+  const std::uint64_t* const cursor = slot.cursor.load(std::memory_order_relaxed);
+  const std::uint64_t now_ns = monotonic_ns();
+  if (seen.key != slot.key || seen.cursor != cursor) {
+    seen = {slot.key, cursor, now_ns};
+  }
+  return now_ns - seen.since_ns > longest_handler_ns;
+}
+
+/// Replaces a thread's slot whose write was abandoned.
+TrackSlot* replace(TrackSlot& abandoned) noexcept {
+  set_current_slot(nullptr);
+  TrackSlot* const fresh = attach_thread();
+  if (fresh == nullptr) {
+    set_current_slot(&abandoned);
+    return &abandoned;
+  }
+  TrackSlot* const ended = abandoned.role == TrackRole::plain ? std::exchange(parked_slot, &abandoned) : &abandoned;
+  abandoned.is_unwatched.store(false, std::memory_order_relaxed);
+  if (ended != nullptr) {
+    ended->state.store(SlotState::exited, std::memory_order_release);
+  }
+  return fresh;
+}
+
+/// The thread closes a scope from before an abandoned write: it is back in its old context.
+void return_to_parked_slot() noexcept {
+  TrackSlot* const substitute = current_slot();
+  set_current_slot(std::exchange(parked_slot, nullptr));
+  if (substitute != nullptr) {
+    current_slot()->is_unwatched.store(substitute->is_unwatched.load(std::memory_order_relaxed),
+                                       std::memory_order_relaxed);
+    substitute->state.store(SlotState::exited, std::memory_order_release);
+  }
+}
+
+}  // namespace
+
+TrackSlot* slot_for_write() noexcept {
+  // Before anything is counted where a parent would see it.
+  notice_fork();
+  TrackSlot* const slot = current_slot();
+  if (slot == nullptr) {
+    return attach_thread();
+  }
+  return detail::is_free(slot->key) || !is_left_for_good(*slot) ? slot : replace(*slot);
+}
+
+SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), key_(slot.key) {
+  is_held_ = detail::is_free(key_);
+  if (is_held_) {
+    detail::make_busy(slot);
+    detail::signal_fence();
+  }
+}
+
+SlotWrite::~SlotWrite() {
+  if (is_held_) {
+    detail::signal_fence();
+    slot_.key = key_;
+  }
+}
+
+bool SlotWrite::take_chunk(std::uint64_t words) noexcept {
+  Pool& pool = *Recorder::instance().pool();
+  // Threads that record little get small chunks: a pool has room for thousands of them.
+  const bool fits_small = words <= small_chunk_words - spare_words;
+  Chunk* const filled = cursor() != nullptr ? &pool.chunk(slot_.current_chunk) : nullptr;
+  if (filled != nullptr) {
+    filled->header.used_words = static_cast<std::uint32_t>(cursor() - filled->words);
+  }
+  const bool wants_small = fits_small && (filled == nullptr || !records_much(filled->header));
+  std::optional<std::uint32_t> taken = pool.take_chunk(wants_small ? ChunkSize::small : ChunkSize::large);
+  if (!taken && fits_small && !wants_small) {
+    taken = pool.take_chunk(ChunkSize::small);
+  }
+  if (!taken) {
+    return false;
+  }
+  Chunk& fresh = pool.chunk(*taken);
+  if (filled == nullptr) {
+    begin_chunk(slot_, *taken, fresh, 0);
+    continue_in(slot_, static_cast<Chunk*>(nullptr), fresh, *taken);
+    declare_track(slot_);
+    return true;
+  }
+  begin_chunk(slot_, *taken, fresh, filled->header.first_sequence + filled->header.used_words);
+  continue_in(slot_, filled, fresh, *taken);
+  return true;
+}
+
+void SlotWrite::write_close(std::uint64_t depth) noexcept {
+  const std::uint64_t time = time_field(1);
+  std::uint64_t* const at = cursor();
+  *at = time | detail::kind_tag(detail::WordKind::close, depth);
+  publish(at + 1);
+}
+
+/// Closes scopes that were left open by longjmp or by a coroutine that resumed elsewhere. Acts only if that is certain:
+/// since the last check many scopes were opened, but the stack has grown by less than so many guards need. The
+/// outermost scopes stay open: they may enclose the others.
+void SlotWrite::shed_left_scopes() noexcept {
+  constexpr std::uint64_t least_growth = 1024;
+  constexpr std::uint64_t least_stack_each = 4;
+  constexpr std::uint64_t outermost = 8;
+  const std::uint64_t stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::uint64_t depth = detail::depth_of(key_);
+  const std::uint64_t grown = depth - slot_.marked_depth;
+  if (slot_.marked_stack != 0 && depth >= slot_.marked_depth && grown < least_growth) {
+    return;
+  }
+  const bool has_left = slot_.marked_stack != 0 && depth > slot_.marked_depth && depth > outermost &&
+                        stack + least_stack_each * grown > slot_.marked_stack;
+  if (has_left) {
+    write_close(outermost);
+    key_ = (key_ & ~detail::depth_mask) | outermost;
+    say_left_scopes(
+        "over a thousand scopes of a thread were left without their end, by longjmp or across a co_await: they are "
+        "closed by force");
+  }
+  slot_.marked_depth = static_cast<std::uint32_t>(detail::depth_of(key_));
+  slot_.marked_stack = stack;
+}
+
+std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
+  if (has_room(words)) {
+    return cursor();
+  }
+  notice_fork();
+  if (current_slot() != &slot_) {
+    return nullptr;  // the slot belongs to the parent
+  }
+  shed_left_scopes();
+  if (has_room(words)) {
+    return cursor();
+  }
+  const std::uint64_t wanted = words + detail::depth_of(key_);
+  if (wanted > chunk_words - spare_words || !take_chunk(wanted)) {
+    return nullptr;
+  }
+  return cursor();
+}
+
+std::uint64_t SlotWrite::time_field(std::size_t words) noexcept {
+  return time_field(event_time(), words);
+}
+
+std::uint64_t SlotWrite::time_field(std::uint64_t time, std::size_t words) noexcept {
+  constexpr std::uint64_t largest = (std::uint64_t{1} << detail::time_bits) - 1;
+  std::uint64_t delta = time - slot_.true_time_base;
+  if (delta > largest) {
+    std::uint64_t* const at = cursor();
+    if (has_room(words)) {
+      at[0] = detail::kind_tag(detail::WordKind::time_base, 0);
+      at[1] = time;
+      publish(at + 2);
+      slot_.true_time_base = time;
+      slot_.time_base = counter_in_use() ? time : unreachable_time_base();
+      delta = 0;
+    } else {
+      // The chunk's spare words are used up. It has been full for longer than a time field can express, or began after
+      // the event.
+      delta = static_cast<std::int64_t>(delta) < 0 ? 0 : largest;
+    }
+  }
+  return delta << detail::time_shift;
+}
+
+bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
+                 std::string_view text) noexcept {
+  return write_event_at(event_time(), kind, own_bits, words, text);
+}
+
+EventWrite::EventWrite(std::uint64_t time, EventKind kind, std::uint64_t own_bits, std::size_t size) noexcept
+    : size_(size) {
+  TrackSlot* const slot = slot_for_write();
+  if (slot == nullptr) {
+    Recorder::instance().count_dropped_without_track();
+    return;
+  }
+  SlotWrite& write = write_.emplace(*slot);
+  if (!write || write.make_room(2 + size) == nullptr) {
+    slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const std::uint64_t time_bits = write.time_field(time, 2 + size);
+  at_ = write.cursor() + 2;
+  at_[-2] = time_bits | detail::kind_tag(detail::WordKind::event, 1 + size);
+  at_[-1] = static_cast<std::uint64_t>(kind) | (own_bits << 8U);
+}
+
+EventWrite::~EventWrite() {
+  if (at_ != nullptr) {
+    write_->publish(at_ + size_);
+  }
+}
+
+bool write_event_at(std::uint64_t event_time, EventKind kind, std::uint64_t own_bits,
+                    std::span<const std::uint64_t> words, std::string_view text) noexcept {
+  const EventWrite write(event_time, kind, own_bits, words.size() + words_for(text.size()));
+  if (write.payload() == nullptr) {
+    return false;
+  }
+  std::uint64_t* const at = std::copy(words.begin(), words.end(), write.payload());
+  if (!text.empty()) {
+    at[(text.size() - 1) / 8] = 0;
+    std::memcpy(at, text.data(), text.size());
+  }
+  return true;
+}
+
+namespace {
+
+std::string_view kept_text(const Argument& argument) noexcept {
+  return argument.type == ArgumentType::string ? base::cut_text(argument.text, longest_argument_text)
+                                               : std::string_view();
+}
+
+}  // namespace
+
+std::size_t words_of(const Argument& argument) noexcept {
+  return 1 + (argument.type == ArgumentType::string ? words_for(kept_text(argument).size()) : 1);
+}
+
+std::uint64_t* put_argument(std::uint64_t* at, std::uint32_t name, const Argument& argument) noexcept {
+  const std::string_view text = kept_text(argument);
+  const bool is_text = argument.type == ArgumentType::string;
+  const bool is_cut = is_text && text.size() < argument.text.size();
+  *at++ = (std::uint64_t{name} << detail::time_shift) |
+          detail::kind_tag(detail::WordKind::argument,
+                           argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
+  if (!is_text) {
+    *at++ = argument.bits;
+  } else if (!text.empty()) {
+    const std::size_t words = words_for(text.size());
+    at[words - 1] = 0;
+    std::memcpy(at, text.data(), text.size());
+    at += words;
+  }
+  return at;
+}
+
+/// Closes a scope of this slot.
+void close_slowly(TrackSlot& slot, std::uint64_t token) noexcept {
+  if ((token & detail::unrecorded_bit) != 0) {
+    // Ends its muting; if inner scopes were left open, their depth stays.
+    const std::uint64_t muted = token & (detail::depth_mask << detail::muted_shift);
+    slot.key = (slot.key & ~(detail::depth_mask << detail::muted_shift)) | muted;
+    return;
+  }
+  if (detail::depth_of(slot.key) < detail::depth_of(token)) {
+    return;  // closed before, together with an outer scope
+  }
+  // Clears the busy bit, whether the hot path gave up in between or an inner write was abandoned.
+  slot.key &= ~detail::busy_bit;
+  SlotWrite write(slot);
+  write.set_key(token - 1);
+  write.write_close(detail::depth_of(token - 1));
+}
+
+namespace {
+
+/// Warns once that a scope was closed on a thread that did not open it.
+void note_closed_elsewhere(std::uint64_t token) noexcept {
+  static std::atomic<bool> is_said{false};
+  Pool* const pool = Recorder::instance().pool();
+  if (pool == nullptr || is_said.load(std::memory_order_relaxed)) {
+    return;
+  }
+  for (std::uint32_t i = 1; i < pool->slot_count(); ++i) {
+    const TrackSlot& slot = pool->slot(i);
+    const bool is_opener =
+        slot.state.load(std::memory_order_acquire) == SlotState::active &&
+        (slot.track.load(std::memory_order_relaxed) & detail::generation_mask) == detail::generation_of(token);
+    if (is_opener && !is_said.exchange(true, std::memory_order_relaxed)) {
+      say_closed_elsewhere(
+          "a scope was closed on another thread than it was opened on (across a co_await?): it is closed by force; "
+          "AsyncSpan and Fiber are for that");
+    }
+  }
+}
+
+/// Counts a dropped scope and marks it as open, so that its arguments do not go to its parent.
+std::uint64_t drop_scope(TrackSlot& slot, std::uint64_t key) noexcept {
+  slot.dropped_scopes.fetch_add(1, std::memory_order_relaxed);
+  return detail::leave_out_scope(slot, key).word;
+}
+
+/// Opens a scope off the hot path: the thread's first, the site's first, or one without room in the chunk. A null site
+/// has no known name.
+__attribute__((noinline)) std::uint64_t open_slowly(kymo_site* site) noexcept {
+  TrackSlot* const slot = slot_for_write();
+  if (slot == nullptr) {
+    Recorder::instance().count_dropped_without_track();
+    return 0;
+  }
+  std::uint64_t token = 0;
+  std::uint64_t key = 0;
+  {
+    SlotWrite write(*slot);
+    if (write && site != nullptr &&
+        (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(*site)) &&
+        write.make_room(2) != nullptr) {
+      const std::uint64_t time = write.time_field(2);
+      std::uint64_t* const at = write.cursor();
+      *at = time | detail::open_tag(__atomic_load_n(&site->id, __ATOMIC_RELAXED));
+      write.publish(at + 1);
+      token = write.key() + 1;
+      write.set_key(token);
+    }
+    key = write.key();
+  }
+  return token != 0 ? token : drop_scope(*slot, key);
+}
+
+/// Writes one argument; `name` is its id. False if there was no room.
+bool write_argument(SlotWrite& write, std::uint32_t name, const Argument& argument) noexcept {
+  std::uint64_t* const at = write.make_room(words_of(argument));
+  if (at != nullptr) {
+    write.publish(put_argument(at, name, argument));
+  }
+  return at != nullptr;
+}
+
+/// Restores the key that the hot path changed before it gave up.
+void put_back(std::uint64_t key) noexcept {
+  if (detail::is_free(key)) {
+    kymo_thread_v2->key = key;
+  }
+}
+
+}  // namespace
+
+}  // namespace kymo::record
+
+extern "C" {
+
+__attribute__((visibility("default"))) std::uint64_t kymo_open_slow_v2(kymo_site* site, std::uint64_t key) noexcept {
+  using kymo::record::Recorder;
+  kymo::record::put_back(key);
+  const bool is_new = site != nullptr && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == 0;
+  if (is_new && (kymo::record::is_left_out(*site) || Recorder::instance().leaves_out(*site))) {
+    return kymo::detail::leave_out_scope(*kymo_thread_v2, key).word;
+  }
+  return kymo::record::open_slowly(site);
+}
+
+__attribute__((visibility("default"))) int kymo_declare_site_v1(kymo_site* site) {
+  kymo::record::Recorder& recorder = kymo::record::Recorder::instance();
+  if (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0) {
+    return 1;
+  }
+  const bool is_wanted = !kymo::record::is_left_out(*site) && !recorder.leaves_out(*site);
+  return is_wanted && recorder.pool_for_events() != nullptr && recorder.declarations().declare(*site) ? 1 : 0;
+}
+
+__attribute__((visibility("default"))) void kymo_close_slow_v2(std::uint64_t token) noexcept {
+  using kymo::record::close_slowly;
+  using kymo::record::current_slot;
+  using kymo::record::note_closed_elsewhere;
+  using kymo::record::parked_slot;
+  using kymo::record::return_to_parked_slot;
+  using kymo::record::TrackSlot;
+  const std::uint32_t generation = kymo::detail::generation_of(token);
+  if (parked_slot != nullptr && kymo::detail::generation_of(parked_slot->key) == generation) {
+    return_to_parked_slot();
+  }
+  TrackSlot* const slot = current_slot();
+  if (slot != nullptr && kymo::detail::generation_of(slot->key) == generation) {
+    close_slowly(*slot, token);
+  } else {
+    // Another thread's scope, or one opened before a fork: this track cannot close it.
+    note_closed_elsewhere(token);
+  }
+}
+
+__attribute__((visibility("default"))) void kymo_arguments_slow_v2(std::uint32_t* names,
+                                                                   const kymo::Argument* arguments, std::size_t count,
+                                                                   std::uint64_t key) noexcept {
+  using kymo::record::current_slot;
+  using kymo::record::put_back;
+  using kymo::record::Recorder;
+  using kymo::record::SlotWrite;
+  using kymo::record::TrackSlot;
+  using kymo::record::write_argument;
+  constexpr std::size_t most = 8;
+  put_back(key);
+  TrackSlot* const slot = current_slot();
+  if (slot == nullptr || count > most) {
+    return;
+  }
+  SlotWrite write(*slot);
+  bool is_written = static_cast<bool>(write);
+  if (is_written && __atomic_load_n(names, __ATOMIC_ACQUIRE) == 0) {
+    std::string_view texts[most];
+    std::transform(arguments, arguments + count, texts, [](const kymo::Argument& argument) { return argument.name; });
+    is_written = Recorder::instance().declarations().declare_names(*names, {texts, count});
+  }
+  const std::uint32_t first_name = __atomic_load_n(names, __ATOMIC_ACQUIRE);
+  std::size_t written = 0;
+  while (is_written && written < count) {
+    is_written = write_argument(write, first_name + static_cast<std::uint32_t>(written), arguments[written]);
+    written += is_written ? 1 : 0;
+  }
+  slot->dropped_others.fetch_add(count - written, std::memory_order_relaxed);
+}
+}

@@ -1,0 +1,140 @@
+// The recording thread's side, off the hot path: taking chunks, first events, events of several words, failures.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <kymo/kymo.h>
+#include <kymo/detail/hot_path.hpp>
+
+#include "record/clock/clock.hpp"
+#include "record/pool/event_words.hpp"
+#include "record/pool/pool.hpp"
+
+namespace kymo::record {
+
+/// Shared by threads without a slot: always busy, and in no generation.
+extern detail::ThreadState nobody;
+
+/// The calling thread's slot; null before its first event.
+[[nodiscard]] inline TrackSlot* current_slot() noexcept {
+  detail::ThreadState* const state = kymo_thread_v2;
+  return state != &nobody ? static_cast<TrackSlot*>(state) : nullptr;
+}
+
+/// Null: none.
+inline void set_current_slot(TrackSlot* slot) noexcept {
+  kymo_thread_v2 = slot != nullptr ? slot : &nobody;
+}
+
+/// Gives the calling thread, or its current fiber, a slot. Null if there is none, or in a signal handler that
+/// interrupted this call.
+[[nodiscard]] TrackSlot* attach_thread() noexcept;
+
+/// The calling thread's slot for a write, attached if it has none. A slot with an abandoned write is replaced. Null if
+/// there is none; busy if this is a signal handler that interrupted a write.
+[[nodiscard]] TrackSlot* slot_for_write() noexcept;
+
+/// In a forked child: the thread's parked slot belongs to the parent.
+void forget_parked_slot() noexcept;
+
+/// A slot of the pool for a new track. It has no chunk, so its first write asks for one. Null if there is none.
+[[nodiscard]] TrackSlot* claim_slot(TrackRole role) noexcept;
+
+/// Registers detach_thread() for the calling thread's end.
+void watch_thread_end() noexcept;
+
+/// The calling thread has ended: it leaves its fiber, and the collector frees its slot after draining it.
+void detach_thread() noexcept;
+
+/// Marks a slot busy during a write. Holds nothing if the slot is already busy: then a signal handler interrupted a
+/// write of its own thread.
+class SlotWrite {
+ public:
+  explicit SlotWrite(TrackSlot& slot) noexcept;
+  SlotWrite(const SlotWrite&) = delete;
+  SlotWrite& operator=(const SlotWrite&) = delete;
+  ~SlotWrite();
+
+  [[nodiscard]] explicit operator bool() const noexcept { return is_held_; }
+  /// The slot's key after the write.
+  [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
+  void set_key(std::uint64_t key) noexcept { key_ = key; }
+
+  /// Room for `words` words plus the closes of all open scopes, in this chunk or a new one. Null if the pool is empty
+  /// or too many scopes are open.
+  [[nodiscard]] std::uint64_t* make_room(std::size_t words) noexcept;
+
+  /// The time field of a word written now. Moves the time base if the chunk's is too old; `words` more words are about
+  /// to be written at the cursor.
+  [[nodiscard]] std::uint64_t time_field(std::size_t words) noexcept;
+  /// The same for a time that was read before.
+  [[nodiscard]] std::uint64_t time_field(std::uint64_t time, std::size_t words) noexcept;
+
+  /// The next free word.
+  [[nodiscard]] std::uint64_t* cursor() const noexcept { return slot_.cursor.load(std::memory_order_relaxed); }
+  /// Publishes everything before `end`.
+  void publish(std::uint64_t* end) noexcept { slot_.cursor.store(end, std::memory_order_release); }
+
+ private:
+  [[nodiscard]] bool take_chunk(std::uint64_t words) noexcept;
+  void shed_left_scopes() noexcept;
+  void write_close(std::uint64_t depth) noexcept;
+  [[nodiscard]] bool has_room(std::size_t words) const noexcept {
+    return detail::has_room(slot_, cursor(), words + detail::depth_of(key_));
+  }
+
+  friend void close_slowly(TrackSlot& slot, std::uint64_t token) noexcept;
+
+  TrackSlot& slot_;
+  std::uint64_t key_;
+  bool is_held_ = false;
+};
+
+/// An argument's size in words.
+[[nodiscard]] std::size_t words_of(const Argument& argument) noexcept;
+/// Writes an argument's words; returns the position behind them.
+std::uint64_t* put_argument(std::uint64_t* at, std::uint32_t name, const Argument& argument) noexcept;
+
+/// Begins an event of several words on the calling thread's track, and ends it when destroyed; the caller writes the
+/// payload in between.
+class EventWrite {
+ public:
+  /// `size` is the number of payload words.
+  EventWrite(std::uint64_t time, EventKind kind, std::uint64_t own_bits, std::size_t size) noexcept;
+  EventWrite(const EventWrite&) = delete;
+  EventWrite& operator=(const EventWrite&) = delete;
+  ~EventWrite();
+
+  /// The payload's place; null if the event was dropped, which is counted.
+  [[nodiscard]] std::uint64_t* payload() const noexcept { return at_; }
+
+ private:
+  std::optional<SlotWrite> write_;
+  std::uint64_t* at_ = nullptr;
+  std::size_t size_;
+};
+
+/// Writes an event whose payload of `size` words `fill` writes to the given place. False if it was dropped, which is
+/// counted.
+template <typename Fill>
+bool write_event_with(EventKind kind, std::uint64_t own_bits, std::size_t size, const Fill& fill) noexcept {
+  const EventWrite write(event_time(), kind, own_bits, size);
+  if (write.payload() != nullptr) {
+    fill(write.payload());
+  }
+  return write.payload() != nullptr;
+}
+
+/// Writes an event of several words on the calling thread's track: its kind and own bits, then `words`, then the bytes
+/// of `text`. False if it was dropped, which is counted.
+bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
+                 std::string_view text = {}) noexcept;
+
+/// The same for an event at `time`, shortly before, on the clock that stamps events.
+bool write_event_at(std::uint64_t time, EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
+                    std::string_view text = {}) noexcept;
+
+}  // namespace kymo::record

@@ -1,0 +1,32 @@
+#include "record/platform/platform.hpp"
+
+#include <cstring>
+
+#include <emscripten/emscripten.h>
+
+EM_JS(int, kymo_is_in_worker, (void), { return typeof WorkerGlobalScope != 'undefined' ? 1 : 0; });
+
+namespace kymo::record {
+
+std::uint64_t os_thread_id() noexcept {
+  return 1;
+}
+
+bool has_thread_ended(std::uint64_t /*id*/) noexcept {
+  return false;
+}
+
+void read_thread_name(char (&name)[17]) noexcept {
+  std::strcpy(static_cast<char*>(name), kymo_is_in_worker() != 0 ? "worker" : "main");
+}
+
+// There are no signals. Only a sink can find a write in progress, because the write itself called it.
+bool blocks_signals() noexcept {
+  return true;
+}
+
+bool claim_process(base::KnownFile& /*claim*/) noexcept {
+  return true;
+}
+
+}  // namespace kymo::record

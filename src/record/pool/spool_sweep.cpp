@@ -1,0 +1,251 @@
+#include "record/pool/spool_sweep.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/system.hpp"
+#include "record/clock/clock.hpp"
+#include "record/pool/published_words.hpp"
+#include "record/pool/spool_layout.hpp"
+
+namespace kymo::record {
+
+namespace {
+
+constexpr std::string_view spool_ending = ".spool";
+constexpr std::string_view ring_ending = ".keep";
+constexpr std::size_t id_digits = 32;
+
+template <class Object>
+bool read_object(int file, Object& object, std::uint64_t offset) {
+  return base::read_fully_at(file, {reinterpret_cast<std::byte*>(&object), sizeof object}, offset) ==
+         static_cast<std::int64_t>(sizeof object);
+}
+
+bool ends_with(std::string_view text, std::string_view ending) {
+  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+/// Whether the process with that id and start time is running; 0: any start time. This process's own id in another's
+/// file belongs to an earlier process.
+bool is_running(std::uint64_t pid, std::uint64_t start = 0) {
+  return pid != static_cast<std::uint64_t>(::getpid()) && pid <= 0x7FFFFFFF &&
+         (::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH) &&
+         (start == 0 || start == base::process_start(pid));
+}
+
+/// A spool of a dead process.
+class DeadSpool {
+ public:
+  explicit DeadSpool(int file) : file_(file) {}
+
+  /// Whether the tables are valid within the file's size.
+  [[nodiscard]] bool read(std::uint64_t file_size) {
+    return read_object(file_, header_, 0) && header_.magic == spool_magic && header_.version == spool_version &&
+           header_.splits_offset == sizeof(SpoolHeader) && header_.chunks_offset <= file_size &&
+           header_.slots_offset <= header_.chunks_offset && header_.chunk_count.load() <= header_.most_chunks &&
+           header_.most_chunks <= (file_size - header_.chunks_offset) / chunk_bytes &&
+           header_.slot_count.load() <= (header_.chunks_offset - header_.slots_offset) / sizeof(TrackSlot);
+  }
+
+  [[nodiscard]] const SpoolHeader& header() const { return header_; }
+
+  /// Whether files state every loss and every track's end.
+  [[nodiscard]] bool is_stated() const {
+    bool is_all = header_.dropped_without_track.load() == header_.stated_without_track.load();
+    TrackSlot slot;
+    for (std::uint32_t i = 1; is_all && i < header_.slot_count.load(); ++i) {
+      is_all = read_object(file_, slot, slot_offset(i)) && slot.state.load() != SlotState::exited &&
+               (slot.state.load() == SlotState::free ||
+                slot.dropped_scopes.load() + slot.dropped_others.load() == slot.stated_drops.load());
+    }
+    return is_all;
+  }
+
+  /// Releases the memory of chunks whose words are all in a file. Whether these were all chunks.
+  [[nodiscard]] bool shrink() const {
+    const std::uint32_t count = header_.chunk_count.load();
+    bool is_all = true;
+    std::uint32_t begin = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (!is_written(i)) {
+        is_all = false;
+        punch(begin, i);
+        begin = i + 1;
+      }
+    }
+    if (!is_all) {
+      punch(begin, count);
+    }
+    return is_all;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t slot_offset(std::uint32_t index) const {
+    return header_.slots_offset + std::uint64_t{index} * sizeof(TrackSlot);
+  }
+
+  /// Of a large chunk, or of all small ones in it.
+  [[nodiscard]] bool is_written(std::uint32_t large) const {
+    std::uint8_t is_split = 0;
+    if (!read_object(file_, is_split, header_.splits_offset + large)) {
+      return false;
+    }
+    const std::uint32_t first = is_split != 0 ? header_.most_chunks + large * pieces_a_chunk : large;
+    const std::uint32_t end = first + (is_split != 0 ? pieces_a_chunk : 1);
+    bool is_all = true;
+    for (std::uint32_t i = first; is_all && i < end; ++i) {
+      is_all = is_chunk_written(place_of(i, header_.most_chunks));
+    }
+    return is_all;
+  }
+
+  [[nodiscard]] bool is_chunk_written(const ChunkPlace& place) const {
+    ChunkHeader head;
+    TrackSlot slot;
+    const std::uint64_t offset = header_.chunks_offset + place.offset;
+    if (!read_object(file_, head, offset)) {
+      return false;
+    }
+    if (head.track.load() == 0) {
+      return true;
+    }
+    if (head.slot >= header_.slot_count.load() || !read_object(file_, slot, slot_offset(head.slot))) {
+      return false;
+    }
+    const std::uint64_t first_word = header_.base_address + offset + sizeof head;
+    const auto cursor = reinterpret_cast<std::uintptr_t>(slot.cursor.load());
+    return published_words(head, cursor, first_word, place.words) <= head.written_words.load();
+  }
+
+  void punch(std::uint32_t begin, std::uint32_t end) const {
+    if (begin < end) {
+      static_cast<void>(::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                    static_cast<off_t>(header_.chunks_offset + std::uint64_t{begin} * chunk_bytes),
+                                    static_cast<off_t>(std::uint64_t{end - begin} * chunk_bytes)));
+    }
+  }
+
+  int file_;
+  SpoolHeader header_{};
+};
+
+/// A process creates its spool, locks it and fills it in. Until then it looks like an abandoned, half-made spool.
+bool is_half_made(const DeadSpool& spool, const struct stat& status, const std::string& path) {
+  constexpr time_t long_enough_s = 10;
+  const std::size_t pid = path.rfind('/') + 6;
+  return spool.header().magic == 0 && status.st_mtime + long_enough_s < ::time(nullptr) &&
+         !is_running(std::strtoull(path.c_str() + pid, nullptr, 10));
+}
+
+void sweep_spool(const std::string& path, const std::string& ring) {
+  const base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  // Anybody may put a file of that name there.
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) {
+    return;
+  }
+  DeadSpool spool(file.get());
+  if (!spool.read(static_cast<std::uint64_t>(status.st_size))) {
+    if (is_half_made(spool, status, path) && !base::lock_holder(file.get(), 0)) {
+      ::unlink(path.c_str());
+    }
+    return;
+  }
+  // The owner locks the spool before it fills it in. So lock first, and trust the content only under the lock.
+  if (base::lock_byte(file.get(), 0) != base::LockOutcome::taken ||
+      !spool.read(static_cast<std::uint64_t>(status.st_size))) {
+    return;
+  }
+  // A process that closed all its descriptors lost the lock but still uses the memory.
+  if (spool.header().is_swept != 0 || is_running(spool.header().owner_pid, spool.header().owner_start)) {
+    return;
+  }
+  const bool has_ring = ::access(ring.c_str(), F_OK) == 0;
+  if (spool.header().is_saved.load() == 1) {
+    ::unlink(path.c_str());
+    ::unlink(ring.c_str());
+  } else if (spool.shrink() && spool.is_stated() && !has_ring) {
+    ::unlink(path.c_str());
+  } else {
+    constexpr std::uint32_t is_swept = 1;
+    static_cast<void>(::pwrite(file.get(), &is_swept, sizeof is_swept, offsetof(SpoolHeader, is_swept)) > 0);
+  }
+}
+
+/// The ring of a process whose spool is gone.
+void sweep_ring(const std::string& path) {
+  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  std::uint64_t pid = 0;
+  if (file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+      read_object(file.get(), pid, ring_owner_offset) && pid != 0 && !is_running(pid)) {
+    ::unlink(path.c_str());
+  }
+}
+
+template <class Visit>
+void for_each_file(const char* directory, std::string_view ending, const Visit& visit) {
+  DIR* const listing = ::opendir(directory);
+  if (listing == nullptr) {
+    return;
+  }
+  while (const dirent* const entry = ::readdir(listing)) {
+    const std::string_view name = static_cast<const char*>(entry->d_name);
+    if (name.substr(0, 5) == "kymo-" && ends_with(name, ending) && name.size() > 5 + id_digits + ending.size() - 1) {
+      if (!visit(std::string(directory) + '/' + std::string(name),
+                 name.substr(name.size() - ending.size() - id_digits, id_digits))) {
+        break;
+      }
+    }
+  }
+  ::closedir(listing);
+}
+
+}  // namespace
+
+bool sweep_spools(const char* directory, const char* own, std::int64_t most_ns) noexcept {
+  try {
+    const std::uint64_t deadline = monotonic_ns() + static_cast<std::uint64_t>(most_ns);
+    // Listed before the spools: each ring found had its spool then, unless that is gone.
+    std::vector<std::string> rings;
+    for_each_file(directory, ring_ending, [&](std::string path, std::string_view) {
+      rings.push_back(std::move(path));
+      return true;
+    });
+    bool is_whole = true;
+    for_each_file(directory, spool_ending, [&](const std::string& path, std::string_view id) {
+      const std::string ring = std::string(directory) + "/kymo-" + std::string(id) + std::string(ring_ending);
+      if (path != own) {
+        sweep_spool(path, ring);
+      }
+      std::erase(rings, ring);
+      is_whole = monotonic_ns() < deadline;
+      return is_whole;
+    });
+    for (const std::string& ring : rings) {
+      if (is_whole) {
+        sweep_ring(ring);
+      }
+    }
+    return is_whole;
+  } catch (...) {
+    return true;  // no memory to sweep with
+  }
+}
+
+}  // namespace kymo::record

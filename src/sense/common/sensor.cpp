@@ -1,0 +1,102 @@
+#include "sense/common/sensor.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace kymo::sense {
+
+namespace {
+
+constexpr std::int64_t retry_ns = 1'000'000'000;
+
+}  // namespace
+
+std::size_t Sensor::add_metric(MetricDeclaration declaration) {
+  metrics_.push_back(std::move(declaration));
+  readings_.emplace_back();
+  was_missing_.push_back(true);
+  renewals_.emplace_back();
+  ++description_count_;
+  return metrics_.size() - 1;
+}
+
+void Sensor::set_renewing(std::size_t metric, double value, double raw, std::int64_t now_ns) {
+  RenewalMeter& meter = renewals_[metric];
+  const bool is_new = meter.take(raw, now_ns);
+  MetricDeclaration& declaration = metrics_[metric];
+  if (meter.has_changed_estimate() && meter.renewal_ns() != 0) {
+    declaration.renewal_ns = meter.renewal_ns();
+    declaration.traits |= MetricDeclaration::renewal_measured;
+    ++description_count_;
+  }
+  const bool is_stale = !is_new && (declaration.kind != MetricKind::gauge || meter.is_within_renewal(now_ns));
+  set(metric, value, is_stale ? SampleRun::stale : std::uint8_t{0});
+}
+
+void Sensor::read(std::int64_t now_ns) {
+  for (Reading& reading : readings_) {
+    reading = {};
+  }
+  if (is_unavailable_ && now_ns < next_try_ns_) {
+    return;
+  }
+  if (is_unavailable_) {
+    set_trouble({});
+  }
+  read_source(now_ns);
+  if (is_unavailable_) {
+    next_try_ns_ = now_ns + retry_ns;
+  }
+  for (std::size_t i = 0; i < readings_.size(); ++i) {
+    Reading& reading = readings_[i];
+    if (is_unavailable_) {
+      reading = {true, 0, missing};
+    }
+    if (!reading.has_value) {
+      continue;
+    }
+    const bool is_missing = std::isnan(reading.value);
+    reading.has_value = !is_missing || !was_missing_[i];
+    was_missing_[i] = is_missing;
+  }
+}
+
+void Sensor::set_unavailable(std::string reason, std::string advice) {
+  set_trouble(std::move(reason), std::move(advice));
+  is_unavailable_ = true;
+}
+
+void Sensor::set_trouble(std::string reason, std::string advice) {
+  trouble_ = std::move(reason);
+  advice_ = std::move(advice);
+  is_unavailable_ = false;
+}
+
+void Sensor::clear_trouble() {
+  if (!trouble_.empty()) {
+    set_trouble({});
+  }
+}
+
+MetricDeclaration describe(std::string_view name, std::string_view unit, std::string_view source, MetricKind kind,
+                           double step) {
+  MetricDeclaration declaration;
+  declaration.name = name;
+  declaration.unit = unit;
+  declaration.source = source;
+  declaration.kind = kind;
+  declaration.step = step;
+  return declaration;
+}
+
+double CounterRate::take(double count, std::int64_t now_ns) {
+  const double seconds = static_cast<double>(now_ns - time_ns_) / 1e9;
+  const double grown = count - count_;
+  const bool is_known = time_ns_ != 0 && seconds > 0 && grown >= 0;
+  count_ = count;
+  time_ns_ = now_ns;
+  return is_known ? grown / seconds : missing;
+}
+
+}  // namespace kymo::sense

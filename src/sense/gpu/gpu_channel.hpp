@@ -1,0 +1,66 @@
+// The common part of AMD's and Intel's GPUs in sysfs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "sense/common/channel_sensor.hpp"
+#include "sense/common/device_files.hpp"
+
+namespace kymo::sense {
+
+/// Channels of a GPU that are read from files.
+class GpuSensor : public ChannelSensor {
+ public:
+  GpuSensor(std::string name, Tier tier, const SensorContext& context, std::string_view vendor_name,
+            std::string_view vendor_id)
+      : ChannelSensor(std::move(name), tier, context), vendor_name_(vendor_name), vendor_id_(vendor_id) {}
+
+ protected:
+  std::string signature() override {
+    std::string text;
+    const std::string folder = context().at("/sys/class/drm/");
+    for (const std::string& name : list_directory(folder)) {
+      if (number_between(name, "card", "")) {
+        text += resolve_path(folder + name) + '\n';
+        // Drivers add their hwmon device some time after the card.
+        for (const std::string& hwmon : list_directory(folder + name + "/device/hwmon")) {
+          text += hwmon + '\n';
+        }
+      }
+    }
+    return text;
+  }
+  [[nodiscard]] std::vector<GpuCard> cards() const { return find_gpu_cards(context().root, vendor_id_); }
+  [[nodiscard]] std::string absence() const override {
+    return "no GPU of vendor " + std::string(vendor_id_) + " with readable files under /sys/class/drm";
+  }
+
+  /// A channel with the labels of its GPU.
+  [[nodiscard]] Channel gpu_channel(const GpuCard& card, const std::string& path, std::string_view metric,
+                                    std::string_view unit, double per_unit) const {
+    Channel channel;
+    channel.declaration = describe(metric, unit, without_root(path), MetricKind::gauge, 1 / per_unit);
+    channel.declaration.labels = {
+        {"gpu", std::to_string(card.index)}, {"vendor", std::string(vendor_name_)}, {"device", card.address}};
+    channel.path = path;
+    channel.per_unit = per_unit;
+    return channel;
+  }
+
+  /// The directories hwmonN below the card's device, resolved.
+  [[nodiscard]] static std::vector<std::string> hwmon_directories(const GpuCard& card) {
+    std::vector<std::string> directories;
+    for (const std::string& name : list_directory(card.device + "/hwmon")) {
+      directories.push_back(resolve_path(card.device + "/hwmon/" + name));
+    }
+    return directories;
+  }
+
+ private:
+  std::string_view vendor_name_;
+  std::string_view vendor_id_;
+};
+
+}  // namespace kymo::sense

@@ -1,0 +1,207 @@
+// NVIDIA GPUs by NVIDIA's management library. Sensors "nvml", one per GPU and tier.
+#include "sense/gpu/nvml.hpp"
+
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace kymo::sense {
+
+namespace {
+
+/// Replaces GPUs that cannot be queried and reports why.
+class NoNvmlSensor final : public Sensor {
+ public:
+  NoNvmlSensor(std::string why, std::string advice)
+      : Sensor("nvml", Tier::fast), why_(std::move(why)), advice_(std::move(advice)) {
+    set_unavailable(why_, advice_);
+  }
+
+ protected:
+  void read_source(std::int64_t /*now_ns*/) override { set_unavailable(why_, advice_); }
+
+ private:
+  std::string why_;
+  std::string advice_;
+};
+
+/// The result of a call that returns a text; empty if it fails.
+std::string text_from(NvmlReturn (*function)(NvmlDevice, char*, unsigned), NvmlDevice device) {
+  std::array<char, 128> text{};
+  if (function == nullptr ||
+      function(device, text.data(), static_cast<unsigned>(text.size()) - 1) != NvmlReturn::success) {
+    return {};
+  }
+  return text.data();
+}
+
+/// Driver and process agree on process IDs only outside of containers.
+bool is_in_first_pid_namespace() {
+  std::array<char, 64> target{};
+  const ssize_t size = ::readlink("/proc/self/ns/pid", target.data(), target.size());
+  // The kernel always gives its first namespace this number.
+  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == "pid:[4026531836]";
+}
+
+}  // namespace
+
+NvmlReturn open_gpu(NvmlGpu& gpu) {
+  const NvmlLibrary& library = *gpu.nvml;
+  const NvmlReturn result = library.get_handle(gpu.index, &gpu.device);
+  if (result != NvmlReturn::success) {
+    gpu.device = nullptr;
+    return result;
+  }
+  gpu.name = text_from(library.get_name, gpu.device);
+  gpu.uuid = text_from(library.get_uuid, gpu.device);
+  find_calls(gpu);
+  return result;
+}
+
+NvmlSensor::NvmlSensor(Tier tier, NvmlGpu gpu) : Sensor("nvml", tier), gpu_(std::move(gpu)) {
+  if (gpu_.device != nullptr) {
+    list_calls();
+  }
+}
+
+void NvmlSensor::list_calls() {
+  for (const NvmlCall& call : nvml_calls(tier(), gpu_)) {
+    rows_.push_back({call});
+  }
+}
+
+void NvmlSensor::add_metrics(Row& row, const NvmlValues& values) {
+  row.is_known = true;
+  row.first_metric = metrics().size();
+  for (const NvmlMetric& each : row.call.metrics) {
+    if (each.name.empty()) {
+      break;
+    }
+    MetricDeclaration metric = describe(each.name, each.unit, row.call.name, each.kind, each.step);
+    metric.window_ns = values.window_ns >= 0 ? values.window_ns : each.window_ns;
+    metric.labels.emplace_back("gpu", std::to_string(gpu_.index));
+    if (!gpu_.uuid.empty()) {
+      metric.labels.emplace_back("uuid", gpu_.uuid);
+    }
+    add_metric(std::move(metric));
+  }
+}
+
+void NvmlSensor::store(const Row& row, const NvmlValues& values, std::int64_t now_ns) {
+  for (std::size_t i = 0; i < NvmlValues::most && !row.call.metrics[i].name.empty(); ++i) {
+    const double value = values.values[i];
+    if (std::isfinite(value)) {
+      set_renewing(row.first_metric + i, value, now_ns);
+    } else {
+      set(row.first_metric + i, missing);
+    }
+  }
+}
+
+void NvmlSensor::report(std::string_view call, NvmlReturn error, bool all_failed) {
+  if (!all_failed && error == reported_ && call == reported_call_ && !trouble().empty()) {
+    return;
+  }
+  reported_ = error;
+  reported_call_ = call;
+  std::string reason =
+      "GPU " + std::to_string(gpu_.index) + ": " + std::string(call) + ": " + gpu_.nvml->describe(error);
+  std::string advice =
+      error == NvmlReturn::gpu_is_lost ? "the driver has lost the GPU: see dmesg; a restart brings it back" : "";
+  if (all_failed) {
+    set_unavailable(std::move(reason), std::move(advice));
+  } else {
+    set_trouble(std::move(reason), std::move(advice));
+  }
+}
+
+void NvmlSensor::read_source(std::int64_t now_ns) {
+  if (!gpu_.nvml->is_of_this_process()) {
+    set_unavailable("NVML cannot be used in a forked process");
+    return;
+  }
+  if (gpu_.device == nullptr) {
+    const NvmlReturn result = open_gpu(gpu_);
+    if (result != NvmlReturn::success) {
+      report("nvmlDeviceGetHandleByIndex_v2", result, true);
+      return;
+    }
+    list_calls();
+  }
+  std::string_view failed;
+  NvmlReturn error = NvmlReturn::success;
+  std::size_t failures = 0;
+  for (auto row = rows_.begin(); row != rows_.end();) {
+    NvmlValues values;
+    const NvmlReturn result = row->call.read(gpu_, values);
+    if (!row->is_known && is_left_out(result)) {
+      row = rows_.erase(row);
+      continue;
+    }
+    if (result == NvmlReturn::success) {
+      if (!row->is_known) {
+        add_metrics(*row, values);
+      }
+      store(*row, values, now_ns);
+    } else {
+      if (row->is_known) {
+        store(*row, {{missing, missing, missing}}, now_ns);
+      }
+      if (failures++ == 0) {
+        error = result;
+        failed = row->call.name;
+      }
+    }
+    ++row;
+  }
+  if (rows_.empty()) {
+    set_unavailable("GPU " + std::to_string(gpu_.index) + " has none of the readings of this rate");
+  } else if (failures > 0) {
+    report(failed, error, failures == rows_.size());
+  } else {
+    clear_trouble();
+  }
+}
+
+void make_nvml_sensors(const SensorContext& context, SensorList& list) {
+  const auto none = [&list](std::string why, std::string advice = {}) {
+    list.push_back(std::make_unique<NoNvmlSensor>(std::move(why), std::move(advice)));
+  };
+  if (!context.root.empty() && context.nvml_library == SensorContext::default_nvml_library) {
+    none("the GPUs of this machine are not those of " + context.root);
+    return;
+  }
+  std::string why;
+  std::string advice;
+  const std::shared_ptr<const NvmlLibrary> library = NvmlLibrary::open(context.nvml_library, why, advice);
+  if (library == nullptr) {
+    none(std::move(why), std::move(advice));
+    return;
+  }
+  unsigned count = 0;
+  if (const NvmlReturn result = library->get_count(&count); result != NvmlReturn::success) {
+    none("nvmlDeviceGetCount_v2: " + library->describe(result));
+    return;
+  }
+  if (count == 0) {
+    none("NVIDIA's driver has no GPU");
+    return;
+  }
+  constexpr unsigned most_gpus = 256;
+  for (unsigned index = 0; index < std::min(count, most_gpus); ++index) {
+    NvmlGpu gpu;
+    gpu.nvml = library;
+    gpu.index = index;
+    gpu.process = context.process != 0 ? context.process : static_cast<std::uint64_t>(::getpid());
+    gpu.sees_all_processes = is_in_first_pid_namespace();
+    // If the handle is unavailable, the sensors request it again.
+    (void)open_gpu(gpu);
+    for (const Tier tier : {Tier::fast, Tier::medium, Tier::slow}) {
+      list.push_back(std::make_unique<NvmlSensor>(tier, gpu));
+    }
+  }
+}
+
+}  // namespace kymo::sense

@@ -1,0 +1,98 @@
+// Sensors of one NVIDIA GPU. Their common part: a list of calls, each of which fills some metrics.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sense/common/sensor.hpp"
+#include "sense/gpu/nvml_library.hpp"
+
+namespace kymo::sense {
+
+/// A GPU with the facts known from the start.
+struct NvmlGpu {
+  std::shared_ptr<const NvmlLibrary> nvml;
+  unsigned index = 0;
+  NvmlDevice device = nullptr;
+  std::string name;
+  std::string uuid;
+  std::uint64_t process = 0;           ///< the process whose memory is measured
+  bool sees_all_processes = false;     ///< process IDs match the driver's
+  bool has_memory_v2 = false;          ///< memory without the driver's reserve is available
+  bool has_instant_power = false;      ///< current power is available, not just an average
+  bool averages_power = false;         ///< nvmlDeviceGetPowerUsage is an average over a second
+  std::vector<NvmlProcess> processes;  ///< buffer for the list of processes
+};
+
+/// One metric of a call.
+struct NvmlMetric {
+  std::string_view name;
+  std::string_view unit;
+  MetricKind kind = MetricKind::gauge;
+  double step = 0;
+  std::int64_t window_ns = 0;
+};
+
+/// The result of a call.
+struct NvmlValues {
+  static constexpr std::size_t most = 3;
+  double values[most] = {};     // NaN: unknown
+  std::int64_t window_ns = -1;  // if the call reports it, else -1
+};
+
+/// A library call: one row of a table.
+struct NvmlCall {
+  std::string_view name;
+  NvmlMetric metrics[NvmlValues::most];  // entries without a name are unused
+  /// Makes the call. Returns not_supported if the library lacks it.
+  NvmlReturn (*read)(NvmlGpu& gpu, NvmlValues& values);
+};
+
+/// Makes the calls of one tier. If the GPU does not support a call at the first attempt, the call is dropped. Any other
+/// error is a gap.
+class NvmlSensor final : public Sensor {
+ public:
+  /// If the GPU has no handle yet, each read requests it.
+  NvmlSensor(Tier tier, NvmlGpu gpu);
+
+ protected:
+  void read_source(std::int64_t now_ns) override;
+
+ private:
+  struct Row {
+    NvmlCall call;
+    std::size_t first_metric = 0;
+    bool is_known = false;  // it has succeeded and its metrics exist
+  };
+
+  void list_calls();
+  void add_metrics(Row& row, const NvmlValues& values);
+  void store(const Row& row, const NvmlValues& values, std::int64_t now_ns);
+  void report(std::string_view call, NvmlReturn error, bool all_failed);
+
+  NvmlGpu gpu_;
+  std::vector<Row> rows_;
+  std::string_view reported_call_;
+  NvmlReturn reported_ = NvmlReturn::success;
+};
+
+/// Whether an error means that there will never be a value.
+[[nodiscard]] constexpr bool is_left_out(NvmlReturn result) {
+  return result == NvmlReturn::not_supported || result == NvmlReturn::function_not_found;
+}
+
+/// Gets the handle of a GPU and the facts known from the start.
+[[nodiscard]] NvmlReturn open_gpu(NvmlGpu& gpu);
+
+/// Determines which calls for memory and power work: `has_memory_v2`, `has_instant_power` and `averages_power`.
+void find_calls(NvmlGpu& gpu);
+
+/// The calls of a tier. PCIe counters are in the slow tier because each blocks its caller for 20 ms.
+[[nodiscard]] std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu);
+
+}  // namespace kymo::sense

@@ -1,0 +1,308 @@
+// The calls for an NVIDIA GPU, by tier.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sense/gpu/nvml.hpp"
+
+namespace kymo::sense {
+
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr double most_percent = 100;
+
+double percent(unsigned value) {
+  return value <= most_percent ? static_cast<double>(value) : missing;
+}
+
+NvmlReturn read_utilization(NvmlGpu& gpu, NvmlValues& values) {
+  NvmlUtilization utilization{};
+  const auto function = gpu.nvml->get_utilization;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &utilization);
+  values.values[0] = percent(utilization.gpu);
+  return result;
+}
+
+/// Excludes the driver's reserve.
+NvmlReturn read_memory_v2(NvmlGpu& gpu, NvmlValues& values) {
+  NvmlMemoryV2 memory{};
+  memory.version = NvmlMemoryV2::version_2;
+  const auto function = gpu.nvml->get_memory_v2;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &memory);
+  values.values[0] = static_cast<double>(memory.used);
+  values.values[1] = static_cast<double>(memory.total);
+  return result;
+}
+
+NvmlReturn read_memory(NvmlGpu& gpu, NvmlValues& values) {
+  NvmlMemory memory{};
+  const auto function = gpu.nvml->get_memory;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &memory);
+  values.values[0] = static_cast<double>(memory.used);
+  values.values[1] = static_cast<double>(memory.total);
+  return result;
+}
+
+double number_of(const NvmlFieldValue& field) {
+  switch (field.type) {
+    case 0:
+      return field.value.as_double;
+    case 1:
+      return field.value.as_unsigned;
+    case 2:
+    case 3:
+      return static_cast<double>(field.value.as_unsigned_long);
+    case 4:
+      return static_cast<double>(field.value.as_long);
+    case 5:
+      return field.value.as_int;
+    default:
+      return missing;
+  }
+}
+
+NvmlReturn read_power_field(const NvmlGpu& gpu, unsigned id, double& watts) {
+  if (gpu.nvml->get_fields == nullptr) {
+    return NvmlReturn::not_supported;
+  }
+  NvmlFieldValue field{};
+  field.field = id;
+  const NvmlReturn result = gpu.nvml->get_fields(gpu.device, 1, &field);
+  watts = number_of(field) / 1000;
+  if (result == NvmlReturn::success && field.result == NvmlReturn::invalid_argument) {
+    return NvmlReturn::not_supported;  // the driver is older than the field
+  }
+  return result == NvmlReturn::success ? field.result : result;
+}
+
+NvmlReturn read_instant_power(NvmlGpu& gpu, NvmlValues& values) {
+  return read_power_field(gpu, NvmlFieldValue::power_instant, values.values[0]);
+}
+
+NvmlReturn read_average_power(NvmlGpu& gpu, NvmlValues& values) {
+  return read_power_field(gpu, NvmlFieldValue::power_average, values.values[0]);
+}
+
+NvmlReturn read_power(NvmlGpu& gpu, NvmlValues& values) {
+  unsigned milliwatts = 0;
+  const auto function = gpu.nvml->get_power;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &milliwatts);
+  values.values[0] = milliwatts / 1000.0;
+  return result;
+}
+
+NvmlReturn read_energy(NvmlGpu& gpu, NvmlValues& values) {
+  unsigned long long millijoules = 0;
+  const auto function = gpu.nvml->get_energy;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &millijoules);
+  values.values[0] = static_cast<double>(millijoules) / 1000;
+  return result;
+}
+
+NvmlReturn read_temperature(NvmlGpu& gpu, NvmlValues& values) {
+  constexpr unsigned of_the_chip = 0;
+  unsigned degrees = 0;
+  const auto function = gpu.nvml->get_temperature;
+  const NvmlReturn result =
+      function == nullptr ? NvmlReturn::not_supported : function(gpu.device, of_the_chip, &degrees);
+  constexpr unsigned most_degrees = 1000;
+  values.values[0] = degrees <= most_degrees ? degrees : missing;
+  return result;
+}
+
+NvmlReturn read_clock(const NvmlGpu& gpu, unsigned type, double& megahertz) {
+  unsigned clock = 0;
+  const auto function = gpu.nvml->get_clock;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, type, &clock);
+  megahertz = clock;
+  return result;
+}
+
+NvmlReturn read_sm_clock(NvmlGpu& gpu, NvmlValues& values) {
+  constexpr unsigned sm = 1;
+  return read_clock(gpu, sm, values.values[0]);
+}
+
+NvmlReturn read_memory_clock(NvmlGpu& gpu, NvmlValues& values) {
+  constexpr unsigned memory = 2;
+  return read_clock(gpu, memory, values.values[0]);
+}
+
+NvmlReturn read_pcie(NvmlGpu& gpu, NvmlValues& values) {
+  const auto function = gpu.nvml->get_pcie_throughput;
+  if (function == nullptr) {
+    return NvmlReturn::not_supported;
+  }
+  for (const unsigned direction : {0U, 1U}) {
+    unsigned kilobytes = 0;
+    const NvmlReturn result = function(gpu.device, direction, &kilobytes);
+    if (result != NvmlReturn::success) {
+      return result;
+    }
+    values.values[direction + 1] = kilobytes * 1000.0;
+  }
+  values.values[0] = values.values[1] + values.values[2];
+  return NvmlReturn::success;
+}
+
+NvmlReturn read_codec(const NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, unsigned*, unsigned*),
+                      NvmlValues& values) {
+  unsigned utilization = 0;
+  unsigned period_us = 0;
+  const NvmlReturn result =
+      function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &utilization, &period_us);
+  values.values[0] = percent(utilization);
+  values.window_ns = std::int64_t{period_us} * 1000;
+  return result;
+}
+
+NvmlReturn read_encoder(NvmlGpu& gpu, NvmlValues& values) {
+  return read_codec(gpu, gpu.nvml->get_encoder, values);
+}
+
+NvmlReturn read_decoder(NvmlGpu& gpu, NvmlValues& values) {
+  return read_codec(gpu, gpu.nvml->get_decoder, values);
+}
+
+/// One bit for each reason that limits the clocks: 0x1 idle, 0x4 power cap, 0x8 hardware slowdown, 0x20 software
+/// thermal, 0x40 hardware thermal, 0x80 power brake.
+NvmlReturn read_clock_reasons(NvmlGpu& gpu, NvmlValues& values) {
+  unsigned long long reasons = 0;
+  const auto function = gpu.nvml->get_clock_reasons;
+  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &reasons);
+  values.values[0] = static_cast<double>(reasons);
+  return result;
+}
+
+/// Adds the memory of gpu.process in one of the lists of processes to `bytes`. Returns whether it was found.
+NvmlReturn find_process(NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, unsigned*, NvmlProcess*), bool& is_found,
+                        double& bytes) {
+  if (function == nullptr) {
+    return NvmlReturn::not_supported;
+  }
+  constexpr std::size_t most_processes = 65536;
+  NvmlReturn result = NvmlReturn::insufficient_size;
+  auto count = static_cast<unsigned>(gpu.processes.size());
+  // The list may grow between two calls.
+  for (int attempt = 0; attempt < 4 && result == NvmlReturn::insufficient_size; ++attempt) {
+    count = static_cast<unsigned>(gpu.processes.size());
+    result = function(gpu.device, &count, gpu.processes.data());
+    if (result == NvmlReturn::insufficient_size) {
+      gpu.processes.resize(std::min(most_processes, std::max<std::size_t>(count, gpu.processes.size()) + 16));
+    }
+  }
+  if (result != NvmlReturn::success) {
+    return result;
+  }
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, gpu.processes.size()); ++i) {
+    const NvmlProcess& process = gpu.processes[i];
+    if (process.pid == gpu.process) {
+      is_found = true;
+      bytes = process.used_memory == NvmlProcess::memory_unknown
+                  ? missing
+                  : std::max(bytes, static_cast<double>(process.used_memory));
+    }
+  }
+  return result;
+}
+
+/// A process in no list uses none of the GPU's memory, except in a container, where the driver knows it by another
+/// number. A process that computes and draws is in both lists, each time with all that it uses.
+NvmlReturn read_process_memory(NvmlGpu& gpu, NvmlValues& values) {
+  bool is_found = false;
+  double bytes = 0;
+  const NvmlReturn result = find_process(gpu, gpu.nvml->get_compute_processes, is_found, bytes);
+  if (result != NvmlReturn::success) {
+    return result;
+  }
+  const NvmlReturn graphics = find_process(gpu, gpu.nvml->get_graphics_processes, is_found, bytes);
+  const bool saw_all = graphics == NvmlReturn::success && gpu.sees_all_processes;
+  values.values[0] = is_found || saw_all ? bytes : missing;
+  return result;
+}
+
+constexpr NvmlMetric power_now{"gpu_power", "W", MetricKind::gauge, 0.001, 0};
+
+const NvmlCall memory_usage{"nvmlDeviceGetMemoryInfo", {{"gpu_mem", "B"}, {"gpu_mem_total", "B"}}, read_memory};
+
+const NvmlCall memory_usage_v2{
+    "nvmlDeviceGetMemoryInfo_v2", {{"gpu_mem", "B"}, {"gpu_mem_total", "B"}}, read_memory_v2};
+
+const NvmlCall instant_power{"nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_INSTANT)", {power_now}, read_instant_power};
+
+NvmlCall power_usage(std::string_view metric, std::int64_t window_ns) {
+  return {"nvmlDeviceGetPowerUsage", {{metric, "W", MetricKind::gauge, 0.001, window_ns}}, read_power};
+}
+
+/// Whether one of the words of a GPU's name is a product with the chip GA100.
+bool has_ga100(std::string_view name) {
+  while (!name.empty()) {
+    const std::string_view word = name.substr(0, name.find_first_of(" -"));
+    name.remove_prefix(std::min(name.size(), word.size() + 1));
+    if (word == "A100" || word == "A800" || word == "A30") {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void find_calls(NvmlGpu& gpu) {
+  NvmlValues memory;
+  const NvmlReturn memory_v2 = read_memory_v2(gpu, memory);
+  gpu.has_memory_v2 = !is_left_out(memory_v2) && memory_v2 != NvmlReturn::version_mismatch;
+  double watts = 0;
+  const NvmlReturn instant = read_power_field(gpu, NvmlFieldValue::power_instant, watts);
+  gpu.has_instant_power = !is_left_out(instant);
+  constexpr unsigned ampere = 7;
+  unsigned architecture = 0;
+  const auto function = gpu.nvml->get_architecture;
+  const bool is_known = function != nullptr && function(gpu.device, &architecture) == NvmlReturn::success;
+  constexpr unsigned unknown_architecture = ~0U;
+  gpu.averages_power =
+      is_known && architecture >= ampere && architecture != unknown_architecture && !has_ga100(gpu.name);
+}
+
+// Cheap and fast-changing values are in the fast tier. A PCIe counter watches the bus for 20 ms while its caller waits,
+// twice, so it is in the slow tier only.
+std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
+  constexpr std::int64_t pcie_window_ns = 20'000'000;
+  constexpr MetricKind gauge = MetricKind::gauge;
+  const std::int64_t power_window_ns = gpu.averages_power ? second_ns : 0;
+  switch (tier) {
+    case Tier::fast:
+      return {{"nvmlDeviceGetUtilizationRates", {{"gpu_util", "%", gauge, 1}}, read_utilization},
+              gpu.has_memory_v2 ? memory_usage_v2 : memory_usage,
+              gpu.has_instant_power ? instant_power : power_usage("gpu_power", power_window_ns)};
+    case Tier::medium: {
+      std::vector<NvmlCall> calls{
+          {"nvmlDeviceGetTotalEnergyConsumption",
+           {{"gpu_energy", "J", MetricKind::energy_counter, 0.001}},
+           read_energy},
+          {"nvmlDeviceGetTemperature", {{"gpu_temp", "C", gauge, 1}}, read_temperature},
+          {"nvmlDeviceGetClockInfo(NVML_CLOCK_SM)", {{"gpu_clock", "MHz", gauge, 1}}, read_sm_clock},
+          {"nvmlDeviceGetClockInfo(NVML_CLOCK_MEM)", {{"gpu_mem_clock", "MHz", gauge, 1}}, read_memory_clock},
+          {"nvmlDeviceGetEncoderUtilization", {{"gpu_encoder", "%", gauge, 1}}, read_encoder},
+          {"nvmlDeviceGetDecoderUtilization", {{"gpu_decoder", "%", gauge, 1}}, read_decoder},
+          {gpu.nvml->clock_reasons_name, {{"gpu_throttle", "", gauge, 1}}, read_clock_reasons},
+          {"nvmlDeviceGetComputeRunningProcesses_v3", {{"gpu_process_mem", "B"}}, read_process_memory}};
+      if (gpu.has_instant_power) {
+        calls.push_back({"nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_AVERAGE)",
+                         {{"gpu_power_average", "W", gauge, 0.001, second_ns}},
+                         read_average_power});
+      }
+      return calls;
+    }
+    case Tier::slow:
+      return {{"nvmlDeviceGetPcieThroughput",
+               {{"pcie", "B/s", gauge, 1000, pcie_window_ns},
+                {"pcie_tx", "B/s", gauge, 1000, pcie_window_ns},
+                {"pcie_rx", "B/s", gauge, 1000, pcie_window_ns}},
+               read_pcie}};
+  }
+  return {};
+}
+
+}  // namespace kymo::sense

@@ -1,0 +1,133 @@
+#include "sense/gpu/nvml_library.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+#include <atomic>
+#include <map>
+#include <mutex>
+
+namespace kymo::sense {
+
+namespace {
+
+struct OpenLibraries {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<const NvmlLibrary>> by_path;
+  std::size_t initialised = 0;
+  /// The process that has initialised libraries or is doing so; 0: none. A forked process inherits an unusable copy of
+  /// their state, perhaps with a locked mutex.
+  std::atomic<pid_t> process{0};
+};
+
+// Never destroyed because sensors may be destroyed after statics.
+OpenLibraries& open_libraries() {
+  static auto* const libraries = new OpenLibraries;
+  return *libraries;
+}
+
+template <typename Function>
+bool find(void* handle, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(handle, name));
+  return function != nullptr;
+}
+
+}  // namespace
+
+void NvmlLibrary::Unload::operator()(void* handle) const {
+  ::dlclose(handle);
+}
+
+std::shared_ptr<const NvmlLibrary> NvmlLibrary::open(const std::string& path, std::string& why, std::string& advice) {
+  OpenLibraries& libraries = open_libraries();
+  const pid_t owner = libraries.process.load();
+  if (owner != 0 && owner != ::getpid()) {
+    why = "NVML was initialised by the process that this one was forked from, and cannot be used here";
+    advice = "start the program anew rather than forking it, or fork before sampling starts";
+    return nullptr;
+  }
+  const std::lock_guard lock(libraries.mutex);
+  std::weak_ptr<const NvmlLibrary>& known = libraries.by_path[path];
+  if (std::shared_ptr<const NvmlLibrary> library = known.lock()) {
+    return library;
+  }
+  const std::shared_ptr<NvmlLibrary> library(new NvmlLibrary);
+  library->handle_.reset(::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL));
+  if (library->handle_ == nullptr) {
+    const bool is_there = path.find('/') != std::string::npos && ::access(path.c_str(), F_OK) == 0;
+    const char* const reason = ::dlerror();
+    why = is_there && reason != nullptr ? reason : path + " is not there";
+    advice = "NVIDIA GPUs need NVIDIA's driver; a container has to be given it (docker run --gpus all)";
+    return nullptr;
+  }
+  if (!library->find_functions()) {
+    why = path + " lacks functions that every version has";
+    return nullptr;
+  }
+  libraries.process = ::getpid();
+  const NvmlReturn result = library->initialise_();
+  if (result != NvmlReturn::success) {
+    libraries.process = libraries.initialised == 0 ? 0 : ::getpid();
+    why = "nvmlInit_v2: " + library->describe(result);
+    advice = result == NvmlReturn::driver_not_loaded ? "load NVIDIA's kernel module: sudo modprobe nvidia" : "";
+    return nullptr;
+  }
+  ++libraries.initialised;
+  library->process_ = ::getpid();
+  known = library;
+  return library;
+}
+
+NvmlLibrary::~NvmlLibrary() {
+  if (process_ == 0) {
+    return;
+  }
+  if (!is_of_this_process()) {
+    // A forked process leaves the inherited handle alone.
+    (void)handle_.release();
+    return;
+  }
+  OpenLibraries& libraries = open_libraries();
+  const std::lock_guard lock(libraries.mutex);
+  shut_down_();
+  if (--libraries.initialised == 0) {
+    libraries.process = 0;
+  }
+}
+
+bool NvmlLibrary::is_of_this_process() const {
+  return process_ == ::getpid();
+}
+
+std::string NvmlLibrary::describe(NvmlReturn error) const {
+  const char* const text = error_string_ == nullptr ? nullptr : error_string_(error);
+  return text != nullptr ? text : "error " + std::to_string(static_cast<int>(error));
+}
+
+bool NvmlLibrary::find_functions() {
+  void* const handle = handle_.get();
+  find(handle, "nvmlErrorString", error_string_);
+  find(handle, "nvmlDeviceGetName", get_name);
+  find(handle, "nvmlDeviceGetUUID", get_uuid);
+  find(handle, "nvmlDeviceGetArchitecture", get_architecture);
+  find(handle, "nvmlDeviceGetUtilizationRates", get_utilization);
+  find(handle, "nvmlDeviceGetMemoryInfo", get_memory);
+  find(handle, "nvmlDeviceGetMemoryInfo_v2", get_memory_v2);
+  find(handle, "nvmlDeviceGetComputeRunningProcesses_v3", get_compute_processes);
+  find(handle, "nvmlDeviceGetGraphicsRunningProcesses_v3", get_graphics_processes);
+  find(handle, "nvmlDeviceGetPowerUsage", get_power);
+  find(handle, "nvmlDeviceGetFieldValues", get_fields);
+  find(handle, "nvmlDeviceGetTotalEnergyConsumption", get_energy);
+  find(handle, "nvmlDeviceGetTemperature", get_temperature);
+  find(handle, "nvmlDeviceGetClockInfo", get_clock);
+  find(handle, "nvmlDeviceGetPcieThroughput", get_pcie_throughput);
+  find(handle, "nvmlDeviceGetEncoderUtilization", get_encoder);
+  find(handle, "nvmlDeviceGetDecoderUtilization", get_decoder);
+  if (!find(handle, clock_reasons_name, get_clock_reasons)) {
+    clock_reasons_name = "nvmlDeviceGetCurrentClocksThrottleReasons";
+    find(handle, clock_reasons_name, get_clock_reasons);
+  }
+  return find(handle, "nvmlInit_v2", initialise_) && find(handle, "nvmlShutdown", shut_down_) &&
+         find(handle, "nvmlDeviceGetCount_v2", get_count) && find(handle, "nvmlDeviceGetHandleByIndex_v2", get_handle);
+}
+
+}  // namespace kymo::sense

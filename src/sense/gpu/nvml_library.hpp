@@ -1,0 +1,134 @@
+// NVIDIA's management library, loaded at run time. Declares the part of its C interface that kymo calls, so a build
+// needs nothing of NVIDIA's.
+#pragma once
+
+#include <sys/types.h>
+#include <memory>
+#include <string>
+
+namespace kymo::sense {
+
+// Types of the library's interface, laid out as in its documentation.
+struct nvml_device;  // opaque
+using NvmlDevice = nvml_device*;
+
+/// Results of calls. Other values have a text from nvmlErrorString() only.
+enum class NvmlReturn : int {
+  success = 0,
+  invalid_argument = 2,
+  not_supported = 3,
+  no_permission = 4,
+  insufficient_size = 7,
+  driver_not_loaded = 9,
+  function_not_found = 13,
+  gpu_is_lost = 15,
+  version_mismatch = 25,  // of a structure
+};
+
+struct NvmlUtilization {
+  unsigned gpu;
+  unsigned memory;
+};
+static_assert(sizeof(NvmlUtilization) == 8);
+
+struct NvmlMemory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;  // includes the driver's reserve
+};
+static_assert(sizeof(NvmlMemory) == 24);
+
+struct NvmlMemoryV2 {
+  static constexpr unsigned version_2 = 40U | 2U << 24U;  // size and number of the version
+  unsigned version;
+  unsigned long long total;
+  unsigned long long reserved;
+  unsigned long long free;
+  unsigned long long used;
+};
+static_assert(sizeof(NvmlMemoryV2) == 40);
+
+struct NvmlProcess {
+  static constexpr unsigned long long memory_unknown = ~0ULL;
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(NvmlProcess) == 24);
+
+struct NvmlFieldValue {
+  static constexpr unsigned power_average = 185;
+  static constexpr unsigned power_instant = 186;
+  unsigned field;
+  unsigned scope;
+  long long timestamp_us;
+  long long latency_us;
+  unsigned type;  // of the value: 0 double, 1 unsigned, 2 unsigned long, 3 unsigned long long, 4 long long, 5 int
+  NvmlReturn result;
+  union {
+    double as_double;
+    unsigned as_unsigned;
+    unsigned long long as_unsigned_long;
+    long long as_long;
+    int as_int;
+  } value;
+};
+static_assert(sizeof(NvmlFieldValue) == 40);
+
+/// The library, initialised once for all holders and shut down with the last one. Calls may come from any thread.
+class NvmlLibrary {
+ public:
+  /// Loads and initialises a library, or returns the loaded one. On failure returns nothing and sets the reason in
+  /// `why` and a remedy in `advice`. The first call takes as long as the driver needs to wake GPUs: up to seconds.
+  [[nodiscard]] static std::shared_ptr<const NvmlLibrary> open(const std::string& path, std::string& why,
+                                                               std::string& advice);
+  NvmlLibrary(const NvmlLibrary&) = delete;
+  NvmlLibrary& operator=(const NvmlLibrary&) = delete;
+  ~NvmlLibrary();
+
+  /// False in a process that was forked after initialisation. It must not make any call.
+  [[nodiscard]] bool is_of_this_process() const;
+  [[nodiscard]] std::string describe(NvmlReturn error) const;
+
+  // Always present.
+  NvmlReturn (*get_count)(unsigned*) = nullptr;
+  NvmlReturn (*get_handle)(unsigned, NvmlDevice*) = nullptr;
+
+  // Null if the library lacks the function.
+  NvmlReturn (*get_name)(NvmlDevice, char*, unsigned) = nullptr;
+  NvmlReturn (*get_uuid)(NvmlDevice, char*, unsigned) = nullptr;
+  NvmlReturn (*get_architecture)(NvmlDevice, unsigned*) = nullptr;
+  NvmlReturn (*get_utilization)(NvmlDevice, NvmlUtilization*) = nullptr;
+  NvmlReturn (*get_memory)(NvmlDevice, NvmlMemory*) = nullptr;
+  NvmlReturn (*get_memory_v2)(NvmlDevice, NvmlMemoryV2*) = nullptr;
+  NvmlReturn (*get_compute_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+  NvmlReturn (*get_graphics_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+  NvmlReturn (*get_power)(NvmlDevice, unsigned*) = nullptr;
+  NvmlReturn (*get_fields)(NvmlDevice, int, NvmlFieldValue*) = nullptr;
+  NvmlReturn (*get_energy)(NvmlDevice, unsigned long long*) = nullptr;
+  NvmlReturn (*get_temperature)(NvmlDevice, unsigned, unsigned*) = nullptr;
+  NvmlReturn (*get_clock)(NvmlDevice, unsigned, unsigned*) = nullptr;
+  NvmlReturn (*get_pcie_throughput)(NvmlDevice, unsigned, unsigned*) = nullptr;
+  NvmlReturn (*get_encoder)(NvmlDevice, unsigned*, unsigned*) = nullptr;
+  NvmlReturn (*get_decoder)(NvmlDevice, unsigned*, unsigned*) = nullptr;
+  NvmlReturn (*get_clock_reasons)(NvmlDevice, unsigned long long*) = nullptr;
+  const char* clock_reasons_name = "nvmlDeviceGetCurrentClocksEventReasons";  // renamed in 2023; the old one works
+
+ private:
+  struct Unload {
+    void operator()(void* handle) const;
+  };
+
+  NvmlLibrary() = default;
+  /// False if a required function is missing.
+  bool find_functions();
+
+  std::unique_ptr<void, Unload> handle_;
+  const char* (*error_string_)(NvmlReturn) = nullptr;
+  NvmlReturn (*initialise_)() = nullptr;
+  NvmlReturn (*shut_down_)() = nullptr;
+  pid_t process_ = 0;  // that initialised it; 0: none
+};
+
+}  // namespace kymo::sense

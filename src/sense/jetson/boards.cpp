@@ -1,0 +1,332 @@
+#include "sense/jetson/boards.hpp"
+
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "base/file.hpp"
+#include "sense/common/device_files.hpp"
+#include "sense/common/parse.hpp"
+#include "sense/common/source_file.hpp"
+
+namespace kymo::sense {
+
+namespace {
+
+using Texts = std::span<const std::string_view>;
+
+// Part numbers identify modules.
+constexpr std::array<std::string_view, 1> agx_orin_parts{"nvidia,p3701"};
+constexpr std::array<std::string_view, 3> orin_nano_parts{"nvidia,p3767-0003", "nvidia,p3767-0004",
+                                                          "nvidia,p3767-0005"};
+constexpr std::array<std::string_view, 1> orin_nx_parts{"nvidia,p3767"};
+
+constexpr std::array<std::string_view, 4> orin_gpu_load{
+    "/sys/devices/platform/bus@0/17000000.gpu/load", "/sys/devices/platform/17000000.gpu/load",
+    "/sys/devices/platform/17000000.ga10b/load", "/sys/devices/platform/gpu.0/load"};
+constexpr std::array<std::string_view, 2> orin_gpu_clock{"/sys/class/devfreq/17000000.gpu/cur_freq",
+                                                         "/sys/class/devfreq/17000000.ga10b/cur_freq"};
+constexpr std::string_view emc_actmon = "/sys/kernel/debug/cactmon/mc_all";
+constexpr std::string_view emc_clk_rate = "/sys/kernel/debug/clk/emc/clk_rate";
+
+constexpr std::array<std::string_view, 11> agx_orin_zones{"cpu",  "gpu",  "cv0", "cv1",    "cv2",   "soc0",
+                                                          "soc1", "soc2", "tj",  "tboard", "tdiode"};
+constexpr Texts orin_nx_zones = Texts(agx_orin_zones).first(10);
+
+// Orin Nano before Orin NX: their part numbers begin alike.
+constexpr std::array<BoardEntry, 4> boards{{
+    {"agx_orin", agx_orin_parts, 12, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, agx_orin_zones},
+    {"orin_nano", orin_nano_parts, 6, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones},
+    {"orin_nx", orin_nx_parts, 8, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones},
+    {"generic", {}, 0, {}, {}, {}, {}, {}},
+}};
+
+/// Rails that feed other measured rails, on this maker's boards up to Orin.
+constexpr std::array<std::string_view, 4> total_rails{"VDD_IN", "VIN", "POM_5V_IN", "VIN_SYS_TOTAL"};
+/// Device tree names of unconnected channels.
+constexpr std::array<std::string_view, 2> unwired{"NC", "N/A"};
+
+constexpr std::string_view chips_directory = "/sys/bus/i2c/drivers/ina3221";
+constexpr std::string_view zones_directory = "/sys/class/thermal";
+
+bool contains(Texts texts, std::string_view text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+std::string text_of(const std::string& path) {
+  const std::string text = base::read_small_file(path);
+  return std::string(trimmed(text));
+}
+
+/// A register that returns a number, or will once its chip is awake.
+bool is_readable_number(const std::string& path) {
+  SourceFile file(path, 64);
+  const double value = file.read_number();
+  return value == value || file.error() == EAGAIN;
+}
+
+/// Adds the rails of one chip, which is a directory such as .../1-0040/hwmon/hwmon3.
+void add_rails_of(const std::string& hwmon, std::string_view chip, std::vector<PowerRail>& rails) {
+  constexpr unsigned channels = 8;
+  for (unsigned channel = 1; channel <= channels; ++channel) {
+    const std::string number = std::to_string(channel);
+    std::string label = text_of(hwmon + "/in" + number + "_label");
+    if (label.empty()) {
+      label = text_of(hwmon + "/curr" + number + "_label");
+    }
+    PowerRail rail{label, hwmon + "/in" + number + "_input", hwmon + "/curr" + number + "_input",
+                   contains(total_rails, label)};
+    if (label.empty() || contains(unwired, label) || !is_readable_number(rail.voltage_path) ||
+        !is_readable_number(rail.current_path)) {
+      continue;
+    }
+    const bool is_known =
+        std::any_of(rails.begin(), rails.end(), [&](const PowerRail& other) { return other.label == label; });
+    if (is_known) {
+      rail.label.append("@").append(chip);
+    }
+    rails.push_back(std::move(rail));
+  }
+}
+
+/// The address of a chip: 64 for "1-0040".
+std::optional<unsigned> chip_address(std::string_view name) {
+  const std::size_t dash = name.find('-');
+  unsigned address = 0;
+  if (dash == std::string_view::npos || dash == 0 || !is_digit(name.front())) {
+    return std::nullopt;
+  }
+  const std::string_view digits = name.substr(dash + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address, 16);
+  return error == std::errc() && end == digits.data() + digits.size() ? std::optional<unsigned>(address) : std::nullopt;
+}
+
+/// Every labelled channel of every INA3221, ordered by chip address. The number after "hwmon" is arbitrary.
+std::vector<PowerRail> find_rails(const std::string& root) {
+  const std::string directory = root + std::string(chips_directory);
+  std::vector<std::pair<unsigned, std::string>> chips;
+  for (const std::string& name : list_directory(directory)) {
+    if (const auto address = chip_address(name)) {
+      chips.emplace_back(*address, name);
+    }
+  }
+  std::stable_sort(chips.begin(), chips.end(),
+                   [](const auto& left, const auto& right) { return left.first < right.first; });
+  std::vector<PowerRail> rails;
+  for (const auto& [address, name] : chips) {
+    const std::string above = directory + "/" + name + "/hwmon";
+    for (const std::string& hwmon : list_directory(above)) {
+      add_rails_of(above + "/" + hwmon, name, rails);
+    }
+  }
+  return rails;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char character) {
+    return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
+  });
+  return text;
+}
+
+/// The table's name for a zone: "cpu" for "cpu-thermal", and for "CPU-therm" in older kernels.
+std::string part_of(std::string_view type) {
+  for (const std::string_view end : {std::string_view("-thermal"), std::string_view("-therm")}) {
+    if (type.size() > end.size() && type.substr(type.size() - end.size()) == end) {
+      type.remove_suffix(end.size());
+      break;
+    }
+  }
+  return lower(std::string(type));
+}
+
+/// All zones by type, those named in the board's entry first.
+std::vector<ThermalZone> find_zones(const std::string& root, Texts order) {
+  const std::string directory = root + std::string(zones_directory);
+  std::vector<ThermalZone> zones;
+  std::vector<std::string> types;
+  for (const std::string& entry : list_directory(directory)) {
+    if (entry.rfind("thermal_zone", 0) != 0) {
+      continue;
+    }
+    const std::string zone = directory + "/" + entry;
+    const std::string name = text_of(zone + "/type");
+    if (name.empty()) {
+      continue;
+    }
+    // Distinguishes zones of one type like the thermal sensor.
+    const auto same = std::count(types.begin(), types.end(), name);
+    types.push_back(name);
+    zones.push_back({same == 0 ? name : name + "#" + std::to_string(same + 1), zone + "/temp"});
+  }
+  const auto rank = [order](const ThermalZone& zone) {
+    return std::find(order.begin(), order.end(), part_of(zone.name)) - order.begin();
+  };
+  std::stable_sort(zones.begin(), zones.end(),
+                   [&](const ThermalZone& left, const ThermalZone& right) { return rank(left) < rank(right); });
+  return zones;
+}
+
+/// Number of CPUs in a list such as "0-3,6"; 0 for garbage.
+unsigned count_cpus(std::string_view list) {
+  constexpr std::uint64_t most = 1 << 16;
+  TextCursor cursor(trimmed(list));
+  unsigned count = 0;
+  while (!cursor.at_end()) {
+    const auto first = cursor.number();
+    const auto last = cursor.skip("-") ? cursor.number() : first;
+    if (!first || !last || *last < *first || *last >= most || (!cursor.at_end() && !cursor.skip(","))) {
+      return 0;
+    }
+    count += static_cast<unsigned>(*last - *first + 1);
+  }
+  return count;
+}
+
+unsigned present_cpus(const std::string& root) {
+  return count_cpus(base::read_small_file(root + "/sys/devices/system/cpu/present"));
+}
+
+std::string known_boards() {
+  std::string names;
+  for (const BoardEntry& board : boards) {
+    names.append(names.empty() ? "" : ", ").append(board.name);
+  }
+  return names;
+}
+
+BoardConfig make_config(const BoardEntry& entry, const std::string& root) {
+  BoardConfig config;
+  config.board_name = entry.name;
+  config.num_cpu_cores = entry.cpu_cores != 0 ? entry.cpu_cores : present_cpus(root);
+  config.gpu_load_path = first_existing(root, entry.gpu_load_paths);
+  if (!entry.emc_actmon_path.empty()) {
+    config.emc_actmon_path = root + std::string(entry.emc_actmon_path);
+    config.emc_clk_rate_path = root + std::string(entry.emc_clk_rate_path);
+  }
+  config.power_rails = find_rails(root);
+  config.thermal_zones = find_zones(root, entry.zones);
+  return config;
+}
+
+/// Whether one of the NUL-separated strings of a device tree's `compatible` has this part: "nvidia,p3701" is in
+/// "nvidia,p3701-0000" and in "nvidia,p3737-0000+p3701-0000" (a module on its carrier).
+bool is_compatible(std::string_view compatible, std::string_view part) {
+  const std::string_view maker = part.substr(0, part.find(',') + 1);
+  const std::string_view number = part.substr(maker.size());
+  while (!compatible.empty()) {
+    const std::string_view text = compatible.substr(0, compatible.find('\0'));
+    compatible.remove_prefix(std::min(compatible.size(), text.size() + 1));
+    if (text.rfind(maker, 0) == 0 && text.find(number) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The strings of `compatible` in readable form, without unprintable characters.
+std::string printable_list(std::string_view compatible) {
+  std::string list;
+  for (const char character : compatible) {
+    if (character == '\0') {
+      list += ", ";
+    } else if (character >= ' ' && character <= '~') {
+      list += character;
+    }
+  }
+  while (!list.empty() && (list.back() == ' ' || list.back() == ',')) {
+    list.pop_back();
+  }
+  return list;
+}
+
+}  // namespace
+
+std::span<const BoardEntry> board_table() {
+  return boards;
+}
+
+const BoardEntry& board_entry(std::string_view name) {
+  const auto* const found =
+      std::find_if(boards.begin(), boards.end(), [name](const BoardEntry& board) { return board.name == name; });
+  if (found == boards.end()) {
+    throw std::runtime_error("no board is named \"" + std::string(name) + "\"; known are " + known_boards());
+  }
+  return *found;
+}
+
+std::string first_existing(const std::string& root, std::span<const std::string_view> paths) {
+  for (const std::string_view path : paths) {
+    if (std::string whole = root + std::string(path); is_there(whole)) {
+      return whole;
+    }
+  }
+  return paths.empty() ? std::string() : root + std::string(paths.front());
+}
+
+std::string describe_power_mode(const std::string& root) {
+  const std::string text = base::read_small_file(root + "/var/lib/nvpmodel/status");
+  const std::size_t at = text.find("pmode:");
+  if (at == std::string::npos) {
+    return {};
+  }
+  TextCursor status(std::string_view(text).substr(at));
+  status.skip("pmode:");
+  const auto mode = status.number();
+  if (!mode) {
+    return {};
+  }
+  // "< POWER_MODEL ID=2 NAME=15W >"
+  const std::string configuration = base::read_small_file(root + "/etc/nvpmodel.conf");
+  for (TextCursor lines(configuration); !lines.at_end();) {
+    TextCursor line(lines.line());
+    line.skip_blanks();
+    if (!line.skip("<") || line.word() != "POWER_MODEL") {
+      continue;
+    }
+    line.skip_blanks();
+    const auto id = line.skip("ID=") ? line.number() : std::nullopt;
+    line.skip_blanks();
+    if (id == mode && line.skip("NAME=")) {
+      return std::to_string(*mode) + " (" + std::string(line.word()) + ")";
+    }
+  }
+  return std::to_string(*mode);
+}
+
+}  // namespace kymo::sense
+
+namespace kymo {
+
+BoardConfig detect_board(std::string_view root) {
+  const std::string base_path = sense::without_end_slash(root);
+  const std::string compatible = base::read_small_file(base_path + "/proc/device-tree/compatible");
+  if (compatible.empty()) {
+    return get_board_config("generic", root);
+  }
+  for (const sense::BoardEntry& entry : sense::board_table()) {
+    for (const std::string_view part : entry.compatible_parts) {
+      if (sense::is_compatible(compatible, part)) {
+        BoardConfig config = get_board_config(entry.name, root);
+        // Some modules of a kind have fewer cores than others.
+        if (const unsigned present = sense::present_cpus(base_path); present != 0) {
+          config.num_cpu_cores = present;
+        }
+        return config;
+      }
+    }
+  }
+  throw std::runtime_error("the board \"" + sense::printable_list(compatible) + "\" (" + base_path +
+                           "/proc/device-tree/compatible) is not known; known are " + sense::known_boards() +
+                           "; take \"generic\" for what every Linux board has");
+}
+
+BoardConfig get_board_config(std::string_view name, std::string_view root) {
+  return sense::make_config(sense::board_entry(name), sense::without_end_slash(root));
+}
+
+}  // namespace kymo

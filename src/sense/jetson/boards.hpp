@@ -1,0 +1,39 @@
+// The table of boards, and facts about boards that users of include/kymo/board.hpp do not need.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kymo/board.hpp>
+
+namespace kymo::sense {
+
+/// A kind of board. Rails and zones are found on the machine; an entry only adds their order.
+struct BoardEntry {
+  std::string_view name;
+  /// "maker,part": one of them occurs in the device tree's `compatible`. The first matching entry is used.
+  std::span<const std::string_view> compatible_parts;
+  unsigned cpu_cores = 0;  ///< 0: counted
+  std::span<const std::string_view> gpu_load_paths;
+  std::span<const std::string_view> gpu_clock_paths;  ///< hertz
+  std::string_view emc_actmon_path;
+  std::string_view emc_clk_rate_path;
+  std::span<const std::string_view> zones;  ///< these first, in this order; others follow by number
+};
+
+[[nodiscard]] std::span<const BoardEntry> board_table();
+
+/// The entry of a board returned by detect_board() or get_board_config().
+[[nodiscard]] const BoardEntry& board_entry(std::string_view name);
+
+/// The first of the paths that exists below a root, including the root. The first of all if none exists; empty for no
+/// paths.
+[[nodiscard]] std::string first_existing(const std::string& root, std::span<const std::string_view> paths);
+
+/// The power mode set by nvpmodel, "2 (15W)"; the name only if the configuration has it; empty if there is no mode. For
+/// a capture's header.
+[[nodiscard]] std::string describe_power_mode(const std::string& root);
+
+}  // namespace kymo::sense

@@ -1,0 +1,206 @@
+// Computes the energy of a stretch of time from readings of one source.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <kymo/power.hpp>
+
+#include "base/clock.hpp"
+
+namespace kymo {
+
+PowerSource::~PowerSource() = default;
+
+FixedPowerSource::FixedPowerSource(double watts) : watts_([watts](double) { return watts; }) {}
+FixedPowerSource::FixedPowerSource(std::function<double(double time_s)> watts) : watts_(std::move(watts)) {}
+
+std::string FixedPowerSource::name() const {
+  return "fixed";
+}
+
+PowerReading FixedPowerSource::read(std::int64_t now_ns) {
+  PowerReading reading;
+  reading.watts = watts_(static_cast<double>(now_ns) / 1e9);
+  return reading;
+}
+
+double integrate(const std::vector<PowerSample>& samples) {
+  double joules = 0;
+  const PowerSample* last = nullptr;
+  for (const PowerSample& sample : samples) {
+    if (!std::isfinite(sample.watts) || !std::isfinite(sample.time_s)) {
+      continue;
+    }
+    if (last != nullptr && sample.time_s > last->time_s) {
+      joules += (sample.time_s - last->time_s) * (sample.watts + last->watts) / 2;
+    }
+    last = &sample;
+  }
+  return joules;
+}
+
+namespace {
+
+/// Adds readings up.
+class EnergySum {
+ public:
+  void add(std::int64_t now_ns, const PowerReading& reading) {
+    if (has_begun_ && now_ns <= last_ns_) {
+      return;
+    }
+    const bool is_first = !has_begun_;
+    const double seconds = is_first ? 0 : static_cast<double>(now_ns - last_ns_) / 1e9;
+    const double grown = reading.joules - last_.joules;
+    const bool is_counted = !is_first && std::isfinite(grown) && grown >= 0;
+    const bool is_trapezoid = !is_first && std::isfinite(reading.watts) && std::isfinite(last_.watts);
+    if (is_counted) {
+      report_.energy_j += grown;
+      report_.is_counted = true;
+    } else if (is_trapezoid) {
+      report_.energy_j += seconds * (reading.watts + last_.watts) / 2;
+    } else {
+      report_.unknown_s += seconds;
+    }
+    report_.duration_s += seconds;
+    if (std::isfinite(reading.watts)) {
+      take_watts(reading.watts);
+    } else if (is_counted && grown > 0) {
+      // Without a power reading, the counter's growth between its renewals gives the power.
+      take_watts(grown / (static_cast<double>(now_ns - grown_ns_) / 1e9));
+    }
+    report_.samples += std::isfinite(reading.watts) || std::isfinite(reading.joules) ? 1U : 0U;
+    if (is_first || !is_counted || grown > 0) {
+      grown_ns_ = now_ns;
+    }
+    last_ = reading;
+    last_ns_ = now_ns;
+    has_begun_ = true;
+  }
+
+  [[nodiscard]] EnergyReport report() const {
+    EnergyReport report = report_;
+    report.mean_watts = watts_count_ == 0 ? 0 : watts_sum_ / static_cast<double>(watts_count_);
+    return report;
+  }
+
+ private:
+  void take_watts(double watts) {
+    report_.peak_watts = watts_count_ == 0 ? watts : std::max(report_.peak_watts, watts);
+    watts_sum_ += watts;
+    ++watts_count_;
+  }
+
+  EnergyReport report_;
+  double watts_sum_ = 0;
+  std::uint64_t watts_count_ = 0;
+  PowerReading last_;
+  std::int64_t last_ns_ = 0;
+  std::int64_t grown_ns_ = 0;  // time of the counter's last growth
+  bool has_begun_ = false;
+};
+
+}  // namespace
+
+class PowerTracker::Implementation {
+ public:
+  Implementation(PowerSource& source, double hz) : source_(source) {
+    if (!(hz >= 0.1 && hz <= 1000)) {
+      throw std::invalid_argument("a power tracker's rate is 0.1 to 1000 Hz");
+    }
+    period_ = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 / hz));
+  }
+
+  bool start() {
+    const std::lock_guard lifetime(lifetime_);
+    if (thread_.joinable()) {
+      return false;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      sum_ = {};
+      ends_ = false;
+    }
+    sample(base::monotonic_now_ns());
+    thread_ = std::thread([this] { run(); });
+    return true;
+  }
+
+  EnergyReport stop() {
+    const std::lock_guard lifetime(lifetime_);
+    if (thread_.joinable()) {
+      {
+        const std::lock_guard lock(mutex_);
+        ends_ = true;
+      }
+      wake_.notify_all();
+      thread_.join();
+      sample(base::monotonic_now_ns());
+    }
+    return report();
+  }
+
+  [[nodiscard]] bool is_running() const {
+    const std::lock_guard lifetime(lifetime_);
+    return thread_.joinable();
+  }
+
+  void sample(std::int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    sum_.add(now_ns, source_.read(now_ns));
+  }
+
+  [[nodiscard]] EnergyReport report() const {
+    const std::lock_guard lock(mutex_);
+    return sum_.report();
+  }
+
+ private:
+  void run() {
+    auto deadline = std::chrono::steady_clock::now() + period_;
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_until(lock, deadline, [this] { return ends_; })) {
+      const std::int64_t now_ns = base::monotonic_now_ns();
+      sum_.add(now_ns, source_.read(now_ns));
+      deadline = std::max(deadline + period_, std::chrono::steady_clock::now());
+    }
+  }
+
+  PowerSource& source_;
+  std::chrono::nanoseconds period_{0};
+  mutable std::mutex lifetime_;  // protects the thread
+  mutable std::mutex mutex_;     // protects the sum, the source and ends_
+  std::condition_variable wake_;
+  EnergySum sum_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+PowerTracker::PowerTracker(PowerSource& source, double hz)
+    : implementation_(std::make_unique<Implementation>(source, hz)) {}
+
+PowerTracker::~PowerTracker() {
+  stop();
+}
+
+bool PowerTracker::start() {
+  return implementation_->start();
+}
+EnergyReport PowerTracker::stop() noexcept {
+  return implementation_->stop();
+}
+bool PowerTracker::is_running() const noexcept {
+  return implementation_->is_running();
+}
+EnergyReport PowerTracker::report() const {
+  return implementation_->report();
+}
+void PowerTracker::sample(std::int64_t now_ns) {
+  implementation_->sample(now_ns);
+}
+
+}  // namespace kymo

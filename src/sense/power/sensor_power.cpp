@@ -1,0 +1,103 @@
+#include "sense/power/sensor_power.hpp"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace kymo::sense {
+
+namespace {
+
+using Device = SensorPowerSource::Device;
+
+/// A metric's value at the last read; NaN if it has none.
+double value_of(const Device& device, std::size_t metric) {
+  const auto& readings = device.sensor->sensor().readings();
+  const bool is_there = metric != Device::none && metric < readings.size() && readings[metric].has_value;
+  return is_there ? readings[metric].value : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The power metric for an energy counter of the same device: "cpu_power" for "cpu_energy".
+std::size_t find_power(const Sensor& sensor, const MetricDeclaration& counter) {
+  constexpr std::string_view energy = "energy";
+  std::string name = counter.name;
+  const std::size_t place = name.rfind(energy);
+  if (place != std::string::npos) {
+    name.replace(place, energy.size(), "power");
+  }
+  for (std::size_t i = 0; i < sensor.metrics().size(); ++i) {
+    const MetricDeclaration& metric = sensor.metrics()[i];
+    if (metric.unit == "W" && metric.name == name && metric.labels == counter.labels) {
+      return i;
+    }
+  }
+  return Device::none;
+}
+
+}  // namespace
+
+std::string SensorPowerSource::name() const {
+  std::string name;
+  for (const Device& device : devices_) {
+    name += (name.empty() ? "" : " + ") + device.name;
+  }
+  return name;
+}
+
+PowerReading SensorPowerSource::read(std::int64_t now_ns) {
+  PowerReading sum{0, 0};
+  for (const Device& device : devices_) {
+    device.sensor->read(now_ns);
+    sum.watts += value_of(device, device.watts);
+    sum.joules += value_of(device, device.joules);
+  }
+  return sum;
+}
+
+std::vector<std::unique_ptr<PowerSource>> make_power_sources(SensorList sensors, std::int64_t now_ns) {
+  struct Place {
+    std::shared_ptr<SharedSensor> sensor;
+    std::size_t metric = 0;
+  };
+  std::vector<Place> places;  // by metric id in this list, minus one
+  std::vector<MetricDeclaration> metrics;
+  for (std::unique_ptr<Sensor>& each : sensors) {
+    const auto shared = std::make_shared<SharedSensor>(std::move(each));
+    shared->read(now_ns);
+    const auto& own = shared->sensor().metrics();
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      places.push_back({shared, i});
+      metrics.push_back(own[i]);
+      metrics.back().id = static_cast<MetricId>(places.size());
+    }
+  }
+  std::vector<Device> machine;
+  std::vector<std::unique_ptr<PowerSource>> sources;
+  std::vector<std::unique_ptr<PowerSource>> gpus;
+  for (const base::ChosenSource& chosen : base::choose_power_sources(metrics).sources) {
+    const MetricDeclaration& metric = chosen.metrics.front();
+    const Place& place = places[metric.id - std::size_t{1}];
+    Device device{chosen.name, place.sensor};
+    if (chosen.method == base::EnergyMethod::counter) {
+      device.joules = place.metric;
+      device.watts = find_power(place.sensor->sensor(), metric);
+    } else {
+      device.watts = place.metric;
+    }
+    if (chosen.side == base::PowerSide::machine) {
+      machine.push_back(std::move(device));
+    } else {
+      gpus.push_back(std::make_unique<SensorPowerSource>(std::vector<Device>{std::move(device)}));
+    }
+  }
+  if (!machine.empty()) {
+    sources.push_back(std::make_unique<SensorPowerSource>(std::move(machine)));
+  }
+  for (std::unique_ptr<PowerSource>& gpu : gpus) {
+    sources.push_back(std::move(gpu));
+  }
+  return sources;
+}
+
+}  // namespace kymo::sense

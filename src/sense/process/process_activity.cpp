@@ -1,0 +1,208 @@
+// How a process tree uses the kernel: context switches of its threads, and bytes read and written.
+//
+// /proc/PID/io counts the reads and writes of a process, of its ended threads and of the children that it waited for.
+// All of it is therefore "waited for" in terms of ProcessLedger. Context switches are known per thread and vanish with
+// the thread, so the rate misses switches after the last look at a thread.
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "sense/common/device_files.hpp"
+#include "sense/common/parse.hpp"
+#include "sense/process/process_sensors.hpp"
+#include "sense/process/process_tree.hpp"
+
+namespace kymo::sense {
+
+namespace {
+
+struct Transfer {
+  std::string_view key;
+  std::string_view metric;
+};
+
+constexpr std::array transfers = {
+    Transfer{"rchar:", "process_read_chars"},
+    Transfer{"wchar:", "process_written_chars"},
+    Transfer{"read_bytes:", "process_read_bytes"},
+    Transfer{"write_bytes:", "process_written_bytes"},
+};
+using Ledger = ProcessLedger<transfers.size()>;
+using Bytes = Ledger::Amounts;
+
+/// False for an incomplete text.
+bool parse_io(std::string_view text, Bytes& bytes) {
+  TextCursor cursor(text);
+  std::size_t found = 0;
+  while (found < transfers.size() && !cursor.at_end()) {
+    TextCursor line(cursor.line());
+    if (!line.skip(transfers[found].key)) {
+      continue;
+    }
+    const std::optional<std::uint64_t> number = line.number();
+    if (!number || *number > (std::uint64_t{1} << 62U) || (cursor.at_end() && text.back() != '\n')) {
+      return false;
+    }
+    bytes[found++] = static_cast<std::int64_t>(*number);
+  }
+  return found == transfers.size();
+}
+
+/// Voluntary and involuntary switches of a thread; nothing for an incomplete text.
+std::optional<std::uint64_t> parse_switches(std::string_view text) {
+  std::uint64_t sum = 0;
+  for (const std::string_view key : {"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"}) {
+    const std::size_t start = text.find(key);
+    if (start == std::string_view::npos) {
+      return std::nullopt;
+    }
+    TextCursor cursor(text.substr(start + key.size()));
+    const std::optional<std::uint64_t> number = cursor.number();
+    if (!number || cursor.at_end()) {
+      return std::nullopt;
+    }
+    sum += *number;
+  }
+  return sum;
+}
+
+struct Member {
+  bool has_io = false;
+  bool is_gone = false;                           // ended during this look
+  Bytes newest{};                                 // content of the file at this look
+  std::map<std::string, std::uint64_t> switches;  // by thread
+};
+
+class ProcessActivitySensor final : public Sensor {
+ public:
+  explicit ProcessActivitySensor(const SensorContext& context)
+      : Sensor("process", Tier::medium), process_(context.process), tree_(context), buffer_(16 * 1024) {
+    MetricDeclaration switches = describe("process_context_switches", "1/s", "/proc/PID/task/TID/status");
+    switches.window_ns = ProcessTree::least_period_ns;
+    switches_ = add_metric(std::move(switches));
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      io_[i] = add_metric(describe(transfers[i].metric, "B", "/proc/PID/io", MetricKind::counter, 1));
+    }
+  }
+
+ protected:
+  void read_source(std::int64_t now_ns) override {
+    if (now_ns < next_look_ns_) {
+      return;
+    }
+    if (!tree_.look()) {
+      set_unavailable(tree_.trouble());
+      return;
+    }
+    files_ = tree_.files_opened();
+    unreadable_.clear();
+    for (const ProcessTree::Gone& gone : tree_.gone()) {
+      ledger_.retire(gone.pid, gone.heir);
+      members_.erase(gone.pid);
+    }
+    read_switches(now_ns);
+    read_io();
+    if (unreadable_.empty()) {
+      clear_trouble();
+    } else {
+      set_trouble(unreadable_, "processes of other users, and those that gained privileges, can be read as root only");
+    }
+    next_look_ns_ =
+        now_ns + std::max<std::int64_t>(ProcessTree::least_period_ns, static_cast<std::int64_t>(files_) * 2'000'000);
+    rest_until(next_look_ns_);
+  }
+
+ private:
+  void read_switches(std::int64_t now_ns) {
+    for (const ProcessStat& process : tree_.processes()) {
+      Member& member = members_[process.pid];
+      if (!process.is_ended()) {
+        read_threads(process.pid, member);
+      }
+    }
+    const double per_second = switch_rate_.take(static_cast<double>(switch_count_), now_ns);
+    if (!std::isnan(per_second)) {
+      set(switches_, std::round(per_second * 100) / 100);
+    }
+  }
+
+  void read_threads(std::uint64_t pid, Member& member) {
+    const std::string tasks = tree_.directory(pid) + "task/";
+    std::map<std::string, std::uint64_t> now;
+    for (std::string& thread : list_directory(tasks)) {
+      int error = 0;
+      ++files_;
+      const std::optional<std::uint64_t> count = parse_switches(read_once(tasks + thread + "/status", buffer_, error));
+      const auto before = member.switches.find(thread);
+      const std::uint64_t known = before != member.switches.end() ? before->second : 0;
+      const std::uint64_t newest = count.value_or(known);
+      switch_count_ += newest > known ? newest - known : 0;
+      now.emplace(std::move(thread), newest);
+    }
+    member.switches = std::move(now);
+  }
+
+  void read_io() {
+    bool is_known = true;
+    for (const ProcessStat& process : tree_.processes()) {
+      Member& member = members_[process.pid];
+      int error = 0;
+      ++files_;
+      const std::string path = tree_.directory(process.pid) + "io";
+      member.has_io = parse_io(read_once(path, buffer_, error), member.newest);
+      // Parents are read before their children. The parent's numbers may already include a process that is gone, so it
+      // is not treated as a child still to be waited for.
+      member.is_gone = !member.has_io && means_gone(error) && process.pid != process_;
+      if (!member.has_io && !member.is_gone) {
+        is_known = is_known && process.pid != process_ && !ledger_.account(process.pid).finished.empty();
+        unreadable_ = error != 0 ? std::string(std::strerror(error)) + ": " + path : "holds no numbers: " + path;
+      }
+    }
+    for (const ProcessStat& process : tree_.processes()) {
+      if (members_[process.pid].is_gone) {
+        const auto parent = members_.find(process.parent);
+        const bool has_heir = parent != members_.end() && !parent->second.is_gone;
+        ledger_.retire(process.pid, has_heir ? process.parent : Ledger::unknown);
+      }
+    }
+    for (auto member = members_.begin(); member != members_.end();) {
+      if (member->second.has_io) {
+        ledger_.take(ledger_.account(member->first), member->second.newest);
+      }
+      member = member->second.is_gone ? members_.erase(member) : std::next(member);
+    }
+    ledger_.settle();
+    const Bytes total = ledger_.total();
+    for (std::size_t i = 0; i < total.size(); ++i) {
+      highest_[i] = std::max(highest_[i], total[i]);
+      set(io_[i], is_known ? static_cast<double>(highest_[i]) : missing);
+    }
+  }
+
+  std::uint64_t process_;
+  ProcessTree tree_;
+  std::vector<char> buffer_;
+  std::map<std::uint64_t, Member> members_;
+  Ledger ledger_;
+  Bytes highest_{};
+  std::uint64_t switch_count_ = 0;
+  CounterRate switch_rate_;
+  std::string unreadable_;
+  std::size_t files_ = 0;
+  std::int64_t next_look_ns_ = 0;
+  std::size_t switches_ = 0;
+  std::array<std::size_t, transfers.size()> io_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Sensor> make_process_activity_sensor(const SensorContext& context) {
+  return std::make_unique<ProcessActivitySensor>(context);
+}
+
+}  // namespace kymo::sense

@@ -1,0 +1,82 @@
+// The memory of a process tree, where each page is divided by the number of processes that share it. The kernel visits
+// all pages for this: some milliseconds per gigabyte.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "base/clock.hpp"
+#include "sense/common/parse.hpp"
+#include "sense/process/process_sensors.hpp"
+#include "sense/process/process_tree.hpp"
+
+namespace kymo::sense {
+
+namespace {
+
+/// "Pss:   1234 kB" in kibibytes.
+std::optional<std::uint64_t> parse_pss(std::string_view text) {
+  TextCursor cursor(text);
+  while (!cursor.at_end()) {
+    TextCursor line(cursor.line());
+    if (line.skip("Pss:")) {
+      const std::optional<std::uint64_t> number = line.number();
+      return number && line.word() == "kB" ? number : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+class ProcessMemorySensor final : public Sensor {
+ public:
+  explicit ProcessMemorySensor(const SensorContext& context)
+      : Sensor("process_memory", Tier::slow), process_(context.process), tree_(context), buffer_(8 * 1024) {
+    pss_ = add_metric(describe("process_pss", "B", "/proc/PID/smaps_rollup", MetricKind::gauge, 1024));
+  }
+
+ protected:
+  void read_source(std::int64_t now_ns) override {
+    if (now_ns < next_look_ns_) {
+      return;
+    }
+    if (!tree_.look()) {
+      set_unavailable(tree_.trouble());
+      return;
+    }
+    const std::int64_t start_ns = base::monotonic_now_ns();
+    double bytes = 0;
+    for (const ProcessStat& process : tree_.processes()) {
+      const std::string path = tree_.directory(process.pid) + "smaps_rollup";
+      int error = 0;
+      const std::optional<std::uint64_t> kibibytes =
+          process.is_ended() ? 0 : parse_pss(read_once(path, buffer_, error));
+      if (kibibytes) {
+        bytes += static_cast<double>(*kibibytes) * 1024;
+      } else if (!means_gone(error) || process.pid == process_) {
+        set_unavailable(error != 0 ? std::string(std::strerror(error)) + ": " + path : "holds no number: " + path,
+                        error == EACCES || error == EPERM ? "run as root" : "");
+        return;
+      }
+    }
+    set(pss_, bytes);
+    // The kernel visits all pages of the process under a lock that the process may need.
+    constexpr std::int64_t most_share = 500;
+    next_look_ns_ = now_ns + std::max(tree_.look_period_ns(), most_share * (base::monotonic_now_ns() - start_ns));
+    rest_until(next_look_ns_);
+  }
+
+ private:
+  std::uint64_t process_;
+  ProcessTree tree_;
+  std::vector<char> buffer_;
+  std::int64_t next_look_ns_ = 0;
+  std::size_t pss_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Sensor> make_process_memory_sensor(const SensorContext& context) {
+  return std::make_unique<ProcessMemorySensor>(context);
+}
+
+}  // namespace kymo::sense

@@ -1,0 +1,43 @@
+// Sleeps until one deadline after another, with the next timer set ahead.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/file.hpp"
+#include "sense/sampler/stop_signal.hpp"
+
+namespace kymo::sense {
+
+/// Two kernel timers that alternate. While a thread works at one deadline, the timer for the next one is already
+/// running. The timer that the thread then starts is later, so the processor's timer keeps the value that the interrupt
+/// set. In a virtual machine each change of that timer exits to the hypervisor, which costs a sixth of a wake-up or
+/// more.
+class DeadlineTimer {
+ public:
+  /// Call before the sleeping thread starts. Without timers of this kind the signal's own sleep is used.
+  void open() noexcept;
+  /// Call after the thread has ended.
+  void close() noexcept;
+
+  /// Sleeps until CLOCK_MONOTONIC reaches `deadline_ns`; the next deadline will be `following_ns`. Returns false if the
+  /// signal was raised.
+  [[nodiscard]] bool sleep_until(StopSignal& stop, std::int64_t deadline_ns, std::int64_t following_ns) noexcept;
+
+  /// Ends a sleep after the signal was raised. Call from another thread, between open() and close().
+  void interrupt() noexcept;
+
+ private:
+  struct Timer {
+    base::FileDescriptor file;
+    std::int64_t deadline_ns = 0;  // of the sleeping thread; 0: not running
+  };
+
+  /// The timer for a deadline; starts one other than `other` if none is set for it. nullptr: there are no timers.
+  Timer* start(std::int64_t deadline_ns, const Timer* other) noexcept;
+
+  std::array<Timer, 2> timers_;
+  bool has_timers_ = false;
+};
+
+}  // namespace kymo::sense

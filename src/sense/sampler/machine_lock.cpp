@@ -1,0 +1,84 @@
+#include "sense/sampler/machine_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <atomic>
+#include <functional>
+
+#include "sense/common/device_files.hpp"
+
+namespace kymo::sense {
+
+namespace {
+
+// Record locks do not separate two objects of one process, and closing any descriptor of the file releases them.
+// Atomics instead of a mutex, because a fork might leave a mutex locked in the child.
+constinit std::atomic<pid_t> holder_process{0};  // the process whose object holds the lock or is acquiring it
+constinit std::atomic<const MachineLock*> holder_object{nullptr};
+
+struct flock whole_file(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+}  // namespace
+
+MachineLock::MachineLock(std::string_view root) {
+  path_ = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+  path_ += "/kymo-sampler-" + std::to_string(::getuid());
+  if (const std::string base = without_end_slash(root); !base.empty()) {
+    path_ += "-" + std::to_string(std::hash<std::string>()(base));
+  }
+}
+
+bool MachineLock::open() {
+  file_ = base::FileDescriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  struct stat status {};
+  if (file_ && (::fstat(file_.get(), &status) != 0 || status.st_uid != ::getuid() || !S_ISREG(status.st_mode))) {
+    file_.reset();
+  }
+  return static_cast<bool>(file_);
+}
+
+bool MachineLock::try_acquire() {
+  const pid_t self = ::getpid();
+  pid_t holder = holder_process.load(std::memory_order_acquire);
+  if (holder == self || !holder_process.compare_exchange_strong(holder, self, std::memory_order_acq_rel)) {
+    return holder_process.load(std::memory_order_acquire) == self && holder_object == this;
+  }
+  struct flock lock = whole_file(F_WRLCK);
+  if (open() && ::fcntl(file_.get(), F_SETLK, &lock) != 0) {
+    file_.reset();
+    holder_object = nullptr;
+    holder_process.store(0, std::memory_order_release);
+    return false;
+  }
+  holder_object = this;
+  return true;
+}
+
+void MachineLock::release() {
+  const bool is_holder = holder_object == this && holder_process.load(std::memory_order_acquire) == ::getpid();
+  file_.reset();
+  if (is_holder) {
+    holder_object = nullptr;
+    holder_process.store(0, std::memory_order_release);
+  }
+}
+
+pid_t MachineLock::holder() const {
+  if (holder_process.load(std::memory_order_acquire) == ::getpid()) {
+    return 0;
+  }
+  const base::FileDescriptor file(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  struct flock lock = whole_file(F_WRLCK);
+  if (!file || ::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
+    return 0;
+  }
+  return lock.l_pid;
+}
+
+}  // namespace kymo::sense

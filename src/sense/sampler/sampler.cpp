@@ -1,0 +1,239 @@
+// The sampler: one thread per tier, absolute deadlines, samples into the recorder.
+#include <kymo/sampler.hpp>
+
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <stdexcept>
+
+#include <kymo/frame.hpp>
+#include <kymo/recorder.hpp>
+
+#include "base/clock.hpp"
+#include "sense/common/device_files.hpp"
+#include "sense/jetson/boards.hpp"
+#include "sense/sampler/machine_lock.hpp"
+#include "sense/sampler/sensors.hpp"
+#include "sense/sampler/tier_scheduling.hpp"
+#include "sense/sampler/tier_thread.hpp"
+
+namespace kymo {
+
+namespace {
+
+using sense::TierThread;
+
+constexpr double least_hz = 0.1;
+constexpr double most_hz = 1000;
+constexpr std::uint64_t warmup_samples = 10;
+
+void check_rate(double hz, const std::string& of_what) {
+  // Written so that NaN fails.
+  if (!(hz == 0 || (hz >= least_hz && hz <= most_hz))) {
+    throw std::invalid_argument("a rate of " + std::to_string(hz) + " Hz for " + of_what +
+                                " is out of range: 0.1 to 1000, or 0 for off");
+  }
+}
+
+void check_cpus(const std::vector<int>& cpus) {
+  for (const int cpu : cpus) {
+    if (cpu < 0 || cpu >= sense::cpu_limit()) {
+      throw std::invalid_argument("there is no CPU " + std::to_string(cpu) + " to sample on");
+    }
+  }
+}
+
+double rate_of(const sense::Sensor& sensor, const SamplerOptions& options) {
+  for (const auto& [name, hz] : options.sensor_hz) {
+    if (name == sensor.name()) {
+      return hz;
+    }
+  }
+  switch (sensor.tier()) {
+    case Tier::fast:
+      return options.fast_hz;
+    case Tier::medium:
+      return options.medium_hz;
+    case Tier::slow:
+      return options.slow_hz;
+  }
+  return 0;
+}
+
+}  // namespace
+
+class Sampler::Implementation {
+ public:
+  explicit Implementation(SamplerOptions options)
+      : options_(std::move(options)),
+        lock_(options_.sensors.root),
+        tiers_{TierThread(Tier::fast), TierThread(Tier::medium), TierThread(Tier::slow)} {
+    const std::array hz{options_.fast_hz, options_.medium_hz, options_.slow_hz};
+    for (std::size_t i = 0; i < tiers_.size(); ++i) {
+      check_rate(hz[i], std::string("the ") + sense::name_of(tiers_[i].tier()) + " tier");
+      tiers_[i].set_rate(hz[i]);
+    }
+    const std::vector<std::string> known = sense::sensor_names();
+    for (const auto& [name, rate] : options_.sensor_hz) {
+      check_rate(rate, name);
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        throw std::invalid_argument("there is no sensor '" + name + "' to give a rate to; `kymo doctor` lists them");
+      }
+    }
+    check_cpus(options_.cpus);
+    SensorOptions of_process = options_.sensors;
+    of_process.covers_machine = false;
+    add(sense::make_sensors(of_process));
+  }
+
+  ~Implementation() { stop(); }
+
+  bool start() {
+    const std::lock_guard guard(mutex_);
+    if (is_running_) {
+      return false;
+    }
+    state_.stop.reset();
+    state_.claim_machine = [this] { claim_machine_slowly(); };
+    state_.cpus = options_.cpus;
+    for (const TierThread& tier : tiers_) {
+      state_.claiming_tier = tier.hz() != 0 ? tier.tier() : state_.claiming_tier;
+    }
+    claim_machine();
+    describe_run();
+    is_running_ = true;
+    for (TierThread& tier : tiers_) {
+      tier.start(state_);
+    }
+    return true;
+  }
+
+  void stop() noexcept {
+    const std::lock_guard guard(mutex_);
+    if (!is_running_) {
+      return;
+    }
+    state_.stop.raise();
+    for (TierThread& tier : tiers_) {
+      tier.join();
+    }
+    is_running_ = false;
+  }
+
+  bool wait_for_warmup(std::chrono::nanoseconds timeout) const {
+    return tiers_.front().wait_for_ticks(warmup_samples, timeout);
+  }
+
+  [[nodiscard]] bool is_running() const noexcept { return is_running_; }
+  [[nodiscard]] const TierThread& tier(Tier which) const { return tiers_[static_cast<std::size_t>(which)]; }
+  [[nodiscard]] bool has_machine() const noexcept { return has_machine_; }
+  [[nodiscard]] std::uint64_t machine_holder() const { return static_cast<std::uint64_t>(lock_.holder()); }
+
+ private:
+  void add(sense::SensorList sensors) {
+    for (auto& sensor : sensors) {
+      if (const double hz = rate_of(*sensor, options_); hz != 0) {
+        TierThread& home = tiers_[static_cast<std::size_t>(sensor->tier())];
+        TierThread& fast = tiers_.front();
+        const bool is_guest = sensor->cost() == sense::Sensor::Cost::kernel && fast.has_deadlines_of(hz);
+        (is_guest ? fast : home).add(std::move(sensor), hz, home);
+      }
+    }
+  }
+
+  /// Samples the machine if no other process does. The lock is held for the lifetime of this object.
+  void claim_machine() {
+    if (!has_machine_ && options_.sensors.covers_machine && (!options_.shares_machine || lock_.try_acquire())) {
+      add_of_machine(sense::Making::only_quick);
+      has_machine_ = true;
+    }
+  }
+
+  /// The same from a tier's thread, which may take longer.
+  void claim_machine_slowly() {
+    claim_machine();
+    if (has_machine_ && !has_slow_sensors_) {
+      add_of_machine(sense::Making::only_slow);
+      has_slow_sensors_ = true;
+    }
+  }
+
+  void add_of_machine(sense::Making making) {
+    sense::SensorList sensors = sense::make_sensors(options_.sensors, making);
+    sensors.erase(std::remove_if(sensors.begin(), sensors.end(),
+                                 [](const auto& sensor) { return sense::is_of_process(sensor->name()); }),
+                  sensors.end());
+    add(std::move(sensors));
+  }
+
+  void describe_run() {
+    describe_board();
+    set_info("sampler.start_ns", std::to_string(base::monotonic_now_ns()));
+    for (const TierThread& tier : tiers_) {
+      set_info(std::string("sampler.") + sense::name_of(tier.tier()) + "_hz", sense::rate_text(tier.hz()));
+    }
+  }
+
+  /// Records which board this is, and the power mode that limits it if it is known.
+  void describe_board() const {
+    const std::string root = sense::without_end_slash(options_.sensors.root);
+    if (::access((root + "/proc/device-tree/compatible").c_str(), R_OK) != 0) {
+      return;
+    }
+    try {
+      set_info("board", options_.sensors.board ? options_.sensors.board->board_name
+                                               : detect_board(options_.sensors.root).board_name);
+    } catch (const std::runtime_error&) {
+      // An unknown board is sampled like any Linux machine.
+      set_info("board", "generic");
+    }
+    if (const std::string mode = sense::describe_power_mode(root); !mode.empty()) {
+      set_info("power_mode", mode);
+    }
+  }
+
+  SamplerOptions options_;
+  std::mutex mutex_;  // guards starting and stopping
+  sense::MachineLock lock_;
+  std::atomic<bool> is_running_{false};
+  std::atomic<bool> has_machine_{false};
+  bool has_slow_sensors_ = false;  // used by the claiming tier's thread
+  sense::SamplingState state_;
+  std::array<TierThread, 3> tiers_;
+};
+
+Sampler::Sampler(SamplerOptions options) : implementation_(std::make_unique<Implementation>(std::move(options))) {}
+
+Sampler::~Sampler() = default;
+
+bool Sampler::start() {
+  return implementation_->start();
+}
+void Sampler::stop() noexcept {
+  implementation_->stop();
+}
+bool Sampler::wait_for_warmup(std::chrono::nanoseconds timeout) const {
+  return implementation_->wait_for_warmup(timeout);
+}
+std::uint64_t Sampler::sync() noexcept {
+  return kymo::sync();
+}
+bool Sampler::is_running() const noexcept {
+  return implementation_->is_running();
+}
+std::uint64_t Sampler::sample_count() const noexcept {
+  return implementation_->tier(Tier::fast).ticks();
+}
+std::uint64_t Sampler::missed_deadlines(Tier tier) const noexcept {
+  return implementation_->tier(tier).missed_deadlines();
+}
+bool Sampler::samples_machine() const noexcept {
+  return implementation_->has_machine();
+}
+std::uint64_t Sampler::machine_holder() const {
+  return implementation_->machine_holder();
+}
+
+}  // namespace kymo

@@ -1,0 +1,39 @@
+// The table of all sensors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sense/common/sensor.hpp"
+
+namespace kymo::sense {
+
+struct SensorKind {
+  SensorMaker* make;
+  std::array<std::string_view, 4> names;  // of the sensors that it creates
+  bool is_of_process = false;             // measures the process tree rather than the machine
+  bool is_slow_to_make = false;
+  /// Replaces `make` if the context has a board.
+  SensorMaker* make_of_board = nullptr;
+};
+
+/// All sensors of this system in creation order: the table in linux.cpp or macos.cpp.
+[[nodiscard]] std::span<const SensorKind> sensor_kinds() noexcept;
+
+/// Some sensors are slow to create: a GPU's driver may have to wake up first.
+enum class Making : std::uint8_t { all, only_quick, only_slow };
+
+/// Creates the sensors that the options request. Throws std::invalid_argument for a name that no sensor has.
+[[nodiscard]] SensorList make_sensors(const SensorOptions& options, Making making = Making::all);
+
+/// Whether a sensor measures the process tree rather than the machine.
+[[nodiscard]] bool is_of_process(std::string_view sensor);
+
+/// All sensor names, in the order of make_sensors().
+[[nodiscard]] std::vector<std::string> sensor_names();
+
+}  // namespace kymo::sense

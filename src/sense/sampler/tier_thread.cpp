@@ -1,0 +1,388 @@
+#include "sense/sampler/tier_thread.hpp"
+#include "base/clock.hpp"
+
+#include <pthread.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <limits>
+#include <utility>
+
+#include <kymo/recorder.hpp>
+
+#include "base/message.hpp"
+#include "base/system.hpp"
+#include "sense/sampler/tier_scheduling.hpp"
+
+namespace kymo::sense {
+
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t description_pause_ns = 5 * second_ns;
+constexpr unsigned most_descriptions = 500;  // per sensor: each takes some hundred bytes of the pool
+
+std::int64_t period_of(double hz) {
+  return static_cast<std::int64_t>(std::llround(1e9 / hz));
+}
+
+/// Advances a deadline to the next one that has not passed. Returns how many were skipped.
+std::uint64_t advance(std::int64_t& deadline_ns, std::int64_t period_ns, std::int64_t now_ns) {
+  deadline_ns += period_ns;
+  if (deadline_ns > now_ns) {
+    return 0;
+  }
+  const std::int64_t skipped = (now_ns - deadline_ns) / period_ns + 1;
+  deadline_ns += skipped * period_ns;
+  return static_cast<std::uint64_t>(skipped);
+}
+
+MetricId declare(const MetricDeclaration& metric) {
+  std::array<MetricLabel, 8> labels;
+  const std::size_t count = std::min(labels.size(), metric.labels.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    labels[i] = {metric.labels[i].first, metric.labels[i].second};
+  }
+  return declare_metric({metric.name, metric.unit, metric.kind, metric.source, labels.data(), count, metric.step,
+                         metric.renewal_ns, metric.window_ns, metric.traits});
+}
+
+void set_up_thread(Tier tier, const std::vector<int>& cpus) {
+  base::name_this_thread((std::string("kymo-") + name_of(tier)).c_str());
+  if (!schedule_tier(tier, cpus)) {
+    static base::SayOnce say_not_pinned;
+    say_not_pinned("the sampler cannot run on the CPUs it was given; it runs anywhere");
+  }
+}
+
+}  // namespace
+
+const char* name_of(Tier tier) {
+  switch (tier) {
+    case Tier::fast:
+      return "fast";
+    case Tier::medium:
+      return "medium";
+    case Tier::slow:
+      return "slow";
+  }
+  return "?";
+}
+
+std::string rate_text(double hz) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", hz);
+  return text;
+}
+
+SensorFeed::SensorFeed(std::unique_ptr<Sensor> sensor, double hz, TierThread& home)
+    : period_ns(period_of(hz)), sensor_(std::move(sensor)), home_(&home) {}
+
+std::uint64_t SensorFeed::advance(std::int64_t now_ns) {
+  const std::uint64_t missed = sense::advance(deadline_ns, period_ns, now_ns);
+  const std::int64_t rest_ns = sensor_->resting_until_ns() - deadline_ns;
+  deadline_ns += rest_ns > 0 ? (rest_ns + period_ns - 1) / period_ns * period_ns : 0;
+  return missed;
+}
+
+void SensorFeed::sample(std::int64_t now_ns, std::vector<MetricSample>& samples) {
+  sensor_->read(now_ns);
+  read_ns_ = base::monotonic_now_ns() - now_ns;
+  const std::vector<Reading>& readings = sensor_->readings();
+  if (described_ != sensor_->description_count() && now_ns >= next_description_ns_) {
+    describe_anew(now_ns);
+  }
+  ids_.resize(readings.size());
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    if (readings[i].has_value) {
+      // A metric that never has a value is not declared, so readers do not show an empty one.
+      if (ids_[i] == 0) {
+        ids_[i] = declare(sensor_->metrics()[i]);
+      }
+      samples.push_back({ids_[i], readings[i].flags, readings[i].value});
+      has_worked_ = has_worked_ || !std::isnan(readings[i].value);
+    }
+  }
+  if (sensor_->trouble() != told_trouble_) {
+    tell_trouble();
+  }
+}
+
+void SensorFeed::describe_anew(std::int64_t now_ns) {
+  const std::vector<MetricDeclaration>& metrics = sensor_->metrics();
+  ids_.resize(metrics.size());
+  described_ = sensor_->description_count();
+  if (descriptions_ >= most_descriptions) {
+    return;
+  }
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (ids_[i] != 0) {
+      ids_[i] = declare(metrics[i]);
+      ++descriptions_;
+      next_description_ns_ = now_ns + description_pause_ns;
+    }
+  }
+}
+
+void SensorFeed::tell_trouble() {
+  told_trouble_ = sensor_->trouble();
+  // A source that does not exist at all is reported by `kymo doctor`.
+  const bool is_there = has_worked_ || told_trouble_.find("denied") != std::string::npos;
+  if (!is_there) {
+    return;
+  }
+  set_info("sensor." + sensor_->name(), told_trouble_.empty() ? "works" : told_trouble_);
+  if (has_worked_ && !has_told_gap_ && !told_trouble_.empty()) {
+    has_told_gap_ = true;
+    base::say("sensor " + sensor_->name() + ": " + told_trouble_ + "; what it measures has a gap");
+  }
+}
+
+void TierThread::set_rate(double hz) {
+  hz_ = hz;
+  rate_period_ns_ = hz != 0 ? period_of(hz) : 0;
+}
+
+bool TierThread::has_deadlines_of(double hz) const {
+  return hz_ != 0 && period_of(hz) % rate_period_ns_ == 0;
+}
+
+void TierThread::add(std::unique_ptr<Sensor> sensor, double hz, TierThread& home) {
+  const std::lock_guard lock(mutex_);
+  added_.emplace_back(std::move(sensor), hz, home);
+  has_added_.store(true, std::memory_order_release);
+}
+
+void TierThread::take_added() {
+  if (!has_added_.load(std::memory_order_acquire)) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  for (SensorFeed& feed : added_) {
+    const auto first_guest =
+        std::find_if(feeds_.begin(), feeds_.end(), [this](const SensorFeed& other) { return &other.home() != this; });
+    feeds_.insert(&feed.home() == this ? first_guest : feeds_.end(), std::move(feed));
+  }
+  added_.clear();
+  has_added_.store(false, std::memory_order_relaxed);
+}
+
+/// Called from another tier's thread.
+void TierThread::take_over(SensorFeed feed) {
+  const std::lock_guard lock(mutex_);
+  feed.deadline_ns = 0;
+  added_.push_back(std::move(feed));
+  has_added_.store(true, std::memory_order_release);
+}
+
+/// Returns guests with large sources, such as a thousand interfaces, because they would make this tier late.
+void TierThread::send_home_slow_guests() {
+  constexpr unsigned most_slow_reads = 3;
+  for (std::size_t i = feeds_.size(); i-- > 0 && &feeds_[i].home() != this;) {
+    if (feeds_[i].slow_reads >= most_slow_reads) {
+      feeds_[i].home().take_over(std::move(feeds_[i]));
+      feeds_.erase(feeds_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+void TierThread::start(SamplingState& state) {
+  ticks_ = 0;
+  missed_ = 0;
+  take_added();
+  if (hz_ == 0 && feeds_.empty()) {
+    return;
+  }
+  // Deadlines of the fast tier are counted. The other tiers use their sensors' deadlines and keep their own account.
+  period_ns_ = is_counted() ? rate_period_ns_ : second_ns;
+  timer_.open();
+  sigset_t all;
+  sigset_t previous;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
+  try {
+    thread_ = std::thread([this, &state] { run(state); });
+  } catch (const std::exception&) {
+    base::say(std::string("no thread for the sampler's ") + name_of(tier_) + " tier: it is not sampled");
+  }
+  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+}
+
+void TierThread::join() noexcept {
+  if (thread_.joinable()) {
+    timer_.interrupt();
+    thread_.join();
+  }
+  timer_.close();
+}
+
+bool TierThread::wait_for_ticks(std::uint64_t count, std::chrono::nanoseconds timeout) const {
+  std::unique_lock lock(mutex_);
+  return has_ticked_.wait_for(lock, timeout, [&] { return ticks() >= count; });
+}
+
+std::int64_t TierThread::next_deadline_ns() const {
+  std::int64_t next_ns = deadline_ns_;
+  for (const SensorFeed& feed : feeds_) {
+    next_ns = std::min(next_ns, feed.deadline_ns);
+  }
+  return next_ns;
+}
+
+std::int64_t TierThread::deadline_after(std::int64_t deadline_ns) const {
+  std::int64_t after_ns = deadline_ns_ > deadline_ns ? deadline_ns_ : deadline_ns_ + period_ns_;
+  for (const SensorFeed& feed : feeds_) {
+    after_ns =
+        std::min(after_ns, feed.deadline_ns > deadline_ns ? feed.deadline_ns : feed.deadline_ns + feed.period_ns);
+  }
+  return after_ns;
+}
+
+void TierThread::run(SamplingState& state) {
+  set_up_thread(tier_, state.cpus);
+  prepare_thread();
+  const std::int64_t start_ns = base::monotonic_now_ns();
+  deadline_ns_ = start_ns;
+  cost_time_ns_ = start_ns;
+  cost_cpu_ns_ = base::thread_cpu_ns();
+  for (SensorFeed& feed : feeds_) {
+    feed.deadline_ns = start_ns;
+  }
+  if (tier_ == state.claiming_tier) {
+    state.claim_machine();
+  }
+  std::int64_t next_ns = start_ns;
+  while (timer_.sleep_until(state.stop, next_ns, deadline_after(next_ns))) {
+    tick(state, base::monotonic_now_ns());
+    next_ns = next_deadline_ns();
+  }
+  record_cost(base::monotonic_now_ns());
+}
+
+void TierThread::sample_feeds(std::int64_t now_ns) {
+  // Samples of one deadline share a time, which makes them cheap to write and small to store. Slow reads get their own
+  // time.
+  constexpr std::int64_t longest_shared_ns = 50'000;
+  std::int64_t first_ns = base::monotonic_now_ns();
+  std::int64_t read_ns = first_ns;
+  const auto record = [&] {
+    record_samples(samples_.data(), samples_.size());
+    samples_.clear();
+    first_ns = read_ns;
+  };
+  for (SensorFeed& feed : feeds_) {
+    if (feed.deadline_ns == 0) {
+      feed.deadline_ns = deadline_ns_;
+    }
+    if (feed.deadline_ns > now_ns) {
+      continue;
+    }
+    if (feed.read_ns() > longest_shared_ns) {
+      record();
+    }
+    feed.sample(read_ns, samples_);
+    read_ns += feed.read_ns();
+    if (read_ns - first_ns > longest_shared_ns) {
+      record();
+    }
+  }
+  record();
+}
+
+void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
+  latest_ns_ = std::max(latest_ns_, now_ns - next_deadline_ns());
+  const bool is_due = deadline_ns_ <= now_ns;
+  if (is_due) {
+    take_added();
+  }
+  sample_feeds(now_ns);
+  const std::int64_t end_ns = base::monotonic_now_ns();
+  advance_feeds(now_ns, end_ns);
+  if (is_due) {
+    const std::uint64_t missed = advance(deadline_ns_, period_ns_, end_ns);
+    missed_.fetch_add(is_counted() ? missed : 0, std::memory_order_release);
+    const std::uint64_t ticks = ticks_.fetch_add(1, std::memory_order_release) + 1;
+    if (ticks <= 16) {
+      const std::lock_guard lock(mutex_);
+      has_ticked_.notify_all();
+    }
+  }
+  if (end_ns - cost_time_ns_ >= second_ns) {
+    keep_account(state, end_ns);
+  }
+}
+
+void TierThread::advance_feeds(std::int64_t now_ns, std::int64_t end_ns) {
+  // Sensors at the same rate miss their deadlines together.
+  std::array<std::pair<TierThread*, std::uint64_t>, 3> missed{};
+  std::int64_t guests_ns = 0;
+  bool has_slow_guest = false;
+  for (SensorFeed& feed : feeds_) {
+    if (feed.deadline_ns > now_ns) {
+      continue;
+    }
+    TierThread& home = feed.home();
+    const std::uint64_t skipped = feed.advance(end_ns);
+    if (feed.period_ns == home.rate_period_ns_) {
+      auto& [tier, most] = missed[static_cast<std::size_t>(home.tier_)];
+      tier = &home;
+      most = std::max(most, skipped);
+    } else {
+      home.missed_.fetch_add(skipped, std::memory_order_release);
+    }
+    if (&home != this) {
+      // All guests together get half a period. A tier that is off has no thread to take them back.
+      guests_ns += feed.read_ns();
+      const bool is_slow = home.hz_ != 0 && guests_ns > period_ns_ / 2;
+      feed.slow_reads = is_slow ? feed.slow_reads + 1 : 0;
+      has_slow_guest |= is_slow;
+    }
+  }
+  for (const auto& [tier, count] : missed) {
+    if (tier != nullptr && !tier->is_counted()) {
+      tier->missed_.fetch_add(count, std::memory_order_release);
+    }
+  }
+  if (has_slow_guest) {
+    send_home_slow_guests();
+  }
+}
+
+void TierThread::keep_account(SamplingState& state, std::int64_t now_ns) {
+  record_cost(now_ns);
+  if (tier_ == state.claiming_tier) {
+    state.claim_machine();
+  }
+}
+
+void TierThread::record_cost(std::int64_t now_ns) {
+  const std::int64_t cpu_ns = base::thread_cpu_ns();
+  const std::array<MetricLabel, 1> label{{{"tier", name_of(tier_)}}};
+  const auto id = [&label](std::string_view name, std::string_view unit, MetricKind kind, std::string_view source,
+                           double step, std::int64_t window_ns) {
+    MetricDescription description{name, unit, kind, source, label.data(), label.size(), step};
+    description.window_ns = window_ns;
+    return declare_metric(description);
+  };
+  if (cost_ids_[0] == 0) {
+    cost_ids_ = {id("sampler_cpu", "%", MetricKind::gauge, "CLOCK_THREAD_CPUTIME_ID", 0.001, second_ns),
+                 id("sampler_lateness", "ms", MetricKind::gauge, "CLOCK_MONOTONIC", 0.001, second_ns),
+                 id("sampler_missed_deadlines", "", MetricKind::counter, "CLOCK_MONOTONIC", 1, 0)};
+  }
+  if (now_ns > cost_time_ns_) {
+    const double share = static_cast<double>(cpu_ns - cost_cpu_ns_) / static_cast<double>(now_ns - cost_time_ns_);
+    const std::int64_t latest_us = latest_ns_ / 1000;
+    const std::array<MetricSample, 3> samples{{{cost_ids_[0], 0, std::round(share * 1e5) / 1e3},
+                                               {cost_ids_[1], 0, static_cast<double>(latest_us) / 1e3},
+                                               {cost_ids_[2], 0, static_cast<double>(missed_deadlines())}}};
+    record_samples(samples.data(), samples.size());
+  }
+  cost_time_ns_ = now_ns;
+  cost_cpu_ns_ = cpu_ns;
+  latest_ns_ = 0;
+}
+
+}  // namespace kymo::sense

@@ -1,0 +1,52 @@
+// One connection: reads request heads and writes answers, each with a time and size limit.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/file.hpp"
+#include "serve/http/limits.hpp"
+
+namespace kymo::serve {
+
+/// Owned and used by one thread. Another thread ends any wait by shutdown(2) of its socket.
+class Client {
+ public:
+  Client(base::FileDescriptor socket, const Limits& limits);
+
+  enum class Reading {
+    head,       ///< a complete head
+    gone,       ///< closed, or nothing arrived in time
+    too_large,  ///< the head exceeds the limit
+  };
+  /// Waits for the next request's head. `head` stays valid until the next call. `gives_way` is called occasionally
+  /// while there is no request. It returns whether to end an idle connection because others wait.
+  [[nodiscard]] Reading read_head(std::string_view& head, const std::function<bool()>& gives_way);
+
+  /// Writes all bytes. Returns false if the client does not take them in time or is gone; the connection is then
+  /// unusable.
+  bool write(std::string_view bytes);
+
+  /// Whether the client is still connected. Costs a system call.
+  [[nodiscard]] bool is_there() const;
+
+  /// Ends a connection such that its last bytes arrive even if the client is still sending.
+  void end();
+
+  [[nodiscard]] int fd() const { return socket_.get(); }
+
+ private:
+  enum class Arrival { bytes, nothing, end };
+  Arrival receive(std::chrono::milliseconds timeout);
+  bool send_part(std::string_view bytes);
+
+  base::FileDescriptor socket_;
+  const Limits& limits_;
+  std::string buffer_;       // received bytes not used yet
+  std::size_t used_ = 0;     // bytes of it that the last head takes
+  bool has_served_ = false;  // has answered at least one request
+};
+
+}  // namespace kymo::serve

@@ -1,0 +1,64 @@
+#include "serve/live/bodies.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "serve/live/messages.hpp"
+
+namespace kymo::serve {
+
+FileBody::FileBody(std::shared_ptr<const capture::ByteSource> file, std::uint64_t offset, std::uint64_t size)
+    : file_(std::move(file)), offset_(offset), left_(size) {}
+
+Body::Step FileBody::next(std::string& piece) {
+  constexpr std::uint64_t part = 64 << 10;
+  const std::size_t size = static_cast<std::size_t>(std::min(left_, part));
+  const std::size_t start = piece.size();
+  piece.resize(start + size);
+  if (size != 0 && file_->read(offset_, std::as_writable_bytes(std::span(piece)).subspan(start)) != size) {
+    return Step::failed;  // the file was truncated
+  }
+  offset_ += size;
+  left_ -= size;
+  return left_ == 0 ? Step::done : Step::more;
+}
+
+OutlineBody::OutlineBody(std::shared_ptr<const capture::ByteSource> file, std::uint64_t from, std::uint64_t most_bytes)
+    : file_(std::move(file)), writer_(*file_, from, most_bytes) {}
+
+Body::Step OutlineBody::next(std::string& piece) {
+  return writer_.next(piece) ? Step::more : Step::done;
+}
+
+EventBody::EventBody(const Catalogue& catalogue, const GrowthWatch& watch, const Limits& limits,
+                     std::atomic<unsigned>& streams)
+    : catalogue_(catalogue), watch_(watch), limits_(limits), streams_(streams) {}
+
+EventBody::~EventBody() {
+  --streams_;
+}
+
+Body::Step EventBody::next(std::string& piece) {
+  // Often enough to notice soon that a page was closed, because another one may wait for its place.
+  constexpr std::chrono::milliseconds nap{250};
+  const auto now = std::chrono::steady_clock::now();
+  if (!has_begun_) {
+    has_begun_ = true;
+    generation_ = catalogue_.generation();
+    for (const CaptureState& capture : catalogue_.captures()) {
+      piece += describe_event("grown", capture);
+    }
+  } else if (watch_.wait(generation_, std::min(nap, limits_.heartbeat))) {
+    for (const CaptureChange& change : catalogue_.changes_since(generation_)) {
+      piece += describe_event(change.is_new ? "added" : "grown", change.state);
+    }
+  } else if (now - last_words_ >= limits_.heartbeat) {
+    piece += ":\n\n";
+  }
+  if (!piece.empty()) {
+    last_words_ = now;
+  }
+  return Step::more;
+}
+
+}  // namespace kymo::serve

@@ -1,0 +1,241 @@
+// Cuts batches down to a selection.
+#include <algorithm>
+#include <limits>
+
+#include "capture/merge/id_translation.hpp"
+#include "capture/summary/scope_matcher.hpp"
+#include "stats/common/power_curve.hpp"
+#include "stats/common/selection.hpp"
+
+namespace kymo::stats {
+
+using capture::IdKind;
+
+namespace {
+
+/// Converts a time of the timeline's axis to the capture's own; the limits of all time stay unchanged.
+std::int64_t own_time(std::int64_t time_ns, std::int64_t offset_ns) {
+  const bool is_end =
+      time_ns == std::numeric_limits<std::int64_t>::min() || time_ns == std::numeric_limits<std::int64_t>::max();
+  std::int64_t own_ns = 0;
+  if (is_end || __builtin_sub_overflow(time_ns, offset_ns, &own_ns)) {
+    return time_ns;
+  }
+  return own_ns;
+}
+
+/// Updates the open scopes by an event.
+void apply(const ScopeEvent& event, std::vector<OpenScope>& open) {
+  open.resize(std::min<std::size_t>(open.size(), event.depth));
+  if (event.is_open() && open.size() < capture::deepest_scope) {
+    open.push_back({event.time_ns, event.site});
+  }
+}
+
+template <typename Events, typename IsKept>
+void keep_if(Events& events, IsKept is_kept) {
+  events.erase(std::remove_if(events.begin(), events.end(), [&is_kept](auto& event) { return !is_kept(event); }),
+               events.end());
+}
+
+}  // namespace
+
+BatchCut::BatchCut(const Timeline& timeline, const timeline::Source& source, const Selection& selection)
+    : timeline_(timeline), source_(source), selection_(selection) {
+  const TimeRange range = selection.range();
+  const std::int64_t offset_ns = source.shift().offset_ns;
+  hull_ = {own_time(range.start_ns, offset_ns), own_time(range.end_ns, offset_ns), true};
+}
+
+bool BatchCut::needs(std::size_t block) {
+  const TimeRange range = selection_.range();
+  if (!selection_.cuts_time()) {
+    return true;
+  }
+  const bool is_later = source_.start_ns(block) > range.end_ns;
+  has_skipped_later_ = has_skipped_later_ || is_later;
+  return !is_later && source_.end_ns(block) >= range.start_ns;
+}
+
+BatchCut::Stretch BatchCut::stretch_of(ProcessId process) const {
+  const TimeRange range = selection_.range_of(process);
+  const std::int64_t offset_ns = source_.shift().offset_ns;
+  return {own_time(range.start_ns, offset_ns), own_time(range.end_ns, offset_ns), range.start_ns < range.end_ns};
+}
+
+BatchCut::Track& BatchCut::track_of(TrackId own) {
+  Track& track = tracks_[own];
+  if (!track.is_known) {
+    const TrackDeclaration& declared = timeline_.track(source_.find(IdKind::track, own));
+    track.is_known = true;
+    track.stretch = stretch_of(declared.process);
+    track.stretch.is_taken = track.stretch.is_taken && selection_.takes_track(declared);
+  }
+  return track;
+}
+
+/// Makes a run begin at its event `first`, or at the interval's start, with the scopes open there.
+void BatchCut::begin_within(ScopeRun& run, Track& track, std::size_t first) {
+  std::vector<ScopeEvent> events;
+  events.reserve(track.open.size() + run.events.size() - first);
+  for (const OpenScope& open : track.open) {
+    events.push_back(
+        {std::max(open.start_ns, track.stretch.start_ns), open.site, static_cast<std::uint16_t>(events.size()), 0});
+  }
+  events.insert(events.end(), run.events.begin() + static_cast<std::ptrdiff_t>(first), run.events.end());
+  run.events = std::move(events);
+  run.open_at_start.clear();
+  track.open.clear();
+  track.has_begun = true;
+}
+
+/// Makes a run of the closes of the track's open scopes.
+void BatchCut::close_track(Track& track, std::int64_t time_ns, ScopeRun& run) {
+  run.first_sequence = track.next_sequence;
+  run.end_sequence = track.next_sequence;
+  run.events.clear();
+  run.open_at_start = track.open;
+  if (!track.has_begun) {
+    begin_within(run, track, 0);
+    for (const ScopeEvent& event : run.events) {
+      apply(event, track.open);
+    }
+  }
+  append_closes(track, time_ns, run);
+  track.is_over = true;
+}
+
+void BatchCut::append_closes(Track& track, std::int64_t time_ns, ScopeRun& run) {
+  for (; !track.open.empty(); track.open.pop_back()) {
+    run.events.push_back({time_ns, 0, static_cast<std::uint16_t>(track.open.size() - 1), 0});
+  }
+}
+
+bool BatchCut::cut_run(ScopeRun& run) {
+  Track& track = track_of(run.track);
+  const Stretch& stretch = track.stretch;
+  if (!stretch.is_taken || track.is_over) {
+    return false;
+  }
+  if (!selection_.cuts_time()) {
+    return true;
+  }
+  run.arguments.clear();
+  if (has_skipped_later_ && track.is_seen && run.first_sequence != track.next_sequence) {
+    // The skipped blocks were after the interval.
+    close_track(track, stretch.end_ns, run);
+    return true;
+  }
+  track.is_seen = true;
+  track.next_sequence = run.end_sequence;
+  if (!track.has_begun) {
+    // Scopes that end exactly at the interval's start are outside.
+    track.open = run.open_at_start;
+    std::size_t first = 0;
+    for (; first < run.events.size(); ++first) {
+      const ScopeEvent& event = run.events[first];
+      if (event.time_ns > stretch.start_ns || (event.time_ns == stretch.start_ns && event.is_open())) {
+        break;
+      }
+      apply(event, track.open);
+    }
+    if (first == run.events.size()) {
+      return false;
+    }
+    begin_within(run, track, first);
+  } else {
+    for (OpenScope& open : run.open_at_start) {
+      open.start_ns = std::max(open.start_ns, stretch.start_ns);
+    }
+    track.open = run.open_at_start;
+  }
+  const auto beyond = std::find_if(run.events.begin(), run.events.end(),
+                                   [&stretch](const ScopeEvent& event) { return event.time_ns >= stretch.end_ns; });
+  track.is_over = beyond != run.events.end();
+  run.events.erase(beyond, run.events.end());
+  for (const ScopeEvent& event : run.events) {
+    apply(event, track.open);
+  }
+  if (track.is_over) {
+    append_closes(track, stretch.end_ns, run);
+  }
+  return true;
+}
+
+void BatchCut::cut_spans(EventBatch& batch) {
+  keep_if(batch.spans, [this](SpanEvent& span) {
+    const Stretch& stretch = track_of(span.track).stretch;
+    std::int64_t end_ns = 0;
+    if (__builtin_add_overflow(span.start_ns, std::max<std::int64_t>(span.duration_ns, 0), &end_ns)) {
+      end_ns = std::numeric_limits<std::int64_t>::max();
+    }
+    const bool reaches_into =
+        span.start_ns < stretch.end_ns && (end_ns > stretch.start_ns || span.start_ns >= stretch.start_ns);
+    if (!stretch.is_taken || !reaches_into) {
+      return false;
+    }
+    span.start_ns = std::max(span.start_ns, stretch.start_ns);
+    span.duration_ns = nanoseconds_between(span.start_ns, std::min(end_ns, stretch.end_ns));
+    return true;
+  });
+}
+
+void BatchCut::cut_samples(EventBatch& batch) {
+  for (SampleRun& run : batch.samples) {
+    const Stretch stretch = stretch_of(timeline_.metric(source_.find(IdKind::metric, run.metric)).process);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
+      if (stretch.is_taken && stretch.holds(run.times_ns[i])) {
+        run.times_ns[kept] = run.times_ns[i];
+        run.values[kept++] = run.values[i];
+      }
+    }
+    run.times_ns.resize(kept);
+    run.values.resize(kept);
+    run.flags.clear();
+  }
+  keep_if(batch.samples, [](const SampleRun& run) { return !run.times_ns.empty(); });
+}
+
+void BatchCut::cut(EventBatch& batch) {
+  keep_if(batch.runs, [this](ScopeRun& run) { return cut_run(run); });
+  cut_spans(batch);
+  keep_if(batch.frame_marks, [this](const FrameMark& mark) {
+    const Stretch stretch = stretch_of(timeline_.frame_stream(source_.find(IdKind::frame_stream, mark.stream)).process);
+    return stretch.is_taken && mark.time_ns >= stretch.start_ns && mark.time_ns <= stretch.end_ns;
+  });
+  if (selection_.cuts_time()) {
+    cut_samples(batch);
+    batch.start_ns = std::max(batch.start_ns, hull_.start_ns);
+    batch.end_ns = std::max(batch.start_ns, std::min(batch.end_ns, hull_.end_ns));
+  }
+  batch.async_begins.clear();
+  batch.messages.clear();
+  batch.flows.clear();
+  batch.sync_points.clear();
+}
+
+void BatchCut::close_open(EventBatch& batch) {
+  batch = EventBatch();
+  if (!selection_.cuts_time()) {
+    return;
+  }
+  const std::int64_t last_ns = own_time(source_.range().end_ns, source_.shift().offset_ns);
+  for (auto& [id, track] : tracks_) {
+    const Stretch& stretch = track.stretch;
+    const std::int64_t end_ns = std::min(stretch.end_ns, last_ns);
+    if (!stretch.is_taken || track.is_over || end_ns <= stretch.start_ns) {
+      continue;
+    }
+    ScopeRun run;
+    run.track = id;
+    close_track(track, end_ns, run);
+    batch.end_ns = std::max(batch.end_ns, end_ns);
+    if (!run.events.empty()) {
+      batch.runs.push_back(std::move(run));
+    }
+  }
+  batch.start_ns = batch.end_ns;
+}
+
+}  // namespace kymo::stats

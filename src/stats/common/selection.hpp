@@ -1,0 +1,117 @@
+// Selects the part of a timeline for statistics (sites, threads, frames, phases, a time interval), and cuts batches
+// down to it.
+//
+// A scope, span or frame that extends beyond the interval counts with the part inside, so that shares of the interval
+// add up. Frames of a frame stream count if both of their marks are inside.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <kymo/statistics.hpp>
+#include <kymo/timeline.hpp>
+
+#include "base/pattern.hpp"
+#include "timeline/source.hpp"
+
+namespace kymo::stats {
+
+using base::fits_pattern;
+using kymo::FrameRange;
+using kymo::SelectionError;
+using kymo::SelectionOptions;
+
+/// A part of a timeline. Constant once made.
+class Selection {
+ public:
+  /// Everything.
+  Selection() = default;
+  /// Throws SelectionError if a pattern matches nothing, or the frame or phase does not exist. Frames and phases cost a
+  /// pass over all data except scopes.
+  Selection(const Timeline& timeline, const SelectionOptions& options);
+
+  /// All tracks at all times; sites may still be selected.
+  [[nodiscard]] bool takes_every_event() const {
+    return !cuts_time_ && options_.threads.empty() && options_.process == 0;
+  }
+  [[nodiscard]] bool cuts_time() const { return cuts_time_; }
+  [[nodiscard]] bool chooses_sites() const { return !options_.sites.empty(); }
+  [[nodiscard]] bool takes_site(std::string_view name) const;
+  [[nodiscard]] bool takes_track(const TrackDeclaration& track) const;
+  /// The interval of a process; empty if nothing of it is selected.
+  [[nodiscard]] TimeRange range_of(ProcessId process) const;
+  /// The earliest start and the latest end of all processes' intervals.
+  [[nodiscard]] TimeRange range() const { return hull_; }
+
+ private:
+  void choose_frames(const Timeline& timeline);
+  void choose_phase(const Timeline& timeline);
+  void check_patterns(const Timeline& timeline) const;
+
+  SelectionOptions options_;
+  bool cuts_time_ = false;
+  std::unordered_map<ProcessId, TimeRange> ranges_;
+  TimeRange others_;  // of processes that are not in ranges_
+  TimeRange hull_;
+};
+
+/// Cuts the batches of one capture, in order, down to a selection: removes everything outside and shortens what extends
+/// beyond. Scopes open at the interval's start are opened there; those open at its end are closed there. Not
+/// thread-safe.
+class BatchCut {
+ public:
+  /// The arguments must outlive this object.
+  BatchCut(const Timeline& timeline, const timeline::Source& source, const Selection& selection);
+
+  /// Whether a block can contain any of the selection. Must be called for all blocks in order.
+  [[nodiscard]] bool needs(std::size_t block);
+  /// Cuts a batch with the capture's own ids and times. Drops scope arguments, async begins, messages, flows and sync
+  /// points.
+  void cut(EventBatch& batch);
+  /// Call after the last batch. Fills `batch` with the closes of the scopes still open, at the end of the interval or
+  /// of the capture, whichever is earlier. Without a time interval, closes nothing.
+  void close_open(EventBatch& batch);
+
+ private:
+  struct Stretch {
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+    bool is_taken = false;
+
+    [[nodiscard]] bool holds(std::int64_t time_ns) const { return time_ns >= start_ns && time_ns < end_ns; }
+  };
+  struct Track {
+    Stretch stretch;
+    bool is_known = false;
+    bool is_seen = false;
+    bool has_begun = false;  // there were events inside
+    bool is_over = false;
+    std::vector<OpenScope> open;
+    std::uint64_t next_sequence = 0;
+  };
+
+  [[nodiscard]] Stretch stretch_of(ProcessId process) const;
+  Track& track_of(TrackId own);
+  [[nodiscard]] bool cut_run(ScopeRun& run);
+  static void begin_within(ScopeRun& run, Track& track, std::size_t first);
+  static void close_track(Track& track, std::int64_t time_ns, ScopeRun& run);
+  static void append_closes(Track& track, std::int64_t time_ns, ScopeRun& run);
+  void cut_spans(EventBatch& batch);
+  void cut_samples(EventBatch& batch);
+
+  const Timeline& timeline_;
+  const timeline::Source& source_;
+  const Selection& selection_;
+  Stretch hull_;
+  bool has_skipped_later_ = false;  // skipped blocks after the interval
+  std::unordered_map<TrackId, Track> tracks_;
+};
+
+}  // namespace kymo::stats

@@ -1,0 +1,58 @@
+// Compares two sides thing by thing: the size of each difference, and whether it exceeds chance.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <kymo/comparison.hpp>
+
+#include "stats/common/sample_tests.hpp"
+#include "stats/compare/side_samples.hpp"
+
+namespace kymo::stats {
+
+using kymo::ComparedSide;
+using kymo::OtherUnits;
+using kymo::Verdict;
+
+/// With the samples it was judged by.
+struct ComparedThing : kymo::ComparedThing {
+  const ThingSamples* base_samples = nullptr;  ///< point into the sides
+  const ThingSamples* changed_samples = nullptr;
+};
+
+struct ComparisonOptions {
+  std::uint64_t seed = 1;
+  std::size_t resamples = 10'000;
+  /// Things with a q-value up to this differ. At exactly 0.05, half of all batches of 1,000 equal pairs would give over
+  /// 50 false alarms; this level almost never does.
+  double false_discovery_rate = 0.03;
+};
+
+/// Minimum of samples on a side: no rank test of fewer can be certain enough.
+constexpr std::size_t least_samples = 5;
+/// Runs are compared if both sides have this many.
+constexpr std::size_t least_runs = 3;
+
+struct Comparison {
+  /// Durations before metrics; each by verdict, then by the total time (metrics: the share) of the difference.
+  std::vector<ComparedThing> things;
+  std::vector<ThingName> only_in_base;
+  std::vector<ThingName> only_in_new;
+  std::vector<OtherUnits> other_units;
+};
+
+/// Matches things by name and tests each. Sites match by name, function and file, or by name alone if that is
+/// unambiguous. About 5 ms for a thing with thousands of samples and one run per side.
+[[nodiscard]] Comparison compare(const SideSamples& base, const SideSamples& changed,
+                                 const ComparisonOptions& options = {});
+
+/// Whether a unit is one of time, so that less is better.
+[[nodiscard]] bool is_time(const std::string& unit);
+
+}  // namespace kymo::stats

@@ -1,0 +1,253 @@
+#include "stats/compare/side_samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "capture/summary/keyed_table.hpp"
+#include "capture/summary/scope_matcher.hpp"
+#include "stats/common/reservoir.hpp"
+#include "timeline/timeline_implementation.hpp"
+
+namespace kymo::stats {
+
+using capture::IdKind;
+using timeline::Source;
+
+std::size_t ThingSamples::kept() const {
+  std::size_t kept = 0;
+  for (const std::vector<double>& run : runs) {
+    kept += run.size();
+  }
+  return kept;
+}
+
+std::vector<double> ThingSamples::pooled() const {
+  std::vector<double> all;
+  all.reserve(kept());
+  for (const std::vector<double>& run : runs) {
+    const auto middle = static_cast<std::ptrdiff_t>(all.size());
+    all.insert(all.end(), run.begin(), run.end());
+    std::inplace_merge(all.begin(), all.begin() + middle, all.end());
+  }
+  return all;
+}
+
+namespace {
+
+/// FNV-1a.
+std::uint64_t hash_of(const ThingName& name) {
+  std::uint64_t hash = 0xCBF29CE484222325U ^ static_cast<std::uint64_t>(name.kind);
+  for (const std::string* const text : {&name.name, &name.function, &name.file, &name.labels, &name.unit}) {
+    for (const char character : *text) {
+      hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001B3U;
+    }
+    hash = (hash ^ 0xFFU) * 0x100000001B3U;
+  }
+  return hash;
+}
+
+/// Finite, and small enough for the sum of a million.
+bool can_be_added_up(double value) {
+  return std::fabs(value) <= 1e300;
+}
+
+/// "J" per second is watts.
+std::string rate_of(const MetricDeclaration& metric) {
+  if (metric.unit == "J") {
+    return "W";
+  }
+  return (metric.unit.empty() ? "1" : metric.unit) + "/s";
+}
+
+ThingName name_of(const MetricDeclaration& metric) {
+  ThingName name{ThingKind::metric, metric.name, {}, {}, {}, metric.unit};
+  for (const auto& [key, value] : metric.labels) {
+    name.labels += (name.labels.empty() ? "" : " ") + key + '=' + value;
+  }
+  if (metric.kind != MetricKind::gauge) {
+    name.unit = rate_of(metric);
+  }
+  return name;
+}
+
+/// One run.
+class RunSamples {
+ public:
+  struct Entry {
+    Reservoir values;
+    std::uint32_t line = 0;
+  };
+
+  RunSamples(const Timeline& timeline, RandomSource random, std::size_t kept)
+      : timeline_(timeline), seed_(random.bits()), kept_(kept) {}
+
+  void take(const std::function<void(double)>& on_progress) {
+    const auto& sources = timeline_.implementation().sources_;
+    std::size_t blocks = 0;
+    std::size_t done = 0;
+    for (const auto& source : sources) {
+      blocks += source->block_count();
+    }
+    EventBatch batch;
+    for (const auto& source : sources) {
+      sites_.clear();
+      spans_.clear();
+      streams_.clear();
+      metrics_.clear();
+      stacks_.clear();
+      for (std::size_t block = 0; block < source->block_count(); ++block) {
+        if (source->read_own(block, BatchParts::everything, batch)) {
+          take(*source, batch);
+        }
+        ++done;
+        if (on_progress) {
+          on_progress(static_cast<double>(done) / static_cast<double>(blocks));
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::map<ThingName, Entry>& things() { return things_; }
+
+ private:
+  struct Place {
+    std::uint32_t id = 0;
+    Reservoir* values = nullptr;
+  };
+  struct Stream {
+    std::uint32_t id = 0;
+    Reservoir* values = nullptr;
+    std::int64_t last_ns = 0;
+  };
+  struct Metric {
+    std::uint32_t id = 0;
+    Reservoir* values = nullptr;
+    bool is_counter = false;
+    bool has_last = false;
+    std::int64_t last_ns = 0;
+    double last = 0;
+  };
+
+  Reservoir& values_of(ThingName name, std::uint32_t line = 0) {
+    const auto found = things_.find(name);
+    if (found != things_.end()) {
+      return found->second.values;
+    }
+    const RandomSource random(seed_, hash_of(name));
+    return things_.emplace(std::move(name), Entry{Reservoir(kept_, random), line}).first->second.values;
+  }
+
+  Reservoir& values_of_site(const Source& source, SiteId own) {
+    const SiteDeclaration& site = timeline_.site(source.find(IdKind::site, own));
+    return values_of(
+        {ThingKind::site, site.name, site.function, site.file.substr(site.file.find_last_of("/\\") + 1), {}, "ns"},
+        site.line);
+  }
+
+  void take(const Source& source, const EventBatch& batch) {
+    for (const ScopeRun& run : batch.runs) {
+      capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
+        Place& place = sites_[span.site];
+        if (place.values == nullptr) {
+          place.values = &values_of_site(source, span.site);
+        }
+        place.values->add(static_cast<double>(span.duration_ns));
+      });
+    }
+    for (const SpanEvent& span : batch.spans) {
+      Place& place = spans_[span.name];
+      if (place.values == nullptr) {
+        const std::string name(timeline_.name(source.find(IdKind::name, span.name)));
+        place.values = &values_of({ThingKind::span, name, {}, {}, {}, "ns"});
+      }
+      place.values->add(static_cast<double>(std::max<std::int64_t>(span.duration_ns, 0)));
+    }
+    take_frames(source, batch);
+    for (const SampleRun& run : batch.samples) {
+      take_samples(source, run);
+    }
+  }
+
+  void take_frames(const Source& source, const EventBatch& batch) {
+    marks_.assign(batch.frame_marks.begin(), batch.frame_marks.end());
+    // Marks of several threads are grouped by thread.
+    std::stable_sort(marks_.begin(), marks_.end(),
+                     [](const FrameMark& a, const FrameMark& b) { return a.time_ns < b.time_ns; });
+    for (const FrameMark& mark : marks_) {
+      Stream& stream = streams_[mark.stream];
+      const bool is_first = stream.values == nullptr;
+      if (is_first) {
+        const std::string& name = timeline_.frame_stream(source.find(IdKind::frame_stream, mark.stream)).name;
+        stream.values = &values_of({ThingKind::frames, name, {}, {}, {}, "ns"});
+      } else {
+        stream.values->add(std::max(static_cast<double>(mark.time_ns) - static_cast<double>(stream.last_ns), 0.0));
+      }
+      stream.last_ns = is_first ? mark.time_ns : std::max(stream.last_ns, mark.time_ns);
+    }
+  }
+
+  void take_samples(const Source& source, const SampleRun& run) {
+    Metric& metric = metrics_[run.metric];
+    if (metric.values == nullptr) {
+      const MetricDeclaration& declared = timeline_.metric(source.find(IdKind::metric, run.metric));
+      metric.is_counter = declared.kind != MetricKind::gauge;
+      metric.values = &values_of(name_of(declared));
+    }
+    const std::size_t count = std::min(run.times_ns.size(), run.values.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_stale = i < run.flags.size() && (run.flags[i] & SampleRun::stale) != 0;
+      if (is_stale || !can_be_added_up(run.values[i])) {
+        continue;
+      }
+      if (!metric.is_counter) {
+        metric.values->add(run.values[i]);
+        continue;
+      }
+      const double elapsed_s = (static_cast<double>(run.times_ns[i]) - static_cast<double>(metric.last_ns)) / 1e9;
+      if (metric.has_last && elapsed_s > 0 && run.values[i] >= metric.last) {
+        const double rate = (run.values[i] - metric.last) / elapsed_s;
+        if (can_be_added_up(rate)) {
+          metric.values->add(rate);
+        }
+      }
+      metric.has_last = true;
+      metric.last_ns = run.times_ns[i];
+      metric.last = run.values[i];
+    }
+  }
+
+  const Timeline& timeline_;
+  std::uint64_t seed_;
+  std::size_t kept_;
+  std::map<ThingName, Entry> things_;
+  capture::KeyedTable<Place> sites_;  // this and the following: by the ids of the current capture
+  capture::KeyedTable<Place> spans_;
+  capture::KeyedTable<Stream> streams_;
+  capture::KeyedTable<Metric> metrics_;
+  std::unordered_map<TrackId, capture::ScopeStack> stacks_;
+  std::vector<FrameMark> marks_;
+};
+
+}  // namespace
+
+void SideSamples::add_run(const Timeline& timeline, const std::function<void(double)>& on_progress) {
+  RunSamples run(timeline, RandomSource(seed_, side_ << 32U | run_count_), kept_a_run_);
+  run.take(on_progress);
+  ++run_count_;
+  for (auto& [name, entry] : run.things()) {
+    if (entry.values.count() == 0) {
+      continue;
+    }
+    ThingSamples& thing = things_[name];
+    std::vector<double>& values = thing.runs.emplace_back(entry.values.release());
+    std::sort(values.begin(), values.end());
+    thing.count += entry.values.count();
+    thing.line = entry.line;
+  }
+}
+
+}  // namespace kymo::stats

@@ -1,0 +1,499 @@
+#include "stats/energy/energy.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/unresolved.hpp"
+#include "capture/merge/id_translation.hpp"
+#include "stats/energy/power_machine.hpp"
+#include "stats/energy/thread_loads.hpp"
+#include "stats/statistics/scope_order.hpp"
+
+namespace kymo::stats {
+
+namespace {
+
+class Gathering {
+ public:
+  Gathering(const Timeline& timeline, const EnergyOptions& options)
+      : timeline_(timeline), options_(options), loads_(timeline) {}
+
+  EnergyStatistics run() {
+    find_machines();
+    choose_sources();
+    if (choices_.empty()) {
+      return std::move(result_);
+    }
+    ScopeOrder order(timeline_);
+    ScopeOrderVisitor visitor;
+    visitor.on_batch = [this](const EventBatch& batch) { survey(batch); };
+    visitor.on_scope = [&](const OrderedScopeEvent& event) { take_scope(order.track_of(event.track), event); };
+    visitor.on_span = [this](const QueueSpan& span) { take_span(span); };
+    visitor.on_progress = options_.on_progress;
+    is_surveyed_ = false;
+    order.run(visitor);
+    begin_sharing();
+    finish_sharing();
+    put_totals();
+    put_sites();
+    put_spans();
+    put_frames();
+    put_phases();
+    return std::move(result_);
+  }
+
+ private:
+  using Key = std::tuple<ProcessId, std::string, std::string, std::string, std::uint32_t>;
+
+  /// A row of sites with the sums of its scopes.
+  struct SiteRow {
+    SiteId site = 0;
+    ProcessId last_process = 0;
+    std::size_t processes = 0;
+    std::uint64_t count = 0;
+    std::uint64_t unresolved = 0;
+  };
+  struct SpanRow {
+    NameId name = 0;
+    std::uint64_t count = 0;
+    std::uint64_t unresolved = 0;
+  };
+  struct OpenScopeOfThread {
+    std::uint32_t row = 0;
+    std::int64_t start_ns = 0;
+  };
+  struct Thread {
+    PowerMachine* machine = nullptr;
+    std::vector<OpenScopeOfThread> open;
+    std::unordered_map<std::uint32_t, std::uint32_t> depth_of_row;  // for recursion
+    std::int32_t load = 1;                                          // its weight in sharing power with other threads
+  };
+  struct Choice {
+    base::ChosenSource source;
+    PowerMachine* machine = nullptr;
+    std::size_t first_series = 0;  // of its metrics, in series_
+    PowerCurve curve;
+  };
+
+  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
+
+  static ConsumerId inclusive_of(std::uint32_t row) { return 2 * row; }
+  static ConsumerId self_of(std::uint32_t row) { return 2 * row + 1; }
+
+  void find_machines() {
+    std::map<std::string, PowerMachine*> by_name;
+    for (const TimelineProcess& process : timeline_.processes()) {
+      const ProcessDeclaration& declared = process.declaration;
+      const std::string name = declared.boot_id.empty() ? "host " + declared.host : declared.boot_id;
+      PowerMachine*& machine = by_name[name];
+      if (machine == nullptr) {
+        machine = &machines_.emplace_back();
+      }
+      machine_of_[declared.id] = machine;
+    }
+    if (machines_.empty()) {
+      machines_.emplace_back();
+    }
+  }
+
+  PowerMachine& machine_of(ProcessId process) {
+    const auto found = machine_of_.find(process);
+    return found != machine_of_.end() ? *found->second : machines_.front();
+  }
+
+  void choose_sources() {
+    for (PowerMachine& machine : machines_) {
+      std::vector<MetricDeclaration> metrics;
+      for (const MetricDeclaration& metric : timeline_.declarations().metrics) {
+        if (&machine_of(metric.process) == &machine) {
+          metrics.push_back(metric);
+        }
+      }
+      base::PowerChoice choice = base::choose_power_sources(metrics, options_.power_sources);
+      for (base::ChosenSource& source : choice.sources) {
+        Choice& entry = choices_.emplace_back();
+        entry.machine = &machine;
+        entry.first_series = series_.size();
+        for (const MetricDeclaration& metric : source.metrics) {
+          series_places_[metric.id] = series_.size();
+          series_.emplace_back();
+        }
+        entry.source = std::move(source);
+      }
+      result_.left_out.insert(result_.left_out.end(), choice.left_out.begin(), choice.left_out.end());
+    }
+  }
+
+  /// The first pass: power samples and frame marks.
+  void survey(const EventBatch& batch) {
+    for (const SampleRun& run : batch.samples) {
+      loads_.add(run);
+      const auto place = series_places_.find(run.metric);
+      if (place == series_places_.end()) {
+        continue;
+      }
+      MetricSeries& series = series_[place->second];
+      for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
+        series.times_ns.push_back(run.times_ns[i]);
+        series.values.push_back(run.values[i]);
+        series.flags.push_back(i < run.flags.size() ? run.flags[i] : std::uint8_t{0});
+      }
+    }
+    for (const FrameMark& mark : batch.frame_marks) {
+      frame_marks_[mark.stream].push_back(mark.time_ns);
+    }
+  }
+
+  static void sort_by_time(MetricSeries& series) {
+    if (std::is_sorted(series.times_ns.begin(), series.times_ns.end())) {
+      return;
+    }
+    std::vector<std::size_t> order(series.times_ns.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&series](std::size_t a, std::size_t b) { return series.times_ns[a] < series.times_ns[b]; });
+    MetricSeries sorted;
+    for (const std::size_t i : order) {
+      sorted.times_ns.push_back(series.times_ns[i]);
+      sorted.values.push_back(series.values[i]);
+      sorted.flags.push_back(series.flags[i]);
+    }
+    series = std::move(sorted);
+  }
+
+  /// Between the passes: the curves and the machines' sharing.
+  void begin_sharing() {
+    if (is_surveyed_) {
+      return;
+    }
+    is_surveyed_ = true;
+    load_changes_ = loads_.changes();
+    result_.shares_by_cpu_time = !load_changes_.empty();
+    for (Choice& choice : choices_) {
+      std::vector<MetricSeries> series;
+      for (std::size_t i = 0; i < choice.source.metrics.size(); ++i) {
+        series.push_back(std::move(series_[choice.first_series + i]));
+        sort_by_time(series.back());
+      }
+      choice.curve = PowerCurve(choice.source.method, choice.source.metrics.front(), series);
+      PowerSideCurves& side = choice.source.side == PowerSide::gpu ? choice.machine->gpu : choice.machine->machine;
+      side.curves.push_back(&choice.curve);
+    }
+    for (PowerMachine& machine : machines_) {
+      machine.idle_watts = options_.idle_watts ? options_.idle_watts : machine.machine.least_mean_watts();
+      machine.scopes = std::make_unique<EnergySharing>(machine.machine.curves);
+      machine.spans = std::make_unique<EnergySharing>(machine.gpu.curves);
+    }
+  }
+
+  std::uint32_t row_of(SiteId site) {
+    if (site < row_of_declared_.size() && row_of_declared_[site] != no_row) {
+      return row_of_declared_[site];
+    }
+    if (const auto known = row_of_site_.find(site); known != row_of_site_.end()) {
+      return known->second;
+    }
+    const SiteDeclaration& declared = timeline_.site(site);
+    const Key key = declared.process == 0 ? Key(0, declared.name, "", "", site)
+                                          : Key(options_.by_process ? declared.process : 0, declared.name,
+                                                declared.function, declared.file, declared.line);
+    const auto [place, is_new] = rows_by_key_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
+    if (is_new) {
+      rows_.push_back({site, 0, 0, 0, 0});
+    }
+    SiteRow& row = rows_[place->second];
+    row.processes += row.last_process == declared.process && row.processes != 0 ? 0U : 1U;
+    row.last_process = declared.process;
+    if (site <= timeline_.declarations().sites.size()) {
+      row_of_declared_.resize(timeline_.declarations().sites.size() + 1, no_row);
+      row_of_declared_[site] = place->second;
+    } else {
+      row_of_site_[site] = place->second;
+    }
+    return place->second;
+  }
+
+  void take_scope(TrackId track, const OrderedScopeEvent& event) {
+    begin_sharing();
+    if (event.track >= threads_.size()) {
+      threads_.resize(event.track + std::size_t{1});
+    }
+    Thread& thread = threads_[event.track];
+    if (thread.machine == nullptr) {
+      thread.machine = &machine_of(timeline_.track(track).process);
+      if (result_.shares_by_cpu_time) {
+        number_of_track_[track] = event.track;
+        const auto load = load_of_track_.find(track);
+        thread.load = static_cast<std::int32_t>(load != load_of_track_.end() ? load->second : ThreadLoads::full);
+      }
+    }
+    change_loads(event.time_ns);
+    EnergySharing& sharing = *thread.machine->scopes;
+    sharing.advance(event.time_ns);
+    if (event.site != 0) {
+      open_scope(thread, sharing, event);
+    } else if (!thread.open.empty()) {
+      close_scope(thread, sharing, event.time_ns);
+    }
+  }
+
+  /// Sets the loads up to a time.
+  void change_loads(std::int64_t until_ns) {
+    for (; next_load_ < load_changes_.size() && load_changes_[next_load_].time_ns <= until_ns; ++next_load_) {
+      const LoadChange& change = load_changes_[next_load_];
+      load_of_track_[change.track] = change.load;
+      const auto number = number_of_track_.find(change.track);
+      if (number != number_of_track_.end()) {
+        change_load(threads_[number->second], change);
+      }
+    }
+  }
+
+  static void change_load(Thread& thread, const LoadChange& change) {
+    const std::int32_t by = static_cast<std::int32_t>(change.load) - thread.load;
+    thread.load += by;
+    if (thread.open.empty() || by == 0) {
+      return;
+    }
+    EnergySharing& sharing = *thread.machine->scopes;
+    sharing.advance(change.time_ns);
+    sharing.change_sharers(by);
+    sharing.change(self_of(thread.open.back().row), by);
+    for (const auto& [row, depth] : thread.depth_of_row) {
+      if (depth != 0) {
+        sharing.change(inclusive_of(row), by);
+      }
+    }
+  }
+
+  void open_scope(Thread& thread, EnergySharing& sharing, const OrderedScopeEvent& event) {
+    const std::uint32_t row = row_of(event.site);
+    if (thread.open.empty()) {
+      sharing.change_sharers(thread.load);
+    } else {
+      sharing.change(self_of(thread.open.back().row), -thread.load);
+    }
+    sharing.change(self_of(row), thread.load);
+    if (thread.depth_of_row[row]++ == 0) {
+      sharing.change(inclusive_of(row), thread.load);
+    }
+    thread.open.push_back({row, event.start_ns});
+  }
+
+  void close_scope(Thread& thread, EnergySharing& sharing, std::int64_t time_ns) {
+    const OpenScopeOfThread ended = thread.open.back();
+    thread.open.pop_back();
+    sharing.change(self_of(ended.row), -thread.load);
+    if (--thread.depth_of_row[ended.row] == 0) {
+      sharing.change(inclusive_of(ended.row), -thread.load);
+    }
+    if (thread.open.empty()) {
+      sharing.change_sharers(-thread.load);
+    } else {
+      sharing.change(self_of(thread.open.back().row), thread.load);
+    }
+    count_scope(*thread.machine, ended, time_ns);
+  }
+
+  void count_scope(const PowerMachine& machine, const OpenScopeOfThread& scope, std::int64_t end_ns) {
+    SiteRow& row = rows_[scope.row];
+    ++row.count;
+    row.unresolved += is_shorter(scope.start_ns, end_ns, machine.machine) ? 1U : 0U;
+  }
+
+  bool is_shorter(std::int64_t start_ns, std::int64_t end_ns, const PowerSideCurves& side) {
+    const auto [place, is_new] = renewals_.try_emplace(&side, 0.0);
+    if (is_new) {
+      place->second = static_cast<double>(side.renewal_ns()) / 1e9;
+    }
+    return seconds_between(start_ns, end_ns) < place->second;
+  }
+
+  static void end_spans(PowerMachine& machine, std::int64_t until_ns) {
+    while (!machine.span_ends.empty() && machine.span_ends.top().first <= until_ns) {
+      const auto [end_ns, consumer] = machine.span_ends.top();
+      machine.span_ends.pop();
+      machine.spans->advance(end_ns);
+      machine.spans->change(consumer, -1);
+      machine.spans->change_sharers(-1);
+    }
+  }
+
+  void take_span(const QueueSpan& span) {
+    if (base::is_unresolved(timeline_.name(span.name))) {
+      return;  // its energy is unknown, and other work used the power meanwhile
+    }
+    begin_sharing();
+    PowerMachine& machine = machine_of(timeline_.track(span.track).process);
+    const auto [place, is_new] =
+        row_of_span_.try_emplace(std::string(timeline_.name(span.name)), static_cast<std::uint32_t>(span_rows_.size()));
+    if (is_new) {
+      span_rows_.push_back({span.name, 0, 0});
+    }
+    const std::int64_t end_ns = capture::add_times(span.start_ns, span.duration_ns);
+    SpanRow& row = span_rows_[place->second];
+    ++row.count;
+    row.unresolved += is_shorter(span.start_ns, end_ns, machine.gpu) ? 1U : 0U;
+    end_spans(machine, span.start_ns);
+    machine.spans->advance(span.start_ns);
+    machine.spans->change_sharers(1);
+    machine.spans->change(place->second, 1);
+    machine.span_ends.emplace(end_ns, place->second);
+  }
+
+  void finish_sharing() {
+    const std::int64_t end_ns = timeline_.range().end_ns;
+    change_loads(end_ns);
+    for (const Thread& thread : threads_) {
+      for (const OpenScopeOfThread& scope : thread.open) {
+        count_scope(*thread.machine, scope, end_ns);
+      }
+    }
+    for (PowerMachine& machine : machines_) {
+      machine.scopes->advance(end_ns);
+      machine.scopes->finish();
+      end_spans(machine, std::numeric_limits<std::int64_t>::max());
+      machine.spans->finish();
+    }
+  }
+
+  void put_totals() {
+    const TimeRange range = timeline_.range();
+    for (const Choice& choice : choices_) {
+      SourceEnergy source;
+      source.name = choice.source.name;
+      source.metric = choice.source.metrics.front().id;
+      source.side = choice.source.side;
+      source.method = choice.source.method;
+      source.is_estimated = (choice.source.metrics.front().traits & MetricDeclaration::estimated) != 0;
+      source.renewal_ns = choice.curve.renewal_ns();
+      source.energy = choice.curve.between(range.start_ns, range.end_ns);
+      source.known_s = choice.curve.known_s();
+      source.gaps = choice.curve.gap_count();
+      result_.sources.push_back(std::move(source));
+    }
+    result_.is_idle_given = options_.idle_watts.has_value();
+    for (PowerMachine& machine : machines_) {
+      const Energy whole = machine.machine.between(range.start_ns, range.end_ns);
+      result_.machine += whole;
+      result_.gpu += machine.gpu.between(range.start_ns, range.end_ns);
+      for (std::uint32_t row = 0; row < rows_.size(); ++row) {
+        result_.in_scopes_joules += machine.scopes->energy_of(self_of(row)).joules;
+      }
+      if (machine.idle_watts && !machine.machine.curves.empty()) {
+        const double known_s = std::max(seconds_between(range.start_ns, range.end_ns) - whole.unknown_s, 0.0);
+        result_.idle_watts = result_.idle_watts.value_or(0) + *machine.idle_watts;
+        result_.idle_joules += std::min(*machine.idle_watts * known_s, whole.joules);
+      }
+    }
+  }
+
+  void put_sites() {
+    for (std::uint32_t index = 0; index < rows_.size(); ++index) {
+      const SiteRow& row = rows_[index];
+      SiteEnergy site;
+      site.site = row.site;
+      site.processes = row.processes;
+      site.count = row.count;
+      site.unresolved = row.unresolved;
+      for (const PowerMachine& machine : machines_) {
+        const Energy inclusive = machine.scopes->energy_of(inclusive_of(index));
+        site.inclusive += inclusive;
+        site.self += machine.scopes->energy_of(self_of(index));
+        const double idle_joules = machine.idle_watts.value_or(0) * machine.scopes->share_s(inclusive_of(index));
+        site.idle_joules += std::min(idle_joules, inclusive.joules);
+      }
+      result_.sites.push_back(site);
+    }
+    std::stable_sort(result_.sites.begin(), result_.sites.end(),
+                     [](const SiteEnergy& a, const SiteEnergy& b) { return a.inclusive.joules > b.inclusive.joules; });
+  }
+
+  void put_spans() {
+    for (std::uint32_t index = 0; index < span_rows_.size(); ++index) {
+      SpanEnergy span{span_rows_[index].name, span_rows_[index].count, span_rows_[index].unresolved, {}};
+      for (const PowerMachine& machine : machines_) {
+        span.energy += machine.spans->energy_of(index);
+      }
+      result_.spans.push_back(span);
+    }
+    std::stable_sort(result_.spans.begin(), result_.spans.end(),
+                     [](const SpanEnergy& a, const SpanEnergy& b) { return a.energy.joules > b.energy.joules; });
+  }
+
+  void put_frames() {
+    std::map<std::pair<ProcessId, std::string>, FrameEnergy> rows;
+    std::map<std::pair<ProcessId, std::string>, std::set<ProcessId>> owners;
+    for (auto& [stream, marks] : frame_marks_) {
+      if (marks.size() < 2) {
+        continue;
+      }
+      std::sort(marks.begin(), marks.end());
+      const FrameStreamDeclaration& declared = timeline_.frame_stream(stream);
+      const PowerMachine& machine = machine_of(declared.process);
+      const std::pair<ProcessId, std::string> key(options_.by_process ? declared.process : 0, declared.name);
+      FrameEnergy& row = rows.try_emplace(key, FrameEnergy{stream, 0, 0, 0, {}, {}}).first->second;
+      owners[key].insert(declared.process);
+      row.processes = owners[key].size();
+      row.count += marks.size() - 1;
+      for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+        row.unresolved += is_shorter(marks[i], marks[i + 1], machine.machine) ? 1U : 0U;
+      }
+      // Frames are contiguous, so only the start of the first and the end of the last are uncertain.
+      row.machine += machine.machine.between(marks.front(), marks.back());
+      row.gpu += machine.gpu.between(marks.front(), marks.back());
+    }
+    for (const auto& [key, row] : rows) {
+      result_.frame_streams.push_back(row);
+    }
+  }
+
+  void put_phases() {
+    for (const Phase& phase : timeline_.phases()) {
+      const PowerMachine& machine = machine_of(phase.process);
+      result_.phases.push_back({phase, !is_shorter(phase.start_ns, phase.end_ns, machine.machine),
+                                machine.machine.between(phase.start_ns, phase.end_ns),
+                                machine.gpu.between(phase.start_ns, phase.end_ns)});
+    }
+  }
+
+  const Timeline& timeline_;
+  const EnergyOptions& options_;
+  EnergyStatistics result_;
+  std::deque<PowerMachine> machines_;
+  std::unordered_map<ProcessId, PowerMachine*> machine_of_;
+  std::deque<Choice> choices_;  // deque: curves keep their addresses
+  std::vector<MetricSeries> series_;
+  std::unordered_map<MetricId, std::size_t> series_places_;
+  std::map<FrameStreamId, std::vector<std::int64_t>> frame_marks_;
+  bool is_surveyed_ = false;
+  std::vector<Thread> threads_;  // by the number of their track
+  ThreadLoads loads_;
+  std::vector<LoadChange> load_changes_;
+  std::size_t next_load_ = 0;
+  std::unordered_map<TrackId, std::uint32_t> number_of_track_;
+  std::unordered_map<TrackId, std::uint32_t> load_of_track_;
+  std::vector<std::uint32_t> row_of_declared_;             // by site
+  std::unordered_map<SiteId, std::uint32_t> row_of_site_;  // of undeclared ones
+  std::map<Key, std::uint32_t> rows_by_key_;
+  std::vector<SiteRow> rows_;
+  std::map<std::string, std::uint32_t> row_of_span_;
+  std::vector<SpanRow> span_rows_;
+  std::unordered_map<const PowerSideCurves*, double> renewals_;
+};
+
+}  // namespace
+
+EnergyStatistics gather_energy(const Timeline& timeline, const EnergyOptions& options) {
+  return Gathering(timeline, options).run();
+}
+
+}  // namespace kymo::stats

@@ -1,0 +1,52 @@
+// A table of sites with data for drawing their distributions: plain numbers, for user interfaces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <kymo/events.hpp>
+#include <kymo/export.hpp>
+#include <kymo/timeline.hpp>
+
+namespace kymo::capture {
+class Histogram;
+}  // namespace kymo::capture
+
+namespace kymo::stats {
+
+/// The completed scopes of one site. Percentiles as in DurationStatistics.
+struct SiteFigures {
+  SiteId site = 0;
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+  std::uint64_t self_ns = 0;
+  double mean_ns = 0;
+  std::int64_t min_ns = 0;
+  std::int64_t p50_ns = 0;
+  std::int64_t p95_ns = 0;
+  std::int64_t p99_ns = 0;
+  std::int64_t max_ns = 0;
+  /// Number of durations in each bar. The bars divide the range from min_ns to max_ns equally on a logarithmic scale;
+  /// at most most_bars.
+  std::vector<std::uint64_t> bars;
+  static constexpr std::size_t most_bars = 64;
+
+  /// The lower bound of a bar.
+  [[nodiscard]] KYMO_API double bar_start_ns(std::size_t bar) const;
+};
+
+/// All sites of a timeline, by descending total. About a millisecond if summaries cover all of its captures, otherwise
+/// about 20 ns a scope.
+[[nodiscard]] KYMO_API std::vector<SiteFigures> figures_of_sites(const Timeline& timeline);
+
+/// All scopes that ended in consecutive batches, by descending total. About 15 ns a scope.
+[[nodiscard]] KYMO_API std::vector<SiteFigures> figures_of_sites(
+    const std::vector<std::shared_ptr<const EventBatch>>& batches);
+
+/// The number of a histogram's durations in each of at most this many bars. The bars divide its range equally on a
+/// logarithmic scale. None if it is empty.
+[[nodiscard]] std::vector<std::uint64_t> logarithmic_bars(const capture::Histogram& histogram, std::size_t most);
+
+}  // namespace kymo::stats

@@ -1,0 +1,265 @@
+// Statistics of captures: adds up summaries, and the blocks that no summary covers.
+#include "stats/statistics/statistics.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "capture/format/bytes.hpp"
+#include "capture/summary/totals.hpp"
+#include "timeline/timeline_implementation.hpp"
+
+namespace kymo::stats {
+
+using capture::IdKind;
+using timeline::Source;
+
+DurationStatistics statistics_of(const capture::Histogram& histogram, bool keeps_histogram) {
+  DurationStatistics statistics;
+  if (keeps_histogram) {
+    statistics.histogram = std::make_shared<const capture::Histogram>(histogram);
+  }
+  statistics.count = histogram.count();
+  statistics.total_ns = histogram.total_ns();
+  statistics.mean_ns = histogram.mean_ns();
+  statistics.min_ns = histogram.min_ns();
+  statistics.p50_ns = histogram.percentile_ns(50);
+  statistics.p95_ns = histogram.percentile_ns(95);
+  statistics.p99_ns = histogram.percentile_ns(99);
+  statistics.max_ns = histogram.max_ns();
+  return statistics;
+}
+
+namespace {
+
+/// Key by which declarations of different processes are joined.
+using Key = std::tuple<ProcessId, std::string, std::string, std::string, std::uint64_t>;
+
+template <typename Entry>
+struct Joined {
+  std::uint32_t id = 0;
+  ProcessId last_process = 0;
+  std::size_t processes = 0;
+  Entry entry;
+};
+
+template <typename Entry>
+using JoinedBy = std::map<Key, Joined<Entry>>;
+
+/// Adds one process's statistics of a thing.
+template <typename Entry>
+void join(JoinedBy<Entry>& all, Key key, std::uint32_t id, ProcessId process, const Entry& entry) {
+  Joined<Entry>& joined = all[std::move(key)];
+  if (joined.id == 0) {
+    joined.id = id;
+  }
+  joined.processes += joined.last_process == process && joined.processes != 0 ? 0 : 1;
+  joined.last_process = process;
+  joined.entry.merge(entry);
+}
+
+class Gathering {
+ public:
+  Gathering(const Timeline& timeline, const StatisticsOptions& options) : timeline_(timeline), options_(options) {}
+
+  Statistics run() {
+    const auto& sources = timeline_.implementation().sources_;
+    for (const auto& source : sources) {
+      bytes_in_all_ += source->reader().size_bytes();
+    }
+    for (const auto& source : sources) {
+      add_source(*source);
+    }
+    put_sites();
+    put_others();
+    return std::move(result_);
+  }
+
+ private:
+  void add_source(const Source& source) {
+    capture::SummaryTotals totals;
+    const bool is_whole = options_.selection.takes_every_event();
+    if (options_.use_summaries && is_whole) {
+      add_summaries(source.reader(), totals);
+    }
+    BatchCut cut(timeline_, source, options_.selection);
+    EventBatch batch;
+    const std::uint64_t bytes_before = bytes_done_;
+    for (std::size_t block = 0; block < source.block_count(); ++block) {
+      ++result_.blocks;
+      const std::uint32_t number = source.block_number(block);
+      if (!cut.needs(block) || totals.covers(number)) {
+        continue;
+      }
+      if (source.read_own(block, BatchParts::everything, batch)) {
+        if (!is_whole) {
+          cut.cut(batch);
+        }
+        totals.add(batch, number);
+        ++result_.blocks_decoded;
+      } else {
+        ++result_.blocks_damaged;
+      }
+      if (options_.on_progress && bytes_in_all_ != 0) {
+        const double of_source = static_cast<double>(block + 1) / static_cast<double>(source.block_count());
+        options_.on_progress(
+            (static_cast<double>(bytes_before) + of_source * static_cast<double>(source.reader().size_bytes())) /
+            static_cast<double>(bytes_in_all_));
+      }
+    }
+    if (!is_whole) {
+      cut.close_open(batch);
+      totals.add(batch, std::numeric_limits<std::uint32_t>::max());
+    }
+    bytes_done_ += source.reader().size_bytes();
+    take(source, totals.finish());
+  }
+
+  /// Adds the capture's summaries, widest first.
+  void add_summaries(const CaptureReader& reader, capture::SummaryTotals& totals) {
+    std::vector<const BlockInfo*> summaries;
+    for (const BlockInfo& block : reader.blocks()) {
+      if (block.kind == BlockKind::summary) {
+        summaries.push_back(&block);
+      }
+    }
+    std::stable_sort(summaries.begin(), summaries.end(),
+                     [](const BlockInfo* a, const BlockInfo* b) { return a->level > b->level; });
+    BlockPayload payload;
+    for (const BlockInfo* block : summaries) {
+      if (block->level != capture::total_level && is_covered(reader, totals)) {
+        return;
+      }
+      if (!reader.read_payload(*block, payload)) {
+        continue;
+      }
+      try {
+        const capture::SummaryParts parts{true, false};
+        if (totals.add(capture::decode_summary({payload.data(), payload.size()}, parts))) {
+          ++result_.summaries_used;
+        }
+      } catch (const capture::DecodeError&) {
+        // Its blocks are decoded instead.
+      }
+    }
+  }
+
+  static bool is_covered(const CaptureReader& reader, const capture::SummaryTotals& totals) {
+    const auto& blocks = reader.blocks();
+    return std::all_of(blocks.begin(), blocks.end(), [&totals](const BlockInfo& block) {
+      return block.kind != BlockKind::events || totals.covers(block.number);
+    });
+  }
+
+  void take(const Source& source, const capture::Summary& total) {
+    for (const capture::TrackSummary& track : total.tracks) {
+      result_.drops.add({track.id, 0, track.dropped_scopes, track.dropped_others, 0});
+    }
+    for (const capture::SiteSummary& site : total.sites) {
+      if (site.empty()) {
+        continue;
+      }
+      result_.drops.recorded_scopes += site.durations.count();
+      const SiteId id = source.find(IdKind::site, site.id);
+      const SiteDeclaration& declared = timeline_.site(id);
+      if (!options_.selection.takes_site(declared.name)) {
+        continue;
+      }
+      join(sites_, key(declared.process, id, declared.name, declared.function, declared.file, declared.line), id,
+           declared.process, site);
+    }
+    for (const capture::SpanNameSummary& span : total.span_names) {
+      const NameId id = source.find(IdKind::name, span.id);
+      if (!span.empty() && options_.selection.takes_site(timeline_.name(id))) {
+        join(spans_, Key(0, std::string(timeline_.name(id)), "", "", 0), id, 0, span);
+      }
+    }
+    for (const capture::FrameStreamSummary& stream : total.frame_streams) {
+      if (!stream.empty()) {
+        const FrameStreamId id = source.find(IdKind::frame_stream, stream.id);
+        const FrameStreamDeclaration& declared = timeline_.frame_stream(id);
+        join(frame_streams_, key(declared.process, id, declared.name, "", "", 0), id, declared.process, stream);
+      }
+    }
+    for (capture::MetricSummary metric : total.metrics) {
+      if (!metric.empty()) {
+        const MetricId id = source.find(IdKind::metric, metric.id);
+        const MetricDeclaration& declared = timeline_.metric(id);
+        std::string labels;
+        for (const auto& [name, value] : declared.labels) {
+          labels += name + '=' + value + '\n';
+        }
+        metric.first_ns = capture::add_times(metric.first_ns, source.shift().offset_ns);
+        metric.last_ns = capture::add_times(metric.last_ns, source.shift().offset_ns);
+        join(metrics_, key(declared.process, id, declared.name, declared.unit, labels, 0), id, declared.process,
+             metric);
+      }
+    }
+  }
+
+  /// Undeclared things have no name; their ids distinguish them.
+  [[nodiscard]] Key key(ProcessId process, std::uint32_t id, const std::string& name, const std::string& second,
+                        const std::string& third, std::uint64_t number) const {
+    if (process == 0) {
+      return {0, name, "", "", id};
+    }
+    return {options_.by_process ? process : 0, name, second, third, number};
+  }
+
+  void put_sites() {
+    for (const auto& [key, joined] : sites_) {
+      SiteStatistics statistics;
+      statistics.site = joined.id;
+      statistics.processes = joined.processes;
+      statistics.durations = statistics_of(joined.entry.durations, options_.keeps_histograms);
+      statistics.self_ns = joined.entry.self_ns;
+      statistics.unbalanced = joined.entry.unbalanced;
+      statistics.self_is_bound = joined.entry.self_is_bound;
+      result_.sites.push_back(statistics);
+    }
+    by_falling_total(result_.sites);
+  }
+
+  void put_others() {
+    for (const auto& [key, joined] : spans_) {
+      result_.spans.push_back({joined.id, statistics_of(joined.entry.durations, options_.keeps_histograms)});
+    }
+    by_falling_total(result_.spans);
+    for (const auto& [key, joined] : frame_streams_) {
+      result_.frame_streams.push_back(
+          {joined.id, joined.processes, statistics_of(joined.entry.frame_times, options_.keeps_histograms)});
+    }
+    for (const auto& [key, joined] : metrics_) {
+      const capture::MetricSummary& metric = joined.entry;
+      result_.metrics.push_back({joined.id, joined.processes, metric.count, metric.min,
+                                 metric.sum / static_cast<double>(metric.count), metric.max, metric.last});
+    }
+  }
+
+  template <typename Row>
+  static void by_falling_total(std::vector<Row>& rows) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const Row& a, const Row& b) { return a.durations.total_ns > b.durations.total_ns; });
+  }
+
+  const Timeline& timeline_;
+  const StatisticsOptions& options_;
+  Statistics result_;
+  JoinedBy<capture::SiteSummary> sites_;
+  JoinedBy<capture::SpanNameSummary> spans_;
+  JoinedBy<capture::FrameStreamSummary> frame_streams_;
+  JoinedBy<capture::MetricSummary> metrics_;
+  std::uint64_t bytes_in_all_ = 0;
+  std::uint64_t bytes_done_ = 0;
+};
+
+}  // namespace
+
+Statistics gather_statistics(const Timeline& timeline, const StatisticsOptions& options) {
+  return Gathering(timeline, options).run();
+}
+
+}  // namespace kymo::stats

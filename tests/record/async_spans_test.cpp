@@ -1,0 +1,99 @@
+// The order in which tracks are drained is not the one in which things happened.
+#include "record/collector/async_spans.hpp"
+
+#include <gtest/gtest.h>
+
+#include "record/collector/track_decoder.hpp"
+
+namespace kymo::record {
+namespace {
+
+EventBatch empty_batch() {
+  EventBatch batch;
+  clear_batch(batch);
+  return batch;
+}
+
+ArgumentValue text_argument(std::uint32_t size) {
+  ArgumentValue value;
+  value.name = 3;
+  value.type = ArgumentType::string;
+  value.text_size = size;
+  return value;
+}
+
+TEST(AsyncSpansTest, AnEndAndArgumentsThatComeFirstWaitForTheBegin) {
+  AsyncSpans spans;
+  EventBatch batch = empty_batch();
+  spans.end(7, 300);
+  spans.add_argument(7, 200, text_argument(2), "ok");
+  spans.forget_without_begin(150);
+  spans.put_ended(batch);
+  EXPECT_TRUE(batch.spans.empty());
+
+  spans.begin({1, 2, 100, 7}, batch);
+  spans.put_ended(batch);
+  ASSERT_EQ(batch.spans.size(), 1U);
+  EXPECT_EQ(batch.spans[0].start_ns, 100);
+  EXPECT_EQ(batch.spans[0].duration_ns, 200);
+  EXPECT_EQ(batch.spans[0].async_id, 7U);
+  EXPECT_EQ(batch.async_begins.size(), 1U);
+  EXPECT_EQ(batch.start_ns, 100);
+  EXPECT_EQ(batch.end_ns, 300);
+  ASSERT_EQ(batch.span_arguments.size(), 1U);
+  EXPECT_EQ(batch.text.substr(static_cast<std::size_t>(batch.span_arguments[0].bits), 2), "ok");
+
+  spans.put_begins(batch);
+  spans.put_ended(batch);
+  EXPECT_EQ(batch.async_begins.size(), 1U) << "it has ended";
+  EXPECT_EQ(batch.spans.size(), 1U);
+}
+
+TEST(AsyncSpansTest, AnArgumentThatComesBehindTheEndIsTheSpans) {
+  AsyncSpans spans;
+  EventBatch batch = empty_batch();
+  spans.end(7, 300);
+  spans.begin({1, 2, 100, 7}, batch);
+  spans.add_argument(7, 200, text_argument(2), "ok");
+  spans.put_ended(batch);
+  ASSERT_EQ(batch.spans.size(), 1U);
+  EXPECT_EQ(batch.spans[0].argument_count, 1U);
+}
+
+TEST(AsyncSpansTest, WhatNeverBeganLeavesNothingBehind) {
+  AsyncSpans spans;
+  EventBatch batch = empty_batch();
+  spans.begin({1, 2, 50, 1}, batch);
+  std::int64_t time_ns = 100;
+  for (std::uint64_t id = 100; id < 200'000; ++id) {
+    spans.end(id, ++time_ns);
+    spans.add_argument(id, time_ns, text_argument(2), "no");
+    if (id % 10'000 == 0) {
+      spans.put_ended(batch);
+      spans.forget_without_begin(time_ns);
+    }
+  }
+  spans.forget_without_begin(time_ns);
+  EXPECT_TRUE(batch.spans.empty());
+  EventBatch later = empty_batch();
+  spans.begin({1, 2, 100, 200'000}, later);
+  spans.put_begins(later);
+  EXPECT_EQ(later.async_begins.size(), 3U) << "two are open; the ends of others took their room";
+}
+
+TEST(AsyncSpansTest, WhatIsOpenOutlastsDrains) {
+  AsyncSpans spans;
+  EventBatch batch = empty_batch();
+  spans.begin({1, 2, 50, 1}, batch);
+  for (int i = 0; i < 10; ++i) {
+    spans.put_ended(batch);
+    spans.forget_without_begin(1'000'000);
+  }
+  spans.end(1, 60);
+  spans.put_ended(batch);
+  ASSERT_EQ(batch.spans.size(), 1U);
+  EXPECT_EQ(batch.spans[0].duration_ns, 10);
+}
+
+}  // namespace
+}  // namespace kymo::record
