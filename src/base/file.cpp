@@ -43,9 +43,13 @@ FileDescriptor move_high(FileDescriptor file) noexcept {
   return file;
 }
 
+FileDescriptor open_high(const std::string& path, int flags, unsigned mode) noexcept {
+  return move_high(FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC, mode)));
+}
+
 int KnownFile::get_or_reopen(const std::string& path, int flags) noexcept {
   if (get() < 0) {
-    FileDescriptor again = move_high(FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW)));
+    FileDescriptor again = open_high(path, flags | O_NOFOLLOW);
     if (!is_file(again.get(), id_)) {
       return -1;
     }

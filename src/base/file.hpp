@@ -65,7 +65,11 @@ class KnownFile {
 
   /// -1 if the number refers to another file or to none. One system call. Async-signal-safe.
   [[nodiscard]] int get() const noexcept { return is_file(file_.get(), id_) ? file_.get() : -1; }
-  /// The same, but reopens the file by name if the program has closed it. -1 if the name belongs to another file by
+  /// The number without a look: for calls that change nothing of another file. -1 if none was opened.
+  [[nodiscard]] int number() const noexcept { return file_.get(); }
+  /// Whether a file was opened. The program may have closed it since.
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(file_); }
+  /// get(), but reopens the file by name if the program has closed it. -1 if the name belongs to another file by
   /// then.
   [[nodiscard]] int get_or_reopen(const std::string& path, int flags) noexcept;
   /// Gives up ownership of the descriptor; -1 like get().
@@ -84,6 +88,10 @@ class KnownFile {
 
 /// Moves the file to a high descriptor number: low numbers belong to the program, and kymo never uses 0 to 2.
 [[nodiscard]] FileDescriptor move_high(FileDescriptor file) noexcept;
+
+/// Opens a file that stays open beside the program's own: close-on-exec, with a high number. On failure none, and errno
+/// is set.
+[[nodiscard]] FileDescriptor open_high(const std::string& path, int flags, unsigned mode = 0) noexcept;
 
 /// Writes all bytes; on failure returns false and sets errno. Retries after signals and short writes.
 [[nodiscard]] bool write_fully(int fd, std::span<const std::byte> bytes) noexcept;

@@ -43,17 +43,17 @@ unsigned new_file_mode() {
 }
 
 NewFile create_new_file(const std::string& path) {
-  constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   NewFile made{FileDescriptor(), path};
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode)) {
     // A device such as /dev/null: the output goes where the user directs it.
-    made.file = move_high(FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)));
+    made.file = open_high(path, O_WRONLY | O_NOCTTY | O_NONBLOCK);
     return made;
   }
   const unsigned mode = new_file_mode();
   for (int suffix = 1;; ++suffix) {
-    made.file = move_high(FileDescriptor(::open(made.path.c_str(), flags, mode)));
+    made.file = open_high(made.path, flags, mode);
     if (made.file || errno != EEXIST || suffix > max_suffix) {
       return made;
     }

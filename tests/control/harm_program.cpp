@@ -2,10 +2,13 @@
 // harmed it, by SIGALRM where it hangs.
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -211,8 +214,33 @@ void record_with_little_memory() {
   kymo::flush();
 }
 
+/// How often the sampling thread has waited so far.
+std::uint64_t count_samplings() {
+  std::uint64_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    std::ifstream status(task.path() / "status");
+    for (std::string word; name == "kymo-fast" && status >> word;) {
+      if (word == "voluntary_ctxt_switches:") {
+        status >> count;
+      }
+    }
+  }
+  return count;
+}
+
+void sample_a_while() {
+  const std::uint64_t wanted = count_samplings() + 50;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (count_samplings() < wanted) {
+    require(std::chrono::steady_clock::now() < deadline, "the sampler stands still");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 /// As a daemon does, and then opens a file of its own under each number.
-void close_all_descriptors() {
+void close_all_descriptors(void (*go_on)()) {
   kymo::enable();
   work("before");
   kymo::flush();
@@ -231,10 +259,14 @@ void close_all_descriptors() {
     own.emplace_back(fd, path);
   }
   work("after", 100'000);
+  go_on();
   kymo::flush();
   for (const auto& [fd, path] : own) {
     struct stat status {};
-    require(::fstat(fd, &status) == 0 && status.st_size == 0, "a file of the program's own was written to");
+    struct stat named {};
+    require(::fstat(fd, &status) == 0 && ::stat(path.c_str(), &named) == 0 && status.st_ino == named.st_ino,
+            "a file of the program's own was closed");
+    require(status.st_size == 0, "a file of the program's own was written to");
     ::unlink(path.c_str());
   }
 }
@@ -343,7 +375,8 @@ int main(int argc, char** argv) {
       {"cancel", cancel_a_flush},
       {"small-files", record_with_small_files},
       {"little-memory", record_with_little_memory},
-      {"close-all", close_all_descriptors},
+      {"close-all", [] { close_all_descriptors([] {}); }},
+      {"close-all-sampled", [] { close_all_descriptors(sample_a_while); }},
       {"no-streams", start_without_standard_streams},
       {"ignored-fault", fault_with_ignored_signal},
       {"own-faults", mend_its_own_faults},

@@ -89,8 +89,15 @@ TEST_F(HarmTest, ADaemonThatClosesAllDescriptorsKeepsItsFilesAndItsCapture) {
   EXPECT_EQ(traced, 100'000U);
 }
 
+TEST_F(HarmTest, ASamplerLeavesTheFilesOfADaemonAlone) {
+  if (test::has_sanitizer || test::is_emulated) {
+    GTEST_SKIP() << "programs under sanitizers and emulators do not sample";
+  }
+  EXPECT_EQ(run({"close-all-sampled"}, {{"KYMO_SAMPLE", "1000"}}), 0) << output();
+}
+
 TEST_F(HarmTest, WithoutStandardStreamsNothingOfTheProgramsGoesIntoTheCapture) {
-  EXPECT_EQ(run({"no-streams"}), 0);
+  EXPECT_EQ(run({"no-streams"}, {without_race_detection()}), 0);
   ASSERT_EQ(captures().size(), 1U);
   CaptureReader capture(captures().front());
   EXPECT_TRUE(capture.check());

@@ -23,7 +23,7 @@ constexpr std::uint64_t ring_magic = 0x31474E4952594B8BU;
 constexpr std::uint64_t least_capacity = 1 << 20;
 
 base::FileDescriptor create_shared(const std::string& path, std::size_t bytes) {
-  base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  base::FileDescriptor file = base::open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (file && base::reserve_space(file.get(), bytes) != 0) {
     ::unlink(path.c_str());
     file.reset();

@@ -106,8 +106,7 @@ base::FileDescriptor create_spool(const PoolOptions& options, const std::uint64_
   std::snprintf(name, sizeof name, "/kymo-%ld-%016llx%016llx.spool", static_cast<long>(::getpid()),
                 static_cast<unsigned long long>(id[0]), static_cast<unsigned long long>(id[1]));
   path = options.spool_directory + name;
-  base::FileDescriptor file = base::move_high(
-      base::FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)));
+  base::FileDescriptor file = base::open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!file) {
     complaint = base::describe_errno("cannot create the spool", path, errno);
     path.clear();

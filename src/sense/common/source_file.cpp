@@ -28,8 +28,8 @@ SourceFile SourceFile::of_table(std::string path, std::size_t most_bytes, std::s
 std::ptrdiff_t SourceFile::read_open_file() {
   ssize_t size = 0;
   do {
-    size = reopens_ ? ::read(file_.get(), buffer_.data(), buffer_.size())
-                    : ::pread(file_.get(), buffer_.data(), buffer_.size(), 0);
+    size = reopens_ ? ::read(file_.number(), buffer_.data(), buffer_.size())
+                    : ::pread(file_.number(), buffer_.data(), buffer_.size(), 0);
   } while (size < 0 && errno == EINTR);
   return size;
 }
@@ -45,7 +45,7 @@ std::ptrdiff_t SourceFile::read_table(std::size_t enough_bytes) {
       buffer_.resize(std::min(size * 2, most_bytes_));
     }
     const std::size_t room = std::min(buffer_.size(), most_bytes) - size;
-    const ssize_t result = ::pread(file_.get(), buffer_.data() + size, room, static_cast<off_t>(size));
+    const ssize_t result = ::pread(file_.number(), buffer_.data() + size, room, static_cast<off_t>(size));
     if (result < 0 && errno == EINTR) {
       continue;
     }
@@ -67,7 +67,7 @@ std::string_view SourceFile::read(std::size_t enough_bytes) {
   const bool was_open = static_cast<bool>(file_);
   for (int attempt = was_open && !reopens_ ? 0 : 1; attempt < 2; ++attempt) {
     if (!file_ || reopens_ || attempt == 1) {
-      file_ = base::FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+      file_ = base::KnownFile(base::open_high(path_, O_RDONLY | O_NOCTTY | O_NONBLOCK));
       if (!file_) {
         error_ = errno;
         return {};

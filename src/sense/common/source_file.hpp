@@ -53,7 +53,7 @@ class SourceFile {
   std::size_t most_bytes_;
   std::size_t longest_line_ = 0;  // of a table; 0: unknown
   std::vector<char> buffer_;      // for a table as large as it has been so far
-  base::FileDescriptor file_;
+  base::KnownFile file_;
   int error_ = 0;
   bool reopens_ = false;
   bool is_table_ = false;

@@ -46,7 +46,7 @@ struct Member {
   Ledger::Account* account = nullptr;
   clockid_t clock = 0;
   bool has_clock = false;
-  base::FileDescriptor memory;
+  base::KnownFile memory;
   std::string memory_path;
 };
 
@@ -233,18 +233,18 @@ class ProcessLoadSensor final : public Sensor {
     }
   }
 
-  static base::FileDescriptor open_memory(const Member& member) {
-    return base::FileDescriptor(::open(member.memory_path.c_str(), O_RDONLY | O_CLOEXEC));
+  static base::KnownFile open_memory(const Member& member) {
+    return base::KnownFile(base::open_high(member.memory_path, O_RDONLY));
   }
 
   /// 0 for a process that has ended since the last look; NaN if unknown.
   static double resident_pages(const Member& member, bool is_root) {
-    base::FileDescriptor passing;
+    base::KnownFile passing;
     if (!member.memory) {
       passing = open_memory(member);
     }
     std::array<char, 128> buffer{};
-    const int file = member.memory ? member.memory.get() : passing.get();
+    const int file = member.memory ? member.memory.number() : passing.number();
     const ssize_t size = file >= 0 ? ::pread(file, buffer.data(), buffer.size(), 0) : -1;
     if (size < 0) {
       return means_gone(errno) && !is_root ? 0 : missing;

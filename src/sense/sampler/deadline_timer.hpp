@@ -29,7 +29,7 @@ class DeadlineTimer {
 
  private:
   struct Timer {
-    base::FileDescriptor file;
+    base::KnownFile file;
     std::int64_t deadline_ns = 0;  // of the sleeping thread; 0: not running
   };
 

@@ -97,7 +97,7 @@ bool set_timer(int file, int flags, std::int64_t time_ns) noexcept {
 
 void DeadlineTimer::open() noexcept {
   for (Timer& timer : timers_) {
-    timer = {base::FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)), 0};
+    timer = {base::KnownFile(base::move_high(base::FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)))), 0};
   }
   has_timers_ = true;
 }
@@ -117,7 +117,7 @@ bool DeadlineTimer::sleep_until(StopSignal& stop, std::int64_t deadline_ns, std:
       return false;
     }
     std::uint64_t expirations = 0;
-    if (::read(timer->file.get(), &expirations, sizeof expirations) > 0) {
+    if (::read(timer->file.number(), &expirations, sizeof expirations) > 0) {
       timer->deadline_ns = 0;
     } else {
       has_timers_ = errno == EINTR;
@@ -138,14 +138,14 @@ DeadlineTimer::Timer* DeadlineTimer::start(std::int64_t deadline_ns, const Timer
     idle = idle == nullptr || timer.deadline_ns == 0 ? &timer : idle;
   }
   // Fails if the program closed all descriptors, these included.
-  has_timers_ = set_timer(idle->file.get(), TFD_TIMER_ABSTIME, deadline_ns);
+  has_timers_ = set_timer(idle->file.number(), TFD_TIMER_ABSTIME, deadline_ns);
   idle->deadline_ns = deadline_ns;
   return has_timers_ ? idle : nullptr;
 }
 
 void DeadlineTimer::interrupt() noexcept {
   for (const Timer& timer : timers_) {
-    set_timer(timer.file.get(), 0, 1);
+    set_timer(timer.file.number(), 0, 1);
   }
 }
 

@@ -35,9 +35,9 @@ MachineLock::MachineLock(std::string_view root) {
 }
 
 bool MachineLock::open() {
-  file_ = base::FileDescriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  file_ = base::KnownFile(base::open_high(path_, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   struct stat status {};
-  if (file_ && (::fstat(file_.get(), &status) != 0 || status.st_uid != ::getuid() || !S_ISREG(status.st_mode))) {
+  if (file_ && (::fstat(file_.number(), &status) != 0 || status.st_uid != ::getuid() || !S_ISREG(status.st_mode))) {
     file_.reset();
   }
   return static_cast<bool>(file_);
@@ -50,7 +50,7 @@ bool MachineLock::try_acquire() {
     return holder_process.load(std::memory_order_acquire) == self && holder_object == this;
   }
   struct flock lock = whole_file(F_WRLCK);
-  if (open() && ::fcntl(file_.get(), F_SETLK, &lock) != 0) {
+  if (open() && ::fcntl(file_.number(), F_SETLK, &lock) != 0) {
     file_.reset();
     holder_object = nullptr;
     holder_process.store(0, std::memory_order_release);

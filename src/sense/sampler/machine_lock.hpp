@@ -31,7 +31,7 @@ class MachineLock {
   [[nodiscard]] bool open();
 
   std::string path_;
-  base::FileDescriptor file_;
+  base::KnownFile file_;
 };
 
 }  // namespace kymo::sense
