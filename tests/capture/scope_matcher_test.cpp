@@ -157,6 +157,32 @@ TEST(ScopeMatcherTest, WhatARunDoesNotNameAsOpenIsForgotten) {
   EXPECT_EQ(spans[2].self_ns, 17);
 }
 
+TEST(ScopeMatcherTest, WhatEndedInsideAForgottenScopeCountsInNoOther) {
+  ScopeRun before;
+  before.end_sequence = 4;
+  before.events = {open(0, 1, 0), open(10, 2, 1), open(20, 3, 2), close(50, 2)};
+  ScopeRun after;
+  after.first_sequence = 8;
+  after.end_sequence = 12;
+  after.open_at_start = {{0, 1}};
+  after.events = {open(100, 4, 1), open(110, 5, 2), close(120, 2), close(200, 1)};
+  ScopeStack stack;
+  ScopeStack quick;
+  static_cast<void>(spans_of(before, stack));
+  const auto ignore = [](const auto& /*scope*/) {};
+  quick.begin(before);
+  quick.take(before, 0, before.events.size(), ignore, ignore);
+  const std::vector<ScopeSpan> spans = spans_of(after, stack);
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[1].self_ns, 90);
+  std::vector<std::uint32_t> selfs;
+  quick.begin(after);
+  quick.take(
+      after, 0, after.events.size(), [&](const ScopeStack::PlainScope& scope) { selfs.push_back(scope.self_ns); },
+      ignore);
+  EXPECT_EQ(selfs, (std::vector<std::uint32_t>{10, 90}));
+}
+
 TEST(ScopeMatcherTest, DamagedEventsAreTakenAsTheyCome) {
   ScopeRun run;
   run.events = {close(1, 0), close(2, 65535), open(3, 1, 500), open(4, 2, 0), close(5, 7), close(6, 0)};
@@ -274,12 +300,10 @@ TEST(ScopeMatcherTest, PlainScopesAreTakenAsAllOthersAre) {
       };
       for (std::size_t i = 0; i < run.events.size();) {
         const std::size_t stop = std::min<std::size_t>(run.events.size(), i + 1 + random() % 300);
-        while ((i = stack.take_plain(run, i, stop, on_scope)) != stop) {
-          stack.take(run, i, i + 1, [&](const ScopeSpan& span) {
-            taken.push_back({span.site, span.duration_ns, span.self_ns});
-          });
-          ++i;
-        }
+        stack.take(run, i, stop, on_scope, [&](const ScopeSpan& span) {
+          taken.push_back({span.site, span.duration_ns, span.self_ns});
+        });
+        i = stop;
       }
       ASSERT_EQ(taken, expected);
       ASSERT_EQ(stack.depth(), other.depth());

@@ -58,10 +58,9 @@ void SummaryAccumulator::add_run(const ScopeRun& run) {
       track.cursor.pass(summary_.coverage, run.track, track.stack, run.events[taken].time_ns);
       stop = std::max(track.cursor.next_stop(run.events, taken), taken + 1);
     }
-    while ((taken = track.stack.take_plain(run, taken, stop, add_plain)) != stop) {
-      track.stack.take(run, taken, taken + 1, [this](const ScopeSpan& span) { summary_.sites[span.site].add(span); });
-      ++taken;
-    }
+    track.stack.take(run, taken, stop, add_plain,
+                     [this](const ScopeSpan& span) { summary_.sites[span.site].add(span); });
+    taken = stop;
   }
   pending->count = count;
   if (!run.events.empty()) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <kymo/events.hpp>
@@ -52,7 +53,7 @@ struct ScopeSpan {
   static constexpr std::uint16_t started_before = 256;
 };
 
-/// The open scopes of one track. Takes 40 bytes per level of the deepest nesting seen.
+/// The open scopes of one track. Takes 48 bytes per level of the deepest nesting seen.
 class ScopeStack {
  public:
   ScopeStack() = default;
@@ -81,14 +82,13 @@ class ScopeStack {
   [[nodiscard]] std::size_t depth() const { return depth_; }
   /// The open scope at a depth below depth(); 0 is the outermost.
   [[nodiscard]] Level operator[](std::size_t depth) const {
-    const Place& place = places_[depth];
-    return {place.start_ns, places_[depth + 1].ended_ns - place.ended_inside_ns, place.site,
-            static_cast<std::uint16_t>(place.flags)};
+    const Opened& open = opens_[depth];
+    return {open.start_ns, ended_[depth + 1].total_ns - ended_[depth + 1].counted_ns, open.site, open.flags};
   }
   /// Total time of this depth's ended scopes, modulo 2^64. depth <= 16, or <= depth().
-  [[nodiscard]] std::uint64_t ended_ns(std::size_t depth) const { return places_[depth].ended_ns; }
+  [[nodiscard]] std::uint64_t ended_ns(std::size_t depth) const { return ended_[depth].total_ns; }
   /// The site of this depth's last ended scope; 0: none.
-  [[nodiscard]] SiteId last_ended(std::size_t depth) const { return places_[depth].last_ended; }
+  [[nodiscard]] SiteId last_ended(std::size_t depth) const { return ended_[depth].last; }
 
   /// Opens a scope with known data inside the innermost one. next_sequence: reading continues with this number.
   void restore(const Level& open, std::uint64_t next_sequence) {
@@ -105,10 +105,10 @@ class ScopeStack {
   template <typename OnSpan>
   void take(const ScopeRun& run, std::size_t first, std::size_t last, OnSpan&& on_span);
 
-  /// The same up to the first event that does not open or end a plain scope: calls on_scope(const PlainScope&) and
-  /// returns that event's index. Takes half the time, and less for scopes without inner ones.
-  template <typename OnScope>
-  [[nodiscard]] std::size_t take_plain(const ScopeRun& run, std::size_t first, std::size_t last, OnScope&& on_scope);
+  /// The same, but calls on_scope(const PlainScope&) for plain scopes. Takes half the time, and less for scopes without
+  /// inner ones.
+  template <typename OnScope, typename OnSpan>
+  void take(const ScopeRun& run, std::size_t first, std::size_t last, OnScope&& on_scope, OnSpan&& on_span);
 
   /// The sequence number after the last event taken.
   [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
@@ -119,64 +119,73 @@ class ScopeStack {
   /// Limit of events taken one by one before pairs are tried again. Odd, or every try would begin at a close.
   static constexpr std::size_t at_once = 63;
 
-  /// A depth: its open scope, if any, and the totals of ended ones.
-  struct Place {
+  /// The open scope of a depth; laid out as its event.
+  struct Opened {
     std::int64_t start_ns = 0;
-    std::uint64_t ended_inside_ns = 0;  ///< total of the next deeper level when it opened
-    std::uint64_t ended_ns = 0;         ///< total duration of all scopes ended here
-    SiteId last_ended = 0;
     SiteId site = 0;
-    std::uint32_t flags = 0;
+    std::uint16_t depth = 0;
+    std::uint16_t flags = 0;
+  };
+
+  /// Copies the event as a whole: parts would be read back at once, before they are one in the cache.
+  static void open_by(const ScopeEvent& event, Opened& place) {
+    static_assert(sizeof place == sizeof event && offsetof(Opened, flags) == offsetof(ScopeEvent, flags));
+    std::memcpy(static_cast<void*>(&place), &event, sizeof event);
+  }
+
+  /// The ended scopes of a depth.
+  struct Ended {
+    std::uint64_t total_ns = 0;
+    std::uint64_t counted_ns = 0;  ///< of the total: in scopes around them that have ended too
+    SiteId last = 0;
   };
 
   void push(const Level& level) {
     if (depth_ < deepest_scope) {
       reserve(1);
-      Place& place = places_[depth_++];
-      place.start_ns = level.start_ns;
-      place.ended_inside_ns = places_[depth_].ended_ns - level.inner_ns;
-      place.site = level.site;
-      place.flags = level.flags;
+      opens_[depth_] = {level.start_ns, level.site, static_cast<std::uint16_t>(depth_), level.flags};
+      ++depth_;
+      ended_[depth_].counted_ns = ended_[depth_].total_ns - level.inner_ns;
     }
   }
 
   /// Makes room for so many more scopes and one place beyond them.
   void reserve(std::size_t more) {
-    if (places_.size() < depth_ + more + 2) {
-      places_.resize(2 * (depth_ + more + 2));
+    if (opens_.size() < depth_ + more + 2) {
+      opens_.resize(2 * (depth_ + more + 2));
+      ended_.resize(opens_.size());
     }
   }
 
-  /// Ends the open scope at a depth and returns its span. places is places_.
-  [[nodiscard]] static ScopeSpan end_scope(const ScopeEvent& close, std::size_t depth, std::size_t number,
-                                           Place* places) {
-    Place& place = places[depth];
+  /// The span of a scope whose close is at close_ns. ended: ended_ at its depth.
+  [[nodiscard]] static ScopeSpan end_scope(const Opened& open, std::int64_t close_ns, std::size_t number,
+                                           Ended* ended) {
     // Unsigned arithmetic: times of damaged captures may be arbitrarily far apart.
-    const std::uint64_t elapsed =
-        static_cast<std::uint64_t>(close.time_ns) - static_cast<std::uint64_t>(place.start_ns);
     ScopeSpan span;
-    span.start_ns = place.start_ns;
-    span.duration_ns = static_cast<std::int64_t>(elapsed);
-    if (close.time_ns < place.start_ns || span.duration_ns < 0) [[unlikely]] {
-      span.duration_ns = close.time_ns < place.start_ns ? 0 : std::numeric_limits<std::int64_t>::max();
+    span.start_ns = open.start_ns;
+    span.duration_ns =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(close_ns) - static_cast<std::uint64_t>(open.start_ns));
+    if (close_ns < open.start_ns || span.duration_ns < 0) [[unlikely]] {
+      span.duration_ns = close_ns < open.start_ns ? 0 : std::numeric_limits<std::int64_t>::max();
     }
-    const std::uint64_t inner_ns = places[depth + 1].ended_ns - place.ended_inside_ns;
+    const std::uint64_t inner_ns = ended[1].total_ns - ended[1].counted_ns;
     const auto self = static_cast<std::int64_t>(static_cast<std::uint64_t>(span.duration_ns) - inner_ns);
     span.self_ns = self < 0 ? 0 : self;
-    span.site = place.site;
+    span.site = open.site;
     span.close_event = static_cast<std::uint32_t>(number);
-    span.depth = static_cast<std::uint16_t>(depth);
-    span.flags = static_cast<std::uint16_t>(place.flags | (close.flags & ScopeEvent::forced));
-    place.ended_ns += static_cast<std::uint64_t>(span.duration_ns);
-    place.last_ended = place.site;
+    span.depth = open.depth;
+    span.flags = open.flags;
+    ended[1].counted_ns = ended[1].total_ns;
+    ended[0].total_ns += static_cast<std::uint64_t>(span.duration_ns);
+    ended[0].last = open.site;
     return span;
   }
 
   template <typename OnSpan>
   void end_innermost(const ScopeEvent& close, std::size_t number, unsigned flags, OnSpan&& on_span) {
     --depth_;
-    ScopeSpan span = end_scope(close, depth_, number, places_.data());
-    span.flags = static_cast<std::uint16_t>(span.flags | flags);
+    ScopeSpan span = end_scope(opens_[depth_], close.time_ns, number, &ended_[depth_]);
+    span.flags = static_cast<std::uint16_t>(span.flags | (close.flags & ScopeEvent::forced) | flags);
     on_span(static_cast<const ScopeSpan&>(span));
   }
 
@@ -200,10 +209,13 @@ class ScopeStack {
 
   template <typename OnScope>
   std::size_t take_leaves(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope);
-  template <typename OnScope>
-  std::size_t take_each(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope);
+  template <typename OnScope, typename OnSpan>
+  std::size_t take_each(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope,
+                        OnSpan&& on_span);
 
-  std::vector<Place> places_ = std::vector<Place>(18);  // by depth, with one beyond the innermost
+  // By depth, with one beyond the innermost.
+  std::vector<Opened> opens_ = std::vector<Opened>(18);
+  std::vector<Ended> ended_ = std::vector<Ended>(18);
   std::size_t depth_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t ignored_closes_ = 0;
@@ -212,9 +224,12 @@ class ScopeStack {
 inline void ScopeStack::begin(const ScopeRun& run) {
   const unsigned gap = run.first_sequence == next_sequence_ ? 0U : unsigned{ScopeSpan::self_is_bound};
   next_sequence_ = run.end_sequence;
-  depth_ = count_kept(places_, depth_, run);
+  const std::size_t depth_before = std::exchange(depth_, count_kept(opens_, depth_, run));
+  for (std::size_t depth = depth_ + 1; depth <= depth_before; ++depth) {
+    ended_[depth].counted_ns = ended_[depth].total_ns;
+  }
   for (std::size_t depth = 0; depth < depth_; ++depth) {
-    places_[depth].flags |= ScopeSpan::started_before | gap;
+    opens_[depth].flags = static_cast<std::uint16_t>(opens_[depth].flags | ScopeSpan::started_before | gap);
   }
   while (depth_ < run.open_at_start.size() && depth_ < deepest_scope) {
     const OpenScope& open = run.open_at_start[depth_];
@@ -224,30 +239,29 @@ inline void ScopeStack::begin(const ScopeRun& run) {
 
 template <typename OnSpan>
 void ScopeStack::take(const ScopeRun& run, std::size_t first, std::size_t last, OnSpan&& on_span) {
-  static_assert(ScopeEvent::forced == ScopeSpan::unbalanced, "a forced close is an unbalanced span's flag");
   const ScopeEvent* const events = run.events.data();
   while (first != last) {
     const std::size_t stop = last - first < 256 ? last : first + 256;
     reserve(256);
-    Place* const places = places_.data();
+    Opened* const opens = opens_.data();
+    Ended* const ended = ended_.data();
     std::size_t depth = depth_;
     for (; first != stop; ++first) {
       const ScopeEvent& event = events[first];
+      if (event.flags != 0) [[unlikely]] {
+        break;
+      }
       if (event.is_open()) {
         if (event.depth != depth) [[unlikely]] {
           break;
         }
-        Place& place = places[depth++];
-        place.start_ns = event.time_ns;
-        place.ended_inside_ns = places[depth].ended_ns;
-        place.site = event.site;
-        place.flags = 0;
+        open_by(event, opens[depth++]);
       } else {
         if (std::size_t{event.depth} + 1 != depth) [[unlikely]] {
           break;
         }
         --depth;
-        on_span(static_cast<const ScopeSpan&>(end_scope(event, depth, first, places)));
+        on_span(static_cast<const ScopeSpan&>(end_scope(opens[depth], event.time_ns, first, ended + depth)));
       }
     }
     depth_ = depth;
@@ -270,10 +284,10 @@ inline std::uint64_t place_of(const ScopeEvent& event) {
 /// Takes pairs of an open and its close.
 template <typename OnScope>
 std::size_t ScopeStack::take_leaves(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope) {
-  Place& here = places_[depth_];
+  Ended& here = ended_[depth_];
   const std::uint64_t depth = std::uint64_t{depth_} << 32U;
-  std::uint64_t ended_ns = here.ended_ns;
-  std::uint64_t last_ended = here.last_ended;
+  std::uint64_t total_ns = here.total_ns;
+  std::uint64_t last_ended = here.last;
   for (; last - first >= 2; first += 2) {
     const std::uint64_t site = place_of(events[first]) ^ depth;
     const std::uint64_t elapsed =
@@ -282,65 +296,81 @@ std::size_t ScopeStack::take_leaves(const ScopeEvent* events, std::size_t first,
         (elapsed >> 32U) != 0) {
       break;
     }
-    ended_ns += elapsed;
+    total_ns += elapsed;
     last_ended = site;
     const auto duration_ns = static_cast<std::uint32_t>(elapsed);
     on_scope(PlainScope{static_cast<SiteId>(site), duration_ns, duration_ns});
   }
-  here.ended_ns = ended_ns;
-  here.last_ended = static_cast<SiteId>(last_ended);
+  here.total_ns = total_ns;
+  here.last = static_cast<SiteId>(last_ended);
   return first;
 }
 
-/// Takes events one by one.
-template <typename OnScope>
-std::size_t ScopeStack::take_each(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope) {
+/// Takes at most at_once events, up to the first that does not open or end one scope normally. No branch depends on
+/// whether an event opens or closes: in a random sequence, every third would be mispredicted.
+template <typename OnScope, typename OnSpan>
+std::size_t ScopeStack::take_each(const ScopeEvent* events, std::size_t first, std::size_t last, OnScope&& on_scope,
+                                  OnSpan&& on_span) {
+  struct Pair {
+    Opened open;
+    std::int64_t close_ns;
+    std::size_t close_event;
+  };
+  // Not initialized: bytes, because an array of pairs would be.
+  alignas(Pair) std::array<std::byte, (at_once + 1) * sizeof(Pair)> bytes;
+  auto* const pairs = reinterpret_cast<Pair*>(bytes.data());
+  std::size_t count = 0;
   reserve(last - first);
-  Place* const places = places_.data();
+  Opened* const opens = opens_.data();
   std::uint64_t depth = depth_;
   for (; first != last; ++first) {
-    const auto time = static_cast<std::uint64_t>(events[first].time_ns);
     const std::uint64_t event = place_of(events[first]);
-    if (const auto site = static_cast<SiteId>(event); site != 0) {
-      if (event >> 32U != depth) [[unlikely]] {
-        break;
-      }
-      Place& place = places[depth++];
-      place.start_ns = static_cast<std::int64_t>(time);
-      place.ended_inside_ns = places[depth].ended_ns;
-      place.site = site;
-      place.flags = 0;
-    } else {
-      const std::uint64_t own_depth = depth - 1;
-      if (event >> 32U != own_depth) [[unlikely]] {
-        break;
-      }
-      Place& place = places[own_depth];
-      const std::uint64_t elapsed = time - static_cast<std::uint64_t>(place.start_ns);
-      const std::uint64_t self = elapsed - (places[depth].ended_ns - place.ended_inside_ns);
-      if ((((elapsed | self) >> 32U) | place.flags) != 0) [[unlikely]] {
-        break;
-      }
-      depth = own_depth;
-      place.ended_ns += elapsed;
-      place.last_ended = place.site;
-      on_scope(PlainScope{place.site, static_cast<std::uint32_t>(elapsed), static_cast<std::uint32_t>(self)});
+    const std::uint64_t closes = static_cast<SiteId>(event) == 0 ? 1 : 0;
+    const std::uint64_t own_depth = depth - closes;
+    if (event >> 32U != own_depth) [[unlikely]] {
+      break;
     }
+    // For an open this pair is overwritten by the next; a close leaves at its depth what no scope uses.
+    Pair& pair = pairs[count];
+    std::memcpy(static_cast<void*>(&pair.open), &opens[own_depth], sizeof pair.open);
+    pair.close_ns = events[first].time_ns;
+    pair.close_event = first;
+    count += closes;
+    open_by(events[first], opens[own_depth]);
+    depth = own_depth + 1 - closes;
   }
   depth_ = static_cast<std::size_t>(depth);
+  Ended* const ended = ended_.data();
+  for (const Pair* pair = pairs; pair != pairs + count; ++pair) {
+    Ended& here = ended[pair->open.depth];
+    Ended& inside = ended[pair->open.depth + 1];
+    const std::uint64_t elapsed =
+        static_cast<std::uint64_t>(pair->close_ns) - static_cast<std::uint64_t>(pair->open.start_ns);
+    const std::uint64_t self = elapsed - (inside.total_ns - inside.counted_ns);
+    if ((((elapsed | self) >> 32U) | pair->open.flags) != 0) [[unlikely]] {
+      on_span(static_cast<const ScopeSpan&>(end_scope(pair->open, pair->close_ns, pair->close_event, &here)));
+      continue;
+    }
+    inside.counted_ns = inside.total_ns;
+    here.total_ns += elapsed;
+    here.last = pair->open.site;
+    on_scope(PlainScope{pair->open.site, static_cast<std::uint32_t>(elapsed), static_cast<std::uint32_t>(self)});
+  }
   return first;
 }
 
-template <typename OnScope>
-std::size_t ScopeStack::take_plain(const ScopeRun& run, std::size_t first, std::size_t last, OnScope&& on_scope) {
+template <typename OnScope, typename OnSpan>
+void ScopeStack::take(const ScopeRun& run, std::size_t first, std::size_t last, OnScope&& on_scope, OnSpan&& on_span) {
   const ScopeEvent* const events = run.events.data();
-  for (std::size_t one_by_one = 1;;) {
+  std::size_t one_by_one = 1;
+  while (first != last) {
     const std::size_t leaves_end = take_leaves(events, first, last, on_scope);
     one_by_one = leaves_end - first >= one_by_one ? 1 : std::min(2 * one_by_one + 1, at_once);
     const std::size_t stop = last - leaves_end < one_by_one ? last : leaves_end + one_by_one;
-    first = take_each(events, leaves_end, stop, on_scope);
-    if (first != stop || first == last) {
-      return first;
+    first = take_each(events, leaves_end, stop, on_scope, on_span);
+    if (first != stop) {
+      take_odd(events[first], first, on_span);
+      ++first;
     }
   }
 }
