@@ -33,6 +33,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <kymo/batch_cursor.hpp>
 #include <kymo/recorder.hpp>
 #include <kymo/sampler.hpp>
 #include <kymo/timeline.hpp>
@@ -214,12 +215,12 @@ Sampled sample(double seconds, SamplerOptions options, const std::string& latene
     stop_capture();
     const Timeline timeline(path);
     std::uint64_t values = 0;
-    timeline.visit_batches({}, BatchParts::samples, [&values](const EventBatch& batch) {
+    BatchCursor cursor(timeline, {}, BatchParts::samples);
+    for (EventBatch batch; cursor.next(batch);) {
       for (const SampleRun& run : batch.samples) {
         values += run.values.size();
       }
-      return true;
-    });
+    }
     const auto ticks = static_cast<double>(sampler.sample_count());
     sampled.bytes_per_tick = static_cast<double>(std::filesystem::file_size(path)) / ticks;
     sampled.values_per_tick = static_cast<double>(values) / ticks;

@@ -1,14 +1,17 @@
 #!/bin/sh
-# Compiles and links the libraries and the command for both of macOS's processors, and checks the resulting files. They
-# are not run.
+# Compiles and links the libraries and the command for macOS's processors, and checks the resulting files. They are not
+# run.
 #
-#   scripts/test-macos.sh [JOBS]
+#   scripts/test-macos.sh [JOBS [PROCESSOR...]]      arm64, x86_64; both where none is named
 set -eu
 cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
+shift $(($# > 1 ? 1 : $#))
+[ $# -gt 0 ] || set -- arm64 x86_64
 scripts/fetch-web-sources.sh
 scripts/macos-tools.sh
-for preset in macos-arm64 macos-x86_64; do
+for processor in "$@"; do
+  preset=macos-$processor
   # A compile and link check needs no optimisation, and none of this compiler's additions to unoptimised code.
   flags="-O0 -DNDEBUG -fno-sanitize=undefined -g0"
   cmake --preset $preset "-DCMAKE_C_FLAGS_RELEASE=$flags" "-DCMAKE_CXX_FLAGS_RELEASE=$flags" >build/$preset.log || {
@@ -16,6 +19,5 @@ for preset in macos-arm64 macos-x86_64; do
     exit 1
   }
   cmake --build --preset $preset --parallel "$jobs"
+  python3 scripts/check-macho.py "$processor" build/$preset
 done
-python3 scripts/check-macho.py arm64 build/macos-arm64
-python3 scripts/check-macho.py x86_64 build/macos-x86_64

@@ -193,12 +193,9 @@ class KYMO_API Timeline {
 
   /// Passes every span of every track to `visit`, block by block; within a block in the order in which the spans ended.
   /// Spans that are still open come last. The list is reused between calls. Stops early if `visit` returns false.
-  void visit_spans(const std::function<bool(const SpanList&)>& visit) const;
-
-  /// Passes the batches whose declared time range overlaps `range` to `visit`, with the timeline's ids and times. They
-  /// come by ascending start of the block; blocks of one capture in the order written. `declarations` is empty in all
-  /// of them. Stops early if `visit` returns false.
-  void visit_batches(TimeRange range, BatchParts parts, const std::function<bool(const EventBatch&)>& visit) const;
+  /// `on_progress`, if any, is told the finished share from 0 to 1.
+  void visit_spans(const std::function<bool(const SpanList&)>& visit,
+                   const std::function<void(double)>& on_progress = nullptr) const;
 
   /// The frames of a stream that overlap the range.
   [[nodiscard]] std::vector<Frame> frames(FrameStreamId stream, TimeRange range = {}) const;
@@ -221,7 +218,7 @@ class KYMO_API Timeline {
   /// there was anything new. Ids and times returned before remain valid.
   bool refresh();
 
-  /// For kymo's own layers above this one.
+  /// For kymo's own files that implement this class.
   class Implementation;
   [[nodiscard]] const Implementation& implementation() const { return *implementation_; }
 

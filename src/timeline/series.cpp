@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "timeline/timeline_implementation.hpp"
 
 namespace kymo {
@@ -14,16 +16,16 @@ namespace {
 
 /// The events of one kind in the range, by ascending time; `events` selects their vector in a batch.
 template <typename Event, typename Events>
-std::vector<Event> gather(const Timeline::Implementation& timeline, TimeRange range, Events events) {
+std::vector<Event> gather(const Timeline& timeline, TimeRange range, Events events) {
   std::vector<Event> found;
-  timeline.visit_batches(range, BatchParts::others, [&](std::size_t, const EventBatch& batch) {
+  BatchCursor cursor(timeline, range, BatchParts::others);
+  for (EventBatch batch; cursor.next(batch);) {
     for (const Event& event : events(batch)) {
       if (event.time_ns >= range.start_ns && event.time_ns < range.end_ns) {
         found.push_back(event);
       }
     }
-    return true;
-  });
+  }
   std::stable_sort(found.begin(), found.end(), [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
   return found;
 }
@@ -121,7 +123,8 @@ std::vector<Frame> Timeline::frames(FrameStreamId stream, TimeRange range) const
 MetricSeries Timeline::series(MetricId metric, TimeRange range) const {
   MetricSeries series;
   bool is_sorted = true;
-  implementation_->visit_batches(range, BatchParts::samples, [&](std::size_t, const EventBatch& batch) {
+  BatchCursor cursor(*this, range, BatchParts::samples);
+  for (EventBatch batch; cursor.next(batch);) {
     for (const SampleRun& run : batch.samples) {
       if (run.metric != metric) {
         continue;
@@ -135,8 +138,7 @@ MetricSeries Timeline::series(MetricId metric, TimeRange range) const {
         }
       }
     }
-    return true;
-  });
+  }
   if (!is_sorted) {
     std::vector<std::size_t> order(series.times_ns.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -158,17 +160,17 @@ MetricSeries Timeline::series(MetricId metric, TimeRange range) const {
 
 std::vector<Message> Timeline::messages(TimeRange range) const {
   return gather<Message>(
-      *implementation_, range, [](const EventBatch& batch) -> auto& { return batch.messages; });
+      *this, range, [](const EventBatch& batch) -> auto& { return batch.messages; });
 }
 
 std::vector<FlowEvent> Timeline::flows(TimeRange range) const {
   return gather<FlowEvent>(
-      *implementation_, range, [](const EventBatch& batch) -> auto& { return batch.flows; });
+      *this, range, [](const EventBatch& batch) -> auto& { return batch.flows; });
 }
 
 std::vector<SyncPoint> Timeline::sync_points(TimeRange range) const {
   return gather<SyncPoint>(
-      *implementation_, range, [](const EventBatch& batch) -> auto& { return batch.sync_points; });
+      *this, range, [](const EventBatch& batch) -> auto& { return batch.sync_points; });
 }
 
 std::vector<Phase> Timeline::phases() const {

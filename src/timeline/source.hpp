@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,11 @@
 #include "capture/merge/id_translation.hpp"
 
 namespace kymo::timeline {
+
+class Source;
+
+/// The captures of a timeline, in the order of their indices.
+[[nodiscard]] std::span<const std::unique_ptr<Source>> sources_of(const Timeline& timeline);
 
 /// A timeline id for an undeclared id of a capture. Keeps such ids distinct; never part of the consecutive ids.
 [[nodiscard]] std::uint32_t undeclared_id(std::size_t source, std::uint32_t own);

@@ -196,48 +196,8 @@ bool Timeline::Implementation::refresh() {
   return is_new;
 }
 
-timeline::BatchCursor::BatchCursor(const Timeline::Implementation& timeline, TimeRange range, BatchParts parts,
-                                   Choice choice)
-    : timeline_(timeline), range_(range), parts_(parts), choice_(std::move(choice)) {
-  for (std::size_t source = 0; source < timeline_.sources_.size(); ++source) {
-    push(source, 0);
-    blocks_ += timeline_.sources_[source]->block_count();
-  }
-}
-
-/// Queues the source's next block of the range.
-void timeline::BatchCursor::push(std::size_t source, std::size_t block) {
-  const Source& from = *timeline_.sources_[source];
-  for (; block < from.block_count(); ++block) {
-    if (from.start_ns(block) < range_.end_ns && from.end_ns(block) >= range_.start_ns &&
-        (!choice_ || choice_(source, block))) {
-      queue_.emplace(from.start_ns(block), source, block);
-      return;
-    }
-    ++done_;
-  }
-}
-
-bool timeline::BatchCursor::next(EventBatch& batch) {
-  while (!queue_.empty()) {
-    const auto [start_ns, source, block] = queue_.top();
-    queue_.pop();
-    const bool is_read = timeline_.sources_[source]->read(block, parts_, batch);
-    ++done_;
-    push(source, block + 1);
-    if (is_read) {
-      source_ = source;
-      return true;
-    }
-  }
-  return false;
-}
-
-void Timeline::Implementation::visit_batches(TimeRange range, BatchParts parts, const Visit& visit) const {
-  timeline::BatchCursor cursor(*this, range, parts);
-  EventBatch batch;
-  while (cursor.next(batch) && visit(cursor.source(), batch)) {
-  }
+std::span<const std::unique_ptr<timeline::Source>> timeline::sources_of(const Timeline& timeline) {
+  return timeline.implementation().sources_;
 }
 
 Timeline::Timeline(const std::vector<std::string>& paths, const TimelineOptions& options)
@@ -320,11 +280,6 @@ std::string_view Timeline::name(NameId id) const {
   }
   const auto& names = declarations().names;
   return id <= names.size() ? std::string_view(names[id - std::size_t{1}].text) : std::string_view(undeclared);
-}
-
-void Timeline::visit_batches(TimeRange range, BatchParts parts,
-                             const std::function<bool(const EventBatch&)>& visit) const {
-  implementation_->visit_batches(range, parts, [&visit](std::size_t, const EventBatch& batch) { return visit(batch); });
 }
 
 }  // namespace kymo

@@ -3,6 +3,8 @@
 #include <map>
 #include <unordered_map>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "timeline/span_builder.hpp"
 #include "timeline/timeline_implementation.hpp"
 #include "timeline/track_query.hpp"
@@ -51,27 +53,23 @@ SpanList Timeline::spans(TrackId track, TimeRange range) const {
   return found;
 }
 
-void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit) const {
-  timeline::visit_spans(*this, visit, {});
-}
-
-void timeline::visit_spans(const Timeline& timeline, const std::function<bool(const SpanList&)>& visit,
-                           const std::function<void(double)>& on_progress) {
+void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
+                           const std::function<void(double)>& on_progress) const {
   struct State {
     std::map<TrackId, SpanBuilder> builders;
     std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin> async;
   };
-  const auto& sources = timeline.implementation().sources_;
+  const auto& sources = implementation_->sources_;
   std::vector<State> states(sources.size());
   SpanList list;
-  BatchCursor cursor(timeline, {}, BatchParts::everything);
+  BatchCursor cursor(*this);
   for (EventBatch batch; cursor.next(batch);) {
-    State& state = states[cursor.source()];
+    State& state = states[cursor.capture()];
     list.clear();
     for (const ScopeRun& run : batch.runs) {
       state.builders.try_emplace(run.track, run.track).first->second.take(run, batch.text, list);
     }
-    append_span_events(batch, 0, list);
+    timeline::append_span_events(batch, 0, list);
     for (const AsyncBegin& begin : batch.async_begins) {
       state.async[{begin.track, begin.async_id}] = begin;
     }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "power_recording.hpp"
 #include "stats/energy/energy.hpp"
 
@@ -16,10 +18,10 @@ namespace {
 stats::SpanJoules ask(const Timeline& timeline, const Span& span) {
   stats::SpanEnergyQuestion question(timeline.declarations(), span.track, {span.start_ns, span.end_ns()});
   EXPECT_TRUE(question.has_source());
-  timeline.visit_batches(question.reach(), BatchParts::everything, [&](const EventBatch& batch) {
+  BatchCursor cursor(timeline, question.reach(), BatchParts::everything);
+  for (EventBatch batch; cursor.next(batch);) {
     question.take(batch);
-    return true;
-  });
+  }
   return question.finish();
 }
 
@@ -113,10 +115,10 @@ TEST(SpanEnergy, WithoutSharingItIsTheWholeMachines) {
   EXPECT_NEAR(ask(timeline, one).energy.joules, 10, 1e-6);
   stats::SpanEnergyQuestion question(timeline.declarations(), one.track, {one.start_ns, one.end_ns()});
   question.share_nothing();
-  timeline.visit_batches({}, BatchParts::samples, [&](const EventBatch& batch) {
+  BatchCursor cursor(timeline, {}, BatchParts::samples);
+  for (EventBatch batch; cursor.next(batch);) {
     question.take(batch);
-    return true;
-  });
+  }
   const stats::SpanJoules whole = question.finish();
   EXPECT_TRUE(whole.is_whole);
   EXPECT_NEAR(whole.energy.joules, 20, 1e-6);

@@ -1,11 +1,11 @@
 // The timeline against what really happened in made-up recordings.
+#include <kymo/batch_cursor.hpp>
 #include <kymo/timeline.hpp>
-
-#include "capture/write/capture_writer.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -63,6 +63,56 @@ void expect_true_in_ranges(const Timeline& timeline, const TrueRecording& truth,
       }));
     }
   }
+}
+
+/// The captures and starts of the batches that a cursor returns.
+std::vector<std::pair<std::size_t, std::int64_t>> batches_of(BatchCursor cursor) {
+  std::vector<std::pair<std::size_t, std::int64_t>> found;
+  double share = 0;
+  for (EventBatch batch; cursor.next(batch);) {
+    found.emplace_back(cursor.capture(), batch.start_ns);
+    EXPECT_TRUE(batch.declarations.empty());
+    EXPECT_GT(cursor.share_done(), share);
+    share = cursor.share_done();
+  }
+  EXPECT_EQ(cursor.share_done(), 1);
+  return found;
+}
+
+TEST(BatchCursorTest, EveryBlockOfTheRangeComesOnceTheEarliestOfTheCapturesNextOnesFirst) {
+  const RecordingModel one({.seed = 1});
+  const RecordingModel two({.seed = 2});
+  const std::vector<std::byte> bytes[] = {one.write(), two.write()};
+  std::vector<CaptureReader> readers;
+  for (const std::vector<std::byte>& capture : bytes) {
+    readers.emplace_back(capture.data(), capture.size(), "memory");
+  }
+  const Timeline timeline(std::move(readers));
+  std::deque<std::int64_t> starts_ns[2];
+  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
+    for (const BlockInfo& block : timeline.capture(i).blocks()) {
+      if (block.kind == BlockKind::events) {
+        starts_ns[i].push_back(block.start_ns);
+      }
+    }
+  }
+  const auto all = batches_of(BatchCursor(timeline));
+  ASSERT_EQ(all.size(), starts_ns[0].size() + starts_ns[1].size());
+  for (const auto& [capture, start_ns] : all) {
+    EXPECT_EQ(start_ns, starts_ns[capture].front());
+    EXPECT_TRUE(starts_ns[1 - capture].empty() || start_ns <= starts_ns[1 - capture].front());
+    starts_ns[capture].pop_front();
+  }
+
+  const TimeRange range = timeline.range();
+  const std::int64_t middle_ns = range.start_ns + (range.end_ns - range.start_ns) / 2;
+  const auto first_half = batches_of(BatchCursor(timeline, {range.start_ns, middle_ns}));
+  EXPECT_EQ(first_half.size(), static_cast<std::size_t>(std::count_if(
+                                   all.begin(), all.end(), [&](const auto& at) { return at.second < middle_ns; })));
+  const auto of_second = batches_of(
+      BatchCursor(timeline, {}, BatchParts::everything, [](std::size_t capture, std::size_t) { return capture == 1; }));
+  EXPECT_EQ(of_second.size(), static_cast<std::size_t>(
+                                  std::count_if(all.begin(), all.end(), [](const auto& at) { return at.first == 1; })));
 }
 
 TEST(Timeline, SpansOfAllTimeAreThoseThatHappened) {

@@ -8,12 +8,13 @@
 
 #include <fmt/format.h>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "apps/kymo/report/page.hpp"
 #include "apps/kymo/report/report.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "stats/common/value_text.hpp"
-#include "timeline/timeline_implementation.hpp"
 
 namespace kymo::command {
 
@@ -101,7 +102,7 @@ class Rows {
     const double start = static_cast<double>(range.start_ns);
     const double length = std::max(1.0, static_cast<double>(range.end_ns) - start);
     Progress progress("reading metrics");
-    timeline::BatchCursor cursor(timeline, {}, BatchParts::samples);
+    BatchCursor cursor(timeline, {}, BatchParts::samples);
     for (EventBatch batch; cursor.next(batch);) {
       for (const SampleRun& run : batch.samples) {
         const auto row = row_of_.find(run.metric);

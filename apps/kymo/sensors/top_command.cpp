@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <kymo/batch_cursor.hpp>
 #include <kymo/sampler.hpp>
 
 #include "apps/kymo/sensors/live_table.hpp"
@@ -105,12 +106,12 @@ class CaptureSource final : public LiveSource {
   void update() override {
     timeline_.refresh();
     std::int64_t latest_ns = seen_ns_;
-    timeline_.visit_batches({seen_ns_, TimeRange().end_ns}, BatchParts::samples, [&](const EventBatch& batch) {
+    BatchCursor cursor(timeline_, {seen_ns_, TimeRange().end_ns}, BatchParts::samples);
+    for (EventBatch batch; cursor.next(batch);) {
       for (const SampleRun& run : batch.samples) {
         take(run, latest_ns);
       }
-      return true;
-    });
+    }
     seen_ns_ = latest_ns;
   }
 

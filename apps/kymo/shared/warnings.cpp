@@ -10,7 +10,7 @@
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "capture/recover/spool_file.hpp"
-#include "timeline/timeline_implementation.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::command {
 
@@ -97,7 +97,7 @@ int Warnings::exit_code() const {
 Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops) {
   Warnings warnings;
   warn_of_drops(drops, warnings);
-  for (const auto& source : timeline.implementation().sources_) {
+  for (const auto& source : timeline::sources_of(timeline)) {
     warn_of_damage(*source, warnings);
   }
   for (const std::string& complaint : timeline.complaints()) {

@@ -1,6 +1,7 @@
 #include "exchange/arrow/rows.hpp"
 
 #include "base/pattern.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::exchange {
 
@@ -35,13 +36,13 @@ bool ArrowChoice::fits_any(const std::vector<std::string>& patterns, std::string
          });
 }
 
-timeline::BatchCursor ArrowChoice::cursor(BatchParts parts) const {
-  return {timeline_, query_.range, parts,
-          [this](std::size_t capture, std::size_t block) { return takes_block(capture, block); }};
+BatchCursor ArrowChoice::cursor(BatchParts parts) const {
+  return BatchCursor(timeline_, query_.range, parts,
+                     [this](std::size_t capture, std::size_t block) { return takes_block(capture, block); });
 }
 
 std::size_t ArrowChoice::count_begun(std::size_t capture) const {
-  const timeline::Source& source = *timeline_.implementation().sources_[capture];
+  const timeline::Source& source = *timeline::sources_of(timeline_)[capture];
   std::size_t count = source.block_count();
   while (count > 0 && source.start_ns(count - 1) >= query_.range.end_ns) {
     --count;
@@ -49,20 +50,20 @@ std::size_t ArrowChoice::count_begun(std::size_t capture) const {
   return count;
 }
 
-timeline::BatchCursor ArrowChoice::cursor_without_gaps(BatchParts parts) const {
+BatchCursor ArrowChoice::cursor_without_gaps(BatchParts parts) const {
   std::vector<std::pair<std::size_t, std::size_t>> stretches;
   for (std::size_t capture = 0; capture < timeline_.capture_count(); ++capture) {
-    const timeline::Source& source = *timeline_.implementation().sources_[capture];
+    const timeline::Source& source = *timeline::sources_of(timeline_)[capture];
     std::size_t first = 0;
     while (first < source.block_count() && source.end_ns(first) < query_.range.start_ns) {
       ++first;
     }
     stretches.emplace_back(first, count_begun(capture));
   }
-  return {timeline_, {}, parts, [this, stretches = std::move(stretches)](std::size_t capture, std::size_t block) {
-            return block >= stretches[capture].first && block < stretches[capture].second &&
-                   takes_block(capture, block);
-          }};
+  return BatchCursor(
+      timeline_, {}, parts, [this, stretches = std::move(stretches)](std::size_t capture, std::size_t block) {
+        return block >= stretches[capture].first && block < stretches[capture].second && takes_block(capture, block);
+      });
 }
 
 std::string labels_of(const MetricDeclaration& metric) {

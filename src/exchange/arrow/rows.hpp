@@ -12,10 +12,10 @@
 #include <vector>
 
 #include <kymo/arrow.hpp>
+#include <kymo/batch_cursor.hpp>
 #include <kymo/timeline.hpp>
 
 #include "exchange/arrow/table.hpp"
-#include "timeline/timeline_implementation.hpp"
 
 namespace kymo::exchange {
 
@@ -59,10 +59,10 @@ class ArrowChoice {
     return time_ns >= query_.range.start_ns && time_ns < query_.range.end_ns;
   }
   /// The blocks to read.
-  [[nodiscard]] timeline::BatchCursor cursor(BatchParts parts) const;
+  [[nodiscard]] BatchCursor cursor(BatchParts parts) const;
   /// Like cursor(), including blocks in between that appear to lie outside the range because a later block holds events
   /// that were handed in late. Matching opens with closes needs every block.
-  [[nodiscard]] timeline::BatchCursor cursor_without_gaps(BatchParts parts) const;
+  [[nodiscard]] BatchCursor cursor_without_gaps(BatchParts parts) const;
   /// The number of a capture's blocks up to the last one that begins before the range ends.
   [[nodiscard]] std::size_t count_begun(std::size_t capture) const;
 

@@ -100,7 +100,7 @@ class SampleRows final : public BlockRows<SampleRows> {
   ArrowQuery query_;
   ArrowChoice choice_;
   ArrowProcesses processes_;
-  timeline::BatchCursor cursor_;
+  BatchCursor cursor_;
   std::vector<Metric> metrics_;  // by id; the last one for undeclared ones
   EventBatch batch_;
   const SampleRun* run_ = nullptr;
@@ -185,7 +185,7 @@ class FrameRows final : public BlockRows<FrameRows> {
   ArrowQuery query_;
   ArrowChoice choice_;
   ArrowProcesses processes_;
-  timeline::BatchCursor cursor_;
+  BatchCursor cursor_;
   std::vector<Stream> streams_;  // by id; the last one for undeclared ones
   std::map<FrameStreamId, Running> running_;
   EventBatch batch_;

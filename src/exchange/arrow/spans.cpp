@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "exchange/arrow/rows.hpp"
 #include "exchange/common/json_text.hpp"
+#include "timeline/source.hpp"
 #include "timeline/span_builder.hpp"
 
 namespace kymo::exchange {
@@ -36,7 +37,7 @@ class SpanRows final : public BlockRows<SpanRows> {
       return false;
     }
     list_.clear();
-    std::map<TrackId, timeline::SpanBuilder>& builders = builders_[cursor_.source()];
+    std::map<TrackId, timeline::SpanBuilder>& builders = builders_[cursor_.capture()];
     for (ScopeRun& run : batch_.runs) {
       if (!value_of(tracks_, run.track).is_taken) {
         continue;
@@ -229,7 +230,7 @@ class SpanRows final : public BlockRows<SpanRows> {
   // Adds spans that had not ended in the blocks read: spans that never end, and scopes that end in blocks after the
   // range. If several readers share a capture, the one with the last block that begins in the range does this.
   void add_open() {
-    const auto& sources = timeline_.implementation().sources_;
+    const auto sources = timeline::sources_of(timeline_);
     std::vector<bool> is_mine(sources.size());
     std::vector<bool> goes_on(sources.size());
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -268,7 +269,7 @@ class SpanRows final : public BlockRows<SpanRows> {
 
   /// Adds a capture's scopes that are open at the end of the range and end in none of the blocks that overlap it.
   void add_unfinished(std::size_t capture) {
-    const timeline::Source& source = *timeline_.implementation().sources_[capture];
+    const timeline::Source& source = *timeline::sources_of(timeline_)[capture];
     std::set<Key> ended;
     for (std::size_t block = 0; block < choice_.count_begun(capture); ++block) {
       if (source.end_ns(block) >= query_.range.end_ns && source.read(block, BatchParts::scopes, batch_)) {
@@ -304,7 +305,7 @@ class SpanRows final : public BlockRows<SpanRows> {
   ArrowQuery query_;
   ArrowChoice choice_;
   ArrowProcesses processes_;
-  timeline::BatchCursor cursor_;
+  BatchCursor cursor_;
   std::vector<std::map<TrackId, timeline::SpanBuilder>> builders_;  // by capture
   std::vector<Track> tracks_;                                       // by id; the last one for undeclared ones
   std::shared_ptr<ArrowDictionary> track_texts_ = std::make_shared<ArrowDictionary>();

@@ -3,10 +3,9 @@
 
 #include <functional>
 
+#include <kymo/batch_cursor.hpp>
 #include <kymo/events.hpp>
 #include <kymo/timeline.hpp>
-
-#include "timeline/timeline_implementation.hpp"
 
 namespace kymo::exchange {
 
@@ -32,12 +31,12 @@ class TimelineBatches {
     return cursor_.next(batch);
   }
   /// Whether the last batch is from the capture whose clock the timeline's times use.
-  [[nodiscard]] bool is_of_first() const { return cursor_.source() == 0; }
+  [[nodiscard]] bool is_of_first() const { return cursor_.capture() == 0; }
 
  private:
   const Timeline& timeline_;
   const std::function<void(double)>& on_progress_;
-  timeline::BatchCursor cursor_;
+  BatchCursor cursor_;
   bool has_declared_ = false;
 };
 

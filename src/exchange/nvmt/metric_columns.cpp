@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <kymo/batch_cursor.hpp>
+
 namespace kymo::exchange {
 namespace {
 
@@ -30,7 +32,8 @@ void sort_by_time(std::vector<std::int64_t>& times_ns, std::vector<double>& valu
 
 std::vector<SampleFacts> find_sample_facts(const Timeline& timeline, std::span<const MetricId> metrics) {
   std::vector<SampleFacts> facts(metrics.size());
-  timeline.visit_batches({}, BatchParts::samples, [&](const EventBatch& batch) {
+  BatchCursor cursor(timeline, {}, BatchParts::samples);
+  for (EventBatch batch; cursor.next(batch);) {
     for (const SampleRun& run : batch.samples) {
       const auto found = std::find(metrics.begin(), metrics.end(), run.metric);
       if (found == metrics.end()) {
@@ -42,8 +45,7 @@ std::vector<SampleFacts> find_sample_facts(const Timeline& timeline, std::span<c
         fact.first_known = run.values[i];
       }
     }
-    return true;
-  });
+  }
   return facts;
 }
 
@@ -70,7 +72,8 @@ void MetricColumns::load(std::int64_t last_ns) {
   }
   const TimeRange range{loaded_until_ns_, last_ns + 1};
   loaded_until_ns_ = last_ns + 1;
-  timeline_.visit_batches(range, BatchParts::samples, [&](const EventBatch& batch) {
+  BatchCursor cursor(timeline_, range, BatchParts::samples);
+  for (EventBatch batch; cursor.next(batch);) {
     for (const SampleRun& run : batch.samples) {
       for (Column& column : columns_) {
         if (column.metric == run.metric) {
@@ -78,8 +81,7 @@ void MetricColumns::load(std::int64_t last_ns) {
         }
       }
     }
-    return true;
-  });
+  }
   for (Column& column : columns_) {
     sort_by_time(column.times_ns, column.values);
   }

@@ -5,9 +5,11 @@
 #include <map>
 #include <utility>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "capture/format/codec.hpp"
 #include "capture/summary/totals.hpp"
-#include "timeline/timeline_implementation.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -94,7 +96,7 @@ class Gathering {
 
   void gather_tracks() {
     std::map<TrackId, OverviewTrack> tracks;
-    for (const auto& source : timeline_.implementation().sources_) {
+    for (const auto& source : timeline::sources_of(timeline_)) {
       CoverageReading reading(*source, options_.range, is_whole(timeline_, options_.range));
       const capture::Coverage& coverage = reading.finish();
       for (const capture::CoverageRow& row : coverage.rows()) {
@@ -169,7 +171,8 @@ class Gathering {
 
   void gather_metrics() {
     std::map<MetricId, OverviewRow> rows;
-    timeline_.visit_batches(options_.range, BatchParts::samples, [&](const EventBatch& batch) {
+    BatchCursor cursor(timeline_, options_.range, BatchParts::samples);
+    for (EventBatch batch; cursor.next(batch);) {
       for (const SampleRun& run : batch.samples) {
         OverviewRow& row = rows[run.metric];
         row.bins.resize(bins_);
@@ -181,8 +184,7 @@ class Gathering {
           }
         }
       }
-      return true;
-    });
+    }
     for (auto& [id, row] : rows) {
       if (row.all.count == 0) {
         continue;

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "exchange/common/json_text.hpp"
-#include "timeline/timeline_implementation.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -148,7 +149,7 @@ std::string CollapsedStacks::stack_of(std::uint32_t node) const {
 std::vector<std::string> write_collapsed_stacks(const Timeline& timeline, OutputFile file,
                                                 const ExportRequest& request) {
   CollapsedStacks stacks(timeline);
-  timeline::BatchCursor cursor(timeline, {}, BatchParts::scopes);
+  BatchCursor cursor(timeline, {}, BatchParts::scopes);
   for (EventBatch batch; cursor.next(batch);) {
     stacks.add(batch);
     if (request.on_progress) {

@@ -4,10 +4,11 @@
 #include <map>
 #include <unordered_map>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "base/escapes.hpp"
 #include "exchange/common/json_argument.hpp"
 #include "exchange/common/json_text.hpp"
-#include "timeline/timeline_implementation.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -127,7 +128,7 @@ std::vector<std::string> write_spans_csv(const Timeline& timeline, OutputFile fi
     }
     return true;
   };
-  timeline::visit_spans(timeline, write_rows, request.on_progress);
+  timeline.visit_spans(write_rows, request.on_progress);
   file.close();
   return {};
 }
@@ -183,7 +184,7 @@ std::vector<std::string> write_metrics_csv(const Timeline& timeline, OutputFile 
     }
     return head;
   };
-  timeline::BatchCursor cursor(timeline, {}, BatchParts::samples);
+  BatchCursor cursor(timeline, {}, BatchParts::samples);
   for (EventBatch batch; cursor.next(batch);) {
     for (const SampleRun& run : batch.samples) {
       const std::string& head = head_of(run.metric);

@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "exchange/common/json_text.hpp"
-#include "timeline/timeline_implementation.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -208,10 +209,10 @@ std::string openmetrics_unit(std::string_view unit) {
 std::vector<std::string> write_openmetrics(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
   std::map<MetricId, Latest> latest;
   std::optional<ClockAnchor> anchor;
-  timeline::BatchCursor cursor(timeline, {}, BatchParts::others);
+  BatchCursor cursor(timeline, {}, BatchParts::others);
   for (EventBatch batch; cursor.next(batch);) {
     // The timeline uses the first capture's clock, so the wall clock comes from it as well.
-    if (cursor.source() == 0 && !batch.clock_anchors.empty()) {
+    if (cursor.capture() == 0 && !batch.clock_anchors.empty()) {
       anchor = batch.clock_anchors.back();
     }
     for (const SampleRun& run : batch.samples) {

@@ -17,7 +17,7 @@
 #include "exchange/vor/flame.hpp"
 #include "exchange/vor/format.hpp"
 #include "exchange/vor/slices.hpp"
-#include "timeline/timeline_implementation.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -109,7 +109,7 @@ class VorExporter {
 
   void write(OutputFile& file) {
     write_header(file);
-    const timeline::Source& source = *timeline_.implementation().sources_[source_];
+    const timeline::Source& source = *timeline::sources_of(timeline_)[source_];
     const std::size_t blocks = source.block_count();
     // Tracks are drained one after another, so marks may be in later blocks than events that follow them. This holds,
     // for each block, the earliest time in it and all later blocks.

@@ -10,7 +10,7 @@
 #include "capture/summary/keyed_table.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "stats/common/reservoir.hpp"
-#include "timeline/timeline_implementation.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::stats {
 
@@ -86,7 +86,7 @@ class RunSamples {
       : timeline_(timeline), seed_(random.bits()), kept_(kept) {}
 
   void take(const std::function<void(double)>& on_progress) {
-    const auto& sources = timeline_.implementation().sources_;
+    const auto sources = timeline::sources_of(timeline_);
     std::size_t blocks = 0;
     std::size_t done = 0;
     for (const auto& source : sources) {

@@ -11,7 +11,7 @@
 #include "stats/common/path_table.hpp"
 #include "stats/common/power_curve.hpp"
 #include "stats/common/site_rows.hpp"
-#include "timeline/timeline_implementation.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::stats {
 
@@ -89,7 +89,7 @@ class Gathering {
       : timeline_(timeline), options_(options), rows_(timeline, options.by_process) {}
 
   CallTree run() {
-    const auto& sources = timeline_.implementation().sources_;
+    const auto sources = timeline::sources_of(timeline_);
     for (const auto& source : sources) {
       blocks_in_all_ += source->block_count();
     }

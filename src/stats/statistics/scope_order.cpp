@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "timeline/timeline_implementation.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::stats {
 
@@ -19,7 +19,7 @@ bool is_earlier(const OrderedScopeEvent& a, const OrderedScopeEvent& b) {
 
 /// The first pass.
 void ScopeOrder::survey(const ScopeOrderVisitor& visitor) {
-  const auto& sources = timeline_.implementation().sources_;
+  const auto sources = timeline::sources_of(timeline_);
   blocks_.resize(sources.size());
   std::size_t all = 0;
   for (const auto& source : sources) {
@@ -144,7 +144,7 @@ void ScopeOrder::hand_out(const ScopeOrderVisitor& visitor, std::int64_t scopes_
 
 void ScopeOrder::run(const ScopeOrderVisitor& visitor) {
   survey(visitor);
-  const auto& sources = timeline_.implementation().sources_;
+  const auto sources = timeline::sources_of(timeline_);
   std::vector<std::size_t> next(sources.size(), 0);
   EventBatch batch;
   for (std::size_t done = 0; done < block_count_; ++done) {

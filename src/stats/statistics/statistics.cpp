@@ -10,7 +10,7 @@
 
 #include "capture/format/bytes.hpp"
 #include "capture/summary/totals.hpp"
-#include "timeline/timeline_implementation.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::stats {
 
@@ -66,7 +66,7 @@ class Gathering {
   Gathering(const Timeline& timeline, const StatisticsOptions& options) : timeline_(timeline), options_(options) {}
 
   Statistics run() {
-    const auto& sources = timeline_.implementation().sources_;
+    const auto sources = timeline::sources_of(timeline_);
     for (const auto& source : sources) {
       bytes_in_all_ += source->reader().size_bytes();
     }

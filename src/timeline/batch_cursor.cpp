@@ -1,0 +1,87 @@
+#include <kymo/batch_cursor.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "timeline/source.hpp"
+
+namespace kymo {
+
+class BatchCursor::Implementation {
+ public:
+  Implementation(const Timeline& timeline, TimeRange range, BatchParts parts, Choice choice)
+      : sources_(timeline::sources_of(timeline)), range_(range), parts_(parts), choice_(std::move(choice)) {
+    for (std::size_t capture = 0; capture < sources_.size(); ++capture) {
+      push(capture, 0);
+      blocks_ += sources_[capture]->block_count();
+    }
+  }
+
+  bool next(EventBatch& batch) {
+    while (!queue_.empty()) {
+      const auto [start_ns, capture, block] = queue_.top();
+      queue_.pop();
+      const bool is_read = sources_[capture]->read(block, parts_, batch);
+      ++done_;
+      push(capture, block + 1);
+      if (is_read) {
+        capture_ = capture;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::size_t capture() const { return capture_; }
+  [[nodiscard]] double share_done() const {
+    return blocks_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(blocks_);
+  }
+
+ private:
+  using Next = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start of the block, capture, block
+
+  /// Queues a capture's next block of the range.
+  void push(std::size_t capture, std::size_t block) {
+    const timeline::Source& from = *sources_[capture];
+    for (; block < from.block_count(); ++block) {
+      if (from.start_ns(block) < range_.end_ns && from.end_ns(block) >= range_.start_ns &&
+          (!choice_ || choice_(capture, block))) {
+        queue_.emplace(from.start_ns(block), capture, block);
+        return;
+      }
+      ++done_;
+    }
+  }
+
+  std::span<const std::unique_ptr<timeline::Source>> sources_;
+  TimeRange range_;
+  BatchParts parts_;
+  Choice choice_;
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
+  std::size_t capture_ = 0;
+  std::size_t blocks_ = 0;
+  std::size_t done_ = 0;
+};
+
+BatchCursor::BatchCursor(const Timeline& timeline, TimeRange range, BatchParts parts, Choice choice)
+    : implementation_(std::make_unique<Implementation>(timeline, range, parts, std::move(choice))) {}
+BatchCursor::BatchCursor(BatchCursor&&) noexcept = default;
+BatchCursor& BatchCursor::operator=(BatchCursor&&) noexcept = default;
+BatchCursor::~BatchCursor() = default;
+
+bool BatchCursor::next(EventBatch& batch) {
+  return implementation_->next(batch);
+}
+std::size_t BatchCursor::capture() const {
+  return implementation_->capture();
+}
+double BatchCursor::share_done() const {
+  return implementation_->share_done();
+}
+
+}  // namespace kymo
