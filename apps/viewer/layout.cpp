@@ -8,7 +8,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "exchange/common/replacing_file.hpp"
+#include "base/output/replacing_file.hpp"
 
 namespace kymo::viewer {
 
@@ -181,7 +181,7 @@ void write_layout(const std::string& path, const Layout& layout) {
   }
   try {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    exchange::replace_file(path, {{}, true, {}}, [&layout](exchange::OutputFile file) {
+    base::replace_file(path, {{}, true, {}}, [&layout](base::OutputFile file) {
       file.buffer() = format_layout(layout);
       file.close();
     });

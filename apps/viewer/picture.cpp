@@ -9,7 +9,7 @@
 #include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
 
-#include "exchange/common/replacing_file.hpp"
+#include "base/output/replacing_file.hpp"
 #include "imgui_context.hpp"
 #include "look.hpp"
 #include "offscreen.hpp"
@@ -56,8 +56,8 @@ std::string with_mark(std::string png) {
 }  // namespace
 
 void write_picture(const Options& options) {
-  const exchange::Replacing replacing{png_mark, options.is_forced, options.paths};
-  exchange::require_replaceable(options.screenshot, replacing);
+  const base::Replacing replacing{png_mark, options.is_forced, options.paths};
+  base::require_replaceable(options.screenshot, replacing);
   const Size size = options.size.value_or(usual_size);
   const ImGuiOwner owner;
   Shown shown;
@@ -75,7 +75,7 @@ void write_picture(const Options& options) {
   target.clear(back.x, back.y, back.z);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   const std::string png = with_mark(target.to_png());
-  exchange::replace_file(options.screenshot, replacing, [&png](exchange::OutputFile file) {
+  base::replace_file(options.screenshot, replacing, [&png](base::OutputFile file) {
     file.buffer() = png;
     file.close();
   });

@@ -4,9 +4,9 @@
 
 #include <kymo/bench.hpp>
 
+#include "base/text/json_text.hpp"
 #include "bench/json_value.hpp"
 #include "bench/sha256.hpp"
-#include "exchange/common/json_text.hpp"
 
 namespace kymo {
 
@@ -80,7 +80,7 @@ ParameterSet parameters_of(const BenchConfig& config) {
 }
 
 void append_number(std::string& out, double value) {
-  if (!exchange::append_json_number(out, value)) {
+  if (!base::append_json_number(out, value)) {
     out += "null";
   }
 }
@@ -114,7 +114,7 @@ std::string to_json(const EnergyReport& report) {
 
 std::string to_json(const MemoryReport& report) {
   std::string json = R"({"label":)";
-  exchange::append_json_string(json, report.label);
+  base::append_json_string(json, report.label);
   json += R"(,"peak_rss":)" + std::to_string(report.peak_rss);
   json += R"(,"mean_rss":)";
   append_number(json, report.mean_rss);

@@ -14,10 +14,10 @@
 
 #include <kymo/bench.hpp>
 
-#include "base/escapes.hpp"
-#include "base/file.hpp"
-#include "base/text.hpp"
-#include "exchange/common/json_text.hpp"
+#include "base/system/file.hpp"
+#include "base/text/escapes.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 
 namespace kymo::bench {
 namespace {
@@ -122,7 +122,7 @@ bool parse_field(std::string_view field, std::int64_t& value) {
 std::string quote_for_message(std::string_view text) {
   constexpr std::size_t limit = 60;
   std::string quoted = "\"";
-  exchange::append_json_text(quoted, base::cut_text(text, limit));
+  base::append_json_text(quoted, base::cut_text(text, limit));
   if (text.size() > limit) {
     quoted += base::cut_mark;
   }

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/escapes.hpp"
+#include "base/text/escapes.hpp"
 #include "bench/figure.hpp"
 
 namespace kymo::bench {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 namespace kymo::bench {
 namespace {
@@ -54,7 +54,7 @@ void append_shortest(std::string& out, Float value, int greatest_plain, std::str
 
 void append_text(std::string& out, std::string_view text, std::string_view what) {
   const std::size_t size = out.size();
-  exchange::append_json_string(out, text);
+  base::append_json_string(out, text);
   // U+FFFD replaces bytes that are not UTF-8 and represents itself.
   constexpr std::string_view replacement = "\xEF\xBF\xBD";
   const auto count = [replacement](std::string_view in) {

@@ -5,8 +5,8 @@
 
 #include <kymo/bench.hpp>
 
+#include "base/output/replacing_file.hpp"
 #include "bench/csv.hpp"
-#include "exchange/common/replacing_file.hpp"
 
 namespace kymo {
 namespace {
@@ -147,7 +147,7 @@ std::string make_csv(const std::vector<Record>& records) {
 }
 
 void write_text(const std::string& path, const std::string& text) {
-  exchange::replace_file(path, {{}, true, {}}, [&text](exchange::OutputFile file) {
+  base::replace_file(path, {{}, true, {}}, [&text](base::OutputFile file) {
     file.buffer() = text;
     file.close();
   });

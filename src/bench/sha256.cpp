@@ -6,7 +6,7 @@
 
 #include <openssl/evp.h>
 
-#include "base/escapes.hpp"
+#include "base/text/escapes.hpp"
 
 namespace kymo::bench {
 

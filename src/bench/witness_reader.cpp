@@ -11,7 +11,7 @@
 
 #include <kymo/witness.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "bench/witness_line.hpp"
 
 namespace kymo {

@@ -8,10 +8,10 @@
 
 #include <kymo/witness.hpp>
 
-#include "base/file.hpp"
+#include "base/output/output_file.hpp"
+#include "base/system/file.hpp"
 #include "bench/sha256.hpp"
 #include "bench/witness_line.hpp"
-#include "exchange/common/output_file.hpp"
 
 namespace kymo {
 
@@ -25,7 +25,7 @@ class WitnessWriter::Implementation {
   Implementation(const std::string& path, const WitnessHeader& header)
       : path_(path), new_path_(path + ".new-" + std::to_string(::getpid())) {
     std::string line = bench::header_line(header);
-    file_.emplace(exchange::OutputFile::create(new_path_));
+    file_.emplace(base::OutputFile::create(new_path_));
     new_path_ = file_->name();  // differs if the name was taken
     previous_ = bench::close_line(line);
     append(line);
@@ -63,7 +63,7 @@ class WitnessWriter::Implementation {
     append(line);
     file_->close();
     if (std::rename(new_path_.c_str(), path_.c_str()) != 0) {
-      throw exchange::OutputError(base::describe_errno("cannot replace", path_, errno));
+      throw base::OutputError(base::describe_errno("cannot replace", path_, errno));
     }
     file_.reset();
     return previous_;
@@ -80,7 +80,7 @@ class WitnessWriter::Implementation {
 
   std::string path_;
   std::string new_path_;
-  std::optional<exchange::OutputFile> file_;  ///< set until the bundle is finished
+  std::optional<base::OutputFile> file_;  ///< set until the bundle is finished
   std::string previous_;
   WitnessTotals totals_;
   double cut_cost_sum_ = 0;

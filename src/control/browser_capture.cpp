@@ -10,8 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
-#include "base/message.hpp"
+#include "base/system/file.hpp"
+#include "base/system/message.hpp"
 
 EM_JS(int, kymo_can_download, (void),
       { return typeof document == 'object' && typeof Blob == 'function' && typeof URL == 'function' ? 1 : 0; });

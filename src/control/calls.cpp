@@ -8,8 +8,8 @@
 #include <kymo/recorder.hpp>
 #include <kymo/sink.hpp>
 
-#include "base/message.hpp"
-#include "base/not_cancelled.hpp"
+#include "base/system/message.hpp"
+#include "base/system/not_cancelled.hpp"
 #include "control/control.hpp"
 #include "control/cost.hpp"
 #include "record/recorder/recorder.hpp"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/message.hpp"
+#include "base/system/message.hpp"
 #include "capture/recover/spool_file.hpp"
 #include "control/cost.hpp"
 #include "record/clock/clock.hpp"

@@ -13,8 +13,8 @@
 #include <climits>
 #include <cstdlib>
 
-#include "base/file.hpp"
-#include "base/message.hpp"
+#include "base/system/file.hpp"
+#include "base/system/message.hpp"
 #include "control/platform.hpp"
 #include "control/run_facts.hpp"
 #include "exchange/chrome/sink.hpp"

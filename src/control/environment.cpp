@@ -7,8 +7,8 @@
 #include <limits>
 #include <span>
 
-#include "base/message.hpp"
-#include "base/system.hpp"
+#include "base/system/message.hpp"
+#include "base/system/system.hpp"
 #include "record/names/site_filter.hpp"
 
 namespace kymo::control {

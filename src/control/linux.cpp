@@ -16,8 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/escapes.hpp"
-#include "base/file.hpp"
+#include "base/system/file.hpp"
+#include "base/text/escapes.hpp"
 #include "control/control.hpp"
 #include "control/platform.hpp"
 #include "record/recorder/recorder.hpp"

@@ -11,7 +11,7 @@
 #include <mach-o/loader.h>
 #include <sys/sysctl.h>
 
-#include "base/escapes.hpp"
+#include "base/text/escapes.hpp"
 #include "control/control.hpp"
 #include "control/platform.hpp"
 

@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/system.hpp"
+#include "base/system/system.hpp"
 #include "control/platform.hpp"
 #include "control/run_facts.hpp"
 #include "record/names/site_filter.hpp"

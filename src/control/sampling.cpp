@@ -5,7 +5,7 @@
 
 #include <dlfcn.h>
 
-#include "base/message.hpp"
+#include "base/system/message.hpp"
 #include "control/platform.hpp"
 
 namespace kymo::control {

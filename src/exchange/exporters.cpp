@@ -5,9 +5,9 @@
 
 #include <kymo/nvmetrics.hpp>
 
+#include "base/output/replacing_file.hpp"
 #include "exchange/chrome/event_stream.hpp"
 #include "exchange/chrome/export.hpp"
-#include "exchange/common/replacing_file.hpp"
 #include "exchange/nvmt/export.hpp"
 #include "exchange/perfetto/trace.hpp"
 #include "exchange/tables/collapsed_stacks.hpp"
@@ -40,12 +40,12 @@ constexpr Exporter all[] = {to_chrome,      to_perfetto,    to_collapsed, to_csv
 
 /// Has `write` write the file that takes the place of `path`, which is never one of the timeline's captures.
 void replace(const Timeline& timeline, const std::string& path, std::string_view mark, bool replaces_any,
-             const std::function<void(OutputFile)>& write) {
-  Replacing target{mark, replaces_any, {}};
+             const std::function<void(base::OutputFile)>& write) {
+  base::Replacing target{mark, replaces_any, {}};
   for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
     target.inputs.push_back(timeline.capture(i).path());
   }
-  replace_file(path, target, write);
+  base::replace_file(path, target, write);
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ std::span<const Exporter> exporters() noexcept {
 std::vector<std::string> export_timeline(const Exporter& exporter, const Timeline& timeline, const std::string& path,
                                          const ExportOptions& options, ProcessId process) {
   std::vector<std::string> left_out;
-  replace(timeline, path, exporter.mark, options.replaces_any, [&](OutputFile file) {
+  replace(timeline, path, exporter.mark, options.replaces_any, [&](base::OutputFile file) {
     left_out = exporter.write(timeline, std::move(file), {options.on_progress, process});
   });
   return left_out;
@@ -95,7 +95,7 @@ void export_openmetrics(const Timeline& timeline, const std::string& path, const
 
 NvmtExportReport export_nvmt(const Timeline& timeline, const std::string& path, const NvmtExportOptions& options) {
   NvmtExportReport report;
-  exchange::replace(timeline, path, {}, options.replaces_any, [&](exchange::OutputFile file) {
+  exchange::replace(timeline, path, {}, options.replaces_any, [&](base::OutputFile file) {
     report = exchange::report_nvmt(timeline, std::move(file), {options.on_progress, options.process});
   });
   return report;
@@ -103,7 +103,7 @@ NvmtExportReport export_nvmt(const Timeline& timeline, const std::string& path, 
 
 VorExportReport export_vor(const Timeline& timeline, const std::string& path, const VorExportOptions& options) {
   VorExportReport report;
-  exchange::replace(timeline, path, {}, options.replaces_any, [&](exchange::OutputFile file) {
+  exchange::replace(timeline, path, {}, options.replaces_any, [&](base::OutputFile file) {
     report = exchange::report_vor(timeline, std::move(file), {options.on_progress, options.process});
   });
   return report;

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 namespace kymo::gpu {
 

@@ -7,8 +7,8 @@
 
 #include <kymo/gpu_scope.hpp>
 
-#include "base/clock.hpp"
-#include "base/message.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/message.hpp"
 #include "gpu/scopes.hpp"
 
 namespace kymo {

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 namespace kymo::gpu {
 

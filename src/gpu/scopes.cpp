@@ -5,10 +5,10 @@
 #include <chrono>
 #include <utility>
 
-#include "base/clock.hpp"
-#include "base/message.hpp"
-#include "base/text.hpp"
-#include "base/unresolved.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/message.hpp"
+#include "base/system/unresolved.hpp"
+#include "base/text/text.hpp"
 
 namespace kymo::gpu {
 

@@ -14,7 +14,7 @@
 #include <kymo/recorder.hpp>
 #include <kymo/sampler.hpp>
 
-#include "base/message.hpp"
+#include "base/system/message.hpp"
 
 namespace kymo::nvmetrics {
 

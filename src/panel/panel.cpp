@@ -11,7 +11,7 @@
 #include <kymo/frame.hpp>
 #include <kymo/recorder.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "panel/data/live_window.hpp"
 #include "panel/data/records.hpp"
 #include "panel/data/timeline_blocks.hpp"

@@ -5,7 +5,7 @@
 #include <kymo/energy.hpp>
 #include <kymo/statistics.hpp>
 
-#include "base/unresolved.hpp"
+#include "base/system/unresolved.hpp"
 #include "stats/common/selection.hpp"
 #include "stats/compare/comparison.hpp"
 #include "stats/compare/configuration.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/append.hpp"
+#include "base/text/append.hpp"
 
 namespace kymo::timeline {
 

@@ -12,7 +12,7 @@
 
 #include <kymo/timeline.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "capture/recover/spool_file.hpp"
 #include "command_fixture.hpp"
 #include "record/pool/spool_layout.hpp"

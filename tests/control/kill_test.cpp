@@ -14,7 +14,7 @@
 
 #include <kymo/capture.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "capture/recover/recovery.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "support/child_process.hpp"

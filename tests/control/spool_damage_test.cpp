@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "capture/recover/spool_reader.hpp"
 #include "record/pool/pool.hpp"
 #include "record/recorder/recorder.hpp"

@@ -21,7 +21,7 @@
 
 #include <kymo/capture.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "capture/recover/recovery.hpp"
 #include "record/pool/spool_sweep.hpp"
 #include "storm_tally.hpp"

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/output/replacing_file.hpp"
 #include "chrome_fixture.hpp"
-#include "exchange/common/replacing_file.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -29,7 +29,8 @@ EventBatch one_scope() {
 }
 
 void export_chrome_trace(const NextBatch& next, const std::string& path) {
-  replace_file(path, {{}, true, {}}, [&next](OutputFile file) { write_chrome_trace(next, std::move(file)); });
+  base::replace_file(path, {{}, true, {}},
+                     [&next](base::OutputFile file) { write_chrome_trace(next, std::move(file)); });
 }
 
 /// Gives one batch.
@@ -53,8 +54,8 @@ std::vector<std::string> names_in(const std::string& path) {
 }
 
 TEST(ChromeExport, TheWholeTraceTakesThePlaceOfTheOldFile) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
   std::ofstream(path) << "old";
   export_chrome_trace(once(one_scope()), path);
   const Json trace = Json::parse(test::read_file(path));
@@ -63,8 +64,8 @@ TEST(ChromeExport, TheWholeTraceTakesThePlaceOfTheOldFile) {
 }
 
 TEST(ChromeExport, ASourceThatFailsLeavesTheOldFileAndNothingElse) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
   std::ofstream(path) << "old";
   int calls = 0;
   const auto source = [&calls](EventBatch& next) -> bool {
@@ -80,9 +81,9 @@ TEST(ChromeExport, ASourceThatFailsLeavesTheOldFileAndNothingElse) {
 }
 
 TEST(ChromeExport, ALinkKeepsLeadingToTheTrace) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
-  const std::string link = directory.file("link.json");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
+  const std::string link = directory / "link.json";
   std::ofstream(path) << "old";
   ASSERT_EQ(::symlink(path.c_str(), link.c_str()), 0);
   export_chrome_trace(once(one_scope()), link);
@@ -93,8 +94,8 @@ TEST(ChromeExport, ALinkKeepsLeadingToTheTrace) {
 }
 
 TEST(ChromeExport, APipeIsWrittenDirectly) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("pipe");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   std::string text;
   std::thread reader([&] { text = test::read_file(path); });
@@ -104,13 +105,13 @@ TEST(ChromeExport, APipeIsWrittenDirectly) {
 }
 
 TEST(ChromeExport, AFullDiskAndAMissingDirectoryAreErrors) {
-  EXPECT_THROW(export_chrome_trace(once(one_scope()), "/dev/full"), OutputError);
-  EXPECT_THROW(export_chrome_trace(once(one_scope()), "/nonexistent/trace.json"), OutputError);
+  EXPECT_THROW(export_chrome_trace(once(one_scope()), "/dev/full"), base::OutputError);
+  EXPECT_THROW(export_chrome_trace(once(one_scope()), "/nonexistent/trace.json"), base::OutputError);
 }
 
 TEST(ChromeExport, NoBatchesMakeAnEmptyTrace) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
   export_chrome_trace([](EventBatch&) { return false; }, path);
   EXPECT_EQ(Json::parse(test::read_file(path)).at("traceEvents"), Json::array());
 }

@@ -3,64 +3,33 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <kymo/events.hpp>
 #include <nlohmann/json.hpp>
 
 #include "exchange/chrome/trace.hpp"
+#include "support/programs.hpp"
+#include "support/temporary_directory.hpp"
 
-namespace kymo::exchange::test {
+namespace kymo::test {
+
+using namespace exchange;
 
 using Json = nlohmann::json;
-
-/// A directory of the test's own, removed with all that is in it.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string pattern = ::testing::TempDir() + "kymo-exchange-XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() {
-    for (const std::string& name : names_) {
-      ::unlink((path_ + '/' + name).c_str());
-    }
-    ::rmdir(path_.c_str());
-  }
-  [[nodiscard]] std::string file(const std::string& name) {
-    names_.push_back(name);
-    return path_ + '/' + name;
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  std::vector<std::string> names_;
-};
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// The text that a writer makes of these batches.
 inline std::string trace_text(const std::vector<EventBatch>& batches,
                               TraceContainer container = TraceContainer::array) {
-  ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
-  ChromeTraceWriter writer(OutputFile::create(path), container);
+  TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
+  ChromeTraceWriter writer(base::OutputFile::create(path), container);
   for (const EventBatch& batch : batches) {
     writer.write(batch);
   }
@@ -149,21 +118,4 @@ inline ArgumentValue integer_argument(NameId name, std::int64_t number) {
   return value;
 }
 
-/// Runs Python with these arguments; its output, or a failed test.
-inline std::string run_python(const std::string& arguments) {
-  const std::string command = std::string(KYMO_TEST_PYTHON) + " " + arguments;
-  FILE* const pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) {
-    ADD_FAILURE() << "cannot run " << command;
-    return {};
-  }
-  std::string output;
-  char buffer[4096];
-  for (std::size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
-    output.append(buffer, count);
-  }
-  EXPECT_EQ(::pclose(pipe), 0) << command << '\n' << output;
-  return output;
-}
-
-}  // namespace kymo::exchange::test
+}  // namespace kymo::test

@@ -269,10 +269,10 @@ TEST(ChromeScopes, ARandomProgramIsReadBackToTheNanosecond) {
 }
 
 TEST(ChromeScopes, PythonReadsTheSameProgramAndFindsItNested) {
-  test::ScratchDirectory directory;
+  test::TemporaryDirectory directory;
   const RandomProgram program(99);
-  const std::string trace = directory.file("trace.json");
-  const std::string expected = directory.file("expected.txt");
+  const std::string trace = directory / "trace.json";
+  const std::string expected = directory / "expected.txt";
   std::ofstream(trace, std::ios::binary) << trace_text(program.batches, TraceContainer::object);
   {
     std::ofstream file(expected);
@@ -280,7 +280,7 @@ TEST(ChromeScopes, PythonReadsTheSameProgramAndFindsItNested) {
       file << name << ' ' << start << ' ' << end << ' ' << argument << '\n';
     }
   }
-  EXPECT_EQ(test::run_python(std::string(KYMO_TEST_SCRIPTS) + "/check_scopes.py " + trace + " " + expected),
+  EXPECT_EQ(test::output_of(KYMO_TEST_PYTHON " " KYMO_TEST_SCRIPTS "/check_scopes.py " + trace + " " + expected),
             std::to_string(program.scopes.size()) + " equal\n");
 }
 

@@ -25,8 +25,8 @@ EventBatch one_scope(std::int64_t start_ns) {
 }
 
 TEST(ChromeSink, TheTraceIsCompleteOnceTheSinkIsFinished) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
   const SinkGuard guard = ChromeTraceSink(path).install();
   const auto sink = std::exchange(test::installed_sink, nullptr);
   ASSERT_NE(sink, nullptr);
@@ -38,8 +38,8 @@ TEST(ChromeSink, TheTraceIsCompleteOnceTheSinkIsFinished) {
 }
 
 TEST(ChromeSink, AKilledProcessLeavesEveryBatchAndOnlyTheBracketIsMissing) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
   ChromeSink sink(path);
   sink.write(one_scope(0));
   const std::string first = test::read_file(path) + "]";
@@ -50,8 +50,8 @@ TEST(ChromeSink, AKilledProcessLeavesEveryBatchAndOnlyTheBracketIsMissing) {
 }
 
 TEST(ChromeSink, AChildAfterForkLeavesItsParentsTraceAlone) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
   ChromeSink sink(path);
   sink.write(one_scope(0));
   const pid_t child = ::fork();
@@ -70,7 +70,7 @@ TEST(ChromeSink, AChildAfterForkLeavesItsParentsTraceAlone) {
 
 TEST(ChromeSink, AFullDiskIsAnErrorForTheCollectorToReport) {
   ChromeSink sink("/dev/full");
-  EXPECT_THROW(sink.write(one_scope(0)), OutputError);
+  EXPECT_THROW(sink.write(one_scope(0)), base::OutputError);
 }
 
 TEST(ChromeSink, APathThatCannotBeWrittenIsReportedOnceAndNothingIsInstalled) {

@@ -27,6 +27,7 @@
 #include "capture/write/destination.hpp"
 #include "exchange/tables/csv.hpp"
 #include "exchange/tables/openmetrics.hpp"
+#include "support/programs.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"
 
@@ -39,11 +40,6 @@ using Export = void (*)(const Timeline&, const std::string&, const ExportOptions
 constexpr std::array<Export, 7> exports{export_chrome_trace, export_perfetto_trace, export_collapsed_stacks,
                                         export_spans_csv,    export_frames_csv,     export_metrics_csv,
                                         export_openmetrics};
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -68,7 +64,7 @@ class ExportTest : public ::testing::Test {
   std::string exported(const Timeline& timeline, Export write) {
     const std::string path = (directory_.path() / "exported").string();
     write(timeline, path, {});
-    return read_file(path);
+    return test::read_file(path);
   }
 
   test::TemporaryDirectory directory_;

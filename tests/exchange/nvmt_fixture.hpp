@@ -9,7 +9,9 @@
 
 #include "exchange/nvmt/format.hpp"
 
-namespace kymo::exchange::test {
+namespace kymo::test {
+
+using namespace exchange;
 
 struct TraceShape {
   std::uint32_t seed = 1;
@@ -95,4 +97,4 @@ inline NvmtTrace random_trace(const TraceShape& shape) {
   return trace;
 }
 
-}  // namespace kymo::exchange::test
+}  // namespace kymo::test

@@ -24,7 +24,7 @@ namespace kymo::exchange {
 namespace {
 
 using test::random_trace;
-using test::ScratchDirectory;
+using test::TemporaryDirectory;
 
 constexpr std::int64_t ms = 1'000'000;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -82,8 +82,8 @@ class SampledCapture {
   }
 
   [[nodiscard]] NvmtTrace exported() {
-    ScratchDirectory directory;
-    const std::string path = directory.file("trace.nvmt");
+    TemporaryDirectory directory;
+    const std::string path = directory / "trace.nvmt";
     const Timeline opened = timeline();
     report_ = export_nvmt(opened, path);
     return read_nvmt(path);
@@ -99,9 +99,9 @@ class SampledCapture {
 };
 
 std::string export_of_import(const NvmtTrace& trace, NvmtImportReport* report = nullptr) {
-  ScratchDirectory directory;
-  const std::string capture = directory.file("import.kymo");
-  const std::string back = directory.file("back.nvmt");
+  TemporaryDirectory directory;
+  const std::string capture = directory / "import.kymo";
+  const std::string back = directory / "back.nvmt";
   const NvmtImportReport imported = import_nvmt(trace, "trace.nvmt", capture);
   EXPECT_EQ(imported.output, capture);
   if (report != nullptr) {
@@ -311,8 +311,8 @@ TEST(NvmtExport, ACaptureWithoutAMachineOrWithTwoIsRefused) {
   two.sample(two.metric("memory_used"), ms, 1024);
   two.sample(two.metric("memory_used", {}, 2), ms, 4096);
   EXPECT_THROW(static_cast<void>(two.exported()), NvmtError);
-  ScratchDirectory directory;
-  const std::string path = directory.file("trace.nvmt");
+  TemporaryDirectory directory;
+  const std::string path = directory / "trace.nvmt";
   const Timeline timeline = two.timeline();
   NvmtExportOptions options;
   options.process = 2;
@@ -355,24 +355,24 @@ TEST(NvmtImport, SamplesOfOneTimeAndNamesThatAppearTwiceComeBackToo) {
 }
 
 TEST(NvmtImport, AFileIsImportedByItsName) {
-  ScratchDirectory directory;
+  TemporaryDirectory directory;
   const NvmtTrace trace = random_trace({.seed = 12, .fast = 20, .sync = 2});
-  const std::string path = directory.file("a.nvmt");
+  const std::string path = directory / "a.nvmt";
   std::ofstream(path, std::ios::binary) << encode_nvmt(trace);
-  const ImportReport report = kymo::import_nvmt(path, directory.file("a.kymo"));
+  const ImportReport report = kymo::import_nvmt(path, (directory / "a.kymo"));
   EXPECT_EQ(report.samples, trace.fast.size() + trace.medium.size() + trace.slow.size());
   EXPECT_EQ(report.sync_points, 2U);
-  export_nvmt(Timeline(report.output), directory.file("back.nvmt"));
-  EXPECT_TRUE(test::read_file(directory.file("back.nvmt")) == encode_nvmt(trace));
-  EXPECT_THROW(kymo::import_nvmt(directory.file("none.nvmt"), directory.file("none.kymo")), ImportError);
+  export_nvmt(Timeline(report.output), (directory / "back.nvmt"));
+  EXPECT_TRUE(test::read_file(directory / "back.nvmt") == encode_nvmt(trace));
+  EXPECT_THROW(kymo::import_nvmt((directory / "none.nvmt"), (directory / "none.kymo")), ImportError);
 }
 
 TEST(NvmtImport, TheCaptureSpeaksKymosNamesAndUnits) {
-  ScratchDirectory directory;
+  TemporaryDirectory directory;
   NvmtTrace trace = random_trace({.seed = 9, .fast = 100, .sync = 3});
   trace.slow[0].temp_c[2] = 45.1F;
   set_field(trace.header.power_rail_names[1], "VDD_IN");
-  const Timeline timeline(import_nvmt(trace, "dir/trace.nvmt", directory.file("a.kymo")).output);
+  const Timeline timeline(import_nvmt(trace, "dir/trace.nvmt", (directory / "a.kymo")).output);
   std::map<std::string, std::string> infos;
   for (const auto& [key, value] : timeline.processes().at(0).infos) {
     infos[key] = value;
@@ -406,9 +406,9 @@ TEST(NvmtImport, TimesThatMakeNoSenseAreRefused) {
   for (const double wrong : {nan, std::numeric_limits<double>::infinity(), 1e300, -1e300, -1.0}) {
     NvmtTrace trace = random_trace({.fast = 10});
     trace.fast[7].time_s = wrong;
-    ScratchDirectory directory;
+    TemporaryDirectory directory;
     try {
-      import_nvmt(trace, "trace.nvmt", directory.file("a.kymo"));
+      import_nvmt(trace, "trace.nvmt", (directory / "a.kymo"));
       ADD_FAILURE() << wrong;
     } catch (const NvmtError& error) {
       EXPECT_EQ(std::string(error.what()).find("trace.nvmt: fast sample 7"), 0U) << error.what();

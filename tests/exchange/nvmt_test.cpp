@@ -18,10 +18,10 @@ namespace {
 
 using test::Json;
 using test::random_trace;
-using test::ScratchDirectory;
+using test::TemporaryDirectory;
 
 std::string read_in_python(const std::string& path) {
-  return test::run_python(std::string(KYMO_TEST_SCRIPTS) + "/nvmt_reader.py " + path);
+  return test::output_of(KYMO_TEST_PYTHON " " KYMO_TEST_SCRIPTS "/nvmt_reader.py " + path);
 }
 
 std::span<const std::byte> bytes_of(const std::string& text) {
@@ -108,8 +108,8 @@ Json expected_of(const NvmtTrace& trace) {
 }
 
 TEST(Nvmt, AReaderWrittenFromTheDescriptionFindsEveryValue) {
-  ScratchDirectory directory;
-  const std::string path = directory.file("trace.nvmt");
+  TemporaryDirectory directory;
+  const std::string path = directory / "trace.nvmt";
   std::vector<test::TraceShape> shapes(5);
   shapes[1] = {.seed = 2, .cores = 16, .rails = 8, .zones = 16, .has_odd_times = true};
   shapes[2] = {
@@ -131,8 +131,8 @@ TEST(Nvmt, AReaderWrittenFromTheDescriptionFindsEveryValue) {
 }
 
 TEST(Nvmt, WhatIsNoTraceIsRefusedHereAndByTheOtherReader) {
-  ScratchDirectory directory;
-  const std::string path = directory.file("trace.nvmt");
+  TemporaryDirectory directory;
+  const std::string path = directory / "trace.nvmt";
   const std::string whole = encode_nvmt(random_trace({.fast = 3}));
   std::string bad_magic = whole;
   bad_magic[0] = 'X';

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::exchange {
@@ -59,7 +59,7 @@ TEST(RecordSorter, NothingMakesNothing) {
 TEST(RecordSorter, ADirectoryThatIsNotThereIsAnError) {
   RecordSorter sorter("/nonexistent", 1);
   sorter.add({1, 1}, "a");
-  EXPECT_THROW(sorter.add({1, 1}, "b"), OutputError);
+  EXPECT_THROW(sorter.add({1, 1}, "b"), base::OutputError);
 }
 
 }  // namespace

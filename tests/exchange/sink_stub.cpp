@@ -8,7 +8,7 @@ namespace kymo {
 Sink::~Sink() = default;
 
 SinkGuard Sink::install(std::shared_ptr<Sink> sink) {
-  exchange::test::installed_sink = std::move(sink);
+  test::installed_sink = std::move(sink);
   return SinkGuard(1);
 }
 

@@ -5,8 +5,8 @@
 
 #include <kymo/sink.hpp>
 
-namespace kymo::exchange::test {
+namespace kymo::test {
 
 inline std::shared_ptr<Sink> installed_sink;
 
-}  // namespace kymo::exchange::test
+}  // namespace kymo::test

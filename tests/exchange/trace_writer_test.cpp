@@ -22,7 +22,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo {

@@ -16,7 +16,9 @@
 #include "capture/read/byte_source.hpp"
 #include "exchange/vor/format.hpp"
 
-namespace kymo::exchange::test {
+namespace kymo::test {
+
+using namespace exchange;
 
 /// Little-endian bytes of numbers and texts behind one another.
 class Bytes {
@@ -169,4 +171,4 @@ inline VorReader reader_of(const std::string& bytes) {
   return {capture::make_memory_source(std::as_bytes(std::span(bytes))), "test.vor"};
 }
 
-}  // namespace kymo::exchange::test
+}  // namespace kymo::test

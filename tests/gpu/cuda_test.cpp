@@ -7,7 +7,7 @@
 
 #include <kymo/gpu_cuda.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "gpu/fake_cuda.hpp"
 #include "gpu/recorded_gpu.hpp"
 

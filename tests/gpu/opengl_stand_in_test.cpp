@@ -9,7 +9,7 @@
 
 #include <kymo/gpu_opengl.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "gpu/recorded_gpu.hpp"
 
 namespace kymo {

@@ -10,7 +10,7 @@
 
 #include <kymo/gpu_opengl.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "gpu/recorded_gpu.hpp"
 #include "offscreen.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <kymo/gpu_scope.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 namespace kymo::test {
 

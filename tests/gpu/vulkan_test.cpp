@@ -9,7 +9,7 @@
 
 #include <kymo/gpu_vulkan.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "gpu/recorded_gpu.hpp"
 #include "gpu/vulkan_device.hpp"
 

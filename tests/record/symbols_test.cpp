@@ -16,8 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
-#include "base/pattern.hpp"
+#include "base/system/file.hpp"
+#include "base/text/pattern.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::record {

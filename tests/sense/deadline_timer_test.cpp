@@ -1,5 +1,5 @@
 #include "sense/sampler/deadline_timer.hpp"
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "support/nanoseconds.hpp"
 
 #include <gtest/gtest.h>

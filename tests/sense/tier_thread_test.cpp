@@ -1,5 +1,5 @@
 #include "sense/sampler/tier_thread.hpp"
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 #include <unistd.h>
 #include <cmath>

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::test {
 

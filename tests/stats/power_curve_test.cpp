@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "base/power_choice.hpp"
+#include "base/power/power_choice.hpp"
 #include "power_recording.hpp"
 
 namespace kymo::test {

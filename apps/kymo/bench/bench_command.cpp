@@ -18,8 +18,8 @@
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "base/output/replacing_file.hpp"
 #include "bench/sha256.hpp"
-#include "exchange/common/replacing_file.hpp"
 
 namespace kymo::command {
 namespace {
@@ -190,7 +190,7 @@ int bundle(const BundleOptions& options) {
     }
     header.config_hash = configurations.fingerprint();
   }
-  exchange::require_replaceable(options.output, {{}, options.is_forced, options.files});
+  base::require_replaceable(options.output, {{}, options.is_forced, options.files});
   WitnessWriter writer(options.output, header);
   for (const std::string& file : options.files) {
     expect_whole(file, verify_witness(file, [&writer](const WitnessEntry& entry) { writer.add(entry); }));

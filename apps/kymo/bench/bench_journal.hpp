@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::command {
 

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/kymo/shared/units.hpp"
+#include "base/output/replacing_file.hpp"
 #include "bench/csv.hpp"
 #include "bench/figure.hpp"
-#include "exchange/common/replacing_file.hpp"
 
 namespace kymo::command {
 namespace {
@@ -53,7 +53,7 @@ class Summary {
     const fs::path path = fs::path(output_) / name;
     fs::create_directories(path.parent_path());
     // The directory is known to belong to this grid, so files may be replaced.
-    exchange::replace_file(path.string(), {{}, true, {}}, [&text](exchange::OutputFile file) {
+    base::replace_file(path.string(), {{}, true, {}}, [&text](base::OutputFile file) {
       file.buffer() = text;
       file.close();
     });

@@ -17,7 +17,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
-#include "exchange/common/replacing_file.hpp"
+#include "base/output/replacing_file.hpp"
 
 namespace kymo::command {
 
@@ -156,10 +156,10 @@ int run(const CompareOptions& options) {
   Side changed;
   base.paths = captures_of(has_two ? std::vector<std::string>{options.two[0]} : options.base);
   changed.paths = captures_of(has_two ? std::vector<std::string>{options.two[1]} : options.changed);
-  exchange::Replacing replacing{page_mark, options.is_forced, base.paths};
+  base::Replacing replacing{page_mark, options.is_forced, base.paths};
   replacing.inputs.insert(replacing.inputs.end(), changed.paths.begin(), changed.paths.end());
   if (!options.page.empty()) {
-    exchange::require_replaceable(options.page, replacing);
+    base::require_replaceable(options.page, replacing);
   }
   Warnings warnings;
   read_side(base, 0, options, "base", warnings);
@@ -179,7 +179,7 @@ int run(const CompareOptions& options) {
     }
   }
   if (!options.page.empty()) {
-    exchange::replace_file(options.page, replacing, [&report](exchange::OutputFile out) {
+    base::replace_file(options.page, replacing, [&report](base::OutputFile out) {
       write_comparison_page(report, out);
       out.close();
     });

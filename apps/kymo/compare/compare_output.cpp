@@ -9,7 +9,7 @@
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
-#include "base/escapes.hpp"
+#include "base/text/escapes.hpp"
 
 namespace kymo::command {
 

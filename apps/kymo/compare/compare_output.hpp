@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
 #include "stats/compare/comparison.hpp"
 #include "stats/compare/configuration.hpp"
 
@@ -46,6 +46,6 @@ void print_comparison(const ComparisonReport& report, const ComparisonTextOption
 void print_comparison_json(const ComparisonReport& report);
 void print_comparison_csv(const ComparisonReport& report);
 /// Writes one self-contained page.
-void write_comparison_page(const ComparisonReport& report, exchange::OutputFile& file);
+void write_comparison_page(const ComparisonReport& report, base::OutputFile& file);
 
 }  // namespace kymo::command

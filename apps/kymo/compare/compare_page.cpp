@@ -146,7 +146,7 @@ void append_row(const ComparedThing& thing, std::string_view anchor, PageTable& 
 using Chosen = bool (*)(const ComparedThing&);
 
 void append_table(const ComparisonReport& report, const std::vector<const ComparedThing*>& drawn, Chosen is_chosen,
-                  exchange::OutputFile& file) {
+                  base::OutputFile& file) {
   PageTable table(
       file.buffer(),
       "Changes are shares of the base, with 95 % intervals; q is the corrected p-value that the verdict goes by",
@@ -175,7 +175,7 @@ void append_table(const ComparisonReport& report, const std::vector<const Compar
 }
 
 void append_tables(const ComparisonReport& report, const std::vector<const ComparedThing*>& drawn,
-                   exchange::OutputFile& file) {
+                   base::OutputFile& file) {
   const Chosen is_duration = [](const ComparedThing& thing) { return thing.name.kind != stats::ThingKind::metric; };
   const Chosen is_metric = [](const ComparedThing& thing) { return thing.name.kind == stats::ThingKind::metric; };
   const auto& things = report.comparison.things;
@@ -203,7 +203,7 @@ void append_only_in(const char* side, const std::vector<stats::ThingName>& names
   out += names.size() > 50 ? fmt::format(" and {} more.</p>\n", names.size() - 50) : std::string(".</p>\n");
 }
 
-void append_drawings(const std::vector<const ComparedThing*>& drawn, exchange::OutputFile& file) {
+void append_drawings(const std::vector<const ComparedThing*>& drawn, base::OutputFile& file) {
   std::string& out = file.buffer();
   if (drawn.empty()) {
     return;
@@ -260,7 +260,7 @@ std::string summary_of(const ComparisonReport& report) {
 
 }  // namespace
 
-void write_comparison_page(const ComparisonReport& report, exchange::OutputFile& file) {
+void write_comparison_page(const ComparisonReport& report, base::OutputFile& file) {
   std::string& out = file.buffer();
   begin_page(out, "kymo: two sides compared", comparison_style);
   out += fmt::format(

@@ -1,6 +1,6 @@
 // Runs a command, tracks the processes it starts, and passes on signals.
 #include "apps/kymo/record/child_tree.hpp"
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 #include <algorithm>
 #include <array>

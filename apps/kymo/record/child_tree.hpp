@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::command {
 

@@ -13,7 +13,7 @@
 
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
-#include "base/system.hpp"
+#include "base/system/system.hpp"
 #include "capture/recover/recovery.hpp"
 #include "capture/write/block_ring.hpp"
 

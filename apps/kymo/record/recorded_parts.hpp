@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "capture/merge/merge.hpp"
 
 namespace kymo::command {

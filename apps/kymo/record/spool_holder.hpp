@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::command {
 

@@ -26,8 +26,8 @@
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
-#include "base/file.hpp"
-#include "base/system.hpp"
+#include "base/system/file.hpp"
+#include "base/system/system.hpp"
 #include "record/pool/spool_layout.hpp"
 
 namespace kymo::command {

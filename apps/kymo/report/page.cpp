@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/kymo/shared/units.hpp"
-#include "base/escapes.hpp"
+#include "base/text/escapes.hpp"
 
 namespace kymo::command {
 

@@ -11,7 +11,7 @@
 #include <kymo/timeline.hpp>
 
 #include "apps/kymo/shared/warnings.hpp"
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
 #include "stats/energy/energy.hpp"
 #include "stats/statistics/statistics.hpp"
 #include "stats/statistics/stretches.hpp"
@@ -38,13 +38,13 @@ struct Report {
 };
 
 /// Writes the page piece by piece.
-void write_report(const Report& report, exchange::OutputFile& file);
+void write_report(const Report& report, base::OutputFile& file);
 
 // Its sections, each written if it has content.
-void append_report_frames(const Report& report, exchange::OutputFile& file);
-void append_report_sites(const Report& report, exchange::OutputFile& file);
+void append_report_frames(const Report& report, base::OutputFile& file);
+void append_report_sites(const Report& report, base::OutputFile& file);
 /// Reads the samples again to draw them.
-void append_report_metrics(const Report& report, exchange::OutputFile& file);
+void append_report_metrics(const Report& report, base::OutputFile& file);
 void append_report_energy(const Report& report, std::string& out);
 
 }  // namespace kymo::command

@@ -13,7 +13,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
-#include "exchange/common/replacing_file.hpp"
+#include "base/output/replacing_file.hpp"
 
 namespace kymo::command {
 
@@ -103,8 +103,8 @@ void cut_directories(const std::vector<std::string>& captures, Report& report) {
 
 int run(const ReportCommand& command) {
   const std::string path = command.output.empty() ? default_output(command.captures.paths.front()) : command.output;
-  const exchange::Replacing replacing{page_mark, command.is_forced, list_captures(command.captures)};
-  exchange::require_replaceable(path, replacing);
+  const base::Replacing replacing{page_mark, command.is_forced, list_captures(command.captures)};
+  base::require_replaceable(path, replacing);
   const Timeline timeline = open_timeline(command.captures);
   ReportOptions how = command.report;
   how.redacts = command.captures.redacts;
@@ -119,7 +119,7 @@ int run(const ReportCommand& command) {
   if (command.captures.redacts) {
     cut_directories(replacing.inputs, report);
   }
-  exchange::replace_file(path, replacing, [&report](exchange::OutputFile out) {
+  base::replace_file(path, replacing, [&report](base::OutputFile out) {
     write_report(report, out);
     out.close();
   });

@@ -251,7 +251,7 @@ std::string time_axis(const Timeline& timeline) {
 
 }  // namespace
 
-void append_report_metrics(const Report& report, exchange::OutputFile& file) {
+void append_report_metrics(const Report& report, base::OutputFile& file) {
   const auto& metrics = report.statistics.metrics;
   if (metrics.empty()) {
     return;

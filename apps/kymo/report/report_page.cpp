@@ -124,7 +124,7 @@ void append_processes(const Report& report, std::string& out) {
 }
 
 /// Each phase with the sites that took most of its time.
-void append_phases(const Report& report, exchange::OutputFile& file) {
+void append_phases(const Report& report, base::OutputFile& file) {
   std::string& out = file.buffer();
   if (report.phases.empty()) {
     return;
@@ -196,7 +196,7 @@ const TimelineProcess& main_process(const Timeline& timeline) {
 
 }  // namespace
 
-void write_report(const Report& report, exchange::OutputFile& file) {
+void write_report(const Report& report, base::OutputFile& file) {
   std::string& out = file.buffer();
   const TimelineProcess& process = main_process(report.timeline);
   const std::string& command = process.declaration.command_line;

@@ -9,7 +9,7 @@
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/stats_table.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
-#include "base/unresolved.hpp"
+#include "base/system/unresolved.hpp"
 #include "stats/statistics/site_figures.hpp"
 
 namespace kymo::command {
@@ -165,7 +165,7 @@ void append_slow_frame(const Report& report, const stats::SlowFrame& slow, bool 
 
 }  // namespace
 
-void append_report_frames(const Report& report, exchange::OutputFile& file) {
+void append_report_frames(const Report& report, base::OutputFile& file) {
   std::string& out = file.buffer();
   if (report.statistics.frame_streams.empty()) {
     return;
@@ -201,7 +201,7 @@ void append_report_frames(const Report& report, exchange::OutputFile& file) {
   out += "</section>\n";
 }
 
-void append_report_sites(const Report& report, exchange::OutputFile& file) {
+void append_report_sites(const Report& report, base::OutputFile& file) {
   std::string& out = file.buffer();
   const stats::Statistics& statistics = report.statistics;
   const auto all = [](const auto& rows) { return static_cast<std::uint64_t>(rows.size()); };

@@ -23,7 +23,7 @@
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "capture/recover/leftovers.hpp"
 #include "record/clock/clock.hpp"
 #include "sense/sampler/machine_lock.hpp"

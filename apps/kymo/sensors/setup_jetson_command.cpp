@@ -22,7 +22,7 @@
 
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/units.hpp"
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::command {
 

@@ -8,7 +8,7 @@
 
 #include <termios.h>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::command {
 

@@ -25,7 +25,7 @@
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "sense/sampler/sensors.hpp"
 #include "sense/sampler/stop_signal.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::command {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "apps/kymo/stats/stats_table.hpp"
-#include "base/unresolved.hpp"
+#include "base/system/unresolved.hpp"
 #include "stats/statistics/lock_statistics.hpp"
 
 namespace kymo::command {

@@ -9,7 +9,7 @@
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/sketch.hpp"
-#include "base/unresolved.hpp"
+#include "base/system/unresolved.hpp"
 #include "stats/common/value_text.hpp"
 #include "stats/statistics/lock_statistics.hpp"
 

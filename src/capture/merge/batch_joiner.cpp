@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "base/append.hpp"
 #include "base/event_lists.hpp"
+#include "base/text/append.hpp"
 
 namespace kymo::capture {
 

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "base/append.hpp"
+#include "base/text/append.hpp"
 #include "capture/merge/batch_joiner.hpp"
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"

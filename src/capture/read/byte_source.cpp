@@ -9,7 +9,7 @@
 
 #include <kymo/capture.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::capture {
 namespace {

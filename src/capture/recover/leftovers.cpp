@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system.hpp"
+#include "base/system/system.hpp"
 #include "capture/recover/recovery.hpp"
 #include "capture/recover/spool_reader.hpp"
 #include "capture/write/block_ring.hpp"

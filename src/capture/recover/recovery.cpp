@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
-#include "base/system.hpp"
+#include "base/system/file.hpp"
+#include "base/system/system.hpp"
 #include "capture/format/codec.hpp"
 #include "capture/write/block_ring.hpp"
 #include "capture/write/capture_writer.hpp"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system.hpp"
+#include "base/system/system.hpp"
 #include "capture/write/destination.hpp"
 
 namespace kymo::capture {

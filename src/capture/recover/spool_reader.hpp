@@ -16,7 +16,7 @@
 #include <kymo/capture.hpp>
 #include <kymo/events.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "record/collector/track_decoder.hpp"
 
 namespace kymo::record {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system.hpp"
+#include "base/system/system.hpp"
 #include "capture/write/destination.hpp"
 #include "record/pool/spool_layout.hpp"
 

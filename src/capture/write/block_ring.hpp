@@ -19,7 +19,7 @@
 
 #include <sys/types.h>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "capture/format/block.hpp"
 
 namespace kymo::capture {

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/new_file.hpp"
-#include "base/system.hpp"
+#include "base/system/new_file.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::capture {
 

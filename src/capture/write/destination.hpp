@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::capture {
 

@@ -10,7 +10,7 @@
 #include <kymo/arrow.hpp>
 #include <kymo/timeline.hpp>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 #include "exchange/arrow/rows.hpp"
 
 namespace kymo {

@@ -1,6 +1,6 @@
 #include "exchange/arrow/rows.hpp"
 
-#include "base/pattern.hpp"
+#include "base/text/pattern.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::exchange {

@@ -4,9 +4,9 @@
 #include <set>
 #include <tuple>
 
-#include "base/text.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 #include "exchange/arrow/rows.hpp"
-#include "exchange/common/json_text.hpp"
 #include "timeline/source.hpp"
 #include "timeline/span_builder.hpp"
 
@@ -76,7 +76,7 @@ class SpanRows final : public BlockRows<SpanRows> {
     sites_ = number_texts(declared.sites, *texts_, [](const SiteDeclaration& site) { return site.name; });
     names_ = number_texts(declared.names, *texts_, [](const NameDeclaration& name) { return name.text; });
     for (const NameDeclaration& name : declared.names) {
-      append_json_string(keys_.emplace_back(), name.text);
+      base::append_json_string(keys_.emplace_back(), name.text);
     }
     if (!query_.names.empty()) {
       for (const SiteDeclaration& site : declared.sites) {
@@ -184,23 +184,23 @@ class SpanRows final : public BlockRows<SpanRows> {
     double number = 0;
     switch (value.type) {
       case ArgumentType::int64:
-        append_json_integer(text_, static_cast<std::int64_t>(value.bits));
+        base::append_json_integer(text_, static_cast<std::int64_t>(value.bits));
         return;
       case ArgumentType::uint64:
-        append_json_integer(text_, value.bits);
+        base::append_json_integer(text_, value.bits);
         return;
       case ArgumentType::boolean:
         text_ += value.bits != 0 ? "true" : "false";
         return;
       case ArgumentType::float64:
         std::memcpy(&number, &value.bits, sizeof number);
-        if (!append_json_number(text_, number)) {
+        if (!base::append_json_number(text_, number)) {
           text_ += "null";
         }
         return;
       case ArgumentType::string:
         text_ += '"';
-        append_json_text(text_, list_.text_of(value));
+        base::append_json_text(text_, list_.text_of(value));
         text_ += value.is_cut ? base::cut_mark : "";
         text_ += '"';
         return;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -92,7 +92,7 @@ void make_dictionary_array(std::shared_ptr<const ArrowDictionary> dictionary, Ar
 
 std::uint32_t ArrowDictionary::add(std::string_view text) {
   std::string valid;
-  append_valid_text(valid, text);
+  base::append_valid_text(valid, text);
   const auto [place, is_new] = numbers_.try_emplace(std::move(valid), static_cast<std::uint32_t>(size()));
   if (is_new) {
     text_ += place->first;

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
+#include "base/text/json_text.hpp"
 #include "exchange/common/json_argument.hpp"
-#include "exchange/common/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -79,7 +79,7 @@ void OpenArguments::append_members(std::size_t first, std::size_t depth, std::st
     }
     if (repeats > 0) {
       out += '#';
-      append_json_integer(out, repeats + 1);
+      base::append_json_integer(out, repeats + 1);
     }
     out += "\":";
     const std::size_t end = entry + 1 < entries_.size() ? entries_[entry + 1].key_begin : text_.size();
@@ -89,7 +89,7 @@ void OpenArguments::append_members(std::size_t first, std::size_t depth, std::st
   if (left_out_ > 0 && left_out_depth_ == depth) {
     out += separator;
     out += "\"arguments_left_out\":";
-    append_json_integer(out, left_out_);
+    base::append_json_integer(out, left_out_);
     separator = ",";
   }
   if (separator.size() == 1) {

@@ -10,10 +10,10 @@
 #include <kymo/browser_sink.hpp>
 #include <kymo/sink.hpp>
 
-#include "base/message.hpp"
+#include "base/system/message.hpp"
+#include "base/text/json_text.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "exchange/chrome/arguments.hpp"
-#include "exchange/common/json_text.hpp"
 
 // How many milliseconds the program's clock is ahead of performance.now(). 0 if both are the same clock.
 EM_JS(double, kymo_timeline_offset, (double now_ms), {
@@ -62,7 +62,7 @@ using Names = std::unordered_map<std::uint32_t, std::string>;  // as JSON text w
 
 void put_name(Names& names, std::uint32_t id, const std::string& name) {
   std::string text;
-  exchange::append_json_text(text, name);
+  base::append_json_text(text, name);
   names[id] = std::move(text);
 }
 
@@ -228,9 +228,9 @@ class BrowserSink::Implementation final : public Sink, public std::enable_shared
     json_ += json_.empty() ? "[" : ",";
     json_.append("{\"name\":\"").append(*measure.name).append("\",\"track\":\"").append(*measure.track);
     json_ += "\",\"start\":";
-    exchange::append_microseconds(json_, measure.start_ns);
+    base::append_microseconds(json_, measure.start_ns);
     json_ += ",\"end\":";
-    exchange::append_microseconds(json_, measure.end_ns);
+    base::append_microseconds(json_, measure.end_ns);
     json_.append(arguments_text_, measure.arguments_begin, measure.arguments_size).append("}");
   }
 

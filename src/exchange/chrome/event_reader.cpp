@@ -7,8 +7,8 @@
 #include <limits>
 #include <system_error>
 
-#include "base/text.hpp"
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -160,13 +160,13 @@ void append_argument_text(std::string& out, const ChromeArgument& argument) {
       out += argument.bits != 0 ? "true" : "false";
       return;
     case ArgumentType::int64:
-      append_json_integer(out, static_cast<std::int64_t>(argument.bits));
+      base::append_json_integer(out, static_cast<std::int64_t>(argument.bits));
       return;
     case ArgumentType::uint64:
-      append_json_integer(out, argument.bits);
+      base::append_json_integer(out, argument.bits);
       return;
     case ArgumentType::float64:
-      if (!append_json_number(out, ParsedNumber{true, argument.type, argument.bits}.as_double())) {
+      if (!base::append_json_number(out, ParsedNumber{true, argument.type, argument.bits}.as_double())) {
         out += "NaN";
       }
       return;
@@ -423,7 +423,7 @@ void ChromeEventReader::copy_json(JsonToken token, std::string& out) {
   }
   switch (token) {
     case JsonToken::string:
-      append_json_string(out, json_.text());
+      base::append_json_string(out, json_.text());
       return;
     case JsonToken::number:
       out += json_.text();
@@ -454,7 +454,7 @@ void ChromeEventReader::copy_json(JsonToken token, std::string& out) {
     is_first = false;
     if (is_object) {
       if (out.size() <= ChromeArguments::longest_text) {
-        append_json_string(out, json_.text());
+        base::append_json_string(out, json_.text());
         out += ':';
       }
       element = json_.next();

@@ -2,7 +2,8 @@
 
 namespace kymo::exchange {
 
-EventStream::EventStream(OutputFile file, TraceContainer container) : file_(std::move(file)), container_(container) {
+EventStream::EventStream(base::OutputFile file, TraceContainer container)
+    : file_(std::move(file)), container_(container) {
   file_.buffer() += container_ == TraceContainer::array ? "[" : chrome_trace_mark;
 }
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
 
 namespace kymo::exchange {
 
@@ -22,7 +22,7 @@ inline constexpr std::string_view chrome_trace_mark = R"({"generator":"kymo","tr
 /// Writes events one after another. Throws OutputError.
 class EventStream {
  public:
-  EventStream(OutputFile file, TraceContainer container);
+  EventStream(base::OutputFile file, TraceContainer container);
 
   /// The string to which the next event's text, `{...}`, is to be appended.
   [[nodiscard]] std::string& begin_event() {
@@ -53,7 +53,7 @@ class EventStream {
   static constexpr std::string_view first_separator = " \n";
   static constexpr std::string_view separator = ",\n";
 
-  OutputFile file_;
+  base::OutputFile file_;
   TraceContainer container_;
   bool is_empty_ = true;
   std::string turned_;

@@ -40,7 +40,7 @@ void move_category(std::string& text, std::size_t event, std::size_t arguments) 
 
 }  // namespace
 
-void write_chrome_trace(const NextBatch& next, OutputFile file) {
+void write_chrome_trace(const NextBatch& next, base::OutputFile file) {
   ChromeTraceWriter writer(std::move(file), TraceContainer::object);
   writer.edit_scopes(move_category);
   for (EventBatch batch; next(batch); batch = EventBatch()) {
@@ -49,7 +49,7 @@ void write_chrome_trace(const NextBatch& next, OutputFile file) {
   writer.finish();
 }
 
-std::vector<std::string> write_chrome(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+std::vector<std::string> write_chrome(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   TimelineBatches batches(timeline, request.on_progress);
   write_chrome_trace([&batches](EventBatch& batch) { return batches.next(batch); }, std::move(file));
   return {};

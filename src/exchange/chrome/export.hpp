@@ -14,7 +14,7 @@ using NextBatch = std::function<bool(EventBatch&)>;
 
 /// Writes all batches as one Chrome trace, the object form with the facts of the run in otherData, and closes the file.
 /// Holds one batch and what is open. OutputError; what `next` throws passes through.
-void write_chrome_trace(const NextBatch& next, OutputFile file);
+void write_chrome_trace(const NextBatch& next, base::OutputFile file);
 
 /// The same of a timeline.
 ExportWriter write_chrome;

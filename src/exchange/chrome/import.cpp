@@ -19,7 +19,7 @@
 
 #include <kymo/import.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "exchange/chrome/event_reader.hpp"
 #include "exchange/import/losses.hpp"
 #include "exchange/import/new_capture.hpp"

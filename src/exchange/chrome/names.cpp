@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 #include "exchange/common/export_names.hpp"
-#include "exchange/common/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::uint64_t first_lane_index = 1'000'000'000;
 
 std::string json_text(std::string_view text) {
   std::string out;
-  append_json_text(out, text);
+  base::append_json_text(out, text);
   return out;
 }
 
@@ -207,7 +207,7 @@ void ChromeNames::write_metadata(std::string_view what, std::string_view place, 
 void ChromeNames::write_sort_index(std::string_view place, std::uint64_t index) {
   std::string& out = stream_.begin_event();
   out.append("{\"name\":\"thread_sort_index\",\"ph\":\"M\"").append(place).append(",\"args\":{\"sort_index\":");
-  append_json_integer(out, index);
+  base::append_json_integer(out, index);
   out += "}}";
 }
 

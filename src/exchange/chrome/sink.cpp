@@ -7,13 +7,13 @@
 
 #include <kymo/chrome_trace.hpp>
 
-#include "base/message.hpp"
+#include "base/system/message.hpp"
 
 namespace kymo {
 namespace exchange {
 
 ChromeSink::ChromeSink(const std::string& path)
-    : writer_(OutputFile::create(path), TraceContainer::array), owner_(::getpid()) {}
+    : writer_(base::OutputFile::create(path), TraceContainer::array), owner_(::getpid()) {}
 
 void ChromeSink::write(const EventBatch& batch) {
   if (::getpid() == owner_) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text/json_text.hpp"
 #include "capture/summary/scope_matcher.hpp"
-#include "exchange/common/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -23,7 +23,7 @@ std::size_t innermost_after(const ScopeRun& run, std::size_t position) {
 
 }  // namespace
 
-ChromeTraceWriter::ChromeTraceWriter(OutputFile file, TraceContainer container)
+ChromeTraceWriter::ChromeTraceWriter(base::OutputFile file, TraceContainer container)
     : stream_(std::move(file), container), names_(stream_), last_ns_(std::numeric_limits<std::int64_t>::min()) {}
 
 ChromeTraceWriter::~ChromeTraceWriter() = default;
@@ -66,9 +66,9 @@ void ChromeTraceWriter::finish() {
   std::string facts;
   for (const auto& [key, value] : names_.facts()) {
     facts += facts.empty() ? "" : ",";
-    append_json_string(facts, key);
+    base::append_json_string(facts, key);
     facts += ':';
-    append_json_string(facts, value);
+    base::append_json_string(facts, value);
   }
   stream_.finish(facts);
 }
@@ -135,12 +135,12 @@ void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, const Bar& 
   std::string& out = stream_.begin_event();
   const std::size_t event = out.size();
   out += names_.site(site);
-  append_microseconds(out, bar.start_ns);
+  base::append_microseconds(out, bar.start_ns);
   out += ",\"dur\":";
   if (bar.end_is_shared) {
-    append_duration_until_end(out, bar.start_ns, bar.duration_ns);
+    base::append_duration_until_end(out, bar.start_ns, bar.duration_ns);
   } else {
-    append_microseconds(out, bar.duration_ns);
+    base::append_microseconds(out, bar.duration_ns);
   }
   out += track.place;
   if (!track.arguments.empty()) {
@@ -175,9 +175,9 @@ void ChromeTraceWriter::write_drops(ChromeTrack& track, const ScopeRun& run, std
   track.dropped_others = run.dropped_others;
   std::string& out = begin_instant("dropped so far", {}, "kymo", time_ns, run.track, false);
   out += ",\"args\":{\"scopes\":";
-  append_json_integer(out, run.dropped_scopes);
+  base::append_json_integer(out, run.dropped_scopes);
   out += ",\"others\":";
-  append_json_integer(out, run.dropped_others);
+  base::append_json_integer(out, run.dropped_others);
   out += "}}";
 }
 

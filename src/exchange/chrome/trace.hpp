@@ -26,9 +26,9 @@
 
 #include <kymo/events.hpp>
 
+#include "base/output/output_file.hpp"
 #include "exchange/chrome/event_stream.hpp"
 #include "exchange/chrome/names.hpp"
-#include "exchange/common/output_file.hpp"
 
 namespace kymo::exchange {
 
@@ -39,7 +39,7 @@ namespace kymo::exchange {
 /// file output.
 class ChromeTraceWriter {
  public:
-  ChromeTraceWriter(OutputFile file, TraceContainer container);
+  ChromeTraceWriter(base::OutputFile file, TraceContainer container);
   ChromeTraceWriter(const ChromeTraceWriter&) = delete;
   ChromeTraceWriter& operator=(const ChromeTraceWriter&) = delete;
   /// Leaves the file incomplete unless finish() was called.

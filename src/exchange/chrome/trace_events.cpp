@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/text.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 #include "exchange/chrome/trace.hpp"
-#include "exchange/common/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -62,9 +62,9 @@ void ChromeTraceWriter::write_queue_span(const ChromeTrack& track, const SpanEve
   std::string& out = stream_.begin_event();
   out.append("{\"name\":\"").append(names_.name(span.name)).append("\",\"cat\":\"");
   out.append(span.category != 0 ? names_.name(span.category) : "queue").append("\",\"ph\":\"X\",\"ts\":");
-  append_microseconds(out, span.start_ns);
+  base::append_microseconds(out, span.start_ns);
   out += ",\"dur\":";
-  append_duration_until_end(out, span.start_ns, std::max<std::int64_t>(span.duration_ns, 0));
+  base::append_duration_until_end(out, span.start_ns, std::max<std::int64_t>(span.duration_ns, 0));
   out += track.place;
   span_arguments_.take(0, out);
   out += '}';
@@ -122,9 +122,9 @@ void ChromeTraceWriter::append_async(const ChromeTrack& track, char phase, std::
   }
   out.append("\",\"ph\":\"") += phase;
   out += "\",\"id\":";
-  append_json_id(out, lane_id);
+  base::append_json_id(out, lane_id);
   out += ",\"ts\":";
-  append_microseconds(out, time_ns);
+  base::append_microseconds(out, time_ns);
   out += track.place;
 }
 
@@ -140,12 +140,12 @@ void ChromeTraceWriter::write_frames(const EventBatch& batch) {
     if (frames.number > 0) {
       std::string& out = stream_.begin_event();
       out += frames.head;
-      append_microseconds(out, frames.start_ns);
+      base::append_microseconds(out, frames.start_ns);
       out += ",\"dur\":";
-      append_duration_until_end(out, frames.start_ns, elapsed_ns(frames.start_ns, mark.time_ns));
+      base::append_duration_until_end(out, frames.start_ns, elapsed_ns(frames.start_ns, mark.time_ns));
       out += frames.place;
       out += ",\"args\":{\"number\":";
-      append_json_integer(out, frames.number);
+      base::append_json_integer(out, frames.number);
       out += "}}";
     }
     ++frames.number;
@@ -161,12 +161,12 @@ void ChromeTraceWriter::write_samples(const EventBatch& batch) {
     const std::size_t count = std::min(run.times_ns.size(), run.values.size());
     for (std::size_t i = 0; i < count; ++i) {
       number.clear();
-      if (!append_json_number(number, run.values[i])) {
+      if (!base::append_json_number(number, run.values[i])) {
         continue;
       }
       std::string& out = stream_.begin_event();
       out += metric.head;
-      append_microseconds(out, run.times_ns[i]);
+      base::append_microseconds(out, run.times_ns[i]);
       out += metric.tail;
       out += number;
       out += "}}";
@@ -185,15 +185,15 @@ void ChromeTraceWriter::write_instants(const EventBatch& batch) {
     std::string& out =
         begin_instant("sync " + std::to_string(point.number), {}, "sync", point.time_ns, point.track, true);
     out += ",\"args\":{\"number\":";
-    append_json_integer(out, point.number);
+    base::append_json_integer(out, point.number);
     out += "}}";
   }
   for (const ClockUncertainty& stretch : batch.clock_uncertainties) {
     std::string& out = begin_instant("clock uncertain", {}, "kymo", stretch.start_ns, 0, true);
     out += ",\"args\":{\"until_us\":";
-    append_microseconds(out, stretch.end_ns);
+    base::append_microseconds(out, stretch.end_ns);
     out += ",\"bound_us\":";
-    append_microseconds(out, stretch.bound_ns);
+    base::append_microseconds(out, stretch.bound_ns);
     out += "}}";
   }
 }
@@ -206,11 +206,11 @@ std::string& ChromeTraceWriter::begin_instant(std::string_view name, std::string
   const std::uint64_t pid = place == nullptr ? names_.pid(1) : 0;
   std::string& out = stream_.begin_event();
   out += "{\"name\":\"";
-  append_json_text(out, name);
+  base::append_json_text(out, name);
   out.append(cut_mark).append("\",\"cat\":\"").append(category).append("\",\"ph\":\"i\",\"s\":\"");
   out += is_of_process || place == nullptr ? 'p' : 't';
   out += "\",\"ts\":";
-  append_microseconds(out, time_ns);
+  base::append_microseconds(out, time_ns);
   return out += place == nullptr ? chrome_place(pid, pid) : place->place;
 }
 
@@ -222,14 +222,14 @@ void ChromeTraceWriter::write_flows(const EventBatch& batch) {
     out += "{\"name\":\"flow\",\"cat\":\"flow";
     if (track.process != 1) {
       out += " of process ";
-      append_json_integer(out, std::uint64_t{track.process});
+      base::append_json_integer(out, std::uint64_t{track.process});
     }
     out += "\",\"ph\":\"";
     out += flow.phase == FlowPhase::begin ? 's' : flow.phase == FlowPhase::step ? 't' : 'f';
     out += flow.phase == FlowPhase::end ? "\",\"bp\":\"e\",\"id\":" : "\",\"id\":";
-    append_json_id(out, flow.flow_id);
+    base::append_json_id(out, flow.flow_id);
     out += ",\"ts\":";
-    append_microseconds(out, flow.time_ns);
+    base::append_microseconds(out, flow.time_ns);
     out += track.place;
     out += '}';
     stream_.spill();

@@ -15,11 +15,11 @@
 
 #include <unistd.h>
 
-#include "base/clock.hpp"
-#include "base/message.hpp"
-#include "base/system.hpp"
-#include "exchange/common/json_text.hpp"
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/message.hpp"
+#include "base/system/system.hpp"
+#include "base/text/json_text.hpp"
 
 namespace kymo {
 
@@ -36,7 +36,7 @@ std::int64_t to_ns(double duration_ms) {
 
 /// Microseconds without trailing zeros: 123 or 12.5.
 void append_short_microseconds(std::string& out, std::int64_t time_ns) {
-  exchange::append_microseconds(out, time_ns);
+  base::append_microseconds(out, time_ns);
   std::size_t size = out.find_last_not_of('0') + 1;
   size -= out[size - 1] == '.' ? 1U : 0U;
   out.resize(size);
@@ -46,10 +46,10 @@ void append_short_microseconds(std::string& out, std::int64_t time_ns) {
 bool append_value(std::string& out, const Argument& argument) {
   switch (argument.type) {
     case ArgumentType::int64:
-      exchange::append_json_integer(out, static_cast<std::int64_t>(argument.bits));
+      base::append_json_integer(out, static_cast<std::int64_t>(argument.bits));
       return true;
     case ArgumentType::uint64:
-      exchange::append_json_integer(out, argument.bits);
+      base::append_json_integer(out, argument.bits);
       return true;
     case ArgumentType::boolean:
       out += argument.bits != 0 ? "true" : "false";
@@ -57,10 +57,10 @@ bool append_value(std::string& out, const Argument& argument) {
     case ArgumentType::float64: {
       double number = 0;
       std::memcpy(&number, &argument.bits, sizeof number);
-      return exchange::append_json_number(out, number);
+      return base::append_json_number(out, number);
     }
     case ArgumentType::string:
-      exchange::append_json_string(out, argument.text);
+      base::append_json_string(out, argument.text);
       return true;
   }
   return false;
@@ -71,7 +71,7 @@ void append_arguments(std::string& out, const Argument* arguments, std::size_t c
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t size = out.size();
     out += separator;
-    exchange::append_json_string(out, arguments[i].name);
+    base::append_json_string(out, arguments[i].name);
     out += ':';
     if (append_value(out, arguments[i])) {
       separator = ",";
@@ -95,7 +95,7 @@ std::atomic<bool> process_exits{false};
 
 class TraceWriter::Implementation {
  public:
-  explicit Implementation(const std::string& path) : file_(exchange::OutputFile::create(path)), owner_(::getpid()) {
+  explicit Implementation(const std::string& path) : file_(base::OutputFile::create(path)), owner_(::getpid()) {
     file_.buffer() += '[';
   }
   Implementation(const Implementation&) = delete;
@@ -134,17 +134,17 @@ class TraceWriter::Implementation {
       reopen();
       out += is_empty_ ? "\n" : ",\n";
       out += "{\"name\":";
-      exchange::append_json_string(out, name);
+      base::append_json_string(out, name);
       out += ",\"cat\":";
-      exchange::append_json_string(out, category);
+      base::append_json_string(out, category);
       out += ",\"ph\":\"X\",\"ts\":";
       append_short_microseconds(out, now_ns - duration_ns);
       out += ",\"dur\":";
       append_short_microseconds(out, duration_ns);
       out += ",\"pid\":";
-      exchange::append_json_integer(out, pid_.load(std::memory_order_relaxed));
+      base::append_json_integer(out, pid_.load(std::memory_order_relaxed));
       out += ",\"tid\":";
-      exchange::append_json_integer(out, tid);
+      base::append_json_integer(out, tid);
       append_arguments(out, arguments, count);
       out += '}';
     } catch (const std::bad_alloc&) {
@@ -165,7 +165,7 @@ class TraceWriter::Implementation {
     if (is_usable()) {
       const std::lock_guard lock(mutex_);
       if (is_lost_) {
-        throw exchange::OutputError("cannot write: " + file_.name() + ": it was given up after an error");
+        throw base::OutputError("cannot write: " + file_.name() + ": it was given up after an error");
       }
       write();
     }
@@ -206,7 +206,7 @@ class TraceWriter::Implementation {
   }
 
   std::mutex mutex_;
-  exchange::OutputFile file_;
+  base::OutputFile file_;
   pid_t owner_;
   std::atomic<std::uint64_t> pid_{0};
   bool is_empty_ = true;

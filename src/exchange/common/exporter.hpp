@@ -9,7 +9,7 @@
 #include <kymo/exchange.hpp>
 #include <kymo/timeline.hpp>
 
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
 
 namespace kymo::exchange {
 
@@ -20,7 +20,8 @@ struct ExportRequest {
 
 /// Writes a timeline in one format and closes the file. Returns what the format cannot hold, as texts. OutputError if
 /// the file cannot be written, ExchangeError if the timeline has nothing that the format can hold.
-using ExportWriter = std::vector<std::string>(const Timeline& timeline, OutputFile file, const ExportRequest& request);
+using ExportWriter = std::vector<std::string>(const Timeline& timeline, base::OutputFile file,
+                                              const ExportRequest& request);
 
 /// A format.
 struct Exporter {

@@ -4,9 +4,9 @@
 #include <array>
 #include <utility>
 
-#include "base/escapes.hpp"
-#include "base/text.hpp"
-#include "exchange/common/json_text.hpp"
+#include "base/text/escapes.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -250,7 +250,7 @@ void JsonReader::append_byte(char byte) {
 
 void JsonReader::repair_text() {
   std::string repaired;
-  if (!append_valid_text(repaired, text_)) {
+  if (!base::append_valid_text(repaired, text_)) {
     is_broken_ = true;
     // A replacement may be longer than the bytes it replaces.
     text_ = base::cut_text(repaired, limits_.text);

@@ -10,8 +10,8 @@
 
 #include <unistd.h>
 
-#include "base/system.hpp"
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -80,7 +80,7 @@ void RecordSorter::write_out(bool is_last) {
     return;
   }
   if (!base::write_fully(file_.get(), std::as_bytes(std::span(output_)))) {
-    throw OutputError(base::describe_errno(
+    throw base::OutputError(base::describe_errno(
         "cannot write a file for sorting, which needs about as much room as the input, in", directory_, errno));
   }
   file_size_ += output_.size();
@@ -93,7 +93,7 @@ void RecordSorter::open_file() {
   }
   file_ = base::open_unnamed(directory_);
   if (!file_) {
-    throw OutputError(base::describe_errno("cannot create a file for sorting in", directory_, errno));
+    throw base::OutputError(base::describe_errno("cannot create a file for sorting in", directory_, errno));
   }
 }
 
@@ -179,7 +179,7 @@ void RecordSorter::fill(Run& run, std::size_t size) {
   errno = 0;
   const std::int64_t count = base::read_fully_at(file_.get(), place, run.next);
   if (count != static_cast<std::int64_t>(wanted) || run.buffer.size() < size) {
-    throw OutputError(
+    throw base::OutputError(
         base::describe_errno("cannot read the file for sorting in", directory_, errno == 0 ? EIO : errno));
   }
   run.next += wanted;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::exchange {
 

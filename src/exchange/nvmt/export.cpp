@@ -119,7 +119,7 @@ class NvmtExporter {
     return {fast_.times_ns.size(), medium_.times_ns.size(), slow_.times_ns.size(), sync_.size(), metrics_.left_out};
   }
 
-  void write(OutputFile& file) {
+  void write(base::OutputFile& file) {
     put(file, make_header());
     write_fast(file);
     write_medium(file);
@@ -132,7 +132,7 @@ class NvmtExporter {
 
  private:
   template <typename Row>
-  static void put(OutputFile& file, const Row& row) {
+  static void put(base::OutputFile& file, const Row& row) {
     file.buffer().append(reinterpret_cast<const char*>(&row), sizeof row);
     file.spill();
   }
@@ -285,7 +285,7 @@ class NvmtExporter {
     }
   }
 
-  void write_fast(OutputFile& file) {
+  void write_fast(base::OutputFile& file) {
     MetricColumns columns(timeline_);
     const Column gpu = add(columns, metrics_.gpu_util);
     std::vector<Column> cores;
@@ -313,7 +313,7 @@ class NvmtExporter {
     });
   }
 
-  void write_medium(OutputFile& file) {
+  void write_medium(base::OutputFile& file) {
     struct RailColumns {
       Column voltage;
       Column current;
@@ -351,7 +351,7 @@ class NvmtExporter {
     return static_cast<float>(sample.voltage_mv[rail]) * static_cast<float>(sample.current_ma[rail]) / 1000.0F;
   }
 
-  void write_slow(OutputFile& file) {
+  void write_slow(base::OutputFile& file) {
     MetricColumns columns(timeline_);
     std::vector<Column> zones;
     for (const NvmtZone& zone : metrics_.zones) {
@@ -383,13 +383,13 @@ class NvmtExporter {
 
 }  // namespace
 
-NvmtExportReport report_nvmt(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+NvmtExportReport report_nvmt(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   NvmtExporter exporter(timeline, choose_process(timeline, request.process), request.on_progress);
   exporter.write(file);
   return exporter.report();
 }
 
-std::vector<std::string> write_nvmt(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+std::vector<std::string> write_nvmt(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   return report_nvmt(timeline, std::move(file), request).left_out;
 }
 

@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "base/file.hpp"
-#include "base/text.hpp"
-#include "exchange/common/replacing_file.hpp"
+#include "base/output/replacing_file.hpp"
+#include "base/system/file.hpp"
+#include "base/text/text.hpp"
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "NVMT is little-endian, and so must the machine be"
@@ -145,7 +145,7 @@ std::string encode_nvmt(const NvmtTrace& trace) {
 }
 
 void write_nvmt(const NvmtTrace& trace, const std::string& path) {
-  replace_file(path, {{}, true, {}}, [&trace](OutputFile file) {
+  base::replace_file(path, {{}, true, {}}, [&trace](base::OutputFile file) {
     file.buffer() = encode_nvmt(trace);
     file.close();
   });

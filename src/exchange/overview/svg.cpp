@@ -6,9 +6,9 @@
 #include <functional>
 #include <map>
 
-#include "base/escapes.hpp"
-#include "base/text.hpp"
-#include "exchange/common/json_text.hpp"
+#include "base/text/escapes.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 #include "exchange/overview/data.hpp"
 #include "stats/common/value_text.hpp"
 
@@ -54,7 +54,7 @@ constexpr stats::NumberForm short_form{3, false};
 /// Escapes arbitrary bytes for XML.
 std::string escape(std::string_view raw) {
   std::string valid;
-  exchange::append_valid_text(valid, raw);
+  base::append_valid_text(valid, raw);
   std::string text;
   base::append_xml(text, valid);
   return text;

@@ -3,9 +3,9 @@
 #include <array>
 #include <utility>
 
-#include "base/text.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 #include "exchange/common/export_names.hpp"
-#include "exchange/common/json_text.hpp"
 
 namespace kymo::exchange {
 
@@ -44,7 +44,7 @@ std::uint64_t name_iid(NameId id) {
 
 std::string valid_text(std::string_view text) {
   std::string out;
-  append_valid_text(out, text);
+  base::append_valid_text(out, text);
   return out;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/text.hpp"
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 
 namespace kymo::exchange::perfetto {
 namespace {
@@ -34,7 +34,7 @@ void add_value(AnnotationBuilder& annotation, const ArgumentValue& value, std::s
     }
     case ArgumentType::string: {
       std::string content;
-      append_valid_text(content, text.substr(static_cast<std::size_t>(value.bits), value.text_size));
+      base::append_valid_text(content, text.substr(static_cast<std::size_t>(value.bits), value.text_size));
       if (value.is_cut) {
         content += base::cut_mark;
       }

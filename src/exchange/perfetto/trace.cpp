@@ -119,7 +119,7 @@ class PerfettoTraceWriter::ScopeVisitor {
   std::size_t next_flow_ = 0;
 };
 
-PerfettoTraceWriter::PerfettoTraceWriter(OutputFile file)
+PerfettoTraceWriter::PerfettoTraceWriter(base::OutputFile file)
     : file_(std::move(file)),
       names_(file_.buffer()),
       last_ns_(std::numeric_limits<std::int64_t>::min()),
@@ -237,7 +237,7 @@ void PerfettoTraceWriter::write_flow(const FlowEvent& flow) {
   file_.spill();
 }
 
-std::vector<std::string> write_perfetto(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+std::vector<std::string> write_perfetto(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   PerfettoTraceWriter writer(std::move(file));
   TimelineBatches batches(timeline, request.on_progress);
   for (EventBatch batch; batches.next(batch);) {

@@ -41,7 +41,7 @@ inline constexpr std::string_view perfetto_mark =
 /// Holds only open spans, declarations, and a few hundred spans per queue. Costs about 50 ns of CPU per scope.
 class PerfettoTraceWriter {
  public:
-  explicit PerfettoTraceWriter(OutputFile file);
+  explicit PerfettoTraceWriter(base::OutputFile file);
   PerfettoTraceWriter(const PerfettoTraceWriter&) = delete;
   PerfettoTraceWriter& operator=(const PerfettoTraceWriter&) = delete;
   ~PerfettoTraceWriter();
@@ -79,7 +79,7 @@ class PerfettoTraceWriter {
   void begin_instant(PerfettoNames::Category category, std::string_view name, const std::string& place);
   [[nodiscard]] const std::string& place_of(TrackId track);
 
-  OutputFile file_;
+  base::OutputFile file_;
   PerfettoNames names_;
   bool is_begun_ = false;
   bool is_finished_ = false;

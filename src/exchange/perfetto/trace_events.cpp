@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "base/text.hpp"
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 #include "exchange/perfetto/trace.hpp"
 
 namespace kymo::exchange {
@@ -205,7 +205,7 @@ void PerfettoTraceWriter::write_samples(const EventBatch& batch) {
 void PerfettoTraceWriter::write_instants(const EventBatch& batch) {
   for (const Message& message : batch.messages) {
     text_.clear();
-    append_valid_text(text_, message.text);
+    base::append_valid_text(text_, message.text);
     if (message.is_cut) {
       text_ += base::cut_mark;
     }
@@ -255,7 +255,7 @@ void PerfettoTraceWriter::write_facts(const EventBatch& batch) {
     begin_instant(PerfettoNames::Category::kymo, "run", names_.process_place(process));
     for (; first < infos.size() && infos[first].process == process; ++first) {
       text_.clear();
-      append_valid_text(text_, infos[first].key);
+      base::append_valid_text(text_, infos[first].key);
       perfetto::add_annotation(event_, text_, infos[first].value);
     }
     perfetto::append_event(file_.buffer(), batch.start_ns, event_);

@@ -5,7 +5,7 @@
 
 #include <kymo/batch_cursor.hpp>
 
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 /// Makes a text usable as part of a line: replaces characters that end a part or a line or precede the number.
 std::string part_of(std::string_view text) {
   std::string part;
-  append_valid_text(part, text.empty() ? "(unnamed)" : text);
+  base::append_valid_text(part, text.empty() ? "(unnamed)" : text);
   for (char& character : part) {
     if (character == ';') {
       character = ':';
@@ -68,7 +68,7 @@ void CollapsedStacks::finish(std::int64_t end_ns) {
   }
 }
 
-void CollapsedStacks::write(OutputFile& file) const {
+void CollapsedStacks::write(base::OutputFile& file) const {
   std::vector<std::pair<std::string, std::uint64_t>> lines;
   for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
     if (nodes_[node].self_ns > 0) {
@@ -80,7 +80,7 @@ void CollapsedStacks::write(OutputFile& file) const {
     std::string& out = file.buffer();
     out += stack;
     out += ' ';
-    append_json_integer(out, self_ns);
+    base::append_json_integer(out, self_ns);
     out += '\n';
     file.spill();
   }
@@ -146,7 +146,7 @@ std::string CollapsedStacks::stack_of(std::uint32_t node) const {
   return stack;
 }
 
-std::vector<std::string> write_collapsed_stacks(const Timeline& timeline, OutputFile file,
+std::vector<std::string> write_collapsed_stacks(const Timeline& timeline, base::OutputFile file,
                                                 const ExportRequest& request) {
   CollapsedStacks stacks(timeline);
   BatchCursor cursor(timeline, {}, BatchParts::scopes);

@@ -27,7 +27,7 @@ class CollapsedStacks {
   void finish(std::int64_t end_ns);
 
   /// Writes a line for each stack with time, in byte order. Does not close the file.
-  void write(OutputFile& file) const;
+  void write(base::OutputFile& file) const;
 
  private:
   using FrameId = std::uint32_t;

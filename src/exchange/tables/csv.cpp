@@ -6,9 +6,9 @@
 
 #include <kymo/batch_cursor.hpp>
 
-#include "base/escapes.hpp"
+#include "base/text/escapes.hpp"
+#include "base/text/json_text.hpp"
 #include "exchange/common/json_argument.hpp"
-#include "exchange/common/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -30,7 +30,7 @@ void append_marks(std::string& out, unsigned flags) {
 /// Writes rows of spans. Caches the fields that are the same for all spans of a track or a site.
 class SpanRows {
  public:
-  SpanRows(const Timeline& timeline, OutputFile& file) : timeline_(timeline), file_(file) {}
+  SpanRows(const Timeline& timeline, base::OutputFile& file) : timeline_(timeline), file_(file) {}
 
   void write(const Span& span, const SpanList& list) {
     std::string& out = file_.buffer();
@@ -41,13 +41,13 @@ class SpanRows {
     append_csv_field(out, timeline_.name(span.category));
     for (const std::int64_t number : {span.start_ns, span.duration_ns, span.self_ns}) {
       out += ',';
-      append_json_integer(out, number);
+      base::append_json_integer(out, number);
     }
     out += ',';
-    append_json_integer(out, std::uint64_t{span.depth});
+    base::append_json_integer(out, std::uint64_t{span.depth});
     out += ',';
     if (span.async_id != 0) {
-      append_json_integer(out, span.async_id);
+      base::append_json_integer(out, span.async_id);
     }
     out += ',';
     append_marks(out, span.flags);
@@ -63,7 +63,7 @@ class SpanRows {
     std::string& head = heads_[id];
     if (head.empty()) {
       const TrackDeclaration& track = timeline_.track(id);
-      append_json_integer(head, timeline_.process(track.process).declaration.pid);
+      base::append_json_integer(head, timeline_.process(track.process).declaration.pid);
       head += ',';
       append_csv_field(head, track.name);
       head.append(",").append(kymo::name_of(track.kind, track.role));
@@ -93,7 +93,7 @@ class SpanRows {
     for (std::uint32_t i = 0; i < span.argument_count; ++i) {
       const ArgumentValue& value = list.arguments[std::size_t{span.first_argument} + i];
       object_ += i == 0 ? "" : ",";
-      append_json_string(object_, timeline_.name(value.name));
+      base::append_json_string(object_, timeline_.name(value.name));
       object_ += ':';
       if (!append_json_argument(object_, value, list.text)) {
         object_ += "null";
@@ -104,7 +104,7 @@ class SpanRows {
   }
 
   const Timeline& timeline_;
-  OutputFile& file_;
+  base::OutputFile& file_;
   std::unordered_map<TrackId, std::string> heads_;
   std::unordered_map<SiteId, std::string> sites_;
   std::string name_;
@@ -115,11 +115,12 @@ class SpanRows {
 
 void append_csv_field(std::string& out, std::string_view text) {
   std::string valid;
-  append_valid_text(valid, text);
+  base::append_valid_text(valid, text);
   base::append_csv_field(out, valid);
 }
 
-std::vector<std::string> write_spans_csv(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+std::vector<std::string> write_spans_csv(const Timeline& timeline, base::OutputFile file,
+                                         const ExportRequest& request) {
   file.buffer() += spans_csv_header;
   SpanRows rows(timeline, file);
   const auto write_rows = [&rows](const SpanList& list) {
@@ -133,24 +134,25 @@ std::vector<std::string> write_spans_csv(const Timeline& timeline, OutputFile fi
   return {};
 }
 
-std::vector<std::string> write_frames_csv(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+std::vector<std::string> write_frames_csv(const Timeline& timeline, base::OutputFile file,
+                                          const ExportRequest& request) {
   file.buffer() += frames_csv_header;
   const auto& streams = timeline.declarations().frame_streams;
   double streams_done = 0;
   for (const FrameStreamDeclaration& stream : streams) {
     std::string head;
-    append_json_integer(head, timeline.process(stream.process).declaration.pid);
+    base::append_json_integer(head, timeline.process(stream.process).declaration.pid);
     head += ',';
     append_csv_field(head, stream.name);
     std::uint64_t number = 0;
     for (const Frame& frame : timeline.frames(stream.id)) {
       std::string& out = file.buffer();
       out.append(head) += ',';
-      append_json_integer(out, ++number);
+      base::append_json_integer(out, ++number);
       out += ',';
-      append_json_integer(out, frame.start_ns);
+      base::append_json_integer(out, frame.start_ns);
       out += ',';
-      append_json_integer(out, frame.duration_ns);
+      base::append_json_integer(out, frame.duration_ns);
       out += '\n';
       file.spill();
     }
@@ -162,14 +164,15 @@ std::vector<std::string> write_frames_csv(const Timeline& timeline, OutputFile f
   return {};
 }
 
-std::vector<std::string> write_metrics_csv(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+std::vector<std::string> write_metrics_csv(const Timeline& timeline, base::OutputFile file,
+                                           const ExportRequest& request) {
   file.buffer() += metrics_csv_header;
   std::map<MetricId, std::string> heads;
   const auto head_of = [&](MetricId id) -> const std::string& {
     std::string& head = heads[id];
     if (head.empty()) {
       const MetricDeclaration& metric = timeline.metric(id);
-      append_json_integer(head, timeline.process(metric.process).declaration.pid);
+      base::append_json_integer(head, timeline.process(metric.process).declaration.pid);
       head += ',';
       append_csv_field(head, metric.name);
       std::string labels;
@@ -191,12 +194,12 @@ std::vector<std::string> write_metrics_csv(const Timeline& timeline, OutputFile 
       for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
         std::string& out = file.buffer();
         out += head;
-        append_json_integer(out, run.times_ns[i]);
+        base::append_json_integer(out, run.times_ns[i]);
         out += ',';
         if (std::isinf(run.values[i])) {
           out += run.values[i] > 0 ? "inf" : "-inf";
         } else {
-          static_cast<void>(append_json_number(out, run.values[i]));
+          static_cast<void>(base::append_json_number(out, run.values[i]));
         }
         const bool is_stale = i < run.flags.size() && (run.flags[i] & SampleRun::stale) != 0;
         out += is_stale ? ",1\n" : ",0\n";

@@ -11,7 +11,7 @@
 
 #include <kymo/batch_cursor.hpp>
 
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -76,7 +76,7 @@ void append_label(std::string& labels, std::string_view key, std::string_view va
   }
   labels.append(labels.empty() ? "{" : ",").append(name).append("=\"");
   std::string valid;
-  append_valid_text(valid, value);
+  base::append_valid_text(valid, value);
   for (const char character : valid) {
     if (character == '\\' || character == '"') {
       labels += '\\';
@@ -134,7 +134,7 @@ void add_to_family(std::map<std::string, Family>& families, const Timeline& time
 
 /// Appends seconds of the wall clock, exact to the nanosecond.
 void append_seconds(std::string& out, std::int64_t time_ns) {
-  append_json_integer(out, time_ns / 1'000'000'000);
+  base::append_json_integer(out, time_ns / 1'000'000'000);
   std::string rest = std::to_string(1'000'000'000 + time_ns % 1'000'000'000);
   rest[0] = '.';
   rest.erase(rest.find_last_not_of('0') + 1);
@@ -145,7 +145,7 @@ void append_value(std::string& out, double value) {
   if (std::isinf(value)) {
     out += value > 0 ? "+Inf" : "-Inf";
   } else {
-    static_cast<void>(append_json_number(out, value));
+    static_cast<void>(base::append_json_number(out, value));
   }
 }
 
@@ -206,7 +206,8 @@ std::string openmetrics_unit(std::string_view unit) {
   return without_end(plain, "_");
 }
 
-std::vector<std::string> write_openmetrics(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+std::vector<std::string> write_openmetrics(const Timeline& timeline, base::OutputFile file,
+                                           const ExportRequest& request) {
   std::map<MetricId, Latest> latest;
   std::optional<ClockAnchor> anchor;
   BatchCursor cursor(timeline, {}, BatchParts::others);

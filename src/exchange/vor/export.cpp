@@ -107,7 +107,7 @@ class VorExporter {
     pending_.emplace_back();
   }
 
-  void write(OutputFile& file) {
+  void write(base::OutputFile& file) {
     write_header(file);
     const timeline::Source& source = *timeline::sources_of(timeline_)[source_];
     const std::size_t blocks = source.block_count();
@@ -150,7 +150,7 @@ class VorExporter {
   [[nodiscard]] VorExportReport take_report() { return std::move(report_); }
 
  private:
-  void write_header(OutputFile& file) {
+  void write_header(base::OutputFile& file) {
     const std::vector<SiteDeclaration>& sites = timeline_.declarations().sites;
     VorHeader header;
     header.has_flames = std::any_of(sites.begin(), sites.end(),
@@ -295,7 +295,7 @@ class VorExporter {
   }
 
   /// Writes the frames up to and including a time by which all events are known.
-  void write_frames(std::int64_t until_ns, OutputFile& file) {
+  void write_frames(std::int64_t until_ns, base::OutputFile& file) {
     while (pending_.front().mark_ns <= until_ns) {
       for (const auto& track : tracks_.things()) {
         if (track->frame == first_pending_) {
@@ -308,7 +308,7 @@ class VorExporter {
     }
   }
 
-  void write_frame(PendingFrame& frame, OutputFile& file) {
+  void write_frame(PendingFrame& frame, base::OutputFile& file) {
     const bool is_first = report_.frames == 0;
     known_[0] = is_first ? 0.0 : static_cast<double>(frame.mark_ns - last_mark_ns_) / 1e6;
     record_.user.clear();
@@ -456,13 +456,13 @@ class VorExporter {
 
 }  // namespace
 
-VorExportReport report_vor(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+VorExportReport report_vor(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   VorExporter exporter(timeline, choose_stream(timeline, request.process), request.on_progress);
   exporter.write(file);
   return exporter.take_report();
 }
 
-std::vector<std::string> write_vor(const Timeline& timeline, OutputFile file, const ExportRequest& request) {
+std::vector<std::string> write_vor(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   return report_vor(timeline, std::move(file), request).losses;
 }
 

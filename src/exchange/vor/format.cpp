@@ -7,10 +7,10 @@
 #include <lz4.h>
 #include <kymo/capture.hpp>
 
-#include "base/text.hpp"
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
 #include "capture/format/bytes.hpp"
 #include "capture/format/codec.hpp"
-#include "exchange/common/json_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -57,7 +57,7 @@ bool is_vor(std::span<const std::byte> bytes) {
 void append_vor_text(std::string& out, std::string_view text, std::size_t limit) {
   // The replacement of a byte that is not UTF-8 is longer than the byte, so the text is cut again.
   std::string valid;
-  append_valid_text(valid, base::cut_text(text, limit));
+  base::append_valid_text(valid, base::cut_text(text, limit));
   out += base::cut_text(valid, limit);
 }
 

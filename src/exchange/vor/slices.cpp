@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 #include "exchange/common/json_argument.hpp"
 #include "exchange/vor/format.hpp"
 

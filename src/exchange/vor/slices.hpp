@@ -10,7 +10,7 @@
 
 #include <kymo/events.hpp>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "exchange/vor/flame.hpp"
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/append.hpp"
-#include "base/clock.hpp"
 #include "base/event_lists.hpp"
+#include "base/system/clock.hpp"
+#include "base/text/append.hpp"
 #include "panel/data/timeline_blocks.hpp"
 #include "timeline/span_builder.hpp"
 

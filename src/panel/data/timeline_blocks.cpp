@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "panel/data/time_math.hpp"
 
 namespace kymo::panel {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::panel {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "base/unresolved.hpp"
+#include "base/system/unresolved.hpp"
 #include "panel/data/time_math.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/view/panel_view.hpp"

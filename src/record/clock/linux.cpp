@@ -10,7 +10,7 @@
 #include <cpuid.h>
 #endif
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "record/clock/clock.hpp"
 
 namespace kymo::record {

@@ -5,8 +5,8 @@
 #include <exception>
 #include <iterator>
 
-#include "base/append.hpp"
-#include "base/message.hpp"
+#include "base/system/message.hpp"
+#include "base/text/append.hpp"
 #include "record/clock/clock.hpp"
 #include "record/collector/parts.hpp"
 #include "record/platform/platform.hpp"

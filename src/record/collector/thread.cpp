@@ -9,10 +9,10 @@
 
 #include <pthread.h>
 
-#include "base/clock.hpp"
-#include "base/futex.hpp"
-#include "base/message.hpp"
-#include "base/system.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/futex.hpp"
+#include "base/system/message.hpp"
+#include "base/system/system.hpp"
 #include "record/collector/parts.hpp"
 #include "record/pool/collector_sleep.hpp"
 #include "record/pool/spool_sweep.hpp"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "base/message.hpp"
-#include "base/pattern.hpp"
+#include "base/system/message.hpp"
+#include "base/text/pattern.hpp"
 
 namespace kymo::record {
 

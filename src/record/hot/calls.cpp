@@ -11,8 +11,8 @@
 #include <kymo/recorder.hpp>
 #include <kymo/span.hpp>
 
-#include "base/system.hpp"
-#include "base/text.hpp"
+#include "base/system/system.hpp"
+#include "base/text/text.hpp"
 #include "record/hot/fiber.hpp"
 #include "record/hot/track_writer.hpp"
 #include "record/pool/collector_pump.hpp"

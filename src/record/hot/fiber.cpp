@@ -10,8 +10,8 @@
 #include <kymo/kymo.h>
 #include <kymo/detail/hot_path.hpp>
 
-#include "base/message.hpp"
-#include "base/text.hpp"
+#include "base/system/message.hpp"
+#include "base/text/text.hpp"
 #include "record/hot/track_writer.hpp"
 #include "record/recorder/recorder.hpp"
 

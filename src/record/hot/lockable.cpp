@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 #include "record/clock/clock.hpp"
 #include "record/hot/fiber.hpp"
 #include "record/hot/track_writer.hpp"

@@ -8,9 +8,9 @@
 #include <kymo/argument.hpp>
 #include <kymo/detail/hot_path.hpp>
 
-#include "base/message.hpp"
-#include "base/not_cancelled.hpp"
-#include "base/text.hpp"
+#include "base/system/message.hpp"
+#include "base/system/not_cancelled.hpp"
+#include "base/text/text.hpp"
 #include "record/clock/clock.hpp"
 #include "record/hot/fiber.hpp"
 #include "record/platform/platform.hpp"

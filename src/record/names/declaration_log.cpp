@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 #include "record/names/function_name.hpp"
 
 namespace kymo::record {

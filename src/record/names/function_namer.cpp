@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 
 namespace kymo::record {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/text.hpp"
+#include "base/text/text.hpp"
 
 namespace kymo::record {
 

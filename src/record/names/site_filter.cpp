@@ -1,6 +1,6 @@
 #include "record/names/site_filter.hpp"
 
-#include "base/pattern.hpp"
+#include "base/text/pattern.hpp"
 #include "record/names/function_name.hpp"
 
 namespace kymo::record {

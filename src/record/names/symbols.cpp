@@ -12,8 +12,8 @@
 #include <fcntl.h>
 #include <link.h>
 
-#include "base/escapes.hpp"
-#include "base/file.hpp"
+#include "base/system/file.hpp"
+#include "base/text/escapes.hpp"
 
 namespace kymo::record {
 

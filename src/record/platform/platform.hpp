@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::record {
 

@@ -8,7 +8,7 @@
 
 #include <kymo/detail/thread_state.hpp>
 
-#include "base/futex.hpp"
+#include "base/system/futex.hpp"
 #include "record/platform/platform.hpp"
 
 namespace kymo::record {

@@ -19,8 +19,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/futex.hpp"
-#include "base/not_cancelled.hpp"
+#include "base/system/futex.hpp"
+#include "base/system/not_cancelled.hpp"
 #include "record/pool/collector_sleep.hpp"
 #include "record/pool/spool_sweep.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "base/futex.hpp"
+#include "base/system/futex.hpp"
 #include "record/pool/collector_sleep.hpp"
 #include "record/pool/pool.hpp"
 #include "record/pool/spool_sweep.hpp"

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "base/system.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::record {
 

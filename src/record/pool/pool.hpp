@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "record/pool/spool_layout.hpp"
 
 namespace kymo::record {

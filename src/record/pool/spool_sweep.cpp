@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.hpp"
-#include "base/system.hpp"
+#include "base/system/file.hpp"
+#include "base/system/system.hpp"
 #include "record/clock/clock.hpp"
 #include "record/pool/published_words.hpp"
 #include "record/pool/spool_layout.hpp"

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <csignal>
 
-#include "base/system.hpp"
+#include "base/system/system.hpp"
 #include "record/recorder/recorder.hpp"
 
 namespace kymo::record {

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/message.hpp"
+#include "base/system/message.hpp"
 #include "record/recorder/recorder.hpp"
 
 namespace kymo::record {

@@ -1,7 +1,7 @@
 #include "record/recorder/frame_metrics.hpp"
 
-#include "base/clock.hpp"
-#include "base/system.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/system.hpp"
 #include "record/recorder/recorder.hpp"
 
 namespace kymo::record {

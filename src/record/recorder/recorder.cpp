@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "base/futex.hpp"
-#include "base/message.hpp"
+#include "base/system/futex.hpp"
+#include "base/system/message.hpp"
 #include "record/clock/clock.hpp"
 #include "record/names/function_namer.hpp"
 #include "record/platform/platform.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "sense/common/parse.hpp"
 
 namespace kymo::sense {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::sense {
 

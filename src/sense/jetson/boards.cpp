@@ -8,7 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
 #include "sense/common/source_file.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
 #include "sense/common/sensor.hpp"

@@ -1,7 +1,7 @@
 // Finds the power sources of this machine.
 #include <kymo/power.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "sense/power/sensor_power.hpp"
 #include "sense/sampler/sensors.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <kymo/power.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 namespace kymo {
 

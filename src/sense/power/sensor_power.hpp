@@ -8,7 +8,7 @@
 
 #include <kymo/power.hpp>
 
-#include "base/power_choice.hpp"
+#include "base/power/power_choice.hpp"
 #include "sense/common/sensor.hpp"
 
 namespace kymo::sense {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/clock.hpp"
-#include "base/system.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo {
 

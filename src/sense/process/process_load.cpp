@@ -16,7 +16,7 @@
 #include <map>
 #include <utility>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "sense/common/parse.hpp"
 #include "sense/process/process_sensors.hpp"
 #include "sense/process/process_tree.hpp"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "sense/common/parse.hpp"
 #include "sense/process/process_sensors.hpp"
 #include "sense/process/process_tree.hpp"

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "sense/sampler/stop_signal.hpp"
 
 namespace kymo::sense {

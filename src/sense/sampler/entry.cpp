@@ -7,7 +7,7 @@
 
 #include <kymo/sampler.hpp>
 
-#include "base/message.hpp"
+#include "base/system/message.hpp"
 
 namespace {
 

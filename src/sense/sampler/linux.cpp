@@ -9,7 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "sense/sampler/deadline_timer.hpp"
 #include "sense/sampler/sensors.hpp"
 #include "sense/sampler/tier_scheduling.hpp"

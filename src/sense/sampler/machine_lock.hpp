@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::sense {
 

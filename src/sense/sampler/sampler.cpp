@@ -11,7 +11,7 @@
 #include <kymo/frame.hpp>
 #include <kymo/recorder.hpp>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "sense/common/device_files.hpp"
 #include "sense/jetson/boards.hpp"
 #include "sense/sampler/machine_lock.hpp"

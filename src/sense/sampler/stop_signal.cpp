@@ -1,7 +1,7 @@
 #include "sense/sampler/stop_signal.hpp"
 
-#include "base/clock.hpp"
-#include "base/futex.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/futex.hpp"
 
 namespace kymo::sense {
 

@@ -1,5 +1,5 @@
 #include "sense/sampler/tier_thread.hpp"
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 #include <pthread.h>
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 #include <kymo/recorder.hpp>
 
-#include "base/message.hpp"
-#include "base/system.hpp"
+#include "base/system/message.hpp"
+#include "base/system/system.hpp"
 #include "sense/sampler/tier_scheduling.hpp"
 
 namespace kymo::sense {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "serve/http/limits.hpp"
 
 namespace kymo::serve {

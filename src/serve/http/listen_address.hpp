@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::serve {
 

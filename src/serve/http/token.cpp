@@ -8,7 +8,7 @@
 
 #include <sys/random.h>
 
-#include "base/escapes.hpp"
+#include "base/text/escapes.hpp"
 
 namespace kymo::serve {
 

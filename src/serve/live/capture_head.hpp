@@ -10,7 +10,7 @@
 
 #include <kymo/capture.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 #include "capture/read/byte_source.hpp"
 
 namespace kymo::serve {

@@ -12,7 +12,7 @@
 #include <kymo/energy.hpp>
 #include <kymo/timeline.hpp>
 
-#include "base/power_choice.hpp"
+#include "base/power/power_choice.hpp"
 #include "capture/merge/id_translation.hpp"
 
 namespace kymo::stats {

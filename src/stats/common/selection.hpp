@@ -18,7 +18,7 @@
 #include <kymo/statistics.hpp>
 #include <kymo/timeline.hpp>
 
-#include "base/pattern.hpp"
+#include "base/text/pattern.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::stats {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "base/unresolved.hpp"
+#include "base/system/unresolved.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "stats/energy/power_machine.hpp"
 #include "stats/energy/thread_loads.hpp"

@@ -17,7 +17,7 @@
 #include <kymo/energy.hpp>
 #include <kymo/timeline.hpp>
 
-#include "base/power_choice.hpp"
+#include "base/power/power_choice.hpp"
 #include "stats/common/power_curve.hpp"
 
 namespace kymo::stats {

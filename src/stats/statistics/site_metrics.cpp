@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/power_choice.hpp"
+#include "base/power/power_choice.hpp"
 #include "stats/common/step_series.hpp"
 #include "stats/statistics/scope_order.hpp"
 

@@ -13,9 +13,9 @@
 #include <sys/sysctl.h>
 #include <unistd.h>
 
-#include "base/clock.hpp"
-#include "base/futex.hpp"
-#include "base/system.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/futex.hpp"
+#include "base/system/system.hpp"
 
 extern "C" {
 int __ulock_wait(std::uint32_t operation, void* address, std::uint64_t value, std::uint32_t timeout_us);

@@ -1,4 +1,4 @@
-#include "exchange/common/replacing_file.hpp"
+#include "base/output/replacing_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace kymo::exchange {
+namespace kymo::base {
 namespace {
 
 constexpr std::size_t marked_bytes = 512;
@@ -29,12 +29,12 @@ class PendingFile {
     const mode_t mode = old ? old->st_mode & 0777U : 0666U;
     for (unsigned attempt = 0;; ++attempt) {
       new_path_ = path + ".new-" + std::to_string(::getpid()) + '-' + std::to_string(attempt);
-      file_ = base::FileDescriptor(::open(new_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+      file_ = FileDescriptor(::open(new_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
       if (file_) {
         break;
       }
       if (errno != EEXIST || attempt == 1000) {
-        throw OutputError(base::describe_errno("cannot create", new_path_, errno));
+        throw OutputError(describe_errno("cannot create", new_path_, errno));
       }
     }
     if (old) {
@@ -65,7 +65,7 @@ class PendingFile {
       }
     }
     if (std::rename(new_path_.c_str(), path_.c_str()) != 0) {
-      throw OutputError(base::describe_errno("cannot replace", path_, errno));
+      throw OutputError(describe_errno("cannot replace", path_, errno));
     }
     new_path_.clear();
   }
@@ -73,7 +73,7 @@ class PendingFile {
  private:
   std::string path_;
   std::string new_path_;
-  base::FileDescriptor file_;
+  FileDescriptor file_;
   bool is_first_;
 };
 
@@ -93,9 +93,9 @@ bool is_same_file(const struct stat& one, const struct stat& other) {
 }
 
 bool has_mark(const std::string& path, std::string_view mark) {
-  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::array<std::byte, marked_bytes> first{};
-  const std::int64_t count = file ? base::read_fully_at(file.get(), first, 0) : -1;
+  const std::int64_t count = file ? read_fully_at(file.get(), first, 0) : -1;
   return count > 0 && !mark.empty() &&
          std::string_view(reinterpret_cast<const char*>(first.data()), static_cast<std::size_t>(count)).find(mark) !=
              std::string_view::npos;
@@ -151,4 +151,4 @@ void replace_file(const std::string& path, const Replacing& replacing, const std
   file.keep();
 }
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base

@@ -1,4 +1,4 @@
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "chrome_fixture.hpp"
-#include "exchange/common/replacing_file.hpp"
+#include "base/output/replacing_file.hpp"
+#include "support/programs.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace kymo::exchange {
+namespace kymo::base {
 namespace {
 
 /// What the function's OutputError says; empty where there was none.
@@ -51,7 +51,7 @@ TEST(OutputFile, AClosedPipeIsAnErrorAndNoSignal) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   ::close(ends[0]);
-  OutputFile file(base::FileDescriptor(ends[1]), "the pipe");
+  OutputFile file(FileDescriptor(ends[1]), "the pipe");
   file.buffer() = "text";
   const std::string message = error_of([&] { file.flush(); });
   EXPECT_NE(message.find("the pipe: Broken pipe"), std::string::npos) << message;
@@ -61,9 +61,9 @@ TEST(OutputFile, AClosedPipeIsAnErrorAndNoSignal) {
 }
 
 TEST(OutputFile, WhatADescriptorStandsForIsWrittenOnAndNotReplaced) {
-  const kymo::test::TemporaryDirectory directory;
+  const test::TemporaryDirectory directory;
   const std::string path = directory / "log";
-  const base::FileDescriptor log(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const FileDescriptor log(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(::write(log.get(), "before ", 7), 7);
   const auto append = [](const std::string& to, const char* text) {
     replace_file(to, {}, [text](OutputFile file) {
@@ -82,8 +82,8 @@ TEST(OutputFile, WhatADescriptorStandsForIsWrittenOnAndNotReplaced) {
 }
 
 TEST(OutputFile, AFileThatFillsUpEndsWithTheLastWholePiece) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("full.txt");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "full.txt";
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -104,25 +104,25 @@ TEST(OutputFile, AFileThatFillsUpEndsWithTheLastWholePiece) {
 }
 
 TEST(OutputFile, WhatIsThereIsLeftAndTheNameGetsASuffix) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("trace.json");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
   std::ofstream(path) << "of the user";
   OutputFile first = OutputFile::create(path);
   OutputFile second = OutputFile::create(path);
   second.buffer() = "second";
   second.close();
   EXPECT_EQ(test::read_file(path), "of the user");
-  EXPECT_EQ(first.name(), directory.file("trace-1.json"));
-  EXPECT_EQ(test::read_file(directory.file("trace-2.json")), "second");
+  EXPECT_EQ(first.name(), (directory / "trace-1.json"));
+  EXPECT_EQ(test::read_file(directory / "trace-2.json"), "second");
 }
 
 TEST(OutputFile, OfARecordedProgramIsForItsOwnerUnlessTheVariableSaysMore) {
-  test::ScratchDirectory directory;
+  test::TemporaryDirectory directory;
   const mode_t umask_before = ::umask(022);
   const auto mode_of = [&](const char* name) {
-    OutputFile::create(directory.file(name)).close();
+    OutputFile::create(directory / name).close();
     struct stat status {};
-    EXPECT_EQ(::stat(directory.file(name).c_str(), &status), 0);
+    EXPECT_EQ(::stat((directory / name).c_str(), &status), 0);
     return status.st_mode & 0777U;
   };
   EXPECT_EQ(mode_of("private"), 0600U);
@@ -135,18 +135,18 @@ TEST(OutputFile, OfARecordedProgramIsForItsOwnerUnlessTheVariableSaysMore) {
 }
 
 TEST(OutputFile, APipeThatNobodyReadsIsAnErrorAndNoWait) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("pipe");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   const std::string message = error_of([&] { static_cast<void>(OutputFile::create(path)); });
   EXPECT_NE(message.find("nobody reads"), std::string::npos) << message;
 }
 
 TEST(OutputFile, APipeWhoseReaderTakesNothingIsGivenUp) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("pipe");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  const base::FileDescriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const FileDescriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   OutputFile file = OutputFile::create(path);
   file.buffer().assign(std::size_t{1} << 20U, 'x');
   const std::string message = error_of([&] { file.flush(); });
@@ -158,8 +158,8 @@ class ReplacingFile : public ::testing::Test {
   static constexpr std::string_view mark = "%OURS%";
 
   [[nodiscard]] std::string file_with(const std::string& name, const std::string& text) {
-    std::ofstream(directory_.file(name)) << text;
-    return directory_.file(name);
+    std::ofstream(directory_ / name) << text;
+    return (directory_ / name);
   }
   static std::string replace(const std::string& path, const Replacing& replacing) {
     return error_of([&] {
@@ -170,7 +170,7 @@ class ReplacingFile : public ::testing::Test {
     });
   }
 
-  test::ScratchDirectory directory_;
+  test::TemporaryDirectory directory_;
 };
 
 TEST_F(ReplacingFile, AForeignFileIsReplacedOnlyWhereThatWasAskedFor) {
@@ -191,10 +191,10 @@ TEST_F(ReplacingFile, OnesOwnKindAndEmptyFilesAreRenewed) {
 
 TEST_F(ReplacingFile, AnInputIsNeverItsOwnOutput) {
   const std::string path = file_with("input", "%OURS%");
-  const std::string link = directory_.file("link");
+  const std::string link = directory_ / "link";
   ASSERT_EQ(::symlink(path.c_str(), link.c_str()), 0);
   EXPECT_NE(replace(link, {mark, true, {path}}).find("being read"), std::string::npos);
-  const base::FileDescriptor open(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  const FileDescriptor open(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
   EXPECT_NE(replace("/dev/fd/" + std::to_string(open.get()), {mark, true, {path}}).find("being read"),
             std::string::npos);
   EXPECT_EQ(test::read_file(path), "%OURS%");
@@ -210,7 +210,7 @@ TEST_F(ReplacingFile, WhatIsRenewedKeepsItsMode) {
 }
 
 TEST_F(ReplacingFile, WhatComesThereMeanwhileIsLeft) {
-  const std::string path = directory_.file("late");
+  const std::string path = directory_ / "late";
   const std::string message = error_of([&] {
     replace_file(path, {mark, false, {}}, [&](OutputFile file) {
       static_cast<void>(file_with("late", "of somebody else"));
@@ -222,4 +222,4 @@ TEST_F(ReplacingFile, WhatComesThereMeanwhileIsLeft) {
 }
 
 }  // namespace
-}  // namespace kymo::exchange
+}  // namespace kymo::base

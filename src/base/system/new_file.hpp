@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::base {
 

@@ -8,9 +8,9 @@
 
 #include <kymo/exchange.hpp>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
-namespace kymo::exchange {
+namespace kymo::base {
 
 /// A file could not be created or written; what() names the file and the reason.
 class OutputError : public ExchangeError {
@@ -25,9 +25,9 @@ class OutputError : public ExchangeError {
 class OutputFile {
  public:
   /// Takes ownership of an open file. The name is for messages.
-  OutputFile(base::FileDescriptor file, std::string name);
+  OutputFile(FileDescriptor file, std::string name);
 
-  /// Creates a new file for a recorded program. Adds a suffix if the name is taken (base::create_new_file). A path that
+  /// Creates a new file for a recorded program. Adds a suffix if the name is taken (create_new_file). A path that
   /// names an open descriptor (/dev/stdout, /dev/fd/3) is written from its current position. A pipe or device is
   /// written directly and must have a reader; if the reader takes nothing for two seconds the write fails, so the
   /// program never waits longer. Throws OutputError.
@@ -67,7 +67,7 @@ class OutputFile {
   /// -1 if it was closed.
   [[nodiscard]] int descriptor();
 
-  base::KnownFile file_;
+  KnownFile file_;
   std::string name_;
   std::string absolute_path_;  ///< of a file of a recorded program, which may close its descriptors
   std::string buffer_;
@@ -77,4 +77,4 @@ class OutputFile {
   bool is_patient_ = true;  ///< waits for a pipe's reader
 };
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base

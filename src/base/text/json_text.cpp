@@ -1,15 +1,15 @@
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 
-#include "base/escapes.hpp"
-#include "base/text.hpp"
-#include "exchange/common/number_text.hpp"
+#include "base/text/escapes.hpp"
+#include "base/text/number_text.hpp"
+#include "base/text/text.hpp"
 
-namespace kymo::exchange {
+namespace kymo::base {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
@@ -40,8 +40,8 @@ void append_escape(std::string& out, unsigned char character) {
       break;
   }
   out += "u00";
-  out += base::hex_digits[character >> 4U];
-  out += base::hex_digits[character & 0xFU];
+  out += hex_digits[character >> 4U];
+  out += hex_digits[character & 0xFU];
 }
 
 template <typename Integer>
@@ -62,7 +62,7 @@ void append_json_text(std::string& out, std::string_view text) {
       continue;
     }
     if (character >= 0x80) {
-      const base::Utf8Sequence sequence = base::look_at_utf8(text.substr(i));
+      const Utf8Sequence sequence = look_at_utf8(text.substr(i));
       if (!sequence.is_valid) {
         out.append(text, plain, i - plain);
         out += replacement;
@@ -86,7 +86,7 @@ bool append_valid_text(std::string& out, std::string_view text) {
       ++i;
       continue;
     }
-    const base::Utf8Sequence sequence = base::look_at_utf8(text.substr(i));
+    const Utf8Sequence sequence = look_at_utf8(text.substr(i));
     if (!sequence.is_valid) {
       is_valid = false;
       out.append(text, plain, i - plain);
@@ -160,4 +160,4 @@ void append_json_id(std::string& out, std::uint64_t id) {
   out += '"';
 }
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace kymo::exchange {
+namespace kymo::base {
 
 /// Appends the content of a JSON string, without quotes: escapes quotes, backslashes and control characters, and
 /// replaces each maximal piece that is not UTF-8 with U+FFFD. About 0.3 ns per byte of plain ASCII.
@@ -38,4 +38,4 @@ void append_duration_until_end(std::string& out, std::int64_t start_ns, std::int
 /// Appends an id as a JSON string, "0x1f", because readers store numbers as doubles.
 void append_json_id(std::string& out, std::uint64_t id);
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace kymo::exchange {
+namespace kymo::base {
 
 /// Appends the shortest text that reads back as the same value. The value must be finite.
 void append_shortest_number(std::string& out, double value);
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base

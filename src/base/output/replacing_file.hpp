@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
 
-namespace kymo::exchange {
+namespace kymo::base {
 
 /// What may be overwritten at a path given by the user.
 struct Replacing {
@@ -31,4 +31,4 @@ void require_replaceable(const std::string& path, const Replacing& replacing);
 /// require_replaceable() does; exceptions from `write` pass through. `write` must close the file.
 void replace_file(const std::string& path, const Replacing& replacing, const std::function<void(OutputFile)>& write);
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base

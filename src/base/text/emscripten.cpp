@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "exchange/common/number_text.hpp"
+#include "base/text/number_text.hpp"
 
-namespace kymo::exchange {
+namespace kymo::base {
 
 void append_shortest_number(std::string& out, double value) {
   constexpr int most_digits = 17;
@@ -19,4 +19,4 @@ void append_shortest_number(std::string& out, double value) {
   out += text.data();
 }
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base

@@ -1,4 +1,4 @@
-#include "base/power_choice.hpp"
+#include "base/power/power_choice.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 namespace kymo::base {
 

@@ -13,8 +13,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/futex.hpp"
-#include "base/system.hpp"
+#include "base/system/futex.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::base {
 

@@ -1,4 +1,4 @@
-#include "exchange/common/json_text.hpp"
+#include "base/text/json_text.hpp"
 
 #include <bit>
 #include <cmath>
@@ -11,9 +11,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "chrome_fixture.hpp"
+#include "support/programs.hpp"
+#include "support/temporary_directory.hpp"
 
-namespace kymo::exchange {
+namespace kymo::base {
 namespace {
 
 using Json = nlohmann::json;
@@ -64,8 +65,8 @@ TEST(JsonText, TextThatIsNotUtf8IsReplacedAndTheRestStays) {
 }
 
 TEST(JsonText, AnyBytesReadBackAsPythonDecodesThem) {
-  test::ScratchDirectory directory;
-  const std::string path = directory.file("pairs.txt");
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "pairs.txt";
   std::mt19937_64 random(7);
   {
     std::ofstream file(path, std::ios::binary);
@@ -80,7 +81,7 @@ TEST(JsonText, AnyBytesReadBackAsPythonDecodesThem) {
       file << ' ' << text << '\n';
     }
   }
-  EXPECT_EQ(test::run_python(std::string(KYMO_TEST_SCRIPTS) + "/check_strings.py " + path), "5000 equal\n");
+  EXPECT_EQ(test::output_of(KYMO_TEST_PYTHON " " KYMO_TEST_SCRIPTS "/check_strings.py " + path), "5000 equal\n");
 }
 
 TEST(JsonText, NumbersReadBackToTheSameDouble) {
@@ -164,4 +165,4 @@ TEST(JsonText, IntegersAndIdsAreWrittenWhole) {
 }
 
 }  // namespace
-}  // namespace kymo::exchange
+}  // namespace kymo::base

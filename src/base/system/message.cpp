@@ -1,11 +1,11 @@
-#include "base/message.hpp"
+#include "base/system/message.hpp"
 
 #include <cerrno>
 #include <string>
 
 #include <unistd.h>
 
-#include "base/not_cancelled.hpp"
+#include "base/system/not_cancelled.hpp"
 
 namespace kymo::base {
 

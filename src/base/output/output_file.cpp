@@ -1,4 +1,4 @@
-#include "exchange/common/output_file.hpp"
+#include "base/output/output_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/new_file.hpp"
+#include "base/system/new_file.hpp"
 
-namespace kymo::exchange {
+namespace kymo::base {
 namespace {
 
 /// Keeps a write to a closed pipe from ending the process: blocks SIGPIPE on this thread and consumes one that was
@@ -79,7 +79,7 @@ std::optional<int> descriptor_of(std::string_view path) {
 
 }  // namespace
 
-OutputFile::OutputFile(base::FileDescriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
+OutputFile::OutputFile(FileDescriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
   struct stat status {};
   is_regular_ = ::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode);
 }
@@ -92,18 +92,18 @@ OutputFile OutputFile::create(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
     // Without O_NONBLOCK the program would block here until somebody opens the pipe for reading.
-    base::FileDescriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    FileDescriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (!stream) {
       throw OutputError(errno == ENXIO ? "cannot write: " + path + ": nobody reads from it yet"
-                                       : base::describe_errno("cannot write", path, errno));
+                                       : describe_errno("cannot write", path, errno));
     }
     OutputFile output(std::move(stream), path);
     output.is_patient_ = false;
     return output;
   }
-  base::NewFile made = base::create_new_file(path);
+  NewFile made = create_new_file(path);
   if (!made.file) {
-    throw OutputError(base::describe_errno("cannot create", made.path, errno));
+    throw OutputError(describe_errno("cannot create", made.path, errno));
   }
   OutputFile output(std::move(made.file), std::move(made.path));
   const std::unique_ptr<char, decltype(&std::free)> absolute(::realpath(output.name_.c_str(), nullptr), &std::free);
@@ -112,9 +112,9 @@ OutputFile OutputFile::create(const std::string& path) {
 }
 
 OutputFile OutputFile::open_stream(const std::string& path) {
-  base::FileDescriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  FileDescriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (!stream) {
-    throw OutputError(base::describe_errno("cannot write", path, errno));
+    throw OutputError(describe_errno("cannot write", path, errno));
   }
   return {std::move(stream), path};
 }
@@ -125,9 +125,9 @@ std::optional<OutputFile> OutputFile::open_descriptor(const std::string& path) {
     return std::nullopt;
   }
   constexpr int behind_standard_ones = 3;
-  base::FileDescriptor same(::fcntl(*number, F_DUPFD_CLOEXEC, behind_standard_ones));
+  FileDescriptor same(::fcntl(*number, F_DUPFD_CLOEXEC, behind_standard_ones));
   if (!same) {
-    throw OutputError(base::describe_errno("cannot write to", path, errno));
+    throw OutputError(describe_errno("cannot write to", path, errno));
   }
   return OutputFile(std::move(same), path);
 }
@@ -154,7 +154,7 @@ void OutputFile::flush() {
   errno = 0;
   bool is_written = false;
   if (is_regular_) {
-    is_written = base::write_fully(file, std::as_bytes(std::span(buffer_)));
+    is_written = write_fully(file, std::as_bytes(std::span(buffer_)));
   } else {
     const WithoutBrokenPipeSignal guard;
     is_written = write_stream(file);
@@ -168,7 +168,7 @@ void OutputFile::flush() {
 
 bool OutputFile::write_stream(int file) {
   if (is_patient_) {
-    return base::write_fully(file, std::as_bytes(std::span(buffer_)));
+    return write_fully(file, std::as_bytes(std::span(buffer_)));
   }
   constexpr int patience_ms = 2000;
   // If poll() reports a pipe as writable, it takes this much at once, even through a descriptor in blocking mode.
@@ -199,7 +199,7 @@ void OutputFile::close() {
   is_open_ = false;
   // Some file systems report a lack of space only here. Linux has closed the descriptor even if close fails.
   if (const int file = file_.release(); file >= 0 && ::close(file) != 0 && errno != EINTR) {
-    throw OutputError(base::describe_errno("cannot write", name_, errno));
+    throw OutputError(describe_errno("cannot write", name_, errno));
   }
 }
 
@@ -218,7 +218,7 @@ void OutputFile::fail(int error) {
   is_open_ = false;
   file_.reset();
   buffer_.clear();
-  throw OutputError(base::describe_errno("cannot write", name_, error));
+  throw OutputError(describe_errno("cannot write", name_, error));
 }
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base

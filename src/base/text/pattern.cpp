@@ -1,4 +1,4 @@
-#include "base/pattern.hpp"
+#include "base/text/pattern.hpp"
 
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-#include "base/file.hpp"
+#include "base/system/file.hpp"
 
 #include <cerrno>
 #include <cstring>

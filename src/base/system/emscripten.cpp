@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "base/futex.hpp"
-#include "base/system.hpp"
+#include "base/system/futex.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::base {
 

@@ -1,4 +1,4 @@
-#include "base/new_file.hpp"
+#include "base/system/new_file.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "base/message.hpp"
-#include "base/system.hpp"
+#include "base/system/message.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::base {
 namespace {

@@ -1,9 +1,9 @@
-#include "exchange/common/number_text.hpp"
+#include "base/text/number_text.hpp"
 
 #include <array>
 #include <charconv>
 
-namespace kymo::exchange {
+namespace kymo::base {
 
 void append_shortest_number(std::string& out, double value) {
   std::array<char, 32> digits;
@@ -11,4 +11,4 @@ void append_shortest_number(std::string& out, double value) {
   out.append(digits.data(), end);
 }
 
-}  // namespace kymo::exchange
+}  // namespace kymo::base
