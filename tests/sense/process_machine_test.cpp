@@ -78,7 +78,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
-    ::close(leave_[1]);
+    let_go();
     ::waitpid(pid_, nullptr, 0);
     ::close(done_[0]);
   }
@@ -92,8 +92,20 @@ class Child {
     char byte = 0;
     EXPECT_EQ(::read(done_[0], &byte, 1), 1);
   }
+  /// It ends and is not waited for.
+  void end() {
+    let_go();
+    siginfo_t how{};
+    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(pid_), &how, WEXITED | WNOWAIT), 0);
+  }
 
  private:
+  void let_go() {
+    if (const int end = std::exchange(leave_[1], -1); end >= 0) {
+      ::close(end);
+    }
+  }
+
   std::array<int, 2> done_{};
   std::array<int, 2> leave_{};
   pid_t pid_ = -1;
@@ -239,6 +251,26 @@ TEST(ProcessOnThisMachine, ResidentMemoryIsWhatAChildTouched) {
   child.wait_until_done();
   EXPECT_NEAR(rss_of(child.pid(), "process_rss") - rss_of(idle.pid(), "process_rss"), bytes, bytes / 100);
   EXPECT_NEAR(rss_of(child.pid(), "process_pss") - rss_of(idle.pid(), "process_pss"), bytes, bytes / 100);
+}
+
+TEST(ProcessOnThisMachine, MetricsEndWithTheProcessAndNotWithAZero) {
+  constexpr std::array gauges{"process_rss", "process_pss", "process_threads", "process_count"};
+  Child child([] {});
+  child.wait_until_done();
+  const SensorList sensors = sensors_of(child.pid());
+  std::int64_t time_ns = now_ns();
+  const test::Readings alive = test::read_all(sensors, time_ns);
+  for (const char* const name : gauges) {
+    EXPECT_GT(alive.at(name), 0) << name;
+  }
+  child.end();
+  for (int i = 0; i < 30; ++i) {
+    const test::Readings readings = test::read_all(sensors, time_ns += 100'000'000);
+    for (const char* const name : gauges) {
+      const auto found = readings.find(name);
+      EXPECT_TRUE(found == readings.end() || std::isnan(found->second)) << name << ' ' << found->second;
+    }
+  }
 }
 
 TEST(ProcessOnThisMachine, BytesWrittenAreExact) {

@@ -98,7 +98,6 @@ class ProcessLoadSensor final : public Sensor {
   explicit ProcessLoadSensor(const SensorContext& context)
       : Sensor("process", Tier::fast),
         tree_(context),
-        process_(context.process),
         // CPU clocks belong to the machine that this runs on.
         uses_clocks_(context.root.empty()),
         tick_ns_(1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK))),
@@ -137,19 +136,24 @@ class ProcessLoadSensor final : public Sensor {
       return;
     }
     last_read_ns_ = now_ns;
-    double pages = 0;
+    // Where all have ended there is no memory: the metric ends with its last value.
+    std::optional<double> pages;
     for (auto& [pid, member] : members_) {
       read_clock(member);
-      const double resident = resident_pages(member, pid == process_);
-      pages += resident;
-      if (std::isnan(resident) && member.memory) {
+      const std::optional<double> resident = resident_pages(member);
+      if (resident) {
+        pages = pages.value_or(0) + *resident;
+      }
+      if (std::isnan(resident.value_or(0)) && member.memory) {
         member.memory.reset();
         --open_files_;
       }
     }
     highest_cpu_ns_ = std::max(highest_cpu_ns_, ledger_.total()[cpu_ns]);
     set(cpu_time_, static_cast<double>(highest_cpu_ns_) / 1e9);
-    set(rss_, pages * static_cast<double>(page_bytes_));
+    if (pages) {
+      set(rss_, *pages * static_cast<double>(page_bytes_));
+    }
     const std::int64_t stretch_ns = std::max(ProcessTree::least_period_ns, tree_.look_period_ns());
     const double share = cpu_rate_.take(now_ns, highest_cpu_ns_, stretch_ns);
     if (!std::isnan(share)) {
@@ -181,8 +185,10 @@ class ProcessLoadSensor final : public Sensor {
     const Ledger::Amounts now = ledger_.total();
     cpu_rate_.spread(last_look_ns_, now_ns, now[cpu_ns] - known_cpu_ns);
     last_look_ns_ = now_ns;
-    set(threads_, static_cast<double>(threads));
-    set(count_, static_cast<double>(processes));
+    if (processes != 0) {
+      set(threads_, static_cast<double>(threads));
+      set(count_, static_cast<double>(processes));
+    }
     set_rate(minor_faults_, minor_rate_, now[minor_faults], now_ns);
     set_rate(major_faults_, major_rate_, now[major_faults], now_ns);
     if (tree_.is_cut()) {
@@ -237,8 +243,8 @@ class ProcessLoadSensor final : public Sensor {
     return base::KnownFile(base::open_high(member.memory_path, O_RDONLY));
   }
 
-  /// 0 for a process that has ended since the last look; NaN if unknown.
-  static double resident_pages(const Member& member, bool is_root) {
+  /// Nothing for a process that has ended, waited for or not; NaN if unknown.
+  static std::optional<double> resident_pages(const Member& member) {
     base::KnownFile passing;
     if (!member.memory) {
       passing = open_memory(member);
@@ -247,17 +253,19 @@ class ProcessLoadSensor final : public Sensor {
     const int file = member.memory ? member.memory.number() : passing.number();
     const ssize_t size = file >= 0 ? ::pread(file, buffer.data(), buffer.size(), 0) : -1;
     if (size < 0) {
-      return means_gone(errno) && !is_root ? 0 : missing;
+      return means_gone(errno) ? std::nullopt : std::optional(missing);
     }
     TextCursor cursor({buffer.data(), static_cast<std::size_t>(size)});
-    cursor.number();
+    const std::optional<std::uint64_t> address_space = cursor.number();
     const std::optional<std::uint64_t> pages = cursor.number();
     // A number at the end of the text may be truncated.
-    return pages && !cursor.at_end() ? static_cast<double>(*pages) : missing;
+    if (!pages || cursor.at_end()) {
+      return missing;
+    }
+    return address_space == 0U ? std::nullopt : std::optional(static_cast<double>(*pages));
   }
 
   ProcessTree tree_;
-  std::uint64_t process_;
   bool uses_clocks_;
   std::int64_t tick_ns_;
   std::int64_t page_bytes_;

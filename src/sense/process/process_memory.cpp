@@ -30,7 +30,7 @@ std::optional<std::uint64_t> parse_pss(std::string_view text) {
 class ProcessMemorySensor final : public Sensor {
  public:
   explicit ProcessMemorySensor(const SensorContext& context)
-      : Sensor("process_memory", Tier::slow), process_(context.process), tree_(context), buffer_(8 * 1024) {
+      : Sensor("process_memory", Tier::slow), tree_(context), buffer_(8 * 1024) {
     pss_ = add_metric(describe("process_pss", "B", "/proc/PID/smaps_rollup", MetricKind::gauge, 1024));
   }
 
@@ -44,21 +44,25 @@ class ProcessMemorySensor final : public Sensor {
       return;
     }
     const std::int64_t start_ns = base::monotonic_now_ns();
-    double bytes = 0;
+    std::optional<double> bytes;
     for (const ProcessStat& process : tree_.processes()) {
+      if (process.is_ended()) {
+        continue;
+      }
       const std::string path = tree_.directory(process.pid) + "smaps_rollup";
       int error = 0;
-      const std::optional<std::uint64_t> kibibytes =
-          process.is_ended() ? 0 : parse_pss(read_once(path, buffer_, error));
+      const std::optional<std::uint64_t> kibibytes = parse_pss(read_once(path, buffer_, error));
       if (kibibytes) {
-        bytes += static_cast<double>(*kibibytes) * 1024;
-      } else if (!means_gone(error) || process.pid == process_) {
+        bytes = bytes.value_or(0) + static_cast<double>(*kibibytes) * 1024;
+      } else if (!means_gone(error)) {
         set_unavailable(error != 0 ? std::string(std::strerror(error)) + ": " + path : "holds no number: " + path,
                         error == EACCES || error == EPERM ? "run as root" : "");
         return;
       }
     }
-    set(pss_, bytes);
+    if (bytes) {
+      set(pss_, *bytes);
+    }
     // The kernel visits all pages of the process under a lock that the process may need.
     constexpr std::int64_t most_share = 500;
     next_look_ns_ = now_ns + std::max(tree_.look_period_ns(), most_share * (base::monotonic_now_ns() - start_ns));
@@ -66,7 +70,6 @@ class ProcessMemorySensor final : public Sensor {
   }
 
  private:
-  std::uint64_t process_;
   ProcessTree tree_;
   std::vector<char> buffer_;
   std::int64_t next_look_ns_ = 0;
