@@ -91,6 +91,31 @@ TEST_F(TierThreadTest, DeadlinesThatPassWhileASensorReadsAreCounted) {
   EXPECT_EQ(values_of("sampler_missed_deadlines", "tier=fast").back(), static_cast<double>(tier_.missed_deadlines()));
 }
 
+TEST_F(TierThreadTest, ADeadlineThatSeveralSensorsMissIsMissedOnce) {
+  // Sensors at multiples and fractions of the tier's rate. One of them reads for a while.
+  const std::int64_t start_ns = base::monotonic_now_ns();
+  const auto may_go = std::make_shared<std::atomic<bool>>(false);
+  for (const double hz : {250.0, 500.0, 1000.0}) {
+    tier_.add(std::make_unique<PlayedSensor>("idle", [](PlayedSensor&) { return 1.0; }), hz);
+  }
+  start(
+      500,
+      [may_go](PlayedSensor&) {
+        while (!*may_go) {
+          std::this_thread::yield();
+        }
+        return 1.0;
+      },
+      1000);
+  EXPECT_TRUE(wait_until([&] { return base::monotonic_now_ns() - start_ns > 50'000'000; }));
+  *may_go = true;
+  ASSERT_TRUE(wait_until([&] { return tier_.ticks() >= 2; }));
+  stop();
+  const auto periods = static_cast<std::uint64_t>((base::monotonic_now_ns() - start_ns) / 1'000'000);
+  EXPECT_GE(tier_.missed_deadlines(), 40U);
+  EXPECT_LE(tier_.missed_deadlines(), periods + 1);
+}
+
 TEST_F(TierThreadTest, ASensorMayHaveARateOfItsOwn) {
   start(
       10, [](PlayedSensor&) { return 1.0; }, 1000);

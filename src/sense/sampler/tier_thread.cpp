@@ -303,7 +303,10 @@ void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
   advance_feeds(now_ns, end_ns);
   if (is_due) {
     const std::uint64_t missed = advance(deadline_ns_, period_ns_, end_ns);
-    missed_.fetch_add(is_counted() ? missed : 0, std::memory_order_release);
+    miss(*this, period_ns_, is_counted() ? missed : 0);
+  }
+  count_missed();
+  if (is_due) {
     const std::uint64_t ticks = ticks_.fetch_add(1, std::memory_order_release) + 1;
     if (ticks <= 16) {
       const std::lock_guard lock(mutex_);
@@ -316,8 +319,6 @@ void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
 }
 
 void TierThread::advance_feeds(std::int64_t now_ns, std::int64_t end_ns) {
-  // Sensors at the same rate miss their deadlines together.
-  std::array<std::pair<TierThread*, std::uint64_t>, 3> missed{};
   std::int64_t guests_ns = 0;
   bool has_slow_guest = false;
   for (SensorFeed& feed : feeds_) {
@@ -325,14 +326,7 @@ void TierThread::advance_feeds(std::int64_t now_ns, std::int64_t end_ns) {
       continue;
     }
     TierThread& home = feed.home();
-    const std::uint64_t skipped = feed.advance(end_ns);
-    if (feed.period_ns == home.rate_period_ns_) {
-      auto& [tier, most] = missed[static_cast<std::size_t>(home.tier_)];
-      tier = &home;
-      most = std::max(most, skipped);
-    } else {
-      home.missed_.fetch_add(skipped, std::memory_order_release);
-    }
+    miss(home, feed.period_ns, feed.advance(end_ns));
     if (&home != this) {
       // All guests together get half a period. A tier that is off has no thread to take them back.
       guests_ns += feed.read_ns();
@@ -341,14 +335,30 @@ void TierThread::advance_feeds(std::int64_t now_ns, std::int64_t end_ns) {
       has_slow_guest |= is_slow;
     }
   }
-  for (const auto& [tier, count] : missed) {
-    if (tier != nullptr && !tier->is_counted()) {
-      tier->missed_.fetch_add(count, std::memory_order_release);
-    }
-  }
   if (has_slow_guest) {
     send_home_slow_guests();
   }
+}
+
+/// Deadlines of one period coincide, and those of a multiple of it are among them: each time counts once.
+void TierThread::miss(TierThread& home, std::int64_t period_ns, std::uint64_t count) {
+  if (count == 0) {
+    return;
+  }
+  for (Missed& other : missed_now_) {
+    if (other.home == &home && (period_ns % other.period_ns == 0 || other.period_ns % period_ns == 0)) {
+      other.count = std::max(other.count, count);
+      return;
+    }
+  }
+  missed_now_.push_back({&home, period_ns, count});
+}
+
+void TierThread::count_missed() {
+  for (const Missed& missed : missed_now_) {
+    missed.home->missed_.fetch_add(missed.count, std::memory_order_release);
+  }
+  missed_now_.clear();
 }
 
 void TierThread::keep_account(SamplingState& state, std::int64_t now_ns) {

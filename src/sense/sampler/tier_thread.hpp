@@ -114,6 +114,15 @@ class TierThread {
   [[nodiscard]] std::int64_t deadline_after(std::int64_t deadline_ns) const;
   void keep_account(SamplingState& state, std::int64_t now_ns);
   void record_cost(std::int64_t now_ns);
+  void miss(TierThread& home, std::int64_t period_ns, std::uint64_t count);
+  void count_missed();
+
+  /// Deadlines that passed during a tick.
+  struct Missed {
+    TierThread* home;
+    std::int64_t period_ns;
+    std::uint64_t count;
+  };
 
   Tier tier_;
   double hz_ = 0;
@@ -128,6 +137,7 @@ class TierThread {
   std::int64_t deadline_ns_ = 0;  // of the tier itself; for a tier that is not counted, when it keeps its account
   std::atomic<std::uint64_t> ticks_{0};
   std::atomic<std::uint64_t> missed_{0};
+  std::vector<Missed> missed_now_;
   std::int64_t latest_ns_ = 0;  // maximum lateness since the cost was last recorded
   std::int64_t cost_time_ns_ = 0;
   std::int64_t cost_cpu_ns_ = 0;
