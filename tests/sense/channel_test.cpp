@@ -70,6 +70,18 @@ TEST(GrowingCounter, NeverGoesBack) {
   EXPECT_EQ(unbounded.take(12), 92);
 }
 
+TEST(GrowingCounter, AStepThatIsTooLongIsNoGrowth) {
+  GrowingCounter counter(1'000);
+  EXPECT_EQ(counter.take(500, 50), 500) << "the first value is no step";
+  EXPECT_EQ(counter.take(540, 50), 540);
+  EXPECT_EQ(counter.take(10, 50), 540) << "reset: a wrap would be 470";
+  EXPECT_TRUE(counter.says_reset());
+  EXPECT_EQ(counter.take(900, 50), 540);
+  EXPECT_TRUE(counter.says_reset());
+  EXPECT_EQ(counter.take(30, 200), 670) << "a wrap";
+  EXPECT_FALSE(counter.says_reset());
+}
+
 /// Takes a device away: its files that are open say so, as those of sysfs do.
 void unplug(const MachineTree& tree, std::string_view path) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(tree.at(path))) {
@@ -301,6 +313,56 @@ TEST(Rapl, EnergyGoesOnAcrossAWrapAndPowerIsItsSlope) {
     if (step >= 2) {
       EXPECT_NEAR(readings.at(power), 25, 1e-3);
     }
+  }
+}
+
+TEST(Rapl, AResetIsAGapAndSaidAndNoEnergy) {
+  MachineTree tree;
+  add_domain(tree, "intel-rapl:0", "package-0", "5000000000");
+  const SensorList sensors = make(make_rapl_sensors, tree);
+  const std::string energy = "cpu_energy{package=0,domain=package-0}";
+  const std::string power = "cpu_power{package=0,domain=package-0}";
+  const double before = read_all(sensors, 1'000 * ms).at(energy);
+  std::int64_t raw = 10'000'000;
+  for (std::int64_t step = 1; step <= 10; ++step, raw += 500'000) {
+    tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", std::to_string(raw) + "\n");
+    const Readings readings = read_all(sensors, (1'000 + step * 10) * ms);
+    EXPECT_EQ(sensors[0]->trouble().find("reset") != std::string::npos, step == 1) << sensors[0]->trouble();
+    if (step == 1) {
+      EXPECT_TRUE(std::isnan(readings.at(energy)));
+      EXPECT_EQ(readings.count(power), 0U);
+    } else {
+      EXPECT_NEAR(readings.at(energy) - before, 0.5 * static_cast<double>(step - 1), 1e-6);
+    }
+    if (readings.count(power) != 0) {
+      EXPECT_NEAR(readings.at(power), 50, 1e-3);
+    }
+  }
+}
+
+TEST(Hwmon, ValuesThatNothingCanHaveAreGapsAndSaid) {
+  MachineTree tree;
+  add_chip(tree, "platform/psu", "hwmon4", "corsairpsu");
+  const std::string chip = "/sys/devices/platform/psu/hwmon/hwmon4/";
+  tree.write(chip + "temp1_input", "-273200\n");
+  tree.write(chip + "power1_input", "-55000000\n");
+  tree.write(chip + "power2_input", "100000000000000000000000000\n");
+  tree.write(chip + "fan1_input", "1210\n");
+  const SensorList sensors = make(make_hwmon_sensors, tree);
+  std::size_t troubled = 0;
+  for (const auto& [key, value] : read_all(sensors, 1'000 * ms)) {
+    EXPECT_EQ(value, 1210) << key;
+  }
+  for (const auto& sensor : sensors) {
+    troubled += sensor->trouble().find("nothing can have") != std::string::npos ? 1U : 0U;
+  }
+  EXPECT_GT(troubled, 0U);
+  tree.write(chip + "temp1_input", "41500\n");
+  tree.write(chip + "power1_input", "55000000\n");
+  tree.write(chip + "power2_input", "1000000\n");
+  EXPECT_GE(read_all(sensors, 3'000 * ms).size(), 4U);
+  for (const auto& sensor : sensors) {
+    EXPECT_EQ(sensor->trouble().find("nothing can have"), std::string::npos) << sensor->trouble();
   }
 }
 

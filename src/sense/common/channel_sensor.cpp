@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::int64_t look_period_ns = 1'000'000'000;
 constexpr std::size_t number_bytes = 64;
+/// No single device takes more. A counter that seems to say so was reset: its greatest value is hours away from a wrap.
+constexpr double most_watts = 5'000;
+/// A source may have kept back so much before it renewed its value.
+constexpr std::int64_t longest_renewal_ns = 1'000'000'000;
 
 bool is_same(const MetricDeclaration& left, const MetricDeclaration& right) {
   return left.name == right.name && left.labels == right.labels;
@@ -17,18 +21,16 @@ bool is_same(const MetricDeclaration& left, const MetricDeclaration& right) {
 
 }  // namespace
 
-double GrowingCounter::take(double raw) {
-  says_reset_ = false;
+double GrowingCounter::take(double raw, double most) {
+  const double growth = raw >= raw_ ? raw - raw_ : range_ - raw_ + raw;
+  const bool is_possible = (raw >= raw_ || range_ > raw_) && growth <= most;
+  says_reset_ = has_value_ && !is_possible;
   if (!has_value_) {
-    has_value_ = true;
     total_ = raw;
-  } else if (raw >= raw_) {
-    total_ += raw - raw_;
-  } else if (range_ > raw_) {
-    total_ += range_ - raw_ + raw;
-  } else {
-    says_reset_ = true;
+  } else if (is_possible) {
+    total_ += growth;
   }
+  has_value_ = true;
   raw_ = raw;
   return total_;
 }
@@ -94,6 +96,7 @@ void ChannelSensor::read_source(std::int64_t now_ns) {
   }
   std::size_t working = 0;
   const Watched* failed = nullptr;
+  const Watched* reset = nullptr;
   for (Watched& watched : watched_) {
     if (!watched.is_present) {
       miss(watched);
@@ -103,6 +106,7 @@ void ChannelSensor::read_source(std::int64_t now_ns) {
     if (!std::isnan(raw)) {
       ++working;
       take(watched, raw, now_ns);
+      reset = watched.energy.says_reset() ? &watched : reset;
       continue;
     }
     miss(watched);
@@ -114,7 +118,7 @@ void ChannelSensor::read_source(std::int64_t now_ns) {
     }
     working += error == EAGAIN || error == ENODATA ? 1 : 0;
   }
-  report(working, failed);
+  report(working, failed, reset);
 }
 
 void ChannelSensor::take(Watched& watched, double raw, std::int64_t now_ns) {
@@ -128,12 +132,18 @@ void ChannelSensor::take(Watched& watched, double raw, std::int64_t now_ns) {
     }
     return;
   }
-  const double joules = watched.energy.take(raw) / watched.per_unit;
+  const auto since_ns = static_cast<double>(now_ns - watched.energy_ns + longest_renewal_ns);
+  const double joules = watched.energy.take(raw, most_watts * watched.per_unit * since_ns / 1e9) / watched.per_unit;
+  watched.energy_ns = now_ns;
+  if (watched.energy.says_reset()) {
+    miss(watched);
+    return;
+  }
   set_renewing(watched.metric, joules, raw, now_ns);
   if (watched.power == none) {
     return;
   }
-  if (watched.power_start_ns == 0 || watched.energy.says_reset()) {
+  if (watched.power_start_ns == 0) {
     watched.power_start_ns = now_ns;
     watched.power_start_j = joules;
     return;
@@ -160,7 +170,7 @@ void ChannelSensor::miss(Watched& watched) {
   watched.watts = missing;
 }
 
-void ChannelSensor::report(std::size_t working, const Watched* failed) {
+void ChannelSensor::report(std::size_t working, const Watched* failed, const Watched* reset) {
   if (watched_.empty()) {
     set_unavailable(absence());
     return;
@@ -173,7 +183,13 @@ void ChannelSensor::report(std::size_t working, const Watched* failed) {
     return;
   }
   const int error = failed != nullptr ? failed->file.error() : 0;
-  if (failed == reported_ && error == reported_error_) {
+  if (failed == reported_ && error == reported_error_ && (reset != nullptr) == reported_reset_) {
+    return;
+  }
+  reported_reset_ = reset != nullptr;
+  if (reset != nullptr) {
+    set_trouble("was reset or jumped further than a device can: " + reset->file.path());
+    reported_ = reset;
     return;
   }
   reported_ = failed;

@@ -18,9 +18,9 @@ class GrowingCounter {
  public:
   /// `range`: one more than the greatest value of the source; 0: unknown.
   explicit GrowingCounter(double range = 0) : range_(range) {}
-  /// Takes a raw value and returns the total growth since the first one. If the counter decreased without wrapping
-  /// around, its growth is unknown and left out; says_reset() reports this.
-  double take(double raw);
+  /// Takes a raw value and returns the total growth since the first one. If the counter grew by more than `most`, or
+  /// decreased without wrapping around, its growth is unknown and left out; says_reset() reports this.
+  double take(double raw, double most = std::numeric_limits<double>::infinity());
   [[nodiscard]] bool says_reset() const { return says_reset_; }
 
  private:
@@ -84,7 +84,8 @@ class ChannelSensor : public Sensor {
     Channel::Pace pace = Channel::Pace::every_read;
     bool is_present = true;
     GrowingCounter energy;
-    double power_start_j = 0;  // joules at the start of the next watts' stretch
+    std::int64_t energy_ns = 0;  // of the last value of `energy`
+    double power_start_j = 0;    // joules at the start of the next watts' stretch
     std::int64_t power_start_ns = 0;
     double watts = std::numeric_limits<double>::quiet_NaN();
   };
@@ -93,7 +94,7 @@ class ChannelSensor : public Sensor {
   void watch(Channel channel);
   void take(Watched& watched, double raw, std::int64_t now_ns);
   void miss(Watched& watched);
-  void report(std::size_t working, const Watched* failed);
+  void report(std::size_t working, const Watched* failed, const Watched* reset);
 
   SensorContext context_;
   std::vector<Watched> watched_;
@@ -103,6 +104,7 @@ class ChannelSensor : public Sensor {
   bool has_lost_ = false;  // a file has vanished since the last search
   const Watched* reported_ = nullptr;
   int reported_error_ = 0;
+  bool reported_reset_ = false;
 };
 
 }  // namespace kymo::sense

@@ -1,7 +1,9 @@
 #include "sense/common/sensor.hpp"
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 namespace kymo::sense {
@@ -10,9 +12,32 @@ namespace {
 
 constexpr std::int64_t retry_ns = 1'000'000'000;
 
+/// The values that something measured in a unit can have, generously.
+std::pair<double, double> possible_values(std::string_view unit) {
+  struct Bounds {
+    std::string_view unit;
+    double least;
+    double greatest;
+  };
+  // Sensors that are not connected say -273 C, all bits set, or something negative.
+  constexpr std::array all{
+      Bounds{"%", 0, 1e6},    Bounds{"C", -150, 1'000}, Bounds{"W", 0, 1e6},    Bounds{"J", 0, 1e15},
+      Bounds{"V", -1e4, 1e4}, Bounds{"A", -1e5, 1e5},   Bounds{"MHz", 0, 1e6},  Bounds{"rpm", 0, 1e6},
+      Bounds{"s", 0, 1e11},   Bounds{"B", 0, 1e18},     Bounds{"B/s", 0, 1e15}, Bounds{"1/s", 0, 1e15},
+  };
+  for (const Bounds& bounds : all) {
+    if (bounds.unit == unit) {
+      return {bounds.least, bounds.greatest};
+    }
+  }
+  constexpr double any = std::numeric_limits<double>::infinity();
+  return {-any, any};
+}
+
 }  // namespace
 
 std::size_t Sensor::add_metric(MetricDeclaration declaration) {
+  possible_.push_back(possible_values(declaration.unit));
   metrics_.push_back(std::move(declaration));
   readings_.emplace_back();
   was_missing_.push_back(true);
@@ -47,6 +72,8 @@ void Sensor::read(std::int64_t now_ns) {
   read_source(now_ns);
   if (is_unavailable_) {
     next_try_ns_ = now_ns + retry_ns;
+  } else {
+    drop_impossible();
   }
   for (std::size_t i = 0; i < readings_.size(); ++i) {
     Reading& reading = readings_[i];
@@ -59,6 +86,25 @@ void Sensor::read(std::int64_t now_ns) {
     const bool is_missing = std::isnan(reading.value);
     reading.has_value = !is_missing || !was_missing_[i];
     was_missing_[i] = is_missing;
+  }
+}
+
+void Sensor::drop_impossible() {
+  const MetricDeclaration* impossible = nullptr;
+  for (std::size_t i = 0; i < readings_.size(); ++i) {
+    Reading& reading = readings_[i];
+    const auto& [least, greatest] = possible_[i];
+    if (reading.has_value && (reading.value < least || reading.value > greatest)) {
+      reading.value = missing;
+      impossible = &metrics_[i];
+    }
+  }
+  if (impossible != nullptr && (trouble_.empty() || said_impossible_)) {
+    set_trouble(impossible->name + " has a value that nothing can have: " + impossible->source);
+    said_impossible_ = true;
+  } else if (said_impossible_ && impossible == nullptr) {
+    clear_trouble();
+    said_impossible_ = false;
   }
 }
 

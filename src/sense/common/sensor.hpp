@@ -55,7 +55,7 @@ class Sensor {
   [[nodiscard]] const std::vector<MetricDeclaration>& metrics() const { return metrics_; }
   [[nodiscard]] std::uint64_t description_count() const { return description_count_; }
 
-  /// Reads the source once. `now_ns` is CLOCK_MONOTONIC and ascends from call to call. Never throws because of the
+  /// Reads the source once. A value that nothing in its unit can have (-300 C, 1e20 W) is a gap. `now_ns` is CLOCK_MONOTONIC and ascends from call to call. Never throws because of the
   /// source's content or failure. Retries a failing source once a second, whatever the rate.
   void read(std::int64_t now_ns);
   /// The results of the last read, by index into metrics().
@@ -98,12 +98,16 @@ class Sensor {
   void clear_trouble();
 
  private:
+  void drop_impossible();
+
   std::string name_;
   Tier tier_;
   Cost cost_;
   std::vector<MetricDeclaration> metrics_;
   std::vector<Reading> readings_;
-  std::vector<bool> was_missing_;  // its last value was NaN: a gap is recorded once
+  std::vector<bool> was_missing_;                    // its last value was NaN: a gap is recorded once
+  std::vector<std::pair<double, double>> possible_;  // by metric: the least and the greatest value of its unit
+  bool said_impossible_ = false;
   std::vector<RenewalMeter> renewals_;
   std::uint64_t description_count_ = 0;
   std::string trouble_;
