@@ -8,6 +8,7 @@
 #include <kymo/timeline.hpp>
 
 #include "support/child_process.hpp"
+#include "support/spools.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo {
@@ -33,6 +34,7 @@ TEST(KilledHooks, FunctionsMetJustBeforeTheKillHaveTheirNamesAndModules) {
     EXPECT_GT(module->load_base, 0U);
     EXPECT_LT(site->module_offset, module->size);
   }
+  test::remove_spool_of(path);
 }
 
 }  // namespace

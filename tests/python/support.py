@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import csv
 import io
 import json
@@ -36,6 +37,17 @@ def info_of(*captures: str | Path) -> dict[str, Any]:
     """Return what ``kymo info`` says."""
     answer: dict[str, Any] = json.loads(command("info", "--check", "--json", *captures))
     return answer
+
+
+def spools_of(captures: Path) -> list[Path]:
+    """Return what killed processes left in shared memory of a capture, or of the captures in a folder."""
+    name = os.fsencode(captures)
+    found = []
+    for spool in Path("/dev/shm").glob("kymo-*.spool"):
+        with contextlib.suppress(FileNotFoundError), spool.open("rb") as file:
+            if name in file.read(4096):
+                found.append(spool)
+    return found
 
 
 def sites_of(*captures: str | Path) -> dict[str, int]:

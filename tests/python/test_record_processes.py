@@ -12,7 +12,7 @@ from pathlib import Path
 import kymo
 import pytest
 from conftest import Run
-from support import info_of, sites_of
+from support import info_of, sites_of, spools_of
 
 
 def test_scopes_closed_before_a_sudden_end_are_there(run_script: Run, tmp_path: Path) -> None:
@@ -32,6 +32,8 @@ def test_scopes_closed_before_a_sudden_end_are_there(run_script: Run, tmp_path: 
             status=status,
         )
         assert sites_of(path)["closed"] == 100
+    for spool in spools_of(tmp_path):
+        spool.unlink()
 
 
 def test_the_interpreter_may_end_with_scopes_open(run_script: Run, tmp_path: Path) -> None:
@@ -140,8 +142,7 @@ def test_workers_end_up_in_the_capture_directory(run_script: Run, tmp_path: Path
     assert all(capture["is_closed"] for capture in info["captures"])
     # What they had in shared memory goes when the next recorder begins.
     run_script("import kymo; kymo.start_capture('next.kymo')")
-    pids = {process["pid"] for process in info["processes"]}
-    assert not [pid for pid in pids if [*Path("/dev/shm").glob(f"kymo-{pid}-*.spool")]]
+    assert not spools_of(captures)
 
 
 def test_forks_in_the_middle_of_scopes_close_nothing_of_the_parent(run_script: Run, tmp_path: Path) -> None:

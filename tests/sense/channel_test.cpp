@@ -309,11 +309,38 @@ TEST(Rapl, EnergyGoesOnAcrossAWrapAndPowerIsItsSlope) {
     tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", std::to_string(raw % (range + 1)) + "\n");
     const Readings readings = read_all(sensors, (1'000 + step * 10) * ms);
     EXPECT_NEAR(readings.at(energy) - start, 0.25 * static_cast<double>(step), 1e-6);
-    ASSERT_EQ(readings.count(power), step >= 2 ? 1U : 0U);
-    if (step >= 2) {
+    ASSERT_EQ(readings.count(power), step >= 3 ? 1U : 0U) << "from the first renewal on";
+    if (step >= 3) {
       EXPECT_NEAR(readings.at(power), 25, 1e-3);
     }
   }
+}
+
+TEST(Rapl, PowerOfACounterThatRenewsSeldomIsToldOverItsRenewals) {
+  MachineTree tree;
+  add_domain(tree, "intel-rapl:0", "package-0", "1000000");
+  const SensorList sensors = make(make_rapl_sensors, tree);
+  const std::string power = "cpu_power{package=0,domain=package-0}";
+  // 25 W, renewed every 100 ms, read every 10 ms; after 3 s it stands still.
+  std::size_t fresh = 0;
+  for (std::int64_t step = 0; step <= 500; ++step) {
+    const std::int64_t time_ms = step * 10;
+    const std::int64_t renewals = std::min<std::int64_t>((time_ms + 37) / 100, 30);
+    tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", std::to_string(1'000'000 + renewals * 2'500'000) + "\n");
+    const Readings readings = read_all(sensors, (1'000 + time_ms) * ms);
+    if (readings.count(power) == 0) {
+      EXPECT_LT(time_ms, 200);
+      continue;
+    }
+    if (time_ms < 3'900) {
+      EXPECT_NEAR(readings.at(power), 25, 0.01) << "at " << time_ms << " ms";
+    } else if (time_ms > 4'500) {
+      EXPECT_EQ(readings.at(power), 0) << "at " << time_ms << " ms";
+    }
+    ++fresh;
+  }
+  EXPECT_GT(fresh, 450U);
+  EXPECT_NEAR(static_cast<double>(declaration_of(sensors, power).window_ns), 100e6, 10e6);
 }
 
 TEST(Rapl, AResetIsAGapAndSaidAndNoEnergy) {
@@ -404,8 +431,10 @@ TEST(Rapl, APowerOverAGapIsNotGiven) {
   add_domain(tree, "intel-rapl:1", "package-1", "1000000");
   const SensorList sensors = make(make_rapl_sensors, tree);
   const std::string power = "cpu_power{package=0,domain=package-0}";
+  ASSERT_EQ(read_all(sensors, 900 * ms).count(power), 0U);
+  tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", "1500000");
   ASSERT_EQ(read_all(sensors, 1'000 * ms).count(power), 0U);
-  tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", "2000000");
+  tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", "2500000");
   EXPECT_EQ(read_all(sensors, 1'100 * ms).at(power), 10);
   tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", "?");
   EXPECT_TRUE(std::isnan(read_all(sensors, 1'200 * ms).at(power)));
@@ -414,7 +443,9 @@ TEST(Rapl, APowerOverAGapIsNotGiven) {
   EXPECT_EQ(after.count(power), 0U);
   EXPECT_EQ(after.at("cpu_energy{package=0,domain=package-0}"), 4) << "no joule is lost over a gap";
   tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", "4500000");
-  EXPECT_EQ(read_all(sensors, 1'400 * ms).at(power), 5);
+  EXPECT_EQ(read_all(sensors, 1'400 * ms).count(power), 0U);
+  tree.write("/sys/class/powercap/intel-rapl:0/energy_uj", "5000000");
+  EXPECT_EQ(read_all(sensors, 1'500 * ms).at(power), 5);
 }
 
 // GPUs
@@ -500,11 +531,13 @@ TEST(IntelGpu, GivesEnergyPowerAndClock) {
     tree.write(device + "hwmon/hwmon3/energy1_input", "8000000\n");
     const SensorList sensors = make(make_intel_gpu_sensors, tree);
     const std::string labels = "{gpu=0,vendor=intel,device=0000:03:00.0}";
-    EXPECT_EQ(read_all(sensors, 1'000 * ms), (Readings{{"gpu_energy" + labels, 8}, {"gpu_clock" + labels, 2050}}));
-    tree.write(device + "hwmon/hwmon3/energy1_input", "11000000\n");
+    EXPECT_EQ(read_all(sensors, 900 * ms), (Readings{{"gpu_energy" + labels, 8}, {"gpu_clock" + labels, 2050}}));
+    tree.write(device + "hwmon/hwmon3/energy1_input", "9000000\n");
+    EXPECT_EQ(read_all(sensors, 1'000 * ms), (Readings{{"gpu_energy" + labels, 9}, {"gpu_clock" + labels, 2050}}));
+    tree.write(device + "hwmon/hwmon3/energy1_input", "12000000\n");
     tree.write(device + driver.clock_file, "300\n");
     EXPECT_EQ(read_all(sensors, 1'100 * ms),
-              (Readings{{"gpu_energy" + labels, 11}, {"gpu_power" + labels, 30}, {"gpu_clock" + labels, 300}}));
+              (Readings{{"gpu_energy" + labels, 12}, {"gpu_power" + labels, 30}, {"gpu_clock" + labels, 300}}));
     EXPECT_EQ(declaration_of(sensors, "gpu_energy" + labels).kind, MetricKind::energy_counter);
     EXPECT_EQ(declaration_of(sensors, "gpu_power" + labels).unit, "W");
   }

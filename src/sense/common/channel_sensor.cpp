@@ -1,5 +1,6 @@
 #include "sense/common/channel_sensor.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <utility>
@@ -140,23 +141,33 @@ void ChannelSensor::take(Watched& watched, double raw, std::int64_t now_ns) {
     return;
   }
   set_renewing(watched.metric, joules, raw, now_ns);
-  if (watched.power == none) {
-    return;
+  if (watched.power != none) {
+    take_power(watched, joules, now_ns);
   }
-  if (watched.power_start_ns == 0) {
-    watched.power_start_ns = now_ns;
-    watched.power_start_j = joules;
-    return;
+}
+
+/// Between two renewals a source holds back joules that belong to the time before, so stretches begin and end with one.
+void ChannelSensor::take_power(Watched& watched, double joules, std::int64_t now_ns) {
+  const bool is_first = watched.renewed_ns == 0;
+  const bool is_renewed = !is_first && joules != watched.seen_j;
+  if (is_first || is_renewed) {
+    watched.renewed_ns = now_ns;
   }
+  watched.seen_j = joules;
+  const std::int64_t renewal_ns = metric(watched.metric).renewal_ns;
+  set_window(watched.power, std::max(power_window_ns, renewal_ns));
+  const bool stands_still = now_ns - watched.renewed_ns >= std::max(longest_renewal_ns, 5 * renewal_ns);
   const std::int64_t stretch_ns = now_ns - watched.power_start_ns;
-  const bool is_new = stretch_ns >= power_window_ns;
-  if (is_new) {
+  const bool is_end = (is_renewed || stands_still) && stretch_ns >= power_window_ns;
+  if (is_end && watched.power_start_ns != 0) {
     watched.watts = (joules - watched.power_start_j) / (static_cast<double>(stretch_ns) / 1e9);
+  }
+  if (is_end || (is_renewed && watched.power_start_ns == 0)) {
     watched.power_start_ns = now_ns;
     watched.power_start_j = joules;
   }
   if (!std::isnan(watched.watts)) {
-    set(watched.power, watched.watts, is_new ? std::uint8_t{0} : SampleRun::stale);
+    set(watched.power, watched.watts, is_end ? std::uint8_t{0} : SampleRun::stale);
   }
 }
 
@@ -167,6 +178,7 @@ void ChannelSensor::miss(Watched& watched) {
   }
   // A stretch across a gap would exceed the window declared for the watts.
   watched.power_start_ns = 0;
+  watched.renewed_ns = 0;
   watched.watts = missing;
 }
 

@@ -48,7 +48,8 @@ struct Channel {
   double range = 0;
 };
 
-/// The shortest stretch for computing watts from joules: 20 renewals of RAPL.
+/// The shortest stretch for computing watts from joules: 20 renewals of RAPL. Sources that renew less often get a longer
+/// one: from a renewal to another.
 inline constexpr std::int64_t power_window_ns = 20'000'000;
 
 /// Reads channels. Searches for them at the first read and whenever signature() changes or a file vanishes, at most
@@ -84,8 +85,10 @@ class ChannelSensor : public Sensor {
     Channel::Pace pace = Channel::Pace::every_read;
     bool is_present = true;
     GrowingCounter energy;
-    std::int64_t energy_ns = 0;  // of the last value of `energy`
-    double power_start_j = 0;    // joules at the start of the next watts' stretch
+    std::int64_t energy_ns = 0;   // of the last value of `energy`
+    double seen_j = 0;            // the last value
+    std::int64_t renewed_ns = 0;  // since when it has been that; 0: none seen since a gap
+    double power_start_j = 0;     // joules at the start of the next watts' stretch
     std::int64_t power_start_ns = 0;
     double watts = std::numeric_limits<double>::quiet_NaN();
   };
@@ -93,6 +96,7 @@ class ChannelSensor : public Sensor {
   void look(std::int64_t now_ns);
   void watch(Channel channel);
   void take(Watched& watched, double raw, std::int64_t now_ns);
+  void take_power(Watched& watched, double joules, std::int64_t now_ns);
   void miss(Watched& watched);
   void report(std::size_t working, const Watched* failed, const Watched* reset);
 

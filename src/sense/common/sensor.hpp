@@ -86,6 +86,13 @@ class Sensor {
   }
   void set_renewing(std::size_t metric, double value, double raw, std::int64_t now_ns);
   [[nodiscard]] const MetricDeclaration& metric(std::size_t index) const { return metrics_[index]; }
+  /// The averaging window of a metric turned out to be another.
+  void set_window(std::size_t metric, std::int64_t window_ns) {
+    if (metrics_[metric].window_ns != window_ns) {
+      metrics_[metric].window_ns = window_ns;
+      ++description_count_;
+    }
+  }
 
   /// Reads before this time would return nothing.
   void rest_until(std::int64_t time_ns) { resting_until_ns_ = time_ns; }
