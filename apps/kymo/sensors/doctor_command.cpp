@@ -19,7 +19,6 @@
 #include "apps/kymo/record/spool_table.hpp"
 #include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
-#include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
@@ -241,14 +240,7 @@ void add_doctor_command(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  kymo doctor\n"
       "  kymo doctor --json | jq '.sensors[] | select(.state != \"works\")'");
-  command->callback([options, &exit_code] {
-    try {
-      exit_code = run(*options);
-    } catch (const std::invalid_argument& failure) {
-      say("kymo: {}\n", failure.what());
-      exit_code = to_int(ExitCode::usage);
-    }
-  });
+  command->callback([options, &exit_code] { exit_code = run_checked([&] { return run(*options); }); });
 }
 
 }  // namespace kymo::command

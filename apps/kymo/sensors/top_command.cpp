@@ -22,7 +22,6 @@
 #include "apps/kymo/sensors/terminal.hpp"
 #include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
-#include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "base/system/clock.hpp"
@@ -289,14 +288,7 @@ void add_top_command(CLI::App& app, Invocation& invocation) {
       "  kymo top\n"
       "  kymo top --sensors cpu,memory -i 0.2\n"
       "  kymo top captures/");
-  command->callback([options, &exit_code] {
-    try {
-      exit_code = run(*options);
-    } catch (const std::invalid_argument& failure) {
-      say("kymo: {}\n", failure.what());
-      exit_code = to_int(ExitCode::usage);
-    }
-  });
+  command->callback([options, &exit_code] { exit_code = run_checked([&] { return run(*options); }); });
 }
 
 }  // namespace kymo::command

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/kymo/shared/say.hpp"
+
 namespace CLI {
 class App;
 }
@@ -40,6 +42,17 @@ using CommandAdder = void(CLI::App& app, Invocation& invocation);
 
 [[nodiscard]] inline int to_int(ExitCode code) {
   return static_cast<int>(code);
+}
+
+/// Runs a subcommand some of whose arguments only the libraries below can check: what they reject is a usage error.
+template <typename Run>
+[[nodiscard]] int run_checked(const Run& run) {
+  try {
+    return run();
+  } catch (const std::invalid_argument& failure) {
+    say("kymo: {}\n", failure.what());
+    return to_int(ExitCode::usage);
+  }
 }
 
 }  // namespace kymo::command

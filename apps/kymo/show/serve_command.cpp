@@ -153,16 +153,11 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       "  kymo serve captures/ --listen 127.0.0.1:0 --token\n"
       "  ssh -t -L 7878:127.0.0.1:7878 robot kymo serve run.kymo");
   command->callback([options, token, &exit_code] {
-    try {
-      options->asks_for_token = token->count() != 0;
-      if (options->token == "true") {
-        options->token.clear();  // how a flag without a value arrives
-      }
-      exit_code = run(*options);
-    } catch (const std::invalid_argument& failure) {
-      say("kymo: {}\n", failure.what());
-      exit_code = to_int(ExitCode::usage);
+    options->asks_for_token = token->count() != 0;
+    if (options->token == "true") {
+      options->token.clear();  // how a flag without a value arrives
     }
+    exit_code = run_checked([&] { return run(*options); });
   });
 }
 
