@@ -169,24 +169,7 @@ void take_frames(const EventBatch& batch, Detail& out) {
     marks[mark.stream].push_back(mark.time_ns);
   }
   for (auto& [stream, times] : marks) {
-    std::sort(times.begin(), times.end());
-    DetailFrames& frames = out.frames.emplace_back();
-    frames.stream = stream;
-    frames.first_mark_ns = times.front();
-    frames.last_mark_ns = times.back();
-    for (std::size_t i = 1; i < times.size(); ++i) {
-      if ((i - 1) % DetailFrames::group_size == 0) {
-        frames.groups.push_back({times[i - 1], times[i], times[i - 1], 0, 0});
-      }
-      FrameGroup& group = frames.groups.back();
-      group.end_ns = times[i];
-      ++group.count;
-      if (const std::int64_t length = subtract_times(times[i], times[i - 1]); length > group.longest_ns) {
-        group.longest_ns = length;
-        group.longest_start_ns = times[i - 1];
-      }
-    }
-    frames.marks_ns = std::move(times);
+    out.frames.push_back(make_frames(stream, std::move(times)));
   }
 }
 
@@ -292,6 +275,30 @@ void count_bytes(Detail& out) {
     out.bytes += sizeof message + message.text.capacity();
   }
   out.bytes += out.flows.capacity() * sizeof(FlowEvent) + out.sync_points.capacity() * sizeof(SyncPoint);
+}
+
+DetailFrames make_frames(FrameStreamId stream, std::vector<std::int64_t> marks_ns) {
+  DetailFrames frames;
+  frames.stream = stream;
+  frames.marks_ns = std::move(marks_ns);
+  std::sort(frames.marks_ns.begin(), frames.marks_ns.end());
+  frames.first_mark_ns = frames.marks_ns.front();
+  frames.last_mark_ns = frames.marks_ns.back();
+  for (std::size_t i = 1; i < frames.marks_ns.size(); ++i) {
+    const std::int64_t start = frames.marks_ns[i - 1];
+    const std::int64_t end = frames.marks_ns[i];
+    if ((i - 1) % DetailFrames::group_size == 0) {
+      frames.groups.push_back({start, end, start, 0, 0});
+    }
+    FrameGroup& group = frames.groups.back();
+    group.end_ns = end;
+    ++group.count;
+    if (const std::int64_t length = subtract_times(end, start); length > group.longest_ns) {
+      group.longest_ns = length;
+      group.longest_start_ns = start;
+    }
+  }
+  return frames;
 }
 
 Detail make_detail(const EventBatch& batch, bool with_spans) {

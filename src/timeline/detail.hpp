@@ -131,6 +131,9 @@ struct Detail {
   std::size_t bytes = 0;             ///< approximate memory
 };
 
+/// The frames between marks given in any order; there is at least one.
+[[nodiscard]] KYMO_API DetailFrames make_frames(FrameStreamId stream, std::vector<std::int64_t> marks_ns);
+
 /// Makes the Detail of a batch. With spans it takes about 40 bytes a scope, otherwise constant memory. About 40 ns a
 /// scope. Accepts any times and depths.
 [[nodiscard]] KYMO_API Detail make_detail(const EventBatch& batch, bool with_spans);

@@ -80,7 +80,11 @@ TEST(Damage, TimesAndDepthsOfAnySizeAreDrawn) {
     const std::vector<panel::Piece> pieces = {std::make_shared<timeline::Detail>(detail),
                                               std::make_shared<timeline::Detail>(overview)};
     EXPECT_LE(panel::lay_out_flame(pieces, axis, {}).boxes, 20000U);
-    EXPECT_LE(panel::lay_out_frames(pieces, 1, axis, 3).bars.size(), 1000U);
+    panel::FrameCover frames(1);
+    frames.add(pieces[0]);
+    frames.add(pieces[1]);
+    frames.finish();
+    EXPECT_LE(panel::lay_out_frames(frames, axis, 3).bars.size(), 1000U);
     EXPECT_LE(panel::lay_out_metrics(pieces, axis, 3).size(), 1U);
   }
 }

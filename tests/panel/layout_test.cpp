@@ -22,6 +22,15 @@ std::vector<Piece> exact_pieces(const Game& game) {
   return pieces;
 }
 
+panel::FrameCover frames_of(const std::vector<Piece>& pieces) {
+  panel::FrameCover frames(1);
+  for (const Piece& piece : pieces) {
+    frames.add(piece);
+  }
+  frames.finish();
+  return frames;
+}
+
 panel::TimeAxis axis_over(TimeRange range, double width) {
   panel::TimeAxis axis;
   axis.set_bounds({0, 100'000'000'000});
@@ -133,7 +142,7 @@ TEST(FlameLayout, CoarsePiecesShowWhatTheFineOnesDo) {
 TEST(FrameLayout, EveryFrameWithRoomHasABar) {
   const auto pieces = exact_pieces(Game());
   const auto axis = axis_over({Game::start_of(0), Game::start_of(100)}, 2000);
-  const auto bars = panel::lay_out_frames(pieces, 1, axis, 3);
+  const auto bars = panel::lay_out_frames(frames_of(pieces), axis, 3);
   EXPECT_EQ(bars.count, 99U) << "100 marks";
   EXPECT_EQ(bars.bars.size(), 99U);
   EXPECT_EQ(bars.longest_ns, Game::slow_ns);
@@ -147,13 +156,13 @@ TEST(FrameLayout, NarrowFramesAreDrawnAsTheLongestOfThem) {
   game.frames_in_block = 1000;
   const auto pieces = exact_pieces(game);
   const auto axis = axis_over({Game::start_of(0), Game::start_of(5000)}, 100);
-  const auto bars = panel::lay_out_frames(pieces, 1, axis, 3);
+  const auto bars = panel::lay_out_frames(frames_of(pieces), axis, 3);
   EXPECT_LE(bars.bars.size(), 100U);
   EXPECT_EQ(bars.count, 4999U);
   const panel::FrameBar* slow = panel::find_bar(bars, axis.to_pixel(Game::start_of(37)) + 0.1);
   ASSERT_NE(slow, nullptr);
-  EXPECT_EQ(slow->duration_ns, Game::slow_ns);
-  EXPECT_EQ(slow->start_ns, Game::start_of(37));
+  EXPECT_EQ(slow->longest.frame.duration_ns, Game::slow_ns);
+  EXPECT_EQ(slow->longest.frame.start_ns, Game::start_of(37));
   EXPECT_GT(slow->count, 20U);
 }
 

@@ -64,6 +64,8 @@ class BlockProvider {
   virtual bool refresh() = 0;
   /// The blocks at the last refresh.
   [[nodiscard]] virtual const std::vector<CaptureBlocks>& blocks() const = 0;
+  /// The capture of a frame stream; its number is not less than the number of captures if there is none.
+  [[nodiscard]] virtual std::size_t capture_of(FrameStreamId stream) const = 0;
   /// The number of a capture's first block in blocks(). Earlier blocks were dropped.
   [[nodiscard]] virtual std::size_t first_block() const = 0;
   /// From the first event to the last one; start_ns == end_ns if there are none.

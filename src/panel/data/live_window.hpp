@@ -86,6 +86,7 @@ class LiveBlocks final : public BlockProvider {
 
   bool refresh() override;
   [[nodiscard]] const std::vector<CaptureBlocks>& blocks() const override { return blocks_; }
+  [[nodiscard]] std::size_t capture_of(FrameStreamId) const override { return 0; }
   [[nodiscard]] std::size_t first_block() const override { return contents_.first_number; }
   [[nodiscard]] TimeRange range() const override;
   [[nodiscard]] bool is_live() const override { return true; }

@@ -54,7 +54,8 @@ Worker::Delivery PanelData::load(Key key) {
       is_read = true;
     }
   } catch (const std::exception&) {
-    is_read = false;  // the file is unreadable: nothing is drawn from it
+    // The file or its server is away. What is not known stays missing; it is not empty.
+    return [this] { retry_at_ = std::chrono::steady_clock::now() + options_.retry_after; };
   }
   if (!is_read) {
     *detail = {};
@@ -107,6 +108,10 @@ bool PanelData::poll() {
 }
 
 void PanelData::request_missing() {
+  if (retry_at_ && std::chrono::steady_clock::now() >= *retry_at_) {
+    retry_at_.reset();
+    has_new_wishes_ = true;
+  }
   if (has_new_wishes_) {
     std::vector<Key> wanted;
     for (const Missing& missing : missing_) {
@@ -146,6 +151,16 @@ Piece PanelData::look_up_block(const Cover& wanted, std::size_t block) {
   return least == Part::exact ? look_up(make_key(wanted.capture, Part::bins, number)) : nullptr;
 }
 
+Piece PanelData::look_up_summary(const Cover& wanted, const SummaryPlace& summary) {
+  const CaptureBlocks& list = provider_->blocks()[wanted.capture];
+  const Key key = make_key(wanted.capture, Part::summary, static_cast<std::size_t>(&summary - list.summaries.data()));
+  Piece piece = look_up(key);
+  if (piece == nullptr) {
+    wanted.missing->summaries.push_back(key);
+  }
+  return piece;
+}
+
 int PanelData::level_for(const CaptureBlocks& list, std::size_t first, std::size_t end) const {
   std::size_t counts[256] = {};
   int coarsest = -1;
@@ -167,13 +182,11 @@ void PanelData::cover_blocks(const Cover& wanted, std::size_t first, std::size_t
   const CaptureBlocks& list = provider_->blocks()[wanted.capture];
   Piece coarse;
   if (summary != nullptr) {
-    const Key key = make_key(wanted.capture, Part::summary, static_cast<std::size_t>(summary - list.summaries.data()));
-    coarse = look_up(key);
-    if (coarse == nullptr) {
-      wanted.missing->summaries.push_back(key);
-    } else if (coarse->bytes == 0) {
+    coarse = look_up_summary(wanted, *summary);
+    if (coarse != nullptr && coarse->bytes == 0) {
       coarse = nullptr;  // damaged
-    } else if (wanted.wish.spans && !wanted.is_exact && coarse->bins[0].scopes_bin_ns <= wanted.wish.bin_ns) {
+    } else if (coarse != nullptr && wanted.wish.spans && !wanted.is_exact &&
+               coarse->bins[0].scopes_bin_ns <= wanted.wish.bin_ns) {
       wanted.out->push_back(std::move(coarse));
       return;
     }
@@ -220,24 +233,38 @@ void PanelData::cover(const Cover& wanted, std::size_t first, std::size_t end, i
   }
 }
 
+PanelData::Missing& PanelData::begin_asking(Asker asker) {
+  Missing& missing = missing_[static_cast<std::size_t>(asker)];
+  has_new_wishes_ = has_new_wishes_ || !missing.blocks.empty() || !missing.summaries.empty();
+  missing = {};
+  return missing;
+}
+
+PanelData::Overlap PanelData::blocks_in(const CaptureBlocks& list, TimeRange range) {
+  Overlap found;
+  std::size_t before = 0;
+  for (std::size_t block = 0; block < list.blocks.size(); ++block) {
+    before += list.blocks[block].end_ns < range.start_ns ? 1U : 0U;
+    if (overlaps(list.blocks[block].start_ns, list.blocks[block].end_ns, range)) {
+      found.first = found.count == 0 ? block : found.first;
+      found.end = block + 1;
+      ++found.count;
+    }
+  }
+  if (found.count == 0) {
+    found.first = before;
+    found.end = before;
+  }
+  return found;
+}
+
 std::vector<Piece> PanelData::pieces(TimeRange range, const Wish& wish) {
   std::vector<Piece> out;
-  Missing& missing = missing_[static_cast<std::size_t>(wish.asker)];
-  const bool lacked = !missing.blocks.empty() || !missing.summaries.empty();
-  missing = {};
+  Missing& missing = begin_asking(wish.asker);
   const std::vector<CaptureBlocks>& lists = provider_->blocks();
   for (std::size_t capture = 0; capture < lists.size(); ++capture) {
     const CaptureBlocks& list = lists[capture];
-    std::size_t first = list.blocks.size();
-    std::size_t end = 0;
-    std::size_t count = 0;
-    for (std::size_t block = 0; block < list.blocks.size(); ++block) {
-      if (overlaps(list.blocks[block].start_ns, list.blocks[block].end_ns, range)) {
-        first = std::min(first, block);
-        end = block + 1;
-        ++count;
-      }
-    }
+    const auto [first, end, count] = blocks_in(list, range);
     if (count == 0) {
       continue;
     }
@@ -248,7 +275,7 @@ std::vector<Piece> PanelData::pieces(TimeRange range, const Wish& wish) {
   if (const Piece records = wish.spans ? nullptr : provider_->records(); records != nullptr) {
     out.push_back(records);
   }
-  has_new_wishes_ = has_new_wishes_ || lacked || !missing.blocks.empty() || !missing.summaries.empty();
+  has_new_wishes_ = has_new_wishes_ || !missing.blocks.empty() || !missing.summaries.empty();
   return out;
 }
 

@@ -13,12 +13,11 @@
 
 #include "panel/data/block_provider.hpp"
 #include "panel/data/drop_counts.hpp"
+#include "panel/data/frame_cover.hpp"
 #include "panel/data/worker.hpp"
 #include "stats/energy/span_energy.hpp"
 
 namespace kymo::panel {
-
-using Piece = std::shared_ptr<const Detail>;
 
 struct DataOptions {
   bool has_thread = true;  ///< else poll() decodes for the duration `budget`
@@ -26,10 +25,13 @@ struct DataOptions {
   std::size_t cache_bytes = std::size_t{256} << 20U;  ///< of decoded pieces
   /// If a range has more blocks, only summaries are read. The limit is lower for remote blocks.
   std::size_t most_blocks = 4096;
+  /// Data that could not be read, as when its server is away, is read again after this time.
+  std::chrono::nanoseconds retry_after = std::chrono::seconds(1);
 };
 
 /// The requester of pieces. Its missing pieces are fetched until it asks for something else.
-enum class Asker : std::uint8_t { flame, overview, pin };
+enum class Asker : std::uint8_t { flame, overview, frames, pin };
+inline constexpr std::size_t asker_count = 4;
 
 /// The required content of pieces.
 struct Wish {
@@ -83,6 +85,9 @@ class PanelData {
   /// spans are wanted. Requests pieces that are not decoded yet and returns coarser ones or none in their place.
   [[nodiscard]] std::vector<Piece> pieces(TimeRange range, const Wish& wish);
 
+  /// The frames of a stream in a range, with those that only begin or end in it. Requests what is not decoded yet.
+  [[nodiscard]] FrameCover frames(FrameStreamId stream, TimeRange range, Asker asker);
+
   /// Looks up a span. span_facts() returns the result some frames later.
   void ask_for_span(const SpanKey& key);
   [[nodiscard]] const std::optional<SpanFacts>& span_facts() const { return span_facts_; }
@@ -129,6 +134,14 @@ class PanelData {
     Missing* missing = nullptr;
   };
 
+  /// The blocks of one capture that overlap a range lie in [first, end); if there are none, both are its place.
+  struct Overlap {
+    std::size_t first = 0;
+    std::size_t end = 0;
+    std::size_t count = 0;
+  };
+
+  struct FrameSearch;
   struct SiteQuestion;
   struct EnergyQuestion;
 
@@ -136,9 +149,14 @@ class PanelData {
   void ask_for_energy(const SpanKey& key, TimeRange span);
   void read_energy(std::shared_ptr<EnergyQuestion> question);
   void count_drops();
+  /// Forgets what the requester lacked.
+  Missing& begin_asking(Asker asker);
+  [[nodiscard]] static Overlap blocks_in(const CaptureBlocks& list, TimeRange range);
   void cover(const Cover& wanted, std::size_t first, std::size_t end, int level);
   void cover_blocks(const Cover& wanted, std::size_t first, std::size_t end, const SummaryPlace* summary);
   [[nodiscard]] int level_for(const CaptureBlocks& list, std::size_t first, std::size_t end) const;
+  /// The same for both: nothing if it is not loaded yet, and requested then. A damaged one has no bytes.
+  Piece look_up_summary(const Cover& wanted, const SummaryPlace& summary);
   Piece look_up_block(const Cover& wanted, std::size_t block);
   Piece look_up(Worker::Key key);
   [[nodiscard]] Worker::Delivery load(Worker::Key key);
@@ -154,7 +172,8 @@ class PanelData {
   std::uint64_t frame_ = 1;
   std::unordered_map<Worker::Key, Entry> cache_;
   std::size_t cached_bytes_ = 0;
-  std::array<Missing, 3> missing_;  // by requester
+  std::optional<std::chrono::steady_clock::time_point> retry_at_;  // something could not be read
+  std::array<Missing, asker_count> missing_;                       // by requester
   std::optional<SpanFacts> span_facts_;
   SpanEnergyFacts span_energy_;
   std::uint64_t span_question_ = 0;  // number of the last ask_for_span()

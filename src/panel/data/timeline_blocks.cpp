@@ -70,6 +70,11 @@ bool TimelineBlocks::refresh() {
   return true;
 }
 
+std::size_t TimelineBlocks::capture_of(FrameStreamId stream) const {
+  const ProcessId process = timeline_.frame_stream(stream).process;
+  return process != 0 ? timeline_.process(process).capture : 0;
+}
+
 std::shared_ptr<const EventBatch> TimelineBlocks::read(std::size_t capture, std::size_t number,
                                                        BatchParts parts) const {
   auto batch = std::make_shared<EventBatch>();

@@ -18,6 +18,7 @@ class TimelineBlocks final : public BlockProvider {
   /// Checks for appended data at most fifty times a second.
   bool refresh() override;
   [[nodiscard]] const std::vector<CaptureBlocks>& blocks() const override { return blocks_; }
+  [[nodiscard]] std::size_t capture_of(FrameStreamId stream) const override;
   [[nodiscard]] std::size_t first_block() const override { return 0; }
   [[nodiscard]] TimeRange range() const override { return range_; }
   [[nodiscard]] bool is_live() const override { return is_live_; }

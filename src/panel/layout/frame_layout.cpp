@@ -13,85 +13,32 @@ namespace kymo::panel {
 
 namespace {
 
-using timeline::DetailFrames;
 using timeline::DetailSeries;
 using timeline::FrameGroup;
 using timeline::SampleGroup;
 
-const DetailFrames* frames_of(const Detail& piece, FrameStreamId stream) {
-  for (const DetailFrames& frames : piece.frames) {
-    if (frames.stream == stream) {
-      return &frames;
-    }
-  }
-  return nullptr;
+LongestFrame longest_of(const FrameGroup& group, bool is_exact) {
+  return {{group.longest_start_ns, group.longest_ns}, is_exact, {group.start_ns, group.end_ns}};
 }
 
-/// Calls visit(FrameGroup) for the frames of a stream that overlap the range, by ascending time. Frames longer than
-/// least_ns on average are visited individually, others in groups.
-template <typename Visit>
-void visit_frames(const std::vector<Piece>& pieces, FrameStreamId stream, TimeRange range, double least_ns,
-                  Visit&& visit) {
-  bool has_mark = false;
-  std::int64_t last_mark = 0;
-  const auto offer = [&](const FrameGroup& group) {
-    if (overlaps(group.start_ns, group.end_ns, range)) {
-      visit(group);
-    }
-  };
-  for (const Piece& piece : pieces) {
-    const DetailFrames* const frames = frames_of(*piece, stream);
-    if (frames == nullptr || (has_mark && frames->last_mark_ns <= last_mark)) {
-      continue;
-    }
-    if (!frames->marks_ns.empty() && has_mark && frames->first_mark_ns > last_mark) {
-      const std::int64_t length = length_between(last_mark, frames->first_mark_ns);
-      offer({last_mark, frames->first_mark_ns, last_mark, length, 1});
-    }
-    std::size_t mark = 0;
-    for (const FrameGroup& group : frames->groups) {
-      const double mean_ns =
-          static_cast<double>(length_between(group.start_ns, group.end_ns)) / static_cast<double>(group.count);
-      const std::size_t first = mark;
-      mark += static_cast<std::size_t>(group.count);
-      if (frames->marks_ns.empty() || mean_ns < least_ns || !overlaps(group.start_ns, group.end_ns, range)) {
-        offer(group);
-        continue;
-      }
-      for (std::size_t i = first; i < mark; ++i) {
-        const std::int64_t start = frames->marks_ns[i];
-        const std::int64_t end = frames->marks_ns[i + 1];
-        offer({start, end, start, length_between(start, end), 1});
-      }
-    }
-    has_mark = true;
-    last_mark = frames->last_mark_ns;
-  }
-}
-
-void put_bar(const TimeAxis& axis, double least_pixels, const FrameGroup& group, FrameBars& out) {
+void put_bar(const TimeAxis& axis, double least_pixels, const FrameGroup& group, bool is_exact, FrameBars& out) {
   FrameBar bar;
   bar.left = static_cast<float>(std::max(axis.to_pixel(group.start_ns), -1.0));
   bar.right = static_cast<float>(std::min(axis.to_pixel(group.end_ns), axis.width() + 1));
-  bar.start_ns = group.longest_start_ns;
-  bar.duration_ns = group.longest_ns;
+  bar.longest = longest_of(group, is_exact);
   bar.count = group.count;
-  out.longest_ns = std::max(out.longest_ns, bar.duration_ns);
+  out.longest_ns = std::max(out.longest_ns, group.longest_ns);
   out.count += bar.count;
-  if (!out.bars.empty()) {
-    FrameBar& last = out.bars.back();
-    const bool is_near = double{bar.right} < double{last.left} + least_pixels;
-    if (is_near) {
-      last.right = std::max(last.right, bar.right);
-      last.count += bar.count;
-      if (bar.duration_ns > last.duration_ns) {
-        last.duration_ns = bar.duration_ns;
-        last.start_ns = bar.start_ns;
-      }
-      return;
-    }
+  if (out.bars.empty() || double{bar.right} >= double{out.bars.back().left} + least_pixels) {
+    out.bars.push_back(bar);
+    return;
   }
-  out.bars.push_back(bar);
+  FrameBar& last = out.bars.back();
+  if (bar.longest.frame.duration_ns > last.longest.frame.duration_ns) {
+    last.longest = bar.longest;
+  }
+  last.right = std::max(last.right, bar.right);
+  last.count += bar.count;
 }
 
 void put_step(const TimeAxis& axis, double least_pixels, const SampleGroup& group, MetricSteps& out) {
@@ -122,25 +69,11 @@ void put_step(const TimeAxis& axis, double least_pixels, const SampleGroup& grou
 
 }  // namespace
 
-FrameBars lay_out_frames(const std::vector<Piece>& pieces, FrameStreamId stream, const TimeAxis& axis,
-                         double least_pixels) {
+FrameBars lay_out_frames(const FrameCover& frames, const TimeAxis& axis, double least_pixels) {
   FrameBars out;
-  visit_frames(pieces, stream, axis.range(), least_pixels * axis.ns_per_pixel(), [&](const FrameGroup& group) {
-    put_bar(axis, least_pixels, group, out);
-    if (group.count == 1 && (!out.latest || group.start_ns >= out.latest->start_ns)) {
-      out.latest = Frame{group.start_ns, group.longest_ns};
-    }
-  });
-  // The last group of marks ends where the latest frame ends.
-  for (const Piece& piece : pieces) {
-    const DetailFrames* const frames = frames_of(*piece, stream);
-    if (frames != nullptr && frames->marks_ns.size() >= 2) {
-      const std::int64_t start = frames->marks_ns[frames->marks_ns.size() - 2];
-      if (!out.latest || start > out.latest->start_ns) {
-        out.latest = Frame{start, length_between(start, frames->last_mark_ns)};
-      }
-    }
-  }
+  frames.visit(axis.range(), least_pixels * axis.ns_per_pixel(),
+               [&](const FrameGroup& group, bool is_exact) { put_bar(axis, least_pixels, group, is_exact, out); });
+  out.latest = frames.latest();
   return out;
 }
 
@@ -153,30 +86,17 @@ const FrameBar* find_bar(const FrameBars& bars, double pixel) {
   return &*std::prev(at);
 }
 
-std::optional<Frame> longest_frame(const std::vector<Piece>& pieces, FrameStreamId stream, TimeRange range) {
-  std::optional<Frame> within;
-  std::optional<Frame> overlapping;
-  visit_frames(pieces, stream, range, 0, [&](const FrameGroup& group) {
-    const Frame frame{group.longest_start_ns, group.longest_ns};
+std::optional<LongestFrame> longest_frame(const FrameCover& frames, TimeRange range) {
+  std::optional<LongestFrame> within;
+  std::optional<LongestFrame> overlapping;
+  frames.visit(range, 0, [&](const FrameGroup& group, bool is_exact) {
     const bool is_within = group.start_ns >= range.start_ns && group.end_ns <= range.end_ns;
-    std::optional<Frame>& best = is_within ? within : overlapping;
-    if (!best || frame.duration_ns > best->duration_ns) {
-      best = frame;
+    std::optional<LongestFrame>& best = is_within ? within : overlapping;
+    if (!best || group.longest_ns > best->frame.duration_ns) {
+      best = longest_of(group, is_exact);
     }
   });
   return within ? within : overlapping;
-}
-
-std::optional<Frame> neighbour_frame(const std::vector<Piece>& pieces, FrameStreamId stream, std::int64_t start_ns,
-                                     bool forward) {
-  std::optional<Frame> best;
-  visit_frames(pieces, stream, TimeRange{}, 0, [&](const FrameGroup& group) {
-    const bool is_candidate = forward ? group.start_ns > start_ns : group.start_ns < start_ns;
-    if (group.count == 1 && is_candidate && (!best || !forward)) {
-      best = Frame{group.start_ns, group.longest_ns};
-    }
-  });
-  return best;
 }
 
 std::vector<MetricSteps> lay_out_metrics(const std::vector<Piece>& pieces, const TimeAxis& axis, double least_pixels) {

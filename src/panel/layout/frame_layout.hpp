@@ -11,12 +11,18 @@
 
 namespace kymo::panel {
 
+/// The longest of some frames.
+struct LongestFrame {
+  Frame frame;
+  bool is_known = true;  ///< else its start is not: it is one of the frames of `among`
+  TimeRange among;
+};
+
 /// A frame, or several that are too narrow to show individually, represented by the longest.
 struct FrameBar {
   float left = 0;  ///< pixels from the axis's left end
   float right = 0;
-  std::int64_t start_ns = 0;  ///< of the longest frame
-  std::int64_t duration_ns = 0;
+  LongestFrame longest;
   std::uint64_t count = 1;
 };
 
@@ -27,18 +33,13 @@ struct FrameBars {
   std::optional<Frame> latest;
 };
 
-/// The frames of a stream that overlap the axis's range. The latest one is exact. At most width / least_pixels bars.
-[[nodiscard]] FrameBars lay_out_frames(const std::vector<Piece>& pieces, FrameStreamId stream, const TimeAxis& axis,
-                                       double least_pixels);
+/// The frames of the axis's range. The latest one is exact. At most width / least_pixels bars.
+[[nodiscard]] FrameBars lay_out_frames(const FrameCover& frames, const TimeAxis& axis, double least_pixels);
 
 /// The bar under a pixel; nullptr if there is none.
 [[nodiscard]] const FrameBar* find_bar(const FrameBars& bars, double pixel);
 /// The longest frame within a range, or else the longest that overlaps it.
-[[nodiscard]] std::optional<Frame> longest_frame(const std::vector<Piece>& pieces, FrameStreamId stream,
-                                                 TimeRange range);
-/// The frame after (or before) the one that begins at a time, if its marks are loaded.
-[[nodiscard]] std::optional<Frame> neighbour_frame(const std::vector<Piece>& pieces, FrameStreamId stream,
-                                                   std::int64_t start_ns, bool forward);
+[[nodiscard]] std::optional<LongestFrame> longest_frame(const FrameCover& frames, TimeRange range);
 
 /// The range of a metric over a few pixels. `min` > `max`: no numeric value.
 struct MetricStep {

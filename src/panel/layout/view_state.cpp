@@ -74,7 +74,7 @@ void ViewState::resume() {
   is_paused_ = false;
   data_.set_frozen(false);
   pinned_.reset();
-  pin_range_.reset();
+  pin_wish_.reset();
   follows_ = data_.provider().is_live();
   if (!follows_) {
     flame_.fit();
@@ -113,43 +113,68 @@ FrameStreamId ViewState::stream() const {
 
 void ViewState::pin(const Frame& frame) {
   pause();
-  pin_range_.reset();
+  pin_wish_.reset();
   pinned_ = frame;
   flame_.show(range_of(frame));
 }
 
-void ViewState::pin_longest(TimeRange range) {
+void ViewState::wish(const PinWish& pin) {
   pause();
-  pin_range_ = range;
-  shows_pin_ = false;
+  pin_wish_ = pin;
   resolve_pin();
+}
+
+void ViewState::pin_longest(TimeRange range) {
+  wish({range, false, false});
+}
+
+void ViewState::pin_bar(const FrameBar& bar) {
+  if (bar.longest.is_known) {
+    pin(bar.longest.frame);
+  } else {
+    flame_.show(bar.longest.among);
+    wish({bar.longest.among, true, false});
+  }
 }
 
 void ViewState::pin_at(std::int64_t time_ns) {
   constexpr std::int64_t before_ns = latest_stretch_ns / 2;
   const std::int64_t start_ns = std::max(time_ns, std::numeric_limits<std::int64_t>::min() + before_ns) - before_ns;
   flame_.show({start_ns, add_length(time_ns, before_ns)});
-  pause();
-  pin_range_ = TimeRange{time_ns, add_length(time_ns, 1)};
-  shows_pin_ = true;
-  resolve_pin();
+  wish({{time_ns, add_length(time_ns, 1)}, true, false});
 }
 
 void ViewState::resolve_pin() {
-  if (!pin_range_) {
+  if (!pin_wish_) {
     return;
   }
-  const std::vector<Piece> pieces = data_.pieces(*pin_range_, {Asker::pin, false});
-  pinned_ = longest_frame(pieces, stream(), *pin_range_);
-  const bool is_known = std::all_of(pieces.begin(), pieces.end(), [](const Piece& piece) {
-    return std::all_of(piece->frames.begin(), piece->frames.end(),
-                       [](const timeline::DetailFrames& frames) { return !frames.marks_ns.empty(); });
-  });
-  if (is_known && !pieces.empty() && !data_.is_busy()) {
-    pin_range_.reset();
-    if (shows_pin_ && pinned_) {
-      flame_.show(range_of(*pinned_));
+  const FrameCover frames = data_.frames(stream(), pin_wish_->range, Asker::pin);
+  if (!frames.is_complete()) {
+    return;
+  }
+  const std::optional<LongestFrame> found = longest_frame(frames, pin_wish_->range);
+  if (found && !found->is_known &&
+      length_between(found->among.start_ns, found->among.end_ns) <
+          length_between(pin_wish_->range.start_ns, pin_wish_->range.end_ns)) {
+    pin_wish_->range = found->among;  // a shorter range is read from blocks
+    return;
+  }
+  const PinWish wish = *std::exchange(pin_wish_, std::nullopt);
+  if (!found) {
+    if (!wish.is_followed) {
+      pinned_.reset();  // else the pinned frame is the first or the last
     }
+    return;
+  }
+  pinned_ = found->frame;
+  const TimeRange shown = range_of(found->frame);
+  if (wish.is_shown) {
+    flame_.show(shown);
+  }
+  const TimeRange seen = overview_.range();
+  if (wish.is_followed && (shown.start_ns < seen.start_ns || shown.end_ns > seen.end_ns)) {
+    const std::int64_t length = overview_.length_ns();
+    overview_.show({shown.start_ns - length / 2, shown.start_ns + (length - length / 2)});
   }
 }
 
@@ -160,18 +185,11 @@ void ViewState::step_frame(bool forward) {
     }
     return;
   }
-  const std::int64_t reach = std::max(overview_.length_ns() / 4, 4 * pinned_->duration_ns);
-  const TimeRange around{std::max(overview_.bounds().start_ns, pinned_->start_ns - reach),
-                         std::min(overview_.bounds().end_ns, add_length(pinned_->start_ns, reach))};
-  const std::vector<Piece> pieces = data_.pieces(around, {Asker::pin, false});
-  if (const auto next = neighbour_frame(pieces, stream(), pinned_->start_ns, forward)) {
-    pin(*next);
-    const TimeRange seen = overview_.range();
-    if (next->start_ns < seen.start_ns || range_of(*next).end_ns > seen.end_ns) {
-      const std::int64_t length = overview_.length_ns();
-      overview_.show({next->start_ns - length / 2, next->start_ns + (length - length / 2)});
-    }
-  }
+  // The moment next to the frame is in its neighbour.
+  const std::int64_t end_ns = add_length(pinned_->start_ns, pinned_->duration_ns);
+  const std::int64_t first_ns =
+      forward || pinned_->start_ns == std::numeric_limits<std::int64_t>::min() ? end_ns : pinned_->start_ns - 1;
+  wish({{first_ns, add_length(first_ns, 1)}, true, true});
 }
 
 void ViewState::zoom_to(TimeRange range) {
@@ -301,7 +319,7 @@ const FrameBars& ViewState::frame_bars(double least_pixels) {
   key.detail = stream();
   if (is_new(bars_key_, key)) {
     ++layouts_made_;
-    bars_ = lay_out_frames(overview_pieces(), stream(), overview_, least_pixels);
+    bars_ = lay_out_frames(data_.frames(stream(), overview_.range(), Asker::frames), overview_, least_pixels);
   }
   return bars_;
 }

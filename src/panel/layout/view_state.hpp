@@ -64,6 +64,8 @@ class ViewState {
   void pin(const Frame& frame);
   /// Pins the longest frame of a range once it is known exactly.
   void pin_longest(TimeRange range);
+  /// Pins and shows the longest frame of a bar.
+  void pin_bar(const FrameBar& bar);
   /// Pins and shows the frame at a time once it is known exactly; shows only the time if there is none.
   void pin_at(std::int64_t time_ns);
   /// Pins the next frame, or the previous one.
@@ -124,9 +126,17 @@ class ViewState {
     [[nodiscard]] bool operator==(const LayoutKey& other) const;
   };
 
+  /// A frame to pin once it is known: the longest of a range.
+  struct PinWish {
+    TimeRange range;
+    bool is_shown = false;     // the flame chart shows it
+    bool is_followed = false;  // the overview moves to it if it does not show it
+  };
+
   [[nodiscard]] bool is_new(LayoutKey& known, const LayoutKey& now);
   [[nodiscard]] LayoutKey key_of(const TimeAxis& axis, double least_pixels) const;
   const std::vector<Piece>& overview_pieces();
+  void wish(const PinWish& pin);
   void resolve_pin();
   void follow();
   void take_found();
@@ -138,8 +148,7 @@ class ViewState {
   bool follows_ = false;
   FrameStreamId stream_ = 0;
   std::optional<Frame> pinned_;
-  std::optional<TimeRange> pin_range_;  // its longest frame is still being searched for
-  bool shows_pin_ = false;              // and is shown once found
+  std::optional<PinWish> pin_wish_;  // still being searched for
   std::optional<SpanKey> selected_;
   std::optional<ChosenMessage> message_;
   SiteId marked_site_ = 0;

@@ -53,7 +53,7 @@ void PanelView::draw_bars(const Area& area) {
       std::clamp(static_cast<double>(bars.longest_ns) / 1e6, options_.good_frame_ms * 0.2, options_.slow_frame_ms * 4) *
       1.08;
   for (const FrameBar& bar : bars.bars) {
-    const double ms = static_cast<double>(bar.duration_ns) / 1e6;
+    const double ms = static_cast<double>(bar.longest.frame.duration_ns) / 1e6;
     const bool is_bad = ms > options_.slow_frame_ms;
     const ImU32 colour = is_bad ? theme_.bad : ms > options_.good_frame_ms ? theme_.slow : theme_.good;
     const auto share = static_cast<float>(std::min(ms / longest_ms, 1.0));
@@ -89,20 +89,16 @@ void PanelView::draw_bars(const Area& area) {
     }
   }
   if (const FrameBar* bar = pointer.is_over ? find_bar(bars, pointer.pixel) : nullptr; bar != nullptr) {
-    if (pointer.is_clicked && bar->count == 1) {
-      state_.pin({bar->start_ns, bar->duration_ns});
-    } else if (pointer.is_clicked) {
-      const TimeRange range{state_.overview().to_time(double{bar->left}),
-                            state_.overview().to_time(double{bar->right})};
-      state_.pin_longest(range);
-      state_.flame().show({bar->start_ns, add_length(bar->start_ns, bar->duration_ns)});
+    if (pointer.is_clicked) {
+      state_.pin_bar(*bar);
     }
-    const std::string text = bar->count == 1
-                                 ? "frame of " + duration_text(bar->duration_ns)
-                                 : count_text(bar->count) + " frames, the longest " + duration_text(bar->duration_ns);
-    const char* const judged = bar->duration_ns <= static_cast<std::int64_t>(options_.good_frame_ms * 1e6)   ? ", good"
-                               : bar->duration_ns <= static_cast<std::int64_t>(options_.slow_frame_ms * 1e6) ? ", slow"
-                                                                                                             : ", bad";
+    const std::string text = bar->count == 1 ? "frame of " + duration_text(bar->longest.frame.duration_ns)
+                                             : count_text(bar->count) + " frames, the longest " +
+                                                   duration_text(bar->longest.frame.duration_ns);
+    const char* const judged =
+        bar->longest.frame.duration_ns <= static_cast<std::int64_t>(options_.good_frame_ms * 1e6)   ? ", good"
+        : bar->longest.frame.duration_ns <= static_cast<std::int64_t>(options_.slow_frame_ms * 1e6) ? ", slow"
+                                                                                                    : ", bad";
     show_tip(text + judged);
   }
   if (pointer.is_doubly_clicked) {

@@ -1,0 +1,121 @@
+// Joins the marks of blocks to frames.
+#include "panel/data/frame_cover.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace kymo::panel {
+
+namespace {
+
+/// Frames between the marks alone, with their owner.
+FrameCover::Part part_of(FrameStreamId stream, std::vector<std::int64_t> marks, bool follows) {
+  auto piece = std::make_shared<Detail>();
+  piece->frames.push_back(timeline::make_frames(stream, std::move(marks)));
+  return {piece, piece->frames.data(), follows};
+}
+
+}  // namespace
+
+void FrameCover::add(const Piece& piece) {
+  for (const timeline::DetailFrames& frames : piece->frames) {
+    if (frames.stream == stream_) {
+      add({piece, &frames, false});
+    }
+  }
+}
+
+void FrameCover::add(Part part) {
+  is_cut_ = parts_.empty() ? is_broken_off_ : is_cut_;
+  part.follows = !parts_.empty() && !is_broken_off_;
+  is_broken_off_ = false;
+  parts_.push_back(std::move(part));
+}
+
+void FrameCover::add_mark(std::int64_t time_ns) {
+  add(part_of(stream_, {time_ns}, false));
+}
+
+void FrameCover::add_mark_before(std::int64_t time_ns) {
+  if (!parts_.empty()) {
+    parts_.front().follows = !is_cut_;
+  }
+  parts_.insert(parts_.begin(), part_of(stream_, {time_ns}, false));
+}
+
+void FrameCover::break_off() {
+  is_broken_off_ = true;
+  is_complete_ = false;
+}
+
+void FrameCover::finish() {
+  // The order of blocks is nearly that of their marks.
+  std::stable_sort(parts_.begin(), parts_.end(),
+                   [](const Part& a, const Part& b) { return a.frames->first_mark_ns < b.frames->first_mark_ns; });
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    join_from(i);
+  }
+}
+
+void FrameCover::join_from(std::size_t first) {
+  std::size_t end = first + 1;
+  std::int64_t last_ns = parts_[first].frames->last_mark_ns;
+  const auto overlaps = [&](const Part& part) {
+    return part.is_exact() && parts_[first].is_exact() && part.frames->first_mark_ns < last_ns;
+  };
+  for (; end < parts_.size() && overlaps(parts_[end]); ++end) {
+    last_ns = std::max(last_ns, parts_[end].frames->last_mark_ns);
+  }
+  if (end == first + 1) {
+    return;
+  }
+  std::vector<std::int64_t> marks;
+  for (std::size_t i = first; i < end; ++i) {
+    const std::vector<std::int64_t>& added = parts_[i].frames->marks_ns;
+    marks.insert(marks.end(), added.begin(), added.end());
+  }
+  parts_[first] = part_of(stream_, std::move(marks), parts_[first].follows);
+  parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+               parts_.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+std::optional<std::int64_t> FrameCover::last_mark_to(std::int64_t time_ns) const {
+  std::optional<std::int64_t> last;
+  for (const Part& part : parts_) {
+    const auto& marks = part.frames->marks_ns;
+    const auto at = std::upper_bound(marks.begin(), marks.end(), time_ns);
+    if (at != marks.begin()) {
+      last = std::max(last.value_or(*(at - 1)), *(at - 1));
+    }
+  }
+  return last;
+}
+
+std::optional<std::int64_t> FrameCover::first_mark_from(std::int64_t time_ns) const {
+  std::optional<std::int64_t> first;
+  for (const Part& part : parts_) {
+    const auto& marks = part.frames->marks_ns;
+    const auto at = std::lower_bound(marks.begin(), marks.end(), time_ns);
+    if (at != marks.end()) {
+      first = std::min(first.value_or(*at), *at);
+    }
+  }
+  return first;
+}
+
+std::optional<Frame> FrameCover::latest() const {
+  if (parts_.empty() || !parts_.back().is_exact()) {
+    return std::nullopt;
+  }
+  const std::vector<std::int64_t>& marks = parts_.back().frames->marks_ns;
+  if (marks.size() >= 2) {
+    return Frame{marks[marks.size() - 2], length_between(marks[marks.size() - 2], marks.back())};
+  }
+  if (!parts_.back().follows) {
+    return std::nullopt;
+  }
+  const std::int64_t start_ns = parts_[parts_.size() - 2].frames->last_mark_ns;
+  return Frame{start_ns, length_between(start_ns, marks.front())};
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,234 @@
+// The frames on the screen are those of the capture, in any range, at any zoom, however it is read.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "game_capture.hpp"
+#include "panel/data/timeline_blocks.hpp"
+#include "panel/layout/frame_layout.hpp"
+#include "support/rounds.hpp"
+
+namespace kymo::test {
+namespace {
+
+constexpr FrameStreamId stream = 1;
+
+/// A capture of one stream, among marks of another, in blocks and summaries of random sizes.
+struct Marked {
+  std::vector<std::int64_t> marks;
+  Bytes bytes;
+  std::int64_t end_ns = 0;
+};
+
+Marked make_marked(std::mt19937& random) {
+  Marked made;
+  const auto one_of = [&random](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  const bool has_waits = random() % 2 == 0;
+  std::int64_t now = 1'000'000'000;
+  std::vector<EventBatch> batches;
+  for (std::int64_t blocks = 20 + one_of(150); blocks > 0; --blocks) {
+    EventBatch& batch = batches.emplace_back();
+    if (batches.size() == 1) {
+      batch.declarations.tracks = {{1, TrackKind::thread, 1, 100, "main"}};
+      batch.declarations.frame_streams = {{stream, 1, ""}, {2, 1, "other"}};
+    }
+    batch.start_ns = now;
+    const bool is_waiting = has_waits && random() % 3 != 0;
+    for (std::int64_t frames = is_waiting ? 0 : one_of(9); frames > 0; --frames) {
+      now += 1 + (random() % 20 == 0 ? one_of(500'000'000) : one_of(20'000'000));
+      batch.frame_marks.push_back({stream, 1, now});
+      made.marks.push_back(now);
+    }
+    now += one_of(30'000'000);
+    batch.frame_marks.push_back({2, 1, now});
+    batch.end_ns = now;
+    now += one_of(2) * one_of(300'000'000);
+  }
+  made.end_ns = now;
+  capture::CaptureWriterOptions options = sample_options();
+  options.with_summaries = random() % 4 != 0;
+  options.summary_intervals.most_blocks = 1 + random() % 8;
+  options.summary_intervals.merged = 2 + static_cast<unsigned>(random() % 3);
+  made.bytes = write_capture(batches, random() % 2 == 0, std::move(options));
+  return made;
+}
+
+TimeRange random_range(const Marked& marked, std::mt19937& random) {
+  std::uniform_int_distribution<std::int64_t> any(900'000'000, marked.end_ns + 100'000'000);
+  if (random() % 3 == 0 && marked.marks.size() > 1) {
+    // Inside one frame, or at its edges.
+    const std::size_t at = random() % (marked.marks.size() - 1);
+    const std::int64_t start = marked.marks[at];
+    const std::int64_t length = marked.marks[at + 1] - start;
+    const std::int64_t from = start + static_cast<std::int64_t>(random() % 3) * length / 3;
+    return {from, std::max(from + 20, from + length / 3)};
+  }
+  const std::int64_t a = any(random);
+  const std::int64_t b = any(random);
+  return {std::min(a, b), std::max(a, b) + 20};
+}
+
+std::vector<Frame> frames_in(const Marked& marked, TimeRange range) {
+  std::vector<Frame> frames;
+  for (std::size_t i = 0; i + 1 < marked.marks.size(); ++i) {
+    if (marked.marks[i] < range.end_ns && marked.marks[i + 1] > range.start_ns) {
+      frames.push_back({marked.marks[i], marked.marks[i + 1] - marked.marks[i]});
+    }
+  }
+  return frames;
+}
+
+bool is_one_of(const std::vector<Frame>& frames, const Frame& frame) {
+  return std::any_of(frames.begin(), frames.end(), [&frame](const Frame& other) {
+    return other.start_ns == frame.start_ns && other.duration_ns == frame.duration_ns;
+  });
+}
+
+void load_everything(panel::ViewState& state) {
+  for (int i = 0; i < 200; ++i) {
+    state.begin_frame();
+    static_cast<void>(state.frame_bars(3));
+    state.end_frame();
+  }
+  ASSERT_FALSE(state.data().is_busy());
+}
+
+/// Compares the bars of a range with the marks that were written.
+void check_bars(panel::ViewState& state, const Marked& marked) {
+  const std::vector<Frame> expected = frames_in(marked, state.overview().range());
+  const panel::FrameBars& bars = state.frame_bars(3);
+  std::int64_t longest_ns = 0;
+  for (const Frame& frame : expected) {
+    longest_ns = std::max(longest_ns, frame.duration_ns);
+  }
+  EXPECT_EQ(bars.count, expected.size());
+  EXPECT_EQ(bars.longest_ns, longest_ns);
+  std::uint64_t count = 0;
+  for (const panel::FrameBar& bar : bars.bars) {
+    count += bar.count;
+    if (bar.longest.is_known) {
+      EXPECT_TRUE(is_one_of(expected, bar.longest.frame)) << bar.longest.frame.start_ns;
+    } else {
+      EXPECT_TRUE(std::any_of(expected.begin(), expected.end(), [&bar](const Frame& frame) {
+        return frame.duration_ns == bar.longest.frame.duration_ns && frame.start_ns >= bar.longest.among.start_ns &&
+               frame.start_ns + frame.duration_ns <= bar.longest.among.end_ns;
+      }));
+    }
+  }
+  EXPECT_EQ(count, bars.count);
+}
+
+/// Pins a bar, and the frame at a time in the range.
+void check_pins(panel::ViewState& state, const Marked& marked, std::mt19937& random) {
+  const std::vector<panel::FrameBar> bars = state.frame_bars(3).bars;
+  if (!bars.empty()) {
+    const panel::FrameBar& bar = bars[random() % bars.size()];
+    state.pin_bar(bar);
+    load_everything(state);
+    ASSERT_TRUE(state.pinned().has_value());
+    EXPECT_EQ(state.pinned()->duration_ns, bar.longest.frame.duration_ns);
+    EXPECT_TRUE(is_one_of(frames_in(marked, {}), *state.pinned()));
+  }
+  const TimeRange range = state.overview().range();
+  const std::int64_t at =
+      range.start_ns + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(range.end_ns - range.start_ns));
+  const std::vector<Frame> expected = frames_in(marked, {at, at + 1});
+  state.pin_at(at);
+  load_everything(state);
+  ASSERT_EQ(state.pinned().has_value(), !expected.empty());
+  if (!expected.empty()) {
+    EXPECT_EQ(state.pinned()->start_ns, expected[0].start_ns);
+    EXPECT_EQ(state.pinned()->duration_ns, expected[0].duration_ns);
+    state.step_frame(true);
+    load_everything(state);
+    const std::int64_t end_ns = expected[0].start_ns + expected[0].duration_ns;
+    EXPECT_EQ(state.pinned()->start_ns, end_ns == marked.marks.back() ? expected[0].start_ns : end_ns);
+  }
+}
+
+TEST(Frames, AreTheCapturesInEveryRangeAndAtEveryZoom) {
+  for (unsigned round = 0; round < rounds(100U); ++round) {
+    SCOPED_TRACE(round);
+    std::mt19937 random(round);
+    const Marked marked = make_marked(random);
+    panel::DataOptions options = immediate_data();
+    options.most_blocks = round % 2 == 0 ? 4096 : 1 + random() % 16;  // beyond it, summaries are read
+    panel::ViewState state(provide(marked.bytes), options);
+    state.overview().set_width(static_cast<double>(100 + random() % 1500));
+    state.flame().set_width(1000);
+    state.pause();
+    for (int window = 0; window < 12; ++window) {
+      state.overview().show(window == 0 ? state.overview().bounds() : random_range(marked, random));
+      load_everything(state);
+      check_bars(state, marked);
+      check_pins(state, marked, random);
+      if (HasFailure()) {
+        return;
+      }
+    }
+  }
+}
+
+/// A capture that cannot be read for a while, as when its server is away.
+class Unreachable final : public panel::BlockProvider {
+ public:
+  explicit Unreachable(std::shared_ptr<panel::BlockProvider> reached) : reached_(std::move(reached)) {}
+  bool is_away = true;
+
+  bool refresh() override { return false; }
+  [[nodiscard]] const std::vector<panel::CaptureBlocks>& blocks() const override { return reached_->blocks(); }
+  [[nodiscard]] std::size_t capture_of(FrameStreamId id) const override { return reached_->capture_of(id); }
+  [[nodiscard]] std::size_t first_block() const override { return 0; }
+  [[nodiscard]] TimeRange range() const override { return reached_->range(); }
+  [[nodiscard]] bool is_live() const override { return false; }
+  [[nodiscard]] panel::ProviderFacts facts() const override { return reached_->facts(); }
+  [[nodiscard]] const Declarations& declarations() const override { return reached_->declarations(); }
+  [[nodiscard]] const SiteDeclaration& site(SiteId id) const override { return reached_->site(id); }
+  [[nodiscard]] const TrackDeclaration& track(TrackId id) const override { return reached_->track(id); }
+  [[nodiscard]] std::string_view name(NameId id) const override { return reached_->name(id); }
+  [[nodiscard]] std::shared_ptr<const EventBatch> read(std::size_t capture, std::size_t number,
+                                                       BatchParts parts) const override {
+    // The middle of the capture is out of reach.
+    if (is_away && number > blocks()[0].blocks.size() / 3 && number < blocks()[0].blocks.size() * 2 / 3) {
+      throw CaptureError("run.kymo", 0, "the server is away");
+    }
+    return reached_->read(capture, number, parts);
+  }
+  [[nodiscard]] bool read_summary(std::size_t, std::size_t, timeline::Detail&) const override {
+    throw CaptureError("run.kymo", 0, "the server is away");
+  }
+  [[nodiscard]] std::vector<stats::SiteFigures> figures() const override { return {}; }
+  [[nodiscard]] panel::SpanFacts find_span(const panel::SpanKey&) const override { return {}; }
+
+ private:
+  std::shared_ptr<panel::BlockProvider> reached_;
+};
+
+TEST(Frames, WhatIsOutOfReachForAWhileIsNoLongFrameAndIsReadLater) {
+  Game game;
+  game.frames = 300;
+  const auto provider = std::make_shared<Unreachable>(provide(game.write()));
+  panel::DataOptions options = immediate_data();
+  options.retry_after = std::chrono::nanoseconds(1);
+  panel::ViewState state(provider, options);
+  state.overview().set_width(2000);
+  for (int i = 0; i < 20; ++i) {
+    state.begin_frame();
+    static_cast<void>(state.frame_bars(3));
+    state.end_frame();
+  }
+  EXPECT_EQ(state.frame_bars(3).longest_ns, Game::slow_ns);
+  EXPECT_LT(state.frame_bars(3).count, 250U);
+  provider->is_away = false;
+  load_everything(state);
+  EXPECT_EQ(state.frame_bars(3).longest_ns, Game::slow_ns);
+  EXPECT_EQ(state.frame_bars(3).count, 299U);
+}
+
+}  // namespace
+}  // namespace kymo::test
