@@ -85,7 +85,7 @@ TEST(Damage, TimesAndDepthsOfAnySizeAreDrawn) {
     frames.add(pieces[1]);
     frames.finish();
     EXPECT_LE(panel::lay_out_frames(frames, axis, 3).bars.size(), 1000U);
-    EXPECT_LE(panel::lay_out_metrics(pieces, axis, 3).size(), 1U);
+    EXPECT_LE(panel::lay_out_metrics(pieces, pieces, {}, {}, axis, 3).size(), 1U);
   }
 }
 

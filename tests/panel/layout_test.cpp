@@ -6,6 +6,7 @@
 #include "game_capture.hpp"
 #include "panel/layout/flame_layout.hpp"
 #include "panel/layout/frame_layout.hpp"
+#include "panel/layout/metric_layout.hpp"
 
 namespace kymo::test {
 namespace {
@@ -171,18 +172,85 @@ TEST(FrameLayout, MetricsKeepTheirExtremesAndSayWhatIsStale) {
   game.frames = 1000;
   const auto pieces = exact_pieces(game);
   const auto axis = axis_over({Game::start_of(0), Game::start_of(1000)}, 90);
-  const auto metrics = panel::lay_out_metrics(pieces, axis, 3);
+  const auto metrics = panel::lay_out_metrics(pieces, {}, {}, {}, axis, 3);
   ASSERT_EQ(metrics.size(), 1U);
   EXPECT_EQ(metrics[0].min, 0);
   EXPECT_EQ(metrics[0].max, 999);
   EXPECT_EQ(metrics[0].latest, 999);
   EXPECT_LE(metrics[0].steps.size(), 61U);
-  const auto near = panel::lay_out_metrics(pieces, axis_over({Game::start_of(4), Game::start_of(8) - 1}, 900), 3);
-  ASSERT_GE(near[0].steps.size(), 4U);
+  const auto near =
+      panel::lay_out_metrics(pieces, {}, {}, {}, axis_over({Game::start_of(4), Game::start_of(8) - 1}, 900), 3);
+  ASSERT_EQ(near[0].steps.size(), 4U);
   EXPECT_FALSE(near[0].steps[0].is_stale);
   EXPECT_TRUE(near[0].steps[1].is_stale);
   EXPECT_EQ(near[0].min, 4);
   EXPECT_EQ(near[0].max, 7);
+}
+
+/// A piece with samples of one metric.
+Piece sampled(std::vector<std::int64_t> times_ns) {
+  EventBatch batch;
+  batch.start_ns = times_ns.front();
+  batch.end_ns = times_ns.back();
+  SampleRun& run = batch.samples.emplace_back();
+  run.metric = 1;
+  for (std::size_t i = 0; i < times_ns.size(); ++i) {
+    run.values.push_back(static_cast<double>(times_ns[i] / 1'000'000));
+    run.flags.push_back(0);
+  }
+  run.times_ns = std::move(times_ns);
+  return std::make_shared<timeline::Detail>(timeline::make_detail(batch, false));
+}
+
+/// The steps of a sensor's metric, or of a program's, that was sampled at 100, 200, 300 and 2000 ms.
+panel::MetricSteps steps_in(TimeRange range, bool is_sensor) {
+  constexpr std::int64_t ms = 1'000'000;
+  const std::vector<Piece> all = {sampled({100 * ms, 200 * ms}), sampled({300 * ms}), sampled({2000 * ms})};
+  std::vector<Piece> past;
+  std::vector<Piece> pieces;
+  for (const Piece& piece : all) {
+    (piece->end_ns < range.start_ns ? past : pieces).push_back(piece);
+  }
+  Declarations declarations;
+  MetricDeclaration metric;
+  metric.id = 1;
+  metric.source = is_sensor ? "/proc/load" : "";
+  declarations.metrics = {metric};
+  panel::MetricHolds holds;
+  holds.learn(all);
+  panel::TimeAxis axis;
+  axis.set_bounds({0, 3000 * ms});
+  axis.set_width(1000);
+  axis.show(range);
+  const auto metrics = panel::lay_out_metrics(pieces, past, holds, declarations, axis, 3);
+  return metrics.empty() ? panel::MetricSteps() : metrics[0];
+}
+
+TEST(MetricLayout, AValueHoldsUntilTheNextSample) {
+  constexpr std::int64_t ms = 1'000'000;
+  const auto between = steps_in({220 * ms, 280 * ms}, true);
+  ASSERT_EQ(between.steps.size(), 1U) << "the sample before the range";
+  EXPECT_EQ(between.latest, 200);
+  EXPECT_LE(between.steps[0].left, 0);
+  EXPECT_GE(between.steps[0].right, 1000);
+  const auto over = steps_in({250 * ms, 350 * ms}, true);
+  ASSERT_EQ(over.steps.size(), 2U);
+  EXPECT_NEAR(over.steps[0].right, 500, 0.1);
+  EXPECT_NEAR(over.steps[1].left, 500, 0.1);
+  EXPECT_GE(over.steps[1].right, 1000);
+}
+
+TEST(MetricLayout, ASensorThatFallsSilentLeavesAGapAndAProgramsValueStands) {
+  constexpr std::int64_t ms = 1'000'000;
+  const auto all = steps_in({0, 3000 * ms}, true);
+  ASSERT_EQ(all.steps.size(), 4U);
+  EXPECT_NEAR(all.steps[2].right, 800.0 / 3, 0.1) << "five intervals of 100 ms";
+  EXPECT_NEAR(all.steps[3].right, 2500.0 / 3, 0.1);
+  EXPECT_TRUE(steps_in({1000 * ms, 1500 * ms}, true).steps.empty());
+  const auto program = steps_in({1000 * ms, 1500 * ms}, false);
+  ASSERT_EQ(program.steps.size(), 1U);
+  EXPECT_EQ(program.latest, 300);
+  EXPECT_GE(program.steps[0].right, 1000);
 }
 
 }  // namespace

@@ -279,6 +279,36 @@ std::vector<Piece> PanelData::pieces(TimeRange range, const Wish& wish) {
   return out;
 }
 
+std::vector<Piece> PanelData::past(std::int64_t time_ns, Asker asker) {
+  constexpr std::size_t most_past_blocks = 64;
+  constexpr std::size_t most_past_summaries = 16;
+  std::vector<Piece> out;
+  Missing& missing = begin_asking(asker);
+  for (std::size_t capture = 0; capture < provider_->blocks().size(); ++capture) {
+    const CaptureBlocks& list = provider_->blocks()[capture];
+    const Cover wanted{capture, {}, {asker, false}, false, true, nullptr, &missing};
+    std::size_t block = blocks_in(list, {time_ns, time_ns}).first;
+    std::size_t summaries = 0;
+    for (std::size_t blocks = 0; block > 0 && blocks < most_past_blocks && summaries < most_past_summaries;) {
+      // A summary knows the last value of each metric. In a file, wider ones follow narrower ones that end alike.
+      const auto behind =
+          std::upper_bound(list.summaries.begin(), list.summaries.end(), block,
+                           [](std::size_t end, const SummaryPlace& summary) { return end < summary.end_block; });
+      const bool ends_here = behind != list.summaries.begin() && (behind - 1)->end_block == block;
+      const SummaryPlace* const widest = ends_here ? &*(behind - 1) : nullptr;
+      Piece piece = widest != nullptr ? look_up_summary(wanted, *widest) : look_up_block(wanted, block - 1);
+      blocks += widest == nullptr ? 1U : 0U;
+      summaries += widest != nullptr ? 1U : 0U;
+      block = widest != nullptr ? widest->first_block : block - 1;
+      if (piece != nullptr) {
+        out.push_back(std::move(piece));
+      }
+    }
+  }
+  has_new_wishes_ = has_new_wishes_ || !missing.blocks.empty() || !missing.summaries.empty();
+  return out;
+}
+
 void PanelData::keep_figures_fresh() {
   const auto now = std::chrono::steady_clock::now();
   if (adds_up_ || figures_of_data_ == data_version_ ||

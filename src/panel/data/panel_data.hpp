@@ -30,8 +30,8 @@ struct DataOptions {
 };
 
 /// The requester of pieces. Its missing pieces are fetched until it asks for something else.
-enum class Asker : std::uint8_t { flame, overview, frames, pin };
-inline constexpr std::size_t asker_count = 4;
+enum class Asker : std::uint8_t { flame, overview, frames, past, pin };
+inline constexpr std::size_t asker_count = 5;
 
 /// The required content of pieces.
 struct Wish {
@@ -87,6 +87,9 @@ class PanelData {
 
   /// The frames of a stream in a range, with those that only begin or end in it. Requests what is not decoded yet.
   [[nodiscard]] FrameCover frames(FrameStreamId stream, TimeRange range, Asker asker);
+
+  /// Blocks and summaries that end before a time, the latest first, as far back as a value may usefully hold.
+  [[nodiscard]] std::vector<Piece> past(std::int64_t time_ns, Asker asker);
 
   /// Looks up a span. span_facts() returns the result some frames later.
   void ask_for_span(const SpanKey& key);

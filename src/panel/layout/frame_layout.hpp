@@ -1,4 +1,4 @@
-// The positions of frame bars and metric steps. Draws nothing.
+// The positions of frame bars. Draws nothing.
 #pragma once
 
 #include <cstddef>
@@ -40,29 +40,5 @@ struct FrameBars {
 [[nodiscard]] const FrameBar* find_bar(const FrameBars& bars, double pixel);
 /// The longest frame within a range, or else the longest that overlaps it.
 [[nodiscard]] std::optional<LongestFrame> longest_frame(const FrameCover& frames, TimeRange range);
-
-/// The range of a metric over a few pixels. `min` > `max`: no numeric value.
-struct MetricStep {
-  float left = 0;
-  float right = 0;
-  double min = 0;
-  double max = 0;
-  double last = 0;
-  bool is_stale = false;
-};
-
-struct MetricSteps {
-  MetricId metric = 0;
-  std::vector<MetricStep> steps;  ///< by ascending left end
-  bool has_values = false;
-  double min = 0;  ///< of the visible values; valid if has_values
-  double max = 0;
-  double latest = 0;  ///< the last visible numeric value
-};
-
-/// The samples of all metrics that have any in the axis's range, by ascending metric. At most width / least_pixels
-/// steps each.
-[[nodiscard]] std::vector<MetricSteps> lay_out_metrics(const std::vector<Piece>& pieces, const TimeAxis& axis,
-                                                       double least_pixels);
 
 }  // namespace kymo::panel

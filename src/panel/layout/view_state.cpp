@@ -327,7 +327,11 @@ const FrameBars& ViewState::frame_bars(double least_pixels) {
 const std::vector<MetricSteps>& ViewState::metrics(double least_pixels) {
   if (is_new(metrics_key_, key_of(overview_, least_pixels))) {
     ++layouts_made_;
-    metrics_ = lay_out_metrics(overview_pieces(), overview_, least_pixels);
+    const std::vector<Piece>& pieces = overview_pieces();
+    const std::vector<Piece> past = data_.past(overview_.range().start_ns, Asker::past);
+    holds_.learn(pieces);
+    holds_.learn(past);
+    metrics_ = lay_out_metrics(pieces, past, holds_, data_.provider().declarations(), overview_, least_pixels);
   }
   return metrics_;
 }

@@ -10,6 +10,7 @@
 #include "panel/layout/flame_layout.hpp"
 #include "panel/layout/frame_layout.hpp"
 #include "panel/layout/mark_layout.hpp"
+#include "panel/layout/metric_layout.hpp"
 #include "panel/layout/time_axis.hpp"
 
 namespace kymo::panel {
@@ -162,6 +163,7 @@ class ViewState {
   FrameBars bars_;
   LayoutKey metrics_key_;
   std::vector<MetricSteps> metrics_;
+  MetricHolds holds_;
   LayoutKey sync_key_;
   std::vector<SyncMark> sync_points_;
   LayoutKey flame_key_;

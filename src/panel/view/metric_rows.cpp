@@ -19,13 +19,6 @@ std::string metric_title(const MetricDeclaration& metric) {
   return clean_text(title, 60);
 }
 
-const MetricDeclaration* find_metric(const Declarations& declarations, MetricId id) {
-  const auto& metrics = declarations.metrics;
-  const auto found = std::lower_bound(metrics.begin(), metrics.end(), id,
-                                      [](const MetricDeclaration& metric, MetricId key) { return metric.id < key; });
-  return found != metrics.end() && found->id == id ? &*found : nullptr;
-}
-
 /// The meaning and origin of a metric, a line each.
 std::string provenance_of(const MetricDeclaration& metric) {
   std::string text = "from " + (metric.source.empty() ? std::string("the program") : clean_text(metric.source));
@@ -59,6 +52,9 @@ std::string value_at(const MetricSteps& steps, double pixel, const std::string& 
     return {};
   }
   const MetricStep& step = *std::prev(after);
+  if (pixel > double{step.right} + 1) {
+    return "\nhere: no sample";
+  }
   if (!(step.min <= step.max)) {
     return "\nhere: could not be read";
   }
@@ -143,8 +139,7 @@ void PanelView::draw_metric_row(const MetricSteps& metric, const Area& area, flo
       continue;
     }
     const float left = area.left + std::max(step.left, 0.0F);
-    const float next = i + 1 < metric.steps.size() ? metric.steps[i + 1].left : step.right;
-    const float right = std::min(area.left + std::max(next, step.left + 1), area.right);
+    const float right = std::min(area.left + std::max(step.right, step.left + 1), area.right);
     float top = y_of(step.max);
     float bottom = y_of(step.min);
     const float last = y_of(std::isfinite(step.last) ? step.last : step.max);
@@ -161,7 +156,7 @@ void PanelView::draw_metric_row(const MetricSteps& metric, const Area& area, flo
     canvas.fill(left, last - thickness / 2, std::max(end, left + 1), last + thickness / 2,
                 step.is_stale ? theme_.stale : theme_.metric);
     before = last;
-    has_before = true;
+    has_before = i + 1 < metric.steps.size() && metric.steps[i + 1].left <= step.right + 0.5F;
   }
 }
 

@@ -1,0 +1,55 @@
+// The positions of metric steps. Draws nothing.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "panel/data/panel_data.hpp"
+#include "panel/layout/time_axis.hpp"
+
+namespace kymo::panel {
+
+/// The range of a metric over a few pixels. `min` > `max`: no numeric value.
+struct MetricStep {
+  float left = 0;
+  float right = 0;           ///< where its value ends: at the next step, or earlier if it does not hold that long
+  std::int64_t last_ns = 0;  ///< time of the last sample
+  double min = 0;
+  double max = 0;
+  double last = 0;
+  bool is_stale = false;
+};
+
+struct MetricSteps {
+  MetricId metric = 0;
+  std::vector<MetricStep> steps;  ///< by ascending left end
+  bool has_values = false;
+  double min = 0;  ///< of the visible values; valid if has_values
+  double max = 0;
+  double latest = 0;  ///< the last visible numeric value
+};
+
+/// How long the values of metrics hold. A program's own value holds until its next one. A sensor is sampled at a rate:
+/// its value holds for a few of the shortest intervals seen, and what follows is a gap.
+class MetricHolds {
+ public:
+  /// Learns intervals from samples.
+  void learn(const std::vector<Piece>& pieces);
+  /// The time for which a value holds at most.
+  [[nodiscard]] std::int64_t hold_ns(const MetricDeclaration& metric) const;
+
+ private:
+  std::unordered_map<MetricId, std::int64_t> intervals_;
+};
+
+/// The samples of all metrics with a value in the axis's range, by ascending metric. At most width / least_pixels steps
+/// each. `past`: the samples before the range, the latest first.
+[[nodiscard]] std::vector<MetricSteps> lay_out_metrics(const std::vector<Piece>& pieces, const std::vector<Piece>& past,
+                                                       const MetricHolds& holds, const Declarations& declarations,
+                                                       const TimeAxis& axis, double least_pixels);
+
+/// The declaration of a metric; nullptr if there is none.
+[[nodiscard]] const MetricDeclaration* find_metric(const Declarations& declarations, MetricId id);
+
+}  // namespace kymo::panel
