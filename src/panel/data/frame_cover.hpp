@@ -56,8 +56,8 @@ class FrameCover {
   /// The last frame, if its marks are known.
   [[nodiscard]] std::optional<Frame> latest() const;
 
-  /// Calls visit(const timeline::FrameGroup&, bool is_exact) for the frames of a range by ascending time. Frames that
-  /// are at least least_ns long on average are visited individually, others in groups. `is_exact`: the longest frame's
+  /// Calls visit(const timeline::FrameGroup&, bool is_exact) for the frames of a range by ascending time. Frames are
+  /// visited in groups shorter than least_ns, else individually. `is_exact`: the longest frame's
   /// start is known; else it is a summary's, which may hold frames outside of the range.
   template <typename Visit>
   void visit(TimeRange range, double least_ns, Visit&& visit) const;
@@ -106,11 +106,10 @@ void FrameCover::visit(TimeRange range, double least_ns, Visit&& visit) const {
     std::size_t first = 0;
     for (const timeline::FrameGroup& group : part.frames->groups) {
       const std::size_t end = first + static_cast<std::size_t>(group.count);
-      const double mean_ns =
-          static_cast<double>(length_between(group.start_ns, group.end_ns)) / static_cast<double>(group.count);
+      const auto length_ns = static_cast<double>(length_between(group.start_ns, group.end_ns));
       // A group over the edge of the range also holds frames outside of it.
       const bool is_within = group.start_ns >= range.start_ns && group.end_ns <= range.end_ns;
-      if (mean_ns < least_ns && is_within) {
+      if (length_ns < least_ns && is_within) {
         offer(group, true);
       } else if (is_frame_of(group.start_ns, group.end_ns, range)) {
         for (std::size_t mark = first; mark < end; ++mark) {
