@@ -58,6 +58,9 @@ class Page {
   }
   std::uint64_t add_outline(int number, std::span<const std::byte> bytes) { return capture(number).add_outline(bytes); }
   void set_size(int number, std::uint64_t size) { capture(number).set_size(size); }
+  void set_arrival(int number, int arrival) {
+    arrivals_[capture(number).name()] = static_cast<panel::Arrival>(std::clamp(arrival, 0, 3));
+  }
 
   /// Shows captures on one axis in place of the current ones.
   void show(std::span<const int> numbers) {
@@ -72,8 +75,14 @@ class Page {
     options.cache_bytes = cache_bytes;
     options.budget = work_of_a_frame;
     options.most_blocks = most_blocks;
-    view_ = std::make_unique<panel::PanelView>(std::make_shared<panel::TimelineBlocks>(Timeline(std::move(readers))),
-                                               panel::ViewOptions{}, options);
+    // A file that the user opened gets no more data.
+    const auto look_for_more = [this](const CaptureReader& reader) {
+      const auto known = arrivals_.find(reader.path());
+      return known != arrivals_.end() ? known->second : panel::Arrival::cut_off;
+    };
+    view_ = std::make_unique<panel::PanelView>(
+        std::make_shared<panel::TimelineBlocks>(Timeline(std::move(readers)), look_for_more), panel::ViewOptions{},
+        options);
   }
   void close() { view_.reset(); }
 
@@ -187,6 +196,7 @@ class Page {
   }
 
   std::map<int, std::shared_ptr<PagedBytes>> captures_;
+  std::map<std::string, panel::Arrival> arrivals_;  // by name; of a server's captures
   std::unique_ptr<panel::PanelView> view_;
   InputQueue input_;
   float width_ = 1;
@@ -251,6 +261,11 @@ EMSCRIPTEN_KEEPALIVE double page_add_outline(int number, const std::byte* bytes,
 
 EMSCRIPTEN_KEEPALIVE bool page_set_size(int number, double size) {
   return attempt([=] { page().set_size(number, size >= 0 ? static_cast<std::uint64_t>(size) : 0); });
+}
+
+/// Whether more of a capture comes: 1: it is recorded; 2: its program ended without closing it; 3: its server is away.
+EMSCRIPTEN_KEEPALIVE bool page_set_arrival(int number, int arrival) {
+  return attempt([=] { page().set_arrival(number, arrival); });
 }
 
 EMSCRIPTEN_KEEPALIVE bool page_show(const int* numbers, std::uint32_t count) {

@@ -28,6 +28,20 @@ std::string pair_text(std::int64_t first, std::int64_t second) {
   return '[' + std::to_string(first) + ',' + std::to_string(second) + ']';
 }
 
+const char* name_of(panel::Arrival arrival) {
+  switch (arrival) {
+    case panel::Arrival::recording:
+      return "recording";
+    case panel::Arrival::cut_off:
+      return "cut_off";
+    case panel::Arrival::unreachable:
+      return "unreachable";
+    case panel::Arrival::complete:
+      break;
+  }
+  return "complete";
+}
+
 std::string truth(bool is_so) {
   return is_so ? "true" : "false";
 }
@@ -55,7 +69,7 @@ std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t dra
   std::string out = "{\"length_ns\":" + std::to_string(since(all.end_ns));
   out += ",\"overview_ns\":" + range_text(state.overview().range());
   out += ",\"flame_ns\":" + range_text(state.flame().range());
-  out += ",\"is_live\":" + truth(provider.is_live());
+  out += ",\"arrival\":" + quoted(name_of(provider.arrival()));
   out += ",\"follows\":" + truth(state.follows());
   out += ",\"is_paused\":" + truth(state.is_paused());
   out += ",\"is_busy\":" + truth(state.data().is_busy());

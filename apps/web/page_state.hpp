@@ -10,11 +10,13 @@ namespace kymo::web {
 
 /// A JSON object. Times are nanoseconds since the first event, positions are pixels of the page:
 ///
-///     {"length_ns": 0, "overview_ns": [from, to], "flame_ns": [from, to], "is_live": false, "follows": false,
+///     {"length_ns": 0, "overview_ns": [from, to], "flame_ns": [from, to], "arrival": "complete", "follows": false,
 ///      "is_paused": false, "is_busy": false, "frames": 0, "pinned_ns": [start, duration] or null,
 ///      "selected_site": "name" or null, "marked_site": "name" or null, "is_searching": false,
 ///      "shows_statistics": false, "shows_help": false, "sites": 0, "tracks": 0, "captures": 0, "blocks": 0,
 ///      "drawn": 0, "bars": [left, top, right, bottom], "rows": [...], "flame": [...]}
+///
+/// "arrival" is "complete", "recording", "cut_off" or "unreachable": panel::Arrival.
 [[nodiscard]] std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t drawn);
 
 }  // namespace kymo::web

@@ -7,4 +7,8 @@ std::vector<EventBatch> find_unwritten(const CaptureReader& /*capture*/, std::ve
   return {};
 }
 
+Writer look_for_writer(const CaptureReader& /*capture*/) {
+  return Writer::unknown;
+}
+
 }  // namespace kymo::timeline

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "capture/recover/recovery.hpp"
+#include "capture/recover/spool_file.hpp"
 
 namespace kymo::timeline {
 
@@ -18,6 +19,18 @@ std::vector<EventBatch> find_unwritten(const CaptureReader& capture, std::vector
     complaints.push_back(capture.path() + ": what its process left in shared memory cannot be read: " + failure.what());
   }
   return batches;
+}
+
+Writer look_for_writer(const CaptureReader& capture) {
+  switch (capture::find_writer(capture).kind) {
+    case capture::WriterState::Kind::living:
+      return Writer::living;
+    case capture::WriterState::Kind::gone:
+      return Writer::gone;
+    case capture::WriterState::Kind::unknown:
+      break;
+  }
+  return Writer::unknown;
 }
 
 }  // namespace kymo::timeline

@@ -1,10 +1,13 @@
-// Data that a capture's killed writer left in shared memory. Browsers have none; they link another definition.
+// The writer of a capture without an end, and the data that a killed one left in shared memory. Browsers see neither;
+// they link another definition.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <kymo/capture.hpp>
+#include <kymo/export.hpp>
 
 namespace kymo::timeline {
 
@@ -12,5 +15,11 @@ namespace kymo::timeline {
 /// added to `complaints`. Does not throw.
 [[nodiscard]] std::vector<EventBatch> find_unwritten(const CaptureReader& capture,
                                                      std::vector<std::string>& complaints);
+
+/// Whether a capture without an end gets one.
+enum class Writer : std::uint8_t { living, gone, unknown };
+
+/// Looks for the process that writes a capture. In browsers it is always unknown.
+[[nodiscard]] KYMO_API Writer look_for_writer(const CaptureReader& capture);
 
 }  // namespace kymo::timeline

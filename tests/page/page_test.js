@@ -53,7 +53,7 @@ const length = ([from, to]) => to - from;
 testServed('A capture is shown and answers to mouse and keyboard', () => [model], async (tab) => {
   const whole = await tab.settled();
   assert.strictEqual(await tab.page.title(), 'model.kymo - kymo');
-  assert.strictEqual(whole.is_live, false);
+  assert.strictEqual(whole.arrival, 'complete');
   assert.strictEqual(whole.sites, 12);
   assert.deepStrictEqual(whole.overview_ns, [0, whole.length_ns]);
   assert.deepStrictEqual(whole.shown.map(({ name, size }) => [name, size]), [['model.kymo', fs.statSync(model).size]]);
@@ -109,17 +109,18 @@ testServed('A capture is followed while it grows, and after the server was away'
   const bytes = fs.readFileSync(model);
   const file = path.join(folder, 'growing', 'part.kymo');
   const first = await tab.settled();
-  assert.ok(first.is_live);
+  assert.strictEqual(first.arrival, 'cut_off');
   fs.appendFileSync(file, bytes.subarray(Math.floor(bytes.length / 3), Math.floor(bytes.length / 2)));
   const second = await tab.settled((state) => state.length_ns > first.length_ns);
   assert.ok(second.blocks > first.blocks);
   // What was appended while there was no server is seen as soon as there is one again.
   await server.stop();
   await tab.page.waitForFunction(() => /no connection/.test(document.getElementById('status').textContent));
+  await tab.settled((state) => state.arrival === 'unreachable');
   fs.appendFileSync(file, bytes.subarray(Math.floor(bytes.length / 2)));
   const again = await serve(path.join(folder, 'growing'), '--page', pageFolder, '--listen', `127.0.0.1:${server.port}`);
   try {
-    const end = await tab.settled((state) => !state.is_live);
+    const end = await tab.settled((state) => state.arrival === 'complete');
     assert.ok(end.length_ns > second.length_ns);
     assert.strictEqual(end.shown[0].size, bytes.length);
     await tab.page.waitForFunction(() => document.getElementById('status').textContent === '');
@@ -131,7 +132,7 @@ testServed('A capture is followed while it grows, and after the server was away'
     await new Promise((resolve) => recording.on('exit', resolve));
     const choice = tab.page.locator('#captures');
     await choice.selectOption({ label: 'program.kymo' });
-    const program = await tab.settled((state) => state.shown[0]?.name === 'program.kymo' && !state.is_live);
+    const program = await tab.settled((state) => state.shown[0]?.name === 'program.kymo' && state.arrival === 'complete');
     assert.strictEqual(program.sites, 1);
     await choice.selectOption({ label: 'all, on one axis' });
     await tab.settled((state) => state.captures === 2 && state.sites === 13);

@@ -185,7 +185,7 @@ class Unreachable final : public panel::BlockProvider {
   [[nodiscard]] std::size_t capture_of(FrameStreamId id) const override { return reached_->capture_of(id); }
   [[nodiscard]] std::size_t first_block() const override { return 0; }
   [[nodiscard]] TimeRange range() const override { return reached_->range(); }
-  [[nodiscard]] bool is_live() const override { return false; }
+  [[nodiscard]] panel::Arrival arrival() const override { return panel::Arrival::unreachable; }
   [[nodiscard]] panel::ProviderFacts facts() const override { return reached_->facts(); }
   [[nodiscard]] const Declarations& declarations() const override { return reached_->declarations(); }
   [[nodiscard]] const SiteDeclaration& site(SiteId id) const override { return reached_->site(id); }

@@ -57,6 +57,33 @@ TEST(Replay, WhatCannotBeReadForAMomentIsFollowedAgain) {
   EXPECT_FALSE(blocks.is_live());
 }
 
+TEST(Replay, SaysThatAProgramDiedOrItsServerIsAway) {
+  panel::Arrival arrival = panel::Arrival::recording;
+  std::vector<CaptureReader> readers;
+  const Bytes bytes = write_capture(Game().batches(), false);
+  readers.push_back(open_bytes(bytes));
+  panel::PanelView view(std::make_shared<panel::TimelineBlocks>(Timeline(std::move(readers)),
+                                                                [&arrival](const CaptureReader&) { return arrival; }),
+                        {}, immediate_data());
+  Screen screen([&view] { view.draw(); });
+  screen.frames(3);
+  const auto says = [&](const char* text) {
+    return wait_until([&] {
+      screen.frame();
+      return view.header().find(text) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(says("live, following\nnothing dropped\n"));
+  arrival = panel::Arrival::unreachable;
+  EXPECT_TRUE(says("capture so far\n! the server does not answer\nnothing dropped up to there\n"));
+  EXPECT_FALSE(view.state().follows());
+  arrival = panel::Arrival::recording;
+  EXPECT_TRUE(says("live, "));
+  arrival = panel::Arrival::cut_off;
+  EXPECT_TRUE(says("! the program ended without closing it\nnothing dropped up to there\n"));
+  EXPECT_FALSE(view.state().data().provider().is_live());
+}
+
 TEST(Replay, SeveralCapturesShareOneAxis) {
   const Bytes bytes = Game().write();
   std::vector<CaptureReader> readers;

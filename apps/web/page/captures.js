@@ -2,6 +2,7 @@
 import { Refused, Server } from './server.js';
 
 const tornBlock = 2 ** 26; // bytes: so long a block may be in the making at the end of a capture that grows
+const arrival = { recording: 1, cutOff: 2, unreachable: 3 }; // page_set_arrival()
 const settling = [120, 1200]; // milliseconds after something came: when the panel takes in what it did not at once
 
 export class Captures {
@@ -29,7 +30,7 @@ export class Captures {
       this.server.follow({
         onEvent: (name, data) => this.takeEvent(name, data),
         onBegin: () => this.catchUp(),
-        onBreak: (text) => this.tell('status', { text: `no connection: ${text}` }),
+        onBreak: (text) => this.lose(text),
       });
       if (found.length === 0) {
         this.tell('message', { text: 'There is no capture yet.' });
@@ -48,6 +49,23 @@ export class Captures {
     this.list.set(id, { id, name, size, isGrowing: Boolean(isGrowing), end: 0, reading: null });
     this.known.set(id, { url: this.server.urlOf(id), token: this.token });
     this.addToPanel(id, name);
+    this.setGrowing(this.list.get(id), isGrowing);
+  }
+
+  setGrowing(capture, isGrowing) {
+    capture.isGrowing = Boolean(isGrowing);
+    this.kymo._page_set_arrival(capture.id, capture.isGrowing ? arrival.recording : arrival.cutOff);
+  }
+
+  /// The server does not answer.
+  lose(text) {
+    for (const { id, file } of this.list.values()) {
+      if (!file) {
+        this.kymo._page_set_arrival(id, arrival.unreachable);
+      }
+    }
+    this.tell('status', { text: `no connection: ${text}` });
+    this.settle();
   }
 
   openFiles(files) {
@@ -167,7 +185,7 @@ export class Captures {
   async grow({ id, size, is_growing: isGrowing }) {
     const capture = this.list.get(id);
     capture.size = size;
-    capture.isGrowing = Boolean(isGrowing);
+    this.setGrowing(capture, isGrowing);
     if (!this.shown.includes(id)) {
       return;
     }
@@ -177,9 +195,9 @@ export class Captures {
       }
       if (capture.end < capture.size) {
         await this.readOutline(id);
-        this.settle();
         this.tell('status', { text: '' });
       }
+      this.settle();
     } catch (error) {
       this.tell('status', { text: `${capture.name}: ${error.message}` });
     }

@@ -21,6 +21,14 @@ using timeline::CaptureBlocks;
 using timeline::Detail;
 using timeline::SummaryPlace;
 
+/// Whether more data comes.
+enum class Arrival : std::uint8_t {
+  complete,     ///< the recording was ended
+  recording,    ///< a program records
+  cut_off,      ///< the program ended without ending the recording
+  unreachable,  ///< the server of a recording does not answer
+};
+
 /// Kymo's own cost and losses.
 struct ProviderFacts {
   std::uint64_t dropped_scopes = 0;
@@ -70,8 +78,9 @@ class BlockProvider {
   [[nodiscard]] virtual std::size_t first_block() const = 0;
   /// From the first event to the last one; start_ns == end_ns if there are none.
   [[nodiscard]] virtual TimeRange range() const = 0;
+  [[nodiscard]] virtual Arrival arrival() const = 0;
   /// Whether a program is recording.
-  [[nodiscard]] virtual bool is_live() const = 0;
+  [[nodiscard]] bool is_live() const { return arrival() == Arrival::recording; }
   [[nodiscard]] virtual ProviderFacts facts() const = 0;
 
   [[nodiscard]] virtual const Declarations& declarations() const = 0;

@@ -89,7 +89,7 @@ class LiveBlocks final : public BlockProvider {
   [[nodiscard]] std::size_t capture_of(FrameStreamId) const override { return 0; }
   [[nodiscard]] std::size_t first_block() const override { return contents_.first_number; }
   [[nodiscard]] TimeRange range() const override;
-  [[nodiscard]] bool is_live() const override { return true; }
+  [[nodiscard]] Arrival arrival() const override { return Arrival::recording; }
   [[nodiscard]] ProviderFacts facts() const override;
   [[nodiscard]] const Declarations& declarations() const override { return declared_.all(); }
   [[nodiscard]] const SiteDeclaration& site(SiteId id) const override { return declared_.site(id); }

@@ -10,30 +10,52 @@
 
 #include "base/system/clock.hpp"
 #include "panel/data/time_math.hpp"
+#include "timeline/unwritten.hpp"
 
 namespace kymo::panel {
 
 namespace {
 
 constexpr std::int64_t refresh_period_ns = 20'000'000;
+constexpr std::int64_t look_period_ns = 1'000'000'000;
 /// After a failed read: a file may have been truncated for good, or a server may be back in a moment.
 constexpr std::int64_t pause_after_failure_ns = 1'000'000'000;
 
 }  // namespace
 
-TimelineBlocks::TimelineBlocks(Timeline timeline) : timeline_(std::move(timeline)) {
+TimelineBlocks::TimelineBlocks(Timeline timeline, LookForMore look_for_more)
+    : timeline_(std::move(timeline)), look_for_more_(std::move(look_for_more)) {
   take_over();
+  arrival_ = find_arrival();
+  last_look_ns_ = base::monotonic_now_ns();
+}
+
+Arrival TimelineBlocks::look_for_process(const CaptureReader& capture) {
+  return timeline::look_for_writer(capture) == timeline::Writer::gone ? Arrival::cut_off : Arrival::recording;
+}
+
+Arrival TimelineBlocks::find_arrival() const {
+  bool has[4] = {};
+  for (std::size_t i = 0; i < timeline_.capture_count(); ++i) {
+    const CaptureReader& capture = timeline_.capture(i);
+    has[static_cast<std::size_t>(capture.is_closed() ? Arrival::complete : look_for_more_(capture))] = true;
+  }
+  for (const Arrival arrival : {Arrival::recording, Arrival::unreachable, Arrival::cut_off}) {
+    if (has[static_cast<std::size_t>(arrival)]) {
+      return arrival;
+    }
+  }
+  return Arrival::complete;
 }
 
 void TimelineBlocks::take_over() {
   blocks_ = timeline::list_blocks(timeline_);
+  bool is_complete = true;
   range_ = timeline_.range();
   facts_ = {};
-  is_live_ = false;
   for (std::size_t i = 0; i < timeline_.capture_count(); ++i) {
     const CaptureReader& capture = timeline_.capture(i);
-    is_live_ = is_live_ || !capture.is_closed();
-    facts_.knows_drops = facts_.knows_drops && capture.is_closed();
+    is_complete = is_complete && capture.is_closed();
     for (const TrackTotals& track : capture.end().tracks) {
       facts_.dropped_scopes += track.dropped_scopes;
       facts_.dropped_others += track.dropped_others;
@@ -45,12 +67,18 @@ void TimelineBlocks::take_over() {
       }
     }
   }
+  facts_.knows_drops = is_complete;
+  arrival_ = is_complete ? Arrival::complete : arrival_;
   facts_.collector_wall_ns = static_cast<std::uint64_t>(length_between(range_.start_ns, range_.end_ns));
 }
 
 bool TimelineBlocks::refresh() {
   const std::int64_t now = base::monotonic_now_ns();
-  if (!is_live_ || now - last_refresh_ns_ < refresh_period_ns) {
+  if (arrival_ == Arrival::complete || now - last_refresh_ns_ < refresh_period_ns) {
+    return false;
+  }
+  const bool looks = now - last_look_ns_ >= look_period_ns;
+  if (!looks && !is_live()) {
     return false;
   }
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
@@ -58,16 +86,24 @@ bool TimelineBlocks::refresh() {
     return false;
   }
   last_refresh_ns_ = now;
+  // Looked at before reading: what a process writes in its last moments is read too.
+  const Arrival before = arrival_;
+  if (looks) {
+    arrival_ = find_arrival();
+    last_look_ns_ = now;
+  }
+  bool has_grown = false;
   try {
-    if (!timeline_.refresh()) {
-      return false;
-    }
+    has_grown = timeline_.refresh();
   } catch (const std::exception&) {
     last_refresh_ns_ = now + pause_after_failure_ns;  // what was read stays on the screen
-    return false;
   }
-  take_over();
-  return true;
+  if (has_grown) {
+    // Something else may write: a file that is being copied grows too.
+    arrival_ = before == Arrival::cut_off ? Arrival::recording : arrival_;
+    take_over();
+  }
+  return has_grown || arrival_ != before;
 }
 
 std::size_t TimelineBlocks::capture_of(FrameStreamId stream) const {

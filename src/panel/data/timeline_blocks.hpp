@@ -1,6 +1,7 @@
 // Captures as the panel's data.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,15 +14,22 @@ namespace kymo::panel {
 /// The blocks of a timeline, which it owns, and which it follows while captures grow.
 class TimelineBlocks final : public BlockProvider {
  public:
-  explicit TimelineBlocks(Timeline timeline);
+  /// Whether more data comes for a capture without an end.
+  using LookForMore = std::function<Arrival(const CaptureReader&)>;
 
-  /// Checks for appended data at most fifty times a second.
+  /// By default, looks for the process that writes a capture.
+  explicit TimelineBlocks(Timeline timeline, LookForMore look_for_more = look_for_process);
+
+  /// A capture whose process cannot be seen counts as recording.
+  [[nodiscard]] static Arrival look_for_process(const CaptureReader& capture);
+
+  /// Checks for appended data at most fifty times a second, and once a second whether more comes.
   bool refresh() override;
   [[nodiscard]] const std::vector<CaptureBlocks>& blocks() const override { return blocks_; }
   [[nodiscard]] std::size_t capture_of(FrameStreamId stream) const override;
   [[nodiscard]] std::size_t first_block() const override { return 0; }
   [[nodiscard]] TimeRange range() const override { return range_; }
-  [[nodiscard]] bool is_live() const override { return is_live_; }
+  [[nodiscard]] Arrival arrival() const override { return arrival_; }
   [[nodiscard]] ProviderFacts facts() const override { return facts_; }
   [[nodiscard]] const Declarations& declarations() const override { return timeline_.declarations(); }
   [[nodiscard]] const SiteDeclaration& site(SiteId id) const override { return timeline_.site(id); }
@@ -38,12 +46,16 @@ class TimelineBlocks final : public BlockProvider {
 
  private:
   void take_over();
+  /// The state of the capture from which most is to be expected.
+  [[nodiscard]] Arrival find_arrival() const;
 
   Timeline timeline_;
   mutable std::mutex mutex_;  // protects timeline and blocks_ where refresh() changes what the other thread reads
   std::vector<CaptureBlocks> blocks_;
   TimeRange range_;
-  bool is_live_ = false;
+  LookForMore look_for_more_;
+  Arrival arrival_ = Arrival::complete;
+  std::int64_t last_look_ns_ = 0;
   ProviderFacts facts_;
   std::int64_t last_refresh_ns_ = 0;
 };

@@ -53,7 +53,7 @@ class ViewState {
   void resume();
   void toggle_pause() { is_paused_ ? resume() : pause(); }
   /// Whether the view follows the newest data.
-  [[nodiscard]] bool follows() const { return follows_ && !is_paused_; }
+  [[nodiscard]] bool follows() const { return follows_ && !is_paused_ && data_.provider().is_live(); }
 
   /// The selected frame stream; the first one by default.
   [[nodiscard]] FrameStreamId stream() const;

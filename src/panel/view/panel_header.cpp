@@ -18,9 +18,10 @@ void next_to(float width) {
   }
 }
 
-std::string drops_text(const DropCounts& drops) {
+std::string drops_text(const DropCounts& drops, Arrival arrival) {
   if (drops.scopes + drops.others == 0) {
-    return drops.is_whole ? "nothing dropped" : "nothing dropped lately";
+    const bool is_known = arrival == Arrival::complete || arrival == Arrival::recording;
+    return !is_known ? "nothing dropped up to there" : drops.is_whole ? "nothing dropped" : "nothing dropped lately";
   }
   return std::string("! dropped") + (drops.is_whole ? ": " : ", at least: ") + count_text(drops.scopes) + " scopes, " +
          count_text(drops.others) + " others";
@@ -64,11 +65,17 @@ void PanelView::draw_header() {
   header_.clear();
   draw_buttons();
   const BlockProvider& provider = state_.data().provider();
-  put_word(state_.pinned()      ? "pinned, frame of " + duration_text(state_.pinned()->duration_ns)
-           : state_.is_paused() ? "paused"
-           : state_.follows()   ? "live, following"
-           : provider.is_live() ? "live, held"
-                                : "whole capture");
+  put_word(state_.pinned()                           ? "pinned, frame of " + duration_text(state_.pinned()->duration_ns)
+           : state_.is_paused()                      ? "paused"
+           : state_.follows()                        ? "live, following"
+           : provider.is_live()                      ? "live, held"
+           : provider.arrival() == Arrival::complete ? "whole capture"
+                                                     : "capture so far");
+  if (provider.arrival() == Arrival::cut_off) {
+    put_word("! the program ended without closing it");
+  } else if (provider.arrival() == Arrival::unreachable) {
+    put_word("! the server does not answer");
+  }
   const auto& streams = provider.declarations().frame_streams;
   if (streams.size() > 1) {
     next_to(ImGui::GetFontSize() * 10);
@@ -88,7 +95,7 @@ void PanelView::draw_header() {
     }
   }
   const ProviderFacts facts = provider.facts();
-  put_word(drops_text(state_.data().drops()));
+  put_word(drops_text(state_.data().drops(), provider.arrival()));
   if (facts.collector_cpu_ns != 0 && facts.collector_wall_ns > 0) {
     const double share = static_cast<double>(facts.collector_cpu_ns) / static_cast<double>(facts.collector_wall_ns);
     put_word("collector " + value_text(100.0 * share, "% of a core"));
