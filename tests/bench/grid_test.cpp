@@ -16,7 +16,7 @@
 namespace kymo::bench {
 namespace {
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Grid, HasEveryCombinationOnce) {
   const std::vector<Values> all = combine({{"a", {"1", "2"}}, {"b", {"x", "y", "z"}}});
@@ -59,8 +59,8 @@ TEST(Grid, EachRoundHasEverySettingAndASeedOneOrder) {
 }
 
 TEST(Grid, JudgesMediansAndRatios) {
-  const Measurements base{{"t", {4, 2, nothing, 3}}};
-  const Measurements fast{{"t", {2, 1.5, 1}}, {"energy_j", {nothing}}};
+  const Measurements base{{"t", {4, 2, not_a_number, 3}}};
+  const Measurements fast{{"t", {2, 1.5, 1}}, {"energy_j", {not_a_number}}};
   EXPECT_EQ(median_of(base, "t"), 3);
   EXPECT_EQ(median_of({{"t", {1, 2, 3, 4}}}, "t"), 2) << "nearest rank";
   EXPECT_EQ(range_of(base, "t"), std::pair(2.0, 4.0));
@@ -94,13 +94,13 @@ TEST(Figure, TicksAreRoundNumbersWithinTheAxis) {
 }
 
 TEST(Figure, AnSvgHasTheTextsAndSurvivesWhatIsMissing) {
-  Figure figure{"<t> & \"q\"", "n", true, {{"a", {{1, 2, 1, 3, ""}, {2, nothing, nothing, nothing, ""}}}}, 2.5};
+  Figure figure{"<t> & \"q\"", "n", true, {{"a", {{1, 2, 1, 3, ""}, {2, not_a_number, not_a_number, not_a_number, ""}}}}, 2.5};
   const std::string svg = to_svg(figure);
   EXPECT_NE(svg.find("&lt;t&gt; &amp; &quot;q&quot;"), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
-  figure.series[0].points[0].y = figure.series[0].points[0].low = figure.series[0].points[0].high = nothing;
-  figure.baseline = nothing;
+  figure.series[0].points[0].y = figure.series[0].points[0].low = figure.series[0].points[0].high = not_a_number;
+  figure.baseline = not_a_number;
   EXPECT_NE(to_svg(figure).find("no values"), std::string::npos);
   figure.is_lines = false;
   EXPECT_NE(to_svg(figure).find("no value"), std::string::npos);

@@ -1,15 +1,12 @@
 #include "capture/format/column.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
 namespace kymo::capture {
 namespace {
-
-unsigned bit_width(std::uint64_t value) {
-  return value == 0 ? 0U : 64U - static_cast<unsigned>(__builtin_clzll(value));
-}
 
 constexpr unsigned max_low_bits = 56;
 // More than any payload may hold, and small enough to multiply.
@@ -106,7 +103,7 @@ double coded_bits(std::span<const std::uint64_t> values, unsigned low_bits, unsi
 unsigned choose_low_bits(std::span<const std::uint64_t> values, unsigned widest) {
   std::array<std::size_t, 65> counts{};
   for (const std::uint64_t value : values) {
-    ++counts[bit_width(value)];
+    ++counts[static_cast<std::size_t>(std::bit_width(value))];
   }
   unsigned width = widest;
   for (std::size_t beyond = counts[width]; width > 8 && beyond * 1000 <= values.size(); beyond += counts[width]) {
@@ -125,7 +122,7 @@ void pack_group(std::uint64_t* values, std::size_t count, ByteBuffer& out) {
   for (std::size_t i = 0; i < group_size; i += 8) {
     all |= join(values + i, 0, std::make_integer_sequence<unsigned, 8>());
   }
-  const unsigned width = bit_width(all);
+  const auto width = static_cast<unsigned>(std::bit_width(all));
   // Room for a full group of the widest values, and for the part of a word stored beyond them.
   std::byte* const to = out.reserve(1 + (group_size * 8) + 8);
   *to = static_cast<std::byte>(width);
@@ -138,7 +135,7 @@ void put_planes(std::span<const std::uint64_t> values, ByteBuffer& out) {
   for (const std::uint64_t value : values) {
     all |= value;
   }
-  const unsigned widest = bit_width(all);
+  const auto widest = static_cast<unsigned>(std::bit_width(all));
   const unsigned low_bits = choose_low_bits(values, widest);
   const unsigned planes = (widest - low_bits + 7) / 8;
   out.append_u8(static_cast<std::uint8_t>(low_bits));

@@ -14,7 +14,7 @@ struct LabelRow {
   std::uint64_t metric_row = 0;
 };
 
-// The columns of each table, for both directions: Columns is ColumnsOut or ColumnsIn.
+// The columns of each table, for both directions: Columns is DeclarationsOut or DeclarationsIn.
 
 template <typename Columns>
 void visit(Columns& columns, const ProcessDeclaration*) {
@@ -102,9 +102,9 @@ void visit(Columns& columns, const FrameStreamDeclaration*) {
 }
 
 template <typename Row>
-class ColumnsOut {
+class DeclarationsOut {
  public:
-  ColumnsOut(TableWriter& table, const std::vector<Row>& rows) : table_(table), rows_(rows) {}
+  DeclarationsOut(TableWriter& table, const std::vector<Row>& rows) : table_(table), rows_(rows) {}
 
   void text(std::uint8_t column, std::string Row::*field) { table_.text_field(column, {rows_, field}); }
   template <typename Integer>
@@ -128,9 +128,9 @@ class ColumnsOut {
 
 // Appends the table's rows.
 template <typename Row>
-class ColumnsIn {
+class DeclarationsIn {
  public:
-  ColumnsIn(const TableView& table, std::vector<Row>& rows)
+  DeclarationsIn(const TableView& table, std::vector<Row>& rows)
       : table_(table), rows_(rows), first_(rows.size()), count_(table.rows()) {
     const ColumnView* const texts = table.find(1);
     // Every text takes at least a byte, so there are never more rows than bytes.
@@ -181,7 +181,7 @@ template <typename Row>
 void write_rows(TableId id, const std::vector<Row>& rows, TableWriter& table) {
   if (!rows.empty()) {
     table.begin(id);
-    ColumnsOut<Row> columns(table, rows);
+    DeclarationsOut<Row> columns(table, rows);
     visit(columns, rows.data());
     table.end();
   }
@@ -189,7 +189,7 @@ void write_rows(TableId id, const std::vector<Row>& rows, TableWriter& table) {
 
 template <typename Row>
 void read_rows(const TableView& table, std::vector<Row>& rows) {
-  ColumnsIn<Row> columns(table, rows);
+  DeclarationsIn<Row> columns(table, rows);
   visit(columns, rows.data());
 }
 

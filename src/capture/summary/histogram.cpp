@@ -9,6 +9,7 @@
 #include "capture/summary/histogram.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "capture/format/bytes.hpp"
@@ -30,12 +31,8 @@ struct PageEntries {
   std::array<std::uint64_t, 64> counts_less_one{};
 };
 
-unsigned bit_width(std::uint64_t value) {
-  return value == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(value));
-}
-
 std::size_t varint_size(std::uint64_t value) {
-  return (std::size_t{bit_width(value | 1)} + 6) / 7;
+  return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
 std::size_t packed_size(const PageEntries& entries, unsigned width) {
@@ -82,7 +79,7 @@ void append_page(ByteBuffer& out, const PageEntries& entries) {
     all |= entries.counts_less_one[i];
     varint_bytes += varint_size(entries.counts_less_one[i]);
   }
-  const unsigned width = bit_width(all);
+  const auto width = static_cast<unsigned>(std::bit_width(all));
   const bool varints = width > widest_packed || varint_bytes < packed_size(entries, width);
   const bool listed = entries.size <= longest_list;
   out.append_u8(static_cast<std::uint8_t>((varints ? form_varints : width) | (listed ? form_listed : 0U)));

@@ -14,7 +14,7 @@ using capture::DecodeError;
 
 namespace {
 
-constexpr std::string_view magic = "PFD4";
+constexpr std::string_view flame_magic = "PFD4";
 constexpr std::uint8_t lz4_kind = 1;
 constexpr std::uint8_t uncompressed_kind = 0;
 constexpr char open_mark = '(';
@@ -46,7 +46,7 @@ void append_signed(std::string& out, std::int64_t value) {
   append_unsigned(out, capture::zigzag(static_cast<std::uint64_t>(value)));
 }
 
-void append_text(std::string& out, std::string_view text) {
+void append_flame_text(std::string& out, std::string_view text) {
   append_unsigned(out, text.size());
   out += text;
 }
@@ -85,7 +85,7 @@ bool take_option(ByteCursor& cursor) {
 }
 
 void take_meta(ByteCursor& cursor, FlameMeta& meta) {
-  if (cursor.text(magic.size()) != magic) {
+  if (cursor.text(flame_magic.size()) != flame_magic) {
     throw DecodeError("not a flame part of a version that is known");
   }
   ByteCursor facts(cursor.take(take_vor_number<std::uint32_t>(cursor)));
@@ -138,8 +138,8 @@ void FlameWriter::add_thread(std::int64_t first_ns, std::string_view name, std::
 
   threads_ += '\1';
   append_signed(threads_, first_ns);
-  append_text(threads_, name);
-  append_text(threads_, stream_);
+  append_flame_text(threads_, name);
+  append_flame_text(threads_, stream_);
   append_unsigned(threads_, scopes.size());
   append_unsigned(threads_, deepest);
   append_signed(threads_, scopes.front().start_ns);
@@ -158,10 +158,10 @@ void FlameWriter::add_site(const FlameSite& site) {
     sites_ += '\0';
   } else {
     sites_ += '\1';
-    append_text(sites_, site.name);
+    append_flame_text(sites_, site.name);
   }
-  append_text(sites_, site.function);
-  append_text(sites_, site.file);
+  append_flame_text(sites_, site.function);
+  append_flame_text(sites_, site.file);
   append_unsigned(sites_, site.line);
   ++site_count_;
 }
@@ -174,7 +174,7 @@ std::string_view FlameWriter::finish(FlameMeta meta) {
   append_signed(facts, std::max(meta.end_ns, end_ns_));
   append_unsigned(facts, stream_bytes_);
   append_unsigned(facts, scope_count_);
-  out_ = magic;
+  out_ = flame_magic;
   append_vor_number(out_, static_cast<std::uint32_t>(facts.size()));
   out_ += facts;
 

@@ -20,7 +20,6 @@ constexpr std::uint16_t version = 2;
 constexpr std::uint8_t frame_tag = 0;
 constexpr std::uint8_t declaration_tag = 1;
 
-constexpr std::size_t most_text = std::numeric_limits<std::uint16_t>::max();
 /// Reader limits: the raw size of one record, and of all names and units.
 constexpr std::size_t most_record = std::size_t{256} << 20U;
 constexpr std::size_t most_vor_names = std::size_t{6} << 20U;
@@ -28,7 +27,7 @@ constexpr std::size_t window_size = std::size_t{256} << 10U;
 void append_text(std::string& out, std::string_view text) {
   const std::size_t place = out.size();
   append_vor_number(out, std::uint16_t{0});
-  append_vor_text(out, text, most_text);
+  append_vor_text(out, text, most_vor_text);
   const auto size = static_cast<std::uint16_t>(out.size() - place - sizeof(std::uint16_t));
   std::memcpy(out.data() + place, &size, sizeof size);
 }

@@ -23,6 +23,12 @@
 
 namespace kymo::exchange {
 
+/// The bytes of the longest text in a stream.
+inline constexpr std::size_t most_vor_text = 65535;
+
+/// The argument name that an import gives to a scope's text.
+inline constexpr std::string_view vor_text_argument = "data";
+
 /// A file is not a .vor stream of a known version or cannot be interpreted. what() names the file, the problem and the
 /// byte.
 class VorError : public ExchangeError {

@@ -9,20 +9,18 @@
 namespace kymo::exchange {
 namespace {
 
-constexpr std::size_t most_pending = 1'000'000;
+constexpr std::size_t most_pending_events = 1'000'000;
 constexpr std::size_t most_name_bytes = std::size_t{48} << 20U;
 /// Bytes counted for a name, a site or a track in addition to its text.
 constexpr std::size_t name_cost = 128;
-constexpr std::size_t most_text = std::numeric_limits<std::uint16_t>::max();
-constexpr std::string_view text_argument = "data";
 
 bool is_possible(std::int64_t time_ns) {
   return time_ns >= -most_vor_ns && time_ns <= most_vor_ns;
 }
 
-std::string valid_text(std::string_view text) {
+std::string valid_vor_text(std::string_view text) {
   std::string valid;
-  append_vor_text(valid, text, most_text);
+  append_vor_text(valid, text, most_vor_text);
   return valid;
 }
 
@@ -71,9 +69,9 @@ void FlameEvents::take_site(const FlameSite& site) {
   SiteDeclaration place;
   place.kind = site.is_function ? SiteKind::function : SiteKind::scope;
   place.line = site.line;
-  place.name = valid_text(site.is_function ? site.function : site.name);
-  place.function = valid_text(site.function);
-  place.file = valid_text(site.file);
+  place.name = valid_vor_text(site.is_function ? site.function : site.name);
+  place.function = valid_vor_text(site.function);
+  place.file = valid_vor_text(site.file);
   const SiteId id = declare_site(std::move(place));
   if (site.id == 0 || id == 0) {
     return;
@@ -132,7 +130,7 @@ FlameEvents::Track* FlameEvents::find_track(const FlameThread& thread) {
   }
   Track& track = tracks_[std::move(key)];
   track.id = static_cast<TrackId>(tracks_.size());
-  declarations_.tracks.push_back({track.id, TrackKind::thread, 1, 0, valid_text(thread.name)});
+  declarations_.tracks.push_back({track.id, TrackKind::thread, 1, 0, valid_vor_text(thread.name)});
   return &track;
 }
 
@@ -150,7 +148,7 @@ void FlameEvents::take_thread(const FlameThread& thread) {
       } else if (!open(*track, cursor)) {
         cursor.skip();
       }
-      if (pending_ + text_.size() / 16 >= most_pending) {
+      if (pending_ + text_.size() / 16 >= most_pending_events) {
         on_full_();
       }
     }
@@ -233,14 +231,14 @@ void FlameEvents::add_text(Track& track, std::string_view text) {
   }
   if (text_name_ == 0) {
     text_name_ = 1;
-    declarations_.names.push_back({text_name_, std::string(text_argument)});
+    declarations_.names.push_back({text_name_, std::string(vor_text_argument)});
   }
   ScopeArgument argument;
   argument.position = static_cast<std::uint32_t>(track.run.events.size());
   argument.value.name = text_name_;
   argument.value.type = ArgumentType::string;
   argument.value.bits = text_.size();
-  append_vor_text(text_, text, most_text);
+  append_vor_text(text_, text, most_vor_text);
   argument.value.text_size = static_cast<std::uint32_t>(text_.size() - argument.value.bits);
   track.run.arguments.push_back(argument);
   ++pending_;

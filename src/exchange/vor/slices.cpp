@@ -10,9 +10,6 @@
 namespace kymo::exchange {
 namespace {
 
-/// The argument name that an import gives to a scope's text.
-constexpr std::string_view text_argument = "data";
-
 /// Appends strings verbatim and all other values as JSON.
 void append_value(std::string& out, const ArgumentValue& value, std::string_view text) {
   if (value.type == ArgumentType::string) {
@@ -108,14 +105,14 @@ void TrackSlicer::take_argument(std::string_view name, const ArgumentValue& valu
   if (!before.empty()) {
     whole += before == continued_mark ? " " : ", ";
   }
-  if (name != text_argument || value.type != ArgumentType::string) {
+  if (name != vor_text_argument || value.type != ArgumentType::string) {
     whole += name;
     whole += '=';
   }
   append_value(whole, value, text);
   if (before.empty() && whole.compare(0, continued_mark.size(), continued_mark) == 0) {
     // Otherwise readers would take it for the other half of a scope that ended at the mark.
-    whole.insert(0, std::string(text_argument) + '=');
+    whole.insert(0, std::string(vor_text_argument) + '=');
   }
   std::string valid;
   append_vor_text(valid, whole, whole.size() * continued_mark.size());
