@@ -57,15 +57,22 @@ struct Interval {
   [[nodiscard]] bool contains(double value) const { return low <= value && value <= high; }
 };
 
+/// Verdicts "here" are about the recordings, since one side has a single run of the thing: the next run of the same program
+/// may differ as much.
 enum class Verdict : std::uint8_t {
-  worse,            ///< durations: longer
-  better,           ///< durations: shorter
-  differs,          ///< metrics without a known better direction
-  same,             ///< no difference beyond chance
+  worse,    ///< durations: longer
+  better,   ///< durations: shorter
+  differs,  ///< metrics without a known better direction; durations of which one quantile rose and one fell
+  worse_here,
+  better_here,
+  differs_here,
+  unclear,  ///< an interval does not hold zero, but the test does not exclude chance
+  same,     ///< no difference beyond chance
+  same_here,
   too_few_samples,  ///< on either side
 };
 
-/// Name for tables: "worse", "better", "differs", "same", "too few samples".
+/// Name for tables: "worse", "worse here", "unclear", "too few samples".
 [[nodiscard]] constexpr std::string_view name_of(Verdict verdict) noexcept {
   switch (verdict) {
     case Verdict::worse:
@@ -74,8 +81,18 @@ enum class Verdict : std::uint8_t {
       return "better";
     case Verdict::differs:
       return "differs";
+    case Verdict::worse_here:
+      return "worse here";
+    case Verdict::better_here:
+      return "better here";
+    case Verdict::differs_here:
+      return "differs here";
+    case Verdict::unclear:
+      return "unclear";
     case Verdict::same:
       return "same";
+    case Verdict::same_here:
+      return "same here";
     case Verdict::too_few_samples:
       break;
   }
@@ -87,7 +104,7 @@ struct ComparedSide {
   std::uint64_t count = 0;  ///< values in the captures
   std::size_t kept = 0;     ///< values used for the statistics
   std::size_t runs = 0;     ///< runs with any values
-  double median = 0;        ///< by run: the mean of the runs' medians; likewise p95
+  double median = 0;        ///< by run: the geometric mean of the runs' medians if all are positive; likewise p95
   double p95 = 0;
   std::uint32_t line = 0;
 };
@@ -96,23 +113,31 @@ struct ComparedThing {
   ThingName name;  ///< as in the base
   ComparedSide base;
   ComparedSide changed;
-  bool by_run = false;                   ///< runs were resampled and compared, since both sides have enough of them
-  std::optional<Interval> median;        ///< 95 % interval of the difference of the medians; none with too few samples
-  std::optional<Interval> p95;           ///< the same for p95; none with fewer than 20 samples on a side
+  bool by_run = false;             ///< runs were compared, since both sides have at least two; otherwise samples
+  std::optional<Interval> median;  ///< 95 % interval of the difference of the medians; none with too few samples
+  std::optional<Interval> p95;     ///< the same for p95; none with fewer than 20 samples on a side (by run: in a run)
   std::optional<Interval> median_share;  ///< `median` as a share of the base; set where `median` is
   std::optional<Interval> p95_share;     ///< set where `p95` is
   double greater = 0.5;                  ///< how often a new value is greater than a base value
-  std::optional<double> rank_test;       ///< p-value; none with too few samples
-  std::optional<double> run_test;        ///< p-value; by run only
-  std::optional<double> p_value;         ///< the greater of both; decides the verdict
-  std::optional<double> q_value;         ///< p_value corrected for the number of durations (or metrics) tested
+  /// Of a rank test of the samples; by run: of the moderated t-test of the quantile that differs more clearly. None with
+  /// too few samples.
+  std::optional<double> p_value;
+  /// Corrected for the number of durations (or metrics) tested: by run, the chance of any p-value this small in comparisons
+  /// of equal sides; by samples, Benjamini and Hochberg's. Decides the verdict.
+  std::optional<double> adjusted_p_value;
+  /// Unclear verdicts by run: about how many more runs a side would settle it in 4 of 5 cases, if the difference is as
+  /// large as measured. None for over 100.
+  std::optional<std::size_t> more_runs;
   Verdict verdict = Verdict::too_few_samples;
 
   [[nodiscard]] double median_difference() const { return changed.median - base.median; }
   [[nodiscard]] double p95_difference() const { return changed.p95 - base.p95; }
-  /// True if it got slower by at least this share of the base: the verdict is worse, and either the median rose by that
-  /// share or the 95th percentile did with an interval entirely above zero.
+  /// True if it got slower by at least this share of the base: the verdict is worse (here), and either the median or the
+  /// 95th percentile rose by that share with an interval entirely above zero.
   [[nodiscard]] KYMO_API bool regressed_by(double share) const;
+  /// True if it is a duration that did not get slower by this share as far as is known, but may have: the interval of the
+  /// median or of the 95th percentile reaches that share, or there is none.
+  [[nodiscard]] KYMO_API bool may_have_regressed_by(double share) const;
 };
 
 /// A thing whose partner of the same name has another unit.
@@ -136,8 +161,8 @@ struct ComparedFact {
 
 /// Result of a comparison.
 struct CaptureComparison {
-  /// Durations before metrics. Each by verdict (worse, better, differs, same, too few samples), then by the total time
-  /// (metrics: the share) of the difference.
+  /// Durations before metrics. Each by verdict in the order of the enumeration, then by the total time (metrics: the share)
+  /// of the difference.
   std::vector<ComparedThing> things;
   std::vector<ThingName> only_in_base;
   std::vector<ThingName> only_in_new;

@@ -74,10 +74,9 @@ nb::dict make_thing(const ComparedThing& thing) {
   row["p95_change_interval"] = make_interval(thing.p95_share);
   row["new_is_greater"] = thing.greater;
   row["compared"] = thing.by_run ? "runs" : "samples";
-  row["rank_p_value"] = number_or_none(thing.rank_test);
-  row["run_p_value"] = number_or_none(thing.run_test);
   row["p_value"] = number_or_none(thing.p_value);
-  row["q_value"] = number_or_none(thing.q_value);
+  row["adjusted_p_value"] = number_or_none(thing.adjusted_p_value);
+  row["more_runs"] = thing.more_runs ? nb::object(nb::int_(*thing.more_runs)) : nb::object(nb::none());
   return row;
 }
 

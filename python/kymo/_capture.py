@@ -345,14 +345,16 @@ class Capture:
         Parameters
         ----------
         other : Capture, path, or iterable of paths
-            The new side. Each file is a run; three or more per side show the variation between equal runs.
+            The new side. Each file is a run. With one per side, verdicts hold for these recordings only and end with
+            "here"; three or more show how much equal runs vary.
         seed : int
-            The seed of the resampling, which makes results reproducible.
+            The seed of the random numbers, which makes results reproducible.
 
         Returns
         -------
         dict
-            ``compared``: rows with a verdict, "worse" first; ``only_in_base``, ``only_in_new``, ``other_units``,
+            ``compared``: rows with a verdict, "worse" first, and for "unclear" ones ``more_runs``, about how many more per
+            side would settle it; ``only_in_base``, ``only_in_new``, ``other_units``,
             ``configuration``.
 
         Raises

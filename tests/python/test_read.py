@@ -101,7 +101,7 @@ def test_compare_is_that_of_the_command(capture: kymo.Capture, folder: Path) -> 
     found = capture.compare(copied)
     for key in ("compared", "only_in_base", "only_in_new", "other_units", "configuration", "seed"):
         assert found[key] == said[key]
-    assert {row["verdict"] for row in found["compared"]} <= {"same", "too few samples"}
+    assert {row["verdict"] for row in found["compared"]} <= {"same here", "too few samples"}
 
 
 RECORDED = """

@@ -1,4 +1,4 @@
-"""Mann-Whitney, Welch, Benjamini-Hochberg and the bootstrap as kymo has them, against SciPy and NumPy.
+"""The tests behind `kymo compare`, against SciPy and NumPy: ranks, the bootstrap, moderated variances and rotations.
 
 Argument: the program that answers questions about samples (sample_tests_program.cpp).
 """
@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import numpy
+import scipy.optimize
+import scipy.special
 import scipy.stats
 
 random = numpy.random.default_rng(7)
@@ -71,10 +73,126 @@ for n, m in sizes:
         rank_case(random.integers(0, 5, n), random.integers(0, 5, m))
         rank_case(random.lognormal(0, 1, n), random.lognormal(shift, 1, m))
 rank_case([3.0] * 30, [3.0] * 40)
-for n, m in [(2, 2), (3, 3), (3, 10), (50, 40)]:
-    for shift in (0.0, 0.5, 20.0):
-        a, b = random.normal(100, 1, n), random.normal(100 + shift, 3, m)
-        ask("welch", a, b)(lambda p, a=a, b=b: near(p, scipy.stats.ttest_ind(a, b, equal_var=False).pvalue, 1e-8))
+for p_value in (0.9, 0.05, 0.04, 1e-3, 1e-9):
+    for degrees in (1, 2, 4, 7.3, 60, 5000):
+        def inverted(found, again, p_value=p_value, degrees=degrees):
+            near(found, scipy.stats.t.isf(p_value / 2, degrees), 1e-7)
+            near(again, p_value, 1e-7)
+        ask("student", [p_value], [degrees])(inverted)
+for x in (1e-4, 0.3, 0.5, 1, 1.5, 2, 11.9, 12.1, 300, 2e6):
+    def derived(digamma, trigamma, same, x=x):
+        assert abs(digamma - scipy.special.digamma(x)) < 1e-12 * max(1, abs(scipy.special.digamma(x)))
+        near(trigamma, scipy.special.polygamma(1, x), 1e-12)
+        near(same, x, 1e-7)
+    ask("gamma", [x])(derived)
+for n in (1, 2, 3, 10, 20, 101):
+    for percent in (50, 95):
+        sample = random.lognormal(0, 1, n)
+        expected = numpy.percentile(sample, percent, method="median_unbiased")
+        ask("percentile", sample, [percent])(lambda found, expected=expected: near(found, expected))
+
+
+def fit_prior(variances, degrees):
+    """Smyth 2004, section 6.2: the prior whose F-distribution has the mean and variance of the logarithms."""
+    if len(variances) < 4:
+        return 0.0, 0.0
+    logs = numpy.log(variances) - scipy.special.digamma(degrees / 2) + numpy.log(degrees / 2)
+    excess = logs.var(ddof=1) - scipy.special.polygamma(1, degrees / 2)
+    if excess <= 0:
+        return numpy.inf, variances.mean()
+    half = scipy.optimize.brentq(lambda x: scipy.special.polygamma(1, x) - excess, 1e-6, 1e9, rtol=1e-14)
+    return 2 * half, numpy.exp(logs.mean() + scipy.special.digamma(half) - numpy.log(half))
+
+
+def fit_case(variances, degrees, expected, tolerance=1e-6):
+    def test(*found):
+        for a, b in zip(found, expected, strict=True):
+            assert a == b or abs(a - b) <= tolerance * b, (found, expected)
+
+    ask("fit", variances, [degrees])(test)
+
+
+for n in (3, 4, 5, 40, 300):
+    for degrees in (2, 4, 18):
+        for prior in (2, 10, 1e9):
+            variances = random.chisquare(degrees, n) / degrees * prior / random.chisquare(prior, n)
+            fit_case(variances, degrees, fit_prior(variances, degrees))
+# What fitFDist of limma, as InMoose 0.9.1 ports it to Python, says of these.
+fit_case([0.2, 1.4, 0.9, 3.1, 0.05, 0.7, 12.0], 4, (1.5017149138506438, 0.5035941965623527), 1e-9)
+fit_case([1.0, 1.1, 0.95, 1.2, 1.05], 2, (numpy.inf, 1.06), 1e-12)
+fit_case([0.0, 0.4, 2.0, 30.0, 0.01, 5.0], 6, (0.3835084815765841, 0.003906053140202885), 1e-9)
+fit_case([0.0, 0.0, 0.0, 1.0], 4, (0, 0))
+
+
+def moderate(contrasts, squares, degrees):
+    """Moderated variances, and the degrees of freedom of prior and observation together."""
+    variances = squares / degrees
+    prior, variance = fit_prior(variances, degrees)
+    if numpy.isinf(prior):
+        return numpy.full_like(variances, variance), prior
+    return (prior * variance + degrees * variances) / (prior + degrees), prior
+
+
+def runs_case(levels, base_runs, rotations=1000):
+    """Every step as the books tell it: designs, residuals, whole rotation matrices, t-distributions."""
+    runs = levels.shape[1]
+    degrees = runs - 2
+    logs = numpy.log(levels)
+    scale = numpy.sqrt(1 / base_runs + 1 / (runs - base_runs))
+    side = numpy.arange(runs) >= base_runs
+    # Orthonormal: the mean, the difference, and the rest.
+    design = numpy.column_stack([numpy.ones(runs), side, random.normal(size=(runs, degrees))])
+    frame = numpy.linalg.qr(design)[0]
+    frame[:, 1] *= numpy.sign(frame[-1, 1])
+    effects = logs @ frame[:, 1:]
+    variances, prior = moderate(effects[:, 0], (effects[:, 1:] ** 2).sum(axis=1), degrees)
+    residuals = effects[:, 1:] / numpy.linalg.norm(effects[:, 1:], axis=1, keepdims=True)
+    correlations = residuals @ residuals.T
+    known = min(prior + degrees, len(levels) ** 2 / (correlations**2).sum() * degrees)
+    t = effects[:, 0] / numpy.sqrt(variances)
+    p_values = 2 * scipy.stats.t.sf(abs(t), known)
+    middle = effects[:, 0] * scale
+    reach = scipy.stats.t.isf(0.025, known) * numpy.sqrt(variances) * scale
+    greatest = []
+    for _ in range(rotations):
+        turned = effects @ scipy.stats.special_ortho_group.rvs(degrees + 1, random_state=random)
+        variances, prior_of_it = moderate(turned[:, 0], (turned[:, 1:] ** 2).sum(axis=1), degrees)
+        ratio = (turned[:, 0] ** 2 / variances).max()
+        greatest.append(ratio if numpy.isinf(prior_of_it) else normal_of(ratio, prior_of_it + degrees))
+    observed = t**2 if numpy.isinf(prior) else normal_of(t**2, prior + degrees)
+    adjusted = numpy.array([(numpy.array(greatest) >= value).mean() for value in observed])
+
+    def test(*found):
+        found = numpy.array(found).reshape(-1, 6)
+        base = numpy.exp(logs[:, ~side].mean(axis=1))
+        numpy.testing.assert_allclose(found[:, 0], base, rtol=1e-9)
+        numpy.testing.assert_allclose(found[:, 1], base * numpy.exp(middle), rtol=1e-9)
+        numpy.testing.assert_allclose(found[:, 2], base * numpy.expm1(middle - reach), rtol=1e-5)
+        numpy.testing.assert_allclose(found[:, 3], base * numpy.expm1(middle + reach), rtol=1e-5)
+        numpy.testing.assert_allclose(found[:, 4], p_values, rtol=1e-5)
+        # Both vary by their rotations.
+        expected = numpy.maximum(adjusted, p_values)
+        error = numpy.sqrt(expected * (1 - expected) * (1 / rotations + 1 / 20_000)) + 2e-4
+        assert (abs(found[:, 5] - expected) < 4.5 * error).all(), (found[:, 5], expected)
+        if len(levels) == 1:
+            # A single thing has nothing to share: Student's test, and a rotation is another way to the same p-value.
+            student = scipy.stats.ttest_ind(logs[0, side], logs[0, ~side])
+            near(found[0, 4], student.pvalue, 1e-8)
+            assert abs(found[0, 5] - student.pvalue) < 0.02, (found[0, 5], student.pvalue)
+
+    ask("runs", levels.ravel(), [base_runs, runs - base_runs])(test)
+
+
+def normal_of(t_squared, degrees):
+    """The square of the normal quantile as unlikely as t, exactly."""
+    return scipy.stats.norm.isf(scipy.stats.t.sf(numpy.sqrt(t_squared), degrees)) ** 2
+
+
+for things, base_runs, new_runs in [(1, 3, 3), (1, 2, 5), (3, 3, 3), (10, 3, 3), (10, 2, 2), (40, 5, 4)]:
+    for common in (0.0, 0.03):
+        noise = random.normal(0, 0.02, (things, base_runs + new_runs)) + random.normal(0, common, base_runs + new_runs)
+        noise[0, base_runs:] += 0.06
+        runs_case(1e5 * numpy.exp(noise), base_runs)
 for n in (1, 2, 50):
     p_values = random.uniform(0, 1, n) ** 3
     def corrected(*found, p_values=p_values):

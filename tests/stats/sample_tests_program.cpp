@@ -1,7 +1,12 @@
 // Answers questions about samples, for tests that ask other programs the same. A line in, a line of numbers out:
 //
 //     rank 3 1 2 3 2 4 5       -> U, p-value, whether it is exact
-//     welch 3 1 2 3 2 4 5      -> p-value
+//     student 1 0.05 1 4       -> quantile of a p-value at degrees of freedom, and the p-value of that quantile
+//     gamma 1 0.5              -> digamma, trigamma, and x whose trigamma that is
+//     percentile 3 1 2 3 1 95  -> unbiased percentile
+//     fit 4 1 2 3 4 1 4        -> degrees of freedom and variance of the prior of variances with 4 degrees of freedom
+//     runs 12 1 ... 6 2 3      -> for each of 2 things in 3 runs of base and 3 of new, thing by thing: both centers, the
+//                                 interval of the difference, p-value, adjusted p-value
 //     correct 3 0.1 0.2 0.3    -> p-values
 //     bootstrap 3 1 2 3 2 4 5  -> medians, p95s of both, then the ends of the intervals of their differences,
 //                                 and of those as shares of the base
@@ -12,9 +17,13 @@
 #include <string>
 #include <vector>
 
+#include "stats/common/moderated_variance.hpp"
 #include "stats/common/sample_tests.hpp"
+#include "stats/compare/run_differences.hpp"
 
 namespace {
+
+using namespace kymo;
 
 std::vector<double> read_values(std::istream& in) {
   std::size_t count = 0;
@@ -31,22 +40,52 @@ std::vector<double> sorted(std::vector<double> values) {
   return values;
 }
 
+/// `shape`: numbers of runs of base and of new.
+std::vector<double> test_runs(const std::vector<double>& values, const std::vector<double>& shape) {
+  const auto base_runs = static_cast<std::size_t>(shape[0]);
+  const auto runs = base_runs + static_cast<std::size_t>(shape[1]);
+  std::vector<stats::RunLevels> family(values.size() / runs);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    stats::RunLevels& levels = family[i / runs];
+    (i % runs < base_runs ? levels.base : levels.changed).push_back(stats::RunLevel{values[i], values[i], values[i]});
+  }
+  std::vector<double> numbers;
+  for (const stats::RunDifference& found : stats::test_runs(family, {1, 20'000, 0.05})) {
+    numbers.insert(numbers.end(), {found.base, found.changed, found.difference.low, found.difference.high,
+                                   found.p_value, found.adjusted_p_value});
+  }
+  return numbers;
+}
+
 std::vector<double> answer(const std::string& question, std::istream& in) {
-  const std::vector<double> first = read_values(in);
+  std::vector<double> first = read_values(in);
   if (question == "correct") {
-    return kymo::stats::correct_p_values(first);
+    return stats::correct_p_values(first);
+  }
+  if (question == "gamma") {
+    const double x = first[0];
+    return {stats::digamma(x), stats::trigamma(x), stats::trigamma_inverse(stats::trigamma(x))};
   }
   const std::vector<double> second = read_values(in);
-  if (question == "welch") {
-    return {kymo::stats::welch_test(first, second)};
+  if (question == "student") {
+    const double quantile = stats::student_quantile(first[0], second[0]);
+    return {quantile, stats::student_p_value(quantile, second[0])};
+  }
+  if (question == "percentile") {
+    return {stats::unbiased_percentile_of(sorted(first), static_cast<unsigned>(second[0]))};
+  }
+  if (question == "fit") {
+    const stats::VariancePrior prior = stats::fit_prior(first, second[0]);
+    return {prior.degrees, prior.variance};
+  }
+  if (question == "runs") {
+    return test_runs(first, second);
   }
   if (question == "rank") {
-    const auto test = kymo::stats::mann_whitney(sorted(first), sorted(second));
+    const auto test = stats::mann_whitney(sorted(first), sorted(second));
     return {test.u, test.p_value, test.is_exact ? 1.0 : 0.0};
   }
-  const std::vector<std::vector<double>> base{sorted(first)};
-  const std::vector<std::vector<double>> changed{sorted(second)};
-  const auto found = kymo::stats::bootstrap_differences(base, changed, 10'000, kymo::stats::RandomSource(1));
+  const auto found = stats::bootstrap_differences(sorted(first), sorted(second), 10'000, stats::RandomSource(1));
   return {found.base_median,      found.new_median,        found.base_p95,      found.new_p95,
           found.median.low,       found.median.high,       found.p95.low,       found.p95.high,
           found.median_share.low, found.median_share.high, found.p95_share.low, found.p95_share.high};

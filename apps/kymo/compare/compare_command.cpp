@@ -1,4 +1,5 @@
 // kymo compare: tests whether two recordings, or two sets of them, differ by more than chance.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -28,6 +29,7 @@ struct CompareOptions {
   std::vector<std::string> base;
   std::vector<std::string> changed;
   std::string fail_on;
+  bool allows_few_runs = false;
   std::string page;
   bool is_forced = false;
   std::uint64_t seed = 1;
@@ -144,6 +146,35 @@ std::vector<std::string> captures_of(const std::vector<std::string>& paths) {
   return list_captures(arguments);
 }
 
+/// A script that fails a build must not go by what two recordings of the same program differ in.
+void require_runs(const CompareOptions& options, const Side& base, const Side& changed) {
+  const std::size_t fewer = std::min(base.paths.size(), changed.paths.size());
+  if (options.fail_on.empty() || options.allows_few_runs || fewer >= stats::recommended_runs) {
+    return;
+  }
+  throw CLI::ValidationError(
+      "--fail-on-regression",
+      fmt::format(
+          "needs at least {} captures a side, since runs of the same program differ as well; there {} {} of base and "
+          "{} of new. Record more, or add --allow-few-runs",
+          stats::recommended_runs, base.paths.size() == 1 ? "is" : "are", base.paths.size(), changed.paths.size()));
+}
+
+/// Sorts out which durations got slower by the share that fails, and which may have.
+void find_regressions(ComparisonReport& report, const CompareOptions& options) {
+  if (report.fail_share < 0) {
+    return;
+  }
+  for (const stats::ComparedThing& thing : report.comparison.things) {
+    const bool counts = thing.verdict == stats::Verdict::worse || options.allows_few_runs;
+    if (counts && thing.regressed_by(report.fail_share)) {
+      report.regressions.push_back(&thing);
+    } else if (thing.regressed_by(report.fail_share) || thing.may_have_regressed_by(report.fail_share)) {
+      report.not_ruled_out.push_back(&thing);
+    }
+  }
+}
+
 int run(const CompareOptions& options) {
   const bool has_two = options.two.size() == 2 && options.base.empty() && options.changed.empty();
   if (!has_two && (!options.two.empty() || options.base.empty() || options.changed.empty())) {
@@ -156,6 +187,7 @@ int run(const CompareOptions& options) {
   Side changed;
   base.paths = captures_of(has_two ? std::vector<std::string>{options.two[0]} : options.base);
   changed.paths = captures_of(has_two ? std::vector<std::string>{options.two[1]} : options.changed);
+  require_runs(options, base, changed);
   base::Replacing replacing{page_mark, options.is_forced, base.paths};
   replacing.inputs.insert(replacing.inputs.end(), changed.paths.begin(), changed.paths.end());
   if (!options.page.empty()) {
@@ -173,11 +205,7 @@ int run(const CompareOptions& options) {
   report.base_paths = std::move(base.paths);
   report.new_paths = std::move(changed.paths);
   report.warnings = warnings.texts;
-  for (const stats::ComparedThing& thing : report.comparison.things) {
-    if (report.fail_share >= 0 && thing.regressed_by(report.fail_share)) {
-      report.regressions.push_back(&thing);
-    }
-  }
+  find_regressions(report, options);
   if (!options.page.empty()) {
     base::replace_file(options.page, replacing, [&report](base::OutputFile out) {
       write_comparison_page(report, out);
@@ -209,10 +237,14 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
       ->option_text("CAPTURE...");
   command->add_option("--new", options->changed, "Several captures after it")->option_text("CAPTURE...");
   command
-      ->add_option("--fail-on-regression", options->fail_on,
-                   "End with 4 where a duration is worse and its median or 95th percentile grew by this much or more")
+      ->add_option(
+          "--fail-on-regression", options->fail_on,
+          "End with 4 where a duration is worse and its median or 95th percentile grew by this much or more; needs "
+          "three captures a side")
       ->option_text("PERCENT");
-  command->add_option("--seed", options->seed, "What resampling begins with (1): the same gives the same numbers")
+  command->add_flag("--allow-few-runs", options->allows_few_runs,
+                    "Let --fail-on-regression go by fewer captures: by what differs in these recordings");
+  command->add_option("--seed", options->seed, "What random numbers begin with (1): the same gives the same results")
       ->option_text("N");
   command->add_option("--top", options->text.top, "Show only so many rows a table")->option_text("N");
   command->add_flag("--all", options->text.all, "Show metrics that are the same or have too few samples as well");
@@ -224,9 +256,14 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
       ->option_text("FILE");
   add_force_argument(*command, options->is_forced);
   command->footer(
-      "Scopes match by name, function and file, wherever their lines moved to; spans, frames and metrics by name. The\n"
-      "verdict goes by a Mann-Whitney U test, corrected for how many are tested; \"same\" means that nothing was found\n"
-      "that chance would not do as well. Each capture is a run: three or more a side tell what runs differ in anyway.\n\n"
+      "Scopes match by name, function and file, wherever their lines moved to; spans, frames and metrics by name.\n"
+      "Each capture is a run. Runs of the same program differ, so record three or more a side, five for small changes.\n\n"
+      "Verdicts:\n"
+      "  worse, better, differs    the programs differ: the runs do by more than they vary among themselves\n"
+      "  worse here, ...           the recordings differ: with one run a side, the next run may differ as much\n"
+      "  unclear                   the interval excludes zero, but chance is not excluded; more runs settle it\n"
+      "  same                      chance explains the difference; the interval says how much may be unseen\n"
+      "  too few samples           fewer than five on a side\n\n"
       "Examples:\n"
       "  kymo compare before.kymo after.kymo\n"
       "  kymo compare --base before-*.kymo --new after-*.kymo\n"

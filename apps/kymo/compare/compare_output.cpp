@@ -10,6 +10,7 @@
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/text/escapes.hpp"
+#include "stats/compare/run_differences.hpp"
 
 namespace kymo::command {
 
@@ -49,11 +50,11 @@ std::string format_samples(const ComparedSide& side) {
   return format_count(side.count);
 }
 
-std::string format_q(const std::optional<double>& q) {
-  if (!q) {
+std::string format_p(const std::optional<double>& p_value) {
+  if (!p_value) {
     return {};
   }
-  return *q < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *q);
+  return *p_value < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *p_value);
 }
 
 std::vector<std::string> cells_of(const ComparedThing& thing) {
@@ -70,7 +71,7 @@ std::vector<std::string> cells_of(const ComparedThing& thing) {
           format_interval(thing.median_share),
           has_p95 ? format_change(thing.p95_difference(), thing.base.p95) : "",
           format_interval(thing.p95_share),
-          format_q(thing.q_value)};
+          format_p(thing.adjusted_p_value)};
 }
 
 void print_things(const ComparisonReport& report, ThingKind kind, const char* title,
@@ -86,7 +87,7 @@ void print_things(const ComparisonReport& report, ThingKind kind, const char* ti
                {"95 %"},
                {"p95"},
                {"95 %"},
-               {"q"}});
+               {"adj. p"}});
   std::size_t shown = 0;
   std::size_t left_out = 0;
   std::size_t little = 0;
@@ -95,7 +96,8 @@ void print_things(const ComparisonReport& report, ThingKind kind, const char* ti
       continue;
     }
     const bool says_little = kind == ThingKind::metric && !options.all &&
-                             (thing.verdict == Verdict::same || thing.verdict == Verdict::too_few_samples);
+                             (thing.verdict == Verdict::same || thing.verdict == Verdict::same_here ||
+                              thing.verdict == Verdict::too_few_samples);
     if (says_little) {
       ++little;
       continue;
@@ -175,10 +177,9 @@ Json to_json(const ComparedThing& thing) {
   json["p95_change_interval"] = to_json(thing.p95_share);
   json["new_is_greater"] = thing.greater;
   json["compared"] = thing.by_run ? "runs" : "samples";
-  json["rank_p_value"] = number_or_null(thing.rank_test);
-  json["run_p_value"] = number_or_null(thing.run_test);
   json["p_value"] = number_or_null(thing.p_value);
-  json["q_value"] = number_or_null(thing.q_value);
+  json["adjusted_p_value"] = number_or_null(thing.adjusted_p_value);
+  json["more_runs"] = thing.more_runs ? Json(*thing.more_runs) : Json(nullptr);
   return json;
 }
 
@@ -247,12 +248,66 @@ std::string describe_runs(const ComparisonReport& report) {
   const std::size_t changed = report.new_paths.size();
   const std::string sides =
       fmt::format("{} of base, {} of new: ", format_plural(base, "capture"), format_count(changed));
-  if (base >= stats::least_runs && changed >= stats::least_runs) {
-    return sides + "verdicts hold across runs where a thing is in at least three captures of each side.";
+  if (std::min(base, changed) >= stats::recommended_runs) {
+    return sides + "verdicts hold across runs; verdicts \"here\" hold for these recordings only.";
+  }
+  if (std::min(base, changed) >= stats::least_runs) {
+    return sides + "verdicts hold across runs, but two a side find only large differences. Record three or more.";
   }
   return sides +
-         "verdicts are about these recordings. Whether the programs differ shows from three captures a side on, which "
-         "tell how much runs vary anyway.";
+         "verdicts \"here\" hold for these recordings only, since runs of the same program differ as well. Record three "
+         "or more captures a side to compare the programs.";
+}
+
+std::string describe_unclear(const ComparisonReport& report) {
+  constexpr std::size_t shown = 8;
+  std::string list;
+  std::size_t count = 0;
+  for (const ComparedThing& thing : report.comparison.things) {
+    if (thing.verdict != Verdict::unclear || ++count > shown) {
+      continue;
+    }
+    const std::string more = !thing.by_run     ? "three runs a side would tell more"
+                             : thing.more_runs ? fmt::format("about {} more {} a side", *thing.more_runs,
+                                                             *thing.more_runs == 1 ? "run" : "runs")
+                                               : fmt::format("over {} more runs a side", stats::most_runs_advised);
+    list += fmt::format("{}{} {} ({})", list.empty() ? "" : ", ", name_of(thing.name.kind),
+                        printable(title_of(thing.name), 48), more);
+  }
+  if (count == 0) {
+    return {};
+  }
+  return fmt::format("{} unclear; what would settle it if the difference is as large as measured: {}{}.",
+                     count == 1 ? "1 thing is" : format_count(count) + " things are", list,
+                     count > shown ? fmt::format(" and {} more", format_count(count - shown)) : "");
+}
+
+std::string describe_regressions(const ComparisonReport& report) {
+  if (report.fail_share < 0) {
+    return {};
+  }
+  const std::string limit = fmt::format("{:.6g} %", 100 * report.fail_share);
+  const std::size_t possible = report.not_ruled_out.size();
+  std::string text;
+  if (!report.regressions.empty()) {
+    text = fmt::format("Worse by {} or more: {}.", limit, format_plural(report.regressions.size(), "thing"));
+  } else if (possible == 0) {
+    return fmt::format("Nothing is worse by {} or more.", limit);
+  } else {
+    text = fmt::format("No slowdown of {} or more was found.", limit);
+  }
+  if (possible == 0) {
+    return text;
+  }
+  constexpr std::size_t shown = 8;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(shown, possible); ++i) {
+    const stats::ThingName& name = report.not_ruled_out[i]->name;
+    list += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(name.kind), printable(title_of(name), 48));
+  }
+  return text + fmt::format(" It is not ruled out for {}, whose intervals reach it: {}{}.",
+                            format_plural(possible, "thing"), list,
+                            possible > shown ? fmt::format(" and {} more", format_count(possible - shown)) : "");
 }
 
 void print_comparison(const ComparisonReport& report, const ComparisonTextOptions& options) {
@@ -268,13 +323,9 @@ void print_comparison(const ComparisonReport& report, const ComparisonTextOption
                other.base.unit.empty() ? "no unit" : printable(other.base.unit, 12),
                other.changed_unit.empty() ? "no unit" : printable(other.changed_unit, 12));
   }
-  fmt::print("{}\n", describe_runs(report));
-  if (report.fail_share >= 0) {
-    if (report.regressions.empty()) {
-      fmt::print("Nothing is worse by {:.6g} % or more.\n", 100 * report.fail_share);
-    } else {
-      fmt::print("Worse by {:.6g} % or more: {}.\n", 100 * report.fail_share,
-                 format_plural(report.regressions.size(), "thing"));
+  for (const std::string& text : {describe_runs(report), describe_unclear(report), describe_regressions(report)}) {
+    if (!text.empty()) {
+      fmt::print("{}\n", text);
     }
   }
 }
@@ -303,11 +354,15 @@ void print_comparison_json(const ComparisonReport& report) {
                {"only_in_new", to_json(report.comparison.only_in_new)},
                {"other_units", std::move(other_units)}};
   if (report.fail_share >= 0) {
-    Json regressions = Json::array();
-    for (const ComparedThing* const thing : report.regressions) {
-      regressions.push_back(to_json(thing->name));
-    }
-    json["regressions"] = std::move(regressions);
+    const auto names_of = [](const std::vector<const ComparedThing*>& list) {
+      Json names = Json::array();
+      for (const ComparedThing* const thing : list) {
+        names.push_back(to_json(thing->name));
+      }
+      return names;
+    };
+    json["regressions"] = names_of(report.regressions);
+    json["not_ruled_out"] = names_of(report.not_ruled_out);
   }
   json["warnings"] = report.warnings;
   print_json(json);
@@ -316,18 +371,19 @@ void print_comparison_json(const ComparisonReport& report) {
 void print_comparison_csv(const ComparisonReport& report) {
   fmt::print(
       "kind,name,function,file,labels,unit,verdict,base_count,new_count,base_median,new_median,median_difference,"
-      "median_low,median_high,base_p95,new_p95,p95_difference,p95_low,p95_high,p_value,q_value\n");
+      "median_low,median_high,base_p95,new_p95,p95_difference,p95_low,p95_high,p_value,adjusted_p_value,more_runs\n");
   for (const ComparedThing& thing : report.comparison.things) {
     const auto end = [](const std::optional<Interval>& interval, bool is_high) {
       return interval ? csv_number(is_high ? interval->high : interval->low) : std::string();
     };
-    fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name_of(thing.name.kind),
+    fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name_of(thing.name.kind),
                csv_field(thing.name.name), csv_field(thing.name.function), csv_field(thing.name.file),
                csv_field(thing.name.labels), csv_field(thing.name.unit), name_of(thing.verdict), thing.base.count,
                thing.changed.count, csv_number(thing.base.median), csv_number(thing.changed.median),
                csv_number(thing.median_difference()), end(thing.median, false), end(thing.median, true),
                csv_number(thing.base.p95), csv_number(thing.changed.p95), csv_number(thing.p95_difference()),
-               end(thing.p95, false), end(thing.p95, true), csv_number(thing.p_value), csv_number(thing.q_value));
+               end(thing.p95, false), end(thing.p95, true), csv_number(thing.p_value),
+               csv_number(thing.adjusted_p_value), thing.more_runs ? std::to_string(*thing.more_runs) : std::string());
   }
 }
 

@@ -22,6 +22,8 @@ struct ComparisonReport {
   std::uint64_t seed = 1;
   double fail_share = -1;                                ///< negative: never fails
   std::vector<const stats::ComparedThing*> regressions;  ///< of at least fail_share
+  /// Durations that may have got slower by fail_share, for all that is known.
+  std::vector<const stats::ComparedThing*> not_ruled_out;
 };
 
 /// "(main)" for the main frame stream, a metric's name with its labels. Not yet printable.
@@ -36,6 +38,10 @@ struct ComparisonReport {
 [[nodiscard]] std::string format_interval(const std::optional<stats::Interval>& shares);
 /// The number of runs on each side and its effect on the verdicts.
 [[nodiscard]] std::string describe_runs(const ComparisonReport& report);
+/// What is unclear, and how many more runs would settle it. Empty if nothing is.
+[[nodiscard]] std::string describe_unclear(const ComparisonReport& report);
+/// Whether durations got slower by fail_share, and what may have. Empty if that was not asked.
+[[nodiscard]] std::string describe_regressions(const ComparisonReport& report);
 
 struct ComparisonTextOptions {
   std::size_t top = 0;  ///< rows per table; 0: no limit

@@ -25,7 +25,7 @@ constexpr std::size_t most_drawings = 300;
 
 constexpr std::string_view comparison_style = R"(.worse { color: var(--worse); font-weight: 600; }
 .better { color: var(--better); font-weight: 600; }
-.differs { font-weight: 600; }
+.differs, .unclear { font-weight: 600; }
 .things { display: grid; grid-template-columns: repeat(auto-fill, minmax(22rem, 1fr)); gap: 1rem; }
 section.thing { background: var(--panel); border: 1px solid var(--line); border-radius: 6px; padding: .8rem 1rem;
   min-width: 0; overflow-wrap: anywhere; }
@@ -38,10 +38,18 @@ section.thing { background: var(--panel); border: 1px solid var(--line); border-
 std::string_view class_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::worse:
+    case Verdict::worse_here:
+      return "worse";
     case Verdict::better:
+    case Verdict::better_here:
+      return "better";
     case Verdict::differs:
-      return name_of(verdict);
+    case Verdict::differs_here:
+      return "differs";
+    case Verdict::unclear:
+      return "unclear";
     case Verdict::same:
+    case Verdict::same_here:
     case Verdict::too_few_samples:
       break;
   }
@@ -117,7 +125,8 @@ void append_facts(const ComparisonReport& report, std::string& out) {
 std::vector<const ComparedThing*> choose_drawn(const ComparisonReport& report) {
   std::vector<const ComparedThing*> drawn;
   for (const ComparedThing& thing : report.comparison.things) {
-    const bool is_plain_metric = thing.name.kind == stats::ThingKind::metric && thing.verdict == Verdict::same;
+    const bool is_plain_metric = thing.name.kind == stats::ThingKind::metric &&
+                                 (thing.verdict == Verdict::same || thing.verdict == Verdict::same_here);
     if (thing.p_value && !is_plain_metric && drawn.size() < most_drawings) {
       drawn.push_back(&thing);
     }
@@ -140,28 +149,27 @@ void append_row(const ComparedThing& thing, std::string_view anchor, PageTable& 
   put(format_interval(thing.median_share));
   put(thing.p95 ? format_change(thing.p95_difference(), thing.base.p95) : std::string());
   put(format_interval(thing.p95_share));
-  put(thing.q_value ? fmt::format("{:.2g}", *thing.q_value) : std::string());
+  put(thing.adjusted_p_value ? fmt::format("{:.2g}", *thing.adjusted_p_value) : std::string());
 }
 
 using Chosen = bool (*)(const ComparedThing&);
 
 void append_table(const ComparisonReport& report, const std::vector<const ComparedThing*>& drawn, Chosen is_chosen,
                   base::OutputFile& file) {
-  PageTable table(
-      file.buffer(),
-      "Changes are shares of the base, with 95 % intervals; q is the corrected p-value that the verdict goes by",
-      {{"name", true},
-       {"verdict", true},
-       {"where", true},
-       {"base n"},
-       {"new n"},
-       {"base p50"},
-       {"new p50"},
-       {"change"},
-       {"interval"},
-       {"p95 change"},
-       {"interval"},
-       {"q"}});
+  PageTable table(file.buffer(),
+                  "Changes are shares of the base, with 95 % intervals; the verdict goes by the adjusted p-value",
+                  {{"name", true},
+                   {"verdict", true},
+                   {"where", true},
+                   {"base n"},
+                   {"new n"},
+                   {"base p50"},
+                   {"new p50"},
+                   {"change"},
+                   {"interval"},
+                   {"p95 change"},
+                   {"interval"},
+                   {"adjusted p"}});
   std::size_t next = 0;  // among those drawn, which have the same order
   for (const ComparedThing& thing : report.comparison.things) {
     const bool is_drawn = next < drawn.size() && drawn[next] == &thing;
@@ -243,7 +251,7 @@ std::string list_of(const std::vector<std::string>& paths) {
 }
 
 std::string summary_of(const ComparisonReport& report) {
-  std::array<std::size_t, 5> counts{};
+  std::array<std::size_t, static_cast<std::size_t>(Verdict::too_few_samples) + 1> counts{};
   for (const ComparedThing& thing : report.comparison.things) {
     ++counts[static_cast<std::size_t>(thing.verdict)];
   }
@@ -267,6 +275,9 @@ void write_comparison_page(const ComparisonReport& report, base::OutputFile& fil
       "<header><h1>Two sides compared</h1>\n<p><span class=\"key b\">Base</span>: {}<br><span class=\"key n\">New</span>: "
       "{}</p>\n<p>{}</p>\n<p class=\"soft\">{}</p></header>\n<main>\n",
       list_of(report.base_paths), list_of(report.new_paths), summary_of(report), escape_html(describe_runs(report)));
+  for (const std::string& text : {describe_unclear(report), describe_regressions(report)}) {
+    out += text.empty() ? text : fmt::format("<p>{}</p>\n", escape_html(text));
+  }
   append_warnings(out, "Before you conclude anything", report.warnings);
   const std::vector<const ComparedThing*> drawn = choose_drawn(report);
   append_tables(report, drawn, file);

@@ -95,23 +95,7 @@ double incomplete_beta(double a, double b, double x) {
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-struct Moments {
-  double mean = 0;
-  double variance_of_mean = 0;
-};
-
-Moments moments_of(std::span<const double> values) {
-  const auto count = static_cast<double>(values.size());
-  Moments moments;
-  moments.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-  for (const double value : values) {
-    moments.variance_of_mean += (value - moments.mean) * (value - moments.mean);
-  }
-  moments.variance_of_mean /= (count - 1) * count;
-  return moments;
-}
-
-/// The median and the 95th percentile of one resample of a run.
+/// The median and the 95th percentile of a sample.
 struct Quantiles {
   double median = 0;
   double p95 = 0;
@@ -135,27 +119,6 @@ Quantiles resample(std::span<const double> ascending, RandomSource& random) {
   return {at(a * scale), at((a + b) * scale)};
 }
 
-template <typename QuantilesOf>
-Quantiles mean_over(std::size_t count, const QuantilesOf& quantiles) {
-  Quantiles sum;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Quantiles of_run = quantiles(i);
-    sum.median += of_run.median;
-    sum.p95 += of_run.p95;
-  }
-  return {sum.median / static_cast<double>(count), sum.p95 / static_cast<double>(count)};
-}
-
-Quantiles resample(Runs runs, RandomSource& random) {
-  if (runs.size() == 1) {
-    return resample(std::span<const double>(runs[0]), random);
-  }
-  return mean_over(runs.size(), [&](std::size_t) {
-    const std::vector<double>& run = runs[static_cast<std::size_t>(random.below(runs.size()))];
-    return resample(std::span<const double>(run), random);
-  });
-}
-
 /// The middle 95 % of the values, which are reordered.
 Interval middle_of(std::vector<double>& values) {
   const std::size_t tail = std::max<std::size_t>(values.size() / 40, 1) - 1;
@@ -167,6 +130,21 @@ Interval middle_of(std::vector<double>& values) {
 }
 
 }  // namespace
+
+double unbiased_percentile_of(std::span<const double> ascending, unsigned percent, double errors) {
+  const auto count = static_cast<double>(ascending.size());
+  const double share = percent / 100.0;
+  const double place = (count + 1.0 / 3) * share + 1.0 / 3 + errors * std::sqrt(count * share * (1 - share));  // from 1
+  if (place <= 1) {
+    return ascending.front();
+  }
+  if (place >= count) {
+    return ascending.back();
+  }
+  const auto below = static_cast<std::size_t>(place);
+  const double beyond = place - static_cast<double>(below);
+  return ascending[below - 1] + beyond * (ascending[below] - ascending[below - 1]);
+}
 
 RankTest mann_whitney(std::span<const double> first, std::span<const double> second) {
   const auto n = static_cast<double>(first.size());
@@ -197,17 +175,17 @@ double student_p_value(double t, double degrees_of_freedom) {
   return incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / (degrees_of_freedom + t * t));
 }
 
-double welch_test(std::span<const double> first, std::span<const double> second) {
-  const Moments a = moments_of(first);
-  const Moments b = moments_of(second);
-  const double variance = a.variance_of_mean + b.variance_of_mean;
-  if (!(variance > 0)) {
-    return a.mean == b.mean ? 1 : 0;
+double student_quantile(double p_value, double degrees_of_freedom) {
+  double high = 1;
+  while (student_p_value(high, degrees_of_freedom) > p_value) {
+    high *= 2;
   }
-  const double degrees = variance * variance /
-                         (a.variance_of_mean * a.variance_of_mean / static_cast<double>(first.size() - 1) +
-                          b.variance_of_mean * b.variance_of_mean / static_cast<double>(second.size() - 1));
-  return student_p_value((b.mean - a.mean) / std::sqrt(variance), degrees);
+  double low = 0;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (student_p_value(middle, degrees_of_freedom) > p_value ? low : high) = middle;
+  }
+  return high;
 }
 
 std::vector<double> correct_p_values(std::span<const double> p_values) {
@@ -232,12 +210,10 @@ double share_of(double difference, double base) {
                          : std::copysign(std::numeric_limits<double>::infinity(), difference);
 }
 
-QuantileDifferences bootstrap_differences(Runs base, Runs changed, std::size_t resamples, RandomSource random) {
-  const auto of_run = [](Runs runs) {
-    return mean_over(runs.size(), [runs](std::size_t i) { return quantiles_of(runs[i]); });
-  };
-  const Quantiles base_quantiles = of_run(base);
-  const Quantiles new_quantiles = of_run(changed);
+QuantileDifferences bootstrap_differences(std::span<const double> base, std::span<const double> changed,
+                                          std::size_t resamples, RandomSource random) {
+  const Quantiles base_quantiles = quantiles_of(base);
+  const Quantiles new_quantiles = quantiles_of(changed);
   struct Draws {
     explicit Draws(std::size_t count) : differences(count), shares(count) {}
     void put(std::size_t i, double from, double to) {

@@ -25,6 +25,11 @@ namespace kymo::stats {
   return ascending[percentile_rank(ascending.size(), percent) - 1];
 }
 
+/// The percentile of ascending values by Hyndman and Fan's definition 8, which interpolates: its median over samples is the
+/// true percentile whatever their number, nearly so for any distribution. Not empty.
+/// `errors`: so many standard errors higher, by the binomial distribution of the rank (Woodruff 1952), within the values.
+[[nodiscard]] double unbiased_percentile_of(std::span<const double> ascending, unsigned percent, double errors = 0);
+
 /// A two-sided Mann-Whitney U test.
 struct RankTest {
   double u = 0;        ///< pairs in which the value of the second sample is greater; ties count half
@@ -37,12 +42,11 @@ struct RankTest {
 /// normal approximation with corrections for ties and continuity. Linear time.
 [[nodiscard]] RankTest mann_whitney(std::span<const double> first, std::span<const double> second);
 
-/// Welch's two-sided t-test of equal means. Returns the p-value. Both samples need at least two values. If neither
-/// varies: 1 if they are equal, otherwise 0.
-[[nodiscard]] double welch_test(std::span<const double> first, std::span<const double> second);
-
 /// The p-value of a two-sided t-test with statistic t and these degrees of freedom.
 [[nodiscard]] double student_p_value(double t, double degrees_of_freedom);
+
+/// The statistic whose two-sided p-value is this one: 0 < p_value < 1. About 50 us.
+[[nodiscard]] double student_quantile(double p_value, double degrees_of_freedom);
 
 /// Benjamini and Hochberg's correction for many tests: for each test, the lowest false discovery rate at which it is
 /// significant. In the order of the input.
@@ -67,17 +71,12 @@ struct QuantileDifferences {
   Interval p95_share;
 };
 
-/// The runs of one side: ascending values of each, none empty.
-using Runs = std::span<const std::vector<double>>;
-
-/// Bootstrap of the differences of medians and of 95th percentiles (nearest rank), with percentile intervals.
-///
-/// With one run per side, its values are drawn with replacement. With several runs, a side's quantile is the mean of
-/// its runs' quantiles. Runs are drawn with replacement first, then values within each drawn run.
+/// Bootstrap of the differences of medians and of 95th percentiles (nearest rank) of two samples, each ascending and not
+/// empty, with percentile intervals.
 ///
 /// No resample is written out. The k-th smallest of n draws is the value at floor(n * the k-th smallest of n uniform
-/// numbers), and those are ratios of gamma-distributed numbers. About 150 ns a run and resample, for any n.
-[[nodiscard]] QuantileDifferences bootstrap_differences(Runs base, Runs changed, std::size_t resamples,
-                                                        RandomSource random);
+/// numbers), and those are ratios of gamma-distributed numbers. About 300 ns a resample, for any n.
+[[nodiscard]] QuantileDifferences bootstrap_differences(std::span<const double> base, std::span<const double> changed,
+                                                        std::size_t resamples, RandomSource random);
 
 }  // namespace kymo::stats

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
+
+#include "stats/compare/run_differences.hpp"
 
 namespace kymo::stats {
 
@@ -82,49 +85,28 @@ ComparedSide side_of(const ThingSamples& samples) {
   return side;
 }
 
-/// The medians of the runs.
-std::vector<double> medians_of(Runs runs) {
-  std::vector<double> medians;
-  medians.reserve(runs.size());
-  for (const std::vector<double>& run : runs) {
-    medians.push_back(percentile_of(run, 50));
-  }
-  return medians;
-}
-
 /// All values of a side as one run.
 class Pool {
  public:
-  explicit Pool(const ThingSamples& samples) : is_one_(samples.runs.size() == 1), samples_(samples) {
-    if (!is_one_) {
-      pooled_.push_back(samples.pooled());
-    }
-  }
-  [[nodiscard]] Runs runs() const { return is_one_ ? Runs(samples_.runs) : Runs(pooled_); }
+  explicit Pool(const ThingSamples& samples)
+      : pooled_(samples.runs.size() == 1 ? std::vector<double>() : samples.pooled()),
+        values_(samples.runs.size() == 1 ? samples.runs[0] : pooled_) {}
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  [[nodiscard]] std::span<const double> values() const { return values_; }
 
  private:
-  bool is_one_;
-  const ThingSamples& samples_;
-  std::vector<std::vector<double>> pooled_;
+  std::vector<double> pooled_;
+  std::span<const double> values_;
 };
 
-/// Tests the runs for a difference that the rank test found in all values together.
-double test_runs(const ThingSamples& base, const ThingSamples& changed, double greater) {
-  const std::vector<double> base_medians = medians_of(base.runs);
-  const std::vector<double> new_medians = medians_of(changed.runs);
-  double difference = 0;
-  for (const double median : new_medians) {
-    difference += median / static_cast<double>(new_medians.size());
-  }
-  for (const double median : base_medians) {
-    difference -= median / static_cast<double>(base_medians.size());
-  }
-  // Runs that differ in the opposite direction do not support it.
-  return difference * (greater - 0.5) < 0 ? 1.0 : welch_test(base_medians, new_medians);
+bool is_metric(const ComparedThing& thing) {
+  return thing.name.kind == ThingKind::metric;
 }
 
-ComparedThing compare_thing(const Thing& base, const Thing& changed, const ComparisonOptions& options,
-                            std::uint64_t stream) {
+/// A thing with its samples; untested.
+ComparedThing begin_thing(const Thing& base, const Thing& changed) {
   ComparedThing thing;
   thing.name = base.first;
   thing.base = side_of(base.second);
@@ -132,37 +114,57 @@ ComparedThing compare_thing(const Thing& base, const Thing& changed, const Compa
   thing.base_samples = &base.second;
   thing.changed_samples = &changed.second;
   thing.by_run = thing.base.runs >= least_runs && thing.changed.runs >= least_runs;
-  const Pool base_pool(base.second);
-  const Pool new_pool(changed.second);
+  return thing;
+}
+
+/// Compares all samples of both sides, whatever run they are of.
+void compare_samples(ComparedThing& thing, const ComparisonOptions& options, std::uint64_t stream) {
+  const Pool base(*thing.base_samples);
+  const Pool changed(*thing.changed_samples);
   const std::size_t fewer = std::min(thing.base.kept, thing.changed.kept);
-  const bool is_enough = fewer >= least_samples;
+  const bool is_enough = thing.by_run || fewer >= least_samples;
   const QuantileDifferences differences =
-      bootstrap_differences(thing.by_run ? Runs(base.second.runs) : base_pool.runs(),
-                            thing.by_run ? Runs(changed.second.runs) : new_pool.runs(),
-                            is_enough ? options.resamples : 0, RandomSource(options.seed, stream));
+      bootstrap_differences(base.values(), changed.values(), is_enough && !thing.by_run ? options.resamples : 0,
+                            RandomSource(options.seed, stream));
   thing.base.median = differences.base_median;
   thing.base.p95 = differences.base_p95;
   thing.changed.median = differences.new_median;
   thing.changed.p95 = differences.new_p95;
   if (!is_enough) {
-    return thing;
+    return;
   }
+  const RankTest ranks = mann_whitney(base.values(), changed.values());
+  thing.greater = ranks.greater;
+  if (thing.by_run) {
+    return;
+  }
+  thing.p_value = ranks.p_value;
   thing.median = differences.median;
   thing.median_share = differences.median_share;
   if (fewer >= least_for_p95) {
     thing.p95 = differences.p95;
     thing.p95_share = differences.p95_share;
   }
-  const RankTest ranks = mann_whitney(base_pool.runs()[0], new_pool.runs()[0]);
-  thing.greater = ranks.greater;
-  thing.rank_test = ranks.p_value;
-  thing.p_value = ranks.p_value;
-  if (thing.by_run) {
-    thing.run_test = test_runs(base.second, changed.second, ranks.greater);
-    thing.p_value = std::max(*thing.rank_test, *thing.run_test);
-  }
-  return thing;
 }
+
+bool excludes_zero(const std::optional<Interval>& interval) {
+  return interval && !interval->contains(0);
+}
+
+/// The verdict on a thing that rose (1), fell (-1), did both (0), or did not differ beyond chance (none).
+Verdict verdict_of(const ComparedThing& thing, std::optional<int> way) {
+  const auto pick = [&](Verdict across_runs, Verdict here) { return thing.by_run ? across_runs : here; };
+  if (!way) {
+    return excludes_zero(thing.median) || excludes_zero(thing.p95) ? Verdict::unclear
+                                                                   : pick(Verdict::same, Verdict::same_here);
+  }
+  if (!is_time(thing.name.unit) || *way == 0) {
+    return pick(Verdict::differs, Verdict::differs_here);
+  }
+  return *way > 0 ? pick(Verdict::worse, Verdict::worse_here) : pick(Verdict::better, Verdict::better_here);
+}
+
+using Family = std::vector<ComparedThing*>;
 
 /// Whether the median or the 95th percentile moved in the direction of the ranks. If the clock's resolution is as
 /// coarse as the durations, ranks can differ without either.
@@ -171,10 +173,10 @@ bool is_visible(const ComparedThing& thing) {
   return way * thing.median_difference() > 0 || way * thing.p95_difference() > 0;
 }
 
-/// Corrects the p-values of one family of things and sets the verdicts.
-void judge(const std::vector<ComparedThing*>& family, double rate) {
+/// Corrects the p-values of things that were compared by samples and sets the verdicts.
+void judge_samples(const Family& family, double rate) {
   std::vector<double> p_values;
-  std::vector<ComparedThing*> tested;
+  Family tested;
   for (ComparedThing* const thing : family) {
     if (thing->p_value) {
       p_values.push_back(*thing->p_value);
@@ -184,32 +186,106 @@ void judge(const std::vector<ComparedThing*>& family, double rate) {
   const std::vector<double> corrected = correct_p_values(p_values);
   for (std::size_t i = 0; i < tested.size(); ++i) {
     ComparedThing& thing = *tested[i];
-    thing.q_value = corrected[i];
-    if (corrected[i] > rate || !is_visible(thing)) {
-      thing.verdict = Verdict::same;
-    } else if (!is_time(thing.name.unit)) {
-      thing.verdict = Verdict::differs;
-    } else {
-      thing.verdict = thing.greater > 0.5 ? Verdict::worse : Verdict::better;
+    thing.adjusted_p_value = corrected[i];
+    const bool differs = corrected[i] <= rate && is_visible(thing);
+    thing.verdict = verdict_of(thing, differs ? std::optional<int>(thing.greater > 0.5 ? 1 : -1) : std::nullopt);
+  }
+}
+
+/// The percentile of each run of a side.
+std::vector<std::optional<RunLevel>> levels_of(const ThingSamples& samples, std::size_t runs, unsigned percent) {
+  std::vector<std::optional<RunLevel>> levels(runs);
+  for (std::size_t i = 0; i < samples.runs.size(); ++i) {
+    const std::vector<double>& run = samples.runs[i];
+    levels[samples.run_numbers[i]] = {unbiased_percentile_of(run, percent), unbiased_percentile_of(run, percent, -1),
+                                      unbiased_percentile_of(run, percent, 1)};
+  }
+  return levels;
+}
+
+bool has_p95(const ThingSamples& samples) {
+  return std::all_of(samples.runs.begin(), samples.runs.end(),
+                     [](const std::vector<double>& run) { return run.size() >= least_for_p95; });
+}
+
+/// Sets the verdict by the differences of the median and, if it was tested, of the 95th percentile.
+void judge(ComparedThing& thing, const RunDifference& median, const RunDifference* p95, double level) {
+  thing.base.median = median.base;
+  thing.changed.median = median.changed;
+  thing.median = median.difference;
+  thing.median_share = median.share;
+  thing.p_value = median.p_value;
+  thing.adjusted_p_value = median.adjusted_p_value;
+  if (p95 != nullptr) {
+    thing.base.p95 = p95->base;
+    thing.changed.p95 = p95->changed;
+    thing.p95 = p95->difference;
+    thing.p95_share = p95->share;
+    if (std::pair(p95->adjusted_p_value, p95->p_value) < std::pair(median.adjusted_p_value, median.p_value)) {
+      thing.p_value = p95->p_value;
+      thing.adjusted_p_value = p95->adjusted_p_value;
+    }
+  }
+  std::optional<int> way;
+  for (const RunDifference* const difference : {&median, p95}) {
+    if (difference != nullptr && difference->adjusted_p_value <= level) {
+      const int its = difference->changed > difference->base ? 1 : -1;
+      way = way && *way != its ? 0 : its;
+    }
+  }
+  thing.verdict = verdict_of(thing, way);
+  if (thing.verdict != Verdict::unclear) {
+    return;
+  }
+  for (const RunDifference* const difference : {&median, p95}) {
+    if (difference != nullptr && difference->more_runs && !difference->difference.contains(0)) {
+      thing.more_runs = std::min(thing.more_runs.value_or(most_runs_advised), *difference->more_runs);
     }
   }
 }
 
-void judge(std::vector<ComparedThing>& things, double rate) {
-  for (const bool is_metric : {false, true}) {
-    std::vector<ComparedThing*> family;
+/// Tests things that are compared by run, and sets the verdicts.
+void judge_runs(const Family& family, std::size_t base_runs, std::size_t new_runs, const RunTestOptions& options) {
+  std::vector<RunLevels> levels;
+  const auto add = [&](const ComparedThing& thing, unsigned percent) {
+    levels.push_back({levels_of(*thing.base_samples, base_runs, percent),
+                      levels_of(*thing.changed_samples, new_runs, percent), is_metric(thing) ? 0.0 : 1.0, percent});
+  };
+  std::vector<bool> has_both;
+  for (const ComparedThing* const thing : family) {
+    add(*thing, 50);
+    has_both.push_back(has_p95(*thing->base_samples) && has_p95(*thing->changed_samples));
+    if (has_both.back()) {
+      add(*thing, 95);
+    }
+  }
+  const std::vector<RunDifference> differences = test_runs(levels, options);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    const RunDifference& median = differences[next++];
+    judge(*family[i], median, has_both[i] ? &differences[next++] : nullptr, options.level);
+  }
+}
+
+void judge(std::vector<ComparedThing>& things, std::size_t base_runs, std::size_t new_runs,
+           const ComparisonOptions& options) {
+  for (const bool of_metrics : {false, true}) {
+    Family by_run;
+    Family by_samples;
     for (ComparedThing& thing : things) {
-      if ((thing.name.kind == ThingKind::metric) == is_metric) {
-        family.push_back(&thing);
+      if (is_metric(thing) == of_metrics) {
+        (thing.by_run ? by_run : by_samples).push_back(&thing);
       }
     }
-    judge(family, rate);
+    judge_samples(by_samples, options.false_discovery_rate);
+    judge_runs(by_run, base_runs, new_runs,
+               {options.seed, options.rotations, of_metrics ? options.level_of_metrics : options.level_of_durations});
   }
 }
 
 /// Durations: total time of the difference. Metrics: its share.
 double weight_of(const ComparedThing& thing) {
-  if (thing.name.kind == ThingKind::metric) {
+  if (is_metric(thing)) {
     const double share = std::fabs(share_of(thing.median_difference(), thing.base.median));
     return std::isnan(share) ? 0 : share;
   }
@@ -218,10 +294,8 @@ double weight_of(const ComparedThing& thing) {
 
 void sort_things(std::vector<ComparedThing>& things) {
   std::stable_sort(things.begin(), things.end(), [](const ComparedThing& a, const ComparedThing& b) {
-    const bool a_is_metric = a.name.kind == ThingKind::metric;
-    const bool b_is_metric = b.name.kind == ThingKind::metric;
-    if (a_is_metric != b_is_metric) {
-      return b_is_metric;
+    if (is_metric(a) != is_metric(b)) {
+      return is_metric(b);
     }
     if (a.verdict != b.verdict) {
       return a.verdict < b.verdict;
@@ -273,9 +347,10 @@ Comparison compare(const SideSamples& base, const SideSamples& changed, const Co
   Comparison comparison;
   comparison.things.reserve(matches.pairs.size());
   for (const auto& [in_base, in_new] : matches.pairs) {
-    comparison.things.push_back(compare_thing(*in_base, *in_new, options, comparison.things.size()));
+    ComparedThing& thing = comparison.things.emplace_back(begin_thing(*in_base, *in_new));
+    compare_samples(thing, options, comparison.things.size() - 1);
   }
-  judge(comparison.things, options.false_discovery_rate);
+  judge(comparison.things, base.run_count(), changed.run_count(), options);
   sort_things(comparison.things);
   find_other_units(matches, comparison);
   return comparison;
@@ -286,11 +361,17 @@ Comparison compare(const SideSamples& base, const SideSamples& changed, const Co
 namespace kymo {
 
 bool ComparedThing::regressed_by(double share) const {
-  if (verdict != Verdict::worse) {
-    return false;
-  }
-  return stats::share_of(median_difference(), base.median) >= share ||
-         (p95 && p95->low > 0 && stats::share_of(p95_difference(), base.p95) >= share);
+  const auto rose = [share](double difference, double from, const std::optional<Interval>& interval) {
+    return interval && interval->low > 0 && stats::share_of(difference, from) >= share;
+  };
+  return (verdict == Verdict::worse || verdict == Verdict::worse_here) &&
+         (rose(median_difference(), base.median, median) || rose(p95_difference(), base.p95, p95));
+}
+
+bool ComparedThing::may_have_regressed_by(double share) const {
+  const auto reaches = [share](const std::optional<Interval>& interval) { return interval && interval->high >= share; };
+  return stats::is_time(name.unit) && !regressed_by(share) &&
+         (!median_share || reaches(median_share) || reaches(p95_share));
 }
 
 }  // namespace kymo

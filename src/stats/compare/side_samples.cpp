@@ -237,17 +237,27 @@ class RunSamples {
 void SideSamples::add_run(const Timeline& timeline, const std::function<void(double)>& on_progress) {
   RunSamples run(timeline, RandomSource(seed_, side_ << 32U | run_count_), kept_a_run_);
   run.take(on_progress);
-  ++run_count_;
+  std::map<ThingName, RunValues> things;
   for (auto& [name, entry] : run.things()) {
-    if (entry.values.count() == 0) {
+    const std::uint64_t count = entry.values.count();
+    things.emplace(name, RunValues{entry.values.release(), count, entry.line});
+  }
+  add_run(std::move(things));
+}
+
+void SideSamples::add_run(std::map<ThingName, RunValues> things) {
+  for (auto& [name, values] : things) {
+    if (values.kept.empty()) {
       continue;
     }
     ThingSamples& thing = things_[name];
-    std::vector<double>& values = thing.runs.emplace_back(entry.values.release());
-    std::sort(values.begin(), values.end());
-    thing.count += entry.values.count();
-    thing.line = entry.line;
+    std::sort(values.kept.begin(), values.kept.end());
+    thing.runs.push_back(std::move(values.kept));
+    thing.run_numbers.push_back(run_count_);
+    thing.count += values.count;
+    thing.line = values.line;
   }
+  ++run_count_;
 }
 
 }  // namespace kymo::stats

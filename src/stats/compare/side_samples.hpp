@@ -16,9 +16,17 @@ namespace kymo::stats {
 using kymo::ThingKind;
 using kymo::ThingName;
 
+/// The values of a thing in one run.
+struct RunValues {
+  std::vector<double> kept;  ///< in any order; a random sample if there are more than are kept
+  std::uint64_t count = 0;   ///< number of values in all
+  std::uint32_t line = 0;    ///< sites
+};
+
 /// A thing in the runs of one side. One element per run that has any of it, in the order of the runs.
 struct ThingSamples {
   std::vector<std::vector<double>> runs;  ///< ascending; a random sample if there are more than are kept
+  std::vector<std::size_t> run_numbers;   ///< which runs of the side these are, from 0
   std::uint64_t count = 0;                ///< number of values in all
   std::uint32_t line = 0;                 ///< sites: line of one of them
 
@@ -49,6 +57,8 @@ class SideSamples {
 
   /// Adds a timeline as one run. About 15 ns a scope.
   void add_run(const Timeline& timeline, const std::function<void(double)>& on_progress = {});
+  /// Adds values as one run. Things without values do not count.
+  void add_run(std::map<ThingName, RunValues> things);
 
   [[nodiscard]] std::size_t run_count() const { return run_count_; }
   [[nodiscard]] const std::map<ThingName, ThingSamples>& things() const { return things_; }
