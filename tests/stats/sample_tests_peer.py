@@ -148,7 +148,14 @@ def runs_case(levels, base_runs, rotations=1000):
     variances, prior = moderate(effects[:, 0], (effects[:, 1:] ** 2).sum(axis=1), degrees)
     residuals = effects[:, 1:] / numpy.linalg.norm(effects[:, 1:], axis=1, keepdims=True)
     correlations = residuals @ residuals.T
-    known = min(prior + degrees, len(levels) ** 2 / (correlations**2).sum() * degrees)
+    independent = len(levels) ** 2 / (correlations**2).sum()
+    known = min(prior + degrees, independent * degrees)
+    factor, welch = weigh_sides(logs, side, variances)
+    statistic_degrees = prior + degrees
+    if factor > 1:
+        variances = variances * factor
+        known = min(known, independent * welch)
+        statistic_degrees = known
     t = effects[:, 0] / numpy.sqrt(variances)
     p_values = 2 * scipy.stats.t.sf(abs(t), known)
     middle = effects[:, 0] * scale
@@ -159,7 +166,7 @@ def runs_case(levels, base_runs, rotations=1000):
         variances, prior_of_it = moderate(turned[:, 0], (turned[:, 1:] ** 2).sum(axis=1), degrees)
         ratio = (turned[:, 0] ** 2 / variances).max()
         greatest.append(ratio if numpy.isinf(prior_of_it) else normal_of(ratio, prior_of_it + degrees))
-    observed = t**2 if numpy.isinf(prior) else normal_of(t**2, prior + degrees)
+    observed = t**2 if numpy.isinf(statistic_degrees) else normal_of(t**2, statistic_degrees)
     adjusted = numpy.array([(numpy.array(greatest) >= value).mean() for value in observed])
 
     def test(*found):
@@ -175,12 +182,24 @@ def runs_case(levels, base_runs, rotations=1000):
         error = numpy.sqrt(expected * (1 - expected) * (1 / rotations + 1 / 20_000)) + 2e-4
         assert (abs(found[:, 5] - expected) < 4.5 * error).all(), (found[:, 5], expected)
         if len(levels) == 1:
-            # A single thing has nothing to share: Student's test, and a rotation is another way to the same p-value.
-            student = scipy.stats.ttest_ind(logs[0, side], logs[0, ~side])
+            # A single thing shares nothing: Student's or Welch's test. A rotation is another way to the same p-value.
+            student = scipy.stats.ttest_ind(logs[0, side], logs[0, ~side], equal_var=factor <= 1)
             near(found[0, 4], student.pvalue, 1e-8)
-            assert abs(found[0, 5] - student.pvalue) < 0.02, (found[0, 5], student.pvalue)
+            if factor <= 1:
+                assert abs(found[0, 5] - student.pvalue) < 0.02, (found[0, 5], student.pvalue)
 
     ask("runs", levels.ravel(), [base_runs, runs - base_runs])(test)
+
+
+def weigh_sides(logs, side, variances):
+    """By how much pooled variances are too small, where the side with fewer runs varies more; and Welch's degrees."""
+    counts = numpy.array([(~side).sum(), side.sum()])
+    if counts[0] == counts[1]:
+        return 1, numpy.inf
+    of_sides = numpy.array([(logs[:, which].var(axis=1, ddof=1) / variances).sum() for which in (~side, side)])
+    pooled = (of_sides * (counts - 1)).sum() / (counts - 1).sum() * (1 / counts).sum()
+    terms = of_sides / counts
+    return max(1, terms.sum() / pooled), terms.sum() ** 2 / (terms**2 / (counts - 1)).sum()
 
 
 def normal_of(t_squared, degrees):
@@ -188,9 +207,10 @@ def normal_of(t_squared, degrees):
     return scipy.stats.norm.isf(scipy.stats.t.sf(numpy.sqrt(t_squared), degrees)) ** 2
 
 
-for things, base_runs, new_runs in [(1, 3, 3), (1, 2, 5), (3, 3, 3), (10, 3, 3), (10, 2, 2), (40, 5, 4)]:
+for things, base_runs, new_runs in [(1, 3, 3), (1, 2, 5), (3, 3, 3), (10, 3, 3), (10, 2, 2), (40, 5, 3)]:
     for common in (0.0, 0.03):
         noise = random.normal(0, 0.02, (things, base_runs + new_runs)) + random.normal(0, common, base_runs + new_runs)
+        noise[:, base_runs:] *= 3 if common else 1
         noise[0, base_runs:] += 0.06
         runs_case(1e5 * numpy.exp(noise), base_runs)
 for n in (1, 2, 50):

@@ -21,6 +21,7 @@ struct SimulatedProgram {
   double run_noise = 0.02;        ///< standard deviation of a site's level from run to run
   double common_noise = 0;        ///< the same of the whole run: a slow run slows all sites
   double noise_ratio = 1;         ///< every second site's run noise is greater by this factor
+  double new_noise_ratio = 1;     ///< the same for all sites of the new side
   bool has_heavy_tails = false;   ///< run noise follows Student's t with 3 degrees of freedom; durations a log-normal
                                   ///< distribution with an outlier in fifty
   std::vector<int> calls = {50};  ///< in a run: of the first site, the second, and so on, from the first again
@@ -58,7 +59,8 @@ class RunSimulation {
     const double of_run = program_.common_noise * deviation();
     std::map<stats::ThingName, stats::RunValues> things;
     for (std::size_t site = 0; site < program_.sites; ++site) {
-      const double noise = program_.run_noise * (site % 2 == 1 ? program_.noise_ratio : 1);
+      const double noise =
+          program_.run_noise * (site % 2 == 1 ? program_.noise_ratio : 1) * (is_new ? program_.new_noise_ratio : 1);
       const double level = 1e5 * std::exp(of_run + noise * deviation()) *
                            (is_new && site < program_.slow_sites ? 1 + program_.slowdown : 1);
       stats::RunValues& values = things[{stats::ThingKind::site, name_of(site), {}, {}, {}, "ns"}];
@@ -101,6 +103,16 @@ struct SimulatedComparisons {
 
   [[nodiscard]] double found_share() const { return static_cast<double>(found) / std::max(slow, 1); }
   [[nodiscard]] double alarm_share() const { return static_cast<double>(alarms) / std::max(comparisons, 1); }
+  /// The share of all verdicts that say that recordings differ.
+  [[nodiscard]] double here_share() const {
+    int here = 0;
+    int all = 0;
+    for (const auto& [verdict, times] : verdicts) {
+      here += verdict == stats::Verdict::worse_here || verdict == stats::Verdict::better_here ? times : 0;
+      all += times;
+    }
+    return static_cast<double>(here) / std::max(all, 1);
+  }
   [[nodiscard]] double covered_share() const { return static_cast<double>(covered) / std::max(intervals, 1); }
 
   void add(const stats::ComparedThing& thing, double true_change) {
@@ -138,7 +150,8 @@ struct SimulatedComparisons {
 inline SimulatedComparisons simulate_comparisons(const SimulatedProgram& program, std::size_t base_runs,
                                                  std::size_t new_runs, int comparisons, std::size_t rotations) {
   SimulatedComparisons all;
-  RunSimulation simulation(program, base_runs * 100 + new_runs);
+  const auto noise = static_cast<std::uint64_t>(std::lround(1e4 * (program.run_noise + program.common_noise)));
+  RunSimulation simulation(program, (noise * 100 + base_runs) * 100 + new_runs);
   for (int i = 0; i < comparisons; ++i) {
     const stats::SideSamples base = simulation.side(base_runs, false);
     const stats::SideSamples changed = simulation.side(new_runs, true);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "stats/common/moderated_variance.hpp"
@@ -67,6 +68,9 @@ class Group {
     return std::max(prior.moderate(variance, degrees()), member.floor);
   }
   VariancePrior fit();
+  /// Levels less their means in each side.
+  [[nodiscard]] std::vector<double> residuals_of(std::size_t member) const;
+  double weigh_sides();
   [[nodiscard]] double count_independent() const;
   [[nodiscard]] double t_of(double contrast, double variance) const;
 
@@ -86,14 +90,15 @@ class Group {
 void Group::add(std::size_t place, const RunLevels& levels) {
   const std::size_t first_new = levels.base.size();
   std::vector<double> values;
-  double errors = 0;  // sum of squares
+  double error_of_difference = 0;  // squared
   const auto scaled = [this](double value) { return is_log_ ? std::log(value) : value; };
   for (const std::size_t run : runs_) {
     const RunLevel& level = run < first_new ? *levels.base[run] : *levels.changed[run - first_new];
     values.push_back(scaled(level.value));
     const double low = is_log_ && !(level.low > 0) ? level.value : level.low;
     const double error = (scaled(level.high) - scaled(low)) / 2;
-    errors += error * error;
+    const auto of_side = static_cast<double>(run < first_new ? base_runs_ : runs_.size() - base_runs_);
+    error_of_difference += error * error / (of_side * of_side);
   }
   Member member;
   member.place = place;
@@ -113,7 +118,7 @@ void Group::add(std::size_t place, const RunLevels& levels) {
   member.contrast = varies ? (member.changed - member.base) / scale() : 0;
   const double step = is_log_ ? levels.step / std::exp(mean) : levels.step;
   // The former is the variance of what rounding takes.
-  member.floor = std::max(step * step / 12, errors / static_cast<double>(runs_.size()));
+  member.floor = std::max(step * step / 12, error_of_difference / (scale() * scale()));
   centered_.insert(centered_.end(), values.begin(), values.end());
   members_.push_back(member);
 }
@@ -134,22 +139,61 @@ VariancePrior Group::fit() {
   return fit_prior(scratch_, degrees());
 }
 
+std::vector<double> Group::residuals_of(std::size_t member) const {
+  std::vector<double> residuals(runs_.size());
+  for (std::size_t i = 0; i < residuals.size(); ++i) {
+    const bool is_new = i >= base_runs_;
+    const auto of_side = static_cast<double>(is_new ? runs_.size() - base_runs_ : base_runs_);
+    residuals[i] =
+        centered_[member * runs_.size() + i] - (is_new ? 1 : -1) * members_[member].contrast / (of_side * scale());
+  }
+  return residuals;
+}
+
+/// With as many runs on both sides, it makes no difference which side varies more. Otherwise the side with fewer runs
+/// may, and all variances are too small by one factor. This is that factor, at least 1; lowers the degrees of freedom to
+/// those of Welch's test.
+double Group::weigh_sides() {
+  const auto base = static_cast<double>(base_runs_);
+  const auto changed = static_cast<double>(runs_.size() - base_runs_);
+  if (base == changed) {
+    return 1;
+  }
+  double of_base = 0;  // sums of variances of each side, as shares of the variances of both
+  double of_new = 0;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const double variance = prior_.moderate(variances_[m], degrees());
+    if (!(variance > 0)) {
+      continue;
+    }
+    const std::vector<double> residuals = residuals_of(m);
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      (i < base_runs_ ? of_base : of_new) += residuals[i] * residuals[i] / variance;
+    }
+  }
+  of_base /= base - 1;
+  of_new /= changed - 1;
+  const double together = ((base - 1) * of_base + (changed - 1) * of_new) / degrees() * scale() * scale();
+  const double apart = of_base / base + of_new / changed;
+  if (!(apart > together)) {
+    return 1;
+  }
+  const auto squared = [](double x) { return x * x; };
+  const double welch =
+      squared(apart) / (squared(of_base / base) / (base - 1) + squared(of_new / changed) / (changed - 1));
+  degrees_ = std::min(degrees_, std::max(independent_, 1.0) * welch);
+  return apart / together;
+}
+
 /// How many independent variances the members' variances are worth. Chance adds to the squared correlations, so this is
 /// rather too few.
 double Group::count_independent() const {
   const std::size_t runs = runs_.size();
   std::vector<double> products(runs * runs);
   double count = 0;
-  std::vector<double> residuals(runs);
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    const Member& member = members_[m];
-    double sum = 0;
-    for (std::size_t i = 0; i < runs; ++i) {
-      const bool is_new = i >= base_runs_;
-      const double of_side = static_cast<double>(is_new ? runs - base_runs_ : base_runs_);
-      residuals[i] = centered_[m * runs + i] - (is_new ? 1 : -1) * member.contrast / (of_side * scale());
-      sum += residuals[i] * residuals[i];
-    }
+    const std::vector<double> residuals = residuals_of(m);
+    const double sum = std::inner_product(residuals.begin(), residuals.end(), residuals.begin(), 0.0);
     if (!(sum > 0)) {
       continue;
     }
@@ -179,12 +223,13 @@ void Group::test() {
   prior_ = fit();
   independent_ = is_log_ ? count_independent() : 1;
   degrees_ = std::min(prior_.degrees + degrees(), std::max(independent_, 1.0) * degrees());
+  const double factor = weigh_sides();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
-    member.variance = moderate(prior_, member, variances_[i]);
+    member.variance = factor * moderate(prior_, member, variances_[i]);
     const double t = t_of(member.contrast, member.variance);
     member.p_value = std::isinf(t) ? 0 : student_p_value(t, degrees_);
-    member.statistic = normal_of(t, prior_.degrees + degrees());
+    member.statistic = normal_of(t, factor > 1 ? degrees_ : prior_.degrees + degrees());
   }
 }
 

@@ -53,9 +53,10 @@ struct RunTestOptions {
 /// - Levels are compared by their logarithms, since noise is a share of the duration; levels that are not all positive
 ///   are compared as they are.
 /// - Variances between runs are moderated by those of the others of their quantile (VariancePrior).
-/// - A moderated variance is at least the mean of what the values within the runs say about the error of their percentile.
+/// - A moderated variance is at least what the values within the runs say about the error of the difference.
 /// - The moderated variance has no more degrees of freedom than all variances together, and things that rise and
 ///   fall together count less: n^2 over the sum of the squared correlations of all pairs (Satterthwaite's approximation).
+/// - If one side has fewer runs and varies more, variances are weighted as in Welch's test, by one factor for all things.
 /// - The adjusted p-value is by rotation (Langsrud, "Rotation tests", Statistics and Computing 15, 2005): the levels of all
 ///   runs, less their mean, are rotated at random, all by the same rotation, and the greatest statistic of each rotation is
 ///   noted. This keeps how things depend on each other, whatever it is. It is exact if levels are normally distributed
