@@ -353,9 +353,8 @@ class Capture:
         Returns
         -------
         dict
-            ``compared``: rows with a verdict, "worse" first, and for "unclear" ones ``more_runs``, about how many more per
-            side would settle it; ``only_in_base``, ``only_in_new``, ``other_units``,
-            ``configuration``.
+            ``compared``: rows with a verdict, "worse" first. For "unclear" ones, ``more_runs`` is about how many
+            more runs per side would settle it. ``only_in_base``, ``only_in_new``, ``other_units``, ``configuration``.
 
         Raises
         ------

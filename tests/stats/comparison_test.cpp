@@ -46,12 +46,12 @@ TEST(Comparison, OfEqualProgramsRaisesNoMoreThanFiveFalseAlarmsInAHundred) {
   SimulatedComparisons all;
   for (const SimulatedProgram& program : {SimulatedProgram(), drifting, heavy_tailed, uneven}) {
     for (const std::size_t runs : {2U, 3U, 10U}) {
-      all.add(simulate(program, runs, 12));
+      all.add(simulate(program, runs, 8));
     }
   }
   SimulatedProgram shakier;
   shakier.new_noise_ratio = 3;
-  all.add(simulate_comparisons(shakier, 10, 2, 20, 250));
+  all.add(simulate_comparisons(shakier, 10, 2, 10, 250));
   EXPECT_LE(all.alarm_share(), 0.05);
   EXPECT_GE(all.alarm_share(), 0.005) << "a test that never says anything";
   EXPECT_GE(all.covered_share(), 0.94);

@@ -268,7 +268,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
       "  kymo compare before.kymo after.kymo\n"
       "  kymo compare --base before-*.kymo --new after-*.kymo\n"
       "  kymo compare --fail-on-regression 5% --html compared.html main/ branch/\n"
-      "  kymo compare --json before.kymo after.kymo | jq '.compared[] | select(.verdict == \"worse\") | .name'");
+      "  kymo compare --json main/ branch/ | jq '.compared[] | select(.verdict == \"worse\") | .name'");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
