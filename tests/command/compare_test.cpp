@@ -225,6 +225,8 @@ TEST_F(CompareTest, SaysWhatIsUnclearAndNeverThatNothingIsWorseBesideIt) {
             std::string::npos)
       << text.out;
   EXPECT_NE(text.out.find("It is not ruled out for"), std::string::npos) << text.out;
+  arguments[2] = "90%";
+  EXPECT_EQ(kymo(arguments).out.find("Nothing is worse"), std::string::npos);
 }
 
 TEST_F(CompareTest, OfRunsThatVaryAmongThemselvesSaysSame) {

@@ -122,6 +122,12 @@ TEST(Comparison, TakesMetricsBelowZeroAsTheyAre) {
   EXPECT_TRUE(found.things[0].median->contains(10.75));
 }
 
+TEST(Comparison, SaysNothingOfValuesWhoseSquaresAreNoNumbers) {
+  const auto found = stats::compare(side_of({{-1e300}, {1e300}, {-1e299}}, "wild", ""),
+                                    side_of({{1e300}, {-1e300}, {1e299}}, "wild", ""));
+  EXPECT_EQ(found.things[0].verdict, Verdict::same);
+}
+
 TEST(Comparison, TakesRunsThatLackAThingAsFewer) {
   stats::SideSamples base(1, 0, 1000);
   stats::SideSamples changed(1, 1, 1000);

@@ -282,6 +282,16 @@ std::string describe_unclear(const ComparisonReport& report) {
                      count > shown ? fmt::format(" and {} more", format_count(count - shown)) : "");
 }
 
+namespace {
+
+bool has_unclear(const ComparisonReport& report) {
+  const auto& things = report.comparison.things;
+  return std::any_of(things.begin(), things.end(),
+                     [](const ComparedThing& thing) { return thing.verdict == Verdict::unclear; });
+}
+
+}  // namespace
+
 std::string describe_regressions(const ComparisonReport& report) {
   if (report.fail_share < 0) {
     return {};
@@ -291,7 +301,7 @@ std::string describe_regressions(const ComparisonReport& report) {
   std::string text;
   if (!report.regressions.empty()) {
     text = fmt::format("Worse by {} or more: {}.", limit, format_plural(report.regressions.size(), "thing"));
-  } else if (possible == 0) {
+  } else if (possible == 0 && !has_unclear(report)) {
     return fmt::format("Nothing is worse by {} or more.", limit);
   } else {
     text = fmt::format("No slowdown of {} or more was found.", limit);

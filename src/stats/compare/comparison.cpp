@@ -148,7 +148,7 @@ void compare_samples(ComparedThing& thing, const ComparisonOptions& options, std
 }
 
 bool excludes_zero(const std::optional<Interval>& interval) {
-  return interval && !interval->contains(0);
+  return interval && (interval->low > 0 || interval->high < 0);
 }
 
 /// The verdict on a thing that rose (1), fell (-1), did both (0), or did not differ beyond chance (none).
@@ -238,7 +238,7 @@ void judge(ComparedThing& thing, const RunDifference& median, const RunDifferenc
     return;
   }
   for (const RunDifference* const difference : {&median, p95}) {
-    if (difference != nullptr && difference->more_runs && !difference->difference.contains(0)) {
+    if (difference != nullptr && difference->more_runs && excludes_zero(difference->difference)) {
       thing.more_runs = std::min(thing.more_runs.value_or(most_runs_advised), *difference->more_runs);
     }
   }
