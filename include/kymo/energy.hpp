@@ -26,11 +26,14 @@ struct Energy {
   /// A power curve consists of pieces, each from one renewal of the source to the next. The total energy of a piece
   /// lies between `low` and `high` joules. Both come from the counter; for a power gauge they are widened by half the
   /// change of slope between neighbouring samples. A piece that lies wholly within the selection at a share s of the
-  /// power contributes between s * low and s * high. If the share changes within the piece, it contributes between
-  /// (smallest share) * low and (largest share) * high, since the distribution of energy within a piece is unknown. The
-  /// bound is the distance to the farther end of the summed range.
+  /// power contributes between s * low and s * high. If the share changes within the piece, or if CPU time does not
+  /// tell when in it the threads ran, it contributes between (smallest share) * low and (largest share) * high, since
+  /// the distribution of energy within a piece is unknown. The bound is the distance to the farther end of the summed
+  /// range.
   double bound_joules = 0;
-  double unknown_s = 0;  ///< time in which the source was not readable; its energy is not in the joules
+  /// Part of the own time in which the source was not readable; its energy is not in the joules. For a site: the time
+  /// that its scopes were open then, at most their whole time.
+  double unknown_s = 0;
 
   Energy& operator+=(const Energy& other) {
     joules += other.joules;

@@ -26,6 +26,27 @@ std::map<std::string, SiteEnergy> by_name(const Timeline& timeline, const Energy
   return sites;
 }
 
+/// CPU time of a thread at some times.
+void cpu_time(PowerRecording& recording, TrackId thread, const MetricSeries& series) {
+  MetricDeclaration metric;
+  metric.name = "thread_cpu_time";
+  metric.kind = MetricKind::counter;
+  metric.unit = "s";
+  metric.labels = {{"thread", std::to_string(thread)}};
+  recording.metric(metric, series);
+}
+
+/// The same of a thread that has a load from `start_ns` on, sampled ten times a second from `first_ns` on.
+void steady_cpu_time(PowerRecording& recording, TrackId thread, double load, std::int64_t start_ns,
+                     std::int64_t first_ns, std::int64_t end_ns) {
+  MetricSeries series;
+  for (std::int64_t time_ns = first_ns; time_ns <= end_ns; time_ns += 100 * ms) {
+    series.times_ns.push_back(time_ns);
+    series.values.push_back(load * static_cast<double>(time_ns - start_ns) / 1e9);
+  }
+  cpu_time(recording, thread, series);
+}
+
 TEST(Energy, OfResolvedScopesIsWithinHalfAPercent) {
   // A thread that works in two kinds of steps while power ramps, swings and jumps.
   const TruePower power{.constant = 40, .slope = 3, .swing = 15, .swing_hz = 0.3, .square = 25, .square_s = 3};
@@ -105,12 +126,7 @@ TEST(Energy, OfThreadsThatRunTogetherIsSharedByTheirCpuTime) {
   PowerRecording recording;
   recording.metric(energy_metric(), sample_energy(power, {}));
   // The first thread works all the time until 4 s, then a quarter; the second half of the time until 4 s, then all.
-  const auto cpu_time = [&recording](TrackId thread, double before, double after) {
-    MetricDeclaration metric;
-    metric.name = "thread_cpu_time";
-    metric.kind = MetricKind::counter;
-    metric.unit = "s";
-    metric.labels = {{"thread", std::to_string(thread)}};
+  const auto two_loads = [&recording](TrackId thread, double before, double after) {
     MetricSeries series;
     double seconds = 7;
     for (std::int64_t time_ns = 0; time_ns <= 10 * second; time_ns += 100 * ms) {
@@ -118,10 +134,10 @@ TEST(Energy, OfThreadsThatRunTogetherIsSharedByTheirCpuTime) {
       series.values.push_back(seconds);
       seconds += time_ns < 4 * second ? before / 10 : after / 10;
     }
-    recording.metric(metric, series);
+    cpu_time(recording, thread, series);
   };
-  cpu_time(1, 1.0, 0.25);
-  cpu_time(2, 0.5, 1.0);
+  two_loads(1, 1.0, 0.25);
+  two_loads(2, 0.5, 1.0);
   recording.open(second, 1, "a");
   recording.scope(2 * second, 8 * second, 1, "inner");
   recording.close(9 * second, 1);
@@ -139,6 +155,97 @@ TEST(Energy, OfThreadsThatRunTogetherIsSharedByTheirCpuTime) {
   EXPECT_NEAR(sites.at("b").inclusive.joules, 2 * 30 * 0.5 / 1.5 + 2 * 30 / 1.25 + 30 / 2.25, 0.01);
   EXPECT_NEAR(sites.at("c").inclusive.joules, 30 / 2.25, 0.01);
   EXPECT_NEAR(statistics.in_scopes_joules, 240, 1e-6);
+}
+
+TEST(Energy, OfAThreadThatSleptIsNothingFromItsBirthOn) {
+  // Both threads are born at 1 s; the sampler finds them a second later. 10 W for 8 s, of which one thread has all.
+  PowerRecording recording;
+  recording.metric(energy_metric(), sample_energy({.constant = 10}, {}));
+  steady_cpu_time(recording, 1, 1.0, second, 2 * second, 9 * second);
+  steady_cpu_time(recording, 2, 0.0001, second, 2 * second, 9 * second);
+  recording.scope(second, 9 * second, 1, "work");
+  recording.scope(second, 9 * second, 2, "sleep");
+  const Timeline timeline = recording.make_timeline(5);
+  const auto sites = by_name(timeline, stats::gather_energy(timeline));
+  EXPECT_LT(sites.at("sleep").inclusive.joules, 0.1);
+  EXPECT_LE(sites.at("sleep").inclusive.joules, sites.at("sleep").inclusive.bound_joules);
+  EXPECT_NEAR(sites.at("sleep").inclusive.joules + sites.at("work").inclusive.joules, 80, 1e-6);
+  EXPECT_LE(std::fabs(sites.at("work").inclusive.joules - 80), sites.at("work").inclusive.bound_joules);
+  // Nobody knows whether the first thread is older than its scope and used its CPU time before: in the first second
+  // and next to the samples at the ends, the other may have run.
+  EXPECT_LT(sites.at("sleep").inclusive.bound_joules, 13);
+}
+
+// Threads that run and wait at random in milliseconds; CPU time is sampled every 100 of them, and the counter renews
+// itself every 10. By hand: each millisecond belongs to the running threads with open scopes, or to all that wait.
+TEST(Energy, BoundCoversWhatIsNotKnownOfTheThreadsCpuTime) {
+  constexpr TrackId threads = 3;
+  constexpr std::int64_t length = 3000;
+  for (std::uint32_t seed = 1; seed <= test::rounds(8U); ++seed) {
+    std::mt19937_64 random(seed);
+    PowerRecording recording;
+    std::vector<std::vector<bool>> runs(threads + 1, std::vector<bool>(length));
+    std::vector<std::vector<bool>> is_open = runs;
+    for (TrackId thread = 1; thread <= threads; ++thread) {
+      const std::uint64_t pace = 1 + random() % 60;
+      const std::uint64_t idleness = 1 + random() % 8;
+      MetricSeries series;
+      double used_s = 0;
+      for (std::int64_t now = 0, change = 0; now < length; ++now) {
+        if (now % 100 == 0) {
+          series.times_ns.push_back(now * ms);
+          series.values.push_back(used_s);
+        }
+        bool is_running = now > 0 && runs[thread][static_cast<std::size_t>(now - 1)];
+        if (now == change) {
+          is_running = !is_running;
+          change += static_cast<std::int64_t>(1 + random() % (is_running ? pace : pace * idleness));
+        }
+        runs[thread][static_cast<std::size_t>(now)] = is_running;
+        used_s += is_running ? 0.001 : 0;
+      }
+      cpu_time(recording, thread, series);
+      for (std::int64_t now = 0; now + 400 < length;) {
+        const auto start = now + static_cast<std::int64_t>(random() % 100);
+        const auto end = start + static_cast<std::int64_t>(1 + random() % 300);
+        recording.scope(start * ms, end * ms, thread, "site " + std::to_string(thread));
+        std::fill(is_open[thread].begin() + start, is_open[thread].begin() + end, true);
+        now = end;
+      }
+    }
+    MetricSeries counter;
+    std::vector<double> joules(threads + 1);
+    double sum = 0;
+    double watts = 0;
+    for (std::int64_t now = 0; now <= length; ++now) {
+      if (now % 10 == 0) {
+        counter.times_ns.push_back(now * ms);
+        counter.values.push_back(sum);
+        watts = 5 + static_cast<double>(random() % 60);
+      }
+      sum += watts / 1000;
+      double running = 0;
+      double open = 0;
+      for (TrackId thread = 1; thread <= threads && now < length; ++thread) {
+        const auto at = static_cast<std::size_t>(now);
+        open += is_open[thread][at] ? 1 : 0;
+        running += is_open[thread][at] && runs[thread][at] ? 1 : 0;
+      }
+      for (TrackId thread = 1; thread <= threads && now < length; ++thread) {
+        const auto at = static_cast<std::size_t>(now);
+        if (is_open[thread][at] && (running == 0 || runs[thread][at])) {
+          joules[thread] += watts / 1000 / (running == 0 ? open : running);
+        }
+      }
+    }
+    recording.metric(energy_metric(), counter);
+    const Timeline timeline = recording.make_timeline(4, seed);
+    for (const auto& [name, site] : by_name(timeline, stats::gather_energy(timeline))) {
+      const double truth = joules[static_cast<std::size_t>(name.back() - '0')];
+      EXPECT_LE(std::fabs(site.inclusive.joules - truth), site.inclusive.bound_joules + 1e-9)
+          << name << " seed " << seed;
+    }
+  }
 }
 
 TEST(Energy, OfScopesShorterThanTheRenewalIsUnresolvedButTheirSumHasABound) {
@@ -241,6 +348,23 @@ TEST(Energy, SaysHowMuchOfItAnIdleMachineWouldHaveUsed) {
   statistics = stats::gather_energy(timeline, options);
   EXPECT_TRUE(statistics.is_idle_given);
   EXPECT_NEAR(statistics.sites.at(0).idle_joules, 10, 1e-6);
+
+  // A counter that never moves beside it says nothing, and spoils nothing.
+  MetricSeries stuck = series;
+  std::fill(stuck.values.begin(), stuck.values.end(), 5000.0);
+  for (const std::uint8_t flag : {std::uint8_t{0}, SampleRun::stale}) {
+    std::fill(stuck.flags.begin() + 1, stuck.flags.end(), flag);
+    PowerRecording with_stuck = recording;
+    with_stuck.metric(energy_metric("cpu_energy", {{"package", "1"}, {"domain", "package"}}), stuck);
+    const Timeline both = with_stuck.make_timeline();
+    statistics = stats::gather_energy(both);
+    ASSERT_EQ(statistics.sources.size(), 2U);
+    ASSERT_TRUE(statistics.idle_watts.has_value());
+    EXPECT_NEAR(*statistics.idle_watts, 10, 1e-6);
+    EXPECT_NEAR(statistics.idle_joules, 100, 1e-4);
+    EXPECT_NEAR(statistics.sites.at(0).idle_joules, 20, 1e-6);
+    EXPECT_EQ(statistics.sites.at(0).inclusive.unknown_s, 0);
+  }
 }
 
 TEST(Energy, OfStretchesWithoutReadingsIsSaidToBeUnknown) {
@@ -257,6 +381,29 @@ TEST(Energy, OfStretchesWithoutReadingsIsSaidToBeUnknown) {
   EXPECT_EQ(statistics.sources.at(0).gaps, 1U);
   EXPECT_NEAR(statistics.sites.at(0).inclusive.unknown_s, 1.01, 1e-6);
   EXPECT_NEAR(statistics.sites.at(0).inclusive.joules, 19.9, 1e-6);
+}
+
+TEST(Energy, IsNeverUnknownForLongerThanTheScopesLasted) {
+  // Nothing is read from 2 s to 8 s. Two threads share power by their CPU time; each has scopes in the gap.
+  MetricSeries series = sample_energy({.constant = 10}, {});
+  for (std::size_t i = 201; i < 800; ++i) {
+    series.values[i] = std::nan("");
+  }
+  PowerRecording recording;
+  recording.metric(energy_metric(), series);
+  steady_cpu_time(recording, 1, 0.5, 0, 0, 10 * second);
+  steady_cpu_time(recording, 2, 1.0, 0, 0, 10 * second);
+  for (const std::int64_t start_s : {3, 4, 5}) {
+    recording.scope(start_s * second, (start_s + 1) * second, 1, "in the gap");
+  }
+  recording.scope(second, 9 * second, 2, "across");
+  const Timeline timeline = recording.make_timeline();
+  const auto sites = by_name(timeline, stats::gather_energy(timeline));
+  EXPECT_NEAR(sites.at("in the gap").inclusive.unknown_s, 3, 1e-6);
+  EXPECT_NEAR(sites.at("in the gap").self.unknown_s, 3, 1e-6);
+  EXPECT_FALSE(sites.at("in the gap").inclusive.is_known());
+  EXPECT_NEAR(sites.at("across").inclusive.unknown_s, 6, 1e-6);
+  EXPECT_NEAR(sites.at("across").inclusive.joules, 20, 1e-6);
 }
 
 TEST(Energy, WithoutAPowerSourceIsNothing) {

@@ -78,6 +78,8 @@ class PowerCurve {
   /// longer; 0: unknown.
   [[nodiscard]] std::int64_t renewal_ns() const { return renewal_ns_; }
   [[nodiscard]] std::size_t gap_count() const { return gap_count_; }
+  /// Whether the source ever showed any.
+  [[nodiscard]] bool has_energy() const { return joules_before_.back() > 0; }
   [[nodiscard]] double known_s() const { return known_s_; }
 
  private:

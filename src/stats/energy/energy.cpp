@@ -72,7 +72,7 @@ class Gathering {
     PowerMachine* machine = nullptr;
     std::vector<OpenScopeOfThread> open;
     std::unordered_map<std::uint32_t, std::uint32_t> depth_of_row;  // for recursion
-    std::int32_t load = 1;                                          // its weight in sharing power with other threads
+    Weight load;                                                    // in sharing power with other threads
   };
   struct Choice {
     base::ChosenSource source;
@@ -145,6 +145,9 @@ class Gathering {
         series.flags.push_back(i < run.flags.size() ? run.flags[i] : std::uint8_t{0});
       }
     }
+    for (const ScopeRun& run : batch.runs) {
+      loads_.add(run);
+    }
     for (const FrameMark& mark : batch.frame_marks) {
       frame_marks_[mark.stream].push_back(mark.time_ns);
     }
@@ -175,8 +178,6 @@ class Gathering {
       return;
     }
     is_surveyed_ = true;
-    load_changes_ = loads_.changes();
-    result_.shares_by_cpu_time = !load_changes_.empty();
     for (Choice& choice : choices_) {
       std::vector<MetricSeries> series;
       for (std::size_t i = 0; i < choice.source.metrics.size(); ++i) {
@@ -187,9 +188,20 @@ class Gathering {
       PowerSideCurves& side = choice.source.side == PowerSide::gpu ? choice.machine->gpu : choice.machine->machine;
       side.curves.push_back(&choice.curve);
     }
+    std::int64_t shortest_ns = 0;
+    for (PowerMachine& machine : machines_) {
+      machine.machine.leave_out_silent();
+      machine.gpu.leave_out_silent();
+      if (const std::int64_t piece_ns = machine.machine.shortest_piece_ns(); piece_ns != 0) {
+        shortest_ns = shortest_ns == 0 ? piece_ns : std::min(shortest_ns, piece_ns);
+      }
+    }
+    load_changes_ = loads_.changes(shortest_ns);
+    result_.shares_by_cpu_time = !load_changes_.empty();
     for (PowerMachine& machine : machines_) {
       machine.idle_watts = options_.idle_watts ? options_.idle_watts : machine.machine.least_mean_watts();
-      machine.scopes = std::make_unique<EnergySharing>(machine.machine.curves);
+      machine.scopes = std::make_unique<EnergySharing>(
+          machine.machine.curves, result_.shares_by_cpu_time ? ThreadLoads::unknown.most : Weight().most);
       machine.spans = std::make_unique<EnergySharing>(machine.gpu.curves);
     }
   }
@@ -232,7 +244,7 @@ class Gathering {
       if (result_.shares_by_cpu_time) {
         number_of_track_[track] = event.track;
         const auto load = load_of_track_.find(track);
-        thread.load = static_cast<std::int32_t>(load != load_of_track_.end() ? load->second : ThreadLoads::full);
+        thread.load = load != load_of_track_.end() ? load->second : ThreadLoads::unknown;
       }
     }
     change_loads(event.time_ns);
@@ -258,18 +270,18 @@ class Gathering {
   }
 
   static void change_load(Thread& thread, const LoadChange& change) {
-    const std::int32_t by = static_cast<std::int32_t>(change.load) - thread.load;
-    thread.load += by;
-    if (thread.open.empty() || by == 0) {
+    const Weight by = change.load - thread.load;
+    thread.load = change.load;
+    if (thread.open.empty()) {
       return;
     }
     EnergySharing& sharing = *thread.machine->scopes;
     sharing.advance(change.time_ns);
-    sharing.change_sharers(by);
-    sharing.change(self_of(thread.open.back().row), by);
+    sharing.change_sharers(by, 0);
+    sharing.change(self_of(thread.open.back().row), by, 0);
     for (const auto& [row, depth] : thread.depth_of_row) {
       if (depth != 0) {
-        sharing.change(inclusive_of(row), by);
+        sharing.change(inclusive_of(row), by, 0);
       }
     }
   }
@@ -277,13 +289,13 @@ class Gathering {
   void open_scope(Thread& thread, EnergySharing& sharing, const OrderedScopeEvent& event) {
     const std::uint32_t row = row_of(event.site);
     if (thread.open.empty()) {
-      sharing.change_sharers(thread.load);
+      sharing.change_sharers(thread.load, 1);
     } else {
-      sharing.change(self_of(thread.open.back().row), -thread.load);
+      sharing.change(self_of(thread.open.back().row), -thread.load, -1);
     }
-    sharing.change(self_of(row), thread.load);
+    sharing.change(self_of(row), thread.load, 1);
     if (thread.depth_of_row[row]++ == 0) {
-      sharing.change(inclusive_of(row), thread.load);
+      sharing.change(inclusive_of(row), thread.load, 1);
     }
     thread.open.push_back({row, event.start_ns});
   }
@@ -291,14 +303,14 @@ class Gathering {
   void close_scope(Thread& thread, EnergySharing& sharing, std::int64_t time_ns) {
     const OpenScopeOfThread ended = thread.open.back();
     thread.open.pop_back();
-    sharing.change(self_of(ended.row), -thread.load);
+    sharing.change(self_of(ended.row), -thread.load, -1);
     if (--thread.depth_of_row[ended.row] == 0) {
-      sharing.change(inclusive_of(ended.row), -thread.load);
+      sharing.change(inclusive_of(ended.row), -thread.load, -1);
     }
     if (thread.open.empty()) {
-      sharing.change_sharers(-thread.load);
+      sharing.change_sharers(-thread.load, -1);
     } else {
-      sharing.change(self_of(thread.open.back().row), thread.load);
+      sharing.change(self_of(thread.open.back().row), thread.load, 1);
     }
     count_scope(*thread.machine, ended, time_ns);
   }
@@ -322,8 +334,8 @@ class Gathering {
       const auto [end_ns, consumer] = machine.span_ends.top();
       machine.span_ends.pop();
       machine.spans->advance(end_ns);
-      machine.spans->change(consumer, -1);
-      machine.spans->change_sharers(-1);
+      machine.spans->change(consumer, -Weight(), -1);
+      machine.spans->change_sharers(-Weight(), -1);
     }
   }
 
@@ -344,8 +356,8 @@ class Gathering {
     row.unresolved += is_shorter(span.start_ns, end_ns, machine.gpu) ? 1U : 0U;
     end_spans(machine, span.start_ns);
     machine.spans->advance(span.start_ns);
-    machine.spans->change_sharers(1);
-    machine.spans->change(place->second, 1);
+    machine.spans->change_sharers(Weight(), 1);
+    machine.spans->change(place->second, Weight(), 1);
     machine.span_ends.emplace(end_ns, place->second);
   }
 
@@ -480,7 +492,7 @@ class Gathering {
   std::vector<LoadChange> load_changes_;
   std::size_t next_load_ = 0;
   std::unordered_map<TrackId, std::uint32_t> number_of_track_;
-  std::unordered_map<TrackId, std::uint32_t> load_of_track_;
+  std::unordered_map<TrackId, Weight> load_of_track_;
   std::vector<std::uint32_t> row_of_declared_;             // by site
   std::unordered_map<SiteId, std::uint32_t> row_of_site_;  // of undeclared ones
   std::map<Key, std::uint32_t> rows_by_key_;

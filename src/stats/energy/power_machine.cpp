@@ -25,10 +25,31 @@ std::int64_t PowerSideCurves::renewal_ns() const {
   return longest;
 }
 
+std::int64_t PowerSideCurves::shortest_piece_ns() const {
+  std::int64_t shortest = 0;
+  for (const PowerCurve* curve : curves) {
+    for (const PowerCurve::Piece& piece : curve->pieces()) {
+      const std::int64_t length = nanoseconds_between(piece.start_ns, piece.end_ns);
+      if (piece.is_known && length > 0 && (shortest == 0 || length < shortest)) {
+        shortest = length;
+      }
+    }
+  }
+  return shortest;
+}
+
+void PowerSideCurves::leave_out_silent() {
+  const auto first_silent =
+      std::stable_partition(curves.begin(), curves.end(), [](const PowerCurve* curve) { return curve->has_energy(); });
+  if (first_silent != curves.begin()) {
+    curves.erase(first_silent, curves.end());
+  }
+}
+
 std::optional<double> PowerSideCurves::least_mean_watts() const {
   constexpr std::int64_t second_ns = 1'000'000'000;
   std::optional<double> least;
-  if (curves.empty()) {
+  if (curves.empty() || !curves.front()->has_energy()) {
     return least;
   }
   for (const PowerCurve::Piece& piece : curves.front()->pieces()) {

@@ -22,6 +22,11 @@ struct PowerSideCurves {
   [[nodiscard]] Energy between(std::int64_t start_ns, std::int64_t end_ns) const;
   /// The longest of them.
   [[nodiscard]] std::int64_t renewal_ns() const;
+  /// The length of their shortest readable piece; 0: there is none.
+  [[nodiscard]] std::int64_t shortest_piece_ns() const;
+  /// Removes sources that showed no energy at all, such as a counter that never moves, if others did: they say nothing
+  /// about the machine and would make all of it unknown.
+  void leave_out_silent();
   /// The lowest mean power of a completely readable second; none if there was no such second.
   [[nodiscard]] std::optional<double> least_mean_watts() const;
 };

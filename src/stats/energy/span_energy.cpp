@@ -67,12 +67,12 @@ struct Stretch {
   std::int64_t end_ns = 0;
 };
 
-/// A change of a track's share of the power; 0: it does not run.
+/// A change of a track's share of the power.
 struct Turn {
   std::int64_t time_ns = 0;
   TrackId track = 0;
-  std::int32_t by = 0;         ///< change in the number of running items on it
-  std::uint32_t new_load = 0;  ///< its load from here on, if `by` is 0
+  std::int32_t by = 0;   ///< change in the number of running items on it
+  Weight new_load = {};  ///< its load from here on, if `by` is 0
 };
 
 }  // namespace
@@ -148,6 +148,7 @@ class SpanEnergyQuestion::Implementation {
       curves.emplace_back(source.method, source.metrics.front(), series);
       side.curves.push_back(&curves.back());
     }
+    side.leave_out_silent();
     result.renewal_ns = side.renewal_ns();
     result.energy = is_whole_ ? side.between(span_.start_ns, span_.end_ns) : share(side, result);
     return result;
@@ -156,7 +157,7 @@ class SpanEnergyQuestion::Implementation {
  private:
   struct Sharer {
     std::int32_t running = 0;
-    std::int32_t load = 1;
+    Weight load;
     std::uint64_t end_sequence = 0;  ///< of its events, when last seen
     bool is_open = false;            ///< at that point
     std::int64_t open_since_ns = 0;
@@ -187,6 +188,7 @@ class SpanEnergyQuestion::Implementation {
   /// Intervals with any open scope.
   void take_runs(const EventBatch& batch) {
     for (const ScopeRun& run : batch.runs) {
+      loads_.add(run);
       if (run.track == track_ || sharers_.count(run.track) == 0) {
         continue;
       }
@@ -240,9 +242,9 @@ class SpanEnergyQuestion::Implementation {
   [[nodiscard]] std::vector<Turn> make_turns(const std::vector<LoadChange>& loads) const {
     std::vector<Turn> turns;
     for (const Stretch& stretch : stretches_) {
-      turns.push_back({stretch.start_ns, stretch.track, 1, 0});
+      turns.push_back({stretch.start_ns, stretch.track, 1});
       if (stretch.end_ns < span_.end_ns) {
-        turns.push_back({stretch.end_ns, stretch.track, -1, 0});
+        turns.push_back({stretch.end_ns, stretch.track, -1});
       }
     }
     for (const LoadChange& change : loads) {
@@ -255,7 +257,8 @@ class SpanEnergyQuestion::Implementation {
   }
 
   Energy share(const PowerSideCurves& side, SpanJoules& result) {
-    const std::vector<LoadChange> loads = kind_ == TrackKind::thread ? loads_.changes() : std::vector<LoadChange>();
+    const std::vector<LoadChange> loads =
+        kind_ == TrackKind::thread ? loads_.changes(side.shortest_piece_ns()) : std::vector<LoadChange>();
     result.by_cpu_time = !loads.empty();
     if (kind_ == TrackKind::thread) {
       end_open_ones();
@@ -264,14 +267,14 @@ class SpanEnergyQuestion::Implementation {
     }
     result.is_shared = stretches_.size() > 1;
     for (auto& entry : sharers_) {
-      entry.second.load = result.by_cpu_time ? static_cast<std::int32_t>(ThreadLoads::full) : 1;
+      entry.second.load = result.by_cpu_time ? ThreadLoads::unknown : Weight();
     }
-    EnergySharing sharing(side.curves);
+    EnergySharing sharing(side.curves, result.by_cpu_time ? ThreadLoads::unknown.most : Weight().most);
     bool is_begun = false;
     // Sharers running at the span's start are counted before it: it never had the power alone then.
     const auto begin = [&] {
       sharing.advance(span_.start_ns);
-      sharing.change(0, kind_ == TrackKind::thread ? sharers_[track_].load : 1);
+      sharing.change(0, kind_ == TrackKind::thread ? sharers_[track_].load : Weight(), 1);
       is_begun = true;
     };
     for (const Turn& turn : make_turns(loads)) {
@@ -284,21 +287,21 @@ class SpanEnergyQuestion::Implementation {
       Sharer& sharer = sharers_[turn.track];
       if (turn.by != 0) {
         sharer.running += turn.by;
-        sharing.change_sharers(turn.by * sharer.load);
+        sharing.change_sharers(sharer.load * turn.by, turn.by);
         continue;
       }
-      const std::int32_t more = static_cast<std::int32_t>(turn.new_load) - sharer.load;
-      sharer.load += more;
-      sharing.change_sharers(sharer.running * more);
+      const Weight more = turn.new_load - sharer.load;
+      sharer.load = turn.new_load;
+      sharing.change_sharers(more * sharer.running, 0);
       if (is_begun && turn.track == track_) {
-        sharing.change(0, more);
+        sharing.change(0, more, 0);
       }
     }
     if (!is_begun) {
       begin();
     }
     sharing.advance(span_.end_ns);
-    sharing.change(0, kind_ == TrackKind::thread ? -sharers_[track_].load : -1);
+    sharing.change(0, kind_ == TrackKind::thread ? -sharers_[track_].load : -Weight(), -1);
     // Advances to the end of the piece in which the span ended: the others are only known to continue.
     sharing.advance(reach_.end_ns);
     sharing.finish();
