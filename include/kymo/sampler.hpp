@@ -44,8 +44,13 @@ struct SamplerOptions {
   double slow_hz = 1;
   std::vector<std::pair<std::string, double>> sensor_hz;  ///< rates of single sensors
   std::vector<int> cpus;                                  ///< CPUs for the sampling threads; empty: any
+  /// Added to every metric: keeps several samplers of one process apart. Only a sampler without labels records facts
+  /// about the run.
+  std::vector<std::pair<std::string, std::string>> labels = {};
   SensorOptions sensors = {};
-  /// If another process of this user already samples the machine, sample only the process tree until that process ends.
+  /// If another process of the same recording (the same KYMO_RECORD) already samples the machine, sample only the
+  /// process tree until that process ends. Without KYMO_RECORD, any process of this user counts. KYMO_MACHINE=own,
+  /// shared or off changes that.
   bool shares_machine = true;
 };
 
@@ -67,7 +72,9 @@ class KYMO_API Sampler {
   /// Ends the threads and waits for them, at most as long as the slow tier's sources take to read. May be started
   /// again.
   void stop() noexcept;
-  /// Waits until the fast tier has taken ten samples since the start. Returns true if it has.
+  /// Waits until the fast tier has taken ten samples since the start and every metric has its first value. A metric that
+  /// has none after two reads and two of its windows, or after a second at most, is not waited for: its source cannot
+  /// be read. Returns false if that takes longer than `timeout`.
   bool wait_for_warmup(std::chrono::nanoseconds timeout = std::chrono::seconds(10)) const;
   /// Sets a sync point and returns its number: 1, 2, 3, ..., or 0 while nothing is recorded.
   std::uint64_t sync() noexcept;

@@ -4,8 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <atomic>
+#include <filesystem>
 #include <functional>
+#include <system_error>
 
+#include "base/system/message.hpp"
+#include "base/system/system.hpp"
 #include "sense/common/device_files.hpp"
 
 namespace kymo::sense {
@@ -17,21 +21,58 @@ namespace {
 constinit std::atomic<pid_t> holder_process{0};  // the process whose object holds the lock or is acquiring it
 constinit std::atomic<const MachineLock*> holder_object{nullptr};
 
-struct flock whole_file(short type) {
+struct flock write_lock(off_t place) {
   struct flock lock {};
-  lock.l_type = type;
+  lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
+  lock.l_start = place;
+  lock.l_len = 1;
   return lock;
 }
 
 }  // namespace
 
-MachineLock::MachineLock(std::string_view root) {
+std::optional<MachineMode> parse_machine_mode(std::string_view name) {
+  if (name == "own") {
+    return MachineMode::own;
+  }
+  if (name == "shared") {
+    return MachineMode::shared;
+  }
+  return name == "off" ? std::optional(MachineMode::off) : std::nullopt;
+}
+
+MachineMode machine_mode() {
+  const char* const value = base::trusted_variable("KYMO_MACHINE");
+  if (value == nullptr || *value == '\0') {
+    return MachineMode::recording;
+  }
+  const std::optional<MachineMode> mode = parse_machine_mode(value);
+  if (!mode) {
+    static base::SayOnce say_not_understood;
+    say_not_understood("KYMO_MACHINE is not understood (expected own, shared or off); the default is used");
+  }
+  return mode.value_or(MachineMode::recording);
+}
+
+std::string recording_group() {
+  for (const char* const name : {"KYMO_RECORD", "KYMO_TRACE"}) {
+    if (const char* const value = base::trusted_variable(name); value != nullptr && *value != '\0') {
+      std::error_code ignored;
+      return (std::filesystem::current_path(ignored) / value).string();
+    }
+  }
+  return {};
+}
+
+MachineLock::MachineLock(std::string_view root, std::string_view group) {
   path_ = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
   path_ += "/kymo-sampler-" + std::to_string(::getuid());
   if (const std::string base = without_end_slash(root); !base.empty()) {
     path_ += "-" + std::to_string(std::hash<std::string>()(base));
   }
+  constexpr std::size_t places = std::size_t{1} << 30U;
+  place_ = group.empty() ? 0 : static_cast<off_t>(1 + std::hash<std::string_view>()(group) % places);
 }
 
 bool MachineLock::open() {
@@ -49,7 +90,7 @@ bool MachineLock::try_acquire() {
   if (holder == self || !holder_process.compare_exchange_strong(holder, self, std::memory_order_acq_rel)) {
     return holder_process.load(std::memory_order_acquire) == self && holder_object == this;
   }
-  struct flock lock = whole_file(F_WRLCK);
+  struct flock lock = write_lock(place_);
   if (open() && ::fcntl(file_.number(), F_SETLK, &lock) != 0) {
     file_.reset();
     holder_object = nullptr;
@@ -74,7 +115,7 @@ pid_t MachineLock::holder() const {
     return 0;
   }
   const base::FileDescriptor file(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  struct flock lock = whole_file(F_WRLCK);
+  struct flock lock = write_lock(place_);
   if (!file || ::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
     return 0;
   }

@@ -68,12 +68,15 @@ class Sampler::Implementation {
  public:
   explicit Implementation(SamplerOptions options)
       : options_(std::move(options)),
-        lock_(options_.sensors.root),
+        machine_mode_(options_.shares_machine ? sense::machine_mode() : sense::MachineMode::own),
+        lock_(options_.sensors.root,
+              machine_mode_ == sense::MachineMode::recording ? sense::recording_group() : std::string()),
         tiers_{TierThread(Tier::fast), TierThread(Tier::medium), TierThread(Tier::slow)} {
     const std::array hz{options_.fast_hz, options_.medium_hz, options_.slow_hz};
     for (std::size_t i = 0; i < tiers_.size(); ++i) {
       check_rate(hz[i], std::string("the ") + sense::name_of(tiers_[i].tier()) + " tier");
       tiers_[i].set_rate(hz[i]);
+      tiers_[i].set_labels(options_.labels);
     }
     const std::vector<std::string> known = sense::sensor_names();
     for (const auto& [name, rate] : options_.sensor_hz) {
@@ -123,7 +126,11 @@ class Sampler::Implementation {
   }
 
   bool wait_for_warmup(std::chrono::nanoseconds timeout) const {
-    return tiers_.front().wait_for_ticks(warmup_samples, timeout);
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    return tiers_.front().wait_for_ticks(warmup_samples, timeout) &&
+           std::all_of(tiers_.begin(), tiers_.end(), [&](const TierThread& tier) {
+             return tier.wait_until_warm(deadline - std::chrono::steady_clock::now());
+           });
   }
 
   [[nodiscard]] bool is_running() const noexcept { return is_running_; }
@@ -143,9 +150,10 @@ class Sampler::Implementation {
     }
   }
 
-  /// Samples the machine if no other process does. The lock is held for the lifetime of this object.
+  /// Samples the machine if that is not another process's part. The lock is held for the lifetime of this object.
   void claim_machine() {
-    if (!has_machine_ && options_.sensors.covers_machine && (!options_.shares_machine || lock_.try_acquire())) {
+    if (!has_machine_ && options_.sensors.covers_machine && machine_mode_ != sense::MachineMode::off &&
+        (machine_mode_ == sense::MachineMode::own || lock_.try_acquire())) {
       add_of_machine(sense::Making::only_quick);
       has_machine_ = true;
     }
@@ -168,7 +176,11 @@ class Sampler::Implementation {
     add(std::move(sensors));
   }
 
+  /// Facts have no labels: they are those of the process's main sampler.
   void describe_run() {
+    if (!options_.labels.empty()) {
+      return;
+    }
     describe_board();
     set_info("sampler.start_ns", std::to_string(base::monotonic_now_ns()));
     for (const TierThread& tier : tiers_) {
@@ -195,6 +207,7 @@ class Sampler::Implementation {
   }
 
   SamplerOptions options_;
+  sense::MachineMode machine_mode_;
   std::mutex mutex_;  // guards starting and stopping
   sense::MachineLock lock_;
   std::atomic<bool> is_running_{false};

@@ -40,11 +40,15 @@ std::uint64_t advance(std::int64_t& deadline_ns, std::int64_t period_ns, std::in
   return static_cast<std::uint64_t>(skipped);
 }
 
-MetricId declare(const MetricDeclaration& metric) {
+/// Declares a metric with the sampler's labels after its own.
+MetricId declare(const MetricDeclaration& metric, const Labels& more) {
   std::array<MetricLabel, 8> labels;
-  const std::size_t count = std::min(labels.size(), metric.labels.size());
+  std::size_t count = std::min(labels.size(), metric.labels.size());
   for (std::size_t i = 0; i < count; ++i) {
     labels[i] = {metric.labels[i].first, metric.labels[i].second};
+  }
+  for (std::size_t i = 0; i < more.size() && count < labels.size(); ++i) {
+    labels[count++] = {more[i].first, more[i].second};
   }
   return declare_metric({metric.name, metric.unit, metric.kind, metric.source, labels.data(), count, metric.step,
                          metric.renewal_ns, metric.window_ns, metric.traits});
@@ -100,7 +104,7 @@ void SensorFeed::sample(std::int64_t now_ns, std::vector<MetricSample>& samples)
     if (readings[i].has_value) {
       // A metric that never has a value is not declared, so readers do not show an empty one.
       if (ids_[i] == 0) {
-        ids_[i] = declare(sensor_->metrics()[i]);
+        ids_[i] = declare(sensor_->metrics()[i], home_->labels());
       }
       samples.push_back({ids_[i], readings[i].flags, readings[i].value});
       has_worked_ = has_worked_ || !std::isnan(readings[i].value);
@@ -108,6 +112,26 @@ void SensorFeed::sample(std::int64_t now_ns, std::vector<MetricSample>& samples)
   }
   if (sensor_->trouble() != told_trouble_) {
     tell_trouble();
+  }
+  if (!is_warm_) {
+    warm_up(now_ns);
+  }
+}
+
+void SensorFeed::warm_up(std::int64_t now_ns) {
+  constexpr unsigned enough_reads = 2;
+  first_read_ns_ = reads_ == 0 ? now_ns : first_read_ns_;
+  ++reads_;
+  const std::vector<Reading>& readings = sensor_->readings();
+  has_had_value_.resize(readings.size());
+  is_warm_ = true;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    has_had_value_[i] = has_had_value_[i] || (readings[i].has_value && !std::isnan(readings[i].value));
+    const MetricDeclaration& metric = sensor_->metrics()[i];
+    const std::int64_t patience_ns = std::min(2 * (metric.window_ns + metric.renewal_ns), second_ns);
+    const std::int64_t waited_ns = now_ns - first_read_ns_;
+    const bool had_time = waited_ns >= second_ns || (reads_ >= enough_reads && waited_ns >= patience_ns);
+    is_warm_ = is_warm_ && (has_had_value_[i] || had_time || sensor_->is_unavailable());
   }
 }
 
@@ -120,7 +144,7 @@ void SensorFeed::describe_anew(std::int64_t now_ns) {
   }
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (ids_[i] != 0) {
-      ids_[i] = declare(metrics[i]);
+      ids_[i] = declare(metrics[i], home_->labels());
       ++descriptions_;
       next_description_ns_ = now_ns + description_pause_ns;
     }
@@ -193,7 +217,8 @@ void TierThread::start(SamplingState& state) {
   ticks_ = 0;
   missed_ = 0;
   take_added();
-  if (hz_ == 0 && feeds_.empty()) {
+  is_warm_ = hz_ == 0 && feeds_.empty();
+  if (is_warm_) {
     return;
   }
   // Deadlines of the fast tier are counted. The other tiers use their sensors' deadlines and keep their own account.
@@ -207,6 +232,7 @@ void TierThread::start(SamplingState& state) {
     thread_ = std::thread([this, &state] { run(state); });
   } catch (const std::exception&) {
     base::say(std::string("no thread for the sampler's ") + name_of(tier_) + " tier: it is not sampled");
+    is_warm_ = true;
   }
   ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
@@ -222,6 +248,11 @@ void TierThread::join() noexcept {
 bool TierThread::wait_for_ticks(std::uint64_t count, std::chrono::nanoseconds timeout) const {
   std::unique_lock lock(mutex_);
   return has_ticked_.wait_for(lock, timeout, [&] { return ticks() >= count; });
+}
+
+bool TierThread::wait_until_warm(std::chrono::nanoseconds timeout) const {
+  std::unique_lock lock(mutex_);
+  return has_ticked_.wait_for(lock, timeout, [&] { return is_warm_.load(); });
 }
 
 std::int64_t TierThread::next_deadline_ns() const {
@@ -313,6 +344,11 @@ void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
       has_ticked_.notify_all();
     }
   }
+  if (!is_warm_ && std::all_of(feeds_.begin(), feeds_.end(), [](const SensorFeed& feed) { return feed.is_warm(); })) {
+    const std::lock_guard lock(mutex_);
+    is_warm_ = true;
+    has_ticked_.notify_all();
+  }
   if (end_ns - cost_time_ns_ >= second_ns) {
     keep_account(state, end_ns);
   }
@@ -370,12 +406,12 @@ void TierThread::keep_account(SamplingState& state, std::int64_t now_ns) {
 
 void TierThread::record_cost(std::int64_t now_ns) {
   const std::int64_t cpu_ns = base::thread_cpu_ns();
-  const std::array<MetricLabel, 1> label{{{"tier", name_of(tier_)}}};
-  const auto id = [&label](std::string_view name, std::string_view unit, MetricKind kind, std::string_view source,
-                           double step, std::int64_t window_ns) {
-    MetricDescription description{name, unit, kind, source, label.data(), label.size(), step};
-    description.window_ns = window_ns;
-    return declare_metric(description);
+  const auto id = [this](std::string_view name, std::string_view unit, MetricKind kind, std::string_view source,
+                         double step, std::int64_t window_ns) {
+    MetricDeclaration metric = describe(name, unit, source, kind, step);
+    metric.labels = {{"tier", name_of(tier_)}};
+    metric.window_ns = window_ns;
+    return declare(metric, labels_);
   };
   if (cost_ids_[0] == 0) {
     cost_ids_ = {id("sampler_cpu", "%", MetricKind::gauge, "CLOCK_THREAD_CPUTIME_ID", 0.001, second_ns),

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <kymo/metric.hpp>
@@ -21,6 +22,8 @@
 #include "sense/sampler/stop_signal.hpp"
 
 namespace kymo::sense {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
 
 [[nodiscard]] const char* name_of(Tier tier);
 
@@ -45,6 +48,9 @@ class SensorFeed {
 
   /// Reads the sensor and appends its values.
   void sample(std::int64_t now_ns, std::vector<MetricSample>& samples);
+  /// Whether every metric has a value, or has had the time for its first one: two reads and two of its windows, a second
+  /// at most. A metric whose source cannot be read gets none.
+  [[nodiscard]] bool is_warm() const { return is_warm_; }
   /// Duration of the last read.
   [[nodiscard]] std::int64_t read_ns() const { return read_ns_; }
   /// Advances the deadline to the next one that has not passed and at which the sensor has new values. Returns how many
@@ -59,11 +65,16 @@ class SensorFeed {
  private:
   void describe_anew(std::int64_t now_ns);
   void tell_trouble();
+  void warm_up(std::int64_t now_ns);
 
   std::unique_ptr<Sensor> sensor_;
   TierThread* home_;
   std::vector<MetricId> ids_;  // by index of the metric; 0: not declared yet
   std::int64_t read_ns_ = 0;
+  bool is_warm_ = false;
+  std::vector<bool> has_had_value_;  // by index of the metric, until all are warm
+  std::int64_t first_read_ns_ = 0;
+  unsigned reads_ = 0;
   std::uint64_t described_ = 0;           // the sensor's description_count() when its metrics were last described
   std::int64_t next_description_ns_ = 0;  // limits the rate of descriptions, which take room in the pool
   unsigned descriptions_ = 0;
@@ -81,6 +92,9 @@ class TierThread {
 
   /// Call before start().
   void set_rate(double hz);
+  /// Labels for every metric. Call before start().
+  void set_labels(Labels labels) { labels_ = std::move(labels); }
+  [[nodiscard]] const Labels& labels() const { return labels_; }
   /// Adds a sensor. The thread starts to read it within a second. Thread safe.
   void add(std::unique_ptr<Sensor> sensor, double hz) { add(std::move(sensor), hz, *this); }
   /// Adds a sensor of another tier, which outlives this thread. While it is quick it is read along with this tier's
@@ -99,6 +113,8 @@ class TierThread {
   [[nodiscard]] std::uint64_t ticks() const noexcept { return ticks_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t missed_deadlines() const noexcept { return missed_.load(std::memory_order_acquire); }
   [[nodiscard]] bool wait_for_ticks(std::uint64_t count, std::chrono::nanoseconds timeout) const;
+  /// Waits until all its sensors are warm; at once if it has none.
+  [[nodiscard]] bool wait_until_warm(std::chrono::nanoseconds timeout) const;
 
  private:
   void run(SamplingState& state);
@@ -125,6 +141,7 @@ class TierThread {
   };
 
   Tier tier_;
+  Labels labels_;
   double hz_ = 0;
   std::int64_t rate_period_ns_ = 0;  // 0: off
   std::vector<SensorFeed> feeds_;    // of the thread while it runs; the tier's own sensors come first
@@ -136,6 +153,7 @@ class TierThread {
   std::int64_t period_ns_ = 0;
   std::int64_t deadline_ns_ = 0;  // of the tier itself; for a tier that is not counted, when it keeps its account
   std::atomic<std::uint64_t> ticks_{0};
+  std::atomic<bool> is_warm_{true};
   std::atomic<std::uint64_t> missed_{0};
   std::vector<Missed> missed_now_;
   std::int64_t latest_ns_ = 0;  // maximum lateness since the cost was last recorded

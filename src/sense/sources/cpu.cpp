@@ -270,12 +270,13 @@ class CpuSensor final : public Sensor {
     core.now = ticks;
   }
 
-  /// The window begins at the latest kept reading that is old enough.
+  /// The window begins at the latest kept reading that is old enough; the first window at the first reading, so that
+  /// the first value covers all the time before it.
   void choose_base(std::int64_t now_ns) {
     const auto is_old = [&](std::uint64_t reading) {
       return now_ns - kept_ns_[reading % kept_readings] >= window_ns - earliness_ns;
     };
-    while (base_ + 1 < kept_ && is_old(base_ + 1)) {
+    while (has_base_ && base_ + 1 < kept_ && is_old(base_ + 1)) {
       ++base_;
     }
     has_base_ = base_ < kept_ && is_old(base_);
@@ -320,7 +321,8 @@ class CpuSensor final : public Sensor {
     shares.all = shares.busy + grown(now.idle, then.idle) + shares.iowait;
     // The kernel's iowait, and thus idle, may decrease. The actual waiting time is then lost, and only the clock gives
     // the length of the window.
-    if (now.idle < then.idle || now.iowait < then.iowait) {
+    // A core whose counters all stand still slept through the window.
+    if (now.idle < then.idle || now.iowait < then.iowait || shares.all == 0) {
       shares.all = std::max(shares.all, window_ticks);
     }
     return shares;
