@@ -1,15 +1,19 @@
 // kymo record, recover and trigger with programs that really record.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <set>
+#include <tuple>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <kymo/capture.hpp>
 #include <kymo/timeline.hpp>
 
 #include "base/system/file.hpp"
@@ -126,6 +130,70 @@ TEST_F(Record, TheMachineAndTheProcessTreeAreSampledMeanwhile) {
     EXPECT_NE(metric["source"].get<std::string>() + metric["name"].get<std::string>(), metric["name"]) << "no source";
   }
   EXPECT_EQ(process_with(info, "sampler.fast_hz")["infos"]["sampler.fast_hz"], "200");
+}
+
+TEST_F(Record, SeveralAtOnceAllHaveTheMachineUnlessToldOtherwise) {
+  const std::string root = file_named("machine");
+  std::filesystem::create_directories(root + "/sys/class/hwmon/hwmon0");
+  std::filesystem::create_symlink("/proc", root + "/proc");
+  std::ofstream(root + "/sys/class/hwmon/hwmon0/name") << "board\n";
+  std::ofstream(root + "/sys/class/hwmon/hwmon0/power1_input") << "12500000\n";
+  set_environment({});
+  struct Run {
+    std::string name;
+    std::string mode;
+    bool has_machine;
+    std::unique_ptr<ChildProcess> process = {};
+  };
+  std::vector<Run> runs;
+  for (auto& [name, mode, has_machine] :
+       std::vector<std::tuple<std::string, std::string, bool>>{{"first", "shared", true},
+                                                               {"second", "own", true},
+                                                               {"third", "", true},
+                                                               {"fourth", "shared", false},
+                                                               {"fifth", "off", false}}) {
+    std::vector<std::string> words{"record", "-o", name + ".kymo", "--root", root, "--sensors", "cpu,hwmon,process"};
+    if (!mode.empty()) {
+      words.push_back("--machine=" + mode);
+    }
+    for (const char* const word : {"--", "/bin/sh", "-c", "while [ ! -e done ]; do sleep 0.01; done"}) {
+      words.emplace_back(word);
+    }
+    runs.push_back({name, mode, has_machine});
+    runs.back().process = std::make_unique<ChildProcess>(shell(kymo_words(words), ">" + name + ".out 2>&1"));
+    // What its sampler writes until then: the metrics that have a value.
+    const auto has_metric = [&, &name = name](const std::string& metric) {
+      for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+        const std::string machine = entry.path().string() + "/~machine.kymo";
+        if (entry.path().filename().string().rfind(name + ".kymo.parts-", 0) == 0 && std::filesystem::exists(machine) &&
+            std::filesystem::file_size(machine) > 0) {
+          const CaptureReader reader(machine);
+          const auto& metrics = reader.declarations().metrics;
+          return std::any_of(metrics.begin(), metrics.end(),
+                             [&](const MetricDeclaration& declared) { return declared.name == metric; });
+        }
+      }
+      return false;
+    };
+    ASSERT_TRUE(test::wait_until([&, &is_there = has_machine] {
+      return has_metric("process_rss") && (!is_there || (has_metric("cpu_util") && has_metric("power")));
+    })) << name;
+  }
+  std::ofstream(file_named("done")) << "now\n";
+  for (const Run& run : runs) {
+    EXPECT_EQ(run.process->wait(), 0) << run.name;
+    std::set<std::string> metrics;
+    const nlohmann::json info = info_of(run.name + ".kymo");
+    for (const auto& metric : info["metrics"]) {
+      metrics.insert(metric["name"].get<std::string>());
+    }
+    EXPECT_EQ(metrics.count("cpu_util"), run.has_machine ? 1U : 0U) << run.name;
+    EXPECT_EQ(metrics.count("power"), run.has_machine ? 1U : 0U) << run.name;
+    EXPECT_EQ(metrics.count("process_rss"), 1U) << run.name;
+    const bool says_who = read_text(file_named(run.name + ".out")).find("samples this machine") != std::string::npos;
+    EXPECT_EQ(says_who, run.name == "fourth") << run.name;
+  }
+  EXPECT_NE(kymo({"record", "--machine=mine", "--", "/bin/true"}).err.find("own, shared or off"), std::string::npos);
 }
 
 TEST_F(Record, WithoutSamplingOnlyTheCommandIsRecorded) {

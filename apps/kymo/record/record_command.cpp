@@ -178,6 +178,8 @@ int run(const RecordOptions& options) {
   if (!holder.path().empty()) {
     environment.emplace_back("KYMO_SPOOL_HOLDER", holder.path());
   }
+  // kymo samples the machine, or nobody does.
+  environment.emplace_back("KYMO_MACHINE", "off");
   if (!options.hz.empty()) {
     environment.emplace_back("KYMO_SAMPLE", options.hz);
   }
@@ -238,6 +240,16 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
         return control::parse_sites(text) ? std::string() : std::string("needs patterns such as -host,-command_line");
       });
   add_sensor_arguments(*command, options->sampling.sensors);
+  command
+      ->add_option_function<std::string>(
+          "--machine",
+          [options](const std::string& mode) { options->sampling.machine = *sense::parse_machine_mode(mode); },
+          "Who samples the machine: this kymo (own, the default), one of all that record here and say shared, or\n"
+          "nobody (off); the command's processes are sampled in any case")
+      ->option_text("own|shared|off")
+      ->check([](const std::string& mode) {
+        return sense::parse_machine_mode(mode) ? std::string() : std::string("needs own, shared or off");
+      });
   command->prefix_command();
   command->formatter(std::make_shared<RecordFormatter>());
   command->footer(

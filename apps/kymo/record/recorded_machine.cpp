@@ -1,5 +1,6 @@
 #include "apps/kymo/record/recorded_machine.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "control/environment.hpp"
-#include "sense/sampler/machine_lock.hpp"
 #include "sense/sampler/sensors.hpp"
 
 namespace kymo::command {
@@ -25,36 +25,17 @@ control::SampleRates parse_hz(const std::string& text) {
   return *rates;
 }
 
-class RecordedMachine::Claim {
- public:
-  explicit Claim(const std::string& root) : lock_(root), is_ours_(lock_.try_acquire()) {
-    if (!is_ours_) {
-      say("kymo: process {} samples this machine already: this capture has the command's processes only\n",
-          lock_.holder());
-    }
-  }
-  [[nodiscard]] bool is_ours() const { return is_ours_; }
-
- private:
-  sense::MachineLock lock_;
-  bool is_ours_;
-};
-
 RecordedMachine::RecordedMachine(SamplingOptions options) : options_(std::move(options)) {
-  if (options_.is_off()) {
-    return;
-  }
   // Checks names before the command runs.
   SensorOptions none = options_.sensors;
   none.covers_machine = false;
   static_cast<void>(sense::make_sensors(none));
-  claim_ = std::make_unique<Claim>(options_.sensors.root);
 }
 
 RecordedMachine::~RecordedMachine() = default;
 
 void RecordedMachine::start(const std::string& directory, pid_t command) {
-  if (!claim_) {
+  if (options_.is_off()) {
     return;
   }
   CaptureOptions capture;
@@ -70,10 +51,20 @@ void RecordedMachine::start(const std::string& directory, pid_t command) {
   sampling.slow_hz = options_.hz[2];
   sampling.sensors = options_.sensors;
   sampling.sensors.process = static_cast<std::uint64_t>(command);
-  sampling.sensors.covers_machine = claim_->is_ours();
-  sampling.shares_machine = false;
+  sampling.sensors.covers_machine = options_.machine != sense::MachineMode::off;
+  const bool is_shared = options_.machine == sense::MachineMode::shared;
+  sampling.shares_machine = is_shared;
+  if (is_shared) {
+    // Among all that record here, whatever KYMO_RECORD is.
+    ::setenv("KYMO_MACHINE", "shared", 1);
+  }
   sampler_ = std::make_unique<Sampler>(std::move(sampling));
   sampler_->start();
+  if (is_shared && !sampler_->samples_machine()) {
+    say("kymo: process {} samples this machine already: this capture has the command's processes only, until that one "
+        "ends\n",
+        sampler_->machine_holder());
+  }
 }
 
 void RecordedMachine::stop() {

@@ -9,12 +9,14 @@
 #include <kymo/sampler.hpp>
 
 #include "control/sampling.hpp"
+#include "sense/sampler/machine_lock.hpp"
 
 namespace kymo::command {
 
 struct SamplingOptions {
   control::SampleRates hz = control::default_sample_rates;
   SensorOptions sensors;  ///< selection of sensors and root of the machine's files
+  sense::MachineMode machine = sense::MachineMode::own;
 
   [[nodiscard]] bool is_off() const { return hz == control::SampleRates{}; }
 };
@@ -25,14 +27,13 @@ struct SamplingOptions {
 /// Samples into a capture in a directory, using the normal recorder. One at a time.
 class RecordedMachine {
  public:
-  /// Takes the lock for sampling this machine, so the command's processes do not sample it. Throws
-  /// std::invalid_argument for invalid options.
+  /// Throws std::invalid_argument for invalid options.
   explicit RecordedMachine(SamplingOptions options);
   RecordedMachine(const RecordedMachine&) = delete;
   RecordedMachine& operator=(const RecordedMachine&) = delete;
   ~RecordedMachine();
 
-  /// Begins sampling. Call when the command runs.
+  /// Begins sampling. Call when the command runs. Its processes must not sample the machine: KYMO_MACHINE=off.
   void start(const std::string& directory, pid_t command);
   /// Ends sampling and closes the capture.
   void stop();
@@ -41,10 +42,7 @@ class RecordedMachine {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  class Claim;
-
   SamplingOptions options_;
-  std::unique_ptr<Claim> claim_;
   std::unique_ptr<Sampler> sampler_;
   std::string path_;
 };
