@@ -32,7 +32,7 @@ struct ThermalZone {
 /// file.
 struct BoardConfig {
   std::string board_name;  ///< "agx_orin", "orin_nx", "orin_nano", "generic"
-  unsigned num_cpu_cores = 0;
+  unsigned num_cpu_cores = 0;     ///< those that are online, where the machine says it
   std::string gpu_load_path;      ///< GPU load in tenths of a percent
   std::string emc_actmon_path;    ///< busy cycles of the memory controller; sample_period_usec is in the same directory
   std::string emc_clk_rate_path;  ///< clock of the memory controller
@@ -45,8 +45,9 @@ struct BoardConfig {
 /// device tree of an unknown board. Thread-safe.
 [[nodiscard]] KYMO_API BoardConfig detect_board(std::string_view root = "/");
 
-/// Returns a board by name, with those of its rails and zones that exist below `root`. Throws std::runtime_error for an
-/// unknown name. Thread-safe.
+/// Returns a board by name, with all its cores, and with the rails and zones that are found below `root`. If that is
+/// another kind of machine, the board's own rails and zones are returned with the paths that JetPack 6 gives them. Throws
+/// std::runtime_error for an unknown name. Thread-safe.
 [[nodiscard]] KYMO_API BoardConfig get_board_config(std::string_view name, std::string_view root = "/");
 
 }  // namespace kymo

@@ -70,6 +70,7 @@ KYMO_API void export_openmetrics(const Timeline& timeline, const std::string& pa
 
 struct NvmtExportOptions : ExportOptions {
   ProcessId process = 0;  ///< process to export; 0: the only one that sampled a machine
+  unsigned recorder = 0;  ///< number of one of its recorders; 0: the one without a number, else the first
 };
 
 /// Result of an export to NVMT.

@@ -130,8 +130,9 @@ static_assert(offsetof(SyncPoint, fast_sample_idx) == 8);
 
 /// Exports a capture's machine metrics as an NVMT trace. The complete trace replaces a former file at `output_path`.
 /// Throws std::runtime_error if the capture cannot be read, contains metrics of no machine or of several machines, or
-/// the trace cannot be written. About a second for 15 minutes at 1 kHz.
-KYMO_API void write_trace(const std::string& capture_path, const std::string& output_path);
+/// the trace cannot be written. About a second for 15 minutes at 1 kHz. `recorder` is the number of one of several
+/// recorders of a process; 0: the one that started the capture, else the first.
+KYMO_API void write_trace(const std::string& capture_path, const std::string& output_path, unsigned recorder = 0);
 
 /// Rates in hertz, 1 to 1000; 0 turns off the medium or slow tier.
 struct EngineConfig {
@@ -140,30 +141,34 @@ struct EngineConfig {
   std::uint32_t slow_hz = 10;
   std::vector<int> cpus = {};  ///< CPUs for the sampling threads; empty: any
   std::string root = "/";      ///< root directory of /proc; the board's paths are used unchanged
-  bool keeps_capture = true;   ///< keep the capture after the trace is written
+  bool keeps_capture = true;   ///< keep the capture next to the trace after that is written
 };
 
 /// Records a trace. While running, it writes a capture next to the trace: `output_path` + ".kymo", with a number if
 /// that exists. After a kill -9, `kymo recover --to nvmt` converts this capture to a trace that lacks only the last 100
 /// ms. The capture also contains everything else that the program records in the meantime.
 ///
-/// Cores beyond 16, rails beyond 8 and zones beyond 16 are left out. Thread-safe.
+/// A process writes one capture. An engine that starts while there is one, of another engine or of KYMO_RECORD, records
+/// into that and has no capture of its own; the capture then ends with the last engine. Each engine has its own rates,
+/// marks and trace. The columns of CPU load are those of the cores that were online, in their order. Thread-safe.
 class KYMO_API Engine {
  public:
-  /// Checks the arguments. Throws std::invalid_argument if a rate is out of range or a CPU does not exist.
+  /// Checks the arguments. Throws std::invalid_argument if a rate is out of range, a CPU does not exist, or the board
+  /// has no cores or more cores, rails or zones than a trace has room for.
   Engine(const std::string& output_path, const BoardConfig& board, const EngineConfig& config = {});
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   /// Stops. Errors are reported on stderr.
   ~Engine();
 
-  /// Starts recording. Throws std::runtime_error if it is already running, or if a capture cannot be started: a process
-  /// writes one at a time. May be called again after stop(); the new trace then replaces the former one.
+  /// Starts recording. Throws std::runtime_error if it is already running, or if a capture cannot be started. May be
+  /// called again after stop(); the new trace then replaces the former one.
   void start();
-  /// Ends the recording and writes the trace. No effect if not running. Throws what write_trace() throws; the capture
-  /// is kept in that case.
+  /// Ends the recording and writes the trace. A mark that was just set gets a sample first. No effect if not running.
+  /// Throws what write_trace() throws; the capture is kept in that case.
   void stop();
-  /// Waits for ten fast samples, at most ten seconds. Returns true if they were taken.
+  /// Waits for ten fast samples, and until every column that can be read has its first value: CPU load takes a tenth of
+  /// a second. At most ten seconds. Returns true if all that came.
   bool wait_for_warmup() const;
   /// Marks the start of a phase. Returns the mark's number: 1, 2, 3, ... from each start, or 0 if not running.
   std::uint64_t sync();

@@ -54,11 +54,13 @@ nb::tuple from_board(const BoardConfig& board) {
 class OwnedEngine {
  public:
   OwnedEngine(const std::string& output_path, nb::handle board, std::uint32_t fast_hz, std::uint32_t medium_hz,
-              std::uint32_t slow_hz) {
+              std::uint32_t slow_hz, const std::string& root, bool keeps_capture) {
     EngineConfig config;
     config.fast_hz = fast_hz;
     config.medium_hz = medium_hz;
     config.slow_hz = slow_hz;
+    config.root = root;
+    config.keeps_capture = keeps_capture;
     const BoardConfig converted = to_board(board);
     const nb::gil_scoped_release released;
     engine_ = std::make_unique<nvmetrics::Engine>(output_path, converted, config);
@@ -126,8 +128,10 @@ void add_nvmetrics(nb::module_& module) {
       },
       nb::arg("name"), nb::arg("root"));
   nb::class_<OwnedEngine>(module, "NVMetricsEngine")
-      .def(nb::init<const std::string&, nb::handle, std::uint32_t, std::uint32_t, std::uint32_t>(),
-           nb::arg("output_path"), nb::arg("board"), nb::arg("fast_hz"), nb::arg("medium_hz"), nb::arg("slow_hz"))
+      .def(nb::init<const std::string&, nb::handle, std::uint32_t, std::uint32_t, std::uint32_t, const std::string&,
+                    bool>(),
+           nb::arg("output_path"), nb::arg("board"), nb::arg("fast_hz"), nb::arg("medium_hz"), nb::arg("slow_hz"),
+           nb::arg("root"), nb::arg("keep_capture"))
       .def("start", &OwnedEngine::start, free)
       .def("stop", &OwnedEngine::stop, free)
       .def("wait_for_warmup", &OwnedEngine::wait_for_warmup, free)

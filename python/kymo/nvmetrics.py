@@ -150,7 +150,10 @@ def detect_board(*, root: str | os.PathLike[str] = "/") -> BoardConfig:
 
 def get_board_config(name: str, *, root: str | os.PathLike[str] = "/") -> BoardConfig:
     """
-    Return the configuration of a board, with those of its rails and zones that exist.
+    Return the configuration of a board.
+
+    On such a board, rails and zones are those that are found. Elsewhere they are the board's own, with the paths that
+    JetPack 6 gives them.
 
     Parameters
     ----------
@@ -181,10 +184,11 @@ class NVMetrics:
 
     While running it writes a capture next to the trace, ``output_path + ".kymo"``, so that a killed program loses at
     most the last 100 ms: ``kymo recover --to nvmt`` converts it to the trace. The capture also contains everything else
-    that the program records meanwhile. A process writes one capture at a time.
+    that the program records meanwhile. A process writes one capture at a time: where there is one already, of another
+    ``NVMetrics`` or of ``KYMO_RECORD``, that is used, and ends with the last of them. Each writes its own trace.
 
-    As a context manager it starts, waits for the warm-up (ten samples), and stops at the end, also after an exception.
-    It also stops at the program's end. May be used from any thread, and started again after a stop.
+    As a context manager it starts, waits for the warm-up, and stops at the end, also after an exception. It also stops
+    at the program's end. May be used from any thread, and started again after a stop.
 
     Parameters
     ----------
@@ -196,11 +200,17 @@ class NVMetrics:
         Rates of power and temperatures; 0: off.
     board
         The board to read; the default is this machine's board.
+    root
+        The root of the machine's files; a recorded tree can replace a machine. The paths of `board` are used as they
+        are.
+    keep_capture
+        Whether the capture next to the trace stays after the trace is written.
 
     Raises
     ------
     ValueError
-        A rate is out of range.
+        A rate is out of range, or the board has no cores, or more cores, rails or zones than a trace has room for (16,
+        8 and 16).
     RuntimeError
         The machine's board is unknown.
     """
@@ -213,13 +223,17 @@ class NVMetrics:
         medium_hz: int = 100,
         slow_hz: int = 10,
         board: BoardConfig | None = None,
+        root: str | os.PathLike[str] = "/",
+        keep_capture: bool = True,
     ) -> None:
         for tier, rate in [("fast", fast_hz), ("medium", medium_hz), ("slow", slow_hz)]:
             if not 0 <= rate <= 1000:
                 raise ValueError(f"a rate of {rate} Hz for the {tier} tier is out of range: 1 to 1000")
         self._path = os.fspath(output_path)
-        self._board = board if board is not None else detect_board()
-        self._engine = _analysis.NVMetricsEngine(self._path, self._board, fast_hz, medium_hz, slow_hz)
+        self._board = board if board is not None else detect_board(root=root)
+        self._engine = _analysis.NVMetricsEngine(
+            self._path, self._board, fast_hz, medium_hz, slow_hz, os.fspath(root), keep_capture
+        )
         # Also at the interpreter's end, because objects alive at that time are not destroyed.
         self._finalizer = weakref.finalize(self, self._engine.stop)
 
@@ -230,7 +244,7 @@ class NVMetrics:
 
     @property
     def sample_count(self) -> int:
-        """Number of fast samples since the last start, including the ten of the warm-up."""
+        """Number of fast samples since the last start, including those of the warm-up."""
         return self._engine.sample_count()
 
     @property
@@ -256,7 +270,7 @@ class NVMetrics:
         Raises
         ------
         OSError
-            The trace cannot be written. The capture next to it exists nevertheless.
+            The trace cannot be written. The capture exists nevertheless.
         """
         try:
             self._engine.stop()
@@ -265,12 +279,14 @@ class NVMetrics:
 
     def wait_for_warmup(self) -> bool:
         """
-        Wait until ten fast samples were taken, ten seconds at most.
+        Wait until ten fast samples were taken and every column that can be read has its first value.
+
+        CPU load takes a tenth of a second. Ten seconds at most.
 
         Returns
         -------
         bool
-            Whether they were taken.
+            Whether all that came.
         """
         return self._engine.wait_for_warmup()
 

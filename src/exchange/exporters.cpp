@@ -96,7 +96,7 @@ void export_openmetrics(const Timeline& timeline, const std::string& path, const
 NvmtExportReport export_nvmt(const Timeline& timeline, const std::string& path, const NvmtExportOptions& options) {
   NvmtExportReport report;
   exchange::replace(timeline, path, {}, options.replaces_any, [&](base::OutputFile file) {
-    report = exchange::report_nvmt(timeline, std::move(file), {options.on_progress, options.process});
+    report = exchange::report_nvmt(timeline, std::move(file), {options.on_progress, options.process, options.recorder});
   });
   return report;
 }
@@ -104,13 +104,15 @@ NvmtExportReport export_nvmt(const Timeline& timeline, const std::string& path, 
 VorExportReport export_vor(const Timeline& timeline, const std::string& path, const VorExportOptions& options) {
   VorExportReport report;
   exchange::replace(timeline, path, {}, options.replaces_any, [&](base::OutputFile file) {
-    report = exchange::report_vor(timeline, std::move(file), {options.on_progress, options.process});
+    report = exchange::report_vor(timeline, std::move(file), {options.on_progress, options.process, 0});
   });
   return report;
 }
 
-void nvmetrics::write_trace(const std::string& capture_path, const std::string& output_path) {
-  export_nvmt(Timeline(capture_path), output_path);
+void nvmetrics::write_trace(const std::string& capture_path, const std::string& output_path, unsigned recorder) {
+  NvmtExportOptions options;
+  options.recorder = recorder;
+  export_nvmt(Timeline(capture_path), output_path, options);
 }
 
 }  // namespace kymo

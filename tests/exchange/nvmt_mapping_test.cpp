@@ -81,11 +81,19 @@ class SampledCapture {
     return Timeline(std::move(captures));
   }
 
-  [[nodiscard]] NvmtTrace exported() {
+  MetricId metric(MetricDeclaration declaration) {
+    declaration.id = static_cast<MetricId>(declarations_.metrics.size() + 1);
+    declarations_.metrics.push_back(std::move(declaration));
+    return declarations_.metrics.back().id;
+  }
+
+  [[nodiscard]] NvmtTrace exported(unsigned recorder = 0) {
     TemporaryDirectory directory;
     const std::string path = directory / "trace.nvmt";
     const Timeline opened = timeline();
-    report_ = export_nvmt(opened, path);
+    NvmtExportOptions options;
+    options.recorder = recorder;
+    report_ = export_nvmt(opened, path, options);
     return read_nvmt(path);
   }
   [[nodiscard]] const NvmtExportReport& report() const { return report_; }
@@ -228,16 +236,82 @@ TEST(NvmtExport, AValueHoldsUntilTheNextAndAGapIsNoNumberWhereThereIsRoomForThat
   EXPECT_EQ(gpu_load, (std::vector<int>{120, 120, 120, 120, 120, 120}));
   EXPECT_EQ(aggregate, (std::vector<float>{-99, -99, 50, 50, -99, -99}));
   EXPECT_EQ(emc_util, (std::vector<float>{-1, 3, 3, -1, -1, -1}));
-  EXPECT_TRUE(std::isnan(float{trace.fast[1].cpu_util[2]}));
-  EXPECT_EQ(float{trace.fast[2].cpu_util[2]}, 5.0F);
-  // A core of the middle that was never there, and rates and names that nothing states.
-  EXPECT_EQ(trace.header.num_cpu_cores, 3);
-  EXPECT_TRUE(std::isnan(float{trace.fast[2].cpu_util[1]}));
+  // Cores that were never there have no columns; rates and names that nothing states.
+  EXPECT_EQ(trace.header.num_cpu_cores, 1);
+  EXPECT_TRUE(std::isnan(float{trace.fast[1].cpu_util[0]}));
+  EXPECT_EQ(float{trace.fast[2].cpu_util[0]}, 5.0F);
   EXPECT_EQ(std::uint32_t{trace.header.fast_hz}, 100U);
   EXPECT_EQ(std::uint32_t{trace.header.medium_hz}, 0U);
   EXPECT_EQ(field_text(trace.header.board_name), "generic");
   EXPECT_TRUE(trace.medium.empty());
   EXPECT_TRUE(trace.slow.empty());
+}
+
+TEST(NvmtExport, OnlineCoresHaveColumnsAndTheirFirstMeanCountsForTheTimeThatItCovers) {
+  SampledCapture capture;
+  capture.info("nvmt.cores", "12");
+  const MetricId used = capture.metric("memory_used");
+  MetricDeclaration mean;
+  mean.name = "cpu_util";
+  mean.window_ns = 30 * ms;
+  std::vector<MetricId> cores;
+  for (const char* const core : {"0", "1", "4", "5", "9"}) {
+    mean.labels = {{"core", core}};
+    cores.push_back(capture.metric(mean));
+  }
+  for (int i = 0; i < 20; ++i) {
+    capture.sample(used, i * 10 * ms, 1024);
+    // The last of them never comes online, another one late.
+    for (std::size_t core = 0; core < 4; ++core) {
+      if (i >= (core == 2 ? 15 : 3)) {
+        capture.sample(cores[core], i * 10 * ms, static_cast<double>(10 * core + 1));
+      }
+    }
+  }
+  const NvmtTrace trace = capture.exported();
+  EXPECT_EQ(trace.header.num_cpu_cores, 4);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(float{trace.fast.at(i).cpu_util[0]}, 1.0F) << i;
+    EXPECT_EQ(float{trace.fast.at(i).cpu_util[1]}, 11.0F) << i;
+    EXPECT_EQ(std::isnan(float{trace.fast.at(i).cpu_util[2]}), i < 9) << i;
+    EXPECT_EQ(float{trace.fast.at(i).cpu_util[3]}, 31.0F) << i;
+  }
+}
+
+TEST(NvmtExport, EachRecorderOfAProcessHasItsOwnTrace) {
+  SampledCapture capture;
+  capture.info("nvmt.2.board", "other");
+  capture.info("nvmt.2.fast_hz", "50");
+  capture.info("nvmt.2.rail.0", "B");
+  capture.info("nvmt.2.rails", "1");
+  const MetricId first = capture.metric("memory_used");
+  const MetricId second = capture.metric("memory_used", {{"recorder", "2"}});
+  const MetricId rail = capture.metric("voltage", {{"rail", "B"}, {"recorder", "2"}});
+  const MetricId marks = capture.metric("nvmt_sync", {{"recorder", "2"}});
+  for (int i = 0; i < 4; ++i) {
+    capture.sample(first, i * 10 * ms, 1024);
+    capture.sample(second, i * 20 * ms, 2048);
+    capture.sample(rail, i * 20 * ms, 5);
+  }
+  capture.sample(marks, 5 * ms, 1);
+  capture.sample(marks, 45 * ms, 2);
+  capture.sync(1, 15 * ms);
+  const NvmtTrace own = capture.exported();
+  EXPECT_EQ(std::uint64_t{own.fast.at(0).ram_used_kb}, 1U);
+  EXPECT_EQ(own.header.num_power_rails, 0);
+  ASSERT_EQ(own.sync.size(), 1U);
+  EXPECT_EQ(std::uint64_t{own.sync[0].fast_sample_idx}, 2U);
+  const NvmtTrace other = capture.exported(2);
+  EXPECT_EQ(field_text(other.header.board_name), "other");
+  EXPECT_EQ(std::uint32_t{other.header.fast_hz}, 50U);
+  ASSERT_EQ(other.fast.size(), 4U);
+  EXPECT_EQ(std::uint64_t{other.fast[0].ram_used_kb}, 2U);
+  EXPECT_EQ(std::uint32_t{other.medium.at(0).voltage_mv[0]}, 5000U);
+  ASSERT_EQ(other.sync.size(), 2U);
+  EXPECT_EQ(std::uint64_t{other.sync[0].sync_id}, 1U);
+  EXPECT_EQ(std::uint64_t{other.sync[0].fast_sample_idx}, 1U);
+  EXPECT_EQ(std::uint64_t{other.sync[1].sync_id}, 2U);
+  EXPECT_EQ(std::uint64_t{other.sync[1].fast_sample_idx}, 3U);
 }
 
 TEST(NvmtExport, ALateTickTakesNothingOfTheNext) {
@@ -458,7 +532,8 @@ TEST(NvmtExport, FactsSayWhichColumnsThereAre) {
   capture.sync(4, 0);
   capture.sync(5, 2 * ms);
   const NvmtTrace trace = capture.exported();
-  EXPECT_EQ(trace.header.num_cpu_cores, 3);
+  EXPECT_EQ(trace.header.num_cpu_cores, 1);
+  EXPECT_EQ(float{trace.fast.at(0).cpu_util[0]}, 7.0F);
   EXPECT_EQ(float{trace.fast.at(0).cpu_util[7]}, 0.0F);
   EXPECT_EQ(trace.header.num_power_rails, 2);
   EXPECT_EQ(field_text(trace.header.power_rail_names[0]), "A");

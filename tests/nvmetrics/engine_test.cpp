@@ -155,7 +155,7 @@ TEST(Engine, MayStartAgainAndCountsAnew) {
   Engine engine(path, detect_board(tree.root()), config);
   for (unsigned round = 1; round <= 2; ++round) {
     engine.start();
-    EXPECT_TRUE(engine.wait_for_warmup());
+    ASSERT_TRUE(engine.wait_for_warmup());
     for (unsigned number = 1; number <= round; ++number) {
       EXPECT_EQ(engine.sync(), number);
     }
@@ -163,6 +163,7 @@ TEST(Engine, MayStartAgainAndCountsAnew) {
     const Trace trace = read_trace(path);
     ASSERT_EQ(trace.sync.size(), round);
     EXPECT_EQ(std::uint64_t{trace.sync[0].sync_id}, 1U);
+    EXPECT_LT(std::uint64_t{trace.sync.back().fast_sample_idx}, trace.fast.size()) << "the stop waits for a sample";
     EXPECT_EQ(trace.fast.size(), engine.sample_count());
     EXPECT_FALSE(std::filesystem::exists(path + ".kymo"));
   }
@@ -198,9 +199,111 @@ TEST(Engine, ARailThatCannotBeReadKeepsItsColumn) {
   EXPECT_EQ(float{trace.slow.back().temp_c[3]}, 41.5F);
 }
 
+TEST(Engine, AfterTheWarmUpEveryColumnHasAValueAndNoneIsMissingBefore) {
+  test::TemporaryDirectory directory;
+  const Board tree;
+  std::filesystem::remove(tree.root() + "/proc/stat");
+  std::filesystem::create_symlink("/proc/stat", tree.root() + "/proc/stat");
+  const BoardConfig board = detect_board(tree.root());
+  ASSERT_GT(board.num_cpu_cores, 0U);
+  const std::string path = directory / "run.nvmt";
+  BoardConfig chosen = board;
+  chosen.num_cpu_cores = std::min<unsigned>(board.num_cpu_cores, max_cpu_cores);
+  Engine engine(path, chosen, tree.config());
+  engine.start();
+  ASSERT_TRUE(engine.wait_for_warmup());
+  engine.stop();
+  const Trace trace = read_trace(path);
+  EXPECT_EQ(trace.header.num_cpu_cores, chosen.num_cpu_cores);
+  ASSERT_GE(trace.fast.size(), 10U);
+  for (const FastSample& sample : trace.fast) {
+    for (unsigned core = 0; core < chosen.num_cpu_cores; ++core) {
+      EXPECT_TRUE(float{sample.cpu_util[core]} >= 0 && float{sample.cpu_util[core]} <= 100) << sample.cpu_util[core];
+    }
+    EXPECT_TRUE(float{sample.cpu_aggregate} >= 0 && float{sample.cpu_aggregate} <= 100) << sample.cpu_aggregate;
+  }
+  EXPECT_FALSE(trace.medium.empty());
+  EXPECT_FALSE(trace.slow.empty());
+}
+
+TEST(Engine, SeveralRecordAtTheSameTime) {
+  test::TemporaryDirectory directory;
+  const Board agx;
+  const Board nx(test::orin_nx_model());
+  EngineConfig slower = nx.config();
+  slower.fast_hz = 500;
+  slower.medium_hz = 50;
+  Engine first(directory / "first.nvmt", detect_board(agx.root()), agx.config());
+  Engine second(directory / "second.nvmt", detect_board(nx.root()), slower);
+  first.start();
+  second.start();
+  ASSERT_TRUE(first.wait_for_warmup());
+  ASSERT_TRUE(second.wait_for_warmup());
+  EXPECT_EQ(first.sync(), 1U);
+  EXPECT_EQ(second.sync(), 1U);
+  EXPECT_EQ(second.sync(), 2U);
+  first.stop();
+  EXPECT_FALSE(first.is_running());
+  EXPECT_TRUE(second.is_running());
+  const Trace of_first = read_trace(directory / "first.nvmt");
+  EXPECT_EQ(std::string(of_first.header.board_name), "agx_orin");
+  EXPECT_EQ(std::string(of_first.header.power_rail_names[0]), "VDD_GPU_SOC");
+  EXPECT_EQ(std::uint32_t{of_first.header.fast_hz}, 1000U);
+  EXPECT_EQ(of_first.fast.size(), first.sample_count());
+  EXPECT_EQ(of_first.sync.size(), 1U);
+  const std::uint64_t before = second.sample_count();
+  ASSERT_TRUE(test::wait_until([&] { return second.sample_count() > before + 20; }));
+  EXPECT_EQ(second.sync(), 3U);
+  second.stop();
+  const Trace of_second = read_trace(directory / "second.nvmt");
+  EXPECT_EQ(std::string(of_second.header.board_name), "orin_nx");
+  EXPECT_EQ(std::string(of_second.header.power_rail_names[0]), "VDD_IN");
+  EXPECT_EQ(std::uint32_t{of_second.header.fast_hz}, 500U);
+  EXPECT_EQ(std::uint32_t{of_second.header.medium_hz}, 50U);
+  EXPECT_EQ(of_second.fast.size(), second.sample_count());
+  EXPECT_GE(double{of_second.fast.at(1).time_s}, double{of_second.fast.at(0).time_s});
+  EXPECT_LT(double{of_second.fast.at(0).time_s}, 1.0);
+  EXPECT_GT(float{of_second.medium.back().power_mw[0]}, 0.0F);
+  ASSERT_EQ(of_second.sync.size(), 3U);
+  EXPECT_EQ(std::uint64_t{of_second.sync[2].sync_id}, 3U);
+  EXPECT_LT(std::uint64_t{of_second.sync[2].fast_sample_idx}, of_second.fast.size());
+  EXPECT_TRUE(std::filesystem::exists(directory / "first.nvmt.kymo"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "second.nvmt.kymo"));
+  // The capture has ended with the last of them, and the next engine makes its own.
+  second.start();
+  EXPECT_TRUE(std::filesystem::exists(directory / "second.nvmt.kymo"));
+}
+
+TEST(Engine, BoardsThatATraceHasNoRoomForAreToldBeforeAnythingStarts) {
+  test::TemporaryDirectory directory;
+  BoardConfig sound;
+  sound.num_cpu_cores = 4;
+  const auto is_refused = [&](const BoardConfig& board) {
+    try {
+      const Engine engine(directory / "run.nvmt", board);
+    } catch (const std::invalid_argument&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_refused(sound));
+  for (const unsigned cores : {0U, 17U}) {
+    BoardConfig board = sound;
+    board.num_cpu_cores = cores;
+    EXPECT_TRUE(is_refused(board)) << cores;
+  }
+  BoardConfig rails = sound;
+  rails.power_rails.resize(max_power_rails + 1, {"rail", "/dev/null", "/dev/null"});
+  EXPECT_TRUE(is_refused(rails));
+  BoardConfig zones = sound;
+  zones.thermal_zones.resize(max_thermal_zones + 1, {"zone", "/dev/null"});
+  EXPECT_TRUE(is_refused(zones));
+}
+
 TEST(Engine, RatesOutOfRangeAreToldBeforeAnythingStarts) {
   test::TemporaryDirectory directory;
-  const BoardConfig board;
+  BoardConfig board;
+  board.num_cpu_cores = 1;
   for (const auto& [fast, medium, slow] : {std::tuple{0U, 10U, 10U}, std::tuple{1001U, 10U, 10U},
                                            std::tuple{10U, 1001U, 10U}, std::tuple{10U, 10U, 5000U}}) {
     EngineConfig config;

@@ -18,14 +18,16 @@ namespace {
 
 /// Rows processed at a time.
 constexpr std::size_t window_rows = 16384;
+constexpr std::int64_t second_ns = 1'000'000'000;
 
 /// The process whose metrics are exported.
-ProcessId choose_process(const Timeline& timeline, ProcessId asked) {
+ProcessId choose_process(const Timeline& timeline, const ExportRequest& request) {
   const std::vector<MetricDeclaration>& metrics = timeline.declarations().metrics;
   std::vector<ProcessId> found;
   for (const TimelineProcess& process : timeline.processes()) {
     const ProcessId id = process.declaration.id;
-    if ((asked == 0 || asked == id) && !find_nvmt_metrics(metrics, process).empty()) {
+    if ((request.process == 0 || request.process == id) &&
+        !find_nvmt_metrics(metrics, process, request.recorder).empty()) {
       found.push_back(id);
     }
   }
@@ -94,20 +96,24 @@ struct Column {
   std::size_t index = 0;
   double first_known = std::numeric_limits<double>::quiet_NaN();
   bool is_present = false;
+  /// From then on until its first sample, the metric has its first value, which is a mean over that time.
+  std::int64_t known_from_ns = std::numeric_limits<std::int64_t>::max();
 };
 
 class NvmtExporter {
  public:
-  NvmtExporter(const Timeline& timeline, ProcessId process, const std::function<void(double)>& on_progress)
+  NvmtExporter(const Timeline& timeline, ProcessId process, const ExportRequest& request)
       : timeline_(timeline),
         process_(timeline.process(process)),
-        on_progress_(on_progress),
-        metrics_(find_nvmt_metrics(timeline.declarations().metrics, process_)) {
+        on_progress_(request.on_progress),
+        metrics_(find_nvmt_metrics(timeline.declarations().metrics, process_, request.recorder)) {
     all_ = metrics_.fast();
     for (const auto& more : {metrics_.medium(), metrics_.slow()}) {
       all_.insert(all_.end(), more.begin(), more.end());
     }
     facts_ = find_sample_facts(timeline, all_);
+    const bool has_fast_samples = grid_metric(metrics_.fast(), metrics_.memory_used) != 0;
+    keep_cores(metrics_, [&](MetricId core) { return !has_fast_samples || facts_of(core).count != 0; });
     fast_ = make_grid(timeline, grid_metric(metrics_.fast(), metrics_.memory_used));
     medium_ = make_grid(timeline, grid_metric(metrics_.medium(), 0));
     slow_ = make_grid(timeline, grid_metric(metrics_.slow(), 0));
@@ -167,7 +173,7 @@ class NvmtExporter {
     } else if (!slow_.times_ns.empty()) {
       start_ns_ = slow_.times_ns[0];
     }
-    if (const std::string* const stated = find_info(process_, "sampler.start_ns")) {
+    if (const std::string* const stated = find_fact(process_, metrics_.recorder, "sampler.start_ns", "start_ns")) {
       char* end = nullptr;
       const long long value = std::strtoll(stated->c_str(), &end, 10);
       // A start later than the samples comes from a sampler that was started again.
@@ -177,7 +183,16 @@ class NvmtExporter {
     }
   }
 
+  [[nodiscard]] std::uint64_t row_at(std::int64_t time_ns) const {
+    const auto first = std::lower_bound(fast_.times_ns.begin(), fast_.times_ns.end(), time_ns);
+    return static_cast<std::uint64_t>(first - fast_.times_ns.begin());
+  }
+
   void find_sync_points() {
+    if (metrics_.recorder != 0) {
+      find_own_sync_points();
+      return;
+    }
     std::vector<SyncPoint> points;
     for (const SyncPoint& point : timeline_.sync_points()) {
       if (timeline_.track(point.track).process == process_.declaration.id) {
@@ -187,9 +202,20 @@ class NvmtExporter {
     const std::uint64_t before = number_before(points);
     for (const SyncPoint& point : points) {
       if (point.number > before || before == 0) {
-        const auto first = std::lower_bound(fast_.times_ns.begin(), fast_.times_ns.end(), point.time_ns);
-        sync_.push_back({point.number - before, static_cast<std::uint64_t>(first - fast_.times_ns.begin())});
+        sync_.push_back({point.number - before, row_at(point.time_ns)});
       }
+    }
+  }
+
+  /// Those of a recorder with a number, which are samples of a metric.
+  void find_own_sync_points() {
+    if (metrics_.sync == 0) {
+      return;
+    }
+    const MetricSeries series = timeline_.series(metrics_.sync);
+    for (std::size_t i = 0; i < series.times_ns.size(); ++i) {
+      constexpr double most = 1e15;
+      sync_.push_back({to_integer<std::uint64_t>(series.values[i], 0, 1, most), row_at(series.times_ns[i])});
     }
   }
 
@@ -208,9 +234,9 @@ class NvmtExporter {
     return is_import || points.empty() || least == 0 ? 0 : least - 1;
   }
 
-  [[nodiscard]] std::uint32_t rate(const char* key, const Grid& grid) const {
+  [[nodiscard]] std::uint32_t rate(const std::string& key, const Grid& grid) const {
     double hz = 0;
-    if (const std::string* const stated = find_info(process_, key)) {
+    if (const std::string* const stated = find_fact(process_, metrics_.recorder, "sampler." + key, key)) {
       hz = std::strtod(stated->c_str(), nullptr);
     } else if (grid.period_ns > 0) {
       hz = 1e9 / static_cast<double>(grid.period_ns);
@@ -222,15 +248,15 @@ class NvmtExporter {
     nvmetrics::FileHeader header{};
     header.magic = nvmetrics::magic;
     header.version = nvmetrics::version;
-    const std::string* const board = find_info(process_, "board");
+    const std::string* const board = find_fact(process_, metrics_.recorder, "board", "board");
     set_field(header.board_name, board != nullptr ? std::string_view(*board) : std::string_view("generic"));
     header.num_cpu_cores = static_cast<std::uint8_t>(metrics_.cores);
     header.num_power_rails = static_cast<std::uint8_t>(metrics_.rails.size());
     header.num_thermal_zones = static_cast<std::uint8_t>(metrics_.zones.size());
     header.emc_available = metrics_.emc_util != 0 ? 1 : 0;
-    header.fast_hz = rate("sampler.fast_hz", fast_);
-    header.medium_hz = rate("sampler.medium_hz", medium_);
-    header.slow_hz = rate("sampler.slow_hz", slow_);
+    header.fast_hz = rate("fast_hz", fast_);
+    header.medium_hz = rate("medium_hz", medium_);
+    header.slow_hz = rate("slow_hz", slow_);
     header.num_fast_samples = fast_.times_ns.size();
     header.num_medium_samples = medium_.times_ns.size();
     header.num_slow_samples = slow_.times_ns.size();
@@ -248,12 +274,21 @@ class NvmtExporter {
     if (metric == 0) {
       return {};
     }
-    return {columns.add(metric), facts_of(metric).first_known, true};
+    Column column{columns.add(metric), facts_of(metric).first_known, true};
+    // The first window is up to as late as it is long.
+    const std::int64_t window_ns = std::clamp(timeline_.metric(metric).window_ns, std::int64_t{0}, second_ns);
+    if (window_ns != 0 && !std::isnan(column.first_known)) {
+      column.known_from_ns = facts_of(metric).first_known_ns - 2 * window_ns;
+    }
+    return column;
   }
 
-  [[nodiscard]] static float real(const MetricColumns& columns, const Column& column) {
-    return column.is_present ? static_cast<float>(columns.value(column.index))
-                             : std::numeric_limits<float>::quiet_NaN();
+  [[nodiscard]] float real(const MetricColumns& columns, const Column& column) const {
+    if (!column.is_present) {
+      return std::numeric_limits<float>::quiet_NaN();
+    }
+    const bool is_before_first = std::isnan(columns.known(column.index)) && row_ns_ >= column.known_from_ns;
+    return static_cast<float>(is_before_first ? column.first_known : columns.value(column.index));
   }
   template <typename Integer>
   [[nodiscard]] static Integer whole(const MetricColumns& columns, const Column& column, double scale, double most) {
@@ -274,7 +309,8 @@ class NvmtExporter {
         } else {
           columns.advance(grid.limit_ns(i));
         }
-        const double time_s = static_cast<double>(grid.times_ns[i] - start_ns_) / 1e9;
+        row_ns_ = grid.times_ns[i];
+        const double time_s = static_cast<double>(row_ns_ - start_ns_) / 1e9;
         row(exact.is_present ? columns.value(exact.index) : time_s);
       }
       done_ += end - begin;
@@ -340,8 +376,8 @@ class NvmtExporter {
 
   /// The power of a rail: an imported file's own value, NaN if one of the factors could not be read, else their
   /// product.
-  [[nodiscard]] static float power_mw(const MetricColumns& columns, const Column& voltage, const Column& current,
-                                      const Column& power, const nvmetrics::MediumSample& sample, std::size_t rail) {
+  [[nodiscard]] float power_mw(const MetricColumns& columns, const Column& voltage, const Column& current,
+                               const Column& power, const nvmetrics::MediumSample& sample, std::size_t rail) const {
     if (power.is_present) {
       return static_cast<float>(columns.value(power.index) * 1000);
     }
@@ -378,13 +414,14 @@ class NvmtExporter {
   Grid slow_;
   std::vector<nvmetrics::SyncPoint> sync_;
   std::int64_t start_ns_ = 0;
+  std::int64_t row_ns_ = 0;  // the time of the current row
   std::size_t done_ = 0;
 };
 
 }  // namespace
 
 NvmtExportReport report_nvmt(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
-  NvmtExporter exporter(timeline, choose_process(timeline, request.process), request.on_progress);
+  NvmtExporter exporter(timeline, choose_process(timeline, request), request);
   exporter.write(file);
   return exporter.report();
 }

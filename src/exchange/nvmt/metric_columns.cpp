@@ -43,6 +43,7 @@ std::vector<SampleFacts> find_sample_facts(const Timeline& timeline, std::span<c
       fact.count += run.times_ns.size();
       for (std::size_t i = 0; std::isnan(fact.first_known) && i < run.values.size(); ++i) {
         fact.first_known = run.values[i];
+        fact.first_known_ns = i < run.times_ns.size() ? run.times_ns[i] : 0;
       }
     }
   }

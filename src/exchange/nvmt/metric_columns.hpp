@@ -15,6 +15,7 @@ namespace kymo::exchange {
 struct SampleFacts {
   std::size_t count = 0;
   double first_known = std::numeric_limits<double>::quiet_NaN();  ///< the first value that could be read
+  std::int64_t first_known_ns = 0;
 };
 
 /// The facts for these metrics, in their order. Decodes every sample of the timeline once.

@@ -96,7 +96,7 @@ void take_metric(NvmtMetrics& found, const MetricDeclaration& metric) {
 /// were found.
 template <typename Column>
 std::vector<Column> in_stated_order(std::vector<Column> found, const TimelineProcess& process, const std::string& key,
-                                    std::string_view count) {
+                                    const std::string& count) {
   std::size_t most = std::numeric_limits<std::size_t>::max();
   const std::string* const stated_count = find_info(process, count);
   if (stated_count != nullptr) {
@@ -166,23 +166,44 @@ const std::string* find_info(const TimelineProcess& process, std::string_view ke
   return nullptr;
 }
 
-NvmtMetrics find_nvmt_metrics(const std::vector<MetricDeclaration>& metrics, const TimelineProcess& process) {
+const std::string* find_fact(const TimelineProcess& process, unsigned recorder, const std::string& name,
+                             const std::string& key) {
+  return find_info(process, recorder == 0 ? name : "nvmt." + std::to_string(recorder) + "." + key);
+}
+
+namespace {
+
+unsigned recorder_of(const MetricDeclaration& metric) {
+  unsigned number = 0;
+  if (const std::string* const label = find_label(metric, nvmt_recorder_label)) {
+    std::from_chars(label->data(), label->data() + label->size(), number);
+  }
+  return number;
+}
+
+NvmtMetrics find_metrics_of(const std::vector<MetricDeclaration>& metrics, const TimelineProcess& process,
+                            unsigned recorder) {
   NvmtMetrics found;
+  found.recorder = recorder;
   for (const MetricDeclaration& metric : metrics) {
-    if (metric.process == process.declaration.id) {
-      take_metric(found, metric);
+    if (metric.process != process.declaration.id || recorder_of(metric) != recorder) {
+      continue;
+    }
+    MetricDeclaration plain = metric;
+    plain.labels.erase(std::remove_if(plain.labels.begin(), plain.labels.end(),
+                                      [](const auto& label) { return label.first == nvmt_recorder_label; }),
+                       plain.labels.end());
+    if (recorder != 0 && metric.name == nvmt_sync_metric) {
+      take_first(found.sync, metric.id);
+    } else {
+      take_metric(found, plain);
     }
   }
-  found.rails = in_stated_order(std::move(found.rails), process, "nvmt.rail.", "nvmt.rails");
-  found.zones = in_stated_order(std::move(found.zones), process, "nvmt.zone.", "nvmt.zones");
-  if (const std::string* const emc = find_info(process, "nvmt.emc"); emc != nullptr && *emc == "0") {
+  const std::string prefix = recorder == 0 ? "nvmt." : "nvmt." + std::to_string(recorder) + ".";
+  found.rails = in_stated_order(std::move(found.rails), process, prefix + "rail.", prefix + "rails");
+  found.zones = in_stated_order(std::move(found.zones), process, prefix + "zone.", prefix + "zones");
+  if (const std::string* const emc = find_info(process, prefix + "emc"); emc != nullptr && *emc == "0") {
     found.emc_util = 0;
-  }
-  if (const std::string* const cores = find_info(process, "nvmt.cores"); cores != nullptr && !cores->empty()) {
-    unsigned count = 0;
-    std::from_chars(cores->data(), cores->data() + cores->size(), count);
-    found.cores = std::min<unsigned>(count, nvmetrics::max_cpu_cores);
-    std::fill(found.cpu_util.begin() + found.cores, found.cpu_util.end(), MetricId{0});
   }
   for (std::size_t i = nvmetrics::max_power_rails; i < found.rails.size(); ++i) {
     found.left_out.push_back("power rail " + found.rails[i].name);
@@ -193,6 +214,42 @@ NvmtMetrics find_nvmt_metrics(const std::vector<MetricDeclaration>& metrics, con
   found.rails.resize(std::min(found.rails.size(), nvmetrics::max_power_rails));
   found.zones.resize(std::min(found.zones.size(), nvmetrics::max_thermal_zones));
   return found;
+}
+
+}  // namespace
+
+NvmtMetrics find_nvmt_metrics(const std::vector<MetricDeclaration>& metrics, const TimelineProcess& process,
+                              unsigned recorder) {
+  NvmtMetrics found = find_metrics_of(metrics, process, recorder);
+  if (found.empty() && recorder == 0) {
+    unsigned first = 0;
+    for (const MetricDeclaration& metric : metrics) {
+      const unsigned number = metric.process == process.declaration.id ? recorder_of(metric) : 0;
+      first = number != 0 && (first == 0 || number < first) ? number : first;
+    }
+    if (first != 0) {
+      found = find_metrics_of(metrics, process, first);
+    }
+  }
+  if (const std::string* const cores = find_fact(process, found.recorder, "nvmt.cores", "cores");
+      cores != nullptr && !cores->empty()) {
+    std::from_chars(cores->data(), cores->data() + cores->size(), found.stated_cores);
+  }
+  return found;
+}
+
+void keep_cores(NvmtMetrics& metrics, const std::function<bool(MetricId)>& is_sampled) {
+  constexpr unsigned room = nvmetrics::max_cpu_cores;
+  const unsigned most = metrics.stated_cores != 0 ? std::min(metrics.stated_cores, room) : room;
+  unsigned kept = 0;
+  for (unsigned core = 0; core < metrics.cores; ++core) {
+    const MetricId metric = metrics.cpu_util[core];
+    if (metric != 0 && kept < most && is_sampled(metric)) {
+      metrics.cpu_util[kept++] = metric;
+    }
+  }
+  std::fill(metrics.cpu_util.begin() + kept, metrics.cpu_util.end(), MetricId{0});
+  metrics.cores = kept == 0 && metrics.stated_cores != 0 ? most : kept;
 }
 
 }  // namespace kymo::exchange

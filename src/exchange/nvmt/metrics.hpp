@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@ namespace kymo::exchange {
 inline constexpr const char* nvmt_time_metric = "nvmt_time";
 /// The source of imported metrics.
 inline constexpr const char* nvmt_source = "nvmt";
+/// The label of all metrics of a recorder that shares its process's capture with others: its number.
+inline constexpr std::string_view nvmt_recorder_label = "recorder";
+/// The sync points of such a recorder: numbers from 1.
+inline constexpr std::string_view nvmt_sync_metric = "nvmt_sync";
 
 /// The metrics of a power rail; 0: absent.
 struct NvmtRail {
@@ -34,7 +39,8 @@ struct NvmtZone {
 struct NvmtMetrics {
   MetricId gpu_util = 0;
   std::array<MetricId, nvmetrics::max_cpu_cores> cpu_util{};
-  unsigned cores = 0;  ///< the highest core number plus one, 16 at most
+  unsigned cores = 0;         ///< 16 at most
+  unsigned stated_cores = 0;  ///< by the facts; 0: unstated
   MetricId cpu_aggregate = 0;
   MetricId memory_used = 0;
   MetricId memory_available = 0;
@@ -44,6 +50,8 @@ struct NvmtMetrics {
   MetricId fast_time = 0;
   MetricId medium_time = 0;
   MetricId slow_time = 0;
+  MetricId sync = 0;       ///< of a recorder with a number
+  unsigned recorder = 0;   ///< its number; 0: it has none
   std::vector<std::string> left_out;  ///< in words: what does not fit the format
 
   [[nodiscard]] std::vector<MetricId> fast() const;
@@ -56,9 +64,18 @@ struct NvmtMetrics {
 /// The fact of a process with this key; null if absent.
 [[nodiscard]] const std::string* find_info(const TimelineProcess& process, std::string_view key);
 
-/// Searches the metrics of a process, in declaration order. If its facts list cores, rails and zones (nvmt.cores,
-/// nvmt.rail.0, nvmt.zone.0, ...), exactly these become columns.
+/// A recorder's fact: `name` of the process, or nvmt.N.key of the recorder N.
+[[nodiscard]] const std::string* find_fact(const TimelineProcess& process, unsigned recorder, const std::string& name,
+                                           const std::string& key);
+
+/// Searches the metrics of a process, in declaration order: those of one of its recorders. Recorder 0 is the one without
+/// a number or, if there is none, the first that has one. If its facts list rails and zones (nvmt.rail.0, nvmt.zone.0,
+/// ...), exactly these become columns. Of the cores, the first become columns, as many as nvmt.cores says at most.
 [[nodiscard]] NvmtMetrics find_nvmt_metrics(const std::vector<MetricDeclaration>& metrics,
-                                            const TimelineProcess& process);
+                                            const TimelineProcess& process, unsigned recorder = 0);
+
+/// Leaves only cores that `is_sampled`, in order, so that cores which were never online have no columns. If none is, the
+/// stated number of columns remains.
+void keep_cores(NvmtMetrics& metrics, const std::function<bool(MetricId)>& is_sampled);
 
 }  // namespace kymo::exchange

@@ -37,12 +37,25 @@ constexpr std::array<std::string_view, 11> agx_orin_zones{"cpu",  "gpu",  "cv0",
                                                           "soc1", "soc2", "tj",  "tboard", "tdiode"};
 constexpr Texts orin_nx_zones = Texts(agx_orin_zones).first(10);
 
+// As JetPack 6 numbers them.
+constexpr std::string_view first_chip = "/1-0040/hwmon/hwmon3";
+constexpr std::string_view second_chip = "/1-0041/hwmon/hwmon4";
+constexpr std::array<BoardRail, 4> agx_orin_rails{{{"VDD_GPU_SOC", first_chip, '1'},
+                                                   {"VDD_CPU_CV", first_chip, '2'},
+                                                   {"VIN_SYS_5V0", first_chip, '3'},
+                                                   {"VDDQ_VDD2_1V8AO", second_chip, '2'}}};
+constexpr std::array<BoardRail, 3> orin_nx_rails{
+    {{"VDD_IN", first_chip, '1'}, {"VDD_CPU_GPU_CV", first_chip, '2'}, {"VDD_SOC", first_chip, '3'}}};
+
 // Orin Nano before Orin NX: their part numbers begin alike.
 constexpr std::array<BoardEntry, 4> boards{{
-    {"agx_orin", agx_orin_parts, 12, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, agx_orin_zones},
-    {"orin_nano", orin_nano_parts, 6, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones},
-    {"orin_nx", orin_nx_parts, 8, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones},
-    {"generic", {}, 0, {}, {}, {}, {}, {}},
+    {"agx_orin", agx_orin_parts, 12, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, agx_orin_zones,
+     agx_orin_rails},
+    {"orin_nano", orin_nano_parts, 6, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones,
+     orin_nx_rails},
+    {"orin_nx", orin_nx_parts, 8, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones,
+     orin_nx_rails},
+    {"generic", {}, 0, {}, {}, {}, {}, {}, {}},
 }};
 
 /// Rails that feed other measured rails, on this maker's boards up to Orin.
@@ -187,8 +200,40 @@ unsigned count_cpus(std::string_view list) {
   return count;
 }
 
-unsigned present_cpus(const std::string& root) {
-  return count_cpus(base::read_small_file(root + "/sys/devices/system/cpu/present"));
+/// The CPUs that have counters in /proc/stat, which are those that are online; without that file, those that the kernel
+/// lists as present.
+unsigned online_cpus(const std::string& root) {
+  const std::string stat = base::read_small_file(root + "/proc/stat");
+  unsigned count = 0;
+  for (std::size_t at = stat.find("\ncpu"); at != std::string::npos; at = stat.find("\ncpu", at + 1)) {
+    ++count;
+  }
+  return count != 0 ? count : count_cpus(base::read_small_file(root + "/sys/devices/system/cpu/present"));
+}
+
+/// Adds what a machine of another kind does not have, at the places where the board has it.
+void fill_in(BoardConfig& config, const BoardEntry& entry, const std::string& root) {
+  const auto has_rail = [&](const PowerRail& rail) {
+    return std::any_of(entry.rails.begin(), entry.rails.end(),
+                       [&](const BoardRail& known) { return known.label == rail.label; });
+  };
+  if (std::none_of(config.power_rails.begin(), config.power_rails.end(), has_rail) && !entry.rails.empty()) {
+    config.power_rails.clear();
+    for (const BoardRail& rail : entry.rails) {
+      const std::string chip = root + std::string(chips_directory) + std::string(rail.directory);
+      config.power_rails.push_back({std::string(rail.label), chip + "/in" + rail.channel + "_input",
+                                    chip + "/curr" + rail.channel + "_input", contains(total_rails, rail.label)});
+    }
+  }
+  const auto has_zone = [&](const ThermalZone& zone) { return contains(entry.zones, part_of(zone.name)); };
+  if (std::none_of(config.thermal_zones.begin(), config.thermal_zones.end(), has_zone) && !entry.zones.empty()) {
+    config.thermal_zones.clear();
+    for (const std::string_view zone : entry.zones) {
+      const std::string number = std::to_string(config.thermal_zones.size());
+      config.thermal_zones.push_back(
+          {std::string(zone) + "-thermal", root + std::string(zones_directory) + "/thermal_zone" + number + "/temp"});
+    }
+  }
 }
 
 std::string known_boards() {
@@ -202,7 +247,7 @@ std::string known_boards() {
 BoardConfig make_config(const BoardEntry& entry, const std::string& root) {
   BoardConfig config;
   config.board_name = entry.name;
-  config.num_cpu_cores = entry.cpu_cores != 0 ? entry.cpu_cores : present_cpus(root);
+  config.num_cpu_cores = entry.cpu_cores != 0 ? entry.cpu_cores : online_cpus(root);
   config.gpu_load_path = first_existing(root, entry.gpu_load_paths);
   if (!entry.emc_actmon_path.empty()) {
     config.emc_actmon_path = root + std::string(entry.emc_actmon_path);
@@ -311,10 +356,10 @@ BoardConfig detect_board(std::string_view root) {
   for (const sense::BoardEntry& entry : sense::board_table()) {
     for (const std::string_view part : entry.compatible_parts) {
       if (sense::is_compatible(compatible, part)) {
-        BoardConfig config = get_board_config(entry.name, root);
-        // Some modules of a kind have fewer cores than others.
-        if (const unsigned present = sense::present_cpus(base_path); present != 0) {
-          config.num_cpu_cores = present;
+        BoardConfig config = sense::make_config(entry, base_path);
+        // Some modules of a kind have fewer cores than others, and power modes turn cores off.
+        if (const unsigned online = sense::online_cpus(base_path); online != 0) {
+          config.num_cpu_cores = online;
         }
         return config;
       }
@@ -326,7 +371,11 @@ BoardConfig detect_board(std::string_view root) {
 }
 
 BoardConfig get_board_config(std::string_view name, std::string_view root) {
-  return sense::make_config(sense::board_entry(name), sense::without_end_slash(root));
+  const sense::BoardEntry& entry = sense::board_entry(name);
+  const std::string base_path = sense::without_end_slash(root);
+  BoardConfig config = sense::make_config(entry, base_path);
+  sense::fill_in(config, entry, base_path);
+  return config;
 }
 
 }  // namespace kymo

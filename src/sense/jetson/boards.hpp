@@ -10,7 +10,15 @@
 
 namespace kymo::sense {
 
-/// A kind of board. Rails and zones are found on the machine; an entry only adds their order.
+/// A rail of a board as its maker ships it.
+struct BoardRail {
+  std::string_view label;
+  std::string_view directory;  ///< of its chip, below /sys/bus/i2c/drivers/ina3221; the last number differs by kernel
+  char channel = '1';
+};
+
+/// A kind of board. Rails and zones are found on the machine; an entry adds the zones' order, and says what there is for
+/// configurations made elsewhere.
 struct BoardEntry {
   std::string_view name;
   /// "maker,part": one of them occurs in the device tree's `compatible`. The first matching entry is used.
@@ -21,6 +29,7 @@ struct BoardEntry {
   std::string_view emc_actmon_path;
   std::string_view emc_clk_rate_path;
   std::span<const std::string_view> zones;  ///< these first, in this order; others follow by number
+  std::span<const BoardRail> rails;
 };
 
 [[nodiscard]] std::span<const BoardEntry> board_table();
