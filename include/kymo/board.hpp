@@ -31,7 +31,7 @@ struct ThermalZone {
 /// A board and its files. Paths begin with the `root` that was searched; an empty path means that the board has no such
 /// file.
 struct BoardConfig {
-  std::string board_name;  ///< "agx_orin", "orin_nx", "orin_nano", "generic"
+  std::string board_name;         ///< "agx_orin", "orin_nx", "orin_nano", "generic"
   unsigned num_cpu_cores = 0;     ///< those that are online, where the machine says it
   std::string gpu_load_path;      ///< GPU load in tenths of a percent
   std::string emc_actmon_path;    ///< busy cycles of the memory controller; sample_period_usec is in the same directory

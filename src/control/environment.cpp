@@ -9,7 +9,7 @@
 
 #include "base/system/message.hpp"
 #include "base/system/system.hpp"
-#include "record/names/site_filter.hpp"
+#include "base/text/pattern_list.hpp"
 
 namespace kymo::control {
 
@@ -177,7 +177,7 @@ std::optional<SampleRates> parse_sample_rates(std::string_view text) {
 }
 
 std::optional<std::string> parse_sites(std::string_view text) {
-  return record::SiteFilter::is_sound(text) ? std::optional<std::string>(text) : std::nullopt;
+  return base::is_sound_list(text) ? std::optional<std::string>(text) : std::nullopt;
 }
 
 Environment read_environment() {

@@ -12,10 +12,6 @@ namespace kymo::control {
 /// id, rank, start time. Facts that cannot be read or that KYMO_FACTS does not select are left out.
 [[nodiscard]] Declarations describe_run();
 
-/// Whether KYMO_FACTS selects a fact. The variable holds patterns as in KYMO_SITES, or `none`. An invalid value selects
-/// none.
-[[nodiscard]] bool wants_fact(std::string_view key);
-
 /// The rank in a parallel job: RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK; empty outside a job.
 [[nodiscard]] std::string job_rank();
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/system/system.hpp"
+#include "base/text/pattern_list.hpp"
 #include "control/platform.hpp"
 #include "control/run_facts.hpp"
-#include "record/names/site_filter.hpp"
 
 namespace kymo::control {
 
@@ -61,30 +61,17 @@ std::string job_id() {
   return first_variable({"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"});
 }
 
-bool wants_fact(std::string_view key) {
-  const char* const chosen = base::trusted_variable("KYMO_FACTS");
-  if (chosen == nullptr || *chosen == '\0') {
-    return true;
-  }
-  if (std::string_view(chosen) == "none" || !record::SiteFilter::is_sound(chosen)) {
-    return false;
-  }
-  record::SiteFilter filter;
-  filter.use(chosen);
-  return filter.takes(key);
-}
-
 Declarations describe_run() {
   SystemFacts of_system = read_system_facts();
   Declarations facts;
   const auto if_wanted = [](std::string_view key, std::string value) {
-    return wants_fact(key) ? std::move(value) : std::string();
+    return base::wants_fact(key) ? std::move(value) : std::string();
   };
   facts.processes.push_back({1, static_cast<std::uint64_t>(::getpid()), if_wanted("host", host_name()),
                              if_wanted("boot_id", base::boot_id()), if_wanted("rank", job_rank()),
                              if_wanted("command_line", std::move(of_system.command_line))});
   const auto add = [&facts](std::string key, std::string value) {
-    if (!value.empty() && wants_fact(key)) {
+    if (!value.empty() && base::wants_fact(key)) {
       facts.infos.push_back({1, std::move(key), std::move(value)});
     }
   };

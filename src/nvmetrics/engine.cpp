@@ -27,8 +27,8 @@ namespace {
 void check_board(const BoardConfig& board) {
   const auto check = [](const char* what, std::size_t count, std::size_t least, std::size_t most) {
     if (count < least || count > most) {
-      throw std::invalid_argument("a board with " + std::to_string(count) + " " + what + " cannot be recorded: " +
-                                  std::to_string(least) + " to " + std::to_string(most) +
+      throw std::invalid_argument("a board with " + std::to_string(count) + " " + what +
+                                  " cannot be recorded: " + std::to_string(least) + " to " + std::to_string(most) +
                                   " have room in a trace; choose some of them");
     }
   };

@@ -54,6 +54,20 @@ class Record : public CommandTest {
     ADD_FAILURE() << "no process has " << key;
     return {};
   }
+  /// Whether the sampler of a `kymo record -o NAME.kymo` that runs has a value of a metric by now.
+  [[nodiscard]] bool has_metric_by_now(const std::string& name, const std::string& metric) const {
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+      const std::string machine = entry.path().string() + "/~machine.kymo";
+      if (entry.path().filename().string().rfind(name + ".kymo.parts-", 0) == 0 && std::filesystem::exists(machine) &&
+          std::filesystem::file_size(machine) > 0) {
+        const CaptureReader reader(machine);
+        const auto& metrics = reader.declarations().metrics;
+        return std::any_of(metrics.begin(), metrics.end(),
+                           [&](const MetricDeclaration& declared) { return declared.name == metric; });
+      }
+    }
+    return false;
+  }
   [[nodiscard]] bool has_parts() const {
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
       if (entry.path().string().find(".parts-") != std::string::npos) {
@@ -133,6 +147,9 @@ TEST_F(Record, TheMachineAndTheProcessTreeAreSampledMeanwhile) {
 }
 
 TEST_F(Record, SeveralAtOnceAllHaveTheMachineUnlessToldOtherwise) {
+  if (!std::filesystem::exists("/proc/self/stat")) {
+    GTEST_SKIP() << "the machine of the test is made of Linux's files";
+  }
   const std::string root = file_named("machine");
   std::filesystem::create_directories(root + "/sys/class/hwmon/hwmon0");
   std::filesystem::create_symlink("/proc", root + "/proc");
@@ -161,22 +178,9 @@ TEST_F(Record, SeveralAtOnceAllHaveTheMachineUnlessToldOtherwise) {
     }
     runs.push_back({name, mode, has_machine});
     runs.back().process = std::make_unique<ChildProcess>(shell(kymo_words(words), ">" + name + ".out 2>&1"));
-    // What its sampler writes until then: the metrics that have a value.
-    const auto has_metric = [&, &name = name](const std::string& metric) {
-      for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
-        const std::string machine = entry.path().string() + "/~machine.kymo";
-        if (entry.path().filename().string().rfind(name + ".kymo.parts-", 0) == 0 && std::filesystem::exists(machine) &&
-            std::filesystem::file_size(machine) > 0) {
-          const CaptureReader reader(machine);
-          const auto& metrics = reader.declarations().metrics;
-          return std::any_of(metrics.begin(), metrics.end(),
-                             [&](const MetricDeclaration& declared) { return declared.name == metric; });
-        }
-      }
-      return false;
-    };
-    ASSERT_TRUE(test::wait_until([&, &is_there = has_machine] {
-      return has_metric("process_rss") && (!is_there || (has_metric("cpu_util") && has_metric("power")));
+    ASSERT_TRUE(test::wait_until([&, &name = name, &is_there = has_machine] {
+      return has_metric_by_now(name, "process_rss") &&
+             (!is_there || (has_metric_by_now(name, "cpu_util") && has_metric_by_now(name, "power")));
     })) << name;
   }
   std::ofstream(file_named("done")) << "now\n";
@@ -194,6 +198,44 @@ TEST_F(Record, SeveralAtOnceAllHaveTheMachineUnlessToldOtherwise) {
     EXPECT_EQ(says_who, run.name == "fourth") << run.name;
   }
   EXPECT_NE(kymo({"record", "--machine=mine", "--", "/bin/true"}).err.find("own, shared or off"), std::string::npos);
+}
+
+TEST_F(Record, TheGpusNameDriverAndPowerLimitAreFactsThatCanBeLeftOut) {
+  if (!std::filesystem::exists("/proc/self/stat")) {
+    GTEST_SKIP() << "NVIDIA's library is loaded on Linux only";
+  }
+  std::filesystem::create_symlink(FAKE_NVML, file_named("libnvidia-ml.so.1"));
+  set_environment({{"LD_LIBRARY_PATH", directory_.path().string()}});
+  for (const auto& [name, facts] : {std::pair<std::string, std::string>("with", "*"), {"without", "-gpu.*"}}) {
+    ChildProcess process(
+        shell(kymo_words({"record", "-o", name + ".kymo", "--sensors", "nvml", "--facts=" + facts, "--", "/bin/sh",
+                          "-c", "while [ ! -e done-" + name + " ]; do sleep 0.01; done"})));
+    ASSERT_TRUE(test::wait_until([&, &name = name] { return has_metric_by_now(name, "gpu_util"); })) << name;
+    std::ofstream(file_named("done-" + name)) << "now\n";
+    EXPECT_EQ(process.wait(), 0);
+  }
+  const auto facts_of = [this](const std::string& capture) {
+    std::map<std::string, std::string> facts;
+    const nlohmann::json info = info_of(capture);
+    for (const auto& process : info["processes"]) {
+      for (const auto& [key, value] : process["infos"].items()) {
+        if (key.rfind("gpu.", 0) == 0) {
+          facts[key] = value;
+        }
+      }
+    }
+    return facts;
+  };
+  const std::map<std::string, std::string> expected{{"gpu.driver", "535.104.05"},
+                                                    {"gpu.0.name", "NVIDIA H100 PCIe"},
+                                                    {"gpu.0.power_limit", "350 W"},
+                                                    {"gpu.1.name", "NVIDIA A100-SXM4-80GB"},
+                                                    {"gpu.1.power_limit", "312.5 W"}};
+  EXPECT_EQ(facts_of("with.kymo"), expected);
+  EXPECT_TRUE(facts_of("without.kymo").empty());
+  EXPECT_NE(kymo({"info", "with.kymo"}).out.find("NVIDIA H100 PCIe"), std::string::npos);
+  EXPECT_EQ(kymo({"merge", "--redact", "-o", "clean.kymo", "with.kymo"}).status, 0);
+  EXPECT_EQ(facts_of("clean.kymo"), expected) << "they say nothing about the user";
 }
 
 TEST_F(Record, WithoutSamplingOnlyTheCommandIsRecorded) {

@@ -11,6 +11,7 @@
 
 #include <kymo/kymo.hpp>
 
+#include "base/text/pattern_list.hpp"
 #include "record/hot/track_writer.hpp"
 #include "record/recorder/recorder.hpp"
 #include "support/memory_sink.hpp"
@@ -83,10 +84,10 @@ TEST(SiteFilterTest, AParenthesisAsksForTheSignatureOfWhatHasOne) {
 
 TEST(SiteFilterTest, EmptyPatternsAreNotUnderstood) {
   for (const char* sound : {"a", "-a", "a,-b", " a , b ", "*", "?", "--a"}) {
-    EXPECT_TRUE(SiteFilter::is_sound(sound)) << sound;
+    EXPECT_TRUE(base::is_sound_list(sound)) << sound;
   }
   for (const char* unsound : {"", " ", ",", "a,", ",a", "a,,b", "-", "a,-", "a, ,b", "- "}) {
-    EXPECT_FALSE(SiteFilter::is_sound(unsound)) << unsound;
+    EXPECT_FALSE(base::is_sound_list(unsound)) << unsound;
   }
 }
 

@@ -91,8 +91,7 @@ TEST(Boards, AConfigurationMadeElsewhereHasAllRailsAndZonesOfTheBoard) {
   for (const std::string& root : {laptop.root(), other.root()}) {
     const BoardConfig board = get_board_config("agx_orin", root);
     EXPECT_EQ(board.num_cpu_cores, 12U);
-    EXPECT_EQ(labels(board),
-              (std::vector<std::string>{"VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0", "VDDQ_VDD2_1V8AO"}));
+    EXPECT_EQ(labels(board), (std::vector<std::string>{"VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0", "VDDQ_VDD2_1V8AO"}));
     EXPECT_EQ(board.power_rails[3].current_path, root + "/sys/bus/i2c/drivers/ina3221/1-0041/hwmon/hwmon4/curr2_input");
   }
   const BoardConfig agx = get_board_config("agx_orin", laptop.root());
@@ -110,8 +109,9 @@ TEST(Boards, AConfigurationMadeElsewhereHasAllRailsAndZonesOfTheBoard) {
 TEST(Boards, ABoardHasTheCoresThatAreOnline) {
   JetsonTree tree(agx_orin_model());
   tree.write("/sys/devices/system/cpu/present", "0-11\n");
-  tree.write("/proc/stat", "cpu  4 0 0 9 0 0 0 0 0 0\ncpu0 1 0 0 2 0 0 0 0 0 0\ncpu1 1 0 0 2 0 0 0 0 0 0\n"
-                           "cpu4 1 0 0 3 0 0 0 0 0 0\ncpu5 1 0 0 2 0 0 0 0 0 0\nintr 5 cpu\n");
+  tree.write("/proc/stat",
+             "cpu  4 0 0 9 0 0 0 0 0 0\ncpu0 1 0 0 2 0 0 0 0 0 0\ncpu1 1 0 0 2 0 0 0 0 0 0\n"
+             "cpu4 1 0 0 3 0 0 0 0 0 0\ncpu5 1 0 0 2 0 0 0 0 0 0\nintr 5 cpu\n");
   EXPECT_EQ(detect_board(tree.root()).num_cpu_cores, 4U);
 }
 

@@ -107,6 +107,13 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device** device) {
   *device = &devices[index];
   return error_of(*device, FakeCall::handle);
 }
+EXPORT int nvmlSystemGetDriverVersion(char* version, unsigned int length) {
+  return copy_text("535.104.05", version, length);
+}
+EXPORT int nvmlDeviceGetEnforcedPowerLimit(Device* device, unsigned int* milliwatts) {
+  *milliwatts = device->index == 0 ? 350'000 : 312'500;
+  return 0;
+}
 EXPORT int nvmlDeviceGetName(Device* device, char* name, unsigned int length) {
   return copy_text(device->index == 0 ? "NVIDIA H100 PCIe" : "NVIDIA A100-SXM4-80GB", name, length);
 }
@@ -185,8 +192,15 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device* device, unsigned int*
   }
   return 0;
 }
-EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v3(Device* device, unsigned int* count, ProcessInfo* /*infos*/) {
-  *count = 0;
+EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v3(Device* device, unsigned int* count, ProcessInfo* infos) {
+  const bool has_room = *count > 0;
+  *count = device->index == 1 && control.graphics_process != 0 ? 1 : 0;
+  if (*count > 0 && !has_room) {
+    return 7;
+  }
+  if (*count > 0) {
+    infos[0] = {control.graphics_process, gib, 0, 0};
+  }
   return error_of(device, FakeCall::graphics_processes);
 }
 EXPORT int nvmlDeviceGetFieldValues(Device* device, int count, FieldValue* values) {

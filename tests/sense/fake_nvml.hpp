@@ -38,8 +38,9 @@ struct FakeNvml {
   std::atomic<int> error[fake_gpus][static_cast<unsigned>(FakeCall::calls)] = {};  // calls that have a GPU
   std::atomic<int> general_error{};                                                // of init and count
   std::atomic<unsigned> architecture{};
-  std::atomic<unsigned> process{};          // one that uses GPU 1
-  std::atomic<unsigned> other_processes{};  // more of them, on each GPU
+  std::atomic<unsigned> process{};           // one that computes on GPU 1
+  std::atomic<unsigned> graphics_process{};  // one that draws with it
+  std::atomic<unsigned> other_processes{};   // more of them, on each GPU
   std::atomic<bool> has_huge_values{};
   std::atomic<int> initialised{};  // initialisations less shutdowns
   std::atomic<int> initialisations{};
@@ -55,6 +56,7 @@ struct FakeNvml {
     general_error = 0;
     architecture = 9;
     process = 0;
+    graphics_process = 0;
     other_processes = 0;
     has_huge_values = false;
     initialised = 0;

@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include <atomic>
 #include <cmath>
+#include <csignal>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -14,6 +16,8 @@
 #include "fake_nvml.hpp"
 #include "machine_tree.hpp"
 #include "sense/common/sensor.hpp"
+#include "sense/gpu/nvml.hpp"
+#include "support/child_process.hpp"
 #include "support/nanoseconds.hpp"
 
 namespace kymo::sense {
@@ -162,18 +166,58 @@ TEST(Nvml, RepeatedValuesAreStaleAndTheirRenewalIsMeasured) {
   EXPECT_LE(fresh, 150U);
 }
 
-TEST(Nvml, MemoryOfTheProcessIsFoundInAListOfAnyLength) {
+TEST(Nvml, MemoryIsTheSumOverTheProcessTreeOrAGap) {
   const Fake fake(FAKE_NVML);
-  constexpr unsigned pid = 4321;
-  fake->process = pid;
-  const SensorList sensors = fake.make(pid);
-  EXPECT_EQ(fake.read(sensors, 0).at(on(1, "gpu_process_mem")), 3 * gib);
+  ChildProcess child({"/bin/sleep", "60"});
+  const auto read = [&fake](std::uint64_t root, bool sees_all) {
+    sense::SensorContext context;
+    context.process = root;
+    sense::NvmlGpu gpu;
+    std::string why;
+    gpu.nvml = sense::NvmlLibrary::open(FAKE_NVML, why, why);
+    gpu.index = 1;
+    gpu.users = std::make_shared<sense::GpuUsers>(context);
+    gpu.sees_all_processes = sees_all;
+    EXPECT_EQ(open_gpu(gpu), sense::NvmlReturn::success);
+    SensorList list;
+    list.push_back(std::make_unique<sense::NvmlSensor>(Tier::medium, gpu));
+    const Readings readings = fake.read(list, 0);
+    const auto found = readings.find(on(1, "gpu_process_mem"));
+    return found == readings.end() || std::isnan(found->second) ? -1 : found->second;
+  };
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  const auto of_child = static_cast<unsigned>(child.pid());
+  EXPECT_EQ(read(self, true), 0) << "nobody uses it";
+  fake->process = of_child;
+  EXPECT_EQ(read(self, true), 3 * gib);
+  fake->graphics_process = static_cast<unsigned>(self);
+  EXPECT_EQ(read(self, true), 4 * gib);
+  EXPECT_EQ(read(of_child, true), 3 * gib) << "its parent is not of the tree";
+  fake->graphics_process = of_child;
+  EXPECT_EQ(read(self, true), 3 * gib) << "one process in both lists";
   fake->other_processes = 500;
-  EXPECT_EQ(fake.read(sensors, 100).at(on(1, "gpu_process_mem")), 3 * gib);
-  // A process that is not listed uses none, or is known by another number: never a wrong one.
-  const Readings other = fake.read(fake.make(1234), 200);
-  const auto found = other.find(on(1, "gpu_process_mem"));
-  EXPECT_TRUE(found == other.end() || std::isnan(found->second) || found->second == 0);
+  EXPECT_EQ(read(self, true), 3 * gib);
+  // The driver of a container's host knows processes by other numbers, and a list that fails may have some of the tree.
+  EXPECT_EQ(read(self, false), -1);
+  fake->fail(1, FakeCall::graphics_processes, unknown_error);
+  EXPECT_EQ(read(self, true), -1);
+  fake->fail(1, FakeCall::graphics_processes, 0);
+  child.signal(SIGKILL);
+  EXPECT_EQ(child.wait(), -SIGKILL);
+  EXPECT_EQ(read(of_child, true), -1) << "the recorded process has ended";
+}
+
+TEST(Nvml, NameDriverAndPowerLimitAreFactsOfTheRun) {
+  const Fake fake(FAKE_NVML);
+  std::map<std::string, std::string> facts;
+  for (const auto& sensor : fake.make()) {
+    facts.insert(sensor->facts().begin(), sensor->facts().end());
+  }
+  EXPECT_EQ(facts, (std::map<std::string, std::string>{{"gpu.driver", "535.104.05"},
+                                                       {"gpu.0.name", "NVIDIA H100 PCIe"},
+                                                       {"gpu.0.power_limit", "350 W"},
+                                                       {"gpu.1.name", "NVIDIA A100-SXM4-80GB"},
+                                                       {"gpu.1.power_limit", "312.5 W"}}));
 }
 
 TEST(Nvml, AnOlderLibraryLacksOnlyWhatItLacks) {

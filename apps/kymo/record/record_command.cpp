@@ -20,6 +20,7 @@
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
+#include "base/text/pattern_list.hpp"
 #include "capture/merge/merge.hpp"
 #include "control/environment.hpp"
 #include "control/run_facts.hpp"
@@ -99,7 +100,7 @@ capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<s
   const auto add = [&facts](const char* key, std::uint64_t value) {
     facts.infos.emplace_back(key, std::to_string(value));
   };
-  if (control::wants_fact("command_line")) {
+  if (base::wants_fact("command_line")) {
     facts.infos.emplace_back("record.command", facts.process.command_line);
   } else {
     facts.process.command_line.clear();

@@ -215,7 +215,7 @@ int run(const DoctorOptions& options) {
                           : "not permitted; samples are late by some milliseconds now and then on a busy machine\n"
                             "    sudo setcap cap_sys_nice+ep PROGRAM, or `ulimit -r 1`, permits it");
   if (holder != 0) {
-    fmt::print("process {} samples this machine now; others sample only their own processes meanwhile\n", holder);
+    fmt::print("process {} samples this machine for all that share it (KYMO_MACHINE=shared)\n", holder);
   }
   if (!spools.empty()) {
     fmt::print("\nevents in {}; `kymo recover --all` clears up after processes that are dead:\n",

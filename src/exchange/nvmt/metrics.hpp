@@ -50,8 +50,8 @@ struct NvmtMetrics {
   MetricId fast_time = 0;
   MetricId medium_time = 0;
   MetricId slow_time = 0;
-  MetricId sync = 0;       ///< of a recorder with a number
-  unsigned recorder = 0;   ///< its number; 0: it has none
+  MetricId sync = 0;                  ///< of a recorder with a number
+  unsigned recorder = 0;              ///< its number; 0: it has none
   std::vector<std::string> left_out;  ///< in words: what does not fit the format
 
   [[nodiscard]] std::vector<MetricId> fast() const;

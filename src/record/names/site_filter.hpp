@@ -30,9 +30,6 @@ class SiteFilter {
  public:
   constexpr SiteFilter() = default;
 
-  /// Whether a list is valid: no pattern is empty.
-  [[nodiscard]] static bool is_sound(std::string_view patterns) noexcept;
-
   /// Sets the patterns, which must be valid and outlive the filter's use. Null records every site.
   void use(const char* patterns) noexcept { patterns_.store(patterns, std::memory_order_release); }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <kymo/declarations.hpp>
@@ -55,8 +56,13 @@ class Sensor {
   [[nodiscard]] const std::vector<MetricDeclaration>& metrics() const { return metrics_; }
   [[nodiscard]] std::uint64_t description_count() const { return description_count_; }
 
-  /// Reads the source once. A value that nothing in its unit can have (-300 C, 1e20 W) is a gap. `now_ns` is CLOCK_MONOTONIC and ascends from call to call. Never throws because of the
-  /// source's content or failure. Retries a failing source once a second, whatever the rate.
+  /// What stays the same while it is sampled, such as the name of a device: keys and values for the facts of the run.
+  /// Grows when devices appear.
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& facts() const { return facts_; }
+
+  /// Reads the source once. A value that nothing in its unit can have (-300 C, 1e20 W) is a gap. `now_ns` is
+  /// CLOCK_MONOTONIC and ascends from call to call. Never throws because of the source's content or failure. Retries a
+  /// failing source once a second, whatever the rate.
   void read(std::int64_t now_ns);
   /// The results of the last read, by index into metrics().
   [[nodiscard]] const std::vector<Reading>& readings() const { return readings_; }
@@ -77,6 +83,12 @@ class Sensor {
 
   /// Adds a metric and returns its index. `id` and `process` of the declaration are ignored.
   std::size_t add_metric(MetricDeclaration declaration);
+  /// Adds a fact; none if the value is empty.
+  void add_fact(std::string key, std::string value) {
+    if (!value.empty()) {
+      facts_.emplace_back(std::move(key), std::move(value));
+    }
+  }
   /// Sets a metric's value at this read; NaN if it could not be read.
   void set(std::size_t metric, double value, std::uint8_t flags = 0) { readings_[metric] = {true, flags, value}; }
   /// Sets a metric's value if the source renews values at its own pace: marks repeats as stale and measures the pace.
@@ -111,6 +123,7 @@ class Sensor {
   Tier tier_;
   Cost cost_;
   std::vector<MetricDeclaration> metrics_;
+  std::vector<std::pair<std::string, std::string>> facts_;
   std::vector<Reading> readings_;
   std::vector<bool> was_missing_;                    // its last value was NaN: a gap is recorded once
   std::vector<std::pair<double, double>> possible_;  // by metric: the least and the greatest value of its unit

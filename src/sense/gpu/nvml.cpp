@@ -7,6 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/system/clock.hpp"
+#include "base/text/number_text.hpp"
+
 namespace kymo::sense {
 
 namespace {
@@ -27,14 +30,17 @@ class NoNvmlSensor final : public Sensor {
   std::string advice_;
 };
 
-/// The result of a call that returns a text; empty if it fails.
-std::string text_from(NvmlReturn (*function)(NvmlDevice, char*, unsigned), NvmlDevice device) {
+/// The text that a call(text, size) writes; empty if it fails.
+template <typename Call>
+std::string text_from(const Call& call) {
   std::array<char, 128> text{};
-  if (function == nullptr ||
-      function(device, text.data(), static_cast<unsigned>(text.size()) - 1) != NvmlReturn::success) {
-    return {};
-  }
-  return text.data();
+  const NvmlReturn result = call(text.data(), static_cast<unsigned>(text.size()) - 1);
+  return result == NvmlReturn::success ? text.data() : "";
+}
+
+std::string text_from(NvmlReturn (*function)(NvmlDevice, char*, unsigned), NvmlDevice device) {
+  return function == nullptr ? std::string()
+                             : text_from([&](char* text, unsigned size) { return function(device, text, size); });
 }
 
 /// Driver and process agree on process IDs only outside of containers.
@@ -46,6 +52,15 @@ bool is_in_first_pid_namespace() {
 }
 
 }  // namespace
+
+const std::vector<ProcessStat>* GpuUsers::processes() {
+  const std::int64_t now_ns = base::monotonic_now_ns();
+  if (now_ns >= next_look_ns_) {
+    is_known_ = tree_.look() && !tree_.is_cut();
+    next_look_ns_ = now_ns + tree_.look_period_ns();
+  }
+  return is_known_ ? &tree_.processes() : nullptr;
+}
 
 NvmlReturn open_gpu(NvmlGpu& gpu) {
   const NvmlLibrary& library = *gpu.nvml;
@@ -66,7 +81,28 @@ NvmlSensor::NvmlSensor(Tier tier, NvmlGpu gpu) : Sensor("nvml", tier), gpu_(std:
   }
 }
 
+/// One of the GPU's sensors tells them.
+void NvmlSensor::list_facts() {
+  if (tier() != Tier::fast || !facts().empty()) {
+    return;
+  }
+  const std::string prefix = "gpu." + std::to_string(gpu_.index) + ".";
+  if (gpu_.nvml->get_driver_version != nullptr) {
+    add_fact("gpu.driver", text_from(gpu_.nvml->get_driver_version));
+  }
+  add_fact(prefix + "name", gpu_.name);
+  unsigned milliwatts = 0;
+  const auto get_limit = gpu_.nvml->get_power_limit;
+  if (get_limit != nullptr && get_limit(gpu_.device, &milliwatts) == NvmlReturn::success) {
+    constexpr double per_watt = 1000;
+    std::string watts;
+    base::append_shortest_number(watts, milliwatts / per_watt);
+    add_fact(prefix + "power_limit", watts + " W");
+  }
+}
+
 void NvmlSensor::list_calls() {
+  list_facts();
   for (const NvmlCall& call : nvml_calls(tier(), gpu_)) {
     rows_.push_back({call});
   }
@@ -189,12 +225,13 @@ void make_nvml_sensors(const SensorContext& context, SensorList& list) {
     none("NVIDIA's driver has no GPU");
     return;
   }
+  const auto users = std::make_shared<GpuUsers>(context);
   constexpr unsigned most_gpus = 256;
   for (unsigned index = 0; index < std::min(count, most_gpus); ++index) {
     NvmlGpu gpu;
     gpu.nvml = library;
     gpu.index = index;
-    gpu.process = context.process != 0 ? context.process : static_cast<std::uint64_t>(::getpid());
+    gpu.users = users;
     gpu.sees_all_processes = is_in_first_pid_namespace();
     // If the handle is unavailable, the sensors request it again.
     (void)open_gpu(gpu);

@@ -11,8 +11,23 @@
 
 #include "sense/common/sensor.hpp"
 #include "sense/gpu/nvml_library.hpp"
+#include "sense/process/process_tree.hpp"
 
 namespace kymo::sense {
+
+/// The recorded process and its descendants, looked for a few times a second. For the sensors of one thread.
+class GpuUsers {
+ public:
+  explicit GpuUsers(const SensorContext& context) : tree_(context) {}
+
+  /// Null if the recorded process has ended, or not all processes are known.
+  [[nodiscard]] const std::vector<ProcessStat>* processes();
+
+ private:
+  ProcessTree tree_;
+  std::int64_t next_look_ns_ = 0;
+  bool is_known_ = false;
+};
 
 /// A GPU with the facts known from the start.
 struct NvmlGpu {
@@ -21,7 +36,7 @@ struct NvmlGpu {
   NvmlDevice device = nullptr;
   std::string name;
   std::string uuid;
-  std::uint64_t process = 0;           ///< the process whose memory is measured
+  std::shared_ptr<GpuUsers> users;     ///< the processes whose memory is measured
   bool sees_all_processes = false;     ///< process IDs match the driver's
   bool has_memory_v2 = false;          ///< memory without the driver's reserve is available
   bool has_instant_power = false;      ///< current power is available, not just an average
@@ -71,6 +86,7 @@ class NvmlSensor final : public Sensor {
   };
 
   void list_calls();
+  void list_facts();
   void add_metrics(Row& row, const NvmlValues& values);
   void store(const Row& row, const NvmlValues& values, std::int64_t now_ns);
   void report(std::string_view call, NvmlReturn error, bool all_failed);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "sense/gpu/nvml.hpp"
 
@@ -175,9 +176,9 @@ NvmlReturn read_clock_reasons(NvmlGpu& gpu, NvmlValues& values) {
   return result;
 }
 
-/// Adds the memory of gpu.process in one of the lists of processes to `bytes`. Returns whether it was found.
-NvmlReturn find_process(NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, unsigned*, NvmlProcess*), bool& is_found,
-                        double& bytes) {
+/// Adds a list's processes with their memory in bytes; NaN: unknown.
+NvmlReturn list_processes(NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, unsigned*, NvmlProcess*),
+                          std::map<std::uint64_t, double>& bytes) {
   if (function == nullptr) {
     return NvmlReturn::not_supported;
   }
@@ -197,29 +198,32 @@ NvmlReturn find_process(NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, unsigne
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(count, gpu.processes.size()); ++i) {
     const NvmlProcess& process = gpu.processes[i];
-    if (process.pid == gpu.process) {
-      is_found = true;
-      bytes = process.used_memory == NvmlProcess::memory_unknown
-                  ? missing
-                  : std::max(bytes, static_cast<double>(process.used_memory));
-    }
+    const bool is_known = process.used_memory != NvmlProcess::memory_unknown;
+    double& sum = bytes[process.pid];
+    sum = is_known ? std::max(sum, static_cast<double>(process.used_memory)) : missing;
   }
   return result;
 }
 
-/// A process in no list uses none of the GPU's memory, except in a container, where the driver knows it by another
-/// number. A process that computes and draws is in both lists, each time with all that it uses.
+/// The memory of the recorded process tree. A process in no list uses none. One that computes and draws is in both
+/// lists, each time with all that it uses. In a container the driver knows processes by other numbers.
 NvmlReturn read_process_memory(NvmlGpu& gpu, NvmlValues& values) {
-  bool is_found = false;
-  double bytes = 0;
-  const NvmlReturn result = find_process(gpu, gpu.nvml->get_compute_processes, is_found, bytes);
+  std::map<std::uint64_t, double> bytes;
+  const NvmlReturn result = list_processes(gpu, gpu.nvml->get_compute_processes, bytes);
   if (result != NvmlReturn::success) {
     return result;
   }
-  const NvmlReturn graphics = find_process(gpu, gpu.nvml->get_graphics_processes, is_found, bytes);
-  const bool saw_all = graphics == NvmlReturn::success && gpu.sees_all_processes;
-  values.values[0] = is_found || saw_all ? bytes : missing;
-  return result;
+  const NvmlReturn graphics = list_processes(gpu, gpu.nvml->get_graphics_processes, bytes);
+  const std::vector<ProcessStat>* const tree = gpu.users->processes();
+  values.values[0] = missing;
+  if (graphics == NvmlReturn::success && gpu.sees_all_processes && tree != nullptr) {
+    values.values[0] = 0;
+    for (const ProcessStat& process : *tree) {
+      const auto found = bytes.find(process.pid);
+      values.values[0] += found != bytes.end() ? found->second : 0;
+    }
+  }
+  return NvmlReturn::success;
 }
 
 constexpr NvmlMetric power_now{"gpu_power", "W", MetricKind::gauge, 0.001, 0};

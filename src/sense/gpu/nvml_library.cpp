@@ -106,6 +106,7 @@ std::string NvmlLibrary::describe(NvmlReturn error) const {
 bool NvmlLibrary::find_functions() {
   void* const handle = handle_.get();
   find(handle, "nvmlErrorString", error_string_);
+  find(handle, "nvmlSystemGetDriverVersion", get_driver_version);
   find(handle, "nvmlDeviceGetName", get_name);
   find(handle, "nvmlDeviceGetUUID", get_uuid);
   find(handle, "nvmlDeviceGetArchitecture", get_architecture);
@@ -115,6 +116,7 @@ bool NvmlLibrary::find_functions() {
   find(handle, "nvmlDeviceGetComputeRunningProcesses_v3", get_compute_processes);
   find(handle, "nvmlDeviceGetGraphicsRunningProcesses_v3", get_graphics_processes);
   find(handle, "nvmlDeviceGetPowerUsage", get_power);
+  find(handle, "nvmlDeviceGetEnforcedPowerLimit", get_power_limit);
   find(handle, "nvmlDeviceGetFieldValues", get_fields);
   find(handle, "nvmlDeviceGetTotalEnergyConsumption", get_energy);
   find(handle, "nvmlDeviceGetTemperature", get_temperature);

@@ -96,6 +96,7 @@ class NvmlLibrary {
   NvmlReturn (*get_handle)(unsigned, NvmlDevice*) = nullptr;
 
   // Null if the library lacks the function.
+  NvmlReturn (*get_driver_version)(char*, unsigned) = nullptr;
   NvmlReturn (*get_name)(NvmlDevice, char*, unsigned) = nullptr;
   NvmlReturn (*get_uuid)(NvmlDevice, char*, unsigned) = nullptr;
   NvmlReturn (*get_architecture)(NvmlDevice, unsigned*) = nullptr;
@@ -105,6 +106,7 @@ class NvmlLibrary {
   NvmlReturn (*get_compute_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
   NvmlReturn (*get_graphics_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
   NvmlReturn (*get_power)(NvmlDevice, unsigned*) = nullptr;
+  NvmlReturn (*get_power_limit)(NvmlDevice, unsigned*) = nullptr;
   NvmlReturn (*get_fields)(NvmlDevice, int, NvmlFieldValue*) = nullptr;
   NvmlReturn (*get_energy)(NvmlDevice, unsigned long long*) = nullptr;
   NvmlReturn (*get_temperature)(NvmlDevice, unsigned, unsigned*) = nullptr;

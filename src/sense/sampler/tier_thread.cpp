@@ -15,6 +15,7 @@
 
 #include "base/system/message.hpp"
 #include "base/system/system.hpp"
+#include "base/text/pattern_list.hpp"
 #include "sense/sampler/tier_scheduling.hpp"
 
 namespace kymo::sense {
@@ -96,6 +97,9 @@ void SensorFeed::sample(std::int64_t now_ns, std::vector<MetricSample>& samples)
   sensor_->read(now_ns);
   read_ns_ = base::monotonic_now_ns() - now_ns;
   const std::vector<Reading>& readings = sensor_->readings();
+  if (told_facts_ != sensor_->facts().size()) {
+    tell_facts();
+  }
   if (described_ != sensor_->description_count() && now_ns >= next_description_ns_) {
     describe_anew(now_ns);
   }
@@ -115,6 +119,15 @@ void SensorFeed::sample(std::int64_t now_ns, std::vector<MetricSample>& samples)
   }
   if (!is_warm_) {
     warm_up(now_ns);
+  }
+}
+
+void SensorFeed::tell_facts() {
+  for (const auto& facts = sensor_->facts(); told_facts_ < facts.size(); ++told_facts_) {
+    const auto& [key, value] = facts[told_facts_];
+    if (base::wants_fact(key)) {
+      set_info(key, value);
+    }
   }
 }
 

@@ -65,6 +65,7 @@ class SensorFeed {
  private:
   void describe_anew(std::int64_t now_ns);
   void tell_trouble();
+  void tell_facts();
   void warm_up(std::int64_t now_ns);
 
   std::unique_ptr<Sensor> sensor_;
@@ -79,6 +80,7 @@ class SensorFeed {
   std::int64_t next_description_ns_ = 0;  // limits the rate of descriptions, which take room in the pool
   unsigned descriptions_ = 0;
   std::string told_trouble_;
+  std::size_t told_facts_ = 0;
   bool has_worked_ = false;
   bool has_told_gap_ = false;
 };

@@ -1,0 +1,20 @@
+// Lists of patterns, as in KYMO_SITES and KYMO_FACTS: separated by commas; a leading `-` excludes.
+#pragma once
+
+#include <string_view>
+
+namespace kymo::base {
+
+/// Whether a list is valid: it has patterns, and none is empty.
+[[nodiscard]] bool is_sound_list(std::string_view patterns) noexcept;
+
+/// Whether no pattern with `-` matches a name and either a pattern without `-` does or there are none. A pattern with a
+/// `(` is matched against the signature, if there is one. The list must be valid or empty. About 10 ns a pattern.
+[[nodiscard]] bool list_takes(std::string_view patterns, std::string_view name,
+                              std::string_view signature = {}) noexcept;
+
+/// Whether KYMO_FACTS selects a fact about the run. The variable holds a list of patterns, or `none`. An invalid value
+/// selects none.
+[[nodiscard]] bool wants_fact(std::string_view key) noexcept;
+
+}  // namespace kymo::base
