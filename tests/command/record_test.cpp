@@ -200,13 +200,45 @@ TEST_F(Record, SeveralAtOnceAllHaveTheMachineUnlessToldOtherwise) {
   EXPECT_NE(kymo({"record", "--machine=mine", "--", "/bin/true"}).err.find("own, shared or off"), std::string::npos);
 }
 
+TEST_F(Record, ProgramsThatSampleThemselvesAtOnceAllHaveTheMachine) {
+  std::vector<std::unique_ptr<ChildProcess>> processes;
+  const auto metrics_of = [this](const std::string& name) {
+    std::set<std::string> metrics;
+    const CaptureReader reader(file_named(name + ".kymo"));
+    for (const MetricDeclaration& metric : reader.declarations().metrics) {
+      metrics.insert(metric.name);
+    }
+    return metrics;
+  };
+  for (const std::string name : {"first", "second", "off"}) {
+    Environment environment{{"KYMO_RECORD", name + ".kymo"}};
+    if (name == "off") {
+      environment.emplace_back("KYMO_MACHINE", "off");
+    }
+    set_environment(environment);
+    processes.push_back(
+        std::make_unique<ChildProcess>(shell({RECORDED_PROGRAM, "await", "ready-" + name}, ">" + name + ".out 2>&1")));
+    static_cast<void>(wait_for("ready-" + name));
+    ASSERT_TRUE(test::wait_until([&] {
+      const std::set<std::string> metrics = metrics_of(name);
+      return metrics.count("process_rss") == 1 && (name == "off" || metrics.count("memory_used") == 1);
+    })) << name;
+  }
+  EXPECT_EQ(metrics_of("off").count("memory_used"), 0U);
+  for (const auto& process : processes) {
+    process->signal(SIGTERM);
+    EXPECT_EQ(process->wait(), 42);
+  }
+}
+
 TEST_F(Record, TheGpusNameDriverAndPowerLimitAreFactsThatCanBeLeftOut) {
   if (!std::filesystem::exists("/proc/self/stat")) {
     GTEST_SKIP() << "NVIDIA's library is loaded on Linux only";
   }
   std::filesystem::create_symlink(FAKE_NVML, file_named("libnvidia-ml.so.1"));
   set_environment({{"LD_LIBRARY_PATH", directory_.path().string()}});
-  for (const auto& [name, facts] : {std::pair<std::string, std::string>("with", "*"), {"without", "-gpu.*"}}) {
+  using Facts = std::pair<std::string, std::string>;
+  for (const auto& [name, facts] : {Facts("with", "*"), Facts("without", "-gpu.*")}) {
     ChildProcess process(
         shell(kymo_words({"record", "-o", name + ".kymo", "--sensors", "nvml", "--facts=" + facts, "--", "/bin/sh",
                           "-c", "while [ ! -e done-" + name + " ]; do sleep 0.01; done"})));

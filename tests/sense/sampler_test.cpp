@@ -128,7 +128,8 @@ TEST_F(SamplerTest, TheLockIsThatOfOneProcess) {
   if (child == 0) {
     sense::MachineLock other("/test/of/the/lock");
     const bool is_right = !other.try_acquire() && other.holder() == ::getppid();
-    ::_exit(is_right ? 0 : 1);
+    sense::MachineLock of_another_recording("/test/of/the/lock", "/home/me/run.kymo");
+    ::_exit(is_right && of_another_recording.try_acquire() ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
