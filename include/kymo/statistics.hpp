@@ -26,10 +26,10 @@ namespace capture {
 class Histogram;
 }  // namespace capture
 
-/// Frames of a process's main stream, counted from 0, both ends included.
+/// Frames of a process's main stream by number, both ends included.
 struct FrameRange {
-  std::uint64_t first = 0;
-  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+  FrameNumber first = 1;
+  FrameNumber last = std::numeric_limits<FrameNumber>::max();
 };
 
 struct SelectionOptions {
@@ -84,7 +84,10 @@ struct FrameStatistics {
   DurationStatistics durations;
 };
 
-/// The samples of one metric. NaN samples do not count.
+/// The samples of one metric. NaN samples do not count; each other sample counts once, however long it stood.
+///
+/// The standard deviation (of the population) and the percentiles are NaN unless they were asked for. Percentiles are
+/// nearest-rank values, at most 1/1024 nearer to zero than the exact ones.
 struct MetricStatistics {
   MetricId metric = 0;
   std::size_t processes = 1;
@@ -93,6 +96,10 @@ struct MetricStatistics {
   double mean = 0;
   double max = 0;
   double last = 0;  ///< latest in time
+  double standard_deviation = std::numeric_limits<double>::quiet_NaN();
+  double p50 = std::numeric_limits<double>::quiet_NaN();
+  double p95 = std::numeric_limits<double>::quiet_NaN();
+  double p99 = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Losses while recording, over all tracks.
@@ -126,11 +133,14 @@ struct Statistics {
 /// about 20 ns a scope. Memory does not grow with the files. Scopes open at the end of the selected interval count up
 /// to that end. Drops are reported for whole timelines only.
 ///
+/// `metric_percentiles` adds the standard deviation and percentiles of metrics. No summary has them, so every block is
+/// read for its samples: about a second for each 500 MB.
+///
 /// `by_process` keeps processes apart. Otherwise equal sites (name, function, file, line), frame streams and metrics
 /// (name, unit, labels) of several processes are joined. Throws SelectionError if a pattern matches nothing, or the
 /// frame or phase does not exist, and CaptureError if a file becomes unreadable.
 [[nodiscard]] KYMO_API Statistics read_statistics(const Timeline& timeline, const SelectionOptions& part = {},
-                                                  bool by_process = false);
+                                                  bool by_process = false, bool metric_percentiles = false);
 
 /// Waits of threads for a lock during one holder's holds.
 struct HolderWaits {

@@ -80,6 +80,10 @@ struct SpanList {
   }
 };
 
+/// The number of a frame in its stream. The first whole frame, between the stream's first two marks, is 1 in every
+/// table, selection and export.
+using FrameNumber = std::uint64_t;
+
 /// The interval between two marks of a frame stream.
 struct Frame {
   std::int64_t start_ns = 0;
@@ -197,7 +201,7 @@ class KYMO_API Timeline {
   void visit_spans(const std::function<bool(const SpanList&)>& visit,
                    const std::function<void(double)>& on_progress = nullptr) const;
 
-  /// The frames of a stream that overlap the range.
+  /// The frames of a stream that overlap the range. Without a range, frames()[i] has the FrameNumber i + 1.
   [[nodiscard]] std::vector<Frame> frames(FrameStreamId stream, TimeRange range = {}) const;
   /// The samples of a metric in the range.
   [[nodiscard]] MetricSeries series(MetricId metric, TimeRange range = {}) const;

@@ -1,4 +1,6 @@
 // Statistics of captures, as rows of dicts with the keys of `kymo stats --json`.
+#include <cmath>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -69,12 +71,20 @@ nb::list make_metrics(const Timeline& timeline, const Statistics& statistics, bo
     row["name"] = make_text(declared.name);
     row["unit"] = make_text(declared.unit);
     row["labels"] = make_dict(declared.labels);
+    row["source"] = make_text(declared.source);
     put_process(timeline, by_process, declared.process, metric.processes, row);
     row["count"] = metric.count;
     row["min"] = metric.min;
     row["mean"] = metric.mean;
     row["max"] = metric.max;
     row["last"] = metric.last;
+    const auto put = [&row](const char* key, double value) {
+      row[key] = std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
+    };
+    put("standard_deviation", metric.standard_deviation);
+    put("p50", metric.p50);
+    put("p95", metric.p95);
+    put("p99", metric.p99);
     list.append(row);
   }
   return list;
@@ -141,7 +151,7 @@ nb::dict statistics_of(const SnapshotHandle& snapshot, std::int64_t start_ns, st
     if (frames) {
       part.frames = FrameRange{frames->first, frames->second};
     }
-    statistics = read_statistics(timeline, part, by_process);
+    statistics = read_statistics(timeline, part, by_process, true);
   }
   nb::list streams;
   for (const FrameStatistics& stream : statistics.frame_streams) {

@@ -271,7 +271,7 @@ class Capture:
         site, track : str or sequence of str, optional
             Patterns for names of sites and spans, or of tracks; one must match.
         frames : (int, int), optional
-            First and last frame of each process's main stream, counted from 0, both included.
+            First and last frame of each process's main stream, numbered from 1, both included.
         phase : int, optional
             The phase with this number in each process.
         by_process : bool
@@ -281,8 +281,8 @@ class Capture:
         -------
         dict
             ``sites``, ``spans``, ``frame_streams``, ``metrics`` and ``locks`` are lists of rows, by descending total;
-            durations are in nanoseconds. A span with ``unresolved`` is GPU work whose times are unknown. A view counts
-            only the parts inside its range.
+            durations are in nanoseconds. Percentiles of metrics are by nearest rank; each sample counts once. A span
+            with ``unresolved`` is GPU work whose times are unknown. A view counts only the parts inside its range.
 
         Raises
         ------

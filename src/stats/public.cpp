@@ -18,8 +18,10 @@ namespace kymo {
 
 SelectionError::~SelectionError() = default;
 
-Statistics read_statistics(const Timeline& timeline, const SelectionOptions& part, bool by_process) {
+Statistics read_statistics(const Timeline& timeline, const SelectionOptions& part, bool by_process,
+                           bool metric_percentiles) {
   stats::StatisticsOptions how;
+  how.metric_percentiles = metric_percentiles;
   how.by_process = by_process;
   how.selection = stats::Selection(timeline, part);
   return stats::gather_statistics(timeline, how);

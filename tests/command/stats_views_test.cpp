@@ -1,7 +1,14 @@
 // kymo stats: parts of a recording, the call tree, slowest frames, phases, sketches, and metrics beside sites.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "command_fixture.hpp"
 #include "stats/power_recording.hpp"
@@ -44,9 +51,47 @@ class StatsViews : public CommandTest {
     rss.unit = "B";
     recording.metric(rss, memory);
     const auto bytes = recording.make_capture(4);
-    std::ofstream(file_named("views.kymo"), std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    write("views.kymo", bytes);
     return "views.kymo";
+  }
+
+  void write(const std::string& name, const std::vector<std::byte>& bytes) const {
+    std::ofstream(file_named(name), std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+
+  /// What the command writes to a terminal of that many columns, with colours unless the environment forbids them.
+  std::string on_terminal(const std::vector<std::string>& arguments, std::size_t columns,
+                          Environment environment) const {
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) {
+      ADD_FAILURE() << "there are no pseudo-terminals";
+      return {};
+    }
+    const std::string name = ::ptsname(terminal);
+    int program_side = ::open(name.c_str(), O_RDWR | O_NOCTTY);
+    termios mode{};
+    ::tcgetattr(program_side, &mode);
+    ::cfmakeraw(&mode);
+    ::tcsetattr(program_side, TCSANOW, &mode);
+    winsize size{};
+    size.ws_row = 50;
+    size.ws_col = static_cast<unsigned short>(columns);
+    ::ioctl(program_side, TIOCSWINSZ, &size);
+    std::string shown;
+    std::thread reader([terminal, &shown] {
+      char buffer[4096];
+      for (ssize_t count = 0; (count = ::read(terminal, buffer, sizeof(buffer))) > 0;) {
+        shown.append(buffer, static_cast<std::size_t>(count));
+      }
+    });
+    environment.insert(environment.end(), {{"TERM", "xterm"}, {"LC_ALL", "C.UTF-8"}});
+    const CommandResult result = kymo(arguments, environment, ">" + name + " 2>err");
+    EXPECT_EQ(result.status, 0) << result.err;
+    ::close(program_side);
+    reader.join();
+    ::close(terminal);
+    return shown;
   }
 
   Json json_of(std::vector<std::string> arguments) const {
@@ -75,6 +120,7 @@ TEST_F(StatsViews, RangesThatMakeNoSenseAreUsageErrors) {
                                                                                      {"--frames", "a..b"},
                                                                                      {"--frames", "1..2..3"},
                                                                                      {"--frames", "-1..4"},
+                                                                                     {"--frames", "0..4"},
                                                                                      {"--time", "2s..1s"},
                                                                                      {"--time", "1s..1s"},
                                                                                      {"--time", "5"},
@@ -101,7 +147,7 @@ TEST_F(StatsViews, WhatIsNotThereIsAnErrorThatSaysWhatIs) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> missing{
       {{"--site", "drew"}, "there are: loop, draw, load, stream"},
       {{"--thread", "nobody"}, "there are: thread, gpu"},
-      {{"--frames", "6.."}, "it has 6 frames"},
+      {{"--frames", "7.."}, "it has 6 frames"},
       {{"--phase", "7"}, "there are: 1, 2"},
       {{"--with", "joy"}, "there are: board_power, process_rss"}};
   for (const auto& [wrong, message] : missing) {
@@ -115,7 +161,7 @@ TEST_F(StatsViews, WhatIsNotThereIsAnErrorThatSaysWhatIs) {
 
 TEST_F(StatsViews, PartsOfTheRecordingAreCountedAlone) {
   const std::string capture = make_views_capture();
-  const Json frames = json_of({"--frames", "0..1", capture});
+  const Json frames = json_of({"--frames", "1..2", capture});
   EXPECT_EQ(row_named(frames["sites"], "draw")["total_ns"], 60 * ms);
   EXPECT_EQ(row_named(frames["sites"], "loop")["total_ns"], 200 * ms);
   EXPECT_EQ(frames["frame_streams"][0]["count"], 2);
@@ -152,15 +198,132 @@ TEST_F(StatsViews, TheSlowestFrameIsFilledByWhatFilledIt) {
   EXPECT_EQ(json["median_ns"], 100 * ms);
   ASSERT_EQ(json["slowest_frames"].size(), 2U);
   const Json& slow = json["slowest_frames"][0];
-  EXPECT_EQ(slow["index"], 5);
+  EXPECT_EQ(slow["number"], 6);
   EXPECT_EQ(slow["duration_ns"], 300 * ms);
   EXPECT_EQ(slow["sites"][0]["name"], "load");
   EXPECT_EQ(slow["sites"][0]["self_ns"], 200 * ms);
   EXPECT_EQ(row_named(slow["sites"], "loop")["self_ns"], 70 * ms);
   EXPECT_EQ(row_named(slow["sites"], "stream")["self_ns"], 40 * ms);
   const CommandResult text = kymo({"stats", "--slowest-frames", "1", capture});
-  EXPECT_NE(text.out.find("frame 5: 300 ms, from 500 ms on"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("frame 6: 300 ms, from 500 ms on"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("66.7 %"), std::string::npos) << text.out;
+}
+
+TEST_F(StatsViews, EveryOutputGivesAFrameTheSameNumber) {
+  const std::string capture = make_views_capture();
+  const Json part = json_of({"--frames", "6", capture});
+  EXPECT_EQ(part["frame_streams"][0]["count"], 1);
+  EXPECT_EQ(part["frame_streams"][0]["total_ns"], 300 * ms) << "the sixth whole frame is the slow one";
+  EXPECT_EQ(json_of({"--slowest-frames", "1", capture})["slowest_frames"][0]["number"], 6);
+  EXPECT_NE(kymo({"stats", capture}).out.find("slowest: frame 6: 300 ms, from 500 ms on"), std::string::npos);
+  ASSERT_EQ(kymo({"report", "-o", "page.html", capture}).status, 0);
+  EXPECT_NE(
+      read_text(file_named("page.html")).find(R"(frame <data value="6">6</data>: <strong><data value="300000000">)"),
+      std::string::npos);
+  ASSERT_EQ(kymo({"export", "--to", "csv-frames", "-o", "frames.csv", capture}).status, 0);
+  EXPECT_NE(read_text(file_named("frames.csv")).find(",6,500000000,300000000"), std::string::npos)
+      << read_text(file_named("frames.csv"));
+  ASSERT_EQ(kymo({"export", "--to", "chrome", "-o", "trace.json", capture}).status, 0);
+  const Json trace = Json::parse(read_text(file_named("trace.json")));
+  std::size_t frames = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event.value("cat", "") == "frame" && event["dur"].get<double>() > 299'999) {
+      EXPECT_EQ(event["args"]["number"], 6);
+      ++frames;
+    }
+  }
+  EXPECT_EQ(frames, 1U);
+}
+
+TEST_F(StatsViews, TheTimeOfAFiberCountsOnceInStacks) {
+  PowerRecording recording;
+  recording.fiber(2, "task");
+  recording.open(0, 1, "loop");
+  recording.scope(10, 40, 1, "task");
+  recording.close(100, 1);
+  recording.scope(10, 40, 2, "work");
+  write("fiber.kymo", recording.make_capture(1));
+  ASSERT_EQ(kymo({"export", "--to", "collapsed", "-o", "stacks.txt", "fiber.kymo"}).status, 0);
+  EXPECT_EQ(read_text(file_named("stacks.txt")), "task;work 30\nthread;loop 70\n");
+}
+
+/// The number of columns of the widest line, without escape sequences.
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      i = text.find('m', i);
+    } else {
+      width = text[i] == '\n' ? 0 : width + ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U ? 1 : 0);
+      widest = std::max(widest, width);
+    }
+  }
+  return widest;
+}
+
+TEST_F(StatsViews, OnATerminalNoLineIsWiderAndInAPipeNothingIsCut) {
+  const std::string name = "scene::Renderer<scene::Forward>::draw(const std::vector<scene::Mesh>&, scene::Camera)";
+  PowerRecording recording;
+  for (std::int64_t i = 0; i < 30; ++i) {
+    recording.frame_mark(10 * i * ms);
+    recording.open((10 * i + 1) * ms, 1, name + std::to_string(i));
+    recording.scope((10 * i + 2) * ms, (10 * i + 3) * ms, 1, "cull");
+    recording.close((10 * i + 9) * ms, 1);
+  }
+  recording.gpu_span(1 * ms, 3 * ms, name + " on the GPU");
+  MetricSeries series;
+  series.times_ns = {1 * ms, 2 * ms};
+  series.values = {1.5, 2.5};
+  MetricDeclaration own;
+  own.name = "loss of the model that is trained on all of it";
+  recording.metric(own, series);
+  MetricDeclaration machine;
+  machine.name = "cpu_util";
+  machine.source = "/proc/stat";
+  recording.metric(machine, series);
+  write("run.kymo", recording.make_capture(4));
+  const CommandResult piped = kymo({"stats", "run.kymo"});
+  EXPECT_EQ(piped.out.find('\x1b'), std::string::npos);
+  EXPECT_EQ(piped.out.find("…"), std::string::npos);
+  EXPECT_NE(piped.out.find(name + "0 "), std::string::npos) << piped.out;
+  EXPECT_NE(piped.out.find(own.name), std::string::npos);
+  EXPECT_EQ(piped.out.find("cpu_util"), std::string::npos) << "the machine's metrics are for --metrics";
+  EXPECT_NE(piped.out.find("--metrics (1 of the machine)"), std::string::npos);
+  EXPECT_NE(kymo({"stats", "--metrics", "run.kymo"}).out.find("cpu_util"), std::string::npos);
+  const std::vector<std::vector<std::string>> views{
+      {}, {"--metrics"}, {"--tree"}, {"--slowest-frames", "2"}, {"--histogram"}, {"--sort", "p99", "--top", "3"}};
+  for (const std::size_t columns : {60U, 80U, 100U, 120U}) {
+    for (const std::vector<std::string>& view : views) {
+      std::vector<std::string> arguments{"stats", "run.kymo"};
+      arguments.insert(arguments.end(), view.begin(), view.end());
+      const std::string shown = on_terminal(arguments, columns, {});
+      const std::string what = std::to_string(columns) + (view.empty() ? "" : view[0]) + "\n" + shown;
+      EXPECT_LE(widest_line(shown), columns) << what;
+      EXPECT_NE(shown.find("\x1b["), std::string::npos) << what;
+      EXPECT_NE(shown.find("…"), std::string::npos) << what;
+    }
+  }
+  EXPECT_EQ(on_terminal({"stats", "run.kymo"}, 80, {{"NO_COLOR", "1"}}).find('\x1b'), std::string::npos);
+}
+
+TEST_F(StatsViews, RowsAreSortedCountedAndFiltered) {
+  const std::string capture = make_views_capture();
+  const std::string sorted = kymo({"stats", "--sort", "count", "--top", "1", capture}).out;
+  EXPECT_NE(sorted.find("\ndraw"), std::string::npos) << sorted;
+  EXPECT_NE(sorted.find("... and 3 sites more; --top 4 shows all"), std::string::npos) << sorted;
+  const CommandResult filtered = kymo({"stats", "--filter", "lo*", "--filter", "board*", capture});
+  EXPECT_NE(filtered.out.find("\nload"), std::string::npos) << filtered.out;
+  EXPECT_NE(filtered.out.find("\nboard_power"), std::string::npos) << filtered.out;
+  EXPECT_EQ(filtered.out.find("\ndraw"), std::string::npos) << filtered.out;
+  const CommandResult nothing = kymo({"stats", "--filter", "nobody*", capture});
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_NE(nothing.err.find("is called nobody*"), std::string::npos) << nothing.err;
+  const CommandResult wrong = kymo({"stats", "--sort", "speed", capture});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("self, total, count, mean, min, p50, p95, p99, max, name"), std::string::npos) << wrong.err;
+  const Json json = json_of({capture});
+  EXPECT_NEAR(row_named(json["metrics"], "process_rss")["p50"].get<double>(), 50e6, 50e6 / 1024);
 }
 
 TEST_F(StatsViews, PhasesHaveTablesOfTheirOwn) {
@@ -209,7 +372,7 @@ TEST_F(StatsViews, MetricsStandBesideTheSitesThatRan) {
   EXPECT_NEAR(draw["peak"].get<double>(), 80, 1e-9);
   const CommandResult text = kymo({"stats", "--with", "power,memory", capture});
   EXPECT_NE(text.out.find("75 MB"), std::string::npos) << text.out;
-  const Json part = json_of({"--with", "power", "--frames", "0..1", capture});
+  const Json part = json_of({"--with", "power", "--frames", "1..2", capture});
   EXPECT_NEAR(row_named(part["sites"], "loop")["with"][0]["peak"].get<double>(), 20, 1e-9);
 }
 

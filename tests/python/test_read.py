@@ -85,6 +85,7 @@ def test_tables_agree_with_csv(capture: kymo.Capture, folder: Path) -> None:
 def test_statistics_are_those_of_the_command(capture: kymo.Capture) -> None:
     said = ask_kymo("stats", capture.paths[0])
     said.pop("warnings")
+    said.pop("damage")
     assert capture.stats() == said
     middle = (capture.start_ns + capture.end_ns) // 2
     view = capture.between(None, middle)
@@ -93,6 +94,26 @@ def test_statistics_are_those_of_the_command(capture: kymo.Capture) -> None:
     assert view.stats()["sites"] == part["sites"]
     with pytest.raises(KeyError):
         capture.stats(site="nothing is named so")
+
+
+def test_percentiles_of_metrics_are_those_of_numpy(capture: kymo.Capture) -> None:
+    row = capture.stats()["metrics"][0]
+    values = capture.metrics[row["name"]].values
+    known = values[~np.isnan(values)]
+    assert row["standard_deviation"] == pytest.approx(float(np.std(known)), rel=1e-9)
+    for percent in (50, 95, 99):
+        exact = float(np.percentile(known, percent, method="inverted_cdf"))
+        assert abs(exact) * (1 - 1 / 1024) <= abs(row[f"p{percent}"]) <= abs(exact)
+
+
+def test_frames_are_selected_by_their_number(capture: kymo.Capture) -> None:
+    frames = capture.frames
+    for number, duration_ns in zip(frames["number"][:3].tolist(), frames["duration_ns"][:3].tolist(), strict=True):
+        stream = capture.stats(frames=(number, number))["frame_streams"][0]
+        assert (stream["count"], stream["total_ns"]) == (1, duration_ns)
+    assert frames["number"][0] == 1
+    with pytest.raises(KeyError):
+        capture.stats(frames=(0, 0))
 
 
 def test_compare_is_that_of_the_command(capture: kymo.Capture, folder: Path) -> None:

@@ -164,6 +164,34 @@ TEST(CallTree, IsThatOfAPlainReplay) {
   }
 }
 
+TEST(CallTree, TheTimeOfAFiberCountsOnceOnItsOwnTrack) {
+  PowerRecording recording;
+  recording.fiber(2, "task");
+  recording.open(0, 1, "loop");
+  recording.open(5, 1, "turn");
+  recording.scope(10, 40, 1, "task");  // the thread runs the fiber
+  recording.close(45, 1);
+  recording.scope(60, 80, 1, "idle fiber");
+  recording.close(100, 1);
+  recording.scope(10, 30, 2, "work");
+  recording.scope(30, 40, 2, "more");
+  recording.fiber(3, "idle fiber");  // has no scopes: its run is all that is known of it
+  const Timeline timeline = recording.make_timeline(1);
+  const Paths expected{{"/loop", {1, 70, 40}},
+                       {"/loop/turn", {1, 10, 10}},
+                       {"/loop/idle fiber", {1, 20, 20}},
+                       {"/work", {1, 20, 20}},
+                       {"/more", {1, 10, 10}}};
+  const stats::CallTree tree = stats::gather_call_tree(timeline);
+  expect_equal(paths_of(timeline, tree), expected);
+  EXPECT_EQ(tree.total_ns, 100U) << "as long as the recording";
+  stats::CallTreeOptions chosen;
+  stats::SelectionOptions part;
+  part.sites = {"task"};
+  chosen.selection = stats::Selection(timeline, part);
+  expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, chosen)), {{"/task", {1, 30, 30}}}, "by name");
+}
+
 TEST(CallTree, OfAStretchOfTimeHoldsThePartsThatLieInIt) {
   for (std::uint32_t seed = 11; seed <= 14; ++seed) {
     const RecordingModel model({.seed = seed, .steps = 3000});

@@ -154,13 +154,19 @@ void PowerRecording::declare(Declarations& declarations) const {
     SiteDeclaration site;
     site.id = static_cast<SiteId>(i + 1);
     site.name = sites_[i];
+    const bool is_run =
+        std::any_of(fibers_.begin(), fibers_.end(), [&site](const auto& fiber) { return fiber.second == site.name; });
+    site.role = is_run ? SiteRole::fiber_run : SiteRole::work;
     declarations.sites.push_back(site);
   }
   for (std::size_t i = 0; i < span_names_.size(); ++i) {
     declarations.names.push_back({static_cast<NameId>(i + 1), span_names_[i]});
   }
   for (const auto& [track, events] : threads_) {
-    declarations.tracks.push_back({track, TrackKind::thread, 1, track, "thread"});
+    const auto fiber = fibers_.find(track);
+    declarations.tracks.push_back({track, TrackKind::thread, 1, track,
+                                   fiber != fibers_.end() ? fiber->second : "thread",
+                                   fiber != fibers_.end() ? TrackRole::fiber : TrackRole::plain});
   }
   declarations.tracks.push_back({queue_track, TrackKind::queue, 1, 0, "gpu"});
   for (const auto& [metric, series] : metrics_) {

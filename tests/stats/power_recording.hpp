@@ -63,6 +63,8 @@ class PowerRecording {
     close(end_ns, thread);
   }
   void gpu_span(std::int64_t start_ns, std::int64_t end_ns, const std::string& name);
+  /// Makes a track that of a fiber. Scopes of that name on other tracks are its runs.
+  void fiber(TrackId track, const std::string& name) { fibers_[track] = name; }
   void frame_mark(std::int64_t time_ns) { marks_.push_back(time_ns); }
   void sync_point(std::int64_t time_ns) { syncs_.push_back(time_ns); }
   void metric(MetricDeclaration metric, const MetricSeries& series);
@@ -93,6 +95,7 @@ class PowerRecording {
   std::vector<std::string> sites_;
   std::vector<std::string> span_names_;
   std::map<TrackId, std::vector<Event>> threads_;
+  std::map<TrackId, std::string> fibers_;
   std::vector<SpanEvent> spans_;
   std::vector<std::int64_t> marks_;
   std::vector<std::int64_t> syncs_;

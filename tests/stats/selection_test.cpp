@@ -94,7 +94,7 @@ TEST(Selection, FramesCutWhatReachesBeyondThem) {
   for (const unsigned blocks : {1U, 3U, 9U}) {
     const Timeline timeline = recording.make_timeline(blocks, blocks);
     SelectionOptions chosen;
-    chosen.frames = FrameRange{1, 2};  // from 200 to 400
+    chosen.frames = FrameRange{2, 3};  // from 200 to 400
     const std::map<std::string, Sum> expected{{"loop", {1, 200, 130}},
                                               {"step", {2, 70, 70}},
                                               {"work", {2, 180, 180}},
@@ -119,7 +119,7 @@ TEST(Selection, APhaseReachesToTheNextAndTheLastOneToTheEnd) {
   const std::map<std::string, Sum> second{
       {"loop", {1, 250, 200}}, {"step", {1, 50, 50}}, {"work", {1, 250, 250}}, {"frames", {1, 100, 0}}};
   EXPECT_EQ(sums_of(timeline, chosen), second);
-  chosen.frames = FrameRange{3, 3};  // the end of frame 3 is 500
+  chosen.frames = FrameRange{4, 4};  // the end of frame 4 is 500
   const std::map<std::string, Sum> both{
       {"loop", {1, 100, 50}}, {"step", {1, 50, 50}}, {"work", {1, 100, 100}}, {"frames", {1, 100, 0}}};
   EXPECT_EQ(sums_of(timeline, chosen), both);
@@ -157,7 +157,7 @@ TEST(Selection, WhatIsNotThereIsSaid) {
   chosen.threads = {"nobody"};
   EXPECT_NE(message_of(chosen).find("thread, gpu"), std::string::npos) << message_of(chosen);
   chosen.threads.clear();
-  chosen.frames = FrameRange{4, 9};
+  chosen.frames = FrameRange{5, 9};
   EXPECT_NE(message_of(chosen).find("it has 4 frames"), std::string::npos) << message_of(chosen);
   chosen.frames.reset();
   chosen.phase = 3;
@@ -170,10 +170,10 @@ TEST(SlowestFrames, OfManyAreThoseThatSortingAllGives) {
   std::int64_t time_ns = 100;
   std::vector<std::pair<std::int64_t, std::uint64_t>> expected;  // less the duration, so that the longest comes first
   recording.frame_mark(time_ns);
-  for (std::uint64_t index = 0; index < 300; ++index) {
+  for (FrameNumber number = 1; number <= 300; ++number) {
     const auto duration_ns = static_cast<std::int64_t>(1 + random() % 200);
     recording.frame_mark(time_ns += duration_ns);
-    expected.emplace_back(-duration_ns, index);
+    expected.emplace_back(-duration_ns, number);
   }
   const Timeline timeline = recording.make_timeline(1);
   std::sort(expected.begin(), expected.end());
@@ -184,7 +184,7 @@ TEST(SlowestFrames, OfManyAreThoseThatSortingAllGives) {
     ASSERT_EQ(slow.frames.size(), std::min(count, expected.size()));
     for (std::size_t i = 0; i < slow.frames.size(); ++i) {
       EXPECT_EQ(slow.frames[i].frame.duration_ns, -expected[i].first) << i;
-      EXPECT_EQ(slow.frames[i].index, expected[i].second) << i;
+      EXPECT_EQ(slow.frames[i].number, expected[i].second) << i;
     }
   }
 }

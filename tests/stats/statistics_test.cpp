@@ -1,12 +1,16 @@
 // Statistics: against the truth, and the same with and without summaries.
 #include "stats/statistics/statistics.hpp"
+#include "stats/common/value_distribution.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
+#include <random>
+#include <utility>
 
 #include <kymo/timeline.hpp>
 
@@ -116,6 +120,76 @@ TEST(Statistics, AreTrueWithSummariesAndWithout) {
       EXPECT_EQ(decoded.blocks_decoded, decoded.blocks);
     }
   }
+}
+
+/// The value of nearest rank among sorted ones.
+double exact_percentile(const std::vector<double>& sorted, double percent) {
+  return sorted[static_cast<std::size_t>(std::ceil(percent / 100 * static_cast<double>(sorted.size()))) - 1];
+}
+
+TEST(Statistics, MetricsHaveDeviationAndPercentilesOfTheirSamples) {
+  for (std::uint32_t seed = 88; seed <= 90; ++seed) {
+    const RecordingModel model({.seed = seed, .steps = 5000});
+    const auto bytes = model.write();
+    const Timeline timeline = open_memory(bytes);
+    std::vector<double> values;
+    long double sum = 0;
+    for (const auto& sample : model.truth().samples) {
+      values.push_back(sample.second);
+      sum += sample.second;
+    }
+    std::sort(values.begin(), values.end());
+    long double squares = 0;
+    for (const double value : values) {
+      const long double distance = value - sum / values.size();
+      squares += distance * distance;
+    }
+    EXPECT_TRUE(std::isnan(stats::gather_statistics(timeline).metrics[0].p50)) << "not asked for";
+    for (const bool use_summaries : {true, false}) {
+      stats::StatisticsOptions how;
+      how.use_summaries = use_summaries;
+      how.metric_percentiles = true;
+      const stats::MetricStatistics metric = stats::gather_statistics(timeline, how).metrics[0];
+      EXPECT_NEAR(metric.standard_deviation, static_cast<double>(std::sqrt(squares / values.size())), 1e-9);
+      for (const auto& [found, percent] : {std::pair(metric.p50, 50.0), {metric.p95, 95.0}, {metric.p99, 99.0}}) {
+        const double exact = exact_percentile(values, percent);
+        EXPECT_LE(std::fabs(found), std::fabs(exact)) << percent;
+        EXPECT_GE(std::fabs(found), std::fabs(exact) * (1 - 1.0 / 1024)) << percent;
+      }
+    }
+  }
+}
+
+TEST(ValueDistribution, HoldsValuesOfAnyMagnitudeInBoundedMemory) {
+  std::mt19937_64 random(91);
+  stats::ValueDistribution first;
+  stats::ValueDistribution second;
+  std::vector<double> values;
+  for (int i = 0; i < 100'000; ++i) {
+    const double magnitude =
+        std::ldexp(1 + std::generate_canonical<double, 53>(random), static_cast<int>(random() % 400));
+    values.push_back(random() % 2 == 0 ? magnitude : -magnitude);
+    (i % 3 == 0 ? first : second).add(values.back());
+  }
+  first.add(std::numeric_limits<double>::quiet_NaN());
+  first.merge(second);
+  std::sort(values.begin(), values.end());
+  EXPECT_EQ(first.count(), values.size());
+  for (const double percent : {0.001, 1.0, 25.0, 50.0, 75.0, 99.0, 100.0}) {
+    const double exact = exact_percentile(values, percent);
+    EXPECT_NEAR(first.percentile(percent) / exact, 1, 1.0 / 128)
+        << percent << ": coarser, since there are so many counts";
+  }
+  stats::ValueDistribution integers;
+  stats::ValueDistribution constant;
+  for (int i = 1; i <= 2048; ++i) {
+    integers.add(i);
+    constant.add(1.1711);
+  }
+  EXPECT_EQ(integers.percentile(50), 1024);
+  EXPECT_EQ(integers.percentile(100), 2048);
+  EXPECT_EQ(constant.percentile(99), 1.1711);
+  EXPECT_NEAR(integers.standard_deviation(), std::sqrt((2048.0 * 2048 - 1) / 12), 1e-9);
 }
 
 TEST(Statistics, OfACaptureWhoseSummariesAreDamagedComeFromItsEvents) {

@@ -12,6 +12,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
 #include "timeline/unwritten.hpp"
 
 namespace kymo::command {
@@ -29,6 +30,7 @@ int run(const MergeArguments& arguments) {
   for (const std::string& path : list_captures(arguments.captures)) {
     inputs.emplace_back(path);
   }
+  const std::vector<std::string> damage = describe_damage(open_timeline(arguments.captures));
   capture::MergeReport report;
   std::vector<std::string> complaints;
   {
@@ -44,6 +46,9 @@ int run(const MergeArguments& arguments) {
     report = capture::merge(inputs, arguments.output, options);
   }
   report.notes.insert(report.notes.end(), complaints.begin(), complaints.end());
+  for (const std::string& text : damage) {
+    say("warning: {}\n", text);
+  }
   for (const std::string& note : report.notes) {
     say("warning: {}\n", printable(note));
   }

@@ -122,8 +122,12 @@ std::string exact_count(std::uint64_t count) {
   return exact(count, format_count(count));
 }
 
-PageTable::PageTable(std::string& out, std::string_view caption, std::vector<PageColumn> columns)
-    : out_(out), columns_(std::move(columns)) {
+PageTable::PageTable(std::string& out, std::string_view caption, std::vector<PageColumn> columns, std::size_t rows)
+    : out_(out), columns_(std::move(columns)), rows_(rows) {
+  begin(caption);
+}
+
+void PageTable::begin(std::string_view caption) {
   // Scrollable areas can be reached by keyboard and have a label.
   const std::string said = escape_html(caption);
   out_ += fmt::format(
@@ -134,6 +138,7 @@ PageTable::PageTable(std::string& out, std::string_view caption, std::vector<Pag
         fmt::format("<th scope=\"col\"{}>{}</th>", column.is_text ? " class=\"text\"" : "", escape_html(column.title));
   }
   out_ += "</tr></thead><tbody>\n";
+  next_ = 0;
 }
 
 void PageTable::put_class(bool is_text, std::string_view classes) {
@@ -144,6 +149,14 @@ void PageTable::put_class(bool is_text, std::string_view classes) {
 }
 
 void PageTable::row(std::string_view markup, std::string_view classes) {
+  // A few rows more than a page are not worth a fold.
+  if (rows_done_++ == rows_of_page && rows_ > rows_of_page + rows_of_page / 4) {
+    end();
+    const std::string more = fmt::format("{} more", rows_ - rows_of_page);
+    out_ += fmt::format("<details class=\"more\"><summary>{}</summary>\n", more);
+    begin(more);
+    is_folded_ = true;
+  }
   out_ += next_ == 0 ? "<tr><th scope=\"row\"" : "</tr>\n<tr><th scope=\"row\"";
   put_class(columns_.front().is_text, classes);
   out_.append(markup).append("</th>");
@@ -159,6 +172,8 @@ void PageTable::cell(std::string_view markup, std::string_view classes) {
 
 void PageTable::end() {
   out_ += next_ == 0 ? "</tbody></table></div>\n" : "</tr>\n</tbody></table></div>\n";
+  out_ += is_folded_ ? "</details>\n" : "";
+  is_folded_ = false;
 }
 
 ValueAxis::ValueAxis(double low, double high) : low_(low), high_(high), is_logarithmic_(low > 0 && high / low > 30) {

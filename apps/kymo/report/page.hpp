@@ -38,10 +38,14 @@ struct PageColumn {
   bool is_text = false;  ///< aligned left; else right, for numbers
 };
 
-/// A table that scrolls sideways if it is too wide. Its first column names the row.
+/// A table that scrolls sideways if it is too wide. Its first column names the row. Of many rows the first page is shown
+/// and the rest folded.
 class PageTable {
  public:
-  PageTable(std::string& out, std::string_view caption, std::vector<PageColumn> columns);
+  static constexpr std::size_t rows_of_page = 20;
+
+  /// `rows` is how many will follow, if they may be folded.
+  PageTable(std::string& out, std::string_view caption, std::vector<PageColumn> columns, std::size_t rows = 0);
 
   /// Begins a row with its name. Add cells from left to right.
   void row(std::string_view markup, std::string_view classes = {});
@@ -49,11 +53,15 @@ class PageTable {
   void end();
 
  private:
+  void begin(std::string_view caption);
   void put_class(bool is_text, std::string_view classes);
 
   std::string& out_;
   std::vector<PageColumn> columns_;
   std::size_t next_ = 0;  // next column
+  std::size_t rows_;
+  std::size_t rows_done_ = 0;
+  bool is_folded_ = false;
 };
 
 /// The range of values in a drawing, and a value's position in it. Logarithmic if the range is wide.

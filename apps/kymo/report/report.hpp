@@ -13,6 +13,8 @@
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/output/output_file.hpp"
 #include "stats/energy/energy.hpp"
+#include "stats/statistics/call_tree.hpp"
+#include "stats/statistics/lock_statistics.hpp"
 #include "stats/statistics/statistics.hpp"
 #include "stats/statistics/stretches.hpp"
 
@@ -33,6 +35,8 @@ struct Report {
   stats::SlowFrames slow;
   stats::EnergyStatistics energy;
   std::vector<Phase> phases;
+  stats::CallTree tree;
+  std::vector<stats::LockStatistics> locks;
   std::vector<stats::PhaseStatistics> phase_statistics;  ///< of all phases; empty if there are too many
   Warnings warnings;
 };
@@ -43,6 +47,8 @@ void write_report(const Report& report, base::OutputFile& file);
 // Its sections, each written if it has content.
 void append_report_frames(const Report& report, base::OutputFile& file);
 void append_report_sites(const Report& report, base::OutputFile& file);
+void append_report_locks(const Report& report, base::OutputFile& file);
+void append_report_tree(const Report& report, base::OutputFile& file);
 /// Reads the samples again to draw them.
 void append_report_metrics(const Report& report, base::OutputFile& file);
 void append_report_energy(const Report& report, std::string& out);

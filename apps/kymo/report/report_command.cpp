@@ -53,6 +53,16 @@ void read_tables(Report& report) {
   report.statistics = stats::gather_statistics(report.timeline, how);
 }
 
+void read_tree(Report& report) {
+  if (report.statistics.sites.empty()) {
+    return;
+  }
+  Progress progress("reading the call tree");
+  stats::CallTreeOptions how;
+  how.on_progress = progress.callback();
+  report.tree = stats::gather_call_tree(report.timeline, how);
+}
+
 void read_frames(Report& report) {
   if (report.options.slowest_frames == 0 || report.statistics.frame_streams.empty()) {
     return;
@@ -108,12 +118,15 @@ int run(const ReportCommand& command) {
   const Timeline timeline = open_timeline(command.captures);
   ReportOptions how = command.report;
   how.redacts = command.captures.redacts;
-  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}};
+  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}};
   read_tables(report);
+  report.locks = stats::lock_statistics(timeline, report.statistics);
+  read_tree(report);
   read_frames(report);
   read_energy(report);
   read_phases(report);
   report.warnings = find_warnings(timeline, report.statistics.drops);
+  warn_of_missing_blocks(report.statistics, true, report.warnings);
   warn_of_gaps(report.statistics, report.warnings);
   const Warnings told = report.warnings;
   if (command.captures.redacts) {
@@ -135,8 +148,8 @@ int run(const ReportCommand& command) {
 void add_report_command(CLI::App& app, Invocation& invocation) {
   int& exit_code = invocation.exit_code;
   auto options = std::make_shared<ReportCommand>();
-  CLI::App* const command =
-      app.add_subcommand("report", "Writes one page to look at and to send: overview, frames, scopes, metrics, energy");
+  CLI::App* const command = app.add_subcommand(
+      "report", "Writes one page to look at and to send: overview, frames, scopes, call tree, locks, metrics, energy");
   add_capture_arguments(*command, options->captures);
   command
       ->add_option("-o,--output", options->output,

@@ -14,6 +14,7 @@
 #include "apps/kymo/report/report.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/stats/stats_facts.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::command {
@@ -249,21 +250,13 @@ std::string time_axis(const Timeline& timeline) {
   return markup + "</svg>";
 }
 
-}  // namespace
-
-void append_report_metrics(const Report& report, base::OutputFile& file) {
-  const auto& metrics = report.statistics.metrics;
-  if (metrics.empty()) {
-    return;
-  }
-  const Rows rows(report);
+/// The metrics that the program recorded, or those of the machine.
+void append_table(const Report& report, const Rows& rows, bool is_own_ones, std::size_t count, base::OutputFile& file) {
   std::string& out = file.buffer();
-  out += "<section id=\"metrics\"><h2>Metrics</h2>\n";
-  PageTable table(
-      out,
-      "Drawn from the least to the greatest value. Thin line: no sample for longer than usual, the last value stands. Broken "
-      "line: the source gave the same reading again (stale). Grey: it could not be read",
-      {{"metric", true}, {"samples"}, {"min"}, {"mean"}, {"max"}, {"last"}, {"", true}});
+  const auto& metrics = report.statistics.metrics;
+  PageTable table(out, is_own_ones ? "Recorded by the program" : "Of the machine",
+                  {{"metric", true}, {"samples"}, {"min"}, {"mean"}, {"max"}, {"last"}, {"", true}},
+                  is_own_ones ? count + 1 : 0);
   table.row("time");
   for (int empty = 0; empty < 5; ++empty) {
     table.cell("");
@@ -272,6 +265,9 @@ void append_report_metrics(const Report& report, base::OutputFile& file) {
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     const stats::MetricStatistics& metric = metrics[i];
     const MetricDeclaration& declared = report.timeline.metric(metric.metric);
+    if (is_own(declared) != is_own_ones) {
+      continue;
+    }
     const std::string name = escape_html(printable(declared.name + labels_of(declared), 300));
     const Row* const row = rows.find(i);
     table.row(name + "<small>" + escape_html(provenance_of(declared, metric.processes, row)) + "</small>", "name");
@@ -288,6 +284,34 @@ void append_report_metrics(const Report& report, base::OutputFile& file) {
     file.spill();
   }
   table.end();
+}
+
+}  // namespace
+
+void append_report_metrics(const Report& report, base::OutputFile& file) {
+  const auto& metrics = report.statistics.metrics;
+  if (metrics.empty()) {
+    return;
+  }
+  const Rows rows(report);
+  std::string& out = file.buffer();
+  out += "<section id=\"metrics\"><h2>Metrics</h2>\n";
+  out +=
+      "<p class=\"soft\">Drawn from the least to the greatest value. Thin line: no sample for longer than usual, the last "
+      "value stands. Broken line: the source gave the same reading again (stale). Grey: it could not be read.</p>\n";
+  const auto own =
+      static_cast<std::size_t>(std::count_if(metrics.begin(), metrics.end(), [&report](const auto& metric) {
+        return is_own(report.timeline.metric(metric.metric));
+      }));
+  if (own != 0) {
+    append_table(report, rows, true, own, file);
+  }
+  if (own != metrics.size()) {
+    out += fmt::format("<details class=\"more\"{}><summary>{} of the machine</summary>\n", own == 0 ? " open" : "",
+                       format_plural(metrics.size() - own, "metric"));
+    append_table(report, rows, false, metrics.size() - own, file);
+    out += "</details>\n";
+  }
   out += metrics.size() > most_drawn
              ? fmt::format("<p class=\"soft\">The first {} are drawn.</p></section>\n", most_drawn)
              : std::string("</section>\n");

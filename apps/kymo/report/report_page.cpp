@@ -9,6 +9,7 @@
 #include "apps/kymo/report/page.hpp"
 #include "apps/kymo/report/report.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/stats/stats_facts.hpp"
 #include "apps/kymo/stats/stats_table.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
 #include "stats/common/power_curve.hpp"
@@ -24,6 +25,7 @@ constexpr std::string_view report_style = R"(small { display: block; color: var(
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .15rem 1rem; font-size: .875rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 nav a { margin-right: 1rem; }
+.more > .wide caption { display: none; }
 details { margin: .5rem 0; } details > .wide { margin: .3rem 0 .8rem 1rem; }
 section > .wide + .wide { margin-top: 1.2rem; }
 .overview { min-width: 48rem; }
@@ -33,12 +35,14 @@ svg.sketch { width: 144px; } svg.bar { width: 110px; height: 10px; } svg.metric 
 .s.area { fill: var(--base); fill-opacity: .22; } .s.edge { stroke: var(--base); }
 .back { fill: var(--panel); } .measured { fill: var(--base); } .held { fill: var(--base); opacity: .6; }
 .stale { fill: var(--new); } .unreadable { fill: var(--soft); fill-opacity: .4; }
+@media (max-width: 40rem) { body { padding: 1rem .8rem; } .name { min-width: 7rem; max-width: 9rem; }
+  tbody th, thead th:first-child { position: sticky; left: 0; background: var(--ground); } }
 @media print { svg.metric { width: 300px; } nav { display: none; } th, td { padding-right: .4rem; } }
 )";
 
 /// Facts about how it was recorded rather than what was run.
 bool is_minor(std::string_view key) {
-  constexpr std::array<std::string_view, 4> prefixes{"sampler.", "record.", "sensor.", "kymo."};
+  constexpr std::array<std::string_view, 6> prefixes{"sampler.", "record.", "sensor.", "kymo.", "recovery.", "clock."};
   constexpr std::array<std::string_view, 7> keys{"executable", "build_id",  "architecture", "started",
                                                  "cpu",        "cpu_count", "kernel"};
   return std::find(keys.begin(), keys.end(), key) != keys.end() ||
@@ -46,31 +50,10 @@ bool is_minor(std::string_view key) {
                      [key](std::string_view prefix) { return key.substr(0, prefix.size()) == prefix; });
 }
 
-std::string_view fact_of(const TimelineProcess& process, std::string_view key) {
-  for (const auto& [its_key, value] : process.infos) {
-    if (its_key == key) {
-      return value;
-    }
-  }
-  return {};
-}
-
 void put_fact(std::string_view key, std::string_view value, std::string& out) {
   if (!value.empty()) {
     out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape_html(key), escape_html(value));
   }
-}
-
-std::string machine_of(const TimelineProcess& process) {
-  std::string text = process.declaration.host;
-  const auto add = [&text](const std::string& more) { text += (text.empty() || more.empty() ? "" : ", ") + more; };
-  add(std::string(fact_of(process, "cpu")));
-  if (const std::string_view count = fact_of(process, "cpu_count"); !count.empty()) {
-    add(fmt::format("{} CPUs", count));
-  }
-  add(std::string(fact_of(process, "kernel")));
-  add(std::string(fact_of(process, "architecture")));
-  return text;
 }
 
 void append_run(const Report& report, const TimelineProcess& process, std::string& out) {
@@ -168,9 +151,11 @@ void append_contents(const Report& report, std::string& out) {
     const char* title;
   };
   const stats::Statistics& statistics = report.statistics;
-  const std::array<Entry, 7> entries{{{true, "overview", "Overview"},
+  const std::array<Entry, 9> entries{{{true, "overview", "Overview"},
                                       {!statistics.frame_streams.empty(), "frames", "Frames"},
                                       {!statistics.sites.empty(), "scopes", "Scopes"},
+                                      {!report.tree.rows.empty(), "tree", "Call tree"},
+                                      {!report.locks.empty(), "locks", "Locks"},
                                       {!statistics.spans.empty(), "spans", "Spans"},
                                       {!statistics.metrics.empty(), "metrics", "Metrics"},
                                       {!report.energy.sources.empty(), "energy", "Energy"},
@@ -180,18 +165,6 @@ void append_contents(const Report& report, std::string& out) {
     out += entry.is_there ? fmt::format("<a href=\"#{}\">{}</a>\n", entry.id, entry.title) : std::string();
   }
   out += "</nav>\n";
-}
-
-/// The process that did the work, rather than the one that sampled.
-const TimelineProcess& main_process(const Timeline& timeline) {
-  const auto& sites = timeline.declarations().sites;
-  for (const TimelineProcess& process : timeline.processes()) {
-    if (std::any_of(sites.begin(), sites.end(),
-                    [&process](const SiteDeclaration& site) { return site.process == process.declaration.id; })) {
-      return process;
-    }
-  }
-  return timeline.processes().empty() ? timeline.process(0) : timeline.processes().front();
 }
 
 }  // namespace

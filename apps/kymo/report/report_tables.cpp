@@ -128,7 +128,7 @@ void append_slow_frame(const Report& report, const stats::SlowFrame& slow, bool 
   const auto duration_ns = static_cast<double>(slow.frame.duration_ns);
   const double median_ns = static_cast<double>(report.slow.median_ns);
   out += fmt::format("<details class=\"frame\"{}><summary>frame {}{}: <strong>{}</strong>{}, from {} on</summary>\n",
-                     is_open ? " open" : "", exact(slow.index, std::to_string(slow.index)),
+                     is_open ? " open" : "", exact(slow.number, std::to_string(slow.number)),
                      process_note(report.timeline, slow.process), duration(slow.frame.duration_ns),
                      median_ns > 0 ? fmt::format(", {:.1f} times the median", duration_ns / median_ns) : std::string(),
                      since_start(report.timeline, slow.frame.start_ns));
@@ -195,9 +195,91 @@ void append_report_frames(const Report& report, base::OutputFile& file) {
                        format_plural(report.slow.frames_in_all, "frame"));
   }
   for (std::size_t i = 0; i < report.slow.frames.size(); ++i) {
-    append_slow_frame(report, report.slow.frames[i], i < 3, out);
+    append_slow_frame(report, report.slow.frames[i], i == 0, out);
     file.spill();
   }
+  out += "</section>\n";
+}
+
+void append_report_locks(const Report& report, base::OutputFile& file) {
+  std::string& out = file.buffer();
+  if (report.locks.empty()) {
+    return;
+  }
+  out += "<section id=\"locks\"><h2>Locks</h2>\n";
+  const std::size_t shown = std::min(report.options.top, report.locks.size());
+  PageTable table(out, "By falling time that threads waited; the holder is the one that waits began with",
+                  {{"lock", true},
+                   {"waits"},
+                   {"waited"},
+                   {"worst wait"},
+                   {"holds"},
+                   {"held"},
+                   {"longest hold"},
+                   {"waited for most", true},
+                   {"of that"}},
+                  shown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const stats::LockStatistics& lock = report.locks[i];
+    SiteDeclaration place;
+    place.name = lock.name;
+    place.file = lock.file;
+    place.line = lock.line;
+    table.row(name_of(place), "name");
+    table.cell(exact_count(lock.waits));
+    table.cell(lock.waits != 0 ? duration(lock.waited_ns) : "-");
+    table.cell(lock.waits != 0 ? duration(lock.max_wait_ns) : "-");
+    table.cell(exact_count(lock.holds));
+    table.cell(lock.holds != 0 ? duration(lock.held_ns) : "-");
+    table.cell(lock.holds != 0 ? duration(lock.max_hold_ns) : "-");
+    const bool has_holder = !lock.holders.empty();
+    const std::string holder = has_holder ? lock.holders.front().holder : std::string();
+    table.cell(has_holder && holder.empty() ? "(not known)" : escape_html(printable(holder, 300)), "fact");
+    table.cell(has_holder ? duration(lock.holders.front().total_ns) : "");
+    file.spill();
+  }
+  table.end();
+  out += "</section>\n";
+}
+
+void append_report_tree(const Report& report, base::OutputFile& file) {
+  std::string& out = file.buffer();
+  constexpr double least_share = 0.001;
+  constexpr std::size_t most_rows = 400;
+  const auto whole_ns = static_cast<double>(report.tree.total_ns);
+  std::vector<const stats::CallTreeRow*> rows;
+  for (const stats::CallTreeRow& row : report.tree.rows) {
+    if (static_cast<double>(row.total_ns) >= least_share * whole_ns && rows.size() < most_rows) {
+      rows.push_back(&row);
+    }
+  }
+  if (rows.empty()) {
+    return;
+  }
+  out += "<section id=\"tree\"><h2>Call tree</h2>\n";
+  PageTable table(out,
+                  rows.size() == report.tree.rows.size()
+                      ? "What ran inside what, over all threads; shares are of the time of all outermost scopes"
+                      : fmt::format("What ran inside what, over all threads: {} of {} paths, those of 0.1 % or more",
+                                    format_count(rows.size()), format_count(report.tree.rows.size())),
+                  {{"path", true}, {"count"}, {"total"}, {"share"}, {"", true}, {"self"}, {"share"}}, rows.size());
+  for (const stats::CallTreeRow* const row : rows) {
+    constexpr std::uint32_t most_indents = 16;
+    std::string name;
+    for (std::uint32_t depth = 0; depth < std::min(row->depth, most_indents); ++depth) {
+      name += "&nbsp;&nbsp;";
+    }
+    name += row->site == 0 ? "(other paths)" : escape_html(site_name(report.timeline.site(row->site), 300));
+    table.row(name, "name");
+    table.cell(exact_count(row->count));
+    table.cell(duration(row->total_ns));
+    table.cell(format_share(static_cast<double>(row->total_ns), whole_ns));
+    table.cell(bar_of(static_cast<double>(row->total_ns), whole_ns));
+    table.cell(duration(row->self_ns));
+    table.cell(format_share(static_cast<double>(row->self_ns), whole_ns));
+    file.spill();
+  }
+  table.end();
   out += "</section>\n";
 }
 
@@ -215,7 +297,7 @@ void append_report_sites(const Report& report, base::OutputFile& file) {
                         ? "By falling total; self time is that of no scope inside"
                         : fmt::format("The first {} of {} by total; self time is that of no scope inside",
                                       format_count(shown), format_plural(all(statistics.sites), "site")),
-                    columns);
+                    columns, shown);
     for (std::size_t i = 0; i < shown; ++i) {
       const SiteStatistics& site = statistics.sites[i];
       table.row(name_of(report.timeline.site(site.site)), "name");
@@ -228,6 +310,8 @@ void append_report_sites(const Report& report, base::OutputFile& file) {
     table.end();
     out += "</section>\n";
   }
+  append_report_tree(report, file);
+  append_report_locks(report, file);
   if (!statistics.spans.empty()) {
     out += "<section id=\"spans\"><h2>Spans</h2>\n";
     const std::size_t shown = std::min(report.options.top, statistics.spans.size());
@@ -239,7 +323,7 @@ void append_report_sites(const Report& report, base::OutputFile& file) {
                     shown == statistics.spans.size() ? std::string()
                                                      : fmt::format(": the first {} of {} by total", format_count(shown),
                                                                    format_plural(all(statistics.spans), "name"))),
-        columns);
+        columns, shown);
     for (std::size_t i = 0; i < shown; ++i) {
       const stats::SpanStatistics& span = statistics.spans[i];
       table.row(escape_html(printable(report.timeline.name(span.name), 300)), "name");

@@ -3,18 +3,25 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "apps/kymo/shared/screen.hpp"
 
 namespace kymo::command {
 
 enum class Align { left, right };
 
-/// Collects rows and prints them on stdout, each column as wide as its widest cell.
+/// Collects rows and prints them on stdout, each column as wide as its widest cell. On a terminal a table is never wider
+/// than that: columns of a rank are left out, the greatest rank first, and texts (left-aligned cells) are cut in the
+/// middle.
 class Table {
  public:
   struct Column {
     std::string title;
     Align align = Align::right;
+    int rank = 0;  ///< 0: stays as long as there is room for anything
+    Style style = Style::plain;
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -25,6 +32,10 @@ class Table {
   void print(std::size_t indent = 0) const;
 
  private:
+  [[nodiscard]] std::vector<std::size_t> content_widths() const;
+  void fit(std::vector<std::size_t>& widths, std::size_t room) const;
+  void drop_columns(std::vector<std::size_t>& widths, std::size_t room) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

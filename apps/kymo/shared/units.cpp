@@ -10,6 +10,8 @@ namespace kymo::command {
 
 namespace {
 
+constexpr std::string_view ellipsis = "\xE2\x80\xA6";
+
 /// The length of the UTF-8 sequence at the front of a text; 0 if it is invalid.
 std::size_t sequence_length(std::string_view text) {
   const base::Utf8Sequence sequence = base::look_at_utf8(text);
@@ -92,6 +94,29 @@ std::size_t width_of(std::string_view text) {
   return width;
 }
 
+std::string cut_middle(std::string_view text, std::size_t width) {
+  const std::size_t columns = width_of(text);
+  if (columns <= width) {
+    return std::string(text);
+  }
+  const std::size_t kept_in_front = width / 2;
+  const std::size_t kept_behind = width - kept_in_front - 1;
+  std::string cut;
+  std::size_t column = 0;
+  bool is_cut = false;
+  for (const char character : text) {
+    column += (static_cast<unsigned char>(character) & 0xC0U) != 0x80U ? 1U : 0U;
+    if (column > kept_in_front && !is_cut) {
+      cut += ellipsis;
+      is_cut = true;
+    }
+    if (column <= kept_in_front || column > columns - kept_behind) {
+      cut += character;
+    }
+  }
+  return cut;
+}
+
 std::string printable(std::string_view text, std::size_t width) {
   std::string result = printable(text.substr(0, 4 * width + 4));
   if (width_of(result) <= width && text.size() <= 4 * width + 4) {
@@ -104,7 +129,7 @@ std::string printable(std::string_view text, std::size_t width) {
       break;
     }
   }
-  return result.substr(0, end) + "\xE2\x80\xA6";
+  return result.substr(0, end).append(ellipsis);
 }
 
 }  // namespace kymo::command

@@ -30,6 +30,8 @@ namespace kymo::command {
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same, cut to at most `width` columns with an ellipsis.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t width);
+/// A printable text cut in its middle with an ellipsis to at most `width` columns, which is at least 1.
+[[nodiscard]] std::string cut_middle(std::string_view text, std::size_t width);
 /// The number of columns of a printable text, which is its number of code points.
 [[nodiscard]] std::size_t width_of(std::string_view text);
 

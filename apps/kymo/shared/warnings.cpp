@@ -2,14 +2,20 @@
 #include "apps/kymo/shared/warnings.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "capture/merge/id_translation.hpp"
 #include "capture/recover/spool_file.hpp"
+#include "stats/common/power_curve.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::command {
@@ -30,29 +36,111 @@ void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
   }
 }
 
-void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
-  const CaptureReader& capture = source.reader();
-  const bool is_growing = !capture.is_closed() && capture::is_being_written(capture);
-  // A last block that is being written, or that a kill cut off and whose content was found in shared memory.
-  const bool may_end_torn = is_growing || source.unwritten_count() != 0;
-  const std::vector<Damage> damages = capture.damages();
-  constexpr std::size_t shown = 5;
-  std::size_t count = 0;
+/// Compares every block with its checksum, so that the readers know of damage wherever it is.
+void check_blocks(std::span<const std::unique_ptr<timeline::Source>> sources) {
+  Progress progress("checking");
+  std::uint64_t bytes = 1;
+  std::uint64_t done = 0;
+  for (const auto& source : sources) {
+    bytes += source->reader().size_bytes();
+  }
+  for (const auto& source : sources) {
+    for (const BlockInfo& block : source->reader().blocks()) {
+      static_cast<void>(source->reader().check_stored(block));
+      done += block.stored_bytes;
+      progress.update(static_cast<double>(done) / static_cast<double>(bytes));
+    }
+  }
+}
+
+/// What the blocks among the damaged places cost.
+DamageTotals add_up(const CaptureReader& capture, const std::vector<Damage>& damages) {
+  DamageTotals totals;
+  std::vector<TimeRange> ranges;
   for (const Damage& damage : damages) {
-    if (may_end_torn && damage.offset + damage.size >= capture.size_bytes()) {
+    totals.bytes += damage.size;
+    const auto& blocks = capture.blocks();
+    const auto block =
+        std::lower_bound(blocks.begin(), blocks.end(), damage.offset,
+                         [](const BlockInfo& known, std::uint64_t offset) { return known.offset < offset; });
+    if (block == blocks.end() || block->offset != damage.offset) {
       continue;
     }
-    warnings.is_damaged = true;
-    if (++count <= shown) {
-      warnings.texts.push_back(fmt::format("{}: {} at byte {}: {}", printable(capture.path()),
-                                           format_plural(damage.size, "byte"), damage.offset, printable(damage.what)));
+    ++totals.blocks;
+    if (block->kind == BlockKind::events) {
+      ++totals.event_blocks;
+      ranges.push_back({block->start_ns, block->end_ns});
     }
   }
-  if (count > shown) {
-    warnings.texts.push_back(
-        fmt::format("{}: {} more places are damaged", printable(capture.path()), format_count(count - shown)));
+  std::sort(ranges.begin(), ranges.end(), [](TimeRange a, TimeRange b) { return a.start_ns < b.start_ns; });
+  std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+  for (const TimeRange range : ranges) {
+    const std::int64_t start_ns = std::max(range.start_ns, end_ns);
+    totals.span_ns += range.end_ns > start_ns ? stats::nanoseconds_between(start_ns, range.end_ns) : 0;
+    end_ns = std::max(end_ns, range.end_ns);
   }
-  if (is_growing) {
+  return totals;
+}
+
+/// Whether a last block that is incomplete is no damage: it is being written, or a kill cut it off and its content was
+/// found in shared memory.
+bool may_end_torn(const timeline::Source& source) {
+  const CaptureReader& capture = source.reader();
+  return source.unwritten_count() != 0 || (!capture.is_closed() && capture::is_being_written(capture));
+}
+
+std::vector<Damage> damages_of(const timeline::Source& source) {
+  const CaptureReader& capture = source.reader();
+  std::vector<Damage> damages = capture.damages();
+  if (may_end_torn(source)) {
+    damages.erase(
+        std::remove_if(damages.begin(), damages.end(),
+                       [&](const Damage& damage) { return damage.offset + damage.size >= capture.size_bytes(); }),
+        damages.end());
+  }
+  return damages;
+}
+
+/// How much of a capture is damaged, and what that costs.
+std::string describe_damage(const timeline::Source& source, const std::vector<Damage>& damages,
+                            const DamageTotals& totals) {
+  const CaptureReader& capture = source.reader();
+  std::string text = fmt::format("{}: {} ({} of {}) cannot be read", printable(capture.path()),
+                                 totals.blocks != 0 ? format_plural(totals.blocks, "damaged block")
+                                                    : format_plural(damages.size(), "damaged place"),
+                                 format_bytes(totals.bytes), format_bytes(capture.size_bytes()));
+  if (totals.event_blocks != 0) {
+    const TimeRange range = source.range();
+    text += fmt::format(": what threads did in {} of {} is missing wherever events are read",
+                        format_duration(static_cast<double>(totals.span_ns)),
+                        format_duration(1e9 * stats::seconds_between(range.start_ns, range.end_ns)));
+  }
+  return text;
+}
+
+void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
+  const CaptureReader& capture = source.reader();
+  const std::vector<Damage> damages = damages_of(source);
+  if (!damages.empty()) {
+    warnings.is_damaged = true;
+    const DamageTotals totals = add_up(capture, damages);
+    warnings.texts.push_back(describe_damage(source, damages, totals));
+    warnings.damage.blocks += totals.blocks;
+    warnings.damage.event_blocks += totals.event_blocks;
+    warnings.damage.bytes += totals.bytes;
+    warnings.damage.span_ns = capture::add_times(warnings.damage.span_ns, totals.span_ns);
+  }
+  constexpr std::size_t shown = 5;
+  for (std::size_t i = 0; i < std::min(shown, damages.size()); ++i) {
+    warnings.texts.push_back(fmt::format("{}: {} at byte {}: {}", printable(capture.path()),
+                                         format_plural(damages[i].size, "byte"), damages[i].offset,
+                                         printable(damages[i].what)));
+  }
+  if (damages.size() > shown) {
+    warnings.texts.push_back(fmt::format("{}: {} more places are damaged; `kymo info --check --json` lists all",
+                                         printable(capture.path()), format_count(damages.size() - shown)));
+  }
+  if (!capture.is_closed() && capture::is_being_written(capture)) {
     warnings.texts.push_back(
         fmt::format("{}: process {} is still writing it", printable(capture.path()), capture.header().owner_pid));
   } else if (!capture.is_closed()) {
@@ -94,9 +182,21 @@ int Warnings::exit_code() const {
   return to_int(is_damaged ? ExitCode::damaged : ExitCode::ok);
 }
 
+std::vector<std::string> describe_damage(const Timeline& timeline) {
+  std::vector<std::string> texts;
+  check_blocks(timeline::sources_of(timeline));
+  for (const auto& source : timeline::sources_of(timeline)) {
+    if (const std::vector<Damage> damages = damages_of(*source); !damages.empty()) {
+      texts.push_back(describe_damage(*source, damages, add_up(source->reader(), damages)));
+    }
+  }
+  return texts;
+}
+
 Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops) {
   Warnings warnings;
   warn_of_drops(drops, warnings);
+  check_blocks(timeline::sources_of(timeline));
   for (const auto& source : timeline::sources_of(timeline)) {
     warn_of_damage(*source, warnings);
   }
@@ -120,6 +220,27 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
     }
   }
   return warnings;
+}
+
+void warn_of_missing_blocks(const stats::Statistics& statistics, bool uses_summaries, Warnings& warnings) {
+  const std::size_t damaged = warnings.damage.event_blocks;
+  if (damaged == 0) {
+    return;
+  }
+  const std::size_t missing = std::min(statistics.blocks_damaged, damaged);
+  if (!uses_summaries) {
+    warnings.texts.emplace_back(
+        "the tables are from the events that can be read; without --decode, for whole recordings, they are from "
+        "summaries, which count damaged blocks too");
+  } else if (missing == 0) {
+    warnings.texts.push_back(
+        fmt::format("the tables are whole all the same: summaries count what was in {}; the call tree, the slowest "
+                    "frames, parts of the recording and exports lack it",
+                    format_plural(damaged, "damaged block")));
+  } else {
+    warnings.texts.push_back(fmt::format("the tables lack what was in {}; summaries count what was in the other {}",
+                                         format_plural(missing, "damaged block"), format_count(damaged - missing)));
+  }
 }
 
 void print_json(const nlohmann::ordered_json& json) {

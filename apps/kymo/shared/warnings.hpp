@@ -1,6 +1,8 @@
 // Warnings about captures that readers need before the numbers: drops, damage, data that is not in the file.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,18 +14,35 @@
 
 namespace kymo::command {
 
+/// What is damaged in captures, and what it costs.
+struct DamageTotals {
+  std::size_t blocks = 0;
+  std::size_t event_blocks = 0;  ///< among them
+  std::uint64_t bytes = 0;       ///< of damaged blocks and of bytes that are no block
+  std::int64_t span_ns = 0;      ///< the time that damaged blocks of events cover
+};
+
 /// The warnings, and whether the input is damaged.
 struct Warnings {
   std::vector<std::string> texts;
   bool is_damaged = false;
+  DamageTotals damage;
 
   /// Prints each on stderr as "warning: ...".
   void print() const;
   [[nodiscard]] int exit_code() const;
 };
 
-/// Checks for drops, damage found so far, recordings cut short, processes off the axis, and sampling of scopes.
+/// Checks for drops, damage, recordings cut short, processes off the axis, and sampling of scopes. Compares every block
+/// with its checksum: a pass over the files without decoding them.
 [[nodiscard]] Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops);
+
+/// A line for each damaged capture: how much of it, and what that costs. For commands that have no other warnings.
+[[nodiscard]] std::vector<std::string> describe_damage(const Timeline& timeline);
+
+/// Where blocks of events are damaged: says which of the statistics' numbers count their content. `uses_summaries` if
+/// the statistics are those of whole captures, taken from their summaries.
+void warn_of_missing_blocks(const stats::Statistics& statistics, bool uses_summaries, Warnings& warnings);
 
 /// Prints JSON on stdout. Bytes that are not UTF-8 become U+FFFD.
 void print_json(const nlohmann::ordered_json& json);

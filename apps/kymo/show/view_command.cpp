@@ -1,6 +1,7 @@
 // kymo view: starts the viewer, a separate program, so that the kymo command needs neither GLFW nor OpenGL.
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -11,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/warnings.hpp"
 
 namespace kymo::command {
 
@@ -26,7 +28,25 @@ std::filesystem::path find_viewer() {
   return self.parent_path() / "kymo-viewer";
 }
 
+/// Says which of the captures among the words are damaged. The viewer says what is wrong with the others.
+void say_damage(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    std::error_code error;
+    if (std::filesystem::path(word).extension() != ".kymo" && !std::filesystem::is_directory(word, error)) {
+      continue;
+    }
+    try {
+      for (const std::string& text : describe_damage(Timeline(word))) {
+        say("warning: {}\n", text);
+      }
+    } catch (const std::exception&) {
+      continue;
+    }
+  }
+}
+
 [[noreturn]] void start_viewer(const std::vector<std::string>& words) {
+  say_damage(words);
   const std::filesystem::path viewer = find_viewer();
   std::string name = "kymo view";
   std::vector<std::string> copies = words;

@@ -1,5 +1,8 @@
 // kymo stats: statistics of captures.
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -7,8 +10,10 @@
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/stats/stats_first_screen.hpp"
 #include "apps/kymo/stats/stats_table.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
+#include "stats/common/power_curve.hpp"
 
 namespace kymo::command {
 
@@ -68,41 +73,103 @@ Warnings find_all_warnings(const Timeline& timeline) {
   return find_warnings(timeline, drops);
 }
 
-int show_tables(const Timeline& timeline, const StatsOptions& options) {
-  stats::StatisticsOptions how;
-  how.by_process = options.by_process;
-  how.use_summaries = !options.decodes_all;
-  how.keeps_histograms = options.has_histograms;
-  how.selection = stats::Selection(timeline, selection_of(timeline, options));
-  stats::Statistics statistics;
+namespace {
+
+constexpr std::size_t rows_of_first_screen = 12;
+
+/// Keeps only what fits one of the patterns. Throws Failure if nothing does.
+void filter(const Timeline& timeline, const std::vector<std::string>& patterns, FirstScreen& found) {
+  if (patterns.empty()) {
+    return;
+  }
+  const auto keep = [&patterns](auto& rows, const auto& name_of) {
+    rows.erase(std::remove_if(rows.begin(), rows.end(),
+                              [&](const auto& row) {
+                                return std::none_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+                                  return stats::fits_pattern(pattern, name_of(row));
+                                });
+                              }),
+               rows.end());
+    return rows.size();
+  };
+  stats::Statistics& all = found.statistics;
+  std::size_t kept = keep(all.sites, [&](const auto& row) { return timeline.site(row.site).name; });
+  kept += keep(all.spans, [&](const auto& row) { return timeline.name(row.name); });
+  kept += keep(all.frame_streams, [&](const auto& row) { return timeline.frame_stream(row.stream).name; });
+  kept += keep(all.metrics, [&](const auto& row) { return timeline.metric(row.metric).name; });
+  kept += keep(found.locks, [&](const auto& row) { return row.name; });
+  if (kept == 0) {
+    throw Failure(fmt::format("no site, span, lock, frame stream or metric is called {}",
+                              printable(fmt::format("{}", fmt::join(patterns, " or ")))));
+  }
+}
+
+/// The length of the selected part of the recording.
+double length_of(const Timeline& timeline, const stats::Selection& selection) {
+  const TimeRange whole = timeline.range();
+  const TimeRange part = selection.range();
+  const std::int64_t start_ns = std::max(whole.start_ns, part.start_ns);
+  return 1e9 * stats::seconds_between(start_ns, std::max(start_ns, std::min(whole.end_ns, part.end_ns)));
+}
+
+FirstScreen gather_first_screen(const Timeline& timeline, const StatsOptions& options,
+                                const stats::Selection& selection) {
+  FirstScreen found;
   {
     Progress progress("reading");
+    stats::StatisticsOptions how;
+    how.by_process = options.by_process;
+    how.use_summaries = !options.decodes_all;
+    how.keeps_histograms = options.has_histograms;
+    how.metric_percentiles = options.is_json || options.has_metrics || !options.filters.empty();
+    how.selection = selection;
     how.on_progress = progress.callback();
-    statistics = stats::gather_statistics(timeline, how);
+    found.statistics = stats::gather_statistics(timeline, how);
   }
-  const std::unique_ptr<stats::SiteMetrics> beside = gather_beside(timeline, options, how.selection);
-  sort_sites(timeline, statistics.sites, options.sort);
+  found.locks = stats::lock_statistics(timeline, found.statistics);
+  sort_sites(timeline, found.statistics.sites, options.sort_key());
+  if (!options.is_json && options.filters.empty() && !found.statistics.frame_streams.empty()) {
+    Progress progress("reading frames");
+    stats::StretchOptions how;
+    how.selection = selection_of(timeline, options);
+    how.by_process = options.by_process;
+    how.on_progress = progress.callback();
+    found.slow = stats::find_slowest_frames(timeline, 1, how);
+  }
+  return found;
+}
+
+}  // namespace
+
+int show_tables(const Timeline& timeline, const StatsOptions& options) {
+  const stats::Selection selection(timeline, selection_of(timeline, options));
+  FirstScreen found = gather_first_screen(timeline, options, selection);
+  const std::unique_ptr<stats::SiteMetrics> beside = gather_beside(timeline, options, selection);
   Warnings warnings =
-      how.selection.takes_every_event() ? find_warnings(timeline, statistics.drops) : find_all_warnings(timeline);
-  warn_of_gaps(statistics, warnings);
-  const StatsTableOptions table{options.by_process, options.top, beside.get()};
+      selection.takes_every_event() ? find_warnings(timeline, found.statistics.drops) : find_all_warnings(timeline);
+  warn_of_missing_blocks(found.statistics, selection.takes_every_event() && !options.decodes_all, warnings);
+  warn_of_gaps(found.statistics, warnings);
+  filter(timeline, options.filters, found);
+  StatsTableOptions table{options.by_process, options.top, beside.get(), length_of(timeline, selection)};
   if (options.is_json) {
     const TimeRange range = timeline.range();
     nlohmann::ordered_json json = {{"start_ns", range.start_ns}, {"end_ns", range.end_ns}};
-    json.update(tables_to_json(timeline, statistics, table));
-    json["blocks"] = statistics.blocks;
-    json["blocks_decoded"] = statistics.blocks_decoded;
-    json["blocks_damaged"] = statistics.blocks_damaged;
+    json.update(tables_to_json(timeline, found.statistics, found.locks, table));
+    json["blocks"] = found.statistics.blocks;
+    json["blocks_decoded"] = found.statistics.blocks_decoded;
+    json["blocks_damaged"] = found.statistics.blocks_damaged;
+    json["damage"] = {{"blocks", warnings.damage.blocks},
+                      {"event_blocks", warnings.damage.event_blocks},
+                      {"bytes", warnings.damage.bytes},
+                      {"span_ns", warnings.damage.span_ns}};
     json["warnings"] = warnings.texts;
     print_json(json);
     return warnings.exit_code();
   }
   warnings.print();
-  print_sites(timeline, statistics, table);
-  print_spans(timeline, statistics);
-  print_locks(timeline, statistics);
-  print_frames(timeline, statistics, table);
-  print_metrics(timeline, statistics, table);
+  table.top =
+      options.top != 0 || !options.filters.empty() || options.has_selection() ? options.top : rows_of_first_screen;
+  print_first_screen(timeline, found, options, table);
   return warnings.exit_code();
 }
 

@@ -67,7 +67,7 @@ int show_energy(const Timeline& timeline, const StatsOptions& options) {
   if (statistics.sources.empty()) {
     fail_without_power(statistics, options);
   }
-  sort_by_energy(timeline, statistics.sites, options.sort);
+  sort_by_energy(timeline, statistics.sites, options.sort_key());
   const Warnings warnings = find_all_warnings(timeline);
   const EnergyTableOptions table{options.by_process, options.top};
   if (options.is_json) {

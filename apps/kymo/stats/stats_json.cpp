@@ -4,7 +4,6 @@
 
 #include "apps/kymo/stats/stats_table.hpp"
 #include "base/system/unresolved.hpp"
-#include "stats/statistics/lock_statistics.hpp"
 
 namespace kymo::command {
 
@@ -55,9 +54,13 @@ Json beside_to_json(stats::SiteMetrics& beside, SiteId site) {
   return values;
 }
 
-Json locks_to_json(const Timeline& timeline, const Statistics& statistics) {
+Json known(double value) {
+  return std::isnan(value) ? Json() : Json(value);
+}
+
+Json locks_to_json(const std::vector<stats::LockStatistics>& all) {
   Json locks = Json::array();
-  for (const stats::LockStatistics& lock : stats::lock_statistics(timeline, statistics)) {
+  for (const stats::LockStatistics& lock : all) {
     Json holders = Json::array();
     for (const stats::HolderWaits& holder : lock.holders) {
       holders.push_back({{"holder", holder.holder},
@@ -85,7 +88,8 @@ Json site_to_json(const SiteDeclaration& site) {
   return {{"name", site.name}, {"function", site.function}, {"file", site.file}, {"line", site.line}};
 }
 
-Json tables_to_json(const Timeline& timeline, const Statistics& statistics, const StatsTableOptions& options) {
+Json tables_to_json(const Timeline& timeline, const Statistics& statistics,
+                    const std::vector<stats::LockStatistics>& locks, const StatsTableOptions& options) {
   Json sites = Json::array();
   const std::size_t shown = options.top == 0 ? statistics.sites.size() : std::min(options.top, statistics.sites.size());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -127,20 +131,25 @@ Json tables_to_json(const Timeline& timeline, const Statistics& statistics, cons
     for (const auto& [key, value] : declared.labels) {
       labels[key] = value;
     }
-    Json row = {{"name", declared.name}, {"unit", declared.unit}, {"labels", std::move(labels)}};
+    Json row = {
+        {"name", declared.name}, {"unit", declared.unit}, {"labels", std::move(labels)}, {"source", declared.source}};
     put_process(timeline, options.by_process, declared.process, metric.processes, row);
     row.update({{"count", metric.count},
                 {"min", metric.min},
                 {"mean", metric.mean},
                 {"max", metric.max},
-                {"last", metric.last}});
+                {"last", metric.last},
+                {"standard_deviation", known(metric.standard_deviation)},
+                {"p50", known(metric.p50)},
+                {"p95", known(metric.p95)},
+                {"p99", known(metric.p99)}});
     metrics.push_back(std::move(row));
   }
   return {{"sites", std::move(sites)},
           {"spans", std::move(spans)},
           {"frame_streams", std::move(streams)},
           {"metrics", std::move(metrics)},
-          {"locks", locks_to_json(timeline, statistics)}};
+          {"locks", locks_to_json(locks)}};
 }
 
 }  // namespace kymo::command

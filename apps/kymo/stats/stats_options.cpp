@@ -3,13 +3,25 @@
 
 #include <array>
 #include <limits>
-#include <map>
+#include <string_view>
+#include <utility>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 namespace kymo::command {
 
 namespace {
+
+/// Allows whole numbers from 1.
+CLI::Validator is_count() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const auto count = parse_number<std::uint64_t>(text);
+        return count && *count != 0 ? std::string() : text + " is no whole number from 1";
+      },
+      "");
+}
 
 void add_selection_options(CLI::App& command, StatsOptions& options) {
   command
@@ -25,12 +37,13 @@ void add_selection_options(CLI::App& command, StatsOptions& options) {
   command
       .add_option_function<std::string>(
           "--frames", [&options](const std::string& text) { options.frames = parse_frames(text); },
-          "Only these frames of the main frame stream, counted from 0, both included: 10..20, 10.., ..20, 7")
+          "Only these frames of the main frame stream, numbered from 1, both included: 10..20, 10.., ..20, 7")
       ->option_text("A..B")
       ->check(CLI::Validator(
           [](const std::string& text) {
-            return parse_frames(text) ? std::string()
-                                      : text + " is no range of frames: 10..20, 10.., ..20 or 7, the lower one first";
+            return parse_frames(text)
+                       ? std::string()
+                       : text + " is no range of frames: 10..20, 10.., ..20 or 7, the lower one first, numbered from 1";
           },
           ""));
   command
@@ -58,13 +71,16 @@ void add_views(CLI::App& command, StatsOptions& options) {
       ->option_text("PERCENT")
       ->check(CLI::Range(0.0, 100.0).description(""))
       ->needs(tree);
-  command.add_option("--depth", options.depth, "With --tree: show so many levels (40)")->option_text("N")->needs(tree);
+  command.add_option("--depth", options.depth, "With --tree: show so many levels (40)")
+      ->option_text("N")
+      ->check(is_count())
+      ->needs(tree);
   CLI::Option* const slowest =
       command
           .add_option("--slowest-frames", options.slowest_frames,
                       "The slowest frames of the main stream, and the sites that took most of their time")
           ->option_text("N")
-          ->check(CLI::PositiveNumber.description(""));
+          ->check(is_count());
   CLI::Option* const phases = command.add_flag("--phases", options.has_phases, "A table for each phase");
   CLI::Option* const energy = command.add_flag(
       "--energy", options.has_energy, "Joules per site, GPU span, frame stream and phase instead of durations");
@@ -78,6 +94,8 @@ void add_views(CLI::App& command, StatsOptions& options) {
           ->option_text("METRIC,...")
           ->delimiter(',')
           ->allow_extra_args(false);
+  CLI::Option* const filter = command.get_option("--filter");
+  CLI::Option* const metrics = command.get_option("--metrics");
   const std::array<CLI::Option*, 4> views{tree, slowest, phases, energy};
   for (std::size_t i = 0; i < views.size(); ++i) {
     for (std::size_t k = i + 1; k < views.size(); ++k) {
@@ -85,6 +103,8 @@ void add_views(CLI::App& command, StatsOptions& options) {
     }
     histogram->excludes(views[i]);
     with->excludes(views[i]);
+    filter->excludes(views[i]);
+    metrics->excludes(views[i]);
   }
   for (const char* const name : {"--site", "--thread", "--frames", "--time", "--phase"}) {
     energy->excludes(command.get_option(name));
@@ -106,20 +126,52 @@ void add_views(CLI::App& command, StatsOptions& options) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::array<std::pair<std::string_view, SortKey>, 10> sort_keys{{{"self", SortKey::self},
+                                                                          {"total", SortKey::total},
+                                                                          {"count", SortKey::count},
+                                                                          {"mean", SortKey::mean},
+                                                                          {"min", SortKey::min},
+                                                                          {"p50", SortKey::p50},
+                                                                          {"p95", SortKey::p95},
+                                                                          {"p99", SortKey::p99},
+                                                                          {"max", SortKey::max},
+                                                                          {"name", SortKey::name}}};
+
+std::string sort_words() {
+  std::string words;
+  for (const auto& [word, key] : sort_keys) {
+    words.append(words.empty() ? "" : ", ").append(word);
+  }
+  return words;
+}
+
+std::optional<SortKey> find_sort_key(std::string_view text) {
+  for (const auto& [word, key] : sort_keys) {
+    if (word == text) {
+      return key;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<stats::FrameRange> parse_frames(const std::string& text) {
   const auto ends = split_range(text);
   if (!ends) {
     return std::nullopt;
   }
   stats::FrameRange range;
-  const auto first = parse_number<std::uint64_t>(ends->first);
-  const auto last = parse_number<std::uint64_t>(ends->second);
+  const auto first = parse_number<FrameNumber>(ends->first);
+  const auto last = parse_number<FrameNumber>(ends->second);
   if ((!first && !ends->first.empty()) || (!last && !ends->second.empty())) {
     return std::nullopt;
   }
   range.first = first.value_or(range.first);
   range.last = last.value_or(range.last);
-  return range.first <= range.last ? std::optional(range) : std::nullopt;
+  return range.first >= 1 && range.first <= range.last ? std::optional(range) : std::nullopt;
 }
 
 stats::SelectionOptions selection_of(const Timeline& timeline, const StatsOptions& options) {
@@ -142,14 +194,31 @@ stats::SelectionOptions selection_of(const Timeline& timeline, const StatsOption
 void add_stats_options(CLI::App& command, StatsOptions& options) {
   add_capture_arguments(command, options.captures);
   add_selection_options(command, options);
-  static const std::map<std::string, SortKey> keys{
-      {"total", SortKey::total}, {"self", SortKey::self}, {"count", SortKey::count}, {"mean", SortKey::mean},
-      {"p99", SortKey::p99},     {"max", SortKey::max},   {"name", SortKey::name}};
-  command.add_option("--sort", options.sort, "Order of the sites: total (default), self, count, mean, p99, max, name")
-      ->transform(CLI::CheckedTransformer(keys).description(""))
-      ->option_text("KEY");
-  command.add_option("--top", options.top, "Show only so many sites; with --tree so many inside each")
-      ->option_text("N");
+  command
+      .add_option_function<std::string>(
+          "--sort", [&options](const std::string& text) { options.sort = find_sort_key(text); },
+          fmt::format("Order of the sites: {} (self; in JSON and with --energy: total)", sort_words()))
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return find_sort_key(text) ? std::string() : fmt::format("{} is no column: {}", text, sort_words());
+          },
+          ""))
+      ->option_text("COLUMN");
+  command
+      .add_option(
+          "--top", options.top,
+          "Show so many rows of sites, spans and locks (12; with an option that selects a part or a view, all); "
+          "with --tree so many inside each")
+      ->option_text("N")
+      ->check(is_count());
+  command
+      .add_option("--filter", options.filters,
+                  "Show only rows whose name fits (* any text, ? one character): sites, spans, locks, metrics; may be "
+                  "repeated")
+      ->option_text("PATTERN")
+      ->allow_extra_args(false);
+  command.add_flag("--metrics", options.has_metrics,
+                   "Metrics of the machine too, and of all metrics standard deviation and percentiles");
   command.add_flag("--by-process", options.by_process, "Keep the processes apart");
   command.add_flag("--decode", options.decodes_all, "Decode every event instead of using the capture's summaries");
   add_views(command, options);
@@ -162,7 +231,8 @@ void add_stats_options(CLI::App& command, StatsOptions& options) {
       "itself are unresolved. Threads that have scopes open at the same time share the power equally.\n\n"
       "Examples:\n"
       "  kymo stats run.kymo\n"
-      "  kymo stats --sort p99 --top 20 run.kymo\n"
+      "  kymo stats --sort p99 --top 20 --filter 'draw*' run.kymo\n"
+      "  kymo stats --metrics run.kymo\n"
       "  kymo stats --tree --thread 'worker*' --frames 100..200 run.kymo\n"
       "  kymo stats --slowest-frames 3 run.kymo\n"
       "  kymo stats --histogram --with power,memory run.kymo\n"

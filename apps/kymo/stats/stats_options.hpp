@@ -20,15 +20,17 @@ class App;
 
 namespace kymo::command {
 
-enum class SortKey { total, self, count, mean, p99, max, name };
+enum class SortKey { total, self, count, mean, min, p50, p95, p99, max, name };
 
 struct StatsOptions {
   CaptureArguments captures;
   bool is_json = false;
   bool by_process = false;
   bool decodes_all = false;
-  SortKey sort = SortKey::total;
-  std::size_t top = 0;  ///< 0: not given
+  std::optional<SortKey> sort;
+  std::size_t top = 0;               ///< 0: not given
+  std::vector<std::string> filters;  ///< patterns; only rows whose name fits one are shown
+  bool has_metrics = false;          ///< shows metrics of the machine too
 
   // The selected part of the recording.
   std::vector<std::string> sites;
@@ -52,6 +54,10 @@ struct StatsOptions {
   std::vector<std::string> power_sources;
   std::optional<double> idle_watts;
 
+  /// By self time; in JSON and of joules by total.
+  [[nodiscard]] SortKey sort_key() const {
+    return sort.value_or(is_json || has_energy ? SortKey::total : SortKey::self);
+  }
   [[nodiscard]] bool has_selection() const { return !sites.empty() || !threads.empty() || frames || time || phase; }
 };
 

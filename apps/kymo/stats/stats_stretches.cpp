@@ -32,9 +32,13 @@ stats::StretchOptions stretch_options(const Timeline& timeline, const StatsOptio
 
 void print_frame(const Timeline& timeline, const stats::SlowFrame& slow, const StatsOptions& options) {
   const auto duration_ns = static_cast<double>(slow.frame.duration_ns);
-  fmt::print("\nframe {}{}: {}, from {} on\n", slow.index, process_note(timeline, slow.process),
-             format_duration(duration_ns), since_start(timeline, slow.frame.start_ns));
-  Table table({{"scope", Align::left}, {"where", Align::left}, {"count"}, {"self"}, {"of the frame"}, {"total"}});
+  fmt::print("\n{}\n", styled(describe_frame(timeline, slow), Style::heading));
+  Table table({{"scope", Align::left},
+               {"where", Align::left, 3, Style::soft},
+               {"count", Align::right, 2},
+               {"self"},
+               {"of the frame"},
+               {"total", Align::right, 1}});
   const std::size_t most = options.top == 0 ? sites_of_a_frame : options.top;
   for (std::size_t i = 0; i < std::min(most, slow.sites.size()); ++i) {
     const SiteStatistics& site = slow.sites[i];
@@ -46,7 +50,7 @@ void print_frame(const Timeline& timeline, const stats::SlowFrame& slow, const S
   }
   for (std::size_t i = 0; i < std::min(most, slow.spans.size()); ++i) {
     const stats::SpanStatistics& span = slow.spans[i];
-    table.add({printable(timeline.name(span.name), 48), "span", format_count(span.durations.count), "", "",
+    table.add({printable(timeline.name(span.name)), "span", format_count(span.durations.count), "", "",
                format_duration(static_cast<double>(span.durations.total_ns))});
   }
   if (table.empty()) {
@@ -75,7 +79,7 @@ Json to_json(const Timeline& timeline, const stats::SlowFrame& slow, const Stats
     spans.push_back(
         {{"name", timeline.name(span.name)}, {"count", span.durations.count}, {"total_ns", span.durations.total_ns}});
   }
-  return {{"index", slow.index},
+  return {{"number", slow.number},
           {"process", slow.process},
           {"pid", timeline.process(slow.process).declaration.pid},
           {"start_ns", slow.frame.start_ns},
@@ -85,6 +89,12 @@ Json to_json(const Timeline& timeline, const stats::SlowFrame& slow, const Stats
 }
 
 }  // namespace
+
+std::string describe_frame(const Timeline& timeline, const stats::SlowFrame& slow) {
+  return fmt::format("frame {}{}: {}, from {} on", slow.number, process_note(timeline, slow.process),
+                     format_duration(static_cast<double>(slow.frame.duration_ns)),
+                     since_start(timeline, slow.frame.start_ns));
+}
 
 std::string since_start(const Timeline& timeline, std::int64_t time_ns) {
   return format_duration(1e9 * stats::seconds_between(timeline.range().start_ns, time_ns));
@@ -133,7 +143,6 @@ int show_phases(const Timeline& timeline, const StatsOptions& options) {
     phases = stats::gather_phases(timeline, stretch_options(timeline, options, progress));
   }
   const Warnings warnings = find_all_warnings(timeline);
-  const StatsTableOptions table{options.by_process, options.top, nullptr};
   Json list = Json::array();
   if (!options.is_json) {
     warnings.print();
@@ -144,26 +153,31 @@ int show_phases(const Timeline& timeline, const StatsOptions& options) {
   bool is_first = true;
   for (stats::PhaseStatistics& entry : phases) {
     const Phase& phase = entry.phase;
-    sort_sites(timeline, entry.statistics.sites, options.sort);
+    const StatsTableOptions table{options.by_process, options.top, nullptr,
+                                  1e9 * stats::seconds_between(phase.start_ns, phase.end_ns)};
+    const std::vector<stats::LockStatistics> locks = stats::lock_statistics(timeline, entry.statistics);
+    sort_sites(timeline, entry.statistics.sites, options.sort_key());
     if (options.is_json) {
       Json json = {{"number", phase.number},
                    {"process", phase.process},
                    {"pid", timeline.process(phase.process).declaration.pid},
                    {"start_ns", phase.start_ns},
                    {"end_ns", phase.end_ns}};
-      json.update(tables_to_json(timeline, entry.statistics, table));
+      json.update(tables_to_json(timeline, entry.statistics, locks, table));
       list.push_back(std::move(json));
       continue;
     }
-    fmt::print("{}phase {}{}: {}, from {} on\n", is_first ? "" : "\n", phase.number,
-               process_note(timeline, phase.process),
-               format_duration(1e9 * stats::seconds_between(phase.start_ns, phase.end_ns)),
-               since_start(timeline, phase.start_ns));
+    const std::string title =
+        fmt::format("phase {}{}: {}, from {} on", phase.number, process_note(timeline, phase.process),
+                    format_duration(table.length_ns), since_start(timeline, phase.start_ns));
+    fmt::print("{}{}\n", is_first ? "" : "\n", styled(title, Style::heading));
     is_first = false;
     print_sites(timeline, entry.statistics, table);
-    print_spans(timeline, entry.statistics);
+    print_spans(timeline, entry.statistics, table);
+    print_locks(locks, table);
     print_frames(timeline, entry.statistics, table);
-    print_metrics(timeline, entry.statistics, table);
+    print_metrics(timeline, entry.statistics, table, true);
+    print_metrics(timeline, entry.statistics, table, false);
   }
   if (options.is_json) {
     print_json({{"phases", std::move(list)}, {"warnings", warnings.texts}});

@@ -2,16 +2,19 @@
 #include "apps/kymo/stats/stats_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/sketch.hpp"
+#include "apps/kymo/stats/stats_facts.hpp"
 #include "base/system/unresolved.hpp"
 #include "stats/common/value_text.hpp"
-#include "stats/statistics/lock_statistics.hpp"
 
 namespace kymo::command {
 
@@ -29,6 +32,12 @@ double sort_value(const SiteStatistics& site, SortKey key) {
       return static_cast<double>(site.durations.count);
     case SortKey::mean:
       return site.durations.mean_ns;
+    case SortKey::min:
+      return static_cast<double>(site.durations.min_ns);
+    case SortKey::p50:
+      return static_cast<double>(site.durations.p50_ns);
+    case SortKey::p95:
+      return static_cast<double>(site.durations.p95_ns);
     case SortKey::p99:
       return static_cast<double>(site.durations.p99_ns);
     case SortKey::max:
@@ -52,8 +61,10 @@ std::vector<std::string> duration_cells(const DurationStatistics& durations) {
 }
 
 std::vector<Table::Column> duration_columns(std::vector<Table::Column> first) {
-  for (const char* title : {"mean", "min", "p50", "p95", "p99", "max"}) {
-    first.push_back({title});
+  static constexpr std::array<std::pair<const char*, int>, 6> titles{
+      {{"mean", 2}, {"min", 9}, {"p50", 7}, {"p95", 8}, {"p99", 4}, {"max", 1}}};
+  for (const auto& [title, rank] : titles) {
+    first.push_back({title, Align::right, rank});
   }
   first.push_back({"from min to max, logarithmic", Align::left});
   return first;
@@ -75,14 +86,19 @@ std::string beside_cell(const stats::SiteMetricColumn& column, const stats::Site
 }  // namespace
 
 std::string site_name(const SiteDeclaration& site, std::size_t width) {
-  return site.name.empty() ? "(unnamed)" : printable(site.name, width);
+  if (site.name.empty()) {
+    return "(unnamed)";
+  }
+  const bool names_holder = site.role == SiteRole::wait && !site.function.empty();
+  const std::string name = names_holder ? site.name + ", held by " + site.function : site.name;
+  return width == static_cast<std::size_t>(-1) ? printable(name) : printable(name, width);
 }
 
 std::string place_of(const SiteDeclaration& site) {
   if (site.file.empty()) {
     return {};
   }
-  const std::string name = printable(site.file.substr(site.file.find_last_of('/') + 1), 32);
+  const std::string name = printable(site.file.substr(site.file.find_last_of('/') + 1));
   return site.line == 0 ? name : fmt::format("{}:{}", name, site.line);
 }
 
@@ -93,9 +109,72 @@ void sort_sites(const Timeline& timeline, std::vector<SiteStatistics>& sites, So
   });
 }
 
+namespace {
+
+constexpr std::size_t bar_columns = 8;
+
+/// A bar of a share of the greatest share, in eighths of a column where the locale has such characters.
+std::string share_bar(double share, double greatest) {
+  static constexpr std::array<std::string_view, 8> parts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = greatest > 0 ? static_cast<std::size_t>(std::lround(8.0 * bar_columns * share / greatest)) : 0;
+  std::string bar;
+  for (std::size_t i = 0; i < eighths / 8; ++i) {
+    bar += speaks_utf8() ? "█" : "#";
+  }
+  return speaks_utf8() ? bar.append(parts[eighths % 8]) : bar;
+}
+
+/// Tells apart sites of one name at one place, as those of a template: by their functions.
+class SiteTitles {
+ public:
+  SiteTitles(const Timeline& timeline, const Statistics& statistics) : timeline_(timeline) {
+    for (const SiteStatistics& site : statistics.sites) {
+      ++alike_[key_of(timeline.site(site.site))];
+    }
+  }
+  [[nodiscard]] std::string of(SiteId id) const {
+    const SiteDeclaration& site = timeline_.site(id);
+    const bool is_told = alike_.at(key_of(site)) > 1 && !site.function.empty();
+    return site_name(site) + (is_told ? " " + told_by(site.function) : std::string());
+  }
+
+ private:
+  /// "[with T = int]" of a template's function, which is what differs; else all of it.
+  static std::string told_by(const std::string& function) {
+    const std::size_t arguments = function.rfind("[with ");
+    return arguments != std::string::npos ? printable(function.substr(arguments)) : "in " + printable(function);
+  }
+  static std::pair<std::string, std::string> key_of(const SiteDeclaration& site) {
+    return {site_name(site), place_of(site)};
+  }
+
+  const Timeline& timeline_;
+  std::map<std::pair<std::string, std::string>, std::size_t> alike_;
+};
+
+/// Says how many rows --top left out.
+void print_rest(std::size_t shown, std::size_t all, std::string_view noun) {
+  if (shown < all) {
+    fmt::print("{}\n", styled(fmt::format("... and {} more; --top {} shows all", format_plural(all - shown, noun), all),
+                              Style::soft));
+  }
+}
+
+std::size_t rows_of(const StatsTableOptions& options, std::size_t all) {
+  return options.top == 0 ? all : std::min(options.top, all);
+}
+
+}  // namespace
+
 void print_sites(const Timeline& timeline, const Statistics& statistics, const StatsTableOptions& options) {
-  std::vector<Table::Column> columns =
-      duration_columns({{"scope", Align::left}, {"where", Align::left}, {"process"}, {"count"}, {"total"}, {"self"}});
+  std::vector<Table::Column> columns = duration_columns({{"scope", Align::left},
+                                                         {"where", Align::left, 6, Style::soft},
+                                                         {"process"},
+                                                         {"self"},
+                                                         {"of run"},
+                                                         {"", Align::left, 3, Style::bar},
+                                                         {"count", Align::right, 1},
+                                                         {"total", Align::right, 5}});
   if (options.beside != nullptr) {
     for (const stats::SiteMetricColumn& column : options.beside->columns()) {
       columns.push_back({"mean " + printable(column.name, 32)});
@@ -103,15 +182,23 @@ void print_sites(const Timeline& timeline, const Statistics& statistics, const S
     }
   }
   Table table(std::move(columns));
-  const std::size_t shown = options.top == 0 ? statistics.sites.size() : std::min(options.top, statistics.sites.size());
+  const SiteTitles titles(timeline, statistics);
+  const std::size_t shown = rows_of(options, statistics.sites.size());
+  std::uint64_t greatest_ns = 0;
+  for (std::size_t i = 0; i < shown; ++i) {
+    greatest_ns = std::max(greatest_ns, statistics.sites[i].self_ns);
+  }
   for (std::size_t i = 0; i < shown; ++i) {
     const SiteStatistics& site = statistics.sites[i];
     const SiteDeclaration& declared = timeline.site(site.site);
+    const auto self_ns = static_cast<double>(site.self_ns);
     std::vector<std::string> cells =
-        row_of({site_name(declared), place_of(declared),
+        row_of({titles.of(site.site), place_of(declared),
                 options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
-                format_count(site.durations.count), format_duration(static_cast<double>(site.durations.total_ns)),
-                (site.self_is_bound != 0 ? "<= " : "") + format_duration(static_cast<double>(site.self_ns))},
+                (site.self_is_bound != 0 ? "<= " : "") + format_duration(self_ns),
+                options.length_ns > 0 ? format_share(self_ns, options.length_ns) : "",
+                share_bar(self_ns, static_cast<double>(greatest_ns)), format_count(site.durations.count),
+                format_duration(static_cast<double>(site.durations.total_ns))},
                site.durations);
     if (options.beside != nullptr) {
       const std::vector<stats::SiteMetricValue>* const values = options.beside->find(site.site);
@@ -128,54 +215,57 @@ void print_sites(const Timeline& timeline, const Statistics& statistics, const S
     return;
   }
   table.print();
-  if (shown < statistics.sites.size()) {
-    fmt::print("... and {} more; --top shows them\n", format_plural(statistics.sites.size() - shown, "site"));
-  }
+  print_rest(shown, statistics.sites.size(), "site");
 }
 
-void print_spans(const Timeline& timeline, const Statistics& statistics) {
+void print_spans(const Timeline& timeline, const Statistics& statistics, const StatsTableOptions& options) {
   Table table(duration_columns({{"span", Align::left}, {"count"}, {"total"}}));
-  for (const stats::SpanStatistics& span : statistics.spans) {
+  const std::size_t shown = rows_of(options, statistics.spans.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const stats::SpanStatistics& span = statistics.spans[i];
+    const std::string name = printable(timeline.name(span.name));
     if (base::is_unresolved(timeline.name(span.name))) {
       // A value that was not measured is not 0.
-      table.add({printable(timeline.name(span.name), 48), format_count(span.durations.count), "-", "-", "-", "-", "-",
-                 "-", "-"});
+      table.add({name, format_count(span.durations.count), "-", "-", "-", "-", "-", "-", "-"});
       continue;
     }
-    table.add(row_of({printable(timeline.name(span.name), 48), format_count(span.durations.count),
-                      format_duration(static_cast<double>(span.durations.total_ns))},
-                     span.durations));
+    table.add(row_of(
+        {name, format_count(span.durations.count), format_duration(static_cast<double>(span.durations.total_ns))},
+        span.durations));
   }
   if (!table.empty()) {
     fmt::print("\n");
     table.print();
+    print_rest(shown, statistics.spans.size(), "span name");
   }
 }
 
-void print_locks(const Timeline& timeline, const Statistics& statistics) {
+void print_locks(const std::vector<stats::LockStatistics>& locks, const StatsTableOptions& options) {
   Table table({{"lock", Align::left},
-               {"where", Align::left},
-               {"waits"},
+               {"where", Align::left, 5, Style::soft},
+               {"waits", Align::right, 1},
                {"waited"},
-               {"worst wait"},
-               {"holds"},
-               {"held"},
-               {"longest hold"},
+               {"worst wait", Align::right, 2},
+               {"holds", Align::right, 3},
+               {"held", Align::right, 3},
+               {"longest hold", Align::right, 4},
                {"waited for most", Align::left},
-               {"of that"}});
+               {"of that", Align::right, 3}});
   const auto format = [](auto value) { return format_duration(static_cast<double>(value)); };
-  for (const stats::LockStatistics& lock : stats::lock_statistics(timeline, statistics)) {
+  const std::size_t shown = rows_of(options, locks.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const stats::LockStatistics& lock = locks[i];
     std::string holder;
     std::string share;
     if (!lock.holders.empty()) {
       const stats::HolderWaits& most = lock.holders.front();
-      holder = most.holder.empty() ? "(not known)" : printable(most.holder, 48);
+      holder = most.holder.empty() ? "(not known)" : printable(most.holder);
       share = format(most.total_ns);
     }
     SiteDeclaration declared;
     declared.file = lock.file;
     declared.line = lock.line;
-    table.add({printable(lock.name, 48), place_of(declared), format_count(lock.waits),
+    table.add({printable(lock.name), place_of(declared), format_count(lock.waits),
                lock.waits != 0 ? format(lock.waited_ns) : "-", lock.waits != 0 ? format(lock.max_wait_ns) : "-",
                format_count(lock.holds), lock.holds != 0 ? format(lock.held_ns) : "-",
                lock.holds != 0 ? format(lock.max_hold_ns) : "-", std::move(holder), std::move(share)});
@@ -183,6 +273,7 @@ void print_locks(const Timeline& timeline, const Statistics& statistics) {
   if (!table.empty()) {
     fmt::print("\n");
     table.print();
+    print_rest(shown, locks.size(), "lock");
   }
 }
 
@@ -191,7 +282,7 @@ void print_frames(const Timeline& timeline, const Statistics& statistics, const 
   for (const stats::FrameStatistics& stream : statistics.frame_streams) {
     const FrameStreamDeclaration& declared = timeline.frame_stream(stream.stream);
     table.add(
-        row_of({declared.name.empty() ? "(main)" : printable(declared.name, 48),
+        row_of({declared.name.empty() ? "(main)" : printable(declared.name),
                 options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
                 format_count(stream.durations.count), format_duration(static_cast<double>(stream.durations.total_ns))},
                stream.durations));
@@ -202,19 +293,35 @@ void print_frames(const Timeline& timeline, const Statistics& statistics, const 
   }
 }
 
-void print_metrics(const Timeline& timeline, const Statistics& statistics, const StatsTableOptions& options) {
-  Table table(
-      {{"metric", Align::left}, {"unit", Align::left}, {"process"}, {"count"}, {"min"}, {"mean"}, {"max"}, {"last"}});
+void print_metrics(const Timeline& timeline, const Statistics& statistics, const StatsTableOptions& options,
+                   bool is_own_ones) {
+  Table table({{is_own_ones ? "metric" : "machine metric", Align::left},
+               {"process"},
+               {"samples", Align::right, 5},
+               {"min", Align::right, 2},
+               {"mean"},
+               {"std", Align::right, 6},
+               {"p50", Align::right, 8},
+               {"p95", Align::right, 7},
+               {"p99", Align::right, 3},
+               {"max"},
+               {"last", Align::right, 1}});
   for (const stats::MetricStatistics& metric : statistics.metrics) {
     const MetricDeclaration& declared = timeline.metric(metric.metric);
+    if (is_own(declared) != is_own_ones) {
+      continue;
+    }
     std::string name = declared.name;
     for (const auto& [key, value] : declared.labels) {
       name += fmt::format(" {}={}", key, value);
     }
-    table.add({printable(name, 48), printable(declared.unit, 12),
-               options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
-               format_count(metric.count), format_value(metric.min), format_value(metric.mean),
-               format_value(metric.max), format_value(metric.last)});
+    const auto text_of = [unit = printable(declared.unit, 12)](double value) {
+      return std::isnan(value) ? std::string() : stats::value_text(value, unit);
+    };
+    table.add(
+        {printable(name), options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
+         format_count(metric.count), text_of(metric.min), text_of(metric.mean), text_of(metric.standard_deviation),
+         text_of(metric.p50), text_of(metric.p95), text_of(metric.p99), text_of(metric.max), text_of(metric.last)});
   }
   if (!table.empty()) {
     fmt::print("\n");

@@ -10,6 +10,7 @@
 #include <kymo/timeline.hpp>
 
 #include "apps/kymo/stats/stats_options.hpp"
+#include "stats/statistics/lock_statistics.hpp"
 #include "stats/statistics/site_metrics.hpp"
 #include "stats/statistics/statistics.hpp"
 
@@ -18,27 +19,32 @@ namespace kymo::command {
 /// Options of all tables.
 struct StatsTableOptions {
   bool by_process = false;
-  std::size_t top = 0;                   ///< rows of sites; 0: all
+  std::size_t top = 0;                   ///< rows of a table; 0: all
   stats::SiteMetrics* beside = nullptr;  ///< in columns of their own
+  double length_ns = 0;                  ///< of the part of the run that the statistics are of
 };
 
 void sort_sites(const Timeline& timeline, std::vector<stats::SiteStatistics>& sites, SortKey key);
 
-/// Prints sites, and spans, frames and metrics if there are any.
+/// Prints sites, with the share of the run's length that is their self time, and spans, frames and metrics if there
+/// are any.
 void print_sites(const Timeline& timeline, const stats::Statistics& statistics, const StatsTableOptions& options);
-void print_spans(const Timeline& timeline, const stats::Statistics& statistics);
+void print_spans(const Timeline& timeline, const stats::Statistics& statistics, const StatsTableOptions& options);
 void print_frames(const Timeline& timeline, const stats::Statistics& statistics, const StatsTableOptions& options);
-void print_metrics(const Timeline& timeline, const stats::Statistics& statistics, const StatsTableOptions& options);
+/// The metrics that the program recorded, or those of the machine.
+void print_metrics(const Timeline& timeline, const stats::Statistics& statistics, const StatsTableOptions& options,
+                   bool is_own_ones);
 
 /// Locks: which threads waited for them, and the holders.
-void print_locks(const Timeline& timeline, const stats::Statistics& statistics);
+void print_locks(const std::vector<stats::LockStatistics>& locks, const StatsTableOptions& options);
 
 /// The same as JSON: "sites", "spans", "frame_streams", "metrics", "locks".
 [[nodiscard]] nlohmann::ordered_json tables_to_json(const Timeline& timeline, const stats::Statistics& statistics,
+                                                    const std::vector<stats::LockStatistics>& locks,
                                                     const StatsTableOptions& options);
 
-/// A site's name for a table.
-[[nodiscard]] std::string site_name(const SiteDeclaration& site, std::size_t width = 48);
+/// A site's name for a table. The wait for a lock names the holder too: "wait for queue, held by load".
+[[nodiscard]] std::string site_name(const SiteDeclaration& site, std::size_t width = static_cast<std::size_t>(-1));
 /// The end of its file's path with the line; a table omits the directory.
 [[nodiscard]] std::string place_of(const SiteDeclaration& site);
 /// Name, function, file, line.

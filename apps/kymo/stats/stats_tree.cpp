@@ -110,7 +110,7 @@ class TreeTable {
   const Timeline& timeline_;
   const CallTree& tree_;
   const StatsOptions& options_;
-  Table table_{{{"scope", Align::left}, {"count"}, {"total"}, {"share"}, {"self"}, {"share"}}};
+  Table table_{{{"scope", Align::left}, {"count", Align::right, 1}, {"total"}, {"share"}, {"self"}, {"share"}}};
   std::uint64_t hidden_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include "apps/kymo/shared/warnings.hpp"
 #include "apps/kymo/stats/stats_options.hpp"
+#include "stats/statistics/stretches.hpp"
 
 namespace kymo::command {
 
@@ -24,6 +25,8 @@ int show_energy(const Timeline& timeline, const StatsOptions& options);
 /// Collects warnings after everything was read, with the drops of the whole recording.
 [[nodiscard]] Warnings find_all_warnings(const Timeline& timeline);
 
+/// "frame 6: 300 ms, from 500 ms on".
+[[nodiscard]] std::string describe_frame(const Timeline& timeline, const stats::SlowFrame& slow);
 /// The time since the timeline's start.
 [[nodiscard]] std::string since_start(const Timeline& timeline, std::int64_t time_ns);
 /// " of process 123" if there are several processes.

@@ -119,6 +119,11 @@ class CaptureReader::Implementation {
     return true;
   }
 
+  bool check_stored(const BlockInfo& block) {
+    const ScratchLoan scratch(*this);
+    return load_stored(block, scratch->stored).has_value();
+  }
+
   [[nodiscard]] std::vector<Damage> damages() const {
     std::vector<Damage> all = scanner_.damages();
     if (scanner_.torn_end()) {
@@ -388,34 +393,43 @@ class CaptureReader::Implementation {
     }
   }
 
-  // Reads, checks and decompresses a block's payload. On failure notes the damage and returns false.
-  bool load_payload(const BlockInfo& block, std::vector<std::byte>& stored, BlockPayload& payload) {
+  // Reads a block as stored, and checks it. On failure notes the damage and returns nothing.
+  std::optional<capture::BlockHeader> load_stored(const BlockInfo& block, std::vector<std::byte>& stored) {
     const std::size_t block_size = capture::block_header_size + block.stored_bytes;
     if (block.stored_bytes > capture::max_payload_size || block.offset > source_->size() ||
         source_->size() - block.offset < block_size) {
       note_damage(block, "the file ends within it");
-      return false;
+      return std::nullopt;
     }
     stored.resize(std::max(stored.size(), block_size));
     const auto bytes = std::span(stored).first(block_size);
     if (source_->read(block.offset, bytes) != block_size) {
       note_damage(block, "the file ends within it");
-      return false;
+      return std::nullopt;
     }
     const auto header = capture::parse_header(bytes);
     if (!header || !describes(block, *header)) {
       note_damage(block, "its header is not the one that is expected there");
-      return false;
+      return std::nullopt;
     }
     if (block.kind == BlockKind::summary && block.offset >= summaries_end_) {
       note_damage(block, "the capture's summaries take more memory than any program's would");
-      return false;
+      return std::nullopt;
     }
-    const auto stored_payload = bytes.subspan(capture::block_header_size);
-    if (capture::crc32c(stored_payload) != header->payload_crc) {
+    if (capture::crc32c(bytes.subspan(capture::block_header_size)) != header->payload_crc) {
       note_damage(block, "its checksum is wrong");
+      return std::nullopt;
+    }
+    return header;
+  }
+
+  // Reads, checks and decompresses a block's payload. On failure notes the damage and returns false.
+  bool load_payload(const BlockInfo& block, std::vector<std::byte>& stored, BlockPayload& payload) {
+    const auto header = load_stored(block, stored);
+    if (!header) {
       return false;
     }
+    const auto stored_payload = std::span(stored).subspan(capture::block_header_size, block.stored_bytes);
     try {
       std::byte* const raw = payload.resize(header->raw_size);
       capture::decompress(header->codec, stored_payload, {raw, header->raw_size});
@@ -501,6 +515,9 @@ bool CaptureReader::read_payload(const BlockInfo& block, BlockPayload& payload) 
 }
 bool CaptureReader::refresh() {
   return implementation_->refresh();
+}
+bool CaptureReader::check_stored(const BlockInfo& block) const {
+  return implementation_->check_stored(block);
 }
 bool CaptureReader::check() {
   return implementation_->check();

@@ -42,7 +42,7 @@ class CollapsedStacks::Visitor {
     // Unsigned arithmetic: times of damaged captures may be any distance apart.
     const std::uint64_t elapsed = static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(scope.start_ns);
     const Level level = track_.levels[depth];
-    stacks_.nodes_[level.node].self_ns += elapsed - std::min(elapsed, level.inner_ns);
+    stacks_.count(level.node, scope.site, elapsed - std::min(elapsed, level.inner_ns));
     if (depth > 0) {
       track_.levels[depth - 1].inner_ns += elapsed;
     }
@@ -58,6 +58,9 @@ void CollapsedStacks::add(const EventBatch& batch) {
     Track& known = track(run.track);
     Visitor visitor(*this, known);
     known.scopes.take(run, visitor);
+    if (!run.events.empty()) {
+      fibers_.add_track(run.track);
+    }
   }
 }
 
@@ -65,6 +68,17 @@ void CollapsedStacks::finish(std::int64_t end_ns) {
   for (auto& entry : tracks_) {
     Visitor visitor(*this, entry.second);
     entry.second.scopes.finish(end_ns, visitor);
+  }
+  for (const auto& [place, self_ns] : fiber_runs_ns_) {
+    nodes_[place.first].self_ns += fibers_.is_on_fiber(place.second) ? 0 : self_ns;
+  }
+}
+
+void CollapsedStacks::count(std::uint32_t node, SiteId site, std::uint64_t self_ns) {
+  if (timeline_.site(site).role == SiteRole::fiber_run) {
+    fiber_runs_ns_[{node, site}] += self_ns;
+  } else {
+    nodes_[node].self_ns += self_ns;
   }
 }
 

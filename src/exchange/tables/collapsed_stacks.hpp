@@ -7,20 +7,23 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <kymo/timeline.hpp>
 
 #include "capture/summary/scope_walk.hpp"
 #include "exchange/common/exporter.hpp"
+#include "stats/common/fiber_runs.hpp"
 
 namespace kymo::exchange {
 
-/// Adds up the self time of every distinct stack. Holds about 100 bytes per stack and the open scopes. About 20 ns per
+/// Adds up the self time of every distinct stack. Runs of fibers that have scopes are left out of their threads' stacks:
+/// the fibers' own stacks have that time. Holds about 100 bytes per stack and the open scopes. About 20 ns per
 /// scope.
 class CollapsedStacks {
  public:
-  explicit CollapsedStacks(const Timeline& timeline) : timeline_(timeline) {}
+  explicit CollapsedStacks(const Timeline& timeline) : timeline_(timeline), fibers_(timeline) {}
 
   void add(const EventBatch& batch);
   /// Ends the open scopes at this time and completes the sums.
@@ -49,6 +52,7 @@ class CollapsedStacks {
 
   [[nodiscard]] Track& track(TrackId id);
   [[nodiscard]] FrameId frame_of_site(SiteId site);
+  void count(std::uint32_t node, SiteId site, std::uint64_t self_ns);
   [[nodiscard]] FrameId frame_of(std::string_view text);
   [[nodiscard]] std::uint32_t child(std::uint32_t parent, FrameId frame);
   [[nodiscard]] std::string stack_of(std::uint32_t node) const;
@@ -60,6 +64,8 @@ class CollapsedStacks {
   std::map<std::string, FrameId, std::less<>> frame_ids_;
   std::unordered_map<SiteId, FrameId> site_frames_;
   std::map<TrackId, Track> tracks_;
+  stats::FiberRuns fibers_;
+  std::map<std::pair<std::uint32_t, SiteId>, std::uint64_t> fiber_runs_ns_;  ///< by node and site
 };
 
 ExportWriter write_collapsed_stacks;

@@ -144,7 +144,7 @@ std::vector<std::string> write_frames_csv(const Timeline& timeline, base::Output
     base::append_json_integer(head, timeline.process(stream.process).declaration.pid);
     head += ',';
     append_csv_field(head, stream.name);
-    std::uint64_t number = 0;
+    FrameNumber number = 0;
     for (const Frame& frame : timeline.frames(stream.id)) {
       std::string& out = file.buffer();
       out.append(head) += ',';

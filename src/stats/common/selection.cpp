@@ -76,18 +76,18 @@ void Selection::choose_frames(const Timeline& timeline) {
     if (stream.name.empty() && ranges_.find(stream.process) == ranges_.end()) {
       const std::vector<Frame> frames = timeline.frames(stream.id);
       most = std::max<std::uint64_t>(most, frames.size());
-      if (options_.frames->first < frames.size()) {
-        const std::size_t last =
-            static_cast<std::size_t>(std::min<std::uint64_t>(options_.frames->last, frames.size() - 1));
-        ranges_[stream.process] = {frames[static_cast<std::size_t>(options_.frames->first)].start_ns,
-                                   capture::add_times(frames[last].start_ns, frames[last].duration_ns)};
+      const FrameNumber last = std::min<FrameNumber>(options_.frames->last, frames.size());
+      if (options_.frames->first >= 1 && options_.frames->first <= last) {
+        const Frame& end = frames[static_cast<std::size_t>(last - 1)];
+        ranges_[stream.process] = {frames[static_cast<std::size_t>(options_.frames->first - 1)].start_ns,
+                                   capture::add_times(end.start_ns, end.duration_ns)};
       }
     }
   }
   if (ranges_.empty()) {
     throw SelectionError("there is no frame " + std::to_string(options_.frames->first) +
                          " in the main frame stream: it has " + std::to_string(most) +
-                         (most == 0 ? " frames" : " frames, counted from 0"));
+                         (most == 0 ? " frames" : " frames, numbered from 1"));
   }
 }
 

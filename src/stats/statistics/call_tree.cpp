@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "capture/summary/scope_matcher.hpp"
+#include "stats/common/fiber_runs.hpp"
 #include "stats/common/path_table.hpp"
 #include "stats/common/power_curve.hpp"
 #include "stats/common/site_rows.hpp"
@@ -40,6 +41,8 @@ class TrackPath {
       last_ns_ = std::max(last_ns_, run.events.back().time_ns);
     }
   }
+
+  [[nodiscard]] bool has_events() const { return last_ns_ != std::numeric_limits<std::int64_t>::min(); }
 
   /// Counts the open scopes down to a depth, up to a time.
   void leave(std::size_t depth, std::int64_t time_ns, PathTable& paths) {
@@ -86,7 +89,7 @@ class TrackPath {
 class Gathering {
  public:
   Gathering(const Timeline& timeline, const CallTreeOptions& options)
-      : timeline_(timeline), options_(options), rows_(timeline, options.by_process) {}
+      : timeline_(timeline), options_(options), rows_(timeline, options.by_process), fibers_(timeline) {}
 
   CallTree run() {
     const auto sources = timeline::sources_of(timeline_);
@@ -135,6 +138,9 @@ class Gathering {
     const std::int64_t end_ns = nanoseconds_between(source.shift().offset_ns, source.range().end_ns);
     for (auto& [id, track] : tracks) {
       track.leave(0, end_ns, paths);
+      if (track.has_events()) {
+        fibers_.add_track(source.find(capture::IdKind::track, id));
+      }
     }
   }
 
@@ -166,6 +172,7 @@ class Gathering {
     const auto& nodes = paths.nodes();
     std::vector<std::uint32_t> place(nodes.size(), outside);
     place[PathTable::root] = options_.selection.chooses_sites() ? outside : 0;
+    const std::vector<std::uint64_t> on_fibers = time_on_fibers(source, paths);
     for (NodeId node = 1; node < nodes.size(); ++node) {
       const PathTable::Node& from = nodes[node];
       const PathTable::Sum& sum = paths.sums()[node];
@@ -173,6 +180,10 @@ class Gathering {
       std::uint32_t row = other_row;
       if (from.site != PathTable::other_paths) {
         const SiteId site = source.find(capture::IdKind::site, from.site);
+        if (is_on_fiber(site)) {
+          place[node] = outside;
+          continue;
+        }
         if (parent == outside && options_.selection.takes_site(timeline_.site(site).name)) {
           parent = 0;
         }
@@ -187,9 +198,31 @@ class Gathering {
       Joined& to = joined_[place[node]];
       to.count += sum.count;
       to.open += from.open;
-      to.total_ns += sum.total_ns;
-      joined_[parent].inner_ns += sum.total_ns;
+      const std::uint64_t total_ns = sum.total_ns - std::min(sum.total_ns, on_fibers[node]);
+      to.total_ns += total_ns;
+      joined_[parent].inner_ns += total_ns;
     }
+  }
+
+  /// A run of a fiber that its track counts, unless it was chosen by name.
+  [[nodiscard]] bool is_on_fiber(SiteId site) const {
+    return fibers_.is_on_fiber(site) &&
+           !(options_.selection.chooses_sites() && options_.selection.takes_site(timeline_.site(site).name));
+  }
+
+  /// By node: the time of the runs of fibers inside it that the fibers' own tracks count.
+  [[nodiscard]] std::vector<std::uint64_t> time_on_fibers(const timeline::Source& source,
+                                                          const PathTable& paths) const {
+    const auto& nodes = paths.nodes();
+    std::vector<std::uint64_t> inside(nodes.size());
+    for (std::size_t node = nodes.size() - 1; node > 0; --node) {
+      const PathTable::Node& at = nodes[node];
+      if (at.site != PathTable::other_paths && is_on_fiber(source.find(capture::IdKind::site, at.site))) {
+        inside[node] = paths.sums()[node].total_ns;
+      }
+      inside[at.parent] += inside[node];
+    }
+    return inside;
   }
 
   void put() {
@@ -253,6 +286,7 @@ class Gathering {
   const Timeline& timeline_;
   const CallTreeOptions& options_;
   SiteRows rows_;
+  FiberRuns fibers_;
   std::vector<Joined> joined_ = std::vector<Joined>(1);  // the root first
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> joined_places_;
   CallTree result_;

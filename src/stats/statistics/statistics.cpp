@@ -6,10 +6,12 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "capture/format/bytes.hpp"
 #include "capture/summary/totals.hpp"
+#include "stats/common/value_distribution.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::stats {
@@ -91,7 +93,13 @@ class Gathering {
     for (std::size_t block = 0; block < source.block_count(); ++block) {
       ++result_.blocks;
       const std::uint32_t number = source.block_number(block);
-      if (!cut.needs(block) || totals.covers(number)) {
+      if (!cut.needs(block)) {
+        continue;
+      }
+      if (totals.covers(number)) {
+        if (options_.metric_percentiles && source.read_own(block, BatchParts::samples, batch)) {
+          add_samples(batch);
+        }
         continue;
       }
       if (source.read_own(block, BatchParts::everything, batch)) {
@@ -99,6 +107,7 @@ class Gathering {
           cut.cut(batch);
         }
         totals.add(batch, number);
+        add_samples(batch);
         ++result_.blocks_decoded;
       } else {
         ++result_.blocks_damaged;
@@ -116,6 +125,19 @@ class Gathering {
     }
     bytes_done_ += source.reader().size_bytes();
     take(source, totals.finish());
+    values_.clear();
+  }
+
+  void add_samples(const EventBatch& batch) {
+    if (!options_.metric_percentiles) {
+      return;
+    }
+    for (const SampleRun& run : batch.samples) {
+      ValueDistribution& values = values_[run.metric];
+      for (const double value : run.values) {
+        values.add(value);
+      }
+    }
   }
 
   /// Adds the capture's summaries, widest first.
@@ -194,8 +216,11 @@ class Gathering {
         }
         metric.first_ns = capture::add_times(metric.first_ns, source.shift().offset_ns);
         metric.last_ns = capture::add_times(metric.last_ns, source.shift().offset_ns);
-        join(metrics_, key(declared.process, id, declared.name, declared.unit, labels, 0), id, declared.process,
-             metric);
+        Key its_key = key(declared.process, id, declared.name, declared.unit, labels, 0);
+        if (const auto values = values_.find(metric.id); values != values_.end()) {
+          distributions_[its_key].merge(values->second);
+        }
+        join(metrics_, std::move(its_key), id, declared.process, metric);
       }
     }
   }
@@ -234,8 +259,21 @@ class Gathering {
     }
     for (const auto& [key, joined] : metrics_) {
       const capture::MetricSummary& metric = joined.entry;
-      result_.metrics.push_back({joined.id, joined.processes, metric.count, metric.min,
-                                 metric.sum / static_cast<double>(metric.count), metric.max, metric.last});
+      MetricStatistics row;
+      row.metric = joined.id;
+      row.processes = joined.processes;
+      row.count = metric.count;
+      row.min = metric.min;
+      row.mean = metric.sum / static_cast<double>(metric.count);
+      row.max = metric.max;
+      row.last = metric.last;
+      if (const auto values = distributions_.find(key); values != distributions_.end()) {
+        row.standard_deviation = values->second.standard_deviation();
+        row.p50 = values->second.percentile(50);
+        row.p95 = values->second.percentile(95);
+        row.p99 = values->second.percentile(99);
+      }
+      result_.metrics.push_back(row);
     }
   }
 
@@ -252,6 +290,8 @@ class Gathering {
   JoinedBy<capture::SpanNameSummary> spans_;
   JoinedBy<capture::FrameStreamSummary> frame_streams_;
   JoinedBy<capture::MetricSummary> metrics_;
+  std::unordered_map<MetricId, ValueDistribution> values_;  // of the capture being read, by its own ids
+  std::map<Key, ValueDistribution> distributions_;
   std::uint64_t bytes_in_all_ = 0;
   std::uint64_t bytes_done_ = 0;
 };

@@ -35,6 +35,8 @@ struct StatisticsOptions {
   /// or of the capture then count up to there; drops are not reported.
   Selection selection = {};
   bool keeps_histograms = false;
+  /// Standard deviation and percentiles of metrics: reads the samples of every block.
+  bool metric_percentiles = false;
   /// Receives the finished share, 0 to 1.
   std::function<void(double)> on_progress = {};
 };

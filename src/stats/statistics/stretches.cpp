@@ -70,7 +70,7 @@ SlowFrames find_slowest_frames(const Timeline& timeline, std::size_t count, cons
     for (std::size_t i = 0; i < frames.size(); ++i) {
       if (lies_in(range, frames[i].start_ns, capture::add_times(frames[i].start_ns, frames[i].duration_ns))) {
         durations.push_back(frames[i].duration_ns);
-        slowest.add({stream.process, i, frames[i], {}, {}});
+        slowest.add({stream.process, i + 1, frames[i], {}, {}});
       }
     }
   }

@@ -16,7 +16,7 @@ namespace kymo::stats {
 /// A frame of a process's main stream.
 struct SlowFrame {
   ProcessId process = 0;
-  std::uint64_t index = 0;  ///< frames of a stream count from 0
+  FrameNumber number = 1;
   Frame frame;
   std::vector<SiteStatistics>
       sites;  ///< sites of the frame's process, all threads, clipped to the frame; by descending self time
