@@ -235,6 +235,29 @@ TEST_F(StatsViews, EveryOutputGivesAFrameTheSameNumber) {
   EXPECT_EQ(frames, 1U);
 }
 
+TEST_F(StatsViews, WaitsNameTheLockAndItsHolder) {
+  PowerRecording recording;
+  recording.frame_mark(0);
+  recording.lock_wait(10, 40, 1, "queue", "load (main.cpp:9)");
+  recording.lock_wait(50, 60, 1, "queue", "worker 2");
+  recording.lock_wait(70, 75, 1, "queue", "");
+  recording.frame_mark(100);
+  write("waits.kymo", recording.make_capture(1));
+  for (const std::vector<std::string>& view :
+       std::vector<std::vector<std::string>>{{}, {"--tree"}, {"--slowest-frames", "1"}}) {
+    std::vector<std::string> arguments{"stats", "waits.kymo"};
+    arguments.insert(arguments.end(), view.begin(), view.end());
+    const std::string shown = kymo(arguments).out;
+    EXPECT_NE(shown.find("wait for queue, held by load (main.cpp:9) "), std::string::npos) << shown;
+    EXPECT_NE(shown.find("wait for queue, held by worker 2 "), std::string::npos) << shown;
+    EXPECT_NE(shown.find("wait for queue  "), std::string::npos) << shown;
+  }
+  ASSERT_EQ(kymo({"report", "-o", "page.html", "waits.kymo"}).status, 0);
+  const std::string page = read_text(file_named("page.html"));
+  EXPECT_NE(page.find("<section id=\"locks\">"), std::string::npos);
+  EXPECT_NE(page.find("wait for queue, held by worker 2"), std::string::npos);
+}
+
 TEST_F(StatsViews, TheTimeOfAFiberCountsOnceInStacks) {
   PowerRecording recording;
   recording.fiber(2, "task");

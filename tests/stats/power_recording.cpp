@@ -157,6 +157,11 @@ void PowerRecording::declare(Declarations& declarations) const {
     const bool is_run =
         std::any_of(fibers_.begin(), fibers_.end(), [&site](const auto& fiber) { return fiber.second == site.name; });
     site.role = is_run ? SiteRole::fiber_run : SiteRole::work;
+    if (const auto holder = holders_.find(site.name); holder != holders_.end()) {
+      site.name.resize(site.name.find('\n'));
+      site.function = holder->second;
+      site.role = SiteRole::wait;
+    }
     declarations.sites.push_back(site);
   }
   for (std::size_t i = 0; i < span_names_.size(); ++i) {

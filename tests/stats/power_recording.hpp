@@ -63,6 +63,13 @@ class PowerRecording {
     close(end_ns, thread);
   }
   void gpu_span(std::int64_t start_ns, std::int64_t end_ns, const std::string& name);
+  /// A wait for a lock, with its holder.
+  void lock_wait(std::int64_t start_ns, std::int64_t end_ns, TrackId thread, const std::string& lock,
+                 const std::string& holder) {
+    const std::string site = "wait for " + lock + '\n' + holder;
+    holders_[site] = holder;
+    scope(start_ns, end_ns, thread, site);
+  }
   /// Makes a track that of a fiber. Scopes of that name on other tracks are its runs.
   void fiber(TrackId track, const std::string& name) { fibers_[track] = name; }
   void frame_mark(std::int64_t time_ns) { marks_.push_back(time_ns); }
@@ -96,6 +103,7 @@ class PowerRecording {
   std::vector<std::string> span_names_;
   std::map<TrackId, std::vector<Event>> threads_;
   std::map<TrackId, std::string> fibers_;
+  std::map<std::string, std::string> holders_;  // of waits, by the name in sites_
   std::vector<SpanEvent> spans_;
   std::vector<std::int64_t> marks_;
   std::vector<std::int64_t> syncs_;
