@@ -30,11 +30,11 @@ std::size_t shown_of(const EnergyStatistics& statistics, const EnergyTableOption
 void print_sources(const EnergyStatistics& statistics) {
   Table table({{"power source", Align::left},
                {"feeds", Align::left},
-               {"method", Align::left},
-               {"numbers", Align::left},
-               {"renewal"},
+               {"method", Align::left, 4},
+               {"numbers", Align::left, 3},
+               {"renewal", Align::right, 2},
                {"energy"},
-               {"known for"},
+               {"known for", Align::right, 1},
                {"gaps"}});
   for (const stats::SourceEnergy& source : statistics.sources) {
     table.add({printable(source.name, 48), std::string(name_of(source.side)), std::string(name_of(source.method)),
@@ -52,7 +52,7 @@ void print_sources(const EnergyStatistics& statistics) {
 void print_totals(const EnergyStatistics& statistics) {
   fmt::print("\n");
   for (const std::string& text : describe_energy(statistics)) {
-    fmt::print("{}\n", text);
+    print_wrapped(text);
   }
   fmt::print("\n");
 }
@@ -64,11 +64,11 @@ void print_sites(const Timeline& timeline, const EnergyStatistics& statistics, c
                {"energy"},
                {"bound"},
                {"self"},
-               {"bound"},
-               {"per scope"},
+               {"bound", Align::right, 4},
+               {"per scope", Align::right, 1},
                {"share"},
-               {"idle"},
-               {"unknown"}});
+               {"idle", Align::right, 3},
+               {"unknown", Align::right, 2}});
   const std::size_t shown = shown_of(statistics, options);
   for (std::size_t i = 0; i < shown; ++i) {
     const stats::SiteEnergy& site = statistics.sites[i];

@@ -104,7 +104,9 @@ void add_views(CLI::App& command, StatsOptions& options) {
     histogram->excludes(views[i]);
     with->excludes(views[i]);
     filter->excludes(views[i]);
-    metrics->excludes(views[i]);
+    if (views[i] != phases) {
+      metrics->excludes(views[i]);
+    }
   }
   for (const char* const name : {"--site", "--thread", "--frames", "--time", "--phase"}) {
     energy->excludes(command.get_option(name));

@@ -177,7 +177,9 @@ int show_phases(const Timeline& timeline, const StatsOptions& options) {
     print_locks(locks, table);
     print_frames(timeline, entry.statistics, table);
     print_metrics(timeline, entry.statistics, table, true);
-    print_metrics(timeline, entry.statistics, table, false);
+    if (options.has_metrics) {
+      print_metrics(timeline, entry.statistics, table, false);
+    }
   }
   if (options.is_json) {
     print_json({{"phases", std::move(list)}, {"warnings", warnings.texts}});
