@@ -76,7 +76,8 @@ DamageTotals add_up(const CaptureReader& capture, const std::vector<Damage>& dam
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
   for (const TimeRange range : ranges) {
     const std::int64_t start_ns = std::max(range.start_ns, end_ns);
-    totals.span_ns += range.end_ns > start_ns ? stats::nanoseconds_between(start_ns, range.end_ns) : 0;
+    const std::int64_t length_ns = range.end_ns > start_ns ? stats::nanoseconds_between(start_ns, range.end_ns) : 0;
+    totals.span_ns = capture::add_times(totals.span_ns, length_ns);
     end_ns = std::max(end_ns, range.end_ns);
   }
   return totals;
