@@ -134,7 +134,7 @@ struct Statistics {
 /// to that end. Drops are reported for whole timelines only.
 ///
 /// `metric_percentiles` adds the standard deviation and percentiles of metrics. No summary has them, so every block is
-/// read for its samples: about a second for each 500 MB.
+/// read for its samples: about a second for each GB in the page cache.
 ///
 /// `by_process` keeps processes apart. Otherwise equal sites (name, function, file, line), frame streams and metrics
 /// (name, unit, labels) of several processes are joined. Throws SelectionError if a pattern matches nothing, or the
