@@ -94,7 +94,8 @@ TEST(Figure, TicksAreRoundNumbersWithinTheAxis) {
 }
 
 TEST(Figure, AnSvgHasTheTextsAndSurvivesWhatIsMissing) {
-  Figure figure{"<t> & \"q\"", "n", true, {{"a", {{1, 2, 1, 3, ""}, {2, not_a_number, not_a_number, not_a_number, ""}}}}, 2.5};
+  Figure figure{
+      "<t> & \"q\"", "n", true, {{"a", {{1, 2, 1, 3, ""}, {2, not_a_number, not_a_number, not_a_number, ""}}}}, 2.5};
   const std::string svg = to_svg(figure);
   EXPECT_NE(svg.find("&lt;t&gt; &amp; &quot;q&quot;"), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);

@@ -36,14 +36,14 @@ constexpr std::size_t most_open_files = 16;
 
 /// Indices of amounts.
 enum Amount : std::size_t { cpu_ns, minor_faults, major_faults, amounts };
-using Ledger = ProcessLedger<amounts>;
+using LoadLedger = ProcessLedger<amounts>;
 
 std::int64_t to_signed(std::uint64_t count) {
   return static_cast<std::int64_t>(count);
 }
 
-struct Member {
-  Ledger::Account* account = nullptr;
+struct LoadMember {
+  LoadLedger::Account* account = nullptr;
   clockid_t clock = 0;
   bool has_clock = false;
   base::KnownFile memory;
@@ -182,7 +182,7 @@ class ProcessLoadSensor final : public Sensor {
       update(process);
     }
     ledger_.settle();
-    const Ledger::Amounts now = ledger_.total();
+    const LoadLedger::Amounts now = ledger_.total();
     cpu_rate_.spread(last_look_ns_, now_ns, now[cpu_ns] - known_cpu_ns);
     last_look_ns_ = now_ns;
     if (processes != 0) {
@@ -207,7 +207,7 @@ class ProcessLoadSensor final : public Sensor {
   }
 
   void update(const ProcessStat& process) {
-    Member& member = members_[process.pid];
+    LoadMember& member = members_[process.pid];
     const bool is_new = member.account == nullptr;
     if (is_new) {
       member.account = &ledger_.account(process.pid);
@@ -218,7 +218,7 @@ class ProcessLoadSensor final : public Sensor {
         open_files_ += member.memory ? 1U : 0U;
       }
     }
-    Ledger::Amounts& own = member.account->own;
+    LoadLedger::Amounts& own = member.account->own;
     own[minor_faults] = std::max(own[minor_faults], to_signed(process.minor_faults));
     own[major_faults] = std::max(own[major_faults], to_signed(process.major_faults));
     if (member.has_clock && is_new) {
@@ -231,7 +231,7 @@ class ProcessLoadSensor final : public Sensor {
   }
 
   /// A process that has ended since the last look keeps its amounts.
-  static void read_clock(Member& member) {
+  static void read_clock(LoadMember& member) {
     timespec time{};
     if (member.has_clock && ::clock_gettime(member.clock, &time) == 0) {
       const std::int64_t newest = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
@@ -239,12 +239,12 @@ class ProcessLoadSensor final : public Sensor {
     }
   }
 
-  static base::KnownFile open_memory(const Member& member) {
+  static base::KnownFile open_memory(const LoadMember& member) {
     return base::KnownFile(base::open_high(member.memory_path, O_RDONLY));
   }
 
   /// Nothing for a process that has ended, waited for or not; NaN if unknown.
-  static std::optional<double> resident_pages(const Member& member) {
+  static std::optional<double> resident_pages(const LoadMember& member) {
     base::KnownFile passing;
     if (!member.memory) {
       passing = open_memory(member);
@@ -269,8 +269,8 @@ class ProcessLoadSensor final : public Sensor {
   bool uses_clocks_;
   std::int64_t tick_ns_;
   std::int64_t page_bytes_;
-  Ledger ledger_;
-  std::map<std::uint64_t, Member> members_;
+  LoadLedger ledger_;
+  std::map<std::uint64_t, LoadMember> members_;
   std::size_t open_files_ = 0;
   std::int64_t highest_cpu_ns_ = 0;
   std::int64_t next_look_ns_ = 0;

@@ -19,9 +19,9 @@ namespace kymo::stats {
 
 namespace {
 
-class Gathering {
+class EnergyGathering {
  public:
-  Gathering(const Timeline& timeline, const EnergyOptions& options)
+  EnergyGathering(const Timeline& timeline, const EnergyOptions& options)
       : timeline_(timeline), options_(options), loads_(timeline) {}
 
   EnergyStatistics run() {
@@ -505,7 +505,7 @@ class Gathering {
 }  // namespace
 
 EnergyStatistics gather_energy(const Timeline& timeline, const EnergyOptions& options) {
-  return Gathering(timeline, options).run();
+  return EnergyGathering(timeline, options).run();
 }
 
 }  // namespace kymo::stats

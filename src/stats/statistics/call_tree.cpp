@@ -86,9 +86,9 @@ class TrackPath {
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 
-class Gathering {
+class TreeGathering {
  public:
-  Gathering(const Timeline& timeline, const CallTreeOptions& options)
+  TreeGathering(const Timeline& timeline, const CallTreeOptions& options)
       : timeline_(timeline), options_(options), rows_(timeline, options.by_process), fibers_(timeline) {}
 
   CallTree run() {
@@ -297,7 +297,7 @@ class Gathering {
 }  // namespace
 
 CallTree gather_call_tree(const Timeline& timeline, const CallTreeOptions& options) {
-  return Gathering(timeline, options).run();
+  return TreeGathering(timeline, options).run();
 }
 
 }  // namespace kymo::stats
