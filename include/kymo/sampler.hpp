@@ -42,7 +42,8 @@ struct SamplerOptions {
   double fast_hz = 100;
   double medium_hz = 10;
   double slow_hz = 1;
-  std::vector<std::pair<std::string, double>> sensor_hz;  ///< rates of single sensors
+  /// Rates of single sensors: "cpu", or "nvml.fast" where a sensor has parts in several tiers.
+  std::vector<std::pair<std::string, double>> sensor_hz;
   std::vector<int> cpus;                                  ///< CPUs for the sampling threads; empty: any
   /// Added to every metric: keeps several samplers of one process apart. Only a sampler without labels records facts
   /// about the run.

@@ -344,6 +344,12 @@ TEST_F(CommandLine, DoctorListsEverySensorAndWhyItDoesNotWork) {
       EXPECT_GT(sensor["metrics"], 0);
       EXPECT_GT(sensor["read_ns"], 0);
       EXPECT_GT(sensor["fastest_hz"], 0);
+      EXPECT_GT(sensor["read_cpu_ns"], 0);
+      // What it advises is what `record` takes.
+      EXPECT_EQ(kymo({"record", "-o", "advised.kymo", "--sensors", "memory", "--sensor-hz", sensor["sensor_hz"], "--",
+                      "/bin/true"})
+                    .status,
+                0);
     }
   }
   const CommandResult nowhere = kymo({"doctor", "--json", "--root", directory_.path().string()});

@@ -294,6 +294,11 @@ TEST_F(Record, SamplingOptionsThatMakeNoSenseAreToldBeforeTheCommandRuns) {
   EXPECT_NE(rate.status, 0);
   EXPECT_EQ(rate.out, "");
   EXPECT_NE(rate.err.find("0.1 to 1000"), std::string::npos);
+  for (const char* const wrong : {"memory", "=5", "memory=fast", "memroy=5", "memory=5000"}) {
+    const CommandResult own = kymo({"record", "--sensor-hz", wrong, "--", "/bin/sh", "-c", "echo ran"});
+    EXPECT_NE(own.status, 0) << wrong;
+    EXPECT_EQ(own.out, "") << wrong;
+  }
   const CommandResult sensor = kymo({"record", "--sensors", "memroy", "--", "/bin/sh", "-c", "echo ran"});
   EXPECT_NE(sensor.status, 0);
   EXPECT_EQ(sensor.out, "");

@@ -90,9 +90,20 @@ TEST_F(SamplerTest, WhatMakesNoSenseIsToldBeforeAnythingStarts) {
   wrong = options();
   wrong.sensor_hz = {{"nothing", 5}};
   EXPECT_NE(message_of(wrong).find("no sensor 'nothing'"), std::string::npos);
+  wrong.sensor_hz = {{"memory.often", 5}};
+  EXPECT_NE(message_of(wrong).find("no sensor 'memory.often'"), std::string::npos);
   wrong = options();
   wrong.cpus = {-1};
   EXPECT_NE(message_of(wrong).find("no CPU -1"), std::string::npos);
+}
+
+TEST_F(SamplerTest, ASensorsOwnRateGoesBeforeItsTiersAndThatOfItsPartBeforeIts) {
+  SamplerOptions rates = options();
+  rates.fast_hz = 0.1;  // a sample at the start, and the next long after the test
+  rates.sensor_hz = {{"memory", 0}, {"memory.slow", 0}, {"memory.fast", 1000}};
+  Sampler sampler(rates);
+  sampler.start();
+  EXPECT_TRUE(wait_until([&] { return values_of("memory_available").size() > 3; }));
 }
 
 TEST_F(SamplerTest, AValueFollowsItsFileAndAGapItsAbsence) {

@@ -1,5 +1,6 @@
 #include "sense/sampler/tier_thread.hpp"
 #include "base/system/clock.hpp"
+#include "sense/sampler/read_times.hpp"
 
 #include <unistd.h>
 #include <cmath>
@@ -246,6 +247,44 @@ TEST_F(GuestTest, GoesHomeWhereItTakesTooLong) {
     }
   }
   EXPECT_EQ(next, static_cast<double>(guests_reads_ + 1));
+}
+
+TEST(ReadTimes, WaitingIsToldFromComputing) {
+  constexpr std::int64_t length_ns = 2'000'000;
+  const auto cpu_ns = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  PlayedSensor waits("waits", [&](PlayedSensor&) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(length_ns));
+    return 1.0;
+  });
+  PlayedSensor computes("computes", [&](PlayedSensor&) {
+    for (const std::int64_t start_ns = cpu_ns(); cpu_ns() < start_ns + length_ns;) {
+    }
+    return 1.0;
+  });
+  ReadTimes of_waits;
+  ReadTimes of_computes;
+  EXPECT_EQ(of_waits.median().wall_ns, 0);
+  for (int i = 0; i < 5; ++i) {
+    of_waits.read(waits);
+    of_computes.read(computes);
+  }
+  EXPECT_GE(of_waits.median().wall_ns, length_ns);
+  EXPECT_LT(of_waits.median().cpu_ns, length_ns / 2.0);
+  EXPECT_GE(of_computes.median().cpu_ns, length_ns);
+}
+
+TEST(ReadTimes, TheFastestSensibleRateIsBoundedByComputingWaitingAndRenewal) {
+  EXPECT_EQ(fastest_sensible_hz({360e3, 20e3}, 0), 1000) << "a load that mostly waits for the driver";
+  EXPECT_EQ(fastest_sensible_hz({360e3, 360e3}, 0), 100) << "5 % of a core are 138 such reads a second";
+  EXPECT_EQ(fastest_sensible_hz({3e6, 20e3}, 0), 100) << "half of the time are 166 such reads a second";
+  EXPECT_EQ(fastest_sensible_hz({360e3, 20e3}, 100'000'000), 10);
+  EXPECT_EQ(fastest_sensible_hz({1e3, 1e3}, 0), 1000);
+  EXPECT_EQ(fastest_sensible_hz({0, 0}, -5), 1000);
+  EXPECT_EQ(fastest_sensible_hz({5e9, 5e9}, 0), 0.01);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct RecordOptions {
   std::string output = "kymo.kymo";
   bool is_quiet = false;
   std::string hz;
+  std::vector<std::string> sensor_hz;
   std::string sites;
   std::string facts;
   SamplingOptions sampling;
@@ -225,6 +226,12 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
                    "Sampling rates of the fast, medium and slow tier (100,10,1); 0 turns one off, a single 0 all")
       ->option_text("FAST,MEDIUM,SLOW");
   command
+      ->add_option("--sensor-hz", options->sensor_hz,
+                   "Rates of single sensors, as `kymo doctor` advises them; nvml.fast is one's part of a tier")
+      ->option_text("NAME=HZ,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
       ->add_option("--sites", options->sites,
                    "Record only sites whose names match a pattern, and none that match one behind a '-':\n"
                    "'render*,-*log*'; sets KYMO_SITES")
@@ -262,6 +269,7 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       "  kymo record -- ./train --steps 100\n"
       "  kymo record -o run.kymo -- mpirun -n 4 ./solver\n"
       "  kymo record --hz 1000,100,10 --sensors cpu,memory,process -- make -j2\n"
+      "  kymo record --sensor-hz nvml.fast=1000 -- ./train\n"
       "  kymo record --sites 'render*,-*log*' -- ./game\n"
       "  KYMO_SCOPE_EVERY=10 kymo record -o long.kymo -- ./game");
   command->callback([options, command, &recorded, &exit_code] {
@@ -276,6 +284,9 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
     try {
       if (!options->hz.empty()) {
         options->sampling.hz = parse_hz(options->hz);
+      }
+      for (const std::string& rate : options->sensor_hz) {
+        options->sampling.sensor_hz.push_back(parse_sensor_hz(rate));
       }
       exit_code = run(*options);
     } catch (const std::exception& failure) {

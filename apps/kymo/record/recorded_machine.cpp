@@ -8,9 +8,10 @@
 #include <kymo/sampler.hpp>
 
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/ranges.hpp"
 #include "apps/kymo/shared/say.hpp"
+#include "apps/kymo/shared/units.hpp"
 #include "control/environment.hpp"
-#include "sense/sampler/sensors.hpp"
 
 namespace kymo::command {
 
@@ -25,14 +26,35 @@ control::SampleRates parse_hz(const std::string& text) {
   return *rates;
 }
 
+std::pair<std::string, double> parse_sensor_hz(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const auto hz = equals == std::string::npos ? std::nullopt : parse_number<double>(text.substr(equals + 1));
+  if (!hz || equals == 0) {
+    throw Failure(fmt::format("--sensor-hz {}: a sensor and its rate are expected, such as cpu=200", printable(text)));
+  }
+  return {text.substr(0, equals), *hz};
+}
+
 RecordedMachine::RecordedMachine(SamplingOptions options) : options_(std::move(options)) {
-  // Checks names before the command runs.
-  SensorOptions none = options_.sensors;
-  none.covers_machine = false;
-  static_cast<void>(sense::make_sensors(none));
+  if (options_.is_off()) {
+    return;
+  }
+  // Checks names and rates before the command runs.
+  const Sampler checked(sampler_options());
 }
 
 RecordedMachine::~RecordedMachine() = default;
+
+SamplerOptions RecordedMachine::sampler_options() const {
+  SamplerOptions sampling;
+  sampling.fast_hz = options_.hz[0];
+  sampling.medium_hz = options_.hz[1];
+  sampling.slow_hz = options_.hz[2];
+  sampling.sensor_hz = options_.sensor_hz;
+  sampling.sensors = options_.sensors;
+  sampling.shares_machine = false;
+  return sampling;
+}
 
 void RecordedMachine::start(const std::string& directory, pid_t command) {
   if (options_.is_off()) {
@@ -45,11 +67,7 @@ void RecordedMachine::start(const std::string& directory, pid_t command) {
     return;
   }
   path_ = std::string(capture_path());
-  SamplerOptions sampling;
-  sampling.fast_hz = options_.hz[0];
-  sampling.medium_hz = options_.hz[1];
-  sampling.slow_hz = options_.hz[2];
-  sampling.sensors = options_.sensors;
+  SamplerOptions sampling = sampler_options();
   sampling.sensors.process = static_cast<std::uint64_t>(command);
   sampling.sensors.covers_machine = options_.machine != sense::MachineMode::off;
   const bool is_shared = options_.machine == sense::MachineMode::shared;

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -15,7 +17,8 @@ namespace kymo::command {
 
 struct SamplingOptions {
   control::SampleRates hz = control::default_sample_rates;
-  SensorOptions sensors;  ///< selection of sensors and root of the machine's files
+  std::vector<std::pair<std::string, double>> sensor_hz;  ///< SamplerOptions::sensor_hz
+  SensorOptions sensors;                                  ///< selection of sensors and root of the machine's files
   sense::MachineMode machine = sense::MachineMode::own;
 
   [[nodiscard]] bool is_off() const { return hz == control::SampleRates{}; }
@@ -23,6 +26,9 @@ struct SamplingOptions {
 
 /// Parses "100,10,1" as in KYMO_SAMPLE. Throws Failure if it is invalid.
 [[nodiscard]] control::SampleRates parse_hz(const std::string& text);
+
+/// Parses "cpu=200" or "nvml.fast=1000". Throws Failure if it is no name with a rate; the sampler checks both.
+[[nodiscard]] std::pair<std::string, double> parse_sensor_hz(const std::string& text);
 
 /// Samples into a capture in a directory, using the normal recorder. One at a time.
 class RecordedMachine {
@@ -42,6 +48,8 @@ class RecordedMachine {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  [[nodiscard]] SamplerOptions sampler_options() const;
+
   SamplingOptions options_;
   std::unique_ptr<Sampler> sampler_;
   std::string path_;

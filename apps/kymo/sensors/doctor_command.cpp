@@ -22,10 +22,11 @@
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
-#include "base/system/clock.hpp"
 #include "capture/recover/leftovers.hpp"
+#include "control/sampling.hpp"
 #include "record/clock/clock.hpp"
 #include "sense/sampler/machine_lock.hpp"
+#include "sense/sampler/read_times.hpp"
 #include "sense/sampler/sensors.hpp"
 #include "sense/sampler/stop_signal.hpp"
 #include "sense/sampler/tier_thread.hpp"
@@ -43,28 +44,22 @@ struct DoctorOptions {
 };
 
 constexpr std::size_t reads = 11;
-constexpr double most_load = 0.05;  // per sensor, of one core
-constexpr double most_hz = 1000;
 
 /// The result of examining a sensor.
 struct Finding {
   std::string name;
   Tier tier = Tier::fast;
   std::size_t metrics = 0;      ///< number with a value so far
-  double read_ns = 0;           ///< median time of one read
+  sense::ReadCost read;         ///< medians
   std::int64_t renewal_ns = 0;  ///< minimum over its metrics; 0: unknown
   std::string trouble;
   std::string advice;
 
   [[nodiscard]] const char* state() const { return metrics == 0 ? "no" : trouble.empty() ? "works" : "partly"; }
-  /// The highest rate at which reading costs at most a twentieth of a core and still returns new values.
-  [[nodiscard]] double fastest_hz() const {
-    double hz = std::min(most_hz, most_load * 1e9 / std::max(read_ns, 1.0));
-    hz = renewal_ns == 0 ? hz : std::min(hz, 1e9 / static_cast<double>(renewal_ns));
-    // Rounds down to 1, 2 or 5 times a power of ten.
-    const double magnitude = std::pow(10, std::floor(std::log10(hz)));
-    const double digit = hz / magnitude;
-    return magnitude * (digit >= 5 ? 5 : digit >= 2 ? 2 : 1);
+  [[nodiscard]] double fastest_hz() const { return sense::fastest_sensible_hz(read, renewal_ns); }
+  /// The value of `kymo record --sensor-hz` that reads it so often.
+  [[nodiscard]] std::string option() const {
+    return fmt::format("{}.{}={}", name, sense::name_of(tier), format_value(fastest_hz()));
   }
 };
 
@@ -74,9 +69,7 @@ class Examination {
   explicit Examination(std::unique_ptr<Sensor> sensor) : sensor_(std::move(sensor)) {}
 
   void read() {
-    const std::int64_t start_ns = base::monotonic_now_ns();
-    sensor_->read(start_ns);
-    times_ns_.push_back(static_cast<double>(base::monotonic_now_ns() - start_ns));
+    times_.read(*sensor_);
     has_had_value_.resize(sensor_->metrics().size());
     for (std::size_t metric = 0; metric < has_had_value_.size(); ++metric) {
       const sense::Reading& reading = sensor_->readings()[metric];
@@ -88,9 +81,7 @@ class Examination {
     Finding finding;
     finding.name = sensor_->name();
     finding.tier = sensor_->tier();
-    const auto middle = times_ns_.begin() + static_cast<std::ptrdiff_t>(times_ns_.size() / 2);
-    std::nth_element(times_ns_.begin(), middle, times_ns_.end());
-    finding.read_ns = *middle;
+    finding.read = times_.median();
     finding.trouble = sensor_->trouble();
     finding.advice = sensor_->advice();
     bool is_renewal_known = true;
@@ -110,7 +101,7 @@ class Examination {
 
  private:
   std::unique_ptr<Sensor> sensor_;
-  std::vector<double> times_ns_;
+  sense::ReadTimes times_;
   std::vector<bool> has_had_value_;
 };
 
@@ -156,12 +147,14 @@ void print_findings(const std::vector<Finding>& findings) {
                {"state", Align::left},
                {"metrics"},
                {"one read"},
+               {"computing"},
                {"renewed"},
                {"fastest sensible"}});
   for (const Finding& finding : findings) {
     const bool works = finding.metrics != 0;
     table.add({finding.name, sense::name_of(finding.tier), finding.state(), works ? format_count(finding.metrics) : "",
-               works ? format_duration(finding.read_ns) : "",
+               works ? format_duration(finding.read.wall_ns) : "",
+               works ? format_duration(finding.read.cpu_ns) : "",
                finding.renewal_ns != 0 ? format_duration(static_cast<double>(finding.renewal_ns)) : "",
                works ? fmt::format("{} Hz", format_value(finding.fastest_hz())) : ""});
   }
@@ -178,6 +171,21 @@ void print_findings(const std::vector<Finding>& findings) {
   }
 }
 
+/// Names the option for what can be read more often than at the default rates.
+void print_options(const std::vector<Finding>& findings) {
+  std::vector<std::string> faster;
+  for (const Finding& finding : findings) {
+    const double usual_hz = control::default_sample_rates[static_cast<std::size_t>(finding.tier)];
+    if (finding.metrics != 0 && finding.fastest_hz() > usual_hz &&
+        std::find(faster.begin(), faster.end(), finding.option()) == faster.end()) {
+      faster.push_back(finding.option());
+    }
+  }
+  if (!faster.empty()) {
+    fmt::print("\nto read more often than usual, choose of: kymo record --sensor-hz {}\n", fmt::join(faster, ","));
+  }
+}
+
 int run(const DoctorOptions& options) {
   const std::vector<Finding> findings = examine(options.sensors);
   const bool is_real_time = may_use_real_time();
@@ -191,9 +199,11 @@ int run(const DoctorOptions& options) {
                       {"tier", sense::name_of(finding.tier)},
                       {"state", finding.state()},
                       {"metrics", finding.metrics},
-                      {"read_ns", finding.read_ns},
+                      {"read_ns", finding.read.wall_ns},
+                      {"read_cpu_ns", finding.read.cpu_ns},
                       {"renewal_ns", finding.renewal_ns},
                       {"fastest_hz", finding.fastest_hz()},
+                      {"sensor_hz", finding.metrics != 0 ? finding.option() : ""},
                       {"trouble", finding.trouble},
                       {"advice", finding.advice}});
     }
@@ -209,6 +219,7 @@ int run(const DoctorOptions& options) {
     return to_int(ExitCode::ok);
   }
   print_findings(findings);
+  print_options(findings);
   fmt::print("\nclock: {}\n", counter);
   fmt::print("real-time scheduling of the sampler: {}\n",
              is_real_time ? "permitted"
@@ -235,8 +246,10 @@ void add_doctor_command(CLI::App& app, Invocation& invocation) {
   add_sensor_arguments(*command, options->sensors);
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(
-      "\"One read\" is the median of some; \"renewed\" is how often the source makes new values, where it is known;\n"
-      "\"fastest sensible\" is the rate beyond which reads give nothing new or take over a twentieth of a core.\n\n"
+      "\"One read\" is the median time of some reads, and \"computing\" is its CPU time: the rest waits for a driver.\n"
+      "\"Renewed\" is how often the source makes new values, where it is known. Beyond \"fastest sensible\", reads give\n"
+      "nothing new, compute for over a twentieth of a core, or last for over half of the time between two of them.\n"
+      "`kymo record --sensor-hz` sets a sensor's rate.\n\n"
       "Examples:\n"
       "  kymo doctor\n"
       "  kymo doctor --json | jq '.sensors[] | select(.state != \"works\")'");

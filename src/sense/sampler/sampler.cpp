@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include <kymo/frame.hpp>
@@ -45,11 +46,21 @@ void check_cpus(const std::vector<int>& cpus) {
   }
 }
 
-double rate_of(const sense::Sensor& sensor, const SamplerOptions& options) {
+/// The rate of a sensor's own: "nvml.fast" goes before "nvml".
+std::optional<double> own_rate_of(const sense::Sensor& sensor, const SamplerOptions& options) {
+  std::optional<double> rate;
   for (const auto& [name, hz] : options.sensor_hz) {
-    if (name == sensor.name()) {
+    if (name == sensor.name() + "." + sense::name_of(sensor.tier())) {
       return hz;
     }
+    rate = name == sensor.name() && !rate ? hz : rate;
+  }
+  return rate;
+}
+
+double rate_of(const sense::Sensor& sensor, const SamplerOptions& options) {
+  if (const std::optional<double> own = own_rate_of(sensor, options)) {
+    return *own;
   }
   switch (sensor.tier()) {
     case Tier::fast:
@@ -60,6 +71,17 @@ double rate_of(const sense::Sensor& sensor, const SamplerOptions& options) {
       return options.slow_hz;
   }
   return 0;
+}
+
+/// "nvml.fast" without its tier.
+std::string sensor_of(const std::string& name) {
+  for (const Tier tier : {Tier::fast, Tier::medium, Tier::slow}) {
+    const std::string end = std::string(".") + sense::name_of(tier);
+    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
+      return name.substr(0, name.size() - end.size());
+    }
+  }
+  return name;
 }
 
 }  // namespace
@@ -81,7 +103,7 @@ class Sampler::Implementation {
     const std::vector<std::string> known = sense::sensor_names();
     for (const auto& [name, rate] : options_.sensor_hz) {
       check_rate(rate, name);
-      if (std::find(known.begin(), known.end(), name) == known.end()) {
+      if (std::find(known.begin(), known.end(), sensor_of(name)) == known.end()) {
         throw std::invalid_argument("there is no sensor '" + name + "' to give a rate to; `kymo doctor` lists them");
       }
     }
