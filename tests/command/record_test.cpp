@@ -5,8 +5,11 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <regex>
 #include <set>
 #include <tuple>
 
@@ -287,6 +290,58 @@ TEST_F(Record, ChosenSitesAloneAreRecordedAndTheReportsSayThatOthersWereLeftOut)
   const CommandResult bad = kymo({"record", "--sites", "a,,b", "--", "/bin/sh", "-c", "echo ran"});
   EXPECT_NE(bad.status, 0);
   EXPECT_EQ(bad.out, "");
+}
+
+TEST_F(Record, TheReportOnEnergyIsThatOfStatsTimesTheFactorsOfTheUser) {
+  const std::string domain = file_named("machine/sys/class/powercap/intel-rapl:0");
+  std::filesystem::create_directories(domain);
+  std::ofstream(domain + "/name") << "package-0\n";
+  std::ofstream(domain + "/energy_uj") << "1000000000\n";
+  std::ofstream(domain + "/max_energy_range_uj") << "262143328850\n";
+  // Uses a joule a step, written in place: no reader sees a part of a number.
+  const std::string command = "i=0; while [ $i -lt 40 ]; do i=$((i+1)); printf '%d\\n' $((1000000000 + i*1000000)) 1<>" +
+                              domain + "/energy_uj; sleep 0.01; done";
+  const CommandResult result =
+      kymo({"record", "-o", "run.kymo", "--root", file_named("machine"), "--hz", "100,100,1", "--report-energy",
+            "--price", "250EUR/kWh", "--co2", "36kg/kWh", "--", "/bin/sh", "-c", command});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto energy = nlohmann::json::parse(kymo({"stats", "--energy", "--json", "run.kymo"}).out);
+  const double joules = energy["total"]["joules"];
+  EXPECT_GT(joules, 5);
+  EXPECT_LE(joules, 40);
+  std::smatch told;
+  ASSERT_TRUE(std::regex_search(result.err, told,
+                                std::regex("energy: this machine used ([0-9.]+) J \u00b1[0-9.]+ [mu]?J in ([0-9.]+) (m?)s: "
+                                           "([0-9.]+) W on average; ([0-9.]+) EUR at 250EUR/kWh; ([0-9.]+) g of CO2 at "
+                                           "36kg/kWh")))
+      << result.err;
+  EXPECT_NEAR(std::stod(told[1]), joules, joules / 100);
+  EXPECT_NEAR(std::stod(told[4]), joules / energy["power_sources"][0]["known_s"].get<double>(), std::stod(told[4]) / 100);
+  EXPECT_NEAR(std::stod(told[5]), joules / 3.6e6 * 250, joules / 3.6e6 * 250 / 100);
+  EXPECT_NEAR(std::stod(told[6]), joules / 100, joules / 10'000);
+}
+
+TEST_F(Record, EnergyThatNothingToldIsNotKnownAndFactorsThatMakeNoSenseAreRefused) {
+  std::filesystem::create_directories(file_named("machine"));
+  const CommandResult nothing = kymo({"record", "-q", "-o", "run.kymo", "--root", file_named("machine"),
+                                      "--report-energy", "--price", "0.3/kWh", "--", "/bin/true"});
+  EXPECT_EQ(nothing.status, 0);
+  EXPECT_NE(nothing.err.find("energy: not known"), std::string::npos) << nothing.err;
+  EXPECT_EQ(nothing.err.find("kWh"), std::string::npos) << nothing.err;
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--price", "0.3"},
+                                                {"--price", "-1/kWh"},
+                                                {"--price", "EUR/kWh"},
+                                                {"--price", "1e3\033/kWh"},
+                                                {"--co2", "350/kWh"},
+                                                {"--co2", "350lb/kWh"}}) {
+    std::vector<std::string> words{"record", "--report-energy"};
+    words.insert(words.end(), wrong.begin(), wrong.end());
+    words.insert(words.end(), {"--", "/bin/sh", "-c", "echo ran"});
+    const CommandResult refused = kymo(words);
+    EXPECT_NE(refused.status, 0) << wrong[1];
+    EXPECT_EQ(refused.out, "") << wrong[1];
+  }
+  EXPECT_NE(kymo({"record", "--price", "1/kWh", "--", "/bin/true"}).status, 0) << "it needs --report-energy";
 }
 
 TEST_F(Record, SamplingOptionsThatMakeNoSenseAreToldBeforeTheCommandRuns) {

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/kymo/record/child_tree.hpp"
+#include "apps/kymo/record/energy_report.hpp"
 #include "apps/kymo/record/recorded_machine.hpp"
 #include "apps/kymo/record/recorded_parts.hpp"
 #include "apps/kymo/record/spool_holder.hpp"
@@ -24,6 +25,7 @@
 #include "capture/merge/merge.hpp"
 #include "control/environment.hpp"
 #include "control/run_facts.hpp"
+#include "stats/energy/energy.hpp"
 
 namespace kymo::command {
 
@@ -39,6 +41,10 @@ struct RecordOptions {
   std::string sites;
   std::string facts;
   SamplingOptions sampling;
+  bool reports_energy = false;
+  std::string price;
+  std::string co2;
+  EnergyFactors factors;
   std::vector<std::string> command;
 };
 
@@ -124,6 +130,29 @@ capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<s
   return facts;
 }
 
+/// Reads the samples of the finished capture only, which costs no more the more scopes it has.
+void report_energy(const RecordOptions& options, const std::string& path) {
+  const Timeline timeline(path);
+  stats::EnergyOptions totals;
+  totals.only_totals = true;
+  say("kymo: {}\n", describe_run_energy(stats::gather_energy(timeline, totals), timeline.range(), options.factors));
+}
+
+/// What the capture holds.
+void report_capture(const RecordOptions& options, const Parts& parts, const RecordedMachine& machine,
+                    const capture::MergeReport& report) {
+  const std::size_t recordings = parts.captures.size() - (machine.path().empty() ? 0 : 1);
+  if (recordings == 0) {
+    say("kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}\n",
+        printable(options.command.front()), printable(report.output),
+        machine.path().empty() ? "the facts of the run" : "what the machine felt meanwhile",
+        format_bytes(report.bytes));
+  } else {
+    say("kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
+        format_plural(recordings, "recording"), format_bytes(report.bytes));
+  }
+}
+
 /// Everything after the command's end. Returns false if the parts could not be merged.
 bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHolder& holder,
             const RecordedMachine& machine, PartsDirectory& directory) {
@@ -144,18 +173,11 @@ bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHold
       say("kymo: warning: {} is still being written; {} holds what was in it by now\n", printable(path),
           printable(report.output));
     }
-    if (options.is_quiet) {
-      return true;
+    if (!options.is_quiet) {
+      report_capture(options, parts, machine, report);
     }
-    const std::size_t recordings = parts.captures.size() - (machine.path().empty() ? 0 : 1);
-    if (recordings == 0) {
-      say("kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}\n",
-          printable(options.command.front()), printable(report.output),
-          machine.path().empty() ? "the facts of the run" : "what the machine felt meanwhile",
-          format_bytes(report.bytes));
-    } else {
-      say("kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
-          format_plural(recordings, "recording"), format_bytes(report.bytes));
+    if (options.reports_energy) {
+      attempt([&] { report_energy(options, report.output); });
     }
     return true;
   } catch (const std::exception& failure) {
@@ -247,6 +269,15 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       ->check([](const std::string& text) {
         return control::parse_sites(text) ? std::string() : std::string("needs patterns such as -host,-command_line");
       });
+  CLI::Option* const energy = command->add_flag(
+      "--report-energy", options->reports_energy,
+      "End with a line on the energy that this machine used meanwhile, all its programs together");
+  command->add_option("--price", options->price, "With --report-energy: what a kilowatt hour costs")
+      ->option_text("0.30EUR/kWh")
+      ->needs(energy);
+  command->add_option("--co2", options->co2, "With --report-energy: the grams of CO2 of a kilowatt hour")
+      ->option_text("350g/kWh")
+      ->needs(energy);
   add_sensor_arguments(*command, options->sampling.sensors);
   command
       ->add_option_function<std::string>(
@@ -270,6 +301,7 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       "  kymo record -o run.kymo -- mpirun -n 4 ./solver\n"
       "  kymo record --hz 1000,100,10 --sensors cpu,memory,process -- make -j2\n"
       "  kymo record --sensor-hz nvml.fast=1000 -- ./train\n"
+      "  kymo record --report-energy --price 0.30EUR/kWh --co2 350g/kWh -- ./train\n"
       "  kymo record --sites 'render*,-*log*' -- ./game\n"
       "  KYMO_SCOPE_EVERY=10 kymo record -o long.kymo -- ./game");
   command->callback([options, command, &recorded, &exit_code] {
@@ -284,6 +316,12 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
     try {
       if (!options->hz.empty()) {
         options->sampling.hz = parse_hz(options->hz);
+      }
+      if (!options->price.empty()) {
+        options->factors.price = parse_price(options->price);
+      }
+      if (!options->co2.empty()) {
+        options->factors.co2 = parse_co2(options->co2);
       }
       for (const std::string& rate : options->sensor_hz) {
         options->sampling.sensor_hz.push_back(parse_sensor_hz(rate));

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include <kymo/batch_cursor.hpp>
+
 #include "base/system/unresolved.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "stats/energy/power_machine.hpp"
@@ -28,6 +30,15 @@ class EnergyGathering {
     find_machines();
     choose_sources();
     if (choices_.empty()) {
+      return std::move(result_);
+    }
+    if (options_.only_totals) {
+      BatchCursor cursor(timeline_, {}, BatchParts::samples);
+      for (EventBatch batch; cursor.next(batch);) {
+        survey(batch);
+      }
+      begin_sharing();
+      put_totals();
       return std::move(result_);
     }
     ScopeOrder order(timeline_);

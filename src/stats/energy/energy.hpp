@@ -34,6 +34,7 @@ struct EnergyOptions {
   bool by_process = false;                 ///< as in StatisticsOptions
   std::vector<std::string> power_sources;  ///< base::choose_power_sources(): names
   std::optional<double> idle_watts;        ///< of a machine; by default the lowest mean of any second
+  bool only_totals = false;                ///< `sources`, `machine`, `gpu`: one pass, over the samples alone
   std::function<void(double)> on_progress = {};
 };
 
