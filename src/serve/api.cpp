@@ -1,6 +1,7 @@
 #include "serve/api.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::string_view api_prefix = "/api/";
 constexpr std::string_view captures_prefix = "/api/captures/";
+constexpr std::string_view metrics_path = "/metrics";
 constexpr std::string_view outline_suffix = "/outline";
 constexpr const char* bytes_type = "application/octet-stream";
 
@@ -34,21 +36,45 @@ bool take_suffix(std::string_view& text, std::string_view suffix) {
 }  // namespace
 
 Api::Api(const Catalogue& catalogue, const GrowthWatch& watch, HostCheck hosts, std::string token, PageFiles page,
-         const Limits& limits)
+         Metrics metrics, const Limits& limits)
     : catalogue_(catalogue),
       watch_(watch),
       hosts_(std::move(hosts)),
       token_(std::move(token)),
       page_(std::move(page)),
+      metrics_(std::move(metrics)),
       limits_(limits) {}
 
 Answer Api::answer(const Request& request) {
   if (!request.host || !hosts_.allows(*request.host)) {
     return refuse(403);
   }
-  if (std::string_view(request.path).substr(0, api_prefix.size()) == api_prefix) {
-    return answer_api(request);
+  const bool is_metrics = metrics_ && request.path == metrics_path;
+  if (!is_metrics && std::string_view(request.path).substr(0, api_prefix.size()) != api_prefix) {
+    return answer_page(request);
   }
+  // A page from another site cannot read the response, and must not cause work on this machine.
+  if (request.fetch_site == "cross-site" || request.fetch_site == "same-site") {
+    return refuse(403);
+  }
+  if (!token_.empty() && !carries_token(request.authorization, token_)) {
+    return refuse(401);
+  }
+  return is_metrics ? answer_metrics() : answer_api(request);
+}
+
+Answer Api::answer_metrics() const {
+  Answer answer;
+  try {
+    answer.text = metrics_();
+  } catch (const std::exception&) {
+    return refuse(503);
+  }
+  answer.content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+  return answer;
+}
+
+Answer Api::answer_page(const Request& request) const {
   const auto file = page_.find(request.path);
   if (file == page_.end()) {
     Answer missing = refuse(404);
@@ -66,13 +92,6 @@ Answer Api::answer(const Request& request) {
 }
 
 Answer Api::answer_api(const Request& request) {
-  // A page from another site cannot read the response, and must not cause work on this machine.
-  if (request.fetch_site == "cross-site" || request.fetch_site == "same-site") {
-    return refuse(403);
-  }
-  if (!token_.empty() && !carries_token(request.authorization, token_)) {
-    return refuse(401);
-  }
   if (request.path == "/api/captures") {
     Answer answer;
     answer.content_type = "application/json";

@@ -1,6 +1,7 @@
 // The API's requests and access checks.
 //
 //     GET /                                      the page
+//     GET /metrics                               OpenMetrics text for a scraper
 //     GET /api/captures                          the captures, as JSON
 //     GET /api/captures/ID                       a capture's bytes, by Range
 //     GET /api/captures/ID/outline?from=OFFSET   everything but its events (outline.hpp)
@@ -8,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,14 +26,17 @@ namespace kymo::serve {
 /// Answers requests. Thread safe. The objects passed to it must outlive it and the bodies of its answers.
 class Api {
  public:
-  /// `token`: empty if none is required.
+  using Metrics = std::function<std::string()>;
+  /// `token`: empty if none is required; `metrics`: null if there are none.
   Api(const Catalogue& catalogue, const GrowthWatch& watch, HostCheck hosts, std::string token, PageFiles page,
-      const Limits& limits);
+      Metrics metrics, const Limits& limits);
 
   [[nodiscard]] Answer answer(const Request& request);
 
  private:
+  [[nodiscard]] Answer answer_page(const Request& request) const;
   [[nodiscard]] Answer answer_api(const Request& request);
+  [[nodiscard]] Answer answer_metrics() const;
   [[nodiscard]] Answer answer_capture(std::size_t id, const Request& request) const;
   [[nodiscard]] Answer answer_outline(std::size_t id, const Request& request) const;
   [[nodiscard]] Answer answer_events();
@@ -41,6 +46,7 @@ class Api {
   HostCheck hosts_;
   std::string token_;
   PageFiles page_;
+  Metrics metrics_;
   const Limits& limits_;
   std::atomic<unsigned> event_streams_{0};
 };

@@ -60,7 +60,7 @@ class Server::Implementation {
         url_(make_url(listener_, options.address.host, token_)),
         watch_(catalogue_, options.look_period),
         api_(catalogue_, watch_, make_host_check(listener_, options.address.host), token_, read_page(options.page),
-             limits_),
+             std::move(options.metrics), limits_),
         http_([this](const Request& request) { return api_.answer(request); }, limits_.idle_time) {
     try {
       for (unsigned i = 0; i < limits_.connections; ++i) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ namespace kymo::serve {
 
 struct ServerOptions {
   std::vector<std::string> paths;  ///< captures, and directories of them
+  /// Answers /metrics in OpenMetrics text, from any thread; what it throws is a 503. Null: there is no /metrics.
+  std::function<std::string()> metrics;
   ListenAddress address;
   bool asks_for_token = false;  ///< addresses other than loopback always require one
   std::string token;            ///< empty: generated if one is required

@@ -287,13 +287,15 @@ TEST_F(ExportTest, OpenMetricsHasTheLatestValuesUnderNamesThatItAllows) {
       {4, MetricKind::gauge, 1, "reads", "", "", {}},
       {5, MetricKind::gauge, 1, "disk", "B/s", "", {}},
       {6, MetricKind::gauge, 1, "gone", "", "", {}},
+      {7, MetricKind::gauge, 1, "reads_total", "", "", {{"quantile", "1"}}},
   };
   batch.samples = {{1, {1000, 2000}, {1, 0.1}, {}},
                    {2, {1500}, {-3}, {}},
                    {3, {1000}, {7}, {}},
                    {4, {1000}, {std::numeric_limits<double>::infinity()}, {}},
                    {5, {1000}, {2.5}, {}},
-                   {6, {1000, 2000}, {1, std::nan("")}, {}}};
+                   {6, {1000, 2000}, {1, std::nan("")}, {}},
+                   {7, {1000}, {1}, {}}};
   batch.clock_anchors = {{0, 1'700'000'000'000'000'000, 1}};
   auto bytes = std::make_shared<std::vector<std::byte>>();
   capture::CaptureWriterOptions options;
@@ -313,6 +315,9 @@ TEST_F(ExportTest, OpenMetricsHasTheLatestValuesUnderNamesThatItAllows) {
             "reads_total 7 1700000000.000001\n"
             "# TYPE reads_2 gauge\n"
             "reads_2 +Inf 1700000000.000001\n"
+            // The counter's line has the name.
+            "# TYPE reads_total_2 gauge\n"
+            "reads_total_2{quantile_2=\"1\"} 1 1700000000.000001\n"
             "# EOF\n");
 }
 

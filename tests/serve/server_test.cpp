@@ -1,6 +1,7 @@
 // The server, asked over real sockets by a client of the tests' own.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -375,6 +376,30 @@ TEST_F(ServerTest, ASlowReaderIsDroppedAfterAWhile) {
   const HttpReply reply = slow.read_reply();
   EXPECT_EQ(reply.status, 200);
   EXPECT_FALSE(reply.is_whole);
+}
+
+TEST_F(ServerTest, MetricsAreAnsweredUnderTheRulesOfTheCaptures) {
+  start();
+  EXPECT_EQ(get("/metrics").status, 404) << "they were not asked for";
+  std::atomic<int> calls{0};
+  options_.paths.clear();
+  options_.metrics = [&calls]() -> std::string {
+    return ++calls == 1 ? "# EOF\n" : throw std::runtime_error("the capture is gone");
+  };
+  options_.token = "0123456789abcdef";
+  start();
+  const std::string bearer = "Authorization: Bearer " + options_.token + "\r\n";
+  const HttpReply reply = get("/metrics", bearer);
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.headers.at("content-type"), "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  EXPECT_EQ(reply.body, "# EOF\n");
+  EXPECT_EQ(get("/metrics").status, 401);
+  EXPECT_EQ(get("/metrics", bearer + "Sec-Fetch-Site: cross-site\r\n").status, 403);
+  EXPECT_EQ(say("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n" + bearer + "\r\n").status, 403);
+  EXPECT_EQ(say("POST /metrics HTTP/1.1\r\nHost: localhost\r\n" + bearer + "\r\n").status, 405);
+  EXPECT_EQ(get("/metrics/../api/captures/0", bearer).status, 404);
+  EXPECT_EQ(calls, 1) << "what is refused costs nothing";
+  EXPECT_EQ(get("/metrics", bearer).status, 503);
 }
 
 TEST_F(ServerTest, HostileFilesAreServedAsTheyAreOrRefused) {

@@ -1,7 +1,9 @@
 // kymo export: captures in the formats of other tools.
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +13,9 @@
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
+#if defined(KYMO_HAS_SERVER)
+#include "apps/kymo/shared/serving.hpp"
+#endif
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "exchange/exporters.hpp"
@@ -23,6 +28,9 @@ struct ExportCommand {
   CaptureArguments captures;
   std::string format = "chrome";
   std::string output;
+#if defined(KYMO_HAS_SERVER)
+  ListenArguments listen;
+#endif
   std::uint64_t pid = 0;
   bool is_forced = false;
 };
@@ -62,6 +70,29 @@ std::string format_help() {
   return help;
 }
 
+#if defined(KYMO_HAS_SERVER)
+/// Answers a scraper instead of writing a file.
+int serve_metrics(const ExportCommand& options) {
+  if (options.format != "openmetrics" || !options.output.empty()) {
+    throw std::invalid_argument("--listen is for --to openmetrics, in place of -o");
+  }
+  serve::ServerOptions server;
+  apply(options.listen, server);
+  // What cannot be opened is told here, not to a scraper.
+  static_cast<void>(open_timeline(options.captures));
+  server.metrics = live_metrics([captures = options.captures] { return open_timeline(captures); });
+  serve_until_ended(std::move(server), [](const serve::Server& running) {
+    say("serving metrics; Ctrl-C ends it\n");
+    if (!running.token().empty()) {
+      say("a scraper has to send: Authorization: Bearer {}\n", running.token());
+    }
+    fmt::print("{}\n", metrics_url(running));
+    std::fflush(stdout);
+  });
+  return to_int(ExitCode::ok);
+}
+#endif
+
 int run(const ExportCommand& options) {
   const Timeline timeline = open_timeline(options.captures);
   const auto formats = exchange::exporters();
@@ -96,8 +127,11 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("-o,--output", options->output,
                    "File to write; one that is there is replaced where kymo exported it, as told below")
-      ->required()
       ->option_text("FILE");
+#if defined(KYMO_HAS_SERVER)
+  add_listen_arguments(*command, options->listen,
+                       "openmetrics, in place of -o: answer http://HOST:PORT/metrics while the captures grow");
+#endif
   add_redact_argument(*command, options->captures);
   add_force_argument(*command, options->is_forced);
   command
@@ -113,9 +147,21 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
       "  kymo export --to chrome -o trace.json run.kymo\n"
       "  kymo export --to perfetto -o run.pftrace captures/\n"
       "  kymo export --to collapsed -o /dev/stdout run.kymo | flamegraph.pl > run.svg\n"
+      "  kymo export --to openmetrics --listen 127.0.0.1:9464 run.kymo\n"
       "  kymo export --to nvmt -o run.nvmt run.kymo\n"
       "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] {
+#if defined(KYMO_HAS_SERVER)
+    if (!options->listen.address.empty()) {
+      exit_code = run_checked([&] { return serve_metrics(*options); });
+      return;
+    }
+#endif
+    if (options->output.empty()) {
+      throw CLI::RequiredError("--output");
+    }
+    exit_code = run(*options);
+  });
 }
 
 }  // namespace kymo::command

@@ -1,5 +1,4 @@
 // kymo serve: shows captures in a browser.
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -9,13 +8,12 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/say.hpp"
+#include "apps/kymo/shared/serving.hpp"
 #include "apps/kymo/shared/units.hpp"
-#include "serve/http/token.hpp"
 #include "serve/page_files.hpp"
 #include "serve/server.hpp"
 
@@ -27,52 +25,17 @@ namespace fs = std::filesystem;
 
 struct ServeOptions {
   std::vector<std::string> paths;
-  std::string listen = "127.0.0.1:7878";
-  std::string token;
-  bool asks_for_token = false;
+  ListenArguments listen{"127.0.0.1:7878", {}};
+  bool has_metrics = false;
   std::string page;
-};
-
-/// The termination signals, blocked in all threads started during its lifetime. Ignored signals, as under nohup, stay
-/// ignored.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction action {};
-      if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
-        sigaddset(&signals_, signal);
-      }
-    }
-    ::pthread_sigmask(SIG_BLOCK, &signals_, &old_mask_);
-  }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-  ~EndSignals() { ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr); }
-
-  /// Waits for a signal. The next one ends the process at once, however long the shutdown takes.
-  void wait() const {
-    int signal = 0;
-    while (::sigwait(&signals_, &signal) != 0) {
-    }
-    ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
-  }
-
- private:
-  sigset_t signals_{};
-  sigset_t old_mask_{};
 };
 
 serve::ServerOptions to_server_options(const ServeOptions& options) {
   serve::ServerOptions server;
   server.paths = options.paths;
-  server.address = serve::parse_listen_address(options.listen);
-  server.asks_for_token = options.asks_for_token;
-  server.token = options.token;
-  if (!options.token.empty() && !serve::is_usable_token(options.token)) {
-    throw std::invalid_argument(
-        "--token: a token of your own has 16 to 128 letters, digits, '-', '_', '.' or '~'; --token alone makes one");
+  apply(options.listen, server);
+  if (options.has_metrics) {
+    server.metrics = live_metrics([paths = options.paths] { return Timeline(paths); });
   }
   std::error_code error;
   server.page = options.page.empty() ? serve::find_page_folder(fs::read_symlink("/proc/self/exe", error))
@@ -111,6 +74,9 @@ void describe(const serve::Server& server, const ServeOptions& options) {
     say("warning: there are more captures than are served; name fewer\n");
   }
   say("serving {}; Ctrl-C ends it\n", format_plural(server.capture_count(), "capture"));
+  if (options.has_metrics) {
+    say("for Prometheus: {}\n", metrics_url(server));
+  }
   if (!server.is_loopback()) {
     say("other machines can reach it: who has this URL sees the captures, and nothing is encrypted\n");
   }
@@ -122,10 +88,8 @@ void describe(const serve::Server& server, const ServeOptions& options) {
 }
 
 int run(const ServeOptions& options) {
-  const EndSignals signals;
-  serve::Server server(to_server_options(options));
-  describe(server, options);
-  signals.wait();
+  serve_until_ended(to_server_options(options),
+                    [&options](const serve::Server& server) { describe(server, options); });
   return to_int(ExitCode::ok);
 }
 
@@ -138,11 +102,9 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("CAPTURE", options->paths, "Captures, or directories of captures, of which new ones are shown too")
       ->required();
-  command->add_option("--listen", options->listen, "Where to listen (127.0.0.1:7878); port 0 takes a free one")
-      ->option_text("HOST:PORT");
-  CLI::Option* const token = command->add_flag(
-      "--token", options->token,
-      "Ask for a token on this machine too, for hosts with other users; --token=TEXT chooses it, for `ps` to show");
+  add_listen_arguments(*command, options->listen, "Where to listen (127.0.0.1:7878); port 0 takes a free one");
+  command->add_flag("--metrics", options->has_metrics,
+                    "Answer /metrics too, for Prometheus: the latest samples, and frames and sites as summaries");
   command->add_option("--page", options->page, "The folder of the page (the one that is installed with kymo)")
       ->option_text("DIR");
   command->footer(
@@ -151,12 +113,9 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  kymo serve run.kymo\n"
       "  kymo serve captures/ --listen 127.0.0.1:0 --token\n"
+      "  kymo serve --metrics captures/\n"
       "  ssh -t -L 7878:127.0.0.1:7878 robot kymo serve run.kymo");
-  command->callback([options, token, &exit_code] {
-    options->asks_for_token = token->count() != 0;
-    if (options->token == "true") {
-      options->token.clear();  // how a flag without a value arrives
-    }
+  command->callback([options, &exit_code] {
     exit_code = run_checked([&] { return run(*options); });
   });
 }

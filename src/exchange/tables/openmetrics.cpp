@@ -1,264 +1,174 @@
 #include "exchange/tables/openmetrics.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
-#include <optional>
-#include <set>
 #include <utility>
-#include <vector>
 
 #include <kymo/batch_cursor.hpp>
 
-#include "base/text/json_text.hpp"
+#include "base/system/unresolved.hpp"
+#include "stats/statistics/statistics.hpp"
 
 namespace kymo::exchange {
 namespace {
 
-struct Latest {
-  std::int64_t time_ns = INT64_MIN;
-  double value = std::nan("");
-};
+using Labels = std::vector<std::pair<std::string, std::string>>;
 
-/// The data of one line.
-struct Series {
-  std::string labels;  ///< {key="value"} or empty
-  Latest latest;
-};
+/// Sites beyond these, by their total time, are left out: a scraper keeps every series.
+constexpr std::size_t most_sites = 500;
 
-/// Series of one name, unit and kind.
-struct Family {
-  std::string unit;
-  bool is_counter = false;
-  std::vector<Series> series;
-};
-
-bool is_letter(char character) {
-  return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
-}
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
+/// Names the process if there are several.
+Labels labels_of(const Timeline& timeline, ProcessId process) {
+  if (timeline.processes().size() < 2) {
+    return {};
+  }
+  const ProcessDeclaration& declared = timeline.process(process).declaration;
+  return {{"host", declared.host}, {"pid", std::to_string(declared.pid)}};
 }
 
-/// A text of letters, digits and underscores that does not begin with a digit and has no two adjacent underscores.
-std::string plain_name(std::string_view text) {
-  std::string name;
-  for (const char character : text) {
-    if (is_letter(character) || is_digit(character)) {
-      name += character;
-    } else if (name.empty() || name.back() != '_') {
-      name += '_';
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+void add_own(OpenMetricsText& text, const char* name, MetricKind kind, std::uint64_t value) {
+  MetricDeclaration metric;
+  metric.name = name;
+  metric.kind = kind;
+  text.add(metric, {}, static_cast<double>(value));
+}
+
+void add_statistics(const Timeline& timeline, OpenMetricsText& text) {
+  stats::StatisticsOptions options;
+  options.by_process = true;
+  const stats::Statistics statistics = stats::gather_statistics(timeline, options);
+  for (const stats::FrameStatistics& frames : statistics.frame_streams) {
+    if (frames.durations.count != 0) {
+      const FrameStreamDeclaration& declared = timeline.frame_stream(frames.stream);
+      Labels labels = labels_of(timeline, declared.process);
+      labels.emplace_back("stream", declared.name.empty() ? "main" : declared.name);
+      text.add_durations("kymo_frame", "Frame times of the whole recording", openmetrics_labels(labels),
+                         frames.durations);
     }
   }
-  if (name.empty() || is_digit(name.front())) {
-    name.insert(name.begin(), '_');
+  const std::size_t shown = std::min(statistics.sites.size(), most_sites);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const SiteDeclaration& declared = timeline.site(statistics.sites[i].site);
+    Labels labels = labels_of(timeline, declared.process);
+    labels.insert(labels.end(), {{"site", declared.name},
+                                 {"file", file_name(declared.file)},
+                                 {"line", std::to_string(declared.line)}});
+    text.add_durations("kymo_scope", "Durations of the scopes of the whole recording", openmetrics_labels(labels),
+                       statistics.sites[i].durations);
   }
-  return name;
-}
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
-std::string without_end(std::string text, std::string_view end) {
-  if (ends_with(text, end) && text.size() > end.size()) {
-    text.resize(text.size() - end.size());
-  }
-  return text;
-}
-
-void append_label(std::string& labels, std::string_view key, std::string_view value, std::set<std::string>& used) {
-  std::string name = plain_name(key);
-  const std::string wish = name;
-  for (unsigned number = 2; !used.insert(name).second; ++number) {
-    name = wish + '_' + std::to_string(number);
-  }
-  labels.append(labels.empty() ? "{" : ",").append(name).append("=\"");
-  std::string valid;
-  base::append_valid_text(valid, value);
-  for (const char character : valid) {
-    if (character == '\\' || character == '"') {
-      labels += '\\';
-    }
-    if (character == '\n') {
-      labels += "\\n";
-    } else {
-      labels += character;
+  std::size_t spans = 0;
+  for (const stats::SpanStatistics& span : statistics.spans) {
+    if (span.durations.count != 0 && !base::is_unresolved(timeline.name(span.name)) && spans++ < most_sites) {
+      text.add_durations("kymo_span", "Durations of GPU work and of async and emitted spans of the whole recording",
+                         openmetrics_labels({{"name", std::string(timeline.name(span.name))}}), span.durations);
     }
   }
-  labels += '"';
-}
-
-std::string labels_of(const Timeline& timeline, const MetricDeclaration& metric) {
-  std::string labels;
-  std::set<std::string> used;
-  if (timeline.processes().size() > 1) {
-    const ProcessDeclaration& process = timeline.process(metric.process).declaration;
-    append_label(labels, "host", process.host, used);
-    append_label(labels, "pid", std::to_string(process.pid), used);
-  }
-  for (const auto& [key, value] : metric.labels) {
-    append_label(labels, key, value, used);
-  }
-  return labels.empty() ? labels : labels + '}';
-}
-
-/// Adds a metric to the family of its name. If metrics of another unit or kind have that name, it gets a number.
-void add_to_family(std::map<std::string, Family>& families, const Timeline& timeline, const MetricDeclaration& metric,
-                   const Latest& latest) {
-  // OpenMetrics counters are never negative.
-  const bool is_counter = metric.kind != MetricKind::gauge && latest.value >= 0;
-  const std::string unit = openmetrics_unit(metric.unit);
-  std::string base = plain_name(metric.name);
-  if (is_counter) {
-    base = without_end(base, "_total");
-  }
-  base = unit.empty() ? base : without_end(base, '_' + unit);
-  for (unsigned number = 1;; ++number) {
-    std::string name = number == 1 ? base : base + '_' + std::to_string(number);
-    name += unit.empty() ? "" : '_' + unit;
-    Family& family = families.try_emplace(name, Family{unit, is_counter, {}}).first->second;
-    if (family.unit != unit || family.is_counter != is_counter) {
-      continue;
-    }
-    const std::string labels = labels_of(timeline, metric);
-    const bool is_known = std::any_of(family.series.begin(), family.series.end(),
-                                      [&labels](const Series& series) { return series.labels == labels; });
-    if (!is_known) {
-      family.series.push_back({labels, latest});
-      return;
-    }
-  }
-}
-
-/// Appends seconds of the wall clock, exact to the nanosecond.
-void append_seconds(std::string& out, std::int64_t time_ns) {
-  base::append_json_integer(out, time_ns / 1'000'000'000);
-  std::string rest = std::to_string(1'000'000'000 + time_ns % 1'000'000'000);
-  rest[0] = '.';
-  rest.erase(rest.find_last_not_of('0') + 1);
-  out += rest == "." ? "" : rest;
-}
-
-void append_value(std::string& out, double value) {
-  if (std::isinf(value)) {
-    out += value > 0 ? "+Inf" : "-Inf";
-  } else {
-    static_cast<void>(base::append_json_number(out, value));
-  }
+  add_own(text, "kymo_recorded_scopes", MetricKind::counter, statistics.drops.recorded_scopes);
+  add_own(text, "kymo_dropped_scopes", MetricKind::counter, statistics.drops.dropped_scopes);
+  add_own(text, "kymo_sites_left_out", MetricKind::gauge, statistics.sites.size() - shown);
 }
 
 }  // namespace
 
-std::string openmetrics_unit(std::string_view unit) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 33> names{{
-      {"", ""},
-      {"1", ""},
-      {"%", "percent"},
-      {"s", "seconds"},
-      {"ms", "milliseconds"},
-      {"us", "microseconds"},
-      {"ns", "nanoseconds"},
-      {"min", "minutes"},
-      {"h", "hours"},
-      {"B", "bytes"},
-      {"kB", "kilobytes"},
-      {"KB", "kilobytes"},
-      {"MB", "megabytes"},
-      {"GB", "gigabytes"},
-      {"KiB", "kibibytes"},
-      {"MiB", "mebibytes"},
-      {"GiB", "gibibytes"},
-      {"W", "watts"},
-      {"mW", "milliwatts"},
-      {"J", "joules"},
-      {"Wh", "watt_hours"},
-      {"V", "volts"},
-      {"mV", "millivolts"},
-      {"A", "amperes"},
-      {"mA", "milliamperes"},
-      {"C", "celsius"},
-      {"\xC2\xB0"
-       "C",
-       "celsius"},
-      {"K", "kelvins"},
-      {"Hz", "hertz"},
-      {"kHz", "kilohertz"},
-      {"MHz", "megahertz"},
-      {"GHz", "gigahertz"},
-      {"m", "meters"},
-  }};
-  const auto* const known =
-      std::find_if(names.begin(), names.end(), [unit](const auto& entry) { return entry.first == unit; });
-  if (known != names.end()) {
-    return std::string(known->second);
+void LatestSamples::take(const EventBatch& batch, std::size_t capture) {
+  // The timeline uses the first capture's clock, so the wall clock comes from it as well.
+  if (capture == 0 && !batch.clock_anchors.empty()) {
+    anchor_ = batch.clock_anchors.back();
   }
-  const std::size_t slash = unit.find('/');
-  if (slash != std::string_view::npos && slash + 1 < unit.size()) {
-    std::string time = openmetrics_unit(unit.substr(slash + 1));
-    time = ends_with(time, "s") ? time.substr(0, time.size() - 1) : time;
-    const std::string what = openmetrics_unit(unit.substr(0, slash));
-    return what.empty() ? "per_" + time : what + "_per_" + time;
+  for (const SampleRun& run : batch.samples) {
+    Sample& known = latest_[run.metric];
+    for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
+      if (run.times_ns[i] >= known.time_ns) {
+        known = {run.times_ns[i], run.values[i]};
+      }
+    }
   }
-  std::string plain = plain_name(unit);
-  plain.erase(0, plain.find_first_not_of('_'));
-  return without_end(plain, "_");
+}
+
+void LatestSamples::put(const Timeline& timeline, OpenMetricsText& text) const {
+  for (const auto& [id, sample] : latest_) {
+    if (sample.time_ns == INT64_MIN || std::isnan(sample.value)) {
+      continue;
+    }
+    std::int64_t wall_ns = -1;
+    if (!anchor_ || __builtin_sub_overflow(sample.time_ns, anchor_->monotonic_ns, &wall_ns) ||
+        __builtin_add_overflow(wall_ns, anchor_->realtime_ns, &wall_ns)) {
+      wall_ns = -1;
+    }
+    const MetricDeclaration& metric = timeline.metric(id);
+    Labels labels = labels_of(timeline, metric.process);
+    labels.insert(labels.end(), metric.labels.begin(), metric.labels.end());
+    text.add(metric, openmetrics_labels(labels), sample.value,
+             wall_ns >= 0 ? std::optional<std::int64_t>(wall_ns) : std::nullopt);
+  }
 }
 
 std::vector<std::string> write_openmetrics(const Timeline& timeline, base::OutputFile file,
                                            const ExportRequest& request) {
-  std::map<MetricId, Latest> latest;
-  std::optional<ClockAnchor> anchor;
+  LatestSamples latest;
   BatchCursor cursor(timeline, {}, BatchParts::others);
   for (EventBatch batch; cursor.next(batch);) {
-    // The timeline uses the first capture's clock, so the wall clock comes from it as well.
-    if (cursor.capture() == 0 && !batch.clock_anchors.empty()) {
-      anchor = batch.clock_anchors.back();
-    }
-    for (const SampleRun& run : batch.samples) {
-      Latest& known = latest[run.metric];
-      for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
-        if (run.times_ns[i] >= known.time_ns) {
-          known = {run.times_ns[i], run.values[i]};
-        }
-      }
-    }
+    latest.take(batch, cursor.capture());
     if (request.on_progress) {
       request.on_progress(cursor.share_done());
     }
   }
-  std::map<std::string, Family> families;
-  for (const auto& [id, value] : latest) {
-    if (!std::isnan(value.value)) {
-      add_to_family(families, timeline, timeline.metric(id), value);
-    }
-  }
-  std::string& out = file.buffer();
-  for (const auto& [name, family] : families) {
-    if (family.series.empty()) {
-      continue;
-    }
-    out.append("# TYPE ").append(name).append(family.is_counter ? " counter\n" : " gauge\n");
-    if (!family.unit.empty()) {
-      out.append("# UNIT ").append(name).append(" ").append(family.unit).append("\n");
-    }
-    for (const Series& series : family.series) {
-      out.append(name).append(family.is_counter ? "_total" : "").append(series.labels).append(" ");
-      append_value(out, series.latest.value);
-      std::int64_t wall_ns = 0;
-      if (anchor && !__builtin_sub_overflow(series.latest.time_ns, anchor->monotonic_ns, &wall_ns) &&
-          !__builtin_add_overflow(wall_ns, anchor->realtime_ns, &wall_ns) && wall_ns >= 0) {
-        out += ' ';
-        append_seconds(out, wall_ns);
-      }
-      out += '\n';
-    }
+  OpenMetricsText text;
+  latest.put(timeline, text);
+  text.take([&file](std::string_view piece) {
+    file.buffer() += piece;
     file.spill();
-  }
-  out += "# EOF\n";
+  });
   file.close();
   return {};
+}
+
+void LiveOpenMetrics::follow() {
+  if (timeline_) {
+    timeline_->refresh();
+  } else {
+    timeline_.emplace(open_());
+  }
+  blocks_read_.resize(timeline_->capture_count());
+  std::vector<std::size_t> read = blocks_read_;
+  BatchCursor cursor(*timeline_, {}, BatchParts::others, [&](std::size_t capture, std::size_t block) {
+    if (block < blocks_read_[capture]) {
+      return false;
+    }
+    read[capture] = std::max(read[capture], block + 1);
+    return true;
+  });
+  for (EventBatch batch; cursor.next(batch);) {
+    latest_.take(batch, cursor.capture());
+  }
+  blocks_read_ = std::move(read);
+}
+
+std::string LiveOpenMetrics::compose() const {
+  OpenMetricsText text;
+  // First, so that no metric of a program takes their names.
+  add_statistics(*timeline_, text);
+  latest_.put(*timeline_, text);
+  std::string whole;
+  text.take([&whole](std::string_view piece) { whole += piece; });
+  return whole;
+}
+
+std::string LiveOpenMetrics::text() {
+  constexpr int rest = 10;  // times as long as the work
+  const std::lock_guard lock(mutex_);
+  const auto start = std::chrono::steady_clock::now();
+  if (text_.empty() || start >= next_) {
+    follow();
+    text_ = compose();
+    const auto end = std::chrono::steady_clock::now();
+    next_ = end + rest * (end - start);
+  }
+  return text_;
 }
 
 }  // namespace kymo::exchange
