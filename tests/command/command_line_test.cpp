@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include <unistd.h>
+
 #include <kymo/capture.hpp>
 
 #include "command_fixture.hpp"
@@ -367,6 +369,17 @@ TEST_F(CommandLine, TopWithoutATerminalPrintsWhatThereIsOnce) {
   ASSERT_EQ(machine.status, 0) << machine.err;
   EXPECT_NE(machine.out.find("memory_available"), std::string::npos);
   EXPECT_EQ(machine.out.find('\033'), std::string::npos) << "no terminal's codes in a pipe";
+  const auto json = nlohmann::json::parse(kymo({"top", "-i", "0.05", "--sensors", "memory", "--json"}).out);
+  bool has_memory = false;
+  for (const auto& metric : json["metrics"]) {
+    has_memory = has_memory || (metric["name"] == "memory_available" && metric["unit"] == "B" && metric["value"] > 0);
+  }
+  EXPECT_TRUE(has_memory) << json;
+  bool has_parent = false;
+  for (const auto& process : json["processes"]) {
+    has_parent = has_parent || process["pid"] == ::getpid();
+  }
+  EXPECT_TRUE(has_parent || json["processes"].size() == 200) << "the processes by CPU";
   EXPECT_EQ(kymo({"top", "no-such-capture.kymo"}).status, 1);
   EXPECT_EQ(kymo({"top", "-i", "0"}).status, 2);
 }

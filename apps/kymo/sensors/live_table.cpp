@@ -16,24 +16,21 @@ namespace {
 
 constexpr std::size_t most_values = 400;
 
-std::string padded(std::string text, std::size_t width, bool is_right) {
-  const std::size_t used = width_of(text);
-  const std::string blanks(used < width ? width - used : 0, ' ');
-  return is_right ? blanks + text : text + blanks;
-}
-
 }  // namespace
 
-LiveRow::LiveRow(const MetricDeclaration& metric) : title_(metric.name), unit_(metric.unit), kind_(metric.kind) {
+LiveRow::LiveRow(const MetricDeclaration& metric) : metric_(metric), title_(metric.name), unit_(metric.unit) {
   for (const auto& [key, value] : metric.labels) {
+    if (key == "core") {
+      core_ = printable(value, 6);
+    }
     if (key != "uuid") {
       title_ += fmt::format(" {}={}", key, value);
     }
   }
-  title_ = printable(title_, 36);
-  if (kind_ == MetricKind::energy_counter) {
+  title_ = printable(title_, 60);
+  if (metric_.kind == MetricKind::energy_counter) {
     unit_ = "W";
-  } else if (kind_ == MetricKind::counter) {
+  } else if (metric_.kind == MetricKind::counter) {
     unit_ = unit_.empty() ? "1/s" : unit_ + "/s";
   }
 }
@@ -41,7 +38,7 @@ LiveRow::LiveRow(const MetricDeclaration& metric) : title_(metric.name), unit_(m
 void LiveRow::add(std::int64_t time_ns, double value, bool is_stale) {
   is_stale_ = is_stale;
   double shown = value;
-  if (kind_ != MetricKind::gauge) {
+  if (metric_.kind != MetricKind::gauge) {
     if (is_stale || std::isnan(value)) {
       return;
     }
@@ -91,26 +88,6 @@ std::string LiveRow::sparkline(std::size_t width) const {
 
 std::string format_quantity(double value, const std::string& unit) {
   return stats::value_text(value, printable(unit, 8), {4, false});
-}
-
-std::string format_rows(const std::vector<const LiveRow*>& rows, std::size_t width) {
-  std::size_t titles = 6;
-  for (const LiveRow* row : rows) {
-    titles = std::max(titles, width_of(row->title()));
-  }
-  constexpr std::size_t numbers = 13;
-  const std::size_t used = titles + 3 * (numbers + 1) + 3;
-  const std::size_t spark = width > used + 8 ? width - used : 8;
-  std::string lines = padded("metric", titles, false) + " " + padded("now", numbers, true) + " " +
-                      padded("least", numbers, true) + " " + padded("most", numbers, true) + "\n";
-  for (const LiveRow* row : rows) {
-    lines += padded(row->title(), titles, false) + " " +
-             padded(format_quantity(row->latest(), row->unit()), numbers, true) + " " +
-             padded(format_quantity(row->min(), row->unit()), numbers, true) + " " +
-             padded(format_quantity(row->max(), row->unit()), numbers, true) + (row->is_stale() ? " ~ " : "   ") +
-             row->sparkline(spark) + "\n";
-  }
-  return lines;
 }
 
 }  // namespace kymo::command

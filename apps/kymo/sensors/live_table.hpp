@@ -19,20 +19,30 @@ class LiveRow {
 
   void add(std::int64_t time_ns, double value, bool is_stale);
 
+  [[nodiscard]] const MetricDeclaration& metric() const { return metric_; }
+  [[nodiscard]] const std::string& name() const { return metric_.name; }
+  /// Whether a sensor measured it rather than the program recorded it.
+  [[nodiscard]] bool is_sampled() const { return !metric_.source.empty(); }
+  /// The core that it is of; empty: none.
+  [[nodiscard]] const std::string& core() const { return core_; }
+  /// Name and labels, printable.
   [[nodiscard]] const std::string& title() const { return title_; }
   [[nodiscard]] const std::string& unit() const { return unit_; }
   [[nodiscard]] bool has_value() const { return !values_.empty(); }
   [[nodiscard]] double latest() const { return values_.back(); }
   [[nodiscard]] bool is_stale() const { return is_stale_; }
+  /// Whether several values are the same.
+  [[nodiscard]] bool is_constant() const { return values_.size() > 1 && min_ == max_ && latest() == max_; }
   [[nodiscard]] double min() const { return min_; }
   [[nodiscard]] double max() const { return max_; }
   /// The last `width` values. The smallest has the lowest bar.
   [[nodiscard]] std::string sparkline(std::size_t width) const;
 
  private:
+  MetricDeclaration metric_;
   std::string title_;
+  std::string core_;
   std::string unit_;
-  MetricKind kind_;
   std::vector<double> values_;
   double counted_ = 0;
   std::int64_t counted_ns_ = 0;
@@ -43,8 +53,5 @@ class LiveRow {
 
 /// A number with its unit, such as "12.3 %", "1.20 GB", "3.5 MB/s".
 [[nodiscard]] std::string format_quantity(double value, const std::string& unit);
-
-/// Rows as lines of text `width` columns wide.
-[[nodiscard]] std::string format_rows(const std::vector<const LiveRow*>& rows, std::size_t width);
 
 }  // namespace kymo::command
