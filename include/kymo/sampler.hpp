@@ -44,7 +44,7 @@ struct SamplerOptions {
   double slow_hz = 1;
   /// Rates of single sensors: "cpu", or "nvml.fast" where a sensor has parts in several tiers.
   std::vector<std::pair<std::string, double>> sensor_hz;
-  std::vector<int> cpus;                                  ///< CPUs for the sampling threads; empty: any
+  std::vector<int> cpus;  ///< CPUs for the sampling threads; empty: any
   /// Added to every metric: keeps several samplers of one process apart. Only a sampler without labels records facts
   /// about the run.
   std::vector<std::pair<std::string, std::string>> labels = {};

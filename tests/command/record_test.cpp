@@ -299,8 +299,9 @@ TEST_F(Record, TheReportOnEnergyIsThatOfStatsTimesTheFactorsOfTheUser) {
   std::ofstream(domain + "/energy_uj") << "1000000000\n";
   std::ofstream(domain + "/max_energy_range_uj") << "262143328850\n";
   // Uses a joule a step, written in place: no reader sees a part of a number.
-  const std::string command = "i=0; while [ $i -lt 40 ]; do i=$((i+1)); printf '%d\\n' $((1000000000 + i*1000000)) 1<>" +
-                              domain + "/energy_uj; sleep 0.01; done";
+  const std::string command =
+      "i=0; while [ $i -lt 40 ]; do i=$((i+1)); printf '%d\\n' $((1000000000 + i*1000000)) 1<>" + domain +
+      "/energy_uj; sleep 0.01; done";
   const CommandResult result =
       kymo({"record", "-o", "run.kymo", "--root", file_named("machine"), "--hz", "100,100,1", "--report-energy",
             "--price", "250EUR/kWh", "--co2", "36kg/kWh", "--", "/bin/sh", "-c", command});
@@ -310,13 +311,15 @@ TEST_F(Record, TheReportOnEnergyIsThatOfStatsTimesTheFactorsOfTheUser) {
   EXPECT_GT(joules, 5);
   EXPECT_LE(joules, 40);
   std::smatch told;
-  ASSERT_TRUE(std::regex_search(result.err, told,
-                                std::regex("energy: this machine used ([0-9.]+) J \u00b1[0-9.]+ [mu]?J in ([0-9.]+) (m?)s: "
-                                           "([0-9.]+) W on average; ([0-9.]+) EUR at 250EUR/kWh; ([0-9.]+) g of CO2 at "
-                                           "36kg/kWh")))
+  ASSERT_TRUE(
+      std::regex_search(result.err, told,
+                        std::regex("energy: this machine used ([0-9.]+) J \u00b1[0-9.]+ [mu]?J in ([0-9.]+) (m?)s: "
+                                   "([0-9.]+) W on average; ([0-9.]+) EUR at 250EUR/kWh; ([0-9.]+) g of CO2 at "
+                                   "36kg/kWh")))
       << result.err;
   EXPECT_NEAR(std::stod(told[1]), joules, joules / 100);
-  EXPECT_NEAR(std::stod(told[4]), joules / energy["power_sources"][0]["known_s"].get<double>(), std::stod(told[4]) / 100);
+  EXPECT_NEAR(std::stod(told[4]), joules / energy["power_sources"][0]["known_s"].get<double>(),
+              std::stod(told[4]) / 100);
   EXPECT_NEAR(std::stod(told[5]), joules / 3.6e6 * 250, joules / 3.6e6 * 250 / 100);
   EXPECT_NEAR(std::stod(told[6]), joules / 100, joules / 10'000);
 }

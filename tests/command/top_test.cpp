@@ -34,7 +34,8 @@ using command::TopView;
 class Screen {
  public:
   LiveRow& add(const std::string& name, const std::string& unit, const std::vector<double>& values,
-               const std::vector<std::pair<std::string, std::string>>& labels = {}, const std::string& source = "file") {
+               const std::vector<std::pair<std::string, std::string>>& labels = {},
+               const std::string& source = "file") {
     LiveRow& row = rows_.emplace_back(MetricDeclaration{1, MetricKind::gauge, 1, name, unit, source, labels});
     std::int64_t time_ns = 0;
     for (const double value : values) {
@@ -54,7 +55,8 @@ class Screen {
     add("memory_total", "B", {16e9, 16e9});
     add("memory_used", "B", {1e9, 2e9});
     add("swap_used", "B", {0, 0});
-    add("a_name_of_more_than_forty_columns_with_things_in_the_middle_that_matter_less_\u00e4\u00f6\u00fc", "things", {1, 2});
+    add("a_name_of_more_than_forty_columns_with_things_in_the_middle_that_matter_less_\u00e4\u00f6\u00fc", "things",
+        {1, 2});
     add("gpu_util", "%", {50, 60}, {{"gpu", "0"}, {"uuid", "GPU-1"}});
     add("gpu_power", "W", {100, 100}, {{"gpu", "0"}});
     add("loss", "", {3, 2}, {}, "");
@@ -118,10 +120,8 @@ TEST(TopScreen, TheProgramPowerAndGpuComeFirstAndWhatIsConstantIsOneLine) {
   EXPECT_EQ(lines[line_of(lines, "2 constant: ")], "2 constant: memory_total 16 GB, swap_used 0 B");
   EXPECT_EQ(lines[line_of(lines, "cpu_clock of ")], "cpu_clock of 12 cores: 1000 MHz to 1011 MHz");
   // A meter a core: 11 of them below the last, which is at 88 %.
-  const std::size_t cores =
-      static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-        return line.find("▕") != std::string::npos;
-      }));
+  const std::size_t cores = static_cast<std::size_t>(std::count_if(
+      lines.begin(), lines.end(), [](const std::string& line) { return line.find("▕") != std::string::npos; }));
   EXPECT_GT(cores, 1U);
   EXPECT_LT(cores, 12U) << "several beside each other";
   EXPECT_LT(line_of(lines, "GPU processes"), line_of(lines, "      10 150.5 %"));

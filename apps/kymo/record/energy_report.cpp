@@ -29,15 +29,16 @@ std::optional<EnergyFactor> parse_factor(const std::string& text) {
   const auto number = parse_number<double>(std::string_view(amount).substr(0, digits));
   EnergyFactor factor{number.value_or(-1), amount.substr(digits), text};
   constexpr std::size_t most_unit = 8;
-  const bool is_unit_sound =
-      factor.unit.size() <= most_unit && printable(factor.unit) == factor.unit && factor.unit.find(' ') == std::string::npos;
+  const bool is_unit_sound = factor.unit.size() <= most_unit && printable(factor.unit) == factor.unit &&
+                             factor.unit.find(' ') == std::string::npos;
   return number && std::isfinite(*number) && *number >= 0 && is_unit_sound ? std::optional(factor) : std::nullopt;
 }
 
 /// Of so many joules: "0.103 EUR at 0.30EUR/kWh".
 std::string consequence(double joules, const EnergyFactor& factor, const std::string& of_what) {
-  return fmt::format("; {}{} at {}", stats::value_text(joules / joules_per_kwh * factor.per_kwh, factor.unit, {3, false}),
-                     of_what, factor.text);
+  return fmt::format("; {}{} at {}",
+                     stats::value_text(joules / joules_per_kwh * factor.per_kwh, factor.unit, {3, false}), of_what,
+                     factor.text);
 }
 
 }  // namespace

@@ -269,9 +269,9 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       ->check([](const std::string& text) {
         return control::parse_sites(text) ? std::string() : std::string("needs patterns such as -host,-command_line");
       });
-  CLI::Option* const energy = command->add_flag(
-      "--report-energy", options->reports_energy,
-      "End with a line on the energy that this machine used meanwhile, all its programs together");
+  CLI::Option* const energy =
+      command->add_flag("--report-energy", options->reports_energy,
+                        "End with a line on the energy that this machine used meanwhile, all its programs together");
   command->add_option("--price", options->price, "With --report-energy: what a kilowatt hour costs")
       ->option_text("0.30EUR/kWh")
       ->needs(energy);

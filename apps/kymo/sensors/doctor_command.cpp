@@ -153,8 +153,7 @@ void print_findings(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     const bool works = finding.metrics != 0;
     table.add({finding.name, sense::name_of(finding.tier), finding.state(), works ? format_count(finding.metrics) : "",
-               works ? format_duration(finding.read.wall_ns) : "",
-               works ? format_duration(finding.read.cpu_ns) : "",
+               works ? format_duration(finding.read.wall_ns) : "", works ? format_duration(finding.read.cpu_ns) : "",
                finding.renewal_ns != 0 ? format_duration(static_cast<double>(finding.renewal_ns)) : "",
                works ? fmt::format("{} Hz", format_value(finding.fastest_hz())) : ""});
   }

@@ -62,7 +62,8 @@ struct CloseDirectory {
 
 }  // namespace
 
-ProcessList::ProcessList(const std::string& root) : directory_(root + (root.empty() || root.back() != '/' ? "/" : "") + "proc/") {}
+ProcessList::ProcessList(const std::string& root)
+    : directory_(root + (root.empty() || root.back() != '/' ? "/" : "") + "proc/") {}
 
 std::string ProcessList::name_of(std::uint64_t pid) const {
   const auto stat = read_stat(directory_ + std::to_string(pid) + "/stat");

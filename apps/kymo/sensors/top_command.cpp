@@ -224,8 +224,7 @@ void print(TopSource& source, const TopOptions& options) {
   TopView view;
   view.has_colour = wants_colour();
   constexpr std::size_t columns_of_pipes = 100;
-  view.columns =
-      ::isatty(STDOUT_FILENO) == 1 ? static_cast<std::size_t>(Terminal::size().columns) : columns_of_pipes;
+  view.columns = ::isatty(STDOUT_FILENO) == 1 ? static_cast<std::size_t>(Terminal::size().columns) : columns_of_pipes;
   for (std::uint64_t shown = 0; shown < std::max<std::uint64_t>(options.count, 1); ++shown) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options.interval_s));
     source.update();

@@ -50,8 +50,9 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
                      [name](std::string_view beginning) { return name.substr(0, beginning.size()) == beginning; });
 }
 
-constexpr std::array<const char*, 11> headings{"Program", "Power",    "GPU",          "CPU",   "Memory",      "Processes",
-                                               "Disks",   "Network",  "Temperature",  "Waiting and limits", "Other"};
+constexpr std::array<const char*, 11> headings{"Program",   "Power", "GPU",     "CPU",         "Memory",
+                                               "Processes", "Disks", "Network", "Temperature", "Waiting and limits",
+                                               "Other"};
 enum class Group : std::size_t { program, power, gpu, cpu, memory, processes, disks, network, heat, limits, other };
 
 Group group_of(const LiveRow& row) {
@@ -201,13 +202,11 @@ void add_core_ranges(const std::vector<const LiveRow*>& rows, const TopView& vie
     by_name[row->name()].push_back(row);
   }
   for (const auto& [name, cores] : by_name) {
-    const auto [least, most] =
-        std::minmax_element(cores.begin(), cores.end(),
-                            [](const LiveRow* a, const LiveRow* b) { return a->latest() < b->latest(); });
-    const std::string line =
-        fmt::format("{} of {}: {} to {}", printable(name), format_plural(cores.size(), "core"),
-                    format_quantity((*least)->latest(), (*least)->unit()),
-                    format_quantity((*most)->latest(), (*most)->unit()));
+    const auto [least, most] = std::minmax_element(
+        cores.begin(), cores.end(), [](const LiveRow* a, const LiveRow* b) { return a->latest() < b->latest(); });
+    const std::string line = fmt::format("{} of {}: {} to {}", printable(name), format_plural(cores.size(), "core"),
+                                         format_quantity((*least)->latest(), (*least)->unit()),
+                                         format_quantity((*most)->latest(), (*most)->unit()));
     lines.push_back(fitted(line, std::min(width_of(line), view.columns)));
   }
 }
@@ -281,23 +280,27 @@ std::vector<std::string> process_lines(const TopData& data, const TopView& view,
     if (shown++ == 0) {
       add_heading("     PID     CPU     memory  by CPU", view, lines);
     }
-    lines.push_back(fitted(fmt::format("{:>8} {:>7} {:>10}  {}", process.pid, fmt::format("{:.1f} %", process.cpu_percent),
-                                       format_bytes(process.resident_bytes), printable(process.name)),
-                           view.columns));
+    lines.push_back(
+        fitted(fmt::format("{:>8} {:>7} {:>10}  {}", process.pid, fmt::format("{:.1f} %", process.cpu_percent),
+                           format_bytes(process.resident_bytes), printable(process.name)),
+               view.columns));
   }
   return lines;
 }
 
-constexpr std::array help_lines{"up, down, k, j       one line",  "PgUp, PgDn, space    one page",
-                                "Home, End, g, G      first, last", "/                    filter by name; Enter keeps, Esc clears",
+constexpr std::array help_lines{"up, down, k, j       one line",
+                                "PgUp, PgDn, space    one page",
+                                "Home, End, g, G      first, last",
+                                "/                    filter by name; Enter keeps, Esc clears",
                                 "c                    fold or show what is constant",
-                                "?                    this help",  "q, Esc, Ctrl-C       end",
+                                "?                    this help",
+                                "q, Esc, Ctrl-C       end",
                                 "~                    the source has made no new value"};
 
 std::string title_line(const TopData& data, const TopView& view) {
-  std::string keys = view.is_typing            ? "/" + printable(view.filter) + "_"
+  std::string keys = view.is_typing         ? "/" + printable(view.filter) + "_"
                      : !view.filter.empty() ? "/" + printable(view.filter)
-                                               : "q end  / filter  ? help";
+                                            : "q end  / filter  ? help";
   const std::size_t room = view.columns > width_of(keys) + 2 ? view.columns - width_of(keys) - 2 : 0;
   const std::string title = fitted(data.title, room);
   return room == 0 ? fitted(keys, view.columns) : painted(title, Colour::heading, view) + "  " + keys;

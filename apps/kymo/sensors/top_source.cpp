@@ -176,13 +176,12 @@ class CaptureSource final : public TopSource {
       const LiveRow* const cpu = find(process, {"process_cpu"});
       const LiveRow* const frame = find(process, {"frame_ms"});
       const LiveRow* const drawn = frame != nullptr ? frame : cpu;
-      lines.push_back(fmt::format("{:>6} {:>8} {:<16} {:>10} {:>10} {:>9} {:>9} {:>11}  {}",
-                                  declared.rank.empty() ? "-" : printable(declared.rank, 6), declared.pid,
-                                  printable(declared.host, 16), quantity(cpu),
-                                  quantity(find(process, {"process_rss", "memory_mb"})),
-                                  quantity(find(process, {"gpu_util"})),
-                                  quantity(find(process, {"gpu_power", "cpu_power", "power"})), quantity(frame),
-                                  drawn != nullptr ? drawn->sparkline(spark) : ""));
+      lines.push_back(fmt::format(
+          "{:>6} {:>8} {:<16} {:>10} {:>10} {:>9} {:>9} {:>11}  {}",
+          declared.rank.empty() ? "-" : printable(declared.rank, 6), declared.pid, printable(declared.host, 16),
+          quantity(cpu), quantity(find(process, {"process_rss", "memory_mb"})), quantity(find(process, {"gpu_util"})),
+          quantity(find(process, {"gpu_power", "cpu_power", "power"})), quantity(frame),
+          drawn != nullptr ? drawn->sparkline(spark) : ""));
     }
     return lines;
   }

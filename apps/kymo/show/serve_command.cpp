@@ -88,8 +88,7 @@ void describe(const serve::Server& server, const ServeOptions& options) {
 }
 
 int run(const ServeOptions& options) {
-  serve_until_ended(to_server_options(options),
-                    [&options](const serve::Server& server) { describe(server, options); });
+  serve_until_ended(to_server_options(options), [&options](const serve::Server& server) { describe(server, options); });
   return to_int(ExitCode::ok);
 }
 
@@ -115,9 +114,7 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       "  kymo serve captures/ --listen 127.0.0.1:0 --token\n"
       "  kymo serve --metrics captures/\n"
       "  ssh -t -L 7878:127.0.0.1:7878 robot kymo serve run.kymo");
-  command->callback([options, &exit_code] {
-    exit_code = run_checked([&] { return run(*options); });
-  });
+  command->callback([options, &exit_code] { exit_code = run_checked([&] { return run(*options); }); });
 }
 
 }  // namespace kymo::command

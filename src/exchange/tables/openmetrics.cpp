@@ -54,9 +54,9 @@ void add_statistics(const Timeline& timeline, OpenMetricsText& text) {
   for (std::size_t i = 0; i < shown; ++i) {
     const SiteDeclaration& declared = timeline.site(statistics.sites[i].site);
     Labels labels = labels_of(timeline, declared.process);
-    labels.insert(labels.end(), {{"site", declared.name},
-                                 {"file", file_name(declared.file)},
-                                 {"line", std::to_string(declared.line)}});
+    labels.insert(
+        labels.end(),
+        {{"site", declared.name}, {"file", file_name(declared.file)}, {"line", std::to_string(declared.line)}});
     text.add_durations("kymo_scope", "Durations of the scopes of the whole recording", openmetrics_labels(labels),
                        statistics.sites[i].durations);
   }

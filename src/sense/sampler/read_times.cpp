@@ -32,8 +32,8 @@ double median_of(std::vector<double> values) {
 }  // namespace
 
 double fastest_sensible_hz(const ReadCost& cost, std::int64_t renewal_ns) {
-  double hz = std::min({most_hz, most_load * 1e9 / std::max(cost.cpu_ns, 1.0),
-                        most_of_the_period * 1e9 / std::max(cost.wall_ns, 1.0)});
+  double hz = std::min(
+      {most_hz, most_load * 1e9 / std::max(cost.cpu_ns, 1.0), most_of_the_period * 1e9 / std::max(cost.wall_ns, 1.0)});
   hz = renewal_ns <= 0 ? hz : std::min(hz, 1e9 / static_cast<double>(renewal_ns));
   const double magnitude = std::pow(10, std::floor(std::log10(hz)));
   const double digit = hz / magnitude;
