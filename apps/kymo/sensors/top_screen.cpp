@@ -94,7 +94,8 @@ bool is_core_load(const LiveRow& row) {
 /// Loads and power are shown though they do not change.
 bool is_foldable(const LiveRow& row, Group group) {
   return row.is_constant() && group != Group::program && row.unit() != "W" &&
-         !(row.unit() == "%" && (group == Group::gpu || group == Group::cpu) && row.latest() != 0);
+         !(row.unit() == "%" && (group == Group::gpu || group == Group::cpu) &&
+           (row.latest() != 0 || row.name() == "gpu_util"));
 }
 
 Colour colour_of(double percent) {
