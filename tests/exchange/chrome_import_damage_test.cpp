@@ -116,7 +116,9 @@ TEST(DamagedChromeTrace, HugeTextsAndManyArgumentsAreCut) {
     trace += ",\"k" + std::to_string(i) + "\":" + std::to_string(i);
   }
   const Imported imported(trace + "}}]");
-  EXPECT_EQ(imported.timeline.declarations().sites[0].name, std::string(1024, 'n') + "\xE2\x80\xA6");
+  const std::string& name = imported.timeline.declarations().sites[0].name;
+  EXPECT_EQ(name.substr(0, 65'540), std::string(65'536, 'n') + "\xE2\x80\xA6#");
+  EXPECT_EQ(name.size(), 65'540U + 16);
   const SpanList spans = imported.timeline.spans(1);
   ASSERT_EQ(spans.arguments.size(), 256U);
   EXPECT_EQ(spans.text_of(spans.arguments[0]), std::string(4096, 's'));

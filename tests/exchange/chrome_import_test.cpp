@@ -125,6 +125,65 @@ TEST(ChromeImport, AsyncSpansOfOneIdNest) {
   EXPECT_EQ(imported.lost("instants of async spans (phase n)"), 1U);
 }
 
+// As templates of kernels do, the names differ in their last byte only.
+TEST(ChromeImport, LongNamesStayDifferent) {
+  std::string trace = "[";
+  const auto add = [&trace](const std::string& name) {
+    trace += R"({"name":")" + name + R"(","ph":"X","ts":0,"dur":1,"pid":1,"tid":1},)";
+  };
+  for (const std::size_t size : {1024U, 5000U, 65'535U}) {
+    add(std::string(size, 'k') + 'a');
+    add(std::string(size, 'k') + 'b');
+  }
+  const Imported whole(trace + "]");
+  ASSERT_EQ(whole.timeline.declarations().sites.size(), 6U);
+  EXPECT_EQ(whole.timeline.declarations().sites[5].name, std::string(65'535, 'k') + 'b');
+  EXPECT_TRUE(whole.report.losses.empty());
+
+  trace = "[";
+  add(std::string(200'000, 'k') + 'a');
+  add(std::string(200'000, 'k') + 'b');
+  add(std::string(65'534, 'k') + "\xE2\x82\xAC" + 'a');
+  add(std::string(65'534, 'k') + "\xE2\x82\xAC" + 'b');
+  add(std::string(200'000, 'k') + 'b');
+  const Imported hashed(trace + "]");
+  EXPECT_EQ(hashed.timeline.declarations().sites.size(), 4U);
+  EXPECT_EQ(hashed.lost("names longer than 64 KiB, whose rest is a hash"), 5U);
+  EXPECT_FALSE(hashed.report.is_damaged());
+}
+
+TEST(ChromeImport, AsyncSpansOfTheOldFormHaveSteps) {
+  const Imported imported(R"([
+    {"name":"load","cat":"io","id":1,"ph":"S","ts":1,"pid":1,"tid":1,"args":{"a":1}},
+    {"name":"save","cat":"io","id":1,"ph":"S","ts":2,"pid":1,"tid":1},
+    {"name":"load","cat":"io","id":1,"ph":"F","ts":9,"pid":1,"tid":2},
+    {"name":"load","cat":"io","id":1,"ph":"T","ts":5,"pid":1,"tid":1,"args":{"step":"parse"}},
+    {"name":"load","cat":"io","id":1,"ph":"T","ts":7,"pid":1,"tid":1,"args":{"step":"store"}},
+    {"name":"save","cat":"io","id":1,"ph":"p","ts":4,"pid":1,"tid":1,"args":{"step":"write"}},
+    {"name":"save","cat":"io","id":1,"ph":"p","ts":7,"pid":1,"tid":1,"args":{"step":"sync"}},
+    {"name":"save","cat":"io","id":1,"ph":"F","ts":8,"pid":1,"tid":1},
+    {"name":"none","cat":"io","id":1,"ph":"T","ts":8,"pid":1,"tid":1}])");
+  Texts spans = imported.spans();
+  std::sort(spans.begin(), spans.end());
+  EXPECT_EQ(spans, (Texts{"io 1000+8000 load (a=1)", "io 2000+2000 write (step=\"write\")", "io 2000+6000 save",
+                          "io 4000+3000 sync (step=\"sync\")", "io 5000+2000 parse (step=\"parse\")",
+                          "io 7000+2000 store (step=\"store\")"}));
+  EXPECT_EQ(imported.report.spans, 6U);
+  EXPECT_EQ(imported.lost("steps of async spans that did not begin"), 1U);
+}
+
+TEST(ChromeImport, PhasesWithoutAPlaceAreNoDamage) {
+  const Imported imported(R"([
+    {"name":"loadEventEnd","ph":"R","ts":4,"pid":1,"tid":1},
+    {"name":"o","id":1,"ph":"N","ts":1,"pid":1,"tid":1}, {"name":"o","id":1,"ph":"O","ts":2,"pid":1,"tid":1},
+    {"name":"o","id":1,"ph":"D","ts":3,"pid":1,"tid":1}, {"name":"sample","ph":"P","ts":3,"pid":1,"tid":1}])");
+  EXPECT_FALSE(imported.report.is_damaged());
+  ASSERT_EQ(imported.report.messages, 1U);
+  EXPECT_EQ(imported.timeline.messages()[0].text, "loadEventEnd");
+  EXPECT_EQ(imported.lost("objects and their states (phases N, O and D)"), 3U);
+  EXPECT_EQ(imported.lost("samples of stacks (phase P)"), 1U);
+}
+
 TEST(ChromeImport, InstantsBecomeMessagesAndFlowsKeepTheirIds) {
   const Imported imported(R"([
     {"name":"gc","ph":"i","s":"g","ts":3,"pid":1,"tid":1,"args":{"n":2,"why":"full"}},

@@ -86,8 +86,8 @@ TEST(ChromeLanes, QueueSpansThatOverlapGoToAsyncTracks) {
   EXPECT_EQ(async[0].at("ph"), "b");
   EXPECT_EQ(start_ns(async[0]), 150);
   EXPECT_EQ(start_ns(async[1]), 250);
-  EXPECT_EQ(async[0].at("id"), async[1].at("id"));
-  EXPECT_NE(async[0].at("id"), async[2].at("id")) << "180..230 overlaps 150..250";
+  EXPECT_EQ(async[0].at("id2").at("local"), async[1].at("id2").at("local"));
+  EXPECT_NE(async[0].at("id2").at("local"), async[2].at("id2").at("local")) << "180..230 overlaps 150..250";
 }
 
 TEST(ChromeLanes, NoTwoSpansOfARandomQueueOverlapWithoutNestingAndNoneIsLost) {
@@ -119,8 +119,8 @@ TEST(ChromeLanes, NoTwoSpansOfARandomQueueOverlapWithoutNestingAndNoneIsLost) {
   const auto async = of_phase(events, "be");
   for (std::size_t i = 0; i < async.size(); i += 2) {
     ASSERT_EQ(async[i].at("ph"), "b");
-    ASSERT_EQ(async[i + 1].at("id"), async[i].at("id"));
-    auto& lane = lanes[async[i].at("id")];
+    ASSERT_EQ(async[i + 1].at("id2").at("local"), async[i].at("id2").at("local"));
+    auto& lane = lanes[async[i].at("id2").at("local")];
     const std::pair<std::int64_t, std::int64_t> interval(start_ns(async[i]), start_ns(async[i + 1]));
     for (const auto& other : lane) {
       ASSERT_TRUE(other.second <= interval.first || interval.second <= other.first);
@@ -159,7 +159,7 @@ TEST(ChromeLanes, AsyncSpansMayOverlapAndCrossBatches) {
   for (const Json& event : async) {
     EXPECT_EQ(event.at("cat"), "requests");
     EXPECT_EQ(event.at("name"), "get");
-    by_id[event.at("id")].push_back(event);
+    by_id[event.at("id2").at("local")].push_back(event);
   }
   ASSERT_EQ(by_id.size(), 3U);
   std::vector<std::pair<std::int64_t, std::int64_t>> found;
@@ -191,7 +191,7 @@ TEST(ChromeLanes, SpansOneAfterTheOtherShareAnId) {
     batch.spans.push_back(span(3, 3, 10 * i, 10, static_cast<std::uint64_t>(i + 1)));
   }
   for (const Json& event : of_phase(trace_events({batch}), "be")) {
-    EXPECT_EQ(event.at("id"), "0x1");
+    EXPECT_EQ(event.at("id2").at("local"), "0x1");
   }
 }
 

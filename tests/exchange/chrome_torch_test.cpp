@@ -132,5 +132,16 @@ TEST(ChromeImport, ATraceMayBeCalledSomethingElseThanItsPath) {
   }
 }
 
+// Written by older versions, and from nsys.
+TEST(ChromeImport, CapitalCategoriesAreWorkOfGpusToo) {
+  const Imported imported(R"([
+    {"ph":"X","cat":"Kernel","name":"gemm","pid":0,"tid":7,"ts":30,"dur":10,"args":{"stream":7}},
+    {"ph":"X","cat":"Memcpy","name":"copy","pid":0,"tid":7,"ts":35,"dur":10,"args":{"stream":7}},
+    {"ph":"X","cat":"Memset","name":"set","pid":0,"tid":7,"ts":50,"dur":1}])");
+  EXPECT_EQ(imported.spans(), (Texts{"GPU 0 stream 7 30000+10000 gemm (stream=7)",
+                                     "GPU 0 stream 7 35000+10000 copy (stream=7)", "GPU 0 stream 7 50000+1000 set"}));
+  EXPECT_EQ(imported.timeline.tracks()[0].kind, TrackKind::queue);
+}
+
 }  // namespace
 }  // namespace kymo

@@ -1,19 +1,20 @@
 #include "exchange/chrome/event_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <system_error>
 
+#include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
 
 namespace kymo::exchange {
 namespace {
 
-constexpr std::size_t longest_name = 1024;
 constexpr std::size_t most_facts = 4096;
 constexpr std::int64_t latest_ns = std::int64_t{1} << 62U;
 
@@ -25,14 +26,6 @@ std::uint64_t bits_of_double(double value) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
-}
-
-void assign_cut(std::string& out, std::string_view text, std::size_t limit, bool is_cut) {
-  const std::string_view kept = base::cut_text(text, limit);
-  out = kept;
-  if (is_cut || kept.size() < text.size()) {
-    out += base::cut_mark;
-  }
 }
 
 /// A decimal number: digits * 10^exponent.
@@ -197,6 +190,15 @@ void ChromeArguments::add_text(std::string_view key, std::string_view text, bool
   text_.append(key).append(kept);
 }
 
+void append_rest_of_name(std::string& name, std::uint64_t rest_hash, ImportLosses& losses) {
+  std::array<unsigned char, sizeof rest_hash> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<unsigned char>(rest_hash >> (56 - 8 * i));
+  }
+  name.append(base::cut_mark).append("#") += base::to_hex(bytes.data(), bytes.size());
+  losses.ignore("names longer than 64 KiB, whose rest is a hash");
+}
+
 void ChromeEvent::clear() {
   phase.clear();
   name.clear();
@@ -210,14 +212,15 @@ void ChromeEvent::clear() {
 }
 
 bool ChromeEvent::is_of_queue() const {
-  if (category.compare(0, 4, "gpu_") == 0) {
+  // Older versions of torch.profiler, and exports of nsys, write capitals.
+  if (category.compare(0, 4, "gpu_") == 0 || category == "Memcpy" || category == "Memset") {
     return true;
   }
   std::size_t i = 0;
   while (i < arguments.size() && arguments[i].key != "stream") {
     ++i;
   }
-  return category == "kernel" && i < arguments.size();
+  return (category == "kernel" || category == "Kernel") && i < arguments.size();
 }
 
 ChromeEventReader::ChromeEventReader(JsonReader::Read read, ImportLosses& losses)
@@ -349,7 +352,10 @@ void ChromeEventReader::read_event(ChromeEvent& event) {
 void ChromeEventReader::read_text(JsonToken token, std::string& text) {
   text.clear();
   if (token == JsonToken::string || token == JsonToken::number) {
-    assign_cut(text, json_.text(), longest_name, json_.is_cut());
+    text = json_.text();
+    if (token == JsonToken::string && json_.is_cut()) {
+      append_rest_of_name(text, json_.rest_hash(), losses_);
+    }
   } else if (token != JsonToken::null_value) {
     losses_.damage("names, phases and numbers of processes that are neither text nor number");
     json_.skip(token);

@@ -83,9 +83,12 @@ struct ChromeEvent {
   ChromeArguments arguments;
 
   void clear();
-  /// Whether torch.profiler uses it for GPU work. Its thread is then a stream of the device.
+  /// Whether it is GPU work, as torch.profiler and nsys write it. Its thread is then a stream of the device.
   [[nodiscard]] bool is_of_queue() const;
 };
+
+/// Ends a name that was cut at 64 KiB with a hash of its rest, so that different names stay different, and counts it.
+void append_rest_of_name(std::string& name, std::uint64_t rest_hash, ImportLosses& losses);
 
 /// Reads a trace. One thread at a time.
 class ChromeEventReader {

@@ -27,6 +27,7 @@
 #include "exchange/import/record_sorter.hpp"
 #include "exchange/import/replay.hpp"
 #include "exchange/import/tables.hpp"
+#include "exchange/import/text_hash.hpp"
 
 namespace kymo {
 namespace {
@@ -42,13 +43,6 @@ using Kind = ImportRecord::Kind;
 /// Complete spans rank below this, longer ones first, and so come before everything else of the same time.
 constexpr std::int64_t rank_of_others = 1;
 
-std::uint64_t hash_text(std::string_view text, std::uint64_t hash) {
-  for (const char character : text) {
-    hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001B3U;
-  }
-  return hash;
-}
-
 /// Parses an id such as "0x1f" or "31". Any other text yields its hash.
 std::uint64_t parse_id(std::string_view text) {
   const bool is_hex = text.substr(0, 2) == "0x" || text.substr(0, 2) == "0X";
@@ -56,7 +50,7 @@ std::uint64_t parse_id(std::string_view text) {
   std::uint64_t id = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id, is_hex ? 16 : 10);
   const bool is_number = error == std::errc() && end == digits.data() + digits.size();
-  return is_number ? id : hash_text(text, 0xCBF29CE484222325U);
+  return is_number ? id : exchange::hash_text(text);
 }
 
 /// Whether an event has exactly these arguments, all of them natural numbers.
@@ -98,6 +92,10 @@ class ChromeImport {
   void take(const ChromeEvent& event);
   void take_complete(const ChromeEvent& event);
   void take_async(const ChromeEvent& event, Kind kind);
+  /// Takes an async event of the form before b and e: S, T, p or F.
+  void take_old_async(const ChromeEvent& event, char phase);
+  /// Sets the record's time, lane and id. Returns false if it cannot be placed.
+  bool place_async(const ChromeEvent& event);
   void take_counter(const ChromeEvent& event);
   void take_instant(const ChromeEvent& event);
   void take_flow(const ChromeEvent& event, FlowPhase phase);
@@ -250,6 +248,7 @@ void ChromeImport::take(const ChromeEvent& event) {
       return;
     case 'i':
     case 'I':
+    case 'R':
       take_instant(event);
       return;
     case 's':
@@ -264,8 +263,29 @@ void ChromeImport::take(const ChromeEvent& event) {
     case 'M':
       take_metadata(event);
       return;
+    case 'S':
+    case 'T':
+    case 'p':
+    case 'F':
+      take_old_async(event, phase);
+      return;
     case 'n':
       losses_.ignore("instants of async spans (phase n)");
+      return;
+    case 'N':
+    case 'O':
+    case 'D':
+      losses_.ignore("objects and their states (phases N, O and D)");
+      return;
+    case 'P':
+      losses_.ignore("samples of stacks (phase P)");
+      return;
+    case '(':
+    case ')':
+    case 'c':
+    case 'v':
+    case 'V':
+      losses_.ignore("contexts, clocks and memory dumps (phases (, ), c, v and V)");
       return;
     default:
       losses_.damage("events of unknown phase \"" + event.phase.substr(0, 8) + '"');
@@ -361,21 +381,44 @@ void ChromeImport::take_complete(const ChromeEvent& event) {
   add(-event.duration.ns);
 }
 
-void ChromeImport::take_async(const ChromeEvent& event, Kind kind) {
+bool ChromeImport::place_async(const ChromeEvent& event) {
   if (!has_time(event)) {
-    return;
+    return false;
   }
   if (event.id.empty()) {
     losses_.damage("async events without an id");
+    return false;
+  }
+  record_.head.track = tables_.lane(event.process, event.category);
+  record_.head.id = parse_id(event.id);
+  return record_.head.track != 0;
+}
+
+void ChromeImport::take_async(const ChromeEvent& event, Kind kind) {
+  if (!place_async(event)) {
     return;
   }
   record_.head.kind = kind;
-  record_.head.track = tables_.lane(event.process, event.category);
-  if (record_.head.track == 0) {
+  record_.head.what = kind == Kind::async_begin ? tables_.name(event.name) : 0;
+  take_arguments(event);
+  add();
+}
+
+void ChromeImport::take_old_async(const ChromeEvent& event, char phase) {
+  // Category, name and id identify these spans, so that spans of different names do not nest.
+  const bool is_step = phase == 'T' || phase == 'p';
+  if (!place_async(event)) {
     return;
   }
-  record_.head.id = parse_id(event.id);
-  record_.head.what = kind == Kind::async_begin ? tables_.name(event.name) : 0;
+  record_.head.kind = is_step ? Kind::async_step : phase == 'S' ? Kind::async_begin : Kind::async_end;
+  record_.head.id = exchange::hash_text(event.name, record_.head.id ^ exchange::text_hash_seed);
+  record_.head.detail = phase == 'p' ? 1 : 0;
+  std::string_view name = event.name;
+  if (is_step && event.arguments.size() != 0 && event.arguments[0].key == "step" &&
+      event.arguments[0].type == ArgumentType::string) {
+    name = event.arguments[0].text;
+  }
+  record_.head.what = phase == 'F' ? 0 : tables_.name(name);
   take_arguments(event);
   add();
 }

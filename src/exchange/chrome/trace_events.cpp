@@ -121,9 +121,10 @@ void ChromeTraceWriter::append_async(const ChromeTrack& track, char phase, std::
     out.append(",").append(category);
   }
   out.append("\",\"ph\":\"") += phase;
-  out += "\",\"id\":";
+  // A local id puts the span into the group of its process.
+  out += "\",\"id2\":{\"local\":";
   base::append_json_id(out, lane_id);
-  out += ",\"ts\":";
+  out += "},\"ts\":";
   base::append_microseconds(out, time_ns);
   out += track.place;
 }

@@ -7,6 +7,7 @@
 #include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
+#include "exchange/import/text_hash.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -202,6 +203,7 @@ void JsonReader::read_key() {
 void JsonReader::read_string() {
   text_.clear();
   is_cut_ = false;
+  rest_hash_ = text_hash_seed;
   has_high_bytes_ = false;
   is_broken_ = false;
   for (;;) {
@@ -211,10 +213,7 @@ void JsonReader::read_string() {
     const char* const begin = buffer_.data() + at_;
     const char* const end = buffer_.data() + size_;
     const char* const stop = std::find_if_not(begin, end, is_plain);
-    // One byte more than is kept, so that cut_text sees where a sequence ends.
-    const std::size_t room = limits_.text + 1 - std::min(limits_.text + 1, text_.size());
-    text_.append(begin, std::min(room, static_cast<std::size_t>(stop - begin)));
-    is_cut_ = is_cut_ || static_cast<std::size_t>(stop - begin) > room;
+    append_bytes({begin, static_cast<std::size_t>(stop - begin)});
     at_ += static_cast<std::size_t>(stop - begin);
     if (stop == end) {
       continue;
@@ -231,7 +230,9 @@ void JsonReader::read_string() {
   }
   if (text_.size() > limits_.text) {
     is_cut_ = true;
-    text_.resize(base::cut_text(text_, limits_.text).size());
+    const std::size_t kept = base::cut_text(text_, limits_.text).size();
+    rest_hash_ = hash_text(std::string_view(text_).substr(kept), rest_hash_);
+    text_.resize(kept);
   }
   if (has_high_bytes_) {
     repair_text();
@@ -241,10 +242,16 @@ void JsonReader::read_string() {
 
 void JsonReader::append_byte(char byte) {
   has_high_bytes_ = has_high_bytes_ || static_cast<unsigned char>(byte) >= 0x80;
-  if (text_.size() <= limits_.text) {
-    text_ += byte;
-  } else {
+  append_bytes({&byte, 1});
+}
+
+void JsonReader::append_bytes(std::string_view bytes) {
+  // One byte more than is kept, so that cut_text sees where a sequence ends.
+  const std::size_t room = limits_.text + 1 - std::min(limits_.text + 1, text_.size());
+  text_ += bytes.substr(0, room);
+  if (bytes.size() > room) {
     is_cut_ = true;
+    rest_hash_ = hash_text(bytes.substr(room), rest_hash_);
   }
 }
 

@@ -61,6 +61,8 @@ class JsonReader {
   [[nodiscard]] std::string_view text() const { return text_; }
   /// The text exceeded the limit and was cut.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
+  /// A hash of the last string's bytes beyond the limit. Tells texts apart whose kept bytes are equal.
+  [[nodiscard]] std::uint64_t rest_hash() const { return rest_hash_; }
   /// Skips the rest of a value whose first token is the last one from next().
   void skip(JsonToken first);
 
@@ -92,6 +94,7 @@ class JsonReader {
   unsigned read_hex();
   void append_code_point(unsigned code);
   void append_byte(char byte);
+  void append_bytes(std::string_view bytes);
   void repair_text();
   void read_number(int first);
   void read_word(std::string_view word);
@@ -105,6 +108,7 @@ class JsonReader {
   std::uint64_t token_offset_ = 0;
   std::string text_;
   bool is_cut_ = false;
+  std::uint64_t rest_hash_ = 0;
   bool has_high_bytes_ = false;
   bool is_broken_ = false;  ///< a surrogate without its other half
   std::uint64_t repaired_texts_ = 0;

@@ -19,6 +19,7 @@ struct ImportRecord {
     end,          ///< the innermost open span of the thread ends
     async_begin,  ///< a span of an async lane begins
     async_end,
+    async_step,  ///< a part of the innermost open async span ends and the next one begins; see `detail`
     frame,
     sample,
     message,
@@ -36,7 +37,8 @@ struct ImportRecord {
     std::uint32_t category = 0;
     std::uint16_t argument_count = 0;
     Kind kind = Kind::complete;
-    std::uint8_t detail = 0;  ///< phase of a flow; whether a message was cut
+    /// Phase of a flow; whether a message was cut; 1 if a step names the part before it, 0 if the one after it.
+    std::uint8_t detail = 0;
   };
   static_assert(sizeof(Head) == 40, "no padding: it is written as it lies in memory");
 

@@ -87,6 +87,9 @@ void ImportReplay::add(const ImportRecord& record) {
     case ImportRecord::Kind::async_end:
       end_async(record);
       break;
+    case ImportRecord::Kind::async_step:
+      step_async(record);
+      break;
     case ImportRecord::Kind::frame:
       add_frame(record);
       break;
@@ -311,7 +314,37 @@ void ImportReplay::begin_async(const ImportRecord& record) {
   }
   open_async_size_ += size;
   open_async_[{record.head.track, record.head.id}].push_back(
-      {record.head.what, record.head.time_ns, record.arguments, record.text});
+      {record.head.what, record.head.time_ns, record.arguments, record.text, false, record.head.time_ns});
+  ++counts_.spans;
+}
+
+void ImportReplay::step_async(const ImportRecord& record) {
+  const auto place = open_async_.find({record.head.track, record.head.id});
+  if (place == open_async_.end()) {
+    losses_.damage("steps of async spans that did not begin");
+    return;
+  }
+  std::vector<OpenAsync>& opens = place->second;
+  if (record.head.detail == 0) {
+    if (opens.back().is_step) {
+      ImportRecord end;
+      end.head = record.head;
+      end_innermost(opens, end);
+    }
+    const std::size_t count = opens.size();
+    begin_async(record);
+    opens.back().is_step = opens.size() > count;
+    return;
+  }
+  OpenAsync& around = opens.back();
+  SpanEvent span;
+  span.track = record.head.track;
+  span.name = record.head.what;
+  span.start_ns = around.step_ns;
+  span.duration_ns = record.head.time_ns - around.step_ns;
+  span.async_id = ++last_async_id_;
+  add_span(span, record, nullptr);
+  around.step_ns = record.head.time_ns;
   ++counts_.spans;
 }
 
@@ -321,11 +354,20 @@ void ImportReplay::end_async(const ImportRecord& record) {
     losses_.damage("ends of async spans that did not begin");
     return;
   }
-  const OpenAsync begin = std::move(place->second.back());
-  place->second.pop_back();
+  if (place->second.back().is_step) {
+    ImportRecord end;
+    end.head = record.head;
+    end_innermost(place->second, end);
+  }
+  end_innermost(place->second, record);
   if (place->second.empty()) {
     open_async_.erase(place);
   }
+}
+
+void ImportReplay::end_innermost(std::vector<OpenAsync>& opens, const ImportRecord& record) {
+  const OpenAsync begin = std::move(opens.back());
+  opens.pop_back();
   open_async_size_ -= sizeof(OpenAsync) + 64 + begin.arguments.size() * sizeof(ArgumentValue) + begin.text.size();
   SpanEvent span;
   span.track = record.head.track;

@@ -76,6 +76,8 @@ class ImportReplay {
     std::int64_t start_ns = 0;
     std::vector<ArgumentValue> arguments;
     std::string text;
+    bool is_step = false;      ///< a part of the span below it, which ends with it or with the next step
+    std::int64_t step_ns = 0;  ///< where the part that the next step may name begins
   };
   using AsyncKey = std::pair<TrackId, std::uint64_t>;
   struct AsyncHash {
@@ -101,6 +103,9 @@ class ImportReplay {
   [[nodiscard]] ArgumentValue move_text(ArgumentValue value, const std::string& text);
   void begin_async(const ImportRecord& record);
   void end_async(const ImportRecord& record);
+  void step_async(const ImportRecord& record);
+  /// Ends the innermost span of an id at the record's time.
+  void end_innermost(std::vector<OpenAsync>& opens, const ImportRecord& record);
   void add_frame(const ImportRecord& record);
   void mark_frame(FrameStreamId stream, TrackId track, std::int64_t time_ns);
   void add_sample(const ImportRecord& record);
