@@ -53,6 +53,10 @@ install(FILES
 
 # pkg-config: the prefix is relative to the file, so that an installed tree can be moved.
 set(kymo_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+set(kymo_pc_zlib "")
+if(TARGET PkgConfig::ZLIB)
+  set(kymo_pc_zlib " zlib")
+endif()
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(kymo_pc_prefix "${CMAKE_INSTALL_PREFIX}")
   set(kymo_pc_libdir "${CMAKE_INSTALL_FULL_LIBDIR}")

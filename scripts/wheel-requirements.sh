@@ -5,12 +5,12 @@ set -eu
 
 # One package per word; "a|b" is the first one that the system offers.
 if command -v apk >/dev/null 2>&1; then
-  wanted="lz4-dev zstd-dev openssl-dev fmt-dev nlohmann-json cli11-dev|cli11 protozero-dev|protozero"
+  wanted="lz4-dev zstd-dev zlib-dev openssl-dev fmt-dev nlohmann-json cli11-dev|cli11 protozero-dev|protozero"
   offers() { [ -n "$(apk search --exact --quiet "$1")" ]; }
   install() { apk add --no-cache "$@"; }
   apk update
 elif command -v dnf >/dev/null 2>&1; then
-  wanted="lz4-devel libzstd-devel openssl-devel fmt-devel json-devel cli11-devel protozero-devel"
+  wanted="lz4-devel libzstd-devel zlib-devel openssl-devel fmt-devel json-devel cli11-devel protozero-devel"
   offers() { dnf --quiet repoquery "$1" 2>/dev/null | grep -q .; }
   install() { dnf install -y "$@"; }
   # Header-only libraries are only in the community's repository, which depends on the distribution's (CRB).

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <zlib.h>
+
 #include "import_fixture.hpp"
 
 namespace kymo::exchange {
@@ -107,6 +109,57 @@ TEST(DamagedChromeTrace, NestingHasAnEnd) {
   const Imported complete(trace);
   EXPECT_EQ(complete.report.spans, 10'100U);
   EXPECT_EQ(complete.timeline.spans(2).spans.size(), 100U);
+}
+
+std::string pack(std::string_view text) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string packed(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+TEST(CompressedChromeTrace, IsReadAsFarAsItIsSound) {
+  std::mt19937 random(7);
+  std::string trace = "[";
+  for (int i = 0; i < 20'000; ++i) {
+    trace += R"({"name":"a","ph":"X","ts":)" + std::to_string(i) + R"(,"dur":0.5,"args":{"n":)" +
+             std::to_string(random()) + "}},";
+  }
+  const Imported plain(trace + "]");
+  const std::string packed = pack(trace + "]");
+  const Imported whole(packed);
+  EXPECT_EQ(whole.spans(), plain.spans());
+  EXPECT_FALSE(whole.report.is_damaged());
+  const Imported members(pack(trace.substr(0, 1000)) + pack(trace.substr(1000)));
+  EXPECT_EQ(members.spans(), plain.spans());
+  EXPECT_FALSE(members.report.is_damaged());
+
+  const std::size_t half = packed.size() / 2;
+  const Imported torn(packed.substr(0, half));
+  EXPECT_EQ(torn.report.stopped,
+            "byte " + std::to_string(half) + " of the compressed file: the compressed data ends too early");
+  EXPECT_GT(torn.report.spans, 5000U);
+  EXPECT_LT(torn.report.spans, 15'000U);
+  // An array needs no end, but a file that lacks its checksum was cut.
+  EXPECT_TRUE(Imported(packed.substr(0, packed.size() - 1)).report.is_damaged());
+  std::string damaged = packed;
+  damaged[packed.size() - 6] = static_cast<char>(damaged[packed.size() - 6] ^ 1);
+  EXPECT_NE(Imported(damaged).report.stopped.find("the compressed data is damaged"), std::string::npos);
+  EXPECT_EQ(refusal("\x1F\x8B"),
+            "no Chrome trace: byte 2 of the compressed file: the compressed data ends too early");
+}
+
+TEST(CompressedChromeTrace, ABombIsNotUnpacked) {
+  const Imported bomb(pack(R"([{"name":"a","ph":"X","ts":1,"dur":1})" + std::string(std::size_t{40} << 20U, ' ')));
+  EXPECT_NE(bomb.report.stopped.find("the data grows to more than 300 times its size"), std::string::npos);
+  EXPECT_EQ(bomb.report.spans, 1U);
 }
 
 TEST(DamagedChromeTrace, HugeTextsAndManyArgumentsAreCut) {

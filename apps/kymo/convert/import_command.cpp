@@ -16,6 +16,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "exchange/import/input.hpp"
 #include "exchange/nvmt/format.hpp"
 #include "exchange/nvmt/import.hpp"
 #include "exchange/vor/import.hpp"
@@ -48,12 +49,10 @@ std::string detect_format(const std::string& path) {
   if (!file.is_open()) {
     throw Failure(fmt::format("cannot open: {}", printable(path)));
   }
-  std::string_view text(first.data(), count);
-  if (text.substr(0, 2) == "\x1F\x8B") {
-    throw Failure(
-        fmt::format("{} is compressed: unpack it with gunzip, or pipe it: "
-                    "gunzip -c FILE | kymo import --from chrome -o run.kymo /dev/stdin",
-                    printable(path)));
+  exchange::ImportInput input(path, path);
+  std::string_view text = input.look_ahead();
+  if (text.empty() && !input.stopped().empty()) {
+    throw Failure(fmt::format("{}: {}", printable(path), input.stopped()));
   }
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     text.remove_prefix(3);
@@ -66,16 +65,19 @@ std::string detect_format(const std::string& path) {
                             printable(path)));
 }
 
-/// The path of the capture: run.kymo for run.json.
+/// The path of the capture: run.kymo for run.json and run.json.gz.
 std::string output_of(const ImportOptions& options) {
   if (!options.output.empty()) {
     return options.output;
   }
-  const std::filesystem::path input(options.input);
+  std::filesystem::path input(options.input);
   if (std::filesystem::exists(input) && !std::filesystem::is_regular_file(input)) {
     throw Failure(fmt::format("{} has no name to make the capture's from: give one with -o", printable(options.input)));
   }
-  return std::filesystem::path(input).replace_extension(".kymo").string();
+  if (input.extension() == ".gz") {
+    input.replace_extension();
+  }
+  return input.replace_extension(".kymo").string();
 }
 
 int import_nvmt(const ImportOptions& options) {
@@ -158,7 +160,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
   command->add_option("FILE", options->input, "The recording")->required();
   command
       ->add_option("--from", options->format,
-                   "Format: chrome (Trace Event JSON, as many tracing programs write it), nvmt (the Jetson trace), vor "
+                   "Format: chrome (Trace Event JSON, as many tracing programs write it; plain or gzip), nvmt (the Jetson trace), vor "
                    "(frames of vor), auto (by the first bytes)")
       ->check(CLI::IsMember({"auto", "chrome", "nvmt", "vor"}))
       ->capture_default_str()
@@ -174,7 +176,8 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
       "  kymo import trace.json\n"
       "  kymo import -o run.kymo run.nvmt\n"
       "  kymo import -o run.kymo run.vor\n"
-      "  gunzip -c trace.json.gz | kymo import --from chrome -o run.kymo /dev/stdin");
+      "  kymo import trace.json.gz\n"
+      "  xz -dc trace.json.xz | kymo import --from chrome -o run.kymo /dev/stdin");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

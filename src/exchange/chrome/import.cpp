@@ -1,7 +1,6 @@
 // Imports a Chrome trace into a capture: reads events, turns them into records, sorts these by time and replays them as
 // batches.
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -13,14 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <kymo/import.hpp>
 
-#include "base/system/file.hpp"
 #include "exchange/chrome/event_reader.hpp"
+#include "exchange/import/input.hpp"
 #include "exchange/import/losses.hpp"
 #include "exchange/import/new_capture.hpp"
 #include "exchange/import/record.hpp"
@@ -86,7 +81,6 @@ class ChromeImport {
 
   [[nodiscard]] const std::string& name() const { return options_.name.empty() ? trace_ : options_.name; }
   void read_trace();
-  std::size_t read_bytes(char* bytes, std::size_t size);
   void write_capture();
 
   void take(const ChromeEvent& event);
@@ -112,9 +106,6 @@ class ChromeImport {
   exchange::ImportLosses losses_;
   ImportTables tables_;
   exchange::RecordSorter sorter_;
-  base::FileDescriptor file_;
-  std::uint64_t file_size_ = 0;
-  std::uint64_t bytes_read_ = 0;
   ImportRecord record_;
   std::string packed_;
   std::uint64_t records_ = 0;
@@ -133,33 +124,15 @@ ImportReport ChromeImport::run() {
   return std::move(report_);
 }
 
-std::size_t ChromeImport::read_bytes(char* bytes, std::size_t size) {
-  ssize_t count = 0;
-  do {
-    count = ::read(file_.get(), bytes, size);
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) {
-    throw ImportError(base::describe_errno("cannot read", name(), errno));
-  }
-  bytes_read_ += static_cast<std::uint64_t>(count);
-  if (options_.on_progress && file_size_ != 0) {
-    options_.on_progress(0.7 * static_cast<double>(bytes_read_) / static_cast<double>(file_size_));
-  }
-  return static_cast<std::size_t>(count);
-}
-
 void ChromeImport::read_trace() {
-  file_ = base::FileDescriptor(::open(trace_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file_) {
-    throw ImportError(base::describe_errno("cannot open", name(), errno));
-  }
-  struct stat status {};
-  if (::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode)) {
-    file_size_ = static_cast<std::uint64_t>(status.st_size);
-  }
+  exchange::ImportInput input(trace_, name(), [this](double share) {
+    if (options_.on_progress) {
+      options_.on_progress(0.7 * share);
+    }
+  });
   ChromeEvent event;
   try {
-    ChromeEventReader reader([this](char* bytes, std::size_t size) { return read_bytes(bytes, size); }, losses_);
+    ChromeEventReader reader([&input](char* bytes, std::size_t size) { return input.read(bytes, size); }, losses_);
     try {
       while (reader.next(event)) {
         ++events_;
@@ -173,6 +146,9 @@ void ChromeImport::read_trace() {
     losses_.damage("texts with bytes that are not UTF-8, which were replaced", reader.repaired_texts());
   } catch (const exchange::JsonError& error) {
     report_.stopped = error.what();
+  }
+  if (!input.stopped().empty()) {
+    report_.stopped = input.stopped();
   }
   if (events_ == 0 && !report_.stopped.empty()) {
     throw ImportError(name() + ": no Chrome trace: " + report_.stopped);
