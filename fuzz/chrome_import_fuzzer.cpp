@@ -1,4 +1,4 @@
-// A Chrome trace: imported with little memory, so that sorting goes through a file; then the result is opened. The
+// A Chrome or a Perfetto trace, compressed or not: imported with little memory, so that sorting goes through a file; then the result is opened. The
 // capture must be valid and match the report.
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,9 @@
 
 #include <kymo/import.hpp>
 #include <kymo/timeline.hpp>
+
+#include "exchange/import/input.hpp"
+#include "exchange/perfetto/event_reader.hpp"
 
 namespace {
 
@@ -38,7 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   kymo::ImportOptions options;
   options.memory = 2000;
   try {
-    const kymo::ImportReport report = kymo::import_chrome_trace(trace, base + ".kymo", options);
+    const bool is_perfetto = kymo::exchange::is_perfetto_trace(kymo::exchange::ImportInput(trace, trace).look_ahead());
+    const kymo::ImportReport report = is_perfetto ? kymo::import_perfetto_trace(trace, base + ".kymo", options)
+                                                  : kymo::import_chrome_trace(trace, base + ".kymo", options);
     check(report);
     ::unlink(report.output.c_str());
   } catch (const kymo::ImportError&) {

@@ -57,7 +57,7 @@ struct ImportOptions {
   std::string name = {};
 };
 
-/// Converts a Chrome trace (Trace Event JSON) to a capture. The trace is an array of events, terminated or not, or an
+/// Converts a Chrome trace (Trace Event JSON), compressed with gzip or not, to a capture. The trace is an array of events, terminated or not, or an
 /// object with traceEvents. Events may come in any order. GPU work in a torch.profiler trace goes onto tracks of its
 /// queues. docs/chrome.md describes the mapping.
 ///
@@ -68,6 +68,15 @@ struct ImportOptions {
 /// written; the capture is then removed. Invalid parts of a trace are left out and counted in the report.
 KYMO_API ImportReport import_chrome_trace(const std::string& trace, const std::string& capture,
                                           const ImportOptions& options = {});
+
+/// Converts a Perfetto trace (protobuf), compressed with gzip or not, to a capture: its track events, counters, flows, and the names of its processes,
+/// threads and tracks. Other packets are left out and counted. docs/chrome.md describes the mapping. Reads the file once,
+/// so it may be a pipe. Holds at most a packet of 16 MiB and 64 MiB of interned texts beside what import_chrome_trace()
+/// does.
+///
+/// Throws as import_chrome_trace() does.
+KYMO_API ImportReport import_perfetto_trace(const std::string& trace, const std::string& capture,
+                                            const ImportOptions& options = {});
 
 /// Converts a Jetson trace (NVMT version 1) to a capture. docs/nvmt.md describes the mapping. `losses` lists the data
 /// that an export of the capture would not restore. Holds the trace in memory.

@@ -152,8 +152,7 @@ TEST(CompressedChromeTrace, IsReadAsFarAsItIsSound) {
   std::string damaged = packed;
   damaged[packed.size() - 6] = static_cast<char>(damaged[packed.size() - 6] ^ 1);
   EXPECT_NE(Imported(damaged).report.stopped.find("the compressed data is damaged"), std::string::npos);
-  EXPECT_EQ(refusal("\x1F\x8B"),
-            "no Chrome trace: byte 2 of the compressed file: the compressed data ends too early");
+  EXPECT_EQ(refusal("\x1F\x8B"), "no Chrome trace: byte 2 of the compressed file: the compressed data ends too early");
 }
 
 TEST(CompressedChromeTrace, ABombIsNotUnpacked) {

@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <kymo/exchange.hpp>
 #include <kymo/import.hpp>
 #include <kymo/timeline.hpp>
 
@@ -82,7 +85,9 @@ Texts frames_of(const Timeline& timeline) {
   return texts;
 }
 
-TEST(ChromeRoundTrip, WhatATraceHoldsComesBackTheSame) {
+class RoundTrip : public ::testing::TestWithParam<bool> {};
+
+TEST_P(RoundTrip, WhatATraceHoldsComesBackTheSame) {
   const test::TemporaryDirectory directory;
   test::ModelOptions options;
   options.closes_all = true;
@@ -102,8 +107,11 @@ TEST(ChromeRoundTrip, WhatATraceHoldsComesBackTheSame) {
   writer.finish();
 
   const Timeline first(directory / "first.kymo");
-  export_chrome_trace(first, directory / "trace.json");
-  const ImportReport report = import_chrome_trace(directory / "trace.json", directory / "second.kymo");
+  const std::string trace = directory / "trace";
+  const std::string capture = directory / "second.kymo";
+  GetParam() ? export_perfetto_trace(first, trace) : export_chrome_trace(first, trace);
+  const ImportReport report = GetParam() ? import_perfetto_trace(trace, capture) : import_chrome_trace(trace, capture);
+  EXPECT_EQ(report.stopped, "");
   for (const ImportLoss& loss : report.losses) {
     EXPECT_FALSE(loss.is_damage) << loss.what;
   }
@@ -118,7 +126,8 @@ TEST(ChromeRoundTrip, WhatATraceHoldsComesBackTheSame) {
   for (const MetricDeclaration& metric : first.declarations().metrics) {
     const MetricDeclaration& other = second.metric(metric.id);
     EXPECT_EQ(other.name, metric.name);
-    EXPECT_EQ(other.unit, metric.unit);
+    // Perfetto's form leaves out the unit 1.
+    EXPECT_EQ(other.unit, GetParam() && metric.unit == "1" ? "" : metric.unit);
     EXPECT_EQ(other.labels, metric.labels);
     EXPECT_EQ(second.series(metric.id).times_ns, first.series(metric.id).times_ns);
     EXPECT_EQ(second.series(metric.id).values, first.series(metric.id).values);
@@ -141,6 +150,43 @@ TEST(ChromeRoundTrip, WhatATraceHoldsComesBackTheSame) {
   EXPECT_EQ(dropped(second), dropped(first));
   EXPECT_EQ(second.processes()[0].declaration.pid, first.processes()[0].declaration.pid);
 }
+
+TEST(DamagedPerfettoTrace, NeverBreaksTheImport) {
+  const test::TemporaryDirectory directory;
+  test::ModelOptions options;
+  options.steps = 60;
+  const test::RecordingModel model(options);
+  capture::CaptureWriter writer(directory / "first.kymo", model.writer_options());
+  for (const EventBatch& batch : model.batches()) {
+    writer.write(batch);
+  }
+  writer.finish();
+  export_perfetto_trace(Timeline(directory / "first.kymo"), directory / "trace");
+  std::ifstream file(directory / "trace", std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::mt19937 random(5);
+  std::size_t damaged = 0;
+  for (int i = 0; i < 60; ++i) {
+    std::string trace = whole;
+    for (int change = 0; change < 1 + i / 6; ++change) {
+      trace[random() % trace.size()] = static_cast<char>(random());
+    }
+    trace.resize(i % 2 == 0 ? trace.size() : random() % trace.size());
+    std::ofstream(directory / "damaged", std::ios::binary) << trace;
+    try {
+      const ImportReport report = import_perfetto_trace(directory / "damaged", directory / "damaged.kymo");
+      EXPECT_TRUE(Timeline(report.output).complaints().empty());
+      damaged += report.is_damaged() ? 1U : 0U;
+      std::filesystem::remove(report.output);
+    } catch (const ImportError& error) {
+      EXPECT_NE(std::string(error.what()).find("no Perfetto trace: byte"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GT(damaged, 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, RoundTrip, ::testing::Values(false, true),
+                         [](const auto& format) { return format.param ? "Perfetto" : "Chrome"; });
 
 // Different are only "scope" where there was no cat, and the number of an argument that has that name too.
 TEST(ChromeRoundTrip, CategoriesStayWhatTheyWere) {

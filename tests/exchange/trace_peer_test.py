@@ -5,6 +5,7 @@
 Both are compared with what really happened in the capture, and with what `kymo stats` says of it.
 """
 import collections
+import gzip
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 import unittest
 
 import viztracer
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
 KYMO, EXPORT_MODEL, NODE = sys.argv[1:4]
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -194,6 +196,103 @@ class TracePeerTest(unittest.TestCase):
                 self.assertEqual({row["unit"] for row in trace.counters}, {"W", "J", "%", None})
                 self.assertEqual([(row["ts"], int(row["clock_value"])) for row in trace.clocks],
                                  [(1000, 1_700_000_000_000_001_000)])
+
+
+class ForeignTraces(unittest.TestCase):
+    """A trace that kymo did not write, imported and exported again, is the same to the peer."""
+
+    @staticmethod
+    def write(path):
+        trace = perfetto_trace_pb2.Trace()
+
+        def packet(**fields):
+            entry = trace.packet.add(**fields)
+            entry.trusted_packet_sequence_id = 7
+            return entry
+
+        first = packet(sequence_flags=1)
+        first.trace_packet_defaults.timestamp_clock_id = 64
+        first.trace_packet_defaults.track_event_defaults.track_uuid = 11
+        snapshot = packet().clock_snapshot
+        for clock, time in ((6, 5_000_000), (3, 4_000_000), (1, 1_700_000_000_000_000_000)):
+            snapshot.clocks.add(clock_id=clock, timestamp=time)
+        snapshot.clocks.add(clock_id=64, timestamp=5000, is_incremental=True, unit_multiplier_ns=1000)
+        process = packet().track_descriptor
+        process.uuid = 10
+        process.process.pid = 42
+        process.process.process_name = "server"
+        thread = packet().track_descriptor
+        thread.uuid, thread.parent_uuid = 11, 10
+        thread.thread.pid, thread.thread.tid, thread.thread.thread_name = 42, 43, "worker"
+        custom = packet().track_descriptor
+        custom.uuid, custom.parent_uuid, custom.name = 12, 10, "requests"
+        counter = packet().track_descriptor
+        counter.uuid, counter.parent_uuid, counter.name = 13, 10, "bytes"
+        counter.counter.unit_multiplier = 1024
+        counter.counter.is_incremental = True
+
+        texts = packet(sequence_flags=2)
+        texts.interned_data.event_names.add(iid=1, name="outer")
+        texts.interned_data.event_categories.add(iid=1, name="net")
+        texts.interned_data.debug_annotation_names.add(iid=1, name="size")
+        kind = perfetto_trace_pb2.TrackEvent
+        for delta, fields in [(1, {"type": kind.TYPE_SLICE_BEGIN, "name_iid": 1, "category_iids": [1], "flow_ids": [5]}),
+                              (2, {"type": kind.TYPE_SLICE_BEGIN, "name": "inner"}),
+                              (3, {"type": kind.TYPE_SLICE_END}),
+                              (0, {"type": kind.TYPE_COUNTER, "track_uuid": 13, "counter_value": 2}),
+                              (1, {"type": kind.TYPE_SLICE_BEGIN, "name": "get", "track_uuid": 12}),
+                              (1, {"type": kind.TYPE_INSTANT, "name": "mark"}),
+                              (0, {"type": kind.TYPE_COUNTER, "track_uuid": 13, "counter_value": 3}),
+                              (4, {"type": kind.TYPE_SLICE_END, "track_uuid": 12}),
+                              (1, {"type": kind.TYPE_SLICE_END}),
+                              (1, {"type": kind.TYPE_SLICE_BEGIN, "name": "next", "terminating_flow_ids": [5]}),
+                              (1, {"type": kind.TYPE_SLICE_END})]:
+            event = packet(timestamp=delta, sequence_flags=2).track_event
+            event.MergeFrom(kind(**fields))
+            if fields.get("name_iid"):
+                event.debug_annotations.add(name_iid=1, int_value=-3)
+                nested = event.debug_annotations.add(name="peer")
+                nested.dict_entries.add(name="host", string_value="a\N{EURO SIGN}")
+        # The interned texts are another sequence's here, and later new ones of the same ids.
+        packet(sequence_flags=1).interned_data.event_names.add(iid=1, name="changed")
+        for delta, type_ in ((9_000_000, kind.TYPE_SLICE_BEGIN), (9_001_000, kind.TYPE_SLICE_END)):
+            event = packet(timestamp=delta, timestamp_clock_id=3, sequence_flags=2).track_event
+            event.type, event.track_uuid = type_, 11
+            if type_ == kind.TYPE_SLICE_BEGIN:
+                event.name_iid = 1
+        with open(path, "wb") as file:
+            file.write(trace.SerializeToString())
+
+    def test_perfetto(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "foreign.pftrace")
+            self.write(path)
+            for name in ("foreign.pftrace", "foreign.gz"):
+                if name.endswith("gz"):
+                    with open(path, "rb") as file, gzip.open(os.path.join(folder, name), "wb") as packed:
+                        packed.write(file.read())
+                capture, again = (os.path.join(folder, name + end) for end in (".kymo", ".again"))
+                subprocess.run([KYMO, "import", "-o", capture, os.path.join(folder, name)], check=True,
+                               stdout=subprocess.DEVNULL)
+                subprocess.run([KYMO, "export", "--to", "perfetto", "-o", again, capture], check=True,
+                               stdout=subprocess.DEVNULL)
+                theirs, ours = Trace(path), Trace(again)
+
+                def slices(trace):
+                    return sorted((row["ts"], row["dur"], row["name"], row["thread"] or "",
+                                   # The peer puts _ for the dots of names and adds values of its own.
+                                   sorted((key.replace(".", "_"), value)
+                                          for key, value in trace.arguments[row["id"]].items()
+                                          if key != "category" and not key.startswith("legacy_event.")))
+                                  for row in trace.slices if row["category"] != "kymo")
+
+                self.assertEqual(len(theirs.slices), 6)
+                self.assertEqual(slices(ours), slices(theirs))
+                for counters in (ours.counters, theirs.counters):
+                    self.assertEqual([(row["name"], row["ts"], row["value"]) for row in counters],
+                                     [("bytes", 5_007_000 - 1000, 2048), ("bytes", 5_008_000, 5120)])
+                self.assertEqual([(row["source"], row["target"]) for row in ours.flows],
+                                 [(row["source"], row["target"]) for row in theirs.flows])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@
 #include "exchange/import/input.hpp"
 #include "exchange/nvmt/format.hpp"
 #include "exchange/nvmt/import.hpp"
+#include "exchange/perfetto/event_reader.hpp"
 #include "exchange/vor/import.hpp"
 
 namespace kymo::command {
@@ -54,6 +55,9 @@ std::string detect_format(const std::string& path) {
   if (text.empty() && !input.stopped().empty()) {
     throw Failure(fmt::format("{}: {}", printable(path), input.stopped()));
   }
+  if (exchange::is_perfetto_trace(text)) {
+    return "perfetto";
+  }
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     text.remove_prefix(3);
   }
@@ -61,8 +65,8 @@ std::string detect_format(const std::string& path) {
   if (begin != std::string_view::npos && (text[begin] == '[' || text[begin] == '{')) {
     return "chrome";
   }
-  throw Failure(fmt::format("{}: the format is not known by its first bytes; kymo imports chrome, nvmt and vor",
-                            printable(path)));
+  throw Failure(fmt::format(
+      "{}: the format is not known by its first bytes; kymo imports chrome, perfetto, nvmt and vor", printable(path)));
 }
 
 /// The path of the capture: run.kymo for run.json and run.json.gz.
@@ -106,25 +110,27 @@ std::string describe_counts(const ImportReport& report) {
   return text.empty() ? "no events" : text;
 }
 
-int import_chrome(const ImportOptions& options) {
+int import_trace(const ImportOptions& options) {
   ImportReport report;
   {
     Progress progress("importing");
-    kymo::ImportOptions chrome;
-    chrome.on_progress = [&progress](double share) { progress.update(share); };
-    report = import_chrome_trace(options.input, output_of(options), chrome);
-  }
-  for (const ImportLoss& loss : report.losses) {
-    say("{}: {}: {}: {}\n", loss.is_damage ? "warning" : "note", printable(options.input), printable(loss.what),
-        loss.count);
-  }
-  if (!report.stopped.empty()) {
-    say("warning: {}: read up to {}; nothing after that was imported\n", printable(options.input),
-        printable(report.stopped));
-  }
-  fmt::print("{}: in {} now: {}\n", printable(options.input), printable(report.output), describe_counts(report));
-  return to_int(report.is_damaged() ? ExitCode::damaged : ExitCode::ok);
+    kymo::ImportOptions import;
+    import.on_progress = [&progress](double share) { progress.update(share);
+  };
+  report = options.format == "perfetto" ? import_perfetto_trace(options.input, output_of(options), import)
+                                        : import_chrome_trace(options.input, output_of(options), import);
 }
+for (const ImportLoss& loss : report.losses) {
+  say("{}: {}: {}: {}\n", loss.is_damage ? "warning" : "note", printable(options.input), printable(loss.what),
+      loss.count);
+}
+if (!report.stopped.empty()) {
+  say("warning: {}: read up to {}; nothing after that was imported\n", printable(options.input),
+      printable(report.stopped));
+}
+fmt::print("{}: in {} now: {}\n", printable(options.input), printable(report.output), describe_counts(report));
+return to_int(report.is_damaged() ? ExitCode::damaged : ExitCode::ok);
+}  // namespace
 
 int import_vor(const ImportOptions& options) {
   exchange::VorReader reader(options.input);
@@ -148,10 +154,10 @@ int run(ImportOptions options) {
   if (options.format == "nvmt") {
     return import_nvmt(options);
   }
-  return options.format == "vor" ? import_vor(options) : import_chrome(options);
+  return options.format == "vor" ? import_vor(options) : import_trace(options);
 }
 
-}  // namespace
+}  // namespace kymo::command
 
 void add_import_command(CLI::App& app, Invocation& invocation) {
   int& exit_code = invocation.exit_code;
@@ -159,10 +165,12 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = app.add_subcommand("import", "Makes a capture of another tool's recording");
   command->add_option("FILE", options->input, "The recording")->required();
   command
-      ->add_option("--from", options->format,
-                   "Format: chrome (Trace Event JSON, as many tracing programs write it; plain or gzip), nvmt (the Jetson trace), vor "
-                   "(frames of vor), auto (by the first bytes)")
-      ->check(CLI::IsMember({"auto", "chrome", "nvmt", "vor"}))
+      ->add_option(
+          "--from", options->format,
+          "Format: chrome (Trace Event JSON, as many tracing programs write it; plain or gzip), perfetto (its track "
+          "events, plain or gzip), nvmt (the Jetson trace), vor "
+          "(frames of vor), auto (by the first bytes)")
+      ->check(CLI::IsMember({"auto", "chrome", "perfetto", "nvmt", "vor"}))
       ->capture_default_str()
       ->option_text("FORMAT");
   command
@@ -177,6 +185,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
       "  kymo import -o run.kymo run.nvmt\n"
       "  kymo import -o run.kymo run.vor\n"
       "  kymo import trace.json.gz\n"
+      "  kymo import trace.pftrace\n"
       "  xz -dc trace.json.xz | kymo import --from chrome -o run.kymo /dev/stdin");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -206,6 +206,8 @@ void ChromeEvent::clear() {
   process.clear();
   thread.clear();
   id.clear();
+  lane.clear();
+  is_on_lane = false;
   time = {};
   duration = {};
   arguments.clear();

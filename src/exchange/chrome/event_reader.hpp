@@ -78,6 +78,8 @@ struct ChromeEvent {
   std::string process;  ///< a number or any text, as written
   std::string thread;
   std::string id;
+  std::string lane;         ///< of an instant or a flow point that is on no thread: its track's name
+  bool is_on_lane = false;  ///< Chrome's own events never are
   ChromeTime time;
   ChromeTime duration;
   ChromeArguments arguments;
@@ -90,22 +92,34 @@ struct ChromeEvent {
 /// Ends a name that was cut at 64 KiB with a hash of its rest, so that different names stay different, and counts it.
 void append_rest_of_name(std::string& name, std::uint64_t rest_hash, ImportLosses& losses);
 
+/// Gives the events of a trace, whose format need not be Chrome's. One thread at a time.
+class TraceEventSource {
+ public:
+  virtual ~TraceEventSource() = default;
+
+  /// Reads the next event. Returns false at the end of the trace. After a JsonError, which has the byte where reading
+  /// cannot go on, nothing more can be read; everything read before is valid.
+  [[nodiscard]] virtual bool next(ChromeEvent& event) = 0;
+  /// The facts of the recording read so far.
+  [[nodiscard]] virtual const std::vector<std::pair<std::string, std::string>>& facts() const = 0;
+  /// The wall clock at time 0, in nanoseconds since 1970. 0 if not stated.
+  [[nodiscard]] virtual std::int64_t base_realtime_ns() const = 0;
+  /// Number of texts that were not UTF-8.
+  [[nodiscard]] virtual std::uint64_t repaired_texts() const = 0;
+};
+
 /// Reads a trace. One thread at a time.
-class ChromeEventReader {
+class ChromeEventReader : public TraceEventSource {
  public:
   ChromeEventReader(JsonReader::Read read, ImportLosses& losses);
 
-  /// Reads the next event. Returns false at the end of the trace. After a JsonError nothing more can be read;
-  /// everything read before is valid.
-  [[nodiscard]] bool next(ChromeEvent& event);
-
-  /// The facts read so far: the members of otherData and metadata.
-  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& facts() const { return facts_; }
-  /// The wall clock at time 0 as stated by torch.profiler, in nanoseconds since 1970. 0 if not stated.
-  [[nodiscard]] std::int64_t base_realtime_ns() const { return base_realtime_ns_; }
+  [[nodiscard]] bool next(ChromeEvent& event) override;
+  /// The members of otherData and metadata.
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& facts() const override { return facts_; }
+  /// As stated by torch.profiler.
+  [[nodiscard]] std::int64_t base_realtime_ns() const override { return base_realtime_ns_; }
   [[nodiscard]] std::uint64_t bytes_read() const { return json_.bytes_read(); }
-  /// Number of texts that were not UTF-8.
-  [[nodiscard]] std::uint64_t repaired_texts() const { return json_.repaired_texts(); }
+  [[nodiscard]] std::uint64_t repaired_texts() const override { return json_.repaired_texts(); }
 
  private:
   enum class Place : std::uint8_t { before, in_array, in_root, in_events, after };

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -15,6 +16,7 @@
 #include <kymo/import.hpp>
 
 #include "exchange/chrome/event_reader.hpp"
+#include "exchange/chrome/import.hpp"
 #include "exchange/import/input.hpp"
 #include "exchange/import/losses.hpp"
 #include "exchange/import/new_capture.hpp"
@@ -53,7 +55,8 @@ bool has_integers(const ChromeEvent& event, std::initializer_list<std::string_vi
   std::size_t i = 0;
   for (const std::string_view key : keys) {
     if (i >= event.arguments.size() || event.arguments[i].key != key ||
-        event.arguments[i].type != ArgumentType::int64 || static_cast<std::int64_t>(event.arguments[i].bits) < 0) {
+        (event.arguments[i].type != ArgumentType::int64 && event.arguments[i].type != ArgumentType::uint64) ||
+        static_cast<std::int64_t>(event.arguments[i].bits) < 0) {
       return false;
     }
     ++i;
@@ -64,11 +67,13 @@ bool has_integers(const ChromeEvent& event, std::initializer_list<std::string_vi
 /// One import. Each event of the trace becomes a few records at most.
 class ChromeImport {
  public:
-  ChromeImport(std::string trace, const std::string& capture, const ImportOptions& options)
-      : trace_(std::move(trace)),
+  ChromeImport(const exchange::TraceFormat& format, std::string trace, const std::string& capture,
+               const ImportOptions& options)
+      : format_(format),
+        trace_(std::move(trace)),
         capture_(capture),
         options_(options),
-        tables_(losses_),
+        tables_(losses_, format.name + " trace"),
         sorter_(directory_of(capture), options.memory) {}
 
   ImportReport run();
@@ -97,9 +102,12 @@ class ChromeImport {
   [[nodiscard]] bool has_time(const ChromeEvent& event);
   /// Sets the record's track, site and category. Returns false if there are too many.
   bool place_scope(const ChromeEvent& event);
+  /// Sets the record's time and track, for an instant or a flow point. Returns false if it cannot be placed.
+  bool place_point(const ChromeEvent& event);
   void take_arguments(const ChromeEvent& event);
   void add(std::int64_t rank = rank_of_others);
 
+  const exchange::TraceFormat& format_;
   std::string trace_;
   std::string capture_;
   const ImportOptions& options_;
@@ -132,18 +140,18 @@ void ChromeImport::read_trace() {
   });
   ChromeEvent event;
   try {
-    ChromeEventReader reader([&input](char* bytes, std::size_t size) { return input.read(bytes, size); }, losses_);
+    const std::unique_ptr<exchange::TraceEventSource> reader = format_.open(input, losses_);
     try {
-      while (reader.next(event)) {
+      while (reader->next(event)) {
         ++events_;
         take(event);
       }
     } catch (const exchange::JsonError& error) {
       report_.stopped = error.what();
     }
-    facts_ = reader.facts();
-    base_realtime_ns_ = reader.base_realtime_ns();
-    losses_.damage("texts with bytes that are not UTF-8, which were replaced", reader.repaired_texts());
+    facts_ = reader->facts();
+    base_realtime_ns_ = reader->base_realtime_ns();
+    losses_.damage("texts with bytes that are not UTF-8, which were replaced", reader->repaired_texts());
   } catch (const exchange::JsonError& error) {
     report_.stopped = error.what();
   }
@@ -151,7 +159,7 @@ void ChromeImport::read_trace() {
     report_.stopped = input.stopped();
   }
   if (events_ == 0 && !report_.stopped.empty()) {
-    throw ImportError(name() + ": no Chrome trace: " + report_.stopped);
+    throw ImportError(name() + ": no " + format_.noun + ": " + report_.stopped);
   }
 }
 
@@ -161,7 +169,7 @@ void ChromeImport::write_capture() {
   const NameId category = tables_.name("category");
   Declarations declarations = tables_.take_declarations();
   const ProcessId first = declarations.processes.front().id;
-  declarations.infos.push_back({first, "import.format", "chrome"});
+  declarations.infos.push_back({first, "import.format", format_.name});
   declarations.infos.push_back({first, "import.file", name()});
   const auto rank =
       std::find_if(facts_.begin(), facts_.end(), [](const auto& fact) { return fact.first == "distributedInfo.rank"; });
@@ -303,6 +311,15 @@ bool ChromeImport::place_scope(const ChromeEvent& event) {
   return true;
 }
 
+bool ChromeImport::place_point(const ChromeEvent& event) {
+  if (!has_time(event)) {
+    return false;
+  }
+  record_.head.track =
+      event.is_on_lane ? tables_.lane(event.process, event.lane) : tables_.thread(event.process, event.thread);
+  return record_.head.track != 0;
+}
+
 void ChromeImport::take_arguments(const ChromeEvent& event) {
   for (std::size_t i = 0; i < event.arguments.size(); ++i) {
     const ChromeArgument argument = event.arguments[i];
@@ -430,11 +447,7 @@ void ChromeImport::take_counter(const ChromeEvent& event) {
 }
 
 void ChromeImport::take_instant(const ChromeEvent& event) {
-  if (!has_time(event)) {
-    return;
-  }
-  record_.head.track = tables_.thread(event.process, event.thread);
-  if (record_.head.track == 0) {
+  if (!place_point(event)) {
     return;
   }
   // Traces from kymo write these as instants.
@@ -462,14 +475,10 @@ void ChromeImport::take_instant(const ChromeEvent& event) {
 }
 
 void ChromeImport::take_flow(const ChromeEvent& event, FlowPhase phase) {
-  if (!has_time(event)) {
+  if (!place_point(event)) {
     return;
   }
   record_.head.kind = Kind::flow;
-  record_.head.track = tables_.thread(event.process, event.thread);
-  if (record_.head.track == 0) {
-    return;
-  }
   record_.head.detail = static_cast<std::uint8_t>(phase);
   // Flows are identified by category, name and id. The first family keeps its numbers.
   std::string family = event.category + '\0' + event.name;
@@ -502,8 +511,18 @@ void ChromeImport::take_metadata(const ChromeEvent& event) {
 
 }  // namespace
 
+ImportReport exchange::import_trace(const TraceFormat& format, const std::string& trace, const std::string& capture,
+                                    const ImportOptions& options) {
+  return ChromeImport(format, trace, capture, options).run();
+}
+
 ImportReport import_chrome_trace(const std::string& trace, const std::string& capture, const ImportOptions& options) {
-  return ChromeImport(trace, capture, options).run();
+  const exchange::TraceFormat format{
+      "chrome", "Chrome trace", [](exchange::ImportInput& input, exchange::ImportLosses& losses) {
+        return std::make_unique<ChromeEventReader>(
+            [&input](char* bytes, std::size_t size) { return input.read(bytes, size); }, losses);
+      }};
+  return exchange::import_trace(format, trace, capture, options);
 }
 
 }  // namespace kymo

@@ -176,7 +176,7 @@ MetricId ImportTables::metric(std::string_view pid, std::string_view name, std::
     MetricDeclaration& metric = declarations_.metrics.emplace_back();
     metric.id = id;
     metric.process = owner;
-    metric.source = "chrome trace";
+    metric.source = source_;
     if (is_unit) {
       metric.labels = take_labels(name);
       metric.unit = series == "value" ? std::string_view() : series;

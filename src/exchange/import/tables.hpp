@@ -21,7 +21,8 @@ namespace kymo::exchange {
 /// after 65,536 processes, threads, lanes, metrics or frame streams, further ones get id 0. Both are counted.
 class ImportTables {
  public:
-  explicit ImportTables(ImportLosses& losses) : losses_(losses) {}
+  /// `source` is what metrics have as theirs.
+  ImportTables(ImportLosses& losses, std::string source) : losses_(losses), source_(std::move(source)) {}
 
   /// The process and thread IDs as written in the trace: numbers or any text.
   [[nodiscard]] ProcessId process(std::string_view pid);
@@ -68,6 +69,7 @@ class ImportTables {
   void make_key(char kind, std::uint32_t id, std::string_view first, std::string_view second);
 
   ImportLosses& losses_;
+  std::string source_;
   Declarations declarations_;
   Texts names_;
   std::size_t name_bytes_ = 0;
