@@ -66,7 +66,7 @@ std::string tokens(const std::string& text, JsonLimits limits = {}, std::size_t 
 std::string complaint(const std::string& text, JsonLimits limits = {}) {
   try {
     return "read: " + tokens(text, limits);
-  } catch (const JsonError& error) {
+  } catch (const MalformedInput& error) {
     return error.what();
   }
 }

@@ -210,7 +210,8 @@ class ForeignTraces(unittest.TestCase):
             entry.trusted_packet_sequence_id = 7
             return entry
 
-        first = packet(sequence_flags=1)
+        # As the tracing service marks the first packet of each sequence.
+        first = packet(sequence_flags=1, previous_packet_dropped=True)
         first.trace_packet_defaults.timestamp_clock_id = 64
         first.trace_packet_defaults.track_event_defaults.track_uuid = 11
         snapshot = packet().clock_snapshot

@@ -243,7 +243,7 @@ bool ChromeEventReader::next(ChromeEvent& event) {
       if (next_element(event)) {
         return true;
       }
-    } catch (const JsonError& error) {
+    } catch (const MalformedInput& error) {
       if (!is_unclosed_array(error)) {
         throw;
       }
@@ -253,7 +253,7 @@ bool ChromeEventReader::next(ChromeEvent& event) {
   return false;
 }
 
-bool ChromeEventReader::is_unclosed_array(const JsonError& error) const {
+bool ChromeEventReader::is_unclosed_array(const MalformedInput& error) const {
   return place_ == Place::in_array && error.is_at_end() && json_.depth() == 1;
 }
 
@@ -266,7 +266,7 @@ bool ChromeEventReader::begin() {
       place_ = Place::in_root;
       return true;
     default:
-      throw JsonError("a trace is an array of events, or an object with traceEvents", json_.offset(), false);
+      throw MalformedInput("a trace is an array of events, or an object with traceEvents", json_.offset(), false);
   }
 }
 

@@ -97,7 +97,7 @@ class TraceEventSource {
  public:
   virtual ~TraceEventSource() = default;
 
-  /// Reads the next event. Returns false at the end of the trace. After a JsonError, which has the byte where reading
+  /// Reads the next event. Returns false at the end of the trace. After a MalformedInput, which has the byte where reading
   /// cannot go on, nothing more can be read; everything read before is valid.
   [[nodiscard]] virtual bool next(ChromeEvent& event) = 0;
   /// The facts of the recording read so far.
@@ -137,7 +137,7 @@ class ChromeEventReader : public TraceEventSource {
   void read_base_time(JsonToken token);
   /// Adds the members of an object as facts; `prefix` precedes their names.
   void read_facts(JsonToken token, const std::string& prefix);
-  [[nodiscard]] bool is_unclosed_array(const JsonError& error) const;
+  [[nodiscard]] bool is_unclosed_array(const MalformedInput& error) const;
 
   JsonReader json_;
   ImportLosses& losses_;

@@ -146,13 +146,13 @@ void ChromeImport::read_trace() {
         ++events_;
         take(event);
       }
-    } catch (const exchange::JsonError& error) {
+    } catch (const exchange::MalformedInput& error) {
       report_.stopped = error.what();
     }
     facts_ = reader->facts();
     base_realtime_ns_ = reader->base_realtime_ns();
     losses_.damage("texts with bytes that are not UTF-8, which were replaced", reader->repaired_texts());
-  } catch (const exchange::JsonError& error) {
+  } catch (const exchange::MalformedInput& error) {
     report_.stopped = error.what();
   }
   if (!input.stopped().empty()) {

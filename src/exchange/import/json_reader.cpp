@@ -49,7 +49,7 @@ JsonReader::JsonReader(Read read, JsonLimits limits) : read_(std::move(read)), l
 
 void JsonReader::fail(const std::string& what) const {
   const bool is_at_end = at_ == size_;
-  throw JsonError(is_at_end ? what + ", and the text ends here" : what, buffer_offset_ + at_, is_at_end);
+  throw MalformedInput(is_at_end ? what + ", and the text ends here" : what, buffer_offset_ + at_, is_at_end);
 }
 
 bool JsonReader::refill() {

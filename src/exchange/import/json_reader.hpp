@@ -11,10 +11,10 @@
 
 namespace kymo::exchange {
 
-/// A text is not JSON or exceeds a limit. what() gives the reason and the byte offset.
-class JsonError : public std::runtime_error {
+/// An input is not of its format, or exceeds a limit. what() gives the reason and the byte.
+class MalformedInput : public std::runtime_error {
  public:
-  JsonError(const std::string& what, std::uint64_t offset, bool is_at_end)
+  MalformedInput(const std::string& what, std::uint64_t offset, bool is_at_end)
       : std::runtime_error("byte " + std::to_string(offset) + ": " + what), offset_(offset), is_at_end_(is_at_end) {}
 
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
@@ -41,7 +41,7 @@ enum class JsonToken : std::uint8_t {
 };
 
 struct JsonLimits {
-  std::size_t depth = 256;                   ///< nesting of arrays and objects; beyond it JsonError
+  std::size_t depth = 256;                   ///< nesting of arrays and objects; beyond it MalformedInput
   std::size_t text = std::size_t{1} << 16U;  ///< bytes kept of a string or key; the rest is skipped
 };
 
@@ -55,7 +55,7 @@ class JsonReader {
 
   explicit JsonReader(Read read, JsonLimits limits = {});
 
-  /// The next token; `end` after the single value of a text. After a JsonError nothing more can be read.
+  /// The next token; `end` after the single value of a text. After a MalformedInput nothing more can be read.
   JsonToken next();
   /// The text of the last token from next(): a key, a string or a number as written. Valid until next().
   [[nodiscard]] std::string_view text() const { return text_; }

@@ -48,7 +48,7 @@ bool is_perfetto_trace(std::string_view first) {
 }
 
 void PerfettoEventReader::fail(const std::string& what) const {
-  throw JsonError(what, offset_, false);
+  throw MalformedInput(what, offset_, false);
 }
 
 std::size_t PerfettoEventReader::read_exactly(char* bytes, std::size_t size) {
@@ -205,8 +205,10 @@ void PerfettoEventReader::take_packet(std::string_view bytes) {
     losses_.damage("packets of sequences beyond 65,536");
     return;
   }
+  // Perfetto marks the first packet of each sequence too: it does not know what came before.
+  const bool has_lost = packet.is_after_loss && sequences_.count(packet.sequence) != 0;
   Sequence& sequence = sequences_[packet.sequence];
-  if (packet.is_after_loss) {
+  if (has_lost) {
     losses_.damage("stretches of a sequence that the trace lost");
     sequence.has_state = false;
   }
@@ -286,9 +288,11 @@ void PerfettoEventReader::take_interned(Sequence& sequence, std::string_view byt
       losses_.damage("interned texts beyond 64 MiB");
       continue;
     }
-    sequence.text_bytes += name.size() + text_weight;
-    text_bytes_ += name.size() + text_weight;
-    sequence.texts[kind][iid] = std::move(name);
+    const auto [place, is_new] = sequence.texts[kind].try_emplace(iid);
+    const std::size_t replaced = is_new ? 0 : place->second.size() + text_weight;
+    sequence.text_bytes += name.size() + text_weight - replaced;
+    text_bytes_ += name.size() + text_weight - replaced;
+    place->second = std::move(name);
   }
 }
 
@@ -361,8 +365,8 @@ void PerfettoEventReader::take_snapshot(std::uint64_t sequence, std::string_view
   auto anchor = reads(trace_clock_);
   std::int64_t trace_ns = anchor != readings.end() ? anchor->second : 0;
   for (auto reading = readings.begin(); anchor == readings.end() && reading != readings.end(); ++reading) {
-    if (clocks_[reading->first].is_joined) {
-      trace_ns = reading->second + clocks_[reading->first].offset_ns;
+    const Clock& clock = clocks_[reading->first];
+    if (clock.is_joined && !__builtin_add_overflow(reading->second, clock.offset_ns, &trace_ns)) {
       anchor = reading;
     }
   }
