@@ -211,7 +211,7 @@ class ForeignTraces(unittest.TestCase):
             return entry
 
         # As the tracing service marks the first packet of each sequence.
-        first = packet(sequence_flags=1, previous_packet_dropped=True)
+        first = packet(sequence_flags=1, previous_packet_dropped=1)
         first.trace_packet_defaults.timestamp_clock_id = 64
         first.trace_packet_defaults.track_event_defaults.track_uuid = 11
         snapshot = packet().clock_snapshot

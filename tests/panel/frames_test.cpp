@@ -212,7 +212,8 @@ class Unreachable final : public panel::BlockProvider {
 TEST(Frames, WhatIsOutOfReachForAWhileIsNoLongFrameAndIsReadLater) {
   Game game;
   game.frames = 300;
-  const auto provider = std::make_shared<Unreachable>(provide(game.write()));
+  const Bytes bytes = game.write();
+  const auto provider = std::make_shared<Unreachable>(provide(bytes));
   panel::DataOptions options = immediate_data();
   options.retry_after = std::chrono::nanoseconds(1);
   panel::ViewState state(provider, options);
