@@ -12,7 +12,7 @@
 namespace kymo::exchange {
 namespace {
 
-constexpr std::size_t buffer_size = std::size_t{1} << 18U;
+constexpr std::size_t json_buffer_size = std::size_t{1} << 18U;
 constexpr std::size_t most_digits = 512;
 
 bool is_space(int byte) {
@@ -38,7 +38,8 @@ std::string describe_byte(int byte) {
 
 }  // namespace
 
-JsonReader::JsonReader(Read read, JsonLimits limits) : read_(std::move(read)), limits_(limits), buffer_(buffer_size) {
+JsonReader::JsonReader(Read read, JsonLimits limits)
+    : read_(std::move(read)), limits_(limits), buffer_(json_buffer_size) {
   for (const int byte : {0xEF, 0xBB, 0xBF}) {
     if (peek() != byte) {
       break;

@@ -10,7 +10,6 @@ namespace kymo::sense {
 namespace {
 
 constexpr std::int64_t look_period_ns = 1'000'000'000;
-constexpr std::size_t number_bytes = 64;
 /// No single device takes more. A counter that seems to say so was reset: its greatest value is hours away from a wrap.
 constexpr double most_watts = 5'000;
 /// A source may have kept back so much before it renewed its value.

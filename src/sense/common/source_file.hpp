@@ -12,6 +12,9 @@
 
 namespace kymo::sense {
 
+/// Room for a file that holds one number.
+inline constexpr std::size_t number_bytes = 64;
+
 /// Reads with pread from a descriptor that stays open. A file that vanished, or whose device did, is reopened at the
 /// next read. Errors are errno values, kept until the next read.
 class SourceFile {

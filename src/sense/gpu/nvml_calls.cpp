@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr double most_percent = 100;
 
-double percent(unsigned value) {
+double valid_percent(unsigned value) {
   return value <= most_percent ? static_cast<double>(value) : missing;
 }
 
@@ -21,7 +21,7 @@ NvmlReturn read_utilization(NvmlGpu& gpu, NvmlValues& values) {
   NvmlUtilization utilization{};
   const auto function = gpu.nvml->get_utilization;
   const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &utilization);
-  values.values[0] = percent(utilization.gpu);
+  values.values[0] = valid_percent(utilization.gpu);
   return result;
 }
 
@@ -153,7 +153,7 @@ NvmlReturn read_codec(const NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, uns
   unsigned period_us = 0;
   const NvmlReturn result =
       function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &utilization, &period_us);
-  values.values[0] = percent(utilization);
+  values.values[0] = valid_percent(utilization);
   values.window_ns = std::int64_t{period_us} * 1000;
   return result;
 }

@@ -18,7 +18,6 @@ class BoardZoneSensor final : public Sensor {
       MetricDeclaration metric = describe("temperature", "C", zone.temp_path, MetricKind::gauge, 0.001);
       metric.labels.emplace_back("zone", zone.name);
       add_metric(std::move(metric));
-      constexpr std::size_t number_bytes = 64;
       files_.emplace_back(zone.temp_path, number_bytes);
     }
     if (files_.empty()) {

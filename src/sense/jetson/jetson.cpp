@@ -21,8 +21,6 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr std::size_t number_bytes = 64;
-
 double in_hundredths(double value) {
   return std::round(value * 100) / 100;
 }

@@ -13,19 +13,19 @@ struct KnownFact {
   ComparedFact::Weight weight = ComparedFact::Weight::other;
 };
 
-using Weight = ComparedFact::Weight;
+using FactWeight = ComparedFact::Weight;
 
-constexpr std::array<KnownFact, 11> known_facts{{{"command", Weight::other},
-                                                 {"host", Weight::other},
-                                                 {"executable", Weight::other},
-                                                 {"build_id", Weight::build},
-                                                 {"cpu", Weight::machine},
-                                                 {"cpu_count", Weight::machine},
-                                                 {"cpu_governor", Weight::machine},
-                                                 {"nvpmodel", Weight::machine},
-                                                 {"board", Weight::machine},
-                                                 {"kernel", Weight::other},
-                                                 {"architecture", Weight::machine}}};
+constexpr std::array<KnownFact, 11> known_facts{{{"command", FactWeight::other},
+                                                 {"host", FactWeight::other},
+                                                 {"executable", FactWeight::other},
+                                                 {"build_id", FactWeight::build},
+                                                 {"cpu", FactWeight::machine},
+                                                 {"cpu_count", FactWeight::machine},
+                                                 {"cpu_governor", FactWeight::machine},
+                                                 {"nvpmodel", FactWeight::machine},
+                                                 {"board", FactWeight::machine},
+                                                 {"kernel", FactWeight::other},
+                                                 {"architecture", FactWeight::machine}}};
 
 bool changes_by_itself(std::string_view key) {
   return key == "started" || key == "job" || key == "sampler.start_ns" || key.substr(0, 7) == "record." ||
@@ -88,7 +88,7 @@ std::vector<ComparedFact> compare_configurations(const Configuration& base, cons
     }
   }
   for (const std::string& key : others) {
-    compared.push_back({key, values_of(base, key), values_of(changed, key), Weight::other});
+    compared.push_back({key, values_of(base, key), values_of(changed, key), FactWeight::other});
   }
   return compared;
 }
