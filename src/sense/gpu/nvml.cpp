@@ -53,13 +53,22 @@ bool is_in_first_pid_namespace() {
 
 }  // namespace
 
-const std::vector<ProcessStat>* GpuUsers::processes() {
+std::optional<double> GpuUsers::sum(const std::map<std::uint64_t, double>& by_process) {
+  const std::lock_guard guard(mutex_);
   const std::int64_t now_ns = base::monotonic_now_ns();
   if (now_ns >= next_look_ns_) {
     is_known_ = tree_.look() && !tree_.is_cut();
     next_look_ns_ = now_ns + tree_.look_period_ns();
   }
-  return is_known_ ? &tree_.processes() : nullptr;
+  if (!is_known_) {
+    return std::nullopt;
+  }
+  double sum = 0;
+  for (const ProcessStat& process : tree_.processes()) {
+    const auto found = by_process.find(process.pid);
+    sum += found != by_process.end() ? found->second : 0;
+  }
+  return sum;
 }
 
 NvmlReturn open_gpu(NvmlGpu& gpu) {

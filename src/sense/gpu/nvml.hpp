@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,15 +18,17 @@
 
 namespace kymo::sense {
 
-/// The recorded process and its descendants, looked for a few times a second. For the sensors of one thread.
+/// The recorded process and its descendants, looked for a few times a second. Shared by all GPUs; thread-safe.
 class GpuUsers {
  public:
   explicit GpuUsers(const SensorContext& context) : tree_(context) {}
 
-  /// Null if the recorded process has ended, or not all processes are known.
-  [[nodiscard]] const std::vector<ProcessStat>* processes();
+  /// The sum over these processes of what each of them uses, by process ID; others use none. Nothing if the recorded
+  /// process has ended, or not all processes are known.
+  [[nodiscard]] std::optional<double> sum(const std::map<std::uint64_t, double>& by_process);
 
  private:
+  std::mutex mutex_;  // guards the following members
   ProcessTree tree_;
   std::int64_t next_look_ns_ = 0;
   bool is_known_ = false;

@@ -214,15 +214,8 @@ NvmlReturn read_process_memory(NvmlGpu& gpu, NvmlValues& values) {
     return result;
   }
   const NvmlReturn graphics = list_processes(gpu, gpu.nvml->get_graphics_processes, bytes);
-  const std::vector<ProcessStat>* const tree = gpu.users->processes();
-  values.values[0] = missing;
-  if (graphics == NvmlReturn::success && gpu.sees_all_processes && tree != nullptr) {
-    values.values[0] = 0;
-    for (const ProcessStat& process : *tree) {
-      const auto found = bytes.find(process.pid);
-      values.values[0] += found != bytes.end() ? found->second : 0;
-    }
-  }
+  const bool is_whole = graphics == NvmlReturn::success && gpu.sees_all_processes;
+  values.values[0] = is_whole ? gpu.users->sum(bytes).value_or(missing) : missing;
   return NvmlReturn::success;
 }
 
