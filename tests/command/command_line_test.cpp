@@ -131,8 +131,8 @@ TEST_F(CommandLine, DamagedBlocksAreSaidByEveryCommandAndSummariesCountThem) {
   static_cast<void>(make_capture("sound.kymo", {.seed = 5, .steps = 6000}));
   std::string bytes = read_text(file_named("sound.kymo"));
   std::size_t damaged = 0;
-  const CaptureReader sound(file_named("sound.kymo"));
-  for (const BlockInfo& block : sound.blocks()) {
+  const CaptureReader recorded(file_named("sound.kymo"));
+  for (const BlockInfo& block : recorded.blocks()) {
     if (block.kind == BlockKind::events && block.number % 3 == 0) {
       bytes[block.offset + 60] = static_cast<char>(bytes[block.offset + 60] ^ 0x10);
       ++damaged;
