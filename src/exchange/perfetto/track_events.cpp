@@ -104,7 +104,8 @@ void PerfettoEventReader::take_tree(std::string_view bytes) {
     Track track;
     std::string text;
     for (Fields part(field.bytes()); part.next();) {
-      if (field.tag() == 1 && part.tag() == 1) {
+      const bool has_pid = (field.tag() == 1 && part.tag() == 1) || (field.tag() == 2 && part.tag() == 3);
+      if (has_pid) {
         track.pid = decimal(part.number());
       } else if (field.tag() == 1 && part.tag() == 3) {
         text += (text.empty() ? "" : " ") + name_of(part.bytes());
@@ -112,8 +113,6 @@ void PerfettoEventReader::take_tree(std::string_view bytes) {
         track.tid = decimal(part.number());
       } else if (field.tag() == 2 && part.tag() == 2) {
         text = name_of(part.bytes());
-      } else if (field.tag() == 2 && part.tag() == 3) {
-        track.pid = decimal(part.number());
       }
     }
     if (field.tag() <= 2 && !text.empty()) {
