@@ -42,12 +42,21 @@ if(KYMO_HAS_WEB)
   install(DIRECTORY "${KYMO_WEB_PAGE}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/kymo/web" OPTIONAL)
 endif()
 
+# A program with another version is told when it is configured, rather than by its linker.
+include("${CMAKE_CURRENT_LIST_DIR}/KymoImGuiVersion.cmake")
+set(kymo_built_imgui_version "")
+if(TARGET imgui::imgui)
+  kymo_imgui_version(imgui::imgui kymo_built_imgui_version)
+elseif(TARGET PkgConfig::IMGUI)
+  kymo_imgui_version(PkgConfig::IMGUI kymo_built_imgui_version)
+endif()
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/kymo-config.cmake.in"
   "${PROJECT_BINARY_DIR}/kymo-config.cmake" INSTALL_DESTINATION "${kymo_package_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/kymo-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES
   "${PROJECT_BINARY_DIR}/kymo-config.cmake"
   "${PROJECT_BINARY_DIR}/kymo-config-version.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/KymoImGuiVersion.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/KymoInstrumentFunctions.cmake"
   DESTINATION "${kymo_package_dir}")
 

@@ -26,7 +26,7 @@ at=$("$kymo" stats --slowest-frames 2000 "$made/run.kymo" |
 # Ignore the user's own window layout.
 export XDG_CONFIG_HOME="$made"
 "$kymo" view --screenshot "$made/panel-view.png" --size 1180x480 --theme dark --at "$at" "$made/run.kymo"
-"$kymo" view --screenshot "$made/panel-statistics.png" --size 1180x520 --theme light --tab statistics "$made/run.kymo"
+"$kymo" view --screenshot "$made/panel-statistics.png" --size 1180x640 --theme light --tab statistics "$made/run.kymo"
 
 KYMO_SAMPLE=0 "$scene" --frames 8 "$made/scene.kymo" >&2
 # One frame and the beginning of the next, which includes the rest of its GPU work.

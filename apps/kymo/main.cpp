@@ -14,6 +14,7 @@
 
 #include "apps/kymo/commands.hpp"
 #include "apps/kymo/shared/say.hpp"
+#include "apps/kymo/shared/usage.hpp"
 
 namespace kymo::command {
 namespace {
@@ -58,7 +59,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(is_view ? 2 : is_record ? static_cast<int>(dashes - argv) : argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? to_int(ExitCode::ok) : to_int(ExitCode::usage);
+    return print_usage(app, error) ? to_int(ExitCode::ok) : to_int(ExitCode::usage);
   }
   return invocation.exit_code;
 }

@@ -46,6 +46,11 @@ void parse_own_line(std::string_view line, Layout& layout) {
     layout.place = parse_pair(line, least_place);
   } else if (skip(line, "maximised=")) {
     layout.is_maximised = line == "1";
+  } else if (skip(line, "recent=")) {
+    constexpr std::size_t most_recent = 10;
+    if (layout.recent.size() < most_recent && line.substr(0, 1) == "/") {
+      layout.recent.emplace_back(line);
+    }
   } else if (line == "theme=light") {
     layout.theme = Theme::light;
   } else if (line == "theme=dark") {
@@ -161,6 +166,9 @@ std::string format_layout(const Layout& layout) {
   std::string text = "[kymo][window]\n" + pair_of("place=", layout.place) + pair_of("size=", layout.size);
   text += layout.is_maximised ? "maximised=1\n" : "maximised=0\n";
   text += !layout.theme ? "" : *layout.theme == Theme::light ? "theme=light\n" : "theme=dark\n";
+  for (const std::string& path : layout.recent) {
+    text += path.find('\n') == std::string::npos ? "recent=" + path + "\n" : "";
+  }
   return text + "\n" + layout.imgui;
 }
 

@@ -6,6 +6,7 @@
 //     size=1600,900
 //     maximised=0
 //     theme=dark
+//     recent=/home/me/run.kymo
 //
 // The file is not trusted: invalid lines are ignored.
 #pragma once
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "options.hpp"
 
@@ -23,7 +25,8 @@ struct Layout {
   std::optional<Size> place;  ///< of the window's upper left corner
   bool is_maximised = false;
   std::optional<Theme> theme;
-  std::string imgui;  ///< for ImGui::LoadIniSettingsFromMemory; always safe, whatever the file held
+  std::vector<std::string> recent;  ///< captures, the last one first; absolute paths of one line
+  std::string imgui;                ///< for ImGui::LoadIniSettingsFromMemory; always safe, whatever the file held
 };
 
 /// The layout's path; empty if there is no place for it.

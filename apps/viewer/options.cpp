@@ -1,16 +1,28 @@
 // The viewer's command line options.
 #include "options.hpp"
 
+#include <filesystem>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
+#include "apps/kymo/shared/usage.hpp"
 #include "offscreen.hpp"
+#include "panel/tabs/tab.hpp"
 
 namespace kymo::viewer {
 
 namespace {
+
+std::vector<std::string> tab_words() {
+  std::vector<std::string> words;
+  for (const auto& tab : panel::make_tabs()) {
+    words.push_back(panel::word_of(*tab));
+  }
+  return words;
+}
 
 constexpr const char* footer = R"(Several captures share one time axis. Captures that still grow are followed.
 Files dropped on the window are shown instead of what it shows; a button adds them to it.
@@ -32,7 +44,8 @@ CLI::Validator make_check(Parse parse, const char* what) {
 
 void add_options(CLI::App& app, Options& options) {
   static const std::map<std::string, Theme> themes{{"dark", Theme::dark}, {"light", Theme::light}};
-  app.add_option("PATH", options.paths, "Captures, or directories of captures");
+  app.add_option("PATH", options.paths,
+                 "Captures, or directories of captures; run.kymo#t=2s..2.5s: that stretch of it");
   app.add_option_function<Theme>(
          "--theme", [&options](const Theme& theme) { options.theme = theme; },
          "dark or light (what it was the last time, dark at first)")
@@ -51,10 +64,10 @@ void add_options(CLI::App& app, Options& options) {
                          " is no stretch of time: 1.5s..2s, 250ms.. or ..3min, the earlier end first, units ns, us, "
                          "ms, s, min, h"));
   app.add_option_function<std::string>(
-         "--tab", [&options](const std::string& name) { options.shows_statistics = name == "statistics"; },
-         "Begin with the flame chart (flame) or the statistics of sites (statistics)")
+         "--tab", [&options](const std::string& word) { options.tab = word; },
+         "Open this tab below the chart: " + CLI::detail::join(tab_words()))
       ->option_text("TAB")
-      ->check(CLI::IsMember({"flame", "statistics"}).description(""));
+      ->check(CLI::IsMember(tab_words()).description(""));
   app.add_option_function<std::string>(
          "--size", [&options](const std::string& text) { options.size = parse_size(text); },
          "Of the window or the picture, in pixels (what it was the last time; 1600x900)")
@@ -73,6 +86,23 @@ void add_options(CLI::App& app, Options& options) {
       ->option_text("FRAMES")
       ->check(CLI::Range(1U, 1'000'000U).description(""))
       ->excludes(screenshot);
+}
+
+/// Takes the stretch off a path that ends in "#t=FROM..TO", as links to `kymo serve` do, unless a file has that name.
+void take_stretch(std::string& path, Options& options) {
+  constexpr std::string_view mark = "#t=";
+  const std::size_t at = path.rfind(mark);
+  std::error_code missing;
+  if (at == std::string::npos || std::filesystem::exists(path, missing)) {
+    return;
+  }
+  const std::string text = path.substr(at + mark.size());
+  const auto stretch = command::parse_time(text);
+  if (!stretch) {
+    throw CLI::ValidationError("PATH", text + " is no stretch of time: 1.5s..2s, 250ms.. or ..3min");
+  }
+  options.time = stretch;
+  path.resize(at);
 }
 
 }  // namespace
@@ -100,9 +130,12 @@ Parsed parse_options(int count, char** words) {
   add_options(app, options);
   try {
     app.parse(count, words);
+    for (std::string& path : options.paths) {
+      take_stretch(path, options);
+    }
   } catch (const CLI::ParseError& error) {
     constexpr int usage = 2;
-    return {std::nullopt, app.exit(error) == 0 ? 0 : usage};
+    return {std::nullopt, command::print_usage(app, error) ? 0 : usage};
   }
   return {options, 0};
 }

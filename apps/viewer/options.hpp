@@ -27,7 +27,7 @@ struct Options {
   std::optional<float> scale;
   std::optional<std::int64_t> at_ns;  ///< since the recording's start
   std::optional<command::RelativeRange> time;
-  bool shows_statistics = false;
+  std::string tab;          ///< its word (panel::word_of); empty: none
   unsigned quit_after = 0;  ///< frames; 0: when the window is closed
 };
 

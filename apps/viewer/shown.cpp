@@ -1,11 +1,14 @@
 // The window's content: captures, or instructions on how to get some.
 #include "shown.hpp"
 
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
+#include "beside.hpp"
 #include "panel/data/timeline_blocks.hpp"
 #include "panel/draw/text.hpp"
 
@@ -39,16 +42,67 @@ void draw_centred(const char* text) {
 
 }  // namespace
 
+panel::ViewOptions Shown::view_options(const std::vector<std::string>& paths) {
+  panel::ViewOptions options;
+  options.draw_file_menu = [this] { file_menu_.draw_menu(theme_, choice_); };
+  const std::string notes = notes_path(paths);
+  options.load_notes = [notes] { return read_small_file(notes); };
+  options.save_notes = [this, notes](const std::string& text) {
+    try {
+      write_notes(notes, text);
+    } catch (const std::exception& error) {
+      notice_ = {std::string("the notes are not saved: ") + error.what(), {}};
+    }
+  };
+  options.read_source = read_small_file;
+  if (const char* const command = std::getenv("KYMO_EDITOR"); command != nullptr && command[0] != 0) {
+    options.open_source = [this, command = std::string(command)](const std::string& file, std::uint32_t line) {
+      try {
+        const std::vector<std::string> words = editor_words(command, file, line);
+        if (words.empty()) {
+          throw std::runtime_error("the source is not on this machine: " + file);
+        }
+        start_program(words);
+      } catch (const std::exception& error) {
+        notice_ = {error.what(), {}};
+      }
+    };
+  }
+  return options;
+}
+
 void Shown::open(const std::vector<std::string>& paths) {
   auto view = std::make_unique<panel::PanelView>(std::make_shared<panel::TimelineBlocks>(Timeline(paths)),
-                                                 panel::ViewOptions{}, panel::DataOptions{});
+                                                 view_options(paths), panel::DataOptions{});
   if (view_ != nullptr) {
-    view->show_statistics(view_->shows_statistics());
+    view->open_tab(view_->tab());
   }
   view_ = std::move(view);
   paths_ = paths;
   title_ = title_of(paths);
   notice_ = {};
+  for (const std::string& path : paths) {
+    file_menu_.remember(path);
+  }
+}
+
+void Shown::try_to_open(const std::vector<std::string>& paths) {
+  try {
+    open(paths);
+  } catch (const std::exception& error) {
+    notice_ = {error.what(), {}};
+  }
+}
+
+void Shown::take_choice() {
+  const FileChoice choice = std::exchange(choice_, {});
+  if (choice.changes_theme) {
+    theme_ = theme_ == Theme::dark ? Theme::light : Theme::dark;
+  }
+  wants_to_quit_ = wants_to_quit_ || choice.quits;
+  if (!choice.open.empty()) {
+    try_to_open(choice.open);
+  }
 }
 
 void Shown::open_dropped(const std::vector<std::string>& paths) {
@@ -82,7 +136,9 @@ void Shown::go_to(const Options& options) {
   if (options.at_ns) {
     state.pin_at(add(all.start_ns, *options.at_ns));
   }
-  view_->show_statistics(options.shows_statistics);
+  if (!options.tab.empty()) {
+    view_->open_tab(options.tab);
+  }
 }
 
 bool Shown::poll() {
@@ -114,7 +170,9 @@ void Shown::draw() {
   } else {
     draw_invitation();
   }
+  file_menu_.draw_dialog(choice_);
   ImGui::End();
+  take_choice();
 }
 
 void Shown::draw_notice() {
@@ -131,22 +189,29 @@ void Shown::draw_notice() {
   ImGui::PopTextWrapPos();
   ImGui::Separator();
   if (opens_together) {
-    const std::vector<std::string> paths = std::exchange(notice_.together, {});
-    try {
-      open(paths);
-    } catch (const std::exception& error) {
-      notice_ = {error.what(), {}};
-    }
+    try_to_open(std::exchange(notice_.together, {}));
   } else if (is_put_away) {
     notice_ = {};
   }
 }
 
 void Shown::draw_invitation() {
-  ImGui::SetCursorPosY(ImGui::GetWindowHeight() / 2 - 2 * ImGui::GetTextLineHeightWithSpacing());
+  ImGui::BeginChild("invitation", ImVec2(0, 0), false, ImGuiWindowFlags_MenuBar);
+  if (ImGui::BeginMenuBar()) {
+    file_menu_.draw_menu(theme_, choice_);
+    ImGui::EndMenuBar();
+  }
+  ImGui::SetCursorPosY(ImGui::GetWindowHeight() / 2 - 3 * ImGui::GetTextLineHeightWithSpacing());
   draw_centred("Drop a capture here: files *.kymo, or directories of them.");
   ImGui::NewLine();
+  const char* const label = "Open a capture...";
+  ImGui::SetCursorPosX((ImGui::GetWindowWidth() - ImGui::CalcTextSize(label).x) / 2);
+  if (ImGui::Button(label)) {
+    file_menu_.open_dialog();
+  }
+  ImGui::NewLine();
   draw_centred("kymo view run.kymo opens one; kymo record -- PROGRAM makes one.");
+  ImGui::EndChild();
 }
 
 }  // namespace kymo::viewer

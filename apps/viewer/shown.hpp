@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "file_menu.hpp"
 #include "options.hpp"
 #include "panel/view/panel_view.hpp"
 
@@ -29,6 +30,12 @@ class Shown {
   /// Waits for the arrival of data being read.
   void wait() const;
 
+  [[nodiscard]] FileMenu& file_menu() { return file_menu_; }
+  /// The theme, which the user may change. The caller applies it.
+  [[nodiscard]] Theme theme() const { return theme_; }
+  void set_theme(Theme theme) { theme_ = theme; }
+  [[nodiscard]] bool wants_to_quit() const { return wants_to_quit_; }
+
   /// "run.kymo", "run.kymo and 3 more"; empty if nothing is open.
   [[nodiscard]] const std::string& title() const { return title_; }
 
@@ -42,13 +49,20 @@ class Shown {
     std::vector<std::string> together;  ///< captures that a button opens on one axis; empty: no button
   };
 
+  [[nodiscard]] panel::ViewOptions view_options(const std::vector<std::string>& paths);
+  void try_to_open(const std::vector<std::string>& paths);
+  void take_choice();
   void draw_notice();
-  static void draw_invitation();
+  void draw_invitation();
 
   std::unique_ptr<panel::PanelView> view_;
   std::vector<std::string> paths_;
   std::string title_;
   Notice notice_;
+  FileMenu file_menu_;
+  FileChoice choice_;  // in this frame
+  Theme theme_ = Theme::dark;
+  bool wants_to_quit_ = false;
 };
 
 }  // namespace kymo::viewer

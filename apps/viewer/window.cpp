@@ -119,6 +119,8 @@ Window::Window(const Options& options, Shown& shown)
       layout_(read_layout(layout_path_)),
       theme_(options.theme.value_or(layout_.theme.value_or(Theme::dark))),
       shown_(shown) {
+  shown_.set_theme(theme_);
+  shown_.file_menu().add_recent(layout_.recent);
   ImGui::LoadIniSettingsFromMemory(layout_.imgui.data(), layout_.imgui.size());
   create();
   glfwMakeContextCurrent(window_);
@@ -194,9 +196,10 @@ void Window::take_scale() {
   float vertical = 1;
   glfwGetWindowContentScale(window_, &scale, &vertical);
   scale = options_.scale.value_or(std::isfinite(scale) ? std::min(std::max(scale, 0.5F), 8.0F) : 1.0F);
-  if (scale != scale_) {
+  if (scale != scale_ || shown_.theme() != theme_) {
     const bool is_first = scale_ == 0;
     scale_ = scale;
+    theme_ = shown_.theme();
     set_look(theme_, scale);
     if (!is_first) {
       ImGui_ImplOpenGL3_DestroyFontsTexture();
@@ -251,7 +254,7 @@ void Window::run() {
   unsigned drawn = 0;
   draw();
   glfwShowWindow(window_);
-  while (glfwWindowShouldClose(window_) == GLFW_FALSE && is_told_to_end == 0) {
+  while (glfwWindowShouldClose(window_) == GLFW_FALSE && is_told_to_end == 0 && !shown_.wants_to_quit()) {
     if (options_.quit_after != 0) {
       glfwPollEvents();
       shown_.poll();
@@ -281,6 +284,7 @@ Layout Window::layout() const {
     now.place = place;
   }
   now.theme = theme_;
+  now.recent = shown_.file_menu().recent();
   std::size_t bytes = 0;
   const char* const settings = ImGui::SaveIniSettingsToMemory(&bytes);
   // Parsed as it will be read, which drops other sections and invalid lines.

@@ -21,15 +21,14 @@
 #include "input.hpp"
 #include "page_state.hpp"
 #include "paged_bytes.hpp"
+#include "panel/data/time_math.hpp"
 #include "panel/data/timeline_blocks.hpp"
+#include "panel/draw/style.hpp"
 #include "panel/view/panel_view.hpp"
 
 namespace kymo::web {
 
 namespace {
-
-/// The height of a text line, in pixels of the page.
-constexpr float line_pixels = 16;
 
 /// The size of the cache of decoded pieces: a page has less memory than a program.
 constexpr std::size_t cache_bytes = std::size_t{160} << 20U;
@@ -39,6 +38,15 @@ constexpr std::chrono::milliseconds work_of_a_frame{12};
 
 /// About 60 MB, possibly over a network. Beyond that, summaries suffice.
 constexpr std::size_t most_blocks = 256;
+
+/// Nanoseconds as "1.5s", without a rounding error.
+std::string seconds_text(std::int64_t ns) {
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  ns = std::max<std::int64_t>(ns, 0);
+  std::string fraction = std::to_string(second_ns + ns % second_ns).substr(1);
+  fraction.resize(fraction.find_last_not_of('0') + 1);
+  return std::to_string(ns / second_ns) + (fraction.empty() ? "" : "." + fraction) + 's';
+}
 
 class Page {
  public:
@@ -86,6 +94,38 @@ class Page {
   }
   void close() { view_.reset(); }
 
+  /// Shows a stretch, in nanoseconds since the start.
+  void show_stretch(double from_ns, double to_ns) {
+    if (view_ == nullptr) {
+      return;
+    }
+    panel::ViewState& state = view_->state();
+    const TimeRange all = state.data().range();
+    const auto time = [&all](double ns) {
+      const double length = static_cast<double>(panel::length_between(all.start_ns, all.end_ns));
+      return panel::add_length(all.start_ns, static_cast<std::int64_t>(std::clamp(ns, 0.0, length)));
+    };
+    const TimeRange stretch{time(from_ns), time(to_ns)};
+    if (stretch.start_ns < stretch.end_ns) {
+      state.overview().show(stretch);
+      state.flame().show(stretch);
+      state.hold();
+    }
+  }
+  /// What the flame chart shows, as a link says it; empty: everything, or the newest.
+  [[nodiscard]] const std::string& stretch() {
+    text_.clear();
+    if (view_ != nullptr && !view_->state().follows()) {
+      const TimeRange all = view_->state().data().range();
+      const TimeRange shown = view_->state().flame().range();
+      if (shown.start_ns > all.start_ns || shown.end_ns < all.end_ns) {
+        text_ = seconds_text(panel::length_between(all.start_ns, shown.start_ns)) + ".." +
+                seconds_text(panel::length_between(all.start_ns, shown.end_ns));
+      }
+    }
+    return text_;
+  }
+
   void resize(float width, float height, float ratio) {
     width_ = std::max(width, 1.0F);
     height_ = std::max(height, 1.0F);
@@ -97,7 +137,7 @@ class Page {
   }
   void set_theme(bool is_dark) {
     is_dark_ = is_dark;
-    set_style();
+    panel::use_style(!is_dark_, ratio_);
   }
   void add_input(Input input) {
     // Converts page pixels to screen pixels.
@@ -180,19 +220,11 @@ class Page {
   }
 
   void use_ratio() {
-    use_browser_font(line_pixels * ratio_);
+    use_browser_font(panel::text_pixels * ratio_);
     ImGui_ImplOpenGL3_DestroyDeviceObjects();  // the next frame recreates the font's texture
     ImGui::GetIO().MouseDragThreshold = 6 * ratio_;
     ImGui::GetIO().MouseDoubleClickMaxDist = 6 * ratio_;
-    set_style();
-  }
-
-  void set_style() {
-    ImGuiStyle style;
-    is_dark_ ? ImGui::StyleColorsDark(&style) : ImGui::StyleColorsLight(&style);
-    style.ScaleAllSizes(ratio_);
-    style.WindowBorderSize = 0;
-    ImGui::GetStyle() = style;
+    panel::use_style(!is_dark_, ratio_);
   }
 
   std::map<int, std::shared_ptr<PagedBytes>> captures_;
@@ -270,6 +302,16 @@ EMSCRIPTEN_KEEPALIVE bool page_set_arrival(int number, int arrival) {
 
 EMSCRIPTEN_KEEPALIVE bool page_show(const int* numbers, std::uint32_t count) {
   return attempt([=] { page().show({numbers, count}); });
+}
+
+/// Shows a stretch of what is shown, in nanoseconds since its start.
+EMSCRIPTEN_KEEPALIVE void page_show_stretch(double from_ns, double to_ns) {
+  page().show_stretch(from_ns, to_ns);
+}
+
+/// The stretch on the screen as a link says it, "1.5s..2s"; "": everything, or the newest.
+EMSCRIPTEN_KEEPALIVE const char* page_stretch() {
+  return page().stretch().c_str();
 }
 
 EMSCRIPTEN_KEEPALIVE void page_close() {

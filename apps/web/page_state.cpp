@@ -81,7 +81,7 @@ std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t dra
   out += ",\"selected_site\":" + (selected && !selected->named ? site_text(selected->name) : "null");
   out += ",\"marked_site\":" + site_text(state.marked_site());
   out += ",\"is_searching\":" + truth(view.is_searching());
-  out += ",\"shows_statistics\":" + truth(view.shows_statistics());
+  out += ",\"tab\":" + quoted(view.tab());
   out += ",\"shows_help\":" + truth(view.shows_help());
   out += ",\"sites\":" + std::to_string(provider.declarations().sites.size());
   out += ",\"tracks\":" + std::to_string(provider.declarations().tracks.size());

@@ -13,7 +13,7 @@ namespace kymo::web {
 ///     {"length_ns": 0, "overview_ns": [from, to], "flame_ns": [from, to], "arrival": "complete", "follows": false,
 ///      "is_paused": false, "is_busy": false, "frames": 0, "pinned_ns": [start, duration] or null,
 ///      "selected_site": "name" or null, "marked_site": "name" or null, "is_searching": false,
-///      "shows_statistics": false, "shows_help": false, "sites": 0, "tracks": 0, "captures": 0, "blocks": 0,
+///      "tab": "", "shows_help": false, "sites": 0, "tracks": 0, "captures": 0, "blocks": 0,
 ///      "drawn": 0, "bars": [left, top, right, bottom], "rows": [...], "flame": [...]}
 ///
 /// "arrival" is "complete", "recording", "cut_off" or "unreachable": panel::Arrival.

@@ -7,7 +7,8 @@
 namespace attention {
 namespace {
 
-/// Weights are integers in units of 2^-20. Logits above 512 count as 512.
+/// Weights are integers in units of 2^-20, so that the flow has the same value on every machine. Logits above 512 count
+/// as 512.
 constexpr float unit = 1048576.0F;
 
 std::int32_t capacity_of(float weight) {
@@ -16,70 +17,65 @@ std::int32_t capacity_of(float weight) {
 
 }  // namespace
 
-Gate::Gate(std::size_t tokens, const GateOptions& options)
-    : tokens_(tokens), options_(options), state_(tokens * tokens, 1), votes_(tokens * tokens, 0) {}
-
-std::vector<std::uint8_t> Gate::wanted(const Matrix& logits, Decision& decision) const {
-  FlowGraph graph(tokens_);
+Cut cut_logits(const Matrix& logits, std::size_t tokens, const GateOptions& options) {
+  Cut cut{Mask(logits.size(), 0), 0};
+  if (tokens < 2) {
+    return cut;
+  }
+  FlowGraph graph(tokens);
   double sum = 0;
   std::size_t edges = 0;
-  for (std::size_t query = 0; query < tokens_; ++query) {
-    for (std::size_t key = 0; key < tokens_; ++key) {
-      const float weight = logits[query * tokens_ + key];
-      if (weight > options_.eps) {
+  for (std::size_t query = 0; query < tokens; ++query) {
+    for (std::size_t key = 0; key < tokens; ++key) {
+      const float weight = logits[query * tokens + key];
+      if (weight > options.eps) {
+        cut.mask[query * tokens + key] = 1;
         graph.set_capacity(query, key, capacity_of(weight));
         sum += static_cast<double>(weight);
         ++edges;
       }
     }
   }
-  std::vector<std::uint8_t> wanted(logits.size(), 1);
-  if (edges == 0 || tokens_ < 2) {
-    return wanted;
+  const double cost = static_cast<double>(graph.send(0, tokens - 1)) / static_cast<double>(unit);
+  if (edges == 0 || cost > static_cast<double>(options.lambda) * sum / static_cast<double>(edges)) {
+    return cut;
   }
-  decision.cut_cost = static_cast<double>(graph.send(0, tokens_ - 1)) / static_cast<double>(unit);
-  const double threshold = static_cast<double>(options_.lambda) * sum / static_cast<double>(edges);
-  for (std::size_t query = 0; query < tokens_; ++query) {
-    for (std::size_t key = 0; key < tokens_ && graph.is_on_source_side(query); ++key) {
-      const float weight = logits[query * tokens_ + key];
-      const bool is_severed = weight > options_.eps && !graph.is_on_source_side(key);
-      if (is_severed && static_cast<double>(weight) < threshold) {
-        wanted[query * tokens_ + key] = 0;
+  cut.cost = cost;
+  for (std::size_t query = 0; query < tokens; ++query) {
+    for (std::size_t key = 0; key < tokens && graph.is_on_source_side(query); ++key) {
+      if (!graph.is_on_source_side(key)) {
+        cut.mask[query * tokens + key] = 0;
       }
     }
   }
-  return wanted;
+  return cut;
 }
 
-void Gate::flip(const std::vector<std::uint8_t>& wanted) {
+const Mask& Hysteresis::apply(const Mask& mask) {
+  if (state_.empty()) {
+    state_ = mask;
+    votes_.assign(mask.size(), 0);
+    return state_;
+  }
   for (std::size_t i = 0; i < state_.size(); ++i) {
-    votes_[i] = wanted[i] == state_[i] ? 0 : votes_[i] + 1;
-    if (votes_[i] > 0 && votes_[i] >= options_.tau) {
-      state_[i] = wanted[i];
+    votes_[i] = mask[i] == state_[i] ? 0 : votes_[i] + 1;
+    if (votes_[i] > 0 && votes_[i] >= tau_) {
+      state_[i] = mask[i];
       votes_[i] = 0;
     }
   }
-}
-
-void keep_largest_in_empty_rows(const Matrix& logits, std::size_t tokens, std::vector<std::uint8_t>& kept) {
-  const auto width = static_cast<std::ptrdiff_t>(tokens);
-  auto row = logits.begin();
-  for (auto first = kept.begin(); first != kept.end(); first += width, row += width) {
-    if (std::find(first, first + width, 1) == first + width) {
-      first[std::max_element(row, row + width) - row] = 1;
-    }
-  }
+  return state_;
 }
 
 Decision Gate::decide(const Matrix& logits) {
+  const Cut cut = cut_logits(logits, tokens_, options_);
   Decision decision;
-  flip(wanted(logits, decision));
-  kept_ = state_;
-  keep_largest_in_empty_rows(logits, tokens_, kept_);
+  decision.kept = hysteresis_.apply(cut.mask);
+  decision.cut_cost = cut.cost;
   decision.kept_keys.assign(tokens_, false);
   for (std::size_t query = 0; query < tokens_; ++query) {
     for (std::size_t key = 0; key < tokens_; ++key) {
-      if (kept_[query * tokens_ + key] != 0) {
+      if (decision.kept[query * tokens_ + key] != 0) {
         decision.kept_keys[key] = true;
       } else {
         ++decision.dropped;

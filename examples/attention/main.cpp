@@ -133,7 +133,7 @@ class Run {
     cache_bytes_ += cache;
     const std::uint64_t logits = tokens.count * tokens.count * sizeof(float);
     const kymo::MemorySnapshot memory = memory_.snapshot({cache, outputs.back().size() * sizeof(float), logits});
-    figures.peak_memory_bytes = memory.peak_rss_bytes;
+    figures.peak_memory_bytes = memory.process_peak_bytes;
     figures_.push_back(figures);
     if (options_.is_gated) {
       judge(inputs, outputs, decisions);
@@ -152,7 +152,7 @@ class Run {
     }
     KYMO_SCOPE("attend");
     const Clock::time_point again = Clock::now();
-    Matrix output = attend(input, logits, options_.is_gated ? &gate.kept() : nullptr);
+    Matrix output = attend(input, logits, options_.is_gated ? &decisions.back().kept : nullptr);
     figures.kernel_us += microseconds_since(again);
     return output;
   }
@@ -172,6 +172,7 @@ class Run {
         entry.q_hash = kymo::tensor_hash(input.queries.data(), input.queries.size());
         entry.k_hash = kymo::tensor_hash(input.keys.data(), input.keys.size());
         entry.keep_mask = decisions[step].kept_keys;
+        entry.mask_hash = kymo::mask_hash(decisions[step].kept.data(), decisions[step].kept.size());
         entry.cut_cost = decisions[step].cut_cost;
         entry.lambda = options_.gate.lambda;
         entry.tau = options_.gate.tau;
@@ -245,7 +246,7 @@ class Run {
     return {{"coherence", coherence()},
             {"accuracy", accuracy()},
             {"kv_cache_bytes", static_cast<double>(cache_bytes_) / samples},
-            {"peak_mem_bytes", static_cast<double>(memory_.report().peak_rss)},
+            {"peak_mem_bytes", static_cast<double>(memory_.report().process_peak)},
             {"energy_per_sample_j", energy_j / samples},
             {"p95_latency_us", latency().p95},
             {"dropped_logits", static_cast<double>(dropped_) / samples},

@@ -1,6 +1,7 @@
 #include "softmax.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -63,6 +64,9 @@ Matrix attend(const Tokens& tokens, const Matrix& logits, const std::vector<std:
       const bool is_kept = mask == nullptr || mask[key] != 0;
       weights[key] = is_kept ? row[key] : -std::numeric_limits<float>::infinity();
       greatest = std::max(greatest, weights[key]);
+    }
+    if (std::isinf(greatest)) {
+      continue;  // nothing is kept of this row
     }
     for (float& weight : weights) {
       weight = exponential(weight - greatest);

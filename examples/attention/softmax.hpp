@@ -18,7 +18,7 @@ namespace attention {
 [[nodiscard]] Matrix logits_of(const Tokens& tokens);
 
 /// The softmax of each row of logits applied to the values: count rows of `dimension`. With a mask, logits whose byte
-/// is 0 count as minus infinity; no row of it may be all 0. Sums run over the keys in ascending order.
+/// is 0 count as minus infinity; a row of zeros gives zeros. Sums run over the keys in ascending order.
 [[nodiscard]] Matrix attend(const Tokens& tokens, const Matrix& logits, const std::vector<std::uint8_t>* kept);
 
 }  // namespace attention

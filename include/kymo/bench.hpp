@@ -67,21 +67,24 @@ class BenchFileError : public std::runtime_error {
 /// Writes a header line and the records. The file is replaced atomically: `path` holds either its former content or the
 /// complete new file. Throws std::runtime_error with file and reason if it cannot be written.
 ///
-/// Columns of a MemorySnapshot: timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes
+/// Columns of a MemorySnapshot: timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes; of a
+/// PowerSample: time_s,watts
 KYMO_API void write_csv(const std::string& path, const std::vector<LatencyRecord>& records);
 KYMO_API void write_csv(const std::string& path, const std::vector<MemorySnapshot>& records);
 KYMO_API void write_csv(const std::string& path, const std::vector<BaselineRecord>& records);
 KYMO_API void write_csv(const std::string& path, const std::vector<ResultRow>& records);
+KYMO_API void write_csv(const std::string& path, const std::vector<PowerSample>& records);
 
 /// Returns the text that write_csv writes.
 [[nodiscard]] KYMO_API std::string to_csv(const std::vector<LatencyRecord>& records);
 [[nodiscard]] KYMO_API std::string to_csv(const std::vector<MemorySnapshot>& records);
 [[nodiscard]] KYMO_API std::string to_csv(const std::vector<BaselineRecord>& records);
 [[nodiscard]] KYMO_API std::string to_csv(const std::vector<ResultRow>& records);
+[[nodiscard]] KYMO_API std::string to_csv(const std::vector<PowerSample>& records);
 
 /// Reads a file of records. The header must match exactly; line ends may be "\r\n". Memory is bounded by the file's
 /// size. Throws BenchFileError with file and line for any other content, std::runtime_error if the file cannot be read.
-/// `Record` is one of the types above. A MemorySnapshot's rss_bytes is not in the file and becomes 0.
+/// `Record` is one of the types above. A MemorySnapshot's last two members are not in the file and become 0.
 template <typename Record>
 [[nodiscard]] std::vector<Record> read_csv(const std::string& path);
 /// Parses CSV text. `name` appears in error messages.
@@ -92,10 +95,12 @@ extern template KYMO_API std::vector<LatencyRecord> read_csv(const std::string& 
 extern template KYMO_API std::vector<MemorySnapshot> read_csv(const std::string& path);
 extern template KYMO_API std::vector<BaselineRecord> read_csv(const std::string& path);
 extern template KYMO_API std::vector<ResultRow> read_csv(const std::string& path);
+extern template KYMO_API std::vector<PowerSample> read_csv(const std::string& path);
 extern template KYMO_API std::vector<LatencyRecord> parse_csv(std::string_view text, const std::string& name);
 extern template KYMO_API std::vector<MemorySnapshot> parse_csv(std::string_view text, const std::string& name);
 extern template KYMO_API std::vector<BaselineRecord> parse_csv(std::string_view text, const std::string& name);
 extern template KYMO_API std::vector<ResultRow> parse_csv(std::string_view text, const std::string& name);
+extern template KYMO_API std::vector<PowerSample> parse_csv(std::string_view text, const std::string& name);
 
 /// Writes a report as a compact JSON object with its members' names: {"energy_j":1.5,...}. The memory report begins
 /// with label, peak_rss, mean_rss, kv_cache_total and activation_total. NaN and infinities become null.

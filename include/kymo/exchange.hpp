@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <kymo/arrow.hpp>
 #include <kymo/export.hpp>
 #include <kymo/ids.hpp>
 #include <kymo/timeline.hpp>
@@ -30,7 +31,7 @@ class KYMO_API ExchangeError : public std::runtime_error {
 struct ExportOptions {
   std::function<void(double)> on_progress;  ///< receives the finished share, 0 to 1
   /// Whether any file at `path` may be replaced. If false, only an empty file, or a file that kymo wrote in the same
-  /// format, is replaced; others cause ExchangeError. Collapsed stacks, OpenMetrics, NVMT and .vor cannot tell their
+  /// format, is replaced; others cause ExchangeError. Collapsed stacks, OpenMetrics, Parquet, NVMT and .vor cannot tell their
   /// own files. A capture that is being exported is never replaced.
   bool replaces_any = true;
 };
@@ -53,8 +54,9 @@ KYMO_API void export_collapsed_stacks(const Timeline& timeline, const std::strin
                                       const ExportOptions& options = {});
 
 /// Spans as CSV, in the order in which they ended. Columns:
-/// process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments.
-/// `marks`: unbalanced, open, end_unknown, self_is_bound, separated by spaces. `arguments`: a JSON object.
+/// process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments,function,file,line,holder.
+/// `marks`: unbalanced, open, end_unknown, self_is_bound, separated by spaces. `arguments`: a JSON object. The site's
+/// `function`, `file` and `line` are empty if unknown. `holder`: of a wait for a lock, the thread that held it.
 KYMO_API void export_spans_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options = {});
 
 /// Frames as CSV, stream by stream. Columns: process,stream,number,start_ns,duration_ns. Holds the marks of one stream.
@@ -67,6 +69,15 @@ KYMO_API void export_metrics_csv(const Timeline& timeline, const std::string& pa
 /// The latest value of every metric as OpenMetrics text, for Prometheus and compatible tools. Metrics whose latest
 /// value could not be read are left out. Times are wall-clock times if the capture contains them.
 KYMO_API void export_openmetrics(const Timeline& timeline, const std::string& path, const ExportOptions& options = {});
+
+/// A table of <kymo/arrow.hpp> as an Arrow IPC file (Feather), for pandas, Polars, R and others. Batch by batch.
+KYMO_API void export_arrow(const Timeline& timeline, const std::string& path, ArrowTable table,
+                           const ExportOptions& options = {});
+
+/// The same as a Parquet file, for DuckDB, Spark, pandas and others. Row groups have about 260,000 rows and are held in
+/// memory; pages are compressed with zstd.
+KYMO_API void export_parquet(const Timeline& timeline, const std::string& path, ArrowTable table,
+                             const ExportOptions& options = {});
 
 struct NvmtExportOptions : ExportOptions {
   ProcessId process = 0;  ///< process to export; 0: the only one that sampled a machine

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <kymo/export.hpp>
@@ -27,6 +28,16 @@ struct LatencyStats {
 
   /// Sorts the samples: n log n.
   [[nodiscard]] KYMO_API static LatencyStats of(std::vector<double> samples);
+  /// The same of the wall times of records, in microseconds: LatencyRecord and BaselineRecord of <kymo/bench.hpp>.
+  template <typename Record, typename = decltype(Record::wall_time_us)>
+  [[nodiscard]] static LatencyStats of(const std::vector<Record>& records) {
+    std::vector<double> times_us;
+    times_us.reserve(records.size());
+    for (const Record& record : records) {
+      times_us.push_back(record.wall_time_us);
+    }
+    return of(std::move(times_us));
+  }
 };
 
 }  // namespace kymo

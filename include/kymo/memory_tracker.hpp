@@ -23,25 +23,28 @@ struct MemoryParts {
   std::uint64_t temp_buffer_bytes = 0;
 };
 
+/// The first two are named as in ruvector-profiler, whose files have them too.
 struct MemorySnapshot {
-  std::int64_t timestamp_us = 0;     ///< CLOCK_MONOTONIC
-  std::uint64_t rss_bytes = 0;       ///< resident memory; 0: could not be read
-  std::uint64_t peak_rss_bytes = 0;  ///< peak resident memory since the process began; never less than rss_bytes
+  std::int64_t timestamp_us = 0;     ///< microseconds since 1970
+  std::uint64_t peak_rss_bytes = 0;  ///< resident memory at that time, in spite of the name; 0: could not be read
   MemoryParts parts;
+  std::int64_t monotonic_ns = 0;         ///< CLOCK_MONOTONIC, the clock of captures
+  std::uint64_t process_peak_bytes = 0;  ///< largest resident memory since the process began; never less than the above
 };
 
 /// Means and sums over snapshots; all zero if there are none.
 struct MemoryReport {
   std::string label;
-  std::uint64_t peak_rss = 0;  ///< bytes: the largest of the snapshots' peaks
+  std::uint64_t peak_rss = 0;  ///< bytes: the largest of the snapshots
   double mean_rss = 0;         ///< bytes
   std::uint64_t kv_cache_total = 0;
   std::uint64_t activation_total = 0;
   std::uint64_t temp_buffer_total = 0;
   std::uint64_t snapshots = 0;
+  std::uint64_t process_peak = 0;  ///< bytes: the largest since the process began, also between snapshots
 };
 
-/// Collects snapshots, 48 bytes each. Not thread-safe.
+/// Collects snapshots, 56 bytes each. Not thread-safe.
 class KYMO_API MemoryTracker {
  public:
   explicit MemoryTracker(std::string label) : label_(std::move(label)) {}

@@ -9,6 +9,7 @@
 // Component kymo::sense.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -79,9 +80,17 @@ struct EnergyReport {
   std::uint64_t samples = 0;
   double unknown_s = 0;     ///< part of the duration: the source could not be read, its energy is not in energy_j
   bool is_counted = false;  ///< energy_j comes from an energy counter, not from integrated power
+  std::string label;        ///< of the tracker
 };
 
-/// Sums the energy of a source. A thread reads it `hz` times a second, and at start and stop. Memory is constant.
+struct PowerTrackerOptions {
+  double hz = 10;                ///< 0.1 to 1000
+  std::string label;             ///< name of the report
+  std::size_t kept_samples = 0;  ///< how many of the latest readings samples() returns; 16 bytes each
+};
+
+/// Sums the energy of a source. A thread reads it `hz` times a second, and at start and stop. Memory is constant,
+/// apart from the samples that are to be kept.
 /// Thread-safe, as long as nothing else reads the source.
 ///
 /// Between two reads, the increase of the source's energy counter is added; without a counter, the trapezoid of its
@@ -90,6 +99,7 @@ class KYMO_API PowerTracker {
  public:
   /// The source must outlive the tracker. Throws std::invalid_argument for a rate outside of 0.1 to 1000.
   explicit PowerTracker(PowerSource& source, double hz = 10);
+  PowerTracker(PowerSource& source, const PowerTrackerOptions& options);
   PowerTracker(const PowerTracker&) = delete;
   PowerTracker& operator=(const PowerTracker&) = delete;
   /// Stops.
@@ -102,6 +112,10 @@ class KYMO_API PowerTracker {
   [[nodiscard]] bool is_running() const noexcept;
   /// The result so far.
   [[nodiscard]] EnergyReport report() const;
+  /// The latest readings whose power is known, in the order of time: CLOCK_MONOTONIC in seconds, and watts, for a counter
+  /// its growth from one renewal to the next. Of `options.kept_samples` at most; write_csv() of <kymo/bench.hpp> takes
+  /// them.
+  [[nodiscard]] std::vector<PowerSample> samples() const;
 
   /// Takes one reading at this time, for callers that set their own pace; start() is not needed. Times must ascend; an
   /// earlier one is ignored.

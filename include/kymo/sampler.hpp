@@ -70,9 +70,10 @@ class KYMO_API Sampler {
   /// Starts sampling. False if already running. Samples go to the same places as events; without a capture or sink they
   /// are discarded.
   bool start();
-  /// Ends the threads and waits for them, at most as long as the slow tier's sources take to read. May be started
-  /// again.
+  /// Ends the threads and waits for them, as long as their sources take to read. May be started again.
   void stop() noexcept;
+  /// The same, but false if a source has not answered within `timeout`: its thread still runs, and ends once it has.
+  bool stop(std::chrono::nanoseconds timeout) noexcept;
   /// Waits until the fast tier has taken ten samples since the start and every metric has its first value. A metric that
   /// has none after two reads and two of its windows, or after a second at most, is not waited for: its source cannot
   /// be read. Returns false if that takes longer than `timeout`.

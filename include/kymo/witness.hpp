@@ -9,8 +9,8 @@
 // own preceding bytes. Each line except the first also contains the hash of the previous line:
 //
 //     {"witness":1,"config_hash":"...","model_commit":"...","weights_hash":"...","hash":"..."}
-//     {"q_hash":"...","k_hash":"...","keep_mask":[true,false],"cut_cost":1.5,"lambda":0.5,"tau":2,"eps":0.01,
-//      "timestamp":1700000000000000000,"previous":"...","hash":"..."}                               (one line)
+//     {"q_hash":"...","k_hash":"...","keep_mask":[true,false],"mask_hash":"...","cut_cost":1.5,"lambda":0.5,"tau":2,
+//      "eps":0.01,"timestamp":1700000000000000000,"previous":"...","hash":"..."}                               (one line)
 //     {"footer":{"entries":1,"gates":2,"kept":1,"mean_cut_cost":1.5},"previous":"...","head":"...","hash":"..."}
 //
 // `head` is the hash of the last entry, or of the header if there is none. The chain reveals damage and edits, but not
@@ -48,6 +48,9 @@ struct WitnessEntry {
   std::uint32_t tau = 0;
   float eps = 0;
   std::int64_t timestamp = 0;  ///< nanoseconds since 1970
+  /// mask_hash() of a mask that is too large to be stored, such as one gate per logit where keep_mask has one per key;
+  /// empty: keep_mask is all of it, and the line has no such member.
+  std::string mask_hash;
 };
 
 /// Totals over the entries.
@@ -61,6 +64,9 @@ struct WitnessTotals {
 /// SHA-256 of the bytes of 32-bit floats in little-endian order: 64 lower-case hex digits. About 0.5 ns a byte with the
 /// CPU's SHA instructions.
 [[nodiscard]] KYMO_API std::string tensor_hash(const float* values, std::size_t count);
+
+/// SHA-256 of a mask, one byte of 0 or 1 per gate: 64 lower-case hex digits.
+[[nodiscard]] KYMO_API std::string mask_hash(const std::uint8_t* gates, std::size_t count);
 
 /// Writes a bundle under a temporary name and renames it when finished; an unfinished bundle leaves nothing. Not
 /// thread-safe. Throws std::runtime_error if the file cannot be written, std::invalid_argument for texts that are not

@@ -37,10 +37,16 @@ LatencyRecord from_object(nb::handle object) {
 template <>
 MemorySnapshot from_object(nb::handle object) {
   return {attribute<std::int64_t>(object, "timestamp_us"),
-          attribute<std::uint64_t>(object, "rss_bytes"),
           attribute<std::uint64_t>(object, "peak_rss_bytes"),
           {attribute<std::uint64_t>(object, "kv_cache_bytes"), attribute<std::uint64_t>(object, "activation_bytes"),
-           attribute<std::uint64_t>(object, "temp_buffer_bytes")}};
+           attribute<std::uint64_t>(object, "temp_buffer_bytes")},
+          attribute<std::int64_t>(object, "monotonic_ns"),
+          attribute<std::uint64_t>(object, "process_peak_bytes")};
+}
+
+template <>
+PowerSample from_object(nb::handle object) {
+  return {attribute<double>(object, "time_s"), attribute<double>(object, "watts")};
 }
 
 template <>
@@ -66,7 +72,7 @@ EnergyReport from_object(nb::handle object) {
   return {attribute<double>(object, "energy_j"),       attribute<double>(object, "mean_watts"),
           attribute<double>(object, "peak_watts"),     attribute<double>(object, "duration_s"),
           attribute<std::uint64_t>(object, "samples"), attribute<double>(object, "unknown_s"),
-          attribute<bool>(object, "is_counted")};
+          attribute<bool>(object, "is_counted"),       attribute<std::string>(object, "label")};
 }
 
 template <>
@@ -77,7 +83,8 @@ MemoryReport from_object(nb::handle object) {
           attribute<std::uint64_t>(object, "kv_cache_total"),
           attribute<std::uint64_t>(object, "activation_total"),
           attribute<std::uint64_t>(object, "temp_buffer_total"),
-          attribute<std::uint64_t>(object, "snapshots")};
+          attribute<std::uint64_t>(object, "snapshots"),
+          attribute<std::uint64_t>(object, "process_peak")};
 }
 
 template <>
@@ -100,7 +107,12 @@ nb::tuple fields_of(const LatencyRecord& record) {
 
 nb::tuple fields_of(const MemorySnapshot& record) {
   return nb::make_tuple(record.timestamp_us, record.peak_rss_bytes, record.parts.kv_cache_bytes,
-                        record.parts.activation_bytes, record.parts.temp_buffer_bytes, record.rss_bytes);
+                        record.parts.activation_bytes, record.parts.temp_buffer_bytes, record.monotonic_ns,
+                        record.process_peak_bytes);
+}
+
+nb::tuple fields_of(const PowerSample& record) {
+  return nb::make_tuple(record.time_s, record.watts);
 }
 
 nb::tuple fields_of(const BaselineRecord& record) {
@@ -114,7 +126,7 @@ nb::tuple fields_of(const ResultRow& record) {
 
 nb::tuple fields_of(const MemoryReport& report) {
   return nb::make_tuple(report.label, report.peak_rss, report.mean_rss, report.kv_cache_total, report.activation_total,
-                        report.temp_buffer_total, report.snapshots);
+                        report.temp_buffer_total, report.snapshots, report.process_peak);
 }
 
 template <typename Record>
@@ -227,6 +239,7 @@ void add_bench(nb::module_& module) {
   add_records<MemorySnapshot>(module, "memory");
   add_records<BaselineRecord>(module, "baselines");
   add_records<ResultRow>(module, "results");
+  add_records<PowerSample>(module, "power");
   module.def("energy_report_json", [](nb::handle report) { return to_json(from_object<EnergyReport>(report)); });
   module.def("memory_report_json", [](nb::handle report) { return to_json(from_object<MemoryReport>(report)); });
   module.def("config_json", [](nb::handle config) { return to_json(from_object<BenchConfig>(config)); });

@@ -40,7 +40,8 @@ double call_watts(const nb::callable& function, double time_s) {
 /// process that created it: a forked child has a copy without a thread.
 class OwnedPowerTracker {
  public:
-  OwnedPowerTracker(PowerSource& source, double hz) : tracker_(std::make_unique<PowerTracker>(source, hz)) {}
+  OwnedPowerTracker(PowerSource& source, double hz, std::string label, std::size_t kept_samples)
+      : tracker_(std::make_unique<PowerTracker>(source, PowerTrackerOptions{hz, std::move(label), kept_samples})) {}
   OwnedPowerTracker(const OwnedPowerTracker&) = delete;
   OwnedPowerTracker& operator=(const OwnedPowerTracker&) = delete;
   ~OwnedPowerTracker() {
@@ -56,6 +57,9 @@ class OwnedPowerTracker {
   EnergyReport stop() { return ::getpid() == owner_ ? tracker_->stop() : EnergyReport(); }
   [[nodiscard]] EnergyReport report() const { return ::getpid() == owner_ ? tracker_->report() : EnergyReport(); }
   [[nodiscard]] bool is_running() const { return ::getpid() == owner_ && tracker_->is_running(); }
+  [[nodiscard]] std::vector<PowerSample> samples() const {
+    return ::getpid() == owner_ ? tracker_->samples() : std::vector<PowerSample>();
+  }
   void sample(std::int64_t now_ns) { tracker_->sample(now_ns); }
 
  private:
@@ -65,7 +69,7 @@ class OwnedPowerTracker {
 
 nb::tuple fields_of(const EnergyReport& report) {
   return nb::make_tuple(report.energy_j, report.mean_watts, report.peak_watts, report.duration_s, report.samples,
-                        report.unknown_s, report.is_counted);
+                        report.unknown_s, report.is_counted, report.label);
 }
 
 void add_sources(nb::module_& module) {
@@ -108,10 +112,23 @@ void add_sources(nb::module_& module) {
 void add_power(nb::module_& module) {
   add_sources(module);
   nb::class_<OwnedPowerTracker>(module, "PowerTrackerCore")
-      .def(nb::init<PowerSource&, double>(), nb::keep_alive<1, 2>())
+      .def(nb::init<PowerSource&, double, std::string, std::size_t>(), nb::keep_alive<1, 2>())
       .def("start", &OwnedPowerTracker::start, nb::call_guard<nb::gil_scoped_release>())
       .def("is_running", &OwnedPowerTracker::is_running)
       .def("sample", &OwnedPowerTracker::sample, nb::call_guard<nb::gil_scoped_release>())
+      .def("samples",
+           [](const OwnedPowerTracker& tracker) {
+             std::vector<PowerSample> samples;
+             {
+               const nb::gil_scoped_release released;
+               samples = tracker.samples();
+             }
+             nb::list rows;
+             for (const PowerSample& sample : samples) {
+               rows.append(nb::make_tuple(sample.time_s, sample.watts));
+             }
+             return rows;
+           })
       .def("stop",
            [](OwnedPowerTracker& tracker) {
              EnergyReport report;

@@ -41,6 +41,7 @@ WitnessEntry to_entry(nb::handle object) {
   entry.tau = attribute<std::uint32_t>(object, "tau");
   entry.eps = static_cast<float>(attribute<double>(object, "eps"));
   entry.timestamp = attribute<std::int64_t>(object, "timestamp");
+  entry.mask_hash = attribute<std::string>(object, "mask_hash");
   return entry;
 }
 
@@ -54,7 +55,7 @@ nb::tuple fields_of(const WitnessEntry& entry) {
     mask.append(nb::bool_(is_kept));
   }
   return nb::make_tuple(entry.q_hash, entry.k_hash, mask, entry.cut_cost, entry.lambda, entry.tau, entry.eps,
-                        entry.timestamp);
+                        entry.timestamp, entry.mask_hash);
 }
 
 nb::tuple fields_of(const WitnessTotals& totals) {
@@ -98,6 +99,10 @@ void add_witness(nb::module_& module) {
   module.def("tensor_hash", [](const Tensor& values) {
     const nb::gil_scoped_release released;
     return tensor_hash(values.data(), values.size());
+  });
+  module.def("mask_hash", [](const nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& mask) {
+    const nb::gil_scoped_release released;
+    return mask_hash(mask.data(), mask.size());
   });
 }
 

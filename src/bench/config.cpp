@@ -109,6 +109,8 @@ std::string to_json(const EnergyReport& report) {
   append_number(json, report.unknown_s);
   json += R"(,"is_counted":)";
   json += report.is_counted ? "true" : "false";
+  json += R"(,"label":)";
+  base::append_json_string(json, report.label);
   return json + "}";
 }
 
@@ -122,6 +124,7 @@ std::string to_json(const MemoryReport& report) {
   json += R"(,"activation_total":)" + std::to_string(report.activation_total);
   json += R"(,"temp_buffer_total":)" + std::to_string(report.temp_buffer_total);
   json += R"(,"snapshots":)" + std::to_string(report.snapshots);
+  json += R"(,"process_peak":)" + std::to_string(report.process_peak);
   return json + "}";
 }
 

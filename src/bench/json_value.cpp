@@ -54,7 +54,9 @@ void append_shortest(std::string& out, Float value, int greatest_plain, std::str
 
 void append_text(std::string& out, std::string_view text, std::string_view what) {
   const std::size_t size = out.size();
-  base::append_json_string(out, text);
+  out += '"';
+  base::append_json_text(out, text, base::JsonEscapes::minimal);
+  out += '"';
   // U+FFFD replaces bytes that are not UTF-8 and represents itself.
   constexpr std::string_view replacement = "\xEF\xBF\xBD";
   const auto count = [replacement](std::string_view in) {

@@ -1,4 +1,6 @@
 // The records of benchmark files: maps columns to members.
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -11,7 +13,7 @@
 namespace kymo {
 namespace {
 
-/// A column's name, and access to its member.
+/// A column's name, and its member: anything that std::invoke takes with a record.
 template <typename Access>
 struct Column {
   const char* name;
@@ -20,79 +22,47 @@ struct Column {
 template <typename Access>
 Column(const char*, Access) -> Column<Access>;
 
+/// A member of a snapshot's parts.
+struct Part {
+  std::uint64_t MemoryParts::*member;
+
+  template <typename Snapshot>
+  auto& operator()(Snapshot& snapshot) const {
+    return snapshot.parts.*member;
+  }
+};
+
 auto columns_of(const LatencyRecord* /*type*/) {
-  return std::tuple(Column{"sample_id", [](auto& record) -> auto& { return record.sample_id;
-}
-}  // namespace
-, Column{"wall_time_us", [](auto& record) -> auto& {return record.wall_time_us;
-}  // namespace kymo
-}
-, Column{"kernel_time_us", [](auto& record) -> auto& {return record.kernel_time_us;
-}
-}
-, Column{"seq_len", [](auto& record) -> auto& {return record.seq_len;
-}
-});
+  return std::tuple(
+      Column{"sample_id", &LatencyRecord::sample_id}, Column{"wall_time_us", &LatencyRecord::wall_time_us},
+      Column{"kernel_time_us", &LatencyRecord::kernel_time_us}, Column{"seq_len", &LatencyRecord::seq_len});
 }
 
 auto columns_of(const MemorySnapshot* /*type*/) {
-  return std::tuple(Column{"timestamp_us", [](auto& record) -> auto& { return record.timestamp_us;
-}
-}
-, Column{"peak_rss_bytes", [](auto& record) -> auto& {return record.peak_rss_bytes;
-}
-}
-, Column{"kv_cache_bytes", [](auto& record) -> auto& {return record.parts.kv_cache_bytes;
-}
-}
-, Column{"activation_bytes", [](auto& record) -> auto& {return record.parts.activation_bytes;
-}
-}
-, Column{"temp_buffer_bytes", [](auto& record) -> auto& {return record.parts.temp_buffer_bytes;
-}
-});
+  return std::tuple(Column{"timestamp_us", &MemorySnapshot::timestamp_us},
+                    Column{"peak_rss_bytes", &MemorySnapshot::peak_rss_bytes},
+                    Column{"kv_cache_bytes", Part{&MemoryParts::kv_cache_bytes}},
+                    Column{"activation_bytes", Part{&MemoryParts::activation_bytes}},
+                    Column{"temp_buffer_bytes", Part{&MemoryParts::temp_buffer_bytes}});
 }
 
 auto columns_of(const BaselineRecord* /*type*/) {
-  return std::tuple(Column{"sample_id", [](auto& record) -> auto& { return record.sample_id;
-}
-}
-, Column{"seq_len", [](auto& record) -> auto& {return record.seq_len;
-}
-}
-, Column{"wall_time_us", [](auto& record) -> auto& {return record.wall_time_us;
-}
-}
-, Column{"peak_mem_bytes", [](auto& record) -> auto& {return record.peak_mem_bytes;
-}
-}
-, Column{"energy_j", [](auto& record) -> auto& {return record.energy_j;
-}
-});
+  return std::tuple(Column{"sample_id", &BaselineRecord::sample_id}, Column{"seq_len", &BaselineRecord::seq_len},
+                    Column{"wall_time_us", &BaselineRecord::wall_time_us},
+                    Column{"peak_mem_bytes", &BaselineRecord::peak_mem_bytes},
+                    Column{"energy_j", &BaselineRecord::energy_j});
 }
 
 auto columns_of(const ResultRow* /*type*/) {
-  return std::tuple(Column{"setting", [](auto& record) -> auto& { return record.setting;
+  return std::tuple(Column{"setting", &ResultRow::setting}, Column{"coherence_delta", &ResultRow::coherence_delta},
+                    Column{"kv_cache_reduction", &ResultRow::kv_cache_reduction},
+                    Column{"peak_mem_reduction", &ResultRow::peak_mem_reduction},
+                    Column{"energy_reduction", &ResultRow::energy_reduction},
+                    Column{"p95_latency_us", &ResultRow::p95_latency_us}, Column{"accuracy", &ResultRow::accuracy});
 }
-}
-, Column{"coherence_delta", [](auto& record) -> auto& {return record.coherence_delta;
-}
-}
-, Column{"kv_cache_reduction", [](auto& record) -> auto& {return record.kv_cache_reduction;
-}
-}
-, Column{"peak_mem_reduction", [](auto& record) -> auto& {return record.peak_mem_reduction;
-}
-}
-, Column{"energy_reduction", [](auto& record) -> auto& {return record.energy_reduction;
-}
-}
-, Column{"p95_latency_us", [](auto& record) -> auto& {return record.p95_latency_us;
-}
-}
-, Column{"accuracy", [](auto& record) -> auto& {return record.accuracy;
-}
-});
+
+auto columns_of(const PowerSample* /*type*/) {
+  return std::tuple(Column{"time_s", &PowerSample::time_s}, Column{"watts", &PowerSample::watts});
 }
 
 /// Calls `use(column, index)` for each column of a record type.
@@ -139,7 +109,7 @@ std::string make_csv(const std::vector<Record>& records) {
   for (const Record& record : records) {
     for_each_column<Record>([&](const auto& column, std::size_t index) {
       text += index == 0 ? "" : ",";
-      append(text, column.access(record));
+      append(text, std::invoke(column.access, record));
     });
     text += '\n';
   }
@@ -185,7 +155,7 @@ std::vector<Record> parse_csv(std::string_view text, const std::string& name) {
     }
     Record record;
     for_each_column<Record>([&](const auto& column, std::size_t index) {
-      if (!parse(fields[index], column.access(record))) {
+      if (!parse(fields[index], std::invoke(column.access, record))) {
         scanner.fail(std::string(column.name) + " is " + bench::quote_for_message(fields[index]) +
                      ", which is not a number that fits");
       }
@@ -204,10 +174,12 @@ template std::vector<LatencyRecord> parse_csv(std::string_view text, const std::
 template std::vector<MemorySnapshot> parse_csv(std::string_view text, const std::string& name);
 template std::vector<BaselineRecord> parse_csv(std::string_view text, const std::string& name);
 template std::vector<ResultRow> parse_csv(std::string_view text, const std::string& name);
+template std::vector<PowerSample> parse_csv(std::string_view text, const std::string& name);
 template std::vector<LatencyRecord> read_csv(const std::string& path);
 template std::vector<MemorySnapshot> read_csv(const std::string& path);
 template std::vector<BaselineRecord> read_csv(const std::string& path);
 template std::vector<ResultRow> read_csv(const std::string& path);
+template std::vector<PowerSample> read_csv(const std::string& path);
 
 std::string to_csv(const std::vector<LatencyRecord>& records) {
   return make_csv(records);
@@ -221,6 +193,9 @@ std::string to_csv(const std::vector<BaselineRecord>& records) {
 std::string to_csv(const std::vector<ResultRow>& records) {
   return make_csv(records);
 }
+std::string to_csv(const std::vector<PowerSample>& records) {
+  return make_csv(records);
+}
 
 void write_csv(const std::string& path, const std::vector<LatencyRecord>& records) {
   write_text(path, make_csv(records));
@@ -232,6 +207,9 @@ void write_csv(const std::string& path, const std::vector<BaselineRecord>& recor
   write_text(path, make_csv(records));
 }
 void write_csv(const std::string& path, const std::vector<ResultRow>& records) {
+  write_text(path, make_csv(records));
+}
+void write_csv(const std::string& path, const std::vector<PowerSample>& records) {
   write_text(path, make_csv(records));
 }
 

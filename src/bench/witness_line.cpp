@@ -148,7 +148,12 @@ std::string entry_line(const WitnessEntry& entry, std::string_view previous) {
     line += is_kept ? "true" : "false";
     is_first = false;
   }
-  line += R"(],"cut_cost":)";
+  line += ']';
+  if (!entry.mask_hash.empty()) {
+    line += ',';
+    append_hash(line, "mask_hash", entry.mask_hash);
+  }
+  line += R"(,"cut_cost":)";
   append_float(line, entry.cut_cost, "cut_cost");
   line += R"(,"lambda":)";
   append_float(line, entry.lambda, "lambda");
@@ -198,9 +203,15 @@ bool parse_header(std::string_view line, WitnessHeader& header) {
 
 bool parse_entry(std::string_view line, WitnessEntry& entry, std::string& previous) {
   Scanner scanner(line);
-  return scanner.skip(R"({"q_hash":")") && scanner.hash(entry.q_hash) && scanner.skip(R"(","k_hash":")") &&
-         scanner.hash(entry.k_hash) && scanner.skip(R"(","keep_mask":)") && scanner.mask(entry.keep_mask) &&
-         scanner.skip(R"(,"cut_cost":)") && scanner.number(entry.cut_cost) && scanner.skip(R"(,"lambda":)") &&
+  if (!scanner.skip(R"({"q_hash":")") || !scanner.hash(entry.q_hash) || !scanner.skip(R"(","k_hash":")") ||
+      !scanner.hash(entry.k_hash) || !scanner.skip(R"(","keep_mask":)") || !scanner.mask(entry.keep_mask)) {
+    return false;
+  }
+  entry.mask_hash.clear();
+  if (scanner.skip(R"(,"mask_hash":")") && !(scanner.hash(entry.mask_hash) && scanner.skip("\""))) {
+    return false;
+  }
+  return scanner.skip(R"(,"cut_cost":)") && scanner.number(entry.cut_cost) && scanner.skip(R"(,"lambda":)") &&
          scanner.number(entry.lambda) && scanner.skip(R"(,"tau":)") && scanner.number(entry.tau) &&
          scanner.skip(R"(,"eps":)") && scanner.number(entry.eps) && scanner.skip(R"(,"timestamp":)") &&
          scanner.number(entry.timestamp) && scanner.skip(R"(,"previous":")") && scanner.hash(previous) &&

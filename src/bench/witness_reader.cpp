@@ -193,8 +193,8 @@ WitnessReport verify_witness(const std::string& path, const std::function<void(c
 
 bool is_same_decision(const WitnessEntry& left, const WitnessEntry& right) {
   return left.q_hash == right.q_hash && left.k_hash == right.k_hash && left.keep_mask == right.keep_mask &&
-         left.cut_cost == right.cut_cost && left.lambda == right.lambda && left.tau == right.tau &&
-         left.eps == right.eps;
+         left.mask_hash == right.mask_hash && left.cut_cost == right.cut_cost && left.lambda == right.lambda &&
+         left.tau == right.tau && left.eps == right.eps;
 }
 
 WitnessDifference compare_witnesses(const std::string& left, const std::string& right) {

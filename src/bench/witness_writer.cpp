@@ -15,6 +15,10 @@
 
 namespace kymo {
 
+std::string mask_hash(const std::uint8_t* gates, std::size_t count) {
+  return bench::sha256_hex(gates, count);
+}
+
 std::string tensor_hash(const float* values, std::size_t count) {
   static_assert(sizeof(float) == 4 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   return bench::sha256_hex(values, count * sizeof(float));

@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <string>
 #include <type_traits>
 
 #include <kymo/kymo.h>
+#include <kymo/chrome_trace.hpp>
 #include <kymo/recorder.hpp>
 #include <kymo/sink.hpp>
 
@@ -12,6 +15,8 @@
 #include "base/system/not_cancelled.hpp"
 #include "control/control.hpp"
 #include "control/cost.hpp"
+#include "control/run_facts.hpp"
+#include "exchange/chrome/sink.hpp"
 #include "record/recorder/recorder.hpp"
 
 namespace {
@@ -47,6 +52,14 @@ bool enable() noexcept {
   return guarded([] { return Control::instance().enable(); });
 }
 
+bool start_sampling() noexcept {
+  return guarded([] { return Control::instance().start_sampling(); });
+}
+
+void stop_sampling() noexcept {
+  Control::instance().stop_sampling();
+}
+
 void disable() noexcept {
   guarded([] {
     Control::instance().disable();
@@ -56,6 +69,17 @@ void disable() noexcept {
 
 bool is_recording() noexcept {
   return Recorder::instance().is_on();
+}
+
+SinkGuard ChromeTraceSink::install() const noexcept {
+  try {
+    return Sink::install(std::make_shared<exchange::ChromeSink>(path_.c_str(), control::describe_run()));
+  } catch (const std::exception& error) {
+    base::say(std::string("Chrome trace: ") + error.what() + "; no trace is written");
+  } catch (...) {
+    base::say("Chrome trace: it could not be begun; no trace is written");
+  }
+  return SinkGuard();
 }
 
 bool detail::start_capture(const CaptureOptions& options, std::size_t size) noexcept {

@@ -75,15 +75,19 @@ Control& Control::instance() noexcept {
   return *control;
 }
 
+const Environment& Control::environment_locked() {
+  if (!has_environment_) {
+    environment_ = read_environment();
+    has_environment_ = true;
+  }
+  return environment_;
+}
+
 bool Control::start_recorder(std::uint64_t pool_bytes) {
   Environment environment;
   {
     const std::lock_guard lock(mutex_);
-    if (!has_environment_) {
-      environment_ = read_environment();
-      has_environment_ = true;
-    }
-    environment = environment_;
+    environment = environment_locked();
   }
   record::RecorderOptions options;
   options.wants_scopes = environment.wants_scopes;
@@ -123,22 +127,29 @@ bool Control::enable() {
   const Operation operation(*this);
   const bool is_armed = operation && arm();
   if (is_armed) {
-    start_sampling();
+    start_sampling_locked(false);
   }
   return is_armed;
 }
 
-void Control::start_sampling() {
+bool Control::start_sampling() {
+  const Operation operation(*this);
+  return operation && start_sampling_locked(true);
+}
+
+bool Control::start_sampling_locked(bool is_asked) {
   SampleRates rates{};
   bool is_wanted = false;
   {
     const std::lock_guard lock(mutex_);
-    if (environment_.asks_for_recording()) {
-      rates = environment_.sample_hz;
-      is_wanted = environment_.wants_samples;
+    const Environment& environment = environment_locked();
+    is_asked_ = is_asked_ || is_asked;
+    if (is_asked_ || environment.asks_for_recording()) {
+      rates = environment.sample_hz;
+      is_wanted = environment.wants_samples;
     }
   }
-  sampling_.start(rates, is_wanted);
+  return sampling_.start(rates, is_wanted);
 }
 
 void Control::stop_sampling() noexcept {
@@ -153,6 +164,7 @@ void Control::stop_sampling() noexcept {
 void Control::stop_sampling_locked() noexcept {
   sampling_.stop();
   did_parent_sample_ = false;
+  is_asked_ = false;
 }
 
 /// The current capture; null if there is none, or its sink failed and was removed.
@@ -267,7 +279,7 @@ void Control::open_trace() {
       const std::lock_guard lock(mutex_);
       pattern = environment_.trace_path.value_or("");
     }
-    auto trace = std::make_shared<exchange::ChromeSink>(expand_capture_path(pattern));
+    auto trace = std::make_shared<exchange::ChromeSink>(expand_capture_path(pattern), describe_run());
     const std::uint64_t handle = Recorder::instance().add_sink(std::move(trace));
     const std::lock_guard lock(mutex_);
     trace_handle_ = handle;
@@ -371,7 +383,7 @@ void Control::resume_in_child() {
     open_trace();
   }
   if (did_parent_sample_) {
-    start_sampling();
+    start_sampling_locked(false);
   }
 }
 

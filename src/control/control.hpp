@@ -34,7 +34,8 @@ class Control {
   bool trigger();
   [[nodiscard]] Path capture_path();
   void set_info(std::string_view key, std::string_view value);
-  /// Stops the sampler of KYMO_SAMPLE and waits for its threads.
+  bool start_sampling();
+  /// Stops the sampler and waits for its threads.
   void stop_sampling() noexcept;
   std::uint64_t install(std::shared_ptr<Sink> sink);
 
@@ -44,7 +45,10 @@ class Control {
   Control() = default;
 
   bool arm();
-  void start_sampling();
+  /// The environment, read at the first call.
+  const Environment& environment_locked();
+  /// `is_asked`: by the program, not by the environment.
+  bool start_sampling_locked(bool is_asked);
   void stop_sampling_locked() noexcept;
   bool start_recorder(std::uint64_t pool_bytes);
   bool open_capture(const CaptureOptions& wanted);
@@ -60,6 +64,7 @@ class Control {
   std::mutex operation_mutex_;
   Sampling sampling_;
   bool did_parent_sample_ = false;
+  bool is_asked_ = false;  // the program itself asked for samples
   bool is_recorder_started_ = false;
 
   std::mutex mutex_;  // guards the following members; never held while waiting

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <limits>
 #include <memory>
 
@@ -41,22 +42,32 @@ class BorrowedState {
   sigset_t mask_{};
 };
 
+struct PlacedState {
+  PlacedState() {}  // NOLINT(modernize-use-equals-default): a defaulted one would clear the bytes between
+  detail::ThreadState state;
+  std::byte between[detail::cursor_distance - sizeof(detail::ThreadState)];
+  detail::Cursor cursor{nullptr};
+};
+static_assert(offsetof(PlacedState, cursor) == detail::cursor_distance);
+
 }  // namespace
 
 double measure_empty_scope_ns() noexcept {
   constexpr std::size_t words = scopes_a_round * 2 + 2;
   const std::unique_ptr<std::uint64_t[]> chunk(new (std::nothrow) std::uint64_t[words]());
-  if (!chunk || !record::counter_in_use()) {
+  // A state and, at its distance, the cursor. Nothing between them is touched.
+  const std::unique_ptr<PlacedState> placed(new (std::nothrow) PlacedState);
+  if (!chunk || !placed || !record::counter_in_use()) {
     return 0;
   }
-  detail::ThreadState state;
-  state.end = chunk.get() + words;
+  detail::ThreadState& state = placed->state;
+  state.scopes_end = chunk.get() + words - (detail::words_of_a_scope - 1);
   state.key = detail::first_key(1);
   kymo_site site{1, 0, "", "", "", 0, KYMO_SITE_SCOPE};
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   const BorrowedState borrowed(state);
   for (int round = 0; round < rounds; ++round) {
-    state.cursor.store(chunk.get(), std::memory_order_relaxed);
+    detail::cursor_of(state).store(chunk.get(), std::memory_order_relaxed);
     state.time_base = detail::read_counter();
     const std::uint64_t start_ns = detail::monotonic_ns();
     for (std::size_t i = 0; i < scopes_a_round; ++i) {

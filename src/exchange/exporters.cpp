@@ -6,6 +6,8 @@
 #include <kymo/nvmetrics.hpp>
 
 #include "base/output/replacing_file.hpp"
+#include "exchange/arrow/ipc.hpp"
+#include "exchange/arrow/parquet.hpp"
 #include "exchange/chrome/event_stream.hpp"
 #include "exchange/chrome/export.hpp"
 #include "exchange/nvmt/export.hpp"
@@ -32,11 +34,15 @@ constexpr Exporter to_csv_frames{"csv-frames", "a row a frame", frames_csv_heade
 constexpr Exporter to_csv_metrics{"csv-metrics", "a row a sample", metrics_csv_header, write_metrics_csv};
 constexpr Exporter to_openmetrics{
     "openmetrics", "the latest value of every metric, for Prometheus", {}, write_openmetrics};
+constexpr Exporter to_arrow{"arrow", "a table as an Arrow file (Feather), for pandas, Polars, R; --table",
+                            arrow_file_mark, write_arrow};
+constexpr Exporter to_parquet{
+    "parquet", "a table as a Parquet file, for DuckDB, Spark, pandas; --table", {}, write_parquet};
 constexpr Exporter to_nvmt{"nvmt", "the Jetson trace: what one process sampled of its machine", {}, write_nvmt};
 constexpr Exporter to_vor{"vor", "a .vor stream: frames with their metrics and scopes", {}, write_vor};
 
-constexpr Exporter all[] = {to_chrome,      to_perfetto,    to_collapsed, to_csv_spans, to_csv_frames,
-                            to_csv_metrics, to_openmetrics, to_nvmt,      to_vor};
+constexpr Exporter all[] = {to_chrome,      to_perfetto, to_collapsed, to_csv_spans, to_csv_frames, to_csv_metrics,
+                            to_openmetrics, to_arrow,    to_parquet,   to_nvmt,      to_vor};
 
 /// Has `write` write the file that takes the place of `path`, which is never one of the timeline's captures.
 void replace(const Timeline& timeline, const std::string& path, std::string_view mark, bool replaces_any,
@@ -55,10 +61,10 @@ std::span<const Exporter> exporters() noexcept {
 }
 
 std::vector<std::string> export_timeline(const Exporter& exporter, const Timeline& timeline, const std::string& path,
-                                         const ExportOptions& options, ProcessId process) {
+                                         const ExportOptions& options, ProcessId process, ArrowTable table) {
   std::vector<std::string> left_out;
   replace(timeline, path, exporter.mark, options.replaces_any, [&](base::OutputFile file) {
-    left_out = exporter.write(timeline, std::move(file), {options.on_progress, process});
+    left_out = exporter.write(timeline, std::move(file), {options.on_progress, process, 0, table});
   });
   return left_out;
 }
@@ -87,6 +93,14 @@ void export_frames_csv(const Timeline& timeline, const std::string& path, const 
 
 void export_metrics_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options) {
   exchange::export_timeline(exchange::to_csv_metrics, timeline, path, options);
+}
+
+void export_arrow(const Timeline& timeline, const std::string& path, ArrowTable table, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_arrow, timeline, path, options, 0, table);
+}
+
+void export_parquet(const Timeline& timeline, const std::string& path, ArrowTable table, const ExportOptions& options) {
+  exchange::export_timeline(exchange::to_parquet, timeline, path, options, 0, table);
 }
 
 void export_openmetrics(const Timeline& timeline, const std::string& path, const ExportOptions& options) {

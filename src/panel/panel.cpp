@@ -34,7 +34,9 @@ void expect_same_imgui() {
 }
 
 panel::ViewOptions view_options(const PanelConfig& config) {
-  return {config.good_frame_ms, config.slow_frame_ms};
+  panel::ViewOptions options;
+  options.targets = {config.good_frame_ms, config.slow_frame_ms};
+  return options;
 }
 panel::DataOptions data_options(const PanelConfig& config) {
   panel::DataOptions options;
@@ -52,7 +54,15 @@ class PanelState::Implementation {
             panel::HistoryBounds{config.history_capacity, config.history_bytes, panel::DataOptions().most_blocks})),
         blocks_(std::make_shared<panel::LiveBlocks>(window_, empty_scope_ns())),
         view_(blocks_, view_options(config), data_options(config)),
-        guard_(Sink::install(window_)) {}
+        guard_(Sink::install(window_)),
+        samples_(config.samples_machine && start_sampling()) {}
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+  ~Implementation() {
+    if (samples_) {
+      stop_sampling();
+    }
+  }
 
   void tick() {
     frame_mark();
@@ -86,6 +96,7 @@ class PanelState::Implementation {
   panel::PanelView view_;
   std::deque<std::int64_t> ticks_ns_;
   SinkGuard guard_;
+  bool samples_;  // the panel started the sampler
 };
 
 PanelState::PanelState(const PanelConfig& config) : implementation_(std::make_unique<Implementation>(config)) {}

@@ -33,6 +33,22 @@ bool take_suffix(std::string_view& text, std::string_view suffix) {
   return is_there;
 }
 
+/// Whether a header that is a list ("gzip, br;q=0.5") has an item, and does not exclude it by the weight 0.
+bool lists(std::string_view header, std::string_view item) {
+  while (!header.empty()) {
+    const std::size_t comma = std::min(header.find(','), header.size());
+    std::string_view entry = header.substr(0, comma);
+    header.remove_prefix(std::min(comma + 1, header.size()));
+    entry.remove_prefix(std::min(entry.find_first_not_of(" \t"), entry.size()));
+    take_prefix(entry, "W/");  // of a weak tag: the forms that are compressed and not count as the same
+    if (take_prefix(entry, item) && (entry.empty() || std::string_view(" \t;").find(entry.front()) != entry.npos)) {
+      const std::string_view weight = entry.substr(std::min(entry.find_first_not_of(" \t;"), entry.size()));
+      return weight.empty() || weight.find_first_not_of("q=0. ") != weight.npos;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Api::Api(const Catalogue& catalogue, const GrowthWatch& watch, HostCheck hosts, std::string token, PageFiles page,
@@ -47,6 +63,11 @@ Api::Api(const Catalogue& catalogue, const GrowthWatch& watch, HostCheck hosts, 
 
 Answer Api::answer(const Request& request) {
   if (!request.host || !hosts_.allows(*request.host)) {
+    return refuse(403);
+  }
+  // Nothing links to a page with an Origin of its own, so this holds for every path, also for browsers and proxies that
+  // leave Sec-Fetch-Site out. The scheme may be that of a proxy in front.
+  if (request.origin && *request.origin != "http://" + *request.host && *request.origin != "https://" + *request.host) {
     return refuse(403);
   }
   const bool is_metrics = metrics_ && request.path == metrics_path;
@@ -80,14 +101,25 @@ Answer Api::answer_page(const Request& request) const {
     Answer missing = refuse(404);
     if (page_.empty() && request.path == "/") {
       missing.text =
-          "The page is not installed beside this kymo; start kymo serve with --page DIR. The captures "
-          "themselves are served below /api.\n";
+          "The page is not installed beside this kymo: it was built without Emscripten. Run scripts/bootstrap.sh web, "
+          "build and install kymo again, or start kymo serve with --page DIR. The captures are served below /api.\n";
     }
     return missing;
   }
+  const PageFile& found = file->second;
+  const bool is_packed = !found.gzip.empty() && lists(request.encodings, "gzip");
   Answer answer;
-  answer.content_type = file->second.content_type;
-  answer.text = file->second.bytes;
+  answer.content_type = found.content_type;
+  // Browsers keep the file and ask each time whether it still is the same.
+  answer.headers = {{"Cache-Control", "no-cache"}, {"ETag", "W/" + found.tag}, {"Vary", "Accept-Encoding"}};
+  if (lists(request.known_tags, found.tag)) {
+    answer.status = 304;
+    return answer;
+  }
+  if (is_packed) {
+    answer.headers.emplace_back("Content-Encoding", "gzip");
+  }
+  answer.text = is_packed ? found.gzip : found.bytes;
   return answer;
 }
 

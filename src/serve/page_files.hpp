@@ -11,6 +11,8 @@ namespace kymo::serve {
 struct PageFile {
   std::string content_type;
   std::string bytes;
+  std::string gzip;  ///< the same compressed; empty if that is not smaller
+  std::string tag;   ///< an entity tag (RFC 9110, section 8.8.3): a hash of the bytes
 };
 
 /// The page's files by request path: "/" for index.html, "/page.js", ... Nothing else can be requested, whatever
@@ -18,7 +20,7 @@ struct PageFile {
 using PageFiles = std::map<std::string, PageFile, std::less<>>;
 
 /// Reads the folder: files of the kinds that a page consists of (at most 64, 64 MiB together), no subfolders, no hidden
-/// files. Empty if there is no folder or no index.html in it.
+/// files. Compresses them, which takes about 0.1 s per megabyte. Empty if there is no folder or no index.html in it.
 [[nodiscard]] PageFiles read_page_files(const std::filesystem::path& folder);
 
 /// The page's folder for a command at this path: ../share/kymo/web if installed, ../../web in a build tree. Empty if

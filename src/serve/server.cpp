@@ -7,8 +7,10 @@
 #include <exception>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -62,21 +64,17 @@ class Server::Implementation {
         api_(catalogue_, watch_, make_host_check(listener_, options.address.host), token_, read_page(options.page),
              std::move(options.metrics), limits_),
         http_([this](const Request& request) { return api_.answer(request); }, limits_.idle_time) {
-    try {
-      for (unsigned i = 0; i < limits_.connections; ++i) {
-        threads_.emplace_back([this] { work(); });
-      }
-    } catch (...) {
-      stop();
-      join();
-      throw;
-    }
+    const std::lock_guard lock(mutex_);
+    threads_.emplace_back([this] { work(); });
   }
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
   ~Implementation() {
     stop();
-    join();
+    // After stop() no thread adds another.
+    for (std::thread& thread : threads_) {
+      thread.join();
+    }
   }
 
   void stop() {
@@ -100,12 +98,6 @@ class Server::Implementation {
     return files;
   }
 
-  void join() {
-    for (std::thread& thread : threads_) {
-      thread.join();
-    }
-  }
-
   // Each thread takes the next connection when it is done with its last. The only queue is the kernel's.
   void work() {
     for (;;) {
@@ -127,13 +119,16 @@ class Server::Implementation {
 
   void attend(base::FileDescriptor socket) {
     const int fd = socket.get();
-    Client client(std::move(socket), limits_);
+    Client client(std::move(socket), limits_, [this] { return others_wait(); });
     {
       const std::lock_guard lock(mutex_);
       if (stops_) {
         return;
       }
       open_.insert(fd);
+      if (open_.size() == threads_.size() && threads_.size() < limits_.connections) {
+        add_thread();
+      }
     }
     try {
       converse(client);
@@ -144,20 +139,40 @@ class Server::Implementation {
     open_.erase(fd);
   }
 
+  // For the next client, so that a thread waits for it.
+  void add_thread() {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::exception&) {
+      // Out of memory or of threads: clients share those there are.
+    }
+  }
+
+  bool others_wait() {
+    pollfd waiting{listener_.fd(), POLLIN, 0};
+    const std::lock_guard lock(mutex_);
+    return open_.size() >= threads_.size() && ::poll(&waiting, 1, 0) > 0;
+  }
+
+  static int refusal_of(Client::Reading reading, std::string_view head) {
+    switch (reading) {
+      case Client::Reading::too_large:
+        return 431;
+      case Client::Reading::malformed:
+        return 400;
+      default:
+        return check_request_head(head);
+    }
+  }
+
   void converse(Client& client) {
-    const auto others_wait = [this] {
-      pollfd waiting{listener_.fd(), POLLIN, 0};
-      const std::lock_guard lock(mutex_);
-      return open_.size() >= limits_.connections && ::poll(&waiting, 1, 0) > 0;
-    };
     std::string_view head;
     for (;;) {
-      const Client::Reading reading = client.read_head(head, others_wait);
+      const Client::Reading reading = client.read_head(head);
       if (reading == Client::Reading::gone) {
         return;
       }
-      const int status = reading == Client::Reading::too_large ? 431 : check_request_head(head);
-      if (status != 0) {
+      if (const int status = refusal_of(reading, head); status != 0) {
         write_refusal(client, status);
         return;
       }
@@ -174,15 +189,15 @@ class Server::Implementation {
   std::string url_;
   bool has_page_ = false;
 
-  std::mutex mutex_;  // protects stops_ and open_
+  std::mutex mutex_;  // protects what follows
   std::condition_variable stopped_;
   bool stops_ = false;
-  std::set<int> open_;  // sockets of clients
+  std::set<int> open_;  // sockets of clients, each with a thread
+  std::vector<std::thread> threads_;
 
   GrowthWatch watch_;
   Api api_;
   Http http_;
-  std::vector<std::thread> threads_;
 };
 
 Server::Server(ServerOptions options) : implementation_(std::make_unique<Implementation>(std::move(options))) {}

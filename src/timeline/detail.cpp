@@ -243,7 +243,7 @@ void put_rows(const Coverage& coverage, Detail& out) {
       added.bin_count = static_cast<std::uint32_t>(row.bins.size());
       for (const capture::CoverageBin& bin : row.bins) {
         const double share = static_cast<double>(bin.covered_ns) / static_cast<double>(from->bin_ns());
-        to.bins.push_back({bin.site, static_cast<float>(std::min(share, 1.0))});
+        to.bins.push_back({bin.site(), static_cast<float>(std::min(share, 1.0))});
       }
     }
   }

@@ -23,7 +23,7 @@ class SpanBuilder {
 
   /// Appends the scopes that end in the run, in order of their ends. Scopes that ended between two processed runs are
   /// appended first, marked end_unknown and extended to the preceding event. `text` is the text of the run's batch.
-  void take(const ScopeRun& run, std::string_view text, SpanList& out);
+  KYMO_API void take(const ScopeRun& run, std::string_view text, SpanList& out);
 
   /// Appends the currently open scopes, outermost first, as spans up to `end_ns`, with these flags in addition to their
   /// own.
@@ -60,7 +60,7 @@ class SpanBuilder {
 };
 
 /// Appends the emitted and ended async spans of a batch: those of one track, or of all tracks if `track` is 0.
-void append_span_events(const EventBatch& batch, TrackId track, SpanList& out);
+KYMO_API void append_span_events(const EventBatch& batch, TrackId track, SpanList& out);
 
 /// Appends an argument of a batch whose text is `text`.
 void append_argument(const ArgumentValue& value, std::string_view text, SpanList& out);

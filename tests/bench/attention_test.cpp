@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "gate.hpp"
@@ -67,38 +70,108 @@ TEST(MinCut, IsTheLeastOfAllCuts) {
 /// weight of the edges is 2.25.
 const Matrix chain{-1, 4, -2, -1, -3, 0.5F, -1, -1, -1};
 
-TEST(Gate, DropsSeveredEdgesBelowTheThresholdOnly) {
-  Gate gate(3, {0.3F, 0, 0.01F});
-  const Decision decision = gate.decide(chain);
-  EXPECT_EQ(decision.cut_cost, 0.5);
-  EXPECT_EQ(decision.dropped, 1U);
-  EXPECT_EQ(gate.kept()[1 * 3 + 2], 0);
-  EXPECT_EQ(Gate(3, {0.2F, 0, 0.01F}).decide(chain).dropped, 0U);
-  EXPECT_EQ(Gate(3, {0.3F, 0, 0.6F}).decide(chain).cut_cost, 0) << "0.5 is no edge";
+TEST(Gate, DropsWhatIsNoEdgeAndTheCutIfItIsCheapEnough) {
+  const Decision cut = Gate(3, {0.3F, 0, 0.01F}).decide(chain);
+  EXPECT_EQ(cut.cut_cost, 0.5);
+  EXPECT_EQ(cut.dropped, 8U);
+  EXPECT_EQ(cut.kept, (Mask{0, 1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(cut.kept_keys, (std::vector<bool>{false, true, false}));
+  const Decision whole = Gate(3, {0.2F, 0, 0.01F}).decide(chain);
+  EXPECT_EQ(whole.cut_cost, 0) << "no cut was made";
+  EXPECT_EQ(whole.dropped, 7U);
+  EXPECT_EQ(Gate(3, {0.2F, 0, 0.6F}).decide(chain).dropped, 8U) << "0.5 is no edge";
 }
 
-TEST(Gate, FlipsAfterSoManyAgreementsInARow) {
-  Matrix other = chain;
-  other[1 * 3 + 2] = 3;
-  Gate gate(3, {0.3F, 2, 0.01F});
-  EXPECT_EQ(gate.decide(chain).dropped, 0U);
-  EXPECT_EQ(gate.decide(other).dropped, 0U);
-  EXPECT_EQ(gate.decide(chain).dropped, 0U) << "the two were not in a row";
-  EXPECT_EQ(gate.decide(chain).dropped, 1U);
-  EXPECT_EQ(gate.decide(other).dropped, 1U) << "and back it takes two as well";
-  EXPECT_EQ(gate.decide(other).dropped, 0U);
-}
-
-TEST(Gate, ARowKeepsItsLargestLogit) {
-  std::vector<std::uint8_t> kept{0, 0, 0, 0, 1, 0, 0, 0, 0};
-  keep_largest_in_empty_rows({1, 3, 2, 9, 8, 7, -3, -1, -2}, 3, kept);
-  EXPECT_EQ(kept, (std::vector<std::uint8_t>{0, 1, 0, 0, 1, 0, 0, 1, 0}));
-  const Tokens tokens = make_sample(1, 0);
-  std::vector<std::uint8_t> one_each(tokens.count * tokens.count, 0);
-  for (std::size_t token = 0; token < tokens.count; ++token) {
-    one_each[token * tokens.count + token] = 1;
+/// The cases of one kind, as streams behind the word.
+std::vector<std::istringstream> cases(const std::string& kind) {
+  std::ifstream file(GATE_CASES);
+  std::vector<std::istringstream> found;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (words >> word && word == kind) {
+      found.push_back(std::move(words));
+    }
   }
-  EXPECT_EQ(attend(tokens, logits_of(tokens), &one_each), tokens.values);
+  EXPECT_GT(found.size(), 3U) << GATE_CASES;
+  return found;
+}
+
+Mask read_mask(std::istringstream& words) {
+  std::string digits;
+  words >> digits;
+  Mask mask;
+  for (const char digit : digits) {
+    mask.push_back(digit == '1' ? 1 : 0);
+  }
+  return mask;
+}
+
+Matrix read_numbers(std::istringstream& words, std::size_t count) {
+  Matrix numbers(count);
+  for (float& number : numbers) {
+    words >> number;
+  }
+  EXPECT_FALSE(words.fail());
+  return numbers;
+}
+
+TEST(Gate, DecidesAsTheCrateDoes) {
+  std::size_t cuts = 0;
+  for (std::istringstream& words : cases("cut")) {
+    std::size_t tokens = 0;
+    GateOptions options;
+    double cost = 0;
+    words >> tokens >> options.lambda >> options.eps >> cost;
+    const Mask mask = read_mask(words);
+    const Matrix logits = read_numbers(words, tokens * tokens);
+    const Cut cut = cut_logits(logits, tokens, options);
+    ASSERT_EQ(cut.mask, mask) << words.str();
+    ASSERT_NEAR(cut.cost, cost, 1e-5) << words.str();
+    cuts += cost > 0 ? 1 : 0;
+  }
+  EXPECT_GT(cuts, 20U) << "the cases test no cut";
+}
+
+TEST(Gate, FlipsWhenTheCrateFlips) {
+  for (std::istringstream& words : cases("flips")) {
+    unsigned tau = 0;
+    words >> tau;
+    Hysteresis hysteresis(tau);
+    for (Mask mask = read_mask(words); !mask.empty(); mask = read_mask(words)) {
+      ASSERT_EQ(hysteresis.apply(mask), read_mask(words)) << words.str();
+    }
+  }
+}
+
+TEST(Gate, AttentionIsThatOfTheCrate) {
+  for (std::istringstream& words : cases("attend")) {
+    Tokens tokens;
+    GateOptions options;
+    words >> tokens.count >> options.lambda >> options.eps;
+    const std::size_t size = tokens.count * dimension;
+    tokens.queries = read_numbers(words, size);
+    tokens.keys = read_numbers(words, size);
+    tokens.values = read_numbers(words, size);
+    const Matrix expected = read_numbers(words, size);
+    const Matrix logits = logits_of(tokens);
+    const Cut cut = cut_logits(logits, tokens.count, options);
+    const Matrix output = attend(tokens, logits, &cut.mask);
+    for (std::size_t i = 0; i < size; ++i) {
+      ASSERT_NEAR(output[i], expected[i], 1e-5) << tokens.count << " tokens, number " << i;
+    }
+  }
+}
+
+TEST(Gate, ARowWithoutLogitsGivesZeros) {
+  const Tokens tokens = make_sample(1, 0);
+  Mask mask(tokens.count * tokens.count, 0);
+  for (std::size_t token = 1; token < tokens.count; ++token) {
+    mask[token * tokens.count + token] = 1;
+  }
+  Matrix expected = tokens.values;
+  std::fill_n(expected.begin(), dimension, 0.0F);
+  EXPECT_EQ(attend(tokens, logits_of(tokens), &mask), expected);
 }
 
 TEST(Softmax, IsThatOfTheTextbook) {

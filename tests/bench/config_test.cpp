@@ -61,6 +61,7 @@ TEST(Config, EveryByteOfATextHasItsPlace) {
   EXPECT_EQ(json_of_text(std::string("\0\x01\x1f\x7f", 4)), "{\"v\":\"\\u0000\\u0001\\u001f\x7f\"}");
   EXPECT_EQ(json_of_text("\xC3\xA9\xF0\x9F\x98\x80"), "{\"v\":\"\xC3\xA9\xF0\x9F\x98\x80\"}");
   EXPECT_EQ(json_of_text("\xEF\xBF\xBD"), "{\"v\":\"\xEF\xBF\xBD\"}");
+  EXPECT_EQ(json_of_text("\xC2\x9B"), "{\"v\":\"\xC2\x9B\"}") << "as others write it, whose hash is compared";
 }
 
 TEST(Config, WhatJsonCannotSayIsRefused) {
@@ -74,11 +75,11 @@ TEST(Config, WhatJsonCannotSayIsRefused) {
 
 TEST(Config, ReportsAreJson) {
   EXPECT_EQ(
-      to_json(EnergyReport{1.5, 3, 4, 0.5, 6, 0, true}),
-      R"({"energy_j":1.5,"mean_watts":3,"peak_watts":4,"duration_s":0.5,"samples":6,"unknown_s":0,"is_counted":true})");
+      to_json(EnergyReport{1.5, 3, 4, 0.5, 6, 0, true, "idle"}),
+      R"({"energy_j":1.5,"mean_watts":3,"peak_watts":4,"duration_s":0.5,"samples":6,"unknown_s":0,"is_counted":true,"label":"idle"})");
   EXPECT_EQ(
-      to_json(MemoryReport{"base", 4096, 2048.5, 10, 20, 30, 2}),
-      R"({"label":"base","peak_rss":4096,"mean_rss":2048.5,"kv_cache_total":10,"activation_total":20,"temp_buffer_total":30,"snapshots":2})");
+      to_json(MemoryReport{"base", 4096, 2048.5, 10, 20, 30, 2, 8192}),
+      R"({"label":"base","peak_rss":4096,"mean_rss":2048.5,"kv_cache_total":10,"activation_total":20,"temp_buffer_total":30,"snapshots":2,"process_peak":8192})");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <kymo/bench.hpp>
+#include <kymo/latency_stats.hpp>
 
 #include <clocale>
 #include <cmath>
@@ -31,8 +32,9 @@ std::string problem_of(const std::string& text) {
 TEST(Records, AreWrittenAsTheirColumnsSay) {
   EXPECT_EQ(to_csv(std::vector<LatencyRecord>{{7, 12.5, 0.1, 1024}}),
             "sample_id,wall_time_us,kernel_time_us,seq_len\n7,12.5,0.1,1024\n");
-  EXPECT_EQ(to_csv(std::vector<MemorySnapshot>{{-5, 1, 2, {3, 4, 5}}}),
+  EXPECT_EQ(to_csv(std::vector<MemorySnapshot>{{-5, 2, {3, 4, 5}, 6, 7}}),
             "timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes\n-5,2,3,4,5\n");
+  EXPECT_EQ(to_csv(std::vector<PowerSample>{{12.5, 40}, {12.625, 0.1}}), "time_s,watts\n12.5,40\n12.625,0.1\n");
   EXPECT_EQ(to_csv(std::vector<BaselineRecord>{{1, 16, 1e-7, 2, no_value}}),
             "sample_id,seq_len,wall_time_us,peak_mem_bytes,energy_j\n1,16,1e-07,2,\n");
   EXPECT_EQ(
@@ -59,9 +61,19 @@ TEST(Records, ReadBackAsTheyWere) {
   const std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
   const auto latencies = parse_csv<LatencyRecord>(to_csv(std::vector<LatencyRecord>{{greatest, 1, 2, greatest}}));
   EXPECT_EQ(latencies.at(0).sample_id, greatest);
-  EXPECT_EQ(parse_csv<MemorySnapshot>(to_csv(std::vector<MemorySnapshot>{{-1, 0, 2, {3, 4, 5}}})).at(0).timestamp_us,
-            -1);
+  EXPECT_EQ(parse_csv<MemorySnapshot>(to_csv(std::vector<MemorySnapshot>{{-1, 2, {3, 4, 5}}})).at(0).timestamp_us, -1);
+  EXPECT_EQ(parse_csv<PowerSample>("time_s,watts\n1,2.5\n").at(0).watts, 2.5);
   EXPECT_EQ(parse_csv<BaselineRecord>(to_csv(std::vector<BaselineRecord>{{1, 2, 3, 4, 5}})).at(0).energy_j, 5);
+}
+
+TEST(Records, HaveTheStatisticsOfTheirWallTimes) {
+  const LatencyStats stats = LatencyStats::of(std::vector<LatencyRecord>{{0, 30, 1, 8}, {1, 10, 2, 8}, {2, 20, 3, 8}});
+  EXPECT_EQ(stats.n, 3U);
+  EXPECT_EQ(stats.p50, 20);
+  EXPECT_EQ(stats.p95, 30);
+  EXPECT_EQ(stats.mean, 20);
+  EXPECT_EQ(LatencyStats::of(std::vector<BaselineRecord>{{0, 8, 7.5, 1, 2}}).p50, 7.5);
+  EXPECT_EQ(LatencyStats::of(std::vector<LatencyRecord>()).n, 0U);
 }
 
 TEST(Records, ReadWindowsLineEndsAndAMissingLastOne) {

@@ -21,6 +21,11 @@ namespace {
 
 const std::string config(64, 'a');
 
+std::string mask_of(unsigned number) {
+  const std::array<std::uint8_t, 2> gates{1, static_cast<std::uint8_t>(number % 3)};
+  return mask_hash(gates.data(), gates.size());
+}
+
 WitnessEntry make_entry(unsigned number) {
   const std::array<float, 3> q{1.0F, 2.5F, static_cast<float>(number)};
   const std::array<float, 2> k{-1.0F, static_cast<float>(number)};
@@ -31,7 +36,8 @@ WitnessEntry make_entry(unsigned number) {
           0.3F,
           2,
           0.01F,
-          1'700'000'000'000'000'000 + number};
+          1'700'000'000'000'000'000 + number,
+          number % 2 == 0 ? mask_of(number) : ""};
 }
 
 class Witness : public ::testing::Test {
@@ -76,6 +82,23 @@ TEST_F(Witness, AWholeBundleTellsWhatWasDecided) {
   EXPECT_TRUE(is_same_decision(entries[2], make_entry(3)));
   EXPECT_EQ(entries[2].timestamp, make_entry(3).timestamp);
   EXPECT_TRUE(verify_witness(write("empty.jsonl", 0)).is_whole);
+}
+
+TEST_F(Witness, ADecisionThatDropsOtherLogitsIsAnother) {
+  WitnessEntry entry = make_entry(2);
+  EXPECT_EQ(entry.mask_hash.size(), 64U);
+  const auto bundle = [this](const std::string& name, const WitnessEntry& decision) {
+    WitnessWriter writer(directory_ / name, {config, "", ""});
+    writer.add(decision);
+    writer.finish();
+    return directory_ / name;
+  };
+  const std::string path = bundle("run", entry);
+  EXPECT_TRUE(compare_witnesses(path, bundle("again", entry)).is_none());
+  entry.mask_hash = mask_of(3);
+  EXPECT_EQ(compare_witnesses(path, bundle("other", entry)).entry, 1U);
+  entry.mask_hash.clear();
+  EXPECT_EQ(compare_witnesses(path, bundle("without", entry)).entry, 1U);
 }
 
 TEST_F(Witness, ATensorIsHashedByItsBytes) {

@@ -11,8 +11,12 @@ import sys
 import tempfile
 
 import duckdb
+import polars
 import pyarrow
 import pyarrow.compute
+import pyarrow.feather
+import pyarrow.ipc
+import pyarrow.parquet
 
 
 def expect(what, got, wanted):
@@ -78,6 +82,54 @@ def check_spans(captures, path, spans):
            {f"work {k}": sum(span[3] for span in spans if span[4] % 10 == k) for k in range(10)})
 
 
+TABLES = ["spans", "frames", "samples", "sites", "tracks", "metrics", "phases", "messages", "processes"]
+
+
+def plain(table):
+    """A table with its coded texts as texts."""
+    columns = {}
+    for name in table.column_names:
+        column = table[name]
+        columns[name] = column.cast("string") if pyarrow.types.is_dictionary(column.type) else column
+    return pyarrow.table(columns)
+
+
+def check_files(kymo, captures, path, directory):
+    """Arrow and Parquet files of kymo export hold what the streams hold, for every reader."""
+    for number, name in enumerate(TABLES):
+        streamed = captures.stream([path], number).read_all()
+        files = {kind: os.path.join(directory, f"{name}.{kind}") for kind in ("arrow", "parquet")}
+        for kind, file in files.items():
+            subprocess.run([kymo, "export", "--to", kind, "--table", name, "-o", file, path], check=True)
+        arrow = pyarrow.ipc.open_file(files["arrow"]).read_all()
+        arrow.validate(full=True)
+        expect(f"{name}.arrow: columns", arrow.schema.equals(streamed.schema), True)
+        expect(f"{name}.arrow", plain(arrow).equals(plain(streamed)), True)
+        parquet = pyarrow.parquet.read_table(files["parquet"])
+        parquet.validate(full=True)
+        expect(f"{name}.parquet", plain(parquet).equals(plain(streamed)), True)
+        rows = duckdb.sql(f"select * from '{files['parquet']}'").to_arrow_table()
+        expect(f"DuckDB: {name}.parquet", rows.num_rows, streamed.num_rows)
+        expect(f"Polars: {name}.parquet", polars.read_parquet(files["parquet"]).height, streamed.num_rows)
+    spans = os.path.join(directory, "spans.parquet")
+    expect("DuckDB: durations", duckdb.sql(
+        f"select sum(duration_ns), count(arguments) from '{spans}' where kind = 'thread'").fetchall(),
+        [(sum(100 + i % 7 for i in range(90_000)), 45_000)])
+    expect("Polars: names", polars.read_ipc(os.path.join(directory, "spans.arrow"))["name"].n_unique(), 11)
+
+    # kymo knows its own Arrow files; of Parquet files nobody can tell.
+    again = [kymo, "export", "-o"]
+    own, other = os.path.join(directory, "spans.arrow"), os.path.join(directory, "other.arrow")
+    subprocess.run([*again, own, "--to", "arrow", path], check=True)
+    pyarrow.feather.write_feather(pyarrow.table({"x": [1]}), other, compression="uncompressed")
+    for file, kind in ((other, "arrow"), (spans, "parquet")):
+        before = open(file, "rb").read()
+        refused = subprocess.run([*again, file, "--to", kind, path], stderr=subprocess.PIPE)
+        expect(f"{kind} over another's file", (refused.returncode, open(file, "rb").read()), (1, before))
+    wrong = subprocess.run([*again, own, "--to", "chrome", "--table", "spans", path], stderr=subprocess.PIPE)
+    expect("--table without a table", wrong.returncode, 2)
+
+
 def main():
     kymo, library = sys.argv[1:]
     captures = Captures(library)
@@ -88,6 +140,7 @@ def main():
             json.dump(events, trace)
         subprocess.run([kymo, "import", os.path.join(directory, "run.json")], check=True, stdout=subprocess.DEVNULL)
         check_spans(captures, path, spans)
+        check_files(kymo, captures, path, directory)
 
         duck = duckdb.connect()
         samples = captures.stream([path], 2)

@@ -78,7 +78,9 @@ class BothProcessorsTest(unittest.TestCase):
             folder.mkdir()
             self.assertEqual(run(side, "export_model", str(folder)).returncode, 0)
             written[side] = {path.name: path.read_bytes() for path in folder.iterdir()}
-        self.assertEqual(set(written["native"]), {"model.kymo", "model.json", "edges.kymo"})
+        self.assertEqual(
+            set(written["native"]), {"model.kymo", "model.json", "edges.kymo", "pushed.json", "whole.json"}
+        )
         for name, content in written["native"].items():
             self.assertTrue(content == written["emulated"][name], f"{name} differs")
         self.check_that_both_read_alike(self.folder / "native" / "model.kymo")

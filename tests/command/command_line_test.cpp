@@ -148,6 +148,7 @@ TEST_F(CommandLine, DamagedBlocksAreSaidByEveryCommandAndSummariesCountThem) {
                                              {"stats", "--slowest-frames", "1", "a.kymo"},
                                              {"stats", "--time", "0s..1ms", "a.kymo"},
                                              {"export", "--to", "csv-metrics", "-o", "out.csv", "a.kymo"},
+                                             {"export", "--to", "parquet", "-o", "out.parquet", "a.kymo"},
                                              {"report", "-o", "a.html", "a.kymo"},
                                              {"compare", "sound.kymo", "a.kymo"},
                                              {"merge", "-o", "merged.kymo", "a.kymo", "sound.kymo"}}) {

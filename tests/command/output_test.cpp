@@ -26,6 +26,8 @@ TEST_F(Output, NoCommandOverwritesAFileThatKymoDidNotWrite) {
       {"export", "--to", "csv-spans", "-o", "thesis", "run.kymo"},
       {"export", "--to", "csv-frames", "-o", "thesis", "run.kymo"},
       {"export", "--to", "csv-metrics", "-o", "thesis", "run.kymo"},
+      {"export", "--to", "arrow", "-o", "thesis", "run.kymo"},
+      {"export", "--to", "parquet", "-o", "thesis", "run.kymo"},
       {"export", "--to", "openmetrics", "-o", "thesis", "run.kymo"},
       {"report", "-o", "thesis", "run.kymo"},
       {"compare", "--html", "thesis", "run.kymo", "run.kymo"},
@@ -52,7 +54,7 @@ TEST_F(Output, NoCommandOverwritesAFileThatKymoDidNotWrite) {
 TEST_F(Output, FilesOfTheSameKindAreRenewed) {
   static_cast<void>(make_capture("run.kymo"));
   static_cast<void>(make_capture("other.kymo", {.seed = 2, .steps = 500}));
-  for (const std::string format : {"chrome", "perfetto", "csv-spans", "csv-frames", "csv-metrics"}) {
+  for (const std::string format : {"chrome", "perfetto", "csv-spans", "csv-frames", "csv-metrics", "arrow"}) {
     const std::string out = "out." + format;
     EXPECT_NE(kymo({"export", "--to", format, "-o", out, "other.kymo"}).status, 1) << format;
     const std::string before = read_text(file_named(out));
@@ -63,6 +65,58 @@ TEST_F(Output, FilesOfTheSameKindAreRenewed) {
   EXPECT_NE(kymo({"report", "-o", "page.html", "other.kymo"}).status, 1);
   EXPECT_NE(kymo({"report", "-o", "page.html", "run.kymo"}).status, 1);
   EXPECT_EQ(kymo({"export", "--to", "chrome", "-o", "page.html", "run.kymo"}).status, 1) << "of another kind";
+}
+
+TEST_F(Output, NamesCannotSteerTheTerminalThatShowsThem) {
+  const std::string hostile =
+      "\x1b]0;title\a\x7f\b\xc2\x9b"
+      "31m\x9b";
+  static_cast<void>(make_capture("run.kymo", {.seed = 1, .steps = 500, .prefix = hostile}));
+  static_cast<void>(make_capture("other.kymo", {.seed = 2, .steps = 500, .prefix = hostile}));
+  const std::string named = "a\x1b[2J\x9b.kymo";
+  write_file(named, "no capture");
+  std::vector<std::vector<std::string>> commands{
+      {"info", "run.kymo"},
+      {"info", named},
+      {"info", "not there\x1b[2J"},
+      {"info\x1b[2J"},
+      {"info", "--option\x1b[2J"},
+      {"stats", "run.kymo"},
+      {"stats", "--site", "\x1b[2J", "run.kymo"},
+      {"stats", "--tree", "run.kymo"},
+      {"stats", "--slowest-frames", "3", "run.kymo"},
+      {"stats", "--phases", "run.kymo"},
+      {"stats", "--histogram", "run.kymo"},
+      {"stats", "--metrics", "--with", "load", "run.kymo"},
+      {"stats", "--energy", "run.kymo"},
+      {"compare", "run.kymo", "other.kymo"},
+      {"compare", "--csv", "run.kymo", "other.kymo"},
+      {"recover", "run.kymo"},
+      {"merge", "-o", "merged\x1b[2J.kymo", "run.kymo", "other.kymo"},
+      {"report", "-o", "/dev/stdout", "run.kymo"},
+      {"record", "-o", "x.kymo", "--", "no such\x1b[2J"},
+      {"import", named},
+      {"trigger", "1\x1b[2J"},
+  };
+  for (const char* const command : {"info", "stats", "compare"}) {
+    commands.push_back({command, "--json", "run.kymo", "other.kymo"});
+  }
+  for (const char* const format : {"chrome", "collapsed", "csv-spans", "csv-frames", "csv-metrics", "openmetrics"}) {
+    commands.push_back({"export", "--to", format, "-o", "/dev/stdout", "run.kymo"});
+  }
+  for (const std::vector<std::string>& command : commands) {
+    const CommandResult result = kymo(command);
+    const std::string shown = result.out + result.err;
+    EXPECT_NE(shown, "") << command[0];
+    for (const char* const control : {"\x1b", "\a", "\b", "\x7f", "\xc2\x9b"}) {
+      EXPECT_EQ(shown.find(control), std::string::npos)
+          << ::testing::PrintToString(command) << ::testing::PrintToString(std::string(control))
+          << shown.substr(0, 2000);
+    }
+    for (std::size_t at = shown.find('\x9b'); at != std::string::npos; at = shown.find('\x9b', at + 1)) {
+      EXPECT_TRUE(at > 0 && (static_cast<unsigned char>(shown[at - 1]) & 0x80U) != 0) << command[0] << ": not UTF-8";
+    }
+  }
 }
 
 TEST_F(Output, PipesAndStandardOutputAreWrittenTo) {

@@ -63,7 +63,7 @@ class Screen {
     add("gone", "B/s", {3, std::nan("")});
     add("evil\033[31m\n", "B", {1, 2});
     data.processes = {{10, "busy", 150.5, 1'000'000}, {11, "evil\033]0;x\a", 0.5, 500}};
-    data.gpu_processes = {{0, 10, "busy", 3'000'000'000, true}, {1, 12, "", 0, false}};
+    data.gpu_processes = {{0, 10, "busy", 3'000'000'000, true, 62.4}, {1, 12, "", 0, false}};
   }
 
   [[nodiscard]] std::vector<std::string> lines(TopView& view) {
@@ -125,6 +125,8 @@ TEST(TopScreen, TheProgramPowerAndGpuComeFirstAndWhatIsConstantIsOneLine) {
   EXPECT_GT(cores, 1U);
   EXPECT_LT(cores, 12U) << "several beside each other";
   EXPECT_LT(line_of(lines, "GPU processes"), line_of(lines, "      10 150.5 %"));
+  EXPECT_NE(lines[line_of(lines, "GPU 0 ")].find("62 %"), std::string::npos) << lines[line_of(lines, "GPU 0 ")];
+  EXPECT_NE(lines[line_of(lines, "GPU 1 ")].find("     -"), std::string::npos) << lines[line_of(lines, "GPU 1 ")];
   view.folds_constants = false;
   EXPECT_EQ(screen.lines(view)[line_of(screen.lines(view), "memory_total")].find("constant"), std::string::npos);
 }

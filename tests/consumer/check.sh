@@ -48,6 +48,30 @@ run_programs() {
   test -s "$build/c.kymo"
 }
 
+# A program whose Dear ImGui has another version is told so when it is configured.
+refuse_another_imgui() {
+  [ -n "$(find "$prefix" -name kymo-panel-targets.cmake)" ] || return 0
+  rm -rf "$work/other_imgui"
+  mkdir -p "$work/other_imgui"
+  echo '#define IMGUI_VERSION "0.1 of another"' >"$work/other_imgui/imgui.h"
+  cat >"$work/other_imgui/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(other CXX)
+add_library(imgui::imgui INTERFACE IMPORTED)
+target_include_directories(imgui::imgui INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+find_package(kymo REQUIRED COMPONENTS panel)
+END
+  if "$CMAKE" -S "$work/other_imgui" -B "$work/other_imgui/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    >"$work/other_imgui/said" 2>&1; then
+    echo "another Dear ImGui was taken" >&2
+    return 1
+  fi
+  if ! tr -s ' \n' ' ' <"$work/other_imgui/said" | grep -q "0.1 of another: their types differ"; then
+    cat "$work/other_imgui/said" >&2
+    return 1
+  fi
+}
+
 # Installs a build in one place and moves it to another: nothing in it may remember the first.
 install_from() {
   rm -rf "$prefix" "$prefix.first"
@@ -68,6 +92,7 @@ case $way in
   find_package)
     build_project -DCMAKE_PREFIX_PATH="$prefix"
     run_programs
+    refuse_another_imgui
     ;;
   pkg_config)
     PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name kymo.pc)")

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include <kymo/kymo.hpp>
+#include <kymo/lockable.hpp>
 #include <kymo/sink.hpp>
 
 namespace {
@@ -239,6 +240,14 @@ void sample_a_while() {
   }
 }
 
+/// A source that never answers, of which a file tells that it was asked.
+void end_beside_a_source_that_hangs() {
+  const std::string mark = std::getenv("STALLED_NVML_MARK");
+  kymo::enable();
+  work("main");
+  until([&] { return std::filesystem::exists(mark); });
+}
+
 /// As a daemon does, and then opens a file of its own under each number.
 void close_all_descriptors(void (*go_on)()) {
   kymo::enable();
@@ -320,19 +329,53 @@ void end_by_a_signal(int signal) {
 }
 
 /// Neither fork handlers nor anything else tells the child that it is one.
+/// Events of every kind, on what may be another process's track.
+void record_all_kinds(const char* what, int rounds) {
+  static kymo::Lockable<std::mutex> lock("lock");
+  for (int i = 0; i < rounds; ++i) {
+    KYMO_SCOPE_DYNAMIC(what);
+    KYMO_ARG("number", i);
+    const std::lock_guard guard(lock);
+    KYMO_SCOPE("inner", {"text", "some text"});
+    kymo::record_metric("metric", i);
+    kymo::message(what);
+  }
+}
+
+/// A site that its parent knows leads a child to no slow path.
+void record_known_site(int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    KYMO_SCOPE("known");
+    KYMO_ARG("number", i);
+  }
+}
+
+/// Beside its children the parent records in the chunk that they were forked in, at each kind of moment.
 void fork_without_handlers() {
   kymo::enable();
   work("parent", 10);
+  record_known_site(100);
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-  const pid_t child = ::_Fork();
-  if (child == 0) {
-    ::alarm(60);
-    for (int i = 0; i < 20'000; ++i) {
-      KYMO_SCOPE("child");
+  for (int round = 0; round < 50; ++round) {
+    KYMO_SCOPE("parent");
+    const pid_t child = ::_Fork();
+    if (child == 0) {
+      ::alarm(60);
+      if (round % 2 == 0) {
+        record_known_site(500);
+      }
+      if (round % 4 == 1) {
+        KYMO_ARG("of the child", round);
+      } else if (round % 4 == 3) {
+        kymo::set_thread_name("child");
+      }
+      record_all_kinds("child", 500);
+      ::_exit(0);
     }
-    ::_exit(0);
+    record_known_site(500);
+    record_all_kinds("beside", 500);
+    require(ended_well(child), "a child without fork handlers");
   }
-  require(ended_well(child), "a child without fork handlers");
 #endif
   work("parent", 10);
 }
@@ -377,6 +420,7 @@ int main(int argc, char** argv) {
       {"little-memory", record_with_little_memory},
       {"close-all", [] { close_all_descriptors([] {}); }},
       {"close-all-sampled", [] { close_all_descriptors(sample_a_while); }},
+      {"stalled-source", end_beside_a_source_that_hangs},
       {"no-streams", start_without_standard_streams},
       {"ignored-fault", fault_with_ignored_signal},
       {"own-faults", mend_its_own_faults},

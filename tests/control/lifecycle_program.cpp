@@ -245,6 +245,13 @@ int trigger_itself() {
   return 0;
 }
 
+int trace_by_a_sink() {
+  const kymo::SinkGuard nowhere = kymo::ChromeTraceSink{"/nonexistent/trace.json"}.install();
+  const kymo::SinkGuard guard = kymo::ChromeTraceSink{std::getenv("TRACE_OF_THE_SINK")}.install();
+  work("main");
+  return 0;
+}
+
 int fill_the_disk() {
   // The file may not grow past this size: a write then fails as on a full disk.
   ::signal(SIGXFSZ, SIG_IGN);
@@ -288,6 +295,7 @@ int main(int argc, char** argv) {
       {"sites", record_two_sites},
       {"sites-change", change_sites},
       {"trigger", trigger_itself},
+      {"trace-sink", trace_by_a_sink},
       {"full-disk", fill_the_disk},
       {"full-disk-elsewhere", go_on_elsewhere},
   };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "support/programs.hpp"
+
 namespace kymo {
 namespace {
 
@@ -107,7 +109,7 @@ TEST_F(LifecycleTest, AForkedChildGoesOnInTheFiberThatItWasIn) {
 
 TEST_F(LifecycleTest, ForkWhileOtherThreadsRecordHarmsNeither) {
   if (test::has_sanitizer) {
-    GTEST_SKIP() << "the sanitizers' allocators do not survive a fork beside a thread that allocates";
+    GTEST_SKIP() << test::no_fork_beside_allocations;
   }
   if (test::is_emulated) {
     GTEST_SKIP() << test::no_threads_after_fork;
@@ -307,19 +309,31 @@ TEST_F(LifecycleTest, ATriggerWithoutAFlightRecorderIsRefused) {
   EXPECT_EQ(output(), "0");
 }
 
-TEST_F(LifecycleTest, AChromeTraceIsWrittenBesideTheCapture) {
+TEST_F(LifecycleTest, ChromeTracesHoldTheProcessAndItsScopes) {
   const std::string trace = directory_ / "trace.json";
-  EXPECT_EQ(run({"normal"}, {{"KYMO_TRACE", trace}}), 0);
-  std::ifstream file(trace);
-  std::stringstream text;
-  text << file.rdbuf();
-  const std::string json = text.str();
-  std::size_t scopes = 0;
-  for (std::size_t at = json.find("\"ph\":\"X\""); at != std::string::npos; at = json.find("\"ph\":\"X\"", at + 1)) {
-    ++scopes;
+  const std::string of_sink = directory_ / "sink.json";
+  EXPECT_EQ(run({"trace-sink"}, {{"KYMO_TRACE", trace}, {"TRACE_OF_THE_SINK", of_sink}}), 0);
+  const std::string said = output();
+  EXPECT_NE(said.find("/nonexistent/trace.json"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  const CaptureReader capture(captures().front());
+  const ProcessDeclaration& process = capture.declarations().processes.at(0);
+  const std::string place = "\"pid\":" + std::to_string(process.pid);
+  EXPECT_EQ(process.command_line, LIFECYCLE_PROGRAM " trace-sink");
+  for (const std::string& path : {trace, of_sink}) {
+    const std::string json = test::read_file(path);
+    EXPECT_EQ(json.front(), '[');
+    EXPECT_EQ(json.find(R"({"name":"process_name","ph":"M",)" + place + R"(,"args":{"name":")" + process.command_line),
+              3U)
+        << json.substr(0, 400);
+    std::size_t scopes = 0;
+    const std::string phase = "\"ph\":\"X\"";
+    for (std::size_t at = json.find(phase); at != std::string::npos; at = json.find(phase, at + 1)) {
+      ++scopes;
+      ASSERT_LT(json.find(place, at), json.find('\n', at));
+    }
+    EXPECT_EQ(scopes, 1000U) << path;
   }
-  EXPECT_EQ(scopes, 1000U);
-  EXPECT_EQ(json.front(), '[');
 }
 
 TEST_F(LifecycleTest, AnUnwritableDirectoryIsSaidOnceAndTheProgramGoesOn) {

@@ -137,7 +137,7 @@ TEST(StormTest, EveryProcessAccountsForEveryScopeAndLeavesNothingBehind) {
     GTEST_SKIP() << test::no_threads_after_fork;
   }
   if (test::has_sanitizer) {
-    GTEST_SKIP() << "the allocators of sanitizers do not survive what the storm does to them";
+    GTEST_SKIP() << test::no_fork_beside_allocations;
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const char* const wanted = std::getenv("KYMO_STORM_SECONDS");

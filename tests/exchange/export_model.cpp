@@ -4,7 +4,7 @@
 //
 // Writes model.kymo, a made-up recording in which everything happens, with what happened in model.json, and edges.kymo:
 // flows at the very edges of scopes, queue spans that are handed in late and touch others, names that formats must
-// quote.
+// quote. pushed.json and whole.json are of a TraceWriter, with decimals and with whole microseconds.
 #include <cstring>
 #include <exception>
 #include <fstream>
@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include <kymo/trace_writer.hpp>
 #include <nlohmann/json.hpp>
 
 #include "capture/write/capture_writer.hpp"
@@ -134,6 +135,14 @@ void write_edges(const std::string& folder) {
   writer.finish();
 }
 
+void write_pushed(const std::string& path, bool whole_microseconds) {
+  kymo::TraceWriter trace(path, {whole_microseconds, 0});
+  trace.set_pid(7);
+  trace.push_at("outer", "c", 1'000'000'000'000.001, 0.01, 5);
+  trace.push_at("inner \"quoted\"", "c", 1'000'000'000'000.251, 0.002123, 5, {{"loss", 0.1}});
+  trace.push_at("after", "c", 1'000'000'000'010.001, 0.001, 5);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -143,6 +152,8 @@ int main(int argc, char** argv) {
   try {
     write_model(argv[1]);
     write_edges(argv[1]);
+    write_pushed(argv[1] + std::string("/pushed.json"), false);
+    write_pushed(argv[1] + std::string("/whole.json"), true);
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 1;

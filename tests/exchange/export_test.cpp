@@ -61,6 +61,16 @@ class ExportTest : public ::testing::Test {
   }
   Timeline open(const test::RecordingModel& model) { return open(model.write()); }
 
+  static std::vector<std::byte> written(const EventBatch& batch) {
+    auto bytes = std::make_shared<std::vector<std::byte>>();
+    capture::CaptureWriterOptions options;
+    options.declarations.processes.push_back({1, 100, "here", "boot", "", "program"});
+    capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), std::move(options));
+    writer.write(batch);
+    writer.finish();
+    return *bytes;
+  }
+
   std::string exported(const Timeline& timeline, Export write) {
     const std::string path = (directory_.path() / "exported").string();
     write(timeline, path, {});
@@ -264,6 +274,42 @@ TEST_F(ExportTest, TablesHaveARowForEverythingThatHappened) {
   EXPECT_EQ(lines_of(exported(timeline, export_metrics_csv)).at(1), first.str());
 }
 
+TEST_F(ExportTest, SpansTellWhereTheyAreInTheCodeAndWhomTheyWaitedFor) {
+  EventBatch batch;
+  batch.end_ns = 3000;
+  SiteDeclaration work;
+  work.id = 1;
+  work.name = "cull";
+  work.function = "void cull(int, float)";
+  work.file = "src/a.cpp";
+  work.line = 12;
+  SiteDeclaration wait;
+  wait.id = 2;
+  wait.name = "wait for queue";
+  wait.function = "loader";
+  wait.role = SiteRole::wait;
+  batch.declarations.sites = {work, wait};
+  batch.declarations.names = {{1, "copy"}};
+  batch.declarations.tracks = {{1, TrackKind::thread, 1, 5, "main"}, {2, TrackKind::queue, 1, 0, "gpu"}};
+  ScopeRun run;
+  run.track = 1;
+  run.end_sequence = 4;
+  run.events = {{1000, 1, 0, 0}, {1100, 2, 1, 0}, {1200, 0, 1, 0}, {2000, 0, 0, 0}};
+  batch.runs = {run};
+  SpanEvent span;
+  span.track = 2;
+  span.name = 1;
+  span.start_ns = 1000;
+  span.duration_ns = 500;
+  batch.spans = {span};
+  EXPECT_EQ(exported(open(written(batch)), export_spans_csv),
+            "process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments,"
+            "function,file,line,holder\n"
+            "100,main,thread,wait for queue,,1100,100,100,1,,,,,,,loader\n"
+            "100,main,thread,cull,,1000,1000,900,0,,,,\"void cull(int, float)\",src/a.cpp,12,\n"
+            "100,gpu,queue,copy,,1000,500,500,0,,,,,,,\n");
+}
+
 TEST_F(ExportTest, FieldsAreQuotedOnlyWhereTheyMustBe) {
   const auto field = [](std::string_view text) {
     std::string out;
@@ -297,13 +343,7 @@ TEST_F(ExportTest, OpenMetricsHasTheLatestValuesUnderNamesThatItAllows) {
                    {6, {1000, 2000}, {1, std::nan("")}, {}},
                    {7, {1000}, {1}, {}}};
   batch.clock_anchors = {{0, 1'700'000'000'000'000'000, 1}};
-  auto bytes = std::make_shared<std::vector<std::byte>>();
-  capture::CaptureWriterOptions options;
-  options.declarations.processes.push_back({1, 100, "here", "boot", "", "program"});
-  capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), std::move(options));
-  writer.write(batch);
-  writer.finish();
-  EXPECT_EQ(exported(open(*bytes), export_openmetrics),
+  EXPECT_EQ(exported(open(written(batch)), export_openmetrics),
             "# TYPE board_power_watts gauge\n"
             "# UNIT board_power_watts watts\n"
             "board_power_watts{rail=\"a\\\"b\\\\\\n\"} 0.1 1700000000.000002\n"
@@ -334,6 +374,32 @@ TEST_F(ExportTest, FullDisksAndClosedPipesAreErrorsAndLeaveNothingBehind) {
   }
   ::close(ends[1]);
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(ExportTest, TablesAreFilesOfArrowAndParquet) {
+  const Timeline timeline = open(test::RecordingModel({}));
+  const std::string path = (directory_.path() / "table").string();
+  const auto text = [&path] {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  for (int table = 0; table <= static_cast<int>(ArrowTable::processes); ++table) {
+    double share = 0;
+    const ExportOptions options{[&share](double done) { share = done; }};
+    export_arrow(timeline, path, static_cast<ArrowTable>(table), options);
+    EXPECT_EQ(share, 1);
+    const std::string arrow = text();
+    EXPECT_EQ(arrow.substr(0, 6), "ARROW1");
+    EXPECT_EQ(arrow.substr(arrow.size() - 6), "ARROW1");
+    share = 0;
+    export_parquet(timeline, path, static_cast<ArrowTable>(table), options);
+    EXPECT_EQ(share, 1);
+    const std::string parquet = text();
+    EXPECT_EQ(parquet.substr(0, 4), "PAR1");
+    EXPECT_EQ(parquet.substr(parquet.size() - 4), "PAR1");
+  }
+  EXPECT_THROW(export_arrow(timeline, "/dev/full", ArrowTable::spans), ExchangeError);
+  EXPECT_THROW(export_parquet(timeline, "/dev/full", ArrowTable::spans), ExchangeError);
 }
 
 TEST_F(ExportTest, TellsHowFarItIs) {

@@ -197,6 +197,20 @@ class TracePeerTest(unittest.TestCase):
                 self.assertEqual([(row["ts"], int(row["clock_value"])) for row in trace.clocks],
                                  [(1000, 1_700_000_000_000_001_000)])
 
+    def test_events_of_a_trace_writer_stand_where_they_were_pushed(self):
+        second = 1_000_000_000
+        for name, expected in (
+                ("pushed", [(1_000_000 * second + 1, 10_000, 0, "outer"),
+                            (1_000_000 * second + 251, 2123, 1, 'inner "quoted"'),
+                            (1_000_000 * second + 10_001, 1000, 0, "after")]),
+                ("whole", [(1_000_000 * second, 10_000, 0, "outer"),
+                           (1_000_000 * second, 2000, 1, 'inner "quoted"'),
+                           (1_000_000 * second + 10_000, 1000, 0, "after")])):
+            trace = Trace(self.path(name + ".json"))
+            self.assertEqual(trace.problems, [])
+            self.assertEqual([(row["ts"], row["dur"], row["depth"], row["name"]) for row in trace.slices], expected)
+            self.assertEqual([trace.arguments[row["id"]].get("loss") for row in trace.slices], [None, 0.1, None])
+
 
 class ForeignTraces(unittest.TestCase):
     """A trace that kymo did not write, imported and exported again, is the same to the peer."""

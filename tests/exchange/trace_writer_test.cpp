@@ -76,7 +76,7 @@ class TraceWriterTest : public ::testing::Test {
 TEST_F(TraceWriterTest, AnEventStandsWhereTheWorkRan) {
   const double before = now_us();
   {
-    TraceWriter trace(path_);
+    TraceWriter trace(path_, {false, 0});
     trace.push("load", "io", 0.123, 7);
     trace.push("long", "io", 1000, 8);
   }
@@ -96,6 +96,51 @@ TEST_F(TraceWriterTest, AnEventStandsWhereTheWorkRan) {
     EXPECT_GE(end_us, before - 0.01);
     EXPECT_LE(end_us, after + 0.01);
   }
+}
+
+TEST_F(TraceWriterTest, TimesCountFromTheWritersStartAndNeverFromBeforeIt) {
+  const double before = now_us();
+  TraceWriter trace(path_);
+  trace.push("now", "c", 0, 1);
+  trace.push("older than the writer", "c", 5e9, 1);
+  const double began = trace.now_us();
+  trace.push_at("later", "c", began + 2.5, 0.0015, 1, {{"x", 1}});
+  trace.push_at("impossible", "c", -7, 1, 1);
+  trace.push_at("impossible", "c", std::nan(""), 1, 1);
+  trace.flush();
+  const double after = now_us();
+  const Json events = read_trace(path_);
+  ASSERT_EQ(events.size(), 5U);
+  EXPECT_GE(events[0]["ts"].get<double>(), 0);
+  EXPECT_LE(events[0]["ts"].get<double>(), after - before);
+  EXPECT_EQ(events[1]["ts"], 0);
+  EXPECT_EQ(events[1]["dur"], 5'000'000'000'000);
+  EXPECT_LE(began, after - before);
+  EXPECT_GE(began, 0);
+  EXPECT_NEAR(events[2]["ts"].get<double>(), began + 2.5, 0.001);
+  EXPECT_EQ(events[2]["dur"], 1.5);
+  EXPECT_EQ(events[2]["args"], Json({{"x", 1}}));
+  EXPECT_EQ(events[3]["ts"], 0);
+  EXPECT_EQ(events[4]["ts"], 0);
+}
+
+TEST_F(TraceWriterTest, WholeMicrosecondsAreIntegersRoundedToTheNearest) {
+  TraceWriter trace(path_, {true, std::nullopt});
+  for (const double start_us : {0.4, 0.5, 12.3456, 1e12 + 0.75}) {
+    trace.push_at("a", "c", start_us, 0.1235, 1);
+  }
+  trace.push("a", "c", 0.0001, 1);
+  trace.flush();
+  const Json events = read_trace(path_);
+  std::vector<std::uint64_t> starts;
+  for (const Json& event : events) {
+    EXPECT_TRUE(event["ts"].is_number_unsigned() && event["dur"].is_number_unsigned()) << event;
+    starts.push_back(event["ts"]);
+  }
+  starts.pop_back();
+  EXPECT_EQ(starts, (std::vector<std::uint64_t>{0, 1, 12, 1'000'000'000'001}));
+  EXPECT_EQ(events[0]["dur"], 124);
+  EXPECT_EQ(events[4]["dur"], 0);
 }
 
 TEST_F(TraceWriterTest, ArgumentsAreMembersOfArgs) {
@@ -169,6 +214,19 @@ TEST_F(TraceWriterTest, AnEmptyOrUnsetVariableMeansDisabled) {
   ::setenv("KYMO_TEST_WRITER", path_.c_str(), 1);
   EXPECT_TRUE(TraceWriter::from_environment("KYMO_TEST_WRITER").is_enabled());
   ::unsetenv("KYMO_TEST_WRITER");
+}
+
+TEST_F(TraceWriterTest, VariablesOfTheCallersOwnCountToo) {
+  EXPECT_FALSE(TraceWriter::from_env_vars({}).is_enabled());
+  EXPECT_FALSE(TraceWriter::from_env_vars({{"KYMO_TRACE_WRITER", ""}}).is_enabled());
+  EXPECT_FALSE(TraceWriter::from_env_vars({{"OTHER", path_}}).is_enabled());
+  EXPECT_FALSE(TraceWriter::from_env_vars({{"KYMO_TRACE_WRITER", "/nonexistent/trace.json"}}).is_enabled());
+  {
+    TraceWriter trace = TraceWriter::from_env_vars({{"KYMO_TRACE_WRITER", path_}, {"KYMO_TRACE_WRITER", "other"}});
+    trace.push("a", "c", 1, 1);
+  }
+  EXPECT_EQ(read_trace(path_).size(), 1U);
+  EXPECT_TRUE(TraceWriter::from_env_vars({{"MINE", path_}}, "MINE").is_enabled());
 }
 
 TEST_F(TraceWriterTest, DurationsThatMakeNoSenseCountAsNothing) {

@@ -256,6 +256,30 @@ TEST_F(VorMapping, MetricsBecomeColumnsInTheUnitsOfVor) {
   EXPECT_EQ(back.series(labelled->id).times_ns, std::vector<std::int64_t>{5 * ms});
 }
 
+TEST_F(VorMapping, FrameTimesHaveOneColumnAndNoNameComesTwice) {
+  Declarations declarations = main_declarations();
+  const auto metric = [](MetricId id, const char* name, const char* unit) {
+    MetricDeclaration declaration;
+    declaration.id = id;
+    declaration.name = name;
+    declaration.unit = unit;
+    return declaration;
+  };
+  declarations.metrics = {metric(1, "frame_ms", "ms"), metric(2, "frame_ms", "s"), metric(3, "memory_mb", "MB"),
+                          metric(4, "memory_mb", "pages")};
+  EventBatch batch;
+  batch.end_ns = 100 * ms;
+  batch.frame_marks = {{1, 1, 10 * ms}, {1, 1, 12 * ms}};
+  for (MetricId id = 1; id <= 4; ++id) {
+    batch.samples.push_back({id, {12 * ms}, {static_cast<double>(id)}, {}});
+  }
+  EXPECT_EQ(export_vor(open_batches(declarations, {batch}), path("a.vor")).losses, Strings());
+  const Content content = read_content(path("a.vor"));
+  ASSERT_EQ(content.columns.size(), 2U);
+  EXPECT_EQ(content.system.at(1), (std::vector<double>{2, 3}));
+  EXPECT_EQ(content.user.at(1), (std::map<std::string, double>{{"frame_ms #2:s", 2}, {"memory_mb #2:pages", 4}}));
+}
+
 TEST_F(VorMapping, ArgumentsBecomeTextAndTextAnArgument) {
   Declarations declarations = main_declarations();
   declarations.names = {{1, "objects"}, {2, "data"}, {3, "mode"}};

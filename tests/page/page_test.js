@@ -87,7 +87,7 @@ testServed('A capture is shown and answers to mouse and keyboard', () => [model]
   await tab.page.mouse.wheel(0, -300);
   const closer = await tab.settled((state) => length(state.flame_ns) < length(zoomed.flame_ns));
   assert.ok(Math.abs(middle(closer.flame_ns) - middle(zoomed.flame_ns)) <= length(zoomed.flame_ns) / 100 + 2);
-  await tab.page.mouse.dblclick(...await tab.at(closer.flame, 0.5, 0.97));
+  await tab.page.mouse.dblclick(...await tab.at(closer.flame, 0.5, 0.01));
   await tab.settled((state) => state.flame_ns[0] === state.pinned_ns[0] && length(state.flame_ns) === state.pinned_ns[1]);
 
   // Sites are searched for, and jumped to, however quickly that is typed.
@@ -97,7 +97,7 @@ testServed('A capture is shown and answers to mouse and keyboard', () => [model]
   await tab.page.keyboard.press('Escape');
   await tab.settled((state) => !state.is_searching);
   await tab.page.keyboard.type('t?');
-  await tab.settled((state) => state.shows_statistics && state.shows_help);
+  await tab.settled((state) => state.tab === 'statistics' && state.shows_help);
 });
 
 testServed('A capture is followed while it grows, and after the server was away', () => {
@@ -205,7 +205,139 @@ testServed('The token lets in, and nobody else gets anything', () => [model, '--
   await without.close();
   const wrong = await Tab.open(browser, `${address}#token=${'0'.repeat(32)}`);
   await wrong.untilMessage(/does not take this token/);
+  await wrong.page.reload();
+  await wrong.untilMessage(/asks for a token/); // one that was refused is not kept
   await wrong.close();
+  // A tab keeps its token, and nobody else can read it.
+  await tab.page.reload();
+  await tab.settled();
+  assert.deepStrictEqual(await tab.page.evaluate(() => [localStorage.length, document.cookie]), [0, '']);
+});
+
+testServed('A link opens at its range, and the address follows the view', () => {
+  fs.mkdirSync(path.join(folder, 'two'));
+  fs.copyFileSync(model, path.join(folder, 'two', 'a.kymo'));
+  fs.copyFileSync(path.join(folder, 'edges.kymo'), path.join(folder, 'two', 'b.kymo'));
+  return [path.join(folder, 'two'), '--token'];
+}, async (tab, server) => {
+  const whole = await tab.settled();
+  const [from, to] = [0.25, 0.5].map((part) => Math.round(whole.length_ns * part));
+  const link = `${server.url}&capture=a.kymo&t=${from}ns..${to / 1e6}ms`;
+  const second = await Tab.open(browser, link);
+  const shown = await second.settled((state) => state.shown[0].name === 'a.kymo');
+  for (const range of [shown.overview_ns, shown.flame_ns]) {
+    assert.deepStrictEqual(range, [from, to]);
+  }
+  // The address says the same without the token, also after a reload.
+  const address = new RegExp(`#capture=a\\.kymo&t=${from / 1e9}s\\.\\.${to / 1e9}s$`);
+  await second.page.waitForURL(address);
+  await second.page.reload();
+  assert.deepStrictEqual((await second.settled()).flame_ns, [from, to]);
+  // What is zoomed to is what a copied address shows.
+  await second.page.mouse.move(...await second.at(shown.flame, 0.5, 0.5));
+  await second.page.mouse.wheel(0, -300);
+  await second.settled((state) => length(state.flame_ns) < to - from);
+  await second.page.waitForURL((url) => !address.test(url.href) && url.hash.includes('t='));
+  // Another link in the same tab, and one that is no range.
+  const loaded = second.page.waitForEvent('load');
+  await second.page.evaluate(() => {
+    location.hash = 'capture=b.kymo&t=soon';
+  });
+  await loaded;
+  const other = await second.settled((state) => state.shown[0].name === 'b.kymo');
+  assert.deepStrictEqual(other.flame_ns, [0, other.length_ns]);
+  assert.deepStrictEqual(second.complaints, []);
+  await second.close();
+});
+
+/// The share of pixels in areas of two pictures of one size that differ clearly, also from all pixels nearby, so that
+/// antialiasing does not count.
+function differingShare(page, areas, pictures) {
+  return page.evaluate(async ([places, ...sources]) => {
+    const [first, second] = await Promise.all(sources.map(async (source) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${source}`;
+      await image.decode();
+      const canvas = new OffscreenCanvas(image.width, image.height);
+      const context = canvas.getContext('2d');
+      context.drawImage(image, 0, 0);
+      return context.getImageData(0, 0, image.width, image.height);
+    }));
+    if (first.width !== second.width || first.height !== second.height) {
+      return 1;
+    }
+    const { width, height } = first;
+    const nearby = [0, 1, -1, width, -width];
+    const differs = (at, other) => [0, 1, 2].some((channel) => Math.abs(first.data[4 * at + channel] - second.data[4 * other + channel]) > 24);
+    let count = 0;
+    let all = 0;
+    for (const [left, top, right, bottom] of places) {
+      for (let y = Math.ceil(top); y < Math.min(bottom, height - 1); ++y) {
+        for (let x = Math.ceil(left); x < Math.min(right, width); ++x, ++all) {
+          count += nearby.every((step) => differs(y * width + x, y * width + x + step)) ? 1 : 0;
+        }
+      }
+    }
+    return count / all;
+  }, [areas, ...pictures.map((picture) => picture.toString('base64'))]);
+}
+
+testServed('The page and `kymo view --screenshot` draw the same picture', () => [model], async (tab) => {
+  const blank = await browser.newPage(); // whose content policy allows images
+  for (const theme of ['light', 'dark']) {
+    await tab.page.emulateMedia({ colorScheme: theme });
+    const { bars, rows, flame } = await tab.settled(); // the fonts of the names beside them differ
+    const { width, height } = await tab.page.locator('#panel').boundingBox();
+    const file = path.join(folder, `view-${theme}.png`);
+    execFileSync(process.argv[2], ['view', '--screenshot', file, '--size', `${width}x${height}`, '--theme', theme, model]);
+    const view = fs.readFileSync(file);
+    const share = await differingShare(blank, [bars, rows, flame], [await tab.page.locator('#panel').screenshot(), view]);
+    assert.ok(share < 0.01, `${theme}: ${(share * 100).toFixed(2)} % of the pixels differ`);
+    // As a control: another stretch of the same capture is another picture.
+    const other = path.join(folder, `other-${theme}.png`);
+    execFileSync(process.argv[2], ['view', '--screenshot', other, '--size', `${width}x${height}`, '--theme', theme, '--time', '0ms..20ms', model]);
+    const control = await differingShare(blank, [bars, rows, flame], [fs.readFileSync(other), view]);
+    assert.ok(control > 0.05, `the measure finds ${(control * 100).toFixed(2)} % between different pictures`);
+  }
+  await blank.close();
+});
+
+testServed('A page at rest draws nothing', () => [model], async (tab) => {
+  let last = await tab.settled();
+  await tab.until('it never rests', async () => {
+    await tab.page.waitForTimeout(300);
+    const before = last.drawn;
+    last = await tab.state();
+    return last.drawn === before;
+  });
+  await tab.page.mouse.move(...await tab.at(last.flame, 0.3, 0.3));
+  await tab.settled((state) => state.drawn > last.drawn);
+});
+
+testServed('The page is sent compressed, and once', () => [model], async (tab) => {
+  await tab.settled();
+  const sizes = () => tab.page.evaluate(() => performance.getEntriesByType('resource')
+    .filter(({ name }) => name.endsWith('.js')).map(({ name, transferSize }) => [name.replace(/.*\//, ''), transferSize]));
+  const first = Object.fromEntries(await sizes());
+  assert.ok(first['page.js'] > 300, JSON.stringify(first));
+  await tab.page.reload();
+  await tab.settled();
+  const again = Object.fromEntries(await sizes());
+  assert.ok(again['page.js'] <= 300, `the browser read it again: ${JSON.stringify(again)}`);
+});
+
+testServed('On a telephone nothing lies beside the screen', () => [model], async (tab) => {
+  await tab.page.setViewportSize({ width: 390, height: 700 });
+  const shown = await tab.settled((state) => state.flame[2] <= 390);
+  assert.ok(shown.flame[2] - shown.flame[0] > 230, 'the chart has most of the width');
+  const overhang = await tab.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.strictEqual(overhang, 0);
+  await tab.click(shown.bars, 0.5, 0.9);
+  await tab.settled((state) => state.pinned_ns !== null);
+  for (const name of ['#open', '#name']) {
+    const box = await tab.page.locator(name).boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= 390, `${name} is at ${box.x} to ${box.x + box.width}`);
+  }
 });
 
 testServed('Another name for this machine gets no page', () => [model], async (tab, server) => {

@@ -71,7 +71,7 @@ class Tab {
     let state = null;
     while (Date.now() < deadline) {
       state = await this.state();
-      if (state !== null && isWanted(state)) {
+      if (state !== null && await isWanted(state)) {
         return state;
       }
       await this.page.waitForTimeout(20);

@@ -2,9 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <random>
+#include <sstream>
+#include <string>
 #include <utility>
+
+#include <kymo/exchange.hpp>
 
 #include "game_capture.hpp"
 #include "panel/data/timeline_blocks.hpp"
@@ -71,6 +76,39 @@ TimeRange random_range(const Marked& marked, std::mt19937& random) {
   const std::int64_t a = any(random);
   const std::int64_t b = any(random);
   return {std::min(a, b), std::max(a, b) + 20};
+}
+
+/// The frames that csv-frames exports of the stream, as those of the panel.
+std::vector<Frame> exported_frames(const Marked& marked) {
+  std::vector<CaptureReader> readers;
+  readers.push_back(open_bytes(marked.bytes));
+  const Timeline timeline(std::move(readers));
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("frames.csv");
+  export_frames_csv(timeline, path);
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  std::vector<std::string> titles;
+  std::istringstream header(line);
+  for (std::string title; std::getline(header, title, ',');) {
+    titles.push_back(title);
+  }
+  const auto place_of = [&titles](const char* title) {
+    return static_cast<std::size_t>(std::find(titles.begin(), titles.end(), title) - titles.begin());
+  };
+  std::vector<Frame> frames;
+  while (std::getline(in, line)) {
+    std::vector<std::string> fields;
+    std::istringstream row(line);
+    for (std::string field; std::getline(row, field, ',');) {
+      fields.push_back(field);
+    }
+    if (fields.at(place_of("stream")).empty()) {
+      frames.push_back({std::stoll(fields.at(place_of("start_ns"))), std::stoll(fields.at(place_of("duration_ns")))});
+    }
+  }
+  return frames;
 }
 
 std::vector<Frame> frames_in(const Marked& marked, TimeRange range) {
@@ -156,6 +194,14 @@ TEST(Frames, AreTheCapturesInEveryRangeAndAtEveryZoom) {
     SCOPED_TRACE(round);
     std::mt19937 random(round);
     const Marked marked = make_marked(random);
+    // What the panel is compared with below is what csv-frames exports.
+    const std::vector<Frame> exported = exported_frames(marked);
+    const std::vector<Frame> written = frames_in(marked, {});
+    ASSERT_EQ(exported.size(), written.size());
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      ASSERT_EQ(exported[i].start_ns, written[i].start_ns) << i;
+      ASSERT_EQ(exported[i].duration_ns, written[i].duration_ns) << i;
+    }
     panel::DataOptions options = immediate_data();
     options.most_blocks = round % 2 == 0 ? 4096 : 1 + random() % 16;  // beyond it, summaries are read
     panel::ViewState state(provide(marked.bytes), options);
@@ -202,7 +248,7 @@ class Unreachable final : public panel::BlockProvider {
   [[nodiscard]] bool read_summary(std::size_t, std::size_t, timeline::Detail&) const override {
     throw CaptureError("run.kymo", 0, "the server is away");
   }
-  [[nodiscard]] std::vector<stats::SiteFigures> figures() const override { return {}; }
+  [[nodiscard]] std::vector<stats::SiteFigures> figures(TimeRange) const override { return {}; }
   [[nodiscard]] panel::SpanFacts find_span(const panel::SpanKey&) const override { return {}; }
 
  private:

@@ -206,10 +206,10 @@ TEST_F(Interaction, ButtonsOfTheHeaderDoWhatTheySay) {
   EXPECT_TRUE(has_text(view_.header(), "paused"));
   click(view_.marks().pause);
   EXPECT_FALSE(view_.state().is_paused());
-  click(view_.marks().statistics);
-  EXPECT_TRUE(view_.shows_statistics());
-  click(view_.marks().statistics);
-  EXPECT_FALSE(view_.shows_statistics());
+  click(view_.marks().tabs.front());
+  EXPECT_EQ(view_.tab(), "statistics");
+  click(view_.marks().tabs.front());
+  EXPECT_EQ(view_.tab(), "");
   click(view_.marks().help);
   EXPECT_TRUE(view_.shows_help());
   click_bar(12);
@@ -217,16 +217,17 @@ TEST_F(Interaction, ButtonsOfTheHeaderDoWhatTheySay) {
 }
 
 TEST_F(Interaction, ASiteThatWasFoundIsClickedToBeGoneTo) {
-  click(view_.marks().flame);
-  screen_.type("/");
+  click(view_.marks().search);
   screen_.type("job");
-  // The sites stand right of the search's field, below the header.
-  const float y = (view_.marks().pause.bottom + view_.marks().bars.top) / 2 - ImGui::GetTextLineHeight() * 0.5F;
-  for (float x = 150; x < 600 && !view_.state().selected(); x += 20) {
-    screen_.click(x, y);
+  screen_.frame();
+  const panel::Area dock = view_.marks().dock;
+  for (float y = dock.top + 2; y < dock.bottom && !view_.state().selected(); y += 6) {
+    screen_.click(dock.left + 40, y);
   }
   ASSERT_TRUE(view_.state().selected().has_value());
   EXPECT_EQ(view_.state().selected()->name, Game::job_site);
+  click(view_.marks().search);
+  EXPECT_FALSE(view_.is_searching());
 }
 
 TEST_F(Interaction, AnIdleViewWorksNothingOut) {

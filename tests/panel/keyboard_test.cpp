@@ -1,4 +1,6 @@
 // Everything that the mouse does, by keys.
+#include <sstream>
+
 #include "interaction.hpp"
 #include "marked_game.hpp"
 #include "panel/data/live_window.hpp"
@@ -12,12 +14,18 @@ class Keyboard : public Interaction {
   Keyboard() : Interaction(MarkedGame::batches()) { screen_.click(place_in(view_.marks().flame).x, bottom()); }
 
   [[nodiscard]] float bottom() { return view_.marks().flame.bottom - 4; }
-  [[nodiscard]] std::vector<SiteId> sites_in_order() const {
-    std::vector<SiteId> sites;
-    for (const std::size_t place : view_.sites().order()) {
-      sites.push_back(view_.state().data().figures()[place].site);
+  /// The names in the first column of the open tab.
+  [[nodiscard]] std::vector<std::string> sites_in_order() {
+    std::vector<std::string> sites;
+    std::istringstream lines(view_.tab_csv());
+    for (std::string line; std::getline(lines, line);) {
+      sites.push_back(line.substr(0, line.find(',')));
     }
+    sites.erase(sites.begin());
     return sites;
+  }
+  [[nodiscard]] std::string marked_name() {
+    return view_.state().data().provider().site(view_.state().marked_site()).name;
   }
 };
 
@@ -102,13 +110,12 @@ TEST_F(Keyboard, FrameStreamsTakeTurns) {
 
 TEST_F(Keyboard, SearchChoosesAndGoesBothWays) {
   screen_.type("/");
-  screen_.type("e");  // in frame, update and render
+  screen_.type("e");  // in frame, update, render, and in the file of job
   screen_.key(ImGuiKey_DownArrow);
   screen_.key(ImGuiKey_DownArrow);
   EXPECT_EQ(view_.state().marked_site(), Game::update_site);
   screen_.key(ImGuiKey_DownArrow);
-  screen_.key(ImGuiKey_DownArrow);
-  EXPECT_EQ(view_.state().marked_site(), Game::render_site) << "the last";
+  EXPECT_EQ(view_.state().marked_site(), Game::render_site);
   screen_.key(ImGuiKey_UpArrow);
   EXPECT_EQ(view_.state().marked_site(), Game::update_site);
   screen_.key(ImGuiKey_Enter);
@@ -128,21 +135,21 @@ TEST_F(Keyboard, StatisticsAreSortedFilteredAndChosenFrom) {
   ASSERT_EQ(sites_in_order().size(), 4U);
   screen_.type("9");
   screen_.frame();
-  EXPECT_EQ(sites_in_order().front(), Game::frame_site) << "the longest";
+  EXPECT_EQ(sites_in_order().front(), "frame") << "the longest";
   screen_.type("9");
   screen_.frame();
-  EXPECT_EQ(sites_in_order().back(), Game::frame_site);
+  EXPECT_EQ(sites_in_order().back(), "frame");
   const int without = screen_.checked_vertices();
   screen_.key(ImGuiKey_DownArrow);
-  EXPECT_EQ(view_.state().marked_site(), sites_in_order()[0]);
+  EXPECT_EQ(marked_name(), sites_in_order()[0]);
   EXPECT_GT(screen_.checked_vertices(), without) << "its distribution";
   screen_.key(ImGuiKey_DownArrow);
   screen_.key(ImGuiKey_DownArrow);
   screen_.key(ImGuiKey_UpArrow);
-  EXPECT_EQ(view_.state().marked_site(), sites_in_order()[1]);
-  screen_.type("/");
+  EXPECT_EQ(marked_name(), sites_in_order()[1]);
+  screen_.type("F");
   screen_.type("ENDE");
-  EXPECT_EQ(sites_in_order(), std::vector<SiteId>{Game::render_site});
+  EXPECT_EQ(sites_in_order(), std::vector<std::string>{"render"});
 }
 
 TEST(LiveKeyboard, FollowsTheNewestAgain) {
@@ -156,6 +163,7 @@ TEST(LiveKeyboard, FollowsTheNewestAgain) {
   screen.frames(3);
   EXPECT_TRUE(has_text(view.header(), "live, following"));
   EXPECT_TRUE(has_text(view.header(), "a scope costs 12 ns"));
+  EXPECT_TRUE(has_text(view.header(), "the panel takes ")) << view.header();
   screen.click(place_in(view.marks().flame).x, view.marks().flame.bottom - 4);
   screen.type("0a");
   EXPECT_TRUE(has_text(view.header(), "live, held")) << view.header();
@@ -171,11 +179,11 @@ TEST(LiveKeyboard, FollowsTheNewestAgain) {
 /// Too small for all tracks and metrics.
 class SmallScreen : public Interaction {
  protected:
-  SmallScreen() : Interaction(MarkedGame::batches(), ImVec2(640, 240)) {}
+  SmallScreen() : Interaction(MarkedGame::batches(), ImVec2(640, 300)) {}
 
   /// What the title at the chart's top says.
   [[nodiscard]] std::string top_tip() {
-    screen_.move(view_.marks().flame.left + 20, view_.marks().flame.top + 8);
+    screen_.move(view_.marks().titles.left + 20, view_.marks().titles.top + 8);
     screen_.frame();
     return view_.tip();
   }
@@ -193,7 +201,7 @@ TEST_F(SmallScreen, TracksAndMetricsScroll) {
   EXPECT_FALSE(has_text(top_tip(), "main"));
   screen_.wheel(at.x, at.y, 1, true);
   EXPECT_TRUE(has_text(top_tip(), "main"));
-  screen_.drag(at, ImVec2(at.x, at.y - 40));
+  screen_.drag(at, ImVec2(at.x, at.y - 80));
   EXPECT_FALSE(has_text(top_tip(), "main"));
   EXPECT_EQ(view_.marks().rows_scroll, 0);
   screen_.key(ImGuiKey_PageDown);

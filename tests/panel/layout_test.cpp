@@ -98,6 +98,109 @@ TEST(FlameLayout, AScopeOverSeveralBlocksIsOneBox) {
   EXPECT_EQ(layout.rows[0].boxes[0].flags, 0) << "its end is known by now";
 }
 
+TEST(FlameLayout, ALongSpanBesideNarrowOnesIsShownByItself) {
+  // Three scopes of 10 ns within a pixel, and one of 5,000 ns right behind them.
+  EventBatch batch;
+  batch.end_ns = 10'000;
+  ScopeRun& run = batch.runs.emplace_back();
+  run.track = 1;
+  std::int64_t at = 1'000;
+  for (SiteId site = 1; site <= 4; ++site) {
+    const std::int64_t length = site == 4 ? 5'000 : 10;
+    run.events.push_back({at, site, 0, 0});
+    run.events.push_back({at + length, 0, 0, 0});
+    at += length + 2;
+  }
+  run.end_sequence = run.events.size();
+  const auto piece = std::make_shared<timeline::Detail>(timeline::make_detail(batch, true));
+  const auto layout = panel::lay_out_flame({piece}, axis_over({0, 10'000}, 100), {});
+  const FlameRow* row = row_of(layout, 1, 0);
+  ASSERT_NE(row, nullptr);
+  ASSERT_EQ(row->boxes.size(), 2U);
+  EXPECT_FALSE(row->boxes[0].is_one);
+  EXPECT_NEAR(row->boxes[0].right, 10.3F, 2);
+  EXPECT_TRUE(row->boxes[1].is_one);
+  EXPECT_EQ(row->boxes[1].name, 4U);
+  EXPECT_EQ(row->boxes[1].end_ns - row->boxes[1].start_ns, 5'000);
+}
+
+TEST(FlameLayout, ABoxOfSeveralScopesIsNamedAfterOneWithMuchOfTheTime) {
+  // As a training loop: an optimizer that takes a fiftieth, forward, backward.
+  EventBatch batch;
+  ScopeRun& run = batch.runs.emplace_back();
+  run.track = 1;
+  std::int64_t at = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const auto site = static_cast<SiteId>(i % 3 + 1);
+    run.events.push_back({at, site, 0, 0});
+    at += site == 1 ? 2'000 : 49'000;
+    run.events.push_back({at, 0, 0, 0});
+  }
+  run.end_sequence = run.events.size();
+  batch.end_ns = at;
+  const auto piece = std::make_shared<timeline::Detail>(timeline::make_detail(batch, true));
+  // A step and a half in a pixel, and many steps.
+  for (const double pixels : {670.0, 40.0}) {
+    const auto layout = panel::lay_out_flame({piece}, axis_over({0, at}, pixels), {});
+    const FlameRow* row = row_of(layout, 1, 0);
+    ASSERT_NE(row, nullptr);
+    for (const FlameBox& box : row->boxes) {
+      EXPECT_TRUE(box.is_one || box.name != 1U) << box.left << " of " << pixels;
+    }
+  }
+}
+
+TEST(FlameLayout, AScopeThatNoBlockCoversWholeIsShownAmongCrowdedOnes) {
+  // The first block ends soon after a scope of 8 ms began. The second one begins 6 ms later, with what lies inside it.
+  // Both are full of scopes that are too narrow to be shown one by one.
+  constexpr std::int64_t ms = 1'000'000;
+  std::vector<Piece> pieces;
+  for (int i = 0; i < 2; ++i) {
+    EventBatch batch;
+    ScopeRun& run = batch.runs.emplace_back();
+    run.track = 1;
+    if (i == 1) {
+      run.open_at_start.push_back({100 * ms, 9});
+      run.events.push_back({106 * ms, 8, 1, 0});
+      run.events.push_back({107 * ms, 0, 1, 0});
+      run.events.push_back({108 * ms, 0, 0, 0});
+    }
+    const std::int64_t end = i == 0 ? 100 * ms : 200 * ms;
+    for (std::int64_t at = i == 0 ? 0 : 108 * ms; at + 280'000 <= end; at += 280'000) {
+      run.events.push_back({at + 20'000, 7, 0, 0});
+      run.events.push_back({at + 270'000, 0, 0, 0});
+    }
+    if (i == 0) {
+      run.events.push_back({100 * ms, 9, 0, 0});
+    }
+    run.end_sequence = run.events.size();
+    batch.start_ns = run.events.front().time_ns;
+    batch.end_ns = run.events.back().time_ns;
+    pieces.push_back(std::make_shared<timeline::Detail>(timeline::make_detail(batch, true)));
+  }
+  const auto layout = panel::lay_out_flame(pieces, axis_over({0, 500 * ms}, 900), {});
+  const FlameRow* row = row_of(layout, 1, 0);
+  ASSERT_NE(row, nullptr);
+  EXPECT_FALSE(row->boxes.front().is_one) << "those are crowded";
+  double covered = 0;
+  bool is_found = false;
+  for (std::size_t i = 0; i < row->boxes.size(); ++i) {
+    const FlameBox& box = row->boxes[i];
+    covered += double{box.right} - box.left;
+    EXPECT_TRUE(i == 0 || box.left >= row->boxes[i - 1].right - 0.01F) << i;
+    if (box.is_one) {
+      is_found = true;
+      EXPECT_EQ(box.name, 9U);
+      EXPECT_EQ(box.start_ns, 100 * ms);
+      EXPECT_EQ(box.end_ns, 108 * ms);
+      EXPECT_NEAR(box.left, 180, 2.5);
+      EXPECT_NEAR(box.right, 194.4, 2.5);
+    }
+  }
+  EXPECT_TRUE(is_found);
+  EXPECT_GT(covered, 357) << "nothing is left empty";
+}
+
 TEST(FlameLayout, BoxesAreBoundedByPixels) {
   Game game;
   game.frames = 20000;
@@ -238,6 +341,45 @@ TEST(MetricLayout, AValueHoldsUntilTheNextSample) {
   EXPECT_NEAR(over.steps[0].right, 500, 0.1);
   EXPECT_NEAR(over.steps[1].left, 500, 0.1);
   EXPECT_GE(over.steps[1].right, 1000);
+}
+
+/// The rows of a counter in joules that grows by 2 J each 100 ms, and is read every 10 ms; it restarts at 500 ms.
+std::vector<panel::MetricSteps> energy_steps(std::int64_t renewal_ns) {
+  constexpr std::int64_t ms = 1'000'000;
+  EventBatch batch;
+  batch.end_ns = 1000 * ms;
+  SampleRun& run = batch.samples.emplace_back();
+  run.metric = 1;
+  for (std::int64_t i = 0; i <= 100; ++i) {
+    run.times_ns.push_back(i * 10 * ms);
+    run.values.push_back(static_cast<double>(i < 50 ? 100 + i / 10 * 2 : i / 10 * 2));
+    run.flags.push_back(i % 10 == 0 ? 0 : SampleRun::stale);
+  }
+  Declarations declarations;
+  MetricDeclaration metric;
+  metric.id = 1;
+  metric.kind = MetricKind::energy_counter;
+  metric.unit = "J";
+  metric.source = "/sys/energy";
+  metric.renewal_ns = renewal_ns;
+  declarations.metrics = {metric};
+  const auto piece = std::make_shared<timeline::Detail>(timeline::make_detail(batch, false));
+  const auto rows = panel::lay_out_metrics({piece}, {}, {}, declarations, axis_over({0, 1000 * ms}, 1000), 3);
+  EXPECT_EQ(panel::unit_of(metric, rows.at(0)), "W");
+  return rows;
+}
+
+TEST(MetricLayout, ATotalIsShownAsItsGrowthPerSecond) {
+  for (const std::int64_t renewal_ns : {std::int64_t{0}, std::int64_t{100'000'000}}) {
+    const panel::MetricSteps steps = energy_steps(renewal_ns).at(0);
+    ASSERT_TRUE(steps.has_values);
+    EXPECT_NEAR(steps.min, 20, 1e-9);
+    EXPECT_NEAR(steps.max, 20, 1e-9);
+    ASSERT_EQ(steps.steps.size(), 9U) << "none over the restart";
+    EXPECT_NEAR(steps.steps[0].left, 0, 0.1);
+    EXPECT_NEAR(steps.steps[0].right, 100, 0.1);
+    EXPECT_NEAR(steps.steps[4].left, 500, 0.1);
+  }
 }
 
 TEST(MetricLayout, ASensorThatFallsSilentLeavesAGapAndAProgramsValueStands) {

@@ -4,15 +4,21 @@
 #include <kymo/capture.hpp>
 #include <kymo/kymo.hpp>
 #include <kymo/panel.hpp>
+#include <kymo/sink.hpp>
 
 #include <chrono>
 #include <deque>
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
 #include "screen.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::test {
 namespace {
@@ -55,6 +61,54 @@ TEST(LivePanel, ShowsWhatTheProgramDoesWithoutAFile) {
   EXPECT_FALSE(panel.is_paused());
   panel.toggle_pause();
   EXPECT_TRUE(panel.is_paused());
+}
+
+/// Collects the names of metrics that have samples.
+class SampledMetrics final : public Sink {
+ public:
+  void write(const EventBatch& batch) override {
+    const std::lock_guard lock(mutex_);
+    for (const MetricDeclaration& metric : batch.declarations.metrics) {
+      names_[metric.id] = metric.name;
+    }
+    for (const SampleRun& run : batch.samples) {
+      seen_.insert(names_[run.metric]);
+    }
+  }
+  [[nodiscard]] bool has(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    return seen_.count(name) != 0;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<MetricId, std::string> names_;
+  std::set<std::string> seen_;
+};
+
+TEST(LivePanel, TheMachineIsSampledWhileThePanelExistsUnlessToldOtherwise) {
+  if (!start_sampling()) {
+    GTEST_SKIP() << "kymo::sense is not part of this build";
+  }
+  stop_sampling();
+  const auto metrics = std::make_shared<SampledMetrics>();
+  const SinkGuard guard = Sink::install(metrics);
+  {
+    PanelConfig config;
+    config.samples_machine = false;
+    const PanelState panel{config};
+    EXPECT_TRUE(start_sampling()) << "nobody did";
+    stop_sampling();
+  }
+  {
+    const PanelState panel{PanelConfig()};
+    EXPECT_FALSE(start_sampling()) << "the panel did";
+    EXPECT_TRUE(wait_until([&metrics] { return metrics->has("memory_used") && metrics->has("process_rss"); }));
+  }
+  EXPECT_TRUE(start_sampling()) << "it ended with the panel";
+  { const PanelState panel{PanelConfig()}; }
+  EXPECT_FALSE(start_sampling()) << "that of the program goes on";
+  stop_sampling();
 }
 
 TEST(LivePanel, RecordsOfAProgramHaveRowsOfTheirOwn) {

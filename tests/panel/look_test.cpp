@@ -1,7 +1,9 @@
 // How the panel looks: readable in light and dark, sized by the font, with nothing that colour alone says; and what its
 // header says.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 
 #include "capture/write/capture_writer.hpp"
 #include "interaction.hpp"
@@ -48,10 +50,79 @@ void expect_readable(bool is_light) {
   for (const ImU32 bar : {theme.good, theme.slow, theme.bad, theme.metric}) {
     EXPECT_GT(contrast(bar, over(theme.back, window)), 2);
   }
-  for (int i = 0; i < 200; ++i) {
-    const ImU32 box = panel::colour_of_name("name " + std::to_string(i), theme);
-    EXPECT_GT(contrast(theme.text, box), 4.5) << i;
+  for (std::size_t i = 0; i < base::palette_size; ++i) {
+    EXPECT_GT(contrast(theme.box_text, panel::palette_colour(i)), 4.5) << i;
   }
+}
+
+/// How far two colours are apart for eyes without one kind of cones, in CIE L*a*b* (1976).
+std::array<double, 3> lab(const std::array<double, 3>& linear) {
+  const auto f = [](double t) { return t > 216.0 / 24389 ? std::cbrt(t) : (24389.0 / 27 * t + 16) / 116; };
+  const double x = (0.4124 * linear[0] + 0.3576 * linear[1] + 0.1805 * linear[2]) / 0.9505;
+  const double y = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  const double z = (0.0193 * linear[0] + 0.1192 * linear[1] + 0.9505 * linear[2]) / 1.089;
+  return {116 * f(y) - 16, 500 * (f(x) - f(y)), 200 * (f(y) - f(z))};
+}
+/// As seen with deuteranopia: Machado, Oliveira and Fernandes (2009), severity 1.
+std::array<double, 3> without_green(ImU32 colour) {
+  std::array<double, 3> rgb{};
+  for (unsigned i = 0; i < 3; ++i) {
+    const double share = static_cast<double>((colour >> (8 * i)) & 0xFFU) / 255;
+    rgb[i] = share <= 0.04045 ? share / 12.92 : std::pow((share + 0.055) / 1.055, 2.4);
+  }
+  return {0.367322 * rgb[0] + 0.860646 * rgb[1] - 0.227968 * rgb[2],
+          0.280085 * rgb[0] + 0.672501 * rgb[1] + 0.047413 * rgb[2],
+          -0.011820 * rgb[0] + 0.042940 * rgb[1] + 0.968881 * rgb[2]};
+}
+
+TEST(Look, TheFirstNamesAreDistinctAlsoToColourBlindEyes) {
+  const std::size_t first = base::palette_size / 2;
+  for (std::size_t i = 0; i < first; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto a = lab(without_green(panel::palette_colour(i)));
+      const auto b = lab(without_green(panel::palette_colour(j)));
+      EXPECT_GT(std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]), 8) << i << " and " << j;
+    }
+  }
+}
+
+TEST(Look, NamesShareAColourOnlyWhereThereAreMoreThanColours) {
+  base::NamePalette palette;
+  std::map<std::size_t, int> uses;
+  for (std::size_t i = 0; i < 2 * base::palette_size; ++i) {
+    ++uses[palette.place_of("name " + std::to_string(i))];
+    EXPECT_LE(uses.size(), i + 1);
+    if (i + 1 == base::palette_size) {
+      EXPECT_EQ(uses.size(), base::palette_size);
+    }
+  }
+  for (const auto& [place, count] : uses) {
+    EXPECT_EQ(count, 2) << place;
+  }
+}
+
+TEST(Look, ASiteHasItsColourWhateverTheOrderOfDeclarations) {
+  const UnseenScreen screen(ImVec2(100, 100));
+  Game game;
+  game.site_names.clear();
+  for (int i = 0; i < 12; ++i) {
+    game.site_names.push_back("site " + std::to_string(i * 7919 % 1000));
+  }
+  const auto colours_of = [](const Game& of) {
+    const Bytes bytes = of.write();
+    const auto provider = provide(bytes);
+    panel::Names names(*provider);
+    std::map<std::string, ImU32> colours;
+    for (const SiteDeclaration& site : provider->declarations().sites) {
+      const panel::NameLook look = names.look(site.id, false, panel::current_theme());
+      colours[look.text] = look.colour;
+    }
+    return colours;
+  };
+  const std::map<std::string, ImU32> usual = colours_of(game);
+  EXPECT_EQ(usual.size(), 12U);
+  std::reverse(game.site_names.begin(), game.site_names.end());
+  EXPECT_EQ(colours_of(game), usual);
 }
 
 TEST(Look, TextIsReadableInLightAndDark) {
@@ -91,7 +162,9 @@ TEST(Look, WhatIsStaleOrSlowHasAnotherShape) {
     }
     const Bytes bytes = write_capture(batches, true);
     // No line of a threshold is in view: the first lies above all frames, or far below the lowest pixel.
-    panel::PanelView view(provide(bytes), {slow_ms, slow_ms}, immediate_data());
+    panel::ViewOptions options;
+    options.targets = {slow_ms, slow_ms};
+    panel::PanelView view(provide(bytes), options, immediate_data());
     Screen screen([&view] { view.draw(); });
     screen.frames(3);
     return shapes();

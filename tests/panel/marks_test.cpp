@@ -45,6 +45,94 @@ TEST_F(Marks, AFlowLeadsFromScopeToScope) {
   EXPECT_NEAR(view_.marks().flame.left + arrow.to, x_after(2), 1);
 }
 
+TEST_F(Marks, ASpanTellsWhatItLiesInAndHowItStandsToTheOthersOfItsSite) {
+  screen_.click(x_after(3.5), flame_y(2));
+  screen_.frames(2);
+  EXPECT_TRUE(has_text(view_.facts(), "in frame\n")) << view_.facts();
+  EXPECT_TRUE(has_text(view_.facts(), "40 % of the pinned frame")) << view_.facts();
+  EXPECT_FALSE(has_text(view_.facts(), "longer than")) << "nothing was added up";
+  view_.state().resume();
+  view_.state().flame().show({Game::start_of(Game::slow_frame), Game::start_of(Game::slow_frame + 1)});
+  view_.open_tab("statistics");
+  screen_.frames(3);
+  screen_.click(flame_x(Game::start_of(Game::slow_frame) + Game::slow_ns * 3 / 10), flame_y(2));
+  screen_.frames(2);
+  EXPECT_TRUE(has_text(view_.facts(), "longer than about 99 % of the 100 in Statistics")) << view_.facts();
+  screen_.type("M");
+  screen_.frame();
+  EXPECT_TRUE(has_text(view_.header(), "of the measured 18 ms")) << view_.header();
+}
+
+/// In one frame, update begins twenty flows that end in the worker's job.
+std::vector<EventBatch> batches_with_flows() {
+  std::vector<EventBatch> batches = MarkedGame::batches();
+  EventBatch& batch = batches[MarkedGame::frame / Game().frames_in_block];
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const std::int64_t start = Game::start_of(MarkedGame::frame) + static_cast<std::int64_t>(i) * 60'000;
+    batch.flows.push_back({Game::main_track, FlowPhase::begin, start + 1'100'000, 100 + i});
+    batch.flows.push_back({Game::worker_track, FlowPhase::end, start + 1'200'000, 100 + i});
+  }
+  return batches;
+}
+
+class ManyFlows : public Interaction {
+ protected:
+  ManyFlows() : Interaction(batches_with_flows()) { click_bar(MarkedGame::frame); }
+};
+
+TEST_F(ManyFlows, AreDrawnForTheSpanInFocusOrForAll) {
+  screen_.move(2, 2);
+  screen_.frame();
+  ASSERT_EQ(view_.state().marks().arrows.size(), 21U);
+  const int without = screen_.checked_vertices();
+  screen_.type("x");
+  screen_.frame();
+  EXPECT_GT(screen_.checked_vertices(), without + 20 * 3);
+  screen_.type("x");
+  screen_.frame();
+  EXPECT_EQ(screen_.checked_vertices(), without);
+  screen_.click(flame_x(Game::start_of(MarkedGame::frame) + 1'500'000), flame_y(2));
+  screen_.move(2, 2);
+  screen_.frame();
+  const int selected = screen_.checked_vertices();
+  screen_.type("x");
+  screen_.frame();
+  EXPECT_EQ(screen_.checked_vertices(), selected) << "all touch the selected span";
+}
+
+TEST_F(Marks, FramesBeginAtLinesThroughTheChart) {
+  const std::int64_t start = Game::start_of(MarkedGame::frame);
+  view_.state().flame().show({start - 5'000'000, start + 25'000'000});
+  screen_.frames(3);
+  const std::vector<float> lines = view_.state().frame_lines();
+  ASSERT_EQ(lines.size(), 3U);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_NEAR(view_.marks().flame.left + lines[i], flame_x(start + static_cast<std::int64_t>(i) * Game::frame_ns), 1);
+  }
+  view_.state().flame().fit();
+  view_.state().flame().set_width(200);
+  EXPECT_LE(view_.state().frame_lines().size(), 20U);
+}
+
+TEST_F(Marks, ATrackIsFoldedToItsFirstRowByAClickOnItsName) {
+  const std::uint32_t lines = view_.state().flame_layout({}).lines;
+  const panel::Area titles = view_.marks().titles;
+  screen_.click(titles.left + 10, flame_y(0));
+  screen_.frames(2);
+  EXPECT_EQ(view_.state().flame_layout({}).lines, lines - 1) << "update and render share the second row of main";
+  screen_.click(titles.left + 10, flame_y(0));
+  screen_.frames(2);
+  EXPECT_EQ(view_.state().flame_layout({}).lines, lines);
+}
+
+TEST_F(Marks, TracksStayWhileTheViewMovesToWhereTheyAreIdle) {
+  const std::size_t tracks = view_.state().flame_layout({}).tracks.size();
+  const std::int64_t start = Game::start_of(MarkedGame::frame);
+  view_.state().flame().show({start + 3'500'000, start + 4'000'000});  // the worker's job is over
+  screen_.frames(3);
+  EXPECT_EQ(view_.state().flame_layout({}).tracks.size(), tracks);
+}
+
 TEST_F(Marks, PhasesStandOnBothAxes) {
   ASSERT_EQ(view_.state().marks().sync_points.size(), 1U);
   EXPECT_EQ(view_.state().marks().sync_points[0].number, MarkedGame::sync_number);
@@ -56,7 +144,7 @@ TEST_F(Marks, AsyncTracksAreDrawnAndSaidToBeAsync) {
   const std::vector<panel::FlameTrack> tracks = view_.state().flame_layout({}).tracks;
   ASSERT_EQ(tracks.size(), 4U);
   for (const panel::FlameTrack& track : tracks) {
-    screen_.move(view_.marks().flame.left + 20, flame_y(track.line));
+    screen_.move(view_.marks().titles.left + 20, flame_y(track.line));
     screen_.frame();
     EXPECT_EQ(has_text(view_.tip(), "network  (async)"), track.track == MarkedGame::async_track) << view_.tip();
   }
@@ -74,6 +162,8 @@ TEST_F(Marks, ASpanTellsItsTimesAndWhatItTook) {
   screen_.click(x_after(3.5), flame_y(1));
   screen_.frames(5);
   EXPECT_TRUE(has_text(view_.facts(), "duration 10 ms   self 2 ms")) << view_.facts();
+  EXPECT_TRUE(has_text(view_.facts(), "exactly 9,999,999 ns")) << view_.facts();
+  EXPECT_TRUE(has_text(view_.facts(), "100 % of the pinned frame")) << view_.facts();
 }
 
 TEST_F(Marks, AMetricTellsWhereItsNumberComesFromAndWhenItIsStale) {
@@ -89,7 +179,9 @@ TEST_F(Marks, AMetricTellsWhereItsNumberComesFromAndWhenItIsStale) {
   EXPECT_TRUE(has_text(view_.tip(), "here: 22 W\n")) << view_.tip();
   screen_.move(view_.marks().rows.left + 30, y + ImGui::GetTextLineHeight() * 2.2F);
   screen_.frame();
-  EXPECT_TRUE(has_text(view_.tip(), "a total that grows\na new value every 1 ms, as the source states")) << view_.tip();
+  EXPECT_TRUE(has_text(
+      view_.tip(), "a total that grows; shown is its growth per second\na new value every 1 ms, as the source states"))
+      << view_.tip();
   EXPECT_TRUE(has_text(view_.tip(), "in steps of 1 mJ")) << view_.tip();
 }
 

@@ -74,6 +74,15 @@ class Waits : public Interaction {
   }
 };
 
+TEST_F(Waits, TheLocksTabNamesTheLockAndItsHolder) {
+  view_.state().resume();
+  ASSERT_TRUE(view_.open_tab("locks"));
+  screen_.frames(3);
+  EXPECT_EQ(view_.tab_csv(),
+            "lock,held by,waits,total,mean,p95,longest\n"
+            "wait for queue,push (queue.hpp:9),1,1500000,1500000,1500000,1500000\n");
+}
+
 TEST_F(Waits, AWaitTellsWhoHeldTheLockAndWhichThreadTheFiberWasOn) {
   const float y = flame_y(line_of(fiber_track) + 1);
   screen_.move(x_after(1'000), y);
@@ -97,7 +106,7 @@ TEST_F(Waits, AHoldTellsItsHolder) {
 TEST_F(Waits, FibersAndLocksAreRowsThatAreSaidToBeSuch) {
   for (const auto& [track, title, what] :
        {std::tuple{fiber_track, "task  (fiber)", "a fiber"}, std::tuple{lock_track, "queue  (lock)", "a lock"}}) {
-    screen_.move(view_.marks().flame.left + 20, flame_y(line_of(track)));
+    screen_.move(view_.marks().titles.left + 20, flame_y(line_of(track)));
     screen_.frame();
     EXPECT_TRUE(has_text(view_.tip(), title)) << view_.tip();
     EXPECT_TRUE(has_text(view_.tip(), what)) << view_.tip();

@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from kymo.bench import (
     MemorySnapshot,
     MemoryTracker,
     ParameterSet,
+    PowerSample,
     PowerTracker,
     ResultRow,
     WitnessEntry,
@@ -37,6 +39,7 @@ from kymo.bench import (
     find_power_sources,
     integrate,
     is_same_decision,
+    mask_hash,
     nearest_rank,
     parse_csv,
     read_csv,
@@ -167,6 +170,12 @@ def test_energy_is_what_the_source_gave() -> None:
     report = tracker.report()
     assert (report.energy_j, report.mean_watts, report.peak_watts) == (80, 20, 40)
     assert (report.duration_s, report.samples, report.unknown_s, report.is_counted) == (4, 5, 0, False)
+    kept = PowerTracker(source, label="ramp", kept_samples=2)
+    for second in range(5):
+        kept.sample(second * 1_000_000_000)
+    assert kept.samples == [PowerSample(3, 30), PowerSample(4, 40)]
+    assert kept.report().label == "ramp"
+    assert parse_csv(PowerSample, to_csv(kept.samples)) == kept.samples
     assert integrate((second, 10.0 * second) for second in range(5)) == 80
     assert json.loads(report.to_json())["energy_j"] == 80
     assert json.loads(EnergyReport(energy_j=math.nan).to_json())["energy_j"] is None
@@ -219,15 +228,24 @@ trackers.pop()
 
 
 def test_memory_is_summed_up() -> None:
+    before, started = time.time_ns(), time.monotonic_ns()
     tracker = MemoryTracker("run")
     first = tracker.snapshot(kv_cache_bytes=5, activation_bytes=7)
     second = tracker.snapshot(1, 2, 3)
     assert tracker.snapshots == [first, second]
-    assert 0 < first.rss_bytes <= first.peak_rss_bytes <= second.peak_rss_bytes
+    assert 0 < first.peak_rss_bytes <= first.process_peak_bytes <= second.process_peak_bytes
+    assert before <= first.timestamp_us * 1000 + 1000
+    assert second.timestamp_us * 1000 <= time.time_ns()
+    assert started <= first.monotonic_ns <= second.monotonic_ns <= time.monotonic_ns()
     report = tracker.report()
-    assert (report.label, report.snapshots, report.peak_rss) == ("run", 2, second.peak_rss_bytes)
+    assert (report.label, report.snapshots, report.peak_rss) == (
+        "run",
+        2,
+        max(first.peak_rss_bytes, second.peak_rss_bytes),
+    )
+    assert report.process_peak == second.process_peak_bytes
     assert (report.kv_cache_total, report.activation_total, report.temp_buffer_total) == (6, 9, 3)
-    assert report.mean_rss == pytest.approx((first.rss_bytes + second.rss_bytes) / 2)
+    assert report.mean_rss == pytest.approx((first.peak_rss_bytes + second.peak_rss_bytes) / 2)
     assert list(json.loads(report.to_json()))[:5] == [
         "label",
         "peak_rss",
@@ -294,6 +312,7 @@ def test_bundles_are_compared_but_for_their_times(tmp_path: Path) -> None:
     assert compare_witnesses(left, right).entry == 2
     assert is_same_decision(entry(0), entry(0, timestamp=5))
     assert not is_same_decision(entry(0), entry(0, tau=5))
+    assert not is_same_decision(entry(0), entry(0, mask_hash=mask_hash([True])))
     right.write_bytes(right.read_bytes()[:-1])
     with pytest.raises(BenchFileError, match="right"):
         compare_witnesses(left, right)
@@ -318,4 +337,5 @@ def test_bundles_that_fail_leave_nothing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         verify_witness(tmp_path / "none")
     values = np.linspace(-1, 1, 64, dtype=np.float32)
+    assert mask_hash([[True, False], [False, True]]) == hashlib.sha256(b"\1\0\0\1").hexdigest()
     assert tensor_hash(values.reshape(8, 8)) == hashlib.sha256(values.astype("<f4").tobytes()).hexdigest()

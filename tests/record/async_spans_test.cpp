@@ -49,6 +49,19 @@ TEST(AsyncSpansTest, AnEndAndArgumentsThatComeFirstWaitForTheBegin) {
   EXPECT_EQ(batch.spans.size(), 1U);
 }
 
+TEST(AsyncSpansTest, WhatLacksItsBeginIsKnownUntilThatComesOrIsGivenUp) {
+  AsyncSpans spans;
+  EventBatch batch = empty_batch();
+  EXPECT_FALSE(spans.has_end_without_begin());
+  spans.end(7, 300);
+  spans.end(8, 400);
+  EXPECT_TRUE(spans.has_end_without_begin());
+  spans.begin({1, 2, 100, 7}, batch);
+  EXPECT_TRUE(spans.has_end_without_begin());
+  spans.forget_without_begin(400);
+  EXPECT_FALSE(spans.has_end_without_begin());
+}
+
 TEST(AsyncSpansTest, AnArgumentThatComesBehindTheEndIsTheSpans) {
   AsyncSpans spans;
   EventBatch batch = empty_batch();

@@ -154,7 +154,7 @@ TEST_F(InterruptedTest, FirstEventsOnASmallSignalStackFit) {
 /// As a signal handler leaves a thread that it interrupts in a write and then jumps out of.
 void abandon_a_write() {
   ASSERT_NE(current_slot(), nullptr);
-  detail::make_busy(*current_slot());
+  detail::make_busy(current_slot()->own());
 }
 
 TEST_F(InterruptedTest, AThreadWhoseWriteWasAbandonedGoesOnRecording) {
@@ -202,7 +202,7 @@ TEST_F(InterruptedTest, AHandlerThatInterruptedAWriteTouchesNothingOfIt) {
   std::thread([] {
     { KYMO_SCOPE("before"); }
     TrackSlot& slot = *current_slot();
-    const std::uint64_t key = slot.key;
+    const std::uint64_t key = slot.own().key;
     const std::uint64_t* const cursor = slot.cursor.load();
     abandon_a_write();
     // As in a handler: its signal is blocked.
@@ -217,10 +217,10 @@ TEST_F(InterruptedTest, AHandlerThatInterruptedAWriteTouchesNothingOfIt) {
     }
     EXPECT_EQ(current_slot(), &slot);
     EXPECT_EQ(slot.cursor.load(), cursor);
-    EXPECT_EQ(slot.key, key | detail::busy_bit);
+    EXPECT_EQ(slot.own().key, key | detail::busy_bit);
     EXPECT_EQ(slot.dropped_scopes.load(), 1U);
     ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-    slot.key = key;
+    slot.own().key = key;
     { KYMO_SCOPE("after"); }
   }).join();
   const std::vector<EventBatch> batches = recorded();

@@ -148,7 +148,8 @@ TEST(PoolTest, APoolTakesNoMoreThanHalfOfWhatIsFree) {
   options.bytes = std::uint64_t{1} << 60U;
   const OwnedPool owned(options);
   const std::uint64_t free_bytes = std::uint64_t{before.f_bavail} * before.f_bsize;
-  EXPECT_LE(std::uint64_t{owned.pool->most_chunks()} * chunk_bytes, free_bytes / 2 + chunk_bytes);
+  const std::uint64_t freed_by_others = free_bytes / 16;  // other programs may end meanwhile
+  EXPECT_LE(std::uint64_t{owned.pool->most_chunks()} * chunk_bytes, (free_bytes + freed_by_others) / 2 + chunk_bytes);
   struct stat status {};
   ASSERT_EQ(::stat(owned.pool->spool_path().c_str(), &status), 0);
   EXPECT_LT(status.st_blocks * 512, 16 * 1024 * 1024) << "reserved at the start, whatever the size";
@@ -213,12 +214,16 @@ TEST(PoolTest, WithoutATmpfsAHolderKeepsTheMemoryAlive) {
 }
 
 TEST(PoolTest, ASpoolOfADeadProcessThatHoldsNothingUnsavedIsSweptAwayAndOthersAreKept) {
-  const auto make_spool_in_child = [](bool is_saved) {
+  // Any process that records here may sweep /dev/shm itself.
+  const test::TemporaryDirectory directory("/dev/shm");
+  PoolOptions options = small_pool();
+  options.spool_directory = directory.path();
+  const auto make_spool_in_child = [&options](bool is_saved) {
     int pipe_ends[2];
     EXPECT_EQ(::pipe(static_cast<int*>(pipe_ends)), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-      const std::unique_ptr<Pool> pool = Pool::create(small_pool());
+      const std::unique_ptr<Pool> pool = Pool::create(options);
       pool->header().is_saved.store(is_saved ? 1 : 0);
       ChunkHeader& used = pool->chunk(0).header;
       used.used_words = 7;
@@ -238,13 +243,12 @@ TEST(PoolTest, ASpoolOfADeadProcessThatHoldsNothingUnsavedIsSweptAwayAndOthersAr
   const std::string unsaved = make_spool_in_child(false);
   const std::string saved = make_spool_in_child(true);
   EXPECT_EQ(::access(saved.c_str(), F_OK), 0);
-  const OwnedPool owned;
+  const OwnedPool owned(options);
   const std::string& own = owned.pool->spool_path();
-  EXPECT_TRUE(sweep_spools("/dev/shm", own.c_str(), 1'000'000'000'000));
+  EXPECT_TRUE(sweep_spools(options.spool_directory.c_str(), own.c_str(), 1'000'000'000'000));
   EXPECT_NE(::access(saved.c_str(), F_OK), 0);
   EXPECT_EQ(::access(unsaved.c_str(), F_OK), 0);
-  EXPECT_EQ(::access(owned.pool->spool_path().c_str(), F_OK), 0);
-  ::unlink(unsaved.c_str());
+  EXPECT_EQ(::access(own.c_str(), F_OK), 0);
 }
 
 TEST(PoolTest, SizesAreClampedToWhatIsAllowed) {

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +28,11 @@ class RecordingTest : public ::testing::Test {
   void SetUp() override {
     RecorderOptions options;
     options.pool.bytes = 4 * smallest_pool_bytes;
+    options.on_step = [](CollectorStep step) {
+      if (const auto* const call = on_step.load()) {
+        (*call)(step);
+      }
+    };
     ASSERT_TRUE(Recorder::instance().start(options));
     handle_ = Recorder::instance().add_sink(sink_);
     ASSERT_NE(handle_, 0U);
@@ -37,6 +44,8 @@ class RecordingTest : public ::testing::Test {
     return sink_->batches();
   }
 
+  /// Called by the collector, while it is not null.
+  static inline std::atomic<const std::function<void(CollectorStep)>*> on_step{nullptr};
   std::shared_ptr<MemorySink> sink_ = std::make_shared<MemorySink>();
   std::uint64_t handle_ = 0;
 };

@@ -1,15 +1,22 @@
 // Spans that no scope opens: async ones, those handed in afterwards, and the flows between spans.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <future>
 #include <limits>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "record/hot/track_writer.hpp"
 #include "record/recording_fixture.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::record {
 namespace {
+
+using test::wait_until;
 
 using SpansTest = RecordingTest;
 
@@ -55,6 +62,89 @@ TEST_F(SpansTest, AsyncSpansOfYoungerThreadsEndOnOlderOnes) {
   EXPECT_EQ(spans[0].argument_count, 1U);
   ASSERT_EQ(arguments.size(), 1U);
   EXPECT_EQ(arguments[0].bits, 404U);
+}
+
+/// A thread that does what it is told, and records nothing else.
+class ToldThread {
+ public:
+  ToldThread()
+      : thread_([this] {
+          { KYMO_SCOPE("has a track"); }
+          slot_ = current_slot();
+          while (!is_over_) {
+            if (const std::function<void()>* const task = task_.load()) {
+              (*task)();
+              task_ = nullptr;
+            }
+            std::this_thread::yield();
+          }
+        }) {
+    EXPECT_TRUE(wait_until([this] { return slot_.load() != nullptr; }));
+  }
+  ToldThread(const ToldThread&) = delete;
+  ToldThread& operator=(const ToldThread&) = delete;
+  ~ToldThread() {
+    is_over_ = true;
+    thread_.join();
+  }
+  void run(const std::function<void()>& task) {
+    task_ = &task;
+    while (task_.load() != nullptr) {
+      std::this_thread::yield();
+    }
+  }
+  [[nodiscard]] const TrackSlot* slot() const { return slot_; }
+
+ private:
+  std::atomic<const TrackSlot*> slot_{nullptr};
+  std::atomic<const std::function<void()>*> task_{nullptr};
+  std::atomic<bool> is_over_{false};
+  std::thread thread_;
+};
+
+TEST_F(SpansTest, AnEndThatTheCollectorSeesBeforeItsBeginGoesOutTogetherWithIt) {
+  ToldThread one;
+  ToldThread other;
+  ToldThread& first = one.slot() < other.slot() ? one : other;
+  ToldThread& second = &first == &one ? other : one;
+  { AsyncSpan declares_the_names("lane", "handed over"); }
+  recorded();
+  std::size_t slots = 0;
+  for (std::uint32_t i = 1; i < Recorder::instance().pool()->slot_count(); ++i) {
+    slots += Recorder::instance().pool()->slot(i).state.load() == SlotState::active ? 1U : 0U;
+  }
+  // After each look at a thread in one round of them, a span goes from one thread to the other. One of them begins behind
+  // the look at the first thread, and ends before the look at the second.
+  std::atomic<std::size_t> handed{0};
+  std::atomic<bool> is_round{false};
+  std::size_t seen = 0;
+  AsyncSpan span;
+  const std::function<void()> begin = [&] { span = AsyncSpan("lane", "handed over"); };
+  const std::function<void()> end = [&] { span.end(); };
+  std::promise<std::size_t> written;
+  const std::function<void(CollectorStep)> call = [&](CollectorStep step) {
+    if (step == CollectorStep::looked && is_round && handed < slots) {
+      first.run(begin);
+      second.run(end);
+      ++handed;
+    } else if (step == CollectorStep::written && handed == slots && seen == 0) {
+      seen = handed;
+      std::size_t spans = 0;
+      for (const EventBatch& batch : sink_->batches()) {
+        spans += batch.spans.size();
+      }
+      written.set_value(spans);
+    }
+    is_round = is_round || step == CollectorStep::released;
+  };
+  on_step = &call;
+  do {
+    { KYMO_SCOPE("gives the collector something to write"); }
+    recorded();
+  } while (handed < slots);
+  EXPECT_EQ(written.get_future().get(), 1 + slots);
+  on_step = nullptr;
+  recorded();
 }
 
 TEST_F(SpansTest, EmittedSpansKeepTheirTimesAndWidenTheBatch) {

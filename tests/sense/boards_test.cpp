@@ -84,6 +84,98 @@ TEST(Boards, OrinNanoIsToldFromOrinNxByItsPart) {
   }
 }
 
+TEST(Boards, EveryModuleIsKnownByItsDeviceTree) {
+  struct Case {
+    std::vector<std::string> compatible;
+    std::string name;
+    unsigned cores;
+    std::string gpu_load;
+  };
+  // As in the device trees of Linux, and of NVIDIA's releases.
+  const std::vector<Case> cases{
+      {{"nvidia,p4071-0000+p3834-0008", "nvidia,p3834-0008", "nvidia,tegra264"}, "agx_thor", 14, ""},
+      {{"nvidia,p3834", "nvidia,tegra264"}, "agx_thor", 14, ""},
+      {{"nvidia,p2972-0000", "nvidia,tegra194"}, "agx_xavier", 8, "/sys/devices/17000000.gv11b/load"},
+      {{"nvidia,p2888", "nvidia,tegra194"}, "agx_xavier", 8, "/sys/devices/gpu.0/load"},
+      {{"nvidia,p3509-0000+p3668-0000", "nvidia,tegra194"}, "xavier_nx", 6, "/sys/devices/17000000.gv11b/load"},
+      {{"nvidia,p2771-0000", "nvidia,p3310", "nvidia,tegra186"}, "tx2", 6, "/sys/devices/17000000.gp10b/load"},
+      {{"nvidia,p3509-0000+p3636-0001", "nvidia,tegra186"}, "tx2", 6, "/sys/devices/gpu.0/load"},
+      {{"nvidia,p3450-0000", "nvidia,tegra210"}, "nano", 4, "/sys/devices/57000000.gpu/load"},
+      {{"nvidia,p3449-0000-b00+p3448-0000-b00", "nvidia,jetson-nano", "nvidia,tegra210"},
+       "nano",
+       4,
+       "/sys/devices/gpu.0/load"},
+  };
+  for (const Case& each : cases) {
+    MachineTree tree;
+    tree.write("/proc/device-tree/compatible", compatible_of(each.compatible));
+    if (!each.gpu_load.empty()) {
+      tree.write(each.gpu_load, "0\n");
+    }
+    const BoardConfig board = detect_board(tree.root());
+    EXPECT_EQ(board.board_name, each.name) << each.compatible.front();
+    EXPECT_EQ(board.num_cpu_cores, each.cores) << each.name;
+    EXPECT_EQ(board.gpu_load_path, each.gpu_load.empty() ? "" : tree.at(each.gpu_load).string()) << each.name;
+  }
+}
+
+TEST(Boards, RailsOfNvidiasOldDriverAreFound) {
+  MachineTree tree;
+  tree.write("/proc/device-tree/compatible", compatible_of({"nvidia,p2771-0000", "nvidia,tegra186"}));
+  const auto add = [&tree](const std::string& chip, unsigned channel, const std::string& label) {
+    const std::string directory = "/sys/bus/i2c/drivers/ina3221x/" + chip + "/";
+    const std::string number = std::to_string(channel);
+    tree.write(directory + "rail_name_" + number, label + "\n");
+    tree.write(directory + "in_voltage" + number + "_input", "19000\n");
+    tree.write(directory + "in_current" + number + "_input", "250\n");
+  };
+  add("0-0041/iio:device1", 0, "VDD_IN");
+  add("0-0041/iio:device1", 1, "VDD_SYS_CPU");
+  add("0-0040/iio:device0", 0, "VDD_SYS_GPU");
+  add("0-0040/iio:device0", 2, "NC");
+  const BoardConfig board = detect_board(tree.root());
+  ASSERT_EQ(labels(board), (std::vector<std::string>{"VDD_SYS_GPU", "VDD_IN", "VDD_SYS_CPU"}));
+  EXPECT_EQ(board.power_rails[1].voltage_path,
+            tree.at("/sys/bus/i2c/drivers/ina3221x/0-0041/iio:device1/in_voltage0_input"));
+  EXPECT_EQ(board.power_rails[1].current_path,
+            tree.at("/sys/bus/i2c/drivers/ina3221x/0-0041/iio:device1/in_current0_input"));
+  EXPECT_TRUE(board.power_rails[1].is_total);
+  EXPECT_FALSE(board.power_rails[2].is_total);
+}
+
+TEST(Boards, OlderBoardsHaveRailsAndZonesAnywhere) {
+  const MachineTree laptop;
+  const std::vector<std::pair<std::string, std::vector<std::string>>> rails{
+      {"agx_xavier", {"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"}},
+      {"xavier_nx", {"VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"}},
+      {"tx2", {"VDD_SYS_GPU", "VDD_SYS_SOC", "VDD_4V0_WIFI", "VDD_IN", "VDD_SYS_CPU", "VDD_SYS_DDR"}},
+      {"nano", {"POM_5V_IN", "POM_5V_GPU", "POM_5V_CPU"}}};
+  for (const auto& [name, expected] : rails) {
+    const BoardConfig board = get_board_config(name, laptop.root());
+    EXPECT_EQ(labels(board), expected) << name;
+    EXPECT_GE(zones(board).size(), 4U) << name;
+  }
+  const BoardConfig nano = get_board_config("nano", laptop.root());
+  EXPECT_EQ(nano.power_rails[1].current_path,
+            laptop.root() + "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/in_current1_input");
+  EXPECT_EQ(get_board_config("xavier_nx", laptop.root()).power_rails[2].voltage_path,
+            laptop.root() + "/sys/bus/i2c/drivers/ina3221/7-0040/hwmon/hwmon3/in3_input");
+}
+
+TEST(Boards, TheReleaseIsThatOfTheFileForIt) {
+  MachineTree tree;
+  EXPECT_EQ(sense::describe_release(tree.root()), "");
+  const std::string path = "/etc/nv_tegra_release";
+  tree.write(path, "# R36 (release), REVISION: 3.0, GCID: 36923193, BOARD: generic, EABI: aarch64, DATE: Fri Jul 19\n");
+  EXPECT_EQ(sense::describe_release(tree.root()), "36.3.0");
+  tree.write(path, "# R32 (release), REVISION: 7.1, GCID: 29818004, BOARD: t210ref\n");
+  EXPECT_EQ(sense::describe_release(tree.root()), "32.7.1");
+  for (const char* const text : {"", "# R36", "R36, REVISION: 3.0", "# R36, REVISION: x", "# Rx, REVISION: 3.0"}) {
+    tree.write(path, text);
+    EXPECT_EQ(sense::describe_release(tree.root()), "") << text;
+  }
+}
+
 TEST(Boards, AConfigurationMadeElsewhereHasAllRailsAndZonesOfTheBoard) {
   MachineTree laptop;
   laptop.write("/sys/class/thermal/thermal_zone0/type", "acpitz\n");
@@ -126,11 +218,11 @@ TEST(Boards, AnUnknownBoardIsAnErrorThatNamesItAndTheKnownOnes) {
   MachineTree tree;
   tree.write("/proc/device-tree/compatible", compatible_of({"raspberrypi,4-model-b", "brcm,bcm2711"}));
   const std::string text = what_is_thrown(tree);
-  for (const char* const part :
-       {"raspberrypi,4-model-b", "brcm,bcm2711", "agx_orin", "orin_nx", "orin_nano", "generic"}) {
+  for (const char* const part : {"raspberrypi,4-model-b", "brcm,bcm2711", "agx_orin", "orin_nx", "orin_nano",
+                                 "agx_thor", "agx_xavier", "xavier_nx", "tx2", "nano", "generic"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   }
-  EXPECT_THROW((void)get_board_config("tx2", tree.root()), std::runtime_error);
+  EXPECT_THROW((void)get_board_config("tx3", tree.root()), std::runtime_error);
 }
 
 TEST(Boards, AMachineWithoutADeviceTreeIsGeneric) {

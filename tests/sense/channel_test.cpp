@@ -216,6 +216,15 @@ TEST(Hwmon, GarbageIsAGapAndTheRestGoesOn) {
 
 // Thermal zones
 
+TEST(Hwmon, ABatteryIsLeftToItsOwnSensor) {
+  MachineTree tree;
+  tree.write("/sys/devices/acpi/BAT0/type", "Battery\n");
+  tree.write("/sys/class/hwmon/hwmon3/name", "BAT0\n");
+  tree.write("/sys/class/hwmon/hwmon3/power1_input", "9000000\n");
+  tree.link("/sys/class/hwmon/hwmon3/device", tree.at("/sys/devices/acpi/BAT0").string());
+  EXPECT_TRUE(read_all(make(make_hwmon_sensors, tree), test::second).empty());
+}
+
 TEST(Thermal, ZonesAreNamedByTheirType) {
   MachineTree tree;
   tree.write("/sys/class/thermal/thermal_zone0/type", "cpu-thermal\n");

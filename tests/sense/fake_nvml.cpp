@@ -1,9 +1,14 @@
 // A stand-in for libnvidia-ml.so.1: written from the documentation of its C interface, and not from kymo's declarations
-// of it. Built once more as FAKE_NVML_IS_OLD, without the functions that came late.
+// of it. Built once more as FAKE_NVML_IS_OLD, without the functions that came late, and as FAKE_NVML_STALLS: that creates
+// the file that STALLED_NVML_MARK names, and hangs.
 #include "fake_nvml.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -16,8 +21,9 @@ FakeNvml control;
 
 struct Device {
   unsigned index;
+  unsigned instance;  // the driver's number of a part; 0: it is a whole GPU
 };
-Device devices[kymo::test::fake_gpus] = {{0}, {1}};
+Device devices[kymo::test::fake_gpus] = {{0, 0}, {1, 0}};
 
 int error_of(const Device* device, FakeCall call) {
   return control.error[device->index][static_cast<unsigned>(call)];
@@ -73,6 +79,13 @@ EXPORT FakeNvml* kymo_fake_nvml() {
 }
 
 EXPORT int nvmlInit_v2() {
+#ifdef FAKE_NVML_STALLS
+  const char* const mark = std::getenv("STALLED_NVML_MARK");
+  ::close(::open(mark != nullptr ? mark : "/dev/null", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  for (;;) {
+    ::pause();
+  }
+#endif
   if (control.general_error != 0) {
     return control.general_error;
   }
@@ -112,7 +125,7 @@ EXPORT int nvmlSystemGetDriverVersion(char* version, unsigned int length) {
 }
 EXPORT int nvmlDeviceGetEnforcedPowerLimit(Device* device, unsigned int* milliwatts) {
   *milliwatts = device->index == 0 ? 350'000 : 312'500;
-  return 0;
+  return error_of(device, FakeCall::power_limit);
 }
 EXPORT int nvmlDeviceGetName(Device* device, char* name, unsigned int length) {
   return copy_text(device->index == 0 ? "NVIDIA H100 PCIe" : "NVIDIA A100-SXM4-80GB", name, length);
@@ -122,7 +135,7 @@ EXPORT int nvmlDeviceGetUUID(Device* device, char* uuid, unsigned int length) {
 }
 EXPORT int nvmlDeviceGetUtilizationRates(Device* device, Utilization* utilization) {
   utilization->gpu = control.has_huge_values ? 4'000'000'000 : static_cast<unsigned int>((k() + device->index) % 101);
-  utilization->memory = 0;
+  utilization->memory = 21 + device->index;
   return error_of(device, FakeCall::utilization);
 }
 EXPORT int nvmlDeviceGetMemoryInfo(Device* device, Memory* memory) {
@@ -160,7 +173,160 @@ EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(Device* device, unsigned lo
   return error_of(device, FakeCall::clock_reasons);
 }
 
+EXPORT int nvmlDeviceGetFanSpeed(Device* device, unsigned int* percent) {
+  *percent = 30 + device->index;
+  return error_of(device, FakeCall::fan);
+}
+EXPORT int nvmlDeviceGetPerformanceState(Device* device, int* state) {
+  *state = device->index == 0 ? 2 : 32;  // of GPU 1 it is not known
+  return error_of(device, FakeCall::performance_state);
+}
+EXPORT int nvmlDeviceGetTotalEccErrors(Device* device, int type, int since, unsigned long long* errors) {
+  *errors = since != 0 ? 1000 : type == 0 ? 5 : 1;
+  return error_of(device, FakeCall::memory_errors);
+}
+
 #ifndef FAKE_NVML_IS_OLD
+
+Device instances[] = {{1, 7}, {1, 9}};
+
+struct EventSet {
+  Device* device;
+};
+struct EventData {
+  Device* device;
+  unsigned long long type, data;
+  unsigned int gpu_instance_id, compute_instance_id;
+};
+
+EXPORT int nvmlEventSetCreate(EventSet** set) {
+  *set = new EventSet{nullptr};
+  ++control.open_events;
+  return 0;
+}
+EXPORT int nvmlEventSetFree(EventSet* set) {
+  delete set;
+  --control.open_events;
+  return 0;
+}
+EXPORT int nvmlDeviceRegisterEvents(Device* device, unsigned long long types, EventSet* set) {
+  set->device = device;
+  return types == 8 ? error_of(device, FakeCall::events) : 2;
+}
+EXPORT int nvmlEventSetWait_v2(EventSet* set, EventData* data, unsigned int /*timeout_ms*/) {
+  if (const int error = error_of(set->device, FakeCall::events); error != 0) {
+    return error;
+  }
+  const unsigned long long number = set->device->index == 0 ? control.error_event.exchange(0) : 0;
+  *data = {set->device, 8, number, 0, 0};
+  return number != 0 ? 0 : 10;
+}
+
+struct ProcessSample {
+  unsigned int pid;
+  unsigned long long time_us;
+  unsigned int sm, memory, encoder, decoder;
+};
+
+EXPORT int nvmlDeviceGetProcessUtilization(Device* device, ProcessSample* samples, unsigned int* count,
+                                           unsigned long long since) {
+  if (const int error = error_of(device, FakeCall::shares); error != 0) {
+    return error;
+  }
+  const bool is_used = device->index == 1 && control.share != 0 && control.share_time > since;
+  const unsigned int room = *count;
+  *count = is_used ? 3 : 0;
+  if (!is_used) {
+    return 6;
+  }
+  if (samples == nullptr || room < 3) {
+    return 7;
+  }
+  samples[0] = {control.process, control.share_time, control.share, 1, 2, 3};
+  samples[1] = {control.process, control.share_time - 100'000, control.share - 10, 1, 2, 3};
+  samples[2] = {4'000'000, control.share_time, 17, 1, 2, 3};
+  return 0;
+}
+
+EXPORT int nvmlDeviceGetMigMode(Device* device, unsigned int* now, unsigned int* later) {
+  *now = *later = device->index == 1 && control.is_shared_out ? 1 : 0;
+  return device->index == 1 ? 0 : 3;
+}
+EXPORT int nvmlDeviceGetMaxMigDeviceCount(Device* /*device*/, unsigned int* count) {
+  *count = 7;
+  return 0;
+}
+EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(Device* device, unsigned int index, Device** instance) {
+  if (device->index != 1 || (index != 0 && index != 2)) {
+    return 6;
+  }
+  *instance = &instances[index / 2];
+  return 0;
+}
+EXPORT int nvmlDeviceGetGpuInstanceId(Device* device, unsigned int* id) {
+  *id = device->instance;
+  return device->instance != 0 ? 0 : 3;
+}
+
+struct GpmSample {
+  long long time_ms;
+  unsigned int instance;
+};
+struct GpmMetric {
+  unsigned int id;
+  int nvml_return;
+  double value;
+  struct {
+    char *short_name, *long_name, *unit;
+  } info;
+};
+struct GpmMetrics {
+  unsigned int version, count;
+  GpmSample *first, *second;
+  GpmMetric metrics[98];
+};
+struct GpmSupport {
+  unsigned int version, is_supported;
+};
+
+EXPORT int nvmlGpmQueryDeviceSupport(Device* device, GpmSupport* support) {
+  support->is_supported = device->index == 0 || control.is_shared_out ? 1 : 0;
+  return support->version == 1 ? error_of(device, FakeCall::units) : 25;
+}
+EXPORT int nvmlGpmSampleAlloc(GpmSample** sample) {
+  *sample = new GpmSample{-1, 0};
+  ++control.open_samples;
+  return 0;
+}
+EXPORT int nvmlGpmSampleFree(GpmSample* sample) {
+  delete sample;
+  --control.open_samples;
+  return 0;
+}
+EXPORT int nvmlGpmSampleGet(Device* device, GpmSample* sample) {
+  *sample = {control.now_ms, 0};
+  return device->instance == 0 ? error_of(device, FakeCall::units) : 3;
+}
+EXPORT int nvmlGpmMigSampleGet(Device* device, unsigned int instance, GpmSample* sample) {
+  *sample = {control.now_ms, instance};
+  return device->instance == 0 ? error_of(device, FakeCall::units) : 2;
+}
+/// Metric N of a whole GPU is N percent and a hundredth for each millisecond; of instance M, 10 M more.
+EXPORT int nvmlGpmMetricsGet(GpmMetrics* metrics) {
+  if (metrics->version != 1 || metrics->first->time_ms < 0 || metrics->second->time_ms < 0) {
+    return 2;
+  }
+  for (unsigned int i = 0; i < metrics->count; ++i) {
+    GpmMetric& metric = metrics->metrics[i];
+    metric.nvml_return = 0;
+    metric.value = metric.id + 10.0 * metrics->first->instance +
+                   static_cast<double>(metrics->second->time_ms - metrics->first->time_ms) / 100;
+    if (control.has_huge_values) {
+      metric.value = 1e30;
+    }
+  }
+  return 0;
+}
 
 EXPORT int nvmlDeviceGetArchitecture(Device* device, unsigned int* architecture) {
   *architecture = device->index == 0 ? control.architecture.load() : 7;
@@ -214,6 +380,13 @@ EXPORT int nvmlDeviceGetFieldValues(Device* device, int count, FieldValue* value
     } else if (value.field_id == 185) {
       value.value.ui = 190'000;
       value.nvml_return = error_of(device, FakeCall::average_power);
+    } else if (value.field_id == 82) {
+      value.value.ui = 61;
+      value.nvml_return = device->index == 1 ? 3 : error_of(device, FakeCall::memory_temperature);
+    } else if ((value.field_id == 138 || value.field_id == 139) && value.scope_id == ~0U) {
+      value.value_type = 3;
+      value.value.ull = (value.field_id == 138 ? 3000ULL : 5000ULL) * k();
+      value.nvml_return = error_of(device, FakeCall::links);
     } else {
       value.nvml_return = 2;
     }

@@ -27,6 +27,15 @@ enum class FakeCall : unsigned {
   encoder,
   decoder,
   clock_reasons,
+  fan,
+  memory_temperature,
+  power_limit,
+  performance_state,
+  memory_errors,
+  events,
+  links,
+  shares,
+  units,
   calls
 };
 
@@ -42,7 +51,13 @@ struct FakeNvml {
   std::atomic<unsigned> graphics_process{};  // one that draws with it
   std::atomic<unsigned> other_processes{};   // more of them, on each GPU
   std::atomic<bool> has_huge_values{};
-  std::atomic<int> initialised{};  // initialisations less shutdowns
+  std::atomic<unsigned> share{};                  // of the process that computes on GPU 1, in percent; 0: no samples
+  std::atomic<unsigned long long> share_time{};   // of its newest sample, microseconds since 1970
+  std::atomic<unsigned long long> error_event{};  // the number of the next critical error of GPU 0; 0: none
+  std::atomic<int> open_events{};                 // sets created less those freed
+  std::atomic<int> open_samples{};                // of the units' counters, likewise
+  std::atomic<bool> is_shared_out{};              // GPU 1 has instances 0 and 2
+  std::atomic<int> initialised{};                 // initialisations less shutdowns
   std::atomic<int> initialisations{};
 
   /// For a test to begin with: a library that was closed may stay in memory.
@@ -59,6 +74,12 @@ struct FakeNvml {
     graphics_process = 0;
     other_processes = 0;
     has_huge_values = false;
+    share = 0;
+    share_time = 0;
+    error_event = 0;
+    open_events = 0;
+    open_samples = 0;
+    is_shared_out = false;
     initialised = 0;
     initialisations = 0;
   }

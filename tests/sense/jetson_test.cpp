@@ -158,6 +158,54 @@ TEST(Jetson, ClocksFanAndPowerModeAreRead) {
   EXPECT_EQ(readings.at("emc_clock"), 2133);
 }
 
+TEST(Jetson, EngineClocksAreThoseOfDevfreqElseOfDebugfs) {
+  JetsonTree tree(agx_orin_model());
+  tree.write("/sys/class/devfreq/154c0000.nvenc/cur_freq", "793600000\n");
+  tree.write("/sys/class/devfreq/15340000.vic/cur_freq", "115200000\n");
+  const std::string clocks = "/sys/kernel/debug/clk/";
+  tree.write(clocks + "nvenc/clk_rate", "1\n");
+  for (const auto& [name, users] :
+       {std::pair{"nvdec", "1\n"}, std::pair{"ofa", "0\n"}, std::pair{"dla0_core", "2\n"}}) {
+    tree.write(clocks + name + "/clk_rate", "678400000\n");
+    tree.write(clocks + name + "/clk_enable_count", users);
+  }
+  const SensorList sensors = make(tree);
+  Readings readings = read_all(sensors, second);
+  EXPECT_EQ(readings.at("engine_clock{engine=nvenc}"), 793.6);
+  EXPECT_EQ(readings.at("engine_clock{engine=vic}"), 115.2);
+  EXPECT_EQ(readings.at("engine_clock{engine=nvdec}"), 678.4);
+  EXPECT_EQ(readings.at("engine_clock{engine=nvdla0}"), 678.4);
+  EXPECT_EQ(readings.at("engine_clock{engine=ofa}"), 0) << "it is turned off";
+  EXPECT_EQ(readings.count("engine_clock{engine=nvjpg}"), 0U);
+  tree.write(clocks + "ofa/clk_enable_count", "1\n");
+  EXPECT_EQ(read_all(sensors, 2 * second).at("engine_clock{engine=ofa}"), 678.4);
+}
+
+TEST(Jetson, OverCurrentEventsAreCountedByAlarm) {
+  JetsonTree tree(agx_orin_model());
+  tree.write("/sys/class/hwmon/hwmon77/name", "soctherm_oc\n");
+  tree.write("/sys/class/hwmon/hwmon77/oc1_event_cnt", "0\n");
+  tree.write("/sys/class/hwmon/hwmon77/oc3_event_cnt", "813\n");
+  tree.write("/sys/class/hwmon/hwmon77/oc3_throt_en", "1\n");
+  const SensorList sensors = make(tree);
+  const Readings readings = read_all(sensors, second);
+  EXPECT_EQ(readings.at("overcurrent_events{alarm=oc1}"), 0);
+  EXPECT_EQ(readings.at("overcurrent_events{alarm=oc3}"), 813);
+  EXPECT_EQ(declaration_of(sensors, "overcurrent_events{alarm=oc3}").kind, MetricKind::counter);
+}
+
+TEST(Jetson, TheFanOfOldReleasesIsFound) {
+  MachineTree tree;
+  tree.write("/proc/device-tree/compatible", compatible_of({"nvidia,p3450-0000", "nvidia,tegra210"}));
+  tree.write("/sys/devices/pwm-fan/cur_pwm", "255\n");
+  tree.write("/sys/devices/pwm-fan/rpm_measured", "2210\n");
+  SensorList sensors;
+  make_jetson_sensors(tree.context(), sensors);
+  const Readings readings = read_all(sensors, second);
+  EXPECT_EQ(readings.at("fan_duty"), 100);
+  EXPECT_EQ(readings.at("fan_speed"), 2210);
+}
+
 TEST(Jetson, AnotherMachineIsToldWhyThereIsNothing) {
   MachineTree generic;
   MachineTree unknown;

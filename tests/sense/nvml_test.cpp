@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <map>
@@ -87,6 +88,7 @@ TEST(Nvml, EveryReadingOfBothGpusIsThere) {
   const Readings readings = fake.read(sensors, 700);
   for (const unsigned gpu : {0U, 1U}) {
     EXPECT_EQ(readings.at(on(gpu, "gpu_util")), 7 + gpu);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_mem_util")), 21 + gpu);
     EXPECT_EQ(readings.at(on(gpu, "gpu_mem")), gib);
     EXPECT_EQ(readings.at(on(gpu, "gpu_mem_total")), 80 * gib);
     EXPECT_EQ(readings.at(on(gpu, "gpu_power")), 207);
@@ -101,7 +103,20 @@ TEST(Nvml, EveryReadingOfBothGpusIsThere) {
     EXPECT_EQ(readings.at(on(gpu, "gpu_encoder")), 12);
     EXPECT_EQ(readings.at(on(gpu, "gpu_decoder")), 34);
     EXPECT_EQ(readings.at(on(gpu, "gpu_throttle")), 0x44);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_fan")), 30 + gpu);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_ecc_corrected")), 5);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_ecc_uncorrected")), 1);
+    EXPECT_EQ(readings.at(on(gpu, "nvlink_tx")), 7 * 3000 * 1024);
+    EXPECT_EQ(readings.at(on(gpu, "nvlink_rx")), 7 * 5000 * 1024);
+    EXPECT_EQ(readings.at(on(gpu, "gpu_xid_errors")), 0);
   }
+  EXPECT_EQ(readings.at(on(0, "gpu_power_limit")), 350);
+  EXPECT_EQ(readings.at(on(1, "gpu_power_limit")), 312.5);
+  EXPECT_EQ(readings.at(on(0, "gpu_mem_temp")), 61);
+  EXPECT_EQ(readings.count(on(1, "gpu_mem_temp")), 0U) << "not supported";
+  EXPECT_EQ(readings.at(on(0, "gpu_pstate")), 2);
+  EXPECT_EQ(declaration_of(sensors, on(0, "gpu_ecc_corrected")).kind, MetricKind::counter);
+  EXPECT_EQ(declaration_of(sensors, on(0, "nvlink_tx")).kind, MetricKind::counter);
   for (const auto& each : sensors) {
     EXPECT_EQ(each->name(), "nvml");
     EXPECT_EQ(each->trouble(), "");
@@ -166,24 +181,29 @@ TEST(Nvml, RepeatedValuesAreStaleAndTheirRenewalIsMeasured) {
   EXPECT_LE(fresh, 150U);
 }
 
+/// A metric of the processes below `root` on the second GPU; -1: a gap.
+double read_of_tree(const Fake& fake, const std::string& metric, std::uint64_t root, bool sees_all) {
+  sense::SensorContext context;
+  context.process = root;
+  sense::NvmlGpu gpu;
+  std::string why;
+  gpu.nvml = sense::NvmlLibrary::open(FAKE_NVML, why, why);
+  gpu.index = 1;
+  gpu.users = std::make_shared<sense::GpuUsers>(context);
+  gpu.sees_all_processes = sees_all;
+  EXPECT_EQ(open_gpu(gpu), sense::NvmlReturn::success);
+  SensorList list;
+  list.push_back(std::make_unique<sense::NvmlSensor>(Tier::medium, gpu));
+  const Readings readings = fake.read(list, 0);
+  const auto found = readings.find(on(1, metric));
+  return found == readings.end() || std::isnan(found->second) ? -1 : found->second;
+}
+
 TEST(Nvml, MemoryIsTheSumOverTheProcessTreeOrAGap) {
   const Fake fake(FAKE_NVML);
   ChildProcess child({"/bin/sleep", "60"});
   const auto read = [&fake](std::uint64_t root, bool sees_all) {
-    sense::SensorContext context;
-    context.process = root;
-    sense::NvmlGpu gpu;
-    std::string why;
-    gpu.nvml = sense::NvmlLibrary::open(FAKE_NVML, why, why);
-    gpu.index = 1;
-    gpu.users = std::make_shared<sense::GpuUsers>(context);
-    gpu.sees_all_processes = sees_all;
-    EXPECT_EQ(open_gpu(gpu), sense::NvmlReturn::success);
-    SensorList list;
-    list.push_back(std::make_unique<sense::NvmlSensor>(Tier::medium, gpu));
-    const Readings readings = fake.read(list, 0);
-    const auto found = readings.find(on(1, "gpu_process_mem"));
-    return found == readings.end() || std::isnan(found->second) ? -1 : found->second;
+    return read_of_tree(fake, "gpu_process_mem", root, sees_all);
   };
   const auto self = static_cast<std::uint64_t>(::getpid());
   const auto of_child = static_cast<unsigned>(child.pid());
@@ -205,6 +225,92 @@ TEST(Nvml, MemoryIsTheSumOverTheProcessTreeOrAGap) {
   child.signal(SIGKILL);
   EXPECT_EQ(child.wait(), -SIGKILL);
   EXPECT_EQ(read(of_child, true), -1) << "the recorded process has ended";
+}
+
+TEST(Nvml, TheShareIsThatOfTheProcessTreeOverASecond) {
+  const Fake fake(FAKE_NVML);
+  fake->process = static_cast<unsigned>(::getpid());
+  const auto read = [&fake](bool sees_all) {
+    return read_of_tree(fake, "gpu_process_util", static_cast<std::uint64_t>(::getpid()), sees_all);
+  };
+  EXPECT_EQ(read(true), 0) << "nobody uses it";
+  const auto wall_us = [] {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  };
+  fake->share = 50;
+  fake->share_time = static_cast<unsigned long long>(wall_us()) + 60'000'000;  // new for the whole test
+  EXPECT_EQ(read(true), 45) << "the mean of two samples, without the other process";
+  EXPECT_EQ(read(false), -1) << "a container's numbers are others";
+  fake->share_time = static_cast<unsigned long long>(wall_us()) - 5'000'000;
+  EXPECT_EQ(read(true), 0) << "it has been idle since";
+  fake->fail(1, FakeCall::shares, unknown_error);
+  EXPECT_EQ(read(true), -1);
+}
+
+TEST(Nvml, UnitsAreReadOverTheTimeBetweenTwoReads) {
+  const Fake fake(FAKE_NVML);
+  {
+    const SensorList sensors = fake.make();
+    EXPECT_EQ(fake.read(sensors, 0).count(on(0, "gpu_sm_util")), 0U) << "nothing to compare with";
+    EXPECT_TRUE(declaration_of(sensors, on(1, "gpu_sm_util")).name.empty()) << "an A100 has none";
+    Readings readings = fake.read(sensors, 100);
+    EXPECT_EQ(readings.at(on(0, "gpu_sm_util")), 3);
+    EXPECT_EQ(readings.at(on(0, "gpu_sm_occupancy")), 4);
+    EXPECT_EQ(readings.at(on(0, "gpu_tensor_util")), 6);
+    EXPECT_EQ(readings.at(on(0, "gpu_dram_util")), 11);
+    EXPECT_EQ(fake.read(sensors, 110).count(on(0, "gpu_sm_util")), 0U) << "too early for a new value";
+    EXPECT_EQ(fake.read(sensors, 300).at(on(0, "gpu_sm_util")), 4);
+    // After a gap the counters begin anew.
+    fake->fail(0, FakeCall::units, unknown_error);
+    EXPECT_TRUE(std::isnan(fake.read(sensors, 400).at(on(0, "gpu_sm_util"))));
+    fake->fail(0, FakeCall::units, 0);
+    EXPECT_EQ(fake.read(sensors, 500).count(on(0, "gpu_sm_util")), 0U) << "the gap goes on";
+    EXPECT_EQ(fake.read(sensors, 600).at(on(0, "gpu_sm_util")), 3);
+    fake->has_huge_values = true;
+    EXPECT_TRUE(std::isnan(fake.read(sensors, 700).at(on(0, "gpu_sm_util"))));
+    EXPECT_EQ(fake->open_samples, 2);
+  }
+  EXPECT_EQ(fake->open_samples, 0);
+}
+
+TEST(Nvml, CriticalErrorsAreCountedAndTheLastOneIsNamed) {
+  const Fake fake(FAKE_NVML);
+  {
+    const SensorList sensors = fake.make();
+    Readings readings = fake.read(sensors, 0);
+    EXPECT_EQ(readings.at(on(0, "gpu_xid_errors")), 0);
+    EXPECT_TRUE(readings.count(on(0, "gpu_xid")) == 0 || std::isnan(readings.at(on(0, "gpu_xid"))));
+    fake->error_event = 79;
+    readings = fake.read(sensors, 100);
+    EXPECT_EQ(readings.at(on(0, "gpu_xid_errors")), 1);
+    EXPECT_EQ(readings.at(on(0, "gpu_xid")), 79);
+    EXPECT_EQ(readings.at(on(1, "gpu_xid_errors")), 0);
+    fake->error_event = 31;
+    EXPECT_EQ(fake.read(sensors, 200).at(on(0, "gpu_xid")), 31);
+    EXPECT_EQ(fake.read(sensors, 300).at(on(0, "gpu_xid_errors")), 2);
+    EXPECT_EQ(fake->open_events, 2);
+  }
+  EXPECT_EQ(fake->open_events, 0);
+}
+
+TEST(Nvml, TheInstancesOfASharedOutGpuHaveMemoryAndUnits) {
+  const Fake fake(FAKE_NVML);
+  fake->is_shared_out = true;
+  const SensorList sensors = fake.make();
+  EXPECT_EQ(sensors.size(), 10U);
+  (void)fake.read(sensors, 0);
+  const Readings readings = fake.read(sensors, 100);
+  const auto of = [](const std::string& metric, unsigned instance) {
+    return metric + "{gpu=1,mig=" + std::to_string(instance) + ",uuid=GPU-00000001}";
+  };
+  EXPECT_EQ(readings.at(of("gpu_mem", 0)), gib);
+  EXPECT_EQ(readings.at(of("gpu_mem", 2)), gib);
+  EXPECT_EQ(readings.at(of("gpu_sm_util", 0)), 2 + 70 + 1);
+  EXPECT_EQ(readings.at(of("gpu_sm_util", 2)), 2 + 90 + 1);
+  EXPECT_EQ(readings.count(of("gpu_mem", 1)), 0U);
+  EXPECT_EQ(readings.count(of("gpu_power", 0)), 0U) << "power is that of the GPU";
+  EXPECT_EQ(readings.at(on(1, "gpu_power")), 201);
 }
 
 TEST(Nvml, NameDriverAndPowerLimitAreFactsOfTheRun) {
@@ -241,7 +347,9 @@ TEST(Nvml, AnOlderLibraryLacksOnlyWhatItLacks) {
 TEST(Nvml, WhatAGpuDoesNotSupportIsLeftOut) {
   const Fake fake(FAKE_NVML);
   fake->fail(0, FakeCall::utilization, not_supported);
-  fake->fail(0, FakeCall::pcie, not_supported);
+  for (const FakeCall slow : {FakeCall::pcie, FakeCall::fan, FakeCall::power_limit, FakeCall::memory_errors}) {
+    fake->fail(0, slow, not_supported);
+  }
   const SensorList sensors = fake.make();
   const Readings readings = fake.read(sensors, 0);
   EXPECT_EQ(readings.count(on(0, "gpu_util")), 0U);
@@ -435,7 +543,8 @@ TEST(Nvml, ARealGpuGivesSaneReadings) {
     }
   };
   for (const auto& [key, value] : later) {
-    for (const char* const name : {"gpu_util", "gpu_encoder", "gpu_decoder"}) {
+    for (const char* const name : {"gpu_util", "gpu_mem_util", "gpu_encoder", "gpu_decoder", "gpu_sm_util",
+                                   "gpu_sm_occupancy", "gpu_tensor_util", "gpu_dram_util", "gpu_process_util"}) {
       check(key, value, name, 0, 100);
     }
     check(key, value, "gpu_power", 5, 1500);

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <kymo/memory_tracker.hpp>
 #include <kymo/power.hpp>
@@ -123,6 +126,40 @@ TEST(PowerTracker, SaysForHowLongTheSourceCouldNotBeRead) {
   EXPECT_EQ(report.samples, 9U);
 }
 
+TEST(PowerTracker, KeepsTheLatestSamplesUnderItsLabel) {
+  FixedPowerSource source([](double time_s) { return 10 * time_s; });
+  PowerTracker tracker(source, PowerTrackerOptions{10, "ramp", 3});
+  for (std::int64_t now = 0; now <= 5 * second; now += second) {
+    tracker.sample(now);
+  }
+  const std::vector<PowerSample> samples = tracker.samples();
+  ASSERT_EQ(samples.size(), 3U);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const double time_s = 3 + static_cast<double>(i);
+    EXPECT_EQ(samples[i].time_s, time_s);
+    EXPECT_EQ(samples[i].watts, 10 * time_s);
+  }
+  EXPECT_EQ(tracker.report().label, "ramp");
+  EXPECT_EQ(tracker.report().samples, 6U);
+  EXPECT_DOUBLE_EQ(integrate(samples), 80);
+  EXPECT_TRUE(PowerTracker(source).samples().empty());
+}
+
+TEST(PowerTracker, KeepsThePowerOfACounterBetweenItsRenewals) {
+  // 20 W, renewed every second reading.
+  ScriptedSource source([](std::int64_t now_ns) {
+    return PowerReading{missing, 40.0 * static_cast<double>(now_ns / (2 * second))};
+  });
+  PowerTracker tracker(source, PowerTrackerOptions{10, {}, 100});
+  for (std::int64_t now = 0; now <= 6 * second; now += second) {
+    tracker.sample(now);
+  }
+  ASSERT_EQ(tracker.samples().size(), 3U);
+  for (const PowerSample& sample : tracker.samples()) {
+    EXPECT_DOUBLE_EQ(sample.watts, 20);
+  }
+}
+
 TEST(PowerTracker, ReadsByItselfBetweenStartAndStop) {
   FixedPowerSource source(20);
   PowerTracker tracker(source, 1000);
@@ -220,19 +257,40 @@ TEST(SensorPower, SumsWhatFeedsTheMachineAndKeepsGpusApart) {
   EXPECT_TRUE(tracker.report().is_counted);
 }
 
+/// What the kernel says of this process: "VmRSS" or "VmHWM", in bytes.
+double status_bytes(const std::string& name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(name + ":", 0) == 0) {
+      return std::stod(line.substr(name.size() + 1)) * 1024;
+    }
+  }
+  return 0;
+}
+
 TEST(MemoryTracker, SeesMemoryThatIsTouched) {
   MemoryTracker tracker("run");
+  const auto wall_us = [] {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  };
+  const std::int64_t earliest_us = wall_us();
   const MemorySnapshot before = tracker.snapshot({1000, 200, 3});
+  EXPECT_GE(before.timestamp_us, earliest_us);
+  EXPECT_LE(before.timestamp_us, wall_us());
   constexpr std::size_t size = 64U << 20U;
   std::optional<TouchedMemory> touched(size);
   const MemorySnapshot during = tracker.snapshot({2000, 300, 4});
-  const double grown = static_cast<double>(during.rss_bytes) - static_cast<double>(before.rss_bytes);
-  EXPECT_NEAR(grown, static_cast<double>(size), 0.05 * static_cast<double>(size));
+  constexpr double tolerance = 0.05 * static_cast<double>(size);
+  EXPECT_NEAR(static_cast<double>(during.peak_rss_bytes), status_bytes("VmRSS"), tolerance);
+  EXPECT_NEAR(static_cast<double>(during.peak_rss_bytes) - static_cast<double>(before.peak_rss_bytes),
+              static_cast<double>(size), tolerance);
   touched.reset();
   const MemorySnapshot after = tracker.snapshot();
-  EXPECT_LT(after.rss_bytes, during.rss_bytes);
-  EXPECT_GE(after.peak_rss_bytes + (1U << 20U), during.rss_bytes);
-  EXPECT_GE(after.timestamp_us, before.timestamp_us);
+  EXPECT_LT(after.peak_rss_bytes, during.peak_rss_bytes) << "it is what is resident now";
+  EXPECT_NEAR(static_cast<double>(after.process_peak_bytes), status_bytes("VmHWM"), tolerance);
+  EXPECT_GE(after.process_peak_bytes + (1U << 20U), during.peak_rss_bytes);
+  EXPECT_GE(after.monotonic_ns, before.monotonic_ns);
 
   const MemoryReport report = tracker.report();
   EXPECT_EQ(report.label, "run");
@@ -240,8 +298,11 @@ TEST(MemoryTracker, SeesMemoryThatIsTouched) {
   EXPECT_EQ(report.kv_cache_total, 3000U);
   EXPECT_EQ(report.activation_total, 500U);
   EXPECT_EQ(report.temp_buffer_total, 7U);
-  EXPECT_EQ(report.peak_rss, std::max({before.peak_rss_bytes, during.peak_rss_bytes, after.peak_rss_bytes}));
-  EXPECT_NEAR(report.mean_rss, static_cast<double>(before.rss_bytes + during.rss_bytes + after.rss_bytes) / 3, 1);
+  EXPECT_EQ(report.peak_rss, during.peak_rss_bytes);
+  EXPECT_EQ(report.process_peak,
+            std::max({before.process_peak_bytes, during.process_peak_bytes, after.process_peak_bytes}));
+  EXPECT_NEAR(report.mean_rss,
+              static_cast<double>(before.peak_rss_bytes + during.peak_rss_bytes + after.peak_rss_bytes) / 3, 1);
   EXPECT_EQ(MemoryTracker("none").report().mean_rss, 0);
 }
 

@@ -40,6 +40,34 @@ class PlayedSensor final : public Sensor {
   std::atomic<std::uint64_t> reads_{0};
 };
 
+/// A read that takes as long as a test wants.
+class HeldRead {
+ public:
+  /// Called by the sensor.
+  double value() {
+    has_begun_ = true;
+    while (!may_go_) {
+      std::this_thread::yield();
+    }
+    return 1;
+  }
+  /// Returns this long after the first read began, however late its thread started.
+  void hold_for(std::int64_t ns) {
+    wait_until_begun();
+    const std::int64_t start_ns = base::monotonic_now_ns();
+    EXPECT_TRUE(wait_until([&] { return base::monotonic_now_ns() - start_ns > ns; }));
+    release();
+  }
+  void wait_until_begun() const {
+    EXPECT_TRUE(wait_until([this] { return has_begun_.load(); }));
+  }
+  void release() { may_go_ = true; }
+
+ private:
+  std::atomic<bool> has_begun_{false};
+  std::atomic<bool> may_go_{false};
+};
+
 class TierThreadTest : public test::SamplingTest {
  protected:
   void TearDown() override {
@@ -75,15 +103,9 @@ TEST_F(TierThreadTest, EveryReadIsASampleAtItsTime) {
 
 TEST_F(TierThreadTest, DeadlinesThatPassWhileASensorReadsAreCounted) {
   const std::int64_t start_ns = base::monotonic_now_ns();
-  const auto may_go = std::make_shared<std::atomic<bool>>(false);
-  start(1000, [may_go](PlayedSensor&) {
-    while (!*may_go) {
-      std::this_thread::yield();
-    }
-    return 1.0;
-  });
-  EXPECT_TRUE(wait_until([&] { return base::monotonic_now_ns() - start_ns > 50'000'000; }));
-  *may_go = true;
+  HeldRead read;
+  start(1000, [&read](PlayedSensor&) { return read.value(); });
+  read.hold_for(50'000'000);
   ASSERT_TRUE(wait_until([&] { return tier_.ticks() >= 2; }));
   stop();
   const auto periods = static_cast<std::uint64_t>((base::monotonic_now_ns() - start_ns) / 1'000'000);
@@ -95,26 +117,28 @@ TEST_F(TierThreadTest, DeadlinesThatPassWhileASensorReadsAreCounted) {
 TEST_F(TierThreadTest, ADeadlineThatSeveralSensorsMissIsMissedOnce) {
   // Sensors at multiples and fractions of the tier's rate. One of them reads for a while.
   const std::int64_t start_ns = base::monotonic_now_ns();
-  const auto may_go = std::make_shared<std::atomic<bool>>(false);
+  HeldRead read;
   for (const double hz : {250.0, 500.0, 1000.0}) {
     tier_.add(std::make_unique<PlayedSensor>("idle", [](PlayedSensor&) { return 1.0; }), hz);
   }
   start(
-      500,
-      [may_go](PlayedSensor&) {
-        while (!*may_go) {
-          std::this_thread::yield();
-        }
-        return 1.0;
-      },
-      1000);
-  EXPECT_TRUE(wait_until([&] { return base::monotonic_now_ns() - start_ns > 50'000'000; }));
-  *may_go = true;
+      500, [&read](PlayedSensor&) { return read.value(); }, 1000);
+  read.hold_for(50'000'000);
   ASSERT_TRUE(wait_until([&] { return tier_.ticks() >= 2; }));
   stop();
   const auto periods = static_cast<std::uint64_t>((base::monotonic_now_ns() - start_ns) / 1'000'000);
   EXPECT_GE(tier_.missed_deadlines(), 40U);
   EXPECT_LE(tier_.missed_deadlines(), periods + 1);
+}
+
+TEST_F(TierThreadTest, AReadThatDoesNotReturnIsNotWaitedForForEver) {
+  HeldRead read;
+  start(1000, [&read](PlayedSensor&) { return read.value(); });
+  read.wait_until_begun();
+  state_.stop.raise();
+  EXPECT_FALSE(tier_.wait_for_end(std::chrono::milliseconds(1)));
+  read.release();
+  EXPECT_TRUE(tier_.wait_for_end(std::chrono::seconds(60)));
 }
 
 TEST_F(TierThreadTest, ASensorMayHaveARateOfItsOwn) {

@@ -136,6 +136,39 @@ TEST(ListenAddress, IsReadInAllItsForms) {
 TEST(RequestHead, PlainReadingIsLetThrough) {
   EXPECT_EQ(check_request_head("GET / HTTP/1.1\r\nHost: a\r\nRange: bytes=0-1\r\nContent-Length: 0\r\n\r\n"), 0);
   EXPECT_EQ(check_request_head("HEAD /a HTTP/1.1\r\n\r\n"), 0);
+  EXPECT_EQ(check_request_head("GET /?a=b HTTP/1.0\r\nX-Empty:\r\nX-Text:\ta \xc3\xa9\t\r\n\r\n"), 0);
+}
+
+TEST(RequestHead, WhatAProxyMaySplitOtherwiseIsRefused) {
+  for (const char* const line : {"Content-Length : 5",
+                                 "Content-Length\t: 5",
+                                 "Transfer-Encoding : chunked",
+                                 " Content-Length: 5",
+                                 "Host: a\r\n folded",
+                                 "Host: a\r\n\tfolded",
+                                 "X: a\nContent-Length: 5",
+                                 "X: a\rContent-Length: 5",
+                                 "X: a\r",
+                                 "X: a\n",
+                                 "X: \x1b[2J",
+                                 "X: \x7f",
+                                 "X\x01: a",
+                                 "X\x80: a",
+                                 "X(: a",
+                                 "no colon",
+                                 ": no name",
+                                 "Content-Length: 0\r\nContent-Length: 0",
+                                 "Content-Length: 0\r\ncontent-length: 5",
+                                 "Content-Length: 0, 5",
+                                 "Content-Length: +0",
+                                 "Content-Length:\t5",
+                                 "Content-Length: 0\r\nTransfer-Encoding: identity"}) {
+    EXPECT_EQ(check_request_head("GET / HTTP/1.1\r\n" + std::string(line) + "\r\n\r\n"), 400) << line;
+  }
+  for (const char* const line : {"GET /", "GET  / HTTP/1.1", "GET / HTTP/1.1 ", "GET /a b HTTP/1.1", "GET /\t HTTP/1.1",
+                                 "GET / HTTP/2.0", "GET / http/1.1", "GET HTTP/1.1", "GET", "GET / HTTP/1.1\nX: a"}) {
+    EXPECT_EQ(check_request_head(std::string(line) + "\r\n\r\n"), 400) << line;
+  }
 }
 
 TEST(RequestHead, EverythingElseIsRefusedBeforeItIsParsed) {

@@ -1,11 +1,9 @@
-// The server, asked over real sockets by a client of the tests' own.
+// What the server answers to who may ask.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
@@ -13,10 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "capture/capture_fixture.hpp"
 #include "serve/growing_capture.hpp"
-#include "serve/http_client.hpp"
-#include "serve/server.hpp"
+#include "serve/server_fixture.hpp"
 #include "support/wait_until.hpp"
 
 namespace kymo::serve {
@@ -24,53 +20,6 @@ namespace {
 
 using test::HttpClient;
 using test::HttpReply;
-
-std::string text_of_file(const std::string& path) {
-  const test::Bytes bytes = test::read_file(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-class ServerTest : public ::testing::Test {
- protected:
-  ServerTest() {
-    test::write_file(directory_.file("run.kymo"), test::small_capture());
-    options_.paths = {directory_.file("run.kymo")};
-    options_.address.port = 0;
-    options_.limits.connections = 8;
-    options_.look_period = std::chrono::milliseconds(1);
-  }
-
-  void start() { server_ = std::make_unique<Server>(options_); }
-
-  void make_page() {
-    std::filesystem::create_directories(directory_.file("web/hidden"));
-    std::ofstream(directory_.file("web/index.html")) << "<!doctype html>";
-    std::ofstream(directory_.file("web/page.js")) << "start();";
-    std::ofstream(directory_.file("web/kymo_web.wasm")) << "wasm";
-    std::ofstream(directory_.file("web/.secret.js")) << "no";
-    std::ofstream(directory_.file("web/notes.md")) << "no";
-    std::ofstream(directory_.file("web/hidden/page.js")) << "no";
-    options_.page = directory_.file("web");
-  }
-
-  [[nodiscard]] HttpClient connect() const { return HttpClient(server_->port()); }
-
-  [[nodiscard]] HttpReply get(const std::string& path, const std::string& headers = {}) const {
-    HttpClient client = connect();
-    client.request(path, headers);
-    return client.read_reply();
-  }
-
-  [[nodiscard]] HttpReply say(const std::string& text) const {
-    HttpClient client = connect();
-    client.send(text);
-    return client.read_reply();
-  }
-
-  test::TemporaryDirectory directory_;
-  ServerOptions options_;
-  std::unique_ptr<Server> server_;
-};
 
 TEST_F(ServerTest, CapturesAreListedByNamesThatShowNoPath) {
   start();
@@ -156,226 +105,6 @@ TEST_F(ServerTest, TheOutlineComesAsAStreamAndFromWhereItIsAsked) {
   EXPECT_EQ(get("/api/captures/0/outline?from=" + std::to_string(file.size() + 1)).status, 416);
   EXPECT_EQ(get("/api/captures/0/outline?from=-1").status, 400);
   EXPECT_EQ(get("/api/captures/0/outline?from=").status, 400);
-}
-
-TEST_F(ServerTest, OnlyThePagesOwnFilesCanBeAskedFor) {
-  make_page();
-  start();
-  const HttpReply index = get("/");
-  EXPECT_EQ(index.status, 200);
-  EXPECT_EQ(index.body, "<!doctype html>");
-  EXPECT_EQ(index.headers.at("content-type"), "text/html; charset=utf-8");
-  EXPECT_EQ(get("/index.html").body, index.body);
-  EXPECT_EQ(get("/page.js?v=1").headers.at("content-type"), "text/javascript; charset=utf-8");
-  EXPECT_EQ(get("/kymo_web.wasm").headers.at("content-type"), "application/wasm");
-  for (const char* const path : {"/.secret.js",
-                                 "/notes.md",
-                                 "/hidden/page.js",
-                                 "/run.kymo",
-                                 "/../run.kymo",
-                                 "/%2e%2e/run.kymo",
-                                 "/..%2frun.kymo",
-                                 "//etc/passwd",
-                                 "/web/page.js",
-                                 "/page.js/",
-                                 "/page.js%00.html",
-                                 "/./page.js",
-                                 "/hidden/../page.js",
-                                 "/api",
-                                 "/api/",
-                                 "/api/captures/",
-                                 "/api/captures/1",
-                                 "/api/captures/-1",
-                                 "/api/captures/0/",
-                                 "/api/captures/00x",
-                                 "/api/captures/../captures",
-                                 "/api/captures/0/outline/x",
-                                 "/api/captures/99999999999999999999",
-                                 "/api/captures//outline"}) {
-    EXPECT_EQ(get(path).status, 404) << path;
-  }
-}
-
-TEST_F(ServerTest, WithoutAPageTheCapturesAreServedAndThePageSaysWhatIsMissing) {
-  start();
-  EXPECT_FALSE(server_->has_page());
-  const HttpReply page = get("/");
-  EXPECT_EQ(page.status, 404);
-  EXPECT_NE(page.body.find("--page DIR"), std::string::npos);
-  EXPECT_EQ(get("/api/captures").status, 200);
-}
-
-TEST_F(ServerTest, EveryAnswerForbidsWhatThePageDoesNotNeed) {
-  make_page();
-  start();
-  const std::vector<HttpReply> replies{get("/"),
-                                       get("/nowhere"),
-                                       get("/api/captures/0"),
-                                       say("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-                                       say("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
-                                       say("GET\r\n\r\n")};
-  for (const HttpReply& reply : replies) {
-    const std::string& policy = reply.headers.at("content-security-policy");
-    EXPECT_EQ(policy.find("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';"), 0U);
-    EXPECT_EQ(policy.find("unsafe-inline"), std::string::npos);
-    EXPECT_EQ(reply.headers.at("x-content-type-options"), "nosniff");
-    EXPECT_EQ(reply.headers.at("referrer-policy"), "no-referrer");
-    EXPECT_EQ(reply.headers.at("cross-origin-resource-policy"), "same-origin");
-    EXPECT_EQ(reply.headers.count("access-control-allow-origin"), 0U);
-  }
-}
-
-TEST_F(ServerTest, RequestsByAnotherNameOrFromAnotherSiteAreRefused) {
-  make_page();
-  start();
-  for (const char* const path : {"/", "/api/captures", "/api/events", "/nowhere"}) {
-    const std::string start_line = std::string("GET ") + path + " HTTP/1.1\r\n";
-    EXPECT_EQ(say(start_line + "Host: evil.example:7878\r\n\r\n").status, 403) << path;
-    EXPECT_EQ(say(start_line + "\r\n").status, 403) << path;
-    EXPECT_EQ(say(start_line + "Host: localhost\r\nHost: localhost\r\n\r\n").status, 403) << path;
-  }
-  EXPECT_EQ(say("GET / HTTP/1.0\r\nHost: localhost:9000\r\n\r\n").status, 200) << "ssh -L 9000:...";
-  EXPECT_EQ(get("/api/captures", "Sec-Fetch-Site: cross-site\r\n").status, 403);
-  EXPECT_EQ(get("/api/captures", "Sec-Fetch-Site: same-origin\r\n").status, 200);
-  EXPECT_EQ(get("/", "Sec-Fetch-Site: cross-site\r\n").status, 200) << "a link to it";
-}
-
-TEST_F(ServerTest, OnlyReadingIsAllowed) {
-  start();
-  for (const char* const method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW"}) {
-    const HttpReply reply = say(std::string(method) + " /api/captures/0 HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    EXPECT_EQ(reply.status, 405) << method;
-    EXPECT_EQ(reply.headers.at("allow"), "GET, HEAD");
-  }
-  EXPECT_EQ(get("/api/captures", "Content-Length: 3\r\n").status, 400);
-  EXPECT_EQ(say("GET /api/captures\r\n\r\n").status, 400);
-  EXPECT_EQ(say("GET /api/captures HTTP/3.0\r\nHost: localhost\r\n\r\n").status, 400);
-}
-
-TEST_F(ServerTest, TheTokenIsAskedForOnceThereIsOne) {
-  make_page();
-  options_.asks_for_token = true;
-  start();
-  const std::string token = server_->token();
-  EXPECT_EQ(server_->url(), "http://127.0.0.1:" + std::to_string(server_->port()) + "/#token=" + token);
-  EXPECT_EQ(get("/").status, 200) << "the page is no secret; a fragment is not sent";
-  for (const char* const path :
-       {"/api/captures", "/api/captures/0", "/api/captures/0/outline", "/api/events", "/api/x"}) {
-    EXPECT_EQ(get(path).status, 401) << path;
-    EXPECT_EQ(get(path, "Authorization: Bearer " + std::string(token.size(), 'a') + "\r\n").status, 401) << path;
-    EXPECT_EQ(get(path + ("?token=" + token)).status, 401) << path;
-  }
-  EXPECT_EQ(get("/api/captures", "Authorization: Bearer " + token + "\r\n").status, 200);
-  const std::string twice = "Authorization: Bearer " + token + "\r\n";
-  EXPECT_EQ(get("/api/captures", twice + twice).status, 401);
-}
-
-TEST_F(ServerTest, AnyAddressButLoopbackNeedsAToken) {
-  start();
-  EXPECT_TRUE(server_->is_loopback());
-  EXPECT_TRUE(server_->token().empty());
-  options_.address.host = "0.0.0.0";
-  start();
-  EXPECT_FALSE(server_->is_loopback());
-  EXPECT_EQ(server_->token().size(), 32U);
-  EXPECT_EQ(get("/api/captures").status, 401);
-  options_.token = "a-token-of-my-own";
-  start();
-  EXPECT_EQ(server_->token(), options_.token);
-}
-
-TEST_F(ServerTest, RequestsThatAreTooLongAreRefused) {
-  start();
-  EXPECT_EQ(get("/" + std::string(9000, 'a')).status, 414);
-  EXPECT_EQ(get("/", "Cookie: " + std::string(9000, 'a') + "\r\n").status, 431);
-  const std::string without_end = "GET / HTTP/1.1\r\nHost: localhost\r\n" + std::string(40'000, 'a');
-  EXPECT_EQ(say(without_end).status, 431);
-}
-
-TEST_F(ServerTest, WhoDoesNotSayWhatItWantsIsLeftAfterAWhile) {
-  options_.limits.connections = 2;
-  options_.limits.head_time = std::chrono::milliseconds(50);
-  options_.limits.idle_time = std::chrono::milliseconds(50);
-  start();
-  HttpClient silent = connect();
-  HttpClient slow = connect();
-  slow.send("GET / HT");
-  EXPECT_TRUE(silent.reads_end());
-  EXPECT_TRUE(slow.reads_end());
-  HttpClient idle = connect();
-  idle.request("/api/captures");
-  EXPECT_EQ(idle.read_reply().status, 200);
-  EXPECT_TRUE(idle.reads_end());
-}
-
-TEST_F(ServerTest, AConnectionThatDoesNothingGivesWayToOneThatWaits) {
-  options_.limits.connections = 1;
-  options_.limits.idle_time = options_.limits.head_time = std::chrono::hours(1);
-  options_.limits.silence = std::chrono::milliseconds(1);
-  start();
-  const HttpClient silent = connect();
-  HttpClient idle = connect();
-  idle.request("/api/captures");
-  EXPECT_EQ(idle.read_reply().status, 200);
-  EXPECT_EQ(get("/api/captures").status, 200);
-}
-
-std::size_t count_threads() {
-  return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()));
-}
-
-TEST_F(ServerTest, TwoHundredClientsAtOnceAreServedByAFewThreads) {
-  start();
-  const std::size_t threads_before = count_threads();
-  const std::string file = text_of_file(options_.paths[0]);
-  std::vector<HttpClient> clients;
-  for (int i = 0; i < 200; ++i) {
-    clients.push_back(connect());
-    clients.back().request("/api/captures/0", "Connection: close\r\n");
-  }
-  for (HttpClient& client : clients) {
-    const HttpReply reply = client.read_reply();
-    ASSERT_EQ(reply.status, 200);
-    ASSERT_EQ(reply.body, file);
-  }
-  EXPECT_EQ(count_threads(), threads_before);
-}
-
-/// A capture that is more than the buffers of a connection hold: behind its first block stand bytes that are no blocks.
-test::Bytes large_capture() {
-  test::Bytes large = test::small_capture();
-  large.resize(std::size_t{8} << 20U);
-  return large;
-}
-
-TEST_F(ServerTest, ASlowReaderHoldsNobodyUp) {
-  options_.limits.connections = 2;
-  options_.limits.write_time = std::chrono::hours(1);
-  test::write_file(options_.paths[0], large_capture());
-  start();
-  HttpClient slow(server_->port(), 4096);
-  slow.request("/api/captures/0");
-  EXPECT_EQ(slow.read_reply_head().status, 200);
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(get("/api/captures", "Connection: close\r\n").status, 200);
-  }
-  server_.reset();
-  EXPECT_TRUE(slow.reads_end()) << "nor does it hold up the server's end";
-}
-
-TEST_F(ServerTest, ASlowReaderIsDroppedAfterAWhile) {
-  options_.limits.connections = 1;
-  options_.limits.write_time = std::chrono::milliseconds(20);
-  test::write_file(options_.paths[0], large_capture());
-  start();
-  HttpClient slow(server_->port(), 4096);
-  slow.request("/api/captures/0");
-  // The one thread there is comes to the next client when it is done with the slow one, which has read nothing by then.
-  EXPECT_EQ(get("/api/captures").status, 200);
-  const HttpReply reply = slow.read_reply();
-  EXPECT_EQ(reply.status, 200);
-  EXPECT_FALSE(reply.is_whole);
 }
 
 TEST_F(ServerTest, MetricsAreAnsweredUnderTheRulesOfTheCaptures) {
@@ -514,6 +243,5 @@ TEST_F(ServerTest, AnAddressThatIsTakenIsAnErrorThatSaysWhatToDo) {
     EXPECT_NE(std::string(failure.what()).find("--listen 127.0.0.1:0"), std::string::npos) << failure.what();
   }
 }
-
 }  // namespace
 }  // namespace kymo::serve

@@ -5,13 +5,19 @@
 
 namespace kymo::test {
 
-/// Whether a sanitizer is built in. The sanitizer allocators of GCC 12 and Clang 14 do not support fork: a child may
-/// find them locked by a thread that it does not have. Programs that fork therefore do not use sampling threads with
-/// them.
+/// Whether a sanitizer is built in.
 #if defined(KYMO_TEST_SANITIZED)
 inline constexpr bool has_sanitizer = true;
 #else
 inline constexpr bool has_sanitizer = false;
+#endif
+
+/// Whether AddressSanitizer is built in. Its allocator in GCC 12 and Clang 14 does not support fork: a child may find it
+/// locked by a thread that it does not have. Programs that fork therefore have no threads that allocate then.
+#if defined(KYMO_TEST_ADDRESS_SANITIZED)
+inline constexpr bool has_address_sanitizer = true;
+#else
+inline constexpr bool has_address_sanitizer = false;
 #endif
 
 /// Whether qemu-user runs the test. The kernel, and so everything it reports about the machine, is the host's.
@@ -24,6 +30,10 @@ inline constexpr bool is_emulated = false;
 /// Why children that record after a fork are skipped there (qemu 7.2).
 inline constexpr const char* no_threads_after_fork =
     "qemu-user aborts a forked child of a program with threads when it starts one";
+
+/// Why children of programs whose threads allocate at the fork are skipped under AddressSanitizer.
+inline constexpr const char* no_fork_beside_allocations =
+    "the sanitizer's allocator does not survive a fork beside a thread that allocates";
 
 /// The number of rounds of a repeated test: all, or a tenth if a sanitizer or an emulator slows each by a factor of
 /// ten.

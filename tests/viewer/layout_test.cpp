@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <imgui.h>
 
@@ -58,6 +59,16 @@ TEST(ViewerLayout, WhatWasRememberedComesBack) {
   viewer::write_layout(path, layout);
   const Layout read = viewer::read_layout(path);
   EXPECT_EQ(viewer::format_layout(read), viewer::format_layout(layout));
+}
+
+TEST(ViewerLayout, CapturesOpenedLatelyComeBack) {
+  Layout layout;
+  layout.recent = {"/a/run.kymo", "/b with a blank/=#", "/c\nsize=1,1"};
+  Layout read = parse_layout(viewer::format_layout(layout));
+  EXPECT_EQ(read.recent, (std::vector<std::string>{"/a/run.kymo", "/b with a blank/=#"})) << "one line each";
+  EXPECT_FALSE(read.size.has_value());
+  read = parse_layout("[kymo][window]\nrecent=relative\nrecent=\n");
+  EXPECT_TRUE(read.recent.empty());
 }
 
 TEST(ViewerLayout, AllThatImGuiWritesOfTablesIsTaken) {

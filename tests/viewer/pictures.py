@@ -72,8 +72,13 @@ class Bars(NamedTuple):
 
 
 def find_bars(rows: Rows) -> Bars | None:
-    """The bars of a capture with one bad frame; None where there is no bad one."""
-    bad = [(x, y) for y, row in enumerate(rows) for x, colour in enumerate(row) if is_bad(colour)]
+    """The bars of a capture with one bad frame; None where there is no bad one. They stand above all else."""
+    bad: list[tuple[int, int]] = []
+    for y, row in enumerate(rows[: len(rows) // 2]):
+        here = [(x, y) for x, colour in enumerate(row) if is_bad(colour)]
+        if bad and not here:
+            break  # what follows are boxes
+        bad += here
     if not bad:
         return None
     bottom = max(y for _, y in bad)

@@ -3,10 +3,14 @@
 
 #include <chrono>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "beside.hpp"
 #include "panel/game_capture.hpp"
 #include "shown.hpp"
+#include "support/rounds.hpp"
 #include "support/unseen_screen.hpp"
 
 namespace kymo::test {
@@ -54,6 +58,20 @@ class ShownTest : public ::testing::Test {
       frames(2);
     }
     io.MousePos = ImVec2(-1, -1);
+  }
+
+  void press(ImGuiKey key) {
+#if IMGUI_VERSION_NUM >= 18700
+    ImGui::GetIO().AddKeyEvent(key, true);
+    frames(2);
+    ImGui::GetIO().AddKeyEvent(key, false);
+#else
+    ImGui::GetIO().KeyMap[key] = key;
+    ImGui::GetIO().KeysDown[key] = true;
+    frames(2);
+    ImGui::GetIO().KeysDown[key] = false;
+#endif
+    frames(2);
   }
 
   TemporaryDirectory directory_;
@@ -125,9 +143,80 @@ TEST_F(ShownTest, TheCommandLineSaysWhereToLook) {
   frames(3);
   options.at_ns = Game::frame_ns * 3;
   options.time = command::RelativeRange{0, Game::frame_ns * 10};
-  options.shows_statistics = true;
+  options.tab = "statistics";
   shown_.go_to(options);
   EXPECT_GT(vertices(), 300);
+}
+
+TEST_F(ShownTest, TheDialogOpensThePathThatIsEntered) {
+  const std::string path = write("one.kymo");
+  frames(3);
+  ImGuiIO& io = ImGui::GetIO();
+  for (float y = io.DisplaySize.y / 3; y < io.DisplaySize.y && !ImGui::IsAnyItemHovered(); y += 4) {
+    io.MousePos = ImVec2(io.DisplaySize.x / 2, y);
+    frames(1);
+  }
+  for (const bool is_down : {true, false}) {
+    io.MouseDown[0] = is_down;
+    frames(3);
+  }
+  io.AddInputCharactersUTF8(path.c_str());
+  frames(2);
+  press(ImGuiKey_Enter);
+  EXPECT_EQ(shown_.title(), "one.kymo");
+  ASSERT_EQ(shown_.file_menu().recent().size(), 1U);
+  EXPECT_EQ(shown_.file_menu().recent().front(), path);
+}
+
+TEST_F(ShownTest, NotesStandBesideTheCaptureAndNeverReplaceAnotherFile) {
+  const std::string path = write("one.kymo");
+  const auto add_bookmark = [this] {
+    frames(4);
+    ImGuiIO& io = ImGui::GetIO();
+    io.MousePos = ImVec2(io.DisplaySize.x / 2, io.DisplaySize.y * 0.8F);
+    for (const bool is_down : {true, false}) {
+      io.MouseDown[0] = is_down;
+      frames(3);
+    }
+    io.AddInputCharactersUTF8("B");
+    frames(3);
+  };
+  shown_.open({path});
+  add_bookmark();
+  const std::string notes = viewer::read_small_file(path + ".notes");
+  EXPECT_NE(notes.find(" a view\n"), std::string::npos) << notes;
+  shown_.open({path});
+  add_bookmark();
+  const std::string more = viewer::read_small_file(path + ".notes");
+  EXPECT_GT(more.size(), notes.size()) << "those of before are kept";
+
+  const std::string other = write("two.kymo");
+  write_file(other + ".notes", Bytes(20, std::byte{'x'}));
+  shown_.open({other});
+  add_bookmark();
+  EXPECT_EQ(viewer::read_small_file(other + ".notes"), std::string(20, 'x'));
+}
+
+TEST(Beside, TheEditorsCommandHasThePlaceAndNoOptionsFromCaptures) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("a b.cpp");
+  write_file(file, Bytes(1, std::byte{'x'}));
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(viewer::editor_words("code  -g %f:%l", file, 12), (Words{"code", "-g", file + ":12"}));
+  EXPECT_EQ(viewer::editor_words("vim +%l", file, 7), (Words{"vim", "+7", file}));
+  EXPECT_EQ(viewer::editor_words("  ", file, 7), Words{});
+  EXPECT_EQ(viewer::editor_words("vim", "--cmd=!rm", 7), Words{}) << "no such file";
+  EXPECT_EQ(viewer::editor_words("vim", directory.file(""), 7), Words{});
+  if (!is_emulated) {  // qemu-user tells the parent of a failed exec nothing
+    EXPECT_THROW(viewer::start_program({"/no/such/program"}), std::runtime_error);
+  }
+}
+
+TEST(Beside, NotesOfADirectoryStandInIt) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(viewer::notes_path({directory.file("")}), directory.file("kymo.notes"));
+  EXPECT_EQ(viewer::notes_path({"a.kymo", "b.kymo"}), "a.kymo.notes");
+  EXPECT_EQ(viewer::notes_path({}), "");
 }
 
 }  // namespace

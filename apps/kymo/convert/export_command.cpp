@@ -18,6 +18,7 @@
 #endif
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
+#include "exchange/arrow/batches.hpp"
 #include "exchange/exporters.hpp"
 
 namespace kymo::command {
@@ -31,6 +32,7 @@ struct ExportCommand {
 #if defined(KYMO_HAS_SERVER)
   ListenArguments listen;
 #endif
+  std::string table;
   std::uint64_t pid = 0;
   bool is_forced = false;
 };
@@ -52,6 +54,18 @@ ProcessId find_process(const Timeline& timeline, std::uint64_t pid) {
     }
   }
   throw Failure(fmt::format("no process {} is in the captures; kymo info lists those that are", pid));
+}
+
+std::vector<std::string> table_words() {
+  return {exchange::table_names.begin(), exchange::table_names.end()};
+}
+
+ArrowTable table_of(const ExportCommand& options) {
+  if (options.table.empty()) {
+    return ArrowTable::spans;
+  }
+  const auto& names = exchange::table_names;
+  return static_cast<ArrowTable>(std::find(names.begin(), names.end(), options.table) - names.begin());
 }
 
 std::vector<std::string> format_words() {
@@ -103,7 +117,7 @@ int run(const ExportCommand& options) {
     Progress progress("exporting");
     left_out = exchange::export_timeline(*format, timeline, options.output,
                                          {[&progress](double share) { progress.update(share); }, options.is_forced},
-                                         options.pid == 0 ? 0 : find_process(timeline, options.pid));
+                                         options.pid == 0 ? 0 : find_process(timeline, options.pid), table_of(options));
   }
   for (const std::string& what : left_out) {
     say("warning: left out of the {} file: {}\n", format->word, printable(what));
@@ -134,6 +148,9 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
 #endif
   add_redact_argument(*command, options->captures);
   add_force_argument(*command, options->is_forced);
+  command->add_option("--table", options->table, "arrow, parquet: which table; spans if not given")
+      ->check(CLI::IsMember(table_words()))
+      ->option_text("TABLE");
   command
       ->add_option("--process", options->pid,
                    "nvmt, vor: the process whose machine or frames they are, where there are several")
@@ -141,13 +158,14 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
   command->footer(
       format_help() +
       "\nAn empty file is overwritten, and a file that an export to the same format wrote: kymo knows its own chrome,\n"
-      "perfetto and csv files by how they begin. Of collapsed, openmetrics, nvmt and vor files nobody can tell who\n"
-      "wrote them; they and all other files are overwritten with --force only. Pipes and /dev/stdout are written to.\n"
+      "perfetto, csv and arrow files by how they begin. Of the others nobody can tell who wrote\n"
+      "them; they and all other files are overwritten with --force only. Pipes and /dev/stdout are written to.\n"
       "\nExamples:\n"
       "  kymo export --to chrome -o trace.json run.kymo\n"
       "  kymo export --to perfetto -o run.pftrace captures/\n"
       "  kymo export --to collapsed -o /dev/stdout run.kymo | flamegraph.pl > run.svg\n"
       "  kymo export --to openmetrics --listen 127.0.0.1:9464 run.kymo\n"
+      "  kymo export --to parquet --table samples -o samples.parquet captures/\n"
       "  kymo export --to nvmt -o run.nvmt run.kymo\n"
       "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
   command->callback([options, &exit_code] {
@@ -159,6 +177,9 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
 #endif
     if (options->output.empty()) {
       throw CLI::RequiredError("--output");
+    }
+    if (!options->table.empty() && options->format != "arrow" && options->format != "parquet") {
+      throw CLI::ValidationError("--table", "is for --to arrow and --to parquet");
     }
     exit_code = run(*options);
   });

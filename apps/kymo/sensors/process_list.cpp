@@ -14,6 +14,7 @@
 #include "base/system/file.hpp"
 #include "sense/common/parse.hpp"
 #include "sense/common/sensor.hpp"
+#include "sense/gpu/nvml_extra_calls.hpp"
 #include "sense/gpu/nvml_library.hpp"
 
 namespace kymo::command {
@@ -105,10 +106,10 @@ std::vector<TopProcess> ProcessList::look(std::size_t most) {
   return processes;
 }
 
-GpuProcessList::GpuProcessList() {
+GpuProcessList::GpuProcessList(std::string_view library) {
   std::string why;
   std::string advice;
-  library_ = sense::NvmlLibrary::open(std::string(sense::SensorContext::default_nvml_library), why, advice);
+  library_ = sense::NvmlLibrary::open(std::string(library), why, advice);
 }
 
 std::vector<TopGpuProcess> GpuProcessList::look(const ProcessList& names) const {
@@ -125,6 +126,8 @@ std::vector<TopGpuProcess> GpuProcessList::look(const ProcessList& names) const 
     if (library_->get_handle(gpu, &device) != sense::NvmlReturn::success) {
       continue;
     }
+    std::map<std::uint64_t, double> shares;
+    const bool has_shares = sense::read_process_shares(*library_, device, shares) == sense::NvmlReturn::success;
     for (const auto function : {library_->get_compute_processes, library_->get_graphics_processes}) {
       unsigned count = most_processes;
       if (function == nullptr || function(device, &count, listed.data()) != sense::NvmlReturn::success) {
@@ -135,8 +138,10 @@ std::vector<TopGpuProcess> GpuProcessList::look(const ProcessList& names) const 
         const auto is_same = [&](const TopGpuProcess& one) { return one.gpu == gpu && one.pid == listed[i].pid; };
         if (std::none_of(found.begin(), found.end(), is_same)) {
           const bool is_known = listed[i].used_memory != sense::NvmlProcess::memory_unknown;
-          found.push_back(
-              {gpu, listed[i].pid, names.name_of(listed[i].pid), is_known ? listed[i].used_memory : 0, is_known});
+          // One that the driver has not sampled was idle.
+          const auto share = has_shares ? std::optional(shares[listed[i].pid]) : std::nullopt;
+          found.push_back({gpu, listed[i].pid, names.name_of(listed[i].pid), is_known ? listed[i].used_memory : 0,
+                           is_known, share});
         }
       }
     }

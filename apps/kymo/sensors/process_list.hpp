@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/kymo/sensors/top_screen.hpp"
+#include "sense/common/sensor.hpp"
 
 namespace kymo::sense {
 class NvmlLibrary;
@@ -39,7 +41,7 @@ class ProcessList {
 /// Asks NVML, if it is there.
 class GpuProcessList {
  public:
-  GpuProcessList();
+  explicit GpuProcessList(std::string_view library = sense::SensorContext::default_nvml_library);
   [[nodiscard]] std::vector<TopGpuProcess> look(const ProcessList& names) const;
 
  private:

@@ -211,6 +211,7 @@ Json to_json(const TopData& data) {
     gpu_processes.push_back({{"gpu", process.gpu},
                              {"pid", process.pid},
                              {"name", process.name},
+                             {"percent", process.percent ? Json(*process.percent) : Json()},
                              {"bytes", process.is_memory_known ? Json(process.bytes) : Json()}});
   }
   return {{"metrics", std::move(metrics)},

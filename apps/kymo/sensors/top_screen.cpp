@@ -263,13 +263,15 @@ std::vector<std::string> process_lines(const TopData& data, const TopView& view,
   std::vector<std::string> lines;
   if (std::any_of(data.gpu_processes.begin(), data.gpu_processes.end(),
                   [&](const TopGpuProcess& process) { return passes(process.name, view); })) {
-    add_heading("GPU processes: PID, memory", view, lines);
+    add_heading("GPU processes: PID, share, memory", view, lines);
     for (const TopGpuProcess& process : data.gpu_processes) {
       if (passes(process.name, view)) {
         const std::string name = process.name.empty() ? "(of another container)" : printable(process.name);
-        lines.push_back(fitted(fmt::format("GPU {:<2}{:>8} {:>10}  {}", process.gpu, process.pid,
-                                           process.is_memory_known ? format_bytes(process.bytes) : "-", name),
-                               view.columns));
+        const std::string share = process.percent ? fmt::format("{:.0f} %", *process.percent) : "-";
+        const std::string memory = process.is_memory_known ? format_bytes(process.bytes) : "-";
+        lines.push_back(
+            fitted(fmt::format("GPU {:<2}{:>8} {:>6} {:>10}  {}", process.gpu, process.pid, share, memory, name),
+                   view.columns));
       }
     }
   }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct TopGpuProcess {
   std::string name;  ///< empty: it is in another container
   std::uint64_t bytes = 0;
   bool is_memory_known = false;
+  std::optional<double> percent = {};  ///< of the GPU's time, within the last second; nothing: not known
 };
 
 /// What is shown.

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text/text.hpp"
+#include "base/text/plain_text.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::command {
@@ -11,12 +11,6 @@ namespace kymo::command {
 namespace {
 
 constexpr std::string_view ellipsis = "\xE2\x80\xA6";
-
-/// The length of the UTF-8 sequence at the front of a text; 0 if it is invalid.
-std::size_t sequence_length(std::string_view text) {
-  const base::Utf8Sequence sequence = base::look_at_utf8(text);
-  return sequence.is_valid ? sequence.size : 0;
-}
 
 }  // namespace
 
@@ -67,22 +61,7 @@ std::string format_fact(std::string_view key, const std::string& value) {
 
 std::string printable(std::string_view text) {
   std::string result;
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    const auto first = static_cast<unsigned char>(text.front());
-    // U+0080 to U+009F are control characters too.
-    const bool is_c1 = length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0U;
-    if (length == 0) {
-      result += "\xEF\xBF\xBD";
-    } else if (length == 1 && (first < 0x20U || first == 0x7FU)) {
-      result += fmt::format("\\x{:02x}", first);
-    } else if (is_c1) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[1]));
-    } else {
-      result += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
+  base::append_plain_text(result, text);
   return result;
 }
 

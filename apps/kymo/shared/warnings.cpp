@@ -13,6 +13,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "base/text/plain_text.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "capture/recover/spool_file.hpp"
 #include "stats/common/power_curve.hpp"
@@ -245,7 +246,19 @@ void warn_of_missing_blocks(const stats::Statistics& statistics, bool uses_summa
 }
 
 void print_json(const nlohmann::ordered_json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  const std::string text = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  // The library escapes C0. What else terminals obey, DEL and C1, stands in strings only.
+  std::string harmless;
+  harmless.reserve(text.size() + 1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n' || !base::begins_with_control(std::string_view(text).substr(i))) {
+      harmless += text[i];
+      continue;
+    }
+    i += text[i] == '\x7f' ? 0U : 1U;
+    harmless += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[i]));
+  }
+  fmt::print("{}\n", harmless);
 }
 
 }  // namespace kymo::command

@@ -8,8 +8,9 @@ const settling = [120, 1200]; // milliseconds after something came: when the pan
 export class Captures {
   /// kymo: the panel's module; known: the Map that it fetches bytes by; tell(type, more), wake() and guard(action) are
   /// worker.js's.
-  constructor({ kymo, known, token, tell, wake, guard }) {
-    Object.assign(this, { kymo, known, tell, wake, guard });
+  /// wanted: {capture, stretch}, what a link shows: a name, and [from, to] in nanoseconds or null.
+  constructor({ kymo, known, token, wanted, tell, wake, guard }) {
+    Object.assign(this, { kymo, known, wanted, tell, wake, guard });
     this.token = token;
     this.server = new Server(self.location.href, token);
     this.list = new Map(); // number -> {id, name, size, isGrowing, end, isReading}; end: how far its outline is known
@@ -35,9 +36,13 @@ export class Captures {
       if (found.length === 0) {
         this.tell('message', { text: 'There is no capture yet.' });
       } else {
-        await this.choose(String((found.find((capture) => capture.is_growing) ?? found[0]).id));
+        const first = found.find(({ name }) => name === this.wanted.capture) ?? found.find((capture) => capture.is_growing) ?? found[0];
+        await this.choose(String(first.id));
       }
     } catch (error) {
+      if (error instanceof Refused) {
+        this.tell('refused');
+      }
       this.fail(error.message);
     }
   }
@@ -104,6 +109,10 @@ export class Captures {
     if (!isOpen) {
       this.fail(this.kymo.UTF8ToString(this.kymo._page_message()));
       return;
+    }
+    if (this.wanted.stretch !== null) {
+      this.kymo._page_show_stretch(...this.wanted.stretch);
+      this.wanted.stretch = null;
     }
     this.tell('shown', { name: numbers.map((number) => this.list.get(number).name).join(', ') });
     this.settle();
@@ -238,6 +247,17 @@ export class Captures {
     this.kymo.stringToUTF8(name, place, size);
     this.kymo._page_add_capture(number, place);
     this.kymo._free(place);
+  }
+
+  /// The fragment of an address that shows what is shown now; '' for what the page shows by itself, for several captures, and
+  /// for files, which no address reaches.
+  link() {
+    if (this.shown.length !== 1 || this.list.get(this.shown[0]).file) {
+      return '';
+    }
+    const name = this.list.size > 1 ? `capture=${encodeURIComponent(this.list.get(this.shown[0]).name)}` : '';
+    const stretch = this.kymo.UTF8ToString(this.kymo._page_stretch());
+    return [name, stretch && `t=${stretch}`].filter(Boolean).join('&');
   }
 
   /// For the page's state: the names of what is shown and how much of it was seen.

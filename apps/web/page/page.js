@@ -1,6 +1,7 @@
 // The page's own thread: hands what the user does to the worker that draws (worker.js), and shows what that says. Texts
 // that come from captures and servers are set as text, never as markup.
 import { forwardInput } from './input.js';
+import { parseStretch } from './stretch.js';
 
 const byId = (id) => document.getElementById(id);
 const canvas = byId('panel');
@@ -13,14 +14,33 @@ function showMessage(text) {
   message.hidden = text === '';
 }
 
-/// The token of `kymo serve` stands in the address's fragment, which browsers send nobody. It stays in this page's memory:
-/// not in the address bar, nor in what is bookmarked or copied from it.
-function takeToken() {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token') || '';
-  if (location.hash !== '') {
-    history.replaceState(null, '', location.pathname + location.search);
+const tokenKey = `kymo token ${location.pathname}`;
+
+/// Storage may be forbidden; the page then asks for the token again after a reload.
+function withStorage(action) {
+  try {
+    return action(sessionStorage);
+  } catch {
+    return null;
   }
-  return token;
+}
+
+/// What the address's fragment says, which browsers send nobody: the token of `kymo serve`, and what a link shows. The token
+/// is kept for this tab, for reloads. It is neither left in the address bar nor in what is bookmarked or copied from it.
+function takeFragment() {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const given = fragment.get('token');
+  if (given) {
+    withStorage((storage) => storage.setItem(tokenKey, given));
+  }
+  fragment.delete('token');
+  setFragment(fragment.toString());
+  const token = given || withStorage((storage) => storage.getItem(tokenKey)) || '';
+  return { token, wanted: { capture: fragment.get('capture') ?? '', stretch: parseStretch(fragment.get('t') ?? '') } };
+}
+
+function setFragment(text) {
+  history.replaceState(null, '', location.pathname + location.search + (text && `#${text}`));
 }
 
 function sizeOf(element) {
@@ -41,7 +61,8 @@ function start() {
   };
   const offscreen = canvas.transferControlToOffscreen();
   const send = (type, more = {}, transfer = []) => worker.postMessage({ type, ...more }, transfer);
-  send('start', { canvas: offscreen, ...sizeOf(canvas), isDark: darkTheme.matches, token: takeToken() }, [offscreen]);
+  send('start', { canvas: offscreen, ...sizeOf(canvas), isDark: darkTheme.matches, ...takeFragment() }, [offscreen]);
+  addEventListener('hashchange', () => location.reload()); // another link, opened in this tab
   darkTheme.addEventListener('change', () => send('theme', { isDark: darkTheme.matches }));
   followSize(() => send('resize', sizeOf(canvas)));
   forwardInput(canvas, send);
@@ -89,6 +110,7 @@ function takeFiles(open) {
 /// What the worker tells: texts, the list of captures, the pointer's shape.
 function listenTo(worker, send) {
   const list = byId('captures');
+  let linkTimer = 0;
   list.addEventListener('change', () => {
     send('choose', { choice: list.value });
     canvas.focus();
@@ -110,6 +132,11 @@ function listenTo(worker, send) {
     },
     cursor: ({ cursor }) => {
       canvas.style.cursor = cursor;
+    },
+    refused: () => withStorage((storage) => storage.removeItem(tokenKey)),
+    link: ({ text }) => {
+      clearTimeout(linkTimer); // browsers limit how often an address changes
+      linkTimer = setTimeout(() => setFragment(text), 300);
     },
     copy: ({ text }) => navigator.clipboard?.writeText(text).catch(() => {}),
     state: () => {},

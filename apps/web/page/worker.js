@@ -18,6 +18,7 @@ let isAsked = false; // for the next frame
 let blinkTimer = 0;
 let workTimer = 0;
 let lastCursor = '';
+let lastLink = null;
 
 /// Has this many frames drawn, at least.
 function wake(frames = framesAfterInput) {
@@ -43,8 +44,11 @@ function draw() {
       work();
     }
     if (framesLeft > 0) {
-      wake();
-    } else if (wishes & 2) {
+      wake(framesLeft);
+      return;
+    }
+    showLink();
+    if (wishes & 2) {
       blinkTimer = setTimeout(wake, caretBlink);
     }
   });
@@ -68,6 +72,15 @@ function showCursor() {
   }
 }
 
+/// The address of what is shown, once it rests.
+function showLink() {
+  const text = captures.link();
+  if (text !== lastLink) {
+    lastLink = text;
+    tell('link', { text });
+  }
+}
+
 /// Runs what calls the panel; where that breaks off there is no panel any more.
 function guard(action) {
   try {
@@ -80,7 +93,7 @@ function guard(action) {
 }
 
 const takes = {
-  async start({ canvas: given, width, height, ratio, isDark, token }) {
+  async start({ canvas: given, width, height, ratio, isDark, token, wanted }) {
     canvas = given;
     const browser = new Browser({ canvas, copy: (text) => tell('copy', { text }) });
     const module = await makeKymo({ kymo: browser });
@@ -93,7 +106,7 @@ const takes = {
     kymo = module;
     kymo._page_set_theme(isDark);
     kymo._page_resize(width, height, ratio);
-    captures = new Captures({ kymo, known: browser.captures, token, tell, wake, guard });
+    captures = new Captures({ kymo, known: browser.captures, token, wanted, tell, wake, guard });
     await captures.begin();
   },
   resize({ width, height, ratio }) {

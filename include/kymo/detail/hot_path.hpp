@@ -55,8 +55,8 @@ inline bool scopes_on() noexcept {
 /// Compares integers, not pointers: the cursor may be past `end` after its reserved words were used.
 KYMO_SKIP
 inline bool has_room(const ThreadState& state, const std::uint64_t* cursor, std::uint64_t words) noexcept {
-  return reinterpret_cast<std::uintptr_t>(cursor) + words * sizeof *cursor <=
-         reinterpret_cast<std::uintptr_t>(state.end);
+  return reinterpret_cast<std::uintptr_t>(cursor) + (words - words_of_a_scope) * sizeof *cursor <
+         reinterpret_cast<std::uintptr_t>(state.scopes_end);
 }
 
 /// The time field of a word, if the time is in reach of the state's time base. Otherwise some of the lowest 20 bits are
@@ -77,7 +77,7 @@ constexpr bool is_in_reach(std::uint64_t time_field) noexcept {
 KYMO_SKIP
 inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint64_t word) noexcept {
   *cursor = word;
-  state.cursor.store(cursor + 1, std::memory_order_release);
+  cursor_of(state).store(cursor + 1, std::memory_order_release);
   signal_fence();
 }
 
@@ -122,14 +122,12 @@ inline ScopeToken open_scope(kymo_site& site) noexcept {
   if (likely(is_free((id - 1) | key))) {
     make_busy(*state);
     signal_fence();
-    std::uint64_t* const cursor = state->cursor.load(std::memory_order_relaxed);
+    std::uint64_t* const cursor = cursor_of(*state).load(std::memory_order_relaxed);
     const std::uint64_t time = time_field_of(*state, read_counter());
-    if (likely(has_room(*state, cursor, depth_of(key) + 2))) {
-      if (likely(is_in_reach(time))) {
-        publish(*state, cursor, time + (id * 2 + 1));  // open_tag(id), in one instruction
-        state->key = key + 1;
-        return {key + 1};
-      }
+    if (likely(is_in_reach(time)) && likely(has_room(*state, cursor, depth_of(key) + words_of_a_scope))) {
+      publish(*state, cursor, time + (id * 2 + 1));  // open_tag(id), in one instruction
+      state->key = key + 1;
+      return {key + 1};
     }
     signal_fence();
   }
@@ -149,12 +147,12 @@ inline void close_scope(ScopeToken token) noexcept {
   if (likely(state->key == token.word)) {
     make_busy(*state);
     signal_fence();
-    std::uint64_t* const cursor = state->cursor.load(std::memory_order_relaxed);
+    std::uint64_t* const cursor = cursor_of(*state).load(std::memory_order_relaxed);
     const std::uint64_t time = time_field_of(*state, read_counter());
     if (likely(is_in_reach(time))) {
       const std::uint64_t before = token.word - 1;
       publish(*state, cursor,
-              time + (std::uint64_t{static_cast<std::uint16_t>(before)} * 64 + 2));  // kind_tag(close, depth)
+              time + (std::uint64_t{static_cast<std::uint16_t>(before)} * 4 + 2));  // kind_tag(close, depth)
       state->key = before;
       return;
     }
@@ -178,7 +176,7 @@ inline void record_arguments(std::uint32_t& names, const Argument* arguments, st
   if (likely(is_free(key))) {
     make_busy(*state);
     signal_fence();
-    std::uint64_t* cursor = state->cursor.load(std::memory_order_relaxed);
+    std::uint64_t* cursor = cursor_of(*state).load(std::memory_order_relaxed);
     bool is_plain = first_name != 0 && has_room(*state, cursor, depth_of(key) + 2 * count);
     for (std::size_t i = 0; i < count; ++i) {
       is_plain = is_plain && arguments[i].type != ArgumentType::string;
@@ -190,7 +188,7 @@ inline void record_arguments(std::uint32_t& names, const Argument* arguments, st
         cursor[1] = arguments[i].bits;
         cursor += 2;
       }
-      state->cursor.store(cursor, std::memory_order_release);
+      cursor_of(*state).store(cursor, std::memory_order_release);
       signal_fence();
       state->key = key;
       return;

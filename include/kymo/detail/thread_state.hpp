@@ -1,14 +1,18 @@
 // The memory that a recording thread touches: its state, and the 8-byte words in its chunk.
 //
 // A word is   [ time since the chunk's time base : 44 bits ][ tag : 20 bits ].
-// Tag bit 0 set:   a scope opens; bits 1..19 are its site.
-// Tag bit 0 clear: bits 1..5 are a WordKind, bits 6..19 its 14-bit operand.
+// Tag bit 0 set:      a scope opens; bits 1..19 are its site.
+// Tag bits 0, 1 = 01: a scope closes; bits 2..19 are its depth.
+// Tag bits 0, 1 = 00: bits 2..5 are a WordKind, bits 6..19 its 14-bit operand.
 // Some kinds are followed by words with plain values.
 //
-// State and chunks are in the pool, which is shared memory: words published before a kill can be read afterwards.
+// Chunks and cursors are in the pool, which is shared memory: words published before a kill can be read afterwards. The
+// rest of a state is private to its process: the kernel clears it in every forked child, so that no child goes on in its
+// parent's chunk.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include <kymo/export.hpp>
@@ -20,15 +24,21 @@ inline constexpr unsigned time_bits = 44;
 inline constexpr std::uint32_t max_site = (1U << 19U) - 1;
 inline constexpr std::uint32_t max_operand = (1U << 14U) - 1;
 
+/// Its open and its close.
+inline constexpr std::uint64_t words_of_a_scope = 2;
+
 enum class WordKind : std::uint32_t {
   none = 0,       ///< never written: a word of zeros is damage
-  close = 1,      ///< operand: depth of the closing scope
+  close = 1,      ///< operand: depth of the closing scope; has tags of its own
   argument = 2,   ///< time field: the argument's name; operand: type | string size << 4; the value follows
   time_base = 3,  ///< one word follows: the counter value that later words' times count from
   event = 4,      ///< operand: number of words that follow; the first begins with an EventKind
 };
 
-/// The state of one recording thread. Only that thread writes the first cache line; the collector reads `cursor`.
+/// The next free word of a thread's chunk; everything before it is published. In shared memory.
+using Cursor = std::atomic<std::uint64_t*>;
+
+/// The private state of one recording thread. Its cursor is `cursor_distance` behind it: see cursor_of().
 ///
 /// The key combines the owner of the state and the thread's position in it, so that one comparison checks both:
 ///
@@ -40,15 +50,28 @@ enum class WordKind : std::uint32_t {
 ///
 /// The state is busy while a word is written. Only the highest byte says so; the rest stays readable. A write that is
 /// never resumed (siglongjmp out of a signal handler) can thus be repaired.
-struct alignas(128) ThreadState {
-  std::atomic<std::uint64_t*> cursor{nullptr};  ///< next free word; everything before it is published
-  std::uint64_t* end = nullptr;                 ///< one past the chunk's last word
+///
+/// In a forked child everything is 0: the state is free and without room, so the next event takes the slow path, which
+/// finds out about the fork.
+struct alignas(256) ThreadState {
   std::uint64_t key = std::uint64_t{1} << 63U;  ///< busy
+  std::uint64_t* scopes_end = nullptr;          ///< the first place in the chunk without room for a scope
   std::uint64_t time_base = 0;                  ///< counter value that the times of new words count from
 };
 
-static_assert(sizeof(std::atomic<std::uint64_t*>) == sizeof(std::uint64_t*) &&
-              std::atomic<std::uint64_t*>::is_always_lock_free);
+static_assert(sizeof(Cursor) == sizeof(std::uint64_t*) && Cursor::is_always_lock_free);
+
+/// The same for all threads, so that the hot path needs no pointer to the cursor.
+#if defined(__EMSCRIPTEN__)
+inline constexpr std::size_t cursor_distance = std::size_t{192} * 1024;
+#else
+inline constexpr std::size_t cursor_distance = std::size_t{8} * 1024 * 1024;
+#endif
+
+KYMO_SKIP
+inline Cursor& cursor_of(ThreadState& state) noexcept {
+  return *reinterpret_cast<Cursor*>(reinterpret_cast<std::uintptr_t>(&state) + cursor_distance);
+}
 
 inline constexpr std::uint64_t busy_bit = std::uint64_t{1} << 63U;
 inline constexpr std::uint64_t depth_mask = 0xFFFF;
@@ -106,7 +129,7 @@ constexpr std::uint64_t open_tag(std::uint32_t site) {
 
 KYMO_SKIP
 constexpr std::uint64_t kind_tag(WordKind kind, std::uint64_t operand) {
-  return (static_cast<std::uint64_t>(kind) << 1U) | (operand << 6U);
+  return kind == WordKind::close ? (operand << 2U) | 2U : (static_cast<std::uint64_t>(kind) << 2U) | (operand << 6U);
 }
 
 /// Orders plain accesses of this thread against a signal handler of the same thread. Costs no instruction.

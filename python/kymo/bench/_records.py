@@ -26,9 +26,10 @@ class LatencyRecord:
 @dataclass(slots=True)
 class MemorySnapshot:
     """
-    A process's memory at one time; `timestamp_us` is CLOCK_MONOTONIC in microseconds.
+    A process's memory at one time; `timestamp_us` is microseconds since 1970.
 
-    `rss_bytes`, the current resident memory, is not stored in CSV files and becomes 0 when one is read.
+    `peak_rss_bytes` is the resident memory at that time, `process_peak_bytes` the largest since the process began.
+    `monotonic_ns` is ``time.monotonic_ns()``. The last two are not in CSV files and become 0 when one is read.
     """
 
     timestamp_us: int
@@ -36,7 +37,16 @@ class MemorySnapshot:
     kv_cache_bytes: int = 0
     activation_bytes: int = 0
     temp_buffer_bytes: int = 0
-    rss_bytes: int = 0
+    monotonic_ns: int = 0
+    process_peak_bytes: int = 0
+
+
+@dataclass(slots=True)
+class PowerSample:
+    """The power at one time: `time_s` is ``time.monotonic()``."""
+
+    time_s: float
+    watts: float
 
 
 @dataclass(slots=True)
@@ -63,7 +73,7 @@ class ResultRow:
     accuracy: float = _NO_VALUE
 
 
-_RecordT = TypeVar("_RecordT", LatencyRecord, MemorySnapshot, BaselineRecord, ResultRow)
+_RecordT = TypeVar("_RecordT", LatencyRecord, MemorySnapshot, PowerSample, BaselineRecord, ResultRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,7 @@ _FUNCTIONS: dict[type[Any], _Functions] = {
     MemorySnapshot: _Functions(
         _analysis.write_memory, _analysis.memory_to_csv, _analysis.read_memory, _analysis.parse_memory
     ),
+    PowerSample: _Functions(_analysis.write_power, _analysis.power_to_csv, _analysis.read_power, _analysis.parse_power),
     BaselineRecord: _Functions(
         _analysis.write_baselines, _analysis.baselines_to_csv, _analysis.read_baselines, _analysis.parse_baselines
     ),

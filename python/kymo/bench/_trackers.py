@@ -10,7 +10,7 @@ from types import TracebackType
 
 from kymo import _analysis
 from kymo._analysis import PowerSource
-from kymo.bench._records import MemorySnapshot
+from kymo.bench._records import MemorySnapshot, PowerSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class EnergyReport:
     samples: int = 0
     unknown_s: float = 0.0
     is_counted: bool = False
+    label: str = ""
 
     def to_json(self) -> str:
         """Return a compact JSON object with these names as keys."""
@@ -88,6 +89,10 @@ class PowerTracker:
         The source; the default is the first of `find_power_sources`.
     hz
         0.1 to 1000.
+    label
+        The name of the report.
+    kept_samples
+        How many of the latest readings `samples` returns.
 
     Raises
     ------
@@ -105,14 +110,16 @@ class PowerTracker:
     5.0
     """
 
-    def __init__(self, source: PowerSource | None = None, hz: float = 10.0) -> None:
+    def __init__(
+        self, source: PowerSource | None = None, hz: float = 10.0, *, label: str = "", kept_samples: int = 0
+    ) -> None:
         if source is None:
             sources = find_power_sources()
             if not sources:
                 raise RuntimeError("this machine has no power that can be measured; `kymo doctor` says why")
             source = sources[0]
         self._source = source
-        self._core = _analysis.PowerTrackerCore(source, hz)
+        self._core = _analysis.PowerTrackerCore(source, hz, label, kept_samples)
         self._finalizer = weakref.finalize(self, self._core.stop)
 
     @property
@@ -124,6 +131,11 @@ class PowerTracker:
     def is_running(self) -> bool:
         """Whether the thread is running."""
         return self._core.is_running()
+
+    @property
+    def samples(self) -> list[PowerSample]:
+        """The latest readings whose power is known; `write_csv` takes them."""
+        return [PowerSample(*row) for row in self._core.samples()]
 
     def start(self) -> bool:
         """Start again from zero; False if it is running already."""
@@ -160,7 +172,11 @@ class PowerTracker:
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """Peak and mean memory over snapshots in bytes, and sums over them; all zero for none."""
+    """
+    Peak and mean memory over snapshots in bytes, and sums over them; all zero for none.
+
+    `process_peak` is the largest since the process began, also between snapshots.
+    """
 
     label: str
     peak_rss: int = 0
@@ -169,6 +185,7 @@ class MemoryReport:
     activation_total: int = 0
     temp_buffer_total: int = 0
     snapshots: int = 0
+    process_peak: int = 0
 
     def to_json(self) -> str:
         """Return a compact JSON object with these names as keys."""

@@ -25,7 +25,12 @@ class WitnessHeader:
 
 @dataclass(frozen=True, slots=True)
 class WitnessEntry:
-    """One decision; hashes are from `tensor_hash`, `timestamp` is nanoseconds since 1970."""
+    """
+    One decision; hashes are from `tensor_hash`, `timestamp` is nanoseconds since 1970.
+
+    `mask_hash` is from the function of that name, for a mask that is too large to be stored. Empty: `keep_mask` is all
+    of it.
+    """
 
     q_hash: str
     k_hash: str
@@ -35,6 +40,7 @@ class WitnessEntry:
     tau: int = 0
     eps: float = 0.0
     timestamp: int = 0
+    mask_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,3 +277,20 @@ def tensor_hash(values: npt.ArrayLike) -> str:
         64 lower-case hex digits.
     """
     return _analysis.tensor_hash(np.ascontiguousarray(values, np.float32).ravel())
+
+
+def mask_hash(mask: npt.ArrayLike) -> str:
+    """
+    Return the SHA-256 of a mask, one byte of 0 or 1 per gate.
+
+    Parameters
+    ----------
+    mask
+        Booleans, or numbers of which 0 means dropped.
+
+    Returns
+    -------
+    str
+        64 lower-case hex digits.
+    """
+    return _analysis.mask_hash(np.ascontiguousarray(mask, np.bool_).ravel().view(np.uint8))

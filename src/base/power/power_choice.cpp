@@ -9,7 +9,7 @@ namespace kymo::base {
 
 namespace {
 
-enum class Family { rapl, gpu, gpu_channel, rail, channel, other };
+enum class Family { rapl, gpu, gpu_channel, rail, channel, other, battery };
 
 /// One device or rail with all metrics that measure it.
 struct Device {
@@ -73,6 +73,9 @@ Family family_of(const MetricDeclaration& metric) {
   }
   if (base == "gpu") {
     return Family::gpu;
+  }
+  if (base == "battery" && has_label(metric, "battery")) {
+    return Family::battery;
   }
   if (has_label(metric, "rail")) {
     return Family::rail;
@@ -146,8 +149,10 @@ class Choosing {
     } else if (has(Family::channel)) {
       leave_parts_of_chips();
       choose_totals(Family::channel);
-    } else {
+    } else if (has(Family::other)) {
       choose_totals(Family::other);
+    } else {
+      choose_totals(Family::battery);
     }
     for (const Device& device : devices_) {
       leave(device, "what it measures may be in the other sources");

@@ -20,10 +20,17 @@ inline constexpr std::string_view hex_digits = "0123456789abcdef";
   return hex;
 }
 
-/// Appends text as the content or an attribute of XML and HTML. Control characters, which XML cannot represent, become
-/// blanks.
+/// Appends text as the content or an attribute of XML and HTML. Control characters, which XML cannot represent or advises
+/// against, become blanks.
 inline void append_xml(std::string& out, std::string_view text) {
-  for (const char character : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char character = text[i];
+    // U+0080 to U+009F
+    if (character == '\xC2' && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xE0U) == 0x80U) {
+      out += ' ';
+      ++i;
+      continue;
+    }
     switch (character) {
       case '<':
         out += "&lt;";
@@ -41,7 +48,7 @@ inline void append_xml(std::string& out, std::string_view text) {
         out += "&#39;";
         break;
       default:
-        out += static_cast<unsigned char>(character) < 0x20 ? ' ' : character;
+        out += static_cast<unsigned char>(character) < 0x20 || character == '\x7F' ? ' ' : character;
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/text/escapes.hpp"
 #include "base/text/number_text.hpp"
+#include "base/text/plain_text.hpp"
 #include "base/text/text.hpp"
 
 namespace kymo::base {
@@ -53,27 +54,28 @@ void append_integer(std::string& out, Integer value) {
 
 }  // namespace
 
-void append_json_text(std::string& out, std::string_view text) {
+void append_json_text(std::string& out, std::string_view text, JsonEscapes escapes) {
+  const bool is_minimal = escapes == JsonEscapes::minimal;
+  const unsigned char first_odd = is_minimal ? 0x80 : 0x7F;
   std::size_t plain = 0;
   for (std::size_t i = 0; i < text.size();) {
     const auto character = static_cast<unsigned char>(text[i]);
-    if (character >= 0x20 && character < 0x80 && character != '"' && character != '\\') {
+    if (character >= 0x20 && character < first_odd && character != '"' && character != '\\') {
       ++i;
       continue;
     }
-    if (character >= 0x80) {
-      const Utf8Sequence sequence = look_at_utf8(text.substr(i));
-      if (!sequence.is_valid) {
-        out.append(text, plain, i - plain);
+    const Utf8Sequence sequence = look_at_utf8(text.substr(i));
+    const bool is_escaped = character < 0x80 || (!is_minimal && begins_with_control(text.substr(i)));
+    if (!sequence.is_valid || is_escaped) {
+      out.append(text, plain, i - plain);
+      plain = i + sequence.size;
+      if (sequence.is_valid) {
+        append_escape(out, static_cast<unsigned char>(text[plain - 1]));
+      } else {
         out += replacement;
-        plain = i + sequence.size;
       }
-      i += sequence.size;
-      continue;
     }
-    out.append(text, plain, i - plain);
-    append_escape(out, character);
-    plain = ++i;
+    i += sequence.size;
   }
   out.append(text, plain, text.size() - plain);
 }

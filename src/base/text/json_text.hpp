@@ -9,9 +9,15 @@
 
 namespace kymo::base {
 
-/// Appends the content of a JSON string, without quotes: escapes quotes, backslashes and control characters, and
-/// replaces each maximal piece that is not UTF-8 with U+FFFD. About 0.3 ns per byte of plain ASCII.
-void append_json_text(std::string& out, std::string_view text);
+/// Which characters of a JSON string are escaped.
+enum class JsonEscapes {
+  harmless,  ///< also DEL and U+0080 to U+009F, which terminals obey
+  minimal,   ///< those that JSON demands: quotes, backslashes, C0. For texts whose hash others compute too
+};
+
+/// Appends the content of a JSON string, without quotes, and replaces each maximal piece that is not UTF-8 with U+FFFD.
+/// About 0.3 ns per byte of plain ASCII.
+void append_json_text(std::string& out, std::string_view text, JsonEscapes escapes = JsonEscapes::harmless);
 
 /// Appends a text and replaces each maximal piece that is not UTF-8 with U+FFFD. Returns true if nothing was replaced.
 bool append_valid_text(std::string& out, std::string_view text);

@@ -163,11 +163,11 @@ void Coverage::append_to(ByteBuffer& out) const {
     }
     for (std::size_t i = 0; i < row.bins.size();) {
       std::size_t end = i + 1;
-      while (end < row.bins.size() && (row.bins[end].site == row.bins[i].site || row.bins[end].covered_ns == 0)) {
+      while (end < row.bins.size() && (row.bins[end].site() == row.bins[i].site() || row.bins[end].covered_ns == 0)) {
         ++end;
       }
       out.append_varint(end - i);
-      out.append_varint(row.bins[i].site);
+      out.append_varint(row.bins[i].site());
       i = end;
     }
   }
@@ -206,7 +206,6 @@ Coverage Coverage::read_from(ByteCursor& in) {
     for (std::size_t bin = 0; bin < count; ++bin) {
       row->bins[bin].covered_ns =
           covered_of(std::to_integer<std::uint8_t>(covered[bin]), static_cast<std::uint64_t>(result.bin_ns()));
-      row->bins[bin].lead_ns = row->bins[bin].covered_ns;
     }
     for (std::size_t bin = 0; bin < count;) {
       const std::uint64_t length = in.varint();
@@ -215,7 +214,7 @@ Coverage Coverage::read_from(ByteCursor& in) {
         throw DecodeError("the sites of a row of bins do not match its bins");
       }
       for (const std::size_t end = bin + static_cast<std::size_t>(length); bin < end; ++bin) {
-        row->bins[bin].site = row->bins[bin].covered_ns == 0 ? 0 : site;
+        row->bins[bin].vote.add(site, row->bins[bin].covered_ns);
       }
     }
   }
@@ -280,7 +279,7 @@ void CoverageCursor::begin_bin(const Coverage& coverage, const ScopeStack& stack
     bin_end_ns_ = std::numeric_limits<std::int64_t>::max();
   }
   for (std::size_t depth = 0; depth < current_.size(); ++depth) {
-    current_[depth] = {covered_until(stack, depth, bin_start_ns_), 0, 0};
+    current_[depth] = {covered_until(stack, depth, bin_start_ns_), {}};
   }
   instant_shift_ = coverage.shift() - votes_shift;
   voted_until_ns_ = bin_start_ns_;
@@ -294,10 +293,11 @@ void CoverageCursor::end_bin(Coverage& coverage, TrackId track, const ScopeStack
     const std::uint64_t covered_ns = covered_until(stack, depth, end_ns) - current.counted_ns;
     // Negative if an open scope disappeared without an end: events are missing.
     if (static_cast<std::int64_t>(covered_ns) > 0) {
-      // Scopes between two instants have no vote.
-      const SiteId site = current.lead_ns != 0 ? current.site : stack.last_ended(depth);
-      coverage.add(track, static_cast<std::uint16_t>(depth), false, bin_start_ns_,
-                   {std::min(covered_ns, width_ns), current.lead_ns, site});
+      CoverageBin bin{std::min(covered_ns, width_ns), current.vote};
+      if (bin.vote.empty()) {
+        bin.vote.add(stack.last_ended(depth), bin.covered_ns);  // scopes between two instants have no vote
+      }
+      coverage.add(track, static_cast<std::uint16_t>(depth), false, bin_start_ns_, bin);
     }
   }
   has_bin_ = false;
@@ -308,11 +308,7 @@ void CoverageCursor::vote(const ScopeStack& stack, std::int64_t until_ns) {
   if (instants > 0) {
     const auto weight_ns = static_cast<std::uint64_t>(instants) << instant_shift_;
     for (std::size_t depth = 0; depth < covered_depths(stack); ++depth) {
-      Current& current = current_[depth];
-      CoverageBin bin{0, current.lead_ns, current.site};
-      bin.vote(stack[depth].site, weight_ns);
-      current.lead_ns = bin.lead_ns;
-      current.site = bin.site;
+      current_[depth].vote.add(stack[depth].site, weight_ns);
     }
     voted_until_ns_ = until_ns;
   }

@@ -14,6 +14,7 @@
 #include <kymo/events.hpp>
 
 #include "capture/summary/scope_matcher.hpp"
+#include "capture/summary/site_vote.hpp"
 
 namespace kymo::capture {
 
@@ -23,31 +24,19 @@ class ByteCursor;
 /// One bin of one row.
 struct CoverageBin {
   std::uint64_t covered_ns = 0;
-  /// The lead of `site` over the others in a majority vote weighted by time (Boyer and Moore).
-  std::uint64_t lead_ns = 0;
-  /// The site (or span name) that covers more than half of covered_ns, if there is one; else one of the larger.
-  /// CoverageCursor lets the scopes of a thread vote by sampling.
-  std::uint32_t site = 0;
+  /// On the site (or span name) that covers most of it. CoverageCursor lets the scopes of a thread vote by sampling.
+  SiteVote vote;
 
+  [[nodiscard]] std::uint32_t site() const { return vote.leader(); }
   /// Adds time of one site.
   void add(std::uint32_t other_site, std::uint64_t duration_ns) {
     covered_ns += duration_ns;
-    vote(other_site, duration_ns);
+    vote.add(other_site, duration_ns);
   }
   /// Adds another bin's content.
   void merge(const CoverageBin& other) {
     covered_ns += other.covered_ns;
-    vote(other.site, other.lead_ns);
-  }
-  void vote(std::uint32_t other_site, std::uint64_t weight_ns) {
-    if (other_site == site) {
-      lead_ns += weight_ns;
-    } else if (lead_ns >= weight_ns && site != 0) {
-      lead_ns -= weight_ns;
-    } else {
-      lead_ns = weight_ns > lead_ns ? weight_ns - lead_ns : 0;
-      site = other_site;
-    }
+    vote.add(other.vote);
   }
 };
 
@@ -55,7 +44,7 @@ struct CoverageBin {
 struct CoverageRow {
   TrackId track = 0;
   std::uint16_t depth = 0;
-  bool named = false;          ///< row of complete spans from the program: depth 0, CoverageBin::site is a NameId
+  bool named = false;          ///< row of complete spans from the program: depth 0, CoverageBin::site() is a NameId
   std::int64_t first_bin = 0;  ///< the first of `bins`: it starts at first_bin << shift
   std::vector<CoverageBin> bins;
 };
@@ -131,8 +120,7 @@ class CoverageCursor {
   /// The current bin of one depth.
   struct Current {
     std::uint64_t counted_ns = 0;  ///< time covered by the depth when the bin began
-    std::uint64_t lead_ns = 0;     ///< of `site`, as in CoverageBin
-    SiteId site = 0;
+    SiteVote vote;                 ///< as in CoverageBin
   };
 
   void begin_bin(const Coverage& coverage, const ScopeStack& stack, std::int64_t now_ns, std::int64_t least_ns);

@@ -1,19 +1,13 @@
 #include "exchange/chrome/sink.hpp"
 
-#include <exception>
-#include <memory>
-
 #include <unistd.h>
 
-#include <kymo/chrome_trace.hpp>
+namespace kymo::exchange {
 
-#include "base/system/message.hpp"
-
-namespace kymo {
-namespace exchange {
-
-ChromeSink::ChromeSink(const std::string& path)
-    : writer_(base::OutputFile::create(path), TraceContainer::array), owner_(::getpid()) {}
+ChromeSink::ChromeSink(const std::string& path, const Declarations& known)
+    : writer_(base::OutputFile::create(path), TraceContainer::array), owner_(::getpid()) {
+  writer_.declare(known);
+}
 
 void ChromeSink::write(const EventBatch& batch) {
   if (::getpid() == owner_) {
@@ -28,17 +22,4 @@ void ChromeSink::finish() {
   }
 }
 
-}  // namespace exchange
-
-SinkGuard ChromeTraceSink::install() const noexcept {
-  try {
-    return Sink::install(std::make_shared<exchange::ChromeSink>(path_.c_str()));
-  } catch (const std::exception& error) {
-    base::say(std::string("Chrome trace: ") + error.what() + "; no trace is written");
-  } catch (...) {
-    base::say("Chrome trace: it could not be begun; no trace is written");
-  }
-  return SinkGuard();
-}
-
-}  // namespace kymo
+}  // namespace kymo::exchange

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <kymo/declarations.hpp>
 #include <kymo/sink.hpp>
 
 #include "exchange/chrome/trace.hpp"
@@ -15,8 +16,8 @@ namespace kymo::exchange {
 /// array of events. Does nothing in a child after fork, because the file is the parent's.
 class ChromeSink : public Sink {
  public:
-  /// Creates the file like OutputFile::create(). Throws OutputError.
-  explicit ChromeSink(const std::string& path);
+  /// Creates the file like OutputFile::create(). Batches lack the process; `known` declares it. Throws OutputError.
+  explicit ChromeSink(const std::string& path, const Declarations& known = {});
 
   void write(const EventBatch& batch) override;
   void finish() override;

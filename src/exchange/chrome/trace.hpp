@@ -46,6 +46,8 @@ class ChromeTraceWriter {
   ~ChromeTraceWriter();
 
   void write(const EventBatch& batch);
+  /// Takes what the batches that follow refer to and do not declare.
+  void declare(const Declarations& declarations) { names_.declare(declarations); }
 
   /// Sets a function that edits the text of each scope with arguments. The scope's event begins at `event` in `text`
   /// and lacks its last brace; its arguments begin at `arguments`.

@@ -29,8 +29,8 @@ constexpr std::size_t held_back = std::size_t{64} << 10U;
 constexpr std::string_view closing = "\n]\n";
 constexpr double most_ns = 4e18;
 
-std::int64_t to_ns(double duration_ms) {
-  const double ns = duration_ms * 1e6;
+/// 0 for what is negative or NaN.
+std::int64_t round_ns(double ns) {
   return ns > 0 ? static_cast<std::int64_t>(std::llround(std::min(ns, most_ns))) : 0;
 }
 
@@ -95,7 +95,11 @@ std::atomic<bool> process_exits{false};
 
 class TraceWriter::Implementation {
  public:
-  explicit Implementation(const std::string& path) : file_(base::OutputFile::create(path)), owner_(::getpid()) {
+  Implementation(const std::string& path, const TraceWriterOptions& options)
+      : file_(base::OutputFile::create(path)),
+        owner_(::getpid()),
+        epoch_ns_(options.epoch_ns.value_or(base::monotonic_now_ns())),
+        is_whole_(options.whole_microseconds) {
     file_.buffer() += '[';
   }
   Implementation(const Implementation&) = delete;
@@ -117,13 +121,28 @@ class TraceWriter::Implementation {
 
   void set_pid(std::uint64_t pid) noexcept { pid_.store(pid, std::memory_order_relaxed); }
 
+  /// The time since the epoch; 0 before it.
+  [[nodiscard]] std::int64_t now_ns() const noexcept {
+    std::int64_t now = 0;
+    return __builtin_sub_overflow(base::monotonic_now_ns(), epoch_ns_, &now) ? 0 : std::max<std::int64_t>(now, 0);
+  }
+
+  /// An event of the last `duration_ms`.
   void push(std::string_view name, std::string_view category, double duration_ms, std::uint64_t tid,
             const Argument* arguments, std::size_t count) noexcept {
+    const std::int64_t duration_ns = round_ns(duration_ms * 1e6);
+    add(name, category, {std::max<std::int64_t>(now_ns() - duration_ns, 0), duration_ns}, tid, arguments, count);
+  }
+
+  struct Times {
+    std::int64_t start_ns;  ///< since the epoch
+    std::int64_t duration_ns;
+  };
+  void add(std::string_view name, std::string_view category, Times times, std::uint64_t tid, const Argument* arguments,
+           std::size_t count) noexcept {
     if (!is_usable()) {
       return;
     }
-    const std::int64_t now_ns = base::monotonic_now_ns();
-    const std::int64_t duration_ns = to_ns(duration_ms);
     const std::lock_guard lock(mutex_);
     if (is_lost_) {
       return;
@@ -138,9 +157,9 @@ class TraceWriter::Implementation {
       out += ",\"cat\":";
       base::append_json_string(out, category);
       out += ",\"ph\":\"X\",\"ts\":";
-      append_short_microseconds(out, now_ns - duration_ns);
+      append_time(out, times.start_ns);
       out += ",\"dur\":";
-      append_short_microseconds(out, duration_ns);
+      append_time(out, times.duration_ns);
       out += ",\"pid\":";
       base::append_json_integer(out, pid_.load(std::memory_order_relaxed));
       out += ",\"tid\":";
@@ -173,6 +192,14 @@ class TraceWriter::Implementation {
 
  private:
   [[nodiscard]] bool is_usable() const noexcept { return ::getpid() == owner_; }
+
+  void append_time(std::string& out, std::int64_t time_ns) const {
+    if (is_whole_) {
+      base::append_json_integer(out, time_ns / 1000 + (time_ns % 1000 >= 500 ? 1 : 0));
+    } else {
+      append_short_microseconds(out, time_ns);
+    }
+  }
 
   /// Makes room for more events after the array was closed.
   void reopen() {
@@ -208,6 +235,8 @@ class TraceWriter::Implementation {
   std::mutex mutex_;
   base::OutputFile file_;
   pid_t owner_;
+  std::int64_t epoch_ns_;
+  bool is_whole_;
   std::atomic<std::uint64_t> pid_{0};
   bool is_empty_ = true;
   bool is_closed_ = false;  ///< the file has the array's closing bracket
@@ -219,17 +248,31 @@ TraceWriter::TraceWriter(TraceWriter&& other) noexcept = default;
 TraceWriter& TraceWriter::operator=(TraceWriter&& other) noexcept = default;
 TraceWriter::~TraceWriter() = default;
 
-TraceWriter::TraceWriter(const std::string& path)
-    : implementation_(path.empty() ? nullptr : std::make_unique<Implementation>(path)) {}
+TraceWriter::TraceWriter(const std::string& path, const TraceWriterOptions& options)
+    : implementation_(path.empty() ? nullptr : std::make_unique<Implementation>(path, options)) {}
 
-TraceWriter TraceWriter::from_environment(const char* variable) noexcept {
+namespace {
+
+TraceWriter make_writer(const char* path, const TraceWriterOptions& options) noexcept {
   try {
-    const char* const path = base::trusted_variable(variable);
-    return path == nullptr ? TraceWriter() : TraceWriter(path);
+    return path == nullptr ? TraceWriter() : TraceWriter(path, options);
   } catch (const std::exception& error) {
     say_error(error);
     return {};
   }
+}
+
+}  // namespace
+
+TraceWriter TraceWriter::from_environment(const char* variable, const TraceWriterOptions& options) noexcept {
+  return make_writer(base::trusted_variable(variable), options);
+}
+
+TraceWriter TraceWriter::from_env_vars(const std::vector<std::pair<std::string, std::string>>& variables,
+                                       std::string_view variable, const TraceWriterOptions& options) noexcept {
+  const auto found = std::find_if(variables.begin(), variables.end(),
+                                  [variable](const auto& candidate) { return candidate.first == variable; });
+  return make_writer(found == variables.end() ? nullptr : found->second.c_str(), options);
 }
 
 void TraceWriter::set_pid(std::uint64_t pid) noexcept {
@@ -253,6 +296,18 @@ void TraceWriter::push(std::string_view name, std::string_view category, double 
   if (implementation_) {
     implementation_->push(name, category, duration_ms, tid, arguments, argument_count);
   }
+}
+
+void TraceWriter::push_at(std::string_view name, std::string_view category, double start_us, double duration_ms,
+                          std::uint64_t tid, std::initializer_list<Argument> arguments) noexcept {
+  if (implementation_) {
+    implementation_->add(name, category, {round_ns(start_us * 1e3), round_ns(duration_ms * 1e6)}, tid,
+                         arguments.begin(), arguments.size());
+  }
+}
+
+double TraceWriter::now_us() const noexcept {
+  return implementation_ ? static_cast<double>(implementation_->now_ns()) / 1e3 : 0;
 }
 
 void TraceWriter::flush() {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <kymo/arrow.hpp>
 #include <kymo/exchange.hpp>
 #include <kymo/timeline.hpp>
 
@@ -17,6 +18,7 @@ struct ExportRequest {
   std::function<void(double)> on_progress;  ///< receives the finished share, 0 to 1; may be empty
   ProcessId process = 0;                    ///< for formats of one process; 0: the only one that fits
   unsigned recorder = 0;                    ///< for NVMT: one of several recorders of the process
+  ArrowTable table = ArrowTable::spans;     ///< for Arrow and Parquet
 };
 
 /// Writes a timeline in one format and closes the file. Returns what the format cannot hold, as texts. OutputError if

@@ -9,6 +9,7 @@
 
 #include "capture/format/codec.hpp"
 #include "capture/summary/totals.hpp"
+#include "timeline/display_order.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::exchange {
@@ -118,8 +119,12 @@ class Gathering {
                        [](const auto& a, const auto& b) { return a.second.covered_ns > b.second.covered_ns; });
       data_.tracks_left_out = found.size() - options_.most_tracks;
       found.resize(options_.most_tracks);
-      std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     }
+    const auto rank = [this](TrackId id) {
+      return timeline::track_rank(timeline_.track(id), timeline_.declarations().processes);
+    };
+    std::sort(found.begin(), found.end(),
+              [&rank](const auto& a, const auto& b) { return rank(a.first) < rank(b.first); });
     for (auto& [id, track] : found) {
       data_.tracks.push_back(std::move(track));
     }
@@ -146,8 +151,8 @@ class Gathering {
       block.start_ns = std::max(static_cast<std::int64_t>(start), data_.range.start_ns);
       block.end_ns = static_cast<std::int64_t>(std::min(start + bin_ns, static_cast<double>(data_.range.end_ns)));
       block.share = std::min(1.0, static_cast<double>(bin.covered_ns) / bin_ns);
-      block.name = row.named ? timeline_.name(source.find(IdKind::name, bin.site))
-                             : std::string_view(timeline_.site(source.find(IdKind::site, bin.site)).name);
+      block.name = row.named ? timeline_.name(source.find(IdKind::name, bin.site()))
+                             : std::string_view(timeline_.site(source.find(IdKind::site, bin.site())).name);
       track.lanes[row.depth].push_back(block);
       track.covered_ns += row.depth == 0 ? static_cast<double>(bin.covered_ns) : 0;
     }
@@ -185,20 +190,30 @@ class Gathering {
         }
       }
     }
+    std::vector<std::pair<const MetricDeclaration*, OverviewRow>> found;
     for (auto& [id, row] : rows) {
+      const MetricDeclaration& declared = timeline_.metric(id);
       if (row.all.count == 0) {
         continue;
       }
-      if (data_.metrics.size() >= options_.most_metrics) {
-        ++data_.metrics_left_out;
-        continue;
+      if (timeline::folds_if_constant(declared) && row.all.least == row.all.greatest) {
+        ++data_.constant_metrics;
+      } else {
+        found.emplace_back(&declared, std::move(row));
       }
-      const MetricDeclaration& declared = timeline_.metric(id);
-      row.name = declared.name;
-      for (const auto& [key, value] : declared.labels) {
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return timeline::subject_of(*a.first) < timeline::subject_of(*b.first);
+    });
+    const std::size_t shown = std::min(found.size(), options_.most_metrics);
+    data_.metrics_left_out = found.size() - shown;
+    found.resize(shown);
+    for (auto& [declared, row] : found) {
+      row.name = declared->name;
+      for (const auto& [key, value] : declared->labels) {
         row.name += " " + key + "=" + value;
       }
-      row.unit = declared.unit;
+      row.unit = declared->unit;
       data_.metrics.push_back(std::move(row));
     }
   }

@@ -55,6 +55,7 @@ struct OverviewData {
   std::vector<OverviewRow> metrics;
   std::size_t tracks_left_out = 0;
   std::size_t metrics_left_out = 0;
+  std::size_t constant_metrics = 0;  ///< of the machine, not among `metrics`
 };
 
 /// Maximum depth of a track's lanes.

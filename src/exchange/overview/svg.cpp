@@ -3,11 +3,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <functional>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
+#include "base/text/name_palette.hpp"
 #include "base/text/text.hpp"
 #include "exchange/overview/data.hpp"
 #include "stats/common/value_text.hpp"
@@ -22,15 +24,12 @@ constexpr double row_height = 30;
 constexpr double gap = 8;
 constexpr double top = 14;
 
-// Equally visible on light and dark backgrounds.
-constexpr std::array<const char*, 8> colours{"#4e79a7", "#e07b39", "#59a14f", "#b07aa1",
-                                             "#d4a72c", "#3a9e9e", "#d65f5f", "#8c7b6b"};
-
+// The colours of frames and metrics are those of the panel (panel/draw/colours.cpp).
 constexpr const char* style =
-    "<style>.kymo-o{font:11px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
+    "<style>.kymo-o .f{fill:#3c82be}.kymo-o .m{fill:#1e6ea0}.kymo-o{font:11px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
     ".kymo-o .g{fill:#fcfcfd}.kymo-o text{fill:#24292f}.kymo-o .q{fill:#57606a}.kymo-o .l{stroke:#d0d7de}"
     "@media(prefers-color-scheme:dark){.kymo-o .g{fill:#16191f}.kymo-o text{fill:#e6e8eb}.kymo-o .q{fill:#9aa4af}"
-    ".kymo-o .l{stroke:#343b44}}</style>";
+    ".kymo-o .l{stroke:#343b44}.kymo-o .f{fill:#56a0d6}.kymo-o .m{fill:#64bee6}}</style>";
 
 /// To a tenth of a pixel, or that many digits.
 std::string number(double value, int decimals = 1) {
@@ -67,23 +66,31 @@ std::string cut(std::string_view text, std::size_t limit) {
 
 class OverviewPicture {
  public:
-  OverviewPicture(const exchange::OverviewData& data, double width)
-      : data_(data), width_(width), plot_(width - label_width - value_width) {}
+  OverviewPicture(const exchange::OverviewData& data, const std::vector<SiteDeclaration>& sites, double width)
+      : data_(data), width_(width), plot_(width - label_width - value_width) {
+    std::vector<std::string_view> names;
+    names.reserve(sites.size());
+    for (const SiteDeclaration& site : sites) {
+      names.push_back(site.name);
+    }
+    palette_.add_all(std::move(names));
+  }
 
   std::string draw() {
     // Repeated at the top because a picture may be higher than a screen.
     draw_axis(true);
     for (const exchange::OverviewRow& row : data_.frames) {
-      draw_row(row, colours[0], true);
+      draw_row(row, true);
     }
     for (const exchange::OverviewTrack& track : data_.tracks) {
       draw_track(track);
     }
     note(data_.tracks_left_out, "track");
-    for (std::size_t i = 0; i < data_.metrics.size(); ++i) {
-      draw_row(data_.metrics[i], colours[(i + 1) % colours.size()], false);
+    for (const exchange::OverviewRow& row : data_.metrics) {
+      draw_row(row, false);
     }
     note(data_.metrics_left_out, "metric");
+    note(data_.constant_metrics, "metric", " of the machine that did not change");
     if (data_.frames.empty() && data_.tracks.empty() && data_.metrics.empty()) {
       text(label_width, y_ + 12, "Nothing was recorded in this stretch of time.", "q");
       y_ += row_height;
@@ -125,12 +132,14 @@ class OverviewPicture {
     body_ += "<path class=\"l\" d=\"M" + number(label_width) + ' ' + number(y) + 'h' + number(plot_) + "\"/>";
   }
 
-  void fill(const std::string& path, const char* colour, const char* more = "") {
-    body_ += "<path d=\"" + path + "\" fill=\"" + colour + '"' + more + "/>";
+  [[nodiscard]] std::string colour_of(std::string_view name) {
+    const base::Rgb colour = base::palette_colour(palette_.place_of(name));
+    const std::array<unsigned char, 3> parts{colour.red, colour.green, colour.blue};
+    return '#' + base::to_hex(parts.data(), parts.size());
   }
 
   /// Bars from zero for frames; a band from the least to the greatest value for metrics.
-  void draw_row(const exchange::OverviewRow& row, const char* colour, bool is_bars) {
+  void draw_row(const exchange::OverviewRow& row, bool is_bars) {
     const double low = is_bars ? 0 : row.all.least;
     const double high = row.all.greatest;
     const double scale = high > low ? (row_height - 2) / (high - low) : 0;
@@ -154,7 +163,7 @@ class OverviewPicture {
     }
     label(row.name, row_height);
     line(y_ + row_height);
-    fill(path, colour);
+    body_ += std::string("<path class=\"") + (is_bars ? 'f' : 'm') + "\" d=\"" + path + "\"/>";
     const double x = label_width + plot_ + 8;
     text(x, y_ + 10, stats::value_text(high, row.unit, short_form), "q");
     text(x, y_ + row_height, stats::value_text(is_bars ? row.all.least : low, row.unit, short_form), "q");
@@ -176,17 +185,17 @@ class OverviewPicture {
       }
       for (const auto& [name, path] : paths) {
         body_ += "<g><title>" + escape(cut(name, 200)) + "</title>";
-        fill(path, colours[std::hash<std::string_view>()(name) % colours.size()]);
-        body_ += "</g>";
+        body_ += "<path d=\"" + path + "\" fill=\"" + colour_of(name) + "\"/></g>";
       }
     }
     line(y_ + height);
     y_ += height + gap;
   }
 
-  void note(std::size_t left_out, const char* thing) {
+  void note(std::size_t left_out, const char* thing, const char* more = "") {
     if (left_out != 0) {
-      text(label_width, y_ + 8, "and " + std::to_string(left_out) + " more " + thing + (left_out == 1 ? "" : "s"), "q");
+      text(label_width, y_ + 8,
+           "and " + std::to_string(left_out) + " more " + thing + (left_out == 1 ? "" : "s") + more, "q");
       y_ += 14 + gap;
     }
   }
@@ -205,6 +214,7 @@ class OverviewPicture {
   }
 
   const exchange::OverviewData& data_;
+  base::NamePalette palette_;
   double width_;
   double plot_;
   double y_ = top;
@@ -217,7 +227,7 @@ std::string overview_svg(const Timeline& timeline, const OverviewOptions& option
   const double width = std::max<double>(std::clamp(options.width, 320U, 4096U), label_width + value_width + 60);
   const auto bins = static_cast<std::size_t>((width - label_width - value_width) / 3);
   const exchange::OverviewData data = exchange::gather_overview(timeline, options, bins);
-  return OverviewPicture(data, width).draw();
+  return OverviewPicture(data, timeline.declarations().sites, width).draw();
 }
 
 }  // namespace kymo

@@ -18,7 +18,7 @@ constexpr std::size_t most_packet = std::size_t{16} << 20U;
 constexpr std::size_t most_texts = std::size_t{64} << 20U;
 constexpr std::size_t most_name = std::size_t{64} << 10U;
 constexpr std::size_t most_things = std::size_t{1} << 16U;
-constexpr std::size_t text_weight = 64;  // memory of an interned text beside its bytes
+constexpr std::size_t interned_text_weight = 64;  // memory of an interned text beside its bytes
 constexpr std::int64_t latest_ns = std::int64_t{1} << 62U;
 constexpr std::uint64_t boot_clock = 6;
 constexpr std::uint64_t realtime_clock = 1;
@@ -284,14 +284,14 @@ void PerfettoEventReader::take_interned(Sequence& sequence, std::string_view byt
       }
     }
     std::string name = name_of(text);
-    if (text_bytes_ + name.size() + text_weight > most_texts) {
+    if (text_bytes_ + name.size() + interned_text_weight > most_texts) {
       losses_.damage("interned texts beyond 64 MiB");
       continue;
     }
     const auto [place, is_new] = sequence.texts[kind].try_emplace(iid);
-    const std::size_t replaced = is_new ? 0 : place->second.size() + text_weight;
-    sequence.text_bytes += name.size() + text_weight - replaced;
-    text_bytes_ += name.size() + text_weight - replaced;
+    const std::size_t replaced = is_new ? 0 : place->second.size() + interned_text_weight;
+    sequence.text_bytes += name.size() + interned_text_weight - replaced;
+    text_bytes_ += name.size() + interned_text_weight - replaced;
     place->second = std::move(name);
   }
 }

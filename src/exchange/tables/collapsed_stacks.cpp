@@ -6,14 +6,15 @@
 #include <kymo/batch_cursor.hpp>
 
 #include "base/text/json_text.hpp"
+#include "base/text/plain_text.hpp"
 
 namespace kymo::exchange {
 namespace {
 
-/// Makes a text usable as part of a line: replaces characters that end a part or a line or precede the number.
+/// Makes a text usable as part of a line: replaces characters that end a part or a line.
 std::string part_of(std::string_view text) {
   std::string part;
-  base::append_valid_text(part, text.empty() ? "(unnamed)" : text);
+  base::append_plain_text(part, text.empty() ? "(unnamed)" : text, "\t\r\n");
   for (char& character : part) {
     if (character == ';') {
       character = ':';

@@ -8,6 +8,7 @@
 
 #include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
+#include "base/text/plain_text.hpp"
 #include "exchange/common/json_argument.hpp"
 
 namespace kymo::exchange {
@@ -34,9 +35,10 @@ class SpanRows {
 
   void write(const Span& span, const SpanList& list) {
     std::string& out = file_.buffer();
+    const SiteFields& site = fields_of(span);
     out += head_of(span.track);
     out += ',';
-    out += name_of(span);
+    out += site.name;
     out += ',';
     append_csv_field(out, timeline_.name(span.category));
     for (const std::int64_t number : {span.start_ns, span.duration_ns, span.self_ns}) {
@@ -53,6 +55,7 @@ class SpanRows {
     append_marks(out, span.flags);
     out += ',';
     append_arguments(out, span, list);
+    out += site.place;
     out += '\n';
     file_.spill();
   }
@@ -71,15 +74,30 @@ class SpanRows {
     return head;
   }
 
-  [[nodiscard]] std::string_view name_of(const Span& span) {
+  struct SiteFields {
+    std::string name;
+    std::string place;  // ,function,file,line,holder
+  };
+
+  [[nodiscard]] const SiteFields& fields_of(const Span& span) {
     if (span.site == 0) {
-      name_.clear();
-      append_csv_field(name_, timeline_.name_of(span));
-      return name_;
+      siteless_.name.clear();
+      append_csv_field(siteless_.name, timeline_.name_of(span));
+      return siteless_;
     }
     const auto [place, is_new] = sites_.try_emplace(span.site);
     if (is_new) {
-      append_csv_field(place->second, timeline_.name_of(span));
+      const SiteDeclaration& site = timeline_.site(span.site);
+      const bool is_wait = site.role == SiteRole::wait;
+      SiteFields& fields = place->second;
+      append_csv_field(fields.name, timeline_.name_of(span));
+      fields.place += ',';
+      append_csv_field(fields.place, is_wait ? std::string_view() : site.function);
+      fields.place += ',';
+      append_csv_field(fields.place, site.file);
+      fields.place += ',' + (site.line != 0 ? std::to_string(site.line) : std::string()) + ',';
+      // The site of a wait has the holder in place of the function.
+      append_csv_field(fields.place, is_wait ? site.function : std::string_view());
     }
     return place->second;
   }
@@ -106,17 +124,17 @@ class SpanRows {
   const Timeline& timeline_;
   base::OutputFile& file_;
   std::unordered_map<TrackId, std::string> heads_;
-  std::unordered_map<SiteId, std::string> sites_;
-  std::string name_;
+  std::unordered_map<SiteId, SiteFields> sites_;
+  SiteFields siteless_{{}, ",,,,"};
   std::string object_;
 };
 
 }  // namespace
 
 void append_csv_field(std::string& out, std::string_view text) {
-  std::string valid;
-  base::append_valid_text(valid, text);
-  base::append_csv_field(out, valid);
+  std::string plain;
+  base::append_plain_text(plain, text, "\t\r\n");
+  base::append_csv_field(out, plain);
 }
 
 std::vector<std::string> write_spans_csv(const Timeline& timeline, base::OutputFile file,

@@ -13,7 +13,8 @@ namespace kymo::exchange {
 
 /// The first line of each file, by which kymo recognises its own files.
 inline constexpr std::string_view spans_csv_header =
-    "process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments\n";
+    "process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments,"
+    "function,file,line,holder\n";
 inline constexpr std::string_view frames_csv_header = "process,stream,number,start_ns,duration_ns\n";
 inline constexpr std::string_view metrics_csv_header = "process,metric,labels,unit,time_ns,value,stale\n";
 

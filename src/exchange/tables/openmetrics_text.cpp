@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text/json_text.hpp"
+#include "base/text/plain_text.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -46,9 +47,9 @@ std::string without_end(std::string text, std::string_view end) {
 
 void append_label(std::string& labels, std::string_view name, std::string_view value) {
   labels.append(labels.empty() ? "" : ",").append(name).append("=\"");
-  std::string valid;
-  base::append_valid_text(valid, value);
-  for (const char character : valid) {
+  std::string plain;
+  base::append_plain_text(plain, value, "\n");
+  for (const char character : plain) {
     if (character == '\\' || character == '"') {
       labels += '\\';
     }

@@ -68,6 +68,11 @@ const Unit* find_unit(std::string_view name) {
   return found == units.end() ? nullptr : found;
 }
 
+/// Whether it is the recorder's duration of the main stream's frames, which the column frame_ms has from their marks.
+bool is_frame_time(const MetricDeclaration& metric) {
+  return metric.name == vor_frame_column && metric.unit == "ms" && metric.labels.empty();
+}
+
 std::string user_name(const MetricDeclaration& metric) {
   std::string name = metric.name;
   for (std::size_t i = 0; i < metric.labels.size(); ++i) {
@@ -111,11 +116,15 @@ VorColumns find_vor_columns(const std::vector<MetricDeclaration>& metrics, Proce
     }
   }
   std::set<std::string> taken;
+  for (const VorColumn& column : columns.system) {
+    taken.insert(column.name);
+  }
   for (const MetricDeclaration& metric : metrics) {
-    if (metric.process != process || std::find(of_system.begin(), of_system.end(), metric.id) != of_system.end()) {
+    if (metric.process != process || is_frame_time(metric) ||
+        std::find(of_system.begin(), of_system.end(), metric.id) != of_system.end()) {
       continue;
     }
-    if (taken.size() + columns.system.size() >= most_columns) {
+    if (taken.size() >= most_columns) {
       ++columns.left_out;
       continue;
     }

@@ -45,7 +45,8 @@ struct VorColumns {
 };
 
 /// Finds the columns for a process's metrics. A user column is named like the metric with its labels in braces,
-/// `temperature{zone=cpu}`, and gets a number if the name is taken.
+/// `temperature{zone=cpu}`, and gets a number if the name is taken, also by a system column. The recorder's metric
+/// frame_ms has no column of its own.
 [[nodiscard]] VorColumns find_vor_columns(const std::vector<MetricDeclaration>& metrics, ProcessId process);
 
 /// The metric of a column: the name without the labels that follow it, the labels, and the unit.

@@ -54,6 +54,7 @@ struct SpanFacts {
   SpanKey key;
   bool is_found = false;  ///< else it could not be read again, and everything below is unknown
   Span span;
+  std::vector<SpanKey> around;  ///< of a scope: those that it lies in, the outermost first
   std::vector<std::pair<std::string, std::string>> arguments;  ///< names and values as text
 };
 
@@ -95,8 +96,8 @@ class BlockProvider {
   [[nodiscard]] virtual bool read_summary(std::size_t capture, std::size_t place, Detail& out) const = 0;
   /// Samples that are not in any block, if any.
   [[nodiscard]] virtual std::shared_ptr<const Detail> records() const { return nullptr; }
-  /// The statistics of each site over all data.
-  [[nodiscard]] virtual std::vector<stats::SiteFigures> figures() const = 0;
+  /// The statistics of each site; of a part of the data as stats::figures_of_sites().
+  [[nodiscard]] virtual std::vector<stats::SiteFigures> figures(TimeRange range) const = 0;
   /// Looks up a span again, with its arguments.
   [[nodiscard]] virtual SpanFacts find_span(const SpanKey& key) const = 0;
 };

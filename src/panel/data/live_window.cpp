@@ -163,13 +163,13 @@ std::shared_ptr<const EventBatch> LiveBlocks::read(std::size_t, std::size_t numb
   return number >= contents_.first_number && place < contents_.batches.size() ? contents_.batches[place] : nullptr;
 }
 
-std::vector<stats::SiteFigures> LiveBlocks::figures() const {
+std::vector<stats::SiteFigures> LiveBlocks::figures(TimeRange range) const {
   std::vector<std::shared_ptr<const EventBatch>> batches;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     batches = contents_.batches;
   }
-  return stats::figures_of_sites(batches);
+  return stats::figures_of_sites(batches, range);
 }
 
 SpanFacts LiveBlocks::find_span(const SpanKey& key) const {

@@ -309,19 +309,21 @@ std::vector<Piece> PanelData::past(std::int64_t time_ns, Asker asker) {
   return out;
 }
 
-void PanelData::keep_figures_fresh() {
+void PanelData::keep_figures_fresh(TimeRange range) {
   const auto now = std::chrono::steady_clock::now();
-  if (adds_up_ || figures_of_data_ == data_version_ ||
-      (figures_version_ != 0 && now - last_figures_ < std::chrono::seconds(1))) {
+  const bool is_same = range.start_ns == figures_range_.start_ns && range.end_ns == figures_range_.end_ns;
+  if (adds_up_ || (is_same && (figures_of_data_ == data_version_ ||
+                               (figures_version_ != 0 && now - last_figures_ < std::chrono::seconds(1))))) {
     return;
   }
   adds_up_ = true;
+  figures_range_ = range;
   figures_of_data_ = data_version_;
   last_figures_ = now;
-  worker_.ask([this] {
+  worker_.ask([this, range] {
     std::vector<stats::SiteFigures> figures;
     try {
-      figures = provider_->figures();
+      figures = provider_->figures(range);
     } catch (const std::exception&) {
       figures.clear();  // the file is unreadable
     }

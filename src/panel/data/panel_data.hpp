@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -30,8 +31,8 @@ struct DataOptions {
 };
 
 /// The requester of pieces. Its missing pieces are fetched until it asks for something else.
-enum class Asker : std::uint8_t { flame, overview, frames, past, pin };
-inline constexpr std::size_t asker_count = 5;
+enum class Asker : std::uint8_t { flame, overview, frames, past, pin, frame_lines };
+inline constexpr std::size_t asker_count = 6;
 
 /// The required content of pieces.
 struct Wish {
@@ -56,6 +57,18 @@ struct SpanEnergyFacts {
 struct FoundSpan {
   bool is_found = false;
   SpanKey key;
+};
+
+/// Blocks to read in the background, in the order of the captures and of their blocks.
+struct BlockScan {
+  TimeRange range;  ///< the blocks that overlap it
+  BatchParts parts = BatchParts::everything;
+  std::optional<std::size_t> capture;  ///< only this one
+  /// Takes a block, on the worker's thread. `batch`: nullptr if it could not be read.
+  std::function<void(std::size_t capture, const EventBatch* batch)> take;
+  /// Called on the drawing thread after some blocks, and after the last one; nothing is taken meanwhile. Returns
+  /// whether to go on.
+  std::function<bool(bool is_done)> deliver;
 };
 
 /// The pieces of a provider's data. For one thread.
@@ -96,6 +109,10 @@ class PanelData {
   [[nodiscard]] const std::optional<SpanFacts>& span_facts() const { return span_facts_; }
   /// The energy of that span, some frames after its facts.
   [[nodiscard]] const SpanEnergyFacts& span_energy() const { return span_energy_; }
+  /// Reads blocks in the background.
+  void scan(std::shared_ptr<const BlockScan> scan);
+  /// Increases with new data.
+  [[nodiscard]] std::uint64_t data_version() const { return data_version_; }
   /// Searches for the next (previous) scope of a site that begins after (before) a time. take_found() returns the
   /// result.
   void ask_for_site(SiteId site, std::int64_t from_ns, bool forward);
@@ -105,8 +122,9 @@ class PanelData {
   /// The known losses.
   [[nodiscard]] DropCounts drops() const;
 
-  /// Computes the sites' statistics if they are missing or outdated, at most once a second.
-  void keep_figures_fresh();
+  /// Computes the sites' statistics over a range if they are missing or outdated: at once for another range, else at
+  /// most once a second.
+  void keep_figures_fresh(TimeRange range);
   [[nodiscard]] const std::vector<stats::SiteFigures>& figures() const { return figures_; }
   /// Increases with each new set of figures; 0: none yet.
   [[nodiscard]] std::uint64_t figures_version() const { return figures_version_; }
@@ -148,6 +166,9 @@ class PanelData {
   struct SiteQuestion;
   struct EnergyQuestion;
 
+  struct ScanPlaces;
+
+  void go_on_scanning(std::shared_ptr<ScanPlaces> places);
   void look_for_site(std::shared_ptr<SiteQuestion> question);
   void ask_for_energy(const SpanKey& key, TimeRange span);
   void read_energy(std::shared_ptr<EnergyQuestion> question);
@@ -186,6 +207,7 @@ class PanelData {
   std::uint64_t figures_version_ = 0;
   std::uint64_t data_version_ = 1;     // increases with new data
   std::uint64_t figures_of_data_ = 0;  // the version that the figures cover or are being computed for
+  TimeRange figures_range_;
   bool adds_up_ = false;
   std::chrono::steady_clock::time_point last_figures_{};
   std::uint64_t question_ = 0;  // number of the last ask_for_site()

@@ -29,4 +29,15 @@ namespace kymo::panel {
   return length_ns > 0 && time_ns > most - length_ns ? most : time_ns + length_ns;
 }
 
+/// Durations from one to another, both included.
+struct LengthRange {
+  std::int64_t least_ns = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most_ns = std::numeric_limits<std::int64_t>::max();
+
+  [[nodiscard]] bool holds(std::int64_t duration_ns) const { return duration_ns >= least_ns && duration_ns <= most_ns; }
+  [[nodiscard]] bool operator==(const LengthRange& other) const {
+    return least_ns == other.least_ns && most_ns == other.most_ns;
+  }
+};
+
 }  // namespace kymo::panel

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/system/clock.hpp"
@@ -124,9 +125,9 @@ bool TimelineBlocks::read_summary(std::size_t capture, std::size_t place, Detail
          timeline::read_summary(timeline_, capture, blocks_[capture].summaries[place], out);
 }
 
-std::vector<stats::SiteFigures> TimelineBlocks::figures() const {
+std::vector<stats::SiteFigures> TimelineBlocks::figures(TimeRange range) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return stats::figures_of_sites(timeline_);
+  return stats::figures_of_sites(timeline_, range);
 }
 
 SpanFacts TimelineBlocks::find_span(const SpanKey& key) const {
@@ -139,7 +140,13 @@ SpanFacts TimelineBlocks::find_span(const SpanKey& key) const {
 SpanFacts pick_span(const SpanKey& key, const SpanList& spans, const BlockProvider& names) {
   SpanFacts facts;
   facts.key = key;
+  std::map<std::uint16_t, SpanKey> around;
   for (const Span& span : spans.spans) {
+    const std::int64_t end_ns = add_length(span.start_ns, span.duration_ns);
+    if (!key.named && span.site != 0 && span.depth < key.depth && span.start_ns <= key.start_ns &&
+        end_ns >= std::max(key.end_ns, key.start_ns)) {
+      around[span.depth] = {span.track, span.site, span.depth, false, span.start_ns, end_ns};
+    }
     const bool is_meant =
         span.start_ns == key.start_ns &&
         (key.named ? span.site == 0 && span.name == key.name : span.site == key.name && span.depth == key.depth);
@@ -155,6 +162,9 @@ SpanFacts pick_span(const SpanKey& key, const SpanList& spans, const BlockProvid
           names.name(value.name),
           text_of_argument(value, value.type == ArgumentType::string ? spans.text_of(value) : std::string_view()));
     }
+  }
+  for (const auto& [depth, outer] : around) {
+    facts.around.push_back(outer);
   }
   return facts;
 }

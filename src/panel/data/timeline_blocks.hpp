@@ -38,7 +38,7 @@ class TimelineBlocks final : public BlockProvider {
   [[nodiscard]] std::shared_ptr<const EventBatch> read(std::size_t capture, std::size_t number,
                                                        BatchParts parts) const override;
   [[nodiscard]] bool read_summary(std::size_t capture, std::size_t place, Detail& out) const override;
-  [[nodiscard]] std::vector<stats::SiteFigures> figures() const override;
+  [[nodiscard]] std::vector<stats::SiteFigures> figures(TimeRange range) const override;
   [[nodiscard]] SpanFacts find_span(const SpanKey& key) const override;
 
   /// For the thread that calls refresh().

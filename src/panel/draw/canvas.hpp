@@ -42,7 +42,7 @@ class Canvas {
     fill(left, top, left + thickness, bottom, colour);
     fill(right - thickness, top, right, bottom, colour);
   }
-  /// Clean text (clean_text), cut at a width. Returns whether any of it was drawn.
+  /// Clean text (clean_text); what is wider than the width ends in two dots. Returns whether any of it was drawn.
   bool text(float left, float top, float width, ImU32 colour, std::string_view text);
 
  private:

@@ -2,7 +2,8 @@
 #include "panel/draw/colours.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/text/name_palette.hpp"
 
 namespace kymo::panel {
 
@@ -12,11 +13,6 @@ ImU32 rgb(unsigned red, unsigned green, unsigned blue, unsigned alpha = 255) {
   return IM_COL32(red, green, blue, alpha);
 }
 
-/// The approximate luminance of a colour.
-float luminance(float red, float green, float blue) {
-  return 0.2126F * std::pow(red, 2.2F) + 0.7152F * std::pow(green, 2.2F) + 0.0722F * std::pow(blue, 2.2F);
-}
-
 }  // namespace
 
 Theme current_theme() {
@@ -24,6 +20,7 @@ Theme current_theme() {
   Theme theme;
   theme.is_light = 0.3F * window.x + 0.59F * window.y + 0.11F * window.z > 0.5F;
   theme.text = ImGui::GetColorU32(ImGuiCol_Text);
+  theme.box_text = rgb(15, 15, 20);
   theme.faint_text = ImGui::GetColorU32(ImGuiCol_Text, 0.65F);
   if (theme.is_light) {
     theme.ruler = rgb(0, 0, 0, 60);
@@ -54,28 +51,9 @@ Theme current_theme() {
   return theme;
 }
 
-ImU32 colour_of_name(std::string_view name, const Theme& theme) {
-  std::uint32_t hash = 2166136261U;
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  }
-  hash ^= hash >> 15U;
-  const float hue = static_cast<float>(hash % 360U) / 360.0F;
-  const float saturation = (theme.is_light ? 0.34F : 0.48F) + static_cast<float>((hash >> 10U) % 16U) / 100.0F;
-  const float value = (theme.is_light ? 0.84F : 0.55F) + static_cast<float>((hash >> 16U) % 14U) / 100.0F;
-  float red = 0;
-  float green = 0;
-  float blue = 0;
-  ImGui::ColorConvertHSVtoRGB(hue, saturation, value, red, green, blue);
-  // White text has a contrast of at least 4.5 on it.
-  constexpr float most_luminance = 0.16F;
-  if (const float light = luminance(red, green, blue); !theme.is_light && light > most_luminance) {
-    const float share = std::pow(most_luminance / light, 1 / 2.2F);
-    red *= share;
-    green *= share;
-    blue *= share;
-  }
-  return ImGui::ColorConvertFloat4ToU32(ImVec4(red, green, blue, 1.0F));
+ImU32 palette_colour(std::size_t place) {
+  const base::Rgb colour = base::palette_colour(place);
+  return rgb(colour.red, colour.green, colour.blue);
 }
 
 ImU32 fade(ImU32 colour, float share) {

@@ -2,10 +2,14 @@
 #include "panel/layout/flame_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <tuple>
+#include <unordered_map>
 
+#include "capture/summary/site_vote.hpp"
 #include "panel/data/time_math.hpp"
 
 namespace kymo::panel {
@@ -20,8 +24,8 @@ using timeline::DetailSpan;
 
 constexpr double mark_reach = 6;
 
-/// The order of rows from top to bottom: tracks, threads' scopes before handed-in spans, then depth.
-using RowKey = std::tuple<TrackId, bool, std::uint16_t>;
+/// Ordered by track; its scopes stand before handed-in spans, then by depth.
+using RowKey = FlameRowKey;
 
 /// Builds the boxes of one row, from left to right.
 class RowBuilder {
@@ -42,7 +46,11 @@ class RowBuilder {
       }
       // Spans that begin within the same few pixels form one box; all but the first are skipped in one step.
       const double cell_end = (std::floor(left / least_) + 1) * least_;
-      const auto next = first_from(at + 1, spans.end(), axis_.to_time(cell_end));
+      auto next = first_from(at + 1, spans.end(), axis_.to_time(cell_end));
+      // Only the last of them may reach beyond these pixels. It is shown by itself then.
+      if (next - at > 1 && axis_.to_pixel((next - 1)->end_ns) - axis_.to_pixel((next - 1)->start_ns) >= least_) {
+        --next;
+      }
       if (next - at == 1) {
         put_one(*at, left, right);
       } else {
@@ -50,29 +58,45 @@ class RowBuilder {
         box.end_ns = (next - 1)->end_ns;
         box.is_one = false;
         box.covered = 0.85F;
+        box.name = name_of_most(at, next);
         put_narrow(box);
       }
       at = next;
     }
   }
 
-  void take(const DetailBins& level, const DetailRow& row) {
+  /// `from`: the pixel before which nothing is taken.
+  void take(const DetailBins& level, const DetailRow& row, double from = -1e9) {
     const std::int64_t bin_ns = level.bin_ns(row);
     const double pixels = static_cast<double>(bin_ns) / axis_.ns_per_pixel();
     const std::int64_t first = std::min<std::int64_t>(length_between(row.start_ns, start_ns_) / bin_ns, row.bin_count);
     double left = axis_.to_pixel(row.start_ns) + static_cast<double>(first) * pixels;
     for (auto i = static_cast<std::uint32_t>(first); i < row.bin_count && left <= axis_.width(); ++i, left += pixels) {
       const DetailBin& bin = level.bins[row.first_bin + i];
-      if (bin.covered <= 0) {
+      if (bin.covered <= 0 || left + pixels <= from) {
         continue;
       }
       FlameBox box;
-      box.left = static_cast<float>(left);
+      box.left = static_cast<float>(std::max(left, from));
       box.right = static_cast<float>(std::min(left + pixels, 1e9));
       box.covered = bin.covered;
       box.name = bin.name;
       box.is_one = false;
       put_narrow(box);
+    }
+  }
+
+  /// Takes a piece with more spans than pixels. Bins begin where the piece does: the span that was open there began in an
+  /// earlier one, perhaps long before, and is shown by itself.
+  void take_crowded(const DetailBins& level, const DetailRow& row, const DetailSpan& first,
+                    std::int64_t piece_start_ns) {
+    const double left = axis_.to_pixel(first.start_ns);
+    const double right = axis_.to_pixel(first.end_ns);
+    if (first.start_ns < piece_start_ns && right - left >= least_) {
+      put_one(first, left, right);
+      take(level, row, right);
+    } else {
+      take(level, row);
     }
   }
 
@@ -90,6 +114,28 @@ class RowBuilder {
     const auto high = end - low > step ? low + step + 1 : end;
     return std::lower_bound(low, high, time_ns,
                             [](const DetailSpan& span, std::int64_t time) { return span.start_ns < time; });
+  }
+
+  /// The name of the spans that take most of the time among several, of which a sample votes.
+  static std::uint32_t name_of_most(std::vector<DetailSpan>::const_iterator from,
+                                    std::vector<DetailSpan>::const_iterator end) {
+    constexpr std::int64_t most_voters = 16;
+    capture::SiteVote vote;
+    if (end - from <= most_voters) {
+      for (auto at = from; at != end; ++at) {
+        vote.add(at->name, static_cast<std::uint64_t>(length_between(at->start_ns, at->end_ns)) + 1);
+      }
+      return vote.leader();
+    }
+    // Those that are open at evenly spaced times.
+    const std::int64_t step_ns = length_between(from->start_ns, (end - 1)->end_ns) / most_voters;
+    std::int64_t time_ns = add_length(from->start_ns, step_ns / 2);
+    auto at = from;
+    for (std::int64_t i = 0; i < most_voters; ++i, time_ns = add_length(time_ns, step_ns)) {
+      at = std::prev(first_from(at, end, add_length(time_ns, 1)));
+      vote.add(at->name, at->end_ns > time_ns ? 1 : 0);
+    }
+    return vote.empty() ? from->name : vote.leader();
   }
 
   static FlameBox box_of(const DetailSpan& span, double left, double right) {
@@ -118,6 +164,12 @@ class RowBuilder {
     put_after_last(box);
   }
 
+  /// What a box is worth in the vote on the name of several: its width, in parts of a pixel, as far as it is covered.
+  static std::uint64_t weight_of(const FlameBox& box) {
+    constexpr float parts = 4096;
+    return static_cast<std::uint64_t>(std::max((box.right - box.left) * box.covered, 0.0F) * parts) + 1;
+  }
+
   /// Joins a narrow box with the previous narrow one, up to the least width.
   void put_narrow(FlameBox box) {
     if (!row_.boxes.empty()) {
@@ -126,12 +178,16 @@ class RowBuilder {
       const bool is_alike =
           box.name == last.name && box.left - last.right < 0.5F && std::abs(box.covered - last.covered) < 0.08F;
       if (!last.is_one && (is_near || is_alike)) {
+        vote_.add(box.name, weight_of(box));
+        last.name = vote_.leader();
         last.covered = std::max(last.covered, box.covered);
         last.right = std::max(last.right, box.right);
         last.end_ns = std::max(last.end_ns, box.end_ns);
         return;
       }
     }
+    vote_ = {};
+    vote_.add(box.name, weight_of(box));
     if (double{box.right} - box.left < least_ / 2) {
       box.right = box.left + static_cast<float>(least_ / 2);
     }
@@ -154,6 +210,7 @@ class RowBuilder {
   const TimeAxis& axis_;
   double least_;
   FlameRow& row_;
+  capture::SiteVote vote_;  // on the name of the last narrow box
   std::int64_t start_ns_;
   std::int64_t end_ns_;
 };
@@ -182,8 +239,26 @@ void visit_rows(const Detail& piece, Visit&& visit) {
   }
 }
 
+/// Puts tracks below each other by their rank.
+void place_tracks(const TrackView* view, std::vector<FlameRow>& rows, FlameLayout& layout) {
+  if (view != nullptr) {
+    std::stable_sort(layout.tracks.begin(), layout.tracks.end(), [view](const FlameTrack& a, const FlameTrack& b) {
+      return view->rank(a.track) < view->rank(b.track);
+    });
+  }
+  std::unordered_map<TrackId, std::uint32_t> first_lines;
+  for (FlameTrack& track : layout.tracks) {
+    track.line = layout.lines;
+    first_lines[track.track] = track.line;
+    layout.lines += track.lines;
+  }
+  for (FlameRow& row : rows) {
+    row.line += first_lines[row.track];
+  }
+}
+
 /// The rows of all pieces, in order, with their lines.
-std::vector<FlameRow> make_rows(const std::vector<Piece>& pieces, FlameLayout& layout) {
+std::vector<FlameRow> make_rows(const std::vector<Piece>& pieces, TrackView* view, FlameLayout& layout) {
   std::vector<RowKey> keys;
   std::vector<RowKey> of_piece;
   std::vector<RowKey> joined;
@@ -196,18 +271,21 @@ std::vector<FlameRow> make_rows(const std::vector<Piece>& pieces, FlameLayout& l
       keys.swap(joined);
     }
   }
+  if (view != nullptr) {
+    keys = view->add(keys);
+  }
   std::vector<FlameRow> rows;
   for (const auto& [track, named, depth] : keys) {
     if (layout.tracks.empty() || layout.tracks.back().track != track) {
-      layout.tracks.push_back({track, layout.lines++, 1});
+      layout.tracks.push_back({track, 0, 1});
     }
     FlameRow& row = rows.emplace_back();
     row.track = track;
     row.named = named;
     row.depth = depth;
-    row.line = layout.lines++;
-    ++layout.tracks.back().lines;
+    row.line = layout.tracks.back().lines++;  // below the title
   }
+  place_tracks(view, rows, layout);
   return rows;
 }
 
@@ -263,7 +341,7 @@ void fill_exactly(const Detail& piece, const TimeAxis& axis, double least_pixels
         is_crowded(lane, piece, level, axis, least_pixels) ? bins_of(lane, piece.bins[level].rows) : nullptr;
     RowBuilder builder(axis, least_pixels, *row);
     if (bins != nullptr) {
-      builder.take(piece.bins[level], *bins);
+      builder.take_crowded(piece.bins[level], *bins, lane.spans.front(), piece.start_ns);
     } else {
       builder.take(lane.spans);
     }
@@ -294,9 +372,38 @@ std::size_t fill(const std::vector<Piece>& pieces, const TimeAxis& axis, double 
 
 }  // namespace
 
+void TrackView::toggle(TrackId track) {
+  const int height = order_.height_of(track);
+  order_.resize(track, height < 0 ? -height : -RowOrder::most_steps - height);
+}
+
+std::vector<FlameRowKey> TrackView::add(const std::vector<FlameRowKey>& rows) {
+  std::vector<FlameRowKey> all;
+  std::set_union(kept_.begin(), kept_.end(), rows.begin(), rows.end(), std::back_inserter(all));
+  if (all.size() <= most_kept) {
+    kept_ = all;
+  }
+  if (order_.version() == 0) {
+    return all;
+  }
+  constexpr std::array<std::size_t, RowOrder::most_steps> most_rows = {8, 3, 1};
+  TrackId last = 0;
+  std::size_t place = 0;
+  const auto is_left_out = [&](const FlameRowKey& row) {
+    const TrackId track = std::get<0>(row);
+    place = track == last ? place + 1 : 0;
+    last = track;
+    const int height = order_.height_of(track);
+    return order_.is_hidden(track) || (height < 0 && place >= most_rows[static_cast<std::size_t>(-height) - 1]);
+  };
+  std::vector<FlameRowKey> shown;
+  std::remove_copy_if(all.begin(), all.end(), std::back_inserter(shown), std::ref(is_left_out));
+  return shown;
+}
+
 FlameLayout lay_out_flame(const std::vector<Piece>& pieces, const TimeAxis& axis, const FlameOptions& options) {
   FlameLayout layout;
-  std::vector<FlameRow> rows = make_rows(pieces, layout);
+  std::vector<FlameRow> rows = make_rows(pieces, options.tracks, layout);
   rows.erase(std::remove_if(rows.begin(), rows.end(),
                             [&options](const FlameRow& row) {
                               return row.line < options.first_line || row.line >= options.end_line;

@@ -4,11 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "panel/data/panel_data.hpp"
+#include "panel/layout/row_order.hpp"
 #include "panel/layout/time_axis.hpp"
 
 namespace kymo::panel {
@@ -42,10 +46,42 @@ struct FlameTrack {
 };
 
 struct FlameLayout {
-  std::vector<FlameTrack> tracks;  ///< from top to bottom: all with activity in the range
-  std::vector<FlameRow> rows;      ///< those within the requested lines
+  std::vector<FlameTrack> tracks;  ///< from top to bottom
+  std::vector<FlameRow> rows;      ///< those within the requested lines, by ascending track
   std::uint32_t lines = 0;         ///< of all tracks
   std::size_t boxes = 0;
+};
+
+/// A depth of a track: its track, whether its spans are named, and the depth.
+using FlameRowKey = std::tuple<TrackId, bool, std::uint16_t>;
+
+/// How tracks are arranged, and the rows seen so far, which stay where they are while the view moves.
+///
+/// A track's height is the number of rows that it shows at most. One step lower than usual are 8 rows, two 3, three 1.
+class TrackView {
+ public:
+  /// Tracks stand by ascending rank.
+  using Rank = std::function<std::uint64_t(TrackId)>;
+  /// Rows beyond this number are shown only while they hold something.
+  static constexpr std::size_t most_kept = 2048;
+
+  explicit TrackView(Rank rank) : rank_(std::move(rank)) {}
+
+  /// Shows only the first row of a track, or all again.
+  void toggle(TrackId track);
+  /// Whether rows of a track may be left out.
+  [[nodiscard]] bool is_collapsed(TrackId track) const { return order_.height_of(track) < 0; }
+  /// The user's arrangement.
+  [[nodiscard]] RowOrder& order() { return order_; }
+  [[nodiscard]] const RowOrder& order() const { return order_; }
+  [[nodiscard]] std::uint64_t rank(TrackId track) const { return order_.place_of(track, rank_(track)); }
+  /// Adds the rows that hold something, in order, to those seen, and returns all to show, in order.
+  [[nodiscard]] std::vector<FlameRowKey> add(const std::vector<FlameRowKey>& rows);
+
+ private:
+  Rank rank_;
+  RowOrder order_{RowOrder::most_steps, 0};
+  std::vector<FlameRowKey> kept_;
 };
 
 struct FlameOptions {
@@ -53,6 +89,7 @@ struct FlameOptions {
   std::size_t most_boxes = 10000;  ///< more spans are joined if this is exceeded
   std::uint32_t first_line = 0;    ///< the visible lines
   std::uint32_t end_line = 0xFFFFFFFF;
+  TrackView* tracks = nullptr;  ///< else by ascending id, only with rows that hold something
 };
 
 /// Lays out the pieces that overlap the axis's range. The cost depends on the pixels of the requested lines, not on the

@@ -150,6 +150,8 @@ void lay_out_flows(const TimeAxis& axis, const LineFinder& lines, MarkLayout& ou
     arrow.from = static_cast<float>(left);
     arrow.to = static_cast<float>(right);
     arrow.flow_id = from.flow_id;
+    arrow.from_track = from.track;
+    arrow.to_track = to.track;
     arrow.from_ns = from.time_ns;
     arrow.to_ns = to.time_ns;
     out.arrows.push_back(arrow);

@@ -24,6 +24,8 @@ struct FlowArrow {
   std::uint32_t from_line = 0;  ///< of the scope open there, else of the track's title
   std::uint32_t to_line = 0;
   std::uint64_t flow_id = 0;
+  TrackId from_track = 0;
+  TrackId to_track = 0;
   std::int64_t from_ns = 0;
   std::int64_t to_ns = 0;
 };

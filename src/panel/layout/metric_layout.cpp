@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "panel/data/time_math.hpp"
+#include "panel/draw/text.hpp"
+#include "timeline/display_order.hpp"
 
 namespace kymo::panel {
 
@@ -115,7 +117,63 @@ void put_series(const DetailSeries& series, const TimeAxis& axis, double least_p
   }
 }
 
+/// Replaces a running total by its growth per second.
+void make_rates(const TimeAxis& axis, std::int64_t renewal_ns, MetricSteps& out) {
+  std::vector<MetricStep> totals = std::move(out.steps);
+  out.steps.clear();
+  out.has_values = false;
+  out.is_rate = true;
+  const MetricStep* anchor = nullptr;
+  for (const MetricStep& total : totals) {
+    if (!std::isfinite(total.last)) {
+      continue;
+    }
+    if (anchor == nullptr || total.last < anchor->last) {
+      anchor = &total;
+      continue;
+    }
+    const std::int64_t length_ns = length_between(anchor->last_ns, total.last_ns);
+    // Between two renewals of its source a total stands still.
+    if (length_ns <= 0 || length_ns < renewal_ns || (total.is_stale && total.last == anchor->last)) {
+      continue;
+    }
+    const double rate = (total.last - anchor->last) * 1e9 / static_cast<double>(length_ns);
+    MetricStep step = total;
+    step.left = static_cast<float>(std::max(axis.to_pixel(anchor->last_ns), -1.0));
+    step.right = static_cast<float>(std::min(axis.to_pixel(total.last_ns), axis.width() + 1));
+    step.min = step.max = step.last = rate;
+    step.is_stale = false;
+    out.min = out.has_values ? std::min(out.min, rate) : rate;
+    out.max = out.has_values ? std::max(out.max, rate) : rate;
+    out.latest = rate;
+    out.has_values = true;
+    out.steps.push_back(step);
+    anchor = &total;
+  }
+}
+
+/// The place of a metric among others; those that are not declared come last.
+int rank_of(const MetricDeclaration* metric) {
+  return metric == nullptr ? std::numeric_limits<int>::max() : static_cast<int>(timeline::subject_of(*metric));
+}
+
 }  // namespace
+
+std::string metric_title(const MetricDeclaration& metric) {
+  std::string title = metric.name;
+  for (const auto& [key, value] : metric.labels) {
+    title += ' ' + value;
+  }
+  return clean_text(title, 60);
+}
+
+std::string unit_of(const MetricDeclaration& metric, const MetricSteps& steps) {
+  return !steps.is_rate ? metric.unit : metric.unit == "J" ? "W" : metric.unit + "/s";
+}
+
+bool is_constant(const MetricDeclaration* metric, const MetricSteps& steps) {
+  return metric != nullptr && timeline::folds_if_constant(*metric) && (!steps.has_values || steps.min == steps.max);
+}
 
 void MetricHolds::learn(const std::vector<Piece>& pieces) {
   std::unordered_map<MetricId, std::int64_t> last_ns;
@@ -180,9 +238,17 @@ std::vector<MetricSteps> lay_out_metrics(const std::vector<Piece>& pieces, const
   result.reserve(all.size());
   for (auto& [metric, steps] : all) {
     steps.metric = metric;
-    extend_steps(axis, hold_of(metric), steps);
+    const MetricDeclaration* const declared = find_metric(declarations, metric);
+    if (declared != nullptr && declared->kind != MetricKind::gauge) {
+      make_rates(axis, declared->renewal_ns, steps);
+    } else {
+      extend_steps(axis, hold_of(metric), steps);
+    }
     result.push_back(std::move(steps));
   }
+  std::stable_sort(result.begin(), result.end(), [&declarations](const MetricSteps& a, const MetricSteps& b) {
+    return rank_of(find_metric(declarations, a.metric)) < rank_of(find_metric(declarations, b.metric));
+  });
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct MetricSteps {
   MetricId metric = 0;
   std::vector<MetricStep> steps;  ///< by ascending left end
   bool has_values = false;
-  double min = 0;  ///< of the visible values; valid if has_values
+  bool is_rate = false;  ///< a running total's growth per second; of joules: watts
+  double min = 0;        ///< of the visible values; valid if has_values
   double max = 0;
   double latest = 0;  ///< the last visible numeric value
 };
@@ -43,11 +45,22 @@ class MetricHolds {
   std::unordered_map<MetricId, std::int64_t> intervals_;
 };
 
-/// The samples of all metrics with a value in the axis's range, by ascending metric. At most width / least_pixels steps
-/// each. `past`: the samples before the range, the latest first.
+/// The samples of all metrics with a value in the axis's range. The program's own metrics come first, then frame times,
+/// CPU, GPU, power and the rest, each by ascending id. At most width / least_pixels steps each. Running totals become
+/// rates, each over at least the time in which the source renews its value; where a total fell, it restarted, and there
+/// is a gap. `past`: the samples before the range, the latest first.
 [[nodiscard]] std::vector<MetricSteps> lay_out_metrics(const std::vector<Piece>& pieces, const std::vector<Piece>& past,
                                                        const MetricHolds& holds, const Declarations& declarations,
                                                        const TimeAxis& axis, double least_pixels);
+
+/// A metric's name and labels, safe to show on one line.
+[[nodiscard]] std::string metric_title(const MetricDeclaration& metric);
+
+/// The unit of the values: that of the metric, or of its rate.
+[[nodiscard]] std::string unit_of(const MetricDeclaration& metric, const MetricSteps& steps);
+
+/// Whether a machine's metric has one value throughout. The program's own metrics are never among these.
+[[nodiscard]] bool is_constant(const MetricDeclaration* metric, const MetricSteps& steps);
 
 /// The declaration of a metric; nullptr if there is none.
 [[nodiscard]] const MetricDeclaration* find_metric(const Declarations& declarations, MetricId id);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "panel/data/time_math.hpp"
+#include "timeline/display_order.hpp"
 
 namespace kymo::panel {
 
@@ -24,11 +25,14 @@ constexpr std::int64_t latest_stretch_ns = 100'000'000;
 bool ViewState::LayoutKey::operator==(const LayoutKey& other) const {
   return revision == other.revision && range.start_ns == other.range.start_ns && range.end_ns == other.range.end_ns &&
          width == other.width && least_pixels == other.least_pixels && detail == other.detail &&
-         end_detail == other.end_detail;
+         end_detail == other.end_detail && tracks == other.tracks;
 }
 
 ViewState::ViewState(std::shared_ptr<BlockProvider> provider, const DataOptions& options)
-    : data_(std::move(provider), options), follows_(data_.provider().is_live()) {
+    : data_(std::move(provider), options), follows_(data_.provider().is_live()), tracks_([this](TrackId track) {
+        const BlockProvider& blocks = data_.provider();
+        return timeline::track_rank(blocks.track(track), blocks.declarations().processes);
+      }) {
   overview_.set_bounds(data_.range());
   flame_.set_bounds(data_.range());
 }
@@ -216,7 +220,7 @@ void ViewState::select(const SpanKey& key) {
   selected_ = key;
   message_.reset();
   if (!key.named) {
-    marked_site_ = key.name;
+    mark_site(key.name);
   }
   data_.ask_for_span(key);
 }
@@ -225,12 +229,17 @@ void ViewState::deselect() {
   selected_.reset();
   message_.reset();
   measured_.reset();
-  marked_site_ = 0;
+  mark_site(0);
+  marked_frames_ = {};
 }
 
 void ViewState::choose_message(const MessageMark& mark) {
+  choose_message({mark.first->time_ns, mark.first->track, mark.count, mark.first->text, mark.first->is_cut});
+}
+
+void ViewState::choose_message(ChosenMessage message) {
   selected_.reset();
-  message_ = ChosenMessage{mark.first->time_ns, mark.first->track, mark.count, mark.first->text, mark.first->is_cut};
+  message_ = std::move(message);
 }
 
 void ViewState::step_message(bool forward) {
@@ -284,13 +293,95 @@ void ViewState::take_found() {
     return;
   }
   select(found->key);
+  show_span(found->key);
+}
+
+void ViewState::show_span(const SpanKey& key) {
   const TimeRange seen = flame_.range();
-  if (found->key.start_ns < seen.start_ns || found->key.end_ns > seen.end_ns) {
-    const std::int64_t span_ns = length_between(found->key.start_ns, found->key.end_ns);
+  if (key.start_ns < seen.start_ns || key.end_ns > seen.end_ns) {
+    const std::int64_t span_ns = length_between(key.start_ns, key.end_ns);
     const std::int64_t length = std::max(flame_.length_ns(), add_length(span_ns, span_ns / 4));
-    const std::int64_t middle = found->key.start_ns + span_ns / 2;
+    const std::int64_t middle = key.start_ns + span_ns / 2;
     flame_.show({middle - length / 2, middle + (length - length / 2)});
   }
+}
+
+void ViewState::go_to(const SpanKey& key) {
+  hold();
+  select(key);
+  // Among its surroundings: a twentieth of the width or more is its own.
+  const std::int64_t span_ns = std::max(length_between(key.start_ns, key.end_ns), TimeAxis::least_length_ns);
+  if (flame_.length_ns() / 20 > span_ns) {
+    flame_.show({key.start_ns - 5 * span_ns, add_length(key.start_ns, 6 * span_ns)});
+  } else {
+    show_span(key);
+  }
+}
+
+void ViewState::go_to(std::int64_t time_ns) {
+  hold();
+  const TimeRange seen = flame_.range();
+  if (time_ns < seen.start_ns || time_ns >= seen.end_ns) {
+    const std::int64_t length = flame_.length_ns();
+    flame_.show({time_ns - length / 2, time_ns + (length - length / 2)});
+  }
+}
+
+void ViewState::remember_view(TimeRange range) {
+  constexpr std::size_t most_views = 200;
+  const auto is_known = [&](std::size_t place) {
+    return place < views_.size() && views_[place].start_ns == range.start_ns && views_[place].end_ns == range.end_ns;
+  };
+  const TimeRange all;
+  // What was just gone back or forward from is there already.
+  const bool is_there = (view_ > 1 && is_known(view_ - 2)) || (view_ > 0 && is_known(view_ - 1)) || is_known(view_);
+  if (is_there || (range.start_ns == all.start_ns && range.end_ns == all.end_ns)) {
+    return;
+  }
+  views_.resize(view_);  // what was gone back from
+  if (views_.size() == most_views) {
+    views_.erase(views_.begin());
+  }
+  views_.push_back(range);
+  view_ = views_.size();
+}
+
+void ViewState::go_back() {
+  remember_view(flame_.range());
+  if (view_ > 1) {
+    hold();
+    --view_;
+    flame_.show(views_[view_ - 1]);
+  }
+}
+
+void ViewState::go_forward() {
+  if (view_ < views_.size()) {
+    hold();
+    ++view_;
+    flame_.show(views_[view_ - 1]);
+  }
+}
+
+void ViewState::measure_selected() {
+  if (selected_ && selected_->end_ns > selected_->start_ns) {
+    measured_ = TimeRange{selected_->start_ns, selected_->end_ns};
+  }
+}
+
+void ViewState::bookmark() {
+  const std::int64_t origin_ns = data_.range().start_ns;
+  notes_.add(
+      {length_between(origin_ns, flame_.range().start_ns), length_between(origin_ns, flame_.range().end_ns), "a view"});
+}
+
+TimeRange ViewState::table_range() const {
+  if (measured_ && measured_->end_ns > measured_->start_ns) {
+    return *measured_;
+  }
+  return pinned_ ? TimeRange{pinned_->start_ns,
+                             add_length(pinned_->start_ns, std::max<std::int64_t>(pinned_->duration_ns, 1))}
+                 : TimeRange{};
 }
 
 bool ViewState::is_new(LayoutKey& known, const LayoutKey& now) {
@@ -343,15 +434,43 @@ const std::vector<SyncMark>& ViewState::overview_sync_points() {
   return sync_points_;
 }
 
+const std::vector<float>& ViewState::frame_lines() {
+  constexpr double least_line_pixels = 12;
+  LayoutKey key = key_of(flame_, least_line_pixels);
+  key.detail = stream();
+  if (is_new(lines_key_, key)) {
+    frame_lines_.clear();
+    const double least_ns = least_line_pixels * flame_.ns_per_pixel();
+    const std::vector<FrameBar> bars =
+        lay_out_frames(data_.frames(stream(), flame_.range(), Asker::frame_lines), flame_, 1).bars;
+    for (const FrameBar& bar : bars) {
+      if (bar.count != 1 || static_cast<double>(bar.longest.frame.duration_ns) < least_ns) {
+        continue;
+      }
+      const std::int64_t start_ns = bar.longest.frame.start_ns;
+      for (const std::int64_t time_ns : {start_ns, add_length(start_ns, bar.longest.frame.duration_ns)}) {
+        const auto pixel = static_cast<float>(flame_.to_pixel(time_ns));
+        if (pixel >= 0 && double{pixel} <= flame_.width() && (frame_lines_.empty() || frame_lines_.back() < pixel)) {
+          frame_lines_.push_back(pixel);
+        }
+      }
+    }
+  }
+  return frame_lines_;
+}
+
 const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
   LayoutKey key = key_of(flame_, options.least_pixels);
   key.detail = options.first_line;
   key.end_detail = options.end_line;
+  key.tracks = tracks_.order().version();
   if (is_new(flame_key_, key)) {
     ++layouts_made_;
     const Wish wish{Asker::flame, true, static_cast<std::int64_t>(options.least_pixels * flame_.ns_per_pixel())};
     const std::vector<Piece> pieces = data_.pieces(flame_.range(), wish);
-    flame_layout_ = lay_out_flame(pieces, flame_, options);
+    FlameOptions arranged = options;
+    arranged.tracks = &tracks_;
+    flame_layout_ = lay_out_flame(pieces, flame_, arranged);
     mark_layout_ = lay_out_marks(pieces, flame_, flame_layout_);
   }
   return flame_layout_;

@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "panel/data/panel_data.hpp"
+#include "panel/data/time_math.hpp"
 #include "panel/layout/flame_layout.hpp"
 #include "panel/layout/frame_layout.hpp"
 #include "panel/layout/mark_layout.hpp"
 #include "panel/layout/metric_layout.hpp"
+#include "panel/layout/notes.hpp"
 #include "panel/layout/time_axis.hpp"
 
 namespace kymo::panel {
@@ -79,22 +82,40 @@ class ViewState {
   void reset_flame();
   /// Shows everything in the overview above it.
   void reset_overview() { overview_.fit(); }
+  /// Shows the flame chart's range of before (or after) the last change, as often as there are any.
+  void go_back();
+  void go_forward();
+  /// Remembers a range at which the flame chart rested, if it differs from the last one remembered.
+  void remember_view(TimeRange range);
   /// Stops following after the user moved an axis.
   void hold() { follows_ = false; }
 
   [[nodiscard]] const std::optional<SpanKey>& selected() const { return selected_; }
   /// Selects a span and looks up its facts.
   void select(const SpanKey& key);
+  /// Selects a span and shows it in the flame chart with its surroundings.
+  void go_to(const SpanKey& key);
+  /// Shows a time in the middle of the flame chart.
+  void go_to(std::int64_t time_ns);
   void deselect();
   /// Selects the selected span's neighbour in the visible flame chart, or the span in its middle if none is selected.
   void select_neighbour(Neighbour which);
   [[nodiscard]] const std::optional<ChosenMessage>& message() const { return message_; }
   void choose_message(const MessageMark& mark);
+  void choose_message(ChosenMessage message);
   /// Selects the next (or previous) message in the visible flame chart.
   void step_message(bool forward);
   /// The site that is highlighted and that jumps visit; 0: none.
   [[nodiscard]] SiteId marked_site() const { return marked_site_; }
-  void mark_site(SiteId site) { marked_site_ = site; }
+  void mark_site(SiteId site) {
+    marked_lengths_ = site == marked_site_ ? marked_lengths_ : LengthRange{};
+    marked_site_ = site;
+  }
+  /// The lengths of the marked site's scopes that are highlighted, and those of frames.
+  [[nodiscard]] LengthRange marked_lengths() const { return marked_lengths_; }
+  void mark_lengths(LengthRange lengths) { marked_lengths_ = lengths; }
+  [[nodiscard]] LengthRange marked_frames() const { return marked_frames_; }
+  void mark_frames(LengthRange lengths) { marked_frames_ = lengths; }
   /// Selects the next (previous) scope of the marked site and scrolls to it, some frames later.
   void jump(bool forward);
   [[nodiscard]] bool is_jumping() const { return is_jumping_; }
@@ -104,12 +125,36 @@ class ViewState {
   /// The measured range.
   [[nodiscard]] const std::optional<TimeRange>& measured() const { return measured_; }
   void measure(std::optional<TimeRange> range) { measured_ = range; }
+  /// Measures the selected span, so that tables cover it.
+  void measure_selected();
+  /// The text that is searched for; empty: none.
+  void search_for(const std::string& text) { search_ = text; }
+  [[nodiscard]] const std::string& search() const { return search_; }
+  /// Asks for a track or a metric to be scrolled to. The views take this once.
+  void show_track(TrackId track) { wanted_track_ = track; }
+  void show_metric(MetricId metric) { wanted_metric_ = metric; }
+  [[nodiscard]] std::optional<TrackId> take_wanted_track() { return std::exchange(wanted_track_, std::nullopt); }
+  [[nodiscard]] std::optional<MetricId> take_wanted_metric() { return std::exchange(wanted_metric_, std::nullopt); }
+
+  [[nodiscard]] Notes& notes() { return notes_; }
+  /// Notes the flame chart's range, so that it can be gone back to.
+  void bookmark();
+
+  /// The range that tables cover: what is measured, else the pinned frame, else all time.
+  [[nodiscard]] TimeRange table_range() const;
 
   [[nodiscard]] const FrameBars& frame_bars(double least_pixels);
   [[nodiscard]] const std::vector<MetricSteps>& metrics(double least_pixels);
+  /// `options.tracks` is the view's own.
   [[nodiscard]] const FlameLayout& flame_layout(const FlameOptions& options);
+  /// The arrangement of tracks: threads, the main one first, then fibers, locks, queues and async lanes.
+  [[nodiscard]] TrackView& tracks() { return tracks_; }
+  /// The user's arrangement of metric rows.
+  [[nodiscard]] RowOrder& metric_order() { return metric_order_; }
   /// The marks for the last flame_layout().
   [[nodiscard]] const MarkLayout& marks() const { return mark_layout_; }
+  /// The pixels in the flame chart where frames begin; none where they are too close.
+  [[nodiscard]] const std::vector<float>& frame_lines();
   /// The sync points in the overview.
   [[nodiscard]] const std::vector<SyncMark>& overview_sync_points();
   /// Number of layouts computed. An idle view computes none.
@@ -124,6 +169,7 @@ class ViewState {
     double least_pixels = 0;
     std::uint32_t detail = 0;      // the stream, or the first line
     std::uint32_t end_detail = 0;  // the line after the last
+    std::uint32_t tracks = 0;      // version of their arrangement
     [[nodiscard]] bool operator==(const LayoutKey& other) const;
   };
 
@@ -141,6 +187,7 @@ class ViewState {
   void resolve_pin();
   void follow();
   void take_found();
+  void show_span(const SpanKey& key);
 
   PanelData data_;
   TimeAxis overview_;
@@ -153,9 +200,17 @@ class ViewState {
   std::optional<SpanKey> selected_;
   std::optional<ChosenMessage> message_;
   SiteId marked_site_ = 0;
+  LengthRange marked_lengths_;
+  LengthRange marked_frames_;
   bool is_jumping_ = false;
   bool has_jumped_in_vain_ = false;
   std::optional<TimeRange> measured_;
+  std::string search_;
+  Notes notes_;
+  std::optional<TrackId> wanted_track_;
+  std::optional<MetricId> wanted_metric_;
+  std::vector<TimeRange> views_;  // of the flame chart, the earliest first
+  std::size_t view_ = 0;          // the place after the present one
 
   LayoutKey pieces_key_;
   std::vector<Piece> overview_pieces_;
@@ -164,8 +219,12 @@ class ViewState {
   LayoutKey metrics_key_;
   std::vector<MetricSteps> metrics_;
   MetricHolds holds_;
+  RowOrder metric_order_{1};
   LayoutKey sync_key_;
   std::vector<SyncMark> sync_points_;
+  LayoutKey lines_key_;
+  std::vector<float> frame_lines_;
+  TrackView tracks_;
   LayoutKey flame_key_;
   FlameLayout flame_layout_;
   MarkLayout mark_layout_;

@@ -1,4 +1,6 @@
 // The facts of the selected span or message.
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "panel/data/time_math.hpp"
@@ -29,7 +31,40 @@ std::string marks_of(const stats::SpanJoules& joules, std::int64_t duration_ns) 
   return text.empty() ? text : text + ")";
 }
 
+/// The share of a site's spans that are shorter, from the bars of its distribution; NaN without these.
+double share_of_shorter(const stats::SiteFigures& site, std::int64_t duration_ns) {
+  double shorter = 0;
+  double all = 0;
+  for (std::size_t bar = 0; bar < site.bars.size(); ++bar) {
+    const auto count = static_cast<double>(site.bars[bar]);
+    all += count;
+    shorter += site.bar_start_ns(bar + 1) < static_cast<double>(duration_ns) - 0.5 ? count : 0;
+  }
+  return shorter / all;
+}
+
 }  // namespace
+
+std::string PanelView::standing_text(const Span& span) {
+  std::string text;
+  if (const auto& frame = state_.pinned(); frame && frame->duration_ns > 0) {
+    const std::int64_t start_ns = std::max(frame->start_ns, span.start_ns);
+    const std::int64_t end_ns =
+        std::min(add_length(frame->start_ns, frame->duration_ns), add_length(span.start_ns, span.duration_ns));
+    if (end_ns > start_ns) {
+      text += value_text(100 * static_cast<double>(end_ns - start_ns) / static_cast<double>(frame->duration_ns), "%") +
+              " of the pinned frame";
+    }
+  }
+  for (const stats::SiteFigures& site : state_.data().figures()) {
+    if (span.site != 0 && site.site == span.site && site.count > 1 && !site.bars.empty()) {
+      text += (text.empty() ? "longer than about " : "   longer than about ") +
+              value_text(std::round(100 * share_of_shorter(site, span.duration_ns)), "%") + " of the " +
+              count_text(site.count) + " in Statistics";
+    }
+  }
+  return text;
+}
 
 std::string joules_text(const SpanEnergyFacts& facts, std::int64_t duration_ns) {
   switch (facts.state) {
@@ -50,15 +85,100 @@ std::string joules_text(const SpanEnergyFacts& facts, std::int64_t duration_ns) 
          marks_of(facts.joules, duration_ns);
 }
 
-std::string holder_text(std::string_view holder) {
-  return holder.empty() ? std::string("who held the lock is not known")
-                        : "the lock was held by " + clean_text(holder, 120);
+void PanelView::draw_span_buttons() {
+  marks_.span_buttons.clear();
+  const auto is_pressed = [this](const char* label) {
+    ImGui::SameLine(0, ImGui::GetFontSize() * 0.4F);
+    const bool pressed = ImGui::SmallButton(label);
+    const ImVec2 least = ImGui::GetItemRectMin();
+    const ImVec2 most = ImGui::GetItemRectMax();
+    marks_.span_buttons.push_back({least.x, least.y, most.x, most.y});
+    return pressed;
+  };
+  const SpanKey key = *state_.selected();
+  if (is_pressed("Measure")) {
+    state_.measure_selected();
+  }
+  if (key.named) {
+    return;
+  }
+  if (is_pressed("Previous")) {
+    state_.jump(false);
+  }
+  if (is_pressed("Next")) {
+    state_.jump(true);
+  }
+  if (is_pressed("All of its site")) {
+    static_cast<void>(open_tab("spans"));
+  }
+  const SiteDeclaration& site = state_.data().provider().site(key.name);
+  if (site.file.empty() || site.role == SiteRole::wait) {
+    return;
+  }
+  if (options_.read_source && is_pressed(shows_source_ ? "Hide the source" : "Source")) {
+    shows_source_ = !shows_source_;
+  }
+  if (options_.open_source && is_pressed("Edit")) {
+    options_.open_source(site.file, site.line);
+  }
 }
 
-void PanelView::draw_facts() {
-  ImGui::BeginChild("facts", ImVec2(0, 0), true);
+std::string PanelView::source_text(const SiteDeclaration& site) {
+  if (source_file_ != site.file) {
+    source_file_ = site.file;
+    source_ = options_.read_source(site.file);
+  }
+  if (source_.empty()) {
+    return "the source is not on this machine: " + clean_text(site.file, 200);
+  }
+  constexpr std::uint32_t before = 2;
+  constexpr std::uint32_t after = 7;
+  std::string text;
+  std::uint32_t line = 1;
+  for (std::size_t at = 0; at < source_.size() && line <= site.line + after; ++line) {
+    const std::size_t end = std::min(source_.find('\n', at), source_.size());
+    if (line + before >= site.line) {
+      std::string number = std::to_string(line);
+      number.insert(0, number.size() < 5 ? 5 - number.size() : 0, ' ');
+      text += (text.empty() ? "" : "\n") + number + (line == site.line ? " > " : "   ") +
+              clean_text(std::string_view(source_).substr(at, end - at), 160);
+    }
+    at = end + 1;
+  }
+  return text.empty() ? "the source here has no line " + std::to_string(site.line) : text;
+}
+
+std::string PanelView::inner_text(const SpanFacts& facts) {
+  const Span& span = facts.span;
+  if (span.site == 0 || span.duration_ns <= 0) {
+    return {};
+  }
+  inner_.keep_fresh(state_.data(), ListKey({span.start_ns, add_length(span.start_ns, span.duration_ns)},
+                                           facts.key.track, {}, static_cast<std::uint16_t>(span.depth + 1)));
+  constexpr std::size_t most_named = 6;
+  const std::vector<InnerList::Row>& rows = inner_.list().rows;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(rows.size(), most_named); ++i) {
+    text += (i == 0 ? "inside: " : ", ") + look_of(rows[i].site, false).text +
+            (rows[i].count > 1 ? " " + count_text(rows[i].count) + " times " : " ") +
+            duration_text(static_cast<std::int64_t>(rows[i].total_ns)) + " (" +
+            value_text(100 * static_cast<double>(rows[i].total_ns) / static_cast<double>(span.duration_ns), "%") + ")";
+  }
+  return text + (rows.size() > most_named ? ", " + count_text(rows.size() - most_named) + " more sites" : "");
+}
+
+void PanelView::draw_facts(float height) {
+  ImGui::BeginChild("facts", ImVec2(0, height), true);
   ImGui::PushTextWrapPos(0);
   facts_.clear();
+  if (ImGui::SmallButton("Copy##facts")) {
+    copies_facts_ = true;
+  }
+  if (state_.selected()) {
+    draw_span_buttons();
+  } else {
+    ImGui::SameLine(0, ImGui::GetFontSize() * 0.5F);
+  }
   const auto tell = [this](const std::string& line) {
     say(line);
     facts_ += line + "\n";
@@ -70,6 +190,10 @@ void PanelView::draw_facts() {
     tell("message at " + duration_text(at_ns) + "   on " + title_of(state_.data().provider().track(message->track)) +
          (message->count > 1 ? "   the first of " + count_text(message->count) : ""));
     tell(clean_text(message->text, 2000) + (message->is_cut ? " (cut)" : ""));
+  }
+  if (copies_facts_) {
+    ImGui::SetClipboardText(facts_.c_str());
+    copies_facts_ = false;
   }
   ImGui::PopTextWrapPos();
   ImGui::EndChild();
@@ -99,6 +223,13 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
     return;
   }
   const Span& span = facts->span;
+  std::string outer;
+  for (const SpanKey& around : facts->around) {
+    outer += (outer.empty() ? "in " : " > ") + look_of(around.name, false).text;
+  }
+  if (!outer.empty()) {
+    tell(outer);
+  }
   std::string times = "duration " + duration_text(span.duration_ns) + "   self " + duration_text(span.self_ns);
   times += (span.flags & Span::self_is_bound) != 0 ? " at most" : "";
   times += (span.flags & Span::unbalanced) != 0 ? "   did not close itself" : "";
@@ -107,7 +238,14 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
   if (provider.track(key.track).kind != TrackKind::async) {
     times += "   " + joules_text(state_.data().span_energy(), span.duration_ns);
   }
+  times += "   exactly " + count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(span.duration_ns, 0))) + " ns";
   tell(times);
+  if (const std::string inner = inner_text(*facts); !inner.empty()) {
+    tell(inner);
+  }
+  if (const std::string standing = standing_text(span); !standing.empty()) {
+    tell(standing);
+  }
   if (provider.track(key.track).role == TrackRole::lock && span.category != 0) {
     tell("by " + clean_text(provider.name(span.category), 120));
   }
@@ -117,6 +255,9 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
   }
   if (!arguments.empty()) {
     tell(arguments);
+  }
+  if (shows_source_ && !key.named && options_.read_source) {
+    tell(source_text(provider.site(key.name)));
   }
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include "base/system/unresolved.hpp"
 #include "panel/data/time_math.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/view/panel_view.hpp"
@@ -29,8 +28,10 @@ void PanelView::draw_ruler(const Area& area, const TimeAxis& axis) {
       continue;
     }
     canvas.fill(x, area.top, x + 1, area.bottom, theme_.ruler);
-    canvas.text(x + 3, area.top, std::min(area.right - x - 3, font * 6.8F), theme_.faint_text,
-                tick == 0 ? std::string("0") : tick_text(tick, distance));
+    const std::string text = tick == 0 ? std::string("0") : tick_text(tick, distance);
+    if (x + 3 + ImGui::CalcTextSize(text.data(), text.data() + text.size()).x <= area.right) {
+      canvas.text(x + 3, area.top, font * 6.8F, theme_.faint_text, text);
+    }
   }
 }
 
@@ -45,54 +46,18 @@ void PanelView::draw_cover(const Area& area, const TimeAxis& axis, TimeRange ran
   }
 }
 
-const NameLook& PanelView::look_of(std::uint32_t name, bool named) {
-  const std::uint64_t key = (std::uint64_t{name} << 1U) | (named ? 1U : 0U);
-  constexpr std::size_t most_looks = 20000;
-  if (looks_.size() > most_looks || was_light_ != theme_.is_light) {
-    looks_.clear();
-    was_light_ = theme_.is_light;
-  }
-  NameLook& look = looks_[key];
-  if (look.colour == 0) {
-    const BlockProvider& provider = state_.data().provider();
-    const std::string_view text = named ? provider.name(name) : std::string_view(provider.site(name).name);
-    look.text = text.empty() ? std::string("(no name)") : clean_text(text);
-    look.is_unresolved = named && base::is_unresolved(text);
-    look.colour = look.is_unresolved ? theme_.bad : colour_of_name(text, theme_);
-    look.is_wait = !named && provider.site(name).role == SiteRole::wait;
-  }
-  look.is_marked = search_[0] != 0 && is_searching_ && contains_text(look.text, search_);
-  return look;
-}
-
-std::string PanelView::title_of(const TrackDeclaration& track) const {
-  std::string title = track.name.empty() ? "track " + std::to_string(track.id) : clean_text(track.name);
-  title += track.role == TrackRole::fiber   ? "  (fiber)"
-           : track.role == TrackRole::lock  ? "  (lock)"
-           : track.kind == TrackKind::async ? "  (async)"
-           : track.kind == TrackKind::queue ? "  (queue)"
-                                            : "";
-  const auto& processes = state_.data().provider().declarations().processes;
-  if (processes.size() > 1) {
-    for (const ProcessDeclaration& process : processes) {
-      if (process.id == track.process) {
-        title += "  of " + clean_text(process.host, 40) + ":" + std::to_string(process.pid);
-        title += process.rank.empty() ? "" : ", rank " + clean_text(process.rank, 20);
-      }
-    }
-  }
-  return title;
-}
-
 void PanelView::draw_flame_chart() {
   const float line_height = std::floor(ImGui::GetTextLineHeight() * 1.25F);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float ruler_height = ImGui::GetTextLineHeightWithSpacing();
-  state_.flame().set_width(double{room.x});
-  draw_ruler({at.x, at.y, at.x + room.x, at.y + ruler_height}, state_.flame());
-  const Area area{at.x, at.y + ruler_height, at.x + room.x, at.y + std::max(room.y, ruler_height + line_height)};
+  const float left = at.x + gutter();
+  state_.flame().set_width(std::max(double{at.x + room.x} - left, 1.0));
+  draw_ruler({left, at.y, at.x + room.x, at.y + ruler_height}, state_.flame());
+  draw_notes({left, at.y, at.x + room.x, at.y + ruler_height}, state_.flame());
+  const Area area{left, at.y + ruler_height, at.x + room.x, at.y + std::max(room.y, ruler_height + line_height)};
   marks_.flame = area;
+  marks_.titles = {at.x, area.top, left, area.bottom};
   ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
   ImGui::BeginChild("flame", ImVec2(area.width(), area.height()), false,
                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoScrollbar);
@@ -101,7 +66,21 @@ void PanelView::draw_flame_chart() {
   options.first_line = static_cast<std::uint32_t>(std::max(flame_scroll_ / line_height, 0.0F));
   options.end_line = options.first_line + static_cast<std::uint32_t>(area.height() / line_height) + 2;
   const FlameLayout& layout = state_.flame_layout(options);
+  if (const auto wanted = state_.take_wanted_track()) {
+    for (const FlameTrack& track : layout.tracks) {
+      flame_scroll_ = track.track == *wanted ? static_cast<float>(track.line) * line_height : flame_scroll_;
+    }
+  }
+  if (tracks_layout_ != state_.layouts_made()) {
+    tracks_layout_ = state_.layouts_made();
+    note_tracks(layout);
+  }
   draw_flame_rows(area, flame_scroll_, layout, line_height);
+  if (layout.tracks.empty() && !state_.data().is_busy()) {
+    draw_hint(area, state_.tracks().order().hidden() != 0
+                        ? "all tracks are hidden: H shows them"
+                        : "no scopes: put KYMO_FUNCTION() or KYMO_SCOPE(\"name\") into the code");
+  }
   use_flame_pointer(area, layout, line_height);
   const float all = static_cast<float>(layout.lines) * line_height;
   flame_scroll_ = std::clamp(flame_scroll_, 0.0F, std::max(all - area.height() + line_height, 0.0F));
@@ -113,6 +92,67 @@ void PanelView::draw_flame_chart() {
     Canvas(ImGui::GetWindowDrawList()).fill(area.right - 4, top, area.right, top + size, theme_.ruler);
   }
   ImGui::EndChild();
+  draw_track_titles(marks_.titles, layout, line_height);
+}
+
+void PanelView::note_tracks(const FlameLayout& layout) {
+  const BlockProvider& provider = state_.data().provider();
+  shown_tracks_.clear();
+  for (const FlameTrack& track : layout.tracks) {
+    shown_tracks_.push_back(track.track);
+    if (provider.track(track.track).process != provider.track(shown_tracks_.front()).process) {
+      names_.name_processes();
+    }
+  }
+}
+
+void PanelView::draw_track_titles(const Area& area, const FlameLayout& layout, float line_height) {
+  ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
+  ImGui::BeginChild("titles", ImVec2(area.width(), area.height()), false,
+                    ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoScrollbar);
+  ImGui::InvisibleButton("title", ImVec2(std::max(area.width(), 1.0F), std::max(area.height(), 1.0F)));
+  const bool is_over = ImGui::IsItemHovered();
+  const bool is_clicked = ImGui::IsItemClicked();
+  const bool opens_menu = is_over && ImGui::IsMouseClicked(ImGuiMouseButton_Right);
+  const float pointer = ImGui::GetIO().MousePos.y;
+  Canvas canvas(ImGui::GetWindowDrawList());
+  for (const FlameTrack& track : layout.tracks) {
+    const float top = area.top + static_cast<float>(track.line) * line_height - flame_scroll_;
+    const float bottom = top + static_cast<float>(track.lines) * line_height;
+    if (top > area.bottom || bottom < area.top) {
+      continue;
+    }
+    // The title stays in view while any of its rows is.
+    const float y = std::min(std::max(top, area.top), bottom - line_height);
+    const TrackDeclaration& declared = state_.data().provider().track(track.track);
+    const bool is_collapsed = state_.tracks().is_collapsed(track.track);
+    canvas.fill(area.left, top, area.right, top + 1, theme_.ruler);
+    const bool is_pinned = state_.tracks().order().is_pinned(track.track);
+    canvas.text(area.left + 2, y + 1, area.width() - 8, theme_.text,
+                (is_collapsed ? "+ " : "") + std::string(is_pinned ? "^ " : "") + title_of(declared));
+    if (is_over && pointer >= top && pointer < bottom) {
+      hovered_row_ = RowPlace{true, track.track};
+      if (is_clicked) {
+        state_.tracks().toggle(track.track);
+      } else if (opens_menu) {
+        open_row_menu(*hovered_row_);
+      }
+      show_track_facts(declared, is_collapsed);
+    }
+  }
+  ImGui::EndChild();
+}
+
+void PanelView::show_track_facts(const TrackDeclaration& track, bool is_collapsed) {
+  std::string text = title_of(track);
+  text += track.role == TrackRole::fiber    ? "\na fiber: it moves between threads"
+          : track.role == TrackRole::lock   ? "\na lock, and when it was held"
+          : track.kind == TrackKind::thread ? "\na thread"
+          : track.kind == TrackKind::async  ? "\na lane of async spans"
+                                            : "\na queue: a GPU's, or spans that were handed in";
+  text += track.os_thread_id != 0 ? ", number " + std::to_string(track.os_thread_id) : "";
+  show_tip(text + (is_collapsed ? "\nclick to show all its rows" : "\nclick to show only its first row") +
+           "\nright click for more");
 }
 
 void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayout& layout, float line_height) {
@@ -124,18 +164,19 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
     if (y > area.bottom || y + line_height < area.top) {
       continue;
     }
-    const TrackDeclaration& declared = state_.data().provider().track(track.track);
     canvas.fill(area.left, y, area.right, y + line_height - 1, theme_.band);
-    canvas.text(area.left + 4, y + pad, area.width(), theme_.text, title_of(declared));
   }
-  const bool is_limited = is_searching_ && search_[0] != 0;
+  for (const float pixel : state_.frame_lines()) {
+    canvas.fill(area.left + pixel, area.top, area.left + pixel + 1, area.bottom, theme_.ruler);
+  }
+  const bool is_limited = is_searching() && !state_.search().empty();
   // Boxes first: if vertices run out, names are dropped before boxes.
   for (const FlameRow& row : layout.rows) {
     const float y = y_of(row.line);
     for (const FlameBox& box : row.boxes) {
       const NameLook& look = look_of(box.name, row.named);
       float share = box.is_one ? 1.0F : 0.35F + 0.6F * box.covered;
-      share *= is_limited && !look.is_marked ? 0.25F : 1.0F;
+      share *= is_limited && !is_found(look) ? 0.25F : 1.0F;
       if (look.is_unresolved && box.is_one) {
         canvas.diamond(area.left + box.left, y + line_height / 2, line_height * 0.28F, fade(look.colour, share));
         continue;
@@ -147,7 +188,7 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
                   fade(look.colour, share));
       if (look.is_wait) {
         canvas.stripes(area.left + std::max(box.left, 0.0F), top, area.left + std::min(box.right, area.width()) - gap,
-                       y + line_height - 1, fade(theme_.text, share * 0.5F));
+                       y + line_height - 1, fade(theme_.box_text, share * 0.5F));
       }
       const bool is_unbalanced = (box.flags & timeline::DetailSpan::unbalanced) != 0 && box.is_one;
       if (is_unbalanced && box.right - box.left > 6) {
@@ -163,14 +204,18 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
       const float width = std::min(box.right, area.width()) - left;
       const bool is_selected = selected && box.is_one && row.track == selected->track && row.depth == selected->depth &&
                                row.named == selected->named && box.start_ns == selected->start_ns;
-      const bool is_marked = (!row.named && state_.marked_site() != 0 && box.name == state_.marked_site()) ||
-                             look_of(box.name, row.named).is_marked;
+      const NameLook& look = look_of(box.name, row.named);
+      const bool is_dimmed = is_limited && !is_found(look);
+      const bool has_length = box.is_one ? state_.marked_lengths().holds(length_between(box.start_ns, box.end_ns))
+                                         : state_.marked_lengths() == LengthRange{};
+      const bool is_marked =
+          (!row.named && state_.marked_site() != 0 && box.name == state_.marked_site() && has_length) || is_found(look);
       if (is_selected || (is_marked && width > 3)) {
         canvas.outline(area.left + left, y, area.left + left + width, y + line_height - 1, theme_.chosen,
                        is_selected ? 2.0F : 1.0F);
       }
       if (width > ImGui::GetFontSize() * 1.5F && box.is_one) {
-        canvas.text(area.left + left + 3, y + pad, width - 6, theme_.text, look_of(box.name, row.named).text);
+        canvas.text(area.left + left + 3, y + pad, width - 6, is_dimmed ? theme_.text : theme_.box_text, look.text);
       }
     }
   }
@@ -180,6 +225,7 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
 
 void PanelView::use_flame_pointer(const Area& area, const FlameLayout& layout, float line_height) {
   const Pointer pointer = use_pointer("spans", area, state_.flame(), state_, flame_gesture_);
+  hovered_.reset();
   flame_scroll_ -= pointer.dragged_y + pointer.scrolled * line_height * 3;
   if (flame_gesture_.kind == Gesture::Kind::select) {
     const std::int64_t now_ns = state_.flame().to_time(pointer.pixel);
@@ -194,12 +240,19 @@ void PanelView::use_flame_pointer(const Area& area, const FlameLayout& layout, f
     return;
   }
   const auto line = static_cast<std::uint32_t>(std::max((pointer.y + flame_scroll_) / line_height, 0.0F));
-  if (flame_gesture_.kind == Gesture::Kind::none &&
-      (use_messages(pointer, line) || use_titles(pointer, layout, line))) {
+  for (const FlameTrack& track : layout.tracks) {
+    if (line >= track.line && line < track.line + track.lines) {
+      hovered_row_ = RowPlace{true, track.track};
+    }
+  }
+  if (flame_gesture_.kind == Gesture::Kind::none && use_messages(pointer, line)) {
     return;
   }
   const FlameRow* row = nullptr;
   const FlameBox* box = find_box(layout, line, pointer.pixel, &row);
+  if (box != nullptr && box->is_one) {
+    hovered_ = SpanKey{row->track, box->name, row->depth, row->named, box->start_ns, box->end_ns};
+  }
   if (box == nullptr) {
     if (pointer.is_clicked) {
       state_.deselect();

@@ -8,6 +8,14 @@
 
 namespace kymo::panel {
 
+namespace {
+
+float text_width(const std::string& text) {
+  return ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
+}
+
+}  // namespace
+
 void PanelView::show_tip(const std::string& lines) {
   tip_ = lines;
   ImGui::BeginTooltip();
@@ -17,13 +25,34 @@ void PanelView::show_tip(const std::string& lines) {
   ImGui::EndTooltip();
 }
 
+std::vector<std::uint64_t> PanelView::flows_in_focus() const {
+  std::vector<std::uint64_t> flows;
+  const auto touches = [](const std::optional<SpanKey>& span, TrackId track, std::int64_t time_ns) {
+    return span && span->track == track && span->start_ns <= time_ns && time_ns <= span->end_ns;
+  };
+  for (const FlowArrow& arrow : state_.marks().arrows) {
+    for (const auto* const span : {&state_.selected(), &hovered_}) {
+      if (touches(*span, arrow.from_track, arrow.from_ns) || touches(*span, arrow.to_track, arrow.to_ns)) {
+        flows.push_back(arrow.flow_id);
+      }
+    }
+  }
+  return flows;
+}
+
 void PanelView::draw_marks(const Area& area, float line_height) {
   Canvas canvas(ImGui::GetWindowDrawList());
   const MarkLayout& marks = state_.marks();
   const auto middle_of = [&](std::uint32_t line) {
     return area.top + (static_cast<float>(line) + 0.5F) * line_height - flame_scroll_;
   };
+  constexpr std::size_t few_arrows = 16;  // these bury nothing
+  const bool shows_all = shows_flows_ || marks.arrows.size() <= few_arrows;
+  const std::vector<std::uint64_t> flows = flows_in_focus();
   for (const FlowArrow& arrow : marks.arrows) {
+    if (!shows_all && std::find(flows.begin(), flows.end(), arrow.flow_id) == flows.end()) {
+      continue;
+    }
     // Clamped outside the chart because far ends may be anywhere.
     const auto x_of = [&](float pixel) { return area.left + std::clamp(pixel, -20.0F, area.width() + 20); };
     canvas.arrow(ImVec2(x_of(arrow.from), middle_of(arrow.from_line)), ImVec2(x_of(arrow.to), middle_of(arrow.to_line)),
@@ -86,6 +115,33 @@ void PanelView::draw_measured(const Area& area, const TimeAxis& axis) {
   }
 }
 
+void PanelView::draw_notes(const Area& area, const TimeAxis& axis) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  const std::int64_t origin_ns = state_.data().range().start_ns;
+  const float line = ImGui::GetTextLineHeight();
+  float free_from = area.left;  // texts do not cover each other
+  for (const Note& note : state_.notes().all()) {
+    const double from = axis.to_pixel(add_length(origin_ns, std::max<std::int64_t>(note.start_ns, 0)));
+    const double to = axis.to_pixel(add_length(origin_ns, std::max<std::int64_t>(note.end_ns, 0)));
+    if (to < 0 || from > axis.width()) {
+      continue;
+    }
+    const float left = area.left + static_cast<float>(std::max(from, 0.0));
+    const float right = area.left + static_cast<float>(std::min(to, axis.width()));
+    canvas.fill(left, area.bottom - 3, std::max(right, left + 3), area.bottom, theme_.chosen);
+    if (from >= 0) {
+      canvas.fill(left, area.top, left + 1, area.bottom, theme_.chosen);
+    }
+    if (left >= free_from) {
+      const float width = std::min(area.right - left, line * 14);
+      canvas.fill(left + 1, area.top, left + std::min(width, text_width(note.text) + 6), area.bottom - 3,
+                  window_colour());
+      canvas.text(left + 4, area.top, width - 4, theme_.text, note.text);
+      free_from = left + std::min(width, text_width(note.text) + 10);
+    }
+  }
+}
+
 bool PanelView::use_messages(const Pointer& pointer, std::uint32_t line) {
   const double reach = double{ImGui::GetTextLineHeight()} * 0.5;
   const MessageMark* const mark = find_message(state_.marks(), line, pointer.pixel, reach);
@@ -98,28 +154,6 @@ bool PanelView::use_messages(const Pointer& pointer, std::uint32_t line) {
   const std::string more = mark->count > 1 ? "\nand " + count_text(mark->count - 1) + " more close by" : "";
   show_tip(clean_text(mark->first->text, 400) + more);
   return true;
-}
-
-bool PanelView::use_titles(const Pointer& pointer, const FlameLayout& layout, std::uint32_t line) {
-  // The area right of the title is used for other things.
-  if (pointer.pixel > double{gutter()} * 2) {
-    return false;
-  }
-  for (const FlameTrack& track : layout.tracks) {
-    if (track.line == line) {
-      const TrackDeclaration& declared = state_.data().provider().track(track.track);
-      std::string text = title_of(declared);
-      text += declared.role == TrackRole::fiber    ? "\na fiber: it moves between threads"
-              : declared.role == TrackRole::lock   ? "\na lock, and when it was held"
-              : declared.kind == TrackKind::thread ? "\na thread"
-              : declared.kind == TrackKind::async  ? "\na lane of async spans"
-                                                   : "\na queue: a GPU's, or spans that were handed in";
-      text += declared.os_thread_id != 0 ? ", number " + std::to_string(declared.os_thread_id) : "";
-      show_tip(text);
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace kymo::panel

@@ -21,6 +21,10 @@ void PanelView::draw_overview(float height) {
   draw_bars({at.x, at.y + line, right, at.y + line + bars_height});
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + line + bars_height));
   if (has_rows) {
+    const float field = ImGui::GetFrameHeight();
+    if (bars_height > 3 * ImGui::GetTextLineHeight() + field) {
+      draw_metric_filter({at.x, at.y + line + bars_height - field - 2, at.x + gutter(), at.y + line + bars_height});
+    }
     draw_metric_rows({at.x, at.y + line + bars_height, right, at.y + height});
   } else {
     marks_.rows = {};
@@ -28,16 +32,21 @@ void PanelView::draw_overview(float height) {
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + height));
 }
 
-void PanelView::draw_threshold(const Area& area, double ms, double longest_ms) {
+float PanelView::draw_threshold(const Area& area, double ms, double longest_ms, float labels_from) {
   const float y = area.bottom - static_cast<float>(ms / longest_ms) * area.height();
-  if (ms > 0 && y > area.top && y < area.bottom) {
-    Canvas canvas(ImGui::GetWindowDrawList());
-    canvas.fill(area.left, y, area.right, y + 1, theme_.ruler);
-    const float line = ImGui::GetTextLineHeight();
-    if (y - line > area.top) {
-      canvas.text(area.left + 3, y - line, area.width(), theme_.faint_text, value_text(ms, "ms"));
-    }
+  if (!(ms > 0 && y > area.top && y < area.bottom)) {
+    return labels_from;
   }
+  Canvas canvas(ImGui::GetWindowDrawList());
+  canvas.fill(area.left, y, area.right, y + 1, theme_.ruler);
+  const float line = ImGui::GetTextLineHeight();
+  if (y - line < labels_from) {
+    return labels_from;
+  }
+  const std::string text = value_text(ms, "ms");
+  const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 3;
+  canvas.text(area.right - width, y - line, width, theme_.faint_text, text);
+  return y;
 }
 
 void PanelView::draw_bars(const Area& area) {
@@ -47,27 +56,28 @@ void PanelView::draw_bars(const Area& area) {
   const FrameBars& bars = state_.frame_bars(least_bar_pixels);
   Canvas canvas(ImGui::GetWindowDrawList());
   canvas.fill(plot.left, plot.top, plot.right, plot.bottom, theme_.back);
-  // The scale ends slightly above the longest frame, limited to between 0.2 times the first threshold and four times
-  // the second.
+  // The scale ends slightly above the longest frame, but at most at four times the second threshold.
   const double longest_ms =
-      std::clamp(static_cast<double>(bars.longest_ns) / 1e6, options_.good_frame_ms * 0.2, options_.slow_frame_ms * 4) *
-      1.08;
+      std::max(std::min(static_cast<double>(bars.longest_ns) / 1e6, options_.targets.slow_ms * 4), 1e-6) * 1.08;
   for (const FrameBar& bar : bars.bars) {
     const double ms = static_cast<double>(bar.longest.frame.duration_ns) / 1e6;
-    const bool is_bad = ms > options_.slow_frame_ms;
-    const ImU32 colour = is_bad ? theme_.bad : ms > options_.good_frame_ms ? theme_.slow : theme_.good;
+    const bool is_bad = ms > options_.targets.slow_ms;
+    const ImU32 colour = is_bad ? theme_.bad : ms > options_.targets.good_ms ? theme_.slow : theme_.good;
     const auto share = static_cast<float>(std::min(ms / longest_ms, 1.0));
     const float left = plot.left + std::max(bar.left, 0.0F);
     const float gap = bar.right - bar.left > 4 ? 1.0F : 0.0F;
     const float right = std::min(plot.left + std::max(bar.right - gap, bar.left + 1), plot.right);
     const float top = plot.bottom - std::max(share * plot.height(), 1.0F);
     canvas.fill(left, top, right, plot.bottom, colour);
+    if (!(state_.marked_frames() == LengthRange{}) && state_.marked_frames().holds(bar.longest.frame.duration_ns)) {
+      canvas.outline(left, plot.top, std::max(right, left + 2), plot.bottom, theme_.chosen, 1);
+    }
     if (is_bad) {
       canvas.fill(left, plot.top, right, plot.top + 3, theme_.chosen);  // a cap marks it independently of colour
     }
   }
-  draw_threshold(plot, options_.good_frame_ms, longest_ms);
-  draw_threshold(plot, options_.slow_frame_ms, longest_ms);
+  const float labels_from = draw_threshold(plot, options_.targets.slow_ms, longest_ms, plot.top);
+  static_cast<void>(draw_threshold(plot, options_.targets.good_ms, longest_ms, labels_from));
   const float line = ImGui::GetTextLineHeight();
   const std::string longest = "longest " + duration_text(bars.longest_ns);
   canvas.text(area.left, area.top, gutter() - 4, theme_.text, "frames");
@@ -75,6 +85,11 @@ void PanelView::draw_bars(const Area& area) {
   if (bars.latest) {
     canvas.text(area.left, area.top + 2 * line, gutter() - 4, theme_.faint_text,
                 "latest " + duration_text(bars.latest->duration_ns));
+  }
+  if (bars.count == 0 && !state_.data().is_busy()) {
+    draw_hint(plot, state_.data().provider().declarations().frame_streams.empty()
+                        ? "no frames: mark them in the main loop with kymo::frame_mark()"
+                        : "no frames here: 0 shows everything");
   }
   draw_cover(plot, state_.overview(), state_.flame().range(), theme_.selection);
   draw_sync_points(plot, state_.overview_sync_points());
@@ -96,9 +111,9 @@ void PanelView::draw_bars(const Area& area) {
                                              : count_text(bar->count) + " frames, the longest " +
                                                    duration_text(bar->longest.frame.duration_ns);
     const char* const judged =
-        bar->longest.frame.duration_ns <= static_cast<std::int64_t>(options_.good_frame_ms * 1e6)   ? ", good"
-        : bar->longest.frame.duration_ns <= static_cast<std::int64_t>(options_.slow_frame_ms * 1e6) ? ", slow"
-                                                                                                    : ", bad";
+        bar->longest.frame.duration_ns <= static_cast<std::int64_t>(options_.targets.good_ms * 1e6)   ? ", good"
+        : bar->longest.frame.duration_ns <= static_cast<std::int64_t>(options_.targets.slow_ms * 1e6) ? ", slow"
+                                                                                                      : ", bad";
     show_tip(text + judged);
   }
   if (pointer.is_doubly_clicked) {

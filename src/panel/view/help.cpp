@@ -1,5 +1,7 @@
-// The list of mouse and keyboard actions, and its drawing.
+// The list of mouse and keyboard actions, drawn over the panel.
 #include "panel/view/help.hpp"
+
+#include <algorithm>
 
 #include "panel/view/panel_view.hpp"
 
@@ -7,37 +9,69 @@ namespace kymo::panel {
 
 const std::vector<HelpLine>& help_lines() {
   static const std::vector<HelpLine> lines = {
-      {"Pause", "space", "pause and resume everything"},
-      {"Follow", "f", "follow the newest"},
-      {"click a frame", "left, right", "pin it and pause; keys: the latest at first, then the previous and the next"},
-      {"frame stream", "c", "choose a frame stream"},
-      {"shift-drag", "z", "zoom everything to a range and pin its longest frame; z: to what is measured"},
-      {"wheel", "w, s", "zoom the chart about the pointer; W, S and the wheel over them: bars and rows"},
-      {"drag", "a, d", "move the chart; A, D and a drag over them: bars and rows"},
-      {"ctrl-wheel, drag", "up, down", "scroll tracks; metrics: page up, page down"},
-      {"double click", "0", "everything, or the pinned frame"},
-      {"click a span", "shift-arrows", "its times, arguments and joules; keys: the one around, inside, before, after"},
-      {"", "n, p", "next and previous of its site"},
-      {"click a diamond", "i, I", "the text of a message; keys: the next and the previous one"},
-      {"click a site", "/", "search sites; up, down: choose; enter, shift-enter: go to the next, to the previous"},
-      {"right drag", "m", "measure; keys: from the pointer, to the pointer, none"},
-      {"Statistics", "t", "statistics of sites, or the flame chart"},
-      {"click a column", "1 to 9", "of statistics: sort by it, again: the other way"},
-      {"click a site", "up, down", "of statistics: how its durations are spread; /: filter"},
-      {"click beside it", "escape", "unselect"},
-      {"?", "?", "this list"},
+      {"Time", "Pause", "space", "pause and resume everything"},
+      {"", "Follow", "f", "follow the newest"},
+      {"", "wheel", "w, s", "zoom the chart about the pointer; W, S and the wheel over them: bars and rows"},
+      {"", "drag", "a, d", "move the chart; A, D and a drag over them: bars and rows"},
+      {"", "shift-drag", "z", "zoom everything to a range and pin its longest frame; z: to what is measured"},
+      {"", "<, >", "u, U", "back to the view before, and forward again"},
+      {"", "All, double click", "0", "everything, or the pinned frame"},
+      {"", "right drag", "m", "measure; tables cover that range; keys: from the pointer, to the pointer, none"},
+      {"Frames", "click a frame", "left, right",
+       "pin it and pause; tables cover it; keys: the latest at first, then the previous and the next"},
+      {"", "frame stream", "c", "choose a frame stream"},
+      {"Spans and messages", "click a span", "shift-arrows",
+       "its times, arguments and joules; keys: the one around, inside, before, after"},
+      {"", "Measure", "M", "measure the selected span: tables cover its time"},
+      {"", "", "n, p", "next and previous of its site"},
+      {"", "click a diamond", "i, I", "the text of a message; keys: the next and the previous one"},
+      {"", "click beside it", "escape", "unselect"},
+      {"", "Search, click a site", "/",
+       "search scopes, tracks, metrics, messages; up, down: choose; enter, shift-enter: the next, the previous"},
+      {"", "point at a span", "x", "arrows of its flows, where there are many; x: of all"},
+      {"", "click a track", "k", "show only its first row, or all; key: of the selected span's track"},
+      {"", "ctrl-wheel, drag", "up, down", "scroll tracks; metrics: page up, page down"},
+      {"Rows", "click a name", "P",
+       "of metrics; right click: of tracks: what can be done; key: pin what is under the pointer"},
+      {"", "", "[, ]", "move the row under the pointer up, down"},
+      {"", "", "(, )", "make it lower, higher; a track then shows fewer rows, more"},
+      {"", "", "h, H", "hide it; show all that are hidden"},
+      {"Notes", "Notes", "N", "write one: of what is measured, of the selected span, or of the middle of the chart"},
+      {"", "", "B", "bookmark the chart's range, among the notes"},
+      {"Tables", "click a title", "t, T", "open and close the tab; T: the next one"},
+      {"", "click a column", "1 to 9", "sort by it; again: the other way"},
+      {"", "click a row", "up, down", "mark its site, or go to its frame, span or message"},
+      {"", "filter", "F", "only rows with this text; without a table: only metrics with it"},
+      {"", "click a bar", "b", "of a distribution: light the spans or frames that it counts; b: the next bar's"},
+      {"", "?", "?", "this list"},
   };
   return lines;
 }
 
 void PanelView::draw_help() {
+  const float font = ImGui::GetFontSize();
+  const ImVec2 window = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  const ImVec2 wanted(std::min(size.x - font, font * 64),
+                      std::min(size.y - font * 3,
+                               ImGui::GetTextLineHeightWithSpacing() * (static_cast<float>(help_lines().size()) + 6)));
+  ImGui::SetCursorScreenPos(ImVec2(window.x + (size.x - wanted.x) / 2, window.y + font * 2));
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, ImGui::GetColorU32(ImGuiCol_PopupBg));
+  ImGui::BeginChild("help", wanted, true);
   for (const HelpLine& line : help_lines()) {
+    if (line.heading[0] != 0) {
+      ImGui::TextColored(ImGui::ColorConvertU32ToFloat4(theme_.metric), "%s", line.heading);
+    }
     ImGui::TextUnformatted(line.mouse);
-    ImGui::SameLine(ImGui::GetFontSize() * 11);
+    ImGui::SameLine(font * 11);
     ImGui::TextUnformatted(line.keys);
-    ImGui::SameLine(ImGui::GetFontSize() * 20);
+    ImGui::SameLine(font * 18);
+    ImGui::PushTextWrapPos(0);
     ImGui::TextUnformatted(line.what);
+    ImGui::PopTextWrapPos();
   }
+  ImGui::EndChild();
+  ImGui::PopStyleColor();
 }
 
 }  // namespace kymo::panel

@@ -6,7 +6,8 @@
 namespace kymo::panel {
 
 struct HelpLine {
-  const char* mouse;  ///< empty: none
+  const char* heading;  ///< of the lines from here on; empty: that of the line before
+  const char* mouse;    ///< empty: none
   const char* keys;
   const char* what;
 };

@@ -3,53 +3,37 @@
 #include <vector>
 
 #include "panel/draw/text.hpp"
+#include "panel/view/keys.hpp"
 #include "panel/view/panel_view.hpp"
 
 namespace kymo::panel {
 
 namespace {
 
-bool is_pressed(ImGuiKey key) {
-#if IMGUI_VERSION_NUM >= 18700
-  return ImGui::IsKeyPressed(key);
-#else
-  return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key));
-#endif
-}
-
-/// The pointer's position on an axis; the middle if it is elsewhere.
+/// The pointer's position on an axis; the middle if it is elsewhere, as over a menu.
 double pixel_over(const Area& area, const TimeAxis& axis) {
-  const float x = ImGui::GetIO().MousePos.x;
-  return x >= area.left && x <= area.right ? double{x} - double{area.left} : axis.width() / 2;
+  const ImVec2 at = ImGui::GetIO().MousePos;
+  const bool is_over = at.x >= area.left && at.x <= area.right && !ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
+  return is_over ? double{at.x} - double{area.left} : axis.width() / 2;
 }
 
 }  // namespace
 
 void PanelView::jump_to_search(bool forward) {
   const BlockProvider& provider = state_.data().provider();
-  if (state_.marked_site() == 0 || !contains_text(provider.site(state_.marked_site()).name, search_)) {
+  if (state_.marked_site() == 0 || !contains_text(provider.site(state_.marked_site()).name, state_.search())) {
     const auto& sites = provider.declarations().sites;
-    const auto found = std::find_if(sites.begin(), sites.end(),
-                                    [this](const SiteDeclaration& site) { return contains_text(site.name, search_); });
+    const auto found = std::find_if(sites.begin(), sites.end(), [this](const SiteDeclaration& site) {
+      return contains_text(site.name, state_.search());
+    });
     state_.mark_site(found != sites.end() ? found->id : 0);
   }
-  state_.jump(forward);
-}
-
-void PanelView::choose_found(bool down) {
-  std::vector<SiteId> found;
-  std::size_t chosen = 0;
-  for (const SiteDeclaration& site : state_.data().provider().declarations().sites) {
-    if (contains_text(site.name, search_)) {
-      found.push_back(site.id);
-      chosen = site.id == state_.marked_site() ? found.size() : chosen;  // counts from 1
-    }
-  }
-  if (found.empty()) {
+  if (state_.marked_site() == 0) {
+    TabContext context = tab_context();
+    tabs_[last_tab_]->choose_row(context, forward);
     return;
   }
-  const std::size_t last = found.size() - 1;
-  state_.mark_site(found[down ? std::min(chosen, last) : chosen < 2 ? 0 : chosen - 2]);
+  state_.jump(forward);
 }
 
 void PanelView::use_keyboard() {
@@ -58,16 +42,19 @@ void PanelView::use_keyboard() {
   }
   const ImGuiIO& io = ImGui::GetIO();
   if (is_pressed(ImGuiKey_Escape)) {
-    is_searching_ = false;
+    if (is_searching()) {
+      end_search();
+    }
     shows_help_ = false;
     state_.deselect();
     return;
   }
-  if (is_searching_ && is_pressed(ImGuiKey_Enter)) {
+  if (is_searching() && is_pressed(ImGuiKey_Enter)) {
     jump_to_search(!io.KeyShift);
   }
-  if (is_searching_ && !shows_statistics_ && (is_pressed(ImGuiKey_DownArrow) || is_pressed(ImGuiKey_UpArrow))) {
-    choose_found(is_pressed(ImGuiKey_DownArrow));
+  if (is_searching() && (is_pressed(ImGuiKey_DownArrow) || is_pressed(ImGuiKey_UpArrow))) {
+    TabContext context = tab_context();
+    tabs_[last_tab_]->choose_row(context, is_pressed(ImGuiKey_DownArrow));
     return;
   }
   if (io.WantTextInput) {
@@ -95,26 +82,12 @@ void PanelView::use_arrows(bool shift) {
                                    : Neighbour::after);
   } else if (left || right) {
     state_.step_frame(right);
-  } else if (shows_statistics_) {
-    choose_row(down);
+  } else if (is_tab_open_) {
+    TabContext context = tab_context();
+    tabs_[last_tab_]->choose_row(context, down);
   } else {
     const float page = ImGui::GetTextLineHeight() * 4;
     flame_scroll_ += down ? page : -page;
-  }
-}
-
-void PanelView::choose_row(bool down) {
-  const auto& figures = state_.data().figures();
-  const auto& order = sites_.order();
-  const auto chosen = std::find_if(order.begin(), order.end(), [&](std::size_t place) {
-    return place < figures.size() && figures[place].site == state_.marked_site();
-  });
-  const auto next = chosen == order.end()               ? order.begin()
-                    : down && chosen + 1 != order.end() ? chosen + 1
-                    : !down && chosen != order.begin()  ? chosen - 1
-                                                        : chosen;
-  if (next != order.end() && *next < figures.size()) {
-    state_.mark_site(figures[*next].site);
   }
 }
 
@@ -138,33 +111,48 @@ void PanelView::use_overview_character(unsigned character) {
   state_.hold();
 }
 
+bool PanelView::use_flame_character(unsigned character) {
+  TimeAxis& flame = state_.flame();
+  switch (character) {
+    case 'w':
+    case '+':
+      flame.zoom(0.8, pixel_over(marks_.flame, flame));
+      break;
+    case 's':
+    case '-':
+      flame.zoom(1.25, pixel_over(marks_.flame, flame));
+      break;
+    case 'a':
+      flame.pan(flame.width() * 0.1);
+      break;
+    case 'd':
+      flame.pan(-flame.width() * 0.1);
+      break;
+    default:
+      return false;
+  }
+  state_.hold();
+  return true;
+}
+
 void PanelView::use_character(unsigned character) {
   TimeAxis& flame = state_.flame();
-  if (shows_statistics_ && character >= '1' && character <= '9') {
-    sort_column_ = static_cast<int>(character - '1');
+  if (is_tab_open_ && character >= '1' && character <= '9') {
+    tabs_[last_tab_]->sort_by(character - '1');
+    return;
+  }
+  if (character >= first_tab_character && character < first_tab_character + tabs_.size()) {
+    const std::size_t tab = character - first_tab_character;
+    is_tab_open_ = !is_tab_open_ || last_tab_ != tab;
+    last_tab_ = tab;
+    return;
+  }
+  if (use_row_character(character) || use_flame_character(character)) {
     return;
   }
   switch (character) {
     case ' ':
       state_.toggle_pause();
-      break;
-    case 'w':
-    case '+':
-      flame.zoom(0.8, pixel_over(marks_.flame, flame));
-      state_.hold();
-      break;
-    case 's':
-    case '-':
-      flame.zoom(1.25, pixel_over(marks_.flame, flame));
-      state_.hold();
-      break;
-    case 'a':
-      flame.pan(flame.width() * 0.1);
-      state_.hold();
-      break;
-    case 'd':
-      flame.pan(-flame.width() * 0.1);
-      state_.hold();
       break;
     case 'W':
     case 'S':
@@ -192,9 +180,18 @@ void PanelView::use_character(unsigned character) {
       state_.jump(false);
       break;
     case '/':
-      is_searching_ = is_searching_ || !shows_statistics_;
-      focuses_search_ = !shows_statistics_;
-      focuses_filter_ = shows_statistics_;
+      start_search();
+      break;
+    case 'F':
+      if (is_tab_open_) {
+        tabs_[last_tab_]->focus_filter();
+      } else {
+        metric_filter_.focus();
+      }
+      break;
+    case previous_frame_character:
+    case next_frame_character:
+      state_.step_frame(character == next_frame_character);
       break;
     case 'i':
     case 'I':
@@ -213,7 +210,40 @@ void PanelView::use_character(unsigned character) {
       break;
     }
     case 't':
-      shows_statistics_ = !shows_statistics_;
+      is_tab_open_ = !is_tab_open_;
+      break;
+    case 'T':
+      last_tab_ = is_tab_open_ ? (last_tab_ + 1) % tabs_.size() : last_tab_;
+      is_tab_open_ = true;
+      break;
+    case 'M':
+      state_.measure_selected();
+      break;
+    case 'k':
+      if (state_.selected()) {
+        state_.tracks().toggle(state_.selected()->track);
+      }
+      break;
+    case 'b':
+      if (is_tab_open_) {
+        TabContext context = tab_context();
+        tabs_[last_tab_]->light_next_bar(context);
+      }
+      break;
+    case 'N':
+      start_note();
+      break;
+    case 'B':
+      state_.bookmark();
+      break;
+    case 'x':
+      shows_flows_ = !shows_flows_;
+      break;
+    case 'u':
+      state_.go_back();
+      break;
+    case 'U':
+      state_.go_forward();
       break;
     case '?':
       shows_help_ = !shows_help_;

@@ -1,7 +1,10 @@
 // Metric rows: one per metric, on the axis of the frame bars.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "panel/data/time_math.hpp"
 #include "panel/draw/text.hpp"
@@ -11,19 +14,11 @@ namespace kymo::panel {
 
 namespace {
 
-std::string metric_title(const MetricDeclaration& metric) {
-  std::string title = metric.name;
-  for (const auto& [key, value] : metric.labels) {
-    title += ' ' + value;
-  }
-  return clean_text(title, 60);
-}
-
 /// The meaning and origin of a metric, a line each.
 std::string provenance_of(const MetricDeclaration& metric) {
   std::string text = "from " + (metric.source.empty() ? std::string("the program") : clean_text(metric.source));
   if (metric.kind != MetricKind::gauge) {
-    text += "\na total that grows";
+    text += "\na total that grows; shown is its growth per second";
   }
   if (metric.renewal_ns > 0) {
     text += "\na new value every " + duration_text(metric.renewal_ns);
@@ -65,20 +60,92 @@ std::string value_at(const MetricSteps& steps, double pixel, const std::string& 
   return text + (step.is_stale ? ", stale: its source had no new value" : "");
 }
 
+/// The height of a metric's row in lines of text, by its steps.
+float lines_of(int height) {
+  constexpr std::array<float, RowOrder::most_steps + 2> lines = {1.25F, 2.3F, 4, 7, 11};
+  const int place = std::clamp(height, -1, RowOrder::most_steps) + 1;
+  return lines[static_cast<std::size_t>(place)];
+}
+
 }  // namespace
 
+void PanelView::choose_metric_rows() {
+  const Declarations& declarations = state_.data().provider().declarations();
+  const RowOrder& order = state_.metric_order();
+  const std::string_view filter = metric_filter_.text();
+  const std::vector<MetricSteps>& all = state_.metrics(least_bar_pixels);
+  const MetricRowsKey key{state_.layouts_made(), metric_filter_.version(), order.version(), ImGui::GetFontSize()};
+  if (key == metric_rows_key_) {
+    return;
+  }
+  metric_rows_key_ = key;
+  metric_rows_.clear();
+  constant_rows_ = 0;
+  std::vector<MetricRow> constant;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const MetricDeclaration* const declared = find_metric(declarations, all[i].metric);
+    const std::string title = declared != nullptr ? metric_title(*declared) : "(undeclared)";
+    if (order.is_hidden(all[i].metric) || !contains_text(title, filter)) {
+      continue;
+    }
+    MetricRow row{&all[i], declared, title, lines_of(order.height_of(all[i].metric)) * ImGui::GetTextLineHeight(),
+                  order.place_of(all[i].metric, i)};
+    const bool is_folded = filter.empty() && !order.is_pinned(all[i].metric) && is_constant(declared, all[i]);
+    (is_folded ? constant : metric_rows_).push_back(std::move(row));
+  }
+  const auto by_place = [](const MetricRow& a, const MetricRow& b) { return a.place < b.place; };
+  std::sort(metric_rows_.begin(), metric_rows_.end(), by_place);
+  std::sort(constant.begin(), constant.end(), by_place);
+  constant_rows_ = constant.size();
+  std::move(constant.begin(), constant.end(), std::back_inserter(metric_rows_));
+  shown_metrics_.clear();
+  for (const MetricRow& row : metric_rows_) {
+    shown_metrics_.push_back(row.steps->metric);
+  }
+}
+
+void PanelView::draw_metric_filter(const Area& area) {
+  ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
+  metric_filter_.draw(area.width() - ImGui::GetFontSize() * 0.5F);
+  const ImVec2 least = ImGui::GetItemRectMin();
+  const ImVec2 most = ImGui::GetItemRectMax();
+  marks_.metric_filter = {least.x, least.y, most.x, most.y};
+}
+
 void PanelView::draw_metric_rows(const Area& area) {
-  const float row_height = ImGui::GetTextLineHeight() * 2.2F;
+  choose_metric_rows();
   ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
   ImGui::BeginChild("metrics", ImVec2(area.width(), area.height()), false, ImGuiWindowFlags_NoScrollWithMouse);
-  const auto& metrics = state_.metrics(least_bar_pixels);
-  const float all = row_height * static_cast<float>(metrics.size());
+  const std::size_t changing = metric_rows_.size() - constant_rows_;
+  const float fold_height = constant_rows_ == 0 ? 0 : ImGui::GetTextLineHeightWithSpacing() * 1.2F;
+  if (metric_rows_.empty()) {
+    draw_hint(area, metric_filter_.text()[0] != 0 ? "no metric's name has this text"
+                                                  : "all metrics are hidden: H shows them");
+  }
+  const std::size_t shown = unfolds_constants_ ? metric_rows_.size() : changing;
+  float all = 0;
+  float pinned_height = 0;
+  for (std::size_t i = 0; i < shown; ++i) {
+    metric_rows_[i].top = all + (i < changing ? 0 : fold_height);
+    all += metric_rows_[i].height;
+    pinned_height = state_.metric_order().is_pinned(metric_rows_[i].steps->metric) ? all : pinned_height;
+  }
+  const float changing_height = changing < shown ? metric_rows_[changing].top - fold_height : all;
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const Area plot{area.left + gutter(), area.top, area.right, area.bottom};
   marks_.rows = plot;
-  ImGui::Dummy(ImVec2(1, all));
+  marks_.row_titles = {area.left, area.top, plot.left, area.bottom};
+  ImGui::Dummy(ImVec2(1, all + fold_height));
   const Pointer pointer = use_pointer("rows", plot, state_.overview(), state_, rows_gesture_);
-  const float by = rows_scroll_by_ * row_height - pointer.dragged_y - pointer.scrolled * row_height;
+  if (const auto wanted = state_.take_wanted_metric()) {
+    for (std::size_t i = 0; i < shown; ++i) {
+      if (metric_rows_[i].steps->metric == *wanted) {
+        ImGui::SetScrollY(metric_rows_[i].top - pinned_height);
+      }
+    }
+  }
+  const float page = ImGui::GetTextLineHeight() * 2.3F;
+  const float by = (rows_scroll_by_ - pointer.scrolled) * page - pointer.dragged_y;
   rows_scroll_by_ = 0;
   if (by != 0) {
     ImGui::SetScrollY(std::max(ImGui::GetScrollY() + by, 0.0F));
@@ -87,14 +154,25 @@ void PanelView::draw_metric_rows(const Area& area) {
   if (pointer.is_doubly_clicked) {
     state_.reset_overview();
   }
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    const float y = top.y + static_cast<float>(i) * row_height;
-    if (y < area.bottom && y + row_height > area.top) {
-      draw_metric_row(metrics[i], {plot.left, y, plot.right, y + row_height - 3}, gutter());
-      if (ImGui::IsMouseHoveringRect(ImVec2(area.left, y), ImVec2(plot.right, y + row_height)) &&
-          ImGui::IsWindowHovered() && rows_gesture_.kind == Gesture::Kind::none) {
-        show_metric_facts(metrics[i], pointer.pixel);
-      }
+  if (constant_rows_ != 0) {
+    draw_constants({area.left, top.y + changing_height, plot.right, area.bottom}, changing);
+  }
+  // Pinned rows stay in view; they are drawn last, over those that are scrolled behind them.
+  for (std::size_t i = shown; i-- > 0;) {
+    const MetricRow& row = metric_rows_[i];
+    const bool is_pinned = row.top < pinned_height;
+    const float y = is_pinned ? area.top + row.top : top.y + row.top;
+    if (y >= area.bottom || y + row.height <= area.top + (is_pinned ? 0 : pinned_height)) {
+      continue;
+    }
+    if (is_pinned) {
+      Canvas(ImGui::GetWindowDrawList()).fill(area.left, y, plot.right, y + row.height, window_colour());
+    }
+    draw_metric_row(row, {plot.left, y, plot.right, y + row.height - 3}, gutter());
+    const float seen_from = is_pinned ? y : std::max(y, area.top + pinned_height);
+    if (ImGui::IsWindowHovered() && rows_gesture_.kind == Gesture::Kind::none &&
+        ImGui::IsMouseHoveringRect(ImVec2(area.left, seen_from), ImVec2(plot.right, y + row.height))) {
+      use_metric_row(row, pointer.pixel);
     }
   }
   draw_cover(plot, state_.overview(), state_.flame().range(), fade(theme_.selection, 0.6F));
@@ -102,24 +180,84 @@ void PanelView::draw_metric_rows(const Area& area) {
   ImGui::EndChild();
 }
 
-void PanelView::draw_metric_row(const MetricSteps& metric, const Area& area, float gutter_width) {
+void PanelView::use_metric_row(const MetricRow& row, double pixel) {
+  hovered_row_ = RowPlace{false, row.steps->metric};
+  show_metric_facts(row, pixel);
+  const bool is_title = pixel < 0;
+  if (is_title && (ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsMouseClicked(ImGuiMouseButton_Right))) {
+    open_row_menu(*hovered_row_);
+  }
+}
+
+void PanelView::draw_constants(const Area& area, std::size_t first) {
+  std::string text = (unfolds_constants_ ? "- " : "+ ") + std::to_string(metric_rows_.size() - first) + " constant: ";
+  constexpr std::size_t most_named = 12;
+  for (std::size_t i = first; i < std::min(metric_rows_.size(), first + most_named); ++i) {
+    const MetricRow& row = metric_rows_[i];
+    text += (i == first ? "" : ", ") + row.title + " " +
+            (row.steps->has_values && row.declared != nullptr
+                 ? value_text(row.steps->latest, unit_of(*row.declared, *row.steps))
+                 : "(no values)");
+  }
+  marks_.constants = {area.left, area.top, area.right, area.top + ImGui::GetTextLineHeightWithSpacing() * 1.2F};
+  Canvas(ImGui::GetWindowDrawList()).text(area.left, area.top, area.width(), theme_.faint_text, text);
+  if (ImGui::IsWindowHovered() && ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
+      ImGui::GetIO().MouseDragMaxDistanceSqr[0] < 9 &&
+      ImGui::IsMouseHoveringRect(ImVec2(marks_.constants.left, marks_.constants.top),
+                                 ImVec2(marks_.constants.right, marks_.constants.bottom))) {
+    unfolds_constants_ = !unfolds_constants_;
+  }
+}
+
+void PanelView::draw_metric_title(const MetricRow& row, const Area& area) {
   Canvas canvas(ImGui::GetWindowDrawList());
-  const MetricDeclaration* declared = find_metric(state_.data().provider().declarations(), metric.metric);
-  const std::string unit = declared != nullptr ? declared->unit : std::string();
-  const float line = ImGui::GetTextLineHeight();
-  const float label = area.left - gutter_width;
-  canvas.text(label, area.top, gutter_width - 4, theme_.text,
-              declared != nullptr ? metric_title(*declared) : "(undeclared)");
-  const bool is_integer = declared != nullptr && declared->step == 1;
-  const auto text_of = [is_integer](double value, const std::string& of_unit) {
-    return is_integer && std::abs(value) < 1e15 ? integer_text(value, of_unit) : value_text(value, of_unit);
+  const MetricSteps& metric = *row.steps;
+  const std::string unit = row.declared != nullptr ? unit_of(*row.declared, metric) : std::string();
+  const bool is_integer = row.declared != nullptr && row.declared->step == 1 && !metric.is_rate;
+  const auto text_of = [&](double value) {
+    return is_integer && std::abs(value) < 1e15 ? integer_text(value, unit) : value_text(value, unit);
   };
-  // If the unit takes a prefix, each number has its own.
-  const std::string of_range = is_integer || value_text(1e6, unit) == value_text(1e6, "") + ' ' + unit ? "" : unit;
-  const std::string values = !metric.has_values ? "no values"
-                                                : text_of(metric.latest, unit) + "  [" + text_of(metric.min, of_range) +
-                                                      ", " + text_of(metric.max, of_range) + "]";
-  canvas.text(label, area.top + line, gutter_width - 4, theme_.faint_text, values);
+  const float line = ImGui::GetTextLineHeight();
+  const bool has_room = area.height() > 1.9F * line;
+  const float room = area.width() - 6;
+  const auto width_of = [](const std::string& text) {
+    return ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 1;
+  };
+  // Numbers stand at the right, beside the plot. A part of a number would be another one: without room there is none.
+  const auto put_right = [&](const std::string& text, float top, float least_beside) {
+    const float width = width_of(text);
+    if (width + least_beside > room) {
+      return 0.0F;
+    }
+    canvas.text(area.left + room - width, top, width, theme_.faint_text, text);
+    return width + line * 0.4F;
+  };
+  const char* const mark = state_.metric_order().is_pinned(metric.metric) ? "^ " : "";
+  const std::string latest = metric.has_values ? text_of(metric.latest) : "no values";
+  const float least_name = room * 0.4F;
+  if (!metric.has_values || !has_room) {
+    const float taken = put_right(latest, area.top, least_name);
+    canvas.text(area.left, area.top, room - taken, theme_.text, mark + row.title);
+    return;
+  }
+  float taken = 0;
+  if (metric.max > metric.min) {
+    taken = put_right(text_of(metric.max), area.top - 1, least_name);
+    // The lower end may stand on the line of the latest value.
+    const bool is_beside = area.bottom - line < area.top + 1.9F * line;
+    static_cast<void>(
+        put_right(text_of(metric.min), area.bottom - line, is_beside ? width_of(latest) + line * 0.4F : 0.0F));
+    canvas.fill(area.right - 4, area.top, area.right, area.top + 1, theme_.ruler);
+    canvas.fill(area.right - 4, area.bottom - 1, area.right, area.bottom, theme_.ruler);
+  }
+  canvas.text(area.left, area.top - 1, room - taken, theme_.text, mark + row.title);
+  canvas.text(area.left, area.top - 1 + line, room, theme_.text, latest);
+}
+
+void PanelView::draw_metric_row(const MetricRow& row, const Area& area, float gutter_width) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  const MetricSteps& metric = *row.steps;
+  draw_metric_title(row, {area.left - gutter_width, area.top, area.left, area.bottom});
   canvas.fill(area.left, area.top, area.right, area.bottom, theme_.back);
   if (!metric.has_values) {
     return;
@@ -130,6 +268,7 @@ void PanelView::draw_metric_row(const MetricSteps& metric, const Area& area, flo
     const double share = std::clamp((value - low) / height, 0.0, 1.0);
     return area.bottom - 2 - static_cast<float>(share) * (area.height() - 4);
   };
+  const float unit = std::max(std::floor(ImGui::GetFontSize() / 13), 1.0F);  // lines are thicker on dense screens
   float before = 0;
   bool has_before = false;
   for (std::size_t i = 0; i < metric.steps.size(); ++i) {
@@ -148,10 +287,10 @@ void PanelView::draw_metric_row(const MetricSteps& metric, const Area& area, flo
       bottom = std::max(bottom, before);
     }
     if (bottom - top > 1.5F) {
-      canvas.fill(left, top, left + 1.5F, bottom + 1, step.is_stale ? theme_.stale : theme_.metric);
+      canvas.fill(left, top, left + 1.5F * unit, bottom + 1, step.is_stale ? theme_.stale : theme_.metric);
     }
     // Stale stretches are thin and dashed in any colour.
-    const float thickness = step.is_stale ? 1.0F : 2.0F;
+    const float thickness = step.is_stale ? unit : 2 * unit;
     const float end = step.is_stale ? left + (right - left) * 0.6F : right;
     canvas.fill(left, last - thickness / 2, std::max(end, left + 1), last + thickness / 2,
                 step.is_stale ? theme_.stale : theme_.metric);
@@ -160,14 +299,15 @@ void PanelView::draw_metric_row(const MetricSteps& metric, const Area& area, flo
   }
 }
 
-void PanelView::show_metric_facts(const MetricSteps& steps, double pixel) {
-  const MetricDeclaration* const metric = find_metric(state_.data().provider().declarations(), steps.metric);
-  if (metric == nullptr) {
+void PanelView::show_metric_facts(const MetricRow& row, double pixel) {
+  if (row.declared == nullptr) {
     return;
   }
-  std::string text = metric_title(*metric) + (metric->unit.empty() ? "" : " in " + clean_text(metric->unit, 16));
-  text += pixel >= 0 ? value_at(steps, pixel, metric->unit) : "";
-  show_tip(text + "\n" + provenance_of(*metric));
+  const std::string unit = unit_of(*row.declared, *row.steps);
+  std::string text = row.title + (unit.empty() ? "" : " in " + clean_text(unit, 16));
+  text += pixel >= 0 ? value_at(*row.steps, pixel, unit) : "";
+  show_tip(text + "\n" + provenance_of(*row.declared) +
+           (pixel < 0 ? "\nclick for what can be done with this row" : ""));
 }
 
 }  // namespace kymo::panel

@@ -53,8 +53,18 @@ void PanelView::draw_buttons() {
   if (state_.data().provider().is_live() && draw_button("Follow", marks_.follow)) {
     state_.follow_newest();
   }
-  if (draw_button(shows_statistics_ ? "Flame chart" : "Statistics", marks_.statistics)) {
-    shows_statistics_ = !shows_statistics_;
+  if (draw_button("<", marks_.back)) {
+    state_.go_back();
+  }
+  if (draw_button(">", marks_.forward)) {
+    state_.go_forward();
+  }
+  if (draw_button("All", marks_.everything)) {
+    state_.reset_flame();
+    state_.reset_overview();
+  }
+  if (draw_button("Search", marks_.search)) {
+    is_searching() ? end_search() : start_search();
   }
   if (draw_button("?", marks_.help)) {
     shows_help_ = !shows_help_;
@@ -102,6 +112,13 @@ void PanelView::draw_header() {
   }
   if (facts.empty_scope_ns > 0) {
     put_word("a scope costs " + value_text(facts.empty_scope_ns, "ns"));
+  }
+  if (provider.is_live() && draw_ms_ > 0) {
+    constexpr int frames_shown = 30;  // so that it can be read; while paused, everything stands still
+    if (draw_text_.empty() || (!state_.is_paused() && ImGui::GetFrameCount() % frames_shown == 0)) {
+      draw_text_ = "the panel takes " + stats::value_text(draw_ms_, "ms", {2, false}) + " a frame";
+    }
+    put_word(draw_text_);
   }
   if (state_.data().is_busy()) {
     put_word("reading...");

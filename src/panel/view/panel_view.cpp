@@ -2,6 +2,7 @@
 #include "panel/view/panel_view.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -11,84 +12,124 @@
 namespace kymo::panel {
 
 PanelView::PanelView(std::shared_ptr<BlockProvider> provider, const ViewOptions& options, const DataOptions& data)
-    : options_(options), state_(std::move(provider), data) {}
+    : options_(options), state_(std::move(provider), data), names_(state_.data().provider()) {
+  if (options_.load_notes) {
+    state_.notes() = Notes::parse(options_.load_notes());
+  }
+  saved_notes_ = state_.notes().version();
+}
 
 void PanelView::draw() {
+  const auto started = std::chrono::steady_clock::now();
   ImGui::PushID(this);
   theme_ = current_theme();
   tip_.clear();
+  hints_.clear();
   state_.begin_frame();
   // A child window, so that the wheel does not scroll the window around it.
-  ImGui::BeginChild("panel", ImVec2(0, 0), false, ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoScrollbar);
-  use_keyboard();
-  draw_header();
-  if (is_searching_) {
-    draw_search();
+  ImGui::BeginChild("panel", ImVec2(0, 0), false,
+                    ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_MenuBar);
+  if (const ImVec2 moved = ImGui::GetIO().MouseDelta; moved.x != 0 || moved.y != 0) {
+    moved_row_.reset();
   }
+  use_keyboard();
+  hovered_row_.reset();
+  draw_menus();
+  draw_header();
+  const float width = ImGui::GetContentRegionAvail().x;
+  gutter_ = std::clamp(width * 0.3F, ImGui::GetFontSize() * 7, ImGui::GetFontSize() * 13);
   draw_overview(std::max(ImGui::GetContentRegionAvail().y * 0.36F, ImGui::GetTextLineHeight() * 4));
   const bool has_facts = state_.selected() || state_.message();
-  const float facts_height = has_facts ? ImGui::GetTextLineHeightWithSpacing() * 4.5F : 0.0F;
-  ImGui::BeginChild("chart", ImVec2(0, std::max(ImGui::GetContentRegionAvail().y - facts_height, 1.0F)), false,
+  const float facts_height = has_facts ? ImGui::GetTextLineHeightWithSpacing() * (shows_source_ ? 14.5F : 7.5F) : 0.0F;
+  const float room = ImGui::GetContentRegionAvail().y;
+  const float dock = dock_height(room);
+  ImGui::BeginChild("chart", ImVec2(0, std::max(room - facts_height - dock, 1.0F)), false,
                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoScrollbar);
-  if (shows_help_) {
-    draw_help();
-  } else if (shows_statistics_) {
-    draw_statistics();
-  } else {
-    draw_flame_chart();
-  }
+  draw_flame_chart();
   ImGui::EndChild();
   if (has_facts) {
-    draw_facts();  // the chart may have cleared the selection
+    draw_facts(facts_height - ImGui::GetStyle().ItemSpacing.y);  // the chart may have cleared the selection
   } else {
     facts_.clear();
   }
+  draw_dock(room);
+  draw_row_menu();
+  if (shows_help_) {
+    draw_help();
+  }
   ImGui::EndChild();
+  remember_view();
+  if (saved_notes_ != state_.notes().version()) {
+    saved_notes_ = state_.notes().version();
+    if (options_.save_notes) {
+      options_.save_notes(state_.notes().format());
+    }
+  }
   state_.end_frame();
   ImGui::PopID();
+  // The mean of about the last 30 frames.
+  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
+  draw_ms_ += draw_ms_ == 0 ? ms : (ms - draw_ms_) / 30;
 }
 
-void PanelView::draw_search() {
-  ImGui::SetNextItemWidth(ImGui::GetFontSize() * 16);
-  if (focuses_search_) {
-    ImGui::SetKeyboardFocusHere();
-    focuses_search_ = false;
-  }
-  ImGui::InputText("search", search_, sizeof search_);
-  if (search_[0] == 0) {
+void PanelView::draw_hint(const Area& area, const std::string& text) {
+  hints_ += text + "\n";
+  const float width = std::min(ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 1, area.width());
+  const float top = (area.top + area.bottom - ImGui::GetTextLineHeight()) / 2;
+  Canvas(ImGui::GetWindowDrawList())
+      .text(area.left + (area.width() - width) / 2, std::max(top, area.top), width, theme_.faint_text, text);
+}
+
+void PanelView::remember_view() {
+  constexpr double pause_s = 0.4;  // between two notches of a wheel is less
+  const TimeRange now = state_.flame().range();
+  if (now.start_ns == last_view_.start_ns && now.end_ns == last_view_.end_ns) {
     return;
   }
-  constexpr int most_shown = 8;
-  int shown = 0;
-  std::size_t found = 0;
-  for (const SiteDeclaration& site : state_.data().provider().declarations().sites) {
-    if (!contains_text(site.name, search_)) {
-      continue;
-    }
-    ++found;
-    if (shown >= most_shown) {
-      continue;
-    }
-    ++shown;
-    ImGui::SameLine(0, ImGui::GetFontSize());
-    ImGui::PushID(static_cast<int>(site.id));
-    const std::string name = clean_text(site.name, 24);
-    const ImVec2 size(ImGui::CalcTextSize(name.data(), name.data() + name.size()).x + 8, ImGui::GetFrameHeight());
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    if (ImGui::InvisibleButton("site", size)) {
-      state_.mark_site(site.id);
-      state_.jump(true);
-    }
-    Canvas canvas(ImGui::GetWindowDrawList());
-    canvas.fill(at.x, at.y, at.x + size.x, at.y + size.y, theme_.band);
-    canvas.text(at.x + 4, at.y + 3, size.x, theme_.text, name);
-    if (site.id == state_.marked_site()) {
-      canvas.outline(at.x, at.y, at.x + size.x, at.y + size.y, theme_.chosen, 1);
-    }
-    ImGui::PopID();
+  if (ImGui::GetTime() - moved_at_s_ > pause_s && !state_.follows()) {
+    state_.remember_view(last_view_);
   }
-  ImGui::SameLine(0, ImGui::GetFontSize());
-  say(count_text(found) + (found == 1 ? " site" : " sites"));
+  moved_at_s_ = ImGui::GetTime();
+  last_view_ = now;
+}
+
+bool PanelView::is_found(const NameLook& look) const {
+  return is_searching() && !state_.search().empty() && contains_text(look.text, state_.search());
+}
+
+std::string PanelView::tab_csv() {
+  TabContext context = tab_context();
+  return is_tab_open_ ? tabs_[last_tab_]->csv(context) : std::string();
+}
+
+bool PanelView::is_searching() const {
+  return is_tab_open_ && tabs_[last_tab_]->is_search();
+}
+
+void PanelView::start_search() {
+  for (std::size_t i = 0; i < tabs_.size(); ++i) {
+    if (tabs_[i]->is_search()) {
+      tab_before_ = is_tab_open_ && last_tab_ != i ? std::optional(last_tab_) : std::nullopt;
+      last_tab_ = i;
+      is_tab_open_ = true;
+      tabs_[i]->focus_filter();
+    }
+  }
+}
+
+void PanelView::start_note() {
+  for (std::size_t i = 0; i < tabs_.size(); ++i) {
+    if (tabs_[i]->is_of_notes()) {
+      last_tab_ = i;
+      is_tab_open_ = true;
+      tabs_[i]->focus_filter();
+    }
+  }
+}
+
+void PanelView::end_search() {
+  is_tab_open_ = tab_before_.has_value();
+  last_tab_ = tab_before_.value_or(0);
 }
 
 }  // namespace kymo::panel

@@ -85,6 +85,14 @@ void AsyncSpans::put_ended(EventBatch& batch) {
   });
 }
 
+bool AsyncSpans::has_end_without_begin() {
+  std::erase_if(without_begin_, [this](std::uint64_t id) {
+    const auto found = spans_.find(id);
+    return found == spans_.end() || found->second.has_begun;
+  });
+  return !without_begin_.empty();
+}
+
 void AsyncSpans::forget_without_begin(std::int64_t until_ns) {
   std::erase_if(without_begin_, [&](std::uint64_t id) {
     const auto found = spans_.find(id);

@@ -29,6 +29,8 @@ class AsyncSpans {
   /// Adds the spans with both begin and end to the batch. Called as late as the batch allows, as other tracks may still
   /// supply arguments.
   void put_ended(EventBatch& batch);
+  /// Whether an end or an argument still lacks its begin.
+  [[nodiscard]] bool has_end_without_begin();
   /// All events of every track up to this time have been read: ends and arguments up to it that still lack a begin are
   /// dropped.
   void forget_without_begin(std::int64_t until_ns);

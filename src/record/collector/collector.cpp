@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
+#include <utility>
 
 #include "base/system/message.hpp"
 #include "base/text/append.hpp"
@@ -18,6 +19,8 @@ namespace {
 
 /// A batch is handed on once it holds this many words: 65,536 scopes, about 256 KiB of a capture.
 constexpr std::size_t most_batch_words = 131'072;
+/// In one drain. Almost always one is enough, for programs whose spans move between threads two.
+constexpr unsigned most_looks = 16;
 constexpr std::int64_t anchor_period_ns = 1'000'000'000;
 constexpr std::int64_t unwatched_period_ns = 1'000'000'000;
 
@@ -55,25 +58,37 @@ void Collector::finish() {
 
 void Collector::drain() {
   pool_.header().taken.store(0, std::memory_order_relaxed);
-  const std::uint64_t begun = event_time();
   end_unwatched_tracks();
-  look_at_tracks();
-  take_clock_pair();
-  for (TrackCursor* const cursor : busy_) {
-    drain_track(*cursor);
+  busy_.clear();
+  std::uint64_t look = event_time();
+  drain_published();
+  // A span may have begun on a track behind the look at it, and have ended on another before the look at that one. Its
+  // end must not go into a file before its begin does: if the process is killed in between, it has no end.
+  for (unsigned looks = 1; looks < most_looks && async_spans_.has_end_without_begin(); ++looks) {
+    const std::uint64_t last_look = std::exchange(look, event_time());
+    drain_published();
+    async_spans_.forget_without_begin(clock_.to_ns(last_look));
   }
-  async_spans_.forget_without_begin(clock_.to_ns(begun));
   const bool is_quiet = busy_.empty();
   hand_on();
   free_finished_tracks();
   quiet_drains_ = is_quiet ? quiet_drains_ + 1 : 0;
 }
 
+/// Decodes what every thread has published so far.
+void Collector::drain_published() {
+  look_at_tracks();
+  take_clock_pair();
+  for (TrackCursor* const cursor : busy_) {
+    drain_track(*cursor);
+  }
+}
+
 /// Checks every slot once, to tell idle threads (there may be thousands) from active ones.
 void Collector::look_at_tracks() {
   const std::uint32_t slots = pool_.slot_count();
   cursors_.resize(std::max<std::size_t>(cursors_.size(), slots));
-  busy_.clear();
+  const std::size_t busy_before = busy_.size();
   for (std::uint32_t i = 1; i < slots; ++i) {
     TrackSlot& slot = pool_.slot(i);
     // Reads the state before the cursor: a thread seen to have exited publishes nothing more.
@@ -91,6 +106,11 @@ void Collector::look_at_tracks() {
       cursor->published = published;
       busy_.push_back(cursor);
     }
+    step(CollectorStep::looked);
+  }
+  if (busy_before != 0) {
+    std::sort(busy_.begin(), busy_.end());
+    busy_.erase(std::unique(busy_.begin(), busy_.end()), busy_.end());
   }
   // Slots are reused in any order; older tracks are drained first.
   std::sort(busy_.begin(), busy_.end(),
@@ -125,7 +145,7 @@ void Collector::drain_track(TrackCursor& cursor) {
       batch_words_ += end - cursor.offset;
       cursor.offset = end;
     }
-    // If a child without fork handlers wrote beside its parent, the next chunk may be unreachable.
+    // On an old kernel a child without fork handlers may have written beside its parent: then the next is unreachable.
     if (is_last || !pool_.is_chunk(next - 1)) {
       break;
     }

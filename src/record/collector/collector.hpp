@@ -26,8 +26,8 @@
 
 namespace kymo::record {
 
-/// Points at which a test may end the process.
-enum class CollectorStep { decoded, written, released };
+/// Points at which a test may end the process, or record. `looked`: once for each thread.
+enum class CollectorStep { looked, decoded, written, released };
 
 void pump_collector() noexcept;
 
@@ -110,6 +110,7 @@ class Collector {
   void finish();
   void drain();
   void end_unwatched_tracks();
+  void drain_published();
   void look_at_tracks();
   void drain_track(TrackCursor& cursor);
   void take_clock_pair();

@@ -180,8 +180,7 @@ std::size_t TrackDecoder::decode(std::span<const std::uint64_t> words, EventBatc
       break;
     }
     if (kind_of(word) == WordKind::close) {
-      close(static_cast<std::uint32_t>((word >> 6U) & detail::max_operand), cover_first(monotone(convert(counter))), 0,
-            run);
+      close(static_cast<std::uint32_t>((word & tag_mask) >> 2U), cover_first(monotone(convert(counter))), 0, run);
       ++taken;
       continue;
     }

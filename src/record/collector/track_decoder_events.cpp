@@ -72,14 +72,14 @@ void TrackDecoder::skip(std::span<const std::uint64_t> words) {
     const std::uint64_t word = words[taken];
     const std::uint64_t operand = (word >> 6U) & detail::max_operand;
     std::size_t size = 1;
-    if ((word & 1U) == 0 && kind_of(word) == WordKind::time_base && taken + 1 < words.size()) {
+    if (kind_of(word) == WordKind::time_base && taken + 1 < words.size()) {
       time_base_ = words[taken + 1];
       size = 2;
-    } else if ((word & 1U) == 0 && kind_of(word) == WordKind::argument) {
+    } else if (kind_of(word) == WordKind::argument) {
       size = (operand & 7U) == static_cast<std::uint64_t>(ArgumentType::string)
                  ? 1 + words_for(static_cast<std::size_t>(operand >> 4U))
                  : 2;
-    } else if ((word & 1U) == 0 && kind_of(word) == WordKind::event) {
+    } else if (kind_of(word) == WordKind::event) {
       size = 1 + static_cast<std::size_t>(operand);
     }
     taken += size;

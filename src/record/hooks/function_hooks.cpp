@@ -92,6 +92,7 @@ HookThread* make_hook_thread() noexcept {
 
 /// Counts an unrecorded scope.
 void count_dropped() noexcept {
+  notice_fork();
   if (TrackSlot* const slot = current_slot()) {
     slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
   } else {
@@ -154,7 +155,7 @@ __attribute__((noinline)) void enter_slow(const void* function, const void* call
   const int saved_errno = errno;
   const auto address = reinterpret_cast<std::uintptr_t>(function);
   HookThread* const thread = hook_thread != nullptr ? hook_thread : make_hook_thread();
-  const bool has_slot = current_slot() != nullptr || attach_thread() != nullptr;
+  const bool has_slot = attached_slot() != nullptr;
   FunctionEntry* entry = table().find(address);
   if (entry == nullptr) {
     entry = table().admit(address, Recorder::instance().sites());

@@ -8,6 +8,7 @@
 #include <kymo/recorder.hpp>
 #include <kymo/span.hpp>
 
+#include "record/hot/track_writer.hpp"
 #include "record/recorder/recorder.hpp"
 
 // In builds with probes for other tools, these names are macros for wrappers around the calls below.
@@ -54,6 +55,7 @@ void kymo_scope_end(kymo_scope scope) {
 }
 
 kymo_site* kymo_dynamic_site_v1(kymo_site* place, const char* name, size_t name_size) {
+  kymo::record::notice_fork();
   kymo_site named{};
   named.kind = KYMO_SITE_DYNAMIC;
   if (place != nullptr) {

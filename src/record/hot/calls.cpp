@@ -46,6 +46,7 @@ std::uint64_t to_bits(double value) noexcept {
 
 /// Counts an event whose name could not be declared: the pool is empty or there are too many names.
 void drop_event() noexcept {
+  record::notice_fork();
   if (record::TrackSlot* const slot = record::current_slot()) {
     slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
   } else {
@@ -340,7 +341,7 @@ bool prepare_thread() noexcept {
   if (!is_on()) {
     return false;
   }
-  record::TrackSlot* const slot = record::current_slot() != nullptr ? record::current_slot() : record::attach_thread();
+  record::TrackSlot* const slot = record::attached_slot();
   if (slot == nullptr) {
     return false;
   }
@@ -350,6 +351,7 @@ bool prepare_thread() noexcept {
 }
 
 void set_thread_name(std::string_view name) noexcept {
+  record::notice_fork();
   // Inside a fiber the name still goes to the thread; a thread that has recorded nothing yet has no track to name.
   record::TrackSlot* const own = record::is_in_fiber() ? record::thread_slot()
                                  : prepare_thread()    ? record::current_slot()

@@ -127,6 +127,7 @@ std::uint32_t hold_name(InternedName& lane) noexcept {
 
 /// Counts a hold that found no room or has no name.
 void drop_hold() noexcept {
+  notice_fork();
   if (TrackSlot* const slot = current_slot()) {
     slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
   } else {
@@ -160,16 +161,17 @@ constexpr std::uint64_t shared_time = (std::uint64_t{1} << shared_shift) - 1;
 /// Fast path of write_event_at, if the chunk has room and its time base is near. False otherwise.
 bool write_hold(TrackSlot& slot, std::uint64_t end, std::uint32_t track,
                 const std::array<std::uint64_t, 2>& words) noexcept {
-  const std::uint64_t key = slot.key;
+  detail::ThreadState& own = slot.own();
+  const std::uint64_t key = own.key;
   if (!detail::is_free(key)) {
     return false;
   }
-  detail::make_busy(slot);
+  detail::make_busy(own);
   detail::signal_fence();
   std::uint64_t* const cursor = slot.cursor.load(std::memory_order_relaxed);
-  const std::uint64_t delta = end - slot.time_base;
+  const std::uint64_t delta = end - own.time_base;
   const bool is_plain =
-      detail::has_room(slot, cursor, detail::depth_of(key) + 2 + words.size()) && (delta >> detail::time_bits) == 0;
+      detail::has_room(own, cursor, detail::depth_of(key) + 2 + words.size()) && (delta >> detail::time_bits) == 0;
   if (is_plain) {
     cursor[0] = (delta << detail::time_shift) | detail::kind_tag(detail::WordKind::event, 1 + words.size());
     cursor[1] = static_cast<std::uint64_t>(EventKind::hold) | (std::uint64_t{track} << 8U);
@@ -178,7 +180,7 @@ bool write_hold(TrackSlot& slot, std::uint64_t end, std::uint32_t track,
     slot.cursor.store(cursor + 4, std::memory_order_release);
   }
   detail::signal_fence();
-  slot.key = key;
+  own.key = key;
   return is_plain;
 }
 
@@ -192,6 +194,7 @@ InternedName* holder_of(std::uint64_t handle) noexcept {
 extern "C" {
 
 KYMO_API kymo_scope kymo_lock_wait_v2(detail::LockState* lock) {
+  notice_fork();
   const InternedName* const holder = holder_of(lock->holder.load(std::memory_order_acquire));
   kymo_site* const site = wait_site(*lock, holder != nullptr ? holder->text() : std::string_view());
   if (site == nullptr || !detail::scopes_on()) {
@@ -206,7 +209,7 @@ KYMO_API void kymo_lock_taken_v1(detail::LockState* lock, const char* file, cons
     ++lock->depth;
     return;
   }
-  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
+  TrackSlot* const slot = attached_slot();
   const std::uint32_t thread = slot != nullptr ? name_of_caller(*slot) : 0;
   const std::uint32_t place = place_of(*lock, file, function, line);
   lock->holder.store(place != 0 ? place : thread, std::memory_order_release);
@@ -222,7 +225,7 @@ KYMO_API detail::LockHold kymo_lock_release_v1(detail::LockState* lock) {
 }
 
 KYMO_API void kymo_lock_shared_v1(detail::LockState* lock) {
-  TrackSlot* const slot = current_slot() != nullptr ? current_slot() : attach_thread();
+  TrackSlot* const slot = attached_slot();
   const std::uint32_t thread = slot != nullptr ? name_of_caller(*slot) : 0;
   lock->holder.store(thread, std::memory_order_release);
   const std::uint64_t time = event_time() & shared_time;

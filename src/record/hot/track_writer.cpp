@@ -27,14 +27,13 @@ __attribute__((visibility("default"))) std::atomic<std::uint32_t> kymo_scopes_on
 
 namespace kymo::record {
 
-namespace {
-
-/// For slow paths: in a process made without fork handlers, this thread's slots belong to the parent.
 void notice_fork() noexcept {
   if (Recorder::instance().notice_fork()) {
     forget_slots_in_child();
   }
 }
+
+namespace {
 
 /// The slot, and so the chunk, of an abandoned write. If its writer comes back after all, its words are harmless.
 /// Scopes that are open there are closed there.
@@ -62,9 +61,10 @@ void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64
   header.next.store(no_chunk, std::memory_order_relaxed);
   header.track.store(slot.track.load(std::memory_order_relaxed), std::memory_order_release);
   slot.current_chunk = index;
-  slot.end = chunk.words + Recorder::instance().pool()->words_of(index) - spare_words;
+  slot.own().scopes_end =
+      chunk.words + Recorder::instance().pool()->words_of(index) - spare_words - (detail::words_of_a_scope - 1);
   slot.true_time_base = header.time_base;
-  slot.time_base = counter_in_use() ? header.time_base : unreachable_time_base();
+  slot.own().time_base = counter_in_use() ? header.time_base : unreachable_time_base();
 }
 
 void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
@@ -74,7 +74,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.is_unwatched.store(false, std::memory_order_relaxed);
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
-  slot.key = detail::first_key(slot.track.load(std::memory_order_relaxed));
+  slot.own().key = detail::first_key(slot.track.load(std::memory_order_relaxed));
   slot.name_handle = 0;
   slot.name[0] = '\0';
   if (role == TrackRole::plain) {
@@ -88,7 +88,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.marked_depth = 0;
   slot.marked_stack = 0;
   slot.first_chunk.store(0, std::memory_order_relaxed);
-  slot.end = nullptr;
+  slot.own().scopes_end = nullptr;
   slot.cursor.store(nullptr, std::memory_order_relaxed);
 }
 
@@ -167,7 +167,7 @@ namespace {
 /// Whether an unfinished write will never be resumed because its signal handler left by siglongjmp. If no signal is
 /// blocked, this is not a handler's frame (except with SA_NODEFER, which costs only an extra track). Otherwise waits
 /// for a second.
-bool is_left_for_good(const TrackSlot& slot) noexcept {
+bool is_left_for_good(TrackSlot& slot) noexcept {
   struct Seen {
     std::uint64_t key;
     const std::uint64_t* cursor;
@@ -180,8 +180,8 @@ bool is_left_for_good(const TrackSlot& slot) noexcept {
   }
   const std::uint64_t* const cursor = slot.cursor.load(std::memory_order_relaxed);
   const std::uint64_t now_ns = monotonic_ns();
-  if (seen.key != slot.key || seen.cursor != cursor) {
-    seen = {slot.key, cursor, now_ns};
+  if (seen.key != slot.own().key || seen.cursor != cursor) {
+    seen = {slot.own().key, cursor, now_ns};
   }
   return now_ns - seen.since_ns > longest_handler_ns;
 }
@@ -215,6 +215,12 @@ void return_to_parked_slot() noexcept {
 
 }  // namespace
 
+TrackSlot* attached_slot() noexcept {
+  notice_fork();
+  TrackSlot* const slot = current_slot();
+  return slot != nullptr ? slot : attach_thread();
+}
+
 TrackSlot* slot_for_write() noexcept {
   // Before anything is counted where a parent would see it.
   notice_fork();
@@ -222,13 +228,13 @@ TrackSlot* slot_for_write() noexcept {
   if (slot == nullptr) {
     return attach_thread();
   }
-  return detail::is_free(slot->key) || !is_left_for_good(*slot) ? slot : replace(*slot);
+  return detail::is_free(slot->own().key) || !is_left_for_good(*slot) ? slot : replace(*slot);
 }
 
-SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), key_(slot.key) {
+SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), key_(slot.own().key) {
   is_held_ = detail::is_free(key_);
   if (is_held_) {
-    detail::make_busy(slot);
+    detail::make_busy(slot.own());
     detail::signal_fence();
   }
 }
@@ -236,7 +242,7 @@ SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), key_(slot.key) {
 SlotWrite::~SlotWrite() {
   if (is_held_) {
     detail::signal_fence();
-    slot_.key = key_;
+    slot_.own().key = key_;
   }
 }
 
@@ -334,7 +340,7 @@ std::uint64_t SlotWrite::time_field(std::uint64_t time, std::size_t words) noexc
       at[1] = time;
       publish(at + 2);
       slot_.true_time_base = time;
-      slot_.time_base = counter_in_use() ? time : unreachable_time_base();
+      slot_.own().time_base = counter_in_use() ? time : unreachable_time_base();
       delta = 0;
     } else {
       // The chunk's spare words are used up. It has been full for longer than a time field can express, or began after
@@ -424,14 +430,15 @@ void close_slowly(TrackSlot& slot, std::uint64_t token) noexcept {
   if ((token & detail::unrecorded_bit) != 0) {
     // Ends its muting; if inner scopes were left open, their depth stays.
     const std::uint64_t muted = token & (detail::depth_mask << detail::muted_shift);
-    slot.key = (slot.key & ~(detail::depth_mask << detail::muted_shift)) | muted;
+    std::uint64_t& key = slot.own().key;
+    key = (key & ~(detail::depth_mask << detail::muted_shift)) | muted;
     return;
   }
-  if (detail::depth_of(slot.key) < detail::depth_of(token)) {
+  if (detail::depth_of(slot.own().key) < detail::depth_of(token)) {
     return;  // closed before, together with an outer scope
   }
   // Clears the busy bit, whether the hot path gave up in between or an inner write was abandoned.
-  slot.key &= ~detail::busy_bit;
+  slot.own().key &= ~detail::busy_bit;
   SlotWrite write(slot);
   write.set_key(token - 1);
   write.write_close(detail::depth_of(token - 1));
@@ -462,7 +469,7 @@ void note_closed_elsewhere(std::uint64_t token) noexcept {
 /// Counts a dropped scope and marks it as open, so that its arguments do not go to its parent.
 std::uint64_t drop_scope(TrackSlot& slot, std::uint64_t key) noexcept {
   slot.dropped_scopes.fetch_add(1, std::memory_order_relaxed);
-  return detail::leave_out_scope(slot, key).word;
+  return detail::leave_out_scope(slot.own(), key).word;
 }
 
 /// Opens a scope off the hot path: the thread's first, the site's first, or one without room in the chunk. A null site
@@ -540,12 +547,13 @@ __attribute__((visibility("default"))) void kymo_close_slow_v2(std::uint64_t tok
   using kymo::record::parked_slot;
   using kymo::record::return_to_parked_slot;
   using kymo::record::TrackSlot;
+  kymo::record::notice_fork();
   const std::uint32_t generation = kymo::detail::generation_of(token);
-  if (parked_slot != nullptr && kymo::detail::generation_of(parked_slot->key) == generation) {
+  if (parked_slot != nullptr && kymo::detail::generation_of(parked_slot->own().key) == generation) {
     return_to_parked_slot();
   }
   TrackSlot* const slot = current_slot();
-  if (slot != nullptr && kymo::detail::generation_of(slot->key) == generation) {
+  if (slot != nullptr && kymo::detail::generation_of(slot->own().key) == generation) {
     close_slowly(*slot, token);
   } else {
     // Another thread's scope, or one opened before a fork: this track cannot close it.
@@ -564,6 +572,7 @@ __attribute__((visibility("default"))) void kymo_arguments_slow_v2(std::uint32_t
   using kymo::record::write_argument;
   constexpr std::size_t most = 8;
   put_back(key);
+  kymo::record::notice_fork();
   TrackSlot* const slot = current_slot();
   if (slot == nullptr || count > most) {
     return;

@@ -21,17 +21,24 @@ extern detail::ThreadState nobody;
 /// The calling thread's slot; null before its first event.
 [[nodiscard]] inline TrackSlot* current_slot() noexcept {
   detail::ThreadState* const state = kymo_thread_v2;
-  return state != &nobody ? static_cast<TrackSlot*>(state) : nullptr;
+  return state != &nobody ? &TrackSlot::of(*state) : nullptr;
 }
 
 /// Null: none.
 inline void set_current_slot(TrackSlot* slot) noexcept {
-  kymo_thread_v2 = slot != nullptr ? slot : &nobody;
+  kymo_thread_v2 = slot != nullptr ? &slot->own() : &nobody;
 }
+
+/// For slow paths, before they touch anything shared: in a process made without fork handlers, this thread's slots belong
+/// to the parent.
+void notice_fork() noexcept;
 
 /// Gives the calling thread, or its current fiber, a slot. Null if there is none, or in a signal handler that
 /// interrupted this call.
 [[nodiscard]] TrackSlot* attach_thread() noexcept;
+
+/// The calling thread's slot, attached if it has none. Null if there is none.
+[[nodiscard]] TrackSlot* attached_slot() noexcept;
 
 /// The calling thread's slot for a write, attached if it has none. A slot with an abandoned write is replaced. Null if
 /// there is none; busy if this is a signal handler that interrupted a write.
@@ -83,7 +90,7 @@ class SlotWrite {
   void shed_left_scopes() noexcept;
   void write_close(std::uint64_t depth) noexcept;
   [[nodiscard]] bool has_room(std::size_t words) const noexcept {
-    return detail::has_room(slot_, cursor(), words + detail::depth_of(key_));
+    return detail::has_room(slot_.own(), cursor(), words + detail::depth_of(key_));
   }
 
   friend void close_slowly(TrackSlot& slot, std::uint64_t token) noexcept;

@@ -94,7 +94,7 @@ bool DeclarationLog::take_chunk(std::size_t words) noexcept {
     pool_->chunk(slot_->current_chunk).header.next.store(*taken + 1, std::memory_order_release);
   }
   slot_->current_chunk = *taken;
-  slot_->end = fresh.words + pool_->words_of(*taken);
+  end_ = fresh.words + pool_->words_of(*taken);
   // Publishes nothing yet: if the record is not completed, the chunk stays empty.
   slot_->cursor.store(fresh.words, std::memory_order_release);
   return true;
@@ -107,7 +107,7 @@ bool DeclarationLog::write(DeclarationKind kind, const Fill& fill) noexcept {
   }
   for (bool is_fresh = false;; is_fresh = true) {
     std::uint64_t* const cursor = slot_->cursor.load(std::memory_order_relaxed);
-    const std::size_t room = cursor != nullptr ? static_cast<std::size_t>(slot_->end - cursor) : 0;
+    const std::size_t room = cursor != nullptr ? static_cast<std::size_t>(end_ - cursor) : 0;
     Record record(room > 1 ? std::as_writable_bytes(std::span(cursor + 1, room - 1)) : std::span<std::byte>());
     fill(record);
     const std::size_t words = 1 + (record.size() + 7) / 8;

@@ -73,6 +73,7 @@ class DeclarationLog {
   NestedLock lock_;
   Pool* pool_ = nullptr;
   TrackSlot* slot_ = nullptr;
+  std::uint64_t* end_ = nullptr;  ///< of the chunk that is being written
   std::uint32_t next_site_ = 1;
   std::uint32_t next_name_ = 1;
   std::uint32_t next_metric_ = 1;

@@ -19,11 +19,13 @@ constexpr std::uint64_t largest_private_bytes = std::uint64_t{256} << 20U;
 std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
   const Layout layout = plan(std::min(options.bytes, largest_private_bytes), false);
   std::unique_ptr<Pool> pool(new Pool(options));
-  pool->mapping_ = std::aligned_alloc(alignof(TrackSlot), static_cast<std::size_t>(layout.total_bytes));
-  if (pool->mapping_ == nullptr) {
+  const std::uint64_t before = layout.bytes_before();
+  pool->states_ = std::aligned_alloc(alignof(TrackSlot), static_cast<std::size_t>(before + layout.total_bytes));
+  if (pool->states_ == nullptr) {
     throw std::runtime_error("there is no memory for a pool of " + std::to_string(layout.total_bytes) +
                              " bytes: link the program with -sALLOW_MEMORY_GROWTH, or give it more INITIAL_MEMORY");
   }
+  pool->mapping_ = static_cast<std::byte*>(pool->states_) + before;
   pool->mapped_bytes_ = layout.total_bytes;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -33,7 +35,7 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
 }
 
 Pool::~Pool() {
-  std::free(mapping_);
+  std::free(states_);
 }
 
 bool Pool::reserve(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) noexcept {

@@ -42,9 +42,14 @@ constexpr std::size_t words_for(std::size_t bytes) {
   return (bytes + 7) / 8;
 }
 
-/// Kind of a word that opens no scope.
+/// Kind of a word; none for one that opens a scope.
 constexpr detail::WordKind kind_of(std::uint64_t word) {
-  return static_cast<detail::WordKind>((word >> 1U) & 0x1FU);
+  using detail::WordKind;
+  if ((word & 3U) != 0) {
+    return (word & 1U) != 0 ? WordKind::none : WordKind::close;
+  }
+  const auto kind = static_cast<WordKind>((word >> 2U) & 0xFU);
+  return kind != WordKind::close ? kind : WordKind::none;
 }
 
 }  // namespace kymo::record

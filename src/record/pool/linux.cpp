@@ -151,20 +151,31 @@ bool Pool::open_backing(PoolBacking backing, const PoolOptions& options, const s
 
 /// Maps the pool and reserves its beginning; false on failure.
 bool Pool::map(const Layout& layout) noexcept {
-  const bool is_shared = backing_ != PoolBacking::private_memory;
-  const int flags = is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void* const mapping =
-      ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, flags, is_shared ? file_.get() : -1, 0);
-  if (mapping == MAP_FAILED) {
+  const std::uint64_t before = layout.bytes_before();
+  void* const place =
+      ::mmap(nullptr, before + layout.total_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED) {
     return false;
   }
-  mapping_ = mapping;
+  states_ = place;
+  states_bytes_ = layout.states_bytes();
+  mapping_ = static_cast<char*>(place) + before;
   mapped_bytes_ = layout.total_bytes;
+  ::munmap(static_cast<char*>(place) + states_bytes_, before - states_bytes_);
+  const bool is_shared = backing_ != PoolBacking::private_memory;
+  const int flags = MAP_FIXED | (is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+  const bool is_mapped =
+      ::mprotect(states_, states_bytes_, PROT_READ | PROT_WRITE) == 0 &&
+      ::mmap(mapping_, mapped_bytes_, PROT_READ | PROT_WRITE, flags, is_shared ? file_.get() : -1, 0) != MAP_FAILED;
+  // Where the kernel cannot clear them in children, a child finds out about the fork with its first new chunk.
+  ::madvise(states_, states_bytes_, MADV_WIPEONFORK);
+  ::madvise(states_, states_bytes_, MADV_NOHUGEPAGE);
   const std::uint64_t head = layout.slots_offset + std::uint64_t{layout.slots} * sizeof(TrackSlot);
   const bool is_reserved =
-      reserve(0, head) && reserve(layout.chunks_offset, std::uint64_t{layout.chunks} * chunk_bytes);
+      is_mapped && reserve(0, head) && reserve(layout.chunks_offset, std::uint64_t{layout.chunks} * chunk_bytes);
   if (!is_reserved) {
     ::munmap(mapping_, mapped_bytes_);
+    ::munmap(states_, states_bytes_);
     mapping_ = nullptr;
   }
   return is_reserved;
@@ -240,6 +251,7 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
 Pool::~Pool() {
   if (mapping_ != nullptr) {
     ::munmap(mapping_, mapped_bytes_);
+    ::munmap(states_, states_bytes_);
   }
 }
 

@@ -15,13 +15,17 @@ namespace kymo::record {
 std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
   const Layout layout = plan(options.bytes, options.is_on_demand);
   std::unique_ptr<Pool> pool(new Pool(options));
-  void* const mapping = ::mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+  const std::uint64_t before = layout.bytes_before();
+  void* const mapping =
+      ::mmap(nullptr, before + layout.total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
   if (mapping == MAP_FAILED) {
     const int error = errno;
     throw std::runtime_error(
         base::describe_errno("cannot map the pool", std::to_string(layout.total_bytes) + " bytes", error));
   }
-  pool->mapping_ = mapping;
+  pool->states_ = mapping;
+  pool->states_bytes_ = before;
+  pool->mapping_ = static_cast<std::byte*>(mapping) + before;
   pool->mapped_bytes_ = layout.total_bytes;
   std::uint64_t id[2];
   ::arc4random_buf(static_cast<void*>(id), sizeof id);
@@ -41,6 +45,7 @@ bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
 Pool::~Pool() {
   if (mapping_ != nullptr) {
     ::munmap(mapping_, mapped_bytes_);
+    ::munmap(states_, states_bytes_);
   }
 }
 

@@ -22,6 +22,14 @@ constexpr std::uint32_t first_slots_on_demand = 48;
 constexpr std::uint32_t chunks_a_step = 4;
 constexpr std::uint32_t chunks_ahead = 32;
 
+// The states of all slots end before the pool begins, whatever the pool's size.
+static_assert(most_slots_of_all * sizeof(detail::ThreadState) + 3 * chunk_bytes / 4 + sizeof(SpoolHeader) <=
+              detail::cursor_distance);
+#if !defined(__EMSCRIPTEN__)
+static_assert(most_slots_of_all * sizeof(detail::ThreadState) + largest_pool_bytes / chunk_bytes + 3 * chunk_bytes <=
+              detail::cursor_distance);
+#endif
+
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) {
   return (bytes + to - 1) / to * to;
 }
@@ -40,6 +48,15 @@ Pool::Layout Pool::plan(std::uint64_t bytes, bool is_on_demand) {
       round_up(layout.slots_offset + std::uint64_t{layout.most_slots} * sizeof(TrackSlot), chunk_bytes);
   layout.total_bytes = layout.chunks_offset + std::uint64_t{layout.most_chunks} * chunk_bytes;
   return layout;
+}
+
+std::uint64_t Pool::Layout::bytes_before() const {
+  return round_up(detail::cursor_distance - slots_offset, chunk_bytes);
+}
+
+std::uint64_t Pool::Layout::states_bytes() const {
+  const std::uint64_t offset = bytes_before() - (detail::cursor_distance - slots_offset);
+  return round_up(offset + std::uint64_t{most_slots} * sizeof(detail::ThreadState), chunk_bytes);
 }
 
 void Pool::lay_out(const Layout& layout, const std::uint64_t (&id)[2]) {

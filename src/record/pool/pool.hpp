@@ -106,6 +106,12 @@ class Pool {
     std::uint32_t most_chunks;
     std::uint32_t slots;   ///< reserved at the start
     std::uint32_t chunks;  ///< reserved at the start
+
+    /// Bytes before the mapping that hold the threads' states (TrackSlot::own), at its beginning. Whole pages of any
+    /// size.
+    [[nodiscard]] std::uint64_t bytes_before() const;
+    /// Of these, those in use.
+    [[nodiscard]] std::uint64_t states_bytes() const;
   };
 
   explicit Pool(const PoolOptions& options) : is_on_demand_(options.is_on_demand) {}
@@ -130,6 +136,8 @@ class Pool {
   std::string spool_directory_;
   std::string complaint_;
   PoolBacking backing_ = PoolBacking::private_memory;
+  void* states_ = nullptr;  ///< what the threads keep to themselves
+  std::uint64_t states_bytes_ = 0;
   void* mapping_ = nullptr;
   std::uint64_t mapped_bytes_ = 0;
   SpoolHeader* header_ = nullptr;

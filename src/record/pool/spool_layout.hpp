@@ -7,6 +7,9 @@
 //
 // Chunks are numbered by index: large ones from 0, piece p of large chunk c is most_chunks + 32 c + p.
 //
+// In the owner's memory, each slot's thread has a private state at a fixed distance before the slot (TrackSlot::own). It is
+// no part of the spool.
+//
 // The owner writes it, recovery reads it and trusts nothing in it.
 #pragma once
 
@@ -22,14 +25,18 @@
 namespace kymo::record {
 
 inline constexpr std::uint64_t spool_magic = 0x31304C4F4F50534BU;  // "KSPOOL01"
-inline constexpr std::uint32_t spool_version = 2;
+inline constexpr std::uint32_t spool_version = 3;
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
 inline constexpr std::size_t small_chunk_bytes = 2 * 1024;
 inline constexpr std::uint32_t pieces_a_chunk = chunk_bytes / small_chunk_bytes;
 inline constexpr std::size_t spool_pair_count = 64;
 inline constexpr std::size_t smallest_pool_bytes = 1024 * 1024;
 inline constexpr std::uint64_t largest_pool_bytes = std::uint64_t{16} << 30U;
+#if defined(__EMSCRIPTEN__)
+inline constexpr std::uint32_t most_slots_of_all = 512;
+#else
 inline constexpr std::uint32_t most_slots_of_all = 16'384;
+#endif
 /// Programs with 32-bit addresses are small.
 inline constexpr std::size_t default_pool_bytes = (sizeof(void*) == 4 ? 4 : 16) * 1024 * 1024;
 
@@ -88,7 +95,16 @@ enum class SlotState : std::uint32_t {
 };
 
 /// One recording thread or fiber, or the log of declarations (slot 0).
-struct TrackSlot : detail::ThreadState {
+struct alignas(256) TrackSlot {
+  /// What the thread keeps to itself: in private memory, at a fixed distance.
+  [[nodiscard]] detail::ThreadState& own() noexcept {
+    return *reinterpret_cast<detail::ThreadState*>(reinterpret_cast<std::uintptr_t>(this) - detail::cursor_distance);
+  }
+  [[nodiscard]] static TrackSlot& of(detail::ThreadState& own) noexcept {
+    return *reinterpret_cast<TrackSlot*>(reinterpret_cast<std::uintptr_t>(&own) + detail::cursor_distance);
+  }
+
+  detail::Cursor cursor{nullptr};  ///< only the thread writes this cache line
   alignas(128) std::atomic<SlotState> state{SlotState::free};
   std::atomic<std::uint32_t> track{0};
   std::atomic<std::uint32_t> first_chunk{0};  ///< index + 1; 0 until the pool had a chunk for it
@@ -156,7 +172,7 @@ inline constexpr std::uint64_t ring_owner_offset = 16;
 
 static_assert(sizeof(Chunk) == chunk_bytes);
 static_assert(sizeof(ChunkHeader) == 64);
-static_assert(sizeof(TrackSlot) == 256);
+static_assert(sizeof(TrackSlot) == 256 && sizeof(detail::ThreadState) == sizeof(TrackSlot));
 static_assert(sizeof(Chunk) == pieces_a_chunk * small_chunk_bytes);
 static_assert(sizeof(SpoolHeader) <= 4096);
 

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <iterator>
+#include <utility>
 
 #include "base/system/clock.hpp"
 #include "base/text/number_text.hpp"
+#include "sense/gpu/nvml_extra_calls.hpp"
 
 namespace kymo::sense {
 
@@ -73,7 +75,15 @@ std::optional<double> GpuUsers::sum(const std::map<std::uint64_t, double>& by_pr
 
 NvmlReturn open_gpu(NvmlGpu& gpu) {
   const NvmlLibrary& library = *gpu.nvml;
-  const NvmlReturn result = library.get_handle(gpu.index, &gpu.device);
+  NvmlReturn result = library.get_handle(gpu.index, &gpu.whole);
+  gpu.device = gpu.whole;
+  if (result == NvmlReturn::success && gpu.instance) {
+    result = library.get_instance == nullptr ? NvmlReturn::not_supported
+                                             : library.get_instance(gpu.whole, gpu.instance->index, &gpu.device);
+  }
+  if (result == NvmlReturn::success && gpu.instance && library.get_instance_id != nullptr) {
+    result = library.get_instance_id(gpu.device, &gpu.instance->gpu_instance);
+  }
   if (result != NvmlReturn::success) {
     gpu.device = nullptr;
     return result;
@@ -92,7 +102,7 @@ NvmlSensor::NvmlSensor(Tier tier, NvmlGpu gpu) : Sensor("nvml", tier), gpu_(std:
 
 /// One of the GPU's sensors tells them.
 void NvmlSensor::list_facts() {
-  if (tier() != Tier::fast || !facts().empty()) {
+  if (tier() != Tier::fast || gpu_.instance || !facts().empty()) {
     return;
   }
   const std::string prefix = "gpu." + std::to_string(gpu_.index) + ".";
@@ -112,7 +122,7 @@ void NvmlSensor::list_facts() {
 
 void NvmlSensor::list_calls() {
   list_facts();
-  for (const NvmlCall& call : nvml_calls(tier(), gpu_)) {
+  for (const NvmlCall& call : gpu_.instance ? instance_calls(tier(), gpu_) : nvml_calls(tier(), gpu_)) {
     rows_.push_back({call});
   }
 }
@@ -127,6 +137,9 @@ void NvmlSensor::add_metrics(Row& row, const NvmlValues& values) {
     MetricDeclaration metric = describe(each.name, each.unit, row.call.name, each.kind, each.step);
     metric.window_ns = values.window_ns >= 0 ? values.window_ns : each.window_ns;
     metric.labels.emplace_back("gpu", std::to_string(gpu_.index));
+    if (gpu_.instance) {
+      metric.labels.emplace_back("mig", std::to_string(gpu_.instance->index));
+    }
     if (!gpu_.uuid.empty()) {
       metric.labels.emplace_back("uuid", gpu_.uuid);
     }
@@ -135,7 +148,7 @@ void NvmlSensor::add_metrics(Row& row, const NvmlValues& values) {
 }
 
 void NvmlSensor::store(const Row& row, const NvmlValues& values, std::int64_t now_ns) {
-  for (std::size_t i = 0; i < NvmlValues::most && !row.call.metrics[i].name.empty(); ++i) {
+  for (std::size_t i = 0; i < NvmlValues::most && !row.call.metrics[i].name.empty() && !values.is_unchanged; ++i) {
     const double value = values.values[i];
     if (std::isfinite(value)) {
       set_renewing(row.first_metric + i, value, now_ns);
@@ -175,6 +188,7 @@ void NvmlSensor::read_source(std::int64_t now_ns) {
     }
     list_calls();
   }
+  gpu_.now_ns = now_ns;
   std::string_view failed;
   NvmlReturn error = NvmlReturn::success;
   std::size_t failures = 0;
@@ -192,7 +206,7 @@ void NvmlSensor::read_source(std::int64_t now_ns) {
       store(*row, values, now_ns);
     } else {
       if (row->is_known) {
-        store(*row, {{missing, missing, missing}}, now_ns);
+        store(*row, {{missing, missing, missing, missing}}, now_ns);
       }
       if (failures++ == 0) {
         error = result;
@@ -209,6 +223,33 @@ void NvmlSensor::read_source(std::int64_t now_ns) {
     clear_trouble();
   }
 }
+
+namespace {
+
+/// The parts that a GPU is shared out in, as they are now.
+void add_instances(const NvmlGpu& whole, SensorList& list) {
+  const NvmlLibrary& library = *whole.nvml;
+  unsigned is_shared_out = 0;
+  unsigned is_later = 0;
+  unsigned most = 0;
+  if (whole.device == nullptr || library.get_mig_mode == nullptr || library.get_instance_limit == nullptr ||
+      library.get_mig_mode(whole.device, &is_shared_out, &is_later) != NvmlReturn::success || is_shared_out == 0 ||
+      library.get_instance_limit(whole.device, &most) != NvmlReturn::success) {
+    return;
+  }
+  constexpr unsigned most_instances = 64;
+  for (unsigned index = 0; index < std::min(most, most_instances); ++index) {
+    NvmlGpu gpu = whole;
+    gpu.instance = NvmlInstance{index, 0};
+    // Instances need not be numbered without gaps.
+    if (open_gpu(gpu) == NvmlReturn::success) {
+      list.push_back(std::make_unique<NvmlSensor>(Tier::fast, gpu));
+      list.push_back(std::make_unique<NvmlSensor>(Tier::medium, gpu));
+    }
+  }
+}
+
+}  // namespace
 
 void make_nvml_sensors(const SensorContext& context, SensorList& list) {
   const auto none = [&list](std::string why, std::string advice = {}) {
@@ -235,6 +276,7 @@ void make_nvml_sensors(const SensorContext& context, SensorList& list) {
     return;
   }
   const auto users = std::make_shared<GpuUsers>(context);
+  SensorList instances;
   constexpr unsigned most_gpus = 256;
   for (unsigned index = 0; index < std::min(count, most_gpus); ++index) {
     NvmlGpu gpu;
@@ -247,7 +289,9 @@ void make_nvml_sensors(const SensorContext& context, SensorList& list) {
     for (const Tier tier : {Tier::fast, Tier::medium, Tier::slow}) {
       list.push_back(std::make_unique<NvmlSensor>(tier, gpu));
     }
+    add_instances(gpu, instances);
   }
+  std::move(instances.begin(), instances.end(), std::back_inserter(list));
 }
 
 }  // namespace kymo::sense

@@ -34,11 +34,22 @@ class GpuUsers {
   bool is_known_ = false;
 };
 
+class CriticalErrors;
+class UnitActivity;
+
+/// A part of a GPU that is shared out like a GPU of its own (MIG).
+struct NvmlInstance {
+  unsigned index = 0;         ///< among the instances of its GPU
+  unsigned gpu_instance = 0;  ///< the driver's number
+};
+
 /// A GPU with the facts known from the start.
 struct NvmlGpu {
   std::shared_ptr<const NvmlLibrary> nvml;
   unsigned index = 0;
   NvmlDevice device = nullptr;
+  NvmlDevice whole = nullptr;            ///< the GPU, where `device` is an instance of it; else the same
+  std::optional<NvmlInstance> instance;  ///< which instance of the GPU this is
   std::string name;
   std::string uuid;
   std::shared_ptr<GpuUsers> users;     ///< the processes whose memory is measured
@@ -46,7 +57,10 @@ struct NvmlGpu {
   bool has_memory_v2 = false;          ///< memory without the driver's reserve is available
   bool has_instant_power = false;      ///< current power is available, not just an average
   bool averages_power = false;         ///< nvmlDeviceGetPowerUsage is an average over a second
+  std::int64_t now_ns = 0;             ///< CLOCK_MONOTONIC of the current read
   std::vector<NvmlProcess> processes;  ///< buffer for the list of processes
+  std::shared_ptr<CriticalErrors> critical_errors;
+  std::shared_ptr<UnitActivity> activity;
 };
 
 /// One metric of a call.
@@ -60,9 +74,10 @@ struct NvmlMetric {
 
 /// The result of a call.
 struct NvmlValues {
-  static constexpr std::size_t most = 3;
+  static constexpr std::size_t most = 4;
   double values[most] = {};     // NaN: unknown
   std::int64_t window_ns = -1;  // if the call reports it, else -1
+  bool is_unchanged = false;    // it is too early for new values
 };
 
 /// A library call: one row of a table.
@@ -112,6 +127,9 @@ class NvmlSensor final : public Sensor {
 
 /// Determines which calls for memory and power work: `has_memory_v2`, `has_instant_power` and `averages_power`.
 void find_calls(NvmlGpu& gpu);
+
+/// The call for memory.
+[[nodiscard]] const NvmlCall& memory_call(const NvmlGpu& gpu);
 
 /// The calls of a tier. PCIe counters are in the slow tier because each blocks its caller for 20 ms.
 [[nodiscard]] std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu);

@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "sense/gpu/nvml.hpp"
+#include "sense/gpu/nvml_extra_calls.hpp"
 
 namespace kymo::sense {
 
@@ -17,11 +17,12 @@ double valid_percent(unsigned value) {
   return value <= most_percent ? static_cast<double>(value) : missing;
 }
 
+/// The share of time in which anything ran, and that in which memory was read or written.
 NvmlReturn read_utilization(NvmlGpu& gpu, NvmlValues& values) {
   NvmlUtilization utilization{};
-  const auto function = gpu.nvml->get_utilization;
-  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &utilization);
+  const NvmlReturn result = call(gpu.nvml->get_utilization, gpu.device, &utilization);
   values.values[0] = valid_percent(utilization.gpu);
+  values.values[1] = valid_percent(utilization.memory);
   return result;
 }
 
@@ -29,8 +30,7 @@ NvmlReturn read_utilization(NvmlGpu& gpu, NvmlValues& values) {
 NvmlReturn read_memory_v2(NvmlGpu& gpu, NvmlValues& values) {
   NvmlMemoryV2 memory{};
   memory.version = NvmlMemoryV2::version_2;
-  const auto function = gpu.nvml->get_memory_v2;
-  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &memory);
+  const NvmlReturn result = call(gpu.nvml->get_memory_v2, gpu.device, &memory);
   values.values[0] = static_cast<double>(memory.used);
   values.values[1] = static_cast<double>(memory.total);
   return result;
@@ -38,8 +38,7 @@ NvmlReturn read_memory_v2(NvmlGpu& gpu, NvmlValues& values) {
 
 NvmlReturn read_memory(NvmlGpu& gpu, NvmlValues& values) {
   NvmlMemory memory{};
-  const auto function = gpu.nvml->get_memory;
-  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &memory);
+  const NvmlReturn result = call(gpu.nvml->get_memory, gpu.device, &memory);
   values.values[0] = static_cast<double>(memory.used);
   values.values[1] = static_cast<double>(memory.total);
   return result;
@@ -64,17 +63,9 @@ double number_of(const NvmlFieldValue& field) {
 }
 
 NvmlReturn read_power_field(const NvmlGpu& gpu, unsigned id, double& watts) {
-  if (gpu.nvml->get_fields == nullptr) {
-    return NvmlReturn::not_supported;
-  }
-  NvmlFieldValue field{};
-  field.field = id;
-  const NvmlReturn result = gpu.nvml->get_fields(gpu.device, 1, &field);
-  watts = number_of(field) / 1000;
-  if (result == NvmlReturn::success && field.result == NvmlReturn::invalid_argument) {
-    return NvmlReturn::not_supported;  // the driver is older than the field
-  }
-  return result == NvmlReturn::success ? field.result : result;
+  const NvmlReturn result = read_field(gpu, id, 0, watts);
+  watts /= 1000;
+  return result;
 }
 
 NvmlReturn read_instant_power(NvmlGpu& gpu, NvmlValues& values) {
@@ -87,16 +78,14 @@ NvmlReturn read_average_power(NvmlGpu& gpu, NvmlValues& values) {
 
 NvmlReturn read_power(NvmlGpu& gpu, NvmlValues& values) {
   unsigned milliwatts = 0;
-  const auto function = gpu.nvml->get_power;
-  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &milliwatts);
+  const NvmlReturn result = call(gpu.nvml->get_power, gpu.device, &milliwatts);
   values.values[0] = milliwatts / 1000.0;
   return result;
 }
 
 NvmlReturn read_energy(NvmlGpu& gpu, NvmlValues& values) {
   unsigned long long millijoules = 0;
-  const auto function = gpu.nvml->get_energy;
-  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &millijoules);
+  const NvmlReturn result = call(gpu.nvml->get_energy, gpu.device, &millijoules);
   values.values[0] = static_cast<double>(millijoules) / 1000;
   return result;
 }
@@ -104,9 +93,7 @@ NvmlReturn read_energy(NvmlGpu& gpu, NvmlValues& values) {
 NvmlReturn read_temperature(NvmlGpu& gpu, NvmlValues& values) {
   constexpr unsigned of_the_chip = 0;
   unsigned degrees = 0;
-  const auto function = gpu.nvml->get_temperature;
-  const NvmlReturn result =
-      function == nullptr ? NvmlReturn::not_supported : function(gpu.device, of_the_chip, &degrees);
+  const NvmlReturn result = call(gpu.nvml->get_temperature, gpu.device, of_the_chip, &degrees);
   constexpr unsigned most_degrees = 1000;
   values.values[0] = degrees <= most_degrees ? degrees : missing;
   return result;
@@ -114,8 +101,7 @@ NvmlReturn read_temperature(NvmlGpu& gpu, NvmlValues& values) {
 
 NvmlReturn read_clock(const NvmlGpu& gpu, unsigned type, double& megahertz) {
   unsigned clock = 0;
-  const auto function = gpu.nvml->get_clock;
-  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, type, &clock);
+  const NvmlReturn result = call(gpu.nvml->get_clock, gpu.device, type, &clock);
   megahertz = clock;
   return result;
 }
@@ -151,8 +137,7 @@ NvmlReturn read_codec(const NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, uns
                       NvmlValues& values) {
   unsigned utilization = 0;
   unsigned period_us = 0;
-  const NvmlReturn result =
-      function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &utilization, &period_us);
+  const NvmlReturn result = call(function, gpu.device, &utilization, &period_us);
   values.values[0] = valid_percent(utilization);
   values.window_ns = std::int64_t{period_us} * 1000;
   return result;
@@ -170,8 +155,7 @@ NvmlReturn read_decoder(NvmlGpu& gpu, NvmlValues& values) {
 /// thermal, 0x40 hardware thermal, 0x80 power brake.
 NvmlReturn read_clock_reasons(NvmlGpu& gpu, NvmlValues& values) {
   unsigned long long reasons = 0;
-  const auto function = gpu.nvml->get_clock_reasons;
-  const NvmlReturn result = function == nullptr ? NvmlReturn::not_supported : function(gpu.device, &reasons);
+  const NvmlReturn result = call(gpu.nvml->get_clock_reasons, gpu.device, &reasons);
   values.values[0] = static_cast<double>(reasons);
   return result;
 }
@@ -246,6 +230,25 @@ bool has_ga100(std::string_view name) {
 
 }  // namespace
 
+NvmlReturn read_field(const NvmlGpu& gpu, unsigned id, unsigned scope, double& value) {
+  if (gpu.nvml->get_fields == nullptr) {
+    return NvmlReturn::not_supported;
+  }
+  NvmlFieldValue field{};
+  field.field = id;
+  field.scope = scope;
+  const NvmlReturn result = gpu.nvml->get_fields(gpu.device, 1, &field);
+  value = number_of(field);
+  if (result == NvmlReturn::success && field.result == NvmlReturn::invalid_argument) {
+    return NvmlReturn::not_supported;  // the driver is older than the field
+  }
+  return result == NvmlReturn::success ? field.result : result;
+}
+
+const NvmlCall& memory_call(const NvmlGpu& gpu) {
+  return gpu.has_memory_v2 ? memory_usage_v2 : memory_usage;
+}
+
 void find_calls(NvmlGpu& gpu) {
   NvmlValues memory;
   const NvmlReturn memory_v2 = read_memory_v2(gpu, memory);
@@ -270,8 +273,10 @@ std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
   const std::int64_t power_window_ns = gpu.averages_power ? second_ns : 0;
   switch (tier) {
     case Tier::fast:
-      return {{"nvmlDeviceGetUtilizationRates", {{"gpu_util", "%", gauge, 1}}, read_utilization},
-              gpu.has_memory_v2 ? memory_usage_v2 : memory_usage,
+      return {{"nvmlDeviceGetUtilizationRates",
+               {{"gpu_util", "%", gauge, 1}, {"gpu_mem_util", "%", gauge, 1}},
+               read_utilization},
+              memory_call(gpu),
               gpu.has_instant_power ? instant_power : power_usage("gpu_power", power_window_ns)};
     case Tier::medium: {
       std::vector<NvmlCall> calls{
@@ -290,14 +295,19 @@ std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
                          {{"gpu_power_average", "W", gauge, 0.001, second_ns}},
                          read_average_power});
       }
+      add_health_calls(tier, calls);
+      add_activity_calls(tier, calls);
       return calls;
     }
-    case Tier::slow:
-      return {{"nvmlDeviceGetPcieThroughput",
-               {{"pcie", "B/s", gauge, 1000, pcie_window_ns},
-                {"pcie_tx", "B/s", gauge, 1000, pcie_window_ns},
-                {"pcie_rx", "B/s", gauge, 1000, pcie_window_ns}},
-               read_pcie}};
+    case Tier::slow: {
+      std::vector<NvmlCall> calls{{"nvmlDeviceGetPcieThroughput",
+                                   {{"pcie", "B/s", gauge, 1000, pcie_window_ns},
+                                    {"pcie_tx", "B/s", gauge, 1000, pcie_window_ns},
+                                    {"pcie_rx", "B/s", gauge, 1000, pcie_window_ns}},
+                                   read_pcie}};
+      add_health_calls(tier, calls);
+      return calls;
+    }
   }
   return {};
 }

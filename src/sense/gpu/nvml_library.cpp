@@ -124,6 +124,24 @@ bool NvmlLibrary::find_functions() {
   find(handle, "nvmlDeviceGetPcieThroughput", get_pcie_throughput);
   find(handle, "nvmlDeviceGetEncoderUtilization", get_encoder);
   find(handle, "nvmlDeviceGetDecoderUtilization", get_decoder);
+  find(handle, "nvmlDeviceGetFanSpeed", get_fan_speed);
+  find(handle, "nvmlDeviceGetPerformanceState", get_performance_state);
+  find(handle, "nvmlDeviceGetTotalEccErrors", get_memory_errors);
+  find(handle, "nvmlEventSetCreate", create_events);
+  find(handle, "nvmlDeviceRegisterEvents", register_events);
+  find(handle, "nvmlEventSetWait_v2", wait_for_event);
+  find(handle, "nvmlEventSetFree", free_events);
+  find(handle, "nvmlDeviceGetProcessUtilization", get_process_utilization);
+  find(handle, "nvmlDeviceGetMigMode", get_mig_mode);
+  find(handle, "nvmlDeviceGetMaxMigDeviceCount", get_instance_limit);
+  find(handle, "nvmlDeviceGetMigDeviceHandleByIndex", get_instance);
+  find(handle, "nvmlDeviceGetGpuInstanceId", get_instance_id);
+  find(handle, "nvmlGpmQueryDeviceSupport", query_gpm);
+  find(handle, "nvmlGpmSampleAlloc", allocate_gpm_sample);
+  find(handle, "nvmlGpmSampleFree", free_gpm_sample);
+  find(handle, "nvmlGpmSampleGet", get_gpm_sample);
+  find(handle, "nvmlGpmMigSampleGet", get_mig_gpm_sample);
+  find(handle, "nvmlGpmMetricsGet", get_gpm_metrics);
   if (!find(handle, clock_reasons_name, get_clock_reasons)) {
     clock_reasons_name = "nvmlDeviceGetCurrentClocksThrottleReasons";
     find(handle, clock_reasons_name, get_clock_reasons);

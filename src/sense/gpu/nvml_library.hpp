@@ -18,8 +18,10 @@ enum class NvmlReturn : int {
   invalid_argument = 2,
   not_supported = 3,
   no_permission = 4,
+  not_found = 6,
   insufficient_size = 7,
   driver_not_loaded = 9,
+  timeout = 10,
   function_not_found = 13,
   gpu_is_lost = 15,
   version_mismatch = 25,  // of a structure
@@ -57,9 +59,63 @@ struct NvmlProcess {
 };
 static_assert(sizeof(NvmlProcess) == 24);
 
+struct NvmlProcessShare {
+  unsigned pid;
+  unsigned long long timestamp_us;  // since 1970
+  unsigned multiprocessors;         // percent
+  unsigned memory;
+  unsigned encoder;
+  unsigned decoder;
+};
+static_assert(sizeof(NvmlProcessShare) == 32);
+
+struct nvml_event_set;  // opaque
+using NvmlEventSet = nvml_event_set*;
+
+struct NvmlEvent {
+  static constexpr unsigned long long critical_error = 8;
+  NvmlDevice device;
+  unsigned long long type;
+  unsigned long long data;  // of a critical error its number (XID)
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(NvmlEvent) == 32);
+
+struct nvml_gpm_sample;  // opaque
+using NvmlGpmSample = nvml_gpm_sample*;
+
+struct NvmlGpmSupport {
+  static constexpr unsigned version_1 = 1;
+  unsigned version;
+  unsigned is_supported;
+};
+static_assert(sizeof(NvmlGpmSupport) == 8);
+
+struct NvmlGpmMetric {
+  unsigned id;
+  NvmlReturn result;
+  double value;
+  const char* names[3];
+};
+static_assert(sizeof(NvmlGpmMetric) == 40);
+
+struct NvmlGpmMetrics {
+  static constexpr unsigned version_1 = 1;
+  unsigned version;
+  unsigned count;
+  NvmlGpmSample before;
+  NvmlGpmSample now;
+  NvmlGpmMetric metrics[512];  // `count` are used; no library's own declaration has more
+};
+
 struct NvmlFieldValue {
+  static constexpr unsigned memory_temperature = 82;
+  static constexpr unsigned link_data_sent = 138;      // KiB
+  static constexpr unsigned link_data_received = 139;  // KiB
   static constexpr unsigned power_average = 185;
   static constexpr unsigned power_instant = 186;
+  static constexpr unsigned all_links = ~0U;  // a scope
   unsigned field;
   unsigned scope;
   long long timestamp_us;
@@ -114,6 +170,24 @@ class NvmlLibrary {
   NvmlReturn (*get_pcie_throughput)(NvmlDevice, unsigned, unsigned*) = nullptr;
   NvmlReturn (*get_encoder)(NvmlDevice, unsigned*, unsigned*) = nullptr;
   NvmlReturn (*get_decoder)(NvmlDevice, unsigned*, unsigned*) = nullptr;
+  NvmlReturn (*get_fan_speed)(NvmlDevice, unsigned*) = nullptr;
+  NvmlReturn (*get_performance_state)(NvmlDevice, unsigned*) = nullptr;
+  NvmlReturn (*get_memory_errors)(NvmlDevice, unsigned, unsigned, unsigned long long*) = nullptr;
+  NvmlReturn (*create_events)(NvmlEventSet*) = nullptr;
+  NvmlReturn (*register_events)(NvmlDevice, unsigned long long, NvmlEventSet) = nullptr;
+  NvmlReturn (*wait_for_event)(NvmlEventSet, NvmlEvent*, unsigned) = nullptr;
+  NvmlReturn (*free_events)(NvmlEventSet) = nullptr;
+  NvmlReturn (*get_process_utilization)(NvmlDevice, NvmlProcessShare*, unsigned*, unsigned long long) = nullptr;
+  NvmlReturn (*get_mig_mode)(NvmlDevice, unsigned*, unsigned*) = nullptr;
+  NvmlReturn (*get_instance_limit)(NvmlDevice, unsigned*) = nullptr;
+  NvmlReturn (*get_instance)(NvmlDevice, unsigned, NvmlDevice*) = nullptr;
+  NvmlReturn (*get_instance_id)(NvmlDevice, unsigned*) = nullptr;
+  NvmlReturn (*query_gpm)(NvmlDevice, NvmlGpmSupport*) = nullptr;
+  NvmlReturn (*allocate_gpm_sample)(NvmlGpmSample*) = nullptr;
+  NvmlReturn (*free_gpm_sample)(NvmlGpmSample) = nullptr;
+  NvmlReturn (*get_gpm_sample)(NvmlDevice, NvmlGpmSample) = nullptr;
+  NvmlReturn (*get_mig_gpm_sample)(NvmlDevice, unsigned, NvmlGpmSample) = nullptr;
+  NvmlReturn (*get_gpm_metrics)(NvmlGpmMetrics*) = nullptr;
   NvmlReturn (*get_clock_reasons)(NvmlDevice, unsigned long long*) = nullptr;
   const char* clock_reasons_name = "nvmlDeviceGetCurrentClocksEventReasons";  // renamed in 2023; the old one works
 

@@ -19,7 +19,12 @@ namespace {
 
 using Texts = std::span<const std::string_view>;
 
-// Part numbers identify modules.
+// Part numbers identify modules, or carriers where a device tree names only these.
+constexpr std::array<std::string_view, 2> agx_xavier_parts{"nvidia,p2888", "nvidia,p2972"};
+constexpr std::array<std::string_view, 1> xavier_nx_parts{"nvidia,p3668"};
+constexpr std::array<std::string_view, 4> tx2_parts{"nvidia,p3310", "nvidia,p2771", "nvidia,p3489", "nvidia,p3636"};
+constexpr std::array<std::string_view, 3> nano_parts{"nvidia,p3448", "nvidia,p3450", "nvidia,p3541"};
+constexpr std::array<std::string_view, 1> agx_thor_parts{"nvidia,p3834"};
 constexpr std::array<std::string_view, 1> agx_orin_parts{"nvidia,p3701"};
 constexpr std::array<std::string_view, 3> orin_nano_parts{"nvidia,p3767-0003", "nvidia,p3767-0004",
                                                           "nvidia,p3767-0005"};
@@ -30,12 +35,27 @@ constexpr std::array<std::string_view, 4> orin_gpu_load{
     "/sys/devices/platform/17000000.ga10b/load", "/sys/devices/platform/gpu.0/load"};
 constexpr std::array<std::string_view, 2> orin_gpu_clock{"/sys/class/devfreq/17000000.gpu/cur_freq",
                                                          "/sys/class/devfreq/17000000.ga10b/cur_freq"};
+constexpr std::array<std::string_view, 4> xavier_gpu_load{
+    "/sys/devices/platform/bus@0/17000000.gpu/load", "/sys/devices/platform/17000000.gv11b/load",
+    "/sys/devices/17000000.gv11b/load", "/sys/devices/gpu.0/load"};
+constexpr std::array<std::string_view, 2> xavier_gpu_clock{"/sys/class/devfreq/17000000.gv11b/cur_freq",
+                                                           "/sys/class/devfreq/17000000.gpu/cur_freq"};
+constexpr std::array<std::string_view, 2> tx2_gpu_load{"/sys/devices/17000000.gp10b/load", "/sys/devices/gpu.0/load"};
+constexpr std::array<std::string_view, 1> tx2_gpu_clock{"/sys/class/devfreq/17000000.gp10b/cur_freq"};
+constexpr std::array<std::string_view, 2> nano_gpu_load{"/sys/devices/57000000.gpu/load", "/sys/devices/gpu.0/load"};
+constexpr std::array<std::string_view, 1> nano_gpu_clock{"/sys/class/devfreq/57000000.gpu/cur_freq"};
+// Thor's GPU has NVIDIA's desktop driver, and its load comes by NVML.
+constexpr std::array<std::string_view, 1> thor_gpu_clock{"/sys/class/devfreq/gpu-gpc-0/cur_freq"};
 constexpr std::string_view emc_actmon = "/sys/kernel/debug/cactmon/mc_all";
 constexpr std::string_view emc_clk_rate = "/sys/kernel/debug/clk/emc/clk_rate";
 
 constexpr std::array<std::string_view, 11> agx_orin_zones{"cpu",  "gpu",  "cv0", "cv1",    "cv2",   "soc0",
                                                           "soc1", "soc2", "tj",  "tboard", "tdiode"};
 constexpr Texts orin_nx_zones = Texts(agx_orin_zones).first(10);
+constexpr std::array<std::string_view, 6> xavier_zones{"cpu", "gpu", "aux", "pllx", "ao", "tj"};
+constexpr std::array<std::string_view, 5> tx2_zones{"bcpu", "mcpu", "gpu", "pll", "ao"};
+constexpr std::array<std::string_view, 4> nano_zones{"cpu", "mem", "gpu", "pllx"};
+constexpr std::array<std::string_view, 3> thor_zones{"cpu", "gpu", "tj"};
 
 // As JetPack 6 numbers them.
 constexpr std::string_view first_chip = "/1-0040/hwmon/hwmon3";
@@ -47,14 +67,45 @@ constexpr std::array<BoardRail, 4> agx_orin_rails{{{"VDD_GPU_SOC", first_chip, '
 constexpr std::array<BoardRail, 3> orin_nx_rails{
     {{"VDD_IN", first_chip, '1'}, {"VDD_CPU_GPU_CV", first_chip, '2'}, {"VDD_SOC", first_chip, '3'}}};
 
+// As JetPack 5 and, for TX2 and Nano, JetPack 4 has them.
+constexpr std::string_view xavier_first_chip = "/1-0040/hwmon/hwmon3";
+constexpr std::string_view xavier_second_chip = "/1-0041/hwmon/hwmon4";
+constexpr std::array<BoardRail, 6> agx_xavier_rails{{{"GPU", xavier_first_chip, '1'},
+                                                     {"CPU", xavier_first_chip, '2'},
+                                                     {"SOC", xavier_first_chip, '3'},
+                                                     {"CV", xavier_second_chip, '1'},
+                                                     {"VDDRQ", xavier_second_chip, '2'},
+                                                     {"SYS5V", xavier_second_chip, '3'}}};
+constexpr std::string_view xavier_nx_chip = "/7-0040/hwmon/hwmon3";
+constexpr std::array<BoardRail, 3> xavier_nx_rails{
+    {{"VDD_IN", xavier_nx_chip, '1'}, {"VDD_CPU_GPU_CV", xavier_nx_chip, '2'}, {"VDD_SOC", xavier_nx_chip, '3'}}};
+constexpr std::string_view tx2_first_chip = "/0-0040/iio:device0";
+constexpr std::string_view tx2_second_chip = "/0-0041/iio:device1";
+constexpr std::array<BoardRail, 6> tx2_rails{{{"VDD_SYS_GPU", tx2_first_chip, '0'},
+                                              {"VDD_SYS_SOC", tx2_first_chip, '1'},
+                                              {"VDD_4V0_WIFI", tx2_first_chip, '2'},
+                                              {"VDD_IN", tx2_second_chip, '0'},
+                                              {"VDD_SYS_CPU", tx2_second_chip, '1'},
+                                              {"VDD_SYS_DDR", tx2_second_chip, '2'}}};
+constexpr std::string_view nano_chip = "/6-0040/iio:device0";
+constexpr std::array<BoardRail, 3> nano_rails{
+    {{"POM_5V_IN", nano_chip, '0'}, {"POM_5V_GPU", nano_chip, '1'}, {"POM_5V_CPU", nano_chip, '2'}}};
+
 // Orin Nano before Orin NX: their part numbers begin alike.
-constexpr std::array<BoardEntry, 4> boards{{
+constexpr std::array<BoardEntry, 9> boards{{
     {"agx_orin", agx_orin_parts, 12, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, agx_orin_zones,
      agx_orin_rails},
     {"orin_nano", orin_nano_parts, 6, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones,
      orin_nx_rails},
     {"orin_nx", orin_nx_parts, 8, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones,
      orin_nx_rails},
+    {"agx_thor", agx_thor_parts, 14, {}, thor_gpu_clock, {}, {}, thor_zones, {}},
+    {"agx_xavier", agx_xavier_parts, 8, xavier_gpu_load, xavier_gpu_clock, emc_actmon, emc_clk_rate, xavier_zones,
+     agx_xavier_rails},
+    {"xavier_nx", xavier_nx_parts, 6, xavier_gpu_load, xavier_gpu_clock, emc_actmon, emc_clk_rate, xavier_zones,
+     xavier_nx_rails},
+    {"tx2", tx2_parts, 6, tx2_gpu_load, tx2_gpu_clock, emc_actmon, emc_clk_rate, tx2_zones, tx2_rails},
+    {"nano", nano_parts, 4, nano_gpu_load, nano_gpu_clock, {}, {}, nano_zones, nano_rails},
     {"generic", {}, 0, {}, {}, {}, {}, {}, {}},
 }};
 
@@ -64,6 +115,9 @@ constexpr std::array<std::string_view, 4> total_rails{"VDD_IN", "VIN", "POM_5V_I
 constexpr std::array<std::string_view, 2> unwired{"NC", "N/A"};
 
 constexpr std::string_view chips_directory = "/sys/bus/i2c/drivers/ina3221";
+/// NVIDIA's own driver up to JetPack 4.
+constexpr std::string_view old_chips_directory = "/sys/bus/i2c/drivers/ina3221x";
+constexpr std::string_view old_chip_prefix = "iio:device";
 constexpr std::string_view zones_directory = "/sys/class/thermal";
 
 bool contains(Texts texts, std::string_view text) {
@@ -82,17 +136,24 @@ bool is_readable_number(const std::string& path) {
   return value == value || file.error() == EAGAIN;
 }
 
-/// Adds the rails of one chip, which is a directory such as .../1-0040/hwmon/hwmon3.
-void add_rails_of(const std::string& hwmon, std::string_view chip, std::vector<PowerRail>& rails) {
+/// The files of a rail whose chip is a directory such as .../1-0040/hwmon/hwmon3 or .../6-0040/iio:device0.
+PowerRail rail_of(std::string label, const std::string& directory, const std::string& channel) {
+  const bool is_old = directory.find(old_chip_prefix) != std::string::npos;
+  const bool is_total = contains(total_rails, label);
+  return {std::move(label), directory + (is_old ? "/in_voltage" : "/in") + channel + "_input",
+          directory + (is_old ? "/in_current" : "/curr") + channel + "_input", is_total};
+}
+
+/// Adds the rails of one chip.
+void add_rails_of(const std::string& directory, std::string_view chip, std::vector<PowerRail>& rails) {
   constexpr unsigned channels = 8;
-  for (unsigned channel = 1; channel <= channels; ++channel) {
+  for (unsigned channel = 0; channel <= channels; ++channel) {
     const std::string number = std::to_string(channel);
-    std::string label = text_of(hwmon + "/in" + number + "_label");
-    if (label.empty()) {
-      label = text_of(hwmon + "/curr" + number + "_label");
+    std::string label;
+    for (const std::string& file : {"/in" + number + "_label", "/curr" + number + "_label", "/rail_name_" + number}) {
+      label = label.empty() ? text_of(directory + file) : label;
     }
-    PowerRail rail{label, hwmon + "/in" + number + "_input", hwmon + "/curr" + number + "_input",
-                   contains(total_rails, label)};
+    PowerRail rail = rail_of(label, directory, number);
     if (label.empty() || contains(unwired, label) || !is_readable_number(rail.voltage_path) ||
         !is_readable_number(rail.current_path)) {
       continue;
@@ -120,20 +181,27 @@ std::optional<unsigned> chip_address(std::string_view name) {
 
 /// Every labelled channel of every INA3221, ordered by chip address. The number after "hwmon" is arbitrary.
 std::vector<PowerRail> find_rails(const std::string& root) {
-  const std::string directory = root + std::string(chips_directory);
   std::vector<std::pair<unsigned, std::string>> chips;
-  for (const std::string& name : list_directory(directory)) {
-    if (const auto address = chip_address(name)) {
-      chips.emplace_back(*address, name);
+  for (const std::string_view driver : {chips_directory, old_chips_directory}) {
+    const std::string directory = root + std::string(driver);
+    for (const std::string& name : list_directory(directory)) {
+      if (const auto address = chip_address(name)) {
+        chips.emplace_back(*address, directory + "/" + name);
+      }
     }
   }
   std::stable_sort(chips.begin(), chips.end(),
                    [](const auto& left, const auto& right) { return left.first < right.first; });
   std::vector<PowerRail> rails;
-  for (const auto& [address, name] : chips) {
-    const std::string above = directory + "/" + name + "/hwmon";
-    for (const std::string& hwmon : list_directory(above)) {
-      add_rails_of(above + "/" + hwmon, name, rails);
+  for (const auto& [address, chip] : chips) {
+    const std::string_view name = std::string_view(chip).substr(chip.rfind('/') + 1);
+    for (const std::string& hwmon : list_directory(chip + "/hwmon")) {
+      add_rails_of(chip + "/hwmon/" + hwmon, name, rails);
+    }
+    for (const std::string& device : list_directory(chip)) {
+      if (device.rfind(old_chip_prefix, 0) == 0) {
+        add_rails_of(chip + "/" + device, name, rails);
+      }
     }
   }
   return rails;
@@ -220,9 +288,10 @@ void fill_in(BoardConfig& config, const BoardEntry& entry, const std::string& ro
   if (std::none_of(config.power_rails.begin(), config.power_rails.end(), has_rail) && !entry.rails.empty()) {
     config.power_rails.clear();
     for (const BoardRail& rail : entry.rails) {
-      const std::string chip = root + std::string(chips_directory) + std::string(rail.directory);
-      config.power_rails.push_back({std::string(rail.label), chip + "/in" + rail.channel + "_input",
-                                    chip + "/curr" + rail.channel + "_input", contains(total_rails, rail.label)});
+      const bool is_old = rail.directory.find(old_chip_prefix) != std::string_view::npos;
+      const std::string driver = root + std::string(is_old ? old_chips_directory : chips_directory);
+      config.power_rails.push_back(
+          rail_of(std::string(rail.label), driver + std::string(rail.directory), std::string(1, rail.channel)));
     }
   }
   const auto has_zone = [&](const ThermalZone& zone) { return contains(entry.zones, part_of(zone.name)); };
@@ -311,6 +380,21 @@ std::string first_existing(const std::string& root, std::span<const std::string_
     }
   }
   return paths.empty() ? std::string() : root + std::string(paths.front());
+}
+
+std::string describe_release(const std::string& root) {
+  // "# R36 (release), REVISION: 3.0, GCID: 36923193, ..."
+  const std::string text = base::read_small_file(root + "/etc/nv_tegra_release");
+  TextCursor line(text);
+  const auto major = line.skip("# R") ? line.number() : std::nullopt;
+  constexpr std::string_view mark = "REVISION: ";
+  const std::size_t at = text.find(mark);
+  if (!major || at == std::string::npos) {
+    return {};
+  }
+  const std::string_view rest = std::string_view(text).substr(at + mark.size());
+  const std::string_view revision = rest.substr(0, rest.find_first_not_of("0123456789."));
+  return revision.empty() ? std::string() : std::to_string(*major) + "." + std::string(revision);
 }
 
 std::string describe_power_mode(const std::string& root) {

@@ -13,7 +13,7 @@ namespace kymo::sense {
 /// A rail of a board as its maker ships it.
 struct BoardRail {
   std::string_view label;
-  std::string_view directory;  ///< of its chip, below /sys/bus/i2c/drivers/ina3221; the last number differs by kernel
+  std::string_view directory;  ///< of its chip, below the driver's; the last number differs by kernel
   char channel = '1';
 };
 
@@ -40,6 +40,9 @@ struct BoardEntry {
 /// The first of the paths that exists below a root, including the root. The first of all if none exists; empty for no
 /// paths.
 [[nodiscard]] std::string first_existing(const std::string& root, std::span<const std::string_view> paths);
+
+/// NVIDIA's release of the board's software (L4T), "36.3.0"; empty if there is none. For a capture's header.
+[[nodiscard]] std::string describe_release(const std::string& root);
 
 /// The power mode set by nvpmodel, "2 (15W)"; the name only if the configuration has it; empty if there is no mode. For
 /// a capture's header.

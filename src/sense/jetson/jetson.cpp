@@ -1,6 +1,7 @@
-// Jetson boards: GPU load, memory controller load, power rails, fan, power mode and clocks. Sensors "gpu_load", "emc",
+// Jetson boards: GPU load, memory controller load, power rails, fan, power mode, clocks and alarms. Sensors "gpu_load", "emc",
 // "ina3221" and "jetson".
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -293,7 +294,9 @@ class BoardSensor final : public Sensor {
     add_number(board, first_existing(board.root, entry.gpu_clock_paths), 1e6,
                with_label(describe("gpu_clock", "MHz", {}), "gpu", "0"));
     add_number(board, board.config.emc_clk_rate_path, 1e6, describe("emc_clock", "MHz", {}));
+    add_engines(board);
     add_fans(board);
+    add_alarms(board);
     if (const std::string path = board.root + "/var/lib/nvpmodel/status"; !base::read_small_file(path).empty()) {
       mode_.emplace(path, std::size_t{256});
       mode_metric_ = add_metric(describe("power_mode", "", board.source(path), MetricKind::gauge, 1));
@@ -309,13 +312,15 @@ class BoardSensor final : public Sensor {
     std::string trouble;
     std::string advice;
     for (Number& number : numbers_) {
-      const double value = number.file.read_number() / number.divisor;
+      // A clock that nobody has turned on still has a rate.
+      const bool is_off = number.users && number.users->read_number() == 0;
+      const double value = is_off ? 0 : number.file.read_number() / number.divisor;
       if (value >= 0 && value <= number.most) {
         set_renewing(number.metric, value, now_ns);
       } else {
         set(number.metric, missing);
       }
-      if (number.file.error() != 0 && trouble.empty()) {
+      if (!is_off && number.file.error() != 0 && trouble.empty()) {
         trouble = number.file.describe_error();
         advice = advice_for(number.file.error());
       }
@@ -336,12 +341,17 @@ class BoardSensor final : public Sensor {
     double divisor;
     double most;
     std::size_t metric;
+    std::optional<SourceFile> users = {};  // of a clock; 0: it is off
   };
 
   void add_number(const Board& board, const std::string& path, double divisor, MetricDeclaration metric,
-                  double most = 1e6) {
+                  double most = 1e6, const std::string& users_path = {}) {
     if (path.empty()) {
       return;
+    }
+    std::optional<SourceFile> users;
+    if (!users_path.empty()) {
+      users.emplace(users_path, number_bytes).reopen_each_time();
     }
     metric.source = board.source(path);
     metric.step = 1 / divisor;
@@ -349,7 +359,65 @@ class BoardSensor final : public Sensor {
     if (path.find("/debug/") != std::string::npos) {
       file.reopen_each_time();
     }
-    numbers_.push_back({std::move(file), divisor, most, add_metric(std::move(metric))});
+    numbers_.push_back({std::move(file), divisor, most, add_metric(std::move(metric)), std::move(users)});
+  }
+
+  /// Clocks of the engines for video, pictures and networks: of devfreq, which everybody reads, or else of debugfs.
+  void add_engines(const Board& board) {
+    struct Engine {
+      std::string_view name;
+      std::string_view clock;  // in debugfs
+    };
+    constexpr std::array<Engine, 9> engines{{{"nvenc", "nvenc"},
+                                             {"nvenc", "msenc"},
+                                             {"nvdec", "nvdec"},
+                                             {"nvjpg", "nvjpg"},
+                                             {"vic", "vic"},
+                                             {"ofa", "ofa"},
+                                             {"nvdla0", "dla0_core"},
+                                             {"nvdla1", "dla1_core"},
+                                             {"pva0", "pva0_vps"}}};
+    const std::string devices = board.root + "/sys/class/devfreq";
+    const std::vector<std::string> listed = list_directory(devices);
+    std::string_view last_found;
+    for (const Engine& engine : engines) {
+      if (engine.name == last_found) {
+        continue;
+      }
+      const auto declare = [&] { return with_label(describe("engine_clock", "MHz", {}), "engine", engine.name); };
+      const std::string clock = board.root + "/sys/kernel/debug/clk/" + std::string(engine.clock);
+      // Devices are called "154c0000.nvenc".
+      const auto device = std::find_if(listed.begin(), listed.end(), [&](const std::string& name) {
+        return name.substr(name.find('.') + 1) == engine.name;
+      });
+      if (device != listed.end()) {
+        add_number(board, devices + "/" + *device + "/cur_freq", 1e6, declare());
+      } else if (is_there(clock + "/clk_rate")) {
+        add_number(board, clock + "/clk_rate", 1e6, declare(), 1e6, clock + "/clk_enable_count");
+      } else {
+        continue;
+      }
+      last_found = engine.name;
+    }
+  }
+
+  /// How often the chip was throttled because its supply gave too little: one count for each alarm.
+  void add_alarms(const Board& board) {
+    const std::string directory = board.root + "/sys/class/hwmon";
+    for (const std::string& name : list_directory(directory)) {
+      const std::string hwmon = directory + "/" + name;
+      if (trimmed(base::read_small_file(hwmon + "/name")) != "soctherm_oc") {
+        continue;
+      }
+      for (const std::string& file : list_directory(hwmon)) {
+        if (const auto number = number_between(file, "oc", "_event_cnt")) {
+          add_number(board, hwmon + "/" + file, 1,
+                     with_label(describe("overcurrent_events", "", {}, MetricKind::counter), "alarm",
+                                "oc" + std::to_string(*number)),
+                     1e12);
+        }
+      }
+    }
   }
 
   /// The fan's duty and speed are files of two drivers with arbitrary numbers.
@@ -365,6 +433,15 @@ class BoardSensor final : public Sensor {
       } else if (driver == "pwm_tach") {
         add_number(board, hwmon + "/rpm", 1, describe("fan_speed", "rpm", {}));
       }
+    }
+    // Up to JetPack 4.
+    const std::string old_fan = board.root + "/sys/devices/pwm-fan";
+    if (is_there(old_fan + "/cur_pwm")) {
+      constexpr double full_duty = 255;
+      add_number(board, old_fan + "/cur_pwm", full_duty / 100, describe("fan_duty", "%", {}), 100);
+    }
+    if (is_there(old_fan + "/rpm_measured")) {
+      add_number(board, old_fan + "/rpm_measured", 1, describe("fan_speed", "rpm", {}));
     }
   }
 

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <deque>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -49,9 +51,11 @@ namespace {
 /// Adds readings up.
 class EnergySum {
  public:
-  void add(std::int64_t now_ns, const PowerReading& reading) {
+  /// Returns the watts that the reading tells, NaN if it tells none.
+  double add(std::int64_t now_ns, const PowerReading& reading) {
+    double watts = std::numeric_limits<double>::quiet_NaN();
     if (has_begun_ && now_ns <= last_ns_) {
-      return;
+      return watts;
     }
     const bool is_first = !has_begun_;
     const double seconds = is_first ? 0 : static_cast<double>(now_ns - last_ns_) / 1e9;
@@ -68,11 +72,12 @@ class EnergySum {
     }
     report_.duration_s += seconds;
     if (std::isfinite(reading.watts)) {
-      take_watts(reading.watts);
+      watts = reading.watts;
     } else if (is_counted && grown > 0) {
       // Without a power reading, the counter's growth between its renewals gives the power.
-      take_watts(grown / (static_cast<double>(now_ns - grown_ns_) / 1e9));
+      watts = grown / (static_cast<double>(now_ns - grown_ns_) / 1e9);
     }
+    take_watts(watts);
     report_.samples += std::isfinite(reading.watts) || std::isfinite(reading.joules) ? 1U : 0U;
     if (is_first || !is_counted || grown > 0) {
       grown_ns_ = now_ns;
@@ -80,6 +85,7 @@ class EnergySum {
     last_ = reading;
     last_ns_ = now_ns;
     has_begun_ = true;
+    return watts;
   }
 
   [[nodiscard]] EnergyReport report() const {
@@ -90,6 +96,9 @@ class EnergySum {
 
  private:
   void take_watts(double watts) {
+    if (!std::isfinite(watts)) {
+      return;
+    }
     report_.peak_watts = watts_count_ == 0 ? watts : std::max(report_.peak_watts, watts);
     watts_sum_ += watts;
     ++watts_count_;
@@ -108,7 +117,8 @@ class EnergySum {
 
 class PowerTracker::Implementation {
  public:
-  Implementation(PowerSource& source, double hz) : source_(source) {
+  Implementation(PowerSource& source, const PowerTrackerOptions& options) : source_(source), options_(options) {
+    const double hz = options.hz;
     if (!(hz >= 0.1 && hz <= 1000)) {
       throw std::invalid_argument("a power tracker's rate is 0.1 to 1000 Hz");
     }
@@ -123,6 +133,7 @@ class PowerTracker::Implementation {
     {
       const std::lock_guard lock(mutex_);
       sum_ = {};
+      samples_.clear();
       ends_ = false;
     }
     sample(base::monotonic_now_ns());
@@ -151,37 +162,59 @@ class PowerTracker::Implementation {
 
   void sample(std::int64_t now_ns) {
     const std::lock_guard lock(mutex_);
-    sum_.add(now_ns, source_.read(now_ns));
+    take(now_ns);
   }
 
   [[nodiscard]] EnergyReport report() const {
     const std::lock_guard lock(mutex_);
-    return sum_.report();
+    EnergyReport report = sum_.report();
+    report.label = options_.label;
+    return report;
+  }
+
+  [[nodiscard]] std::vector<PowerSample> samples() const {
+    const std::lock_guard lock(mutex_);
+    return {samples_.begin(), samples_.end()};
   }
 
  private:
+  /// With the lock held.
+  void take(std::int64_t now_ns) {
+    const double watts = sum_.add(now_ns, source_.read(now_ns));
+    if (options_.kept_samples == 0 || !std::isfinite(watts)) {
+      return;
+    }
+    if (samples_.size() == options_.kept_samples) {
+      samples_.pop_front();
+    }
+    samples_.push_back({static_cast<double>(now_ns) / 1e9, watts});
+  }
+
   void run() {
     auto deadline = std::chrono::steady_clock::now() + period_;
     std::unique_lock lock(mutex_);
     while (!wake_.wait_until(lock, deadline, [this] { return ends_; })) {
-      const std::int64_t now_ns = base::monotonic_now_ns();
-      sum_.add(now_ns, source_.read(now_ns));
+      take(base::monotonic_now_ns());
       deadline = std::max(deadline + period_, std::chrono::steady_clock::now());
     }
   }
 
   PowerSource& source_;
+  PowerTrackerOptions options_;  // as they were given
   std::chrono::nanoseconds period_{0};
   mutable std::mutex lifetime_;  // protects the thread
-  mutable std::mutex mutex_;     // protects the sum, the source and ends_
+  mutable std::mutex mutex_;     // protects the sum, the samples, the source and ends_
   std::condition_variable wake_;
   EnergySum sum_;
+  std::deque<PowerSample> samples_;
   bool ends_ = false;
   std::thread thread_;
 };
 
-PowerTracker::PowerTracker(PowerSource& source, double hz)
-    : implementation_(std::make_unique<Implementation>(source, hz)) {}
+PowerTracker::PowerTracker(PowerSource& source, double hz) : PowerTracker(source, PowerTrackerOptions{hz, {}, 0}) {}
+
+PowerTracker::PowerTracker(PowerSource& source, const PowerTrackerOptions& options)
+    : implementation_(std::make_unique<Implementation>(source, options)) {}
 
 PowerTracker::~PowerTracker() {
   stop();
@@ -198,6 +231,9 @@ bool PowerTracker::is_running() const noexcept {
 }
 EnergyReport PowerTracker::report() const {
   return implementation_->report();
+}
+std::vector<PowerSample> PowerTracker::samples() const {
+  return implementation_->samples();
 }
 void PowerTracker::sample(std::int64_t now_ns) {
   implementation_->sample(now_ns);

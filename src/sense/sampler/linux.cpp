@@ -27,6 +27,7 @@ SensorMaker make_pressure_sensors;
 SensorMaker make_cgroup_sensors;
 SensorMaker make_hwmon_sensors;
 SensorMaker make_thermal_sensors;
+SensorMaker make_battery_sensors;
 SensorMaker make_rapl_sensors;
 SensorMaker make_nvml_sensors;
 SensorMaker make_amd_gpu_sensors;
@@ -49,6 +50,7 @@ constexpr std::array kinds{
     SensorKind{make_hwmon_sensors, {"hwmon"}},
     SensorKind{make_thermal_sensors, {"thermal"}, false, false, make_board_zone_sensors},
     SensorKind{make_rapl_sensors, {"rapl"}},
+    SensorKind{make_battery_sensors, {"battery"}},
     SensorKind{make_nvml_sensors, {"nvml"}, false, true},
     SensorKind{make_amd_gpu_sensors, {"amdgpu"}},
     SensorKind{make_intel_gpu_sensors, {"intel_gpu"}},

@@ -137,14 +137,26 @@ class Sampler::Implementation {
 
   void stop() noexcept {
     const std::lock_guard guard(mutex_);
-    if (!is_running_) {
-      return;
+    if (is_running_) {
+      state_.stop.raise();
+      join_all();
     }
-    state_.stop.raise();
-    for (TierThread& tier : tiers_) {
-      tier.join();
+  }
+
+  bool stop(std::chrono::nanoseconds timeout) noexcept {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    const std::lock_guard guard(mutex_);
+    if (is_running_) {
+      state_.stop.raise();
+      const bool have_ended = std::all_of(tiers_.begin(), tiers_.end(), [deadline](TierThread& tier) {
+        return tier.wait_for_end(deadline - std::chrono::steady_clock::now());
+      });
+      if (!have_ended) {
+        return false;
+      }
+      join_all();
     }
-    is_running_ = false;
+    return true;
   }
 
   bool wait_for_warmup(std::chrono::nanoseconds timeout) const {
@@ -161,6 +173,13 @@ class Sampler::Implementation {
   [[nodiscard]] std::uint64_t machine_holder() const { return static_cast<std::uint64_t>(lock_.holder()); }
 
  private:
+  void join_all() noexcept {
+    for (TierThread& tier : tiers_) {
+      tier.join();
+    }
+    is_running_ = false;
+  }
+
   void add(sense::SensorList sensors) {
     for (auto& sensor : sensors) {
       if (const double hz = rate_of(*sensor, options_); hz != 0) {
@@ -226,6 +245,9 @@ class Sampler::Implementation {
     if (const std::string mode = sense::describe_power_mode(root); !mode.empty()) {
       set_info("power_mode", mode);
     }
+    if (const std::string release = sense::describe_release(root); !release.empty()) {
+      set_info("l4t", release);
+    }
   }
 
   SamplerOptions options_;
@@ -248,6 +270,9 @@ bool Sampler::start() {
 }
 void Sampler::stop() noexcept {
   implementation_->stop();
+}
+bool Sampler::stop(std::chrono::nanoseconds timeout) noexcept {
+  return implementation_->stop(timeout);
 }
 bool Sampler::wait_for_warmup(std::chrono::nanoseconds timeout) const {
   return implementation_->wait_for_warmup(timeout);

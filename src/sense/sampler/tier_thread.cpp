@@ -242,8 +242,15 @@ void TierThread::start(SamplingState& state) {
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
-    thread_ = std::thread([this, &state] { run(state); });
+    has_ended_ = false;
+    thread_ = std::thread([this, &state] {
+      run(state);
+      const std::lock_guard lock(mutex_);
+      has_ended_ = true;
+      has_ticked_.notify_all();
+    });
   } catch (const std::exception&) {
+    has_ended_ = true;
     base::say(std::string("no thread for the sampler's ") + name_of(tier_) + " tier: it is not sampled");
     is_warm_ = true;
   }
@@ -256,6 +263,15 @@ void TierThread::join() noexcept {
     thread_.join();
   }
   timer_.close();
+}
+
+bool TierThread::wait_for_end(std::chrono::nanoseconds timeout) noexcept {
+  if (!thread_.joinable()) {
+    return true;
+  }
+  timer_.interrupt();
+  std::unique_lock lock(mutex_);
+  return has_ticked_.wait_for(lock, timeout, [this] { return has_ended_; });
 }
 
 bool TierThread::wait_for_ticks(std::uint64_t count, std::chrono::nanoseconds timeout) const {

@@ -108,6 +108,9 @@ class TierThread {
   /// Starts the thread if the tier is on or has sensors. `state` must outlive it.
   void start(SamplingState& state);
   void join() noexcept;
+  /// Wakes the thread, whose stop signal was raised, and waits until it is about to end. False if a read has not
+  /// returned by then.
+  [[nodiscard]] bool wait_for_end(std::chrono::nanoseconds timeout) noexcept;
 
   [[nodiscard]] Tier tier() const { return tier_; }
   [[nodiscard]] double hz() const { return hz_; }
@@ -152,6 +155,7 @@ class TierThread {
   std::vector<SensorFeed> added_;  // guarded by mutex_
   std::atomic<bool> has_added_{false};
   std::thread thread_;
+  bool has_ended_ = true;  // guarded by mutex_
   std::int64_t period_ns_ = 0;
   std::int64_t deadline_ns_ = 0;  // of the tier itself; for a tier that is not counted, when it keeps its account
   std::atomic<std::uint64_t> ticks_{0};
@@ -163,7 +167,7 @@ class TierThread {
   std::int64_t cost_cpu_ns_ = 0;
   std::array<MetricId, 3> cost_ids_{};
   mutable std::mutex mutex_;
-  mutable std::condition_variable has_ticked_;
+  mutable std::condition_variable has_ticked_;  // or has ended
 };
 
 }  // namespace kymo::sense

@@ -99,6 +99,10 @@ class HwmonSensor final : public ChannelSensor {
       if (is_there(chip.directory + "/device")) {
         chip.device = resolve_path(chip.directory + "/device");
       }
+      // The battery sensor knows whether it charges.
+      if (read_trimmed(chip.device + "/type") == "Battery") {
+        continue;
+      }
       ++by_name[chip.name];
       chips.push_back(std::move(chip));
     }

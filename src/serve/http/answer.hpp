@@ -13,10 +13,13 @@
 namespace kymo::serve {
 
 struct Request {
-  std::string path;                 ///< decoded, without the query
-  std::optional<std::string> host;  ///< nothing unless there is exactly one
+  std::string path;                   ///< decoded, without the query
+  std::optional<std::string> host;    ///< nothing unless there is exactly one
+  std::optional<std::string> origin;  ///< nothing if there is none; empty if there are several
   std::string authorization;
   std::string range;
+  std::string encodings;                     ///< what the client decodes (Accept-Encoding)
+  std::string known_tags;                    ///< of the forms that the client has (If-None-Match)
   std::string fetch_site;                    ///< the browser's report on the request's origin (Sec-Fetch-Site)
   std::map<std::string, std::string> query;  ///< the first of each name
 };
@@ -55,7 +58,7 @@ struct Answer {
 using Answerer = std::function<Answer(const Request&)>;
 
 /// The headers of every answer: only the page's own files may be executed, shown or contacted; no other site may embed
-/// or read anything; nothing is cached.
+/// or read anything; nothing is kept, unless the answer has a Cache-Control of its own.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& common_headers();
 
 }  // namespace kymo::serve

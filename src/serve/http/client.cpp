@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,12 +13,10 @@
 namespace kymo::serve {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr std::chrono::milliseconds longest_nap{100};
 
-std::chrono::milliseconds left_until(SteadyClock::time_point deadline) {
-  return std::max(std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now()),
+std::chrono::milliseconds left_until(std::chrono::steady_clock::time_point deadline) {
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()),
                   std::chrono::milliseconds(0));
 }
 
@@ -27,9 +26,21 @@ bool is_ready(int fd, short events, std::chrono::milliseconds timeout) {
   return ::poll(&waited, 1, static_cast<int>(timeout.count())) > 0;
 }
 
+/// Whether a line feed at or behind an offset follows something else than a carriage return. Proxies and servers split
+/// such a head in different ways, and it may never have an empty line that both see.
+bool has_bare_line_feed(std::string_view head, std::size_t from) {
+  for (std::size_t at = head.find('\n', from); at != head.npos; at = head.find('\n', at + 1)) {
+    if (at == 0 || head[at - 1] != '\r') {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-Client::Client(base::FileDescriptor socket, const Limits& limits) : socket_(std::move(socket)), limits_(limits) {
+Client::Client(base::FileDescriptor socket, const Limits& limits, std::function<bool()> others_wait)
+    : socket_(std::move(socket)), limits_(limits), others_wait_(std::move(others_wait)) {
   const int on = 1;
   // Limits the data that the kernel holds for a client that does not read.
   const int send_buffer = 256 << 10;
@@ -51,21 +62,24 @@ Client::Arrival Client::receive(std::chrono::milliseconds timeout) {
   return may_come ? Arrival::nothing : Arrival::end;
 }
 
-Client::Reading Client::read_head(std::string_view& head, const std::function<bool()>& gives_way) {
+Client::Reading Client::read_head(std::string_view& head) {
   constexpr std::string_view blank_line = "\r\n\r\n";
   buffer_.erase(0, used_);
   used_ = 0;
   const auto start = SteadyClock::now();
   bool has_begun = !buffer_.empty();
   auto deadline = start + (has_begun || !has_served_ ? limits_.head_time : limits_.idle_time);
-  // The first request of a connection may still be on its way.
-  const auto silent_from = start + (has_served_ ? std::chrono::milliseconds(0) : limits_.silence);
+  // Between two requests a connection gives way at once. A request may still be on its way.
+  auto stays_until = start + (has_begun || !has_served_ ? limits_.silence : std::chrono::milliseconds(0));
   std::size_t searched = 0;
   for (;;) {
     const std::size_t found = buffer_.find(blank_line, searched);
     const std::size_t size = found == std::string::npos ? buffer_.size() : found + blank_line.size();
     if (size > limits_.head_bytes) {
       return Reading::too_large;
+    }
+    if (has_bare_line_feed(std::string_view(buffer_).substr(0, size), searched)) {
+      return Reading::malformed;
     }
     if (found != std::string::npos) {
       used_ = size;
@@ -79,18 +93,22 @@ Client::Reading Client::read_head(std::string_view& head, const std::function<bo
     if (arrival == Arrival::bytes && !has_begun) {
       has_begun = true;
       deadline = SteadyClock::now() + limits_.head_time;
+      stays_until = SteadyClock::now() + limits_.silence;
       continue;
     }
-    const bool may_give_way = !has_begun && SteadyClock::now() >= silent_from;
-    if (arrival == Arrival::end ||
-        (arrival == Arrival::nothing && (left.count() == 0 || (may_give_way && gives_way())))) {
+    if (arrival == Arrival::end || left.count() == 0 || gives_way(stays_until)) {
       return Reading::gone;
     }
   }
 }
 
+bool Client::gives_way(SteadyClock::time_point stays_until) const {
+  return SteadyClock::now() >= stays_until && others_wait_();
+}
+
 bool Client::send_part(std::string_view bytes) {
-  const auto deadline = SteadyClock::now() + limits_.write_time;
+  const auto start = SteadyClock::now();
+  const auto deadline = start + limits_.write_time;
   while (!bytes.empty()) {
     const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count >= 0) {
@@ -98,10 +116,11 @@ bool Client::send_part(std::string_view bytes) {
       continue;
     }
     const std::chrono::milliseconds left = left_until(deadline);
-    if ((errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) || left.count() == 0) {
+    if ((errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) || left.count() == 0 ||
+        gives_way(start + limits_.silence)) {
       return false;
     }
-    is_ready(socket_.get(), POLLOUT, left);
+    is_ready(socket_.get(), POLLOUT, std::min(left, longest_nap));
   }
   return true;
 }

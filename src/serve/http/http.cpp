@@ -14,6 +14,9 @@
 namespace kymo::serve {
 namespace {
 
+/// Where Accept-Encoding is kept from the library.
+constexpr const char* encodings_header = "Kymo-Encodings";
+
 /// The bytes of one request, and access to its client.
 class HttpStream final : public httplib::Stream {
  public:
@@ -55,11 +58,16 @@ Request to_request(const httplib::Request& from) {
   if (from.get_header_value_count("Host") == 1) {
     request.host = from.get_header_value("Host");
   }
+  if (const auto count = from.get_header_value_count("Origin"); count > 0) {
+    request.origin = count == 1 ? from.get_header_value("Origin") : std::string();
+  }
   // If there are two, neither counts.
   if (from.get_header_value_count("Authorization") == 1) {
     request.authorization = from.get_header_value("Authorization");
   }
   request.range = from.get_header_value("Range");
+  request.encodings = from.get_header_value(encodings_header);
+  request.known_tags = from.get_header_value("If-None-Match");
   request.fetch_site = from.get_header_value("Sec-Fetch-Site");
   for (const auto& [name, value] : from.params) {
     request.query.emplace(name, value);
@@ -88,6 +96,7 @@ bool send_piece(Body& body, httplib::DataSink& sink, bool has_known_size) {
 void write_answer(const Answer& answer, httplib::Response& response) {
   response.status = answer.status;
   for (const auto& [name, value] : answer.headers) {
+    response.headers.erase(name);  // of those that every answer has
     response.set_header(name, value);
   }
   const std::shared_ptr<Body> body = answer.body;
@@ -131,10 +140,13 @@ class Http::Implementation final : public httplib::Server {
   bool exchange(Client& client, std::string_view head) {
     HttpStream stream(client, head);
     bool is_closed = false;
-    // Ranges are handled here, and captures are compressed already.
+    // Ranges and compression are not the library's: captures are compressed already, and so is the page.
     const auto set_up = [](httplib::Request& request) {
       request.ranges.clear();
+      const std::string encodings = request.get_header_value("Accept-Encoding");
       request.headers.erase("Accept-Encoding");
+      request.headers.erase(encodings_header);
+      request.headers.emplace(encodings_header, encodings);
       request.headers.erase("Expect");
     };
     return process(*this, stream, is_closed, set_up) && !is_closed && !stream.has_failed();

@@ -18,16 +18,55 @@ bool starts_with(std::string_view line, std::string_view lower_case_name) {
          });
 }
 
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
+}
+
+/// Whether a character may stand in a header's name (RFC 9110, section 5.6.2: tchar).
+bool is_name_character(char c) {
+  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || marks.find(c) != marks.npos;
+}
+
+/// Whether a line is `name:value` in the one form that every reader splits alike. A space before the colon, a folded
+/// line or a control byte (a bare CR or LF too) is read in different ways by servers and the proxies before them.
+bool is_plain_field(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  if (colon == line.npos || colon == 0) {
+    return false;
+  }
+  const std::string_view name = line.substr(0, colon);
+  const std::string_view value = line.substr(colon + 1);
+  return std::all_of(name.begin(), name.end(), is_name_character) &&
+         std::none_of(value.begin(), value.end(), [](char c) { return c != '\t' && is_control(c); });
+}
+
+/// Whether a first line is `METHOD target HTTP/1.x`, with one space between its parts.
+bool is_plain_request_line(std::string_view line) {
+  const std::size_t target = line.find(' ') + 1;
+  const std::size_t version = line.rfind(' ') + 1;
+  const std::string_view last = line.substr(version);
+  return version > target + 1 && (last == "HTTP/1.1" || last == "HTTP/1.0") &&
+         line.substr(target, version - 1 - target).find(' ') == line.npos &&
+         std::none_of(line.begin(), line.end(), is_control);
+}
+
+bool is_length(std::string_view line) {
+  return starts_with(line, "content-length:");
+}
+
 int check_field(std::string_view line) {
-  constexpr std::string_view length = "content-length:";
   if (line.size() > longest_line) {
     return 431;
+  }
+  if (!is_plain_field(line)) {
+    return 400;
   }
   if (starts_with(line, "range:") && line.size() > longest_range) {
     return 416;
   }
-  const bool has_length = starts_with(line, length) && line.find_first_not_of(" 0", length.size()) != line.npos;
-  return has_length || starts_with(line, "transfer-encoding:") ? 400 : 0;
+  const bool has_body = is_length(line) && line.find_first_not_of(" 0", line.find(':') + 1) != line.npos;
+  return has_body || starts_with(line, "transfer-encoding:") ? 400 : 0;
 }
 
 }  // namespace
@@ -45,14 +84,26 @@ int check_request_head(std::string_view head) {
   if (first_end > longest_line) {
     return 414;
   }
+  if (!is_plain_request_line(head.substr(0, first_end))) {
+    return 400;
+  }
   std::size_t lines = 0;
+  std::size_t lengths = 0;
   for (std::size_t at = first_end + 2; at < head.size(); ++lines) {
     const std::size_t end = std::min(head.find("\r\n", at), head.size());
     if (lines > most_lines) {
       return 431;
     }
-    if (const int status = check_field(head.substr(at, end - at)); status != 0) {
+    const std::string_view line = head.substr(at, end - at);
+    if (line.empty() && end + 2 >= head.size()) {
+      break;
+    }
+    if (const int status = check_field(line); status != 0) {
       return status;
+    }
+    lengths += is_length(line) ? 1U : 0U;
+    if (lengths > 1) {
+      return 400;
     }
     at = end + 2;
   }

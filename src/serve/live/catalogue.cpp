@@ -38,6 +38,17 @@ std::vector<std::string> capture_files_in(const std::string& directory, std::err
   return files;
 }
 
+/// Whether an opened file, found in a directory, lies there once links are followed. A link in a served directory must
+/// not publish other files of the user who serves it.
+bool lies_within(const std::string& directory, const std::string& path, const FileIdentity& opened) {
+  std::error_code error;
+  const fs::path folder = fs::canonical(directory, error);
+  const fs::path file = fs::canonical(path, error);
+  struct stat status {};
+  return !error && std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end() &&
+         ::lstat(file.c_str(), &status) == 0 && FileIdentity{status.st_dev, status.st_ino} == opened;
+}
+
 }  // namespace
 
 Catalogue::Catalogue(const std::vector<std::string>& paths, std::size_t most) : most_(most) {
@@ -48,7 +59,7 @@ Catalogue::Catalogue(const std::vector<std::string>& paths, std::size_t most) : 
       look_into(directories_.back(), true);
     } else {
       named_files_.push_back(path);
-      add(path, true);
+      add(path, true, {});
     }
   }
   generation_ = 1;
@@ -113,13 +124,14 @@ std::string Catalogue::name_for(const std::string& path) {
   return name;
 }
 
-bool Catalogue::add(const std::string& path, bool is_named) {
+bool Catalogue::add(const std::string& path, bool is_first, const std::string& directory) {
   struct stat status {};
-  if (!is_named && (::stat(path.c_str(), &status) != 0 || known_files_.count({status.st_dev, status.st_ino}) != 0)) {
+  if (!is_first && (::stat(path.c_str(), &status) != 0 || known_files_.count({status.st_dev, status.st_ino}) != 0)) {
     return false;
   }
   const CaptureFile file(path);
-  if (known_files_.count(file.identity()) != 0) {
+  if (known_files_.count(file.identity()) != 0 ||
+      (!directory.empty() && !lies_within(directory, path, file.identity()))) {
     return false;
   }
   if (entries_.size() >= most_) {
@@ -156,7 +168,7 @@ bool Catalogue::look_into(Directory& directory, bool is_first) {
   bool has_unread = false;
   for (const std::string& file : files) {
     try {
-      has_more |= add(file, false);
+      has_more |= add(file, false, directory.path);
     } catch (const CaptureError&) {
       has_unread = true;  // not a capture, or not yet: its recorder has not written the first block
     }
@@ -183,7 +195,7 @@ bool Catalogue::look(bool everywhere) {
     }
     for (const std::string& file : named_files_) {
       try {
-        has_changed |= add(file, false);  // it may have been replaced, for example by `kymo recover`
+        has_changed |= add(file, false, {});  // it may have been replaced, for example by `kymo recover`
       } catch (const CaptureError&) {
         continue;
       }

@@ -82,7 +82,8 @@ class Catalogue {
 
   [[nodiscard]] static Found examine(const Entry& entry, bool asks_for_owner);
   bool update(Entry& entry, bool asks_for_owner);
-  bool add(const std::string& path, bool is_named);
+  /// `directory` is the served one that the file was found in; empty for a file that the user named.
+  bool add(const std::string& path, bool is_first, const std::string& directory);
   bool look_into(Directory& directory, bool is_first);
   [[nodiscard]] std::string name_for(const std::string& path);
 

@@ -70,96 +70,97 @@ BatchCut::Track& BatchCut::track_of(TrackId own) {
     track.is_known = true;
     track.stretch = stretch_of(declared.process);
     track.stretch.is_taken = track.stretch.is_taken && selection_.takes_track(declared);
+    track.cut = RunCut({track.stretch.start_ns, track.stretch.end_ns});
   }
   return track;
 }
 
 /// Makes a run begin at its event `first`, or at the interval's start, with the scopes open there.
-void BatchCut::begin_within(ScopeRun& run, Track& track, std::size_t first) {
+void RunCut::begin_within(ScopeRun& run, std::size_t first) {
   std::vector<ScopeEvent> events;
-  events.reserve(track.open.size() + run.events.size() - first);
-  for (const OpenScope& open : track.open) {
+  events.reserve(open_.size() + run.events.size() - first);
+  for (const OpenScope& open : open_) {
     events.push_back(
-        {std::max(open.start_ns, track.stretch.start_ns), open.site, static_cast<std::uint16_t>(events.size()), 0});
+        {std::max(open.start_ns, interval_.start_ns), open.site, static_cast<std::uint16_t>(events.size()), 0});
   }
   events.insert(events.end(), run.events.begin() + static_cast<std::ptrdiff_t>(first), run.events.end());
   run.events = std::move(events);
   run.open_at_start.clear();
-  track.open.clear();
-  track.has_begun = true;
+  open_.clear();
+  has_begun_ = true;
 }
 
-/// Makes a run of the closes of the track's open scopes.
-void BatchCut::close_track(Track& track, std::int64_t time_ns, ScopeRun& run) {
-  run.first_sequence = track.next_sequence;
-  run.end_sequence = track.next_sequence;
+void RunCut::close(std::int64_t time_ns, ScopeRun& run) {
+  run.first_sequence = next_sequence_;
+  run.end_sequence = next_sequence_;
   run.events.clear();
-  run.open_at_start = track.open;
-  if (!track.has_begun) {
-    begin_within(run, track, 0);
+  run.open_at_start = open_;
+  if (!has_begun_) {
+    begin_within(run, 0);
     for (const ScopeEvent& event : run.events) {
-      apply(event, track.open);
+      apply(event, open_);
     }
   }
-  append_closes(track, time_ns, run);
-  track.is_over = true;
+  append_closes(time_ns, run);
+  is_over_ = true;
 }
 
-void BatchCut::append_closes(Track& track, std::int64_t time_ns, ScopeRun& run) {
-  for (; !track.open.empty(); track.open.pop_back()) {
-    run.events.push_back({time_ns, 0, static_cast<std::uint16_t>(track.open.size() - 1), 0});
+void RunCut::append_closes(std::int64_t time_ns, ScopeRun& run) {
+  for (; !open_.empty(); open_.pop_back()) {
+    run.events.push_back({time_ns, 0, static_cast<std::uint16_t>(open_.size() - 1), 0});
   }
 }
 
-bool BatchCut::cut_run(ScopeRun& run) {
-  Track& track = track_of(run.track);
-  const Stretch& stretch = track.stretch;
-  if (!stretch.is_taken || track.is_over) {
+bool RunCut::cut(ScopeRun& run, bool has_skipped_later) {
+  if (is_over_) {
     return false;
   }
-  if (!selection_.cuts_time()) {
-    return true;
-  }
   run.arguments.clear();
-  if (has_skipped_later_ && track.is_seen && run.first_sequence != track.next_sequence) {
+  if (has_skipped_later && is_seen_ && run.first_sequence != next_sequence_) {
     // The skipped blocks were after the interval.
-    close_track(track, stretch.end_ns, run);
+    close(interval_.end_ns, run);
     return true;
   }
-  track.is_seen = true;
-  track.next_sequence = run.end_sequence;
-  if (!track.has_begun) {
+  is_seen_ = true;
+  next_sequence_ = run.end_sequence;
+  if (!has_begun_) {
     // Scopes that end exactly at the interval's start are outside.
-    track.open = run.open_at_start;
+    open_ = run.open_at_start;
     std::size_t first = 0;
     for (; first < run.events.size(); ++first) {
       const ScopeEvent& event = run.events[first];
-      if (event.time_ns > stretch.start_ns || (event.time_ns == stretch.start_ns && event.is_open())) {
+      if (event.time_ns > interval_.start_ns || (event.time_ns == interval_.start_ns && event.is_open())) {
         break;
       }
-      apply(event, track.open);
+      apply(event, open_);
     }
     if (first == run.events.size()) {
       return false;
     }
-    begin_within(run, track, first);
+    begin_within(run, first);
   } else {
     for (OpenScope& open : run.open_at_start) {
-      open.start_ns = std::max(open.start_ns, stretch.start_ns);
+      open.start_ns = std::max(open.start_ns, interval_.start_ns);
     }
-    track.open = run.open_at_start;
+    open_ = run.open_at_start;
   }
   const auto beyond = std::find_if(run.events.begin(), run.events.end(),
-                                   [&stretch](const ScopeEvent& event) { return event.time_ns >= stretch.end_ns; });
-  track.is_over = beyond != run.events.end();
+                                   [this](const ScopeEvent& event) { return event.time_ns >= interval_.end_ns; });
+  is_over_ = beyond != run.events.end();
   run.events.erase(beyond, run.events.end());
   for (const ScopeEvent& event : run.events) {
-    apply(event, track.open);
+    apply(event, open_);
   }
-  if (track.is_over) {
-    append_closes(track, stretch.end_ns, run);
+  if (is_over_) {
+    append_closes(interval_.end_ns, run);
   }
   return true;
+}
+
+bool BatchCut::cut_run(ScopeRun& run) {
+  Track& track = track_of(run.track);
+  return track.stretch.is_taken && !track.cut.is_over() &&
+         (!selection_.cuts_time() || track.cut.cut(run, has_skipped_later_));
 }
 
 void BatchCut::cut_spans(EventBatch& batch) {
@@ -224,12 +225,12 @@ void BatchCut::close_open(EventBatch& batch) {
   for (auto& [id, track] : tracks_) {
     const Stretch& stretch = track.stretch;
     const std::int64_t end_ns = std::min(stretch.end_ns, last_ns);
-    if (!stretch.is_taken || track.is_over || end_ns <= stretch.start_ns) {
+    if (!stretch.is_taken || track.cut.is_over() || end_ns <= stretch.start_ns) {
       continue;
     }
     ScopeRun run;
     run.track = id;
-    close_track(track, end_ns, run);
+    track.cut.close(end_ns, run);
     batch.end_ns = std::max(batch.end_ns, end_ns);
     if (!run.events.empty()) {
       batch.runs.push_back(std::move(run));

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <kymo/export.hpp>
 #include <kymo/statistics.hpp>
 #include <kymo/timeline.hpp>
 
@@ -62,6 +63,32 @@ class Selection {
   TimeRange hull_;
 };
 
+/// Cuts the scopes of one track, run by run, down to an interval: opens those open at its start there, and closes those
+/// open at its end there.
+class RunCut {
+ public:
+  RunCut() = default;
+  explicit RunCut(TimeRange interval) : interval_(interval) {}
+
+  /// Cuts the next run. Returns false if nothing of it is inside. `has_skipped_later`: blocks after the interval were
+  /// left out, and runs that they hold with them.
+  [[nodiscard]] KYMO_API bool cut(ScopeRun& run, bool has_skipped_later);
+  /// Makes `run` one of the closes of the open scopes, unless the interval's end was passed.
+  void close(std::int64_t time_ns, ScopeRun& run);
+  [[nodiscard]] bool is_over() const { return is_over_; }
+
+ private:
+  void begin_within(ScopeRun& run, std::size_t first);
+  void append_closes(std::int64_t time_ns, ScopeRun& run);
+
+  TimeRange interval_;
+  bool is_seen_ = false;
+  bool has_begun_ = false;  // there were events inside
+  bool is_over_ = false;
+  std::vector<OpenScope> open_;
+  std::uint64_t next_sequence_ = 0;
+};
+
 /// Cuts the batches of one capture, in order, down to a selection: removes everything outside and shortens what extends
 /// beyond. Scopes open at the interval's start are opened there; those open at its end are closed there. Not
 /// thread-safe.
@@ -90,19 +117,12 @@ class BatchCut {
   struct Track {
     Stretch stretch;
     bool is_known = false;
-    bool is_seen = false;
-    bool has_begun = false;  // there were events inside
-    bool is_over = false;
-    std::vector<OpenScope> open;
-    std::uint64_t next_sequence = 0;
+    RunCut cut;
   };
 
   [[nodiscard]] Stretch stretch_of(ProcessId process) const;
   Track& track_of(TrackId own);
   [[nodiscard]] bool cut_run(ScopeRun& run);
-  static void begin_within(ScopeRun& run, Track& track, std::size_t first);
-  static void close_track(Track& track, std::int64_t time_ns, ScopeRun& run);
-  static void append_closes(Track& track, std::int64_t time_ns, ScopeRun& run);
   void cut_spans(EventBatch& batch);
   void cut_samples(EventBatch& batch);
 

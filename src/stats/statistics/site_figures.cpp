@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "capture/summary/histogram.hpp"
 #include "capture/summary/keyed_table.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "capture/summary/summary.hpp"
+#include "stats/common/selection.hpp"
 #include "stats/statistics/statistics.hpp"
 
 namespace kymo::stats {
@@ -34,6 +36,22 @@ SiteFigures make_figures(SiteId site, const DurationStatistics& durations, std::
   return figures;
 }
 
+/// The bar that counts a bucket.
+std::size_t bar_of(std::int64_t lowest_ns, std::int64_t highest_ns, TimeRange all, std::size_t bars) {
+  const double from = std::log1p(static_cast<double>(all.start_ns));
+  const double length = std::log1p(static_cast<double>(all.end_ns)) - from;
+  const double middle =
+      (static_cast<double>(std::max(lowest_ns, all.start_ns)) + static_cast<double>(std::min(highest_ns, all.end_ns))) /
+      2;
+  const double place = length > 0 ? (std::log1p(middle) - from) / length * static_cast<double>(bars) : 0;
+  return std::min(bars - 1, static_cast<std::size_t>(std::max(place, 0.0)));
+}
+
+bool cuts(TimeRange range) {
+  const TimeRange all;
+  return range.start_ns != all.start_ns || range.end_ns != all.end_ns;
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> logarithmic_bars(const Histogram& histogram, std::size_t most) {
@@ -44,16 +62,24 @@ std::vector<std::uint64_t> logarithmic_bars(const Histogram& histogram, std::siz
   const std::size_t buckets =
       std::size_t{Histogram::index_of(histogram.max_ns())} - Histogram::index_of(histogram.min_ns()) + 1;
   std::vector<std::uint64_t> bars(std::min(most, buckets));
-  const double from = std::log1p(static_cast<double>(histogram.min_ns()));
-  const double length = std::log1p(static_cast<double>(histogram.max_ns())) - from;
+  const TimeRange all{histogram.min_ns(), histogram.max_ns()};
   histogram.for_each_bucket([&](const Histogram::Bucket& bucket) {
-    const double middle = (static_cast<double>(std::max(bucket.lowest_ns, histogram.min_ns())) +
-                           static_cast<double>(std::min(bucket.highest_ns, histogram.max_ns()))) /
-                          2;
-    const double place = length > 0 ? (std::log1p(middle) - from) / length * static_cast<double>(bars.size()) : 0;
-    bars[std::min(bars.size() - 1, static_cast<std::size_t>(std::max(place, 0.0)))] += bucket.count;
+    bars[bar_of(bucket.lowest_ns, bucket.highest_ns, all, bars.size())] += bucket.count;
   });
   return bars;
+}
+
+DurationCounter::DurationCounter() : histogram_(std::make_unique<Histogram>()) {}
+DurationCounter::DurationCounter(DurationCounter&&) noexcept = default;
+DurationCounter& DurationCounter::operator=(DurationCounter&&) noexcept = default;
+DurationCounter::~DurationCounter() = default;
+
+void DurationCounter::add(std::int64_t duration_ns) {
+  histogram_->record(duration_ns);
+}
+
+SiteFigures DurationCounter::figures() const {
+  return make_figures(0, statistics_of(*histogram_), 0, *histogram_);
 }
 
 double SiteFigures::bar_start_ns(std::size_t bar) const {
@@ -63,8 +89,26 @@ double SiteFigures::bar_start_ns(std::size_t bar) const {
   return std::expm1(from + length * share);
 }
 
-std::vector<SiteFigures> figures_of_sites(const Timeline& timeline) {
+std::pair<std::int64_t, std::int64_t> SiteFigures::bar_lengths_ns(std::size_t bar) const {
+  std::pair<std::int64_t, std::int64_t> lengths(1, 0);
+  for (std::uint32_t index = Histogram::index_of(min_ns); bar < bars.size() && index <= Histogram::index_of(max_ns);
+       ++index) {
+    const std::int64_t lowest_ns = Histogram::lowest_of(index);
+    const std::int64_t highest_ns = Histogram::highest_of(index);
+    if (bar_of(lowest_ns, highest_ns, {min_ns, max_ns}, bars.size()) == bar) {
+      lengths = {lengths.first > lengths.second ? lowest_ns : lengths.first, highest_ns};
+    }
+  }
+  return lengths;
+}
+
+std::vector<SiteFigures> figures_of_sites(const Timeline& timeline, TimeRange range) {
   StatisticsOptions options;
+  if (cuts(range)) {
+    SelectionOptions part;
+    part.time = range;
+    options.selection = Selection(timeline, part);
+  }
   options.keeps_histograms = true;
   const Statistics statistics = gather_statistics(timeline, options);
   std::vector<SiteFigures> all;
@@ -74,12 +118,32 @@ std::vector<SiteFigures> figures_of_sites(const Timeline& timeline) {
   return all;
 }
 
-std::vector<SiteFigures> figures_of_sites(const std::vector<std::shared_ptr<const EventBatch>>& batches) {
+std::vector<SiteFigures> figures_of_sites(const std::vector<std::shared_ptr<const EventBatch>>& batches,
+                                          TimeRange range) {
   std::unordered_map<TrackId, capture::ScopeStack> stacks;
+  std::unordered_map<TrackId, RunCut> tracks;
   capture::KeyedTable<capture::SiteSummary> sites;
+  const auto add = [&](const ScopeRun& run) {
+    capture::match(run, stacks[run.track], [&sites](const capture::ScopeSpan& span) { sites[span.site].add(span); });
+  };
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
   for (const auto& batch : batches) {
+    last_ns = std::max(last_ns, batch->end_ns);
     for (const ScopeRun& run : batch->runs) {
-      capture::match(run, stacks[run.track], [&sites](const capture::ScopeSpan& span) { sites[span.site].add(span); });
+      if (!cuts(range)) {
+        add(run);
+      } else if (ScopeRun part = run; tracks.try_emplace(run.track, range).first->second.cut(part, false)) {
+        add(part);
+      }
+    }
+  }
+  for (auto& [track, cut] : tracks) {
+    const std::int64_t end_ns = std::min(range.end_ns, last_ns);
+    if (!cut.is_over() && end_ns > range.start_ns) {
+      ScopeRun rest;
+      rest.track = track;
+      cut.close(end_ns, rest);
+      add(rest);
     }
   }
   std::vector<SiteFigures> all;

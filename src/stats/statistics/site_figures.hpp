@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <kymo/events.hpp>
@@ -35,15 +36,35 @@ struct SiteFigures {
 
   /// The lower bound of a bar.
   [[nodiscard]] KYMO_API double bar_start_ns(std::size_t bar) const;
+  /// The least and the greatest duration that a bar counts; the first one is greater if it counts none. Takes up to a
+  /// millisecond.
+  [[nodiscard]] KYMO_API std::pair<std::int64_t, std::int64_t> bar_lengths_ns(std::size_t bar) const;
 };
 
 /// All sites of a timeline, by descending total. About a millisecond if summaries cover all of its captures, otherwise
-/// about 20 ns a scope.
-[[nodiscard]] KYMO_API std::vector<SiteFigures> figures_of_sites(const Timeline& timeline);
+/// about 20 ns a scope. Of a part of it: scopes that extend beyond the range count with the part inside.
+[[nodiscard]] KYMO_API std::vector<SiteFigures> figures_of_sites(const Timeline& timeline, TimeRange range = {});
 
-/// All scopes that ended in consecutive batches, by descending total. About 15 ns a scope.
+/// All scopes that ended in consecutive batches, by descending total, or those of a range likewise. About 15 ns a scope.
 [[nodiscard]] KYMO_API std::vector<SiteFigures> figures_of_sites(
-    const std::vector<std::shared_ptr<const EventBatch>>& batches);
+    const std::vector<std::shared_ptr<const EventBatch>>& batches, TimeRange range = {});
+
+/// Counts durations one by one.
+class KYMO_API DurationCounter {
+ public:
+  DurationCounter();
+  DurationCounter(DurationCounter&&) noexcept;
+  DurationCounter& operator=(DurationCounter&&) noexcept;
+  ~DurationCounter();
+
+  /// Negative ones count as 0. A few ns each.
+  void add(std::int64_t duration_ns);
+  /// The figures of all so far, without a site and self time.
+  [[nodiscard]] SiteFigures figures() const;
+
+ private:
+  std::unique_ptr<capture::Histogram> histogram_;
+};
 
 /// The number of a histogram's durations in each of at most this many bars. The bars divide its range equally on a
 /// logarithmic scale. None if it is empty.

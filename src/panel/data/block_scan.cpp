@@ -1,0 +1,63 @@
+// Reads blocks in the background, a few at a time, so that the view's data is loaded in between.
+#include <chrono>
+#include <utility>
+
+#include "panel/data/panel_data.hpp"
+#include "panel/data/time_math.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+/// The worker's time for a part of a scan.
+constexpr std::chrono::milliseconds time_of_a_part(10);
+
+}  // namespace
+
+struct PanelData::ScanPlaces {
+  std::shared_ptr<const BlockScan> scan;
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // captures, and numbers of blocks
+  std::size_t next = 0;
+};
+
+void PanelData::scan(std::shared_ptr<const BlockScan> scan) {
+  auto places = std::make_shared<ScanPlaces>();
+  const std::vector<CaptureBlocks>& lists = provider_->blocks();
+  for (std::size_t capture = 0; capture < lists.size(); ++capture) {
+    for (std::size_t i = 0; i < lists[capture].blocks.size(); ++i) {
+      const timeline::BlockPlace& block = lists[capture].blocks[i];
+      if (capture == scan->capture.value_or(capture) && overlaps(block.start_ns, block.end_ns, scan->range)) {
+        places->places.emplace_back(capture, provider_->first_block() + i);
+      }
+    }
+  }
+  places->scan = std::move(scan);
+  go_on_scanning(std::move(places));
+}
+
+void PanelData::go_on_scanning(std::shared_ptr<ScanPlaces> places) {
+  worker_.ask([this, places = std::move(places)]() -> Worker::Delivery {
+    const auto end = std::chrono::steady_clock::now() + time_of_a_part;
+    while (places->next < places->places.size()) {
+      const auto [capture, number] = places->places[places->next++];
+      std::shared_ptr<const EventBatch> batch;
+      try {
+        batch = provider_->read(capture, number, places->scan->parts);
+      } catch (const std::exception&) {
+        batch = nullptr;
+      }
+      places->scan->take(capture, batch.get());
+      if (std::chrono::steady_clock::now() >= end) {
+        break;
+      }
+    }
+    return [this, places] {
+      const bool is_done = places->next == places->places.size();
+      if (places->scan->deliver(is_done) && !is_done) {
+        go_on_scanning(places);
+      }
+    };
+  });
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,53 @@
+// How sites, spans and tracks are named and coloured.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/text/name_palette.hpp"
+#include "panel/data/block_provider.hpp"
+#include "panel/draw/colours.hpp"
+
+namespace kymo::panel {
+
+/// How a name is drawn.
+struct NameLook {
+  std::string text;  ///< after clean_text
+  ImU32 colour = 0;
+  bool is_unresolved = false;  ///< marks unknown GPU times
+  bool is_wait = false;        ///< a wait for a lock
+};
+
+/// The looks of a provider's names, made once each. For the drawing thread.
+class Names {
+ public:
+  explicit Names(const BlockProvider& provider) : provider_(provider) {}
+
+  /// The look of a site, or of a named span. Sites that are declared at once have the same colours in every run, and named
+  /// spans come after those. Valid until the next call with another theme.
+  [[nodiscard]] const NameLook& look(std::uint32_t name, bool named, const Theme& theme);
+  /// Lets titles name the process: tracks of several are shown. A process that only sampled the machine has none.
+  void name_processes() { has_processes_ = true; }
+  /// A track's name, kind and, after name_processes(), process.
+  [[nodiscard]] std::string title(const TrackDeclaration& track) const;
+  /// "file.cpp:12"; empty if unknown.
+  [[nodiscard]] static std::string place(const SiteDeclaration& site);
+
+ private:
+  /// Gives colours to the sites that were declared since.
+  void colour_sites();
+
+  const BlockProvider& provider_;
+  bool was_light_ = false;
+  std::unordered_map<std::uint64_t, NameLook> looks_;
+  base::NamePalette palette_;
+  std::size_t coloured_ = 0;  // number of sites that have colours
+  bool has_processes_ = false;
+};
+
+/// The holder of a lock that was waited for.
+[[nodiscard]] std::string holder_text(std::string_view holder);
+
+}  // namespace kymo::panel

@@ -1,0 +1,367 @@
+// Gathers the tabs' lists.
+#include "panel/lists/lists.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "capture/summary/scope_matcher.hpp"
+#include "panel/data/time_math.hpp"
+#include "panel/lists/found_gatherer.hpp"
+#include "panel/lists/tree_gatherer.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+/// Keeps the first rows of an order, sorted.
+template <typename Row, typename IsBefore>
+void keep_first(std::vector<Row>& rows, std::size_t most, IsBefore is_before) {
+  const std::size_t kept = std::min(rows.size(), most);
+  std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(), is_before);
+  rows.resize(kept);
+}
+
+/// Gathers frames. Numbers them from the capture's first mark on.
+class FrameGatherer {
+ public:
+  FrameGatherer(const ListKey& key, const BlockProvider& provider)
+      : key_(key), knows_numbers_(provider.first_block() == 0), capture_(provider.capture_of(key.id)) {}
+
+  [[nodiscard]] BlockScan scan() const {
+    // All marks before the range count for the numbers.
+    return {{std::numeric_limits<std::int64_t>::min(), key_.range.end_ns}, BatchParts::others, capture_, {}, {}};
+  }
+
+  void take(std::size_t /*capture*/, const EventBatch* batch) {
+    if (batch == nullptr) {
+      last_mark_.reset();  // the next mark may belong to a later frame
+      knows_numbers_ = false;
+      return;
+    }
+    for (const FrameMark& mark : batch->frame_marks) {
+      if (mark.stream != key_.id) {
+        continue;
+      }
+      number_ += last_mark_ ? 1U : 0U;
+      if (last_mark_ && *last_mark_ >= key_.range.start_ns && mark.time_ns <= key_.range.end_ns) {
+        const std::int64_t duration_ns = length_between(*last_mark_, mark.time_ns);
+        durations_.add(duration_ns);
+        if (key_.lengths.holds(duration_ns)) {
+          list_.slowest.push_back({{*last_mark_, duration_ns}, knows_numbers_ ? number_ : 0});
+        }
+      }
+      last_mark_ = mark.time_ns;
+    }
+    if (list_.slowest.size() > 4 * FrameList::most_rows) {
+      sort();
+    }
+  }
+
+  [[nodiscard]] const FrameList& result() {
+    sort();
+    list_.durations = durations_.figures();
+    return list_;
+  }
+
+ private:
+  void sort() {
+    keep_first(list_.slowest, FrameList::most_rows, [](const FrameList::Row& a, const FrameList::Row& b) {
+      return a.frame.duration_ns != b.frame.duration_ns ? a.frame.duration_ns > b.frame.duration_ns
+                                                        : a.frame.start_ns < b.frame.start_ns;
+    });
+  }
+
+  ListKey key_;
+  bool knows_numbers_;
+  std::size_t capture_;
+  FrameList list_;
+  stats::DurationCounter durations_;
+  std::optional<std::int64_t> last_mark_;
+  FrameNumber number_ = 0;
+};
+
+/// Gathers the scopes of a site.
+class InstanceGatherer {
+ public:
+  InstanceGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+
+  [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
+
+  void take(std::size_t /*capture*/, const EventBatch* batch) {
+    if (batch == nullptr) {
+      return;  // the stacks see the gap in the sequence numbers
+    }
+    last_ns_ = std::max(last_ns_, batch->end_ns);
+    for (const ScopeRun& run : batch->runs) {
+      capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
+        if (span.site == key_.id) {
+          add(list_, run.track, span.depth, {span.start_ns, add_length(span.start_ns, span.duration_ns)}, span.self_ns,
+              false, (span.flags & capture::ScopeSpan::self_is_bound) != 0);
+        }
+      });
+    }
+    if (list_.longest.size() > 4 * InstanceList::most_rows) {
+      sort(list_);
+    }
+  }
+
+  [[nodiscard]] const InstanceList& result() {
+    result_ = list_;
+    for (const auto& [track, stack] : stacks_) {
+      for (std::size_t depth = 0; depth < stack.depth(); ++depth) {
+        if (const capture::ScopeStack::Level open = stack[depth]; open.site == key_.id) {
+          const std::int64_t length_ns = length_between(open.start_ns, last_ns_);
+          add(result_, track, static_cast<std::uint16_t>(depth), {open.start_ns, add_length(open.start_ns, length_ns)},
+              length_ns - std::min(length_ns, static_cast<std::int64_t>(open.inner_ns)), true, true);
+        }
+      }
+    }
+    sort(result_);
+    return result_;
+  }
+
+ private:
+  void add(InstanceList& list, TrackId track, std::uint16_t depth, TimeRange span, std::int64_t self_ns, bool is_open,
+           bool is_bound) const {
+    if (is_frame_of(span.start_ns, span.end_ns, key_.range) &&
+        key_.lengths.holds(length_between(span.start_ns, span.end_ns))) {
+      ++list.count;
+      list.longest.push_back({{track, key_.id, depth, false, span.start_ns, span.end_ns}, self_ns, is_open, is_bound});
+    }
+  }
+
+  static void sort(InstanceList& list) {
+    keep_first(list.longest, InstanceList::most_rows, [](const InstanceList::Row& a, const InstanceList::Row& b) {
+      const std::int64_t length_a = length_between(a.key.start_ns, a.key.end_ns);
+      const std::int64_t length_b = length_between(b.key.start_ns, b.key.end_ns);
+      return length_a != length_b ? length_a > length_b : a.key.start_ns < b.key.start_ns;
+    });
+  }
+
+  ListKey key_;
+  InstanceList list_;
+  InstanceList result_;
+  std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
+  std::unordered_map<TrackId, capture::ScopeStack> stacks_;
+};
+
+/// Gathers messages.
+class MessageGatherer {
+ public:
+  MessageGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+
+  [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::others, std::nullopt, {}, {}}; }
+
+  void take(std::size_t /*capture*/, const EventBatch* batch) {
+    if (batch == nullptr) {
+      return;
+    }
+    for (const Message& message : batch->messages) {
+      if (message.time_ns >= key_.range.start_ns && message.time_ns < key_.range.end_ns) {
+        ++list_.count;
+        const bool is_long = message.text.size() > MessageList::most_bytes;
+        list_.first.push_back({message.time_ns, message.track, message.text.substr(0, MessageList::most_bytes),
+                               message.is_cut || is_long});
+      }
+    }
+    if (list_.first.size() > 2 * MessageList::most_rows) {
+      sort();
+    }
+  }
+
+  [[nodiscard]] const MessageList& result() {
+    sort();
+    return list_;
+  }
+
+ private:
+  void sort() {
+    keep_first(list_.first, MessageList::most_rows,
+               [](const MessageList::Row& a, const MessageList::Row& b) { return a.time_ns < b.time_ns; });
+  }
+
+  ListKey key_;
+  MessageList list_;
+};
+
+/// Gathers the samples of metrics.
+class MetricGatherer {
+ public:
+  MetricGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+
+  [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::others, std::nullopt, {}, {}}; }
+
+  void take(std::size_t /*capture*/, const EventBatch* batch) {
+    if (batch == nullptr) {
+      return;
+    }
+    for (const SampleRun& run : batch->samples) {
+      for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
+        if (run.times_ns[i] >= key_.range.start_ns && run.times_ns[i] < key_.range.end_ns &&
+            std::isfinite(run.values[i])) {
+          add(metrics_[run.metric], run.values[i]);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] MetricList result() const {
+    MetricList list;
+    for (const auto& [metric, sums] : metrics_) {
+      list.rows.push_back(sums.row);
+      list.rows.back().metric = metric;
+      list.rows.back().deviation =
+          sums.row.count > 1 ? std::sqrt(sums.squares / static_cast<double>(sums.row.count - 1)) : 0;
+    }
+    return list;
+  }
+
+ private:
+  struct Sums {
+    MetricList::Row row;
+    double squares = 0;  // of the differences from the mean
+  };
+
+  static void add(Sums& sums, double value) {
+    MetricList::Row& row = sums.row;
+    const bool is_first = row.count == 0;
+    ++row.count;
+    row.min = is_first ? value : std::min(row.min, value);
+    row.max = is_first ? value : std::max(row.max, value);
+    row.first = is_first ? value : row.first;
+    row.last = value;
+    const double off = value - row.mean;
+    row.mean += off / static_cast<double>(row.count);
+    sums.squares += off * (value - row.mean);
+  }
+
+  ListKey key_;
+  std::map<MetricId, Sums> metrics_;
+};
+
+/// Gathers the scopes of one depth of a track.
+class InnerGatherer {
+ public:
+  InnerGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+
+  [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
+
+  void take(std::size_t /*capture*/, const EventBatch* batch) {
+    if (batch == nullptr) {
+      return;
+    }
+    for (const ScopeRun& run : batch->runs) {
+      if (run.track != key_.id) {
+        continue;
+      }
+      capture::match(run, stack_, [this](const capture::ScopeSpan& span) {
+        const std::int64_t end_ns = add_length(span.start_ns, span.duration_ns);
+        if (span.depth == key_.depth && span.start_ns >= key_.range.start_ns && end_ns <= key_.range.end_ns) {
+          InnerList::Row& row = sites_[span.site];
+          ++row.count;
+          row.total_ns += static_cast<std::uint64_t>(span.duration_ns);
+        }
+      });
+    }
+  }
+
+  [[nodiscard]] InnerList result() const {
+    InnerList list;
+    for (const auto& [site, row] : sites_) {
+      list.rows.push_back({site, row.count, row.total_ns});
+    }
+    std::sort(list.rows.begin(), list.rows.end(), [](const InnerList::Row& a, const InnerList::Row& b) {
+      return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.site < b.site;
+    });
+    return list;
+  }
+
+ private:
+  ListKey key_;
+  capture::ScopeStack stack_;
+  std::unordered_map<SiteId, InnerList::Row> sites_;
+};
+
+template <typename List>
+struct GathererOf;
+template <>
+struct GathererOf<FoundList> {
+  using Type = FoundGatherer;
+};
+template <>
+struct GathererOf<InnerList> {
+  using Type = InnerGatherer;
+};
+template <>
+struct GathererOf<TreeList> {
+  using Type = TreeGatherer;
+};
+template <>
+struct GathererOf<MetricList> {
+  using Type = MetricGatherer;
+};
+template <>
+struct GathererOf<FrameList> {
+  using Type = FrameGatherer;
+};
+template <>
+struct GathererOf<InstanceList> {
+  using Type = InstanceGatherer;
+};
+template <>
+struct GathererOf<MessageList> {
+  using Type = MessageGatherer;
+};
+
+}  // namespace
+
+template <typename List>
+void KeptList<List>::keep_fresh(PanelData& data, const ListKey& key) {
+  const bool is_new = readings_ == 0 || !(key == key_);
+  const bool is_outdated = reading_ == 0 && data_version_ != data.data_version() && Clock::now() >= renews_at_;
+  if (!is_new && !is_outdated) {
+    return;
+  }
+  key_ = key;
+  reading_ = ++readings_;
+  data_version_ = data.data_version();
+  started_ = Clock::now();
+  if (is_new) {
+    list_ = {};
+    ++version_;
+  }
+  const auto gatherer = std::make_shared<typename GathererOf<List>::Type>(key, data.provider());
+  auto scan = std::make_shared<BlockScan>(gatherer->scan());
+  scan->take = [gatherer](std::size_t capture, const EventBatch* batch) { gatherer->take(capture, batch); };
+  scan->deliver = [this, gatherer, is_new, number = reading_, is_alive = std::weak_ptr<bool>(is_alive_)](bool is_done) {
+    if (is_alive.expired() || number != reading_) {
+      return false;
+    }
+    // A list that is read anew stays until the new one is whole.
+    if (is_new || is_done) {
+      list_ = gatherer->result();
+      ++version_;
+    }
+    if (is_done) {
+      reading_ = 0;
+      renews_at_ = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(1), 3 * (Clock::now() - started_));
+    }
+    return true;
+  };
+  data.scan(std::move(scan));
+}
+
+template class KeptList<FrameList>;
+template class KeptList<InstanceList>;
+template class KeptList<FoundList>;
+template class KeptList<InnerList>;
+template class KeptList<MessageList>;
+template class KeptList<MetricList>;
+template class KeptList<TreeList>;
+
+}  // namespace kymo::panel

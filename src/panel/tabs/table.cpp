@@ -1,0 +1,175 @@
+// A sortable table of a tab.
+#include "panel/tabs/table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/text/escapes.hpp"
+#include "panel/draw/canvas.hpp"
+#include "stats/common/value_text.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+/// Nothing if it is not finite; integers without an exponent.
+void append_number(std::string& out, double number) {
+  constexpr double most_exact = 9007199254740992.0;
+  if (std::abs(number) <= most_exact && number == std::floor(number)) {
+    out += std::to_string(static_cast<std::int64_t>(number));
+  } else if (std::isfinite(number)) {
+    out += stats::value_text(number, "", {6, false});
+  }
+}
+
+}  // namespace
+
+Table::Table(const char* id, std::vector<TableColumn> columns, std::size_t sorted_by, bool is_falling)
+    : id_(id), columns_(std::move(columns)), column_(sorted_by), is_falling_(is_falling) {}
+
+void Table::sort_by(std::size_t column) {
+  if (column < columns_.size()) {
+    is_falling_ = column == column_ ? !is_falling_ : columns_[column].is_number;
+    column_ = column;
+    is_unsorted_ = true;
+  }
+}
+
+void Table::update(const TableRows& rows, std::uint64_t version) {
+  if (version == version_ && !is_unsorted_) {
+    return;
+  }
+  version_ = version;
+  is_unsorted_ = false;
+  order_.clear();
+  for (std::size_t row = 0; row < rows.count(); ++row) {
+    if (rows.fits(row)) {
+      order_.push_back(row);
+    }
+  }
+  sort(rows);
+}
+
+void Table::sort(const TableRows& rows) {
+  if (column_ == unsorted || !sorts_rows_) {
+    return;
+  }
+  if (columns_[column_].is_number) {
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      const double left = rows.number(a, column_);
+      const double right = rows.number(b, column_);
+      return is_falling_ ? left > right : left < right;
+    });
+    return;
+  }
+  std::vector<std::string> texts(rows.count());
+  for (const std::size_t row : order_) {
+    texts[row] = rows.text(row, column_);
+  }
+  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+    return is_falling_ ? texts[a] > texts[b] : texts[a] < texts[b];
+  });
+}
+
+std::optional<std::size_t> Table::neighbour(std::optional<std::size_t> row, bool down) const {
+  if (order_.empty()) {
+    return std::nullopt;
+  }
+  const auto at = row ? std::find(order_.begin(), order_.end(), *row) : order_.end();
+  if (at == order_.end()) {
+    return order_.front();
+  }
+  const bool is_last = down ? at + 1 == order_.end() : at == order_.begin();
+  return is_last ? *at : down ? *(at + 1) : *(at - 1);
+}
+
+void Table::draw_cell(const TableRows& rows, std::size_t row, std::size_t column, const Theme& theme) const {
+  const std::string text = rows.text(row, column);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x;
+  if (columns_[column].has_bar) {
+    const auto share = static_cast<float>(std::clamp(rows.number(row, column), 0.0, 1.0));
+    Canvas(ImGui::GetWindowDrawList())
+        .fill(at.x, at.y, at.x + room * share, at.y + ImGui::GetTextLineHeight(), fade(theme.metric, 0.4F));
+  }
+  if (columns_[column].is_number) {
+    const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
+    ImGui::SetCursorScreenPos(ImVec2(at.x + std::max(room - width, 0.0F), at.y));
+  }
+  say(text);
+}
+
+TableUse Table::draw(const TableRows& rows, std::optional<std::size_t> chosen, float height, const Theme& theme) {
+  TableUse use;
+  constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable |
+                                    ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg |
+                                    ImGuiTableFlags_BordersInnerV;
+  const ImGuiTableFlags may_be_unsorted = column_ == unsorted ? ImGuiTableFlags_SortTristate : ImGuiTableFlags_None;
+  if (!ImGui::BeginTable(id_, static_cast<int>(columns_.size()), flags | may_be_unsorted, ImVec2(0, height))) {
+    return use;
+  }
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    ImGui::TableSetupColumn(columns_[column].title,
+                            (column == column_ ? ImGuiTableColumnFlags_DefaultSort : ImGuiTableColumnFlags_None) |
+                                (columns_[column].is_number && (column != column_ || is_falling_)
+                                     ? ImGuiTableColumnFlags_PreferSortDescending
+                                     : ImGuiTableColumnFlags_None),
+                            columns_[column].weight);
+  }
+  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableHeadersRow();
+  if (ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
+      specs != nullptr && specs->SpecsDirty && specs->SpecsCount > 0) {
+    specs->SpecsDirty = false;
+    column_ = std::min(static_cast<std::size_t>(specs->Specs[0].ColumnIndex), columns_.size() - 1);
+    is_falling_ = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
+    sort(rows);
+  }
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(order_.size()));
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const std::size_t row = order_[static_cast<std::size_t>(i)];
+      ImGui::TableNextRow();
+      for (std::size_t column = 0; column < columns_.size(); ++column) {
+        ImGui::TableNextColumn();
+        if (column == 0) {
+          const ImVec2 at = ImGui::GetCursorScreenPos();
+          ImGui::PushID(static_cast<int>(row));
+          if (ImGui::Selectable("##row", row == chosen, ImGuiSelectableFlags_SpanAllColumns)) {
+            use.clicked = row;
+          }
+          ImGui::PopID();
+          ImGui::SetCursorScreenPos(at);
+        }
+        draw_cell(rows, row, column, theme);
+      }
+    }
+  }
+  ImGui::EndTable();
+  return use;
+}
+
+std::string Table::csv(const TableRows& rows) const {
+  std::string out;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    out += column == 0 ? "" : ",";
+    base::append_csv_field(out, columns_[column].title);
+  }
+  out += '\n';
+  for (const std::size_t row : order_) {
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      out += column == 0 ? "" : ",";
+      if (columns_[column].is_number) {
+        append_number(out, rows.number(row, column));
+      } else {
+        base::append_csv_field(out, rows.text(row, column));
+      }
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,95 @@
+// What the overview of a recording shows, and in what order.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <kymo/overview.hpp>
+
+#include "base/text/escapes.hpp"
+#include "base/text/name_palette.hpp"
+#include "stats/power_recording.hpp"
+
+namespace kymo::test {
+namespace {
+
+MetricSeries samples(double first, double step) {
+  MetricSeries series;
+  for (int i = 0; i < 10; ++i) {
+    series.times_ns.push_back(i * 100 * ms);
+    series.values.push_back(first + i * step);
+    series.flags.push_back(0);
+  }
+  return series;
+}
+
+MetricDeclaration metric(const std::string& name, const std::string& source) {
+  MetricDeclaration declared;
+  declared.name = name;
+  declared.source = source;
+  return declared;
+}
+
+/// The texts of a picture from top to bottom, without its axes.
+std::vector<std::string> labels_of(const std::string& svg) {
+  std::vector<std::string> labels;
+  const std::regex label("<text[^>]*(?:text-anchor=\"end\"|class=\"q\")>([^<]*)</text>");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), label), end; at != end; ++at) {
+    labels.push_back((*at)[1]);
+  }
+  return labels;
+}
+
+std::size_t place_of(const std::vector<std::string>& labels, const std::string& label) {
+  return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+}
+
+TEST(Overview, TracksAndMetricsStandAsInThePanelAndConstantOnesAreFolded) {
+  PowerRecording recording;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    recording.scope(i * 100 * ms, (i * 100 + 50) * ms, 1, "walk");
+    recording.scope(i * 100 * ms, (i * 100 + 50) * ms, 2, "run");
+  }
+  recording.fiber(1, "fiber");
+  recording.metric(metric("mem_used", "/proc/meminfo"), samples(5, 1));
+  recording.metric(metric("mem_total", "/proc/meminfo"), samples(7, 0));
+  recording.metric(metric("swap_total", "/proc/meminfo"), samples(8, 0));
+  recording.metric(metric("gpu_load", "nvml"), samples(1, 1));
+  recording.metric(metric("cpu_util", "/proc/stat"), samples(1, 1));
+  recording.metric(metric("loss", ""), samples(3, 0));
+  const std::string svg = overview_svg(recording.make_timeline());
+  const std::vector<std::string> labels = labels_of(svg);
+  std::vector<std::size_t> places;
+  for (const char* const label : {"thread", "fiber", "loss", "cpu_util", "gpu_load", "mem_used",
+                                  "and 2 more metrics of the machine that did not change"}) {
+    places.push_back(place_of(labels, label));
+    EXPECT_LT(places.back(), labels.size()) << label << " is not in " << ::testing::PrintToString(labels);
+  }
+  EXPECT_TRUE(std::is_sorted(places.begin(), places.end())) << ::testing::PrintToString(labels);
+  EXPECT_EQ(place_of(labels, "mem_total"), labels.size());
+}
+
+TEST(Overview, SitesHaveTheColoursOfThePanel) {
+  PowerRecording recording;
+  std::vector<std::string> names;
+  for (int i = 0; i < static_cast<int>(base::palette_size); ++i) {
+    names.push_back("site " + std::to_string(i));
+    recording.scope(i * 100 * ms, (i * 100 + 90) * ms, 1, names.back());
+  }
+  const Timeline timeline = recording.make_timeline();
+  const std::string svg = overview_svg(timeline);
+  base::NamePalette palette;
+  palette.add_all({names.begin(), names.end()});
+  for (const SiteDeclaration& site : timeline.declarations().sites) {
+    const base::Rgb colour = base::palette_colour(palette.place_of(site.name));
+    const std::vector<unsigned char> parts{colour.red, colour.green, colour.blue};
+    const std::regex drawn("<title>" + site.name + "</title><path d=\"[^\"]*\" fill=\"#" +
+                           base::to_hex(parts.data(), 3) + "\"");
+    EXPECT_TRUE(std::regex_search(svg, drawn)) << site.name;
+  }
+}
+
+}  // namespace
+}  // namespace kymo::test
