@@ -112,6 +112,29 @@ TEST(PoolTest, SmallChunksArePiecesOfLargeOnesAndShareNothing) {
   EXPECT_EQ(pool.header().free_count.load(), pool.chunk_count() * pieces_a_chunk);
 }
 
+TEST(PoolTest, ThreadsThatSplitChunksWhileOthersTakeThemWhole) {
+  for (int round = 0; round < test::rounds(100); ++round) {
+    const OwnedPool owned;
+    Pool& pool = *owned.pool;
+    std::atomic<bool> is_over{false};
+    std::thread whole([&] {
+      while (!is_over.load(std::memory_order_relaxed)) {
+        if (const auto chunk = pool.take_chunk()) {
+          pool.return_chunk(*chunk);
+        }
+      }
+    });
+    std::set<std::uint32_t> pieces;
+    while (const auto piece = pool.take_chunk(ChunkSize::small)) {
+      EXPECT_TRUE(pieces.insert(*piece).second);
+    }
+    is_over.store(true, std::memory_order_relaxed);
+    whole.join();
+    // The other thread may have held one large chunk.
+    EXPECT_GE(pieces.size(), (pool.chunk_count() - 1) * pieces_a_chunk);
+  }
+}
+
 TEST(PoolTest, APoolHasRoomForThousandsOfThreadsThatRecordLittle) {
   PoolOptions options;
   options.spool_directory = "/proc/self";

@@ -163,7 +163,8 @@ std::uint32_t Pool::take_piece() noexcept {
     return no_chunk;
   }
   const std::uint32_t first = header_->most_chunks + (large - 1) * pieces_a_chunk;
-  for (std::uint32_t i = 0; i < pieces_a_chunk; ++i) {
+  // The first piece keeps the large chunk's header: other threads may still read its link in pop_free().
+  for (std::uint32_t i = 1; i < pieces_a_chunk; ++i) {
     new (&chunk(first + i).header) ChunkHeader;
   }
   // A reader of the spool after a kill sees either one free large chunk or 32 small ones.
