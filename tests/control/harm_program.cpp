@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -170,6 +171,17 @@ void call_kymo_in_a_sink() {
   work("main");
   kymo::flush();
   require(calls.load() > 0 && kymo::is_recording(), "recording goes on");
+}
+
+/// The sink never comes back: the program's end does not wait for it for ever.
+void end_beside_a_sink_that_hangs() {
+  static const auto sink = std::make_shared<SlowSink>();
+  kymo::enable();
+  static_cast<void>(std::make_unique<kymo::SinkGuard>(kymo::install(sink)).release());  // still installed at the end
+  const int before = sink->writes();
+  sink->set_shut(true);
+  work("main");
+  until([before] { return sink->writes() != before; });
 }
 
 void cancel_a_flush() {
@@ -328,6 +340,43 @@ void end_by_a_signal(int signal) {
   ::raise(signal);
 }
 
+/// What a debugger or a core dump is told of a signal that ends a recorded program: `send` sends it.
+siginfo_t seen_at_the_end(int signal, const std::function<void()>& send) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    require(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0, "ptrace");
+    kymo::enable();
+    work("traced");
+    send();
+    ::_exit(1);
+  }
+  siginfo_t last{};
+  int status = 0;
+  while (::waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+    const int stopped_by = WSTOPSIG(status);
+    if (stopped_by == signal) {
+      require(::ptrace(PTRACE_GETSIGINFO, child, nullptr, &last) == 0, "PTRACE_GETSIGINFO");
+    }
+    ::ptrace(PTRACE_CONT, child, nullptr, stopped_by);
+  }
+  require(WIFSIGNALED(status) && WTERMSIG(status) == signal, "the signal ends the program");
+  require(last.si_pid == child, "the sender stays");
+  return last;
+}
+
+void keep_what_is_known_of_a_signal() {
+  require(seen_at_the_end(SIGABRT, [] { ::raise(SIGABRT); }).si_code == SI_TKILL, "a raised signal stays raised");
+  require(seen_at_the_end(SIGSEGV, [] { ::raise(SIGSEGV); }).si_code == SI_TKILL, "a raised fault stays raised");
+  const siginfo_t queued = seen_at_the_end(SIGTERM, [] {
+    sigval value{};
+    value.sival_int = 4711;
+    ::sigqueue(::getpid(), SIGTERM, value);
+    ::pause();
+  });
+  require(queued.si_code == SI_QUEUE && queued.si_value.sival_int == 4711, "a queued signal keeps its value");
+}
+
 /// Neither fork handlers nor anything else tells the child that it is one.
 /// Events of every kind, on what may be another process's track.
 void record_all_kinds(const char* what, int rounds) {
@@ -414,6 +463,7 @@ int main(int argc, char** argv) {
       {"child-capture", start_a_capture_in_a_child},
       {"fork-beside-start", fork_beside_start_and_stop},
       {"stalled-sink", go_on_while_a_sink_stalls},
+      {"hanging-sink", end_beside_a_sink_that_hangs},
       {"calling-sink", call_kymo_in_a_sink},
       {"cancel", cancel_a_flush},
       {"small-files", record_with_small_files},
@@ -426,6 +476,7 @@ int main(int argc, char** argv) {
       {"own-faults", mend_its_own_faults},
       {"term", [] { end_by_a_signal(SIGTERM); }},
       {"interrupt", [] { end_by_a_signal(SIGINT); }},
+      {"known-of-a-signal", keep_what_is_known_of_a_signal},
       {"without-handlers", fork_without_handlers},
       {"handler-in-child", begin_in_a_handler},
       {"old-options", use_a_smaller_options_structure},

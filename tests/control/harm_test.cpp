@@ -63,6 +63,11 @@ TEST_F(ForkHarmTest, AChildWhoseFirstEventStandsInAHandlerStartsOutsideOfIt) {
   EXPECT_EQ(counts(), (Counts{{"parent", 1000}, {"child", 1000}}));
 }
 
+TEST_F(HarmTest, ASinkThatHangsKeepsNoProgramFromItsEnd) {
+  EXPECT_EQ(run({"hanging-sink"}, {without_leak_detection(), without_race_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
 TEST_F(HarmTest, ASinkMayCallKymoAndIsRefusedWhatWaitsForIt) {
   EXPECT_EQ(run({"calling-sink"}), 0) << output();
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
@@ -154,6 +159,16 @@ TEST_F(HarmTest, SignalsThatEndTheProgramCloseTheCapture) {
     EXPECT_EQ(capture::find_spool_file(capture.header().spool_id).state, capture::SpoolFile::State::absent);
   }
   EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
+}
+
+TEST_F(HarmTest, ADebuggerIsToldOfASignalWhatItsSenderSaid) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << "an emulator does not trace";
+  }
+  EXPECT_EQ(run({"known-of-a-signal"}, {with_option("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:detect_leaks=0"),
+                                        with_option("TSAN_OPTIONS", "handle_segv=0:handle_abort=0")}),
+            0)
+      << output();
 }
 
 TEST_F(HarmTest, ACaptureThatGoesToDevNullMakesNoFile) {
