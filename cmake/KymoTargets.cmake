@@ -1,4 +1,5 @@
 # Compile options of this project's targets.
+include(CheckIPOSupported)
 
 # kymo_configure(target [17]): hidden symbols, warnings, sanitizers; C++20, or the given C++ standard.
 function(kymo_configure target)
@@ -41,6 +42,20 @@ function(kymo_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
 endfunction()
 
+# kymo_can_optimize_links(result): whether a release may be optimized as a whole when it is linked, which makes libkymo an
+# eighth smaller. Not archives: their users may have another compiler.
+function(kymo_can_optimize_links result)
+  if(NOT BUILD_SHARED_LIBS OR CMAKE_CROSSCOMPILING)
+    set(${result} OFF PARENT_SCOPE)
+    return()
+  endif()
+  if(NOT DEFINED CACHE{KYMO_CAN_OPTIMIZE_LINKS})
+    check_ipo_supported(RESULT is_supported LANGUAGES CXX)
+    set(KYMO_CAN_OPTIMIZE_LINKS ${is_supported} CACHE INTERNAL "Whether the compiler optimizes links")
+  endif()
+  set(${result} ${KYMO_CAN_OPTIMIZE_LINKS} PARENT_SCOPE)
+endfunction()
+
 # kymo_add_layer(name [SMALL] SOURCES...): one folder of src/ as an object library named kymo_<name>_objects, compiled
 # only if a target uses it. SMALL: it is linked into users' programs and is compiled for size.
 function(kymo_add_layer name)
@@ -51,6 +66,8 @@ function(kymo_add_layer name)
   target_compile_options(kymo_${name}_objects PRIVATE -ffunction-sections -fdata-sections $<$<CONFIG:Release>:-O2>)
   if(ARG_SMALL AND NOT KYMO_SANITIZER)
     target_compile_options(kymo_${name}_objects PRIVATE $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Os>)
+    kymo_can_optimize_links(can_optimize_links)
+    set_target_properties(kymo_${name}_objects PROPERTIES INTERPROCEDURAL_OPTIMIZATION_RELEASE ${can_optimize_links})
   endif()
   if(NOT BUILD_SHARED_LIBS)
     target_compile_definitions(kymo_${name}_objects PUBLIC KYMO_STATIC)
