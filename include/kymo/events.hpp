@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <kymo/argument.hpp>
@@ -24,6 +27,29 @@ struct ScopeEvent {
 
   [[nodiscard]] bool is_open() const { return site != 0; }
 };
+
+namespace detail {
+
+/// For vectors that are resized and then filled: resize() does not initialize new elements, which would cost as much as
+/// filling them.
+template <typename T>
+struct UninitializedAllocator : std::allocator<T> {
+  template <typename Other>
+  struct rebind {
+    using other = UninitializedAllocator<Other>;
+  };
+  template <typename Element>
+  void construct(Element* /*place*/) noexcept {}
+  template <typename Element, typename... Values>
+  void construct(Element* place, Values&&... values) {
+    ::new (static_cast<void*>(place)) Element(std::forward<Values>(values)...);
+  }
+};
+
+}  // namespace detail
+
+/// A vector whose resize() leaves the values of new events undefined.
+using ScopeEvents = std::vector<ScopeEvent, detail::UninitializedAllocator<ScopeEvent>>;
 
 /// A scope that was open at the start of a batch.
 struct OpenScope {
@@ -54,7 +80,7 @@ struct ScopeRun {
   std::uint64_t dropped_scopes = 0;      ///< total of scopes that the track has lost so far
   std::uint64_t dropped_others = 0;      ///< total of arguments, samples and other events lost so far
   std::vector<OpenScope> open_at_start;  ///< outermost first
-  std::vector<ScopeEvent> events;
+  ScopeEvents events;
   std::vector<ScopeArgument> arguments;  ///< by ascending position
 };
 

@@ -238,7 +238,7 @@ std::size_t covered_depths(const ScopeStack& stack) {
 
 }  // namespace
 
-std::size_t CoverageCursor::next_stop(const std::vector<ScopeEvent>& events, std::size_t first) const {
+std::size_t CoverageCursor::next_stop(std::span<const ScopeEvent> events, std::size_t first) const {
   const auto is_before = [this](const ScopeEvent& event) { return event.time_ns < next_stop_ns_; };
   // If there are many events, the next instant is some thousand events away.
   std::size_t step = 64;

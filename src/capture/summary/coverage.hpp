@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -106,7 +107,7 @@ class CoverageCursor {
   explicit CoverageCursor(std::int64_t from_ns = 0) : from_ns_(from_ns), bin_end_ns_(from_ns), next_stop_ns_(from_ns) {}
 
   /// The first event from `first` on that requires a call of pass() before it is taken; events.size(): none.
-  [[nodiscard]] std::size_t next_stop(const std::vector<ScopeEvent>& events, std::size_t first) const;
+  [[nodiscard]] std::size_t next_stop(std::span<const ScopeEvent> events, std::size_t first) const;
 
   /// Called when the stack has taken all events before `now_ns`, and none from then on.
   void pass(Coverage& coverage, TrackId track, const ScopeStack& stack, std::int64_t now_ns);

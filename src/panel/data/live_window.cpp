@@ -16,8 +16,8 @@ namespace kymo::panel {
 
 namespace {
 
-template <typename T>
-std::size_t bytes_of(const std::vector<T>& values) {
+template <typename T, typename Allocator>
+std::size_t bytes_of(const std::vector<T, Allocator>& values) {
   return values.size() * sizeof(T);
 }
 

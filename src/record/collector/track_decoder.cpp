@@ -1,7 +1,6 @@
 #include "record/collector/track_decoder.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -58,12 +57,12 @@ void TrackDecoder::close(std::uint32_t depth, std::int64_t time_ns, std::uint16_
 /// closes: in a random sequence, every third such branch would be mispredicted.
 std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert,
                                         ScopeRun& run) {
-  // Bytes, because growing the run, or an array of events, would initialize every event before it is written.
-  alignas(ScopeEvent) std::array<std::byte, most_stretch * sizeof(ScopeEvent)> events;
   if (open_.size() < depth_ + words.size() + 1) {
     open_.resize(depth_ + words.size() + 1);
   }
-  std::byte* to = events.data();
+  const std::size_t before = run.events.size();
+  run.events.resize(before + words.size());
+  auto* to = reinterpret_cast<std::byte*>(run.events.data() + before);
   const std::uint64_t* next = words.data();
   const std::uint64_t* const end = next + words.size();
   const std::uint64_t* stop = next;
@@ -72,9 +71,8 @@ std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, Cl
     stop = next + std::min<std::ptrdiff_t>(end - next, at_once);
     next = decode_each({next, stop}, convert, to);
   }
-  const auto* const decoded = reinterpret_cast<const ScopeEvent*>(events.data());
   const auto taken = static_cast<std::size_t>(next - words.data());
-  run.events.insert(run.events.end(), decoded, decoded + taken);
+  run.events.resize(before + taken);
   return taken;
 }
 

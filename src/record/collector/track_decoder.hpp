@@ -70,7 +70,7 @@ class TrackDecoder {
 
   /// The batch was handed on; the next one gets a new run, which reuses the memory of this run's events.
   void forget_run(EventBatch& batch) {
-    spare_events_ = run_index_ != no_run ? std::move(batch.runs[run_index_].events) : std::vector<ScopeEvent>();
+    spare_events_ = run_index_ != no_run ? std::move(batch.runs[run_index_].events) : ScopeEvents();
     spare_events_.clear();
     run_index_ = no_run;
   }
@@ -109,7 +109,7 @@ class TrackDecoder {
   std::size_t run_index_ = no_run;
   std::vector<OpenScope> open_;  // only the first depth_ are valid
   std::size_t depth_ = 0;
-  std::vector<ScopeEvent> spare_events_;
+  ScopeEvents spare_events_;
 };
 
 /// Widens the batch's interval to include a time.

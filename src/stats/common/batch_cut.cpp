@@ -77,7 +77,7 @@ BatchCut::Track& BatchCut::track_of(TrackId own) {
 
 /// Makes a run begin at its event `first`, or at the interval's start, with the scopes open there.
 void RunCut::begin_within(ScopeRun& run, std::size_t first) {
-  std::vector<ScopeEvent> events;
+  ScopeEvents events;
   events.reserve(open_.size() + run.events.size() - first);
   for (const OpenScope& open : open_) {
     events.push_back(
