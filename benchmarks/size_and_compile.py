@@ -81,7 +81,7 @@ def code_sizes(built, folder, scope):
     source = write(folder, "site.cpp", SITE % scope)
     run([built["cxx"], "-std=c++17", "-O2", "-I", built["include"], "-c", source, "-o", output])
     lines = subprocess.run(["size", "-A", output], check=True, capture_output=True, text=True).stdout.splitlines()
-    sections = {fields[0]: int(fields[1]) for fields in map(str.split, lines) if len(fields) == 3}
+    sections = {fields[0]: int(fields[1]) for fields in map(str.split, lines) if len(fields) == 3 and fields[1].isdigit()}
     return sections.get(".text", 0), sections.get(".text.unlikely", 0)
 
 
