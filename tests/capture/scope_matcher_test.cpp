@@ -32,7 +32,7 @@ std::vector<ScopeSpan> spans_of(const ScopeRun& run, ScopeStack& stack) {
   return spans;
 }
 
-std::vector<ScopeSpan> spans_of(const std::vector<ScopeEvent>& events) {
+std::vector<ScopeSpan> spans_of(const ScopeEvents& events) {
   ScopeRun run;
   run.events = events;
   ScopeStack stack;
@@ -208,7 +208,7 @@ TEST(ScopeMatcherTest, TimesThatRunBackwardsGiveNoNegativeDurations) {
 }
 
 TEST(ScopeMatcherTest, NestingAsDeepAsAnEventCanSayIsMatched) {
-  std::vector<ScopeEvent> events;
+  ScopeEvents events;
   constexpr std::uint16_t deepest = 65534;
   for (std::uint32_t depth = 0; depth <= deepest; ++depth) {
     events.push_back(open(depth, 1, static_cast<std::uint16_t>(depth)));
