@@ -34,10 +34,12 @@ namespace detail {
 /// filling them.
 template <typename T>
 struct UninitializedAllocator : std::allocator<T> {
+  // NOLINTBEGIN(readability-identifier-naming): std::allocator_traits looks for these names
   template <typename Other>
   struct rebind {
     using other = UninitializedAllocator<Other>;
   };
+  // NOLINTEND(readability-identifier-naming)
   template <typename Element>
   void construct(Element* /*place*/) noexcept {}
   template <typename Element, typename... Values>
