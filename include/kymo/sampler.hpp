@@ -64,7 +64,8 @@ class KYMO_API Sampler {
   explicit Sampler(SamplerOptions options = {});
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
-  /// Stops.
+  /// Stops. Does not wait for a source that has not answered within a second: its thread is left behind, which a message
+  /// says.
   ~Sampler();
 
   /// Starts sampling. False if already running. Samples go to the same places as events; without a capture or sink they

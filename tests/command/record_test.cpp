@@ -234,6 +234,20 @@ TEST_F(Record, ProgramsThatSampleThemselvesAtOnceAllHaveTheMachine) {
   }
 }
 
+TEST_F(Record, ASourceThatHangsKeepsItNotFromEnding) {
+  if (!std::filesystem::exists("/proc/self/stat")) {
+    GTEST_SKIP() << "NVIDIA's library is loaded on Linux only";
+  }
+  std::filesystem::create_symlink(STALLED_NVML, file_named("libnvidia-ml.so.1"));
+  const CommandResult result =
+      kymo({"record", "-o", "run.kymo", "--", "/bin/sh", "-c", "while [ ! -e mark ]; do sleep 0.01; done; exit 5"},
+           {{"LD_LIBRARY_PATH", directory_.path().string()}, {"STALLED_NVML_MARK", file_named("mark")}});
+  EXPECT_EQ(result.status, 5) << result.err;
+  EXPECT_NE(result.err.find("does not answer"), std::string::npos) << result.err;
+  EXPECT_EQ(info_of("run.kymo")["captures"][0]["is_closed"], true);
+  EXPECT_FALSE(has_parts());
+}
+
 TEST_F(Record, TheGpusNameDriverAndPowerLimitAreFactsThatCanBeLeftOut) {
   if (!std::filesystem::exists("/proc/self/stat")) {
     GTEST_SKIP() << "NVIDIA's library is loaded on Linux only";

@@ -87,7 +87,6 @@ void RecordedMachine::start(const std::string& directory, pid_t command) {
 
 void RecordedMachine::stop() {
   if (sampler_) {
-    sampler_->stop();
     sampler_.reset();
     stop_capture();
   }

@@ -1,6 +1,5 @@
 #include "sense/sampler/entry.hpp"
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <string>
@@ -12,8 +11,8 @@
 
 namespace {
 
-// Plain pointers without destructors: the recorder stops the sampler when the process ends. Some samplers cannot be
-// destroyed: of those inherited by fork the threads do not exist here, of others a thread waits for its source.
+// Plain pointers without destructors: the recorder stops the sampler when the process ends. One inherited by fork cannot
+// be destroyed, since its threads do not exist here.
 struct Entry {
   kymo::Sampler* sampler = nullptr;
   const Entry* left_behind = nullptr;
@@ -42,12 +41,6 @@ bool kymo_start_sampling_v1(const kymo_sampling_v1* rates) noexcept {
 }
 
 void kymo_stop_sampling_v1() noexcept {
-  // The process may be ending: a source that does not answer must not keep it.
-  if (entry.sampler != nullptr && !entry.sampler->stop(std::chrono::seconds(1))) {
-    kymo::base::say("a source of samples does not answer: its thread is left behind");
-    kymo_forget_sampling_v1();
-    return;
-  }
   const std::unique_ptr<kymo::Sampler> stopped(std::exchange(entry.sampler, nullptr));
 }
 

@@ -13,6 +13,7 @@
 #include <kymo/recorder.hpp>
 
 #include "base/system/clock.hpp"
+#include "base/system/message.hpp"
 #include "sense/common/device_files.hpp"
 #include "sense/jetson/boards.hpp"
 #include "sense/sampler/machine_lock.hpp"
@@ -263,7 +264,14 @@ class Sampler::Implementation {
 
 Sampler::Sampler(SamplerOptions options) : implementation_(std::make_unique<Implementation>(std::move(options))) {}
 
-Sampler::~Sampler() = default;
+Sampler::~Sampler() {
+  constexpr std::chrono::seconds patience(1);
+  if (!implementation_->stop(patience)) {
+    base::say("a source of samples does not answer: its thread is left behind");
+    // The thread uses it for as long as the source takes.
+    static_cast<void>(implementation_.release());
+  }
+}
 
 bool Sampler::start() {
   return implementation_->start();
