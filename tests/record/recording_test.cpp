@@ -6,12 +6,14 @@
 #include <atomic>
 #include <csignal>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <thread>
 
 #include <kymo/kymo.hpp>
 
+#include "record/header_scope.hpp"
 #include "record/hot/track_writer.hpp"
 #include "record/recording_fixture.hpp"
 #include "support/rounds.hpp"
@@ -157,6 +159,20 @@ TEST_F(RecordingTest, SitesAreNamedAfterTheirLine) {
   };
   two_blocks();
   EXPECT_EQ(test::closed_scopes(recorded()).size(), 2U);
+}
+
+TEST_F(RecordingTest, AScopeInAHeaderIsOneSiteInAllFilesThatIncludeIt) {
+  test::record_in_header();
+  test::record_in_header_elsewhere();
+  const std::vector<EventBatch> batches = recorded();
+  EXPECT_EQ(test::closed_scopes(batches).size(), 2U);
+  std::size_t sites = 0;
+  for (const EventBatch& batch : batches) {
+    sites +=
+        static_cast<std::size_t>(std::count_if(batch.declarations.sites.begin(), batch.declarations.sites.end(),
+                                               [](const SiteDeclaration& site) { return site.name == "in a header"; }));
+  }
+  EXPECT_EQ(sites, 1U);
 }
 
 TEST_F(RecordingTest, ArgumentsAreNotEvaluatedWhileOff) {
@@ -359,6 +375,31 @@ TEST_F(RecordingTest, AScopeClosedOnAnotherThreadClosesNothingThere) {
   const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
   ASSERT_EQ(scopes.size(), 2U);
   EXPECT_TRUE(std::all_of(scopes.begin(), scopes.end(), [](const SeenScope& scope) { return scope.depth == 0; }));
+}
+
+TEST_F(RecordingTest, AScopeClosedOnAnotherThreadWhileItsOwnGoesOnIsSaidOnce) {
+  static kymo_site site = {0, 0, "awaited", "", "", 0, KYMO_SITE_SCOPE};
+  std::array<detail::ScopeToken, 2> tokens;
+  std::promise<void> are_open;
+  std::promise<void> are_closed;
+  std::thread opener([&] {
+    for (detail::ScopeToken& token : tokens) {
+      token = detail::open_scope(site);
+    }
+    are_open.set_value();
+    are_closed.get_future().wait();
+  });
+  are_open.get_future().wait();
+  testing::internal::CaptureStderr();
+  for (const detail::ScopeToken& token : tokens) {
+    detail::close_scope(token);
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  are_closed.set_value();
+  opener.join();
+  const std::size_t at = said.find("closed on another thread");
+  EXPECT_NE(at, std::string::npos) << said;
+  EXPECT_EQ(said.find("closed on another thread", at + 1), std::string::npos) << said;
 }
 
 TEST_F(RecordingTest, AScopeSkippedByLongjmpIsClosedWithItsParent) {

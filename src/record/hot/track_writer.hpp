@@ -1,4 +1,4 @@
-// The recording thread's side, off the hot path: taking chunks, first events, events of several words, failures.
+// The recording thread's slot, and writes to it off the hot path: first events, new chunks, events of several words.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,10 @@ void notice_fork() noexcept;
 /// there is none; busy if this is a signal handler that interrupted a write.
 [[nodiscard]] TrackSlot* slot_for_write() noexcept;
 
+/// The thread closes a scope of this generation. If its slot was parked because of an abandoned write, the thread is
+/// back in its old context: it gets that slot again.
+void return_to_slot_of(std::uint32_t generation) noexcept;
+
 /// In a forked child: the thread's parked slot belongs to the parent.
 void forget_parked_slot() noexcept;
 
@@ -80,6 +84,9 @@ class SlotWrite {
   /// The same for a time that was read before.
   [[nodiscard]] std::uint64_t time_field(std::uint64_t time, std::size_t words) noexcept;
 
+  /// Writes the close of the scope at `depth`, for which its open reserved room.
+  void write_close(std::uint64_t depth) noexcept;
+
   /// The next free word.
   [[nodiscard]] std::uint64_t* cursor() const noexcept { return slot_.cursor.load(std::memory_order_relaxed); }
   /// Publishes everything before `end`.
@@ -88,12 +95,9 @@ class SlotWrite {
  private:
   [[nodiscard]] bool take_chunk(std::uint64_t words) noexcept;
   void shed_left_scopes() noexcept;
-  void write_close(std::uint64_t depth) noexcept;
   [[nodiscard]] bool has_room(std::size_t words) const noexcept {
     return detail::has_room(slot_.own(), cursor(), words + detail::depth_of(key_));
   }
-
-  friend void close_slowly(TrackSlot& slot, std::uint64_t token) noexcept;
 
   TrackSlot& slot_;
   std::uint64_t key_;
