@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #include <emscripten/heap.h>
 #include <fcntl.h>
@@ -23,12 +24,16 @@ std::uint64_t process_start(std::uint64_t /*pid*/) {
 
 void send_again(int /*signal*/, siginfo_t& /*info*/) noexcept {}
 
-int reserve_space(int file, std::uint64_t bytes) noexcept {
-  return ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+int reserve_space(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
+  return EOPNOTSUPP;
 }
 
-int reserve_behind_end(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
-  return EOPNOTSUPP;
+std::uint64_t spare_memory() {
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+std::uint64_t spare_room(const std::string& /*directory*/) {
+  return 0;
 }
 
 int sync_data(int file) noexcept {

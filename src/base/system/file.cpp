@@ -2,8 +2,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +29,12 @@ FileId id_of(int fd) noexcept {
 bool is_file(int fd, const FileId& id) noexcept {
   const FileId found = id_of(fd);
   return found.inode != 0 && found.inode == id.inode && found.device == id.device;
+}
+
+std::uint64_t largest_file() noexcept {
+  struct rlimit limit {};
+  const bool is_limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_limited ? limit.rlim_cur : std::numeric_limits<std::uint64_t>::max();
 }
 
 FileDescriptor move_high(FileDescriptor file) noexcept {

@@ -86,6 +86,10 @@ class KnownFile {
   FileId id_;
 };
 
+/// The largest file in bytes that this process may write now (RLIMIT_FSIZE); the greatest number if unlimited. A write
+/// beyond it raises SIGXFSZ.
+[[nodiscard]] std::uint64_t largest_file() noexcept;
+
 /// Moves the file to a high descriptor number: low numbers belong to the program, and kymo never uses 0 to 2.
 [[nodiscard]] FileDescriptor move_high(FileDescriptor file) noexcept;
 

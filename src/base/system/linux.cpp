@@ -4,9 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <limits>
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -48,12 +50,23 @@ void send_again(int signal, siginfo_t& info) noexcept {
   }
 }
 
-int reserve_space(int file, std::uint64_t bytes) noexcept {
-  return ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+int reserve_space(int file, std::uint64_t from, std::uint64_t bytes) noexcept {
+  return ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
 }
 
-int reserve_behind_end(int file, std::uint64_t from, std::uint64_t bytes) noexcept {
-  return ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+std::uint64_t spare_memory() {
+  const std::string content = read_small_file("/proc/meminfo");
+  const std::size_t at = content.find("MemAvailable:");
+  return at == std::string::npos ? std::numeric_limits<std::uint64_t>::max()
+                                 : std::strtoull(content.c_str() + at + 13, nullptr, 10) * 512;
+}
+
+std::uint64_t spare_room(const std::string& directory) {
+  struct statfs file_system {};
+  if (::statfs(directory.c_str(), &file_system) != 0 || file_system.f_type != TMPFS_MAGIC) {
+    return 0;
+  }
+  return static_cast<std::uint64_t>(file_system.f_bavail) * static_cast<std::uint64_t>(file_system.f_bsize) / 2;
 }
 
 int sync_data(int file) noexcept {

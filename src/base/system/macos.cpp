@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <limits>
 
 #include <fcntl.h>
 #include <mach/mach.h>
@@ -67,16 +68,16 @@ void send_again(int signal, siginfo_t& /*info*/) noexcept {
   ::raise(signal);
 }
 
-int reserve_space(int file, std::uint64_t bytes) noexcept {
-  fstore_t room{F_ALLOCATEALL, F_PEOFPOSMODE, 0, static_cast<off_t>(bytes), 0};
-  if (::fcntl(file, F_PREALLOCATE, &room) != 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
-    return errno;
-  }
-  return 0;
+int reserve_space(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
+  return EOPNOTSUPP;
 }
 
-int reserve_behind_end(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
-  return EOPNOTSUPP;
+std::uint64_t spare_memory() {
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+std::uint64_t spare_room(const std::string& /*directory*/) {
+  return 0;
 }
 
 int sync_data(int file) noexcept {

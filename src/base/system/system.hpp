@@ -20,12 +20,15 @@ namespace kymo::base {
 /// Sends a signal to the calling thread, with the received signal's siginfo if the system allows it. Async-signal-safe.
 void send_again(int signal, siginfo_t& info) noexcept;
 
-/// Sets a file to its full size and allocates the space. 0, or the errno of the failure.
-[[nodiscard]] int reserve_space(int file, std::uint64_t bytes) noexcept;
+/// Has the file system reserve space for a part of a file, also behind its end, without changing its size. 0, or the
+/// errno of the failure: EOPNOTSUPP if unsupported.
+[[nodiscard]] int reserve_space(int file, std::uint64_t from, std::uint64_t bytes) noexcept;
 
-/// Has the file system reserve space behind a file's end without changing its size. 0, or the errno of the failure:
-/// EOPNOTSUPP if unsupported.
-[[nodiscard]] int reserve_behind_end(int file, std::uint64_t from, std::uint64_t bytes) noexcept;
+/// Half of the memory that is available without swapping, in bytes: what a recording may take without harm to others. The
+/// greatest number if the system does not report it.
+[[nodiscard]] std::uint64_t spare_memory();
+/// The same of the free room of a directory in memory (tmpfs); 0 for other directories.
+[[nodiscard]] std::uint64_t spare_room(const std::string& directory);
 
 /// Flushes written data to stable storage. 0, or -1 with errno set.
 [[nodiscard]] int sync_data(int file) noexcept;

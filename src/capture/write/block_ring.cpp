@@ -5,12 +5,14 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system/message.hpp"
 #include "base/system/system.hpp"
 #include "capture/write/destination.hpp"
 #include "record/pool/spool_layout.hpp"
@@ -21,14 +23,12 @@ namespace {
 
 constexpr std::uint64_t ring_magic = 0x31474E4952594B8BU;
 constexpr std::uint64_t least_capacity = 1 << 20;
+/// The file's room grows by this.
+constexpr std::uint64_t reserve_step = 1 << 20;
 
-base::FileDescriptor create_shared(const std::string& path, std::size_t bytes) {
-  base::FileDescriptor file = base::open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  if (file && base::reserve_space(file.get(), bytes) != 0) {
-    ::unlink(path.c_str());
-    file.reset();
-  }
-  return file;
+void say_smaller(std::uint64_t capacity) {
+  base::say("the flight recorder keeps " + std::to_string(capacity / 1'000'000) +
+            " MB: the machine has no room for more");
 }
 
 /// Copies bytes from a ring that begins at `from`.
@@ -46,27 +46,77 @@ std::string block_ring_path(const std::string& spool_id, const std::string& dire
 }
 
 BlockRing::BlockRing(const BlockRingOptions& options) : owner_(::getpid()), duration_(options.duration) {
-  const std::uint64_t capacity = std::max(options.capacity_bytes, least_capacity);
-  mapped_bytes_ = sizeof(RingHeader) + static_cast<std::size_t>(capacity);
-  base::FileDescriptor file;
-  if (!options.spool_id.empty()) {
-    path_ = block_ring_path(options.spool_id, options.directory);
-    file = create_shared(path_, mapped_bytes_);
-    path_ = file ? path_ : std::string();
-  }
-  const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  mapping_ = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, flags, file ? file.get() : -1, 0);
-  if (mapping_ == MAP_FAILED) {
+  if (!create_shared(options) && !map(std::min(options.capacity_bytes, base::spare_memory()), -1)) {
     throw WriteError(base::describe_errno("cannot reserve the flight recorder's memory",
-                                          std::to_string(mapped_bytes_) + " bytes", errno));
+                                          std::to_string(options.capacity_bytes) + " bytes", errno));
   }
-  header_ = new (mapping_) RingHeader;
-  bytes_ = static_cast<std::byte*>(mapping_) + sizeof(RingHeader);
-  static_assert(offsetof(RingHeader, owner_pid) == record::ring_owner_offset);
-  header_->capacity = capacity;
-  header_->owner_pid = static_cast<std::uint64_t>(owner_);
-  std::atomic_thread_fence(std::memory_order_release);
-  header_->magic = ring_magic;
+  if (header_->capacity < options.capacity_bytes) {
+    say_smaller(header_->capacity);
+  }
+}
+
+/// The file has its full size from the start; its room is reserved as it is needed.
+bool BlockRing::create_shared(const BlockRingOptions& options) {
+  const std::uint64_t room = std::min(base::spare_room(options.directory), base::largest_file());
+  if (options.spool_id.empty() || room < sizeof(RingHeader) + least_capacity) {
+    return false;
+  }
+  directory_ = options.directory;
+  path_ = block_ring_path(options.spool_id, directory_);
+  file_ = base::KnownFile(base::open_high(path_, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  if (file_) {
+    const std::uint64_t most = std::min(room - sizeof(RingHeader), base::spare_memory());
+    if (base::reserve_space(file_.number(), 0, sizeof(RingHeader) + reserve_step) == 0 &&
+        map(std::min(options.capacity_bytes, most), file_.number())) {
+      reserved_ = std::min(reserve_step, header_->capacity);
+      return true;
+    }
+    ::unlink(path_.c_str());
+  }
+  file_.reset();
+  path_.clear();
+  return false;
+}
+
+/// Maps a ring, smaller if address space is short. Without a file in private memory.
+bool BlockRing::map(std::uint64_t capacity, int file) {
+  const int flags = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  for (capacity = std::max(capacity, least_capacity); capacity >= least_capacity; capacity /= 2) {
+    const std::uint64_t bytes = sizeof(RingHeader) + capacity;
+    if (file >= 0 && ::ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+      return false;
+    }
+    mapping_ = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, flags, file, 0);
+    if (mapping_ != MAP_FAILED) {
+      mapped_bytes_ = static_cast<std::size_t>(bytes);
+      header_ = new (mapping_) RingHeader;
+      bytes_ = static_cast<std::byte*>(mapping_) + sizeof(RingHeader);
+      static_assert(offsetof(RingHeader, owner_pid) == record::ring_owner_offset);
+      header_->capacity = capacity;
+      header_->owner_pid = static_cast<std::uint64_t>(owner_);
+      std::atomic_thread_fence(std::memory_order_release);
+      header_->magic = ring_magic;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Reserves room for blocks that end at `end`. False if there is none. Growing the file by access alone would kill the
+/// program on a full tmpfs.
+bool BlockRing::reserve(std::uint64_t end) {
+  if (path_.empty() || std::min(end, header_->capacity) <= reserved_) {
+    return true;
+  }
+  const std::uint64_t wanted = std::min((end + reserve_step - 1) / reserve_step * reserve_step, header_->capacity);
+  const std::uint64_t more = wanted - reserved_;
+  const int file = file_.get_or_reopen(path_, O_RDWR);
+  if (file < 0 || base::spare_room(directory_) < more ||
+      base::reserve_space(file, sizeof(RingHeader) + reserved_, more) != 0) {
+    return false;
+  }
+  reserved_ = wanted;
+  return true;
 }
 
 BlockRing::~BlockRing() {
@@ -100,6 +150,14 @@ void BlockRing::push(std::span<const std::byte> block) {
     return;
   }
   const std::uint64_t end = header_->end.load(std::memory_order_relaxed);
+  if (!reserve(end + block.size())) {
+    // No block is beyond the reserved room yet, so their offsets mean the same.
+    header_->capacity = reserved_;
+    say_smaller(reserved_);
+    if (block.size() > header_->capacity) {
+      return;
+    }
+  }
   const auto has_kept = [this] { return first_kept_ < kept_.size(); };
   while (has_kept() && end + block.size() - kept_[first_kept_].offset > header_->capacity) {
     give_up_oldest();

@@ -36,15 +36,17 @@ static_assert(sizeof(RingHeader) == 128);
 struct BlockRingOptions {
   std::string spool_id;  ///< names the file, so that recovery finds it; empty: private memory
   std::string directory = "/dev/shm";
-  std::uint64_t capacity_bytes = 64'000'000;  ///< beyond this size, new blocks replace the oldest
-  std::chrono::nanoseconds duration{0};       ///< blocks that ended this long before the newest go; zero: never
+  /// Beyond this size, new blocks replace the oldest. The ring is smaller where the machine has no room.
+  std::uint64_t capacity_bytes = 64'000'000;
+  std::chrono::nanoseconds duration{0};  ///< blocks that ended this long before the newest go; zero: never
 };
 
-/// Keeps the newest blocks. Not thread-safe.
+/// Keeps the newest blocks. It takes memory as blocks come, at most half of what the machine can spare. Where the rest of
+/// the room goes to others before it is full, it stays as small as it is. Not thread-safe.
 class BlockRing {
  public:
-  /// Reserves the memory: shared memory if there is room, else private memory, which does not survive kill -9. Throws
-  /// WriteError if neither is available.
+  /// In shared memory if there is room, else in private memory, which does not survive kill -9. Throws WriteError if
+  /// neither is available.
   explicit BlockRing(const BlockRingOptions& options);
   BlockRing(const BlockRing&) = delete;
   BlockRing& operator=(const BlockRing&) = delete;
@@ -58,6 +60,8 @@ class BlockRing {
   void take_all(const std::function<void(std::span<const std::byte> block)>& take);
 
   [[nodiscard]] bool survives_kill() const { return !path_.empty(); }
+  /// The size by now.
+  [[nodiscard]] std::uint64_t capacity_bytes() const { return header_->capacity; }
 
  private:
   struct Kept {
@@ -66,16 +70,22 @@ class BlockRing {
     std::int64_t end_ns;
   };
 
+  [[nodiscard]] bool create_shared(const BlockRingOptions& options);
+  [[nodiscard]] bool map(std::uint64_t capacity, int file);
+  [[nodiscard]] bool reserve(std::uint64_t end);
   void give_up_oldest();
   void copy_in(std::uint64_t offset, std::span<const std::byte> bytes);
 
+  base::KnownFile file_;
   std::string path_;
+  std::string directory_;
   pid_t owner_;  // a forked child's copy must not delete the file
   void* mapping_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
-  std::vector<Kept> kept_;  // ascending; the first first_kept_ are gone
+  std::uint64_t reserved_ = 0;  // the file has room for so many bytes of blocks
+  std::vector<Kept> kept_;      // ascending; the first first_kept_ are gone
   std::size_t first_kept_ = 0;
   std::chrono::nanoseconds duration_;
 };

@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,15 +86,14 @@ int FileDestination::make_room(std::uint64_t end) noexcept {
     return 0;
   }
   // The program may change its file size limit at any time.
-  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
-  ::getrlimit(RLIMIT_FSIZE, &limit);
-  end += std::min<std::uint64_t>(most_kept_room, limit.rlim_cur / 4);
-  if (end > limit.rlim_cur) {
+  const std::uint64_t largest = base::largest_file();
+  end += std::min<std::uint64_t>(most_kept_room, largest / 4);
+  if (end > largest) {
     return EFBIG;
   }
   if (can_reserve_ && end > reserved_) {
     for (const std::uint64_t ahead : {reserve_step, std::uint64_t{0}}) {
-      const int error = base::reserve_behind_end(file_.get(), size_, end + ahead - size_);
+      const int error = base::reserve_space(file_.get(), size_, end + ahead - size_);
       if (error == 0) {
         reserved_ = end + ahead;
         return 0;

@@ -4,23 +4,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/system/futex.hpp"
 #include "base/system/not_cancelled.hpp"
+#include "base/system/system.hpp"
 #include "record/pool/collector_sleep.hpp"
 #include "record/pool/spool_sweep.hpp"
 
@@ -72,29 +69,6 @@ bool resize(int file, std::uint64_t bytes, std::string& complaint) {
   }
   complaint = std::string("no room for the pool in shared memory (") + std::strerror(errno) + ")";
   return false;
-}
-
-/// Memory that the machine can spare: half of what is available without swapping; unlimited if the system does not
-/// report it. Not needed for small pools.
-std::uint64_t spare_memory() {
-  const std::string content = base::read_small_file("/proc/meminfo");
-  const std::size_t at = content.find("MemAvailable:");
-  return at == std::string::npos ? largest_pool_bytes : std::strtoull(content.c_str() + at + 13, nullptr, 10) * 512;
-}
-
-/// Half of the free space of the tmpfs, so that other programs find room too; 0 if it is not a tmpfs.
-std::uint64_t spare_room(const std::string& directory) {
-  struct statfs file_system {};
-  if (::statfs(directory.c_str(), &file_system) != 0 || file_system.f_type != TMPFS_MAGIC) {
-    return 0;
-  }
-  return static_cast<std::uint64_t>(file_system.f_bavail) * static_cast<std::uint64_t>(file_system.f_bsize) / 2;
-}
-
-std::uint64_t largest_file() {
-  struct rlimit limit {};
-  const bool is_limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return is_limited ? limit.rlim_cur : largest_pool_bytes * 2;
 }
 
 /// Everything around the chunks.
@@ -209,17 +183,17 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
   make_random_id(id);
   const std::uint64_t wanted = std::clamp<std::uint64_t>(options.bytes, smallest_pool_bytes, largest_pool_bytes);
   const std::uint64_t spare =
-      wanted > default_pool_bytes ? std::max<std::uint64_t>(spare_memory(), default_pool_bytes) : wanted;
-  std::uint64_t room = spare_room(options.spool_directory);
+      wanted > default_pool_bytes ? std::max<std::uint64_t>(base::spare_memory(), default_pool_bytes) : wanted;
+  std::uint64_t room = base::spare_room(options.spool_directory);
   if (room == 0) {
     pool->complaint_ = options.spool_directory + " is not a tmpfs with room";
   } else if (room < wanted) {
     // The collector's thread sweeps as well; this is only to find room.
     constexpr std::int64_t most_sweep_ns = 100'000'000;
     sweep_spools(options.spool_directory.c_str(), "", most_sweep_ns);
-    room = spare_room(options.spool_directory);
+    room = base::spare_room(options.spool_directory);
   }
-  const std::uint64_t file_limit = largest_file();
+  const std::uint64_t file_limit = base::largest_file();
   const std::uint64_t file_bytes = std::min(file_limit - std::min(file_limit, most_overhead), spare);
   // In this order: a spool, a held memfd, private memory. Each at its greatest allowed size, or smaller if address
   // space is short.
