@@ -104,6 +104,14 @@ TEST_F(HarmTest, ADaemonThatClosesAllDescriptorsKeepsItsFilesAndItsCapture) {
   EXPECT_EQ(traced, 100'000U);
 }
 
+TEST_F(HarmTest, ADaemonThatClosesAllDescriptorsKeepsItsFlightRecorder) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << "the emulator's own descriptors are closed as well";
+  }
+  EXPECT_EQ(run({"close-all"}, {{"KYMO_SAMPLE", "0"}, {"KYMO_KEEP", "64MB"}, without_race_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 100'000}}));
+}
+
 TEST_F(HarmTest, ASamplerLeavesTheFilesOfADaemonAlone) {
   if (test::has_sanitizer || test::is_emulated) {
     GTEST_SKIP() << "programs under sanitizers and emulators do not sample";

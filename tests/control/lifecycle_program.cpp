@@ -60,6 +60,13 @@ int end_at_once() {
   ::_exit(4);
 }
 
+int end_at_once_in_the_next_capture() {
+  work("main");
+  kymo::disable();
+  kymo::enable();
+  ::_exit(4);
+}
+
 int end_quickly() {
   work("main");
   std::quick_exit(5);
@@ -284,6 +291,7 @@ int main(int argc, char** argv) {
       {"exit", end_by_exit_inside_a_scope},
       {"static", work_in_static_destructor},
       {"_exit", end_at_once},
+      {"_exit-next", end_at_once_in_the_next_capture},
       {"quick_exit", end_quickly},
       {"abort", abort_it},
       {"crash", crash},

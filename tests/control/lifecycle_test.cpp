@@ -304,6 +304,26 @@ TEST_F(LifecycleTest, AKilledFlightRecorderLeavesItsLastStretch) {
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
 }
 
+TEST_F(LifecycleTest, RecoveryTakesNothingOfAnEarlierCaptureIntoOneThatHadNotBegun) {
+  EXPECT_EQ(run({"_exit-next"}), 4);
+  const std::vector<std::string> paths = captures();
+  ASSERT_EQ(paths.size(), 2U);
+  const auto next = std::find_if(paths.begin(), paths.end(),
+                                 [](const std::string& path) { return !CaptureReader(path).is_closed(); });
+  ASSERT_NE(next, paths.end());
+  // As if the process had been killed before the first batch.
+  std::uint64_t end = fs::file_size(*next);
+  for (const BlockInfo& block : CaptureReader(*next).blocks()) {
+    end = block.kind == BlockKind::events ? std::min(end, block.offset) : end;
+  }
+  ASSERT_LT(end, fs::file_size(*next));
+  fs::resize_file(*next, end);
+  const capture::RecoveryReport report = capture::recover(*next);
+  EXPECT_TRUE(report.notes.empty()) << report.notes.front();
+  EXPECT_EQ(report.recovered_scope_events, 0U);
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
 TEST_F(LifecycleTest, ATriggerWithoutAFlightRecorderIsRefused) {
   EXPECT_EQ(run({"trigger"}), 0);
   EXPECT_EQ(output(), "0");

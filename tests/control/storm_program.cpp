@@ -1,5 +1,5 @@
 // Does to itself all that recording must survive, at once: threads that come and go, signals that interrupt and jump,
-// cancellation, forks with and without handlers, modules that are loaded and unloaded.
+// cancellation, forks with and without handlers, modules that are loaded and unloaded, recording that stops and starts.
 //
 //   storm_program SHEET SEED MILLISECONDS [MODULE]
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <random>
 #include <string>
 #include <thread>
@@ -18,7 +19,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +38,9 @@ std::atomic<StormTally*> tally{nullptr};
 Clock::time_point deadline;
 const char* module_path = nullptr;
 
+/// Odd while recording may be off. A child that is forked then stays so.
+std::atomic<unsigned> recording_epoch{0};
+
 void claim_tally() {
   StormTally& mine = sheet->processes[sheet->used.fetch_add(1) % StormSheet::most_processes];
   mine.pid.store(static_cast<std::uint64_t>(::getpid()));
@@ -49,21 +52,50 @@ thread_local sigjmp_buf jump;
 thread_local volatile std::sig_atomic_t may_jump = 0;
 thread_local unsigned signals_met = 0;
 
+/// Runs a body that opens and closes so many scopes.
 template <typename Body>
-void counted(const Body& body) {
+void counted(const Body& body, std::uint64_t scopes = 1) {
   StormTally& mine = *tally.load(std::memory_order_relaxed);
-  mine.opened.fetch_add(1, std::memory_order_relaxed);
+  const unsigned epoch = recording_epoch.load();
+  mine.opened.fetch_add(scopes, std::memory_order_relaxed);
   body();
-  mine.closed.fetch_add(1, std::memory_order_relaxed);
+  if (epoch % 2 == 0 && recording_epoch.load() == epoch) {
+    mine.closed.fetch_add(scopes, std::memory_order_relaxed);
+  }
 }
 
 void on_signal(int /*signal*/) {
+  sheet->signals.fetch_add(1, std::memory_order_relaxed);
   counted([] { KYMO_SCOPE("storm handler"); });
   if (may_jump != 0 && ++signals_met % 7 == 0) {
     may_jump = 0;
     siglongjmp(jump, 1);
   }
 }
+
+/// Interrupts the calling thread 10,000 times a second.
+class Signals {
+ public:
+  Signals() {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGVTALRM;
+    event._sigev_un._tid = ::gettid();
+    const itimerspec period{{0, 100'000}, {0, 100'000}};
+    is_on_ = ::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0 && ::timer_settime(timer_, 0, &period, nullptr) == 0;
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() {
+    if (is_on_) {
+      ::timer_delete(timer_);
+    }
+  }
+
+ private:
+  timer_t timer_{};
+  bool is_on_ = false;
+};
 
 void nest(unsigned depth) {
   counted([depth] {
@@ -98,10 +130,7 @@ void be_jumped_out_of() {
   if (sigsetjmp(jump, 1) == 0) {
     may_jump = 1;
     for (int i = 0; i < 2'000 && may_jump != 0; ++i) {
-      StormTally& mine = *tally.load(std::memory_order_relaxed);
-      mine.opened.fetch_add(1, std::memory_order_relaxed);
-      { KYMO_SCOPE("storm jumped"); }
-      mine.closed.fetch_add(1, std::memory_order_relaxed);
+      counted([] { KYMO_SCOPE("storm jumped"); });
     }
     may_jump = 0;
   }
@@ -131,11 +160,7 @@ void load_module() {
   }
   if (void* const module = ::dlopen(module_path, RTLD_NOW | RTLD_LOCAL)) {
     if (const auto work = reinterpret_cast<void (*)()>(::dlsym(module, "module_work"))) {
-      constexpr std::uint64_t scopes = 1'000;
-      StormTally& mine = *tally.load();
-      mine.opened.fetch_add(scopes);
-      work();
-      mine.closed.fetch_add(scopes);
+      counted(work, 1'000);
     }
     ::dlclose(module);
   }
@@ -160,6 +185,7 @@ void fork_child(Random& random, int generations) {
     return;
   }
   ::alarm(60);
+  const Signals signals;
   for (int i = 0; i < static_cast<int>(end) + 1; ++i) {
     burst(random);
     many_names(random);
@@ -169,12 +195,14 @@ void fork_child(Random& random, int generations) {
   }
   switch (end) {
     case 0:
+      recording_epoch.fetch_or(1);
       kymo::disable();
       ::_exit(0);
     case 1:
       ::execl("/bin/true", "true", static_cast<char*>(nullptr));
       ::_exit(0);
     case 2:
+      recording_epoch.fetch_or(1);  // the capture is closed before the signal ends the process
       ::raise(SIGTERM);
       ::_exit(0);
     case 3:
@@ -203,10 +231,24 @@ void fork_without_handlers(Random& random) {
 #endif
 }
 
-void rage(unsigned seed, bool forks) {
+void restart_recording() {
+  recording_epoch.fetch_add(1);
+  kymo::disable();
+  kymo::enable();
+  recording_epoch.fetch_add(1);
+  sheet->restarts.fetch_add(1, std::memory_order_relaxed);
+}
+
+enum class Also { nothing, forks, restarts };
+
+void rage(unsigned seed, Also also) {
+  const Signals signals;
   Random random(seed);
   while (Clock::now() < deadline) {
-    switch (random() % (forks ? 10 : 7)) {
+    if (also == Also::restarts && random() % 16 == 0) {
+      restart_recording();
+    }
+    switch (random() % (also == Also::forks ? 10 : 7)) {
       case 0:
       case 1:
         burst(random);
@@ -262,17 +304,13 @@ int main(int argc, char** argv) {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGVTALRM, &action, nullptr);
-  const itimerval ten_khz{{0, 100}, {0, 100}};
-  ::setitimer(ITIMER_VIRTUAL, &ten_khz, nullptr);
   std::vector<std::thread> threads;
-  for (unsigned i = 1; i < 4; ++i) {
-    threads.emplace_back(rage, seed + i, false);
+  for (const Also also : {Also::nothing, Also::nothing, Also::restarts}) {
+    threads.emplace_back(rage, seed + static_cast<unsigned>(threads.size()) + 1, also);
   }
-  rage(seed, true);
+  rage(seed, Also::forks);
   for (std::thread& thread : threads) {
     thread.join();
   }
-  const itimerval off{};
-  ::setitimer(ITIMER_VIRTUAL, &off, nullptr);
   return 0;
 }

@@ -101,6 +101,7 @@ bool SpoolReader::read_tracks() {
       track.cursor = reinterpret_cast<std::uintptr_t>(slot->cursor.load(std::memory_order_relaxed));
       track.dropped_scopes = slot->dropped_scopes.load(std::memory_order_relaxed);
       track.dropped_others = slot->dropped_others.load(std::memory_order_relaxed);
+      track.stated_drops = slot->stated_drops.load(std::memory_order_relaxed);
     }
     offset = skip_hole(file_.get(), offset + sizeof(record::TrackSlot), end);
   }
@@ -140,7 +141,8 @@ void SpoolReader::take_chunk(const record::ChunkHeader& head, std::uint64_t offs
   const TrackId track = head.track.load(std::memory_order_relaxed);
   const std::size_t words = track != 0 ? words_in(head, offset, capacity) : 0;
   if (words != 0) {
-    chunks_[track].push_back({offset, head.first_sequence, head.time_base, words});
+    const std::size_t written = std::min<std::size_t>(head.written_words.load(std::memory_order_relaxed), words);
+    chunks_[track].push_back({offset, head.first_sequence, head.time_base, words, written});
   }
 }
 
@@ -213,6 +215,19 @@ void SpoolReader::read_log(EventBatch& batch) const {
   record::FunctionNamer().name(unnamed, batch.declarations);
 }
 
+/// How far each track's events went to sinks.
+std::map<TrackId, TrackResume> SpoolReader::handed_on() const {
+  std::map<TrackId, TrackResume> tracks;
+  for (const auto& [track, used] : chunks_) {
+    std::uint64_t& end = tracks[track].end_sequence;
+    end = used.front().first_sequence;
+    for (const UsedChunk& chunk : used) {
+      end = chunk.written != 0 ? chunk.first_sequence + chunk.written : end;
+    }
+  }
+  return tracks;
+}
+
 std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
                                              const std::function<void(const EventBatch&)>& on_batch) const {
   std::vector<std::string> notes;
@@ -222,6 +237,15 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
   record::SampleGatherer samples;
   record::DecodeContext context{clock_map, samples, coverage.async_spans};
   read_log(batch);
+  // The first batch of a capture states every track. Where the process was killed before that, what went to sinks went to
+  // earlier ones.
+  const bool has_begun = !coverage.tracks.empty();
+  const auto own_drops = [has_begun](std::uint64_t dropped, std::uint64_t stated) {
+    return has_begun ? dropped : dropped - std::min(dropped, stated);
+  };
+  if (!has_begun) {
+    coverage.tracks = handed_on();
+  }
   ChunksByTrack chunks = chunks_;
   chunks.erase(record::log_track);
   std::map<TrackId, const Track*> owners;
@@ -282,14 +306,15 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
     if (const auto owner = owners.find(track); owner != owners.end()) {
       decoder.continue_at(next);
       ScopeRun& run = decoder.run_in(batch);
-      run.dropped_scopes = owner->second->dropped_scopes;
+      run.dropped_scopes = own_drops(owner->second->dropped_scopes, owner->second->stated_drops);
       run.dropped_others = owner->second->dropped_others;
       if (owner->second->has_exited) {
         decoder.end_track(batch, last_seen_alive_ns());
       }
     }
   }
-  if (const std::uint64_t dropped = header().dropped_without_track.load(std::memory_order_relaxed)) {
+  if (const std::uint64_t dropped = own_drops(header().dropped_without_track.load(std::memory_order_relaxed),
+                                              header().stated_without_track.load(std::memory_order_relaxed))) {
     batch.runs.emplace_back().dropped_scopes = dropped;
   }
   hand_on(nullptr);

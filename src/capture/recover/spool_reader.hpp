@@ -71,12 +71,14 @@ class SpoolReader {
     std::uint64_t cursor = 0;  ///< an address in the owner's mapping
     std::uint64_t dropped_scopes = 0;
     std::uint64_t dropped_others = 0;
+    std::uint64_t stated_drops = 0;  // of both
   };
   struct UsedChunk {
     std::uint64_t offset = 0;  ///< of its first word, in the file
     std::uint64_t first_sequence = 0;
     std::uint64_t time_base = 0;
     std::size_t words = 0;
+    std::size_t written = 0;  // of these
   };
   using ChunksByTrack = std::map<TrackId, std::vector<UsedChunk>>;
 
@@ -91,6 +93,7 @@ class SpoolReader {
   [[nodiscard]] record::ClockMap clock() const;
   [[nodiscard]] std::int64_t last_seen_alive_ns() const;
   void read_log(EventBatch& batch) const;
+  [[nodiscard]] std::map<TrackId, TrackResume> handed_on() const;
 
   base::FileDescriptor file_;
   std::unique_ptr<record::SpoolHeader> header_;

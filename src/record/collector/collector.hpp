@@ -166,7 +166,8 @@ class Collector {
   std::uint32_t log_taken_chunk_ = 0;  // the log up to here is in this batch or an earlier one
   std::size_t log_taken_offset_ = 0;
   std::vector<InstalledSink> sinks_;
-  std::uint64_t next_handle_ = 1;
+  static constexpr std::uint64_t first_handle = 1;
+  std::uint64_t next_handle_ = first_handle;
   std::vector<std::unique_ptr<TrackCursor>> tracks_;
   std::vector<TrackCursor*> cursors_;  // by slot; null if there is none
   std::vector<TrackCursor*> busy_;     // tracks with news since the last drain

@@ -79,7 +79,8 @@ void Collector::serve_requests() {
 void Collector::serve(Request& request) {
   request.is_granted = true;
   if (request.kind == Request::Kind::add) {
-    if (sinks_.empty()) {
+    // What was dropped before the first sink is its loss: in a forked child, events wait for it.
+    if (sinks_.empty() && next_handle_ != first_handle) {
       forget_dropped();
     }
     {

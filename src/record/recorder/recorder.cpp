@@ -73,7 +73,6 @@ bool Recorder::start_locked(bool is_child) noexcept {
                      std::to_string(pool_options.bytes >> 20U));
     }
     pool->header().counter_step_ns = counter_step_ns();
-    pool->header().dropped_without_track.store(dropped_without_pool_.exchange(0), std::memory_order_relaxed);
     declarations_.attach(*pool);
     CollectorOptions collector_options;
     const auto frames = std::make_shared<FrameMetrics>(*this);
@@ -98,7 +97,8 @@ bool Recorder::start_locked(bool is_child) noexcept {
     collector->start(is_child);
     collector_ = collector.release();
     // Both live as long as the process: threads hold pointers into the pool.
-    pool_.store(pool.release(), std::memory_order_release);
+    pool_.store(pool.release(), std::memory_order_seq_cst);
+    take_drops_without_pool();
     if (!options_->wants_scopes) {
       switch_scopes_off(ScopesOff::never_wanted);
     }
@@ -314,10 +314,15 @@ MetricId Recorder::describe_metric(const MetricDescription& description) noexcep
 }
 
 void Recorder::count_dropped_without_track() noexcept {
-  if (Pool* const current = pool()) {
-    current->header().dropped_without_track.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    dropped_without_pool_.fetch_add(1, std::memory_order_relaxed);
+  dropped_without_pool_.fetch_add(1, std::memory_order_seq_cst);
+  take_drops_without_pool();
+}
+
+/// Whoever sees both the pool and a drop takes it: the one that counts, or the one that starts the pool.
+void Recorder::take_drops_without_pool() noexcept {
+  if (Pool* const current = pool_.load(std::memory_order_seq_cst)) {
+    current->header().dropped_without_track.fetch_add(dropped_without_pool_.exchange(0, std::memory_order_seq_cst),
+                                                      std::memory_order_relaxed);
   }
 }
 

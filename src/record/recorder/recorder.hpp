@@ -136,6 +136,7 @@ class Recorder {
   void leave_parent() noexcept;
   void update_gate() noexcept;
   void unlock_after_fork() noexcept;
+  void take_drops_without_pool() noexcept;
 
   std::mutex mutex_;  // guards starting and stopping; never held while waiting for the collector
   RecorderOptions* options_ = nullptr;
@@ -155,7 +156,7 @@ class Recorder {
   std::atomic<bool> is_on_{false};
   std::atomic<std::uint32_t> scopes_off_{0};
   std::atomic<std::uint64_t> frames_{0};
-  std::atomic<std::uint64_t> dropped_without_pool_{0};  // in a forked child that has not started
+  std::atomic<std::uint64_t> dropped_without_pool_{0};  // in a process that has not started
 };
 
 namespace detail_of_recorder {
