@@ -151,6 +151,7 @@ TEST_F(CommandLine, DamagedBlocksAreSaidByEveryCommandAndSummariesCountThem) {
                                              {"export", "--to", "parquet", "-o", "out.parquet", "a.kymo"},
                                              {"report", "-o", "a.html", "a.kymo"},
                                              {"compare", "sound.kymo", "a.kymo"},
+                                             {"top", "--once", "a.kymo"},
                                              {"merge", "-o", "merged.kymo", "a.kymo", "sound.kymo"}}) {
     const CommandResult result = kymo(command);
     EXPECT_EQ(result.status, 3) << command[0];

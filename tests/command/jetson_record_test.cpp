@@ -31,6 +31,23 @@ TEST_F(JetsonRecord, DoctorFindsEverySourceOfTheBoard) {
   }
 }
 
+TEST_F(JetsonRecord, BoardReleaseAndPowerModeAreFactsOfTheCapture) {
+  tree_.write("/etc/nv_tegra_release", "# R36 (release), REVISION: 3.0, GCID: 1, BOARD: generic\n");
+  const CommandResult result = kymo(
+      {"record", "-o", "run.kymo", "--root", tree_.root(), "--sensors", "jetson", "--", "/bin/sh", "-c", busy_loop()});
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::map<std::string, std::string> facts;
+  const auto info = nlohmann::json::parse(kymo({"info", "--json", "run.kymo"}).out);
+  for (const auto& process : info["processes"]) {
+    for (const auto& [key, value] : process["infos"].items()) {
+      facts[key] = value;
+    }
+  }
+  EXPECT_EQ(facts["l4t"], "36.3.0");
+  EXPECT_NE(facts["board"], "");
+  EXPECT_NE(facts["power_mode"], "");
+}
+
 TEST_F(JetsonRecord, ItsRailsAndLoadsAreInTheCaptureAsTheFilesHaveThem) {
   const CommandResult result = kymo({"record", "-o", "run.kymo", "--root", tree_.root(), "--hz", "100,100,100",
                                      "--sensors", "gpu_load,emc,ina3221,jetson", "--", "/bin/sh", "-c", busy_loop()});

@@ -246,7 +246,11 @@ int run(const TopOptions& options) {
   } else {
     print(*source, options);
   }
-  return to_int(ExitCode::ok);
+  Warnings warnings;
+  warnings.texts = source->damage();
+  warnings.is_damaged = !warnings.texts.empty();
+  warnings.print();
+  return warnings.exit_code();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "apps/kymo/sensors/process_list.hpp"
 #include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
 #include "base/system/clock.hpp"
 #include "sense/sampler/sensors.hpp"
 
@@ -125,6 +126,8 @@ class CaptureSource final : public TopSource {
     }
     return data;
   }
+
+  [[nodiscard]] std::vector<std::string> damage() const override { return describe_damage(timeline_); }
 
  private:
   struct Followed {

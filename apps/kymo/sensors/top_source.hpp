@@ -22,6 +22,8 @@ class TopSource {
   virtual void update() = 0;
   /// What there is by now. Valid until the next update().
   [[nodiscard]] virtual TopData data() const = 0;
+  /// A line for each capture that is damaged.
+  [[nodiscard]] virtual std::vector<std::string> damage() const { return {}; }
 };
 
 /// The sensors of this machine, read by this process, and its processes. Sensors of process trees are left out unless
