@@ -358,6 +358,9 @@ TEST_F(Sweep, RecoverAllListsAndClearsUp) {
   EXPECT_EQ(row["capture"], fs::canonical(capture_path()).string());
   EXPECT_EQ(row["is_cleared"], false);
   EXPECT_TRUE(fs::exists(spool));
+  const auto doctor = nlohmann::json::parse(kymo({"doctor", "--json", "--sensors", "cpu"}).out);
+  const auto& memory = doctor["shared_memory"];
+  EXPECT_TRUE(std::any_of(memory.begin(), memory.end(), [&](const auto& listed) { return listed["path"] == spool; }));
   // Other tests' files are theirs: --all would clear these too.
   std::vector<capture::Leftover> all = capture::list_leftovers();
   const auto mine =

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -454,6 +455,15 @@ void use_a_smaller_options_structure() {
   work("main");
 }
 
+void use_smaller_options_of_cpp() {
+  kymo::CaptureOptions options;
+  options.path = std::getenv("KYMO_RECORD");
+  options.max_bytes = 1;  // behind the end of the older structure
+  require(kymo::detail::start_capture(options, offsetof(kymo::CaptureOptions, max_bytes)),
+          "an older program's options");
+  work("main");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -464,6 +474,11 @@ int main(int argc, char** argv) {
       {"fork-beside-start", fork_beside_start_and_stop},
       {"stalled-sink", go_on_while_a_sink_stalls},
       {"hanging-sink", end_beside_a_sink_that_hangs},
+      {"hanging-sink-term",
+       [] {
+         end_beside_a_sink_that_hangs();
+         ::raise(SIGTERM);
+       }},
       {"calling-sink", call_kymo_in_a_sink},
       {"cancel", cancel_a_flush},
       {"small-files", record_with_small_files},
@@ -480,6 +495,7 @@ int main(int argc, char** argv) {
       {"without-handlers", fork_without_handlers},
       {"handler-in-child", begin_in_a_handler},
       {"old-options", use_a_smaller_options_structure},
+      {"old-options-of-cpp", use_smaller_options_of_cpp},
   };
   const auto found = modes.find(argc > 1 ? argv[1] : "");
   if (found == modes.end()) {

@@ -68,6 +68,10 @@ TEST_F(HarmTest, ASinkThatHangsKeepsNoProgramFromItsEnd) {
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
 }
 
+TEST_F(HarmTest, ASinkThatHangsKeepsNoSignalFromEndingTheProgram) {
+  EXPECT_EQ(run({"hanging-sink-term"}, {without_leak_detection(), without_race_detection()}), -SIGTERM) << output();
+}
+
 TEST_F(HarmTest, ASinkMayCallKymoAndIsRefusedWhatWaitsForIt) {
   EXPECT_EQ(run({"calling-sink"}), 0) << output();
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
@@ -188,7 +192,8 @@ TEST_F(HarmTest, ACaptureThatGoesToDevNullMakesNoFile) {
 
 TEST_F(HarmTest, OptionsOfAnOlderProgramAreTakenAsFarAsTheyGo) {
   EXPECT_EQ(run({"old-options"}), 0) << output();
-  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+  EXPECT_EQ(run({"old-options-of-cpp"}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
 }
 
 }  // namespace
