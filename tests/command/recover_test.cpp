@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/system/file.hpp"
+#include "base/system/system.hpp"
 #include "capture/recover/leftovers.hpp"
 #include "capture/recover/recovery.hpp"
 #include "capture/write/block_ring.hpp"
@@ -101,6 +102,49 @@ TEST_F(Recover, ALivingCaptureIsKnownByItsLockAloneAlsoToItsOwnProcess) {
   EXPECT_TRUE(capture::is_being_written(CaptureReader(capture_path())));
   writer.reset();
   EXPECT_FALSE(capture::is_being_written(CaptureReader(capture_path())));
+}
+
+TEST_F(Recover, WhetherTheWriterIsGoneIsDecidedByWhatTheCaptureSaysOfIt) {
+  using Kind = capture::WriterState::Kind;
+  struct Case {
+    std::uint64_t pid;
+    std::string boot_id;
+    std::string device;
+    std::string pid_namespace;
+    Kind expected;
+    const char* why;
+  };
+  ChildProcess ended({"/bin/true"});
+  ended.wait();
+  const auto dead = static_cast<std::uint64_t>(ended.pid());
+  const auto living = static_cast<std::uint64_t>(::getppid());
+  const std::string boot = base::boot_id();
+  const std::string here = capture::own_pid_namespace();
+  for (const Case& at : {
+           Case{0, "", "", "", Kind::gone, "a merge ends with its command"},
+           Case{dead, "", "", "", Kind::unknown, "of which machine?"},
+           Case{dead, "another", "", "", Kind::gone, "a local file of another boot"},
+           Case{living, boot, "7", "1", Kind::gone, "its recorder would hold a lock on the file"},
+           Case{dead, boot, capture::private_memory, "1", Kind::unknown, "in another container"},
+           Case{living, boot, capture::private_memory, here, Kind::unknown, "it runs, or its number was given again"},
+           Case{dead, boot, capture::private_memory, here, Kind::gone, "nobody has its number"},
+           Case{living, boot, "", here, Kind::unknown, "as private memory"},
+       }) {
+    capture::CaptureWriterOptions options;
+    options.header.owner_pid = at.pid;
+    ProcessDeclaration& process = options.declarations.processes.emplace_back();
+    process.id = 1;
+    process.boot_id = at.boot_id;
+    options.declarations.infos.push_back({1, capture::spool_device_key, at.device});
+    options.declarations.infos.push_back({1, capture::pid_namespace_key, at.pid_namespace});
+    fs::remove(capture_path());
+    { const capture::CaptureWriter writer(capture_path(), std::move(options)); }
+    const CaptureReader capture(capture_path());
+    ASSERT_FALSE(capture.is_closed());
+    const capture::WriterState state = capture::find_writer(capture);
+    EXPECT_EQ(state.kind, at.expected) << at.why << ": " << state.why;
+    EXPECT_EQ(state.why.empty(), state.kind == Kind::gone);
+  }
 }
 
 TEST_F(Recover, AForkedChildDoesNotKeepItsParentsCaptureAlive) {

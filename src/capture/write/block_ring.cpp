@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t ring_magic = 0x31474E4952594B8BU;
 constexpr std::uint64_t least_capacity = 1 << 20;
 /// The file's room grows by this.
-constexpr std::uint64_t reserve_step = 1 << 20;
+constexpr std::uint64_t growth_step = 1 << 20;
 
 void say_smaller(std::uint64_t capacity) {
   base::say("the flight recorder keeps " + std::to_string(capacity / 1'000'000) +
@@ -66,9 +66,9 @@ bool BlockRing::create_shared(const BlockRingOptions& options) {
   file_ = base::KnownFile(base::open_high(path_, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (file_) {
     const std::uint64_t most = std::min(room - sizeof(RingHeader), base::spare_memory());
-    if (base::reserve_space(file_.number(), 0, sizeof(RingHeader) + reserve_step) == 0 &&
+    if (base::reserve_space(file_.number(), 0, sizeof(RingHeader) + growth_step) == 0 &&
         map(std::min(options.capacity_bytes, most), file_.number())) {
-      reserved_ = std::min(reserve_step, header_->capacity);
+      reserved_ = std::min(growth_step, header_->capacity);
       return true;
     }
     ::unlink(path_.c_str());
@@ -108,7 +108,7 @@ bool BlockRing::reserve(std::uint64_t end) {
   if (path_.empty() || std::min(end, header_->capacity) <= reserved_) {
     return true;
   }
-  const std::uint64_t wanted = std::min((end + reserve_step - 1) / reserve_step * reserve_step, header_->capacity);
+  const std::uint64_t wanted = std::min((end + growth_step - 1) / growth_step * growth_step, header_->capacity);
   const std::uint64_t more = wanted - reserved_;
   const int file = file_.get_or_reopen(path_, O_RDWR);
   if (file < 0 || base::spare_room(directory_) < more ||
