@@ -1,8 +1,6 @@
 #include "capture/capture_fixture.hpp"
 
-#include <cstdlib>
 #include <fstream>
-#include <stdexcept>
 #include <utility>
 
 #include "capture/sample_batches.hpp"
@@ -57,19 +55,6 @@ std::size_t count_blocks(const CaptureReader& reader, BlockKind kind) {
     count += block.kind == kind ? 1 : 0;
   }
   return count;
-}
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "kymo-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error("cannot make a directory for a test");
-  }
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 Bytes read_file(const std::string& path) {

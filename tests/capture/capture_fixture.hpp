@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <kymo/capture.hpp>
 
 #include "capture/write/capture_writer.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace kymo::test {
 
@@ -32,19 +32,6 @@ using Bytes = std::vector<std::byte>;
 [[nodiscard]] std::vector<std::string> read_events(const CaptureReader& reader);
 
 [[nodiscard]] std::size_t count_blocks(const CaptureReader& reader, BlockKind kind);
-
-/// A directory that goes with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory();
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 [[nodiscard]] Bytes read_file(const std::string& path);
 void write_file(const std::string& path, const Bytes& bytes);

@@ -66,8 +66,8 @@ TEST(CaptureReader, WhatIsNoCaptureIsRefusedWithAReason) {
   bytes[8] = std::byte{2};
   EXPECT_NE(error_of(bytes).find("version 2"), std::string::npos);
   const test::TemporaryDirectory directory;
-  EXPECT_THROW(CaptureReader(directory.file("missing.kymo")), CaptureError);
-  EXPECT_THROW(CaptureReader(directory.file(".")), CaptureError);
+  EXPECT_THROW(CaptureReader(directory / "missing.kymo"), CaptureError);
+  EXPECT_THROW(CaptureReader(directory / "."), CaptureError);
 }
 
 TEST(CaptureReader, RandomBytesAreRefused) {
@@ -270,7 +270,7 @@ TEST(CaptureReader, BlocksOfUnknownKindsAreListedAndSteppedOver) {
 TEST(CaptureReader, AGrowingFileIsFollowedByteByByte) {
   const Sample sample = small_capture(3, 10);
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("growing.kymo");
+  const std::string path = directory / "growing.kymo";
   test::write_file(path, Bytes(sample.bytes.begin(), sample.bytes.begin() + preamble_size));
   std::ofstream file(path, std::ios::binary | std::ios::app);
   CaptureReader reader(path);
@@ -303,7 +303,7 @@ TEST(CaptureReader, AGrowingFileIsFollowedPastDamage) {
   const BlockInfo damaged = whole.blocks()[2];
   sample.bytes[damaged.offset + 9] ^= std::byte{0xFF};
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("growing.kymo");
+  const std::string path = directory / "growing.kymo";
   test::write_file(path, Bytes(sample.bytes.begin(), sample.bytes.begin() + preamble_size));
   CaptureReader reader(path);
   for (std::size_t size = preamble_size; size <= sample.bytes.size(); size += 7) {
@@ -320,7 +320,7 @@ TEST(CaptureReader, AGrowingFileIsFollowedPastDamage) {
 TEST(CaptureReader, AFileThatBecameShorterIsAnError) {
   const Sample sample = small_capture(3, 10, false);
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("shrinking.kymo");
+  const std::string path = directory / "shrinking.kymo";
   test::write_file(path, sample.bytes);
   CaptureReader reader(path);
   test::write_file(path, Bytes(sample.bytes.begin(), sample.bytes.begin() + 100));

@@ -187,12 +187,12 @@ TEST(CaptureWriter, LaterDeclarationsReplaceEarlierOnesInPlace) {
 
 TEST(CaptureWriter, AnExistingFileIsNeverTouched) {
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   test::write_file(path, Bytes(3, std::byte{7}));
   CaptureWriter first(path, test::sample_options());
-  EXPECT_EQ(first.path(), directory.file("run-1.kymo"));
+  EXPECT_EQ(first.path(), directory / "run-1.kymo");
   CaptureWriter second(path, test::sample_options());
-  EXPECT_EQ(second.path(), directory.file("run-2.kymo"));
+  EXPECT_EQ(second.path(), directory / "run-2.kymo");
   EXPECT_EQ(test::read_file(path), Bytes(3, std::byte{7}));
   first.finish();
   EXPECT_TRUE(CaptureReader(first.path()).is_closed());
@@ -277,7 +277,7 @@ TEST(CaptureWriter, WhatAFullDiskLostIsStatedOnceThereIsRoom) {
 // The limit of a process's file size stands in for a disk that stays full.
 TEST(CaptureWriter, ACaptureOnAFullDiskIsClosedAndSaysWhatItLacks) {
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   const std::vector<EventBatch> batches = ordinary_batches(40, 1'000);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -303,7 +303,7 @@ TEST(CaptureWriter, ACaptureOnAFullDiskIsClosedAndSaysWhatItLacks) {
 
 TEST(CaptureWriter, AFileTakesNoMoreRoomThanItHoldsOnceItIsClosed) {
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   CaptureWriter writer(path, test::sample_options());
   write_all(writer, ordinary_batches(3, 100));
   writer.finish();
@@ -371,7 +371,7 @@ TEST(CaptureWriter, ATrackThatGoesOnAfterItsEndIsCountedWhole) {
 // The limit of a process's file size stands in for a full disk: the write that crosses it is cut short.
 TEST(CaptureWriter, AShortWriteIsCutBackToTheLastWholeBlock) {
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   const std::vector<EventBatch> batches = ordinary_batches(20, 500);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -404,7 +404,7 @@ TEST(CaptureWriter, AShortWriteIsCutBackToTheLastWholeBlock) {
 
 TEST(CaptureWriter, ACaptureWhoseDescriptorTheProgramClosedIsOpenedAgainAndTheNumberIsLeftAlone) {
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   int taken = -1;
   {
     FileDestination destination(path);
@@ -414,12 +414,12 @@ TEST(CaptureWriter, ACaptureWhoseDescriptorTheProgramClosedIsOpenedAgainAndTheNu
       taken = !error && link.filename() == "run.kymo" ? fd : -1;
     }
     ASSERT_GE(taken, 0);
-    const base::FileDescriptor other(::open(directory.file("other").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    const base::FileDescriptor other(::open((directory / "other").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     ASSERT_EQ(::dup2(other.get(), taken), taken);
     destination.append(std::vector<std::byte>(100));
     EXPECT_EQ(std::filesystem::file_size(path), 100U);
   }
-  EXPECT_EQ(std::filesystem::file_size(directory.file("other")), 0U);
+  EXPECT_EQ(std::filesystem::file_size(directory / "other"), 0U);
   EXPECT_EQ(::fcntl(taken, F_GETFD), 0) << "it is the program's";
   ::close(taken);
 }

@@ -17,7 +17,7 @@ using test::Bytes;
 
 json read_with_python(const Bytes& bytes) {
   const test::TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   test::write_file(path, bytes);
   const std::string command = std::string(KYMO_TEST_PYTHON) + " " + KYMO_TEST_SCRIPTS + "/format_reader.py " + path;
   FILE* const pipe = ::popen(command.c_str(), "r");

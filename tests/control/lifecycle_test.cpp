@@ -313,7 +313,8 @@ TEST_F(LifecycleTest, RecoveryTakesNothingOfAnEarlierCaptureIntoOneThatHadNotBeg
   ASSERT_NE(next, paths.end());
   // As if the process had been killed before the first batch.
   std::uint64_t end = fs::file_size(*next);
-  for (const BlockInfo& block : CaptureReader(*next).blocks()) {
+  const CaptureReader reader(*next);
+  for (const BlockInfo& block : reader.blocks()) {
     end = block.kind == BlockKind::events ? std::min(end, block.offset) : end;
   }
   ASSERT_LT(end, fs::file_size(*next));

@@ -84,7 +84,7 @@ std::vector<Frame> exported_frames(const Marked& marked) {
   readers.push_back(open_bytes(marked.bytes));
   const Timeline timeline(std::move(readers));
   const TemporaryDirectory directory;
-  const std::string path = directory.file("frames.csv");
+  const std::string path = directory / "frames.csv";
   export_frames_csv(timeline, path);
   std::ifstream in(path);
   std::string line;

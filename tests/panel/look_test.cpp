@@ -191,7 +191,7 @@ TEST(Look, EverythingGrowsWithTheFont) {
 
 TEST(Look, TheHeaderTellsWhatRecordingCostAndLost) {
   const TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   std::vector<EventBatch> batches = Game().batches();
   batches.back().runs[0].dropped_scopes = 1234;
   batches.back().runs[1].dropped_others = 5;

@@ -14,7 +14,7 @@ namespace {
 
 TEST(Replay, FollowsAFileThatGrows) {
   const TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   Game game;
   const std::vector<EventBatch> batches = game.batches();
   capture::CaptureWriter writer(path, sample_options());
@@ -42,7 +42,7 @@ void write_front(const std::string& path, const Bytes& bytes, std::size_t size) 
 
 TEST(Replay, WhatCannotBeReadForAMomentIsFollowedAgain) {
   const TemporaryDirectory directory;
-  const std::string path = directory.file("run.kymo");
+  const std::string path = directory / "run.kymo";
   const Bytes bytes = Game().write();
   write_front(path, bytes, bytes.size() / 2);
   panel::TimelineBlocks blocks{Timeline(path)};

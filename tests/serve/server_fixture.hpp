@@ -30,8 +30,8 @@ inline test::Bytes large_capture() {
 class ServerTest : public ::testing::Test {
  protected:
   ServerTest() {
-    test::write_file(directory_.file("run.kymo"), test::small_capture());
-    options_.paths = {directory_.file("run.kymo")};
+    test::write_file(directory_ / "run.kymo", test::small_capture());
+    options_.paths = {directory_ / "run.kymo"};
     options_.address.port = 0;
     options_.limits.connections = 8;
     options_.look_period = std::chrono::milliseconds(1);
@@ -40,14 +40,14 @@ class ServerTest : public ::testing::Test {
   void start() { server_ = std::make_unique<Server>(options_); }
 
   void make_page() {
-    std::filesystem::create_directories(directory_.file("web/hidden"));
-    std::ofstream(directory_.file("web/index.html")) << "<!doctype html>";
-    std::ofstream(directory_.file("web/page.js")) << "start();";
-    std::ofstream(directory_.file("web/kymo_web.wasm")) << "wasm";
-    std::ofstream(directory_.file("web/.secret.js")) << "no";
-    std::ofstream(directory_.file("web/notes.md")) << "no";
-    std::ofstream(directory_.file("web/hidden/page.js")) << "no";
-    options_.page = directory_.file("web");
+    std::filesystem::create_directories(directory_ / "web/hidden");
+    std::ofstream(directory_ / "web/index.html") << "<!doctype html>";
+    std::ofstream(directory_ / "web/page.js") << "start();";
+    std::ofstream(directory_ / "web/kymo_web.wasm") << "wasm";
+    std::ofstream(directory_ / "web/.secret.js") << "no";
+    std::ofstream(directory_ / "web/notes.md") << "no";
+    std::ofstream(directory_ / "web/hidden/page.js") << "no";
+    options_.page = directory_ / "web";
   }
 
   [[nodiscard]] test::HttpClient connect() const { return test::HttpClient(server_->port()); }

@@ -75,7 +75,7 @@ TEST_F(ServerTest, ThePageIsSentCompressedAndOnlyWhenItChanged) {
   for (int i = 0; i < 10'000; ++i) {
     module += "wasm " + std::to_string(i);
   }
-  std::ofstream(directory_.file("web/kymo_web.wasm")) << module;
+  std::ofstream(directory_ / "web/kymo_web.wasm") << module;
   start();
   const HttpReply plain = get("/kymo_web.wasm");
   EXPECT_EQ(plain.body, module);
@@ -102,21 +102,21 @@ TEST_F(ServerTest, ThePageIsSentCompressedAndOnlyWhenItChanged) {
     EXPECT_EQ(same.headers.at("etag"), tag);
   }
   EXPECT_EQ(get("/page.js", "If-None-Match: " + tag + "\r\n").status, 200) << "another file";
-  std::ofstream(directory_.file("web/kymo_web.wasm")) << module << "new";
+  std::ofstream(directory_ / "web/kymo_web.wasm") << module << "new";
   start();
   EXPECT_EQ(get("/kymo_web.wasm", "If-None-Match: " + tag + "\r\n").body, module + "new");
 }
 
 TEST_F(ServerTest, LinksThatLeadOutOfAServedDirectoryAreNotServed) {
   const auto link = [this](const std::string& target, const std::string& name) {
-    std::filesystem::create_symlink(target, directory_.file(name));
+    std::filesystem::create_symlink(target, directory_ / name);
   };
-  std::filesystem::create_directories(directory_.file("served/below"));
-  std::filesystem::create_directories(directory_.file("served-too"));
+  std::filesystem::create_directories(directory_ / "served/below");
+  std::filesystem::create_directories(directory_ / "served-too");
   for (const char* const name : {"served/own.kymo", "served/below/deep.kymo", "private.kymo", "served-too/near.kymo"}) {
-    test::write_file(directory_.file(name), test::small_capture());
+    test::write_file(directory_ / name, test::small_capture());
   }
-  link(directory_.file("private.kymo"), "served/absolute.kymo");
+  link(directory_ / "private.kymo", "served/absolute.kymo");
   link("../private.kymo", "served/relative.kymo");
   link("../served-too/near.kymo", "served/same-prefix.kymo");
   link("relative.kymo", "served/twice.kymo");
@@ -124,7 +124,7 @@ TEST_F(ServerTest, LinksThatLeadOutOfAServedDirectoryAreNotServed) {
   link("below/deep.kymo", "served/inside.kymo");
   link("served", "link-to-served");
   link("private.kymo", "named.kymo");
-  options_.paths = {directory_.file("link-to-served"), directory_.file("named.kymo")};
+  options_.paths = {directory_ / "link-to-served", directory_ / "named.kymo"};
   start();
   const auto list = nlohmann::json::parse(get("/api/captures").body);
   std::vector<std::string> names;

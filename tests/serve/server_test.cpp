@@ -26,15 +26,15 @@ TEST_F(ServerTest, CapturesAreListedByNamesThatShowNoPath) {
   const HttpReply reply = get("/api/captures");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.headers.at("content-type"), "application/json");
-  const auto size = std::filesystem::file_size(directory_.file("run.kymo"));
+  const auto size = std::filesystem::file_size(directory_ / "run.kymo");
   EXPECT_EQ(reply.body,
             R"({"captures":[{"id":0,"name":"run.kymo","size":)" + std::to_string(size) + R"(,"is_growing":false}]})");
 }
 
 TEST_F(ServerTest, NamesThatAreMarkupOrNoTextStayData) {
   const std::string name = "<img src=x onerror=alert(1)>\"\xFF\n.kymo";
-  test::write_file(directory_.file(name), test::small_capture());
-  options_.paths = {directory_.file(name)};
+  test::write_file(directory_ / name, test::small_capture());
+  options_.paths = {directory_ / name};
   start();
   const auto list = nlohmann::json::parse(get("/api/captures").body);
   EXPECT_EQ(list["captures"][0]["name"], "<img src=x onerror=alert(1)>\"\xEF\xBF\xBD\n.kymo");
@@ -168,15 +168,15 @@ TEST_F(ServerTest, AFileThatBecomesShorterCutsTheAnswerAndNothingElse) {
 }
 
 TEST_F(ServerTest, AGrowingCaptureAnnouncesItself) {
-  test::GrowingCapture growing(directory_.file("live.kymo"));
-  options_.paths = {directory_.file("live.kymo"), directory_.file("")};
+  test::GrowingCapture growing(directory_ / "live.kymo");
+  options_.paths = {directory_ / "live.kymo", directory_ / ""};
   start();
   HttpClient page = connect();
   page.request("/api/events");
   const HttpReply head = page.read_reply_head();
   EXPECT_EQ(head.status, 200);
   EXPECT_EQ(head.headers.at("content-type"), "text/event-stream");
-  const auto size = [&] { return std::to_string(std::filesystem::file_size(directory_.file("live.kymo"))); };
+  const auto size = [&] { return std::to_string(std::filesystem::file_size(directory_ / "live.kymo")); };
   const auto grown = [&](const char* is_growing) {
     return "event: grown\ndata: {\"id\":0,\"size\":" + size() + ",\"is_growing\":" + is_growing + "}\n\n";
   };
@@ -185,7 +185,7 @@ TEST_F(ServerTest, AGrowingCaptureAnnouncesItself) {
     growing.grow();
     EXPECT_NE(page.read_chunks_until(grown("true")), "");
   }
-  test::write_file(directory_.file("another.kymo"), test::small_capture());
+  test::write_file(directory_ / "another.kymo", test::small_capture());
   EXPECT_NE(page.read_chunks_until("event: added\ndata: {\"id\":2,\"name\":\"another.kymo\",\"size\":"), "");
   growing.close();
   EXPECT_NE(page.read_chunks_until(grown("false")), "");

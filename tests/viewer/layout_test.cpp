@@ -55,7 +55,7 @@ TEST(ViewerLayout, WhatWasRememberedComesBack) {
   EXPECT_EQ(layout.imgui, table);
 
   const TemporaryDirectory directory;
-  const std::string path = directory.file("made/by the way/viewer.ini");
+  const std::string path = directory / "made/by the way/viewer.ini";
   viewer::write_layout(path, layout);
   const Layout read = viewer::read_layout(path);
   EXPECT_EQ(viewer::format_layout(read), viewer::format_layout(layout));
@@ -155,10 +155,10 @@ TEST(ViewerLayout, DamageNeverReachesImGui) {
 TEST(ViewerLayout, AFileThatCannotBeReadIsAnEmptyOne) {
   const TemporaryDirectory directory;
   const std::string nothing = viewer::format_layout({});
-  EXPECT_EQ(viewer::format_layout(viewer::read_layout(directory.file("missing.ini"))), nothing);
-  EXPECT_EQ(viewer::format_layout(viewer::read_layout(directory.file(""))), nothing);
+  EXPECT_EQ(viewer::format_layout(viewer::read_layout(directory / "missing.ini")), nothing);
+  EXPECT_EQ(viewer::format_layout(viewer::read_layout(directory / "")), nothing);
   EXPECT_EQ(viewer::format_layout(viewer::read_layout("")), nothing);
-  const std::string large = directory.file("large.ini");
+  const std::string large = directory / "large.ini";
   std::ofstream(large) << std::string(1 << 20, 'x') << "\n" << whole_text;
   EXPECT_EQ(viewer::format_layout(viewer::read_layout(large)), nothing);
   // Nor is one complained of that cannot be written.

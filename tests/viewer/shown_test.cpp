@@ -20,8 +20,8 @@ namespace {
 class ShownTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string write(const std::string& name, const Bytes& bytes = Game().write()) const {
-    write_file(directory_.file(name), bytes);
-    return directory_.file(name);
+    write_file(directory_ / name, bytes);
+    return directory_ / name;
   }
 
   void frames(int count) {
@@ -112,7 +112,7 @@ TEST_F(ShownTest, ADropOfWhatIsNoCaptureIsToldAndChangesNothing) {
   EXPECT_GT(vertices(), empty + 40) << "that it is no capture";
   shown_.open({write("one.kymo")});
   const int calm = vertices();
-  shown_.open_dropped({directory_.file("missing.kymo")});
+  shown_.open_dropped({directory_ / "missing.kymo"});
   EXPECT_EQ(shown_.title(), "one.kymo");
   EXPECT_GT(vertices(), calm + 40);
   click_notice_button();
@@ -199,14 +199,14 @@ TEST_F(ShownTest, NotesStandBesideTheCaptureAndNeverReplaceAnotherFile) {
 
 TEST(Beside, TheEditorsCommandHasThePlaceAndNoOptionsFromCaptures) {
   const TemporaryDirectory directory;
-  const std::string file = directory.file("a b.cpp");
+  const std::string file = directory / "a b.cpp";
   write_file(file, Bytes(1, std::byte{'x'}));
   using Words = std::vector<std::string>;
   EXPECT_EQ(viewer::editor_words("code  -g %f:%l", file, 12), (Words{"code", "-g", file + ":12"}));
   EXPECT_EQ(viewer::editor_words("vim +%l", file, 7), (Words{"vim", "+7", file}));
   EXPECT_EQ(viewer::editor_words("  ", file, 7), Words{});
   EXPECT_EQ(viewer::editor_words("vim", "--cmd=!rm", 7), Words{}) << "no such file";
-  EXPECT_EQ(viewer::editor_words("vim", directory.file(""), 7), Words{});
+  EXPECT_EQ(viewer::editor_words("vim", directory / "", 7), Words{});
   if (!is_emulated) {  // qemu-user tells the parent of a failed exec nothing
     EXPECT_THROW(viewer::start_program({"/no/such/program"}), std::runtime_error);
   }
@@ -214,7 +214,7 @@ TEST(Beside, TheEditorsCommandHasThePlaceAndNoOptionsFromCaptures) {
 
 TEST(Beside, NotesOfADirectoryStandInIt) {
   const TemporaryDirectory directory;
-  EXPECT_EQ(viewer::notes_path({directory.file("")}), directory.file("kymo.notes"));
+  EXPECT_EQ(viewer::notes_path({directory / ""}), directory / "kymo.notes");
   EXPECT_EQ(viewer::notes_path({"a.kymo", "b.kymo"}), "a.kymo.notes");
   EXPECT_EQ(viewer::notes_path({}), "");
 }

@@ -55,7 +55,11 @@ void extend(CaptureCoverage& coverage, const CaptureReader& capture,
             const std::function<void(const EventBatch&)>& on_batch) {
   EventBatch batch;
   for (const BlockInfo& block : capture.blocks()) {
-    if (block.kind != BlockKind::events || !capture.read(block, batch)) {
+    if (block.kind != BlockKind::events) {
+      continue;
+    }
+    coverage.has_begun = true;
+    if (!capture.read(block, batch)) {
       continue;
     }
     // A batch names every track with open scopes; all other tracks have none.
@@ -349,6 +353,7 @@ void describe_damages(const CaptureReader& capture, bool is_torn_end_whole, std:
 
 CaptureCoverage cover_capture(const CaptureReader& capture) {
   CaptureCoverage coverage;
+  coverage.has_begun = false;
   extend(coverage, capture, [](const EventBatch&) {});
   return coverage;
 }

@@ -237,9 +237,7 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
   record::SampleGatherer samples;
   record::DecodeContext context{clock_map, samples, coverage.async_spans};
   read_log(batch);
-  // The first batch of a capture states every track. Where the process was killed before that, what went to sinks went to
-  // earlier ones.
-  const bool has_begun = !coverage.tracks.empty();
+  const bool has_begun = coverage.has_begun;
   const auto own_drops = [has_begun](std::uint64_t dropped, std::uint64_t stated) {
     return has_begun ? dropped : dropped - std::min(dropped, stated);
   };
