@@ -1,8 +1,10 @@
 /* The C interface of the recorder, and the binary interface below the C++ headers.
  *
  * All functions may be called from any thread at any time, including before kymo_enable and after kymo_disable. Nothing
- * throws, ends or blocks the program; each problem is reported once on stderr. Names with the suffix _v1 or _v2 are the
- * versioned binary interface behind the C++ macros and are not meant to be called directly. */
+ * throws, ends or blocks the program; each problem is reported once on stderr. Signal handlers may call what records an
+ * event, except those of locks and fibers, but nothing that turns recording on or off, controls a capture or waits for
+ * one. Names with the suffix _v1 or _v2 are the versioned binary interface behind the C++ macros and are not meant to be
+ * called directly. */
 #ifndef KYMO_KYMO_H
 #define KYMO_KYMO_H
 
