@@ -199,6 +199,28 @@ TEST_F(Recover, SeveralAtOnceLoseNothingAndLeaveNothing) {
   }
 }
 
+TEST_F(Recover, WhereDescriptorsRunOutNothingIsLost) {
+  if (test::has_sanitizer || test::is_emulated) {
+    GTEST_SKIP() << "sanitizers and emulators need descriptors of their own";
+  }
+  kill_program();
+  int refused = 0;
+  for (int limit = 4; limit < 40; ++limit) {
+    const CommandResult result = run_any({"/bin/sh", "-c", "ulimit -n \"$0\" && exec \"$@\"", std::to_string(limit),
+                                          KYMO_COMMAND, "recover", "run.kymo"},
+                                         {});
+    if (result.status == 0) {
+      break;
+    }
+    ++refused;
+    EXPECT_TRUE(fs::exists(spool_path())) << "with " << limit << " descriptors: " << result.err;
+    EXPECT_FALSE(has_partial()) << limit;
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
 TEST_F(Recover, WhatAKilledRecoveryLeftGoesAndAUsersFileStays) {
   kill_program();
   fs::copy_file(capture_path(), file_named("run.kymo.recovering"));
