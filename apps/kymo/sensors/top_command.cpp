@@ -242,10 +242,11 @@ int run(const TopOptions& options) {
   const std::unique_ptr<TopSource> source =
       options.paths.empty() ? make_machine_source(options.sensors) : make_capture_source(options.paths);
   if (Terminal::is_there() && !options.is_once && !options.is_json) {
+    // Without a look for damage, which takes a pass over the files.
     watch(*source, options);
-  } else {
-    print(*source, options);
+    return to_int(ExitCode::ok);
   }
+  print(*source, options);
   Warnings warnings;
   warnings.texts = source->damage();
   warnings.is_damaged = !warnings.texts.empty();

@@ -22,7 +22,7 @@ class TopSource {
   virtual void update() = 0;
   /// What there is by now. Valid until the next update().
   [[nodiscard]] virtual TopData data() const = 0;
-  /// A line for each capture that is damaged.
+  /// A line for each capture that is damaged. Compares every block with its checksum.
   [[nodiscard]] virtual std::vector<std::string> damage() const { return {}; }
 };
 
