@@ -1,7 +1,7 @@
 # The front door. Every target first installs what it needs (scripts/bootstrap.sh does nothing where it is there).
 JOBS ?= $(shell nproc)
 
-.PHONY: help demo test soak test-arm64 build-macos bench format lint
+.PHONY: help demo test soak test-arm64 build-macos bench format lint release
 
 help:
 	@echo "make demo        build, measure a real multi-threaded program, show what was recorded"
@@ -11,6 +11,7 @@ help:
 	@echo "make build-macos cross-compile and link it for macOS, arm64 and x86-64, and look at what it links"
 	@echo "make bench       build the benchmarks and print each figure beside its goal"
 	@echo "make format      put all sources into the house's style"
+	@echo "make release     build VERSION=x.y.z and put together what is given away of it, with checksums and notes"
 	@echo "make lint        clang-format, clang-tidy, ruff and the browser's C++ subset, without changing anything"
 	@echo "JOBS=n sets how many jobs run at once ($(JOBS)); CONFIGURE=-DOPTION=VALUE configures what make test builds"
 
@@ -47,3 +48,9 @@ lint:
 	@scripts/bootstrap.sh lint test
 	@scripts/peers.sh || echo "peers: not installed; Python is not looked at"
 	@scripts/lint.sh $(JOBS)
+
+release:
+	@scripts/bootstrap.sh build web
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS)
+	@scripts/release.sh $(VERSION)

@@ -115,7 +115,7 @@ std::uint64_t read_overview(const std::string& path) {
       return 0;
     }
     const bool is_total = block->level == capture::total_level;
-    const capture::SummaryParts parts{is_total, !is_total || wanted.size() == 1};
+    const capture::SummaryParts parts{is_total, is_total, !is_total || wanted.size() == 1};
     const capture::Summary summary = capture::decode_summary({payload.data(), payload.size()}, parts);
     for (const capture::SiteSummary& site : summary.sites) {
       scopes += site.durations.count();

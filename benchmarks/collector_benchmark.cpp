@@ -53,7 +53,7 @@ std::vector<std::uint64_t> generated_words() {
   std::int64_t time_ns = 0;
   for (const ScopeEvent& event : batch.runs.front().events) {
     const std::uint64_t tag =
-        event.is_open() ? detail::open_tag(event.site) : detail::kind_tag(detail::WordKind::close, event.depth);
+        event.is_open() ? detail::open_tag(event.site.value()) : detail::kind_tag(detail::WordKind::close, event.depth);
     words.push_back(word_of(time_ns += 10 + event.time_ns % 8, tag));
   }
   return words;
@@ -95,7 +95,7 @@ class Load {
   record::ClockMap clock_{1.0};
   record::SampleGatherer samples_;
   record::AsyncSpans async_spans_;
-  record::TrackDecoder decoder_{1};
+  record::TrackDecoder decoder_{TrackId{1}};
   EventBatch batch_;
   std::uint64_t base_ = 1'000;
   std::uint64_t sequence_ = 0;

@@ -43,18 +43,18 @@ ScopeGenerator::ScopeGenerator(std::uint64_t seed) : threads_(thread_count) {
 
 Declarations ScopeGenerator::declare() {
   Declarations declarations;
-  for (SiteId id = 1; id <= site_count; ++id) {
+  for (std::uint32_t id = 1; id <= site_count; ++id) {
     SiteDeclaration site;
-    site.id = id;
+    site.id = SiteId{id};
     site.line = 10 * id;
     site.name = "stage " + std::to_string(id);
     site.function = "void stage_" + std::to_string(id) + "()";
     site.file = "benchmarks/generator.cpp";
     declarations.sites.push_back(site);
   }
-  for (TrackId id = 1; id <= thread_count; ++id) {
+  for (std::uint32_t id = 1; id <= thread_count; ++id) {
     TrackDeclaration track;
-    track.id = id;
+    track.id = TrackId{id};
     track.os_thread_id = 1000 + id;
     track.name = "worker " + std::to_string(id);
     declarations.tracks.push_back(track);
@@ -72,7 +72,7 @@ void ScopeGenerator::step(Thread& thread, ScopeRun& run) {
     Frame frame;
     frame.start_ns = thread.time_ns;
     frame.own_ns = log_normal(thread.random, median_duration_ns);
-    frame.site = static_cast<SiteId>(1 + next_random(thread.random) % site_count);
+    frame.site = SiteId{static_cast<std::uint32_t>(1 + next_random(thread.random) % site_count)};
     frame.children_left = stack.size() + 1 < max_depth ? static_cast<unsigned>(next_random(thread.random) % 4) : 0;
     run.events.push_back({thread.time_ns, frame.site, static_cast<std::uint16_t>(stack.size()), 0});
     stack.push_back(frame);
@@ -80,7 +80,7 @@ void ScopeGenerator::step(Thread& thread, ScopeRun& run) {
   } else {
     thread.time_ns += stack.back().own_ns;
     stack.pop_back();
-    run.events.push_back({thread.time_ns, 0, static_cast<std::uint16_t>(stack.size()), 0});
+    run.events.push_back({thread.time_ns, {}, static_cast<std::uint16_t>(stack.size()), 0});
   }
 }
 
@@ -96,7 +96,7 @@ void ScopeGenerator::next(EventBatch& batch, std::size_t events) {
   for (std::size_t i = 0; i < thread_count; ++i) {
     Thread& thread = threads_[i];
     ScopeRun& run = batch.runs[i];
-    run.track = static_cast<TrackId>(i + 1);
+    run.track = TrackId::from_index(i);
     run.first_sequence = thread.sequence;
     run.open_at_start.clear();
     for (const Frame& frame : thread.stack) {

@@ -36,7 +36,7 @@ class ScopeGenerator {
   struct Frame {
     std::int64_t start_ns = 0;
     std::int64_t own_ns = 0;
-    SiteId site = 0;
+    SiteId site;
     unsigned children_left = 0;
   };
   struct Thread {

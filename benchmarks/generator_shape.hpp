@@ -23,7 +23,7 @@ inline void record_generated_shape(std::size_t count) {
     ScopeGenerator(1).next(batch, 4 * 65536);
     std::vector<std::uint8_t> drawn;
     for (const ScopeEvent& event : batch.runs.front().events) {
-      drawn.push_back(static_cast<std::uint8_t>(event.site));
+      drawn.push_back(static_cast<std::uint8_t>(event.site.value()));
     }
     return drawn;
   }();

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares what recording costs in Python: benchmarks/python_benchmark.py BUILD [--rounds N]
 
-BUILD is a build folder in which the target `kymo_python` was built. Run it with the interpreter that has the peers,
-build/peers/bin/python3. Each recorder runs in a process of its own, one after the other, several times over; figures
-are medians. A recorder whose output lacks a single scope makes it end with 1; a missed goal is no failure.
+BUILD is a build folder in which the target `kymo_python` was built. Run it with the interpreter that it was built for,
+which has vor-profile, viztracer and nvtx: build/peers/bin/python3 for `dev` and `release`; that of a wheel, with its
+folder in build/wheel. Each recorder runs in a process of its own, one after the other, several times over; figures are
+medians of CPU times, as Markdown. A recorder whose output lacks a single scope makes it end with 1; a missed goal is no failure.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 HERE = Path(__file__).parent / "python"
@@ -71,7 +71,7 @@ def measure_subjects(bench: Bench, rounds: int) -> dict[str, dict[str, list[floa
     inner = 20
     issued = inner * CALLS
     for number in range(rounds):
-        for name in ("off", "kymo", "vor", "viztracer"):
+        for name in ("off", "kymo", "vor", "viztracer", "nvtx"):
             output = bench.folder / f"{name}-{number}.{ {'viztracer': 'json', 'vor': 'vor'}.get(name, 'kymo') }"
             answer = bench.run(sys.executable, HERE / "subject.py", name, output, str(inner), str(CALLS))
             for what, added_ns in json.loads(answer).items():
@@ -102,12 +102,13 @@ def metric_rows(bench: Bench, capture: Path) -> list[dict[str, str]]:
 
 
 def timed_run(bench: Bench, own: Path, *arguments: str | Path) -> tuple[float, float]:
-    """Run a program; return the seconds that the whole took, and those that its main() took."""
+    """Run a program; return the CPU seconds of all its threads and children, and those of main() in its thread."""
     own.unlink(missing_ok=True)
     bench.environment["KYMO_BENCHMARK_TIME"] = str(own)
-    begin = time.perf_counter()
+    begin = os.times()
     bench.run(*arguments)
-    whole = time.perf_counter() - begin
+    end = os.times()
+    whole = end.children_user + end.children_system - begin.children_user - begin.children_system
     return whole, float(own.read_text(encoding="utf-8"))
 
 
@@ -124,11 +125,14 @@ def measure_programs(bench: Bench, rounds: int) -> dict[str, dict[str, list[tupl
             runs["plain"].append(timed_run(bench, own, sys.executable, script, program, *arguments))
             runs["kymo"].append(
                 timed_run(
-                    bench, own, sys.executable, "-m", "kymo", "record", "-q", "-o", capture, script, program, *arguments
+                    bench, own, sys.executable, "-m", "kymograph", "record", "-q", "-o", capture, script, program,
+                    *arguments,
                 )
             )
             peer = [sys.executable, "-m", "viztracer", "--quiet", "--ignore_c_function", "--tracer_entries", "20000000"]
             runs["viztracer"].append(timed_run(bench, own, *peer, "-o", trace, "--", script, program, *arguments))
+            standard = [sys.executable, "-m", "cProfile", "-o", bench.folder / "profile"]
+            runs["cProfile"].append(timed_run(bench, own, *standard, script, program, *arguments))
             found, expected = bench.counts(capture), chrome_counts(trace)
             # Every function of the program, as often as the peer has it; resumptions of generators too.
             for name, count in expected.items():
@@ -148,53 +152,53 @@ def verdict(value: float, goal: float, unit: str) -> list[str]:
 
 
 def print_table(rows: list[list[str]]) -> None:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in [rows[0], ["-" * width for width in widths], *rows[1:]]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for row in [rows[0], ["---"] * len(rows[0]), *rows[1:]]:
+        print(f"| {' | '.join(row)} |")
 
 
 def subject_rows(results: dict[str, dict[str, list[float]]]) -> list[list[str]]:
-    rows = [["added to a call", "kymo", "goal", "", "vor-profile", "viztracer", "less than either"]]
+    rows = [["added to a call", "kymo", "goal", "", "vor-profile", "viztracer", "nvtx, no tool listening"]]
     for title, name, what, goal in (
-        ("@kymo.profile, empty function, recording", "kymo", "profile", 80),
+        ("`@kymo.profile`, empty function, recording", "kymo", "profile", 80),
         ("the same, off", "off", "profile", 40),
-        ("with kymo.scope, recording", "kymo", "scope", 150),
+        ("`with kymo.scope`, recording", "kymo", "scope", 150),
         ("the same with an argument", "kymo", "scope with argument", None),
-        ("with kymo.scope, off", "off", "scope", None),
-        ("record_metric, recording", "kymo", "metric", 80),
-        ("record_metric, off", "off", "metric", None),
-        ("every function traced", "", "traced function", None),
+        ("`with kymo.scope`, off", "off", "scope", None),
+        ("`record_metric`, recording", "kymo", "metric", 80),
+        ("`record_metric`, off", "off", "metric", None),
     ):
-        value = results[name][what] if name else []
-        peers = [
-            results[peer][what] if name != "off" and what in results[peer] else [] for peer in ("vor", "viztracer")
-        ]
-        goals = verdict(statistics.median(value), goal, "ns") if goal is not None else ["", ""]
-        least = min((statistics.median(each) for each in peers if each), default=None)
-        is_less = "" if least is None or not value else "yes" if statistics.median(value) < least else "NO"
-        own, *others = (median(each) if each else "" for each in (value, *peers))
-        rows.append([title, own, *goals, *others, is_less])
+        value = statistics.median(results[name][what])
+        goals = verdict(value, goal, "ns") if goal is not None else ["", ""]
+        peers = ("nvtx",) if name == "off" else ("vor", "viztracer", "nvtx")
+        others = [results[peer].get(what, []) if peer in peers else [] for peer in ("vor", "viztracer", "nvtx")]
+        rows.append([title, f"{value:,.0f} ns", *goals, *(median(each) if each else "" for each in others)])
     return rows
 
 
 def program_rows(results: dict[str, dict[str, list[tuple[float, float]]]]) -> list[list[str]]:
-    rows = [["python -m kymo record", "plain", "kymo", "viztracer", "slowdown over viztracer's", "goal", ""]]
+    rows = [["every function", "plain", "kymo", "viztracer", "cProfile", "slowdown over viztracer's", "goal", ""]]
     for program, runs in results.items():
         for part, title in enumerate(("whole run", "the program in it")):
-            plain, kymo, peer = (
-                statistics.median(run[part] for run in runs[name]) for name in ("plain", "kymo", "viztracer")
+            plain, kymo, peer, standard = (
+                statistics.median(run[part] for run in runs[name])
+                for name in ("plain", "kymo", "viztracer", "cProfile")
             )
-            cells = [f"{seconds * 1e3:,.0f} ms ({seconds / plain:.2f}x)" for seconds in (plain, kymo, peer)]
+            others = [f"{seconds / plain:.2f} x" for seconds in (kymo, peer, standard)]
             calls = int(runs["calls"][0][0])
-            rows.append(
-                [
-                    f"{program} ({calls:,} calls), {title}",
-                    *cells,
-                    f"{kymo / peer:.2f}x",
-                    *verdict(kymo / peer, 0.8, "x"),
-                ]
-            )
+            title = f"{program}, {calls:,} calls: {title}"
+            rows.append([title, f"{plain * 1e3:,.0f} ms", *others, *ratio_cells(kymo / peer)])
     return rows
+
+
+def ratio_cells(ratio: float) -> list[str]:
+    return [f"{ratio:.2f} x", *verdict(ratio, 0.6, "x")]
+
+
+def processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
 
 
 def main() -> int:
@@ -206,8 +210,9 @@ def main() -> int:
         bench = Bench(arguments.build.absolute(), Path(folder))
         subjects = measure_subjects(bench, arguments.rounds)
         programs = measure_programs(bench, arguments.rounds)
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("vor-profile", "viztracer"))
-    print(f"\nPython {platform.python_version()}; {versions}; load average {os.getloadavg()[0]:.1f}\n")
+    peers = ("vor-profile", "viztracer", "nvtx")
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in peers)
+    print(f"\n{processor()}; Python {platform.python_version()}; {versions}; load average {os.getloadavg()[0]:.1f}\n")
     print_table(subject_rows(subjects))
     print()
     print_table(program_rows(programs))

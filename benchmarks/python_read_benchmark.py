@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import kymo
+import kymograph as kymo
 import pyarrow as pa
 
 LONG_ENOUGH_S = 10

@@ -1,10 +1,12 @@
-"""What kymo adds to a program's size and to the compilation of a file. Used by run.py.
+"""What kymo adds to a program's size, its start and the compilation of a file. Used by run.py.
 
 Size: a program that records a scope, linked with an archive of the recorder as users link theirs (unused sections left
 out), stripped, less the same program without kymo. Compile time: the CPU time the compiler takes for a file that only includes
-kymo/kymo.hpp, less that for an empty file; CPU time, so that what else the machine does is not in it.
+kymo/kymo.hpp, less that for an empty file; CPU time, so that what else the machine does is not in it. Start: the wall
+time that the starting thread waits.
 """
 import os
+import pathlib
 import resource
 import statistics
 import subprocess
@@ -38,6 +40,31 @@ def write(folder, name, text):
         file.write(text)
     return path
 
+
+# Prints how many milliseconds a start takes, and the first event of a forked child.
+STARTING_PROGRAM = """#include <kymo/kymo.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
+template <typename Call>
+void print_cost(Call&& call) {
+  const auto before = std::chrono::steady_clock::now();
+  call();
+  std::printf("%f ", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count());
+  std::fflush(stdout);
+}
+int main() {
+  print_cost([] { kymo::enable(); });
+  { KYMO_SCOPE("first"); }
+  if (fork() == 0) {
+    print_cost([] { KYMO_SCOPE("first of the child"); });
+    std::exit(0);
+  }
+  wait(nullptr);
+}
+"""
 
 # A function with one scope around a call that may throw, and without.
 SITE = """#include <kymo/kymo.hpp>
@@ -108,7 +135,30 @@ def measure_compilation(built, folder):
     return {"added_ms": [time_ms - floor_ms for time_ms in including_ms], "empty_ms": empty_ms}
 
 
+def measure_start(built, folder):
+    """With sampling and without; a pool of 64 MB: the cost must not depend on its size."""
+    program = os.path.join(folder, "starting")
+    library = os.path.dirname(built["library"])
+    run([built["cxx"], "-std=c++17", "-O2", "-I", built["include"], write(folder, "starting.cpp", STARTING_PROGRAM), "-o", program,
+         "-L", library, "-lkymo", f"-Wl,-rpath,{library}"])
+    variables = os.environ | {"KYMO_RECORD": os.path.join(folder, "start.kymo"), "KYMO_BUFFER": "64MB"}
+    times = {}
+    for _ in range(REPETITIONS):
+        for suffix, sampling in ("_ms", {}), ("_unsampled_ms", {"KYMO_SAMPLE": "0"}):
+            done = subprocess.run([program], check=True, capture_output=True, text=True, env=variables | sampling)
+            for name, time_ms in zip(("enable", "child"), map(float, done.stdout.split())):
+                times.setdefault(name + suffix, []).append(time_ms)
+            for capture in pathlib.Path(folder).glob("*.kymo"):
+                capture.unlink()
+    return times
+
+
 def measure(built):
     """Returns {figure: {counter: [value of each repetition]}}, as run.py takes from the other benchmarks."""
     with tempfile.TemporaryDirectory(prefix="kymo-bench-") as folder:
-        return {"size": measure_size(built, folder), "site": measure_site(built, folder), "compile": measure_compilation(built, folder)}
+        return {
+            "size": measure_size(built, folder),
+            "site": measure_site(built, folder),
+            "start": measure_start(built, folder),
+            "compile": measure_compilation(built, folder),
+        }

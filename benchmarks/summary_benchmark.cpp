@@ -67,7 +67,7 @@ void BM_MatchScopes(benchmark::State& state) {
   std::int64_t self_ns = 0;
   time_batches(state, [&](const EventBatch& batch) {
     for (const ScopeRun& run : batch.runs) {
-      match(run, stacks[run.track % stacks.size()], [&](const ScopeSpan& span) { self_ns += span.self_ns; });
+      match(run, stacks[run.track.value() % stacks.size()], [&](const ScopeSpan& span) { self_ns += span.self_ns; });
     }
     benchmark::DoNotOptimize(self_ns);
   });

@@ -34,10 +34,10 @@ void write_samples(const std::string& path, double count) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> steps(0, 1);
   kymo::EventBatch batch;
-  batch.declarations.processes.push_back({1, 100, "host", "boot", "", "load"});
+  batch.declarations.processes.push_back({kymo::ProcessId{1}, 100, "host", "boot", "", "load"});
   for (std::uint32_t id = 1; id <= metrics; ++id) {
     kymo::MetricDeclaration metric;
-    metric.id = id;
+    metric.id = kymo::MetricId{id};
     metric.name = "metric " + std::to_string(id - 1);
     metric.unit = "W";
     batch.declarations.metrics.push_back(metric);
@@ -49,7 +49,7 @@ void write_samples(const std::string& path, double count) {
     batch.samples.assign(metrics, {});
     for (std::uint32_t id = 1; id <= metrics; ++id) {
       kymo::SampleRun& run = batch.samples[id - 1];
-      run.metric = id;
+      run.metric = kymo::MetricId{id};
       for (std::size_t i = 0; i < samples_a_block; ++i) {
         run.times_ns.push_back(time_ns + static_cast<std::int64_t>(i) * period_ns + id);
         value += static_cast<double>(static_cast<int>(steps(random)));

@@ -18,28 +18,30 @@ install(CODE "
   endforeach()")
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/kymo" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+  COMPONENT dev FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 
 # Each component has its own export set, so that kymo-config.cmake loads only the requested ones.
 foreach(library IN ITEMS kymo kymo_sense kymo_gpu kymo_analysis kymo_nvmetrics kymo_bench kymo_panel)
   if(TARGET ${library})
     string(REPLACE "_" "-" export "${library}-targets")
-    install(TARGETS ${library} EXPORT ${export})
-    install(EXPORT ${export} NAMESPACE kymo:: DESTINATION "${kymo_package_dir}")
+    install(TARGETS ${library} EXPORT ${export}
+      LIBRARY COMPONENT library NAMELINK_COMPONENT dev
+      ARCHIVE COMPONENT dev)
+    install(EXPORT ${export} NAMESPACE kymo:: DESTINATION "${kymo_package_dir}" COMPONENT dev)
   endif()
 endforeach()
 if(TARGET kymo_command)
   file(RELATIVE_PATH kymo_bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(kymo_command PROPERTIES INSTALL_RPATH "$ORIGIN/${kymo_bin_to_lib}")
-  install(TARGETS kymo_command)
+  install(TARGETS kymo_command COMPONENT command)
 endif()
 if(TARGET kymo_viewer)
-  install(TARGETS kymo_viewer)
+  install(TARGETS kymo_viewer COMPONENT viewer)
 endif()
 if(KYMO_HAS_WEB)
   # `kymo serve` searches for it there, relative to its own folder.
-  install(DIRECTORY "${KYMO_WEB_PAGE}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/kymo/web" OPTIONAL)
+  install(DIRECTORY "${KYMO_WEB_PAGE}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/kymo/web" COMPONENT page OPTIONAL)
 endif()
 
 # A program with another version is told when it is configured, rather than by its linker.
@@ -52,13 +54,17 @@ elseif(TARGET PkgConfig::IMGUI)
 endif()
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/kymo-config.cmake.in"
   "${PROJECT_BINARY_DIR}/kymo-config.cmake" INSTALL_DESTINATION "${kymo_package_dir}" NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file("${PROJECT_BINARY_DIR}/kymo-config-version.cmake" COMPATIBILITY SameMinorVersion)
+set(kymo_compatibility SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(kymo_compatibility SameMinorVersion)
+endif()
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/kymo-config-version.cmake" COMPATIBILITY ${kymo_compatibility})
 install(FILES
   "${PROJECT_BINARY_DIR}/kymo-config.cmake"
   "${PROJECT_BINARY_DIR}/kymo-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/KymoImGuiVersion.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/KymoInstrumentFunctions.cmake"
-  DESTINATION "${kymo_package_dir}")
+  DESTINATION "${kymo_package_dir}" COMPONENT dev)
 
 # pkg-config: the prefix is relative to the file, so that an installed tree can be moved.
 set(kymo_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
@@ -92,7 +98,7 @@ set(kymo_pc_names kymo kymo-gpu kymo-sense)
 set(kymo_pc_sense_libs "-lkymo_sense")
 if(NOT BUILD_SHARED_LIBS)
   # libkymo calls it through a weak reference, which does not pull it out of an archive.
-  string(PREPEND kymo_pc_sense_libs "-Wl,-u,kymo_start_sampling_v1 ")
+  string(PREPEND kymo_pc_sense_libs "-Wl,-u,kymo_start_sampling_v1,-u,kymo_take_states_v1 ")
 endif()
 if(TARGET kymo_analysis)
   list(APPEND kymo_pc_names kymo-analysis kymo-nvmetrics)
@@ -107,7 +113,34 @@ if(TARGET kymo_panel)
     set(kymo_pc_imgui ", imgui = ${IMGUI_VERSION}")
   endif()
 endif()
+# Whoever links archives needs what they need: without --static too. Shared libraries bring it along themselves, and their
+# users need no headers of it. kymo-panel is always an archive.
+function(kymo_settle_private file)
+  file(READ "${file}" text)
+  foreach(field IN ITEMS Requires Libs)
+    if(text MATCHES "(^|\n)${field}\\.private: ([^\n]*)\n")
+      set(private "${CMAKE_MATCH_2}")
+      string(REGEX REPLACE "\n${field}\\.private: [^\n]*" "" text "${text}")
+      if(BUILD_SHARED_LIBS)
+        continue()
+      endif()
+      if(text MATCHES "\n${field}: ")
+        string(REGEX REPLACE "(\n${field}: [^\n]*)" "\\1 ${private}" text "${text}")
+      else()
+        string(APPEND text "${field}: ${private}\n")
+      endif()
+    endif()
+  endforeach()
+  file(WRITE "${file}" "${text}")
+endfunction()
 foreach(name IN LISTS kymo_pc_names)
   configure_file("${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${kymo_pc_dir}")
+  if(NOT name STREQUAL "kymo-panel" OR NOT BUILD_SHARED_LIBS)
+    kymo_settle_private("${PROJECT_BINARY_DIR}/${name}.pc")
+  endif()
+  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${kymo_pc_dir}" COMPONENT dev)
 endforeach()
+
+if(PROJECT_IS_TOP_LEVEL AND BUILD_SHARED_LIBS AND TARGET kymo_command)
+  include(KymoPackages)
+endif()

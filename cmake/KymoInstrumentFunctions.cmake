@@ -1,10 +1,10 @@
 # kymo_instrument_functions(target [INCLUDE pattern...] [EXCLUDE pattern...])
 #
 # Records every function of a target's C and C++ sources as a scope, by the compiler's function hooks, and links
-# kymo::kymo. With INCLUDE, only functions whose name matches a pattern are recorded. Functions that match an EXCLUDE
-# pattern are not. Examples of patterns: "Renderer::*", "*::update", "parse?". `*` matches any characters, `?` matches
-# one. A pattern is compared with the demangled name without return type and parameters; a pattern with a "(" is
-# compared with the whole name.
+# kymo::kymo. Recording starts by itself, before main, where KYMO_RECORD and its like ask for it. With INCLUDE, only
+# functions whose name matches a pattern are recorded. Functions that match an EXCLUDE pattern are not. Examples of
+# patterns: "Renderer::*", "*::update", "parse?". `*` matches any characters, `?` matches one. A pattern is compared with
+# the demangled name without return type and parameters; a pattern with a "(" is compared with the whole name.
 #
 # GCC hooks functions before inlining, except those in system headers and kymo's own. Clang hooks the functions that
 # remain after inlining, so build with -O1 or more there.
@@ -43,7 +43,11 @@ function(kymo_instrument_functions target)
       "$<$<COMPILE_LANG_AND_ID:${language},GNU>:${exclude_option}>"
       "$<$<COMPILE_LANG_AND_ID:${language},Clang,AppleClang>:-finstrument-functions-after-inlining>")
   endforeach()
-  target_link_libraries("${target}" PRIVATE kymo::kymo)
+  # As properties: target_link_libraries would have to know whether the target's own calls of it have keywords.
+  set_property(TARGET "${target}" APPEND PROPERTY LINK_LIBRARIES kymo::kymo)
+  if(type STREQUAL "STATIC_LIBRARY")
+    set_property(TARGET "${target}" APPEND PROPERTY INTERFACE_LINK_LIBRARIES "$<LINK_ONLY:kymo::kymo>")
+  endif()
 
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if("C" IN_LIST languages)
@@ -51,21 +55,30 @@ function(kymo_instrument_functions target)
   else()
     set(file "${CMAKE_CURRENT_BINARY_DIR}/kymo_functions_of_${target}.cpp")
   endif()
-  kymo_write_function_filter("${file}" "${target}" "${ARG_INCLUDE}" "${ARG_EXCLUDE}")
+  # A plugin is loaded under the dynamic linker's lock, where no threads should be started, by a program that runs already.
+  set(starts 1)
+  if(type STREQUAL "MODULE_LIBRARY")
+    set(starts 0)
+  endif()
+  # An archive without patterns leaves the choice to what it is linked with.
+  set(filters 1)
+  if(type STREQUAL "STATIC_LIBRARY" AND NOT ARG_INCLUDE AND NOT ARG_EXCLUDE)
+    set(filters 0)
+  endif()
+  kymo_write_function_filter("${file}" "${target}" "${ARG_INCLUDE}" "${ARG_EXCLUDE}" ${starts} ${filters})
   if(NOT type STREQUAL "STATIC_LIBRARY")
     target_sources("${target}" PRIVATE "${file}")
-  elseif(ARG_INCLUDE OR ARG_EXCLUDE)
-    # Nothing refers to the filter, so a linker would leave it in the archive. Programs that link the archive get the
-    # object instead.
+  else()
+    # Nothing refers to it, so a linker would leave it in the archive. Programs that link the archive get the object instead.
     add_library("${target}_kymo_functions" OBJECT "${file}")
     set_target_properties("${target}_kymo_functions" PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    target_link_libraries("${target}" INTERFACE "$<TARGET_OBJECTS:${target}_kymo_functions>")
+    set_property(TARGET "${target}" APPEND PROPERTY INTERFACE_LINK_LIBRARIES "$<TARGET_OBJECTS:${target}_kymo_functions>")
   endif()
 endfunction()
 
-# Writes a source, valid as C and C++, that passes a module's patterns to the recorder when the module is loaded, before
-# its other constructors run, and removes them after its other destructors.
-function(kymo_write_function_filter file target include exclude)
+# Writes a source, valid as C and C++, that passes a module's patterns to the recorder (filters) when the module is loaded,
+# before its other constructors run, and removes them after its other destructors. starts: it starts the recording too.
+function(kymo_write_function_filter file target include exclude starts filters)
   foreach(list IN ITEMS include exclude)
     set(patterns "${${list}}")
     list(LENGTH patterns count)
@@ -83,6 +96,9 @@ function(kymo_write_function_filter file target include exclude)
 /* The functions of @target@ that are recorded. Made by kymo_instrument_functions(). */
 #include <stdint.h>
 
+#define KYMO_STARTS @starts@
+#define KYMO_FILTERS @filters@
+
 struct kymo_function_filter_v1 {
   const char* const* include;
   const char* const* exclude;
@@ -96,10 +112,19 @@ extern "C" {
 #endif
 void kymo_add_function_filter_v1(struct kymo_function_filter_v1* filter);
 void kymo_remove_function_filter_v1(struct kymo_function_filter_v1* filter);
+int kymo_enable(void);
 #ifdef __cplusplus
 }
 #endif
 
+#if KYMO_STARTS
+/* Does nothing unless the environment asks for a recording. */
+__attribute__((constructor, no_instrument_function)) static void start_recording(void) {
+  kymo_enable();
+}
+#endif
+
+#if KYMO_FILTERS
 @include_definition@;
 @exclude_definition@;
 static struct kymo_function_filter_v1 filter;
@@ -113,6 +138,7 @@ __attribute__((constructor(101), no_instrument_function)) static void add_filter
 __attribute__((destructor(101), no_instrument_function)) static void remove_filter(void) {
   kymo_remove_function_filter_v1(&filter);
 }
+#endif
 ]])
   set_source_files_properties("${file}" PROPERTIES
     GENERATED ON

@@ -1,6 +1,13 @@
 # Compile options of this project's targets.
 include(CheckIPOSupported)
 
+# Which releases a program may exchange without a new build: before 1.0 those of one minor version, later those of one
+# major version. The SONAME, the versions of symbols and kymo-config-version.cmake say the same.
+set(kymo_abi_version "${PROJECT_VERSION_MAJOR}")
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(kymo_abi_version "0.${PROJECT_VERSION_MINOR}")
+endif()
+
 # kymo_configure(target [17]): hidden symbols, warnings, sanitizers; C++20, or the given C++ standard.
 function(kymo_configure target)
   set(standard ${ARGN})
@@ -14,9 +21,15 @@ function(kymo_configure target)
     C_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON)
+  if(NOT PROJECT_IS_TOP_LEVEL AND NOT KYMO_WARNINGS_AS_ERRORS)
+    # What a user's compiler and options warn of here is nothing that the user can mend, unless they ask for it.
+    target_compile_options(${target} PRIVATE -w)
+  endif()
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+    # Joined files see each other's constants, whose names may be anybody's; other joined builds warn of nothing.
+    -Wall -Wextra -Wpedantic $<$<NOT:$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<PLATFORM_ID:Darwin>>>:-Wshadow>
+    -Wconversion -Wsign-conversion
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual>
     $<$<BOOL:${KYMO_WARNINGS_AS_ERRORS}>:-Werror>
     # GCC 12 warns of "literal" + std::string in optimised code: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
@@ -36,10 +49,42 @@ function(kymo_leave_out what why)
   set_property(GLOBAL APPEND_STRING PROPERTY kymo_left_out "${what}: ${why}\n")
 endfunction()
 
-# kymo_compile_quickly(target): without optimisation but in a release: for code that takes longer to compile than it ever
-# runs.
+# kymo_find_library(prefix module): a library that this build needs, by pkg-config.
+# kymo_find_headers(name file) and kymo_find_package(name): the same for what has no pkg-config file.
+# kymo_check_needs(): names everything that was not found, and how it is installed.
+macro(kymo_find_library prefix module)
+  pkg_check_modules(${prefix} QUIET IMPORTED_TARGET GLOBAL ${module})
+  if(NOT ${prefix}_FOUND)
+    list(APPEND kymo_missing ${module})
+  endif()
+endmacro()
+macro(kymo_find_headers name file)
+  string(TOUPPER "KYMO_${name}_INCLUDE" kymo_folder)
+  find_path(${kymo_folder} ${file})
+  mark_as_advanced(${kymo_folder})
+  if(NOT ${kymo_folder})
+    list(APPEND kymo_missing ${name})
+  endif()
+endmacro()
+macro(kymo_find_package name)
+  find_package(${name} QUIET)
+  if(NOT ${name}_FOUND)
+    list(APPEND kymo_missing ${name})
+  endif()
+endmacro()
+function(kymo_check_needs)
+  if(kymo_missing)
+    list(JOIN kymo_missing ", " names)
+    message(FATAL_ERROR "kymo needs what is not found here: ${names}. On Debian and its relatives this installs it:\n"
+      "  ${PROJECT_SOURCE_DIR}/scripts/bootstrap.sh build\n"
+      "Elsewhere it lists what to install.")
+  endif()
+endfunction()
+
+# kymo_compile_quickly(target): without optimisation, and small in a release: for code that takes longer to compile than
+# it ever runs.
 function(kymo_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0> $<$<CONFIG:Release>:-Os>)
 endfunction()
 
 # kymo_can_optimize_links(result): whether a release may be optimized as a whole when it is linked, which makes libkymo an
@@ -83,6 +128,10 @@ function(kymo_add_layer name)
     target_precompile_headers(kymo_${name}_objects PRIVATE
       <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
       <string_view> <unordered_map> <utility> <vector>)
+  endif()
+  if(KYMO_SANITIZER MATCHES "address")
+    # What the tests and the fuzzing run most; the tests themselves compile longer than they run.
+    target_compile_options(kymo_${name}_objects PRIVATE -O1)
   endif()
   if(KYMO_BUILD_FUZZERS)
     # Coverage for fuzzing is measured in the layers.

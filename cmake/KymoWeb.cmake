@@ -1,7 +1,21 @@
 # Programs for browsers: the page that shows captures (apps/web), and the examples and tests in WebAssembly, if
 # Emscripten and its sources are found. Another compiler needs another build of this project, which is configured and
 # built together with this one in the folder KYMO_WEB_BUILD. Sets KYMO_HAS_WEB; KYMO_WEB_PAGE is the folder of the page.
+set(KYMO_PAGE "" CACHE PATH "The page, built before (it is the same for every processor); empty: it is built here")
 set(KYMO_HAS_WEB OFF)
+# Containers for wheels have no Emscripten.
+if(SKBUILD AND NOT KYMO_PAGE AND EXISTS "${PROJECT_SOURCE_DIR}/build/page/index.html")
+  set(KYMO_PAGE "${PROJECT_SOURCE_DIR}/build/page")
+endif()
+if(KYMO_PAGE)
+  if(NOT EXISTS "${KYMO_PAGE}/kymo_web.wasm" OR NOT EXISTS "${KYMO_PAGE}/index.html")
+    message(FATAL_ERROR "KYMO_PAGE is ${KYMO_PAGE}, which holds no page: name the folder web of a finished build")
+  endif()
+  set(KYMO_HAS_WEB ON)
+  set(KYMO_WEB_PAGE "${KYMO_PAGE}")
+  add_custom_target(kymo_web)
+  return()
+endif()
 set(KYMO_WEB_PAGE "${PROJECT_BINARY_DIR}/web")
 set(KYMO_WEB_BUILD "${PROJECT_BINARY_DIR}/web-build")
 find_program(KYMO_EMCMAKE emcmake)
@@ -33,6 +47,9 @@ ExternalProject_Add(kymo_web
     "-DCMAKE_CXX_COMPILER_LAUNCHER=${web_launcher}"
     "-DKYMO_WEB_SOURCES=${web_sources}"
     "-DKYMO_WEB_PAGE=${KYMO_WEB_PAGE}"
+    "-DCMAKE_UNITY_BUILD=${CMAKE_UNITY_BUILD}"
+    "-DCMAKE_UNITY_BUILD_BATCH_SIZE=${CMAKE_UNITY_BUILD_BATCH_SIZE}"
+    "-DKYMO_WARNINGS_AS_ERRORS=${KYMO_WARNINGS_AS_ERRORS}"
     "-DKYMO_BUILD_TESTS=${KYMO_BUILD_TESTS}"
     "-DKYMO_BUILD_EXAMPLES=${KYMO_BUILD_EXAMPLES}"
   BUILD_COMMAND "${CMAKE_COMMAND}" --build <BINARY_DIR> --parallel 2

@@ -5,17 +5,18 @@ A small recorded training loop: the time of each step and its parts, the model's
     kymo stats run.kymo
 
 A network of two layers learns to classify the arms of a spiral, in NumPy or, with --framework torch, in PyTorch.
-Only three lines are kymo's: the import, ``enable`` and ``frame_mark``.
+Only three lines are kymo's: the import, ``enable`` and ``frames``.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-import kymo
+import kymograph as kymo
 import numpy as np
 import numpy.typing as npt
 
@@ -143,14 +144,11 @@ def train(model: Model, steps: int, size: int, seed: int) -> float:
     """Train a model; return its accuracy on fresh points."""
     points, labels = make_spiral(4_000, seed)
     source = batches(points, labels, size, seed)
-    for step in range(steps):
-        with kymo.scope("load"):
-            batch = next(source)
+    for step, batch in enumerate(kymo.frames(itertools.islice(source, steps), wait="load")):
         rate = 0.1 * 0.5 * (1 + np.cos(np.pi * step / steps))
         with kymo.scope("train_step", step=step):
             loss = model.step(*batch, rate)
         kymo.record_metric_unit("loss", loss, "nats")
-        kymo.frame_mark()
     with kymo.scope("evaluate"):
         points, labels = make_spiral(2_000, seed + 1)
         accuracy = float((model.predict(points) == labels).mean())

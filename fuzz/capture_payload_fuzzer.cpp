@@ -29,11 +29,11 @@ std::uint64_t digest(const EventBatch& batch) {
   std::uint64_t sum = batch.text.size();
   const auto add = [&sum](std::uint64_t value) { sum = (sum ^ value) * 0x9E3779B97F4A7C15U; };
   for (const ScopeRun& run : batch.runs) {
-    add(run.track);
+    add(run.track.value());
     add(run.end_sequence);
     for (const ScopeEvent& event : run.events) {
       add(static_cast<std::uint64_t>(event.time_ns));
-      add((std::uint64_t{event.site} << 32U) | (std::uint64_t{event.depth} << 16U) | event.flags);
+      add((std::uint64_t{event.site.value()} << 32U) | (std::uint64_t{event.depth} << 16U) | event.flags);
     }
     for (const ScopeArgument& argument : run.arguments) {
       add(argument.position);

@@ -30,7 +30,7 @@ std::optional<Outcome> import_stream(VorReader reader, const std::string& path) 
   ::unlink(path.c_str());
   try {
     Outcome outcome{import_vor(reader, path), 0};
-    outcome.frames = Timeline(outcome.report.output).frames(1).size();
+    outcome.frames = Timeline(outcome.report.output).frames(FrameStreamId{1}).size();
     return outcome;
   } catch (const VorError&) {
     return std::nullopt;

@@ -23,9 +23,9 @@ SYSTEM_LIBRARIES = {"/usr/lib/libSystem.B.dylib", "/usr/lib/libc++.1.dylib"}
 
 # The required files, and the minimum exports of each.
 FILES = {
-    "src/libkymo.0.dylib": {"_kymo_thread_v2", "_kymo_scopes_on_v1", "_kymo_open_slow_v2"},
-    "src/libkymo_sense.0.dylib": {"_kymo_start_sampling_v1", "_kymo_stop_sampling_v1"},
-    "src/libkymo_analysis.0.dylib": set(),
+    "src/libkymo.dylib": {"_kymo_thread_v2", "_kymo_scopes_on_v1", "_kymo_open_slow_v2"},
+    "src/libkymo_sense.dylib": {"_kymo_start_sampling_v1", "_kymo_stop_sampling_v1"},
+    "src/libkymo_analysis.dylib": set(),
     "apps/kymo/kymo": set(),
 }
 

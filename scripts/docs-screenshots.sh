@@ -19,14 +19,26 @@ mkdir -p "$folder"
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
-KYMO_SAMPLE=0 "$training" --record "$made/run.kymo" >&2
+# Under kymo record, for run states; where the kernel refuses them, the pictures lack the lanes.
+record() {
+  rm -f "$made/$1"
+  "$kymo" record -q --hz 0 -o "$made/$1" -- "$training" >&2
+}
+
+record run.kymo
 # A frame of typical length: the one in the middle.
 at=$("$kymo" stats --slowest-frames 2000 "$made/run.kymo" |
   sed -n 's/^frame .* from \([0-9.]*\) \(m\{0,1\}s\) on$/\1\2/p' | sed -n 1000p)
 # Ignore the user's own window layout.
 export XDG_CONFIG_HOME="$made"
-"$kymo" view --screenshot "$made/panel-view.png" --size 1180x480 --theme dark --at "$at" "$made/run.kymo"
+"$kymo" view --screenshot "$made/panel-view.png" --size 1180x500 --theme dark --at "$at" "$made/run.kymo"
 "$kymo" view --screenshot "$made/panel-statistics.png" --size 1180x640 --theme light --tab statistics "$made/run.kymo"
+
+"$kymo" view --screenshot "$made/panel-explain.png" --size 1180x640 --theme dark --tab explain "$made/run.kymo"
+
+record before.kymo
+"$kymo" view --screenshot "$made/panel-compare.png" --size 1080x620 --theme dark --base "$made/before.kymo" \
+  --align frame --at "$at" "$made/run.kymo"
 
 KYMO_SAMPLE=0 "$scene" --frames 8 "$made/scene.kymo" >&2
 # One frame and the beginning of the next, which includes the rest of its GPU work.

@@ -14,7 +14,8 @@ for processor in "$@"; do
   preset=macos-$processor
   # A compile and link check needs no optimisation, and none of this compiler's additions to unoptimised code.
   flags="-O0 -DNDEBUG -fno-sanitize=undefined -g0"
-  cmake --preset $preset "-DCMAKE_C_FLAGS_RELEASE=$flags" "-DCMAKE_CXX_FLAGS_RELEASE=$flags" >build/$preset.log || {
+  # Files are joined as in the sanitizers' builds, which takes half of the time.
+  cmake --preset $preset -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 "-DCMAKE_C_FLAGS_RELEASE=$flags" "-DCMAKE_CXX_FLAGS_RELEASE=$flags" >build/$preset.log || {
     cat build/$preset.log >&2
     exit 1
   }

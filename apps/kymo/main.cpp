@@ -1,19 +1,24 @@
 // The main program of the kymo command.
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include "apps/kymo/commands.hpp"
 #include "apps/kymo/shared/say.hpp"
+#include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/usage.hpp"
 
 namespace kymo::command {
@@ -23,6 +28,7 @@ constexpr const char* footer = R"(Examples:
   kymo record -o run.kymo -- ./train --steps 100
   kymo info run.kymo
   kymo stats run.kymo
+  kymo explain run.kymo
   kymo view run.kymo
   kymo report run.kymo
   kymo compare before.kymo after.kymo
@@ -40,6 +46,12 @@ there is no such command, 126 where it cannot be run, 125 where kymo itself fail
 
 `kymo COMMAND --help` shows the options of a command and examples.)";
 
+/// "--option=" with nothing behind it, which the parser takes for the option alone.
+bool has_no_value(const char* word) {
+  const std::string_view text(word);
+  return text.rfind("--", 0) == 0 && text.size() > 3 && text.find('=') == text.size() - 1;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Records what a program did and what the machine felt meanwhile, and shows it.", "kymo");
   app.footer(footer);
@@ -52,16 +64,37 @@ int run(int argc, char** argv) {
   const bool is_record = argc > 1 && std::string_view(argv[1]) == "record" && dashes != end;
   // The viewer is also a program with its own options.
   const bool is_view = argc > 1 && std::string_view(argv[1]) == "view";
+  char** const own_end = is_view ? argv + 2 : is_record ? dashes : end;
+  if (char** const bare = std::find_if(argv, own_end, has_no_value); bare != own_end) {
+    say("kymo: {}: needs a value behind the equals sign\n", printable(*bare));
+    return to_int(ExitCode::usage);
+  }
   Invocation invocation{{is_record ? dashes + 1 : is_view ? argv + 2 : end, end}, to_int(ExitCode::ok)};
   for (CommandAdder* const add : commands()) {
     add(app, invocation);
   }
+  if (argc <= 1) {
+    fmt::print("{}", app.help());
+    return to_int(ExitCode::ok);
+  }
+  if (argv[1][0] != '-' && !check_command(app, argv[1])) {
+    return to_int(ExitCode::usage);
+  }
   try {
-    app.parse(is_view ? 2 : is_record ? static_cast<int>(dashes - argv) : argc, argv);
+    app.parse(static_cast<int>(own_end - argv), argv);
   } catch (const CLI::ParseError& error) {
     return print_usage(app, error) ? to_int(ExitCode::ok) : to_int(ExitCode::usage);
   }
   return invocation.exit_code;
+}
+
+/// Whether a failure only says that nobody reads stdout any more, as behind `| head`: all that was wanted has been read.
+bool is_reader_gone(const std::exception& failure) {
+  const auto* const system = dynamic_cast<const std::system_error*>(&failure);
+  const bool is_broken_pipe = (system != nullptr && system->code().value() == EPIPE) ||
+                              std::string_view(failure.what()).find(std::strerror(EPIPE)) != std::string_view::npos;
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return is_broken_pipe && ::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
 }
 
 /// If descriptors 0 to 2 are closed, the next files to be opened would get them, and output would end up in these
@@ -86,11 +119,14 @@ int main(int argc, char** argv) {
   try {
     exit_code = kymo::command::run(argc, argv);
   } catch (const std::exception& failure) {
+    if (kymo::command::is_reader_gone(failure)) {
+      return 0;
+    }
     exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
     kymo::command::say("kymo: {}\n", failure.what());
   }
   // The last chance to notice a full disk behind `> file`.
-  if (std::fflush(stdout) != 0) {
+  if (std::fflush(stdout) != 0 && errno != EPIPE) {
     exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
   }
   return exit_code;

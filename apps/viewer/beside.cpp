@@ -1,6 +1,8 @@
 // What stands beside a capture.
 #include "beside.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -26,6 +28,15 @@ void replace_all(std::string& text, const std::string& part, const std::string& 
   }
 }
 
+/// Replaces a file that begins with a line that says what it is.
+void write_marked(const std::string& path, std::string_view mark, const std::string& text) {
+  base::replace_file(path, {mark, false, {}}, [&](base::OutputFile file) {
+    file.buffer() = mark;
+    file.buffer() += text;
+    file.close();
+  });
+}
+
 }  // namespace
 
 std::string notes_path(const std::vector<std::string>& captures) {
@@ -48,13 +59,30 @@ std::string read_small_file(const std::string& path) {
   return text.str();
 }
 
+std::string arrangement_path(const std::string& folder, const std::string& command_line) {
+  std::istringstream words(command_line);
+  std::string word;
+  words >> word;
+  std::string name = std::filesystem::path(word).filename().string();
+  if (name.compare(0, 6, "python") == 0 && words >> word) {
+    name += '-' + std::filesystem::path(word).filename().string();
+  }
+  constexpr std::size_t most_bytes = 100;
+  name.resize(std::min(name.size(), most_bytes));
+  // The capture says what the program is called: nothing of it may be a folder, or hidden.
+  std::replace_if(
+      name.begin(), name.end(),
+      [](unsigned char byte) { return std::isalnum(byte) == 0 && byte != '-' && byte != '.'; }, '_');
+  return folder.empty() || name.empty() ? std::string() : folder + "/rows-" + name + ".txt";
+}
+
 void write_notes(const std::string& path, const std::string& notes) {
-  constexpr std::string_view mark = "# kymo notes: start and end in ns since the start of the recording\n";
-  base::replace_file(path, {mark, false, {}}, [&](base::OutputFile file) {
-    file.buffer() = mark;
-    file.buffer() += notes;
-    file.close();
-  });
+  write_marked(path, "# kymo notes: start and end in ns since the start of the recording\n", notes);
+}
+
+void write_arrangement(const std::string& path, const std::string& arrangement) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  write_marked(path, "# kymo rows: how kymo view arranges them\n", arrangement);
 }
 
 std::vector<std::string> editor_words(const std::string& command, const std::string& file, std::uint32_t line) {

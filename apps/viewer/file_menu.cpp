@@ -76,7 +76,8 @@ void FileMenu::list(const std::string& directory) {
   path_[size] = 0;
 }
 
-void FileMenu::open_dialog() {
+void FileMenu::open_dialog(bool compares) {
+  dialog_compares_ = compares;
   if (directory_.empty()) {
     list(recent_.empty() ? "." : fs::path(recent_.front()).parent_path().string());
   } else {
@@ -85,7 +86,21 @@ void FileMenu::open_dialog() {
   opens_dialog_ = true;
 }
 
-void FileMenu::draw_menu(Theme theme, FileChoice& choice) {
+void FileMenu::draw_recent(const char* label, bool compares, bool is_enabled, FileChoice& choice) const {
+  if (!ImGui::BeginMenu(label, is_enabled && !recent_.empty())) {
+    return;
+  }
+  for (std::size_t i = 0; i < recent_.size(); ++i) {
+    if (put_item(static_cast<int>(i), panel::clean_text(recent_[i], 200))) {
+      choice.open = {recent_[i]};
+      choice.compares = compares;
+      ImGui::CloseCurrentPopup();
+    }
+  }
+  ImGui::EndMenu();
+}
+
+void FileMenu::draw_menu(const FileMenuState& state, FileChoice& choice) {
   if (!ImGui::BeginMenu("File")) {
     return;
   }
@@ -93,17 +108,17 @@ void FileMenu::draw_menu(Theme theme, FileChoice& choice) {
   if (ImGui::MenuItem("Open...", "")) {
     open_dialog();
   }
-  if (ImGui::BeginMenu("Open recent", !recent_.empty())) {
-    for (std::size_t i = 0; i < recent_.size(); ++i) {
-      if (put_item(static_cast<int>(i), panel::clean_text(recent_[i], 200))) {
-        choice.open = {recent_[i]};
-        ImGui::CloseCurrentPopup();
-      }
-    }
-    ImGui::EndMenu();
+  draw_recent("Open recent", false, true, choice);
+  ImGui::Separator();
+  if (ImGui::MenuItem("Compare with...", "", false, state.has_captures)) {
+    open_dialog(true);
+  }
+  draw_recent("Compare with recent", true, state.has_captures, choice);
+  if (ImGui::MenuItem("End the comparison", "", false, state.is_comparing)) {
+    choice.ends_comparison = true;
   }
   ImGui::Separator();
-  if (ImGui::MenuItem("Light colours", "", theme == Theme::light)) {
+  if (ImGui::MenuItem("Light colours", "", state.theme == Theme::light)) {
     choice.changes_theme = true;
   }
   ImGui::Separator();
@@ -114,7 +129,7 @@ void FileMenu::draw_menu(Theme theme, FileChoice& choice) {
 }
 
 void FileMenu::draw_dialog(FileChoice& choice) {
-  constexpr const char* title = "Open a capture";
+  const char* const title = dialog_compares_ ? "Compare with a capture" : "Open a capture";
   if (opens_dialog_) {
     ImGui::OpenPopup(title);
     opens_dialog_ = false;
@@ -126,14 +141,20 @@ void FileMenu::draw_dialog(FileChoice& choice) {
     return;
   }
   panel::close_by_escape();
+  const auto choose = [&](const std::string& path) {
+    choice.open = {path};
+    choice.compares = dialog_compares_;
+    ImGui::CloseCurrentPopup();
+  };
   ImGui::SetNextItemWidth(-font * 6);
   if (ImGui::IsWindowAppearing()) {
     ImGui::SetKeyboardFocusHere();
   }
   bool is_entered = ImGui::InputText("##path", path_, sizeof path_, ImGuiInputTextFlags_EnterReturnsTrue);
   ImGui::SameLine();
-  is_entered = ImGui::Button("Open") || is_entered;
-  ImGui::TextUnformatted("A file *.kymo, or a directory: all captures in it, on one axis of time.");
+  is_entered = ImGui::Button(dialog_compares_ ? "Compare" : "Open") || is_entered;
+  ImGui::TextUnformatted(dialog_compares_ ? "The recording of before: a file *.kymo, or a directory of captures."
+                                          : "A file *.kymo, or a directory: all captures in it, on one axis of time.");
   ImGui::BeginChild("entries", ImVec2(0, -ImGui::GetFrameHeightWithSpacing()), true);
   std::string next;
   if (put_item(-1, "..  (up)")) {
@@ -146,8 +167,7 @@ void FileMenu::draw_dialog(FileChoice& choice) {
       if (entry.is_directory) {
         next = path;
       } else {
-        choice.open = {path};
-        ImGui::CloseCurrentPopup();
+        choose(path);
       }
     }
   }
@@ -156,8 +176,7 @@ void FileMenu::draw_dialog(FileChoice& choice) {
     list(next);
   }
   if (is_entered && path_[0] != 0) {
-    choice.open = {path_};
-    ImGui::CloseCurrentPopup();
+    choose(path_);
   }
   if (ImGui::Button("Cancel")) {
     ImGui::CloseCurrentPopup();

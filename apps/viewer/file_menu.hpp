@@ -11,8 +11,17 @@ namespace kymo::viewer {
 /// What the user chose in this frame.
 struct FileChoice {
   std::vector<std::string> open;  ///< captures; empty: none
+  bool compares = false;          ///< what is shown with these, instead of showing them alone
+  bool ends_comparison = false;
   bool changes_theme = false;
   bool quits = false;
+};
+
+/// What the menu depends on.
+struct FileMenuState {
+  Theme theme = Theme::dark;
+  bool has_captures = false;
+  bool is_comparing = false;
 };
 
 /// A directory's captures and directories, and the menu that opens them. For the drawing thread.
@@ -28,11 +37,11 @@ class FileMenu {
   void remember(const std::string& path);
 
   /// A menu of the current menu bar.
-  void draw_menu(Theme theme, FileChoice& choice);
+  void draw_menu(const FileMenuState& state, FileChoice& choice);
   /// The dialog, if it is open. Call once a frame, outside of menus.
   void draw_dialog(FileChoice& choice);
-  /// Opens the dialog.
-  void open_dialog();
+  /// Opens the dialog, for captures to compare with or to show.
+  void open_dialog(bool compares = false);
 
  private:
   struct Entry {
@@ -41,9 +50,12 @@ class FileMenu {
   };
 
   void list(const std::string& directory);
+  /// A submenu of the captures opened lately.
+  void draw_recent(const char* label, bool compares, bool is_enabled, FileChoice& choice) const;
 
   std::vector<std::string> recent_;
   bool opens_dialog_ = false;
+  bool dialog_compares_ = false;
   std::string directory_;
   std::vector<Entry> entries_;
   char path_[4096] = {};

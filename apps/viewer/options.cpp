@@ -33,6 +33,8 @@ Examples:
   kymo view run.kymo
   kymo view captures/
   kymo view --at 12.5s run.kymo
+  kymo view run.kymo#frame=122
+  kymo view --base before.kymo after.kymo
   kymo view --screenshot run.png --size 1600x900 --time 2s..2500ms run.kymo)";
 
 /// A validator with explanatory messages.
@@ -44,8 +46,24 @@ CLI::Validator make_check(Parse parse, const char* what) {
 
 void add_options(CLI::App& app, Options& options) {
   static const std::map<std::string, Theme> themes{{"dark", Theme::dark}, {"light", Theme::light}};
-  app.add_option("PATH", options.paths,
-                 "Captures, or directories of captures; run.kymo#t=2s..2.5s: that stretch of it");
+  app.add_option(
+      "PATH", options.paths,
+      "Captures, or directories of captures; run.kymo#t=2s..2.5s: that stretch of it; run.kymo#frame=122: with "
+      "that frame pinned");
+  CLI::Option* const base =
+      app.add_option("--base", options.base,
+                     "Compare with this capture, of before a change: both beside each other, with verdicts and "
+                     "distributions")
+          ->option_text("CAPTURE");
+  static const std::map<std::string, panel::Align> alignments{
+      {"start", panel::Align::start}, {"frame", panel::Align::frame}, {"sync", panel::Align::sync_point}};
+  app.add_option_function<panel::Align>(
+         "--align", [&options](const panel::Align& align) { options.align = align; },
+         "What of both stands at the same place: start, frame (the frame pinned by --at, else the one in the middle), "
+         "sync (start)")
+      ->transform(CLI::CheckedTransformer(alignments).description(""))
+      ->option_text("WHAT")
+      ->needs(base);
   app.add_option_function<Theme>(
          "--theme", [&options](const Theme& theme) { options.theme = theme; },
          "dark or light (what it was the last time, dark at first)")
@@ -67,10 +85,10 @@ void add_options(CLI::App& app, Options& options) {
          "--tab", [&options](const std::string& word) { options.tab = word; },
          "Open this tab below the chart: " + CLI::detail::join(tab_words()))
       ->option_text("TAB")
-      ->check(CLI::IsMember(tab_words()).description(""));
+      ->check(command::is_one_of(tab_words(), "tab"));
   app.add_option_function<std::string>(
          "--size", [&options](const std::string& text) { options.size = parse_size(text); },
-         "Of the window or the picture, in pixels (what it was the last time; 1600x900)")
+         "Of the window or the picture, in pixels (what it was the last time; 1600x900, or what the screen has room for)")
       ->option_text("WxH")
       ->check(make_check(parse_size, " is no size: 1600x900; from 64x64 to 16384x16384"));
   app.add_option("--scale", options.scale, "Of text and everything else, 0.5 to 8 (what the monitor asks for; 1)")
@@ -88,21 +106,31 @@ void add_options(CLI::App& app, Options& options) {
       ->excludes(screenshot);
 }
 
-/// Takes the stretch off a path that ends in "#t=FROM..TO", as links to `kymo serve` do, unless a file has that name.
-void take_stretch(std::string& path, Options& options) {
-  constexpr std::string_view mark = "#t=";
+/// Takes a mark and what follows off a path, as links to `kymo serve` end, unless a file has that name.
+std::optional<std::string> take_mark(std::string& path, std::string_view mark) {
   const std::size_t at = path.rfind(mark);
   std::error_code missing;
   if (at == std::string::npos || std::filesystem::exists(path, missing)) {
-    return;
+    return std::nullopt;
   }
-  const std::string text = path.substr(at + mark.size());
-  const auto stretch = command::parse_time(text);
-  if (!stretch) {
-    throw CLI::ValidationError("PATH", text + " is no stretch of time: 1.5s..2s, 250ms.. or ..3min");
-  }
-  options.time = stretch;
+  std::string text = path.substr(at + mark.size());
   path.resize(at);
+  return text;
+}
+
+/// Takes "#t=FROM..TO" or "#frame=NUMBER" off a path.
+void take_place(std::string& path, Options& options) {
+  if (const auto text = take_mark(path, "#t=")) {
+    options.time = command::parse_time(*text);
+    if (!options.time) {
+      throw CLI::ValidationError("PATH", *text + " is no stretch of time: 1.5s..2s, 250ms.. or ..3min");
+    }
+  } else if (const auto frame = take_mark(path, "#frame=")) {
+    options.frame = command::parse_number<FrameNumber>(*frame);
+    if (options.frame.value_or(0) == 0) {
+      throw CLI::ValidationError("PATH", *frame + " is no number of a frame: they are counted from 1");
+    }
+  }
 }
 
 }  // namespace
@@ -131,7 +159,10 @@ Parsed parse_options(int count, char** words) {
   try {
     app.parse(count, words);
     for (std::string& path : options.paths) {
-      take_stretch(path, options);
+      take_place(path, options);
+    }
+    if (!options.base.empty() && options.paths.empty()) {
+      throw CLI::ValidationError("--base", "needs a capture to compare with: kymo view --base before.kymo after.kymo");
     }
   } catch (const CLI::ParseError& error) {
     constexpr int usage = 2;

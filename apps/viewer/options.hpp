@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include <kymo/timeline.hpp>
+
 #include "apps/kymo/shared/ranges.hpp"
+#include "panel/compare/alignment.hpp"
 
 namespace kymo::viewer {
 
@@ -20,12 +23,15 @@ struct Size {
 
 struct Options {
   std::vector<std::string> paths;
+  std::string base;  ///< the capture that they are compared with; empty: none
+  panel::Align align = panel::Align::start;
   std::string screenshot;  ///< empty: opens a window
   bool is_forced = false;  ///< the screenshot's path may be overwritten, whatever it holds
   std::optional<Size> size;
   std::optional<Theme> theme;
   std::optional<float> scale;
   std::optional<std::int64_t> at_ns;  ///< since the recording's start
+  std::optional<FrameNumber> frame;   ///< to pin
   std::optional<command::RelativeRange> time;
   std::string tab;          ///< its word (panel::word_of); empty: none
   unsigned quit_after = 0;  ///< frames; 0: when the window is closed

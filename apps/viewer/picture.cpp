@@ -19,7 +19,7 @@ namespace kymo::viewer {
 
 namespace {
 
-constexpr Size usual_size{1600, 900};
+constexpr Size picture_size{1600, 900};
 constexpr float frame_s = 1.0F / 60;
 
 void draw_frame(Shown& shown) {
@@ -56,13 +56,16 @@ std::string with_mark(std::string png) {
 }  // namespace
 
 void write_picture(const Options& options) {
-  const base::Replacing replacing{png_mark, options.is_forced, options.paths};
+  base::Replacing replacing{png_mark, options.is_forced, options.paths};
+  if (!options.base.empty()) {
+    replacing.inputs.push_back(options.base);
+  }
   base::require_replaceable(options.screenshot, replacing);
-  const Size size = options.size.value_or(usual_size);
+  const Size size = options.size.value_or(picture_size);
   const ImGuiOwner owner;
   Shown shown;
   if (!options.paths.empty()) {
-    shown.open(options.paths);
+    options.base.empty() ? shown.open(options.paths) : shown.compare({options.base}, options.paths);
     shown.go_to(options);
   }
   offscreen::Offscreen target(size.width, size.height);

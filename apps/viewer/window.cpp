@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -77,6 +78,21 @@ struct Calls {
   }
 };
 
+/// The size of a window that none was set for, as far as the screen has room for it.
+Size usual_size() {
+  Size size{1600, 900};
+  GLFWmonitor* const monitor = glfwGetPrimaryMonitor();
+  if (monitor != nullptr) {
+    int left = 0;
+    int top = 0;
+    Size room{0, 0};
+    glfwGetMonitorWorkarea(monitor, &left, &top, &room.width, &room.height);
+    size.width = room.width > 0 ? std::min(size.width, room.width) : size.width;
+    size.height = room.height > 0 ? std::min(size.height, room.height) : size.height;
+  }
+  return size;
+}
+
 class Window {
  public:
   Window(const Options& options, Shown& shown);
@@ -140,8 +156,7 @@ Window::~Window() {
 }
 
 void Window::create() {
-  constexpr Size usual{1600, 900};
-  const Size size = options_.size.value_or(layout_.size.value_or(usual));
+  const Size size = options_.size ? *options_.size : layout_.size ? *layout_.size : usual_size();
   glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 0);
   glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
@@ -298,8 +313,9 @@ void show_window(const Options& options) {
   std::signal(SIGINT, note_signal);
   std::signal(SIGTERM, note_signal);
   Shown shown;
+  shown.set_config_folder(std::filesystem::path(layout_path()).parent_path().string());
   if (!options.paths.empty()) {
-    shown.open(options.paths);
+    options.base.empty() ? shown.open(options.paths) : shown.compare({options.base}, options.paths);
     shown.go_to(options);
   }
   Window window(options, shown);

@@ -52,6 +52,7 @@ void use_browser_font(float line_pixels) {
   config.SizePixels = line_pixels;
   config.GlyphRanges = blank;
   ImFont* const font = atlas.AddFontDefault(&config);
+  font->EllipsisChar = 0x2026;  // the default font's own is not among the characters
   std::vector<int> places(characters.size());
   for (std::size_t i = 0; i < characters.size(); ++i) {
     const int used = std::clamp(static_cast<int>(std::ceil(advances[i])) + 2, 1, static_cast<int>(width));

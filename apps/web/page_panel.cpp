@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +22,11 @@
 #include "input.hpp"
 #include "page_state.hpp"
 #include "paged_bytes.hpp"
+#include "panel/compare/compare_view.hpp"
 #include "panel/data/time_math.hpp"
 #include "panel/data/timeline_blocks.hpp"
 #include "panel/draw/style.hpp"
+#include "panel/draw/text.hpp"
 #include "panel/view/panel_view.hpp"
 
 namespace kymo::web {
@@ -38,6 +41,9 @@ constexpr std::chrono::milliseconds work_of_a_frame{12};
 
 /// About 60 MB, possibly over a network. Beyond that, summaries suffice.
 constexpr std::size_t most_blocks = 256;
+
+/// Of each of two captures that are compared. Their verdicts need all of both, and a page has no thread to wait in.
+constexpr std::uint64_t most_judged_bytes = std::uint64_t{64} << 20U;
 
 /// Nanoseconds as "1.5s", without a rounding error.
 std::string seconds_text(std::int64_t ns) {
@@ -73,33 +79,39 @@ class Page {
   /// Shows captures on one axis in place of the current ones.
   void show(std::span<const int> numbers) {
     close();
-    std::vector<CaptureReader> readers;
-    for (const int number : numbers) {
-      static_cast<void>(capture(number));
-      readers.push_back(capture::open_source(make_source(captures_[number]), captures_[number]->name()));
-    }
-    panel::DataOptions options;
-    options.has_thread = false;
-    options.cache_bytes = cache_bytes;
-    options.budget = work_of_a_frame;
-    options.most_blocks = most_blocks;
-    // A file that the user opened gets no more data.
-    const auto look_for_more = [this](const CaptureReader& reader) {
-      const auto known = arrivals_.find(reader.path());
-      return known != arrivals_.end() ? known->second : panel::Arrival::cut_off;
-    };
-    view_ = std::make_unique<panel::PanelView>(
-        std::make_shared<panel::TimelineBlocks>(Timeline(std::move(readers)), look_for_more), panel::ViewOptions{},
-        options);
+    view_ = std::make_unique<panel::PanelView>(provide(numbers), panel::ViewOptions{}, data_options());
   }
-  void close() { view_.reset(); }
+  /// Shows a capture beside one of before a change.
+  void compare(int base, int changed) {
+    close();
+    const auto side_of = [this](int number) {
+      panel::ComparedCapture side;
+      side.provider = provide({&number, 1});
+      side.title = panel::clean_text(capture(number).name());
+      side.runs.open = [bytes = captures_[number]](std::size_t) {
+        if (bytes->size() > most_judged_bytes) {
+          throw std::runtime_error(bytes->name() + " is too large to be read as a whole here; `kymo compare` tells");
+        }
+        std::vector<CaptureReader> readers;
+        readers.push_back(capture::open_source(make_source(bytes), bytes->name()));
+        return Timeline(std::move(readers));
+      };
+      return side;
+    };
+    compared_ =
+        std::make_unique<panel::CompareView>(side_of(base), side_of(changed), panel::ViewOptions{}, data_options());
+  }
+  void close() {
+    view_.reset();
+    compared_.reset();
+  }
 
   /// Shows a stretch, in nanoseconds since the start.
   void show_stretch(double from_ns, double to_ns) {
-    if (view_ == nullptr) {
+    if (shown() == nullptr) {
       return;
     }
-    panel::ViewState& state = view_->state();
+    panel::ViewState& state = shown()->state();
     const TimeRange all = state.data().range();
     const auto time = [&all](double ns) {
       const double length = static_cast<double>(panel::length_between(all.start_ns, all.end_ns));
@@ -112,15 +124,20 @@ class Page {
       state.hold();
     }
   }
+  void pin_frame(double number) {
+    if (shown() != nullptr && number >= 1 && number < 1e15) {
+      shown()->state().pin_number(static_cast<FrameNumber>(number));
+    }
+  }
   /// What the flame chart shows, as a link says it; empty: everything, or the newest.
   [[nodiscard]] const std::string& stretch() {
     text_.clear();
-    if (view_ != nullptr && !view_->state().follows()) {
-      const TimeRange all = view_->state().data().range();
-      const TimeRange shown = view_->state().flame().range();
-      if (shown.start_ns > all.start_ns || shown.end_ns < all.end_ns) {
-        text_ = seconds_text(panel::length_between(all.start_ns, shown.start_ns)) + ".." +
-                seconds_text(panel::length_between(all.start_ns, shown.end_ns));
+    if (shown() != nullptr && !shown()->state().follows()) {
+      const TimeRange all = shown()->state().data().range();
+      const TimeRange seen = shown()->state().flame().range();
+      if (seen.start_ns > all.start_ns || seen.end_ns < all.end_ns) {
+        text_ = seconds_text(panel::length_between(all.start_ns, seen.start_ns)) + ".." +
+                seconds_text(panel::length_between(all.start_ns, seen.end_ns));
       }
     }
     return text_;
@@ -164,7 +181,9 @@ class Page {
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                      ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoBringToFrontOnFocus);
     try {
-      if (view_ != nullptr) {
+      if (compared_ != nullptr) {
+        compared_->draw();
+      } else if (view_ != nullptr) {
         view_->draw();
       }
     } catch (...) {
@@ -183,17 +202,23 @@ class Page {
 
   /// Continues decoding for some milliseconds if the next frame is late.
   void work() {
-    if (view_ != nullptr && view_->state().data().is_busy()) {
+    if (compared_ != nullptr && compared_->is_busy()) {
+      static_cast<void>(compared_->poll());
+    } else if (view_ != nullptr && view_->state().data().is_busy()) {
       static_cast<void>(view_->state().data().poll());
     }
   }
 
   /// Whether another frame would differ without any input.
   [[nodiscard]] bool is_busy() const {
-    return !input_.is_empty() || (view_ != nullptr && view_->state().data().is_busy());
+    return !input_.is_empty() || (compared_ != nullptr && compared_->is_busy()) ||
+           (view_ != nullptr && view_->state().data().is_busy());
   }
   [[nodiscard]] const std::string& describe() {
-    text_ = view_ == nullptr ? std::string("null") : describe_view(*view_, ratio_, drawn_);
+    text_ = shown() == nullptr ? std::string("null") : describe_view(*shown(), ratio_, drawn_);
+    if (compared_ != nullptr) {
+      text_ = describe_comparison(*compared_, ratio_, drawn_);
+    }
     return text_;
   }
   [[nodiscard]] std::string& message() { return message_; }
@@ -205,6 +230,32 @@ class Page {
       throw CaptureError("capture " + std::to_string(number), 0, "is not known to the page");
     }
     return *found->second;
+  }
+
+  /// The view that links are of: of two captures, the new one.
+  [[nodiscard]] panel::PanelView* shown() { return compared_ != nullptr ? &compared_->changed() : view_.get(); }
+
+  [[nodiscard]] static panel::DataOptions data_options() {
+    panel::DataOptions options;
+    options.has_thread = false;
+    options.cache_bytes = cache_bytes;
+    options.budget = work_of_a_frame;
+    options.most_blocks = most_blocks;
+    return options;
+  }
+
+  [[nodiscard]] std::shared_ptr<panel::BlockProvider> provide(std::span<const int> numbers) {
+    std::vector<CaptureReader> readers;
+    for (const int number : numbers) {
+      static_cast<void>(capture(number));
+      readers.push_back(capture::open_source(make_source(captures_[number]), captures_[number]->name()));
+    }
+    // A file that the user opened gets no more data.
+    const auto look_for_more = [this](const CaptureReader& reader) {
+      const auto known = arrivals_.find(reader.path());
+      return known != arrivals_.end() ? known->second : panel::Arrival::cut_off;
+    };
+    return std::make_shared<panel::TimelineBlocks>(Timeline(std::move(readers)), look_for_more);
   }
 
   [[nodiscard]] bool make_context() {
@@ -229,7 +280,8 @@ class Page {
 
   std::map<int, std::shared_ptr<PagedBytes>> captures_;
   std::map<std::string, panel::Arrival> arrivals_;  // by name; of a server's captures
-  std::unique_ptr<panel::PanelView> view_;
+  std::unique_ptr<panel::PanelView> view_;          // one of these two, or none
+  std::unique_ptr<panel::CompareView> compared_;
   InputQueue input_;
   float width_ = 1;
   float height_ = 1;
@@ -304,9 +356,19 @@ EMSCRIPTEN_KEEPALIVE bool page_show(const int* numbers, std::uint32_t count) {
   return attempt([=] { page().show({numbers, count}); });
 }
 
+/// Shows a capture beside the one that it is compared with.
+EMSCRIPTEN_KEEPALIVE bool page_compare(int base, int changed) {
+  return attempt([=] { page().compare(base, changed); });
+}
+
 /// Shows a stretch of what is shown, in nanoseconds since its start.
 EMSCRIPTEN_KEEPALIVE void page_show_stretch(double from_ns, double to_ns) {
   page().show_stretch(from_ns, to_ns);
+}
+
+/// Pins a frame by its number, from 1 on.
+EMSCRIPTEN_KEEPALIVE void page_pin_frame(double number) {
+  page().pin_frame(number);
 }
 
 /// The stretch on the screen as a link says it, "1.5s..2s"; "": everything, or the newest.

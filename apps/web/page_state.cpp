@@ -60,7 +60,7 @@ std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t dra
   const auto since = [&all](std::int64_t time_ns) { return panel::length_between(all.start_ns, time_ns); };
   const auto range_text = [&](TimeRange range) { return pair_text(since(range.start_ns), since(range.end_ns)); };
   const auto site_text = [&](SiteId id) {
-    return id == 0 ? std::string("null") : quoted(panel::clean_text(provider.site(id).name));
+    return id ? quoted(panel::clean_text(provider.site(id).name)) : std::string("null");
   };
   std::size_t blocks = 0;
   for (const timeline::CaptureBlocks& capture : provider.blocks()) {
@@ -78,7 +78,7 @@ std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t dra
   out += ",\"pinned_ns\":" +
          (state.pinned() ? pair_text(since(state.pinned()->start_ns), state.pinned()->duration_ns) : "null");
   const auto& selected = state.selected();
-  out += ",\"selected_site\":" + (selected && !selected->named ? site_text(selected->name) : "null");
+  out += ",\"selected_site\":" + site_text(selected ? base::site_of(selected->what) : SiteId{});
   out += ",\"marked_site\":" + site_text(state.marked_site());
   out += ",\"is_searching\":" + truth(view.is_searching());
   out += ",\"tab\":" + quoted(view.tab());
@@ -92,6 +92,14 @@ std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t dra
   out += ",\"rows\":" + place(view.marks().rows, ratio);
   out += ",\"flame\":" + place(view.marks().flame, ratio);
   return out + '}';
+}
+
+std::string describe_comparison(panel::CompareView& view, float ratio, std::uint64_t drawn) {
+  std::string out = describe_view(view.changed(), ratio, drawn);
+  out.pop_back();
+  out += ",\"base\":" + describe_view(view.base(), ratio, drawn);
+  const panel::Judged* const judged = view.judged();
+  return out + ",\"verdicts\":" + (judged != nullptr ? std::to_string(judged->comparison.things.size()) : "null") + '}';
 }
 
 }  // namespace kymo::web

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "panel/compare/compare_view.hpp"
 #include "panel/view/panel_view.hpp"
 
 namespace kymo::web {
@@ -18,5 +19,9 @@ namespace kymo::web {
 ///
 /// "arrival" is "complete", "recording", "cut_off" or "unreachable": panel::Arrival.
 [[nodiscard]] std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t drawn);
+
+/// The same of the new one of two captures, with two members more: "base", of the other one, and "verdicts", their
+/// number, or null while the captures are being read.
+[[nodiscard]] std::string describe_comparison(panel::CompareView& view, float ratio, std::uint64_t drawn);
 
 }  // namespace kymo::web

@@ -1,7 +1,6 @@
-"""Measures one recorder in a process of its own: subject.py kymo|off|vor|viztracer OUTPUT ROUNDS CALLS
+"""Measures one recorder in a process of its own: subject.py kymo|off|vor|viztracer|nvtx OUTPUT ROUNDS CALLS
 
-Prints JSON: nanoseconds that each way of recording adds to a call, the median of the rounds, and how many scopes each
-round recorded, by which the caller checks that the output is complete.
+Prints JSON: nanoseconds of the thread's CPU time that each way of recording adds to a call, the median of the rounds.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def calls_of(function: Callable[[], None]) -> Loop:
 
 
 def kymo(output: str, is_recording: bool) -> Subject:
-    import kymo as recorder
+    import kymograph as recorder
 
     def scope(steps: range) -> None:
         for _ in steps:
@@ -110,22 +109,35 @@ def viztracer(output: str) -> Subject:
     return loops, lambda: None, tracer.save
 
 
+def nvtx(_output: str) -> Subject:
+    """Without a tool that listens, as it is in a program that is not being profiled."""
+    import nvtx as recorder
+
+    def scope(steps: range) -> None:
+        for _ in steps:
+            with recorder.annotate("scope"):
+                pass
+
+    loops = {"profile": (calls_of(recorder.annotate("empty")(empty)), calls_of(empty)), "scope": (scope, bare)}
+    return loops, lambda: None, lambda: None
+
+
 def main() -> None:
     name, output, rounds, calls = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     if name in ("kymo", "off"):
         loops, mark, finish = kymo(output, name == "kymo")
     else:
-        loops, mark, finish = {"vor": vor, "viztracer": viztracer}[name](output)
+        loops, mark, finish = {"vor": vor, "viztracer": viztracer, "nvtx": nvtx}[name](output)
     steps = range(calls)
     added: dict[str, list[float]] = {what: [] for what in loops}
     mark()
     for _ in range(rounds):
         for what, (with_it, without) in loops.items():
-            begin = time.perf_counter_ns()
+            begin = time.thread_time_ns()
             without(steps)
-            middle = time.perf_counter_ns()
+            middle = time.thread_time_ns()
             with_it(steps)
-            end = time.perf_counter_ns()
+            end = time.thread_time_ns()
             added[what].append((end - middle - (middle - begin)) / calls)
             mark()
     finish()

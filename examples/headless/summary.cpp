@@ -35,7 +35,7 @@ void print_sites(const kymo::Timeline& timeline) {
   std::map<kymo::SiteId, Total> totals;
   timeline.visit_spans([&](const kymo::SpanList& list) {
     for (const kymo::Span& span : list.spans) {
-      if (span.site != 0) {
+      if (span.site) {
         Total& total = totals[span.site];
         ++total.count;
         total.total_ns += span.duration_ns;

@@ -8,7 +8,8 @@
 //
 //   spans     process, track, kind (thread, async, queue), name, category?, start_ns, duration_ns, self_ns, depth,
 //   flags
-//             (those of kymo::Span), async_id, arguments? (a JSON object) | site?, track_id
+//             (those of kymo::Span), async_id, arguments? (a JSON object) | running_ns?, runnable_ns?, blocked_ns? (float64:
+//             what the thread did in a scope), site?, track_id
 //   frames    process, stream (empty: the main one), number (from 1), start_ns, duration_ns
 //   metrics   process, name, unit, labels ("rail=GPU, board=1"), time_ns, value? (null: could not be read), stale |
 //             metric
@@ -18,6 +19,8 @@
 //             renewal_ns, window_ns, estimated, total, renewal_measured
 //   phases    process, number, start_ns, duration_ns
 //   messages  process, track, time_ns, text
+//   stacks    process (that of the thread), thread, os_thread_id, time_ns, blocked_ns (0: it was on a CPU), cpu, function
+//             (the innermost), stack ("main;draw", the outermost first)
 //   processes process, boot_id, command_line, offset_ns, bound_ns
 //
 // Columns with ? may be null. process is an index into Timeline::processes(). site, track_id and metric are the
@@ -104,6 +107,7 @@ enum class ArrowTable : std::uint8_t {
   phases = 6,
   messages = 7,
   processes = 8,
+  stacks = 9,  ///< sampled stacks
 };
 
 /// A range of a capture's event blocks. Event blocks are counted from 0 in order; blocks of other kinds do not count.

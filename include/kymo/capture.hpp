@@ -101,7 +101,7 @@ struct CaptureHeader {
 
 /// Totals of a track. Track 0 stands for threads that got no track.
 struct TrackTotals {
-  TrackId track = 0;
+  TrackId track{};
   std::uint64_t recorded_scopes = 0;
   std::uint64_t dropped_scopes = 0;
   std::uint64_t dropped_others = 0;
@@ -144,6 +144,8 @@ enum class BatchParts : std::uint8_t {
   sequences,  ///< runs without their events and arguments: sequence ranges, drop counts, open scopes
   others,     ///< everything except runs
   samples,    ///< samples only
+  states,     ///< threads' run states only
+  stacks,     ///< samples of stacks only
 };
 
 /// One capture file.

@@ -17,9 +17,10 @@
 
 namespace kymo {
 
-enum class ThingKind : std::uint8_t { site, span, frames, metric };
+/// `cpu_time` is that of a site's scopes, beside their durations.
+enum class ThingKind : std::uint8_t { site, span, frames, metric, function, cpu_time };
 
-/// Name for tables: "scope", "span", "frames", "metric".
+/// Name for tables: "scope", "span", "frames", "metric", "function", "CPU time".
 [[nodiscard]] constexpr std::string_view name_of(ThingKind kind) noexcept {
   switch (kind) {
     case ThingKind::site:
@@ -28,6 +29,10 @@ enum class ThingKind : std::uint8_t { site, span, frames, metric };
       return "span";
     case ThingKind::frames:
       return "frames";
+    case ThingKind::function:
+      return "function";
+    case ThingKind::cpu_time:
+      return "CPU time";
     case ThingKind::metric:
       break;
   }
@@ -38,10 +43,11 @@ enum class ThingKind : std::uint8_t { site, span, frames, metric };
 struct ThingName {
   ThingKind kind = ThingKind::site;
   std::string name;
-  std::string function;  ///< sites
-  std::string file;      ///< sites: without its directory, so that builds in other places match
-  std::string labels;    ///< metrics: "key=value", separated by spaces
-  std::string unit;      ///< metrics; counters have the unit of their rate. "ns" for everything else
+  std::string function;  ///< sites, CPU times
+  std::string
+      file;  ///< sites, CPU times, functions (the module): without its directory, so that builds in other places match
+  std::string labels;  ///< metrics: "key=value", separated by spaces
+  std::string unit;    ///< metrics; counters have the unit of their rate. "ns" for everything else
 
   friend bool operator<(const ThingName& a, const ThingName& b) {
     return std::tie(a.kind, a.name, a.function, a.file, a.labels, a.unit) <

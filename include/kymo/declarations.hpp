@@ -27,30 +27,30 @@ enum class SiteRole : std::uint8_t {
 
 /// A place in the code that opens scopes.
 struct SiteDeclaration {
-  SiteId id = 0;
+  SiteId id{};
   SiteKind kind = SiteKind::scope;
-  ProcessId process = 1;
+  ProcessId process{1};
   std::uint32_t line = 0;  ///< 0: unknown
   std::string name;
   std::string function;
   std::string file;
-  ModuleId module = 0;              ///< hooked sites: the module that contains the function
+  ModuleId module{};                ///< hooked sites: the module that contains the function
   std::uint64_t module_offset = 0;  ///< hooked sites: function address minus the module's load base
   SiteRole role = SiteRole::work;
 };
 
 /// An interned text: the name of an argument, a span or a category.
 struct NameDeclaration {
-  NameId id = 0;
+  NameId id{};
   std::string text;
 };
 
 /// A lane of spans. A later declaration with the same id replaces the earlier one, for example after a thread is
 /// renamed.
 struct TrackDeclaration {
-  TrackId id = 0;
+  TrackId id{};
   TrackKind kind = TrackKind::thread;
-  ProcessId process = 1;
+  ProcessId process{1};
   std::uint64_t os_thread_id = 0;  ///< thread tracks: the kernel's thread id
   std::string name;
   TrackRole role = TrackRole::plain;
@@ -58,9 +58,9 @@ struct TrackDeclaration {
 
 /// A time series, with the properties of its values.
 struct MetricDeclaration {
-  MetricId id = 0;
+  MetricId id{};
   MetricKind kind = MetricKind::gauge;
-  ProcessId process = 1;
+  ProcessId process{1};
   std::string name;
   std::string unit;    ///< empty: none
   std::string source;  ///< origin of the values: a path or a call; empty: the program itself
@@ -79,24 +79,49 @@ struct MetricDeclaration {
 };
 
 struct FrameStreamDeclaration {
-  FrameStreamId id = 0;
-  ProcessId process = 1;
+  FrameStreamId id{};
+  ProcessId process{1};
   std::string name;  ///< empty: the program's main stream
+};
+
+/// A thread whose run states or stacks were observed from outside. It may record scopes of its own: their track has the same process
+/// and kernel thread id. The kernel reuses such ids, so several threads of a capture may have one, one after the other.
+struct ThreadDeclaration {
+  ThreadId id{};
+  ProcessId process{1};   ///< the observer, not the thread's own process
+  std::uint64_t pid = 0;  ///< of the thread's process
+  std::uint64_t os_thread_id = 0;
+  std::string name;  ///< its latest name for the kernel; empty: unknown
 };
 
 /// An executable or shared library that was mapped while recording.
 struct ModuleDeclaration {
-  ModuleId id = 0;
-  ProcessId process = 1;
+  ModuleId id{};
+  ProcessId process{1};
   std::uint64_t load_base = 0;
   std::uint64_t size = 0;
   std::string path;
   std::string build_id;  ///< lower-case hex; empty: the module has none
 };
 
+/// A function on sampled stacks.
+struct FunctionDeclaration {
+  FunctionId id{};
+  ModuleId module{};                ///< none: an address of no known module, or the kernel
+  std::uint64_t module_offset = 0;  ///< its address in the module's file; without a name: the sampled address
+  std::string name;                 ///< empty: the module has no symbol there
+};
+
+/// A call stack: a function and the stack that called it. Stacks that begin alike share their outer part.
+struct StackDeclaration {
+  StackId id{};
+  StackId caller{};  ///< declared before, with a smaller id; none: this is the outermost function
+  FunctionId function{};
+};
+
 /// One recorded process. A capture written by one process declares process 1; a merge declares several.
 struct ProcessDeclaration {
-  ProcessId id = 0;
+  ProcessId id{};
   std::uint64_t pid = 0;
   std::string host;
   std::string boot_id;
@@ -106,7 +131,7 @@ struct ProcessDeclaration {
 
 /// A fact about the run: header facts, `set_info` pairs, labels. A later value of a key replaces the earlier one.
 struct InfoDeclaration {
-  ProcessId process = 1;
+  ProcessId process{1};
   std::string key;
   std::string value;
 };
@@ -121,10 +146,13 @@ struct Declarations {
   std::vector<TrackDeclaration> tracks;
   std::vector<MetricDeclaration> metrics;
   std::vector<FrameStreamDeclaration> frame_streams;
+  std::vector<ThreadDeclaration> threads;
+  std::vector<FunctionDeclaration> functions;
+  std::vector<StackDeclaration> stacks;
 
   [[nodiscard]] bool empty() const {
     return processes.empty() && infos.empty() && names.empty() && modules.empty() && sites.empty() && tracks.empty() &&
-           metrics.empty() && frame_streams.empty();
+           metrics.empty() && frame_streams.empty() && threads.empty() && functions.empty() && stacks.empty();
   }
   void clear() {
     processes.clear();
@@ -135,6 +163,9 @@ struct Declarations {
     tracks.clear();
     metrics.clear();
     frame_streams.clear();
+    threads.clear();
+    functions.clear();
+    stacks.clear();
   }
 };
 

@@ -49,7 +49,7 @@ struct Energy {
 /// Energy of one power source.
 struct SourceEnergy {
   std::string name;  ///< "cpu_energy package=0 domain=package"
-  MetricId metric = 0;
+  MetricId metric{};
   PowerSide side = PowerSide::machine;
   EnergyMethod method = EnergyMethod::counter;
   bool is_estimated = false;    ///< the source declares its values as estimates
@@ -61,7 +61,7 @@ struct SourceEnergy {
 
 /// The scopes of one site. Scopes open at the start or end of the recording count for the recorded part.
 struct SiteEnergy {
-  SiteId site = 0;  ///< one of them, if equal sites of several processes are joined
+  SiteId site{};  ///< one of them, if equal sites of several processes are joined
   std::size_t processes = 1;
   std::uint64_t count = 0;
   std::uint64_t unresolved = 0;  ///< scopes shorter than the renewal of a source
@@ -76,7 +76,7 @@ struct SiteEnergy {
 
 /// The spans of one name on queue tracks. GPU power only.
 struct SpanEnergy {
-  NameId name = 0;
+  NameId name{};
   std::uint64_t count = 0;
   std::uint64_t unresolved = 0;
   Energy energy;
@@ -85,7 +85,7 @@ struct SpanEnergy {
 };
 
 struct FrameEnergy {
-  FrameStreamId stream = 0;
+  FrameStreamId stream{};
   std::size_t processes = 1;
   std::uint64_t count = 0;
   std::uint64_t unresolved = 0;

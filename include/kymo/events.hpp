@@ -17,7 +17,7 @@ namespace kymo {
 /// The open or close of a scope on one track.
 struct ScopeEvent {
   std::int64_t time_ns = 0;
-  SiteId site = 0;  ///< site of an open; 0 for a close
+  SiteId site{};  ///< site of an open; 0 for a close
   std::uint16_t depth =
       0;  ///< scopes open below this one, 0 for an outermost scope. A close also ends every deeper scope
   std::uint16_t flags = 0;
@@ -25,7 +25,7 @@ struct ScopeEvent {
   /// On a close: the recorder closed the scope because its thread ended.
   static constexpr std::uint16_t forced = 1;
 
-  [[nodiscard]] bool is_open() const { return site != 0; }
+  [[nodiscard]] bool is_open() const { return site != SiteId{}; }
 };
 
 namespace detail {
@@ -56,12 +56,12 @@ using ScopeEvents = std::vector<ScopeEvent, detail::UninitializedAllocator<Scope
 /// A scope that was open at the start of a batch.
 struct OpenScope {
   std::int64_t start_ns = 0;
-  SiteId site = 0;
+  SiteId site{};
 };
 
 /// A named value on a span. Integers, floats and booleans are stored in `bits`, strings in the batch's text.
 struct ArgumentValue {
-  NameId name = 0;
+  NameId name{};
   ArgumentType type = ArgumentType::int64;
   bool is_cut = false;          ///< the string exceeded the size limit
   std::uint32_t text_size = 0;  ///< string size in bytes
@@ -76,7 +76,7 @@ struct ScopeArgument {
 
 /// The scope events of one track in one batch, in chronological order.
 struct ScopeRun {
-  TrackId track = 0;
+  TrackId track{};
   std::uint64_t first_sequence = 0;  ///< the run holds the track's sequence numbers [first_sequence, end_sequence)
   std::uint64_t end_sequence = 0;
   std::uint64_t dropped_scopes = 0;      ///< total of scopes that the track has lost so far
@@ -88,9 +88,9 @@ struct ScopeRun {
 
 /// A span from emit_span, or an async span that has ended.
 struct SpanEvent {
-  TrackId track = 0;
-  NameId name = 0;
-  NameId category = 0;  ///< 0: none
+  TrackId track{};
+  NameId name{};
+  NameId category{};  ///< 0: none
   std::uint32_t argument_count = 0;
   std::uint32_t first_argument = 0;  ///< index into EventBatch::span_arguments
   std::int64_t start_ns = 0;
@@ -100,22 +100,22 @@ struct SpanEvent {
 
 /// The start of an async span. If no SpanEvent with its id follows, it was still open at the end.
 struct AsyncBegin {
-  TrackId track = 0;
-  NameId name = 0;
+  TrackId track{};
+  NameId name{};
   std::int64_t time_ns = 0;
   std::uint64_t async_id = 0;
 };
 
 /// The end of one frame and the start of the next in a stream.
 struct FrameMark {
-  FrameStreamId stream = 0;
-  TrackId track = 0;  ///< track of the thread that set the mark
+  FrameStreamId stream{};
+  TrackId track{};  ///< track of the thread that set the mark
   std::int64_t time_ns = 0;
 };
 
 /// Samples of one metric, by ascending time.
 struct SampleRun {
-  MetricId metric = 0;
+  MetricId metric{};
   std::vector<std::int64_t> times_ns;
   std::vector<double> values;       ///< NaN: could not be read
   std::vector<std::uint8_t> flags;  ///< one per sample, or empty if all are 0
@@ -124,8 +124,38 @@ struct SampleRun {
   static constexpr std::uint8_t stale = 1;
 };
 
+/// A stretch in which a thread was in one state.
+struct ThreadState {
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;  ///< not negative
+  std::uint32_t cpu = 0;         ///< the CPU that it ran on last
+  RunState state = RunState::running;
+
+  [[nodiscard]] std::int64_t end_ns() const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(start_ns) + static_cast<std::uint64_t>(duration_ns));
+  }
+};
+
+/// The states of one thread by ascending time. What lies between two of them is not known.
+struct StateRun {
+  ThreadId thread{};
+  std::vector<ThreadState> states;
+};
+
+/// A moment at which a thread was found on a CPU, or the end of a wait. Those on a CPU come at the rate in the observer's
+/// fact `stacks.hz`, counted in each thread's CPU time; waits are all there.
+struct StackSample {
+  ThreadId thread{};
+  StackId stack{};  ///< none: the stack could not be read
+  std::uint32_t cpu = 0;
+  std::int64_t time_ns = 0;
+  std::int64_t blocked_ns = 0;  ///< the thread waited in that stack for so long before; 0: it was on the CPU
+
+  [[nodiscard]] bool is_wait() const { return blocked_ns > 0; }
+};
+
 struct Message {
-  TrackId track = 0;
+  TrackId track{};
   bool is_cut = false;
   std::int64_t time_ns = 0;
   std::string text;
@@ -135,7 +165,7 @@ enum class FlowPhase : std::uint8_t { begin = 0, step = 1, end = 2 };
 
 /// One point of a flow. It leaves, passes or enters the scope open on the track at that time.
 struct FlowEvent {
-  TrackId track = 0;
+  TrackId track{};
   FlowPhase phase = FlowPhase::begin;
   std::int64_t time_ns = 0;
   std::uint64_t flow_id = 0;
@@ -144,13 +174,13 @@ struct FlowEvent {
 /// A numbered mark. The interval up to the next one is a phase.
 struct SyncPoint {
   std::uint64_t number = 0;
-  TrackId track = 0;
+  TrackId track{};
   std::int64_t time_ns = 0;
 };
 
 /// A thread ended; the recorder closed the scopes still open on its track.
 struct TrackEnd {
-  TrackId track = 0;
+  TrackId track{};
   std::int64_t time_ns = 0;
 };
 
@@ -182,6 +212,8 @@ struct EventBatch {
   std::vector<AsyncBegin> async_begins;
   std::vector<FrameMark> frame_marks;
   std::vector<SampleRun> samples;
+  std::vector<StateRun> states;
+  std::vector<StackSample> stack_samples;
   std::vector<Message> messages;
   std::vector<FlowEvent> flows;
   std::vector<SyncPoint> sync_points;

@@ -17,6 +17,7 @@
 #include <kymo/arrow.hpp>
 #include <kymo/export.hpp>
 #include <kymo/ids.hpp>
+#include <kymo/statistics.hpp>
 #include <kymo/timeline.hpp>
 
 namespace kymo {
@@ -34,6 +35,10 @@ struct ExportOptions {
   /// format, is replaced; others cause ExchangeError. Collapsed stacks, OpenMetrics, Parquet, NVMT and .vor cannot tell their
   /// own files. A capture that is being exported is never replaced.
   bool replaces_any = true;
+  /// The part to export; all if empty. What extends beyond its time is cut there. Of scopes of the selected sites,
+  /// everything that ran inside them is exported too. Sites and threads do not select frames and metrics. Takes room in
+  /// the temporary directory, and an export throws SelectionError if nothing is selected.
+  SelectionOptions selection = {};
 };
 
 /// All exports throw ExchangeError if the file cannot be written, and CaptureError if a capture becomes unreadable.
@@ -80,7 +85,7 @@ KYMO_API void export_parquet(const Timeline& timeline, const std::string& path, 
                              const ExportOptions& options = {});
 
 struct NvmtExportOptions : ExportOptions {
-  ProcessId process = 0;  ///< process to export; 0: the only one that sampled a machine
+  ProcessId process{};    ///< process to export; 0: the only one that sampled a machine
   unsigned recorder = 0;  ///< number of one of its recorders; 0: the one without a number, else the first
 };
 
@@ -99,7 +104,7 @@ KYMO_API NvmtExportReport export_nvmt(const Timeline& timeline, const std::strin
                                       const NvmtExportOptions& options = {});
 
 struct VorExportOptions : ExportOptions {
-  ProcessId process = 0;  ///< process to export; 0: the only one that marked frames
+  ProcessId process{};  ///< process to export; 0: the only one that marked frames
 };
 
 /// Result of an export to a .vor stream.

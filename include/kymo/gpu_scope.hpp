@@ -197,10 +197,11 @@ class GpuScopeGuard {
 }  // namespace kymo
 
 #define KYMO_DETAIL_GPU_SCOPE(id, place, ...)                                                                   \
-  KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_site_, id), KYMO_DETAIL_FIRST(__VA_ARGS__, 0), KYMO_SITE_SCOPE);     \
-  ::kymo::detail::GpuScopeGuard KYMO_DETAIL_CONCAT(kymo_scope_, id)(KYMO_DETAIL_CONCAT(kymo_site_, id), place); \
-  if (KYMO_DETAIL_CONCAT(kymo_scope_, id).is_recorded())                                                        \
-  KYMO_DETAIL_CONCAT(kymo_scope_, id).arguments(KYMO_DETAIL_CONCAT(kymo_site_, id), __VA_ARGS__)
+  KYMO_DETAIL_SITE(KYMO_DETAIL_CONCAT(kymo_gpu_site_, id), KYMO_DETAIL_FIRST(__VA_ARGS__, 0), KYMO_SITE_SCOPE); \
+  ::kymo::detail::GpuScopeGuard KYMO_DETAIL_CONCAT(kymo_gpu_scope_, id)(KYMO_DETAIL_CONCAT(kymo_gpu_site_, id), \
+                                                                        place);                                 \
+  if (KYMO_DETAIL_CONCAT(kymo_gpu_scope_, id).is_recorded())                                                    \
+  KYMO_DETAIL_CONCAT(kymo_gpu_scope_, id).arguments(KYMO_DETAIL_CONCAT(kymo_gpu_site_, id), __VA_ARGS__)
 
 #if defined(KYMO_DISABLE)
 
@@ -213,7 +214,7 @@ class GpuScopeGuard {
 /// Records the rest of the enclosing block as a scope, and has the GPU time the work submitted in it:
 /// KYMO_GPU_SCOPE(context, "shadow pass") or, with up to six arguments,
 /// KYMO_GPU_SCOPE(context, "shadow pass", {"casters", n}).
-/// `context` is an OpenGlContext, `vulkan.on(command_buffer)` or `cuda.on(stream)`. Scopes may nest.
+/// A macro of yours may open a scope of the thread beside it. `context` is an OpenGlContext, `vulkan.on(command_buffer)` or `cuda.on(stream)`. Scopes may nest.
 ///
 /// Off, it costs a load and a branch and no call of the API. On, it costs less than a microsecond, plus two calls of
 /// the API and its queries for the times.

@@ -1,19 +1,55 @@
 // Ids: small numbers that stand for declared things in events.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 namespace kymo {
 
-/// Ids count from 1 within one capture; 0 means "none".
-using SiteId = std::uint32_t;
-using NameId = std::uint32_t;
-using TrackId = std::uint32_t;
-using MetricId = std::uint32_t;
-using FrameStreamId = std::uint32_t;
-using ModuleId = std::uint32_t;
-using ProcessId = std::uint32_t;
+/// The kinds of declared things.
+enum class IdKind : std::uint8_t { process, name, module, site, track, metric, frame_stream, thread, function, stack };
+constexpr std::size_t id_kinds = 10;
+
+/// The id of a declared thing. Ids of each kind count from 1 within one capture or timeline; 0 means "none" and is false.
+/// Ids of different kinds do not convert into each other, and ids and integers only explicitly. Costs what an integer
+/// costs.
+template <IdKind of_kind>
+class Id {
+ public:
+  static constexpr IdKind kind = of_kind;
+
+  constexpr Id() noexcept = default;
+  constexpr explicit Id(std::uint32_t value) noexcept : value_(value) {}
+  /// The id of the thing at an index, where ids are consecutive: `index` + 1.
+  [[nodiscard]] static constexpr Id from_index(std::size_t index) noexcept {
+    return Id(static_cast<std::uint32_t>(index + 1));
+  }
+
+  [[nodiscard]] constexpr std::uint32_t value() const noexcept { return value_; }
+  /// The index of the thing, where ids are consecutive: `value()` - 1. Beyond every index for "none".
+  [[nodiscard]] constexpr std::size_t index() const noexcept { return std::size_t{value_} - 1; }
+  constexpr explicit operator bool() const noexcept { return value_ != 0; }
+
+  friend constexpr bool operator==(Id a, Id b) noexcept { return a.value_ == b.value_; }
+  friend constexpr bool operator!=(Id a, Id b) noexcept { return a.value_ != b.value_; }
+  friend constexpr bool operator<(Id a, Id b) noexcept { return a.value_ < b.value_; }
+
+ private:
+  std::uint32_t value_ = 0;
+};
+
+using SiteId = Id<IdKind::site>;
+using NameId = Id<IdKind::name>;
+using TrackId = Id<IdKind::track>;
+using MetricId = Id<IdKind::metric>;
+using FrameStreamId = Id<IdKind::frame_stream>;
+using ModuleId = Id<IdKind::module>;
+using ProcessId = Id<IdKind::process>;
+using ThreadId = Id<IdKind::thread>;  ///< of a thread that was observed from outside, not the kernel's
+using FunctionId = Id<IdKind::function>;
+using StackId = Id<IdKind::stack>;
 
 /// Contents of a track.
 enum class TrackKind : std::uint8_t {
@@ -27,6 +63,13 @@ enum class TrackRole : std::uint8_t {
   plain = 0,
   fiber = 1,  ///< kind thread: a fiber, which moves between threads
   lock = 2,   ///< kind async: the holders of a lock
+};
+
+/// What a thread does in a stretch of time.
+enum class RunState : std::uint8_t {
+  running = 0,   ///< on a CPU
+  runnable = 1,  ///< pushed off its CPU, or not yet on one: it could run
+  blocked = 2,   ///< waits; from its last instruction to its next, so a wait for a CPU after the wake-up is part of it
 };
 
 /// Interpretation of a metric's values.
@@ -52,6 +95,19 @@ enum class MetricKind : std::uint8_t {
   return "thread";
 }
 
+/// Name of a run state for tables: "running", "runnable", "blocked".
+[[nodiscard]] constexpr std::string_view name_of(RunState state) noexcept {
+  switch (state) {
+    case RunState::running:
+      break;
+    case RunState::runnable:
+      return "runnable";
+    case RunState::blocked:
+      return "blocked";
+  }
+  return "running";
+}
+
 /// Name of a metric kind for tables: "gauge", "counter", "energy_counter".
 [[nodiscard]] constexpr std::string_view name_of(MetricKind kind) noexcept {
   switch (kind) {
@@ -66,3 +122,8 @@ enum class MetricKind : std::uint8_t {
 }
 
 }  // namespace kymo
+
+template <kymo::IdKind kind>
+struct std::hash<kymo::Id<kind>> {
+  std::size_t operator()(kymo::Id<kind> id) const noexcept { return std::hash<std::uint32_t>()(id.value()); }
+};

@@ -83,7 +83,7 @@ KYMO_API void kymo_argument_string(const char* name, const char* value, size_t s
 /* ---- Recording ---- */
 
 /* Starts what the KYMO_* environment variables ask for. Returns 1 if something is being recorded, otherwise 0. Costs
- * about a millisecond if something was asked for, otherwise less than a microsecond. */
+ * a few milliseconds if something was asked for, otherwise less than a microsecond. */
 KYMO_API int kymo_enable(void);
 /* Stops recording: finishes captures and removes sinks. kymo_enable starts again. */
 KYMO_API void kymo_disable(void);
@@ -179,6 +179,9 @@ KYMO_API const char* kymo_version(void);
 
 /* Assigns the site its id before its first scope. 1 if it has one; 0 if it is left out, or there is no room. */
 KYMO_API int kymo_declare_site_v1(kymo_site* site);
+/* Finishes all captures and removes the shared memory, as exit does. For processes that end by _exit; nothing can be
+ * recorded afterwards. */
+KYMO_API void kymo_end_process_v1(void);
 
 #ifdef __cplusplus
 }

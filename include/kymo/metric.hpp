@@ -47,7 +47,7 @@ struct MetricDescription {
 
 /// One sample of a declared metric.
 struct MetricSample {
-  MetricId metric = 0;
+  MetricId metric{};
   std::uint32_t flags = 0;  ///< SampleRun::stale or 0
   double value = 0;         ///< NaN: could not be read
 };

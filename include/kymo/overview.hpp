@@ -1,4 +1,5 @@
-// An overview image of a capture: frames as bars, tracks by scope coverage, one row per metric.
+// An overview image of a capture: frames as bars, tracks by scope coverage with a legend of their colours, one row per
+// metric.
 //
 //     std::ofstream("overview.svg") << kymo::overview_svg(kymo::Timeline("run.kymo"));
 //

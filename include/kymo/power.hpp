@@ -28,7 +28,7 @@ struct PowerReading {
   double joules = std::numeric_limits<double>::quiet_NaN();  ///< a counter with any starting point; may be reset
 };
 
-/// A source of power readings. Not thread-safe.
+/// A source of power readings. One thread at a time; sources found together may be read by different threads.
 class KYMO_API PowerSource {
  public:
   PowerSource() = default;
@@ -61,6 +61,10 @@ class KYMO_API FixedPowerSource final : public PowerSource {
 /// an unknown sensor.
 [[nodiscard]] KYMO_API std::vector<std::unique_ptr<PowerSource>> find_power_sources(const SensorOptions& options = {});
 
+/// Says why this machine's sensors of power give nothing, those that do: "rapl: permission denied; nvml: ...", with what
+/// to do about it. Empty if all of them work. Takes as long as find_power_sources(), and throws the same.
+[[nodiscard]] KYMO_API std::string explain_missing_power(const SensorOptions& options = {});
+
 /// Power at one moment.
 struct PowerSample {
   double time_s = 0;
@@ -81,6 +85,11 @@ struct EnergyReport {
   double unknown_s = 0;     ///< part of the duration: the source could not be read, its energy is not in energy_j
   bool is_counted = false;  ///< energy_j comes from an energy counter, not from integrated power
   std::string label;        ///< of the tracker
+  /// Bound on the error of energy_j, for the time in which the source could be read. A counter moves in steps: what its
+  /// first step holds may be from before the start, and what follows its last step is not shown. That is taken to be at
+  /// most the greatest power seen; the power of a gauge, to be between the values it showed. Infinite: the counter did
+  /// not move.
+  double bound_j = 0;
 };
 
 struct PowerTrackerOptions {

@@ -38,7 +38,7 @@ struct SelectionOptions {
   std::optional<FrameRange> frames;    ///< of each process
   std::optional<std::uint64_t> phase;  ///< its number, in each process
   TimeRange time;                      ///< on the timeline's axis
-  ProcessId process = 0;               ///< 0: all
+  ProcessId process{};                 ///< 0: all
 };
 
 /// The selection matches nothing. what() lists what exists.
@@ -58,13 +58,14 @@ struct DurationStatistics {
   std::int64_t p50_ns = 0;
   std::int64_t p95_ns = 0;
   std::int64_t p99_ns = 0;
+  std::int64_t p99_9_ns = 0;
   std::int64_t max_ns = 0;
   std::shared_ptr<const capture::Histogram> histogram;  ///< for kymo's own layers; otherwise null
 };
 
 /// The completed scopes of one site.
 struct SiteStatistics {
-  SiteId site = 0;  ///< one of them, if equal sites of several processes are joined
+  SiteId site{};  ///< one of them, if equal sites of several processes are joined
   std::size_t processes = 1;
   DurationStatistics durations;
   std::uint64_t self_ns = 0;
@@ -74,12 +75,12 @@ struct SiteStatistics {
 
 /// The non-scope spans of one name: emitted spans, and completed async spans.
 struct SpanStatistics {
-  NameId name = 0;
+  NameId name{};
   DurationStatistics durations;
 };
 
 struct FrameStatistics {
-  FrameStreamId stream = 0;
+  FrameStreamId stream{};
   std::size_t processes = 1;
   DurationStatistics durations;
 };
@@ -89,7 +90,7 @@ struct FrameStatistics {
 /// The standard deviation (of the population) and the percentiles are NaN unless they were asked for. Percentiles are
 /// nearest-rank values, at most 1/1024 nearer to zero than the exact ones.
 struct MetricStatistics {
-  MetricId metric = 0;
+  MetricId metric{};
   std::size_t processes = 1;
   std::uint64_t count = 0;
   double min = 0;

@@ -38,10 +38,10 @@ struct Span {
   std::int64_t duration_ns = 0;
   std::int64_t self_ns = 0;    ///< scopes: duration minus that of directly nested scopes; others: the duration
   std::uint64_t async_id = 0;  ///< async spans
-  TrackId track = 0;
-  SiteId site = 0;  ///< scopes; 0 for others, which have a name
-  NameId name = 0;
-  NameId category = 0;
+  TrackId track{};
+  SiteId site{};  ///< scopes; 0 for others, which have a name
+  NameId name{};
+  NameId category{};
   std::uint32_t first_argument = 0;  ///< index into SpanList::arguments
   std::uint32_t argument_count = 0;
   std::uint16_t depth = 0;  ///< scopes open below it
@@ -100,7 +100,7 @@ struct MetricSeries {
 /// The interval from one sync point of a process to its next.
 struct Phase {
   std::uint64_t number = 0;  ///< number of the sync point at its start
-  ProcessId process = 0;
+  ProcessId process{};
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;  ///< for the last phase: the last event of the capture
 };
@@ -188,7 +188,7 @@ class KYMO_API Timeline {
   /// The interned text of an id; empty for 0.
   [[nodiscard]] std::string_view name(NameId id) const;
   [[nodiscard]] std::string_view name_of(const Span& span) const {
-    return span.site != 0 ? std::string_view(site(span.site).name) : name(span.name);
+    return span.site ? std::string_view(site(span.site).name) : name(span.name);
   }
 
   /// The spans of a track that overlap the range, by ascending start and depth. A span without duration counts at its

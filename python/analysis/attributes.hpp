@@ -18,9 +18,10 @@ template <typename Value>
     return converted;
   }
   const bool is_integer = PyLong_Check(value.ptr()) != 0;
-  const std::string shown = nanobind::cast<std::string>(nanobind::repr(value));
-  PyErr_Format(is_integer ? PyExc_OverflowError : PyExc_TypeError, "%s.%s cannot be %s", Py_TYPE(object.ptr())->tp_name,
-               name, shown.c_str());
+  const auto type = nanobind::cast<std::string>(object.type().attr("__name__"));
+  const auto shown = nanobind::cast<std::string>(nanobind::repr(value));
+  PyErr_Format(is_integer ? PyExc_OverflowError : PyExc_TypeError, "%s.%s cannot be %s", type.c_str(), name,
+               shown.c_str());
   throw nanobind::python_error();
 }
 

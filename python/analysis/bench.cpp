@@ -1,4 +1,4 @@
-// kymo._analysis for kymo.bench: records and their CSV, fingerprints, latency statistics, memory.
+// kymograph._analysis for kymograph.bench: records and their CSV, fingerprints, latency statistics, memory.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -72,7 +72,8 @@ EnergyReport from_object(nb::handle object) {
   return {attribute<double>(object, "energy_j"),       attribute<double>(object, "mean_watts"),
           attribute<double>(object, "peak_watts"),     attribute<double>(object, "duration_s"),
           attribute<std::uint64_t>(object, "samples"), attribute<double>(object, "unknown_s"),
-          attribute<bool>(object, "is_counted"),       attribute<std::string>(object, "label")};
+          attribute<bool>(object, "is_counted"),       attribute<std::string>(object, "label"),
+          attribute<double>(object, "bound_j")};
 }
 
 template <>

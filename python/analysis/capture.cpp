@@ -1,5 +1,5 @@
-// kymo._analysis.Reader, Snapshot and Query: captures, their declarations, and their tables as NumPy arrays and Arrow
-// streams.
+// kymograph._analysis.Reader, Snapshot and Query: captures, their declarations, and their tables as NumPy arrays and
+// Arrow streams.
 #include "capture.hpp"
 
 #include <atomic>
@@ -142,7 +142,7 @@ nb::list totals_of(const SnapshotHandle& snapshot) {
     const TrackDeclaration& declared = snapshot.timeline->track(track.track);
     nb::dict row;
     row["track"] = make_text(declared.name);
-    row["process"] = declared.process == 0 ? 0U : declared.process - 1U;
+    row["process"] = declared.process ? declared.process.value() - 1U : 0U;
     row["recorded_scopes"] = track.recorded_scopes;
     row["dropped_scopes"] = track.dropped_scopes;
     row["dropped_others"] = track.dropped_others;
@@ -255,8 +255,8 @@ nb::str overview_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std::
 }
 
 ArrowTable table_of(const std::string& name) {
-  static constexpr const char* names[] = {"spans",   "frames", "samples",  "sites",    "tracks",
-                                          "metrics", "phases", "messages", "processes"};
+  static constexpr const char* names[] = {"spans",   "frames", "samples",  "sites",     "tracks",
+                                          "metrics", "phases", "messages", "processes", "stacks"};
   for (std::size_t i = 0; i < std::size(names); ++i) {
     if (name == names[i]) {
       return static_cast<ArrowTable>(i);
@@ -309,6 +309,8 @@ void add_capture(nb::module_& module) {
       .def("schema", schema_of, nb::arg("query"));
   snapshot.def("overview", overview_of, nb::kw_only(), nb::arg("start_ns"), nb::arg("end_ns"), nb::arg("width"));
   add_statistics(snapshot);
+  add_functions(snapshot);
+  add_explanations(snapshot);
 
   nb::class_<Reader>(module, "Reader", "Captures that may grow. Thread safe.")
       .def(

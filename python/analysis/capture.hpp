@@ -37,7 +37,9 @@ struct SnapshotHandle {
   Snapshot timeline;
 };
 
-/// Adds a snapshot's functions besides its tables: statistics, energy.
+/// Adds a snapshot's functions besides its tables: statistics, energy, explanations.
 void add_statistics(nanobind::class_<SnapshotHandle>& snapshot);
+void add_functions(nanobind::class_<SnapshotHandle>& snapshot);
+void add_explanations(nanobind::class_<SnapshotHandle>& snapshot);
 
 }  // namespace kymo::python

@@ -1,4 +1,4 @@
-// kymo._analysis.compare: rows of dicts with the keys of `kymo compare --json`.
+// kymograph._analysis.compare: rows of dicts with the keys of `kymo compare --json`.
 #include <kymo/comparison.hpp>
 
 #include <cmath>

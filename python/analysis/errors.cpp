@@ -18,7 +18,7 @@ void register_errors() {
     try {
       std::rethrow_exception(pointer);
     } catch (const CaptureError& error) {
-      const nb::object type = nb::module_::import_("kymo._errors").attr("CaptureError");
+      const nb::object type = nb::module_::import_("kymograph._errors").attr("CaptureError");
       const nb::object value = type(nb::str(error.what()), nb::str(error.path().c_str()), nb::int_(error.offset()));
       PyErr_SetObject(type.ptr(), value.ptr());
     } catch (const SelectionError& error) {

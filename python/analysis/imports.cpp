@@ -1,4 +1,4 @@
-// kymo._analysis: imports other tools' recordings as captures.
+// kymograph._analysis: imports other tools' recordings as captures.
 #include <string>
 
 #include <nanobind/nanobind.h>

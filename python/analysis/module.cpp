@@ -1,4 +1,4 @@
-// kymo._analysis: captures, statistics and the benchmark kit for Python.
+// kymograph._analysis: captures, statistics and the benchmark kit for Python.
 #include "errors.hpp"
 #include "parts.hpp"
 

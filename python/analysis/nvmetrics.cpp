@@ -1,4 +1,4 @@
-// kymo._analysis for kymo.nvmetrics: boards, and the recorder of Jetson traces.
+// kymograph._analysis for kymograph.nvmetrics: boards, and the recorder of Jetson traces.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>

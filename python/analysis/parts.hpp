@@ -1,7 +1,9 @@
-// The parts of kymo._analysis, each registered by its own file.
+// The parts of kymograph._analysis, each registered by its own file.
 #pragma once
 
 #include <nanobind/nanobind.h>
+
+#include "ids.hpp"
 
 namespace kymo::python {
 

@@ -1,4 +1,4 @@
-// kymo._analysis for kymo.bench: power sources and the energy of a stretch of time.
+// kymograph._analysis for kymograph.bench: power sources and the energy of a stretch of time.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -69,7 +69,7 @@ class OwnedPowerTracker {
 
 nb::tuple fields_of(const EnergyReport& report) {
   return nb::make_tuple(report.energy_j, report.mean_watts, report.peak_watts, report.duration_s, report.samples,
-                        report.unknown_s, report.is_counted, report.label);
+                        report.unknown_s, report.is_counted, report.label, report.bound_j);
 }
 
 void add_sources(nb::module_& module) {
@@ -96,6 +96,14 @@ void add_sources(nb::module_& module) {
             new (self) FixedPowerSource([function](double time_s) { return call_watts(*function, time_s); });
           },
           nb::arg("watts"));
+  module.def(
+      "explain_missing_power",
+      [](const std::string& root) {
+        SensorOptions options;
+        options.root = root;
+        return explain_missing_power(options);
+      },
+      nb::arg("root"), nb::call_guard<nb::gil_scoped_release>());
   module.def(
       "find_power_sources",
       [](std::vector<std::string> sensors, const std::string& root) {

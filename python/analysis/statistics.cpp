@@ -12,6 +12,7 @@
 #include <kymo/statistics.hpp>
 
 #include "capture.hpp"
+#include "ids.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;
@@ -27,6 +28,7 @@ void put_durations(const DurationStatistics& durations, nb::dict& row) {
   row["p50_ns"] = durations.p50_ns;
   row["p95_ns"] = durations.p95_ns;
   row["p99_ns"] = durations.p99_ns;
+  row["p99_9_ns"] = durations.p99_9_ns;
   row["max_ns"] = durations.max_ns;
 }
 

@@ -1,4 +1,4 @@
-// kymo._analysis for kymo.bench: witness bundles.
+// kymograph._analysis for kymograph.bench: witness bundles.
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -2,6 +2,7 @@
 // do. A script with a raised recursion limit could therefore exhaust it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <pthread.h>
@@ -10,29 +11,44 @@
 
 namespace kymo::python {
 
-/// The lowest address that this thread's stack may reach, plus a reserve for calls from there; 0 if unknown.
-inline std::uintptr_t lowest_stack_address() {
+/// Addresses that this thread's stack has not reached while it has room.
+struct StackLimits {
+  std::uintptr_t half = UINTPTR_MAX;  ///< of the stack; always reached if its size is unknown
+  std::uintptr_t full = 0;            ///< with a reserve for calls from there; never reached if its size is unknown
+};
+
+inline StackLimits limits_of_stack() {
   constexpr std::size_t reserve = std::size_t{256} << 10U;
-  std::uintptr_t limit = 0;
+  StackLimits limits;
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
-    void* lowest = nullptr;
+    void* begin = nullptr;
     std::size_t bytes = 0;
-    if (::pthread_attr_getstack(&attributes, &lowest, &bytes) == 0 && bytes > 2 * reserve) {
-      limit = reinterpret_cast<std::uintptr_t>(lowest) + reserve;
+    if (::pthread_attr_getstack(&attributes, &begin, &bytes) == 0) {
+      const auto lowest = reinterpret_cast<std::uintptr_t>(begin);
+      limits = {lowest + bytes / 2, lowest + std::min(reserve, bytes / 4)};
     }
     ::pthread_attr_destroy(&attributes);
   }
-  return limit;
+  return limits;
+}
+
+inline const StackLimits& limits_of_thread() {
+  static __thread StackLimits limits __attribute__((tls_model("initial-exec"))) = {0, 0};
+  if (__builtin_expect(static_cast<long>(limits.half == 0), 0) != 0) {
+    limits = limits_of_stack();
+  }
+  return limits;
+}
+
+/// Whether half of the stack is in use, or may be. About 1 ns.
+inline bool is_stack_half_full() {
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < limits_of_thread().half;
 }
 
 /// Whether the stack is nearly full: a RecursionError is better than a crash. About 1 ns.
 inline bool is_stack_full() {
-  static __thread std::uintptr_t limit __attribute__((tls_model("initial-exec"))) = 1;
-  if (__builtin_expect(static_cast<long>(limit == 1), 0) != 0) {
-    limit = lowest_stack_address();
-  }
-  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < limit;
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < limits_of_thread().full;
 }
 
 inline void set_recursion_error() {

@@ -1,4 +1,4 @@
-// Turning recording on and off, captures, frames, messages, facts. Functions that may block release the GIL.
+// Turning recording on and off, captures, messages, facts. Functions that may block release the GIL.
 #include <cmath>
 #include <limits>
 
@@ -11,18 +11,16 @@ namespace kymo::python {
 namespace {
 
 PyObject* enable(PyObject*, PyObject*) {
-  const bool is_on = [] {
-    const WithoutLock unlocked;
-    return kymo::enable();
-  }();
+  const bool was_on = kymo::is_recording();
+  const bool is_on = without_lock([] { return kymo::enable(); });
+  if (!was_on) {
+    forget_ended_frames();
+  }
   return PyBool_FromLong(is_on);
 }
 
 PyObject* disable(PyObject*, PyObject*) {
-  {
-    const WithoutLock unlocked;
-    kymo::disable();
-  }
+  without_lock([] { kymo::disable(); });
   Py_RETURN_NONE;
 }
 
@@ -94,26 +92,31 @@ PyObject* start_capture(PyObject*, PyObject* positional, PyObject* named) {
       !read_bytes(pool_bytes, "pool_bytes", options.pool_bytes)) {
     return nullptr;
   }
-  const bool is_started = [&] {
-    const WithoutLock unlocked;
-    return kymo::start_capture(options);
-  }();
+  const bool is_started = without_lock([&] { return kymo::start_capture(options); });
+  if (is_started) {
+    forget_ended_frames();
+  }
   return PyBool_FromLong(is_started);
 }
 
 PyObject* stop_capture(PyObject*, PyObject*) {
-  const bool is_stopped = [] {
-    const WithoutLock unlocked;
-    return kymo::stop_capture();
-  }();
-  return PyBool_FromLong(is_stopped);
+  return PyBool_FromLong(without_lock([] { return kymo::stop_capture(); }));
+}
+
+PyObject* start_sampling(PyObject*, PyObject*) {
+  return PyBool_FromLong(without_lock([] {
+    kymo::stop_sampling();
+    return kymo::start_sampling();
+  }));
+}
+
+PyObject* end_process(PyObject*, PyObject*) {
+  without_lock([] { kymo_end_process_v1(); });
+  Py_RETURN_NONE;
 }
 
 PyObject* capture_path(PyObject*, PyObject*) {
-  const std::string path = [] {
-    const WithoutLock unlocked;
-    return std::string(kymo::capture_path().c_str());
-  }();
+  const std::string path = without_lock([] { return std::string(kymo::capture_path().c_str()); });
   if (path.empty()) {
     Py_RETURN_NONE;
   }
@@ -121,31 +124,11 @@ PyObject* capture_path(PyObject*, PyObject*) {
 }
 
 PyObject* trigger(PyObject*, PyObject*) {
-  const bool is_written = [] {
-    const WithoutLock unlocked;
-    return kymo::trigger();
-  }();
-  return PyBool_FromLong(is_written);
+  return PyBool_FromLong(without_lock([] { return kymo::trigger(); }));
 }
 
 PyObject* flush(PyObject*, PyObject*) {
-  const bool is_flushed = [] {
-    const WithoutLock unlocked;
-    return kymo::flush();
-  }();
-  return PyBool_FromLong(is_flushed);
-}
-
-PyObject* frame_mark(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  std::string_view stream;
-  if (count > 1) {
-    return PyErr_Format(PyExc_TypeError, "frame_mark() takes at most 1 argument (%zd given)", count);
-  }
-  if (count == 1 && arguments[0] != Py_None && !read_text(arguments[0], "stream", stream)) {
-    return nullptr;
-  }
-  kymo::frame_mark(stream);
-  Py_RETURN_NONE;
+  return PyBool_FromLong(without_lock([] { return kymo::flush(); }));
 }
 
 PyObject* sync(PyObject*, PyObject*) {
@@ -174,9 +157,8 @@ PyObject* set_info(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     return nullptr;
   }
   const Text text(value.get());
-  const WithoutLock unlocked;
-  kymo::set_info(key, text.view());
-  return Py_NewRef(Py_None);
+  without_lock([&] { kymo::set_info(key, text.view()); });
+  Py_RETURN_NONE;
 }
 
 PyObject* set_thread_name(PyObject*, PyObject* name) {
@@ -193,19 +175,11 @@ PyObject* prepare_thread(PyObject*, PyObject*) {
 }
 
 PyObject* calibrate(PyObject*, PyObject*) {
-  const double nanoseconds = [] {
-    const WithoutLock unlocked;
-    return kymo::calibrate();
-  }();
-  return PyFloat_FromDouble(nanoseconds);
+  return PyFloat_FromDouble(without_lock([] { return kymo::calibrate(); }));
 }
 
 PyObject* empty_scope_ns(PyObject*, PyObject*) {
-  const double nanoseconds = [] {
-    const WithoutLock unlocked;
-    return kymo::empty_scope_ns();
-  }();
-  return PyFloat_FromDouble(nanoseconds);
+  return PyFloat_FromDouble(without_lock([] { return kymo::empty_scope_ns(); }));
 }
 
 PyObject* current_memory_bytes(PyObject*, PyObject*) {
@@ -257,6 +231,13 @@ PyMethodDef recording_functions[] = {
      PyDoc_STR("stop_capture($module, /)\n--\n\n"
                "Finish the capture: everything recorded until now is in it.\n\n"
                "Returns\n-------\nbool\n    False where there is none.")},
+    {"start_sampling", start_sampling, METH_NOARGS,
+     PyDoc_STR("start_sampling($module, /)\n--\n\n"
+               "Sample the machine and this process from now on, as KYMO_SAMPLE and KYMO_SENSORS say now.\n\n"
+               "Returns\n-------\nbool\n    False where that is not possible.")},
+    {"end_process", end_process, METH_NOARGS,
+     PyDoc_STR("end_process($module, /)\n--\n\n"
+               "Finish everything, as the process's end does, for a process that ends by _exit.")},
     {"capture_path", capture_path, METH_NOARGS,
      PyDoc_STR("capture_path($module, /)\n--\n\n"
                "Return the file that the running capture is written to, or None.")},
@@ -268,11 +249,6 @@ PyMethodDef recording_functions[] = {
      PyDoc_STR("flush($module, /)\n--\n\n"
                "Wait until everything recorded before the call is in the capture.\n\n"
                "Returns\n-------\nbool\n    False where that took longer than 10 s.")},
-    {"frame_mark", as_method(frame_mark), METH_FASTCALL,
-     PyDoc_STR("frame_mark($module, stream=None, /)\n--\n\n"
-               "Mark the end of a frame (a training step, a rendered image) and the beginning of the next.\n\n"
-               "Parameters\n----------\nstream : str, optional\n"
-               "    The frame stream; None is the program's main one. Frames of different streams are independent.")},
     {"sync", sync, METH_NOARGS,
      PyDoc_STR("sync($module, /)\n--\n\n"
                "Set a numbered mark, which begins a phase.\n\n"

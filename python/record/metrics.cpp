@@ -4,6 +4,7 @@
 
 #include <kymo/metric.hpp>
 
+#include "name_table.hpp"
 #include "types.hpp"
 
 namespace kymo::python {
@@ -54,6 +55,16 @@ Owned foreign_device(PyObject* value) {
   return {};
 }
 
+/// The number in an array of one element: NumPy 2 converts none that has dimensions. False, without an exception, if it
+/// has more.
+bool read_only_item(PyObject* value, double& number) {
+  const Owned item(PyObject_CallMethod(value, "item", nullptr));
+  number = item && (PyFloat_Check(item.get()) || PyLong_Check(item.get())) ? PyFloat_AsDouble(item.get()) : -1.0;
+  const bool is_read = item && PyErr_Occurred() == nullptr && (PyFloat_Check(item.get()) || PyLong_Check(item.get()));
+  PyErr_Clear();
+  return is_read;
+}
+
 bool read_other(PyObject* name, PyObject* value, double& number) {
   if (const Owned device = foreign_device(value)) {
     PyErr_Format(PyExc_TypeError,
@@ -62,9 +73,16 @@ bool read_other(PyObject* name, PyObject* value, double& number) {
                  name, Py_TYPE(value)->tp_name, device.get());
     return false;
   }
-  number = PyFloat_AsDouble(value);
-  if (number == -1.0 && PyErr_Occurred() != nullptr) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+  // Before NumPy 2.4 an array of one text is a number too, and other arrays warn.
+  const Owned type_of_items(PyObject_GetAttrString(value, "dtype"));
+  PyErr_Clear();
+  number = type_of_items ? -1.0 : PyFloat_AsDouble(value);
+  if (type_of_items || (number == -1.0 && PyErr_Occurred() != nullptr)) {
+    if (type_of_items || PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+      PyErr_Clear();
+      if (read_only_item(value, number)) {
+        return true;
+      }
       PyErr_Clear();
       PyErr_Format(PyExc_TypeError, "metric %R: the value must be one number, not %.100s", name,
                    Py_TYPE(value)->tp_name);
@@ -86,6 +104,27 @@ bool read_number(PyObject* name, PyObject* value, double& number) {
   return read_other(name, value, number);
 }
 
+/// What a metric was first recorded with.
+struct Unit {
+  std::string text;
+  bool is_said = false;
+};
+
+Unit* first_unit(PyObject* name, std::string_view unit) {
+  static auto& units = immortal<NameTable<Unit>>();
+  return units.find(name, [unit](std::string_view) { return new Unit{std::string(unit)}; });
+}
+
+/// Says once that a metric keeps its first unit.
+void note_unit(PyObject* name, std::string_view unit) {
+  Unit* const first = first_unit(name, unit);
+  if (first != nullptr && first->text != unit && !first->is_said) {
+    first->is_said = true;
+    PySys_FormatStderr("kymo: metric %R keeps the unit '%s' of its first sample; '%s' is not recorded\n", name,
+                       first->text.c_str(), std::string(unit).c_str());
+  }
+}
+
 PyObject* record_metric(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2) {
     return PyErr_Format(PyExc_TypeError, "record_metric() takes a name and a value (%zd arguments given)", count);
@@ -96,6 +135,7 @@ PyObject* record_metric(PyObject*, PyObject* const* arguments, Py_ssize_t count)
     return nullptr;
   }
   kymo::record_metric(name, value);
+  static_cast<void>(first_unit(arguments[0], {}));
   Py_RETURN_NONE;
 }
 
@@ -112,6 +152,7 @@ PyObject* record_metric_unit(PyObject*, PyObject* const* arguments, Py_ssize_t c
     return nullptr;
   }
   kymo::record_metric_unit(name, value, unit);
+  note_unit(arguments[0], unit);
   Py_RETURN_NONE;
 }
 

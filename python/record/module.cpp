@@ -1,9 +1,11 @@
-// kymo._record: recording from Python through libkymo's C and C++ interface. Hand-written for CPython because a scope
-// has a budget of nanoseconds.
+// kymograph._record: recording from Python through libkymo's C and C++ interface. Hand-written for CPython because a
+// scope has a budget of nanoseconds.
 //
 //     scope.cpp      with kymo.scope(...)            profile.cpp    functions with @kymo.profile
 //     resumable.cpp  its generators and coroutines   tracer.cpp     every Python function of a script
-//     calls.cpp, metrics.cpp, spans.cpp: the rest    sites.cpp, arguments.cpp: common parts
+//     task.cpp       tasks of event loops
+//     frames.cpp     frame marks                     sites.cpp, arguments.cpp: common parts
+//     calls.cpp, metrics.cpp, spans.cpp: the rest
 #include "types.hpp"
 
 namespace kymo::python {
@@ -11,7 +13,7 @@ namespace kymo::python {
 namespace {
 
 PyModuleDef module = {PyModuleDef_HEAD_INIT,
-                      "kymo._record",
+                      "kymograph._record",
                       PyDoc_STR("Recording: scopes, frames, metrics, spans, captures."),
                       -1,
                       recording_functions,
@@ -22,8 +24,9 @@ PyModuleDef module = {PyModuleDef_HEAD_INIT,
 
 bool fill(PyObject* made) {
   return PyModule_AddFunctions(made, metric_functions) == 0 && PyModule_AddFunctions(made, span_functions) == 0 &&
-         PyModule_AddFunctions(made, tracing_functions) == 0 && add_scope_type(made) && add_span_types(made) &&
-         add_profiled_type(made) && add_resumable_types(made);
+         PyModule_AddFunctions(made, frame_functions) == 0 && PyModule_AddFunctions(made, tracing_functions) == 0 &&
+         PyModule_AddFunctions(made, task_functions) == 0 && add_scope_type(made) && add_span_types(made) &&
+         add_profiled_type(made) && add_resumable_types(made) && add_task_type(made);
 }
 
 PyObject* make_module() {
@@ -43,6 +46,11 @@ PyMODINIT_FUNC PyInit__record() {
                   "of Python with the lock (python3 instead of python3t)");
   return nullptr;
 #else
+  // A process has one recorder, and the types here belong to the interpreter that makes them.
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError, "kymo does not support sub-interpreters: import it in the main interpreter");
+    return nullptr;
+  }
   return kymo::python::make_module();
 #endif
 }

@@ -1,5 +1,7 @@
 // Records calls reported by sys.monitoring, for all threads. From 3.12.
-#include <cstring>
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
 #include "call_stack.hpp"
 #include "tracer.hpp"
@@ -10,7 +12,7 @@ namespace kymo::python {
 
 namespace {
 
-PyObject* disable_here = nullptr;  // sys.monitoring.DISABLE
+PyObject* disable_here = nullptr;  // sys.monitoring.DISABLE, while the hook is begun
 
 /// Requests the frame only if its module is needed, because that creates a frame object.
 kymo_site* site_of_running(PyObject* object) {
@@ -53,10 +55,13 @@ void end_call(PyObject* code) {
 }
 
 PyObject* on_end(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
-  if (site_of_running(arguments[0]) == nullptr) {
+  if (CallStack::of_thread().innermost() == arguments[0]) {
+    CallStack::of_thread().pop();
+  } else if (site_of_running(arguments[0]) == nullptr) {
     return Py_NewRef(disable_here);
+  } else {
+    end_call(arguments[0]);
   }
-  end_call(arguments[0]);
   Py_RETURN_NONE;
 }
 
@@ -93,6 +98,7 @@ struct Event {
   const char* name;
   PyMethodDef definition;
   bool is_of_c;
+  long bit = 0;  ///< in sys.monitoring.events
 };
 
 Event events[] = {
@@ -109,42 +115,119 @@ Event events[] = {
 
 constexpr int profiler_tool = 2;  // sys.monitoring.PROFILER_ID
 
-Owned monitoring() {
-  const Owned sys(PyImport_ImportModule("sys"));
-  return Owned(sys ? PyObject_GetAttrString(sys.get(), "monitoring") : nullptr);
+/// sys.monitoring, borrowed.
+PyObject* monitoring() {
+  return PySys_GetObject("monitoring");
+}
+
+bool set_callback(Event& event, PyObject* callback) {
+  return static_cast<bool>(
+      Owned(PyObject_CallMethod(monitoring(), "register_callback", "ilO", profiler_tool, event.bit, callback)));
+}
+
+bool set_events(long bits) {
+  return static_cast<bool>(Owned(PyObject_CallMethod(monitoring(), "set_events", "il", profiler_tool, bits)));
+}
+
+bool set_callbacks() {
+  if (disable_here != nullptr) {
+    return true;
+  }
+  PyObject* const tools = monitoring();
+  const Owned names(tools != nullptr ? PyObject_GetAttrString(tools, "events") : nullptr);
+  Owned disable(names ? PyObject_GetAttrString(tools, "DISABLE") : nullptr);
+  if (!disable || !Owned(PyObject_CallMethod(tools, "use_tool_id", "is", profiler_tool, "kymo"))) {
+    return false;
+  }
+  disable_here = disable.release();
+  for (Event& event : events) {
+    const Owned bit(PyObject_GetAttrString(names.get(), event.name));
+    event.bit = bit ? PyLong_AsLong(bit.get()) : -1;
+    const Owned callback(PyCFunction_New(&event.definition, nullptr));
+    if (event.bit < 0 || !callback || !set_callback(event, callback.get())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The sum of the events with these names.
+long bits_of(std::initializer_list<std::string_view> names) {
+  long bits = 0;
+  for (const Event& event : events) {
+    bits |= std::find(names.begin(), names.end(), event.name) != names.end() ? event.bit : 0;
+  }
+  return bits;
 }
 
 }  // namespace
 
-bool begin_hook(bool has_c_functions) {
-  const Owned tools = monitoring();
-  const Owned names(tools ? PyObject_GetAttrString(tools.get(), "events") : nullptr);
-  Owned disable(names ? PyObject_GetAttrString(tools.get(), "DISABLE") : nullptr);
-  if (!disable || !Owned(PyObject_CallMethod(tools.get(), "use_tool_id", "is", profiler_tool, "kymo"))) {
+bool begin_monitoring_hook(bool has_c_functions) {
+  if (!set_callbacks()) {
     return false;
   }
-  disable_here = disable.release();
   long all = 0;
-  for (Event& event : events) {
-    if (event.is_of_c && !has_c_functions) {
-      continue;
-    }
-    const Owned id(PyObject_GetAttrString(names.get(), event.name));
-    const Owned callback(PyCFunction_New(&event.definition, nullptr));
-    if (!id || !callback ||
-        !Owned(PyObject_CallMethod(tools.get(), "register_callback", "iOO", profiler_tool, id.get(), callback.get()))) {
-      return false;
-    }
-    // C_RETURN and C_RAISE come with CALL.
-    all |= event.is_of_c && std::strcmp(event.name, "CALL") != 0 ? 0 : PyLong_AsLong(id.get());
+  for (const Event& event : events) {
+    all |= event.is_of_c ? 0 : event.bit;
   }
-  return static_cast<bool>(Owned(PyObject_CallMethod(tools.get(), "set_events", "il", profiler_tool, all)));
+  // C_RETURN and C_RAISE come with CALL.
+  return set_events(all | (has_c_functions ? bits_of({"CALL"}) : 0));
 }
 
-bool end_hook() {
-  const Owned tools = monitoring();
-  return tools && Owned(PyObject_CallMethod(tools.get(), "set_events", "ii", profiler_tool, 0)) &&
-         Owned(PyObject_CallMethod(tools.get(), "free_tool_id", "i", profiler_tool));
+#if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
+namespace {
+
+void monitor_if_inlined(PyObject* code) {
+  if (!is_inlined(reinterpret_cast<PyCodeObject*>(code)) || disable_here == nullptr) {
+    return;
+  }
+  const KeptException kept;
+  const long bits = bits_of({"PY_START", "PY_RETURN"});
+  if (!Owned(PyObject_CallMethod(monitoring(), "set_local_events", "iOl", profiler_tool, code, bits))) {
+    PyErr_Clear();
+  }
+}
+
+int on_function(PyFunction_WatchEvent event, PyFunctionObject* function, PyObject* value) {
+  if (event == PyFunction_EVENT_CREATE) {
+    monitor_if_inlined(function->func_code);
+  } else if (event == PyFunction_EVENT_MODIFY_CODE) {
+    monitor_if_inlined(value);
+  }
+  return 0;
+}
+
+int visit(PyObject* object, void* /*argument*/) {
+  if (PyFunction_Check(object)) {
+    monitor_if_inlined(PyFunction_GET_CODE(object));
+  }
+  return 1;
+}
+
+}  // namespace
+
+bool begin_monitoring_inlined() {
+  name_of_inlined = PyUnicode_InternFromString("__init__");
+  // An unwinding cannot be asked for by function.
+  if (name_of_inlined == nullptr || !set_callbacks() || !set_events(bits_of({"PY_UNWIND"})) ||
+      PyFunction_AddWatcher(on_function) < 0) {
+    return false;
+  }
+  PyUnstable_GC_VisitObjects(visit, nullptr);
+  return true;
+}
+#endif
+
+bool end_monitoring_hook() {
+  if (disable_here == nullptr) {
+    return true;
+  }
+  bool is_ended = set_events(0);
+  for (Event& event : events) {
+    is_ended = set_callback(event, Py_None) && is_ended;
+  }
+  disable_here = nullptr;
+  return is_ended && Owned(PyObject_CallMethod(monitoring(), "free_tool_id", "i", profiler_tool));
 }
 
 }  // namespace kymo::python

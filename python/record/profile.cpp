@@ -4,6 +4,7 @@
 
 #include "c_stack.hpp"
 #include "profiled.hpp"
+#include "task.hpp"
 #include "types.hpp"
 
 #include <structmember.h>
@@ -15,12 +16,14 @@ namespace {
 struct Profiled {
   PyObject_HEAD vectorcallfunc call;
   PyObject* function;
+  PyObject* name;       ///< a str or None
+  PyObject* arguments;  ///< a dict
   PyObject* weak_references;
   ProfiledSite place;
   Returns returns;
 };
 
-PyTypeObject profiled_type = unready_type("kymo._record.profiled");
+PyTypeObject profiled_type = unready_type("kymograph._record.profiled");
 
 Profiled& profiled(PyObject* self) {
   return *reinterpret_cast<Profiled*>(self);
@@ -37,11 +40,10 @@ PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t 
   }
   // The function may replace or delete the name that refers to this object.
   Py_INCREF(self);
-  PyObject* result = nullptr;
-  {
-    const ProfiledScope scope(made.place);
-    result = PyObject_Vectorcall(made.function, arguments, flagged_count, names);
-  }
+  static_cast<void>(is_in_task());
+  const detail::ScopeToken scope = open_profiled(made.place);
+  PyObject* const result = PyObject_Vectorcall(made.function, arguments, flagged_count, names);
+  close_in_any_order(scope);
   Py_DECREF(self);
   return result;
 }
@@ -83,13 +85,30 @@ PyObject* represent(PyObject* self) {
   return PyUnicode_FromFormat("<kymo.profile of %R>", profiled(self).function);
 }
 
-/// Pickled like functions, by qualified name.
+/// Whether the caller is cloudpickle, which sends functions of a script to workers that do not have the script.
+bool is_for_cloudpickle() {
+  PyObject* const globals = PyEval_GetGlobals();
+  PyObject* const name = globals != nullptr ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  return name != nullptr && PyUnicode_Check(name) && Text(name).view().find("cloudpickle") != std::string_view::npos;
+}
+
+/// Pickled like functions: by qualified name, or by value where functions of `__main__` are. As the function may refer to
+/// itself, the object comes first and the function after it.
 PyObject* reduce(PyObject* self, PyObject* /*unused*/) {
-  return PyObject_GetAttrString(profiled(self).function, "__qualname__");
+  const Profiled& made = profiled(self);
+  const Owned module(PyObject_GetAttrString(made.function, "__module__"));
+  PyErr_Clear();
+  const bool is_of_script = module && PyUnicode_Check(module.get()) && Text(module.get()).view() == "__main__";
+  if (!is_of_script || !is_for_cloudpickle()) {
+    return PyObject_GetAttrString(made.function, "__qualname__");
+  }
+  PyObject* const placeholder = PyDict_GetItemString(PyEval_GetBuiltins(), "callable");
+  return Py_BuildValue("O(OOO)O", Py_TYPE(self), placeholder, made.name, made.arguments, made.function);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(profiled(self).function);
+  Py_VISIT(profiled(self).arguments);
   return 0;
 }
 
@@ -105,6 +124,8 @@ void drop(PyObject* self) {
     PyObject_ClearWeakRefs(self);
   }
   Py_CLEAR(profiled(self).function);
+  Py_CLEAR(profiled(self).name);
+  Py_CLEAR(profiled(self).arguments);
   PyObject_GC_Del(self);
 }
 
@@ -149,6 +170,22 @@ kymo_site* site_of(PyObject* function, PyObject* name) {
   return intern_site(full, qualified, Text(place->co_filename).view(), static_cast<unsigned>(place->co_firstlineno));
 }
 
+void set_function(Profiled& made, PyObject* function) {
+  const Owned old(std::exchange(made.function, Py_NewRef(function)));
+  made.place.site = site_of(function, made.name);
+  made.returns = kind_of(function);
+  made.call = made.returns == Returns::value ? call_function : call_resumable;
+}
+
+/// Completes an object of reduce().
+PyObject* set_state(PyObject* self, PyObject* function) {
+  if (PyCallable_Check(function) == 0) {
+    return PyErr_Format(PyExc_TypeError, "the state is a function, not %.200s", Py_TYPE(function)->tp_name);
+  }
+  set_function(profiled(self), function);
+  Py_RETURN_NONE;
+}
+
 /// profiled(function, name, arguments, /): name a str or None, arguments a dict.
 PyObject* make_profiled(PyTypeObject* type, PyObject* arguments, PyObject* named) {
   PyObject* function = nullptr;
@@ -177,11 +214,12 @@ PyObject* make_profiled(PyTypeObject* type, PyObject* arguments, PyObject* named
   if (made == nullptr) {
     return nullptr;
   }
-  made->function = Py_NewRef(function);
+  made->function = nullptr;
+  made->name = Py_NewRef(name);
+  made->arguments = Py_NewRef(constant);
   made->weak_references = nullptr;
-  made->place = {site_of(function, name), kept};
-  made->returns = kind_of(function);
-  made->call = made->returns == Returns::value ? call_function : call_resumable;
+  made->place = {nullptr, kept};
+  set_function(*made, function);
   return reinterpret_cast<PyObject*>(made);
 }
 
@@ -207,6 +245,7 @@ PyMemberDef members[] = {
 
 PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__setstate__", set_state, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

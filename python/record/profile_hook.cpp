@@ -10,7 +10,7 @@ namespace kymo::python {
 
 namespace {
 
-bool has_builtins = false;
+bool is_hooked = false;
 
 int on_event(PyObject* /*self*/, PyFrameObject* frame, int what, PyObject* argument) {
   switch (what) {
@@ -20,19 +20,13 @@ int on_event(PyObject* /*self*/, PyFrameObject* frame, int what, PyObject* argum
       Py_DECREF(code);
       break;
     }
-    case PyTrace_RETURN:
-      CallStack::of_thread().pop();
-      break;
     case PyTrace_C_CALL:
-      if (has_builtins) {
-        CallStack::of_thread().push(site_of_builtin(argument), nullptr);
-      }
+      CallStack::of_thread().push(site_of_builtin(argument), nullptr);
       break;
+    case PyTrace_RETURN:
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
-      if (has_builtins) {
-        CallStack::of_thread().pop();
-      }
+      CallStack::of_thread().pop();
       break;
     default:
       break;
@@ -61,27 +55,21 @@ bool hook_threads(bool is_on) {
 
 }  // namespace
 
-bool begin_profile_hook(bool has_c_functions) {
-  has_builtins = has_c_functions;
+bool begin_profile_hook() {
   if (!hook_threads(true)) {
     return false;
   }
+  is_hooked = true;
   PyEval_SetProfile(on_event, nullptr);
   return true;
 }
 
 bool end_profile_hook() {
+  if (!std::exchange(is_hooked, false)) {
+    return true;
+  }
   PyEval_SetProfile(nullptr, nullptr);
   return hook_threads(false);
-}
-
-bool begin_hook(bool has_c_functions) {
-  return has_c_functions ? begin_profile_hook(true) : begin_frame_hook();
-}
-
-bool end_hook() {
-  end_frame_hook();
-  return !has_builtins || end_profile_hook();
 }
 
 }  // namespace kymo::python

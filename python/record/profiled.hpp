@@ -18,24 +18,14 @@ struct ProfiledSite {
   const KeptArguments* arguments = nullptr;  ///< null: none; lives until the process ends
 };
 
-/// Opens a scope for a call or a resumption, and closes it when the guard is destroyed.
-class ProfiledScope {
- public:
-  explicit ProfiledScope(const ProfiledSite& place) {
-    if (detail::scopes_on()) {
-      token_ = detail::open_scope(*place.site);
-      if (place.arguments != nullptr && is_recorded(token_)) {
-        place.arguments->record();
-      }
-    }
+/// Opens a scope. Call while scopes are on.
+inline detail::ScopeToken open_profiled(const ProfiledSite& place) {
+  const detail::ScopeToken token = detail::open_scope(*place.site);
+  if (place.arguments != nullptr && is_recorded(token)) {
+    place.arguments->record();
   }
-  ProfiledScope(const ProfiledScope&) = delete;
-  ProfiledScope& operator=(const ProfiledScope&) = delete;
-  ~ProfiledScope() { close_in_any_order(token_); }
-
- private:
-  detail::ScopeToken token_;
-};
+  return token;
+}
 
 /// Wraps a generator, coroutine or async generator so that each resumption is a scope. `inner` is the function's
 /// result; steals the reference. Null on failure.

@@ -10,17 +10,22 @@
 
 namespace kymo::python {
 
-/// Releases the GIL for its lifetime, so that other threads can run.
-class WithoutLock {
- public:
-  WithoutLock() : state_(PyEval_SaveThread()) {}
-  WithoutLock(const WithoutLock&) = delete;
-  WithoutLock& operator=(const WithoutLock&) = delete;
-  ~WithoutLock() { PyEval_RestoreThread(state_); }
+/// Calls it without the GIL, so that other threads can run meanwhile.
+template <typename Call>
+auto without_lock(const Call& call) {
+  class Lock {
+   public:
+    Lock() : state_(PyEval_SaveThread()) {}
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ~Lock() { PyEval_RestoreThread(state_); }
 
- private:
-  PyThreadState* state_;
-};
+   private:
+    PyThreadState* state_;
+  };
+  const Lock unlocked;
+  return call();
+}
 
 /// An owned reference. Null if a call failed and a Python exception is set.
 class Owned {
@@ -103,6 +108,11 @@ inline bool read_text(PyObject* value, const char* what, std::string_view& text)
   }
   text = {bytes, static_cast<std::size_t>(size)};
   return true;
+}
+
+/// Says something to the user, on Python's stderr.
+inline void say(const char* text) {
+  PySys_FormatStderr("kymo: %s\n", text);
 }
 
 /// A static type with only its name set.

@@ -1,6 +1,10 @@
-// Generators, coroutines and async generators of profiled functions. Each resumption is a scope, until it yields,
-// awaits or ends. No scope is therefore open while it waits, or left open if it never finishes.
+// Generators, coroutines and async generators of profiled functions.
+//
+// In a task of an event loop, what is awaited is one scope from its beginning to its end, as each task has a track of its
+// own. Elsewhere each resumption is a scope, until it yields, awaits or ends: none is open while it waits.
 #include "profiled.hpp"
+#include "resuming.hpp"
+#include "task.hpp"
 #include "types.hpp"
 
 namespace kymo::python {
@@ -11,66 +15,48 @@ struct Resumable {
   PyObject_HEAD PyObject* inner;
   PyObject* weak_references;
   ProfiledSite place;
+  detail::ScopeToken whole;  ///< of a scope that spans several resumptions
+  bool is_task;              ///< its task has the scope
 };
 
-PyTypeObject generator_type = unready_type("kymo._record.profiled_generator");
-PyTypeObject coroutine_type = unready_type("kymo._record.profiled_coroutine");
-PyTypeObject async_generator_type = unready_type("kymo._record.profiled_async_generator");
+PyTypeObject generator_type = unready_type("kymograph._record.profiled_generator");
+PyTypeObject coroutine_type = unready_type("kymograph._record.profiled_coroutine");
+PyTypeObject async_generator_type = unready_type("kymograph._record.profiled_async_generator");
 
 Resumable& resumable(PyObject* self) {
   return *reinterpret_cast<Resumable*>(self);
 }
 
-/// Keeps the inner object alive while it runs, because its code may drop the outer one.
+/// One resumption. Keeps the inner object alive while it runs, because its code may drop the outer one.
 class Running {
  public:
-  explicit Running(PyObject* self) : inner_(Owned::of(resumable(self).inner)), scope_(resumable(self).place) {}
+  explicit Running(PyObject* self) : self_(Owned::of(self)), inner_(Owned::of(resumable(self).inner)) {
+    Resumable& of = resumable(self);
+    if (of.is_task || of.whole.word != 0 || !detail::scopes_on()) {
+      return;
+    }
+    const bool is_whole = is_in_task() && Py_IS_TYPE(self, &coroutine_type);
+    (is_whole ? of.whole : stretch_) = open_profiled(of.place);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    close_in_any_order(stretch_);
+    if (is_over_) {
+      close_in_any_order(std::exchange(resumable(self_.get()).whole, {}));
+    }
+  }
+
   [[nodiscard]] PyObject* inner() const { return inner_.get(); }
+  void set_over(bool is_over) { is_over_ = is_over; }
 
  private:
+  Owned self_;
   Owned inner_;
-  ProfiledScope scope_;
+  detail::ScopeToken stretch_;
+  bool is_over_ = true;
 };
 
-PyObject* next(PyObject* self) {
-  const Running running(self);
-  const iternextfunc inner_next = Py_TYPE(running.inner())->tp_iternext;
-  if (inner_next != nullptr) {
-    return inner_next(running.inner());
-  }
-  // A coroutine has no tp_iternext of its own, so send None to it.
-  PyObject* result = nullptr;
-  switch (PyIter_Send(running.inner(), Py_None, &result)) {
-    case PYGEN_NEXT:
-      return result;
-    case PYGEN_RETURN: {
-      const Owned value(result);
-      const Owned stop(PyObject_CallOneArg(PyExc_StopIteration, value.get()));
-      if (stop) {
-        PyErr_SetObject(PyExc_StopIteration, stop.get());
-      }
-      return nullptr;
-    }
-    default:
-      return nullptr;
-  }
-}
-
-PySendResult send_fast(PyObject* self, PyObject* value, PyObject** result) {
-  const Running running(self);
-  return PyIter_Send(running.inner(), value, result);
-}
-
-template <const char* const& Method>
-PyObject* resume(PyObject* self, PyObject* arguments) {
-  const Running running(self);
-  const Owned method(PyObject_GetAttrString(running.inner(), Method));
-  return method ? PyObject_CallObject(method.get(), arguments) : nullptr;
-}
-
-const char* const send_name = "send";
-const char* const throw_name = "throw";
-const char* const close_name = "close";
 const char* const asend_name = "asend";
 const char* const athrow_name = "athrow";
 const char* const aclose_name = "aclose";
@@ -120,16 +106,10 @@ void drop(PyObject* self) {
   if (resumable(self).weak_references != nullptr) {
     PyObject_ClearWeakRefs(self);
   }
+  close_in_any_order(resumable(self).whole);
   Py_CLEAR(resumable(self).inner);
   PyObject_GC_Del(self);
 }
-
-PyMethodDef generator_methods[] = {
-    {"send", resume<send_name>, METH_VARARGS, nullptr},
-    {"throw", resume<throw_name>, METH_VARARGS, nullptr},
-    {"close", resume<close_name>, METH_VARARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
 
 PyMethodDef async_generator_methods[] = {
     {"asend", await_method<asend_name>, METH_VARARGS, nullptr},
@@ -138,8 +118,8 @@ PyMethodDef async_generator_methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyAsyncMethods generator_async = {nullptr, nullptr, nullptr, send_fast};
-PyAsyncMethods coroutine_async = {PyObject_SelfIter, nullptr, nullptr, send_fast};
+PyAsyncMethods generator_async = {nullptr, nullptr, nullptr, send_fast<Running>};
+PyAsyncMethods coroutine_async = {PyObject_SelfIter, nullptr, nullptr, send_fast<Running>};
 PyAsyncMethods async_generator_async = {nullptr, PyObject_SelfIter, async_next, nullptr};
 
 void prepare_type(PyTypeObject& type, PyMethodDef* methods, PyAsyncMethods* async) {
@@ -169,16 +149,27 @@ PyObject* make_resumable(Returns kind, const ProfiledSite& place, PyObject* inne
   made->inner = inner;
   made->weak_references = nullptr;
   made->place = place;
+  made->whole = {};
+  made->is_task = false;
   PyObject_GC_Track(made);
   return reinterpret_cast<PyObject*>(made);
 }
 
+bool take_profiled_site(PyObject* coroutine, ProfiledSite& place) {
+  if (!Py_IS_TYPE(coroutine, &coroutine_type) || resumable(coroutine).whole.word != 0) {
+    return false;
+  }
+  resumable(coroutine).is_task = true;
+  place = resumable(coroutine).place;
+  return true;
+}
+
 bool add_resumable_types(PyObject* /*module*/) {
-  prepare_type(generator_type, generator_methods, &generator_async);
+  prepare_type(generator_type, resuming_methods<Running>, &generator_async);
   generator_type.tp_iter = PyObject_SelfIter;
-  generator_type.tp_iternext = next;
-  prepare_type(coroutine_type, generator_methods, &coroutine_async);
-  coroutine_type.tp_iternext = next;
+  generator_type.tp_iternext = next<Running>;
+  prepare_type(coroutine_type, resuming_methods<Running>, &coroutine_async);
+  coroutine_type.tp_iternext = next<Running>;
   prepare_type(async_generator_type, async_generator_methods, &async_generator_async);
   return PyType_Ready(&generator_type) == 0 && PyType_Ready(&coroutine_type) == 0 &&
          PyType_Ready(&async_generator_type) == 0;

@@ -6,6 +6,7 @@
 
 #include "arguments.hpp"
 #include "open_scope.hpp"
+#include "task.hpp"
 #include "types.hpp"
 
 namespace kymo::python {
@@ -31,6 +32,7 @@ void enter(Scope& scope) {
   if (scope.is_open || !detail::scopes_on()) {
     return;
   }
+  static_cast<void>(is_in_task());
   scope.token = detail::open_scope(*scope.site);
   scope.is_open = true;
   if (scope.arguments != nullptr && is_recorded(scope.token)) {
@@ -106,7 +108,7 @@ void drop_scope(PyObject* self) {
 }
 
 PyObject* represent_scope(PyObject* self) {
-  return PyUnicode_FromFormat("<kymo.scope '%s'>", reinterpret_cast<Scope*>(self)->site->name);
+  return PyUnicode_FromFormat("<kymograph.scope '%s'>", reinterpret_cast<Scope*>(self)->site->name);
 }
 
 PyObject* add_argument(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
@@ -132,7 +134,7 @@ PyMethodDef scope_methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyTypeObject scope_type = unready_type("kymo._record.scope");
+PyTypeObject scope_type = unready_type("kymograph._record.scope");
 
 /// __enter__ and __exit__ of the scope's type.
 struct Binder {
@@ -153,7 +155,7 @@ PyObject* bind(PyObject* self, PyObject* scope, PyObject* /*type*/) {
   return Py_NewRef(scope != nullptr && scope != Py_None ? scope : self);
 }
 
-PyTypeObject binder_type = unready_type("kymo._record.scope_method");
+PyTypeObject binder_type = unready_type("kymograph._record.scope_method");
 
 bool add_binder(const char* name) {
   auto* const binder = PyObject_New(Binder, &binder_type);
@@ -185,8 +187,8 @@ bool add_scope_type(PyObject* module) {
       "    Recorded with the scope, at most 8; a str is cut at 256 bytes. Other values are recorded as the name of their\n"
       "    type.\n\n"
       "Notes\n-----\n"
-      "About 100 ns while scopes are recorded. A scope must not span an await or a yield: `async_span` is for that. One\n"
-      "object is entered once at a time.");
+      "About 100 ns while scopes are recorded. A scope may span an await in a task of asyncio, which has a track of its\n"
+      "own. It must not span a yield: `async_span` is for that. One object is entered once at a time.");
   scope_type.tp_basicsize = sizeof(Scope);
   scope_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
   scope_type.tp_vectorcall_offset = offsetof(Scope, call);

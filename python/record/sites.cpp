@@ -1,61 +1,27 @@
 #include "sites.hpp"
 
-#include <array>
-#include <memory>
 #include <unordered_map>
+
+#include "name_table.hpp"
 
 namespace kymo::python {
 
 namespace {
-
-constexpr std::size_t most_scope_names = 65'536;
-
-/// Maps str objects to values. Literals are the same object each time, so a small table by address saves hashing them.
-/// It holds references, so an address always belongs to the same str.
-template <typename Value>
-class NameTable {
- public:
-  template <typename Make>
-  Value* find(PyObject* name, const Make& make) {
-    Entry& entry = recent_[(reinterpret_cast<std::uintptr_t>(name) >> 4U) % recent_.size()];
-    if (entry.name == name) {
-      return entry.value;
-    }
-    const Text text(name);
-    Value*& known = all_[text.str()];
-    if (known == nullptr) {
-      known = make(text.view(), all_.size());
-    }
-    if (PyUnicode_CheckExact(name)) {
-      Py_INCREF(name);
-      PyObject* const replaced = std::exchange(entry.name, name);
-      entry.value = known;
-      Py_XDECREF(replaced);
-    }
-    return known;
-  }
-
- private:
-  struct Entry {
-    PyObject* name = nullptr;
-    Value* value = nullptr;
-  };
-  std::array<Entry, 1024> recent_{};
-  std::unordered_map<std::string, Value*> all_;
-};
-
-/// Never destroyed because threads may record while static objects are destroyed.
-template <typename T>
-T& immortal() {
-  static T* const object = new T;
-  return *object;
-}
 
 struct SiteText {
   std::string name;
   std::string function;
   std::string file;
 };
+
+/// The recorder takes sites as C strings, which a NUL would cut.
+std::string without_nul(std::string_view text) {
+  std::string made(text);
+  for (std::size_t at = made.find('\0'); at != std::string::npos; at = made.find('\0', at)) {
+    made.replace(at, 1, "\u2400");
+  }
+  return made;
+}
 
 }  // namespace
 
@@ -65,7 +31,7 @@ kymo_site* intern_site(std::string_view name, std::string_view function, std::st
   key.append(std::to_string(line));
   kymo_site*& site = immortal<std::unordered_map<std::string, kymo_site*>>()[key];
   if (site == nullptr) {
-    const auto* const text = new SiteText{std::string(name), std::string(function), std::string(file)};
+    const auto* const text = new SiteText{without_nul(name), without_nul(function), without_nul(file)};
     site = new kymo_site{0, 0, text->name.c_str(), text->function.c_str(), text->file.c_str(), line, KYMO_SITE_SCOPE};
   }
   return site;
@@ -86,29 +52,43 @@ kymo_site* intern_code(PyCodeObject* code, PyObject* module) {
                      static_cast<unsigned>(code->co_firstlineno));
 }
 
+namespace {
+
+kymo_site* make_site_of_scope(std::string_view text) {
+  PyFrameObject* const frame = PyEval_GetFrame();
+  if (frame == nullptr) {
+    return intern_site(text, "", "", 0);
+  }
+  const Owned code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+  const auto* const place = reinterpret_cast<PyCodeObject*>(code.get());
+  const int line = PyFrame_GetLineNumber(frame);
+  return intern_site(text, Text(place->co_name).view(), Text(place->co_filename).view(),
+                     static_cast<unsigned>(line > 0 ? line : 0));
+}
+
+kymo_site* other_names() {
+  static kymo_site* const site = [] {
+    say("more than 65,536 names of scopes: the others are recorded as (other names). Arguments tell scopes apart");
+    return intern_site("(other names)", "", "", 0);
+  }();
+  return site;
+}
+
+}  // namespace
+
 kymo_site* site_of_scope(PyObject* name) {
   static auto& table = immortal<NameTable<kymo_site>>();
-  return table.find(name, [](std::string_view text, std::size_t count) {
-    if (count > most_scope_names) {
-      return intern_site("(other names)", "", "", 0);
-    }
-    PyFrameObject* const frame = PyEval_GetFrame();
-    if (frame == nullptr) {
-      return intern_site(text, "", "", 0);
-    }
-    const Owned code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    const auto* const place = reinterpret_cast<PyCodeObject*>(code.get());
-    const int line = PyFrame_GetLineNumber(frame);
-    return intern_site(text, Text(place->co_name).view(), Text(place->co_filename).view(),
-                       static_cast<unsigned>(line > 0 ? line : 0));
-  });
+  kymo_site* const known = table.find(name, make_site_of_scope);
+  return known != nullptr ? known : other_names();
 }
 
 ArgumentName* argument_name(PyObject* name) {
   static auto& table = immortal<NameTable<ArgumentName>>();
-  return table.find(name, [](std::string_view text, std::size_t /*count*/) {
+  ArgumentName* const known = table.find(name, [](std::string_view text) {
     return new ArgumentName{0, std::string(text)};
   });
+  static auto* const other = new ArgumentName{0, "(other names)"};
+  return known != nullptr ? known : other;
 }
 
 }  // namespace kymo::python

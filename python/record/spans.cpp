@@ -40,11 +40,30 @@ bool read_track(PyObject* value, TrackId& track) {
     return true;
   }
   const unsigned long id = PyLong_AsUnsignedLong(value);
-  track = static_cast<TrackId>(id);
+  track = TrackId(static_cast<std::uint32_t>(id));
   return PyErr_Occurred() == nullptr;
 }
 
-/// emit_span(track, name, start_ns, duration_ns, category=None, /, **arguments)
+/// Reads keyword arguments, of which one may be a parameter that was not given by position: `parameter` becomes its
+/// value. Returns false with TypeError set if there are too many.
+bool read_arguments(KeptArguments& kept, PyObject* names, PyObject* const* values, const char* parameter,
+                    PyObject*& value) {
+  const Py_ssize_t count = names != nullptr ? PyTuple_GET_SIZE(names) : 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const name = PyTuple_GET_ITEM(names, i);
+    if (value == nullptr && PyUnicode_CompareWithASCIIString(name, parameter) == 0) {
+      value = values[i];
+    } else if (kept.size() == KeptArguments::most) {
+      PyErr_Format(PyExc_TypeError, "at most %zu arguments are recorded", KeptArguments::most);
+      return false;
+    } else {
+      kept.add(name, values[i]);
+    }
+  }
+  return true;
+}
+
+/// emit_span(track, name, start_ns, duration_ns, category=None, **arguments)
 PyObject* emit_span(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   if (count < 4 || count > 5) {
     return PyErr_Format(PyExc_TypeError,
@@ -52,11 +71,14 @@ PyObject* emit_span(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
                         "(%zd arguments given)",
                         count);
   }
-  TrackId track = 0;
+  TrackId track;
   std::string_view name;
   std::string_view category;
-  if (!read_track(arguments[0], track) || !read_text(arguments[1], "name", name) ||
-      (count == 5 && arguments[4] != Py_None && !read_text(arguments[4], "category", category))) {
+  KeptArguments kept;
+  PyObject* given = count == 5 ? arguments[4] : nullptr;
+  if (!read_arguments(kept, names, arguments + count, "category", given) || !read_track(arguments[0], track) ||
+      !read_text(arguments[1], "name", name) ||
+      (given != nullptr && given != Py_None && !read_text(given, "category", category))) {
     return nullptr;
   }
   const long long start_ns = PyLong_AsLongLong(arguments[2]);
@@ -65,10 +87,6 @@ PyObject* emit_span(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
   }
   const long long duration_ns = PyLong_AsLongLong(arguments[3]);
   if (PyErr_Occurred() != nullptr) {
-    return nullptr;
-  }
-  KeptArguments kept;
-  if (names != nullptr && !kept.read(names, arguments + count)) {
     return nullptr;
   }
   emit_any(track, name, category, std::chrono::nanoseconds(start_ns), std::chrono::nanoseconds(duration_ns), kept,
@@ -81,7 +99,7 @@ PyObject* make_track(PyObject*, PyObject* name) {
   if (!read_text(name, "name", view)) {
     return nullptr;
   }
-  return PyLong_FromUnsignedLong(kymo::track(view));
+  return PyLong_FromUnsignedLong(kymo::track(view).value());
 }
 
 using FlowOfScope = void (*)(std::uint64_t) noexcept;
@@ -104,7 +122,7 @@ PyObject* flow(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     OfScope(id);
     Py_RETURN_NONE;
   }
-  TrackId track = 0;
+  TrackId track;
   if (!read_track(arguments[1], track)) {
     return nullptr;
   }
@@ -120,7 +138,7 @@ struct Span {
   PyObject_HEAD AsyncSpan span;
 };
 
-PyTypeObject span_type = unready_type("kymo._record.async_span");
+PyTypeObject span_type = unready_type("kymograph._record.async_span");
 
 AsyncSpan& span_of(PyObject* self) {
   return reinterpret_cast<Span*>(self)->span;
@@ -132,7 +150,7 @@ void add_argument(AsyncSpan& span, const Argument& argument) {
   }
 }
 
-/// async_span(name, lane="async", /, **arguments)
+/// async_span(name, lane="async", **arguments)
 PyObject* make_span(PyObject* /*type*/, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
   const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
   std::string_view name;
@@ -140,11 +158,10 @@ PyObject* make_span(PyObject* /*type*/, PyObject* const* arguments, std::size_t 
   if (count < 1 || count > 2) {
     return PyErr_Format(PyExc_TypeError, "async_span() takes a name and a lane (%zd arguments given)", count);
   }
-  if (!read_text(arguments[0], "name", name) || (count == 2 && !read_text(arguments[1], "lane", lane))) {
-    return nullptr;
-  }
   KeptArguments kept;
-  if (names != nullptr && !kept.read(names, arguments + count)) {
+  PyObject* given = count == 2 ? arguments[1] : nullptr;
+  if (!read_arguments(kept, names, arguments + count, "lane", given) || !read_text(arguments[0], "name", name) ||
+      (given != nullptr && !read_text(given, "lane", lane))) {
     return nullptr;
   }
   auto* const made = PyObject_New(Span, &span_type);
@@ -201,7 +218,7 @@ PyMethodDef span_methods[] = {
 PyMethodDef span_functions[] = {
     {"emit_span", as_method(emit_span), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR(
-         "emit_span(track, name, start_ns, duration_ns, category=None, /, **arguments)\n--\n\n"
+         "emit_span(track, name, start_ns, duration_ns, /, category=None, **arguments)\n--\n\n"
          "Hand in a span after the fact.\n\n"
          "Parameters\n----------\n"
          "track : str or int\n    The track's name, or what `track` returned for it.\n"
@@ -233,7 +250,7 @@ PyMethodDef span_functions[] = {
 
 bool add_span_types(PyObject* module) {
   span_type.tp_doc = PyDoc_STR(
-      "async_span(name, lane='async', /, **arguments)\n--\n\n"
+      "async_span(name, /, lane='async', **arguments)\n--\n\n"
       "A span that may end on another thread or live across an await; spans of one lane may overlap.\n\n"
       "Begins when it is made; ends with its with statement, with `end` or when it is dropped.\n\n"
       "Parameters\n----------\n"

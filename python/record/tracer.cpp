@@ -12,11 +12,9 @@
 
 #if PY_VERSION_HEX >= 0x030C0000
 #define KYMO_CODE_EXTRA_INDEX PyUnstable_Eval_RequestCodeExtraIndex
-#define KYMO_CODE_GET_EXTRA PyUnstable_Code_GetExtra
 #define KYMO_CODE_SET_EXTRA PyUnstable_Code_SetExtra
 #else
 #define KYMO_CODE_EXTRA_INDEX _PyEval_RequestCodeExtraIndex
-#define KYMO_CODE_GET_EXTRA _PyCode_GetExtra
 #define KYMO_CODE_SET_EXTRA _PyCode_SetExtra
 #endif
 
@@ -47,23 +45,17 @@ bool fits_any(const std::vector<std::string>& patterns, const char* name) {
 }
 
 /// The code that runs the script is not part of it.
-constexpr std::string_view own_prefix = "kymo._";
+constexpr std::string_view own_prefix = "kymograph._";
 
 bool is_wanted(const kymo_site& site) {
   return !std::string_view(site.name).starts_with(own_prefix) &&
          (wanted().include.empty() || fits_any(wanted().include, site.name)) && !fits_any(wanted().exclude, site.name);
 }
 
-Py_ssize_t extra_index = -1;
-
 }  // namespace
 
-kymo_site* known_site(PyCodeObject* code) {
-  void* known = nullptr;
-  if (KYMO_CODE_GET_EXTRA(reinterpret_cast<PyObject*>(code), extra_index, &known) != 0) {
-    PyErr_Clear();
-  }
-  return static_cast<kymo_site*>(known);
+bool is_tracing() {
+  return code_extra_index >= 0;
 }
 
 kymo_site* decide_site(PyCodeObject* code, PyObject* globals) {
@@ -71,7 +63,7 @@ kymo_site* decide_site(PyCodeObject* code, PyObject* globals) {
   PyObject* const module = globals != nullptr ? PyDict_GetItemString(globals, "__name__") : nullptr;
   kymo_site* site = intern_code(code, module);
   site = is_wanted(*site) ? site : &left_out_site;
-  if (KYMO_CODE_SET_EXTRA(reinterpret_cast<PyObject*>(code), extra_index, site) != 0) {
+  if (KYMO_CODE_SET_EXTRA(reinterpret_cast<PyObject*>(code), code_extra_index, site) != 0) {
     PyErr_Clear();
   }
   return site;
@@ -117,6 +109,41 @@ kymo_site* site_of_builtin(PyObject* callable) {
 
 namespace {
 
+bool begin_hook() {
+#if PY_VERSION_HEX < 0x030C0000
+  if (wanted().has_c_functions) {
+    return begin_profile_hook();
+  }
+  begin_frame_hook();
+  return true;
+#else
+#if PY_VERSION_HEX < 0x030E0000
+  // A choice of functions leaves most calls out.
+  if (!wanted().has_c_functions && wanted().include.empty()) {
+#if PY_VERSION_HEX >= 0x030D0000
+    if (!begin_monitoring_inlined()) {
+      return false;
+    }
+#endif
+    begin_frame_hook();
+    return true;
+  }
+#endif
+  return begin_monitoring_hook(wanted().has_c_functions);
+#endif
+}
+
+bool end_hook() {
+#if PY_VERSION_HEX < 0x030E0000
+  end_frame_hook();
+#endif
+#if PY_VERSION_HEX < 0x030C0000
+  return end_profile_hook();
+#else
+  return end_monitoring_hook();
+#endif
+}
+
 /// Steps of the counter per microsecond, measured over a millisecond.
 double counter_steps_per_us() {
   const std::uint64_t from_ns = detail::monotonic_ns();
@@ -160,15 +187,15 @@ PyObject* start_tracing(PyObject*, PyObject* positional, PyObject* named) {
     PyErr_SetString(PyExc_ValueError, "min_us must be a number of microseconds, 0 or more");
     return nullptr;
   }
-  if (extra_index >= 0) {
+  if (code_extra_index >= 0) {
     PyErr_SetString(PyExc_RuntimeError, "functions are traced already, or were: once a process");
     return nullptr;
   }
-  extra_index = KYMO_CODE_EXTRA_INDEX(nullptr);
+  code_extra_index = KYMO_CODE_EXTRA_INDEX(nullptr);
   ::pthread_atfork(nullptr, nullptr, CallStack::forget_left_out);
   wanted().has_c_functions = has_c_functions != 0;
   CallStack::set_shortest(min_us > 0 ? static_cast<std::uint64_t>(min_us * counter_steps_per_us()) : 0);
-  if (extra_index < 0 || !begin_hook(wanted().has_c_functions)) {
+  if (code_extra_index < 0 || !begin_hook()) {
     if (PyErr_Occurred() == nullptr) {
       PyErr_SetString(PyExc_RuntimeError, "Python has no room to trace functions in this process");
     }
@@ -179,7 +206,7 @@ PyObject* start_tracing(PyObject*, PyObject* positional, PyObject* named) {
 
 /// Closes the open scopes of this thread. Those of other threads stay open until their calls end.
 PyObject* stop_tracing(PyObject*, PyObject*) {
-  if (extra_index >= 0 && !end_hook()) {
+  if (code_extra_index >= 0 && !end_hook()) {
     return nullptr;
   }
   CallStack::of_thread().pop_all();

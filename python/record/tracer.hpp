@@ -1,10 +1,11 @@
-// Records every Python function of a script as a scope: `python -m kymo record`.
+// Records every Python function of a script as a scope: `python -m kymograph record`.
 //
-// The way that Python reports calls depends on its version:
+// Ways in which Python reports calls:
 //
-//     frame_hook.cpp       before 3.12: evaluates each frame within a scope (PEP 523), in half of the time
+//     frame_hook.cpp       before 3.14: evaluates each frame within a scope (PEP 523), the cheapest
 //     profile_hook.cpp     before 3.12, if built-in functions are wanted: the C interface of sys.setprofile
-//     monitoring_hook.cpp  from 3.12: sys.monitoring, which costs nothing in functions that are left out
+//     monitoring_hook.cpp  from 3.12, in place of the others: sys.monitoring, which costs nothing in functions that are
+//                          left out, reports built-in functions, and needs no C stack
 //
 // The site of a code object is decided once and stored with it. Call everything here with the GIL held.
 #pragma once
@@ -17,8 +18,29 @@ namespace kymo::python {
 /// Marks a code object that is not recorded.
 extern kymo_site left_out_site;
 
+/// Where sites are in what Python stores with a code object for others; negative before functions are traced.
+inline Py_ssize_t code_extra_index = -1;
+
 /// The site of a code object, or left_out_site; null if it has not been decided.
-[[nodiscard]] kymo_site* known_site(PyCodeObject* code);
+[[nodiscard]] inline kymo_site* known_site(PyCodeObject* code) {
+#if PY_VERSION_HEX < 0x030E0000
+  // What Python's function for this reads, without the call.
+  struct Extras {
+    Py_ssize_t count;
+    void* values[1];
+  };
+  const auto* const extras = static_cast<const Extras*>(code->co_extra);
+  return extras != nullptr && code_extra_index < extras->count
+             ? static_cast<kymo_site*>(extras->values[code_extra_index])
+             : nullptr;
+#else
+  void* known = nullptr;
+  if (PyUnstable_Code_GetExtra(reinterpret_cast<PyObject*>(code), code_extra_index, &known) != 0) {
+    PyErr_Clear();
+  }
+  return static_cast<kymo_site*>(known);
+#endif
+}
 /// Decides it by the module name in the globals, which may be null.
 [[nodiscard]] kymo_site* decide_site(PyCodeObject* code, PyObject* globals);
 /// The site of a frame's code; null if it is left out.
@@ -27,15 +49,34 @@ extern kymo_site left_out_site;
 /// is left out.
 [[nodiscard]] kymo_site* site_of_builtin(PyObject* callable);
 
-/// Makes Python report calls from now on, in all threads. Returns false, perhaps with an exception set, if it cannot.
-[[nodiscard]] bool begin_hook(bool has_c_functions);
-[[nodiscard]] bool end_hook();
+/// Whether functions are traced, or were.
+[[nodiscard]] bool is_tracing();
 
-#if PY_VERSION_HEX < 0x030C0000
-[[nodiscard]] bool begin_frame_hook();
+// Each makes Python report calls from now on, in all threads, or ends that if it was begun. They return false, perhaps
+// with an exception set, if they cannot.
+#if PY_VERSION_HEX < 0x030E0000
+void begin_frame_hook();
 void end_frame_hook();
-[[nodiscard]] bool begin_profile_hook(bool has_c_functions);
+#endif
+#if PY_VERSION_HEX < 0x030C0000
+[[nodiscard]] bool begin_profile_hook();
 [[nodiscard]] bool end_profile_hook();
+#else
+[[nodiscard]] bool begin_monitoring_hook(bool has_c_functions);
+[[nodiscard]] bool end_monitoring_hook();
+#endif
+#if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
+/// 3.13 runs the __init__ of many classes within the caller's evaluation: their frames never reach the frame hook.
+/// sys.monitoring reports all functions of this name instead.
+[[nodiscard]] bool begin_monitoring_inlined();
+inline PyObject* name_of_inlined = nullptr;  // "__init__", interned like all names of functions
+[[nodiscard]] inline bool is_inlined(const PyCodeObject* code) {
+  return code->co_name == name_of_inlined;
+}
+#else
+constexpr bool is_inlined(const PyCodeObject* /*code*/) {
+  return false;
+}
 #endif
 
 }  // namespace kymo::python

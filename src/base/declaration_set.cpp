@@ -1,6 +1,9 @@
 #include "base/declaration_set.hpp"
 
+#include <type_traits>
 #include <utility>
+
+#include "base/event_lists.hpp"
 
 namespace kymo::base {
 namespace {
@@ -15,45 +18,40 @@ void put(std::vector<Row>& rows, Places& places, const Key& key, const Row& row)
   }
 }
 
-template <typename Row, typename Places>
-void put_all(std::vector<Row>& rows, Places& places, const std::vector<Row>& more) {
-  for (const Row& row : more) {
-    put(rows, places, row.id, row);
-  }
-}
-
 }  // namespace
 
 void DeclarationSet::add(const Declarations& more) {
-  for (const InfoDeclaration& info : more.infos) {
-    put(all_.infos, infos_, std::pair(info.process, info.key), info);
-  }
-  put_all(all_.processes, processes_, more.processes);
-  put_all(all_.names, names_, more.names);
-  put_all(all_.modules, modules_, more.modules);
-  put_all(all_.sites, sites_, more.sites);
-  put_all(all_.tracks, tracks_, more.tracks);
-  put_all(all_.metrics, metrics_, more.metrics);
-  put_all(all_.frame_streams, frame_streams_, more.frame_streams);
+  const auto put_all = [this]<typename Row>(std::vector<Row>& rows, const std::vector<Row>& added) {
+    for (const Row& row : added) {
+      if constexpr (std::is_same_v<Row, InfoDeclaration>) {
+        put(rows, infos_, std::pair(row.process, row.key), row);
+      } else {
+        put(rows, places_of(decltype(row.id)::kind), row.id.value(), row);
+      }
+    }
+  };
+  for_each_declaration_list(put_all, all_, more);
 }
 
 const TrackDeclaration* DeclarationSet::find_track(TrackId id) const {
-  const auto found = tracks_.find(id);
-  return found != tracks_.end() ? &all_.tracks[found->second] : nullptr;
+  const Places& tracks = places_[static_cast<std::size_t>(IdKind::track)];
+  const auto found = tracks.find(id.value());
+  return found != tracks.end() ? &all_.tracks[found->second] : nullptr;
 }
 
 void DeclarationSet::forget_tracks(const std::vector<TrackId>& ids) {
   std::vector<TrackDeclaration>& rows = all_.tracks;
+  Places& places = places_of(IdKind::track);
   for (const TrackId id : ids) {
-    if (const auto found = tracks_.find(id); found != tracks_.end()) {
-      rows[found->second].id = 0;
-      tracks_.erase(found);
+    if (const auto found = places.find(id.value()); found != places.end()) {
+      rows[found->second].id = {};
+      places.erase(found);
     }
   }
   std::size_t kept = 0;
   for (TrackDeclaration& row : rows) {
-    if (row.id != 0) {
-      tracks_[row.id] = kept;
+    if (row.id) {
+      places[row.id.value()] = kept;
       std::swap(rows[kept++], row);
     }
   }

@@ -1,6 +1,8 @@
 // Declarations by id: those known so far to a recorder, a capture's writer or its reader.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
@@ -29,15 +31,11 @@ class DeclarationSet {
  private:
   using Places = std::unordered_map<std::uint32_t, std::size_t>;
 
+  [[nodiscard]] Places& places_of(IdKind kind) { return places_[static_cast<std::size_t>(kind)]; }
+
   Declarations all_;
   std::map<std::pair<ProcessId, std::string>, std::size_t> infos_;
-  Places processes_;
-  Places names_;
-  Places modules_;
-  Places sites_;
-  Places tracks_;
-  Places metrics_;
-  Places frame_streams_;
+  std::array<Places, id_kinds> places_;
 };
 
 /// Ended tracks that may be removed. Collected in batches, so that the linear removal is cheap per track.

@@ -40,8 +40,7 @@ auto guarded(const Call& call) noexcept -> decltype(call()) {
 
 /// After the program's own static objects are destroyed: no scope can close later.
 __attribute__((destructor(101))) void finish_at_exit() {
-  Control::instance().stop_sampling();
-  Recorder::instance().shut_down();
+  kymo_end_process_v1();
 }
 
 }  // namespace
@@ -200,6 +199,11 @@ void kymo_set_info(const char* key, const char* value) {
   if (key != nullptr && value != nullptr) {
     kymo::set_info(key, value);
   }
+}
+
+void kymo_end_process_v1(void) {
+  Control::instance().stop_sampling();
+  Recorder::instance().shut_down();
 }
 
 double kymo_calibrate(void) {

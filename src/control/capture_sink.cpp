@@ -38,9 +38,9 @@ void add_whereabouts(const record::Pool* pool, Declarations& facts) {
   } else if (pool != nullptr && ::stat(pool->spool_path().c_str(), &status) == 0) {
     device = std::to_string(status.st_dev);
   }
-  facts.infos.push_back({1, capture::spool_device_key, std::move(device)});
+  facts.infos.push_back({ProcessId{1}, capture::spool_device_key, std::move(device)});
   if (std::string own = capture::own_pid_namespace(); !own.empty()) {
-    facts.infos.push_back({1, capture::pid_namespace_key, std::move(own)});
+    facts.infos.push_back({ProcessId{1}, capture::pid_namespace_key, std::move(own)});
   }
 }
 
@@ -87,13 +87,28 @@ void CaptureSink::try_to(Write write) {
   }
 }
 
+/// Goes on after the sampler's end, up to the capture's.
+void CaptureSink::write_states(bool is_last) {
+  if (take_states_ == nullptr && !is_last && !limit_) {
+    take_states_ = take_states.load(std::memory_order_acquire);
+  }
+  EventBatch states;
+  if (take_states_ != nullptr && take_states_(&states, is_last)) {
+    try_to([&] { writer_->write(states); });
+  }
+  take_states_ = is_last ? nullptr : take_states_;
+}
+
 void CaptureSink::write(const EventBatch& batch) {
-  try_to([&] { writer_->write(batch); });
-  if (max_bytes_ != 0 && writer_->bytes_written() >= max_bytes_) {
+  try_to(
+      [&] { limit_ && !batch.runs.empty() ? writer_->write(limit_->without_scopes(batch)) : writer_->write(batch); });
+  if (max_bytes_ != 0 && !limit_ && writer_->bytes_written() >= max_bytes_) {
     recorder_.switch_scopes_off(record::ScopesOff::size_limit);
     base::say("the capture has reached KYMO_MAX_SIZE: scopes stop, metrics go on");
-    max_bytes_ = 0;
+    // The pool may hold many times the limit of scopes that wait to be written.
+    limit_.emplace();
   }
+  write_states(limit_.has_value());
 }
 
 void CaptureSink::trigger() {
@@ -101,10 +116,18 @@ void CaptureSink::trigger() {
 }
 
 void CaptureSink::finish() {
+  write_states(true);
   recorder_.switch_scopes_on(record::ScopesOff::size_limit);
   writer_->set_closing_fact("collector_cpu_ns", collector_cpu_ns(recorder_) - collector_cpu_before_ns_);
   writer_->set_closing_fact("empty_scope_ps", static_cast<std::uint64_t>(measure_empty_scope_ns() * 1e3));
   try_to([this] { writer_->finish(); });
+  // What exceeds a size limit is dropped too, and was announced.
+  if (const std::uint64_t dropped = writer_->dropped_scopes(); dropped != 0 && !limit_) {
+    base::say(
+        std::to_string(dropped) +
+        " scopes were dropped, most often for want of memory: KYMO_BUFFER=64MB or more gives it, KYMO_SITES records "
+        "fewer scopes, `kymo info` says which threads dropped them");
+  }
   const TrackTotals& unwritten = writer_->unwritten();
   if (unwritten.dropped_scopes != 0 || unwritten.dropped_others != 0) {
     base::say("there was no room for " + std::to_string(unwritten.dropped_scopes) + " scopes and " +

@@ -134,6 +134,11 @@ bool Control::enable() {
 
 bool Control::start_sampling() {
   const Operation operation(*this);
+  {
+    // The program may have set KYMO_SAMPLE since.
+    const std::lock_guard lock(mutex_);
+    has_environment_ = false;
+  }
   return operation && start_sampling_locked(true);
 }
 
@@ -149,7 +154,7 @@ bool Control::start_sampling_locked(bool is_asked) {
       is_wanted = environment.wants_samples;
     }
   }
-  return sampling_.start(rates, is_wanted);
+  return sampling_.start(rates, is_wanted, running_capture() != nullptr);
 }
 
 void Control::stop_sampling() noexcept {
@@ -244,13 +249,13 @@ bool Control::open_capture(const CaptureOptions& wanted) {
     }
     Declarations facts = describe_run();
     for (const auto& [key, value] : environment.labels) {
-      facts.infos.push_back({1, "label." + key, value});
+      facts.infos.push_back({ProcessId{1}, "label." + key, value});
     }
     if (environment.scope_every > 1) {
-      facts.infos.push_back({1, "scope_every", std::to_string(environment.scope_every)});
+      facts.infos.push_back({ProcessId{1}, "scope_every", std::to_string(environment.scope_every)});
     }
     if (environment.scope_max_frames > 0) {
-      facts.infos.push_back({1, "scope_max_frames", std::to_string(environment.scope_max_frames)});
+      facts.infos.push_back({ProcessId{1}, "scope_max_frames", std::to_string(environment.scope_max_frames)});
     }
     CaptureOptions options = wanted;
     options.path = expand_capture_path(options.path);

@@ -14,6 +14,7 @@
 #include "control/capture_sink.hpp"
 #include "control/environment.hpp"
 #include "control/sampling.hpp"
+#include "record/platform/signal_safe_lock.hpp"
 
 namespace kymo::control {
 
@@ -67,7 +68,7 @@ class Control {
   bool is_asked_ = false;  // the program itself asked for samples
   bool is_recorder_started_ = false;
 
-  std::mutex mutex_;  // guards the following members; never held while waiting
+  record::UninterruptedMutex mutex_;  // guards the following members; never held while waiting
   Environment environment_;
   bool has_environment_ = false;
   CaptureOptions capture_options_;

@@ -59,18 +59,18 @@ std::string job_id() {
 
 Declarations describe_run() {
   Declarations facts;
-  facts.processes.push_back({1, 1, host_name(), {}, {}, ask(kymo_page_address)});
+  facts.processes.push_back({ProcessId{1}, 1, host_name(), {}, {}, ask(kymo_page_address)});
   const std::time_t now = std::time(nullptr);
   std::tm broken_down{};
   char started[32] = "";
   ::gmtime_r(&now, &broken_down);
   std::strftime(static_cast<char*>(started), sizeof started, "%Y-%m-%dT%H:%M:%SZ", &broken_down);
-  facts.infos.push_back({1, "started", static_cast<const char*>(started)});
-  facts.infos.push_back({1, "browser", ask(kymo_browser_name)});
+  facts.infos.push_back({ProcessId{1}, "started", static_cast<const char*>(started)});
+  facts.infos.push_back({ProcessId{1}, "browser", ask(kymo_browser_name)});
   if (const int count = kymo_cpu_count(); count > 0) {
-    facts.infos.push_back({1, "cpu_count", std::to_string(count)});
+    facts.infos.push_back({ProcessId{1}, "cpu_count", std::to_string(count)});
   }
-  facts.infos.push_back({1, "architecture", "wasm32"});
+  facts.infos.push_back({ProcessId{1}, "architecture", "wasm32"});
   return facts;
 }
 
@@ -84,7 +84,7 @@ Environment read_environment() {
   return {};
 }
 
-bool Sampling::start(const SampleRates& /*rates*/, bool /*is_wanted*/) noexcept {
+bool Sampling::start(const SampleRates& /*rates*/, bool /*is_wanted*/, bool /*has_capture*/) noexcept {
   return is_running_;
 }
 

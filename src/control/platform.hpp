@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sense/sampler/entry.hpp"
+#include "threads/states/entry.hpp"
 
 namespace kymo::control {
 
@@ -30,6 +31,10 @@ struct SamplingEntry {
   decltype(&kymo_start_sampling_v1) start = nullptr;
   decltype(&kymo_stop_sampling_v1) stop = nullptr;
   decltype(&kymo_forget_sampling_v1) forget = nullptr;
+  // None where there are no run states.
+  decltype(&kymo_begin_states_v1) begin_states = nullptr;
+  decltype(&kymo_take_states_v1) take_states = nullptr;
+  decltype(&kymo_forget_states_v1) forget_states = nullptr;
 };
 
 /// The functions if the program itself links kymo::sense; otherwise null pointers.

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system/system.hpp"
+
 namespace kymo::control {
 
 namespace {
@@ -15,6 +17,13 @@ std::string file_safe(std::string text) {
     character = character == '/' ? '_' : character;
   }
   return text;
+}
+
+/// Empty in the process that started the recording, which names itself in KYMO_STARTER.
+std::string worker_suffix() {
+  const std::string own = std::to_string(::getpid());
+  const char* const starter = base::trusted_variable("KYMO_STARTER");
+  return starter == nullptr || *starter == '\0' || own == starter ? std::string() : "-worker-" + own;
 }
 
 std::string expand_pattern(std::string_view pattern) {
@@ -37,6 +46,9 @@ std::string expand_pattern(std::string_view pattern) {
         break;
       case 'j':
         path += or_zero(job_id());
+        break;
+      case 'w':
+        path += worker_suffix();
         break;
       case '%':
         path.push_back('%');

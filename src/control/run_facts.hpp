@@ -22,8 +22,9 @@ namespace kymo::control {
 [[nodiscard]] std::string host_name();
 
 /// The path of this process's capture. `%p` is the process, `%h` the host, `%r` the rank (0 without one), `%j` the job
-/// (SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; 0 without one), `%%` a percent sign. In a directory (an existing one, or a
-/// path that ends in '/', which is then created) the file is `host-rank-pid.kymo` (`host-pid.kymo` without a rank).
+/// (SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; 0 without one), `%w` is `-worker-` and the process if KYMO_STARTER
+/// names another process and else nothing, `%%` a percent sign. In a directory (an existing one, or a path that ends in
+/// '/', which is then created) the file is `host-rank-pid.kymo` (`host-pid.kymo` without a rank).
 [[nodiscard]] std::string expand_capture_path(std::string_view pattern);
 
 }  // namespace kymo::control

@@ -67,12 +67,12 @@ Declarations describe_run() {
   const auto if_wanted = [](std::string_view key, std::string value) {
     return base::wants_fact(key) ? std::move(value) : std::string();
   };
-  facts.processes.push_back({1, static_cast<std::uint64_t>(::getpid()), if_wanted("host", host_name()),
+  facts.processes.push_back({ProcessId{1}, static_cast<std::uint64_t>(::getpid()), if_wanted("host", host_name()),
                              if_wanted("boot_id", base::boot_id()), if_wanted("rank", job_rank()),
                              if_wanted("command_line", std::move(of_system.command_line))});
   const auto add = [&facts](std::string key, std::string value) {
     if (!value.empty() && base::wants_fact(key)) {
-      facts.infos.push_back({1, std::move(key), std::move(value)});
+      facts.infos.push_back({ProcessId{1}, std::move(key), std::move(value)});
     }
   };
   add("started", utc_now());
@@ -89,6 +89,7 @@ Declarations describe_run() {
     add("architecture", system.machine);
   }
   add("job", job_id());
+  add("starter", first_variable({"KYMO_STARTER"}));
   return facts;
 }
 

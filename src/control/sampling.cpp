@@ -1,16 +1,22 @@
 #include "control/sampling.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <utility>
 
 #include <dlfcn.h>
 
 #include "base/system/message.hpp"
+#include "control/capture_sink.hpp"
 #include "control/platform.hpp"
 
 namespace kymo::control {
 
 namespace {
+
+/// Whether a capture of this process may have begun to take run states.
+constinit bool has_had_states = false;
 
 #if !defined(KYMO_STATIC)
 /// libkymo_sense, from libkymo's directory or the loader's path. Never unloaded, as its threads run its code.
@@ -36,6 +42,11 @@ SamplingEntry find_entry() {
       entry.start = reinterpret_cast<decltype(entry.start)>(::dlsym(library, "kymo_start_sampling_v1"));
       entry.stop = reinterpret_cast<decltype(entry.stop)>(::dlsym(library, "kymo_stop_sampling_v1"));
       entry.forget = reinterpret_cast<decltype(entry.forget)>(::dlsym(library, "kymo_forget_sampling_v1"));
+#if defined(__linux__)
+      entry.begin_states = reinterpret_cast<decltype(entry.begin_states)>(::dlsym(library, "kymo_begin_states_v1"));
+      entry.take_states = reinterpret_cast<decltype(entry.take_states)>(::dlsym(library, "kymo_take_states_v1"));
+      entry.forget_states = reinterpret_cast<decltype(entry.forget_states)>(::dlsym(library, "kymo_forget_states_v1"));
+#endif
     }
   }
 #endif
@@ -50,7 +61,7 @@ const SamplingEntry& entry() {
 
 }  // namespace
 
-bool Sampling::start(const SampleRates& rates, bool is_wanted) noexcept {
+bool Sampling::start(const SampleRates& rates, bool is_wanted, bool has_capture) noexcept {
   if (is_running_ || std::all_of(rates.begin(), rates.end(), [](double hz) { return hz == 0; })) {
     return false;
   }
@@ -63,11 +74,16 @@ bool Sampling::start(const SampleRates& rates, bool is_wanted) noexcept {
   }
   const kymo_sampling_v1 options{rates[0], rates[1], rates[2]};
   is_running_ = entry().start(&options);
+  if (is_running_ && entry().begin_states != nullptr && entry().begin_states(has_capture)) {
+    CaptureSink::take_states.store(entry().take_states, std::memory_order_release);
+    has_had_states = true;
+  }
   return is_running_;
 }
 
 void Sampling::stop() noexcept {
   if (is_running_) {
+    CaptureSink::take_states.store(nullptr, std::memory_order_release);
     entry().stop();
     is_running_ = false;
   }
@@ -75,6 +91,10 @@ void Sampling::stop() noexcept {
 
 bool Sampling::forget() noexcept {
   const bool was_running = is_running_;
+  if (std::exchange(has_had_states, false)) {
+    CaptureSink::take_states.store(nullptr, std::memory_order_release);
+    entry().forget_states();
+  }
   if (was_running) {
     entry().forget();
     is_running_ = false;

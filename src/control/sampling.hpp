@@ -13,8 +13,8 @@ inline constexpr SampleRates default_sample_rates{100, 10, 1};
 class Sampling {
  public:
   /// False if there is nothing to start: all rates are 0, it runs already, or libkymo_sense is missing (kymo warns if
-  /// `is_wanted`).
-  bool start(const SampleRates& rates, bool is_wanted) noexcept;
+  /// `is_wanted`). `has_capture`: run states of threads are taken from now on.
+  bool start(const SampleRates& rates, bool is_wanted, bool has_capture) noexcept;
   void stop() noexcept;
   /// In a forked child: forgets the parent's sampler; returns whether it ran.
   bool forget() noexcept;

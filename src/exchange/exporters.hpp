@@ -15,7 +15,7 @@ namespace kymo::exchange {
 
 /// Exports a timeline to `path`, as kymo/exchange.hpp says of all exports. Returns what the format cannot hold, as texts.
 std::vector<std::string> export_timeline(const Exporter& exporter, const Timeline& timeline, const std::string& path,
-                                         const ExportOptions& options, ProcessId process = 0,
-                                         ArrowTable table = ArrowTable::spans);
+                                         const ExportOptions& options, ProcessId process = {},
+                                         ArrowTable table = ArrowTable::spans, bool of_samples = false);
 
 }  // namespace kymo::exchange

@@ -17,19 +17,17 @@ constexpr std::size_t most_streams = 4096;
 
 }  // namespace
 
-/// Makes the context current temporarily, and allows queries while this thread captures graphs.
+/// Makes the context current temporarily.
 class CudaDriver::Current {
  public:
   explicit Current(const CudaDriver& driver) noexcept : cuda_(*driver.cuda_) {
     CudaContextHandle now = nullptr;
     cuda_.get_current(&now);
     has_pushed_ = now != driver.context_ && cuda_.push_current(driver.context_) == CudaResult::success;
-    cuda_.exchange_capture_mode(&mode_);
   }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   ~Current() {
-    cuda_.exchange_capture_mode(&mode_);
     if (has_pushed_) {
       CudaContextHandle ours = nullptr;
       cuda_.pop_current(&ours);
@@ -38,8 +36,23 @@ class CudaDriver::Current {
 
  private:
   const CudaLibrary& cuda_;
-  int mode_ = CudaLibrary::relaxed_capture;
   bool has_pushed_ = false;
+};
+
+/// Allows calls that would spoil a graph while a thread captures one: all but recording an event on another stream.
+class CudaDriver::Relaxed {
+ public:
+  explicit Relaxed(const CudaDriver& driver) noexcept : current_(driver), cuda_(*driver.cuda_) {
+    cuda_.exchange_capture_mode(&mode_);
+  }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+  ~Relaxed() { cuda_.exchange_capture_mode(&mode_); }
+
+ private:
+  Current current_;
+  const CudaLibrary& cuda_;
+  int mode_ = CudaLibrary::relaxed_capture;
 };
 
 GpuDriverOrTrouble CudaDriver::make(const std::string& library) {
@@ -64,7 +77,7 @@ std::string CudaDriver::set_up() {
       return "CUDA finds no GPU";
     }
   }
-  const Current current(*this);
+  const Relaxed relaxed(*this);
   if (cuda_->get_context_device(&device_) != CudaResult::success ||
       cuda_->create_stream(&side_, CudaLibrary::non_blocking_stream) != CudaResult::success ||
       cuda_->create_event(&anchor_, 0) != CudaResult::success ||
@@ -79,7 +92,7 @@ CudaDriver::~CudaDriver() {
     return;
   }
   {
-    const Current current(*this);
+    const Relaxed relaxed(*this);
     for (Events& events : events_) {
       destroy(events);
     }
@@ -132,7 +145,7 @@ bool CudaDriver::elapsed_ns(CudaEvent from, CudaEvent to, std::int64_t& ns) noex
 }
 
 std::optional<GpuClockPair> CudaDriver::read_clock() noexcept {
-  const Current current(*this);
+  const Relaxed relaxed(*this);
   const std::int64_t longest_ns = has_anchor_ ? longest_wait_ns : longest_first_wait_ns;
   const std::int64_t before = base::monotonic_now_ns();
   if (!is_fine(cuda_->record_event(next_, side_))) {
@@ -182,8 +195,12 @@ bool CudaDriver::make_room(std::uint32_t timer) {
     return false;
   }
   Events& events = events_[timer];
-  return events.end != nullptr || ((events.begin != nullptr || is_fine(cuda_->create_event(&events.begin, 0))) &&
-                                   is_fine(cuda_->create_event(&events.end, 0)));
+  if (events.end != nullptr) {
+    return true;
+  }
+  const Relaxed relaxed(*this);
+  return (events.begin != nullptr || is_fine(cuda_->create_event(&events.begin, 0))) &&
+         is_fine(cuda_->create_event(&events.end, 0));
 }
 
 bool CudaDriver::write_begin(std::uint32_t timer, void* place) noexcept {
@@ -197,7 +214,7 @@ bool CudaDriver::write_end(std::uint32_t timer, void* place) noexcept {
 }
 
 GpuAnswer CudaDriver::ask(std::uint32_t timer, GpuTimes& times) noexcept {
-  const Current current(*this);
+  const Relaxed relaxed(*this);
   const Events& events = events_[timer];
   const CudaResult told = cuda_->query_event(events.end);
   if (told == CudaResult::not_ready) {
@@ -217,7 +234,7 @@ GpuAnswer CudaDriver::ask(std::uint32_t timer, GpuTimes& times) noexcept {
 bool CudaDriver::recycle(std::uint32_t timer, bool has_answered) noexcept {
   if (!has_answered) {
     // The driver keeps events that a stream still refers to; the timer gets new ones.
-    const Current current(*this);
+    const Relaxed relaxed(*this);
     destroy(events_[timer]);
   }
   return true;

@@ -40,6 +40,7 @@ class CudaDriver final : public GpuDriver {
     CudaEvent end = nullptr;
   };
   class Current;
+  class Relaxed;
 
   /// A description of the problem; empty if there is none.
   [[nodiscard]] std::string set_up();

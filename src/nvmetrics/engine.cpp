@@ -198,7 +198,7 @@ class Engine::Implementation {
       describe(board_, config_, place_.recorder);
       sync_base_.reset();
       syncs_ = 0;
-      sync_metric_ = 0;
+      sync_metric_ = {};
       sampler_ = std::make_shared<Sampler>(sampler_options(board_, config_, place_.recorder));
       sampler_->start();
     } catch (...) {
@@ -265,7 +265,7 @@ class Engine::Implementation {
 
   /// A mark of one recorder among several.
   std::uint64_t mark_recorder() {
-    if (sync_metric_ == 0) {
+    if (!sync_metric_) {
       const std::string number = std::to_string(place_.recorder);
       const std::array<MetricLabel, 1> label{{{"recorder", number}}};
       sync_metric_ =
@@ -296,7 +296,7 @@ class Engine::Implementation {
   SharedCapture::Place place_;
   std::optional<std::uint64_t> sync_base_;  // the process's last number before the first mark
   std::uint64_t syncs_ = 0;                 // since the start
-  MetricId sync_metric_ = 0;
+  MetricId sync_metric_;
   std::uint64_t samples_at_mark_ = 0;
   bool is_running_ = false;
 };

@@ -3,6 +3,7 @@
 
 #include <kymo/comparison.hpp>
 #include <kymo/energy.hpp>
+#include <kymo/functions.hpp>
 #include <kymo/statistics.hpp>
 
 #include "base/system/unresolved.hpp"
@@ -11,6 +12,7 @@
 #include "stats/compare/configuration.hpp"
 #include "stats/compare/side_samples.hpp"
 #include "stats/energy/energy.hpp"
+#include "stats/energy/function_energy.hpp"
 #include "stats/statistics/lock_statistics.hpp"
 #include "stats/statistics/statistics.hpp"
 
@@ -34,6 +36,12 @@ EnergyStatistics read_energy(const Timeline& timeline, bool by_process, const st
   how.power_sources = power_sources;
   how.idle_watts = idle_watts;
   return stats::gather_energy(timeline, how);
+}
+
+SampledFunctions read_functions(const Timeline& timeline, const SelectionOptions& part) {
+  stats::FunctionOptions how;
+  how.selection = stats::Selection(timeline, part);
+  return stats::gather_functions_with_energy(timeline, std::move(how), {});
 }
 
 CaptureComparison compare_captures(const std::vector<std::string>& base, const std::vector<std::string>& changed,

@@ -2,6 +2,7 @@
 #include "timeline/block_list.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "capture/format/bytes.hpp"
@@ -12,8 +13,6 @@
 namespace kymo::timeline {
 
 namespace {
-
-using capture::IdKind;
 
 CaptureBlocks list_capture(const Source& source) {
   CaptureBlocks list;
@@ -43,20 +42,41 @@ CaptureBlocks list_capture(const Source& source) {
   return list;
 }
 
-/// Converts the ids and times of a summary's rows to those of the timeline.
-void translate_rows(const Source& source, Detail& out) {
-  for (DetailBins& bins : out.bins) {
+/// Converts the times of a summary's rows to those of the timeline, and its ids by `to_track(row, id)` and `to_name(row,
+/// id)`.
+template <typename ToTrack, typename ToName>
+void translate_rows(const Source& source, std::array<DetailBins, Detail::levels>& all, ToTrack&& to_track,
+                    ToName&& to_name) {
+  for (DetailBins& bins : all) {
     for (DetailRow& row : bins.rows) {
-      const IdKind kind = row.named ? IdKind::name : IdKind::site;
       for (std::uint32_t i = 0; i < row.bin_count; ++i) {
-        DetailBin& bin = bins.bins[row.first_bin + i];
-        bin.name = source.find(kind, bin.name);
+        std::uint32_t& name = bins.bins[row.first_bin + i].name;
+        name = to_name(row, name);
       }
-      row.track = source.find(IdKind::track, row.track);
+      row.track = to_track(row, row.track);
       row.start_ns = capture::add_times(row.start_ns, source.shift().offset_ns);
     }
   }
-  sort_rows(out);
+  sort_rows(all);
+}
+
+void put_scopes(const Source& source, const capture::Summary& summary, Detail& out) {
+  put_rows(summary.coverage, out.bins);
+  translate_rows(
+      source, out.bins, [&source](const DetailRow&, TrackId own) { return source.find(own); },
+      [&source](const DetailRow& row, std::uint32_t own) {
+        return row.named ? source.find(NameId{own}).value() : source.find(SiteId{own}).value();
+      });
+}
+
+void put_states(const Source& source, const capture::Summary& summary, Detail& out) {
+  put_rows(summary.states, out.state_bins);
+  const auto find = [&source](std::uint32_t own) { return source.find(ThreadId{own}).value(); };
+  // CPUs have the same numbers everywhere.
+  translate_rows(
+      source, out.state_bins,
+      [&find](const DetailRow& row, TrackId own) { return row.named ? own : TrackId{find(own.value())}; },
+      [&find](const DetailRow& row, std::uint32_t own) { return row.named ? find(own) : own; });
 }
 
 void put_frames(const Source& source, const capture::Summary& summary, Detail& out) {
@@ -65,7 +85,7 @@ void put_frames(const Source& source, const capture::Summary& summary, Detail& o
       continue;
     }
     DetailFrames& frames = out.frames.emplace_back();
-    frames.stream = source.find(IdKind::frame_stream, stream.id);
+    frames.stream = source.find(stream.id);
     frames.last_mark_ns = capture::add_times(stream.last_mark_ns, source.shift().offset_ns);
     frames.first_mark_ns = std::min(out.start_ns, frames.last_mark_ns);
     if (stream.frame_times.count() != 0) {
@@ -79,7 +99,7 @@ void put_series(const Source& source, const capture::Summary& summary, Detail& o
   for (const capture::MetricSummary& metric : summary.metrics) {
     if (!metric.empty()) {
       DetailSeries& series = out.series.emplace_back();
-      series.metric = source.find(IdKind::metric, metric.id);
+      series.metric = source.find(metric.id);
       series.groups.push_back({capture::add_times(metric.first_ns, source.shift().offset_ns),
                                capture::add_times(metric.last_ns, source.shift().offset_ns), metric.min, metric.max,
                                metric.last, false});
@@ -114,13 +134,13 @@ bool read_summary(const Timeline& timeline, std::size_t capture, const SummaryPl
     return false;
   }
   try {
-    const capture::Summary summary = capture::decode_summary({payload.data(), payload.size()});
+    const capture::Summary summary = capture::decode_summary({payload.data(), payload.size()}, {false, true, true});
     out = {};
     out.start_ns = place.start_ns;
     out.end_ns = std::max(place.end_ns, place.start_ns);
     out.scopes = summary.scope_events / 2;
-    put_rows(summary.coverage, out);
-    translate_rows(source, out);
+    put_scopes(source, summary, out);
+    put_states(source, summary, out);
     put_frames(source, summary, out);
     put_series(source, summary, out);
     count_bytes(out);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/time_math.hpp"
 #include "capture/summary/coverage.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "timeline/detail_parts.hpp"
@@ -22,12 +23,6 @@ using capture::CoverageRow;
 /// Emitted spans of one track may overlap; beyond this number, lanes are merged.
 constexpr std::size_t most_lanes = 16;
 constexpr std::uint16_t deepest_lane = 255;
-
-std::int64_t end_of(std::int64_t start_ns, std::int64_t duration_ns) {
-  const auto most = std::numeric_limits<std::int64_t>::max();
-  duration_ns = std::max<std::int64_t>(duration_ns, 0);
-  return start_ns > most - duration_ns ? most : start_ns + duration_ns;
-}
 
 unsigned shift_for(std::int64_t start_ns, std::int64_t end_ns) {
   const auto length = static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns);
@@ -52,13 +47,13 @@ class SpanTaker {
     lanes_.clear();
     const auto on_span = [&](const capture::ScopeSpan& span) {
       const bool unbalanced = (span.flags & capture::ScopeSpan::unbalanced) != 0;
-      add(run.track, {span.start_ns, end_of(span.start_ns, span.duration_ns), span.site, span.depth,
+      add(run.track, {span.start_ns, base::add_length(span.start_ns, span.duration_ns), span.site.value(), span.depth,
                       unbalanced ? DetailSpan::unbalanced : std::uint16_t{0}});
     };
     capture::match(run, stack, on_span);
     for (std::size_t depth = 0; depth < stack.depth(); ++depth) {
       const capture::ScopeStack::Level open = stack[depth];
-      add(run.track, {open.start_ns, std::max(out_.end_ns, open.start_ns), open.site,
+      add(run.track, {open.start_ns, std::max(out_.end_ns, open.start_ns), open.site.value(),
                       static_cast<std::uint16_t>(std::min<std::size_t>(depth, 65535)), DetailSpan::goes_on});
     }
     put_lanes(run.track, false);
@@ -91,16 +86,16 @@ class SpanTaker {
     std::sort(out_.lanes.begin(), out_.lanes.end(), [](const DetailLane& a, const DetailLane& b) {
       return std::tie(a.track, a.named, a.depth) < std::tie(b.track, b.named, b.depth);
     });
-    put_rows(scopes_, out_);
-    put_rows(handed_in_, out_);
-    sort_rows(out_);
+    put_rows(scopes_, out_.bins);
+    put_rows(handed_in_, out_.bins);
+    sort_rows(out_.bins);
   }
 
  private:
   void add(TrackId track, DetailSpan span) {
     // A bin covers only the block's own time: the earlier part of a span that began before is in earlier blocks.
-    scopes_.add(track, span.depth, false, std::max(span.start_ns, out_.start_ns), std::min(span.end_ns, out_.end_ns),
-                span.name);
+    scopes_.add(track, span.depth, SiteId{span.name}, std::max(span.start_ns, out_.start_ns),
+                std::min(span.end_ns, out_.end_ns));
     if (with_spans_ && span.depth <= deepest_lane) {
       if (lanes_.size() <= span.depth) {
         lanes_.resize(std::size_t{span.depth} + 1);
@@ -110,12 +105,12 @@ class SpanTaker {
   }
 
   void place_in_lane(TrackId track, const SpanEvent& event) {
-    const std::int64_t end_ns = end_of(event.start_ns, event.duration_ns);
+    const std::int64_t end_ns = base::add_length(event.start_ns, event.duration_ns);
     std::size_t lane = 0;
     while (lane < lanes_.size() && lanes_[lane].back().end_ns > event.start_ns) {
       ++lane;
     }
-    handed_in_.add(track, 0, true, event.start_ns, end_ns, event.name);
+    handed_in_.add(track, 0, event.name, event.start_ns, end_ns);
     if (lane >= most_lanes) {
       return;
     }
@@ -125,7 +120,7 @@ class SpanTaker {
     if (!with_spans_) {
       lanes_[lane].clear();
     }
-    lanes_[lane].push_back({event.start_ns, end_ns, event.name, static_cast<std::uint16_t>(lane), 0});
+    lanes_[lane].push_back({event.start_ns, end_ns, event.name.value(), static_cast<std::uint16_t>(lane), 0});
   }
 
   void put_lanes(TrackId track, bool named) {
@@ -219,19 +214,19 @@ void join(SampleGroup& group, const SampleGroup& later) {
   group.is_stale = group.is_stale && later.is_stale;
 }
 
-void put_rows(const Coverage& coverage, Detail& out) {
+void put_rows(const Coverage& coverage, std::array<DetailBins, Detail::levels>& out) {
   Coverage coarse;
   const Coverage* from = &coverage;
   Coverage keeper;
   for (std::size_t level = 0; level < Detail::levels; ++level) {
     if (level != 0) {
-      coarse.clear(std::min(from->shift() + 3, 57U));
+      coarse.clear(std::min(from->shift() + 1, 57U));
       coarse.merge(*from);
       keeper = std::move(coarse);
       from = &keeper;
       coarse = Coverage();
     }
-    DetailBins& to = out.bins[level];
+    DetailBins& to = out[level];
     for (const CoverageRow& row : from->rows()) {
       (row.named ? to.named_bin_ns : to.scopes_bin_ns) = from->bin_ns();
       DetailRow& added = to.rows.emplace_back();
@@ -243,14 +238,14 @@ void put_rows(const Coverage& coverage, Detail& out) {
       added.bin_count = static_cast<std::uint32_t>(row.bins.size());
       for (const capture::CoverageBin& bin : row.bins) {
         const double share = static_cast<double>(bin.covered_ns) / static_cast<double>(from->bin_ns());
-        to.bins.push_back({bin.site(), static_cast<float>(std::min(share, 1.0))});
+        to.bins.push_back({bin.vote.leader(), static_cast<float>(std::min(share, 1.0))});
       }
     }
   }
 }
 
-void sort_rows(Detail& out) {
-  for (DetailBins& bins : out.bins) {
+void sort_rows(std::array<DetailBins, Detail::levels>& all) {
+  for (DetailBins& bins : all) {
     std::sort(bins.rows.begin(), bins.rows.end(), [](const DetailRow& a, const DetailRow& b) {
       return std::tie(a.track, a.named, a.depth) < std::tie(b.track, b.named, b.depth);
     });
@@ -262,8 +257,13 @@ void count_bytes(Detail& out) {
   for (const DetailLane& lane : out.lanes) {
     out.bytes += sizeof lane + lane.spans.capacity() * sizeof(DetailSpan);
   }
-  for (const DetailBins& bins : out.bins) {
-    out.bytes += bins.rows.capacity() * sizeof(DetailRow) + bins.bins.capacity() * sizeof(DetailBin);
+  for (const auto* const all : {&out.bins, &out.state_bins}) {
+    for (const DetailBins& bins : *all) {
+      out.bytes += bins.rows.capacity() * sizeof(DetailRow) + bins.bins.capacity() * sizeof(DetailBin);
+    }
+  }
+  for (const StateRun& run : out.states) {
+    out.bytes += sizeof run + run.states.capacity() * sizeof(ThreadState);
   }
   for (const DetailFrames& frames : out.frames) {
     out.bytes += sizeof frames + frames.marks_ns.capacity() * 8 + frames.groups.capacity() * sizeof(FrameGroup);
@@ -274,7 +274,8 @@ void count_bytes(Detail& out) {
   for (const DetailMessage& message : out.messages) {
     out.bytes += sizeof message + message.text.capacity();
   }
-  out.bytes += out.flows.capacity() * sizeof(FlowEvent) + out.sync_points.capacity() * sizeof(SyncPoint);
+  out.bytes += out.flows.capacity() * sizeof(FlowEvent) + out.sync_points.capacity() * sizeof(SyncPoint) +
+               out.stack_samples.capacity() * sizeof(StackSample);
 }
 
 DetailFrames make_frames(FrameStreamId stream, std::vector<std::int64_t> marks_ns) {
@@ -315,6 +316,7 @@ Detail make_detail(const EventBatch& batch, bool with_spans) {
   take_frames(batch, out);
   take_samples(batch, out);
   take_marks(batch, out);
+  take_states(batch, with_spans, out);
   count_bytes(out);
   return out;
 }

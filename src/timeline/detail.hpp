@@ -14,13 +14,15 @@
 #include <kymo/export.hpp>
 #include <kymo/timeline.hpp>
 
+#include "base/site_or_name.hpp"
+
 namespace kymo::timeline {
 
-/// A span, or its known part within a block.
+/// A span, or its known part within a block. Not a kymo::Span: whole captures of these stay in memory, 24 bytes each.
 struct DetailSpan {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::uint32_t name = 0;  ///< SiteId, or NameId if its lane is `named`
+  std::uint32_t name = 0;  ///< see DetailLane::what
   std::uint16_t depth = 0;
   std::uint16_t flags = 0;
 
@@ -31,21 +33,22 @@ struct DetailSpan {
 
 /// The spans of one depth of one track by ascending start; they do not overlap.
 struct DetailLane {
-  TrackId track = 0;
+  TrackId track;
   std::uint16_t depth = 0;
   bool named = false;  ///< emitted and async spans instead of scopes
   std::vector<DetailSpan> spans;
+  [[nodiscard]] base::SiteOrName what(const DetailSpan& span) const { return base::site_or_name(named, span.name); }
 };
 
 /// Coverage of an interval, and the name with the largest part of it.
 struct DetailBin {
-  std::uint32_t name = 0;
-  float covered = 0;  ///< 0 to 1
+  std::uint32_t name = 0;  ///< of a site, or of a span if the row is `named`
+  float covered = 0;       ///< 0 to 1
 };
 
 /// The bins of one depth of one track: those of DetailBins from first_bin on.
 struct DetailRow {
-  TrackId track = 0;
+  TrackId track;
   std::uint16_t depth = 0;
   bool named = false;
   std::int64_t start_ns = 0;  ///< of the first bin
@@ -73,7 +76,7 @@ struct FrameGroup {
 
 /// The marks of one frame stream. The groups leave out a frame that began in an earlier Detail, except in summaries.
 struct DetailFrames {
-  FrameStreamId stream = 0;
+  FrameStreamId stream;
   std::int64_t first_mark_ns = 0;
   std::int64_t last_mark_ns = 0;
   std::vector<std::int64_t> marks_ns;  ///< ascending; none in summaries
@@ -93,7 +96,7 @@ struct SampleGroup {
 
 /// The samples of one metric.
 struct DetailSeries {
-  MetricId metric = 0;
+  MetricId metric;
   std::vector<SampleGroup> samples;  ///< one per sample; none in summaries
   std::vector<SampleGroup> groups;   ///< of up to group_size samples
   static constexpr std::size_t group_size = 64;
@@ -102,7 +105,7 @@ struct DetailSeries {
 /// Consecutive messages of one track.
 struct DetailMessage {
   std::int64_t time_ns = 0;  ///< time of the first
-  TrackId track = 0;
+  TrackId track;
   std::uint32_t count = 1;
   std::string text;  ///< text of the first, cut at most_bytes
   bool is_cut = false;
@@ -111,7 +114,7 @@ struct DetailMessage {
 
 /// A precomputed view of an interval of a capture.
 struct Detail {
-  static constexpr std::size_t levels = 3;  ///< of bins; each has an eighth of the bins of the previous one
+  static constexpr std::size_t levels = 7;  ///< of bins; each has half the bins of the previous one
 
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -119,6 +122,10 @@ struct Detail {
   std::uint64_t scopes = 0;       ///< number of scopes opened in it
   std::vector<DetailLane> lanes;  ///< by ascending track, then scopes before named, then depth
   std::array<DetailBins, levels> bins;
+  /// If it is exact: run states by ascending thread; those of one ascend apart from each other.
+  std::vector<StateRun> states;
+  /// Run states, in rows as those of capture::Summary::states: threads' by state, then CPUs' with the threads there.
+  std::array<DetailBins, levels> state_bins;
   std::vector<DetailFrames> frames;
   std::vector<DetailSeries> series;
   /// From blocks only. Each is sorted by ascending time and limited to most_marks. Above the limit, messages are
@@ -126,6 +133,7 @@ struct Detail {
   std::vector<DetailMessage> messages;
   std::vector<FlowEvent> flows;
   std::vector<SyncPoint> sync_points;
+  std::vector<StackSample> stack_samples;  ///< above the limit every nth
   static constexpr std::size_t most_marks = 2048;
   std::uint64_t dropped_scopes = 0;  ///< total of its tracks up to its end; blocks only
   std::size_t bytes = 0;             ///< approximate memory

@@ -1,4 +1,4 @@
-// Events of a block at points in time: messages, flows, sync points.
+// Events of a block at points in time: messages, flows, sync points, samples of stacks.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -56,11 +56,20 @@ void take_flows(const EventBatch& batch, Detail& out) {
   std::stable_sort(out.flows.begin(), out.flows.end(), is_earlier<FlowEvent>);
 }
 
+void take_stack_samples(const EventBatch& batch, Detail& out) {
+  const std::size_t step = batch.stack_samples.size() / Detail::most_marks + 1;
+  for (std::size_t i = 0; i < batch.stack_samples.size(); i += step) {
+    out.stack_samples.push_back(batch.stack_samples[i]);
+  }
+  std::stable_sort(out.stack_samples.begin(), out.stack_samples.end(), is_earlier<StackSample>);
+}
+
 }  // namespace
 
 void take_marks(const EventBatch& batch, Detail& out) {
   take_messages(batch, out);
   take_flows(batch, out);
+  take_stack_samples(batch, out);
   out.sync_points.assign(
       batch.sync_points.begin(),
       batch.sync_points.begin() + static_cast<std::ptrdiff_t>(std::min(batch.sync_points.size(), Detail::most_marks)));

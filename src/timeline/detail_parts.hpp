@@ -1,6 +1,7 @@
 // Shared parts of the functions that make a Detail.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "capture/summary/coverage.hpp"
@@ -18,8 +19,11 @@ void take_marks(const EventBatch& batch, Detail& out);
 void join(SampleGroup& group, const SampleGroup& later);
 
 /// Appends the bins of a coverage at all levels; sort_rows() sorts the rows when all are added.
-void put_rows(const capture::Coverage& coverage, Detail& out);
-void sort_rows(Detail& out);
+void put_rows(const capture::Coverage& coverage, std::array<DetailBins, Detail::levels>& out);
+void sort_rows(std::array<DetailBins, Detail::levels>& all);
+
+/// Run states. `with_states`: each one, too.
+void take_states(const EventBatch& batch, bool with_states, Detail& out);
 
 /// Sets Detail::bytes.
 void count_bytes(Detail& out);

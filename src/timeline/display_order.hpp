@@ -24,11 +24,11 @@ namespace kymo::timeline {
                              : track.kind == TrackKind::thread ? 1
                              : track.kind == TrackKind::queue  ? 4
                                                                : 5;
-  return (kind << 32U) | track.id;
+  return (kind << 32U) | track.id.value();
 }
 
 /// What a metric is about, in the order of the views. The program's own metrics come first.
-enum class MetricSubject : std::uint8_t { program, frame_time, cpu, gpu, power, machine };
+enum class MetricSubject : std::uint8_t { program, frame_time, cpu, gpu, power, cores, machine };
 
 [[nodiscard]] inline MetricSubject subject_of(const MetricDeclaration& metric) {
   const auto begins_with = [&metric](std::string_view part) { return metric.name.compare(0, part.size(), part) == 0; };
@@ -39,7 +39,8 @@ enum class MetricSubject : std::uint8_t { program, frame_time, cpu, gpu, power, 
     return MetricSubject::program;
   }
   if (begins_with("cpu_util") || begins_with("process_cpu") || begins_with("cpu_total")) {
-    return MetricSubject::cpu;
+    // Those of single cores are many.
+    return metric.labels.empty() ? MetricSubject::cpu : MetricSubject::cores;
   }
   if (begins_with("gpu")) {
     return MetricSubject::gpu;

@@ -106,7 +106,7 @@ std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId strea
 std::vector<Frame> Timeline::frames(FrameStreamId stream, TimeRange range) const {
   std::vector<Frame> frames;
   const ProcessId owner = frame_stream(stream).process;
-  const std::size_t index = owner != 0 ? process(owner).capture : 0;
+  const std::size_t index = owner ? process(owner).capture : 0;
   if (index >= implementation_->sources_.size()) {
     return frames;
   }

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include "base/text/append.hpp"
+#include "base/append.hpp"
 
 namespace kymo::timeline {
-
-using capture::IdKind;
 
 std::uint32_t undeclared_id(std::size_t source, std::uint32_t own) {
   constexpr std::uint32_t mark = 0x80000000U;
@@ -70,7 +68,8 @@ std::uint32_t Source::block_number(std::size_t block) const {
 bool Source::read_own(std::size_t block, BatchParts parts, EventBatch& batch) const {
   if (block >= event_blocks_.size()) {
     batch = unwritten_[block - event_blocks_.size()];
-    if (parts == BatchParts::others || parts == BatchParts::samples) {
+    if (parts == BatchParts::others || parts == BatchParts::samples || parts == BatchParts::states ||
+        parts == BatchParts::stacks) {
       batch.runs.clear();
     }
   } else if (!reader_.read(reader_.blocks()[event_blocks_[block]], batch, parts)) {
@@ -103,6 +102,9 @@ bool Source::read(std::size_t block, BatchParts parts, EventBatch& batch) const 
     ids_.translate(batch, on_undeclared_);
   }
   capture::shift_times(batch, shift_.offset_ns);
+  if (redaction_) {
+    redaction_->redact(batch);
+  }
   return true;
 }
 
@@ -141,14 +143,6 @@ std::vector<AsyncBegin> Source::open_async() const {
   }
   std::sort(open.begin(), open.end(), [](const AsyncBegin& a, const AsyncBegin& b) { return a.time_ns < b.time_ns; });
   return open;
-}
-
-std::uint32_t Source::find(IdKind kind, std::uint32_t own) const {
-  const std::uint32_t shared = ids_.find(kind, own);
-  if (shared != 0 || own == 0) {
-    return shared;
-  }
-  return keeps_ids() ? own : undeclared_id(index_, own);
 }
 
 }  // namespace kymo::timeline

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"
+#include "capture/merge/redaction.hpp"
 
 namespace kymo::timeline {
 
@@ -59,11 +61,24 @@ class Source {
   /// The async spans still open at the end of the capture. Costs a pass over the blocks added since the last call.
   [[nodiscard]] std::vector<AsyncBegin> open_async() const;
 
+  /// From then on events are read without what they tell about the user. Declarations are those with the timeline's ids.
+  void redact_with(const Declarations& declared) {
+    redaction_ = redaction_ ? redaction_ : capture::EventRedaction();
+    redaction_->learn(declared);
+  }
+
   /// Tells whether this is the timeline's only capture; its ids may then be used unchanged.
   void set_alone(bool is_alone) { is_alone_ = is_alone; }
 
   /// The timeline's id for one of the capture's own.
-  [[nodiscard]] std::uint32_t find(capture::IdKind kind, std::uint32_t own) const;
+  template <IdKind kind>
+  [[nodiscard]] Id<kind> find(Id<kind> own) const {
+    const Id<kind> shared = ids_.find(own);
+    if (shared || !own || keeps_ids()) {
+      return shared ? shared : own;
+    }
+    return Id<kind>{undeclared_id(index_, own.value())};
+  }
 
  private:
   [[nodiscard]] bool is_suspicious(std::size_t block, const EventBatch& batch) const;
@@ -86,6 +101,7 @@ class Source {
   std::vector<EventBatch> unwritten_;        // as found
   TimeRange range_{0, 0};
   bool is_alone_ = false;
+  std::optional<capture::EventRedaction> redaction_;
   std::unique_ptr<OpenAsync> open_async_ = std::make_unique<OpenAsync>();
 };
 

@@ -39,7 +39,7 @@ void append_argument(const ArgumentValue& value, std::string_view text, SpanList
 
 void append_span_events(const EventBatch& batch, TrackId track, SpanList& out) {
   for (const SpanEvent& event : batch.spans) {
-    if (track != 0 && event.track != track) {
+    if (track && event.track != track) {
       continue;
     }
     Span span;

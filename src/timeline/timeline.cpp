@@ -10,6 +10,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "base/event_lists.hpp"
 #include "capture/merge/redaction.hpp"
 #include "timeline/source.hpp"
 #include "timeline/span_builder.hpp"
@@ -45,7 +46,7 @@ std::vector<std::string> captures_in(const std::string& directory) {
 template <typename Declaration>
 void place(std::vector<Declaration>& all, std::vector<Declaration>& more) {
   for (Declaration& declaration : more) {
-    const std::size_t index = declaration.id - std::size_t{1};
+    const std::size_t index = declaration.id.value() - std::size_t{1};
     if (index >= all.size()) {
       all.resize(index + 1);
       // Placeholders for ids that a process took before its declaration was read.
@@ -54,6 +55,7 @@ void place(std::vector<Declaration>& all, std::vector<Declaration>& more) {
     all[index] = std::move(declaration);
   }
 }
+void place(std::vector<InfoDeclaration>& /*all*/, std::vector<InfoDeclaration>& /*more*/) {}  // they have no ids
 
 constexpr const char* undeclared = "(undeclared)";
 
@@ -61,13 +63,14 @@ constexpr const char* undeclared = "(undeclared)";
 template <typename Declaration>
 Declaration make_undeclared() {
   Declaration declaration;
-  declaration.process = 0;
+  declaration.process = {};
   declaration.name = undeclared;
   return declaration;
 }
 
-template <typename Declaration>
-const Declaration& find_declaration(const std::vector<Declaration>& all, std::uint32_t id) {
+template <typename Declaration, typename IdOf>
+const Declaration& find_declaration(const std::vector<Declaration>& all, IdOf any) {
+  const std::uint32_t id = any.value();
   static const Declaration missing = make_undeclared<Declaration>();
   return id != 0 && id <= all.size() ? all[id - std::size_t{1}] : missing;
 }
@@ -133,10 +136,10 @@ void Timeline::Implementation::absorb(std::size_t index) {
     capture::redact(declared);
   }
   for (const ProcessDeclaration& process : declared.processes) {
-    if (process.id > processes_.size()) {
-      processes_.resize(process.id);
+    if (process.id.value() > processes_.size()) {
+      processes_.resize(process.id.value());
     }
-    TimelineProcess& entry = processes_[process.id - std::size_t{1}];
+    TimelineProcess& entry = processes_[process.id.index()];
     entry.declaration = process;
     entry.capture = index;
     entry.alignment = source.shift().alignment;
@@ -144,18 +147,15 @@ void Timeline::Implementation::absorb(std::size_t index) {
     entry.bound_ns = source.shift().bound_ns;
   }
   take_infos(declared.infos);
-  place(declarations_.processes, declared.processes);
-  place(declarations_.names, declared.names);
-  place(declarations_.modules, declared.modules);
-  place(declarations_.sites, declared.sites);
-  place(declarations_.tracks, declared.tracks);
-  place(declarations_.metrics, declared.metrics);
-  place(declarations_.frame_streams, declared.frame_streams);
+  base::for_each_declaration_list([](auto& all, auto& more) { place(all, more); }, declarations_, declared);
+  if (options_.redacts) {
+    source.redact_with(declarations_);
+  }
 }
 
 void Timeline::Implementation::take_infos(const std::vector<InfoDeclaration>& infos) {
   for (const InfoDeclaration& info : infos) {
-    TimelineProcess& process = processes_[info.process - std::size_t{1}];
+    TimelineProcess& process = processes_[info.process.index()];
     const auto [place, is_new] = info_places_.try_emplace({info.process, info.key}, process.infos.size());
     if (is_new) {
       process.infos.emplace_back(info.key, info.value);
@@ -258,7 +258,7 @@ const TimelineProcess& Timeline::process(ProcessId id) const {
     return process;
   }();
   const auto& all = processes();
-  return id != 0 && id <= all.size() ? all[id - std::size_t{1}] : missing;
+  return id.index() < all.size() ? all[id.index()] : missing;
 }
 
 const SiteDeclaration& Timeline::site(SiteId id) const {
@@ -275,11 +275,11 @@ const FrameStreamDeclaration& Timeline::frame_stream(FrameStreamId id) const {
 }
 
 std::string_view Timeline::name(NameId id) const {
-  if (id == 0) {
+  if (!id) {
     return {};
   }
   const auto& names = declarations().names;
-  return id <= names.size() ? std::string_view(names[id - std::size_t{1}].text) : std::string_view(undeclared);
+  return id.index() < names.size() ? std::string_view(names[id.index()].text) : std::string_view(undeclared);
 }
 
 }  // namespace kymo

@@ -19,14 +19,15 @@ namespace {
 /// The capture that contains a track.
 std::size_t source_of(const Timeline::Implementation& timeline, TrackId track) {
   const auto& tracks = timeline.declarations_.tracks;
-  if (track != 0 && track <= tracks.size()) {
-    const ProcessId process = tracks[track - std::size_t{1}].process;
-    if (process != 0 && process <= timeline.processes_.size()) {
-      return timeline.processes_[process - std::size_t{1}].capture;
+  if (track.index() < tracks.size()) {
+    const ProcessId process = tracks[track.index()].process;
+    if (process.index() < timeline.processes_.size()) {
+      return timeline.processes_[process.index()].capture;
     }
   }
-  const bool says_source = (track & 0x80000000U) != 0 && track != 0xFFFFFFFFU;  // timeline::undeclared_id
-  return says_source ? (track >> 20U) & 0x7FFU : 0;
+  const std::uint32_t id = track.value();
+  const bool says_source = (id & 0x80000000U) != 0 && id != 0xFFFFFFFFU;  // timeline::undeclared_id
+  return says_source ? (id >> 20U) & 0x7FFU : 0;
 }
 
 Span open_async_span(const AsyncBegin& begin, std::int64_t end_ns) {
@@ -69,7 +70,7 @@ void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
     for (const ScopeRun& run : batch.runs) {
       state.builders.try_emplace(run.track, run.track).first->second.take(run, batch.text, list);
     }
-    timeline::append_span_events(batch, 0, list);
+    timeline::append_span_events(batch, {}, list);
     for (const AsyncBegin& begin : batch.async_begins) {
       state.async[{begin.track, begin.async_id}] = begin;
     }
@@ -134,13 +135,13 @@ std::vector<TrackTotals> Timeline::totals() const {
   // Threads without a track share the id 0 in every capture.
   TrackTotals trackless;
   for (const auto& source : implementation_->sources_) {
-    if (const auto shared = all.extract(0)) {
+    if (const auto shared = all.extract(TrackId{})) {
       trackless.dropped_scopes += shared.mapped().dropped_scopes;
       trackless.dropped_others += shared.mapped().dropped_others;
     }
     if (source->reader().is_closed()) {
       for (TrackTotals totals : source->reader().end().tracks) {
-        totals.track = source->find(capture::IdKind::track, totals.track);
+        totals.track = source->find(totals.track);
         all[totals.track] = totals;
       }
       continue;
@@ -162,8 +163,8 @@ std::vector<TrackTotals> Timeline::totals() const {
     }
   }
   if (trackless.dropped_scopes != 0 || trackless.dropped_others != 0) {
-    all[0].dropped_scopes += trackless.dropped_scopes;
-    all[0].dropped_others += trackless.dropped_others;
+    all[TrackId{}].dropped_scopes += trackless.dropped_scopes;
+    all[TrackId{}].dropped_others += trackless.dropped_others;
   }
   std::vector<TrackTotals> list;
   list.reserve(all.size());

@@ -1,4 +1,5 @@
 #include "capture/format/batch_codec.hpp"
+#include "base/append.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +55,7 @@ TEST(BatchCodec, ScopesWithNoneInsideComeBackAmongOthers) {
     std::uint16_t depth = 0;
     // A run may begin within a call, whose close then comes first; it may be forced, or say another depth.
     for (std::uint64_t open = random() % 3; open > 0; --open) {
-      run.open_at_start.push_back({500, static_cast<SiteId>(open)});
+      run.open_at_start.push_back({500, SiteId{static_cast<std::uint32_t>(open)}});
       ++depth;
     }
     const auto put = [&](SiteId site, std::uint16_t at_depth, std::uint16_t flags) {
@@ -62,17 +63,17 @@ TEST(BatchCodec, ScopesWithNoneInsideComeBackAmongOthers) {
     };
     if (depth != 0 && random() % 2 == 0) {
       depth = static_cast<std::uint16_t>(random() % depth);
-      put(0, depth, random() % 4 == 0 ? ScopeEvent::forced : 0);
+      put(SiteId{}, depth, random() % 4 == 0 ? ScopeEvent::forced : 0);
     }
     for (std::uint64_t left = random() % 300; left > 0; --left) {
-      const auto site = static_cast<SiteId>(random() % 50 == 0 ? UINT32_MAX : 1 + random() % 3);
+      const auto site = SiteId{static_cast<std::uint32_t>(random() % 50 == 0 ? UINT32_MAX : 1 + random() % 3)};
       if (random() % 100 < leaves) {
         put(site, depth, 0);
-        put(0, depth, random() % 100 == 0 ? ScopeEvent::forced : 0);
+        put(SiteId{}, depth, random() % 100 == 0 ? ScopeEvent::forced : 0);
       } else if (depth == 0 || random() % 2 == 0) {
         put(site, depth++, 0);
       } else {
-        put(0, --depth, 0);
+        put(SiteId{}, --depth, 0);
       }
     }
     batch.end_ns = time_ns;
@@ -120,15 +121,7 @@ TEST(BatchCodec, ManyDeclarationsComeInPiecesThatFitIntoBlocks) {
     while (reader.next(view)) {
       decode_declarations(view, decoded);
     }
-    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-    append(together.processes, decoded.processes);
-    append(together.infos, decoded.infos);
-    append(together.names, decoded.names);
-    append(together.modules, decoded.modules);
-    append(together.sites, decoded.sites);
-    append(together.tracks, decoded.tracks);
-    append(together.metrics, decoded.metrics);
-    append(together.frame_streams, decoded.frame_streams);
+    base::append(together, decoded);
   });
   EXPECT_GT(pieces, 1);
   EXPECT_EQ(describe(together), describe(all));
@@ -234,8 +227,8 @@ TEST(BatchCodec, SamplesThatShareTimesAreNotMoreThanTheirValues) {
 
 TEST(BatchCodec, SamplesOfFewDecimalsTakeFewBytesAndComeBackExactly) {
   EventBatch batch;
-  SampleRun percentages{1, {}, {}, {}};
-  SampleRun noise{1, {}, {}, {}};
+  SampleRun percentages{MetricId{1}, {}, {}, {}};
+  SampleRun noise{MetricId{1}, {}, {}, {}};
   std::mt19937 random(4);
   for (std::int64_t i = 0; i < 1000; ++i) {
     percentages.times_ns.push_back(i * 1'000'000);
@@ -256,7 +249,7 @@ TEST(BatchCodec, SamplesOfFewDecimalsTakeFewBytesAndComeBackExactly) {
 
 // As a sampler has them: 1 kHz, the CPU time of a process that works now and then.
 TEST(BatchCodec, NanosecondsInSecondsTakeFewBytesAndComeBackExactly) {
-  SampleRun cpu_time{1, {}, {}, {}};
+  SampleRun cpu_time{MetricId{1}, {}, {}, {}};
   std::mt19937_64 random(7);
   std::uint64_t used_ns = 3'599'987'654'321;
   for (std::int64_t i = 0; i < 1000; ++i) {

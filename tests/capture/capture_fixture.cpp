@@ -18,11 +18,11 @@ capture::CaptureWriterOptions sample_options() {
   options.header.clock_step_ns = 0.375;
   options.header.owner_pid = 4711;
   ProcessDeclaration process;
-  process.id = 1;
+  process.id = ProcessId{1};
   process.pid = 4711;
   process.host = "testhost";
   options.declarations.processes.push_back(process);
-  options.declarations.infos.push_back({1, "build_id", "abc"});
+  options.declarations.infos.push_back({ProcessId{1}, "build_id", "abc"});
   return options;
 }
 
@@ -69,24 +69,26 @@ void write_file(const std::string& path, const Bytes& bytes) {
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-std::vector<EventBatch> short_tracks(TrackId tracks) {
-  constexpr TrackId a_batch = 100;
+std::vector<EventBatch> short_tracks(std::uint32_t tracks) {
+  constexpr std::uint32_t a_batch = 100;
   std::vector<EventBatch> batches;
-  for (TrackId id = 1; id <= tracks; ++id) {
-    if (id % a_batch == 1) {
+  for (std::uint32_t number = 1; number <= tracks; ++number) {
+    const TrackId id{number};
+    if (number % a_batch == 1) {
       batches.emplace_back();
-      batches.back().start_ns = 1'000 * id;
+      batches.back().start_ns = 1'000 * number;
       batches.back().end_ns = batches.back().start_ns + 100;
     }
     EventBatch& batch = batches.back();
-    batch.declarations.tracks.push_back({id, TrackKind::thread, 1, id + 5'000, "worker " + std::to_string(id)});
+    batch.declarations.tracks.push_back(
+        {id, TrackKind::thread, ProcessId{1}, number + 5'000, "worker " + std::to_string(number)});
     ScopeRun& run = batch.runs.emplace_back();
     run.track = id;
     run.end_sequence = 4;
-    run.dropped_scopes = id;
+    run.dropped_scopes = number;
     for (int n = 0; n < 2; ++n) {
-      run.events.push_back({batch.start_ns + 2 * n, 1, 0, 0});
-      run.events.push_back({batch.start_ns + 2 * n + 1, 0, 0, 0});
+      run.events.push_back({batch.start_ns + 2 * n, SiteId{1}, 0, 0});
+      run.events.push_back({batch.start_ns + 2 * n + 1, {}, 0, 0});
     }
     batch.track_ends.push_back({id, batch.start_ns + 50});
   }

@@ -26,7 +26,7 @@ using Bytes = std::vector<std::byte>;
 }
 
 /// Batches of tracks 1, 2, ... that each are declared, open and close two scopes, drop as many as their id, and end.
-[[nodiscard]] std::vector<EventBatch> short_tracks(TrackId tracks);
+[[nodiscard]] std::vector<EventBatch> short_tracks(std::uint32_t tracks);
 
 /// The description of each events block that can be read.
 [[nodiscard]] std::vector<std::string> read_events(const CaptureReader& reader);

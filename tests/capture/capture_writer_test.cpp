@@ -146,7 +146,7 @@ TEST(CaptureWriter, DeclarationsOfAnyKindAndNumberComeBack) {
   const auto number_ids = [](auto& rows) {
     std::uint32_t id = 0;
     for (auto& row : rows) {
-      row.id = ++id;
+      row.id = decltype(row.id){++id};
     }
   };
   number_ids(batch.declarations.processes);
@@ -156,9 +156,12 @@ TEST(CaptureWriter, DeclarationsOfAnyKindAndNumberComeBack) {
   number_ids(batch.declarations.tracks);
   number_ids(batch.declarations.metrics);
   number_ids(batch.declarations.frame_streams);
+  number_ids(batch.declarations.threads);
+  number_ids(batch.declarations.functions);
+  number_ids(batch.declarations.stacks);
   std::uint32_t process = 0;
   for (InfoDeclaration& info : batch.declarations.infos) {
-    info.process = ++process;
+    info.process = ProcessId{++process};
   }
   for (const bool finish : {false, true}) {
     const Bytes bytes = test::write_capture({batch}, finish, {});
@@ -169,12 +172,12 @@ TEST(CaptureWriter, DeclarationsOfAnyKindAndNumberComeBack) {
 
 TEST(CaptureWriter, LaterDeclarationsReplaceEarlierOnesInPlace) {
   EventBatch first;
-  first.declarations.tracks.push_back({1, TrackKind::thread, 1, 10, "before"});
-  first.declarations.tracks.push_back({2, TrackKind::thread, 1, 11, "other"});
-  first.declarations.infos.push_back({1, "key", "old"});
+  first.declarations.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 10, "before"});
+  first.declarations.tracks.push_back({TrackId{2}, TrackKind::thread, ProcessId{1}, 11, "other"});
+  first.declarations.infos.push_back({ProcessId{1}, "key", "old"});
   EventBatch second;
-  second.declarations.tracks.push_back({1, TrackKind::thread, 1, 10, "after"});
-  second.declarations.infos.push_back({1, "key", "new"});
+  second.declarations.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 10, "after"});
+  second.declarations.infos.push_back({ProcessId{1}, "key", "new"});
   for (const bool finish : {false, true}) {
     const Bytes bytes = test::write_capture({first, second}, finish);
     const CaptureReader reader = test::open_bytes(bytes);
@@ -313,14 +316,16 @@ TEST(CaptureWriter, AFileTakesNoMoreRoomThanItHoldsOnceItIsClosed) {
 }
 
 TEST(CaptureWriter, TracksThatEndedAreWrittenAlongTheWay) {
-  const TrackId tracks = 5'000;
+  const std::uint32_t tracks = 5'000;
   const std::vector<EventBatch> batches = test::short_tracks(tracks);
   const Bytes bytes = test::write_capture(batches);
   const auto expect_all = [tracks](const CaptureReader& reader) {
     ASSERT_EQ(reader.declarations().tracks.size(), tracks);
-    std::vector<bool> is_there(tracks + 1);
+    std::vector<bool> is_there(tracks);
     for (const TrackDeclaration& track : reader.declarations().tracks) {
-      is_there[track.id] = track.name == "worker " + std::to_string(track.id) && track.os_thread_id == track.id + 5'000;
+      const std::uint32_t number = track.id.value();
+      is_there[track.id.index()] =
+          track.name == "worker " + std::to_string(number) && track.os_thread_id == number + 5'000;
     }
     EXPECT_EQ(std::count(is_there.begin(), is_there.end(), true), tracks);
   };
@@ -328,9 +333,9 @@ TEST(CaptureWriter, TracksThatEndedAreWrittenAlongTheWay) {
   EXPECT_EQ(test::count_blocks(reader, BlockKind::ended_tracks), 4U);
   expect_all(reader);
   ASSERT_EQ(reader.end().tracks.size(), tracks);
-  for (TrackId id = 1; id <= tracks; ++id) {
+  for (std::uint32_t id = 1; id <= tracks; ++id) {
     const TrackTotals& totals = reader.end().tracks[id - 1];
-    ASSERT_EQ(totals.track, id);
+    ASSERT_EQ(totals.track, TrackId{id});
     ASSERT_EQ(totals.recorded_scopes, 2U);
     ASSERT_EQ(totals.dropped_scopes, id);
     ASSERT_EQ(totals.end_sequence, 4U);
@@ -364,7 +369,7 @@ TEST(CaptureWriter, ATrackThatGoesOnAfterItsEndIsCountedWhole) {
   ASSERT_EQ(reader.end().tracks.size(), 2'000U);
   for (const TrackTotals& totals : reader.end().tracks) {
     ASSERT_EQ(totals.recorded_scopes, 4U);
-    ASSERT_EQ(totals.dropped_scopes, totals.track);
+    ASSERT_EQ(totals.dropped_scopes, totals.track.value());
   }
 }
 
@@ -441,7 +446,7 @@ TEST(CaptureWriter, ABatchTooLargeForABlockIsRefusedAndTheNextOneIsWritten) {
 
 TEST(CaptureWriter, ManyBlocksMakeSeveralIndexPages) {
   EventBatch batch;
-  batch.frame_marks.push_back({1, 1, 5});
+  batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, 5});
   auto options = test::sample_options();
   options.with_summaries = false;
   const Bytes bytes =

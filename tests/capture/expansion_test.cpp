@@ -61,12 +61,12 @@ void put_zeros(TableWriter& table, std::uint8_t column, std::uint64_t count) {
 TEST(Expansion, DeclarationsThatAFewBytesStandForAreNotAllKept) {
   Forgery forgery;
   constexpr std::size_t rows = 200'000;
-  SiteId next = 1;
+  std::uint32_t next = 1;
   for (int block = 0; block < 4; ++block) {
     Declarations declarations;
     declarations.sites.resize(rows);
     for (SiteDeclaration& site : declarations.sites) {
-      site.id = next++;
+      site.id = SiteId{next++};
     }
     ByteBuffer raw;
     TableWriter table(raw, Packing::bits);
@@ -85,7 +85,7 @@ TEST(Expansion, TextsThatAFewBytesStandForAreNotAllKept) {
   Forgery forgery;
   for (int i = 0; i < 400; ++i) {
     Declarations declarations;
-    declarations.infos.push_back({1, "key " + std::to_string(i), std::string(1'000'000, 'x')});
+    declarations.infos.push_back({ProcessId{1}, "key " + std::to_string(i), std::string(1'000'000, 'x')});
     ByteBuffer raw;
     TableWriter table(raw, Packing::bits);
     encode_declarations(declarations, table);
@@ -95,6 +95,29 @@ TEST(Expansion, TextsThatAFewBytesStandForAreNotAllKept) {
   const CaptureReader reader = test::open_bytes(forgery.bytes());
   EXPECT_LE(memory_of(reader.declarations()), most_kept + 64 * forgery.bytes().size());
   EXPECT_FALSE(reader.damages().empty());
+}
+
+TEST(Expansion, AThousandTablesOfStacksInABlockAreDamage) {
+  for (const int tables : {1, 1000}) {
+    Forgery forgery;
+    ByteBuffer raw;
+    TableWriter table(raw, Packing::bits);
+    Declarations declarations;
+    declarations.stacks.resize(4096);
+    for (int i = 0; i < tables; ++i) {
+      for (StackDeclaration& stack : declarations.stacks) {
+        stack.id = StackId{stack.id.value() + 4096};
+      }
+      ByteBuffer one;
+      TableWriter writer(one, Packing::bits);
+      encode_declarations(declarations, writer);
+      raw.append(one.bytes());
+    }
+    forgery.append(BlockKind::declarations, raw);
+    const CaptureReader reader = test::open_bytes(forgery.bytes());
+    EXPECT_EQ(reader.declarations().stacks.empty(), tables != 1);
+    EXPECT_EQ(reader.damages().empty(), tables == 1);
+  }
 }
 
 TEST(Expansion, TotalsOfMillionsOfTracksInAFewBytesAreDamage) {

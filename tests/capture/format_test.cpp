@@ -52,7 +52,7 @@ json argument_json(const ArgumentValue& value, const std::string& text) {
       content = text.substr(static_cast<std::size_t>(value.bits), value.text_size);
       break;
   }
-  return {value.name, static_cast<int>(value.type), value.is_cut, content};
+  return {value.name.value(), static_cast<int>(value.type), value.is_cut, content};
 }
 
 // What the Python reader should print of the scopes: opens matched with closes by a stack, arguments by position.
@@ -69,8 +69,8 @@ class ScopeOracle {
       for (std::size_t i = 0; i < run.events.size(); ++i) {
         const ScopeEvent& event = run.events[i];
         if (event.is_open()) {
-          stack_.push_back({{"track", run.track},
-                            {"site", event.site},
+          stack_.push_back({{"track", run.track.value()},
+                            {"site", event.site.value()},
                             {"depth", event.depth},
                             {"start_ns", event.time_ns},
                             {"arguments", json::array()}});
@@ -123,7 +123,7 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
     EventBatch batch;
     do {
       batch = source.wild(600);
-    } while (batch.spans.size() < 300 || batch.samples.empty());
+    } while (batch.spans.size() < 300 || batch.samples.empty() || batch.states.empty());
     batch.runs.clear();
     for (SampleRun& run : batch.samples) {
       for (double& value : run.values) {
@@ -147,19 +147,16 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
       for (std::uint32_t k = 0; k < span.argument_count; ++k) {
         arguments.push_back(argument_json(batch.span_arguments[span.first_argument + k], batch.text));
       }
-      const json expected = {{"track", span.track},
-                             {"name", span.name},
-                             {"category", span.category},
-                             {"start_ns", span.start_ns},
-                             {"duration_ns", span.duration_ns},
-                             {"async_id", span.async_id},
-                             {"arguments", arguments}};
+      const json expected = {
+          {"track", span.track.value()}, {"name", span.name.value()},       {"category", span.category.value()},
+          {"start_ns", span.start_ns},   {"duration_ns", span.duration_ns}, {"async_id", span.async_id},
+          {"arguments", arguments}};
       ASSERT_EQ(seen["spans"][i], expected) << i;
     }
     json samples = json::array();
     for (const SampleRun& run : batch.samples) {
       for (std::size_t i = 0; i < run.values.size(); ++i) {
-        samples.push_back({{"metric", run.metric}, {"time_ns", run.times_ns[i]}, {"value", run.values[i]}});
+        samples.push_back({{"metric", run.metric.value()}, {"time_ns", run.times_ns[i]}, {"value", run.values[i]}});
         if (!run.flags.empty() && run.flags[i] != 0) {
           samples.back()["flags"] = run.flags[i];
         }
@@ -169,29 +166,49 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
     json others = {{"async_begins", json::array()},  {"frame_marks", json::array()},
                    {"messages", json::array()},      {"flows", json::array()},
                    {"sync_points", json::array()},   {"track_ends", json::array()},
-                   {"clock_anchors", json::array()}, {"clock_uncertainties", json::array()}};
+                   {"clock_anchors", json::array()}, {"clock_uncertainties", json::array()},
+                   {"states", json::array()},        {"stack_samples", json::array()}};
+    for (const StateRun& run : batch.states) {
+      for (const ThreadState& row : run.states) {
+        others["states"].push_back({{"thread", run.thread.value()},
+                                    {"start_ns", row.start_ns},
+                                    {"duration_ns", row.duration_ns},
+                                    {"state", static_cast<int>(row.state)},
+                                    {"cpu", row.cpu}});
+      }
+    }
+    for (const StackSample& row : batch.stack_samples) {
+      others["stack_samples"].push_back({{"thread", row.thread.value()},
+                                         {"stack", row.stack.value()},
+                                         {"cpu", row.cpu},
+                                         {"time_ns", row.time_ns},
+                                         {"blocked_ns", row.blocked_ns}});
+    }
     for (const auto& row : batch.async_begins) {
-      others["async_begins"].push_back(
-          {{"track", row.track}, {"name", row.name}, {"time_ns", row.time_ns}, {"async_id", row.async_id}});
+      others["async_begins"].push_back({{"track", row.track.value()},
+                                        {"name", row.name.value()},
+                                        {"time_ns", row.time_ns},
+                                        {"async_id", row.async_id}});
     }
     for (const auto& row : batch.frame_marks) {
-      others["frame_marks"].push_back({{"stream", row.stream}, {"track", row.track}, {"time_ns", row.time_ns}});
+      others["frame_marks"].push_back(
+          {{"stream", row.stream.value()}, {"track", row.track.value()}, {"time_ns", row.time_ns}});
     }
     for (const auto& row : batch.messages) {
       others["messages"].push_back(
-          {{"track", row.track}, {"time_ns", row.time_ns}, {"text", row.text}, {"cut", row.is_cut}});
+          {{"track", row.track.value()}, {"time_ns", row.time_ns}, {"text", row.text}, {"cut", row.is_cut}});
     }
     for (const auto& row : batch.flows) {
-      others["flows"].push_back({{"track", row.track},
+      others["flows"].push_back({{"track", row.track.value()},
                                  {"phase", static_cast<int>(row.phase)},
                                  {"time_ns", row.time_ns},
                                  {"flow_id", row.flow_id}});
     }
     for (const auto& row : batch.sync_points) {
-      others["sync_points"].push_back({{"number", row.number}, {"track", row.track}, {"time_ns", row.time_ns}});
+      others["sync_points"].push_back({{"number", row.number}, {"track", row.track.value()}, {"time_ns", row.time_ns}});
     }
     for (const auto& row : batch.track_ends) {
-      others["track_ends"].push_back({{"track", row.track}, {"time_ns", row.time_ns}});
+      others["track_ends"].push_back({{"track", row.track.value()}, {"time_ns", row.time_ns}});
     }
     for (const auto& row : batch.clock_anchors) {
       others["clock_anchors"].push_back(
@@ -209,7 +226,7 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
 
 TEST(Format, AnIndependentReaderFollowsTheIndexPages) {
   EventBatch batch;
-  batch.frame_marks.push_back({1, 1, 5});
+  batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, 5});
   auto options = test::sample_options();
   options.with_summaries = false;
   const Bytes bytes =
@@ -220,7 +237,7 @@ TEST(Format, AnIndependentReaderFollowsTheIndexPages) {
 }
 
 TEST(Format, AnIndependentReaderFindsTheTracksThatEnded) {
-  constexpr TrackId tracks = 3'000;
+  constexpr std::uint32_t tracks = 3'000;
   const json seen = read_with_python(test::write_capture(test::short_tracks(tracks)));
   EXPECT_EQ(seen["closed"], true);
   ASSERT_EQ(seen["declarations"]["tracks"].size(), tracks);

@@ -52,7 +52,7 @@ ScopeRun BatchSource::wild_run(std::size_t rows, std::string& batch_text) {
     run.open_at_start.push_back({time(), id()});
   }
   for (std::size_t i = below(rows + 1); i > 0; --i) {
-    run.events.push_back({time(), coin() ? id() : 0, static_cast<std::uint16_t>(number()),
+    run.events.push_back({time(), coin() ? SiteId{id()} : SiteId{}, static_cast<std::uint16_t>(number()),
                           static_cast<std::uint16_t>(coin() ? 0 : number())});
   }
   for (std::size_t i = below(rows + 1), position = 0; i > 0; --i) {
@@ -106,6 +106,19 @@ EventBatch BatchSource::wild(std::size_t rows) {
       run.values.push_back(value);
     }
     batch.samples.push_back(std::move(run));
+  }
+  for (std::size_t k = below(4); k > 0; --k) {
+    StateRun run;
+    run.thread = id();
+    for (std::size_t i = count(); i > 0; --i) {
+      const std::int64_t start_ns = time() / 4;
+      const auto duration_ns = static_cast<std::int64_t>(number() >> 2U);
+      run.states.push_back({start_ns, duration_ns, id(), static_cast<RunState>(below(3))});
+    }
+    batch.states.push_back(std::move(run));
+  }
+  for (std::size_t i = count(); i > 0; --i) {
+    batch.stack_samples.push_back({id(), id(), id(), time(), coin() ? time() : 0});
   }
   for (std::size_t i = count(); i > 0; --i) {
     batch.messages.push_back({id(), coin(), time(), text()});
@@ -165,6 +178,15 @@ Declarations BatchSource::wild_declarations(std::size_t rows) {
   for (std::size_t i = count(); i > 0; --i) {
     all.frame_streams.push_back({id(), id(), text()});
   }
+  for (std::size_t i = count(); i > 0; --i) {
+    all.threads.push_back({id(), id(), number(), number(), text()});
+  }
+  for (std::size_t i = count(); i > 0; --i) {
+    all.functions.push_back({id(), id(), number(), text()});
+  }
+  for (std::size_t i = count(); i > 0; --i) {
+    all.stacks.push_back({id(), id(), id()});
+  }
   return all;
 }
 
@@ -174,35 +196,35 @@ EventBatch BatchSource::ordinary(std::size_t scope_events) {
   if (sequence_ == 0) {
     for (std::size_t site = 1; site <= sites; ++site) {
       SiteDeclaration declaration;
-      declaration.id = static_cast<SiteId>(site);
+      declaration.id = SiteId{static_cast<std::uint32_t>(site)};
       declaration.name = "site " + std::to_string(site);
       batch.declarations.sites.push_back(declaration);
     }
     TrackDeclaration track;
-    track.id = 1;
+    track.id = TrackId{1};
     track.name = "main";
     batch.declarations.tracks.push_back(track);
     MetricDeclaration metric;
-    metric.id = 1;
+    metric.id = MetricId{1};
     metric.name = "loss";
     batch.declarations.metrics.push_back(metric);
-    batch.declarations.names.push_back({1, "size"});
+    batch.declarations.names.push_back({NameId{1}, "size"});
   }
   batch.start_ns = now_ns_;
   ScopeRun run;
-  run.track = 1;
+  run.track = TrackId{1};
   run.first_sequence = sequence_;
   run.open_at_start = stack_;
   for (std::size_t i = 0; i < scope_events; ++i) {
     now_ns_ += static_cast<std::int64_t>(1 + below(2000));
     if (stack_.empty() || (stack_.size() < 5 && coin())) {
-      const auto site = static_cast<SiteId>(1 + below(sites));
+      const auto site = SiteId{static_cast<std::uint32_t>(1 + below(sites))};
       run.events.push_back({now_ns_, site, static_cast<std::uint16_t>(stack_.size()), 0});
       stack_.push_back({now_ns_, site});
       if (below(4) == 0) {
         run.arguments.push_back({static_cast<std::uint32_t>(run.events.size()), argument(batch.text)});
         ArgumentValue& value = run.arguments.back().value;
-        value.name = 1;
+        value.name = NameId{1};
         if (value.type == ArgumentType::float64) {
           const double finite = static_cast<double>(below(1000)) / 7;
           std::memcpy(&value.bits, &finite, sizeof finite);
@@ -210,14 +232,14 @@ EventBatch BatchSource::ordinary(std::size_t scope_events) {
       }
     } else {
       stack_.pop_back();
-      run.events.push_back({now_ns_, 0, static_cast<std::uint16_t>(stack_.size()), 0});
+      run.events.push_back({now_ns_, {}, static_cast<std::uint16_t>(stack_.size()), 0});
     }
   }
   sequence_ += scope_events + 1;
   run.end_sequence = sequence_;
   batch.runs.push_back(std::move(run));
-  batch.samples.push_back({1, {batch.start_ns, now_ns_}, {0.5, static_cast<double>(below(100))}, {}});
-  batch.messages.push_back({1, false, now_ns_, "so far " + std::to_string(sequence_)});
+  batch.samples.push_back({MetricId{1}, {batch.start_ns, now_ns_}, {0.5, static_cast<double>(below(100))}, {}});
+  batch.messages.push_back({TrackId{1}, false, now_ns_, "so far " + std::to_string(sequence_)});
   batch.clock_anchors.push_back({batch.start_ns, batch.start_ns + 1'700'000'000'000'000'000, 50});
   batch.end_ns = now_ns_;
   return batch;
@@ -232,6 +254,10 @@ class Text {
   Text& add(Value value) {
     out_ << ' ' << +value;
     return *this;
+  }
+  template <IdKind kind>
+  Text& add(Id<kind> id) {
+    return add(id.value());
   }
   Text& add(const std::string& text) {
     out_ << " '" << text.size() << ':' << text << '\'';
@@ -295,6 +321,18 @@ std::string describe(const Declarations& all) {
   for (const auto& row : all.frame_streams) {
     text.add(row.id).add(row.process).add(row.name);
   }
+  text.section("threads", all.threads.size());
+  for (const auto& row : all.threads) {
+    text.add(row.id).add(row.process).add(row.pid).add(row.os_thread_id).add(row.name);
+  }
+  text.section("functions", all.functions.size());
+  for (const auto& row : all.functions) {
+    text.add(row.id).add(row.module).add(row.module_offset).add(row.name);
+  }
+  text.section("stacks", all.stacks.size());
+  for (const auto& row : all.stacks) {
+    text.add(row.id).add(row.caller).add(row.function);
+  }
   return text.str();
 }
 
@@ -340,6 +378,17 @@ std::string describe(const EventBatch& batch) {
     for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
       text.add(run.times_ns[i]).add(pattern(run.values[i])).add(i < run.flags.size() ? int{run.flags[i]} : 0);
     }
+  }
+  for (const StateRun& run : batch.states) {
+    text.section("states", run.states.size());
+    text.add(run.thread);
+    for (const auto& row : run.states) {
+      text.add(row.start_ns).add(row.duration_ns).add(row.cpu).add(static_cast<int>(row.state));
+    }
+  }
+  text.section("stack samples", batch.stack_samples.size());
+  for (const auto& row : batch.stack_samples) {
+    text.add(row.thread).add(row.stack).add(row.cpu).add(row.time_ns).add(row.blocked_ns);
   }
   text.section("messages", batch.messages.size());
   for (const auto& row : batch.messages) {

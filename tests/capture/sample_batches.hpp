@@ -9,6 +9,17 @@
 
 namespace kymo::test {
 
+/// An id of whichever kind is asked for.
+struct AnyId {
+  std::uint32_t value;
+
+  template <IdKind kind>
+  operator Id<kind>() const {
+    return Id<kind>{value};
+  }
+  operator std::uint32_t() const { return value; }
+};
+
 /// Draws batches. The same seed draws the same ones.
 class BatchSource {
  public:
@@ -23,7 +34,7 @@ class BatchSource {
 
  private:
   [[nodiscard]] std::uint64_t number();
-  [[nodiscard]] std::uint32_t id() { return static_cast<std::uint32_t>(number()); }
+  [[nodiscard]] AnyId id() { return {static_cast<std::uint32_t>(number())}; }
   [[nodiscard]] std::int64_t time() { return static_cast<std::int64_t>(number()); }
   [[nodiscard]] std::string text();
   [[nodiscard]] bool coin() { return (random_() & 1U) != 0; }

@@ -19,11 +19,11 @@ using test::ModelScope;
 using test::ModelShape;
 using test::ScopeModel;
 
-ScopeEvent open(std::int64_t time_ns, SiteId site, std::uint16_t depth) {
-  return {time_ns, site, depth, 0};
+ScopeEvent open(std::int64_t time_ns, std::uint32_t site, std::uint16_t depth) {
+  return {time_ns, SiteId{site}, depth, 0};
 }
 ScopeEvent close(std::int64_t time_ns, std::uint16_t depth, std::uint16_t flags = 0) {
-  return {time_ns, 0, depth, flags};
+  return {time_ns, SiteId{}, depth, flags};
 }
 
 std::vector<ScopeSpan> spans_of(const ScopeRun& run, ScopeStack& stack) {
@@ -42,14 +42,14 @@ std::vector<ScopeSpan> spans_of(const ScopeEvents& events) {
 TEST(ScopeMatcherTest, AScopeIsItsSiteStartDurationAndDepth) {
   const auto spans = spans_of({open(100, 7, 0), open(110, 8, 1), close(130, 1), close(150, 0)});
   ASSERT_EQ(spans.size(), 2U);
-  EXPECT_EQ(spans[0].site, 8U);
+  EXPECT_EQ(spans[0].site, SiteId{8});
   EXPECT_EQ(spans[0].start_ns, 110);
   EXPECT_EQ(spans[0].duration_ns, 20);
   EXPECT_EQ(spans[0].self_ns, 20);
   EXPECT_EQ(spans[0].depth, 1);
   EXPECT_EQ(spans[0].flags, 0);
   EXPECT_EQ(spans[0].close_event, 2U);
-  EXPECT_EQ(spans[1].site, 7U);
+  EXPECT_EQ(spans[1].site, SiteId{7});
   EXPECT_EQ(spans[1].duration_ns, 50);
   EXPECT_EQ(spans[1].self_ns, 30);
   EXPECT_EQ(spans[1].depth, 0);
@@ -68,16 +68,16 @@ TEST(ScopeMatcherTest, ACloseOfAnOuterScopeEndsTheInnerOnesUnbalanced) {
   const auto spans =
       spans_of({open(0, 1, 0), open(10, 2, 1), open(20, 3, 2), close(30, 0), open(40, 4, 0), close(45, 0)});
   ASSERT_EQ(spans.size(), 4U);
-  EXPECT_EQ(spans[0].site, 3U);
+  EXPECT_EQ(spans[0].site, SiteId{3});
   EXPECT_EQ(spans[0].flags, ScopeSpan::unbalanced);
   EXPECT_EQ(spans[0].duration_ns, 10);
-  EXPECT_EQ(spans[1].site, 2U);
+  EXPECT_EQ(spans[1].site, SiteId{2});
   EXPECT_EQ(spans[1].flags, ScopeSpan::unbalanced);
   EXPECT_EQ(spans[1].self_ns, 10);
-  EXPECT_EQ(spans[2].site, 1U);
+  EXPECT_EQ(spans[2].site, SiteId{1});
   EXPECT_EQ(spans[2].flags, 0);
   EXPECT_EQ(spans[2].self_ns, 10);
-  EXPECT_EQ(spans[3].site, 4U);
+  EXPECT_EQ(spans[3].site, SiteId{4});
   EXPECT_EQ(spans[3].self_ns, 5);
 }
 
@@ -94,7 +94,7 @@ TEST(ScopeMatcherTest, ScopesGoOnFromRunToRun) {
   ScopeRun second;
   second.first_sequence = 3;
   second.end_sequence = 9;
-  second.open_at_start = {{0, 1}, {10, 2}};
+  second.open_at_start = {{0, SiteId{1}}, {10, SiteId{2}}};
   second.events = {close(30, 1), close(50, 0)};
   ScopeStack stack;
   EXPECT_EQ(spans_of(first, stack).size(), 1U);
@@ -112,7 +112,7 @@ TEST(ScopeMatcherTest, ScopesGoOnFromRunToRun) {
 TEST(ScopeMatcherTest, AReaderThatStartsAnywhereKnowsStartsButNotAllSelfTimes) {
   ScopeRun run;
   run.first_sequence = 700;
-  run.open_at_start = {{0, 1}, {10, 2}};
+  run.open_at_start = {{0, SiteId{1}}, {10, SiteId{2}}};
   run.events = {open(20, 3, 2), close(25, 2), close(30, 1), close(50, 0)};
   ScopeStack stack;
   const auto spans = spans_of(run, stack);
@@ -131,7 +131,7 @@ TEST(ScopeMatcherTest, AMissingRunMakesSelfTimesBounds) {
   first.events = {open(0, 1, 0)};
   ScopeRun third;
   third.first_sequence = 5;
-  third.open_at_start = {{0, 1}};
+  third.open_at_start = {{0, SiteId{1}}};
   third.events = {close(50, 0)};
   ScopeStack stack;
   spans_of(first, stack);
@@ -144,16 +144,16 @@ TEST(ScopeMatcherTest, WhatARunDoesNotNameAsOpenIsForgotten) {
   ScopeRun first;
   first.events = {open(0, 1, 0), open(5, 2, 1), open(6, 9, 2), close(8, 2), open(9, 3, 2)};
   ScopeRun second;
-  second.open_at_start = {{0, 1}, {7, 4}};
+  second.open_at_start = {{0, SiteId{1}}, {7, SiteId{4}}};
   second.events = {open(10, 5, 2), close(12, 2), close(20, 1), close(30, 0)};
   ScopeStack stack;
   spans_of(first, stack);
   const auto spans = spans_of(second, stack);
   ASSERT_EQ(spans.size(), 3U);
   EXPECT_EQ(spans[0].self_ns, 2);
-  EXPECT_EQ(spans[1].site, 4U);
+  EXPECT_EQ(spans[1].site, SiteId{4});
   EXPECT_EQ(spans[1].self_ns, 11);
-  EXPECT_EQ(spans[2].site, 1U);
+  EXPECT_EQ(spans[2].site, SiteId{1});
   EXPECT_EQ(spans[2].self_ns, 17);
 }
 
@@ -164,7 +164,7 @@ TEST(ScopeMatcherTest, WhatEndedInsideAForgottenScopeCountsInNoOther) {
   ScopeRun after;
   after.first_sequence = 8;
   after.end_sequence = 12;
-  after.open_at_start = {{0, 1}};
+  after.open_at_start = {{0, SiteId{1}}};
   after.events = {open(100, 4, 1), open(110, 5, 2), close(120, 2), close(200, 1)};
   ScopeStack stack;
   ScopeStack quick;
@@ -188,11 +188,10 @@ TEST(ScopeMatcherTest, DamagedEventsAreTakenAsTheyCome) {
   run.events = {close(1, 0), close(2, 65535), open(3, 1, 500), open(4, 2, 0), close(5, 7), close(6, 0)};
   ScopeStack stack;
   const auto spans = spans_of(run, stack);
-  EXPECT_EQ(stack.ignored_closes(), 3U);
   ASSERT_EQ(spans.size(), 2U);
-  EXPECT_EQ(spans[0].site, 1U);  // opened at depth 0, ended by the open of depth 0
+  EXPECT_EQ(spans[0].site, SiteId{1});  // opened at depth 0, ended by the open of depth 0
   EXPECT_EQ(spans[0].flags, ScopeSpan::unbalanced);
-  EXPECT_EQ(spans[1].site, 2U);
+  EXPECT_EQ(spans[1].site, SiteId{2});
   EXPECT_EQ(stack.depth(), 0U);
 }
 
@@ -230,27 +229,27 @@ TEST(ScopeMatcherTest, RandomScopesOfAnyShapeAreMatchedAsTheModelKnowsThem) {
     shape.deepest = 1 + seed % 40;
     shape.unbalanced_percent = seed % 3 * 10;
     ScopeModel model(seed, shape);
-    std::vector<ScopeStack> stacks(shape.tracks + 1);
-    std::vector<std::vector<Facts>> matched(shape.tracks + 1);
+    std::vector<ScopeStack> stacks(shape.tracks);
+    std::vector<std::vector<Facts>> matched(shape.tracks);
     for (int batch = 0; batch < 6; ++batch) {
       for (const ScopeRun& run : model.next(seed % 5 == 0 ? 1 : test::rounds(100U) * seed).runs) {
-        match(run, stacks[run.track], [&](const ScopeSpan& span) {
+        match(run, stacks[run.track.index()], [&](const ScopeSpan& span) {
           EXPECT_EQ((span.flags & ScopeSpan::self_is_bound), 0);
-          matched[run.track].push_back({span.site, span.start_ns, span.duration_ns, span.self_ns, span.depth,
-                                        (span.flags & ScopeSpan::unbalanced) != 0});
+          matched[run.track.index()].push_back({span.site, span.start_ns, span.duration_ns, span.self_ns, span.depth,
+                                                (span.flags & ScopeSpan::unbalanced) != 0});
         });
       }
     }
     const std::vector<std::int64_t> self_ns = model.self_times_ns();
-    std::vector<std::vector<Facts>> expected(shape.tracks + 1);
+    std::vector<std::vector<Facts>> expected(shape.tracks);
     for (std::size_t i = 0; i < model.scopes().size(); ++i) {
       const ModelScope& scope = model.scopes()[i];
       if (!scope.is_open) {
-        expected[scope.track].push_back(
+        expected[scope.track.index()].push_back(
             {scope.site, scope.start_ns, scope.end_ns - scope.start_ns, self_ns[i], scope.depth, scope.is_unbalanced});
       }
     }
-    for (std::size_t track = 0; track <= shape.tracks; ++track) {
+    for (std::size_t track = 0; track < shape.tracks; ++track) {
       std::sort(matched[track].begin(), matched[track].end());
       std::sort(expected[track].begin(), expected[track].end());
       ASSERT_EQ(matched[track], expected[track]) << "seed " << seed << ", track " << track;
@@ -275,7 +274,7 @@ TEST(ScopeMatcherTest, PlainScopesAreTakenAsAllOthersAre) {
       }
       for (std::uint64_t left = random() % 600; left > 0; --left) {
         time_ns += static_cast<std::int64_t>(random() % 500 == 0 ? 5'000'000'000 : random() % 40);
-        const auto site = static_cast<SiteId>(1 + random() % 3);
+        const auto site = static_cast<std::uint32_t>(1 + random() % 3);
         if (random() % 100 < odd) {
           run.events.push_back(random() % 2 == 0 ? open(time_ns, site, static_cast<std::uint16_t>(random() % 4))
                                                  : close(time_ns - 20, static_cast<std::uint16_t>(random() % 4), 1));
@@ -307,7 +306,6 @@ TEST(ScopeMatcherTest, PlainScopesAreTakenAsAllOthersAre) {
       }
       ASSERT_EQ(taken, expected);
       ASSERT_EQ(stack.depth(), other.depth());
-      ASSERT_EQ(stack.ignored_closes(), other.ignored_closes());
       for (std::size_t i = 0; i < stack.depth(); ++i) {
         EXPECT_EQ(stack[i].site, other[i].site);
         EXPECT_EQ(stack[i].start_ns, other[i].start_ns);
@@ -329,12 +327,13 @@ TEST(ScopeMatcherTest, RandomEventsNeverBreakIt) {
       run.first_sequence = random() % 3;
       run.end_sequence = random() % 3;
       for (std::uint64_t k = random() % 5; k > 0; --k) {
-        run.open_at_start.push_back({static_cast<std::int64_t>(random()), static_cast<SiteId>(random() % 3)});
+        run.open_at_start.push_back(
+            {static_cast<std::int64_t>(random()), SiteId{static_cast<std::uint32_t>(random() % 3)}});
       }
       for (std::uint64_t k = random() % 600; k > 0; --k) {
         const auto depth = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : random() % 6);
-        run.events.push_back({static_cast<std::int64_t>(random()), static_cast<SiteId>(random() % 2), depth,
-                              static_cast<std::uint16_t>(random() % 2)});
+        run.events.push_back({static_cast<std::int64_t>(random()), SiteId{static_cast<std::uint32_t>(random() % 2)},
+                              depth, static_cast<std::uint16_t>(random() % 2)});
       }
       for (const ScopeSpan& span : spans_of(run, stack)) {
         ASSERT_GE(span.duration_ns, 0);

@@ -39,7 +39,7 @@ inline void expect_sites(const capture::Summary& summary, const ScopeModel& mode
   ASSERT_EQ(found, sites.size());
   for (auto& [id, expected] : sites) {
     const capture::SiteSummary* const site = summary.sites.find(id);
-    ASSERT_NE(site, nullptr) << "site " << id;
+    ASSERT_NE(site, nullptr) << "site " << id.value();
     std::sort(expected.durations_ns.begin(), expected.durations_ns.end());
     std::uint64_t total = 0;
     for (const std::int64_t duration : expected.durations_ns) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,11 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -36,6 +42,21 @@ inline std::string read_text(const std::string& path) {
 /// What keeps a shell busy while every tier of the sampler takes samples; an emulated one begins later.
 inline std::string busy_loop() {
   return std::string("i=0; while [ $i -lt ") + (is_emulated ? "3000000" : "100000") + " ]; do i=$((i+1)); done";
+}
+
+/// The number of columns of the widest line, without escape sequences.
+inline std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      i = text.find('m', i);
+    } else {
+      width = text[i] == '\n' ? 0 : width + ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U ? 1 : 0);
+      widest = std::max(widest, width);
+    }
+  }
+  return widest;
 }
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
@@ -82,6 +103,40 @@ class CommandTest : public ::testing::Test {
   CommandResult kymo(const std::vector<std::string>& arguments, const Environment& environment = {},
                      const std::string& redirection = {}) const {
     return run_any(kymo_words(arguments), environment, redirection);
+  }
+
+  /// What the command writes to a terminal of that many columns, with colours unless the environment forbids them.
+  std::string on_terminal(const std::vector<std::string>& arguments, std::size_t columns,
+                          Environment environment = {}) const {
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) {
+      ADD_FAILURE() << "there are no pseudo-terminals";
+      return {};
+    }
+    const std::string name = ::ptsname(terminal);
+    int program_side = ::open(name.c_str(), O_RDWR | O_NOCTTY);
+    termios mode{};
+    ::tcgetattr(program_side, &mode);
+    ::cfmakeraw(&mode);
+    ::tcsetattr(program_side, TCSANOW, &mode);
+    winsize size{};
+    size.ws_row = 50;
+    size.ws_col = static_cast<unsigned short>(columns);
+    ::ioctl(program_side, TIOCSWINSZ, &size);
+    std::string shown;
+    std::thread reader([terminal, &shown] {
+      char buffer[4096];
+      for (ssize_t count = 0; (count = ::read(terminal, buffer, sizeof(buffer))) > 0;) {
+        shown.append(buffer, static_cast<std::size_t>(count));
+      }
+    });
+    environment.insert(environment.end(), {{"TERM", "xterm"}, {"LC_ALL", "C.UTF-8"}});
+    const CommandResult result = kymo(arguments, environment, ">" + name + " 2>err");
+    EXPECT_EQ(result.status, 0) << result.err;
+    ::close(program_side);
+    reader.join();
+    ::close(terminal);
+    return shown;
   }
 
   [[nodiscard]] std::string file_named(const std::string& name) const { return directory_ / name; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <set>
 
@@ -37,8 +38,7 @@ TEST_F(CommandLine, HelpOfEverySubcommandWorksAndShowsAnExample) {
 
 TEST_F(CommandLine, WhatMakesNoSenseIsAUsageError) {
   const std::string capture = make_capture("a.kymo");
-  const std::vector<std::vector<std::string>> wrong{{},
-                                                    {"bogus"},
+  const std::vector<std::vector<std::string>> wrong{{"bogus"},
                                                     {"--bogus"},
                                                     {"info"},
                                                     {"info", "--bogus", capture},
@@ -65,6 +65,107 @@ TEST_F(CommandLine, WhatMakesNoSenseIsAUsageError) {
     EXPECT_EQ(result.out, "") << words;
     EXPECT_NE(result.err, "") << words;
   }
+}
+
+TEST_F(CommandLine, AloneItPrintsItsHelp) {
+  const CommandResult alone = kymo({});
+  EXPECT_EQ(alone.status, 0);
+  EXPECT_EQ(alone.out, kymo({"--help"}).out);
+}
+
+TEST_F(CommandLine, MisspelledWordsAreToldWhatWasMeantAndWhatThereIs) {
+  const std::string capture = make_capture("a.kymo");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{"statz", capture}, "kymo: there is no command statz; did you mean stats?"},
+      {{"xyzzy"}, "kymo: there is no command xyzzy\n"},
+      {{"stats", "--srot", "self", capture}, "kymo stats: there is no option --srot; did you mean --sort?"},
+      {{"stats", "--sort=self", "--josn=1", capture}, "there is no option --josn; did you mean --json?"},
+      {{"record", "--scopess", "--", "true"}, "kymo record: there is no option --scopess"},
+      {{"export", "--to", "chrom", "-o", "x", capture},
+       "chrom is no format; did you mean chrome? There are: chrome, perfetto"},
+      {{"export", "--to", "cheese", "-o", "x", capture}, "cheese is no format. There are: chrome, perfetto"},
+      {{"stats", "--by", "tread", capture}, "tread is no way to keep rows apart; did you mean thread?"},
+      {{"stats", "--by", "thread", "--tree", capture}, "--by thread: is a view of its own"},
+      {{"stats", "--phase", "one", capture}, "--phase takes a number, and one is none"},
+      {{"merge", "-o", "-", capture}, "a capture is written to a file"}};
+  for (const auto& [arguments, said] : cases) {
+    const CommandResult result = kymo(arguments);
+    EXPECT_EQ(result.status, 2) << said;
+    EXPECT_NE(result.err.find(said), std::string::npos) << "wanted: " << said << "\ngot: " << result.err;
+    EXPECT_NE(result.err.find("--help`"), std::string::npos) << result.err;
+  }
+}
+
+TEST_F(CommandLine, AnExportTakesThePartThatStatsTakes) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 3, .steps = 900, .closes_all = true}));
+  for (const std::vector<std::string>& part : std::vector<std::vector<std::string>>{
+           {"--time", "1ms..2ms"}, {"--frames", "5..20"}, {"--thread", "thread 1", "--time", "1ms.."}}) {
+    std::vector<std::string> exporting{"export", "--to", "csv-spans", "-o", "-", "a.kymo"};
+    std::vector<std::string> counting{"stats", "--json", "--decode", "a.kymo"};
+    exporting.insert(exporting.end(), part.begin(), part.end());
+    counting.insert(counting.end(), part.begin(), part.end());
+    const auto stats = nlohmann::json::parse(kymo(counting).out);
+    std::uint64_t counted = 0;
+    for (const char* const kind : {"sites", "spans"}) {
+      for (const auto& row : stats[kind]) {
+        counted += row["count"].get<std::uint64_t>();
+      }
+    }
+    const std::string rows = kymo(exporting).out;
+    EXPECT_EQ(static_cast<std::uint64_t>(std::count(rows.begin(), rows.end(), '\n')) - 1, counted) << part[0];
+    EXPECT_GT(counted, 10U);
+  }
+  const CommandResult nothing = kymo({"export", "--to", "chrome", "-o", "x", "--thread", "none", "a.kymo"});
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_NE(nothing.err.find("no thread is called none"), std::string::npos) << nothing.err;
+}
+
+TEST_F(CommandLine, AReaderThatHasEnoughEndsItQuietly) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 1, .steps = 4000}));
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"export", "--to", "csv-spans", "-o", "-", "a.kymo"},
+                                             {"export", "--to", "chrome", "-o", "/dev/stdout", "a.kymo"},
+                                             {"stats", "--json", "--histogram", "a.kymo"},
+                                             {"info", "a.kymo"}}) {
+    // The reader has ended before anything is written.
+    std::vector<std::string> script{"/bin/sh", "-c",
+                                    "mkfifo gone; (exec 3<gone; exec 3<&-) & exec 4>gone; wait; rm gone; \"$@\" >&4; "
+                                    "echo $? >status",
+                                    "sh"};
+    for (const std::string& word : kymo_words(arguments)) {
+      script.push_back(word);
+    }
+    static_cast<void>(run_any(script));
+    EXPECT_EQ(read_text(file_named("status")), "0\n") << arguments[0];
+    EXPECT_EQ(read_text(file_named("err")).find("roken"), std::string::npos) << read_text(file_named("err"));
+  }
+}
+
+TEST_F(CommandLine, ADashIsStandardOutput) {
+  static_cast<void>(make_capture("a.kymo"));
+  const CommandResult table = kymo({"export", "--to", "csv-frames", "-o", "-", "a.kymo"});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_EQ(table.out.rfind("process,", 0), 0U) << table.out;
+  const CommandResult page = kymo({"report", "-o", "-", "a.kymo"});
+  EXPECT_EQ(page.status, 0) << page.err;
+  EXPECT_EQ(page.out.rfind("<!", 0), 0U) << page.out.substr(0, 80);
+  EXPECT_FALSE(std::filesystem::exists(file_named("-")));
+}
+
+TEST_F(CommandLine, ACaptureThatIsNamedTwiceCountsOnceWhichIsSaid) {
+  std::filesystem::create_directory(file_named("runs"));
+  static_cast<void>(make_capture("runs/a.kymo"));
+  std::filesystem::create_symlink("runs/a.kymo", file_named("link.kymo"));
+  const auto sites = nlohmann::json::parse(kymo({"stats", "--json", "runs/a.kymo"}).out)["sites"];
+  const std::vector<std::vector<std::string>> repeats{
+      {"runs/a.kymo", "./runs/a.kymo"}, {"runs/a.kymo", "link.kymo"}, {"runs", "runs/a.kymo"}, {"runs", "./runs/"}};
+  for (const std::vector<std::string>& paths : repeats) {
+    const CommandResult result = kymo({"stats", "--json", paths[0], paths[1]});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(nlohmann::json::parse(result.out)["sites"], sites) << paths[1];
+    EXPECT_NE(result.err.find("is named more than once and counts once"), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(kymo({"stats", "runs"}).err.find("more than once"), std::string::npos);
 }
 
 TEST_F(CommandLine, WhatIsMissingOrNoCaptureIsAnErrorThatNamesIt) {
@@ -210,8 +311,8 @@ TEST_F(CommandLine, StatsAsJsonHasEverythingThatItsSchemaNames) {
   const auto json = nlohmann::json::parse(result.out);
   ASSERT_FALSE(json["sites"].empty());
   for (const auto& site : json["sites"]) {
-    for (const char* key :
-         {"count", "total_ns", "self_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "line", "unbalanced"}) {
+    for (const char* key : {"count", "total_ns", "self_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "p99_9_ns",
+                            "max_ns", "line", "unbalanced"}) {
       EXPECT_TRUE(site[key].is_number_integer()) << key;
     }
     EXPECT_TRUE(site["mean_ns"].is_number());
@@ -219,7 +320,8 @@ TEST_F(CommandLine, StatsAsJsonHasEverythingThatItsSchemaNames) {
       EXPECT_TRUE(site[key].is_string()) << key;
     }
     EXPECT_LE(site["min_ns"].get<std::int64_t>(), site["p50_ns"].get<std::int64_t>());
-    EXPECT_LE(site["p99_ns"].get<std::int64_t>(), site["max_ns"].get<std::int64_t>());
+    EXPECT_LE(site["p99_ns"].get<std::int64_t>(), site["p99_9_ns"].get<std::int64_t>());
+    EXPECT_LE(site["p99_9_ns"].get<std::int64_t>(), site["max_ns"].get<std::int64_t>());
   }
   EXPECT_TRUE(std::is_sorted(json["sites"].begin(), json["sites"].end(), [](const auto& a, const auto& b) {
     return a["name"].template get<std::string>() < b["name"].template get<std::string>();
@@ -232,6 +334,58 @@ TEST_F(CommandLine, StatsAsJsonHasEverythingThatItsSchemaNames) {
     EXPECT_TRUE(json["metrics"][0][key].is_number()) << key;
   }
   EXPECT_FALSE(json["spans"].empty());
+}
+
+TEST_F(CommandLine, SitesAreSortedByEveryColumn) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 6, .steps = 800}));
+  for (const std::string column :
+       {"self", "total", "count", "mean", "min", "p50", "p95", "p99", "p99.9", "max", "line"}) {
+    const CommandResult result = kymo({"stats", "--json", "--sort", column == "line" ? "where" : column, "a.kymo"});
+    ASSERT_EQ(result.status, 0) << column << result.err;
+    std::string key = column == "p99.9" ? "p99_9" : column;
+    key += column == "count" || column == "line" ? "" : "_ns";
+    std::vector<double> values;
+    const auto json = nlohmann::json::parse(result.out);
+    for (const auto& site : json["sites"]) {
+      values.push_back((column == "line" ? -1.0 : 1.0) * site[key].get<double>());
+    }
+    EXPECT_GT(values.size(), 5U);
+    EXPECT_TRUE(std::is_sorted(values.rbegin(), values.rend())) << column;
+  }
+  const CommandResult unknown = kymo({"stats", "--sort", "cpu", "a.kymo"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_NE(unknown.err.find("kymo record --threads"), std::string::npos) << unknown.err;
+}
+
+TEST_F(CommandLine, ThreadsAreKeptApartAlsoWhereTheyShareAName) {
+  static_cast<void>(make_capture("a.kymo", {.seed = 7, .steps = 2000}));
+  static_cast<void>(make_capture("b.kymo", {.seed = 8, .steps = 2000, .pid = 200}));
+  using Figures = std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;  // count and self time by site
+  const auto of = [&](const std::vector<std::string>& options, const char* list) {
+    std::vector<std::string> arguments{"stats", "--json", "a.kymo", "b.kymo"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto json = nlohmann::json::parse(kymo(arguments).out);
+    Figures figures;
+    for (const auto& row : json[list]) {
+      auto& [count, self_ns] = figures[row["name"].get<std::string>()];
+      count += row["count"].get<std::uint64_t>();
+      self_ns += row["self_ns"].get<std::uint64_t>();
+    }
+    return figures;
+  };
+  const Figures all = of({}, "sites");
+  EXPECT_GT(all.size(), 5U);
+  EXPECT_EQ(of({"--by", "thread"}, "threads"), all);
+  EXPECT_EQ(of({"--by", "thread", "--thread", "thread 1"}, "threads"), of({"--thread", "thread 1"}, "sites"));
+  EXPECT_EQ(of({"--by", "thread", "--time", "0s..20us"}, "threads"), of({"--time", "0s..20us"}, "sites"));
+  std::set<std::pair<int, std::string>> threads;
+  const auto json = nlohmann::json::parse(kymo({"stats", "--by", "thread", "--json", "a.kymo", "b.kymo"}).out);
+  for (const auto& row : json["threads"]) {
+    threads.insert({row["pid"].get<int>(), row["thread"].get<std::string>()});
+  }
+  EXPECT_EQ(threads.count({100, "thread 1"}) + threads.count({200, "thread 1"}), 2U);
+  EXPECT_EQ(kymo({"stats", "--by", "thread", "a.kymo"}).out.find("thread 1 1"), std::string::npos);
+  EXPECT_NE(kymo({"stats", "--by", "thread", "a.kymo", "b.kymo"}).out.find("thread 1 1"), std::string::npos);
 }
 
 TEST_F(CommandLine, StatsFromSummariesAndFromEventsAreTheSame) {
@@ -365,6 +519,17 @@ TEST_F(CommandLine, DoctorListsEverySensorAndWhyItDoesNotWork) {
     EXPECT_NE(sensor["trouble"], "");
   }
   EXPECT_EQ(kymo({"doctor", "--sensors", "nothing"}).status, 2);
+}
+
+TEST_F(CommandLine, DoctorFitsTheTerminal) {
+  const test::TemporaryDirectory nothing;
+  const std::pair<std::string, std::size_t> cases[]{{"/", 40}, {nothing.path().string(), 80}};
+  for (const auto& [root, columns] : cases) {
+    const std::string shown = on_terminal({"doctor", "--root", root}, columns);
+    EXPECT_LE(widest_line(shown), columns) << shown;
+    EXPECT_NE(shown.find("clock: "), std::string::npos);
+    EXPECT_TRUE(root != "/" || shown.find("fastest") != std::string::npos) << shown;
+  }
 }
 
 TEST_F(CommandLine, TopWithoutATerminalPrintsWhatThereIsOnce) {

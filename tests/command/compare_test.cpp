@@ -42,19 +42,19 @@ class CompareTest : public CommandTest {
   std::string write(const std::string& name, const MadeUpRun& made_up) const {
     capture::CaptureWriterOptions options;
     options.header.recorder = "made up";
-    options.declarations.processes.push_back({1, 1, "here", "boot", "", "program"});
+    options.declarations.processes.push_back({ProcessId{1}, 1, "here", "boot", "", "program"});
     for (const auto& [key, value] : made_up.infos) {
-      options.declarations.infos.push_back({1, key, value});
+      options.declarations.infos.push_back({ProcessId{1}, key, value});
     }
     EventBatch batch;
     batch.start_ns = 1000;
-    batch.declarations.tracks.push_back({1, TrackKind::thread, 1, 1, "main"});
+    batch.declarations.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 1, "main"});
     ScopeRun run;
-    run.track = 1;
+    run.track = TrackId{1};
     std::int64_t now = batch.start_ns;
     for (const auto& [site_name, durations] : made_up.sites) {
       SiteDeclaration site;
-      site.id = static_cast<SiteId>(batch.declarations.sites.size() + 1);
+      site.id = SiteId::from_index(batch.declarations.sites.size());
       site.line = made_up.line;
       site.name = site_name;
       site.function = "function_of " + site_name;
@@ -63,7 +63,7 @@ class CompareTest : public CommandTest {
       for (const std::int64_t duration : durations) {
         run.events.push_back({now, site.id, 0, 0});
         now += duration;
-        run.events.push_back({now++, 0, 0, 0});
+        run.events.push_back({now++, {}, 0, 0});
       }
     }
     run.end_sequence = run.events.size();
@@ -71,7 +71,7 @@ class CompareTest : public CommandTest {
     batch.runs.push_back(std::move(run));
     for (const auto& [metric, values] : made_up.metrics) {
       MetricDeclaration declared;
-      declared.id = static_cast<MetricId>(batch.declarations.metrics.size() + 1);
+      declared.id = MetricId::from_index(batch.declarations.metrics.size());
       declared.name = metric.first;
       declared.unit = metric.second;
       SampleRun samples;
@@ -316,6 +316,31 @@ TEST_F(CompareTest, PagesAreOfOnePieceAndEscapeEveryName) {
             std::string::npos);
   EXPECT_NE(page.find("<svg"), std::string::npos);
   EXPECT_EQ(kymo({"compare", "--html", "/dev/full", file_named("before.kymo"), file_named("after.kymo")}).status, 1);
+}
+
+TEST_F(CompareTest, OnATerminalNoLineIsWiderAndInAPipeNothingIsBroken) {
+  MadeUpRun base;
+  MadeUpRun changed;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "scene::Renderer<scene::Forward>::draw(const scene::Mesh&) " + std::to_string(i);
+    base.sites[name] = around(1e6, 0.1, 20, 1);
+    changed.sites[name] = around(1.04e6, 0.1, 20, 2);
+    base.sites["only before " + name] = around(1e6, 0.1, 20, 3);
+  }
+  base.metrics[{"loss", "s"}] = {1, 2, 3};
+  changed.metrics[{"loss", "ms"}] = {1, 2, 3};
+  const std::vector<std::string> arguments{"compare", "--fail-on-regression=30 %", "--allow-few-runs",
+                                           write("base", base), write("new", changed)};
+  const CommandResult piped = kymo(arguments);
+  EXPECT_GT(widest_line(piped.out), 120U) << piped.out << piped.err;
+  for (const std::size_t columns : {40U, 60U, 80U, 120U}) {
+    const std::string shown = on_terminal(arguments, columns);
+    EXPECT_NE(shown.find("change"), std::string::npos) << shown;
+    EXPECT_TRUE(columns < 60 || shown.find("95 %") != std::string::npos) << shown;
+    EXPECT_LE(widest_line(shown), columns) << shown;
+    EXPECT_NE(shown.find("Only in base"), std::string::npos);
+    EXPECT_NE(shown.find("Not compared"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "command_fixture.hpp"
 #include "stats/power_recording.hpp"
+#include "support/programs.hpp"
 
 namespace kymo::test {
 namespace {
@@ -19,10 +20,10 @@ class EnergyTable : public CommandTest {
     recording.metric(energy_metric("cpu_energy", {{"package", "0"}, {"domain", "core"}}), sample_energy(power, {}));
     recording.metric(power_metric(), sample_power({.constant = 100}, {}));
     for (std::int64_t i = 0; i < 4; ++i) {
-      recording.open((1 + 2 * i) * second, 1, "work");
-      recording.scope((1 + 2 * i) * second + 500 * ms, (1 + 2 * i) * second + 600 * ms, 1, "part");
-      recording.scope((1 + 2 * i) * second + 700 * ms, (1 + 2 * i) * second + 701 * ms, 1, "blink");
-      recording.close((2 + 2 * i) * second, 1);
+      recording.open((1 + 2 * i) * second, TrackId{1}, "work");
+      recording.scope((1 + 2 * i) * second + 500 * ms, (1 + 2 * i) * second + 600 * ms, TrackId{1}, "part");
+      recording.scope((1 + 2 * i) * second + 700 * ms, (1 + 2 * i) * second + 701 * ms, TrackId{1}, "blink");
+      recording.close((2 + 2 * i) * second, TrackId{1});
       recording.frame_mark((1 + 2 * i) * second);
     }
     recording.gpu_span(second, 2 * second, "kernel");
@@ -46,6 +47,25 @@ TEST_F(EnergyTable, ShowsJoulesWithBoundsAndWhatMeasuredThem) {
                            "100 J", "120 J", "±", "Idle floor 20 W", "phase", "measured"}) {
     EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
   }
+}
+
+TEST_F(EnergyTable, OfAGpuAloneSaysThatTheMachinesIsNotKnown) {
+  PowerRecording recording;
+  recording.metric(power_metric(), sample_power({.constant = 100}, {}));
+  recording.scope(second, 2 * second, TrackId{1}, "work");
+  recording.gpu_span(second, 2 * second, "kernel");
+  const std::string capture = write("gpu.kymo", recording);
+  const CommandResult result = kymo({"stats", "--energy", capture});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("Machine: not known."), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("0 J \302\261"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("kernel"), std::string::npos) << result.out;
+  const nlohmann::json json = nlohmann::json::parse(kymo({"stats", "--energy", "--json", capture}).out);
+  EXPECT_TRUE(json["total"]["joules"].is_null());
+  EXPECT_TRUE(json["sites"][0]["joules"].is_null());
+  const CommandResult report = kymo({"report", "-o", file_named("gpu.html"), capture});
+  EXPECT_EQ(report.status, 0) << report.err;
+  EXPECT_EQ(read_file(file_named("gpu.html")).find("Joules of scopes"), std::string::npos);
 }
 
 TEST_F(EnergyTable, GivesTheSameAsJson) {

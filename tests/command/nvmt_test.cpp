@@ -47,15 +47,15 @@ class NvmtCommand : public CommandTest {
   /// A capture whose writer came to no end, with `count` samples of memory_used a millisecond apart.
   void write_sampled_capture(const std::string& name, int count) const {
     capture::CaptureWriterOptions options;
-    options.declarations.processes.emplace_back().id = 1;
+    options.declarations.processes.emplace_back().id = ProcessId{1};
     MetricDeclaration metric;
-    metric.id = 1;
+    metric.id = MetricId{1};
     metric.name = "memory_used";
     options.declarations.metrics.push_back(metric);
     capture::CaptureWriter writer(file_named(name), std::move(options));
     EventBatch batch;
     SampleRun& run = batch.samples.emplace_back();
-    run.metric = 1;
+    run.metric = MetricId{1};
     for (int i = 0; i < count; ++i) {
       run.times_ns.push_back(i * 1'000'000);
       run.values.push_back(4096);

@@ -67,10 +67,82 @@ TEST_F(Output, FilesOfTheSameKindAreRenewed) {
   EXPECT_EQ(kymo({"export", "--to", "chrome", "-o", "page.html", "run.kymo"}).status, 1) << "of another kind";
 }
 
+constexpr const char* hostile =
+    "\x1b]0;title\a\x7f\b\xc2\x9b"
+    "31m\x9b";
+
+void expect_harmless(const CommandResult& result, const std::vector<std::string>& command) {
+  const std::string shown = result.out + result.err;
+  EXPECT_NE(shown, "") << command[0];
+  for (const char* const control : {"\x1b", "\a", "\b", "\x7f", "\xc2\x9b"}) {
+    EXPECT_EQ(shown.find(control), std::string::npos)
+        << ::testing::PrintToString(command) << ::testing::PrintToString(std::string(control)) << shown.substr(0, 2000);
+  }
+  for (std::size_t at = shown.find('\x9b'); at != std::string::npos; at = shown.find('\x9b', at + 1)) {
+    EXPECT_TRUE(at > 0 && (static_cast<unsigned char>(shown[at - 1]) & 0x80U) != 0) << command[0] << ": not UTF-8";
+  }
+}
+
+/// 40 frames with a scope each, of which one is slow, and sampled stacks of it: all under one name.
+void write_named(const std::string& path, const std::string& name) {
+  capture::CaptureWriterOptions options;
+  Declarations& declared = options.declarations;
+  declared.processes = {{ProcessId{1}, 7, "here", "boot", "", name}};
+  declared.tracks = {{TrackId{1}, TrackKind::thread, ProcessId{1}, 70, name}};
+  declared.frame_streams = {{FrameStreamId{1}, ProcessId{1}, ""}};
+  declared.threads = {{ThreadId{1}, ProcessId{1}, 7, 70, name}};
+  declared.modules = {{ModuleId{1}, ProcessId{1}, 0, 0, name, ""}};
+  declared.functions = {{FunctionId{1}, ModuleId{1}, 16, name}};
+  declared.stacks = {{StackId{1}, {}, FunctionId{1}}};
+  declared.sites.resize(1);
+  declared.sites[0].id = SiteId{1};
+  declared.sites[0].name = declared.sites[0].function = declared.sites[0].file = name;
+  EventBatch batch;
+  ScopeRun& run = batch.runs.emplace_back();
+  run.track = TrackId{1};
+  std::int64_t now_ns = batch.start_ns = 1'000'000'000;
+  for (int frame = 0; frame < 40; ++frame) {
+    batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, now_ns});
+    run.events.push_back({now_ns, SiteId{1}, 0, 0});
+    batch.stack_samples.push_back({ThreadId{1}, StackId{1}, 0, now_ns + 1'000'000, 0});
+    now_ns += frame == 20 ? 50'000'000 : 10'000'000;
+    run.events.push_back({now_ns - 1'000, {}, 0, 0});
+  }
+  batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, now_ns});
+  run.end_sequence = run.events.size();
+  batch.end_ns = now_ns;
+  capture::CaptureWriter writer(path, std::move(options));
+  writer.write(batch);
+  writer.finish();
+}
+
+TEST_F(Output, NamesOfSampledFunctionsAndCausesCannotSteerTheTerminalEither) {
+  write_named(file_named("run.kymo"), hostile);
+  const std::vector<std::vector<std::string>> commands{
+      {"stats", "--functions", "run.kymo"},
+      {"stats", "--functions", "--json", "run.kymo"},
+      {"explain", "run.kymo"},
+      {"explain", "--finding", "1", "--evidence", "run.kymo"},
+      {"explain", "--json", "run.kymo"},
+      {"export", "--to", "collapsed", "--samples", "-o", "/dev/stdout", "run.kymo"},
+      {"export", "--to", "firefox", "-o", "/dev/stdout", "run.kymo"},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    const CommandResult result = kymo(command);
+    EXPECT_EQ(result.status, 0) << ::testing::PrintToString(command) << result.err;
+    expect_harmless(result, command);
+  }
+  // Binary files hold names as they are, and what is said about writing them does not.
+  for (const std::string format : {"pprof", "arrow"}) {
+    const std::vector<std::string> command{"export", "--to", format, "-o", "file", "--force", "run.kymo"};
+    const CommandResult result = kymo(command);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ((result.out + result.err).find('\x1b'), std::string::npos) << format;
+    EXPECT_GT(read_text(file_named("file")).size(), 100U) << format;
+  }
+}
+
 TEST_F(Output, NamesCannotSteerTheTerminalThatShowsThem) {
-  const std::string hostile =
-      "\x1b]0;title\a\x7f\b\xc2\x9b"
-      "31m\x9b";
   static_cast<void>(make_capture("run.kymo", {.seed = 1, .steps = 500, .prefix = hostile}));
   static_cast<void>(make_capture("other.kymo", {.seed = 2, .steps = 500, .prefix = hostile}));
   const std::string named = "a\x1b[2J\x9b.kymo";
@@ -106,16 +178,7 @@ TEST_F(Output, NamesCannotSteerTheTerminalThatShowsThem) {
   }
   for (const std::vector<std::string>& command : commands) {
     const CommandResult result = kymo(command);
-    const std::string shown = result.out + result.err;
-    EXPECT_NE(shown, "") << command[0];
-    for (const char* const control : {"\x1b", "\a", "\b", "\x7f", "\xc2\x9b"}) {
-      EXPECT_EQ(shown.find(control), std::string::npos)
-          << ::testing::PrintToString(command) << ::testing::PrintToString(std::string(control))
-          << shown.substr(0, 2000);
-    }
-    for (std::size_t at = shown.find('\x9b'); at != std::string::npos; at = shown.find('\x9b', at + 1)) {
-      EXPECT_TRUE(at > 0 && (static_cast<unsigned char>(shown[at - 1]) & 0x80U) != 0) << command[0] << ": not UTF-8";
-    }
+    expect_harmless(result, command);
   }
 }
 
@@ -237,7 +300,7 @@ TEST_F(Output, RedactedCopiesDoNotTellWhoRanWhat) {
 TEST_F(Output, TheTracksOfInfoAddUpToItsWarning) {
   {
     capture::CaptureWriterOptions options;
-    options.declarations.processes.push_back({1, 7, "here", "boot-1", "", "program"});
+    options.declarations.processes.push_back({ProcessId{1}, 7, "here", "boot-1", "", "program"});
     capture::CaptureWriter writer(file_named("run.kymo"), std::move(options));
     EventBatch batch;
     batch.start_ns = batch.end_ns = 5'000'000'000;

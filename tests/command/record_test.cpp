@@ -288,7 +288,9 @@ TEST_F(Record, TheGpusNameDriverAndPowerLimitAreFactsThatCanBeLeftOut) {
 }
 
 TEST_F(Record, WithoutSamplingOnlyTheCommandIsRecorded) {
-  EXPECT_EQ(kymo({"record", "-o", "run.kymo", "--hz", "0", "--", RECORDED_PROGRAM, "scopes", "10"}).status, 0);
+  EXPECT_EQ(kymo({"record", "-o", "run.kymo", "--hz", "0", "--threads", "off", "--", RECORDED_PROGRAM, "scopes", "10"})
+                .status,
+            0);
   EXPECT_EQ(info_of("run.kymo")["processes"].size(), 1U);
   EXPECT_EQ(count_of("run.kymo", "work"), 10U);
 }

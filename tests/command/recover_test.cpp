@@ -133,10 +133,10 @@ TEST_F(Recover, WhetherTheWriterIsGoneIsDecidedByWhatTheCaptureSaysOfIt) {
     capture::CaptureWriterOptions options;
     options.header.owner_pid = at.pid;
     ProcessDeclaration& process = options.declarations.processes.emplace_back();
-    process.id = 1;
+    process.id = ProcessId{1};
     process.boot_id = at.boot_id;
-    options.declarations.infos.push_back({1, capture::spool_device_key, at.device});
-    options.declarations.infos.push_back({1, capture::pid_namespace_key, at.pid_namespace});
+    options.declarations.infos.push_back({ProcessId{1}, capture::spool_device_key, at.device});
+    options.declarations.infos.push_back({ProcessId{1}, capture::pid_namespace_key, at.pid_namespace});
     fs::remove(capture_path());
     { const capture::CaptureWriter writer(capture_path(), std::move(options)); }
     const CaptureReader capture(capture_path());
@@ -271,6 +271,31 @@ TEST_F(Recover, AnotherUsersSpoolIsNotTakenForOneThatIsGone) {
   EXPECT_EQ(work_count("run.kymo"), 3000U);
 }
 
+TEST_F(Recover, AReadableSpoolIsBelievedOfTheCapturesOwnerAndNotOfAStranger) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can give files away";
+  }
+  constexpr uid_t owner = 1234;
+  constexpr uid_t stranger = 4321;
+  kill_program();
+  const std::string spool = spool_path();
+  const std::string id = CaptureReader(capture_path()).header().spool_id;
+  const std::string planted = fs::path(spool).parent_path() / ("kymo-1-" + id + ".spool");
+  std::ofstream(planted, std::ios::binary) << std::string(100'000, 'x');
+  ASSERT_EQ(::chown(planted.c_str(), stranger, stranger), 0);
+  ASSERT_EQ(::chmod(planted.c_str(), 0666), 0);
+  for (const std::string& path : {capture_path(), spool}) {
+    ASSERT_EQ(::chown(path.c_str(), owner, owner), 0);
+  }
+  EXPECT_EQ(kymo({"recover", "--keep-spool", "-o", "whole.kymo", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("whole.kymo"), 3000U);
+  EXPECT_EQ(fs::file_size(planted), 100'000U) << "it is not kymo's to touch";
+  fs::remove(planted);
+  ASSERT_EQ(::chown(spool.c_str(), stranger, stranger), 0);
+  EXPECT_EQ(capture::find_spool_file(id, fs::path(spool).parent_path(), owner).state, SpoolFile::State::absent);
+  ASSERT_EQ(::chown(spool.c_str(), owner, owner), 0);
+}
+
 TEST_F(Recover, ModeOwnerAndLinksStayAsTheyWere) {
   kill_program();
   fs::create_directory(file_named("deep"));
@@ -338,9 +363,17 @@ TEST_F(Recover, APlantedSpoolOfManyGigabytesCostsNoMemoryAndAPipeForARingDoesNot
 class Sweep : public Recover {
  protected:
   /// Any recording: its start clears up. Another test's may be at the same file already, so the results are waited for.
+  /// That one may be killed at it, so there are more.
   void record_something() const {
     ASSERT_EQ(run_any({RECORDED_PROGRAM, "scopes", "10"}, {{"KYMO_RECORD", "other.kymo"}, {"KYMO_SAMPLE", "0"}}).status,
               0);
+  }
+  template <typename Condition>
+  [[nodiscard]] bool is_swept_until(const Condition& condition) const {
+    return wait_until([&] {
+      record_something();
+      return condition();
+    });
   }
   [[nodiscard]] static std::uint64_t memory_of(const std::string& path) {
     struct stat status {};
@@ -359,8 +392,7 @@ TEST_F(Sweep, ASpoolWhoseEventsAreAllInTheFileGoesWithTheNextRecording) {
             -SIGKILL);
   // A recording of another test may be the next one.
   const std::string spool = spool_path();
-  record_something();
-  EXPECT_TRUE(wait_until([&] { return !fs::exists(spool); }));
+  EXPECT_TRUE(is_swept_until([&] { return !fs::exists(spool); }));
   const CommandResult result = kymo({"recover", "run.kymo"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(work_count("run.kymo"), 3000U);
@@ -369,8 +401,7 @@ TEST_F(Sweep, ASpoolWhoseEventsAreAllInTheFileGoesWithTheNextRecording) {
 TEST_F(Sweep, ASpoolWithEventsThatAreInNoFileGivesTheRestOfItsMemoryBackAndIsStillRecovered) {
   kill_program();
   const std::string spool = spool_path();
-  record_something();
-  EXPECT_TRUE(wait_until([&] { return memory_of(spool) < 2'000'000U; })) << memory_of(spool);
+  EXPECT_TRUE(is_swept_until([&] { return memory_of(spool) < 2'000'000U; })) << memory_of(spool);
   EXPECT_EQ(work_count("run.kymo"), 3000U) << "an overlay reads it";
   EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);
   EXPECT_EQ(work_count("run.kymo"), 3000U);
@@ -398,8 +429,7 @@ TEST_F(Sweep, HalfMadeSpoolsAndRingsOfTheDeadGoAndOtherFilesStay) {
   };
   make_ring(ring, std::stoull(pid));
   make_ring(living_ring, 1);
-  record_something();
-  EXPECT_TRUE(wait_until([&] { return !fs::exists(half_made) && !fs::exists(ring); }));
+  EXPECT_TRUE(is_swept_until([&] { return !fs::exists(half_made) && !fs::exists(ring); }));
   EXPECT_TRUE(fs::exists(begun)) << "its process may be about to fill it in";
   EXPECT_TRUE(fs::exists(pipe));
   EXPECT_TRUE(fs::exists(living_ring));

@@ -26,16 +26,16 @@ MetricDeclaration hostile_metric() {
 
 PowerRecording make_recording() {
   PowerRecording recording;
-  recording.open(0, 1, "loop");
+  recording.open(0, TrackId{1}, "loop");
   for (std::int64_t i = 0; i < 5; ++i) {
     recording.frame_mark(100 * i * ms);
-    recording.scope((100 * i + 10) * ms, (100 * i + 40 + i) * ms, 1, script);
-    recording.scope((100 * i + 20) * ms, (100 * i + 21) * ms, 2, "blink");
+    recording.scope((100 * i + 10) * ms, (100 * i + 40 + i) * ms, TrackId{1}, script);
+    recording.scope((100 * i + 20) * ms, (100 * i + 21) * ms, TrackId{2}, "blink");
   }
   recording.frame_mark(500 * ms);
-  recording.scope(550 * ms, 750 * ms, 1, "load");
+  recording.scope(550 * ms, 750 * ms, TrackId{1}, "load");
   recording.frame_mark(800 * ms);
-  recording.close(900 * ms, 1);
+  recording.close(900 * ms, TrackId{1});
   recording.gpu_span(100 * ms, 300 * ms, "kernel<svg onload=alert(3)>");
   recording.sync_point(5 * ms);
   recording.sync_point(500 * ms);

@@ -27,7 +27,9 @@ class Page(HTMLParser):
         self.strange = []
         self.text = ""
         self.links = []
+        self.first_rows = {}  # of each section: those of its longest table before "more"
         self._open = []
+        self._folds = 0
         self._section = ""
         self._cell = None
         self.feed(text)
@@ -43,13 +45,18 @@ class Page(HTMLParser):
             self.links.append(attributes["href"])
         if tag not in VOID:
             self._open.append(tag)
+        if tag == "details":
+            self._folds += self._folds > 0 or attributes.get("class") == "more"
         if tag == "section":
             self._section = attributes.get("id", "")
             self.sections.append(self._section)
         elif tag == "table":
             self.tables.setdefault(self._section, []).append([])
         elif tag == "tr":
-            self.tables[self._section][-1].append([])
+            table = self.tables[self._section][-1]
+            table.append([])
+            if not self._folds:
+                self.first_rows[self._section] = max(self.first_rows.get(self._section, 0), len(table) - 1)
         elif tag in ("td", "th"):
             self._cell = {"text": "", "value": None}
             self.tables[self._section][-1][-1].append(self._cell)
@@ -64,6 +71,8 @@ class Page(HTMLParser):
     def handle_endtag(self, tag):
         if not self._open or self._open.pop() != tag:
             self.strange.append(f"</{tag}>")
+        if tag == "details" and self._folds:
+            self._folds -= 1
         if tag in ("td", "th"):
             self._cell = None
 
@@ -179,6 +188,27 @@ def check_numbers(kymo, folder, captures):
     return page
 
 
+def check_length(kymo, folder):
+    """A recording of many things of each kind: at most a page of each comes before "more", and all of them after it."""
+    many = 90
+    events = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 5, "name": f"site {i}"} for i in range(many)]
+    events += [{"ph": "C", "pid": 1, "ts": i, "name": f"counter {i}", "args": {"value": i}} for i in range(many)]
+    events += [{"ph": phase, "pid": 1, "tid": 2, "ts": 10 * i + at, "id": i, "cat": "gpu", "name": f"span {i}"}
+               for i in range(many) for phase, at in (("b", 0), ("e", 5))]  # fmt: skip
+    (folder / "many.json").write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+    run(kymo, "import", "-o", folder / "many.kymo", folder / "many.json")
+    first_screen = run(kymo, "stats", folder / "many.kymo")
+    expect("metrics of the machine in a trace of a program", "of the machine" in first_screen, False)
+    expect("length of the first screen", first_screen.count("\ncounter") < 25 < many, True)
+    page = write_report(kymo, folder, [folder / "many.kymo"], "--top", many)
+    for section, title, start in (("scopes", "scope", "site"), ("metrics", "metric", "counter"),
+                                  ("spans", "span", "span"), ("tree", "path", "site")):  # fmt: skip
+        names = {name.strip("\u00a0") for name, _ in page.rows(section, title)}
+        expect(f"all of {section}", {f"{start} {i}" for i in range(many)} <= names, True)
+        if not 0 < page.first_rows[section] <= 25:
+            sys.exit(f"{section}: {page.first_rows[section]} rows before more")
+
+
 def check_names(page, names):
     expect("markup that is not kymo's own", page.strange, [])
     expect("links", [link for link in page.links if not link.startswith("#")], [])
@@ -228,6 +258,8 @@ def main():
         check_names(page, ["was not closed", "Nothing was recorded", "0 scopes of 0 sites"])
         for section in ("frames", "scopes", "spans", "metrics", "phases"):
             expect(f"a section of {section}", section in page.sections, False)
+
+        check_length(kymo, folder)
 
         # What is damaged is told on top, and the rest is there.
         damaged = bytearray(capture.read_bytes())

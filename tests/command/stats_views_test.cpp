@@ -3,12 +3,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <thread>
-
-#include <fcntl.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "command_fixture.hpp"
 #include "stats/power_recording.hpp"
@@ -24,19 +18,19 @@ class StatsViews : public CommandTest {
   /// grows by a megabyte every 10 ms; the second phase begins with the slow frame.
   std::string make_views_capture() const {
     PowerRecording recording;
-    recording.open(0, 1, "loop");
+    recording.open(0, TrackId{1}, "loop");
     for (std::int64_t i = 0; i < 5; ++i) {
       recording.frame_mark(100 * i * ms);
-      recording.scope((100 * i + 10) * ms, (100 * i + 40) * ms, 1, "draw");
+      recording.scope((100 * i + 10) * ms, (100 * i + 40) * ms, TrackId{1}, "draw");
     }
     recording.frame_mark(500 * ms);
     recording.sync_point(5 * ms);
     recording.sync_point(500 * ms);
-    recording.scope(510 * ms, 540 * ms, 1, "draw");
-    recording.scope(550 * ms, 750 * ms, 1, "load");
+    recording.scope(510 * ms, 540 * ms, TrackId{1}, "draw");
+    recording.scope(550 * ms, 750 * ms, TrackId{1}, "load");
     recording.frame_mark(800 * ms);
-    recording.scope(600 * ms, 640 * ms, 2, "stream");
-    recording.close(900 * ms, 1);
+    recording.scope(600 * ms, 640 * ms, TrackId{2}, "stream");
+    recording.close(900 * ms, TrackId{1});
     MetricSeries power;
     MetricSeries memory;
     for (std::int64_t time_ms = 0; time_ms <= 1000; time_ms += 10) {
@@ -60,40 +54,6 @@ class StatsViews : public CommandTest {
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
 
-  /// What the command writes to a terminal of that many columns, with colours unless the environment forbids them.
-  std::string on_terminal(const std::vector<std::string>& arguments, std::size_t columns,
-                          Environment environment) const {
-    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
-    if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) {
-      ADD_FAILURE() << "there are no pseudo-terminals";
-      return {};
-    }
-    const std::string name = ::ptsname(terminal);
-    int program_side = ::open(name.c_str(), O_RDWR | O_NOCTTY);
-    termios mode{};
-    ::tcgetattr(program_side, &mode);
-    ::cfmakeraw(&mode);
-    ::tcsetattr(program_side, TCSANOW, &mode);
-    winsize size{};
-    size.ws_row = 50;
-    size.ws_col = static_cast<unsigned short>(columns);
-    ::ioctl(program_side, TIOCSWINSZ, &size);
-    std::string shown;
-    std::thread reader([terminal, &shown] {
-      char buffer[4096];
-      for (ssize_t count = 0; (count = ::read(terminal, buffer, sizeof(buffer))) > 0;) {
-        shown.append(buffer, static_cast<std::size_t>(count));
-      }
-    });
-    environment.insert(environment.end(), {{"TERM", "xterm"}, {"LC_ALL", "C.UTF-8"}});
-    const CommandResult result = kymo(arguments, environment, ">" + name + " 2>err");
-    EXPECT_EQ(result.status, 0) << result.err;
-    ::close(program_side);
-    reader.join();
-    ::close(terminal);
-    return shown;
-  }
-
   Json json_of(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {"stats", "--json"});
     const CommandResult result = kymo(arguments);
@@ -111,6 +71,32 @@ const Json& row_named(const Json& rows, const std::string& name) {
   static const Json none;
   ADD_FAILURE() << name << " is not in " << rows;
   return none;
+}
+
+TEST_F(StatsViews, OfTheMachineAloneNeitherCoresNorConstantsFillTheFirstScreen) {
+  PowerRecording recording;
+  const auto add = [&recording](const char* name, std::vector<std::pair<std::string, std::string>> labels,
+                                double last) {
+    MetricDeclaration metric;
+    metric.name = name;
+    metric.unit = "%";
+    metric.labels = std::move(labels);
+    metric.source = "test";
+    recording.metric(metric, {{0, second}, {1, last}, {0, 0}});
+  };
+  add("cpu_util", {}, 50);
+  add("cpu_util", {{"core", "0"}}, 60);
+  add("gpu_util", {}, 1);
+  write("machine.kymo", recording.make_capture(4));
+  const std::string brief = kymo({"stats", "machine.kymo"}).out;
+  EXPECT_NE(brief.find("\ncpu_util "), std::string::npos) << brief;
+  EXPECT_EQ(brief.find("cpu_util core=0"), std::string::npos) << brief;
+  EXPECT_EQ(brief.find("gpu_util"), std::string::npos) << brief;
+  EXPECT_NE(brief.find("... and 2 metrics more, of single cores or constant; --metrics shows all"), std::string::npos)
+      << brief;
+  const std::string all = kymo({"stats", "--metrics", "machine.kymo"}).out;
+  EXPECT_NE(all.find("cpu_util core=0"), std::string::npos) << all;
+  EXPECT_NE(all.find("gpu_util"), std::string::npos) << all;
 }
 
 TEST_F(StatsViews, RangesThatMakeNoSenseAreUsageErrors) {
@@ -238,9 +224,9 @@ TEST_F(StatsViews, EveryOutputGivesAFrameTheSameNumber) {
 TEST_F(StatsViews, WaitsNameTheLockAndItsHolder) {
   PowerRecording recording;
   recording.frame_mark(0);
-  recording.lock_wait(10, 40, 1, "queue", "load (main.cpp:9)");
-  recording.lock_wait(50, 60, 1, "queue", "worker 2");
-  recording.lock_wait(70, 75, 1, "queue", "");
+  recording.lock_wait(10, 40, TrackId{1}, "queue", "load (main.cpp:9)");
+  recording.lock_wait(50, 60, TrackId{1}, "queue", "worker 2");
+  recording.lock_wait(70, 75, TrackId{1}, "queue", "");
   recording.frame_mark(100);
   write("waits.kymo", recording.make_capture(1));
   for (const std::vector<std::string>& view :
@@ -260,29 +246,14 @@ TEST_F(StatsViews, WaitsNameTheLockAndItsHolder) {
 
 TEST_F(StatsViews, TheTimeOfAFiberCountsOnceInStacks) {
   PowerRecording recording;
-  recording.fiber(2, "task");
-  recording.open(0, 1, "loop");
-  recording.scope(10, 40, 1, "task");
-  recording.close(100, 1);
-  recording.scope(10, 40, 2, "work");
+  recording.fiber(TrackId{2}, "task");
+  recording.open(0, TrackId{1}, "loop");
+  recording.scope(10, 40, TrackId{1}, "task");
+  recording.close(100, TrackId{1});
+  recording.scope(10, 40, TrackId{2}, "work");
   write("fiber.kymo", recording.make_capture(1));
   ASSERT_EQ(kymo({"export", "--to", "collapsed", "-o", "stacks.txt", "fiber.kymo"}).status, 0);
   EXPECT_EQ(read_text(file_named("stacks.txt")), "task;work 30\nthread;loop 70\n");
-}
-
-/// The number of columns of the widest line, without escape sequences.
-std::size_t widest_line(const std::string& text) {
-  std::size_t widest = 0;
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {
-      i = text.find('m', i);
-    } else {
-      width = text[i] == '\n' ? 0 : width + ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U ? 1 : 0);
-      widest = std::max(widest, width);
-    }
-  }
-  return widest;
 }
 
 TEST_F(StatsViews, OnATerminalNoLineIsWiderAndInAPipeNothingIsCut) {
@@ -290,9 +261,9 @@ TEST_F(StatsViews, OnATerminalNoLineIsWiderAndInAPipeNothingIsCut) {
   PowerRecording recording;
   for (std::int64_t i = 0; i < 30; ++i) {
     recording.frame_mark(10 * i * ms);
-    recording.open((10 * i + 1) * ms, 1, name + std::to_string(i));
-    recording.scope((10 * i + 2) * ms, (10 * i + 3) * ms, 1, "cull");
-    recording.close((10 * i + 9) * ms, 1);
+    recording.open((10 * i + 1) * ms, TrackId{1}, name + std::to_string(i));
+    recording.scope((10 * i + 2) * ms, (10 * i + 3) * ms, TrackId{1}, "cull");
+    recording.close((10 * i + 9) * ms, TrackId{1});
   }
   recording.gpu_span(1 * ms, 3 * ms, name + " on the GPU");
   MetricSeries series;
@@ -324,6 +295,10 @@ TEST_F(StatsViews, OnATerminalNoLineIsWiderAndInAPipeNothingIsCut) {
       const std::string what = std::to_string(columns) + (view.empty() ? "" : view[0]) + "\n" + shown;
       EXPECT_LE(widest_line(shown), columns) << what;
       EXPECT_NE(shown.find("\x1b["), std::string::npos) << what;
+      EXPECT_TRUE(view != std::vector<std::string>{"--histogram"} ||
+                  shown.find("from min to max, logarithmic") != std::string::npos)
+          << "sketches are never cut\n"
+          << what;
       EXPECT_NE(shown.find("…"), std::string::npos) << what;
     }
   }
@@ -344,7 +319,10 @@ TEST_F(StatsViews, RowsAreSortedCountedAndFiltered) {
   EXPECT_NE(nothing.err.find("is called nobody*"), std::string::npos) << nothing.err;
   const CommandResult wrong = kymo({"stats", "--sort", "speed", capture});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_NE(wrong.err.find("self, total, count, mean, min, p50, p95, p99, max, name"), std::string::npos) << wrong.err;
+  EXPECT_NE(
+      wrong.err.find("self, total, count, mean, min, p50, p95, p99, p99.9, max, cpu, pushed-off, blocked, name, where"),
+      std::string::npos)
+      << wrong.err;
   const Json json = json_of({capture});
   EXPECT_NEAR(row_named(json["metrics"], "process_rss")["p50"].get<double>(), 50e6, 50e6 / 1024);
 }
@@ -403,7 +381,7 @@ TEST_F(StatsViews, SpansWhoseGpuTimesAreNotKnownAreCountedAndHaveNoDurations) {
   PowerRecording recording;
   recording.gpu_span(1 * ms, 3 * ms, "shadow pass");
   recording.gpu_span(4 * ms, 4 * ms, "shadow pass (unresolved)");
-  recording.scope(0, 5 * ms, 1, "frame");
+  recording.scope(0, 5 * ms, TrackId{1}, "frame");
   const auto bytes = recording.make_capture(4);
   std::ofstream(file_named("gpu.kymo"), std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));

@@ -8,8 +8,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <deque>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -34,9 +36,9 @@ using command::TopView;
 class Screen {
  public:
   LiveRow& add(const std::string& name, const std::string& unit, const std::vector<double>& values,
-               const std::vector<std::pair<std::string, std::string>>& labels = {},
-               const std::string& source = "file") {
-    LiveRow& row = rows_.emplace_back(MetricDeclaration{1, MetricKind::gauge, 1, name, unit, source, labels});
+               const std::vector<std::pair<std::string, std::string>>& labels = {}, const std::string& source = "file",
+               MetricKind kind = MetricKind::gauge) {
+    LiveRow& row = rows_.emplace_back(MetricDeclaration{MetricId{1}, kind, ProcessId{1}, name, unit, source, labels});
     std::int64_t time_ns = 0;
     for (const double value : values) {
       row.add(time_ns += 1'000'000'000, value, false);
@@ -55,14 +57,19 @@ class Screen {
     add("memory_total", "B", {16e9, 16e9});
     add("memory_used", "B", {1e9, 2e9});
     add("swap_used", "B", {0, 0});
+    add("disk_read", "B/s", {1, 2}, {{"disk", "sda"}});
+    add("disk_read_bytes", "B", {1, 2, 5}, {{"disk", "sda"}}, "file", MetricKind::counter);
     add("a_name_of_more_than_forty_columns_with_things_in_the_middle_that_matter_less_\u00e4\u00f6\u00fc", "things",
         {1, 2});
     add("gpu_util", "%", {50, 60}, {{"gpu", "0"}, {"uuid", "GPU-1"}});
     add("gpu_power", "W", {100, 100}, {{"gpu", "0"}});
+    add("pcie", "B/s", {1, 2}, {{"gpu", "0"}});
     add("loss", "", {3, 2}, {}, "");
     add("gone", "B/s", {3, std::nan("")});
     add("evil\033[31m\n", "B", {1, 2});
     data.processes = {{10, "busy", 150.5, 1'000'000}, {11, "evil\033]0;x\a", 0.5, 500}};
+    data.recorded = {{{"0", "4711", "node-with-a-name", "93.1 %", "1.70 GB", "", "", "16.7 ms"}, &rows_.front()},
+                     {{"1", "12", "node", "", "20.1 MB", "", "", ""}, nullptr}};
     data.gpu_processes = {{0, 10, "busy", 3'000'000'000, true, 62.4}, {1, 12, "", 0, false}};
   }
 
@@ -115,16 +122,22 @@ TEST(TopScreen, TheProgramPowerAndGpuComeFirstAndWhatIsConstantIsOneLine) {
   EXPECT_EQ(line_of(lines, "gpu_power gpu=0"), power + 1) << "power is shown though it is constant";
   EXPECT_LT(program, power);
   EXPECT_LT(power, line_of(lines, "GPU"));
-  EXPECT_LT(line_of(lines, "GPU"), line_of(lines, "CPU"));
+  EXPECT_LT(line_of(lines, "GPU"), line_of(lines, "pcie gpu=0"));
+  EXPECT_LT(line_of(lines, "pcie gpu=0"), line_of(lines, "CPU"));
   EXPECT_LT(line_of(lines, "CPU"), line_of(lines, "Memory"));
   EXPECT_EQ(lines[line_of(lines, "2 constant: ")], "2 constant: memory_total 16 GB, swap_used 0 B");
+  EXPECT_EQ(lines[line_of(lines, "memory_used ▕")], "memory_used ▕█████" + std::string(35, ' ') + "▏  12 % of 16 GB");
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](const auto& line) { return line.rfind("disk_", 0) == 0; }), 1)
+      << "a counter that its source also tells as a rate is not shown twice";
   EXPECT_EQ(lines[line_of(lines, "cpu_clock of ")], "cpu_clock of 12 cores: 1000 MHz to 1011 MHz");
   // A meter a core: 11 of them below the last, which is at 88 %.
   const std::size_t cores = static_cast<std::size_t>(std::count_if(
       lines.begin(), lines.end(), [](const std::string& line) { return line.find("▕") != std::string::npos; }));
   EXPECT_GT(cores, 1U);
   EXPECT_LT(cores, 12U) << "several beside each other";
+  EXPECT_LT(line_of(lines, "Memory"), line_of(lines, "GPU processes"));
   EXPECT_LT(line_of(lines, "GPU processes"), line_of(lines, "      10 150.5 %"));
+  EXPECT_LT(line_of(lines, "      10 150.5 %"), line_of(lines, "Disks")) << "processes are before what few look at";
   EXPECT_NE(lines[line_of(lines, "GPU 0 ")].find("62 %"), std::string::npos) << lines[line_of(lines, "GPU 0 ")];
   EXPECT_NE(lines[line_of(lines, "GPU 1 ")].find("     -"), std::string::npos) << lines[line_of(lines, "GPU 1 ")];
   view.folds_constants = false;
@@ -137,7 +150,22 @@ TEST(TopScreen, OnWideTerminalsProcessesAreBesideTheMetrics) {
   view.columns = 160;
   const std::vector<std::string> lines = screen.lines(view);
   EXPECT_NE(lines[1].find("GPU processes"), std::string::npos) << lines[1];
-  EXPECT_EQ(lines[1].rfind("Program", 0), 0U);
+  EXPECT_EQ(lines[1].rfind("rank  process", 0), 0U);
+  EXPECT_EQ(line_of(lines, "Program"), 4U) << "behind the recorded processes";
+}
+
+TEST(TopScreen, RecordedProcessesHaveTheirCellsWholeAndDropColumnsThatAreWide) {
+  Screen screen;
+  TopView view;
+  view.columns = 100;
+  std::vector<std::string> lines = screen.lines(view);
+  EXPECT_EQ(lines[1], "rank  process  host                 cpu   memory    frame  ");
+  EXPECT_EQ(lines[2], "   0     4711  node-with-a-name  93.1 %  1.70 GB  16.7 ms  ▁▂");
+  EXPECT_EQ(lines[3], "   1       12  node                   -  20.1 MB        -  ");
+  view.columns = 40;
+  lines = screen.lines(view);
+  EXPECT_EQ(lines[1], "rank  process     cpu    frame  ");
+  EXPECT_EQ(lines[2], "   0     4711  93.1 %  16.7 ms  ▁▂");
 }
 
 TEST(TopScreen, ScrollingStopsAtBothEndsAndTheTitleStays) {
@@ -166,9 +194,10 @@ TEST(TopScreen, AFilterShowsWhatHasItInItsNameConstantOrNot) {
   view.columns = 100;
   view.filter = "SWAP";
   const std::vector<std::string> lines = screen.lines(view);
-  ASSERT_EQ(lines.size(), 3U) << "title, heading, row";
-  EXPECT_EQ(lines[2].rfind("swap_used", 0), 0U);
+  ASSERT_EQ(lines.size(), 6U) << "title, recorded processes, heading, row";
+  EXPECT_EQ(lines[5].rfind("swap_used", 0), 0U);
   view.filter = "nothing like it";
+  screen.data.recorded.clear();
   EXPECT_EQ(screen.lines(view).at(1), std::string("nothing has this in its name") + std::string(72, ' '));
 }
 
@@ -315,7 +344,93 @@ TEST(TopOnATerminal, KeysAndSizesTakeEffect) {
   EXPECT_NE(top.read_until("memory_available"), "");
   top.resize(200, 50);
   EXPECT_NE(top.read_until(std::string(100, ' ') + "  q end"), "") << "the title takes the width";
-  top.type("\033[6~\033[5~\033[F\033[H\033[99;5~");
+  top.type("q");
+  EXPECT_NE(top.read_until(end_of_display), "");
+  EXPECT_EQ(top.wait(), 0);
+}
+
+/// The latest whole picture on a terminal of so many columns, which stands between two "\033[H". A cursor behind a line
+/// that fills its row is on the last column: what erases to the end erases that.
+std::vector<std::string> lines_of(const std::string& written, std::size_t columns) {
+  const std::size_t end = written.rfind("\033[H");
+  const std::size_t begin = end != std::string::npos && end > 0 ? written.rfind("\033[H", end - 1) : std::string::npos;
+  std::vector<std::string> lines;
+  if (begin == std::string::npos) {
+    return lines;
+  }
+  std::string line;
+  for (std::size_t at = begin + 3; at < end; ++at) {
+    if (written[at] == '\033') {
+      at = written.find_first_of("mKJ", at);
+      if (written[at] != 'm' && command::width_of(line) == columns) {
+        line.pop_back();
+      }
+    } else if (written[at] == '\n') {
+      lines.push_back(std::exchange(line, {}));
+    } else if (written[at] != '\r') {
+      line += written[at];
+    }
+  }
+  if (!line.empty()) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// The first word of each line.
+std::vector<std::string> names_in(const std::vector<std::string>& lines) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines) {
+    names.push_back(line.substr(0, line.find(' ')));
+  }
+  return names;
+}
+
+TEST(TopOnATerminal, PageAndEndKeysMoveIt) {
+  TopOnTerminal top(80, 50, false);
+  std::string title;
+  const auto shows = [&top, &title](const auto& holds) {
+    std::vector<std::string> names;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    std::string written;
+    do {
+      written += top.read_until("\033[H");
+      const std::vector<std::string> lines = lines_of(written, 80);
+      title = lines.empty() ? "" : lines.front();
+      names = names_in(lines);
+    } while (!holds(names) && std::chrono::steady_clock::now() < deadline);
+    return names;
+  };
+  ASSERT_FALSE(shows([](const auto& names) { return !names.empty(); }).empty());
+  EXPECT_EQ(title.substr(title.size() - 6), "? help") << "the last column is shown";
+  // Which lines there are does not change: no process has this in its name, and what is constant is not folded.
+  top.type("/memory_\r");
+  const std::vector<std::string> expected_all{"kymo",          "Memory",           "memory_used",
+                                              "memory_used",   "memory_available", "memory_total",
+                                              "memory_cached", "memory_dirty"};
+  const std::vector<std::string> all = shows([&](const auto& names) { return names.size() == expected_all.size(); });
+  ASSERT_EQ(std::set<std::string>(all.begin(), all.end()),
+            std::set<std::string>(expected_all.begin(), expected_all.end()));
+  constexpr std::size_t rows = 4;
+  constexpr std::size_t page = rows - 2;
+  top.resize(80, rows);
+  const auto expect_from = [&](std::size_t first, const char* what) {
+    std::vector<std::string> expected{all.front()};
+    expected.insert(expected.end(), all.begin() + static_cast<std::ptrdiff_t>(first),
+                    all.begin() + static_cast<std::ptrdiff_t>(first + rows - 1));
+    EXPECT_EQ(shows([&](const auto& names) { return names == expected; }), expected) << what;
+  };
+  expect_from(1, "at first");
+  top.type("\033[6~");
+  expect_from(1 + page, "PgDn");
+  top.type("\033[5~\033[99;5~");
+  expect_from(1, "PgUp, and a key without a meaning");
+  top.type("\033[F");
+  expect_from(all.size() - (rows - 1), "End");
+  top.type("\033[A");
+  expect_from(all.size() - rows, "up");
+  top.type("\033[H");
+  expect_from(1, "Home");
   top.type("q");
   EXPECT_NE(top.read_until(end_of_display), "");
   EXPECT_EQ(top.wait(), 0);

@@ -72,6 +72,33 @@ END
   fi
 }
 
+# A component that is not there is told apart from one that never was.
+refuse_unknown_components() {
+  rm -rf "$work/unknown"
+  mkdir -p "$work/unknown"
+  cat >"$work/unknown/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(unknown CXX)
+find_package(kymo ${VERSION} REQUIRED COMPONENTS ${COMPONENT})
+END
+  refused sensors 'kymo has no component "sensors". There are: sense, gpu, analysis'
+  refused sense 'version: 0.1' 99.0
+}
+
+# refused COMPONENT TEXT [VERSION]
+refused() {
+  rm -rf "$work/unknown/build"
+  if "$CMAKE" -S "$work/unknown" -B "$work/unknown/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENT="$1" \
+    -DVERSION="${3-}" >"$work/unknown/said" 2>&1; then
+    echo "component $1 ${3-} was found" >&2
+    return 1
+  fi
+  if ! tr -s ' \n' ' ' <"$work/unknown/said" | grep -qF "$2"; then
+    cat "$work/unknown/said" >&2
+    return 1
+  fi
+}
+
 # Installs a build in one place and moves it to another: nothing in it may remember the first.
 install_from() {
   rm -rf "$prefix" "$prefix.first"
@@ -93,25 +120,25 @@ case $way in
     build_project -DCMAKE_PREFIX_PATH="$prefix"
     run_programs
     refuse_another_imgui
+    refuse_unknown_components
     ;;
   pkg_config)
     PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name kymo.pc)")
     export PKG_CONFIG_PATH
-    [ "$linkage" = static ] && static=--static || static=""
     mkdir -p "$build"
     # Unquoted: flags are words.
     "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-analysis) "$project/record_and_read.cpp" -o "$build/record_and_read" \
-      $("$PKG_CONFIG" $static --libs kymo-analysis)
+      $("$PKG_CONFIG" --libs kymo-analysis)
     "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-gpu) "$project/time_gpu.cpp" -o "$build/time_gpu" \
-      $("$PKG_CONFIG" $static --libs kymo-gpu)
+      $("$PKG_CONFIG" --libs kymo-gpu)
     "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-bench) "$project/measure.cpp" -o "$build/measure" \
-      $("$PKG_CONFIG" $static --libs kymo-bench)
+      $("$PKG_CONFIG" --libs kymo-bench)
     "$CC" $("$PKG_CONFIG" --cflags kymo) "$project/record_from_c.c" -o "$build/record_from_c" \
-      $("$PKG_CONFIG" $static --libs kymo)
+      $("$PKG_CONFIG" --libs kymo)
     if [ "$DRAWS" = ON ]; then
       # The installed panel was built with another project's Dear ImGui: which one it takes is this one's to say.
       "$CXX" -std=c++17 $("$PKG_CONFIG" --cflags kymo-panel imgui) "$project/draw_panel.cpp" -o "$build/draw_panel" \
-        $("$PKG_CONFIG" $static --libs kymo-panel imgui)
+        $("$PKG_CONFIG" --libs kymo-panel imgui)
     fi
     LD_LIBRARY_PATH=$("$PKG_CONFIG" --variable=libdir kymo)
     export LD_LIBRARY_PATH

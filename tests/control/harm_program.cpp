@@ -1,19 +1,17 @@
 // A program on which recording is hard in the way that its first argument says. Ends with 0 where recording has not
 // harmed it, by SIGALRM where it hangs.
+#include "harm_program.hpp"
+
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,133 +26,9 @@
 #include <unistd.h>
 
 #include <kymo/kymo.hpp>
-#include <kymo/lockable.hpp>
 #include <kymo/sink.hpp>
 
 namespace {
-
-void require(bool holds, const char* what) {
-  if (!holds) {
-    std::fprintf(stderr, "harm_program: %s\n", what);
-    ::_exit(1);
-  }
-}
-
-void work(const char* what, int scopes = 1'000) {
-  for (int i = 0; i < scopes; ++i) {
-    KYMO_SCOPE_DYNAMIC(what);
-  }
-}
-
-/// Whether a child ended with 0.
-bool ended_well(pid_t child) {
-  int status = -1;
-  return ::waitpid(child, &status, 0) == child && status == 0;
-}
-
-template <typename Call>
-bool holds_in_child(const Call& call) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(60);
-    call();
-    kymo::disable();
-    ::_exit(0);
-  }
-  return ended_well(child);
-}
-
-/// Waits in write() while it is shut.
-class SlowSink final : public kymo::Sink {
- public:
-  explicit SlowSink(std::function<void()> during = {}) : during_(std::move(during)) {}
-  void write(const kymo::EventBatch& /*batch*/) override {
-    writes_.fetch_add(1);
-    while (is_shut_.load()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    if (during_) {
-      during_();
-    }
-  }
-  void set_shut(bool is_shut) { is_shut_.store(is_shut); }
-  [[nodiscard]] int writes() const { return writes_.load(); }
-
- private:
-  std::function<void()> during_;
-  std::atomic<bool> is_shut_{false};
-  std::atomic<int> writes_{0};
-};
-
-void until(const std::function<bool()>& holds) {
-  while (!holds()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // SIGALRM is the deadline
-  }
-}
-
-void tell_a_fact_in_a_child() {
-  kymo::enable();
-  work("parent");
-  require(holds_in_child([] {
-            kymo::set_info("who", "child");
-            work("child");
-          }),
-          "a child whose first call is set_info()");
-}
-
-void start_a_capture_in_a_child() {
-  const auto sink = std::make_shared<SlowSink>();
-  const kymo::SinkGuard guard = kymo::install(sink);
-  work("parent");
-  const std::string path = std::string(std::getenv("KYMO_RECORD")) + "child.kymo";
-  require(holds_in_child([&] {
-            kymo::CaptureOptions options;
-            options.path = path;
-            require(kymo::start_capture(options), "the child's capture");
-            work("child");
-          }),
-          "a child that starts a capture of its own");
-}
-
-void fork_beside_start_and_stop() {
-  std::atomic<bool> is_over{false};
-  std::thread starter([&] {
-    while (!is_over.load()) {
-      kymo::enable();
-      work("started", 10);
-      kymo::disable();
-    }
-  });
-  for (int i = 0; i < 200; ++i) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::alarm(60);
-      kymo::flush();
-      work("child", 10);
-      kymo::disable();
-      ::_exit(0);
-    }
-    require(ended_well(child), "a child of a program that starts and stops");
-  }
-  is_over.store(true);
-  starter.join();
-}
-
-void go_on_while_a_sink_stalls() {
-  const auto sink = std::make_shared<SlowSink>();
-  kymo::enable();
-  const kymo::SinkGuard guard = kymo::install(sink);
-  const int before = sink->writes();
-  sink->set_shut(true);
-  work("stalled", 10);
-  std::thread waits([] { kymo::flush(); });
-  until([&] { return sink->writes() != before; });
-  kymo::set_info("while", "it stalls");
-  require(!kymo::capture_path().empty(), "the capture's path");
-  require(holds_in_child([] { work("child"); }), "a fork while a sink stalls");
-  sink->set_shut(false);
-  waits.join();
-}
 
 void call_kymo_in_a_sink() {
   std::atomic<int> calls{0};
@@ -179,29 +53,82 @@ void end_beside_a_sink_that_hangs() {
   static const auto sink = std::make_shared<SlowSink>();
   kymo::enable();
   static_cast<void>(std::make_unique<kymo::SinkGuard>(kymo::install(sink)).release());  // still installed at the end
-  const int before = sink->writes();
-  sink->set_shut(true);
+  sink->shut();
   work("main");
-  until([before] { return sink->writes() != before; });
+  until([] { return sink->is_stalling(); });
+}
+
+/// Its end sends the signal, and gives the program time to end by it.
+class SignallingSink final : public kymo::Sink {
+ public:
+  void write(const kymo::EventBatch& /*batch*/) override {}
+  void finish() override {
+    ::kill(::getpid(), SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+};
+
+/// Sinks end from the last to the first, so that the signal comes before the capture is closed.
+void end_by_a_signal_while_ending() {
+  kymo::enable();
+  static_cast<void>(std::make_unique<kymo::SinkGuard>(kymo::install(std::make_shared<SignallingSink>())).release());
+  work("main");
 }
 
 void cancel_a_flush() {
   const auto sink = std::make_shared<SlowSink>();
   kymo::enable();
   const kymo::SinkGuard guard = kymo::install(sink);
-  const int before = sink->writes();
-  sink->set_shut(true);
+  sink->shut();
   work("stalled", 10);
   std::thread waits([] {
     kymo::flush();
     kymo::stop_capture();
     ::pthread_testcancel();
   });
-  until([&] { return sink->writes() != before; });
+  until([&] { return sink->is_stalling(); });
   require(::pthread_cancel(waits.native_handle()) == 0, "pthread_cancel()");
-  sink->set_shut(false);
+  sink->open();
   waits.join();
   require(!kymo::is_recording() || kymo::flush(), "the recorder answers");
+}
+
+/// Cancelled before start_capture() and while it waits for a sink, each time in the midst of what it does.
+void cancel_a_start() {
+  const std::string directory = std::getenv("KYMO_RECORD");
+  const auto sink = std::make_shared<SlowSink>();
+  const kymo::SinkGuard guard = kymo::install(sink);
+  for (const bool is_stalled : {false, true}) {
+    kymo::CaptureOptions options;
+    const std::string path = directory + (is_stalled ? "stalled.kymo" : "free.kymo");
+    options.path = path;
+    std::atomic<bool> is_started{false};
+    std::atomic<bool> is_over{false};
+    if (is_stalled) {
+      // The sink holds the collector before the capture starts.
+      sink->shut();
+      work("stalled", 10);
+      until([&] { return sink->is_stalling(); });
+    }
+    std::thread starter([&] {
+      if (!is_stalled) {
+        ::pthread_cancel(::pthread_self());
+      }
+      is_started.store(kymo::start_capture(options));
+      ::pthread_testcancel();
+      is_over.store(true);
+    });
+    if (is_stalled) {
+      // The file is there: the capture waits for the collector to take it in.
+      until([&] { return std::filesystem::exists(path); });
+      require(::pthread_cancel(starter.native_handle()) == 0, "pthread_cancel()");
+      sink->open();
+    }
+    starter.join();
+    require(is_started.load() && !is_over.load(), "the thread is cancelled once the capture has started");
+    work("main");
+    require(kymo::stop_capture(), "the capture is there and can be stopped");
+  }
 }
 
 void record_with_small_files() {
@@ -378,74 +305,6 @@ void keep_what_is_known_of_a_signal() {
   require(queued.si_code == SI_QUEUE && queued.si_value.sival_int == 4711, "a queued signal keeps its value");
 }
 
-/// Neither fork handlers nor anything else tells the child that it is one.
-/// Events of every kind, on what may be another process's track.
-void record_all_kinds(const char* what, int rounds) {
-  static kymo::Lockable<std::mutex> lock("lock");
-  for (int i = 0; i < rounds; ++i) {
-    KYMO_SCOPE_DYNAMIC(what);
-    KYMO_ARG("number", i);
-    const std::lock_guard guard(lock);
-    KYMO_SCOPE("inner", {"text", "some text"});
-    kymo::record_metric("metric", i);
-    kymo::message(what);
-  }
-}
-
-/// A site that its parent knows leads a child to no slow path.
-void record_known_site(int rounds) {
-  for (int i = 0; i < rounds; ++i) {
-    KYMO_SCOPE("known");
-    KYMO_ARG("number", i);
-  }
-}
-
-/// Beside its children the parent records in the chunk that they were forked in, at each kind of moment.
-void fork_without_handlers() {
-  kymo::enable();
-  work("parent", 10);
-  record_known_site(100);
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-  for (int round = 0; round < 50; ++round) {
-    KYMO_SCOPE("parent");
-    const pid_t child = ::_Fork();
-    if (child == 0) {
-      ::alarm(60);
-      if (round % 2 == 0) {
-        record_known_site(500);
-      }
-      if (round % 4 == 1) {
-        KYMO_ARG("of the child", round);
-      } else if (round % 4 == 3) {
-        kymo::set_thread_name("child");
-      }
-      record_all_kinds("child", 500);
-      ::_exit(0);
-    }
-    record_known_site(500);
-    record_all_kinds("beside", 500);
-    require(ended_well(child), "a child without fork handlers");
-  }
-#endif
-  work("parent", 10);
-}
-
-void record_in_handler(int /*signal*/) {
-  KYMO_SCOPE("in the handler");
-}
-
-/// Its first event stands in a handler that may have interrupted anything.
-void begin_in_a_handler() {
-  kymo::enable();
-  work("parent");
-  require(holds_in_child([] {
-            ::signal(SIGUSR1, record_in_handler);
-            ::raise(SIGUSR1);
-            work("child");
-          }),
-          "a child whose first event stands in a handler");
-}
-
 void use_a_smaller_options_structure() {
   struct {
     std::size_t struct_size;
@@ -468,19 +327,17 @@ void use_smaller_options_of_cpp() {
 
 int main(int argc, char** argv) {
   ::alarm(120);
-  const std::map<std::string, std::function<void()>> modes{
-      {"child-info", tell_a_fact_in_a_child},
-      {"child-capture", start_a_capture_in_a_child},
-      {"fork-beside-start", fork_beside_start_and_stop},
-      {"stalled-sink", go_on_while_a_sink_stalls},
+  Modes modes{
       {"hanging-sink", end_beside_a_sink_that_hangs},
       {"hanging-sink-term",
        [] {
          end_beside_a_sink_that_hangs();
          ::raise(SIGTERM);
        }},
+      {"term-at-exit", end_by_a_signal_while_ending},
       {"calling-sink", call_kymo_in_a_sink},
       {"cancel", cancel_a_flush},
+      {"cancel-start", cancel_a_start},
       {"small-files", record_with_small_files},
       {"little-memory", record_with_little_memory},
       {"close-all", [] { close_all_descriptors([] {}); }},
@@ -492,11 +349,10 @@ int main(int argc, char** argv) {
       {"term", [] { end_by_a_signal(SIGTERM); }},
       {"interrupt", [] { end_by_a_signal(SIGINT); }},
       {"known-of-a-signal", keep_what_is_known_of_a_signal},
-      {"without-handlers", fork_without_handlers},
-      {"handler-in-child", begin_in_a_handler},
       {"old-options", use_a_smaller_options_structure},
       {"old-options-of-cpp", use_smaller_options_of_cpp},
   };
+  modes.merge(fork_modes());
   const auto found = modes.find(argc > 1 ? argv[1] : "");
   if (found == modes.end()) {
     return 2;

@@ -63,6 +63,24 @@ TEST_F(ForkHarmTest, AChildWhoseFirstEventStandsInAHandlerStartsOutsideOfIt) {
   EXPECT_EQ(counts(), (Counts{{"parent", 1000}, {"child", 1000}}));
 }
 
+TEST_F(ForkHarmTest, AHandlerMayForkWhereverItInterruptsTheRecorder) {
+  if (test::has_sanitizer) {
+    GTEST_SKIP() << "sanitizers hold signals back";
+  }
+  EXPECT_EQ(run({"fork-in-handlers"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
+  ASSERT_EQ(captures().size(), 101U);
+  for (const std::string& path : captures()) {
+    Counts counts;
+    count_capture(path, counts);
+    const bool is_parent = counts.count("parent") != 0;
+    EXPECT_EQ(counts[is_parent ? "parent" : "child"], 100U) << path;
+    // Each name is opened once: no site has taken another one's id.
+    for (const auto& [name, count] : counts) {
+      EXPECT_TRUE(name == "parent" || name == "child" || (count == 1 && !name.empty())) << path << ": " << name;
+    }
+  }
+}
+
 TEST_F(HarmTest, ASinkThatHangsKeepsNoProgramFromItsEnd) {
   EXPECT_EQ(run({"hanging-sink"}, {without_leak_detection(), without_race_detection()}), 0) << output();
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
@@ -72,6 +90,14 @@ TEST_F(HarmTest, ASinkThatHangsKeepsNoSignalFromEndingTheProgram) {
   EXPECT_EQ(run({"hanging-sink-term"}, {without_leak_detection(), without_race_detection()}), -SIGTERM) << output();
 }
 
+TEST_F(HarmTest, ASignalWhileTheProgramEndsWaitsForItsCapture) {
+  EXPECT_EQ(run({"term-at-exit"}, {without_leak_detection(), without_race_detection(), {"KYMO_SAMPLE", "0"}}), -SIGTERM)
+      << output();
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+  ASSERT_EQ(captures().size(), 1U);
+  EXPECT_TRUE(CaptureReader(captures().front()).is_closed());
+}
+
 TEST_F(HarmTest, ASinkMayCallKymoAndIsRefusedWhatWaitsForIt) {
   EXPECT_EQ(run({"calling-sink"}), 0) << output();
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
@@ -79,6 +105,11 @@ TEST_F(HarmTest, ASinkMayCallKymoAndIsRefusedWhatWaitsForIt) {
 
 TEST_F(HarmTest, ACancelledThreadFinishesItsCallFirst) {
   EXPECT_EQ(run({"cancel"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
+}
+
+TEST_F(HarmTest, ACancelledThreadHasItsCaptureStartedFirst) {
+  EXPECT_EQ(run({"cancel-start"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
 }
 
 TEST_F(HarmTest, ALimitOnTheSizeOfFilesEndsTheCaptureAndNotTheProgram) {

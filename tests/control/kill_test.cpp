@@ -80,7 +80,7 @@ Everything read_tracks(const std::string& path) {
     EXPECT_TRUE(capture.read(block, batch));
     for (const ScopeRun& run : batch.runs) {
       Recovered& recovered = tracks[run.track];
-      EXPECT_EQ(run.first_sequence, recovered.sequence) << "track " << run.track;
+      EXPECT_EQ(run.first_sequence, recovered.sequence) << "track " << run.track.value();
       recovered.sequence = run.end_sequence;
       recovered.dropped = run.dropped_scopes;
       capture::match(run, stacks[run.track], [&](const capture::ScopeSpan&) { ++recovered.closed; });
@@ -97,7 +97,7 @@ Everything read_tracks(const std::string& path) {
     tracks.erase(track.id);
   }
   for (const auto& [track, unnamed] : tracks) {
-    EXPECT_EQ(unnamed.closed, 0U) << "track " << track << " was not declared";
+    EXPECT_EQ(unnamed.closed, 0U) << "track " << track.value() << " was not declared";
     everything.unnamed_dropped += unnamed.dropped;
   }
   return everything;

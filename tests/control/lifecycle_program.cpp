@@ -207,6 +207,16 @@ int wait_to_be_told() {
   return 0;
 }
 
+/// Deeper than a thread may have scopes open.
+int nest(int depth) {
+  KYMO_SCOPE("nested");
+  return depth == 0 ? 0 : nest(depth - 1);
+}
+
+int drop_scopes() {
+  return nest(12'000);
+}
+
 int mark_frames() {
   kymo::set_info("model", "tiny");
   for (int frame = 0; frame < 100; ++frame) {
@@ -300,6 +310,7 @@ int main(int argc, char** argv) {
       {"fork-fiber", fork_in_fiber},
       {"wait", wait_to_be_told},
       {"frames", mark_frames},
+      {"drops", drop_scopes},
       {"sites", record_two_sites},
       {"sites-change", change_sites},
       {"trigger", trigger_itself},

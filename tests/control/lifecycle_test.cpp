@@ -229,6 +229,20 @@ TEST_F(LifecycleTest, ScopeMaxFramesStopsScopesAndNotMetrics) {
   EXPECT_EQ(count_samples(captures().front(), "loss"), 100U);
 }
 
+TEST_F(LifecycleTest, AProgramThatDroppedScopesSaysSoOnceAtItsEndWithWhatToSet) {
+  EXPECT_EQ(run({"drops"}), 0);
+  const std::uint64_t recorded = counts()["nested"];
+  const std::string said = output();
+  const std::string expected = std::to_string(12'001 - recorded) + " scopes were dropped";
+  EXPECT_LT(recorded, 12'001U);
+  const std::size_t at = said.find(expected);
+  EXPECT_NE(at, std::string::npos) << expected << " in:\n" << said;
+  EXPECT_NE(said.find("KYMO_BUFFER=", at), std::string::npos) << said;
+  EXPECT_EQ(said.find("were dropped", at + expected.size()), std::string::npos) << said;
+  EXPECT_EQ(run({"normal"}), 0);
+  EXPECT_EQ(output().find("were dropped", at + expected.size()), std::string::npos) << output();
+}
+
 TEST_F(LifecycleTest, MaxSizeStopsScopesAndNotMetrics) {
   EXPECT_EQ(run({"frames"}, {{"KYMO_MAX_SIZE", "2500"}}), 0);
   EXPECT_LT(counts()["frame work"], 100U);

@@ -123,7 +123,7 @@ TEST_F(ArrowStream, AQueryChoosesColumnsNamesTimesAndBlocks) {
   query.table = ArrowTable::tracks;
   query.columns = {"track_id"};
   EXPECT_EQ(read_column<std::uint32_t>(timeline, query).size(), timeline->tracks().size());
-  query.processes = {77};
+  query.processes = {ProcessId{77}};
   EXPECT_TRUE(read_column<std::uint32_t>(timeline, query).empty());
   query.columns = {"moon"};
   ArrowArrayStream stream{};
@@ -139,7 +139,7 @@ TEST_F(ArrowStream, WhatCannotBeOpenedIsToldToC) {
   EXPECT_EQ(kymo_open_arrow_stream_v1(&path, 1, 0, &stream, error.data(), error.size()), EIO);
   EXPECT_EQ(std::string(error.data()), missing.substr(0, 15));
   EXPECT_EQ(stream.release, nullptr);
-  EXPECT_EQ(kymo_open_arrow_stream_v1(&path, 1, 9, &stream, nullptr, 0), EINVAL);
+  EXPECT_EQ(kymo_open_arrow_stream_v1(&path, 1, 99, &stream, nullptr, 0), EINVAL);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 
 EventBatch one_scope() {
   EventBatch batch = test::first_batch(0, 100);
-  batch.runs.emplace_back().track = 1;
+  batch.runs.emplace_back().track = TrackId{1};
   batch.runs[0].events = {test::open(10, 1, 0), test::close(20, 0)};
   return batch;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -72,16 +73,16 @@ inline EventBatch first_batch(std::int64_t start_ns, std::int64_t end_ns) {
   batch.start_ns = start_ns;
   batch.end_ns = end_ns;
   ProcessDeclaration process;
-  process.id = 1;
+  process.id = ProcessId{1};
   process.pid = 4711;
   process.command_line = "./simulate --steps 3";
   batch.declarations.processes.push_back(process);
-  batch.declarations.tracks.push_back({1, TrackKind::thread, 1, 4712, "worker"});
+  batch.declarations.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 4712, "worker"});
   const char* const names[] = {"outer", "inner", "leaf"};
-  for (SiteId id = 1; id <= 3; ++id) {
+  for (std::size_t i = 0; i < std::size(names); ++i) {
     SiteDeclaration site;
-    site.id = id;
-    site.name = names[id - 1];
+    site.id = SiteId::from_index(i);
+    site.name = names[i];
     batch.declarations.sites.push_back(site);
   }
   return batch;
@@ -94,11 +95,11 @@ inline EventBatch next_batch(std::int64_t start_ns, std::int64_t end_ns) {
   return batch;
 }
 
-inline ScopeEvent open(std::int64_t time_ns, SiteId site, unsigned depth) {
-  return {time_ns, site, static_cast<std::uint16_t>(depth), 0};
+inline ScopeEvent open(std::int64_t time_ns, std::uint32_t site, unsigned depth) {
+  return {time_ns, SiteId{site}, static_cast<std::uint16_t>(depth), 0};
 }
 inline ScopeEvent close(std::int64_t time_ns, unsigned depth, std::uint16_t flags = 0) {
-  return {time_ns, 0, static_cast<std::uint16_t>(depth), flags};
+  return {time_ns, SiteId{}, static_cast<std::uint16_t>(depth), flags};
 }
 
 inline ArgumentValue string_argument(EventBatch& batch, NameId name, std::string_view text, bool is_cut = false) {

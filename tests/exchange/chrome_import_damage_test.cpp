@@ -108,7 +108,7 @@ TEST(DamagedChromeTrace, NestingHasAnEnd) {
   }
   const Imported complete(trace);
   EXPECT_EQ(complete.report.spans, 10'100U);
-  EXPECT_EQ(complete.timeline.spans(2).spans.size(), 100U);
+  EXPECT_EQ(complete.timeline.spans(TrackId{2}).spans.size(), 100U);
 }
 
 std::string pack(std::string_view text) {
@@ -171,7 +171,7 @@ TEST(DamagedChromeTrace, HugeTextsAndManyArgumentsAreCut) {
   const std::string& name = imported.timeline.declarations().sites[0].name;
   EXPECT_EQ(name.substr(0, 65'540), std::string(65'536, 'n') + "\xE2\x80\xA6#");
   EXPECT_EQ(name.size(), 65'540U + 16);
-  const SpanList spans = imported.timeline.spans(1);
+  const SpanList spans = imported.timeline.spans(TrackId{1});
   ASSERT_EQ(spans.arguments.size(), 256U);
   EXPECT_EQ(spans.text_of(spans.arguments[0]), std::string(4096, 's'));
   EXPECT_TRUE(spans.arguments[0].is_cut);

@@ -43,7 +43,7 @@ TEST(ChromeImport, SpansOfAThreadNestInWhateverOrderTheyCome) {
     {"name":"process_name","ph":"M","pid":7,"args":{"name":"program"}}])");
   EXPECT_EQ(imported.spans(), (Texts{"main 1000+10000 outer", "main 2000+1000 inner", "main 11000+500 later",
                                      "io 1500+100000 elsewhere"}));
-  const SpanList spans = imported.timeline.spans(1);
+  const SpanList spans = imported.timeline.spans(TrackId{1});
   EXPECT_EQ(spans.spans[1].depth, 1);
   EXPECT_EQ(spans.spans[0].self_ns, 9000);
   EXPECT_EQ(imported.timeline.processes()[0].declaration.pid, 7U);
@@ -71,7 +71,7 @@ TEST(ChromeImport, SpansThatOverlapGoBesideTheirThread) {
     {"name":"a","cat":"k","ph":"X","ts":0,"dur":10,"pid":1,"tid":1},
     {"name":"b","cat":"k","ph":"X","ts":5,"dur":10,"pid":1,"tid":1,"args":{"n":1}}])");
   EXPECT_EQ(imported.spans(), (Texts{" 0+10000 a (category=\"k\")", "thread 1 (overlapping) 5000+10000 b (n=1)"}));
-  EXPECT_EQ(imported.timeline.name(imported.timeline.spans(2).spans[0].category), "k");
+  EXPECT_EQ(imported.timeline.name(imported.timeline.spans(TrackId{2}).spans[0].category), "k");
   EXPECT_FALSE(imported.report.is_damaged());
 }
 
@@ -96,9 +96,9 @@ TEST(ChromeImport, CountersBecomeMetrics) {
   using Labels = std::vector<std::pair<std::string, std::string>>;
   EXPECT_EQ(metrics[0].name, "mem");
   EXPECT_EQ(metrics[0].labels, (Labels{{"series", "used"}}));
-  EXPECT_EQ(imported.timeline.series(1).times_ns, (std::vector<std::int64_t>{1000, 2000}));
-  EXPECT_EQ(imported.timeline.series(1).values, (std::vector<double>{4, 5}));
-  EXPECT_EQ(imported.timeline.series(2).values, (std::vector<double>{7, 6.5}));
+  EXPECT_EQ(imported.timeline.series(MetricId{1}).times_ns, (std::vector<std::int64_t>{1000, 2000}));
+  EXPECT_EQ(imported.timeline.series(MetricId{1}).values, (std::vector<double>{4, 5}));
+  EXPECT_EQ(imported.timeline.series(MetricId{2}).values, (std::vector<double>{7, 6.5}));
   EXPECT_EQ(metrics[2].name, "power");
   EXPECT_EQ(metrics[2].unit, "W");
   EXPECT_EQ(metrics[2].labels, (Labels{{"rail", "GPU"}, {"board", "1"}}));

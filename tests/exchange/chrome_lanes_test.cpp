@@ -26,16 +26,17 @@ using Json = nlohmann::json;
 /// Declares the queue "gpu" as track 2, the lane "requests" as track 3, and names.
 EventBatch lanes_batch(std::int64_t start, std::int64_t end) {
   EventBatch batch = first_batch(start, end);
-  batch.declarations.tracks.push_back({2, TrackKind::queue, 1, 0, "gpu"});
-  batch.declarations.tracks.push_back({3, TrackKind::async, 1, 0, "requests"});
-  batch.declarations.names = {{1, "draw"}, {2, "render"}, {3, "get"}, {4, "bytes"}};
+  batch.declarations.tracks.push_back({TrackId{2}, TrackKind::queue, ProcessId{1}, 0, "gpu"});
+  batch.declarations.tracks.push_back({TrackId{3}, TrackKind::async, ProcessId{1}, 0, "requests"});
+  batch.declarations.names = {{NameId{1}, "draw"}, {NameId{2}, "render"}, {NameId{3}, "get"}, {NameId{4}, "bytes"}};
   return batch;
 }
 
-SpanEvent span(TrackId track, NameId name, std::int64_t start, std::int64_t duration, std::uint64_t async_id = 0) {
+SpanEvent span(TrackId track, std::uint32_t name, std::int64_t start, std::int64_t duration,
+               std::uint64_t async_id = 0) {
   SpanEvent event;
   event.track = track;
-  event.name = name;
+  event.name = NameId{name};
   event.start_ns = start;
   event.duration_ns = duration;
   event.async_id = async_id;
@@ -51,10 +52,11 @@ bool overlap_without_nesting(const Json& a, const Json& b) {
 
 TEST(ChromeLanes, QueueSpansThatNestStandOnTheirTrack) {
   EventBatch batch = lanes_batch(0, 1000);
-  batch.spans = {span(2, 1, 110, 20), span(2, 1, 130, 70), span(2, 1, 100, 100), span(2, 1, 200, 0)};
-  batch.spans[1].category = 2;
+  batch.spans = {span(TrackId{2}, 1, 110, 20), span(TrackId{2}, 1, 130, 70), span(TrackId{2}, 1, 100, 100),
+                 span(TrackId{2}, 1, 200, 0)};
+  batch.spans[1].category = NameId{2};
   batch.spans[1].argument_count = 1;
-  batch.span_arguments = {test::integer_argument(4, 77)};
+  batch.span_arguments = {test::integer_argument(NameId{4}, 77)};
   const Json events = trace_events({batch});
   const auto spans = of_phase(events, "X");
   ASSERT_EQ(spans.size(), 4U);
@@ -72,9 +74,9 @@ TEST(ChromeLanes, QueueSpansThatNestStandOnTheirTrack) {
 
 TEST(ChromeLanes, QueueSpansThatOverlapGoToAsyncTracks) {
   EventBatch first = lanes_batch(0, 1000);
-  first.spans = {span(2, 1, 100, 100), span(2, 1, 150, 100)};
+  first.spans = {span(TrackId{2}, 1, 100, 100), span(TrackId{2}, 1, 150, 100)};
   EventBatch second = next_batch(1000, 2000);
-  second.spans = {span(2, 1, 180, 50), span(2, 1, 120, 30), span(2, 1, 300, 10)};
+  second.spans = {span(TrackId{2}, 1, 180, 50), span(TrackId{2}, 1, 120, 30), span(TrackId{2}, 1, 300, 10)};
   const Json events = trace_events({first, second});
   const auto on_track = of_phase(events, "X");
   ASSERT_EQ(on_track.size(), 3U);
@@ -101,7 +103,7 @@ TEST(ChromeLanes, NoTwoSpansOfARandomQueueOverlapWithoutNestingAndNoneIsLost) {
       now += static_cast<std::int64_t>(random() % 100);
       const std::int64_t start = std::max<std::int64_t>(0, now - static_cast<std::int64_t>(random() % 3000));
       const auto duration = static_cast<std::int64_t>(random() % 200);
-      batch.spans.push_back(span(2, 1, start, duration));
+      batch.spans.push_back(span(TrackId{2}, 1, start, duration));
       expected.emplace_back(start, start + duration);
     }
     batches.push_back(std::move(batch));
@@ -147,12 +149,12 @@ TEST(ChromeLanes, ALateSpanIsRefusedWhereNobodyKnowsWhatItOverlaps) {
 
 TEST(ChromeLanes, AsyncSpansMayOverlapAndCrossBatches) {
   EventBatch first = lanes_batch(0, 100);
-  first.async_begins = {{3, 3, 10, 1}, {3, 3, 20, 2}, {3, 3, 30, 3}};
-  first.spans = {span(3, 3, 30, 5, 3)};
+  first.async_begins = {{TrackId{3}, NameId{3}, 10, 1}, {TrackId{3}, NameId{3}, 20, 2}, {TrackId{3}, NameId{3}, 30, 3}};
+  first.spans = {span(TrackId{3}, 3, 30, 5, 3)};
   EventBatch second = next_batch(100, 200);
-  second.spans = {span(3, 3, 10, 110, 1)};
+  second.spans = {span(TrackId{3}, 3, 10, 110, 1)};
   second.spans[0].argument_count = 1;
-  second.span_arguments = {test::integer_argument(4, 9)};
+  second.span_arguments = {test::integer_argument(NameId{4}, 9)};
   const auto async = of_phase(trace_events({first, second}), "be");
   ASSERT_EQ(async.size(), 6U);
   std::map<std::string, std::vector<Json>> by_id;
@@ -179,16 +181,16 @@ TEST(ChromeLanes, AsyncSpansMayOverlapAndCrossBatches) {
 
 TEST(ChromeLanes, ABeginThatComesOneBatchAfterItsSpanOpensNothing) {
   EventBatch first = lanes_batch(0, 100);
-  first.spans = {span(3, 3, 10, 5, 1)};
+  first.spans = {span(TrackId{3}, 3, 10, 5, 1)};
   EventBatch second = next_batch(100, 200);
-  second.async_begins = {{3, 3, 10, 1}};
+  second.async_begins = {{TrackId{3}, NameId{3}, 10, 1}};
   EXPECT_EQ(of_phase(trace_events({first, second}), "be").size(), 2U);
 }
 
 TEST(ChromeLanes, SpansOneAfterTheOtherShareAnId) {
   EventBatch batch = lanes_batch(0, 100);
   for (std::int64_t i = 0; i < 100; ++i) {
-    batch.spans.push_back(span(3, 3, 10 * i, 10, static_cast<std::uint64_t>(i + 1)));
+    batch.spans.push_back(span(TrackId{3}, 3, 10 * i, 10, static_cast<std::uint64_t>(i + 1)));
   }
   for (const Json& event : of_phase(trace_events({batch}), "be")) {
     EXPECT_EQ(event.at("id2").at("local"), "0x1");
@@ -197,10 +199,13 @@ TEST(ChromeLanes, SpansOneAfterTheOtherShareAnId) {
 
 TEST(ChromeLanes, FramesStandOnATrackOfTheirStream) {
   EventBatch first = lanes_batch(0, 100);
-  first.declarations.frame_streams = {{1, 1, ""}, {2, 1, "physics"}};
-  first.frame_marks = {{1, 1, 10}, {2, 1, 15}, {1, 1, 26}};
+  first.declarations.frame_streams = {{FrameStreamId{1}, ProcessId{1}, ""},
+                                      {FrameStreamId{2}, ProcessId{1}, "physics"}};
+  first.frame_marks = {
+      {FrameStreamId{1}, TrackId{1}, 10}, {FrameStreamId{2}, TrackId{1}, 15}, {FrameStreamId{1}, TrackId{1}, 26}};
   EventBatch second = next_batch(100, 200);
-  second.frame_marks = {{1, 1, 143}, {2, 1, 150}, {1, 1, 140}};
+  second.frame_marks = {
+      {FrameStreamId{1}, TrackId{1}, 143}, {FrameStreamId{2}, TrackId{1}, 150}, {FrameStreamId{1}, TrackId{1}, 140}};
   const Json events = trace_events({first, second});
   const auto frames = of_phase(events, "X");
   ASSERT_EQ(frames.size(), 3U);
@@ -228,15 +233,16 @@ TEST(ChromeLanes, FramesStandOnATrackOfTheirStream) {
 TEST(ChromeLanes, SamplesAreCountersAndWhatIsNoNumberIsSkipped) {
   EventBatch batch = lanes_batch(0, 100);
   MetricDeclaration loss;
-  loss.id = 1;
+  loss.id = MetricId{1};
   loss.name = "loss \"train\"";
   MetricDeclaration power;
-  power.id = 2;
+  power.id = MetricId{2};
   power.name = "power";
   power.unit = "W";
   power.labels = {{"rail", "GPU"}, {"chip", "0"}};
   batch.declarations.metrics = {loss, power};
-  batch.samples = {{1, {10, 20, 30, 40}, {0.1, std::nan(""), HUGE_VAL, 1e-300}, {}}, {2, {15}, {250}, {}}};
+  batch.samples = {{MetricId{1}, {10, 20, 30, 40}, {0.1, std::nan(""), HUGE_VAL, 1e-300}, {}},
+                   {MetricId{2}, {15}, {250}, {}}};
   const auto counters = of_phase(trace_events({batch}), "C");
   ASSERT_EQ(counters.size(), 3U);
   EXPECT_EQ(counters[0].at("name"), "loss \"train\"");
@@ -250,8 +256,8 @@ TEST(ChromeLanes, SamplesAreCountersAndWhatIsNoNumberIsSkipped) {
 
 TEST(ChromeLanes, MessagesSyncPointsAndUncertainClocksAreInstants) {
   EventBatch batch = lanes_batch(0, 100);
-  batch.messages = {{1, false, 10, "epoch \"1\""}, {0, true, 11, "long"}};
-  batch.sync_points = {{3, 1, 20}};
+  batch.messages = {{TrackId{1}, false, 10, "epoch \"1\""}, {TrackId{}, true, 11, "long"}};
+  batch.sync_points = {{3, TrackId{1}, 20}};
   batch.clock_uncertainties = {{30, 40, 5}};
   const auto instants = of_phase(trace_events({batch}), "i");
   ASSERT_EQ(instants.size(), 4U);
@@ -267,14 +273,15 @@ TEST(ChromeLanes, MessagesSyncPointsAndUncertainClocksAreInstants) {
 
 TEST(ChromeLanes, FlowsLieInsideTheScopesTheyJoin) {
   EventBatch batch = lanes_batch(0, 100);
-  batch.declarations.tracks.push_back({4, TrackKind::thread, 1, 4799, "other"});
-  const TrackId tracks[] = {1, 4};
-  for (const TrackId track : tracks) {
+  batch.declarations.tracks.push_back({TrackId{4}, TrackKind::thread, ProcessId{1}, 4799, "other"});
+  for (const std::uint32_t track : {1U, 4U}) {
     ScopeRun& run = batch.runs.emplace_back();
-    run.track = track;
+    run.track = TrackId{track};
     run.events = {test::open(10 * track, track == 1 ? 1U : 2U, 0), test::close(10 * track + 8, 0)};
   }
-  batch.flows = {{1, FlowPhase::begin, 14, 77}, {4, FlowPhase::step, 44, 77}, {4, FlowPhase::end, 46, 77}};
+  batch.flows = {{TrackId{1}, FlowPhase::begin, 14, 77},
+                 {TrackId{4}, FlowPhase::step, 44, 77},
+                 {TrackId{4}, FlowPhase::end, 46, 77}};
   const Json events = trace_events({batch});
   const auto flows = of_phase(events, "stf");
   ASSERT_EQ(flows.size(), 3U);

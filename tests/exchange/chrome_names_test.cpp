@@ -25,7 +25,7 @@ TEST(ChromeNames, ProcessesAndThreadsAreNamed) {
   batch.declarations.processes[0].host = "node7";
   batch.declarations.processes[0].rank = "3";
   EventBatch renamed = next_batch(100, 200);
-  renamed.declarations.tracks.push_back({1, TrackKind::thread, 1, 4712, "worker \"2\""});
+  renamed.declarations.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 4712, "worker \"2\""});
   std::multimap<std::string, Json> metadata;
   for (const Json& event : of_phase(trace_events({batch, renamed}), "M")) {
     metadata.emplace(event.at("name"), event);
@@ -51,14 +51,14 @@ TEST(ChromeNames, ALongCommandLineIsCutWithAMark) {
 TEST(ChromeNames, ProcessesOfSeveralHostsWithTheSameNumbersStayApart) {
   EventBatch batch = first_batch(0, 100);
   batch.declarations.processes.push_back(batch.declarations.processes[0]);
-  batch.declarations.processes[1].id = 2;
-  batch.declarations.tracks.push_back({2, TrackKind::thread, 2, 4712, "worker"});
-  batch.declarations.tracks.push_back({3, TrackKind::thread, 1, 4712, "the number came again"});
-  for (TrackId track = 1; track <= 3; ++track) {
+  batch.declarations.processes[1].id = ProcessId{2};
+  batch.declarations.tracks.push_back({TrackId{2}, TrackKind::thread, ProcessId{2}, 4712, "worker"});
+  batch.declarations.tracks.push_back({TrackId{3}, TrackKind::thread, ProcessId{1}, 4712, "the number came again"});
+  for (std::uint32_t track = 1; track <= 3; ++track) {
     ScopeRun& run = batch.runs.emplace_back();
-    run.track = track;
+    run.track = TrackId{track};
     run.events = {test::open(10, 1, 0), test::close(20 + track, 0)};
-    batch.flows.push_back({track, FlowPhase::begin, 15, 1});
+    batch.flows.push_back({run.track, FlowPhase::begin, 15, 1});
   }
   const Json events = trace_events({batch});
   std::set<std::pair<int, int>> places;
@@ -76,34 +76,36 @@ TEST(ChromeNames, ProcessesOfSeveralHostsWithTheSameNumbersStayApart) {
 TEST(ChromeNames, AProcessWhoseNumberIsNotKnownIsNumberZero) {
   EventBatch batch = first_batch(0, 100);
   batch.declarations.processes.clear();
-  batch.runs.emplace_back().track = 1;
+  batch.runs.emplace_back().track = TrackId{1};
   batch.runs[0].events = {test::open(10, 1, 0), test::close(20, 0)};
   EXPECT_EQ(of_phase(trace_events({batch}), "X")[0].at("pid"), 0);
 }
 
 TEST(ChromeNames, TheFactsOfTheRunAreOtherData) {
   EventBatch batch = first_batch(0, 100);
-  batch.declarations.infos = {
-      {1, "kernel", "Linux \"6\""}, {1, "label.run", "1"}, {1, "label.run", "2"}, {2, "kernel", "x"}};
+  batch.declarations.infos = {{ProcessId{1}, "kernel", "Linux \"6\""},
+                              {ProcessId{1}, "label.run", "1"},
+                              {ProcessId{1}, "label.run", "2"},
+                              {ProcessId{2}, "kernel", "x"}};
   const Json trace = Json::parse(trace_text({batch}, TraceContainer::object));
   EXPECT_EQ(trace.at("otherData"), Json({{"kernel", "Linux \"6\""}, {"label.run", "2"}, {"process 2: kernel", "x"}}));
   EXPECT_EQ(trace.at("displayTimeUnit"), "ns");
 }
 
 TEST(IdTable, GreatIdsCostNoMoreThanSmallOnes) {
-  IdTable<int> table;
+  IdTable<ProcessId, int> table;
   const std::uint32_t ids[] = {1, 2, 3, 0, 4'294'967'295U, 3'000'000'000U, 50};
   int number = 0;
   for (const std::uint32_t id : ids) {
-    EXPECT_EQ(table.find(id), nullptr);
-    table.get(id) = ++number;
+    EXPECT_EQ(table.find(ProcessId{id}), nullptr);
+    table.get(ProcessId{id}) = ++number;
   }
   number = 0;
   for (const std::uint32_t id : ids) {
-    ASSERT_NE(table.find(id), nullptr);
-    EXPECT_EQ(*table.find(id), ++number);
+    ASSERT_NE(table.find(ProcessId{id}), nullptr);
+    EXPECT_EQ(*table.find(ProcessId{id}), ++number);
   }
-  EXPECT_EQ(table.find(4), nullptr);
+  EXPECT_EQ(table.find(ProcessId{4}), nullptr);
 }
 
 }  // namespace

@@ -100,9 +100,9 @@ TEST_P(RoundTrip, WhatATraceHoldsComesBackTheSame) {
   EventBatch flows;
   flows.start_ns = model.truth().start_ns;
   flows.end_ns = model.truth().end_ns;
-  flows.flows = {{1, FlowPhase::begin, flows.start_ns, 3},
-                 {2, FlowPhase::step, flows.start_ns + 5, 3},
-                 {1, FlowPhase::end, flows.end_ns, 0xFFFFFFFFFFFFFFFF}};
+  flows.flows = {{TrackId{1}, FlowPhase::begin, flows.start_ns, 3},
+                 {TrackId{2}, FlowPhase::step, flows.start_ns + 5, 3},
+                 {TrackId{1}, FlowPhase::end, flows.end_ns, 0xFFFFFFFFFFFFFFFF}};
   writer.write(flows);
   writer.finish();
 

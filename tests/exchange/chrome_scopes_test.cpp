@@ -30,7 +30,7 @@ using Json = nlohmann::json;
 
 ScopeRun& add_run(EventBatch& batch, std::uint64_t first_sequence = 0) {
   ScopeRun& run = batch.runs.emplace_back();
-  run.track = 1;
+  run.track = TrackId{1};
   run.first_sequence = first_sequence;
   return run;
 }
@@ -57,20 +57,20 @@ TEST(ChromeScopes, NestedScopesKeepNamesTimesAndThread) {
 
 TEST(ChromeScopes, AScopeThatSpansBatchesKeepsItsStartAndItsArguments) {
   EventBatch first = first_batch(100, 200);
-  first.declarations.names = {{1, "items"}, {2, "done"}};
+  first.declarations.names = {{NameId{1}, "items"}, {NameId{2}, "done"}};
   ScopeRun& run = add_run(first);
   run.events = {open(100, 1, 0), open(150, 2, 1)};
   run.end_sequence = 2;
-  run.arguments = {{1, test::integer_argument(1, 7)}};
+  run.arguments = {{1, test::integer_argument(NameId{1}, 7)}};
   EventBatch second = next_batch(200, 300);
   ScopeRun& middle = add_run(second, 2);
   middle.end_sequence = 2;
-  middle.open_at_start = {{100, 1}, {150, 2}};
+  middle.open_at_start = {{100, SiteId{1}}, {150, SiteId{2}}};
   EventBatch third = next_batch(300, 400);
   ScopeRun& rest = add_run(third, 2);
   rest.open_at_start = middle.open_at_start;
   rest.events = {close(350, 1), close(390, 0)};
-  rest.arguments = {{0, test::integer_argument(2, 1)}, {1, test::integer_argument(2, 2)}};
+  rest.arguments = {{0, test::integer_argument(NameId{2}, 1)}, {1, test::integer_argument(NameId{2}, 2)}};
   const auto scopes = of_phase(trace_events({first, second, third}), "X");
   ASSERT_EQ(scopes.size(), 2U);
   EXPECT_EQ(start_ns(scopes[0]), 150);
@@ -84,7 +84,7 @@ TEST(ChromeScopes, AScopeThatSpansBatchesKeepsItsStartAndItsArguments) {
 TEST(ChromeScopes, ScopesOpenBeforeTheFirstBatchAreWrittenFromTheirStart) {
   EventBatch batch = first_batch(1000, 2000);
   ScopeRun& run = add_run(batch, 50);
-  run.open_at_start = {{300, 1}, {400, 2}};
+  run.open_at_start = {{300, SiteId{1}}, {400, SiteId{2}}};
   run.events = {close(1500, 1), close(1600, 0)};
   const auto scopes = of_phase(trace_events({batch}), "X");
   ASSERT_EQ(scopes.size(), 2U);
@@ -129,7 +129,7 @@ TEST(ChromeScopes, AScopeWhoseEndWasLostIsWrittenUpToWhereItWasSeen) {
   run.end_sequence = 2;
   EventBatch later = next_batch(500, 600);
   ScopeRun& rest = add_run(later, 40);
-  rest.open_at_start = {{10, 1}, {450, 3}};
+  rest.open_at_start = {{10, SiteId{1}}, {450, SiteId{3}}};
   rest.events = {close(550, 1), close(560, 0)};
   const auto scopes = of_phase(trace_events({first, later}), "X");
   ASSERT_EQ(scopes.size(), 3U);
@@ -203,15 +203,15 @@ struct RandomProgram {
       const bool is_first = number == 0;
       EventBatch batch = is_first ? first_batch(now_ns, 0) : next_batch(now_ns, 0);
       if (is_first) {
-        batch.declarations.tracks.push_back({2, TrackKind::thread, 1, 4713, "second"});
-        batch.declarations.tracks.push_back({3, TrackKind::thread, 1, 4714, "third"});
-        batch.declarations.names = {{1, "n"}};
+        batch.declarations.tracks.push_back({TrackId{2}, TrackKind::thread, ProcessId{1}, 4713, "second"});
+        batch.declarations.tracks.push_back({TrackId{3}, TrackKind::thread, ProcessId{1}, 4714, "third"});
+        batch.declarations.names = {{NameId{1}, "n"}};
       }
-      for (TrackId track = 1; track <= 3; ++track) {
-        auto& stack = stacks[track - 1];
+      for (std::size_t track = 0; track < 3; ++track) {
+        auto& stack = stacks[track];
         ScopeRun& run = batch.runs.emplace_back();
-        run.track = track;
-        run.first_sequence = sequences[track - 1];
+        run.track = TrackId::from_index(track);
+        run.first_sequence = sequences[track];
         for (const Open& level : stack) {
           run.open_at_start.push_back({level.start_ns, level.site});
         }
@@ -221,25 +221,25 @@ struct RandomProgram {
           time_ns += static_cast<std::int64_t>(random() % 40);
           const auto depth = static_cast<unsigned>(stack.size());
           if (depth < 8 && (depth == 0 || random() % 2 == 0)) {
-            const auto site = static_cast<SiteId>(1 + random() % 3);
+            const auto site = static_cast<std::uint32_t>(1 + random() % 3);
             run.events.push_back(open(time_ns, site, depth));
-            stack.push_back({time_ns, site, -1});
+            stack.push_back({time_ns, SiteId{site}, -1});
           } else {
             run.events.push_back(close(time_ns, depth - 1));
             const char* const names[] = {"outer", "inner", "leaf"};
             const Open ended = stack.back();
-            scopes.emplace_back(names[ended.site - 1], ended.start_ns, time_ns, ended.argument);
+            scopes.emplace_back(names[ended.site.index()], ended.start_ns, time_ns, ended.argument);
             stack.pop_back();
           }
           if (!stack.empty() && stack.back().argument < 0 && random() % 5 == 0) {
             stack.back().argument = static_cast<std::int64_t>(random() % 1000);
-            run.arguments.push_back(
-                {static_cast<std::uint32_t>(run.events.size()), test::integer_argument(1, stack.back().argument)});
+            run.arguments.push_back({static_cast<std::uint32_t>(run.events.size()),
+                                     test::integer_argument(NameId{1}, stack.back().argument)});
           }
         }
         batch.end_ns = std::max(batch.end_ns, time_ns);
-        sequences[track - 1] += count;
-        run.end_sequence = sequences[track - 1];
+        sequences[track] += count;
+        run.end_sequence = sequences[track];
       }
       now_ns = batch.end_ns + 1;
       batches.push_back(std::move(batch));
@@ -247,7 +247,7 @@ struct RandomProgram {
     for (std::size_t track = 0; track < 3; ++track) {
       for (const Open& left : stacks[track]) {
         const char* const names[] = {"outer", "inner", "leaf"};
-        scopes.emplace_back(names[left.site - 1], left.start_ns, now_ns - 1, left.argument);
+        scopes.emplace_back(names[left.site.index()], left.start_ns, now_ns - 1, left.argument);
       }
     }
     std::sort(scopes.begin(), scopes.end());
@@ -294,36 +294,39 @@ TEST(ChromeScopes, DamagedBatchesMakeValidJson) {
       batch.text = "text\xC3";
       for (int i = 0; i < 3; ++i) {
         ScopeRun& run = batch.runs.emplace_back();
-        run.track = static_cast<TrackId>(any(3));
+        run.track = TrackId{static_cast<std::uint32_t>(any(3))};
         run.dropped_scopes = any(2);
         for (std::uint64_t level = random() % 3; level > 0; --level) {
-          run.open_at_start.push_back({static_cast<std::int64_t>(any(100)), static_cast<SiteId>(any(4))});
+          run.open_at_start.push_back(
+              {static_cast<std::int64_t>(any(100)), SiteId{static_cast<std::uint32_t>(any(4))}});
         }
         for (int event = 0; event < 8; ++event) {
-          run.events.push_back({static_cast<std::int64_t>(any(100)), static_cast<SiteId>(any(4)),
+          run.events.push_back({static_cast<std::int64_t>(any(100)), SiteId{static_cast<std::uint32_t>(any(4))},
                                 static_cast<std::uint16_t>(any(4)), static_cast<std::uint16_t>(any(2))});
           ArgumentValue value;
-          value.name = static_cast<NameId>(any(3));
+          value.name = NameId{static_cast<std::uint32_t>(any(3))};
           value.type = static_cast<ArgumentType>(any(6));
           value.bits = any(6);
           value.text_size = static_cast<std::uint32_t>(any(6));
           run.arguments.push_back({static_cast<std::uint32_t>(any(9)), value});
           batch.span_arguments.push_back(value);
         }
-        const auto track = static_cast<TrackId>(any(4));
+        const TrackId track{static_cast<std::uint32_t>(any(4))};
         const auto time = static_cast<std::int64_t>(any(100));
-        batch.spans.push_back({track, static_cast<NameId>(any(3)), static_cast<NameId>(any(3)),
-                               static_cast<std::uint32_t>(any(3)), static_cast<std::uint32_t>(any(3)), time,
-                               static_cast<std::int64_t>(any(50)), any(3)});
-        batch.async_begins.push_back({track, static_cast<NameId>(any(3)), time, any(3)});
-        batch.frame_marks.push_back({static_cast<FrameStreamId>(any(2)), track, time});
-        batch.samples.push_back({static_cast<MetricId>(any(2)), {time, time}, {std::bit_cast<double>(random())}, {}});
+        batch.spans.push_back({track, NameId{static_cast<std::uint32_t>(any(3))},
+                               NameId{static_cast<std::uint32_t>(any(3))}, static_cast<std::uint32_t>(any(3)),
+                               static_cast<std::uint32_t>(any(3)), time, static_cast<std::int64_t>(any(50)), any(3)});
+        batch.async_begins.push_back({track, NameId{static_cast<std::uint32_t>(any(3))}, time, any(3)});
+        batch.frame_marks.push_back({FrameStreamId{static_cast<std::uint32_t>(any(2))}, track, time});
+        batch.samples.push_back(
+            {MetricId{static_cast<std::uint32_t>(any(2))}, {time, time}, {std::bit_cast<double>(random())}, {}});
         batch.messages.push_back({track, true, time, std::string(3, static_cast<char>(random()))});
         batch.flows.push_back({track, static_cast<FlowPhase>(any(4)), time, any(9)});
         batch.sync_points.push_back({any(9), track, time});
         batch.clock_uncertainties.push_back({time, time, time});
-        batch.declarations.tracks.push_back({static_cast<TrackId>(any(4)), static_cast<TrackKind>(any(3)),
-                                             static_cast<ProcessId>(any(2)), any(10), "\xF0"});
+        batch.declarations.tracks.push_back({TrackId{static_cast<std::uint32_t>(any(4))},
+                                             static_cast<TrackKind>(any(3)),
+                                             ProcessId{static_cast<std::uint32_t>(any(2))}, any(10), "\xF0"});
       }
       batches.push_back(std::move(batch));
     }

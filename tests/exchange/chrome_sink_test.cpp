@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 EventBatch one_scope(std::int64_t start_ns) {
   EventBatch batch = start_ns == 0 ? test::first_batch(0, 100) : test::next_batch(start_ns, start_ns + 100);
-  batch.runs.emplace_back().track = 1;
+  batch.runs.emplace_back().track = TrackId{1};
   batch.runs[0].events = {test::open(start_ns + 10, 1, 0), test::close(start_ns + 20, 0)};
   return batch;
 }
@@ -25,7 +25,7 @@ TEST(ChromeSink, TheTraceIsCompleteOnceTheSinkIsFinished) {
   test::TemporaryDirectory directory;
   const std::string path = directory / "trace.json";
   Declarations known;
-  known.processes = {{1, 77, "host", "", "", "program --option"}};
+  known.processes = {{ProcessId{1}, 77, "host", "", "", "program --option"}};
   ChromeSink sink(path, known);
   sink.write(one_scope(0));
   sink.write(one_scope(100));

@@ -64,7 +64,7 @@ class ExportTest : public ::testing::Test {
   static std::vector<std::byte> written(const EventBatch& batch) {
     auto bytes = std::make_shared<std::vector<std::byte>>();
     capture::CaptureWriterOptions options;
-    options.declarations.processes.push_back({1, 100, "here", "boot", "", "program"});
+    options.declarations.processes.push_back({ProcessId{1}, 100, "here", "boot", "", "program"});
     capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), std::move(options));
     writer.write(batch);
     writer.finish();
@@ -278,27 +278,28 @@ TEST_F(ExportTest, SpansTellWhereTheyAreInTheCodeAndWhomTheyWaitedFor) {
   EventBatch batch;
   batch.end_ns = 3000;
   SiteDeclaration work;
-  work.id = 1;
+  work.id = SiteId{1};
   work.name = "cull";
   work.function = "void cull(int, float)";
   work.file = "src/a.cpp";
   work.line = 12;
   SiteDeclaration wait;
-  wait.id = 2;
+  wait.id = SiteId{2};
   wait.name = "wait for queue";
   wait.function = "loader";
   wait.role = SiteRole::wait;
   batch.declarations.sites = {work, wait};
-  batch.declarations.names = {{1, "copy"}};
-  batch.declarations.tracks = {{1, TrackKind::thread, 1, 5, "main"}, {2, TrackKind::queue, 1, 0, "gpu"}};
+  batch.declarations.names = {{NameId{1}, "copy"}};
+  batch.declarations.tracks = {{TrackId{1}, TrackKind::thread, ProcessId{1}, 5, "main"},
+                               {TrackId{2}, TrackKind::queue, ProcessId{1}, 0, "gpu"}};
   ScopeRun run;
-  run.track = 1;
+  run.track = TrackId{1};
   run.end_sequence = 4;
-  run.events = {{1000, 1, 0, 0}, {1100, 2, 1, 0}, {1200, 0, 1, 0}, {2000, 0, 0, 0}};
+  run.events = {{1000, SiteId{1}, 0, 0}, {1100, SiteId{2}, 1, 0}, {1200, {}, 1, 0}, {2000, {}, 0, 0}};
   batch.runs = {run};
   SpanEvent span;
-  span.track = 2;
-  span.name = 1;
+  span.track = TrackId{2};
+  span.name = NameId{1};
   span.start_ns = 1000;
   span.duration_ns = 500;
   batch.spans = {span};
@@ -327,21 +328,21 @@ TEST_F(ExportTest, OpenMetricsHasTheLatestValuesUnderNamesThatItAllows) {
   EventBatch batch;
   batch.end_ns = 3000;
   batch.declarations.metrics = {
-      {1, MetricKind::gauge, 1, "board power", "W", "", {{"rail", "a\"b\\\n"}}},
-      {2, MetricKind::gauge, 1, "board power", "W", "", {{"rail", "c"}}},
-      {3, MetricKind::counter, 1, "reads_total", "", "", {}},
-      {4, MetricKind::gauge, 1, "reads", "", "", {}},
-      {5, MetricKind::gauge, 1, "disk", "B/s", "", {}},
-      {6, MetricKind::gauge, 1, "gone", "", "", {}},
-      {7, MetricKind::gauge, 1, "reads_total", "", "", {{"quantile", "1"}}},
+      {MetricId{1}, MetricKind::gauge, ProcessId{1}, "board power", "W", "", {{"rail", "a\"b\\\n"}}},
+      {MetricId{2}, MetricKind::gauge, ProcessId{1}, "board power", "W", "", {{"rail", "c"}}},
+      {MetricId{3}, MetricKind::counter, ProcessId{1}, "reads_total", "", "", {}},
+      {MetricId{4}, MetricKind::gauge, ProcessId{1}, "reads", "", "", {}},
+      {MetricId{5}, MetricKind::gauge, ProcessId{1}, "disk", "B/s", "", {}},
+      {MetricId{6}, MetricKind::gauge, ProcessId{1}, "gone", "", "", {}},
+      {MetricId{7}, MetricKind::gauge, ProcessId{1}, "reads_total", "", "", {{"quantile", "1"}}},
   };
-  batch.samples = {{1, {1000, 2000}, {1, 0.1}, {}},
-                   {2, {1500}, {-3}, {}},
-                   {3, {1000}, {7}, {}},
-                   {4, {1000}, {std::numeric_limits<double>::infinity()}, {}},
-                   {5, {1000}, {2.5}, {}},
-                   {6, {1000, 2000}, {1, std::nan("")}, {}},
-                   {7, {1000}, {1}, {}}};
+  batch.samples = {{MetricId{1}, {1000, 2000}, {1, 0.1}, {}},
+                   {MetricId{2}, {1500}, {-3}, {}},
+                   {MetricId{3}, {1000}, {7}, {}},
+                   {MetricId{4}, {1000}, {std::numeric_limits<double>::infinity()}, {}},
+                   {MetricId{5}, {1000}, {2.5}, {}},
+                   {MetricId{6}, {1000, 2000}, {1, std::nan("")}, {}},
+                   {MetricId{7}, {1000}, {1}, {}}};
   batch.clock_anchors = {{0, 1'700'000'000'000'000'000, 1}};
   EXPECT_EQ(exported(open(written(batch)), export_openmetrics),
             "# TYPE board_power_watts gauge\n"

@@ -35,15 +35,17 @@ class SampledCapture {
   using Labels = std::vector<std::pair<std::string, std::string>>;
 
   SampledCapture() {
-    declarations_.processes.emplace_back().id = 1;
-    declarations_.tracks.push_back({1, TrackKind::thread, 1, 1, "main"});
+    declarations_.processes.emplace_back().id = ProcessId{1};
+    declarations_.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 1, "main"});
   }
 
-  void info(const std::string& key, const std::string& value) { declarations_.infos.push_back({1, key, value}); }
+  void info(const std::string& key, const std::string& value) {
+    declarations_.infos.push_back({ProcessId{1}, key, value});
+  }
 
-  MetricId metric(const std::string& name, const Labels& labels = {}, ProcessId process = 1) {
+  MetricId metric(const std::string& name, const Labels& labels = {}, ProcessId process = ProcessId{1}) {
     MetricDeclaration& declaration = declarations_.metrics.emplace_back();
-    declaration.id = static_cast<MetricId>(declarations_.metrics.size());
+    declaration.id = MetricId{static_cast<std::uint32_t>(declarations_.metrics.size())};
     declaration.process = process;
     declaration.name = name;
     declaration.labels = labels;
@@ -57,7 +59,7 @@ class SampledCapture {
     run.values.push_back(value);
   }
 
-  void sync(std::uint64_t number, std::int64_t time_ns) { sync_.push_back({number, 1, time_ns}); }
+  void sync(std::uint64_t number, std::int64_t time_ns) { sync_.push_back({number, TrackId{1}, time_ns}); }
 
   Declarations& declarations() { return declarations_; }
 
@@ -82,7 +84,7 @@ class SampledCapture {
   }
 
   MetricId metric(MetricDeclaration declaration) {
-    declaration.id = static_cast<MetricId>(declarations_.metrics.size() + 1);
+    declaration.id = MetricId::from_index(declarations_.metrics.size());
     declarations_.metrics.push_back(std::move(declaration));
     return declarations_.metrics.back().id;
   }
@@ -381,15 +383,15 @@ TEST(NvmtExport, ACaptureWithoutAMachineOrWithTwoIsRefused) {
   nothing.sample(nothing.metric("loss"), ms, 1);
   EXPECT_THROW(static_cast<void>(nothing.exported()), NvmtError);
   SampledCapture two;
-  two.declarations().processes.emplace_back().id = 2;
+  two.declarations().processes.emplace_back().id = ProcessId{2};
   two.sample(two.metric("memory_used"), ms, 1024);
-  two.sample(two.metric("memory_used", {}, 2), ms, 4096);
+  two.sample(two.metric("memory_used", {}, ProcessId{2}), ms, 4096);
   EXPECT_THROW(static_cast<void>(two.exported()), NvmtError);
   TemporaryDirectory directory;
   const std::string path = directory / "trace.nvmt";
   const Timeline timeline = two.timeline();
   NvmtExportOptions options;
-  options.process = 2;
+  options.process = ProcessId{2};
   export_nvmt(timeline, path, options);
   EXPECT_EQ(std::uint64_t{read_nvmt(path).fast.at(0).ram_used_kb}, 4U);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <kymo/overview.hpp>
@@ -49,10 +50,10 @@ std::size_t place_of(const std::vector<std::string>& labels, const std::string& 
 TEST(Overview, TracksAndMetricsStandAsInThePanelAndConstantOnesAreFolded) {
   PowerRecording recording;
   for (std::int64_t i = 0; i < 10; ++i) {
-    recording.scope(i * 100 * ms, (i * 100 + 50) * ms, 1, "walk");
-    recording.scope(i * 100 * ms, (i * 100 + 50) * ms, 2, "run");
+    recording.scope(i * 100 * ms, (i * 100 + 50) * ms, TrackId{1}, "walk");
+    recording.scope(i * 100 * ms, (i * 100 + 50) * ms, TrackId{2}, "run");
   }
-  recording.fiber(1, "fiber");
+  recording.fiber(TrackId{1}, "fiber");
   recording.metric(metric("mem_used", "/proc/meminfo"), samples(5, 1));
   recording.metric(metric("mem_total", "/proc/meminfo"), samples(7, 0));
   recording.metric(metric("swap_total", "/proc/meminfo"), samples(8, 0));
@@ -71,12 +72,33 @@ TEST(Overview, TracksAndMetricsStandAsInThePanelAndConstantOnesAreFolded) {
   EXPECT_EQ(place_of(labels, "mem_total"), labels.size());
 }
 
+TEST(Overview, CoresShareARowOnAMachineOfMany) {
+  PowerRecording recording;
+  recording.scope(0, 1000 * ms, TrackId{1}, "walk");
+  for (int core = 0; core < 64; ++core) {
+    MetricDeclaration load = metric("cpu_util", "/proc/stat");
+    load.labels = {{"core", std::to_string(core)}};
+    recording.metric(load, samples(core, 1));
+    MetricDeclaration clock = metric("cpu_clock", "/proc/cpuinfo");
+    clock.labels = load.labels;
+    recording.metric(clock, samples(core % 2 == 0 ? 2000 : 3000, 0));
+  }
+  recording.metric(metric("gpu_load", "nvml"), samples(1, 1));
+  const std::vector<std::string> labels = labels_of(overview_svg(recording.make_timeline()));
+  const std::size_t cores = place_of(labels, "cpu_util, 64 cores");
+  ASSERT_LT(cores + 2, labels.size()) << ::testing::PrintToString(labels);
+  EXPECT_EQ(labels[cores + 1], "72") << "the greatest of all";
+  EXPECT_EQ(labels[cores + 2], "0");
+  EXPECT_LT(place_of(labels, "gpu_load"), cores);
+  EXPECT_LT(place_of(labels, "and 64 more metrics of the machine that did not change"), labels.size());
+}
+
 TEST(Overview, SitesHaveTheColoursOfThePanel) {
   PowerRecording recording;
   std::vector<std::string> names;
   for (int i = 0; i < static_cast<int>(base::palette_size); ++i) {
     names.push_back("site " + std::to_string(i));
-    recording.scope(i * 100 * ms, (i * 100 + 90) * ms, 1, names.back());
+    recording.scope(i * 100 * ms, (i * 100 + 90) * ms, TrackId{1}, names.back());
   }
   const Timeline timeline = recording.make_timeline();
   const std::string svg = overview_svg(timeline);
@@ -89,6 +111,48 @@ TEST(Overview, SitesHaveTheColoursOfThePanel) {
                            base::to_hex(parts.data(), 3) + "\"");
     EXPECT_TRUE(std::regex_search(svg, drawn)) << site.name;
   }
+}
+
+/// The names in a picture's legend, with their colours.
+std::vector<std::pair<std::string, std::string>> legend_of(const std::string& svg) {
+  std::vector<std::pair<std::string, std::string>> legend;
+  const std::regex entry("<rect[^>]* fill=\"(#[0-9a-f]{6})\"/><text[^>]*>([^<]*)</text>");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), entry), end; at != end; ++at) {
+    legend.emplace_back((*at)[2], (*at)[1]);
+  }
+  return legend;
+}
+
+TEST(Overview, ALegendNamesTheColoursByTheTimeTheyTake) {
+  PowerRecording recording;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    recording.scope(i * 100 * ms, (i * 100 + 20) * ms, TrackId{1}, "a <short> one");
+    recording.scope((i * 100 + 20) * ms, (i * 100 + 90) * ms, TrackId{1}, "long");
+    recording.scope(i * 100 * ms, (i * 100 + 40) * ms, TrackId{2}, "middle");
+  }
+  const std::string svg = overview_svg(recording.make_timeline());
+  std::vector<std::string> names;
+  for (const auto& [name, colour] : legend_of(svg)) {
+    names.push_back(name);
+    const std::regex drawn("<title>" + name + "</title><path d=\"[^\"]*\" fill=\"" + colour + "\"");
+    EXPECT_TRUE(std::regex_search(svg, drawn)) << name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"long", "middle", "a &lt;short&gt; one"}));
+}
+
+TEST(Overview, ALegendSaysHowManyNamesItLeavesOut) {
+  PowerRecording recording;
+  for (std::int64_t i = 0; i < 100; ++i) {
+    recording.scope(i * 10 * ms, (i * 10 + 9) * ms, TrackId{1}, "site " + std::to_string(i));
+  }
+  OverviewOptions options;
+  options.width = 4096;
+  const std::string svg = overview_svg(recording.make_timeline(), options);
+  const std::size_t named = legend_of(svg).size();
+  EXPECT_GE(named, 12U);
+  EXPECT_LT(named, 100U);
+  const std::vector<std::string> labels = labels_of(svg);
+  EXPECT_LT(place_of(labels, "and " + std::to_string(100 - named) + " more names"), labels.size());
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ std::vector<SeenSpan> spans_of(const Timeline& timeline) {
 
 std::vector<std::int64_t> frame_ends(const Timeline& timeline) {
   std::vector<std::int64_t> ends;
-  for (const Frame& found : timeline.frames(1)) {
+  for (const Frame& found : timeline.frames(FrameStreamId{1})) {
     ends.push_back(found.start_ns + found.duration_ns);
   }
   return ends;
@@ -126,19 +126,19 @@ class VorMapping : public ::testing::Test {
 
 Declarations main_declarations() {
   Declarations declarations;
-  declarations.processes.emplace_back().id = 1;
-  declarations.frame_streams.push_back({1, 1, ""});
-  declarations.tracks.push_back({1, TrackKind::thread, 1, 1, "main"});
+  declarations.processes.emplace_back().id = ProcessId{1};
+  declarations.frame_streams.push_back({FrameStreamId{1}, ProcessId{1}, ""});
+  declarations.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 1, "main"});
   return declarations;
 }
 
 TEST_F(VorMapping, ScopesThatGoOnFromFrameToFrameComeBackWhole) {
   Declarations declarations = main_declarations();
-  declarations.tracks.push_back({2, TrackKind::thread, 1, 2, "worker"});
-  declarations.tracks.push_back({3, TrackKind::thread, 1, 3, "worker"});
-  for (SiteId id = 1; id <= 12; ++id) {
+  declarations.tracks.push_back({TrackId{2}, TrackKind::thread, ProcessId{1}, 2, "worker"});
+  declarations.tracks.push_back({TrackId{3}, TrackKind::thread, ProcessId{1}, 3, "worker"});
+  for (std::uint32_t id = 1; id <= 12; ++id) {
     SiteDeclaration& site = declarations.sites.emplace_back();
-    site.id = id;
+    site.id = SiteId{id};
     site.kind = id % 2 == 0 ? SiteKind::function : SiteKind::scope;
     site.name = "site " + std::to_string(id);
   }
@@ -148,13 +148,14 @@ TEST_F(VorMapping, ScopesThatGoOnFromFrameToFrameComeBackWhole) {
     EventBatch batch = model.next(400);
     // Marks between events, at events, and two at one time.
     for (const std::size_t at : {50U, 120U, 300U, 300U, 399U}) {
-      batch.frame_marks.push_back({1, 1, batch.runs[0].events[at].time_ns + static_cast<std::int64_t>(at % 2)});
+      batch.frame_marks.push_back(
+          {FrameStreamId{1}, TrackId{1}, batch.runs[0].events[at].time_ns + static_cast<std::int64_t>(at % 2)});
       batch.end_ns = std::max(batch.end_ns, batch.frame_marks.back().time_ns);
     }
     batches.push_back(batch);
   }
   const std::int64_t end_ns = batches.back().end_ns;
-  batches.back().frame_marks.push_back({1, 1, end_ns});
+  batches.back().frame_marks.push_back({FrameStreamId{1}, TrackId{1}, end_ns});
   const Timeline original = open_batches(declarations, batches);
   const VorExportReport exported = export_vor(original, path("a.vor"));
   EXPECT_EQ(exported.losses, Strings());
@@ -190,9 +191,9 @@ TEST_F(VorMapping, ScopesThatGoOnFromFrameToFrameComeBackWhole) {
   EXPECT_EQ(second.flame_sizes.size(), first.flame_sizes.size());
 }
 
-MetricDeclaration metric(MetricId id, const char* name, const char* unit) {
+MetricDeclaration metric(std::uint32_t id, const char* name, const char* unit) {
   MetricDeclaration declaration;
-  declaration.id = id;
+  declaration.id = MetricId{id};
   declaration.name = name;
   declaration.unit = unit;
   return declaration;
@@ -208,16 +209,16 @@ TEST_F(VorMapping, MetricsBecomeColumnsInTheUnitsOfVor) {
   EventBatch batch;
   batch.end_ns = 100 * ms;
   for (const std::int64_t time_ns : {10 * ms, 12 * ms, 15 * ms}) {
-    batch.frame_marks.push_back({1, 1, time_ns});
+    batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, time_ns});
   }
-  batch.samples.push_back({1, {10 * ms, 10 * ms + 1, 11 * ms, 20 * ms}, {1, 2, 3, 4}, {}});
-  batch.samples.push_back({2, {11 * ms}, {1'234'567'890}, {}});
-  batch.samples.push_back({3, {9 * ms, 14 * ms}, {45.5, nan}, {}});
-  batch.samples.push_back({4, {1 * ms, 13 * ms}, {50, 60}, {}});
-  batch.samples.push_back({5, {14 * ms}, {7}, {}});
-  batch.samples.push_back({6, {15 * ms}, {2'500'000}, {}});
-  batch.samples.push_back({7, {15 * ms}, {8}, {}});
-  batch.samples.push_back({8, {15 * ms}, {9}, {}});
+  batch.samples.push_back({MetricId{1}, {10 * ms, 10 * ms + 1, 11 * ms, 20 * ms}, {1, 2, 3, 4}, {}});
+  batch.samples.push_back({MetricId{2}, {11 * ms}, {1'234'567'890}, {}});
+  batch.samples.push_back({MetricId{3}, {9 * ms, 14 * ms}, {45.5, nan}, {}});
+  batch.samples.push_back({MetricId{4}, {1 * ms, 13 * ms}, {50, 60}, {}});
+  batch.samples.push_back({MetricId{5}, {14 * ms}, {7}, {}});
+  batch.samples.push_back({MetricId{6}, {15 * ms}, {2'500'000}, {}});
+  batch.samples.push_back({MetricId{7}, {15 * ms}, {8}, {}});
+  batch.samples.push_back({MetricId{8}, {15 * ms}, {9}, {}});
   const VorExportReport report = export_vor(open_batches(declarations, {batch}), path("a.vor"));
   EXPECT_EQ(report.losses, (Strings{"1 samples, where their frame has a later one of the same metric",
                                     "1 metrics' samples behind the last frame mark"}));
@@ -258,9 +259,9 @@ TEST_F(VorMapping, MetricsBecomeColumnsInTheUnitsOfVor) {
 
 TEST_F(VorMapping, FrameTimesHaveOneColumnAndNoNameComesTwice) {
   Declarations declarations = main_declarations();
-  const auto metric = [](MetricId id, const char* name, const char* unit) {
+  const auto metric = [](std::uint32_t id, const char* name, const char* unit) {
     MetricDeclaration declaration;
-    declaration.id = id;
+    declaration.id = MetricId{id};
     declaration.name = name;
     declaration.unit = unit;
     return declaration;
@@ -269,9 +270,9 @@ TEST_F(VorMapping, FrameTimesHaveOneColumnAndNoNameComesTwice) {
                           metric(4, "memory_mb", "pages")};
   EventBatch batch;
   batch.end_ns = 100 * ms;
-  batch.frame_marks = {{1, 1, 10 * ms}, {1, 1, 12 * ms}};
-  for (MetricId id = 1; id <= 4; ++id) {
-    batch.samples.push_back({id, {12 * ms}, {static_cast<double>(id)}, {}});
+  batch.frame_marks = {{FrameStreamId{1}, TrackId{1}, 10 * ms}, {FrameStreamId{1}, TrackId{1}, 12 * ms}};
+  for (std::uint32_t id = 1; id <= 4; ++id) {
+    batch.samples.push_back({MetricId{id}, {12 * ms}, {static_cast<double>(id)}, {}});
   }
   EXPECT_EQ(export_vor(open_batches(declarations, {batch}), path("a.vor")).losses, Strings());
   const Content content = read_content(path("a.vor"));
@@ -282,28 +283,29 @@ TEST_F(VorMapping, FrameTimesHaveOneColumnAndNoNameComesTwice) {
 
 TEST_F(VorMapping, ArgumentsBecomeTextAndTextAnArgument) {
   Declarations declarations = main_declarations();
-  declarations.names = {{1, "objects"}, {2, "data"}, {3, "mode"}};
+  declarations.names = {{NameId{1}, "objects"}, {NameId{2}, "data"}, {NameId{3}, "mode"}};
   SiteDeclaration site;
-  site.id = 1;
+  site.id = SiteId{1};
   site.name = "cull";
   declarations.sites = {site};
   EventBatch batch;
   batch.end_ns = 10;
-  batch.frame_marks.push_back({1, 1, 10});
+  batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, 10});
   ScopeRun& run = batch.runs.emplace_back();
-  run.track = 1;
+  run.track = TrackId{1};
   run.end_sequence = 9;
-  run.events = {{1, 1, 0, 0}, {2, 0, 0, 0}, {3, 1, 0, 0}, {4, 1, 1, 0}, {5, 0, 1, 0}, {6, 0, 0, 0}};
+  run.events = {{1, SiteId{1}, 0, 0}, {2, {}, 0, 0}, {3, SiteId{1}, 0, 0},
+                {4, SiteId{1}, 1, 0}, {5, {}, 1, 0}, {6, {}, 0, 0}};
   ArgumentValue number;
-  number.name = 1;
+  number.name = NameId{1};
   number.bits = 42;
   ArgumentValue text;
-  text.name = 2;
+  text.name = NameId{2};
   text.type = ArgumentType::string;
   text.text_size = 9;
   batch.text = "image.png" + std::string(200, 'x');
   ArgumentValue mode = text;
-  mode.name = 3;
+  mode.name = NameId{3};
   mode.bits = 9;
   mode.text_size = 200;
   run.arguments = {{1, text}, {3, number}, {4, text}, {5, mode}};
@@ -311,7 +313,7 @@ TEST_F(VorMapping, ArgumentsBecomeTextAndTextAnArgument) {
   EXPECT_EQ(exported.losses, Strings{"1 scopes' arguments beyond 127 bytes of text"});
   static_cast<void>(import_file("a.vor", "b.kymo"));
   const Timeline back(path("b.kymo"));
-  const SpanList found = back.spans(1);
+  const SpanList found = back.spans(TrackId{1});
   Strings texts;
   for (const Span& span : found.spans) {
     ASSERT_EQ(span.argument_count, 1U);
@@ -324,29 +326,29 @@ TEST_F(VorMapping, ArgumentsBecomeTextAndTextAnArgument) {
 
 TEST_F(VorMapping, TextThatLooksLikeTheMarkOfAnOtherHalfJoinsNothing) {
   Declarations declarations = main_declarations();
-  declarations.names = {{1, "data"}};
+  declarations.names = {{NameId{1}, "data"}};
   SiteDeclaration site;
-  site.id = 1;
+  site.id = SiteId{1};
   site.name = "cull";
   declarations.sites = {site};
   EventBatch batch;
   batch.end_ns = 20;
-  batch.frame_marks = {{1, 1, 10}, {1, 1, 20}};
+  batch.frame_marks = {{FrameStreamId{1}, TrackId{1}, 10}, {FrameStreamId{1}, TrackId{1}, 20}};
   batch.text = "\xE2\x80\xA6";
   ScopeRun& run = batch.runs.emplace_back();
-  run.track = 1;
+  run.track = TrackId{1};
   run.end_sequence = 5;
   // One ends at the mark, and the next of its site begins there.
-  run.events = {{1, 1, 0, 0}, {10, 0, 0, 0}, {10, 1, 0, 0}, {15, 0, 0, 0}};
+  run.events = {{1, SiteId{1}, 0, 0}, {10, {}, 0, 0}, {10, SiteId{1}, 0, 0}, {15, {}, 0, 0}};
   ArgumentValue text;
-  text.name = 1;
+  text.name = NameId{1};
   text.type = ArgumentType::string;
   text.text_size = static_cast<std::uint32_t>(batch.text.size());
   run.arguments = {{3, text}};
   EXPECT_EQ(export_vor(open_batches(declarations, {batch}), path("a.vor")).losses, Strings());
   EXPECT_EQ(import_file("a.vor", "b.kymo").scopes, 2U);
   const Timeline back(path("b.kymo"));
-  const SpanList found = back.spans(1);
+  const SpanList found = back.spans(TrackId{1});
   ASSERT_EQ(found.spans.size(), 2U);
   EXPECT_EQ(found.spans[0].duration_ns, 9);
   ASSERT_EQ(found.spans[1].argument_count, 1U);
@@ -355,20 +357,22 @@ TEST_F(VorMapping, TextThatLooksLikeTheMarkOfAnOtherHalfJoinsNothing) {
 
 TEST_F(VorMapping, MarksMayStandInLaterBlocksThanWhatCameAfterThem) {
   Declarations declarations = main_declarations();
-  declarations.tracks.push_back({2, TrackKind::thread, 1, 2, "worker"});
-  declarations.sites.emplace_back().id = 1;
+  declarations.tracks.push_back({TrackId{2}, TrackKind::thread, ProcessId{1}, 2, "worker"});
+  declarations.sites.emplace_back().id = SiteId{1};
   declarations.sites.back().name = "job";
   std::vector<EventBatch> batches(3);
   batches[0].end_ns = 100;
   ScopeRun& run = batches[0].runs.emplace_back();
-  run.track = 2;
+  run.track = TrackId{2};
   run.end_sequence = 6;
-  run.events = {{5, 1, 0, 0}, {20, 0, 0, 0}, {30, 1, 0, 0}, {40, 0, 0, 0}, {45, 1, 0, 0}, {90, 0, 0, 0}};
+  run.events = {{5, SiteId{1}, 0, 0}, {20, {}, 0, 0},        {30, SiteId{1}, 0, 0},
+                {40, {}, 0, 0},       {45, SiteId{1}, 0, 0}, {90, {}, 0, 0}};
   batches[1].end_ns = 100;
   batches[2] = {};
   batches[2].start_ns = 10;
   batches[2].end_ns = 100;
-  batches[2].frame_marks = {{1, 1, 10}, {1, 1, 50}, {1, 1, 100}};
+  batches[2].frame_marks = {
+      {FrameStreamId{1}, TrackId{1}, 10}, {FrameStreamId{1}, TrackId{1}, 50}, {FrameStreamId{1}, TrackId{1}, 100}};
   const Timeline original = open_batches(declarations, batches);
   const VorExportReport exported = export_vor(original, path("a.vor"));
   EXPECT_EQ(exported.losses, Strings());
@@ -381,23 +385,23 @@ TEST_F(VorMapping, MarksMayStandInLaterBlocksThanWhatCameAfterThem) {
 
 TEST_F(VorMapping, WhatAStreamHasNoPlaceForIsTold) {
   Declarations declarations = main_declarations();
-  declarations.tracks.push_back({2, TrackKind::queue, 1, 0, "gpu"});
-  declarations.frame_streams.push_back({2, 1, "physics"});
-  declarations.names = {{1, "copy"}};
+  declarations.tracks.push_back({TrackId{2}, TrackKind::queue, ProcessId{1}, 0, "gpu"});
+  declarations.frame_streams.push_back({FrameStreamId{2}, ProcessId{1}, "physics"});
+  declarations.names = {{NameId{1}, "copy"}};
   SiteDeclaration site;
-  site.id = 1;
+  site.id = SiteId{1};
   declarations.sites = {site};
   EventBatch batch;
   batch.end_ns = 10;
-  batch.frame_marks = {{1, 1, 5}, {2, 1, 6}};
-  batch.spans.push_back({2, 1, 0, 0, 0, 1, 2, 0});
-  batch.messages.push_back({1, false, 3, "hello"});
-  batch.flows.push_back({1, FlowPhase::begin, 3, 9});
-  batch.sync_points.push_back({1, 1, 4});
+  batch.frame_marks = {{FrameStreamId{1}, TrackId{1}, 5}, {FrameStreamId{2}, TrackId{1}, 6}};
+  batch.spans.push_back({TrackId{2}, NameId{1}, {}, 0, 0, 1, 2, 0});
+  batch.messages.push_back({TrackId{1}, false, 3, "hello"});
+  batch.flows.push_back({TrackId{1}, FlowPhase::begin, 3, 9});
+  batch.sync_points.push_back({1, TrackId{1}, 4});
   ScopeRun& run = batch.runs.emplace_back();
-  run.track = 1;
+  run.track = TrackId{1};
   run.end_sequence = 2;
-  run.events = {{7, 1, 0, 0}, {8, 0, 0, 0}};
+  run.events = {{7, SiteId{1}, 0, 0}, {8, {}, 0, 0}};
   const VorExportReport report = export_vor(open_batches(declarations, {batch}), path("a.vor"));
   EXPECT_EQ(report.losses,
             (Strings{"1 scopes behind the last frame mark", "1 frame marks of other streams",
@@ -424,11 +428,11 @@ TEST_F(VorMapping, MarksOfAnImportLieWhereNoFrameEndsBeforeItsScopes) {
   const Timeline back(path("imported.kymo"));
   EXPECT_EQ(frame_ends(back), (std::vector<std::int64_t>{5500, 6500, 8500}));
   EXPECT_EQ(spans_of(back), (std::vector<SeenSpan>{{"main", 1000, 2000, 0, "work"}, {"main", 3000, 5500, 0, "load"}}));
-  const SiteDeclaration& work = back.site(1);
+  const SiteDeclaration& work = back.site(SiteId{1});
   EXPECT_EQ(work.function, "run()");
   EXPECT_EQ(work.file, "a.cpp");
   EXPECT_EQ(work.line, 300U);
-  EXPECT_EQ(back.site(2).kind, SiteKind::function);
+  EXPECT_EQ(back.site(SiteId{2}).kind, SiteKind::function);
 }
 
 TEST_F(VorMapping, TimesThatMakeNoSenseAreCountedAndTheRestIsKept) {

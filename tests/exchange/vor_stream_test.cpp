@@ -52,7 +52,8 @@ TEST(VorStream, SmallStreamIsTheseBytes) {
 
 TEST(VorStream, FlamePartIsTheseBytes) {
   const std::string texts = "n=1";
-  const std::vector<FlameScope> scopes = {{1000, 9000, 1, 0, 0, 3}, {2000, 3000, 2, 1, 0, 0}, {3000, 9000, 2, 1, 0, 0}};
+  const std::vector<FlameScope> scopes = {
+      {1000, 9000, SiteId{1}, 0, 0, 3}, {2000, 3000, SiteId{2}, 1, 0, 0}, {3000, 9000, SiteId{2}, 1, 0, 0}};
   FlameWriter writer;
   writer.begin();
   writer.add_thread(1000, "main", scopes, texts);

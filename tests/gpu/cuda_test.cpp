@@ -2,18 +2,22 @@
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
+#include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include <kymo/gpu_cuda.hpp>
 
 #include "base/system/clock.hpp"
+#include "gpu/cuda_device.hpp"
 #include "gpu/fake_cuda.hpp"
 #include "gpu/recorded_gpu.hpp"
 
 namespace kymo {
 namespace {
 
+using test::CudaDevice;
 using test::FakeCuda;
 using test::fence_ns;
 using test::GpuRecording;
@@ -169,53 +173,108 @@ TEST_F(CudaTest, AMachineWithoutADriverOrWithoutAGpu) {
 class RealCudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    library_ = ::dlopen("libcuda.so.1", RTLD_NOW);
-    if (library_ == nullptr) {
-      GTEST_SKIP() << "NVIDIA's driver is not on this machine";
+    try {
+      device_ = std::make_unique<CudaDevice>();
+    } catch (const std::runtime_error& error) {
+      GTEST_SKIP() << error.what();
     }
-    const auto initialise = find<int (*)(unsigned)>("cuInit");
-    if (initialise == nullptr || initialise(0) != 0) {
-      GTEST_SKIP() << "NVIDIA's driver finds no GPU";
-    }
-  }
-  template <typename Function>
-  [[nodiscard]] Function find(const char* name) const {
-    return reinterpret_cast<Function>(::dlsym(library_, name));
   }
 
-  void* library_ = nullptr;
+  std::unique_ptr<CudaDevice> device_;
   GpuRecording recording_;
 };
 
-TEST_F(RealCudaTest, TimesLieBetweenFencesAroundTheWork) {
-  void* context = nullptr;
-  ASSERT_EQ(find<int (*)(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0), 0);
-  ASSERT_EQ(find<int (*)(void*)>("cuCtxSetCurrent")(context), 0);
-  constexpr std::size_t bytes = 256U << 20U;
-  std::uintptr_t memory = 0;
-  ASSERT_EQ(find<int (*)(std::uintptr_t*, std::size_t)>("cuMemAlloc_v2")(&memory, bytes), 0);
-  const auto fill = find<int (*)(std::uintptr_t, unsigned char, std::size_t, void*)>("cuMemsetD8Async");
-  const auto synchronise = find<int (*)()>("cuCtxSynchronize");
+TEST_F(RealCudaTest, TimesLieBetweenFencesAroundTheWorkAndLastAsLongAsItsKernel) {
+  // The kernel's own two readings of the GPU's clock, which may step by a microsecond, and the time to start and end it.
+  constexpr std::int64_t step_ns = 1100;
+  constexpr std::int64_t launch_ns = 100'000;
   CudaContext cuda;
   ASSERT_TRUE(cuda.is_working());
-  for (int i = 0; i < 50; ++i) {
-    ASSERT_EQ(synchronise(), 0);
-    const std::int64_t before = base::monotonic_now_ns();
-    {
-      KYMO_GPU_SCOPE(cuda, "fill", {"bytes", bytes});
-      ASSERT_EQ(fill(memory, 1, bytes, nullptr), 0);
+  device_->spin(1);
+  for (const std::uint64_t wanted_ns : {20'000U, 500'000U, 10'000'000U}) {
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_EQ(device_->synchronise(), 0);
+      const std::int64_t before = base::monotonic_now_ns();
+      {
+        KYMO_GPU_SCOPE(cuda, "spin");
+        device_->spin(wanted_ns);
+      }
+      ASSERT_EQ(device_->synchronise(), 0);
+      const std::int64_t after = base::monotonic_now_ns();
+      ASSERT_TRUE(cuda.flush(std::chrono::seconds(30)));
+      const GpuSpan span = recording_.spans().back();
+      const std::int64_t bound = span.number("clock_bound_ns");
+      EXPECT_GE(span.start_ns, before - bound - fence_ns);
+      EXPECT_LE(span.end_ns(), after + bound + fence_ns);
+      const CudaDevice::Spin spun = device_->last_spin();
+      const auto kernel_ns = static_cast<std::int64_t>(spun.end_ns - spun.begin_ns);
+      EXPECT_GE(kernel_ns, static_cast<std::int64_t>(wanted_ns));
+      EXPECT_GE(span.duration_ns, kernel_ns - step_ns);
+      EXPECT_LE(span.duration_ns, kernel_ns + launch_ns);
     }
-    ASSERT_EQ(synchronise(), 0);
-    const std::int64_t after = base::monotonic_now_ns();
-    ASSERT_TRUE(cuda.flush(std::chrono::seconds(30)));
-    const GpuSpan span = recording_.spans().back();
-    ASSERT_EQ(span.name, "fill");
-    const std::int64_t bound = span.number("clock_bound_ns");
-    EXPECT_GE(span.start_ns, before - bound - fence_ns);
-    EXPECT_LE(span.end_ns(), after + bound + fence_ns);
-    EXPECT_GT(span.duration_ns, 0);
   }
-  find<int (*)(std::uintptr_t)>("cuMemFree_v2")(memory);
+}
+
+TEST_F(RealCudaTest, StreamsThatRunAtTheSameTimeAreTracksThatOverlap) {
+  constexpr std::uint64_t long_ns = 20'000'000;
+  CudaContext cuda;
+  const CudaDevice::Stream one = device_->make_stream();
+  const CudaDevice::Stream other = device_->make_stream();
+  for (const CudaDevice::Stream stream : {one, other}) {
+    KYMO_GPU_SCOPE(cuda.on(stream), "spin");
+    device_->spin(long_ns, stream);
+  }
+  ASSERT_TRUE(cuda.flush(std::chrono::seconds(30)));
+  const std::vector<GpuSpan> spans = recording_.spans();
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_NE(spans[0].track, spans[1].track);
+  EXPECT_LT(std::max(spans[0].start_ns, spans[1].start_ns), std::min(spans[0].end_ns(), spans[1].end_ns()));
+}
+
+TEST_F(RealCudaTest, ACaptureIntoAGraphIsNeitherTimedNorSpoilt) {
+  GpuOptions options;
+  options.clock_period = std::chrono::nanoseconds(1);  // each collection reads the clocks
+  CudaContext cuda(options);
+  const CudaDevice::Stream stream = device_->make_stream();
+  const CudaDevice::Stream other = device_->make_stream();
+  { KYMO_GPU_SCOPE(cuda.on(other), "before"); }
+  constexpr int strictest = 0;
+  ASSERT_EQ((device_->call<CudaDevice::Stream, int>("cuStreamBeginCapture_v2", stream, strictest)), 0);
+  {
+    KYMO_GPU_SCOPE(cuda.on(stream), "becomes a graph");
+    device_->spin(1000, stream);
+    { KYMO_GPU_SCOPE(cuda.on(other), "beside"); }
+    cuda.collect();
+  }
+  void* graph = nullptr;
+  EXPECT_EQ((device_->call<CudaDevice::Stream, void**>("cuStreamEndCapture", stream, &graph)), 0);
+  EXPECT_NE(graph, nullptr);
+  { KYMO_GPU_SCOPE(cuda.on(stream), "afterwards"); }
+  ASSERT_TRUE(cuda.flush(std::chrono::seconds(30)));
+  const std::vector<GpuSpan> spans = recording_.spans();
+  EXPECT_EQ(spans.size(), 3U);
+  EXPECT_TRUE(test::named(spans, "becomes a graph").empty());
+  for (const char* const name : {"before", "beside", "afterwards"}) {
+    EXPECT_EQ(test::named(spans, name).size(), 1U) << name;
+  }
+}
+
+TEST_F(RealCudaTest, AKernelThatFaultsLosesTheContext) {
+  ::testing::internal::CaptureStderr();
+  {
+    CudaContext cuda;
+    {
+      KYMO_GPU_SCOPE(cuda, "faulty");
+      device_->fault();
+    }
+    EXPECT_NE(device_->synchronise(), 0);
+    EXPECT_TRUE(cuda.flush(std::chrono::seconds(30)));
+    EXPECT_FALSE(cuda.is_working());
+  }
+  static_cast<void>(::testing::internal::GetCapturedStderr());
+  const std::vector<GpuSpan> spans = recording_.spans();
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(spans[0].arguments.at("unresolved"), "the context was lost");
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <kymo/gpu_scope.hpp>
 
@@ -41,6 +43,19 @@ class GpuScopesTest : public ::testing::Test {
   GpuRecording recording_;
   std::unique_ptr<GpuContext> context_;
 };
+
+/// What a program may define for itself: all of it stands on one line.
+#define MY_PASS(gpu, name) \
+  KYMO_SCOPE("encode");    \
+  KYMO_GPU_SCOPE(gpu, name)
+
+TEST_F(GpuScopesTest, AMacroOfTheProgramMayOpenAScopeOfTheThreadBesideOne) {
+  GpuContext& gpu = make();
+  { MY_PASS(gpu, "shadow pass"); }
+  ASSERT_TRUE(gpu.flush());
+  EXPECT_EQ(recording_.spans().size(), 1U);
+  EXPECT_EQ(recording_.scopes().size(), 2U);
+}
 
 TEST_F(GpuScopesTest, AScopeIsASpanOnTheGpuAndAScopeOnItsThreadJoinedByAFlow) {
   GpuContext& gpu = make();
@@ -188,21 +203,26 @@ TEST_F(GpuScopesTest, CountersThatWrapWhileAScopeIsOpenGiveItsTime) {
   GpuOptions options;
   options.clock_period = std::chrono::nanoseconds(0);
   GpuContext& gpu = make(options);
+  constexpr std::int64_t turn_ns = (std::int64_t{1} << 20U) * 16;
   int wrapped = 0;
+  std::ptrdiff_t held_up = 0;
   const std::int64_t end = base::monotonic_now_ns() + 10'000'000'000;
   while (wrapped < 3 && base::monotonic_now_ns() < end) {
     const std::uint64_t before = stand_in_.ticks_now();
+    const std::int64_t start = base::monotonic_now_ns();
     {
       KYMO_GPU_SCOPE(gpu, "work");
       std::this_thread::sleep_for(std::chrono::microseconds(500));
     }
+    // On a busy machine for more than a turn, which no counter tells.
+    held_up += base::monotonic_now_ns() - start >= turn_ns ? 1 : 0;
     wrapped += stand_in_.ticks_now() < before ? 1 : 0;
     gpu.collect();
   }
   EXPECT_EQ(wrapped, 3);
-  for (const GpuSpan& span : test::named(recording_.spans(), "work")) {
-    EXPECT_GE(span.duration_ns, 480'000);
-  }
+  const std::vector<GpuSpan> spans = test::named(recording_.spans(), "work");
+  EXPECT_LE(std::count_if(spans.begin(), spans.end(), [](const GpuSpan& span) { return span.duration_ns < 480'000; }),
+            held_up);
   check(gpu.counts());
 }
 

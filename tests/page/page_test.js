@@ -250,6 +250,41 @@ testServed('A link opens at its range, and the address follows the view', () => 
   await second.close();
 });
 
+testServed('Two captures are compared, also by a link', () => {
+  fs.mkdirSync(path.join(folder, 'compared'));
+  for (const name of ['before.kymo', 'after.kymo']) {
+    fs.copyFileSync(model, path.join(folder, 'compared', name));
+  }
+  return [path.join(folder, 'compared')];
+}, async (tab, server) => {
+  await tab.settled();
+  await tab.page.locator('#captures').selectOption({ label: 'after.kymo' });
+  await tab.settled((state) => state.shown[0].name === 'after.kymo');
+  await tab.page.locator('#base').selectOption({ label: 'compared with before.kymo' });
+  const whole = await tab.settled((state) => state.base && state.verdicts !== null);
+  assert.deepStrictEqual(whole.shown.map(({ name }) => name), ['after.kymo', 'before.kymo']);
+  assert.ok(whole.verdicts >= 12, 'its sites at least');
+  assert.ok(whole.base.flame[3] <= whole.flame[1], 'the base stands above it');
+  assert.deepStrictEqual(whole.base.flame_ns, whole.flame_ns);
+  await tab.page.mouse.move(...await tab.at(whole.flame, 0.3, 0.5));
+  await tab.page.mouse.wheel(0, -300);
+  const closer = await tab.settled((state) => length(state.flame_ns) < whole.length_ns
+    && length(state.base.flame_ns) === length(state.flame_ns));
+  assert.deepStrictEqual(closer.base.flame_ns, closer.flame_ns);
+  await tab.page.waitForURL(/#capture=after\.kymo&base=before\.kymo&t=/);
+  const second = await Tab.open(browser, await tab.page.evaluate(() => location.href));
+  const linked = await second.settled((state) => state.base);
+  assert.deepStrictEqual(linked.flame_ns, closer.flame_ns);
+  assert.deepStrictEqual(second.complaints, []);
+  await second.close();
+  await tab.page.setViewportSize({ width: 390, height: 700 });
+  const open = await tab.page.locator('#open').boundingBox();
+  assert.ok(open.x >= 0 && open.x + open.width <= 390, `the button is at ${open.x} to ${open.x + open.width}`);
+  await tab.page.locator('#base').selectOption({ label: 'not compared' });
+  const alone = await tab.settled((state) => !state.base);
+  assert.deepStrictEqual(alone.shown.map(({ name }) => name), ['after.kymo']);
+});
+
 /// The share of pixels in areas of two pictures of one size that differ clearly, also from all pixels nearby, so that
 /// antialiasing does not count.
 function differingShare(page, areas, pictures) {

@@ -57,14 +57,14 @@ TEST(Damage, TimesAndDepthsOfAnySizeAreDrawn) {
     batch.start_ns = std::min(batch.start_ns, time);
     batch.end_ns = std::max(batch.end_ns, time);
     batch.runs[0].events.push_back({time, Game::update_site, 3, 0});
-    batch.runs[0].events.push_back({time, 0, 60000, 0});
+    batch.runs[0].events.push_back({time, {}, 60000, 0});
     SpanEvent span;
     span.track = Game::gpu_track;
-    span.name = 2;
+    span.name = NameId{2};
     span.start_ns = time;
     span.duration_ns = most;
     batch.spans.push_back(span);
-    batch.frame_marks.push_back({1, 1, time});
+    batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, time});
     batch.samples[0].times_ns.push_back(time);
     batch.samples[0].values.push_back(std::numeric_limits<double>::infinity());
     batch.samples[0].flags.push_back(0);
@@ -80,7 +80,7 @@ TEST(Damage, TimesAndDepthsOfAnySizeAreDrawn) {
     const std::vector<panel::Piece> pieces = {std::make_shared<timeline::Detail>(detail),
                                               std::make_shared<timeline::Detail>(overview)};
     EXPECT_LE(panel::lay_out_flame(pieces, axis, {}).boxes, 20000U);
-    panel::FrameCover frames(1);
+    panel::FrameCover frames(FrameStreamId{1});
     frames.add(pieces[0]);
     frames.add(pieces[1]);
     frames.finish();

@@ -19,7 +19,7 @@
 namespace kymo::test {
 namespace {
 
-constexpr FrameStreamId stream = 1;
+constexpr FrameStreamId stream{1};
 
 /// A capture of one stream, among marks of another, in blocks and summaries of random sizes.
 struct Marked {
@@ -39,18 +39,18 @@ Marked make_marked(std::mt19937& random) {
   for (std::int64_t blocks = 20 + one_of(150); blocks > 0; --blocks) {
     EventBatch& batch = batches.emplace_back();
     if (batches.size() == 1) {
-      batch.declarations.tracks = {{1, TrackKind::thread, 1, 100, "main"}};
-      batch.declarations.frame_streams = {{stream, 1, ""}, {2, 1, "other"}};
+      batch.declarations.tracks = {{TrackId{1}, TrackKind::thread, ProcessId{1}, 100, "main"}};
+      batch.declarations.frame_streams = {{stream, ProcessId{1}, ""}, {FrameStreamId{2}, ProcessId{1}, "other"}};
     }
     batch.start_ns = now;
     const bool is_waiting = has_waits && random() % 3 != 0;
     for (std::int64_t frames = is_waiting ? 0 : one_of(9); frames > 0; --frames) {
       now += 1 + (random() % 20 == 0 ? one_of(500'000'000) : one_of(20'000'000));
-      batch.frame_marks.push_back({stream, 1, now});
+      batch.frame_marks.push_back({stream, TrackId{1}, now});
       made.marks.push_back(now);
     }
     now += one_of(30'000'000);
-    batch.frame_marks.push_back({2, 1, now});
+    batch.frame_marks.push_back({FrameStreamId{2}, TrackId{1}, now});
     batch.end_ns = now;
     now += one_of(2) * one_of(300'000'000);
   }
@@ -189,6 +189,25 @@ void check_pins(panel::ViewState& state, const Marked& marked, std::mt19937& ran
   }
 }
 
+/// A frame has the number that its row has in csv-frames. Without summaries, those of long captures are not counted.
+void check_number(panel::ViewState& state, const Marked& marked, bool may_be_unknown, std::mt19937& random) {
+  if (marked.marks.size() < 2) {
+    return;
+  }
+  const std::size_t at = random() % (marked.marks.size() - 1);
+  const Frame frame{marked.marks[at], marked.marks[at + 1] - marked.marks[at]};
+  static_cast<void>(state.frame_number(frame, panel::Asker::tip_number));
+  std::optional<FrameNumber> number;
+  for (int i = 0; i < 200 && !number; ++i) {
+    state.begin_frame();
+    number = state.frame_number(frame, panel::Asker::tip_number);
+    state.end_frame();
+  }
+  if (number || !may_be_unknown) {
+    EXPECT_EQ(number, std::optional<FrameNumber>(at + 1));
+  }
+}
+
 TEST(Frames, AreTheCapturesInEveryRangeAndAtEveryZoom) {
   for (unsigned round = 0; round < rounds(100U); ++round) {
     SCOPED_TRACE(round);
@@ -213,6 +232,7 @@ TEST(Frames, AreTheCapturesInEveryRangeAndAtEveryZoom) {
       load_everything(state);
       check_bars(state, marked);
       check_pins(state, marked, random);
+      check_number(state, marked, round % 2 != 0, random);
       if (HasFailure()) {
         return;
       }
@@ -248,7 +268,7 @@ class Unreachable final : public panel::BlockProvider {
   [[nodiscard]] bool read_summary(std::size_t, std::size_t, timeline::Detail&) const override {
     throw CaptureError("run.kymo", 0, "the server is away");
   }
-  [[nodiscard]] std::vector<stats::SiteFigures> figures(TimeRange) const override { return {}; }
+  [[nodiscard]] std::vector<stats::SiteFigures> figures() const override { return {}; }
   [[nodiscard]] panel::SpanFacts find_span(const panel::SpanKey&) const override { return {}; }
 
  private:
@@ -275,6 +295,33 @@ TEST(Frames, WhatIsOutOfReachForAWhileIsNoLongFrameAndIsReadLater) {
   load_everything(state);
   EXPECT_EQ(state.frame_bars(3).longest_ns, Game::slow_ns);
   EXPECT_EQ(state.frame_bars(3).count, 299U);
+}
+
+TEST(Frames, ArePinnedByTheirNumbers) {
+  std::mt19937 random(7);
+  for (int round = 0; round < rounds(12); ++round) {
+    const Marked marked = make_marked(random);
+    const std::vector<Frame> frames = exported_frames(marked);
+    panel::ViewState state(provide(marked.bytes), immediate_data());
+    for (int i = 0; i < 4 && !frames.empty(); ++i) {
+      const std::size_t place = random() % frames.size();
+      state.pin_number(place + 1);
+      for (int frame = 0; frame < 200 && (frame == 0 || state.data().is_busy()); ++frame) {
+        state.begin_frame();
+        state.end_frame();
+      }
+      ASSERT_TRUE(state.pinned()) << "round " << round << " frame " << place + 1;
+      EXPECT_EQ(state.pinned()->start_ns, frames[place].start_ns);
+      EXPECT_EQ(state.pinned()->duration_ns, frames[place].duration_ns);
+    }
+    state.resume();
+    state.pin_number(frames.size() + 2);
+    for (int frame = 0; frame < 200 && (frame == 0 || state.data().is_busy()); ++frame) {
+      state.begin_frame();
+      state.end_frame();
+    }
+    EXPECT_FALSE(state.pinned()) << "there is no such frame";
+  }
 }
 
 }  // namespace

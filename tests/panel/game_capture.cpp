@@ -11,33 +11,33 @@ namespace {
 
 void declare(const Game& game, EventBatch& batch) {
   Declarations& declared = batch.declarations;
-  declared.tracks = {{Game::main_track, TrackKind::thread, 1, 100, "main"},
-                     {Game::worker_track, TrackKind::thread, 1, 101, "worker"},
-                     {Game::gpu_track, TrackKind::queue, 1, 0, "gpu"}};
+  declared.tracks = {{Game::main_track, TrackKind::thread, ProcessId{1}, 100, "main"},
+                     {Game::worker_track, TrackKind::thread, ProcessId{1}, 101, "worker"},
+                     {Game::gpu_track, TrackKind::queue, ProcessId{1}, 0, "gpu"}};
   for (std::size_t i = 0; i < game.site_names.size(); ++i) {
     SiteDeclaration site;
-    site.id = static_cast<SiteId>(i + 1);
+    site.id = SiteId::from_index(i);
     site.name = game.site_names[i];
     site.function = "run";
     site.file = "game.cpp";
     site.line = 10;
     declared.sites.push_back(site);
   }
-  declared.names = {{1, "objects"}, {2, "draw"}};
+  declared.names = {{NameId{1}, "objects"}, {NameId{2}, "draw"}};
   MetricDeclaration load;
-  load.id = 1;
+  load.id = MetricId{1};
   load.name = "load";
   load.unit = "W";
   load.source = "/sys/load";
   declared.metrics = {load};
-  declared.frame_streams = {{1, 1, ""}};
+  declared.frame_streams = {{FrameStreamId{1}, ProcessId{1}, ""}};
 }
 
 void add_scope(ScopeRun& run, std::int64_t start_ns, SiteId site, std::uint16_t depth) {
   run.events.push_back({start_ns, site, depth, 0});
 }
 void end_scope(ScopeRun& run, std::int64_t end_ns, std::uint16_t depth) {
-  run.events.push_back({end_ns, 0, depth, 0});
+  run.events.push_back({end_ns, {}, depth, 0});
 }
 
 void add_frame(unsigned frame, EventBatch& batch) {
@@ -47,7 +47,7 @@ void add_frame(unsigned frame, EventBatch& batch) {
   add_scope(main, start, Game::frame_site, 0);
   add_scope(main, start + length / 10, Game::update_site, 1);
   ArgumentValue objects;
-  objects.name = 1;
+  objects.name = NameId{1};
   objects.type = ArgumentType::uint64;
   objects.bits = frame;
   main.arguments.push_back({static_cast<std::uint32_t>(main.events.size()), objects});
@@ -59,11 +59,11 @@ void add_frame(unsigned frame, EventBatch& batch) {
   end_scope(batch.runs[1], start + length / 4, 0);
   SpanEvent draw;
   draw.track = Game::gpu_track;
-  draw.name = 2;
+  draw.name = NameId{2};
   draw.start_ns = start + length * 3 / 4;
   draw.duration_ns = length / 4 - 1;
   batch.spans.push_back(draw);
-  batch.frame_marks.push_back({1, Game::main_track, start});
+  batch.frame_marks.push_back({FrameStreamId{1}, Game::main_track, start});
   SampleRun& load = batch.samples[0];
   load.times_ns.push_back(start);
   load.values.push_back(frame);
@@ -87,7 +87,7 @@ std::vector<EventBatch> Game::batches() const {
     batch.runs[0].track = main_track;
     batch.runs[1].track = worker_track;
     batch.samples.resize(1);
-    batch.samples[0].metric = 1;
+    batch.samples[0].metric = MetricId{1};
     for (unsigned frame = first; frame < end; ++frame) {
       add_frame(frame, batch);
     }

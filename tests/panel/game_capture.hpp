@@ -23,13 +23,13 @@ struct Game {
   static constexpr std::int64_t frame_ns = 10'000'000;
   static constexpr std::int64_t slow_ns = 45'000'000;
   static constexpr unsigned slow_frame = 37;
-  static constexpr SiteId frame_site = 1;
-  static constexpr SiteId update_site = 2;
-  static constexpr SiteId render_site = 3;
-  static constexpr SiteId job_site = 4;
-  static constexpr TrackId main_track = 1;
-  static constexpr TrackId worker_track = 2;
-  static constexpr TrackId gpu_track = 3;
+  static constexpr SiteId frame_site{1};
+  static constexpr SiteId update_site{2};
+  static constexpr SiteId render_site{3};
+  static constexpr SiteId job_site{4};
+  static constexpr TrackId main_track{1};
+  static constexpr TrackId worker_track{2};
+  static constexpr TrackId gpu_track{3};
 
   unsigned frames = 100;
   unsigned frames_in_block = 10;

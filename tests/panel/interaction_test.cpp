@@ -87,7 +87,7 @@ TEST_F(Interaction, ClickOnASpanTellsItsTimesAndArguments) {
   // Lines: the title of "main", "frame", "update" and "render".
   screen_.click(flame_x(Game::start_of(20) + Game::frame_ns * 3 / 10), flame_y(2));
   ASSERT_TRUE(view_.state().selected().has_value());
-  EXPECT_EQ(view_.state().selected()->name, Game::update_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::update_site);
   const auto& facts = view_.state().data().span_facts();
   ASSERT_TRUE(facts.has_value());
   ASSERT_TRUE(facts->is_found);
@@ -103,7 +103,7 @@ TEST_F(Interaction, ClickOnASpanTellsItsTimesAndArguments) {
 
   screen_.click(flame_x(Game::start_of(20) + Game::frame_ns * 8 / 10), flame_y(6));
   ASSERT_TRUE(view_.state().selected().has_value());
-  EXPECT_TRUE(view_.state().selected()->named);
+  EXPECT_TRUE(base::is_name(view_.state().selected()->what));
   EXPECT_TRUE(view_.state().data().span_facts()->is_found);
   EXPECT_EQ(view_.state().data().span_facts()->span.duration_ns, Game::frame_ns / 4 - 1);
   screen_.key(ImGuiKey_Escape);
@@ -136,7 +136,7 @@ TEST_F(Interaction, SearchFindsASiteAndJumpsToIt) {
   screen_.key(ImGuiKey_Enter);
   screen_.frames(3);
   ASSERT_TRUE(view_.state().selected().has_value());
-  EXPECT_EQ(view_.state().selected()->name, Game::render_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::render_site);
   EXPECT_FALSE(view_.shows_help()) << "letters typed into the search are no commands";
 }
 
@@ -213,7 +213,7 @@ TEST_F(Interaction, ButtonsOfTheHeaderDoWhatTheySay) {
   click(view_.marks().help);
   EXPECT_TRUE(view_.shows_help());
   click_bar(12);
-  EXPECT_TRUE(has_text(view_.header(), "pinned, frame of 10 ms"));
+  EXPECT_TRUE(has_text(view_.header(), "pinned, frame 13, 10 ms"));
 }
 
 TEST_F(Interaction, ASiteThatWasFoundIsClickedToBeGoneTo) {
@@ -225,7 +225,7 @@ TEST_F(Interaction, ASiteThatWasFoundIsClickedToBeGoneTo) {
     screen_.click(dock.left + 40, y);
   }
   ASSERT_TRUE(view_.state().selected().has_value());
-  EXPECT_EQ(view_.state().selected()->name, Game::job_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::job_site);
   click(view_.marks().search);
   EXPECT_FALSE(view_.is_searching());
 }

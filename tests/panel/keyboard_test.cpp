@@ -17,7 +17,7 @@ class Keyboard : public Interaction {
   /// The names in the first column of the open tab.
   [[nodiscard]] std::vector<std::string> sites_in_order() {
     std::vector<std::string> sites;
-    std::istringstream lines(view_.tab_csv());
+    std::istringstream lines(view_.copied_tab(panel::CopyAs::csv));
     for (std::string line; std::getline(lines, line);) {
       sites.push_back(line.substr(0, line.find(',')));
     }
@@ -44,16 +44,16 @@ TEST_F(Keyboard, ShiftArrowsGoFromSpanToSpan) {
   click_bar(MarkedGame::frame);
   screen_.key(ImGuiKey_UpArrow, true);
   ASSERT_TRUE(view_.state().selected().has_value());
-  EXPECT_EQ(view_.state().selected()->name, Game::frame_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::frame_site);
   EXPECT_EQ(view_.state().selected()->start_ns, Game::start_of(MarkedGame::frame));
   screen_.key(ImGuiKey_DownArrow, true);
-  EXPECT_EQ(view_.state().selected()->name, Game::update_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::update_site);
   screen_.key(ImGuiKey_RightArrow, true);
-  EXPECT_EQ(view_.state().selected()->name, Game::render_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::render_site);
   screen_.key(ImGuiKey_LeftArrow, true);
-  EXPECT_EQ(view_.state().selected()->name, Game::update_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::update_site);
   screen_.key(ImGuiKey_UpArrow, true);
-  EXPECT_EQ(view_.state().selected()->name, Game::frame_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::frame_site);
   EXPECT_TRUE(has_text(view_.facts(), "duration 10 ms"));
 }
 
@@ -102,10 +102,10 @@ TEST_F(Keyboard, ArrowsGoFromTheFirstFrameToTheLast) {
 TEST_F(Keyboard, FrameStreamsTakeTurns) {
   EXPECT_EQ(view_.state().frame_bars(3).count, 99U) << "the last has no end";
   screen_.type("c");
-  EXPECT_EQ(view_.state().stream(), 2U);
+  EXPECT_EQ(view_.state().stream(), FrameStreamId{2});
   EXPECT_EQ(view_.state().frame_bars(3).count, 49U);
   screen_.type("c");
-  EXPECT_EQ(view_.state().stream(), 1U);
+  EXPECT_EQ(view_.state().stream(), FrameStreamId{1});
 }
 
 TEST_F(Keyboard, SearchChoosesAndGoesBothWays) {
@@ -120,7 +120,7 @@ TEST_F(Keyboard, SearchChoosesAndGoesBothWays) {
   EXPECT_EQ(view_.state().marked_site(), Game::update_site);
   screen_.key(ImGuiKey_Enter);
   ASSERT_TRUE(view_.state().selected().has_value());
-  EXPECT_EQ(view_.state().selected()->name, Game::update_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::update_site);
   const std::int64_t first = view_.state().selected()->start_ns;
   screen_.key(ImGuiKey_Enter);
   screen_.key(ImGuiKey_Enter);
@@ -193,6 +193,7 @@ TEST_F(SmallScreen, TracksAndMetricsScroll) {
   const ImVec2 at = place_in(view_.marks().flame, 0.8F);
   EXPECT_TRUE(has_text(top_tip(), "main"));
   screen_.click(at.x, at.y);
+  screen_.key(ImGuiKey_Escape);
   screen_.key(ImGuiKey_DownArrow);
   EXPECT_FALSE(has_text(top_tip(), "main"));
   screen_.key(ImGuiKey_UpArrow);
@@ -208,6 +209,16 @@ TEST_F(SmallScreen, TracksAndMetricsScroll) {
   EXPECT_GT(view_.marks().rows_scroll, 0);
   screen_.key(ImGuiKey_PageUp);
   EXPECT_EQ(view_.marks().rows_scroll, 0);
+}
+
+TEST_F(SmallScreen, RowsThatScrollReachTheEndOfTheBars) {
+  EXPECT_EQ(view_.marks().rows.right, view_.marks().bars.right);
+  view_.state().overview().zoom(0.3, 100);
+  screen_.frames(2);
+  const std::int64_t before = view_.state().overview().range().start_ns;
+  const panel::Area rows = view_.marks().rows;
+  screen_.drag(ImVec2(rows.right - 6, middle_of(rows)), ImVec2(rows.right - 106, middle_of(rows)));
+  EXPECT_GT(view_.state().overview().range().start_ns, before) << "the pointer meets the plot there, no scroll bar";
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::vector<Piece> exact_pieces(const Game& game) {
 }
 
 panel::FrameCover frames_of(const std::vector<Piece>& pieces) {
-  panel::FrameCover frames(1);
+  panel::FrameCover frames(FrameStreamId{1});
   for (const Piece& piece : pieces) {
     frames.add(piece);
   }
@@ -63,10 +63,10 @@ TEST(FlameLayout, SpansWithRoomStandWhereTheyHappened) {
     }
   }
   ASSERT_EQ(seen.size(), 4U);
-  EXPECT_EQ(seen[0].name, Game::update_site);
+  EXPECT_EQ(seen[0].name, Game::update_site.value());
   EXPECT_NEAR(seen[0].left, 50, 0.1);
   EXPECT_NEAR(seen[0].right, 250, 0.1);
-  EXPECT_EQ(seen[1].name, Game::render_site);
+  EXPECT_EQ(seen[1].name, Game::render_site.value());
   EXPECT_EQ(seen[3].start_ns, Game::start_of(13) + Game::frame_ns / 2);
   EXPECT_TRUE(seen[3].is_one);
 }
@@ -79,14 +79,14 @@ TEST(FlameLayout, AScopeOverSeveralBlocksIsOneBox) {
     batch.start_ns = 1000 + i * 1000;
     batch.end_ns = batch.start_ns + 999;
     ScopeRun& run = batch.runs.emplace_back();
-    run.track = 1;
+    run.track = TrackId{1};
     if (i == 0) {
-      run.events.push_back({1500, 7, 0, 0});
+      run.events.push_back({1500, SiteId{7}, 0, 0});
     } else {
-      run.open_at_start.push_back({1500, 7});
+      run.open_at_start.push_back({1500, SiteId{7}});
     }
     if (i == 2) {
-      run.events.push_back({3500, 0, 0, 0});
+      run.events.push_back({3500, {}, 0, 0});
     }
     pieces.push_back(std::make_shared<timeline::Detail>(timeline::make_detail(batch, true)));
   }
@@ -103,18 +103,18 @@ TEST(FlameLayout, ALongSpanBesideNarrowOnesIsShownByItself) {
   EventBatch batch;
   batch.end_ns = 10'000;
   ScopeRun& run = batch.runs.emplace_back();
-  run.track = 1;
+  run.track = TrackId{1};
   std::int64_t at = 1'000;
-  for (SiteId site = 1; site <= 4; ++site) {
+  for (std::uint32_t site = 1; site <= 4; ++site) {
     const std::int64_t length = site == 4 ? 5'000 : 10;
-    run.events.push_back({at, site, 0, 0});
-    run.events.push_back({at + length, 0, 0, 0});
+    run.events.push_back({at, SiteId{site}, 0, 0});
+    run.events.push_back({at + length, {}, 0, 0});
     at += length + 2;
   }
   run.end_sequence = run.events.size();
   const auto piece = std::make_shared<timeline::Detail>(timeline::make_detail(batch, true));
   const auto layout = panel::lay_out_flame({piece}, axis_over({0, 10'000}, 100), {});
-  const FlameRow* row = row_of(layout, 1, 0);
+  const FlameRow* row = row_of(layout, TrackId{1}, 0);
   ASSERT_NE(row, nullptr);
   ASSERT_EQ(row->boxes.size(), 2U);
   EXPECT_FALSE(row->boxes[0].is_one);
@@ -128,13 +128,13 @@ TEST(FlameLayout, ABoxOfSeveralScopesIsNamedAfterOneWithMuchOfTheTime) {
   // As a training loop: an optimizer that takes a fiftieth, forward, backward.
   EventBatch batch;
   ScopeRun& run = batch.runs.emplace_back();
-  run.track = 1;
+  run.track = TrackId{1};
   std::int64_t at = 0;
   for (int i = 0; i < 3000; ++i) {
-    const auto site = static_cast<SiteId>(i % 3 + 1);
-    run.events.push_back({at, site, 0, 0});
-    at += site == 1 ? 2'000 : 49'000;
-    run.events.push_back({at, 0, 0, 0});
+    const auto site = SiteId{static_cast<std::uint32_t>(i % 3 + 1)};
+    run.events.push_back({at, SiteId{site}, 0, 0});
+    at += site == SiteId{1} ? 2'000 : 49'000;
+    run.events.push_back({at, {}, 0, 0});
   }
   run.end_sequence = run.events.size();
   batch.end_ns = at;
@@ -142,7 +142,7 @@ TEST(FlameLayout, ABoxOfSeveralScopesIsNamedAfterOneWithMuchOfTheTime) {
   // A step and a half in a pixel, and many steps.
   for (const double pixels : {670.0, 40.0}) {
     const auto layout = panel::lay_out_flame({piece}, axis_over({0, at}, pixels), {});
-    const FlameRow* row = row_of(layout, 1, 0);
+    const FlameRow* row = row_of(layout, TrackId{1}, 0);
     ASSERT_NE(row, nullptr);
     for (const FlameBox& box : row->boxes) {
       EXPECT_TRUE(box.is_one || box.name != 1U) << box.left << " of " << pixels;
@@ -158,20 +158,20 @@ TEST(FlameLayout, AScopeThatNoBlockCoversWholeIsShownAmongCrowdedOnes) {
   for (int i = 0; i < 2; ++i) {
     EventBatch batch;
     ScopeRun& run = batch.runs.emplace_back();
-    run.track = 1;
+    run.track = TrackId{1};
     if (i == 1) {
-      run.open_at_start.push_back({100 * ms, 9});
-      run.events.push_back({106 * ms, 8, 1, 0});
-      run.events.push_back({107 * ms, 0, 1, 0});
-      run.events.push_back({108 * ms, 0, 0, 0});
+      run.open_at_start.push_back({100 * ms, SiteId{9}});
+      run.events.push_back({106 * ms, SiteId{8}, 1, 0});
+      run.events.push_back({107 * ms, {}, 1, 0});
+      run.events.push_back({108 * ms, {}, 0, 0});
     }
     const std::int64_t end = i == 0 ? 100 * ms : 200 * ms;
     for (std::int64_t at = i == 0 ? 0 : 108 * ms; at + 280'000 <= end; at += 280'000) {
-      run.events.push_back({at + 20'000, 7, 0, 0});
-      run.events.push_back({at + 270'000, 0, 0, 0});
+      run.events.push_back({at + 20'000, SiteId{7}, 0, 0});
+      run.events.push_back({at + 270'000, {}, 0, 0});
     }
     if (i == 0) {
-      run.events.push_back({100 * ms, 9, 0, 0});
+      run.events.push_back({100 * ms, SiteId{9}, 0, 0});
     }
     run.end_sequence = run.events.size();
     batch.start_ns = run.events.front().time_ns;
@@ -179,7 +179,7 @@ TEST(FlameLayout, AScopeThatNoBlockCoversWholeIsShownAmongCrowdedOnes) {
     pieces.push_back(std::make_shared<timeline::Detail>(timeline::make_detail(batch, true)));
   }
   const auto layout = panel::lay_out_flame(pieces, axis_over({0, 500 * ms}, 900), {});
-  const FlameRow* row = row_of(layout, 1, 0);
+  const FlameRow* row = row_of(layout, TrackId{1}, 0);
   ASSERT_NE(row, nullptr);
   EXPECT_FALSE(row->boxes.front().is_one) << "those are crowded";
   double covered = 0;
@@ -232,7 +232,7 @@ TEST(FlameLayout, CoarsePiecesShowWhatTheFineOnesDo) {
   batch.runs.resize(1);
   batch.runs[0].events.clear();
   batch.runs[0].arguments.clear();
-  batch.runs[0].events = {{Game::start_of(2), 1, 0, 0}, {Game::start_of(4), 0, 0, 0}};
+  batch.runs[0].events = {{Game::start_of(2), SiteId{1}, 0, 0}, {Game::start_of(4), {}, 0, 0}};
   const auto coarse = std::make_shared<timeline::Detail>(timeline::make_detail(batch, false));
   const auto axis = axis_over({Game::start_of(0), Game::start_of(10)}, 1000);
   const auto layout = panel::lay_out_flame({coarse}, axis, {});
@@ -296,7 +296,7 @@ Piece sampled(std::vector<std::int64_t> times_ns) {
   batch.start_ns = times_ns.front();
   batch.end_ns = times_ns.back();
   SampleRun& run = batch.samples.emplace_back();
-  run.metric = 1;
+  run.metric = MetricId{1};
   for (std::size_t i = 0; i < times_ns.size(); ++i) {
     run.values.push_back(static_cast<double>(times_ns[i] / 1'000'000));
     run.flags.push_back(0);
@@ -316,7 +316,7 @@ panel::MetricSteps steps_in(TimeRange range, bool is_sensor) {
   }
   Declarations declarations;
   MetricDeclaration metric;
-  metric.id = 1;
+  metric.id = MetricId{1};
   metric.source = is_sensor ? "/proc/load" : "";
   declarations.metrics = {metric};
   panel::MetricHolds holds;
@@ -349,7 +349,7 @@ std::vector<panel::MetricSteps> energy_steps(std::int64_t renewal_ns) {
   EventBatch batch;
   batch.end_ns = 1000 * ms;
   SampleRun& run = batch.samples.emplace_back();
-  run.metric = 1;
+  run.metric = MetricId{1};
   for (std::int64_t i = 0; i <= 100; ++i) {
     run.times_ns.push_back(i * 10 * ms);
     run.values.push_back(static_cast<double>(i < 50 ? 100 + i / 10 * 2 : i / 10 * 2));
@@ -357,7 +357,7 @@ std::vector<panel::MetricSteps> energy_steps(std::int64_t renewal_ns) {
   }
   Declarations declarations;
   MetricDeclaration metric;
-  metric.id = 1;
+  metric.id = MetricId{1};
   metric.kind = MetricKind::energy_counter;
   metric.unit = "J";
   metric.source = "/sys/energy";

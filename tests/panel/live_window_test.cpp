@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
+#include <sstream>
+#include <string>
 #include <thread>
 
 #include "game_capture.hpp"
 #include "screen.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::test {
 namespace {
@@ -85,6 +89,47 @@ TEST(LiveWindow, OneThreadWritesWhileAnotherTakes) {
   EXPECT_EQ(last_end, batches.back().end_ns);
 }
 
+TEST(LiveWindow, FramesHaveNumbersUntilEarlierOnesAreGone) {
+  const auto window = std::make_shared<LiveWindow>(HistoryBounds{60, std::size_t{1} << 30U, 1000});
+  const std::vector<EventBatch> batches = game_batches(300);
+  panel::PanelView view(std::make_shared<LiveBlocks>(window), {}, immediate_data());
+  Screen screen([&view] { view.draw(); });
+  ASSERT_TRUE(view.open_tab("frames"));
+  const auto pin_and_look = [&](unsigned frame) {
+    view.state().pin({Game::start_of(frame), Game::frame_ns});
+    screen.frames(6);
+    return view.header();
+  };
+  const auto numbers_in_table = [&view] {
+    std::set<std::string> numbers;
+    std::istringstream lines(view.copied_tab(panel::CopyAs::csv));
+    std::string line;
+    for (std::getline(lines, line); std::getline(lines, line);) {
+      numbers.insert(line.substr(0, line.find(',')));
+    }
+    return numbers;
+  };
+  for (unsigned i = 0; i < 5; ++i) {
+    window->write(batches[i]);
+    screen.frames(3);
+  }
+  EXPECT_NE(pin_and_look(41).find("frame 42, 10 ms"), std::string::npos) << view.header();
+  EXPECT_TRUE(wait_until([&] {
+    screen.frame();
+    return numbers_in_table().count("42") != 0;
+  })) << view.copied_tab(panel::CopyAs::csv);
+  view.state().resume();
+  for (unsigned i = 5; i < 20; ++i) {
+    window->write(batches[i]);
+    screen.frames(3);
+  }
+  EXPECT_NE(pin_and_look(190).find("frame of 10 ms"), std::string::npos) << view.header();
+  EXPECT_TRUE(wait_until([&] {
+    screen.frame();
+    return numbers_in_table() == std::set<std::string>{""};
+  })) << view.copied_tab(panel::CopyAs::csv);
+}
+
 TEST(LiveWindow, ThePanelFollowsItAndAPauseFreezesEveryRow) {
   const auto window = std::make_shared<LiveWindow>(HistoryBounds{60, std::size_t{1} << 30U, 1000});
   const std::vector<EventBatch> batches = game_batches(300);
@@ -110,7 +155,7 @@ TEST(LiveWindow, ThePanelFollowsItAndAPauseFreezesEveryRow) {
   EXPECT_EQ(view.state().overview().range().end_ns, frozen.end_ns);
   EXPECT_EQ(view.state().flame().range().start_ns, flame.start_ns);
   EXPECT_EQ(screen.checked_vertices(), vertices) << "although all it shows has left the window";
-  view.state().select({Game::main_track, Game::update_site, 1, false, Game::start_of(98) + Game::frame_ns / 10,
+  view.state().select({Game::main_track, Game::update_site, 1, Game::start_of(98) + Game::frame_ns / 10,
                        Game::start_of(98) + Game::frame_ns / 2});
   screen.frames(3);
   ASSERT_TRUE(view.state().data().span_facts().has_value());

@@ -86,11 +86,31 @@ TEST(Look, TheFirstNamesAreDistinctAlsoToColourBlindEyes) {
   }
 }
 
+TEST(Look, RunStatesAreDistinctAlsoToColourBlindEyes) {
+  const Screen screen([] {});
+  for (const bool is_light : {false, true}) {
+    is_light ? ImGui::StyleColorsLight() : ImGui::StyleColorsDark();
+    const panel::Theme theme = panel::current_theme();
+    for (const auto& [a, b] :
+         {std::pair(theme.good, theme.bad), std::pair(theme.good, theme.stale), std::pair(theme.bad, theme.stale)}) {
+      const auto seen_a = lab(without_green(a));
+      const auto seen_b = lab(without_green(b));
+      EXPECT_GT(std::hypot(seen_a[0] - seen_b[0], seen_a[1] - seen_b[1], seen_a[2] - seen_b[2]), 20) << is_light;
+    }
+  }
+}
+
 TEST(Look, NamesShareAColourOnlyWhereThereAreMoreThanColours) {
   base::NamePalette palette;
   std::map<std::size_t, int> uses;
+  std::map<std::size_t, int> hues;
   for (std::size_t i = 0; i < 2 * base::palette_size; ++i) {
-    ++uses[palette.place_of("name " + std::to_string(i))];
+    const std::size_t place = palette.place_of("name " + std::to_string(i));
+    ++uses[place];
+    ++hues[place % base::palette_hues];
+    if (i < base::palette_hues) {
+      EXPECT_EQ(hues.size(), i + 1) << "the first names have hues of their own";
+    }
     EXPECT_LE(uses.size(), i + 1);
     if (i + 1 == base::palette_size) {
       EXPECT_EQ(uses.size(), base::palette_size);
@@ -114,7 +134,7 @@ TEST(Look, ASiteHasItsColourWhateverTheOrderOfDeclarations) {
     panel::Names names(*provider);
     std::map<std::string, ImU32> colours;
     for (const SiteDeclaration& site : provider->declarations().sites) {
-      const panel::NameLook look = names.look(site.id, false, panel::current_theme());
+      const panel::NameLook look = names.look(site.id, panel::current_theme());
       colours[look.text] = look.colour;
     }
     return colours;
@@ -213,6 +233,27 @@ TEST(Look, TheHeaderTellsWhatRecordingCostAndLost) {
   EXPECT_TRUE(has_text(closed, "! dropped: 1,234 scopes, 5 others")) << closed;
   EXPECT_TRUE(has_text(closed, "collector 1 % of a core")) << closed;
   EXPECT_TRUE(has_text(closed, "a scope costs 12.5 ns")) << closed;
+}
+
+TEST(Look, ANameThatIsCutEndsInThreeDots) {
+  int letters = 0;
+  std::vector<float> last;  // the left ends of the letters
+  Screen screen([&] {
+    ImDrawList* const list = ImGui::GetWindowDrawList();
+    const int before = list->VtxBuffer.Size;
+    panel::Canvas(list).text(10, 10, ImGui::CalcTextSize("12345678").x + 1, 0xFFFFFFFF, "learning_rate");
+    letters = (list->VtxBuffer.Size - before) / 4;
+    last.clear();
+    for (int i = before; i < list->VtxBuffer.Size; i += 4) {
+      last.push_back(list->VtxBuffer[i].uv.x);
+    }
+  });
+  screen.frame();
+  EXPECT_EQ(letters, 8) << "learn...";
+  ASSERT_GE(last.size(), 4U);
+  EXPECT_EQ(last[last.size() - 1], last[last.size() - 3]);
+  EXPECT_EQ(last[last.size() - 2], last[last.size() - 3]);
+  EXPECT_NE(last[last.size() - 4], last[last.size() - 3]) << "the others are not dots";
 }
 
 }  // namespace

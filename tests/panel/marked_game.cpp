@@ -7,11 +7,11 @@ namespace {
 constexpr std::int64_t one_ms = 1'000'000;
 
 void declare(Declarations& declared) {
-  declared.tracks.push_back({MarkedGame::async_track, TrackKind::async, 1, 0, "network"});
-  declared.names.push_back({3, "request"});
-  declared.frame_streams.push_back({2, 1, "physics"});
+  declared.tracks.push_back({MarkedGame::async_track, TrackKind::async, ProcessId{1}, 0, "network"});
+  declared.names.push_back({NameId{3}, "request"});
+  declared.frame_streams.push_back({FrameStreamId{2}, ProcessId{1}, "physics"});
   MetricDeclaration energy;
-  energy.id = 2;
+  energy.id = MetricId{2};
   energy.kind = MetricKind::energy_counter;
   energy.name = "cpu_energy";
   energy.unit = "J";
@@ -36,7 +36,7 @@ void add_marks(EventBatch& batch) {
   batch.flows.push_back({Game::worker_track, FlowPhase::end, start + 2 * one_ms, 7});
   SpanEvent request;
   request.track = MarkedGame::async_track;
-  request.name = 3;
+  request.name = NameId{3};
   request.start_ns = start + one_ms / 2;
   request.duration_ns = 7 * one_ms;
   request.async_id = 1;
@@ -50,7 +50,7 @@ std::vector<EventBatch> MarkedGame::batches() {
   declare(all.front().declarations);
   for (EventBatch& batch : all) {
     SampleRun& energy = batch.samples.emplace_back();
-    energy.metric = 2;
+    energy.metric = MetricId{2};
     for (std::size_t i = 0; i < batch.frame_marks.size(); ++i) {
       const std::int64_t time_ns = batch.frame_marks[i].time_ns;
       energy.times_ns.push_back(time_ns);
@@ -58,7 +58,7 @@ std::vector<EventBatch> MarkedGame::batches() {
     }
     const std::size_t marks = batch.frame_marks.size();
     for (std::size_t i = 0; i < marks; i += 2) {
-      batch.frame_marks.push_back({2, Game::main_track, batch.frame_marks[i].time_ns});
+      batch.frame_marks.push_back({FrameStreamId{2}, Game::main_track, batch.frame_marks[i].time_ns});
     }
   }
   add_marks(all[MarkedGame::frame / Game().frames_in_block]);

@@ -12,7 +12,7 @@ namespace kymo::test {
 /// marks. Power is 20 W throughout, read at every frame.
 struct MarkedGame {
   static constexpr unsigned frame = 20;
-  static constexpr TrackId async_track = 4;
+  static constexpr TrackId async_track{4};
   static constexpr std::uint64_t sync_number = 3;
   [[nodiscard]] static std::vector<EventBatch> batches();
 };

@@ -1,4 +1,6 @@
 // What stands at points in time, what is told of it, and what a span took.
+#include <algorithm>
+
 #include "interaction.hpp"
 #include "marked_game.hpp"
 
@@ -50,17 +52,62 @@ TEST_F(Marks, ASpanTellsWhatItLiesInAndHowItStandsToTheOthersOfItsSite) {
   screen_.frames(2);
   EXPECT_TRUE(has_text(view_.facts(), "in frame\n")) << view_.facts();
   EXPECT_TRUE(has_text(view_.facts(), "40 % of the pinned frame")) << view_.facts();
-  EXPECT_FALSE(has_text(view_.facts(), "longer than")) << "nothing was added up";
   view_.state().resume();
   view_.state().flame().show({Game::start_of(Game::slow_frame), Game::start_of(Game::slow_frame + 1)});
-  view_.open_tab("statistics");
   screen_.frames(3);
   screen_.click(flame_x(Game::start_of(Game::slow_frame) + Game::slow_ns * 3 / 10), flame_y(2));
   screen_.frames(2);
-  EXPECT_TRUE(has_text(view_.facts(), "longer than about 99 % of the 100 in Statistics")) << view_.facts();
+  EXPECT_TRUE(has_text(view_.facts(), "longer than about 99 % of the 100 calls")) << view_.facts();
+  view_.open_tab("statistics");
   screen_.type("M");
   screen_.frame();
   EXPECT_TRUE(has_text(view_.header(), "of the measured 18 ms")) << view_.header();
+}
+
+/// On a screen that is too small for all tracks.
+class ScrolledMarks : public Interaction {
+ protected:
+  ScrolledMarks() : Interaction(MarkedGame::batches(), ImVec2(900, 330)) { click_bar(MarkedGame::frame); }
+
+  /// Corners of letters of names, within the length of what is measured.
+  [[nodiscard]] int letters_under_the_length() {
+    const panel::Area label = view_.marks().measured;
+    int letters = 0;
+    for (int i = 0; i < ImGui::GetDrawData()->CmdListsCount; ++i) {
+      for (const ImDrawVert& vertex : ImGui::GetDrawData()->CmdLists[i]->VtxBuffer) {
+        const bool is_inside = vertex.pos.x > label.left && vertex.pos.x < label.right && vertex.pos.y > label.top &&
+                               vertex.pos.y < label.bottom;
+        letters += is_inside && vertex.col == panel::current_theme().box_text ? 1 : 0;
+      }
+    }
+    return letters;
+  }
+};
+
+TEST_F(ScrolledMarks, AMeasuredLengthCoversNoName) {
+  const std::int64_t start_ns = Game::start_of(MarkedGame::frame);
+  view_.state().measure(TimeRange{start_ns, start_ns + 6 * ms});
+  const ImVec2 middle = place_in(view_.marks().flame);
+  for (int i = 0; i < 5; ++i) {
+    screen_.frame();
+    ASSERT_GT(view_.marks().measured.width(), 0);
+    EXPECT_EQ(letters_under_the_length(), 0) << i;
+    screen_.drag(middle, {middle.x, middle.y - 12});
+  }
+}
+
+TEST_F(Marks, DiamondsStandOnLinesWithoutNames) {
+  const panel::FlameLayout& chart = view_.state().flame_layout();
+  ASSERT_FALSE(view_.state().marks().messages.empty());
+  ASSERT_FALSE(chart.rows.empty());
+  for (const panel::MessageMark& mark : view_.state().marks().messages) {
+    EXPECT_TRUE(std::any_of(chart.tracks.begin(), chart.tracks.end(),
+                            [&mark](const panel::FlameTrack& track) { return track.line == mark.line; }));
+    EXPECT_TRUE(std::none_of(chart.rows.begin(), chart.rows.end(), [&mark](const panel::FlameRow& row) {
+      return row.line == mark.line;
+    })) << "a row of spans, which have names";
+  }
+  EXPECT_LT(view_.marks().titles.right, view_.marks().flame.left + 1) << "and tracks' names stand beside the chart";
 }
 
 /// In one frame, update begins twenty flows that end in the worker's job.
@@ -104,14 +151,16 @@ TEST_F(Marks, FramesBeginAtLinesThroughTheChart) {
   const std::int64_t start = Game::start_of(MarkedGame::frame);
   view_.state().flame().show({start - 5'000'000, start + 25'000'000});
   screen_.frames(3);
-  const std::vector<float> lines = view_.state().frame_lines();
-  ASSERT_EQ(lines.size(), 3U);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    EXPECT_NEAR(view_.marks().flame.left + lines[i], flame_x(start + static_cast<std::int64_t>(i) * Game::frame_ns), 1);
+  const std::vector<panel::FrameBar> frames = view_.state().chart_frames().bars;
+  ASSERT_EQ(frames.size(), 4U) << "three lines between them";
+  for (std::size_t i = 1; i < frames.size(); ++i) {
+    const std::int64_t begin = start + static_cast<std::int64_t>(i - 1) * Game::frame_ns;
+    EXPECT_NEAR(view_.marks().flame.left + frames[i].left, flame_x(begin), 1);
+    EXPECT_EQ(frames[i].left, frames[i - 1].right);
   }
   view_.state().flame().fit();
-  view_.state().flame().set_width(200);
-  EXPECT_LE(view_.state().frame_lines().size(), 20U);
+  view_.state().flame().set_width(120);
+  EXPECT_LE(view_.state().chart_frames().bars.size(), 60U) << "those that are too narrow are joined";
 }
 
 TEST_F(Marks, ATrackIsFoldedToItsFirstRowByAClickOnItsName) {
@@ -191,21 +240,38 @@ TEST_F(Marks, ABarSaysHowGoodItsFrameIs) {
     screen_.frame();
     return view_.tip();
   };
-  EXPECT_EQ(tip_of(10), "frame of 10 ms, good");
-  EXPECT_EQ(tip_of(Game::slow_frame), "frame of 45 ms, bad");
+  EXPECT_EQ(tip_of(10), "frame 11, 10 ms, good");
+  EXPECT_EQ(tip_of(Game::slow_frame), "frame 38, 45 ms, bad");
+}
+
+TEST_F(Marks, TheFramesAboveTheChartHaveTheirNumbersAndArePinned) {
+  view_.state().flame().show({Game::start_of(30) - 3 * ms, Game::start_of(34)});
+  screen_.frames(3);
+  const panel::Area frames = view_.marks().chart_frames;
+  EXPECT_LE(frames.bottom, view_.marks().flame.top);
+  screen_.move(flame_x(Game::start_of(31) + ms), middle_of(frames));
+  screen_.frame();
+  EXPECT_EQ(view_.tip(), "frame 32, 10 ms, good");
+  screen_.click(flame_x(Game::start_of(31) + ms), middle_of(frames));
+  ASSERT_TRUE(view_.state().pinned().has_value());
+  EXPECT_EQ(view_.state().pinned()->start_ns, Game::start_of(31));
+  // Other gestures are those of the chart.
+  const std::int64_t length = view_.state().flame().length_ns();
+  screen_.wheel(place_in(frames).x, middle_of(frames), -2);
+  EXPECT_GT(view_.state().flame().length_ns(), length);
 }
 
 /// The marked game with a flow to the GPU, and a mark where what the GPU took is not known.
 std::vector<EventBatch> gpu_batches() {
   std::vector<EventBatch> all = MarkedGame::batches();
-  all.front().declarations.names.push_back({20, "blur (unresolved)"});
+  all.front().declarations.names.push_back({NameId{20}, "blur (unresolved)"});
   EventBatch& batch = all[MarkedGame::frame / Game().frames_in_block];
   const std::int64_t start = Game::start_of(MarkedGame::frame);
   batch.flows.push_back({Game::main_track, FlowPhase::begin, start + 6 * ms, 9});
   batch.flows.push_back({Game::gpu_track, FlowPhase::end, start + Game::frame_ns * 3 / 4, 9});  // where "draw" begins
   SpanEvent blur;
   blur.track = Game::gpu_track;
-  blur.name = 20;
+  blur.name = NameId{20};
   blur.start_ns = start + 3 * ms;
   batch.spans.push_back(blur);
   return all;
@@ -229,7 +295,7 @@ std::vector<EventBatch> slow_batches() {
     const SiteId opened = i == 0 ? Game::frame_site : Game::update_site;
     run.events.push_back({at, opened, static_cast<std::uint16_t>(i == 0 ? 0 : 1), 0});
     run.events.push_back({at + 1000, i == 0 ? Game::update_site : SiteId{0}, 1, 0});
-    run.events.push_back({at + 2000, 0, static_cast<std::uint16_t>(i == 2 ? 0 : 1), 0});
+    run.events.push_back({at + 2000, {}, static_cast<std::uint16_t>(i == 2 ? 0 : 1), 0});
     if (i == 1) {
       run.events.pop_back();
       run.end_sequence = run.first_sequence + 2;

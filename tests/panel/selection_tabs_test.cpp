@@ -3,15 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
-#include <sstream>
 
-#include "interaction.hpp"
-#include "metered_game.hpp"
 #include "panel/lists/lists.hpp"
 #include "panel/lists/tree_gatherer.hpp"
+#include "panel/tabs/focused_tree.hpp"
+#include "selection_tabs.hpp"
 #include "stats/statistics/call_tree.hpp"
 #include "support/rounds.hpp"
 
@@ -90,29 +90,6 @@ TEST(Tree, IsThatOfTheStatisticsInAnyRange) {
         << round << ": " << range.start_ns << ".." << range.end_ns;
   }
 }
-
-class SelectionTabs : public Interaction {
- protected:
-  explicit SelectionTabs(const std::vector<EventBatch>& batches = metered_game()) : Interaction(batches) {}
-
-  void open(const char* word) {
-    ASSERT_TRUE(view_.open_tab(word));
-    screen_.frames(4);
-  }
-  [[nodiscard]] std::vector<std::vector<std::string>> rows() {
-    std::vector<std::vector<std::string>> rows;
-    std::istringstream lines(view_.tab_csv());
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream fields(line);
-      rows.emplace_back();
-      for (std::string field; std::getline(fields, field, ',');) {
-        rows.back().push_back(field);
-      }
-    }
-    rows.erase(rows.begin());
-    return rows;
-  }
-};
 
 TEST_F(SelectionTabs, TheTreeIsFoldedByClicks) {
   open("tree");
@@ -267,11 +244,100 @@ TEST_F(SelectionTabs, SearchFindsArgumentsAndNamedSpans) {
     return view_.state().selected().value_or(panel::SpanKey{}).start_ns;
   };
   const std::int64_t first = start_after(false);
-  EXPECT_EQ(view_.state().selected().value_or(panel::SpanKey{}).named, true);
+  EXPECT_TRUE(base::is_name(view_.state().selected().value_or(panel::SpanKey{}).what));
   const std::int64_t second = start_after(false);
   EXPECT_GT(second, first);
   EXPECT_GT(start_after(false), second);
   EXPECT_EQ(start_after(true), second);
+}
+
+TEST_F(SelectionTabs, EnterGoesOnAmongHitsThatAreNoScopes) {
+  open("search");
+  screen_.type("F");
+  screen_.type("r");  // in "render", "frame" and "draw"
+  screen_.frames(4);
+  const auto hits = rows();
+  const auto first_span = std::find_if(hits.begin(), hits.end(), [](const auto& row) { return row[0] == "span"; });
+  ASSERT_NE(first_span, hits.end());
+  for (auto row = hits.begin(); row <= first_span; ++row) {
+    screen_.key(ImGuiKey_DownArrow);
+  }
+  ASSERT_TRUE(view_.state().selected() && base::is_name(view_.state().selected()->what));
+  const std::int64_t first = view_.state().selected()->start_ns;
+  screen_.key(ImGuiKey_Enter);
+  ASSERT_TRUE(view_.state().selected() && base::is_name(view_.state().selected()->what)) << "not the next scope";
+  EXPECT_EQ(view_.state().selected()->start_ns, first + Game::frame_ns);
+  screen_.key(ImGuiKey_Enter, true);
+  EXPECT_EQ(view_.state().selected()->start_ns, first);
+  // A row of a scope goes on among the scopes.
+  screen_.key(ImGuiKey_UpArrow);
+  screen_.key(ImGuiKey_Enter);
+  screen_.frames(3);
+  ASSERT_TRUE(view_.state().selected().has_value());
+  EXPECT_FALSE(base::is_name(view_.state().selected()->what));
+}
+
+TEST_F(SelectionTabs, TreesAreFocusedOnASite) {
+  view_.state().mark_site(Game::update_site);
+  open("tree");
+  ASSERT_EQ(rows().size(), 4U);
+  screen_.type("o");
+  screen_.frames(3);
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0][0].substr(2), "update");
+  EXPECT_EQ(rows()[0][1], "100");
+  EXPECT_EQ(rows()[0][4], "1") << "all of the time is its own";
+  open("flame-graph");
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0][0], "update");
+  screen_.type("o");
+  screen_.frames(3);
+  EXPECT_EQ(rows().size(), 4U);
+}
+
+TEST(FocusedTree, HoldsExactlyWhatLiesInsideTheSite) {
+  std::mt19937 random(8);
+  for (unsigned round = 0; round < rounds(50U); ++round) {
+    // A tree of five sites, which may lie in themselves.
+    panel::TreeList whole;
+    whole.nodes.emplace_back();
+    for (std::uint32_t i = 1; i < 60; ++i) {
+      const auto parent = static_cast<std::uint32_t>(random() % i);
+      const auto site = SiteId(static_cast<std::uint32_t>(1 + random() % 5));
+      const auto depth = static_cast<std::uint16_t>(parent == 0 ? 0 : whole.nodes[parent].depth + 1);
+      whole.nodes.push_back({site, parent, depth, 1 + random() % 9, 1000 + random() % 1000, random() % 1000});
+    }
+    constexpr SiteId focus(3);
+    // By paths from the outermost scope of the site on.
+    std::map<std::vector<SiteId>, std::array<std::uint64_t, 3>> expected;
+    for (std::size_t i = 1; i < whole.nodes.size(); ++i) {
+      std::vector<SiteId> path;
+      for (std::size_t node = i; node != 0; node = whole.nodes[node].parent) {
+        path.insert(path.begin(), whole.nodes[node].site);
+      }
+      path.erase(path.begin(), std::find(path.begin(), path.end(), focus));
+      if (!path.empty()) {
+        auto& sums = expected[path];
+        sums[0] += whole.nodes[i].count;
+        sums[1] += whole.nodes[i].total_ns;
+        sums[2] += whole.nodes[i].inner_ns;
+      }
+    }
+    const panel::TreeList inside = panel::inside_of(whole, focus);
+    std::map<std::vector<SiteId>, std::array<std::uint64_t, 3>> found;
+    std::uint64_t top_ns = 0;
+    for (std::size_t i = 1; i < inside.nodes.size(); ++i) {
+      std::vector<SiteId> path;
+      for (std::size_t node = i; node != 0; node = inside.nodes[node].parent) {
+        path.insert(path.begin(), inside.nodes[node].site);
+      }
+      EXPECT_EQ(path.size(), inside.nodes[i].depth + 1U);
+      found[path] = {inside.nodes[i].count, inside.nodes[i].total_ns, inside.nodes[i].inner_ns};
+      top_ns += inside.nodes[i].parent == 0 ? inside.nodes[i].total_ns : 0;
+    }
+    EXPECT_EQ(found, expected) << round;
+    EXPECT_EQ(inside.nodes.front().inner_ns, top_ns);
+  }
 }
 
 TEST(Found, SpansAreThoseWhoseArgumentsHoldTheText) {
@@ -324,7 +390,7 @@ TEST(Hooks, SourceEditorAndNotesAreTheProgramsOwn) {
   ASSERT_EQ(view.state().notes().all().size(), 2U);
   view.state().pin({Game::start_of(20), Game::frame_ns});
   screen.frames(3);
-  view.state().select({Game::main_track, Game::frame_site, 0, false, Game::start_of(20), Game::start_of(21) - 1});
+  view.state().select({Game::main_track, Game::frame_site, 0, Game::start_of(20), Game::start_of(21) - 1});
   screen.frames(3);
   const auto press = [&](std::size_t button) {
     const ImVec2 at = place_in(view.marks().span_buttons.at(button));

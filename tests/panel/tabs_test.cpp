@@ -11,6 +11,9 @@
 #include "marked_game.hpp"
 #include "metered_game.hpp"
 #include "panel/data/live_window.hpp"
+#include "panel/lists/site_gatherer.hpp"
+#include "stats/statistics/statistics.hpp"
+#include "support/open_memory.hpp"
 
 namespace kymo::test {
 namespace {
@@ -28,7 +31,7 @@ std::vector<std::map<std::string, std::string>> rows_of(panel::PanelView& view) 
     return parts;
   };
   std::vector<std::map<std::string, std::string>> rows;
-  std::vector<std::string> lines = split(view.tab_csv(), '\n');
+  std::vector<std::string> lines = split(view.copied_tab(panel::CopyAs::csv), '\n');
   const std::vector<std::string> titles = split(lines.front(), ',');
   for (std::size_t line = 1; line < lines.size(); ++line) {
     const std::vector<std::string> fields = split(lines[line], ',');
@@ -112,8 +115,8 @@ TEST_F(Tabs, SitesAreListedByTheirTotalAndByWhatIsClicked) {
   // The head of the table lies below the filter; its first column is that of names.
   click_rows([&] { return column_of(view_, "site") != by_total; });
   EXPECT_EQ(column_of(view_, "site"), (std::vector<std::string>{"frame", "job", "render", "update"}));
-  click_rows([&] { return view_.state().marked_site() != 0; });
-  EXPECT_NE(view_.state().marked_site(), 0U) << "a row was clicked";
+  click_rows([&] { return view_.state().marked_site() != SiteId{}; });
+  EXPECT_NE(view_.state().marked_site(), SiteId{}) << "a row was clicked";
 }
 
 TEST_F(Tabs, StatisticsAreOfWhatIsMeasuredElseOfThePinnedFrameElseOfEverything) {
@@ -180,7 +183,7 @@ TEST_F(Tabs, SpansOfASiteAreGoneToByAClick) {
   EXPECT_EQ(rows[0].at("at"), std::to_string(Game::start_of(11) - Game::start_ns + Game::frame_ns / 10));
   click_rows([&] { return view_.state().selected().has_value(); });
   ASSERT_TRUE(view_.state().selected().has_value());
-  EXPECT_EQ(view_.state().selected()->name, Game::update_site);
+  EXPECT_EQ(base::site_of(view_.state().selected()->what), Game::update_site);
   const TimeRange seen = view_.state().flame().range();
   EXPECT_LE(seen.start_ns, view_.state().selected()->start_ns);
   EXPECT_GE(seen.end_ns, view_.state().selected()->end_ns);
@@ -236,8 +239,20 @@ TEST_F(Tabs, ATrackThatWasFoundIsScrolledTo) {
 
 TEST_F(Tabs, ATableIsCopied) {
   open("frames");
-  click(view_.marks().copy);
-  EXPECT_EQ(std::string(ImGui::GetClipboardText()), view_.tab_csv());
+  click(view_.marks().copy[1]);
+  EXPECT_EQ(std::string(ImGui::GetClipboardText()), view_.copied_tab(panel::CopyAs::csv));
+  open("statistics");
+  click(view_.marks().copy[0]);
+  const std::string text = ImGui::GetClipboardText();
+  std::istringstream lines(text);
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) {
+    all.push_back(line);
+  }
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_EQ(all[0].substr(0, 13), "site    count");
+  EXPECT_EQ(all[1].substr(0, 13), "frame     100");
+  EXPECT_EQ(all[1].substr(all[1].size() - 11), "game.cpp:10") << "as it is shown";
 }
 
 TEST_F(Tabs, ViewsAreGoneBackTo) {
@@ -305,9 +320,34 @@ TEST(TabsLive, ALiveWindowIsAddedUpAsACaptureIs) {
   ASSERT_TRUE(live.refresh());
   const Bytes bytes = game.write();
   std::mt19937_64 random(7);
+  expect_equal(provide(bytes)->figures(), live.figures());
+  const auto add_up = [](panel::BlockProvider& provider, TimeRange range) {
+    panel::SiteGatherer gatherer(panel::ListKey(range), provider);
+    for (std::size_t i = 0; i < provider.blocks()[0].blocks.size(); ++i) {
+      gatherer.take(0, provider.read(0, provider.first_block() + i, BatchParts::scopes).get());
+    }
+    gatherer.finish();
+    return gatherer.result().sites;
+  };
+  const Timeline timeline = open_memory(bytes);
   for (int round = 0; round < 40; ++round) {
-    const TimeRange range = round == 0 ? TimeRange{} : random_range(random);
-    expect_equal(provide(bytes)->figures(range), live.figures(range));
+    const TimeRange range = random_range(random);
+    const std::vector<SiteFigures> sites = add_up(*provide(bytes), range);
+    expect_equal(sites, add_up(live, range));
+    stats::StatisticsOptions options;
+    SelectionOptions part;
+    part.time = range;
+    options.selection = stats::Selection(timeline, part);
+    const stats::Statistics statistics = stats::gather_statistics(timeline, options);
+    ASSERT_EQ(sites.size(), statistics.sites.size());
+    for (const stats::SiteStatistics& site : statistics.sites) {
+      const auto same =
+          std::find_if(sites.begin(), sites.end(), [&](const SiteFigures& one) { return one.site == site.site; });
+      ASSERT_NE(same, sites.end());
+      EXPECT_EQ(same->count, site.durations.count);
+      EXPECT_EQ(same->total_ns, site.durations.total_ns);
+      EXPECT_EQ(same->self_ns, site.self_ns);
+    }
   }
 }
 

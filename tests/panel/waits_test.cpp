@@ -5,10 +5,10 @@ namespace kymo::test {
 namespace {
 
 constexpr std::int64_t us = 1'000;
-constexpr TrackId fiber_track = 4;
-constexpr TrackId lock_track = 5;
-constexpr SiteId wait_site = 5;
-constexpr SiteId work_site = 6;
+constexpr TrackId fiber_track{4};
+constexpr TrackId lock_track{5};
+constexpr SiteId wait_site{5};
+constexpr SiteId work_site{6};
 constexpr unsigned wait_frame = 20;
 constexpr unsigned work_frame = 30;
 constexpr const char* holder = "push (queue.hpp:9)";
@@ -18,10 +18,10 @@ constexpr const char* holder = "push (queue.hpp:9)";
 std::vector<EventBatch> waiting_game() {
   std::vector<EventBatch> batches = Game().batches();
   Declarations& declared = batches.front().declarations;
-  declared.tracks.push_back({fiber_track, TrackKind::thread, 1, 0, "task", TrackRole::fiber});
-  declared.tracks.push_back({lock_track, TrackKind::async, 1, 0, "queue", TrackRole::lock});
-  declared.sites[Game::job_site - 1].name = "task";
-  declared.sites[Game::job_site - 1].role = SiteRole::fiber_run;
+  declared.tracks.push_back({fiber_track, TrackKind::thread, ProcessId{1}, 0, "task", TrackRole::fiber});
+  declared.tracks.push_back({lock_track, TrackKind::async, ProcessId{1}, 0, "queue", TrackRole::lock});
+  declared.sites[Game::job_site.index()].name = "task";
+  declared.sites[Game::job_site.index()].role = SiteRole::fiber_run;
   SiteDeclaration site;
   site.id = wait_site;
   site.name = "wait for queue";
@@ -34,8 +34,8 @@ std::vector<EventBatch> waiting_game() {
   site.name = "look for queue";
   site.role = SiteRole::work;
   declared.sites.push_back(site);
-  declared.names.push_back({3, "hold queue"});
-  declared.names.push_back({4, holder});
+  declared.names.push_back({NameId{3}, "hold queue"});
+  declared.names.push_back({NameId{4}, holder});
   std::uint64_t sequence = 0;
   for (const auto& [frame, waits] : {std::pair{wait_frame, true}, std::pair{work_frame, false}}) {
     const std::int64_t start_ns = Game::start_of(frame);
@@ -44,12 +44,12 @@ std::vector<EventBatch> waiting_game() {
     run.track = fiber_track;
     run.first_sequence = sequence;
     run.events.push_back({start_ns + 500 * us, waits ? wait_site : work_site, 0, 0});
-    run.events.push_back({start_ns + 2'000 * us, 0, 0, 0});
+    run.events.push_back({start_ns + 2'000 * us, {}, 0, 0});
     run.end_sequence = sequence += 2;
     SpanEvent hold;
     hold.track = lock_track;
-    hold.name = 3;
-    hold.category = 4;
+    hold.name = NameId{3};
+    hold.category = NameId{4};
     hold.start_ns = start_ns + 100 * us;
     hold.duration_ns = 1'900 * us;
     batch.spans.push_back(hold);
@@ -69,7 +69,7 @@ class Waits : public Interaction {
         return laid_out.line;
       }
     }
-    ADD_FAILURE() << "track " << track << " is not there";
+    ADD_FAILURE() << "track " << track.value() << " is not there";
     return 0;
   }
 };
@@ -78,7 +78,7 @@ TEST_F(Waits, TheLocksTabNamesTheLockAndItsHolder) {
   view_.state().resume();
   ASSERT_TRUE(view_.open_tab("locks"));
   screen_.frames(3);
-  EXPECT_EQ(view_.tab_csv(),
+  EXPECT_EQ(view_.copied_tab(panel::CopyAs::csv),
             "lock,held by,waits,total,mean,p95,longest\n"
             "wait for queue,push (queue.hpp:9),1,1500000,1500000,1500000,1500000\n");
 }

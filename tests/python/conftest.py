@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-import kymo
+import kymograph as kymo
 import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import kymo
+import kymograph as kymo
 import pytest
-from kymo._paths import get_command
+from kymograph._paths import get_command
 from support import environment_of_programs
 
 # The package lies in the build tree as a wheel has it; programs of the tests are built beside it.

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from kymo._paths import get_command
+from kymograph._paths import get_command
 
 
 def environment_of_programs() -> dict[str, str]:

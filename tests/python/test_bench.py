@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kymo.bench import (
+from kymograph.bench import (
     BaselineRecord,
     BenchConfig,
     BenchFileError,
@@ -214,7 +214,7 @@ def test_a_tracker_calls_python_from_its_thread(monkeypatch: pytest.MonkeyPatch)
 def test_trackers_that_are_left_running_end_with_the_program() -> None:
     script = """
 import os, sys
-from kymo.bench import FixedPowerSource, PowerTracker
+from kymograph.bench import FixedPowerSource, PowerTracker
 trackers = [PowerTracker(FixedPowerSource(lambda t: 5.0), 1000) for _ in range(2)]
 for tracker in trackers:
     tracker.start()

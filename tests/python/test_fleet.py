@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import kymo
+import kymograph as kymo
 import pandas
 import polars
 import pyarrow as pa
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 import pyspark
 import pytest
 from document import blocks_of, run
-from kymo.spark import KymoDataSource, KymoReader, register
+from kymograph.spark import KymoDataSource, KymoReader, register, sql
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In, IsNotNull, LessThan
@@ -32,7 +33,7 @@ SOURCE = Path(__file__).parents[2]
 PROCESSES = 20
 PROGRAM = """
 import os
-import kymo
+import kymograph as kymo
 
 assert kymo.enable()
 rank = int(os.environ["RANK"])
@@ -213,6 +214,36 @@ def test_what_the_guide_asks_of_a_fleet_is_answered(spark: SparkSession, fleet: 
     assert sorted(int(row["rank"]) for row in names["drift"].collect()) == list(range(PROCESSES))
 
 
+def _scans_of(answer: Any) -> list[set[str]]:
+    """Return the columns of each scan of captures in the physical plan."""
+    text: str = answer._jdf.queryExecution().executedPlan().toString()
+    scans = re.findall(r"BatchScan [^\[]*\[([^\]]*)\]", text)
+    return [{re.sub(r"#\d+L?$", "", column.strip()) for column in scan.split(",")} for scan in scans]
+
+
+def test_spark_reads_the_columns_and_blocks_that_a_query_needs(spark: SparkSession, fleet: Path) -> None:
+    answer = sql(
+        spark,
+        """select s.name, count(*) as count, sum(s.duration_ns) as total from spans s
+           where s.rank = '3' and s.start_ns >= (select min(start_ns) from frames) group by s.name order by name""",
+        fleet,
+    )
+    assert sorted(map(sorted, _scans_of(answer))) == [
+        ["duration_ns", "name", "rank", "start_ns"],
+        ["start_ns"],
+    ]
+    first = min(kymo.open(fleet).frames.start_ns)
+    spans = kymo.open(fleet).spans.select(rank=3)
+    spans = spans[spans.start_ns >= first]
+    durations = {name: spans.duration_ns[spans.name == name] for name in sorted(set(spans.name))}
+    assert [tuple(row) for row in answer.collect()] == [
+        (name, len(each), int(each.sum())) for name, each in durations.items()
+    ]
+    (rows,) = sql(spark, "select count(*) as count from spans", fleet).collect()
+    assert rows["count"] == len(kymo.open(fleet).spans)
+    assert [view.name for view in spark.catalog.listTables() if view.name == "sites"] == []
+
+
 def test_frames_metrics_and_sites_are_tables_too(fleet: Path) -> None:
     frames = _read(_reader("frames", fleet))
     (stream,) = stats_of(fleet)["frame_streams"]
@@ -223,6 +254,21 @@ def test_frames_metrics_and_sites_are_tables_too(fleet: Path) -> None:
     assert set(metrics["unit"].to_pylist()) == {"nats"}
     sites = _read(_reader("sites", fleet))
     assert sorted(sites["name"].to_pylist()) == sorted(["step", "forward", "backward"] * PROCESSES)
+
+
+def test_damages_are_a_table_too(fleet: Path, tmp_path: Path) -> None:
+    captures = sorted(fleet.glob("*.kymo"))
+    shutil.copy(captures[0], tmp_path / "sound.kymo")
+    damaged = bytearray(captures[1].read_bytes())
+    with kymo.open(captures[1]) as whole:
+        size = whole.captures[0]["bytes"]
+    damaged[size // 2 : size // 2 + 4] = b"\xff" * 4
+    (tmp_path / "damaged.kymo").write_bytes(damaged)
+    found = _read(_reader("damages", tmp_path)).to_pylist()
+    with kymo.open(tmp_path / "damaged.kymo") as capture:
+        len(capture.spans.name)
+        assert found == list(capture.damages)
+    assert [Path(row["capture"]).name for row in found] == ["damaged.kymo"]
 
 
 def test_parts_of_a_capture_have_every_row_once(fleet: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kymo import _gpu, _record
+from kymograph import _gpu, _record
 
 sys.path.append(str(Path(__file__).parent))
 from conftest import Run
@@ -275,9 +275,9 @@ SCRIPT = """
 import sys, threading
 from time import monotonic_ns
 sys.path.append({tests!r})
-import kymo
+import kymograph as kymo
 from gpu_stand_ins import Gpu, Stream, make_torch
-from kymo import _gpu
+from kymograph import _gpu
 
 class Now(Gpu):
     def tick(self, ns=0):
@@ -334,8 +334,8 @@ def test_a_real_gpu_is_timed(tmp_path: Path, run_script: Run) -> None:
     if not torch.cuda.is_available():
         pytest.skip("there is no GPU")
     script = """
-import torch, kymo
-from kymo import _gpu
+import torch, kymograph as kymo
+from kymograph import _gpu
 a = torch.randn(4096, 4096, device="cuda")
 torch.cuda.synchronize()
 kymo.start_capture("run.kymo")

@@ -8,9 +8,9 @@ import logging
 import sys
 from pathlib import Path
 
-import kymo
+import kymograph as kymo
 import pytest
-from kymo._logging import LogHandler
+from kymograph._logging import LogHandler
 
 sys.path.append(str(Path(__file__).parent))
 from support import command

@@ -12,10 +12,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-import kymo
+import kymograph as kymo
 import numpy as np
 import pytest
-from kymo.nvmetrics import BoardConfig, NVMetrics, PowerRail, ThermalZone, detect_board, get_board_config, read_trace
+from kymograph.nvmetrics import (
+    BoardConfig,
+    NVMetrics,
+    PowerRail,
+    ThermalZone,
+    detect_board,
+    get_board_config,
+    read_trace,
+)
 
 sys.path.append(str(Path(__file__).parent.parent / "exchange"))
 import nvmt_reader
@@ -229,7 +237,7 @@ def test_a_board_of_ones_own_needs_no_jetson(tmp_path: Path) -> None:
 def test_the_programs_end_and_forked_children_lose_nothing(tmp_path: Path) -> None:
     script = """
 import os, sys
-from kymo.nvmetrics import BoardConfig, NVMetrics
+from kymograph.nvmetrics import BoardConfig, NVMetrics
 nv = NVMetrics(sys.argv[1], board=BoardConfig("mine", 1))
 nv.start()
 nv.wait_for_warmup()

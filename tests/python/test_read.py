@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import csv
 import gc
 import io
+import json
 import math
 import os
+import pickle
 import stat
 import subprocess
 import sys
 import threading
+import types
+import typing
+import warnings
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import kymo
+import kymograph as kymo
 import numpy as np
+import pyarrow
 import pytest
-from kymo._selection import COLUMNS
+from kymograph import _results
+from kymograph._selection import COLUMNS
 from reading import ask_kymo, copy_to, import_trace, run_kymo, write_model
 
 
@@ -123,10 +131,35 @@ def test_compare_is_that_of_the_command(capture: kymo.Capture, folder: Path) -> 
     for key in ("compared", "only_in_base", "only_in_new", "other_units", "configuration", "seed"):
         assert found[key] == said[key]
     assert {row["verdict"] for row in found["compared"]} <= {"same here", "too few samples"}
+    assert {row["kind"] for row in found["compared"]} >= {"scope", "span", "frames", "metric"}
+    if sys.version_info >= (3, 11):
+        _check_type(found, _results.Comparison)
+
+
+def test_what_is_on_one_side_only_or_in_other_units_has_the_types_that_are_stated(tmp_path: Path) -> None:
+    recorded = """if True:
+        import sys, kymograph as kymo
+        name, unit, path = sys.argv[1:]
+        with kymo.capture(path):
+            for value in range(40):
+                kymo.record_metric_unit("lag", value, unit)
+                with kymo.scope(name), kymo.scope("both"):
+                    pass
+    """
+    paths = {"base": tmp_path / "base.kymo", "new": tmp_path / "new.kymo"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    for (name, path), unit in zip(paths.items(), ("ms", "s"), strict=True):
+        subprocess.run([sys.executable, "-c", recorded, name, unit, path], check=True, env=environment)
+    found = kymo.open(paths["base"]).compare(paths["new"])
+    assert [row["name"] for row in (*found["only_in_base"], *found["only_in_new"])] == ["base", "new"]
+    assert [(row["unit"], row["new_unit"]) for row in found["other_units"]] == [("ms", "s")]
+    assert {row["name"]: row["more_runs"] for row in found["compared"]}.keys() == {"both"}
+    if sys.version_info >= (3, 11):
+        _check_type(found, _results.Comparison)
 
 
 RECORDED = """
-import ctypes, kymo
+import ctypes, kymograph as kymo
 library = ctypes.CDLL(kymo.get_library())
 library.kymo_record_metric_unit.argtypes = [ctypes.c_char_p, ctypes.c_double, ctypes.c_char_p]
 assert library.kymo_enable()
@@ -232,7 +265,10 @@ def test_notebooks_show_the_first_rows(capture: kymo.Capture) -> None:
         table = capture.table(name)
         drawn = ElementTree.fromstring(f"<div>{table._repr_html_()}</div>")
         assert len(drawn.findall("./table/tbody/tr")) == min(len(table), 10)
-        assert ("and more rows" in table._repr_html_()) == (len(table) > 10)
+        lines = repr(table).splitlines()
+        assert lines[0].startswith(f"{name}: {len(table):,} row")
+        assert len(lines) == (1 if len(table) == 0 else 2 + min(len(table), 10) + (len(table) > 10))
+        assert ("\N{HORIZONTAL ELLIPSIS}</p>" in table._repr_html_()) == (len(table) > 10)
     assert len(capture.metrics._repr_html_()) > 0
 
 
@@ -308,8 +344,10 @@ def test_a_growing_file_is_followed(folder: Path, truth: dict[str, Any], tmp_pat
                 file.write(whole[growing.stat().st_size : size])
     assert capture.is_closed
     # Scopes that were open at each stop are seen once, when they end.
-    ended = {(span["name"], span["start_ns"], span["duration_ns"]) for span in truth["spans"] if not span["open"]}
-    assert ended <= set(rows)
+    ended = [(span["name"], span["start_ns"], span["duration_ns"]) for span in truth["spans"] if not span["open"]]
+    seen = collections.Counter(rows)
+    assert all(seen[span] == count for span, count in collections.Counter(ended).items())
+    assert len(rows) == len(truth["spans"])
     assert len(before["start_ns"]) == count
     assert len(capture.spans) == len(truth["spans"])
 
@@ -323,7 +361,7 @@ def test_directories_are_one_capture(folder: Path, truth: dict[str, Any], tmp_pa
         assert len(capture.spans) == 2 * len(truth["spans"])
         assert set(capture.spans["process"]) == {0, 1}
         assert sorted(set(capture.spans["capture"])) == [str(tmp_path / "run" / name) for name in ("a.kymo", "b.kymo")]
-        assert any("broken.kymo" in damage for damage in capture.damages)
+        assert [Path(path).name for path in capture.damages.capture] == ["broken.kymo"]
         assert {row["process"] for row in capture.drops} == {0, 1}
         assert list(capture.metrics) == ["load process=0", "load process=1"]
         # A worker opens the file of its part alone.
@@ -391,7 +429,35 @@ def test_files_that_may_not_be_read_are_named(folder: Path, truth: dict[str, Any
         # One of many does not keep the others from being read.
         fleet = kymo.open(folder / "mixed")
         assert len(fleet) == 1
-        assert any("secret.kymo" in damage for damage in fleet.damages)
+        assert [Path(path).name for path in fleet.damages.capture] == ["secret.kymo"]
+
+
+def test_damages_are_a_table_and_a_warning_once(folder: Path, tmp_path: Path) -> None:
+    damaged = bytearray((folder / "model.kymo").read_bytes())
+    middle = len(damaged) // 2
+    damaged[middle : middle + 8] = b"\xff" * 8
+    path = tmp_path / "damaged.kymo"
+    path.write_bytes(damaged)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            with kymo.open(path) as capture:
+                len(capture.spans.name)
+    (warning,) = warned
+    assert warning.category is kymo.CaptureWarning
+    assert "damaged.kymo: a part could not be read" in str(warning.message)
+    with kymo.open(path) as capture:
+        len(capture.spans.name)
+        (damage,) = capture.damages
+        assert damage["capture"] == str(path)
+        assert damage["start_byte"] <= middle < damage["start_byte"] + damage["size_bytes"]
+        assert capture.damages.head(1).to_pandas()["what"][0] == damage["what"]
+        told = kymo.sql("select * from damages join processes using (capture)", capture).fetchall()
+        assert told[0][:4] == tuple(damage.values())
+        assert len(capture.table("damages")) == 1
+    with kymo.open(folder / "model.kymo") as whole:
+        assert len(whole.damages) == 0
+        assert whole.damages.what.tolist() == []
 
 
 def test_damaged_files_never_harm(folder: Path, truth: dict[str, Any], tmp_path: Path) -> None:
@@ -411,7 +477,7 @@ def test_damaged_files_never_harm(folder: Path, truth: dict[str, Any], tmp_path:
             continue
         readable += 1
         starts = capture.spans.start_ns.tolist()
-        if capture.damages == []:
+        if len(capture.damages) == 0:
             assert set(starts) <= times or step % 2 == 0
         for name in ("frames", "samples", "sites", "messages", "phases"):
             len(capture.table(name).to_numpy())
@@ -419,6 +485,65 @@ def test_damaged_files_never_harm(folder: Path, truth: dict[str, Any], tmp_path:
         for metric in capture.metrics.values():
             len(metric)
     assert readable > 20
+
+
+def test_arguments_are_dicts_in_python_and_json_elsewhere(tmp_path: Path) -> None:
+    with kymo.capture(tmp_path / "run.kymo") as run:
+        for layer in (3, 4):
+            with kymo.scope("step", layer=layer, rate=0.5, is_warm=True, phase="träin"), kymo.scope("inner"):
+                pass
+    spans = run.open().spans
+    steps = spans.select(name="step")
+    first = {"layer": 3, "rate": 0.5, "is_warm": True, "phase": "träin"}
+    for column in (spans.arguments, spans["arguments"], spans.to_numpy()["arguments"], spans.to_pandas()["arguments"]):
+        assert list(column) == [{}, first, {}, {**first, "layer": 4}]
+    assert [row["arguments"] for row in steps[:1]] == [steps[0]["arguments"]] == [first]
+    assert '"phase": "träin"' in repr(steps)
+    for table in (spans, spans[:], pickle.loads(pickle.dumps(spans))):
+        for texts in (pyarrow.table(table)["arguments"].to_pylist(), table.to_polars()["arguments"].to_list()):
+            assert [text and json.loads(text) for text in texts] == [None, first, None, {**first, "layer": 4}]
+    question = "select cast(arguments->>'layer' as int) from spans where name = 'step' order by 1"
+    assert kymo.sql(question, run.path).fetchall() == [(3,), (4,)]
+
+
+def _check_type(value: Any, kind: Any) -> None:
+    """Raise if a value is not of a type: of a TypedDict it must have the keys, and no others."""
+    if typing.is_typeddict(kind):
+        hints = typing.get_type_hints(kind, localns={"NotRequired": typing.NotRequired}, include_extras=True)
+        needed = {name for name, hint in hints.items() if typing.get_origin(hint) is not typing.NotRequired}
+        assert needed <= set(value) <= set(hints), (kind, needed ^ set(value))
+        for name, each in value.items():
+            hint = hints[name]
+            _check_type(each, typing.get_args(hint)[0] if typing.get_origin(hint) is typing.NotRequired else hint)
+    elif isinstance(kind, types.UnionType):
+        (other,) = (each for each in typing.get_args(kind) if each is not type(None))
+        if value is not None:
+            _check_type(value, other)
+    elif typing.get_origin(kind) is list:
+        assert isinstance(value, list)
+        for each in value:
+            _check_type(each, typing.get_args(kind)[0])
+    elif typing.get_origin(kind) is dict:
+        assert isinstance(value, dict)
+    else:
+        assert isinstance(value, kind), (value, kind)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="types are told from Python 3.11 on")
+@pytest.mark.parametrize("by_process", [False, True])
+def test_results_have_the_types_that_are_stated(capture: kymo.Capture, tmp_path: Path, by_process: bool) -> None:
+    statistics = capture.stats(by_process=by_process)
+    assert all(statistics[name] for name in ("sites", "spans", "frame_streams", "metrics"))
+    _check_type(statistics, _results.Statistics)
+    with kymo.capture(tmp_path / "power.kymo") as run:
+        for _ in kymo.frames(range(20)):
+            kymo.record_metric_unit("supply_power", 40, "W")
+            with kymo.scope("step"):
+                sum(range(20_000))
+        kymo.sync()
+    joules = run.open().energy(by_process=by_process)
+    assert all(joules[name] for name in ("power_sources", "sites", "frame_streams", "phases"))
+    _check_type(joules, _results.EnergyStatistics)
 
 
 def test_the_overview_is_sound_whatever_names_are(capture: kymo.Capture, tmp_path: Path) -> None:
@@ -450,7 +575,7 @@ def test_the_overview_is_sound_whatever_names_are(capture: kymo.Capture, tmp_pat
 def test_the_overview_names_values_as_people_do(tmp_path: Path) -> None:
     path = tmp_path / "values.kymo"
     record = f"""
-import kymo
+import kymograph as kymo
 kymo.start_capture({str(path)!r})
 for _ in range(2):
     kymo.record_metric_unit("memory", 61_234_567, "B")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import pickle
 import sys
 import threading
 import time
 from pathlib import Path
 
-import kymo
+import kymograph as kymo
 import numpy as np
 import pytest
 from conftest import Run
@@ -239,6 +241,67 @@ def test_values_that_are_one_number_are_taken_and_others_refused(capture: Path) 
     assert [row["value"] for row in rows_of(capture, "metrics")] == ["2.5"]
 
 
+def test_arrays_of_one_element_are_numbers(capture: Path) -> None:
+    for value in (np.float32(1), np.array(2.0), np.array([3]), np.array([[4.0]], dtype=np.float32), np.array([True])):
+        kymo.record_metric("taken", value)
+    for refused in (np.array([1.0, 2.0]), np.array([]), np.array(["1"]), np.array([1j])):
+        with pytest.raises(TypeError, match="must be one number"):
+            kymo.record_metric("refused", refused)  # type: ignore[arg-type]
+    kymo.stop_capture()
+    metrics = kymo.open(capture).metrics
+    assert list(metrics["taken"].values) == [1, 2, 3, 4, 1]
+    assert "refused" not in metrics
+
+
+def test_a_second_unit_is_said_once(capture: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(3):
+        kymo.record_metric_unit("time", 1, "ms")
+        kymo.record_metric_unit("time", 1, "s")
+        kymo.record_metric("plain", 1)
+        kymo.record_metric_unit("plain", 1, "W")
+        kymo.record_metric("time", 1)
+    kymo.stop_capture()
+    said = capfd.readouterr().err.splitlines()
+    assert [line for line in said if "unit" in line] == [
+        "kymo: metric 'time' keeps the unit 'ms' of its first sample; 's' is not recorded",
+        "kymo: metric 'plain' keeps the unit '' of its first sample; 'W' is not recorded",
+    ]
+    metrics = kymo.open(capture).metrics
+    assert (metrics["time"].unit, len(metrics["time"]), metrics["plain"].unit) == ("ms", 9, "")
+
+
+def test_names_are_whole_whatever_is_in_them(capture: Path) -> None:
+    profiled = kymo.profile(len, name="len\0gth")
+    assert profiled("abc") == 3
+    with kymo.scope("a\0b", **{"key\0": "value\0"}):
+        pass
+    kymo.record_metric("metric\0", 1)
+    kymo.stop_capture()
+    opened = kymo.open(capture)
+    assert sorted(opened.spans["name"]) == ["a␀b", "len␀gth"]
+    assert "metric\0" in opened.metrics
+    assert {"key\0": "value\0"} in list(opened.spans["arguments"])
+
+
+def test_lanes_and_categories_have_names(capture: Path) -> None:
+    with kymo.async_span("by name", lane="requests", user="x"):
+        pass
+    with kymo.async_span("by position", "requests"):
+        pass
+    kymo.emit_span("GPU 0", "matmul", 1, 2, category="kernel", grid=4)
+    with pytest.raises(TypeError, match="lane must be a str"):
+        kymo.async_span("wrong", lane=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="at most 8"):
+        kymo.async_span("many", lane="x", a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9)
+    kymo.stop_capture()
+    rows = {row["name"]: row for row in rows_of(capture, "spans")}
+    assert rows.keys() == {"by name", "by position", "matmul"}
+    assert rows["by name"]["track"] == rows["by position"]["track"] == "requests"
+    assert json.loads(rows["by name"]["arguments"]) == {"user": "x"}
+    assert rows["matmul"]["category"] == "kernel"
+    assert json.loads(rows["matmul"]["arguments"]) == {"grid": 4}
+
+
 def test_bad_options_are_errors_and_a_second_capture_is_not(tmp_path: Path, capture: Path) -> None:
     assert not kymo.start_capture(tmp_path / "second.kymo")
     kymo.stop_capture()
@@ -249,6 +312,31 @@ def test_bad_options_are_errors_and_a_second_capture_is_not(tmp_path: Path, capt
     with pytest.raises(TypeError):
         kymo.start_capture(3)  # type: ignore[arg-type]
     assert not kymo.start_capture("/proc/nowhere/run.kymo")
+
+
+def test_a_capture_exceeds_its_greatest_size_by_a_batch_at_most(tmp_path: Path) -> None:
+    limit, batch = 1_000_000, 1 << 20
+    # Texts that nothing compresses, in bursts that fill the pool before the collector has written the first of them.
+    texts = [base64.b64encode(os.urandom(150)).decode() for _ in range(1000)]
+    with kymo.capture(tmp_path / "run.kymo", max_bytes=limit) as run, kymo.scope("whole"):
+        for index in range(30_000):
+            with kymo.scope("step", a=texts[index % 1000], b=texts[index * 7 % 1000], c=texts[index * 11 % 1000]):
+                pass
+            if index % 100 == 99:
+                kymo.record_metric("index", index)
+        # In a full pool the metrics of a burst find no room either.
+        assert kymo.flush()
+        kymo.record_metric("index", 30_000)
+    assert limit < Path(run.path).stat().st_size < limit + batch + batch // 4
+    capture = run.open()
+    spans = capture.spans
+    assert not any(spans.flags), "a scope without an end is none that the capture has"
+    (whole_ns,) = spans.select(name="whole").duration_ns
+    (track,) = [row for row in capture.drops if row["recorded_scopes"]]
+    assert track["recorded_scopes"] == len(spans)
+    samples = capture.metrics["index"].values
+    assert samples[-1] == 30_000, "metrics go on"
+    assert int(whole_ns) >= int(spans.select(name="step").duration_ns.sum())
 
 
 def test_a_flight_recorder_writes_what_it_holds(tmp_path: Path) -> None:
@@ -269,13 +357,14 @@ def test_the_recorder_tells_its_cost() -> None:
 
 
 def test_dynamic_names_beyond_the_limit_share_a_site(run_script: Run, tmp_path: Path) -> None:
-    run_script("""
-        import kymo
+    done = run_script("""
+        import kymograph as kymo
         kymo.start_capture("run.kymo", pool_bytes=64 << 20)
         for number in range(65_540):
             with kymo.scope(f"name {number}"):
                 pass
     """)
+    assert done.stderr.count("more than 65,536 names of scopes") == 1
     (track,) = info_of(tmp_path / "run.kymo")["tracks"]
     assert (track["recorded_scopes"], track["dropped_scopes"]) == (65_540, 0)
     assert sites_of(tmp_path / "run.kymo", "--site", "(other names)") == {"(other names)": 4}
@@ -283,7 +372,7 @@ def test_dynamic_names_beyond_the_limit_share_a_site(run_script: Run, tmp_path: 
 
 def test_the_environment_acts_as_in_cpp(run_script: Run, tmp_path: Path) -> None:
     script = """
-        import kymo
+        import kymograph as kymo
         assert kymo.enable()
         for _ in range(4):
             with kymo.scope("step"):

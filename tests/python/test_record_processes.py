@@ -9,7 +9,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-import kymo
+import kymograph as kymo
 import pytest
 from conftest import Run
 from support import info_of, sites_of, spools_of
@@ -21,7 +21,7 @@ def test_scopes_closed_before_a_sudden_end_are_there(run_script: Run, tmp_path: 
         path = tmp_path / "captures" / f"{status}.kymo"
         run_script(
             f"""
-            import os, kymo
+            import os, kymograph as kymo
             kymo.start_capture({str(path)!r})
             for _ in range(100):
                 with kymo.scope("closed"):
@@ -39,7 +39,7 @@ def test_scopes_closed_before_a_sudden_end_are_there(run_script: Run, tmp_path: 
 def test_the_interpreter_may_end_with_scopes_open(run_script: Run, tmp_path: Path) -> None:
     run_script(
         """
-        import kymo, sys, threading
+        import kymograph as kymo, sys, threading
 
         @kymo.profile(name="generate")
         def generate():
@@ -91,7 +91,7 @@ def test_the_interpreter_may_end_with_scopes_open(run_script: Run, tmp_path: Pat
 
 WORKERS = """
     import concurrent.futures, multiprocessing, os, sys
-    import kymo
+    import kymograph as kymo
 
     kymo.enable()
 
@@ -141,7 +141,7 @@ def test_workers_end_up_in_the_capture_directory(run_script: Run, tmp_path: Path
     assert len(with_scopes) == 5
     assert all(capture["is_closed"] for capture in info["captures"])
     # What they had in shared memory goes when the next recorder begins.
-    run_script("import kymo; kymo.start_capture('next.kymo')")
+    run_script("import kymograph as kymo; kymo.start_capture('next.kymo')")
     assert not spools_of(captures)
 
 
@@ -149,7 +149,7 @@ def test_forks_in_the_middle_of_scopes_close_nothing_of_the_parent(run_script: R
     captures = tmp_path / "captures"
     run_script(
         """
-        import kymo, os, threading
+        import kymograph as kymo, os, threading
         kymo.enable()
         busy = threading.Event()
 
@@ -217,11 +217,40 @@ def test_a_free_threaded_interpreter_is_refused_in_words(tmp_path: Path) -> None
         importlib.util.module_from_spec(spec)
 
 
+SUB_INTERPRETER = """
+try:
+    import kymograph
+except ImportError as error:
+    assert "interpreters" in str(error), error
+else:
+    raise AssertionError("it was imported")
+"""
+
+
+def test_a_sub_interpreter_is_refused_in_words(run_script: Run, tmp_path: Path) -> None:
+    run_script(
+        f"""
+        import sys
+        if sys.version_info >= (3, 13):
+            import _interpreters as interpreters
+        else:
+            import _xxsubinterpreters as interpreters
+
+        assert interpreters.run_string(interpreters.create(), {SUB_INTERPRETER!r}) is None
+        import kymograph as kymo
+        with kymo.capture("run.kymo"):
+            with kymo.scope("in the main interpreter"):
+                pass
+        """
+    )
+    assert sites_of(tmp_path / "run.kymo") == {"in the main interpreter": 1}
+
+
 def test_a_cpp_extension_records_into_the_same_capture(run_script: Run, tmp_path: Path) -> None:
     (tmp_path / "extension.cpp").write_text(EXTENSION)
     compile_extension(tmp_path, "extension", tmp_path / "extension.cpp", "-std=c++17", kymo.get_library())
     run_script("""
-        import kymo
+        import kymograph as kymo
         kymo.start_capture("run.kymo")
         import extension
         with kymo.scope("in Python"):

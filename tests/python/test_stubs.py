@@ -19,7 +19,7 @@ WORDS_OF_NANOBIND = re.compile(
 def test_stubs_agree_with_the_extensions() -> None:
     environment = {**os.environ, "MYPYPATH": os.environ.get("PYTHONPATH", "")}
     done = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "--concise", "kymo._record", "kymo._analysis"],
+        [sys.executable, "-m", "mypy.stubtest", "--concise", "kymograph._record", "kymograph._analysis"],
         check=False,
         capture_output=True,
         text=True,

@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import kymo
+import kymograph as kymo
 import pytest
-from kymo._analysis import Reader
-from kymo._selection import COLUMNS, Selection
-from kymo.bench import FixedPowerSource, PowerTracker
+from kymograph._analysis import Reader
+from kymograph._selection import COLUMNS, Selection
+from kymograph.bench import FixedPowerSource, PowerTracker
 from reading import write_model
 
 _DAY_S = 86_400.0

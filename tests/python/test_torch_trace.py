@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kymo._torch_trace import ImportReport, import_torch_trace
+from kymograph._torch_trace import ImportReport, import_torch_trace
 
 sys.path.append(str(Path(__file__).parent))
 from support import info_of, rows_of

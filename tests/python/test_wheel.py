@@ -48,30 +48,38 @@ def _version() -> str:
     return found[1]
 
 
+def _abi_version() -> str:
+    major, minor, _ = _version().split(".")
+    return f"0.{minor}" if major == "0" else major
+
+
 def test_it_holds_the_package_its_libraries_headers_and_command(wheel: Path) -> None:
-    assert wheel.name.startswith(f"kymo-{_version()}-cp{sys.version_info[0]}{sys.version_info[1]}-")
+    assert wheel.name.startswith(f"kymograph-{_version()}-cp{sys.version_info[0]}{sys.version_info[1]}-")
     with zipfile.ZipFile(wheel) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
     assert not [name for name, entry in entries.items() if stat.S_ISLNK(entry.external_attr >> 16)]
     tops = {name.split("/")[0] for name in entries}
-    assert tops == {"kymo", f"kymo-{_version()}.dist-info"}
+    assert tops == {"kymograph", f"kymograph-{_version()}.dist-info"}
 
-    folder = SOURCE / "python" / "kymo"
-    sources = [path for path in folder.rglob("*") if path.suffix in {".py", ".pyi"} or path.name == "py.typed"]
+    folder = SOURCE / "python" / "kymograph"
+    sources = [path for path in folder.rglob("*") if path.suffix in {".py", ".pyi", ".js"} or path.name == "py.typed"]
     headers = [path for path in (SOURCE / "include").rglob("*") if path.suffix in {".hpp", ".h"}]
-    wanted = {f"kymo/{path.relative_to(folder)}" for path in sources}
-    wanted |= {f"kymo/include/{path.relative_to(SOURCE / 'include')}" for path in headers}
-    wanted |= {f"kymo/lib/lib{name}.so.{_version().split('.')[0]}" for name in LIBRARIES}
-    wanted.add("kymo/bin/kymo")
-    rest = {name for name in entries if name.startswith("kymo/")} - wanted
+    wanted = {f"kymograph/{path.relative_to(folder)}" for path in sources}
+    wanted |= {f"kymograph/include/{path.relative_to(SOURCE / 'include')}" for path in headers}
+    wanted |= {f"kymograph/lib/lib{name}.so.{_abi_version()}" for name in LIBRARIES}
+    wanted.add("kymograph/bin/kymo")
+    page = {name for name in entries if name.startswith("kymograph/share/kymo/web/")}
+    has_page = {"index.html", "kymo_web.wasm"} <= {name.rpartition("/")[2] for name in page}
+    assert has_page or "KYMO_PAGE" not in os.environ.get("SKBUILD_CMAKE_DEFINE", "")
+    rest = {name for name in entries if name.startswith("kymograph/")} - wanted - page
     assert wanted <= set(entries)
-    assert {name.split(".")[0] for name in rest} == {"kymo/_record", "kymo/_analysis"}
+    assert {name.split(".")[0] for name in rest} == {"kymograph/_record", "kymograph/_analysis"}
 
 
 def test_its_parts_find_each_other_wherever_it_lies(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
-    package = tmp_path / "kymo"
+    package = tmp_path / "kymograph"
     for file in [*package.glob("*.so"), *(package / "lib").iterdir(), package / "bin" / "kymo"]:
         dynamic = _run("readelf", "-dW", file)
         paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic)
@@ -84,7 +92,7 @@ def test_an_installed_one_records_and_reads(wheel: Path, tmp_path: Path) -> None
     target = tmp_path / "site"
     _run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", target, wheel)
     said = _run(sys.executable, HERE / "wheel_smoke.py", cwd=tmp_path, PYTHONPATH=str(target))
-    assert said.split()[:2] == ["kymo", _version()]
+    assert said.split()[:2] == ["kymograph", _version()]
     assert str(target) in said
 
 
@@ -92,7 +100,7 @@ def test_the_source_distribution_has_what_a_wheel_is_built_from(tmp_path: Path) 
     _run(sys.executable, "-c",
          f"from scikit_build_core.build import build_sdist; build_sdist({str(tmp_path)!r})")  # fmt: skip
     (built,) = tmp_path.glob("*.tar.gz")
-    top = f"kymo-{_version()}/"
+    top = f"kymograph-{_version()}/"
     with tarfile.open(built) as archive:
         names = {name.removeprefix(top) for name in archive.getnames()}
     for folder in ["apps", "cmake", "include", "python", "src"]:

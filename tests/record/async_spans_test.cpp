@@ -16,7 +16,7 @@ EventBatch empty_batch() {
 
 ArgumentValue text_argument(std::uint32_t size) {
   ArgumentValue value;
-  value.name = 3;
+  value.name = NameId{3};
   value.type = ArgumentType::string;
   value.text_size = size;
   return value;
@@ -31,7 +31,7 @@ TEST(AsyncSpansTest, AnEndAndArgumentsThatComeFirstWaitForTheBegin) {
   spans.put_ended(batch);
   EXPECT_TRUE(batch.spans.empty());
 
-  spans.begin({1, 2, 100, 7}, batch);
+  spans.begin({TrackId{1}, NameId{2}, 100, 7}, batch);
   spans.put_ended(batch);
   ASSERT_EQ(batch.spans.size(), 1U);
   EXPECT_EQ(batch.spans[0].start_ns, 100);
@@ -56,7 +56,7 @@ TEST(AsyncSpansTest, WhatLacksItsBeginIsKnownUntilThatComesOrIsGivenUp) {
   spans.end(7, 300);
   spans.end(8, 400);
   EXPECT_TRUE(spans.has_end_without_begin());
-  spans.begin({1, 2, 100, 7}, batch);
+  spans.begin({TrackId{1}, NameId{2}, 100, 7}, batch);
   EXPECT_TRUE(spans.has_end_without_begin());
   spans.forget_without_begin(400);
   EXPECT_FALSE(spans.has_end_without_begin());
@@ -66,7 +66,7 @@ TEST(AsyncSpansTest, AnArgumentThatComesBehindTheEndIsTheSpans) {
   AsyncSpans spans;
   EventBatch batch = empty_batch();
   spans.end(7, 300);
-  spans.begin({1, 2, 100, 7}, batch);
+  spans.begin({TrackId{1}, NameId{2}, 100, 7}, batch);
   spans.add_argument(7, 200, text_argument(2), "ok");
   spans.put_ended(batch);
   ASSERT_EQ(batch.spans.size(), 1U);
@@ -76,7 +76,7 @@ TEST(AsyncSpansTest, AnArgumentThatComesBehindTheEndIsTheSpans) {
 TEST(AsyncSpansTest, WhatNeverBeganLeavesNothingBehind) {
   AsyncSpans spans;
   EventBatch batch = empty_batch();
-  spans.begin({1, 2, 50, 1}, batch);
+  spans.begin({TrackId{1}, NameId{2}, 50, 1}, batch);
   std::int64_t time_ns = 100;
   for (std::uint64_t id = 100; id < 200'000; ++id) {
     spans.end(id, ++time_ns);
@@ -89,7 +89,7 @@ TEST(AsyncSpansTest, WhatNeverBeganLeavesNothingBehind) {
   spans.forget_without_begin(time_ns);
   EXPECT_TRUE(batch.spans.empty());
   EventBatch later = empty_batch();
-  spans.begin({1, 2, 100, 200'000}, later);
+  spans.begin({TrackId{1}, NameId{2}, 100, 200'000}, later);
   spans.put_begins(later);
   EXPECT_EQ(later.async_begins.size(), 3U) << "two are open; the ends of others took their room";
 }
@@ -97,7 +97,7 @@ TEST(AsyncSpansTest, WhatNeverBeganLeavesNothingBehind) {
 TEST(AsyncSpansTest, WhatIsOpenOutlastsDrains) {
   AsyncSpans spans;
   EventBatch batch = empty_batch();
-  spans.begin({1, 2, 50, 1}, batch);
+  spans.begin({TrackId{1}, NameId{2}, 50, 1}, batch);
   for (int i = 0; i < 10; ++i) {
     spans.put_ended(batch);
     spans.forget_without_begin(1'000'000);

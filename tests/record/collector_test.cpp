@@ -50,7 +50,7 @@ TEST_F(CollectorTest, ATrackThatDroppedEverythingIsDeclaredAndKeepsTheBatchesTim
   const std::int64_t start_ns = monotonic_now();
   TrackSlot* const slot = claim_slot(TrackRole::plain);
   ASSERT_NE(slot, nullptr);
-  const TrackId track = slot->track.load();
+  const TrackId track{slot->track.load()};
   slot->dropped_scopes.store(5);
   const std::vector<EventBatch> living = recorded();
   ASSERT_NE(find_track(living, track), nullptr);
@@ -116,10 +116,10 @@ TEST(Collector, AForkedChildTakesOverWhatItsEventsMayReferTo) {
   options.bytes = smallest_pool_bytes;
   const std::unique_ptr<Pool> pool = Pool::create(options);
   Declarations known;
-  known.tracks.push_back({1, TrackKind::thread, 1, 10, "a thread of the parent's"});
-  known.tracks.push_back({2, TrackKind::queue, 1, 0, "queue"});
-  known.sites.emplace_back().id = 3;
-  const Collector collector(*pool, known, {});
+  known.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 10, "a thread of the parent's"});
+  known.tracks.push_back({TrackId{2}, TrackKind::queue, ProcessId{1}, 0, "queue"});
+  known.sites.emplace_back().id = SiteId{3};
+  const Collector collector(*pool, &known, {});
   ASSERT_EQ(collector.known().tracks.size(), 1U);
   EXPECT_EQ(collector.known().tracks[0].name, "queue");
   EXPECT_EQ(collector.known().sites.size(), 1U);
@@ -132,7 +132,7 @@ TEST_F(CollectorTest, AThreadThatNobodyWatchesEndsWhenTheKernelKnowsItNoMore) {
   }
   TrackSlot* const slot = claim_slot(TrackRole::plain);
   ASSERT_NE(slot, nullptr);
-  const TrackId track = slot->track.load();
+  const TrackId track{slot->track.load()};
   std::uint64_t id = 0;
   std::thread([&] { id = os_thread_id(); }).join();
   slot->os_thread_id = id;
@@ -145,8 +145,8 @@ TEST_F(CollectorTest, AYoungerTrackOfTheSameThreadEndsTheOneThatNobodyWatches) {
   TrackSlot* const older = claim_slot(TrackRole::plain);
   TrackSlot* const younger = claim_slot(TrackRole::plain);
   ASSERT_NE(younger, nullptr);
-  const TrackId old_track = older->track.load();
-  const TrackId young_track = younger->track.load();
+  const TrackId old_track{older->track.load()};
+  const TrackId young_track{younger->track.load()};
   older->is_unwatched = true;
   younger->is_unwatched = true;
   EXPECT_TRUE(test::wait_until([&] { return has_ended(recorded(), old_track); }));

@@ -20,6 +20,7 @@
 #include "record/hot/track_writer.hpp"
 #include "record/recording_fixture.hpp"
 #include "support/rounds.hpp"
+#include "support/wait_until.hpp"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -280,6 +281,45 @@ TEST_F(InterruptedTest, JumpsOutOfHandlersMuteNoThread) {
   ::sigaction(SIGUSR2, &previous, nullptr);
   EXPECT_TRUE(is_done);
   EXPECT_EQ(named(test::closed_scopes(recorded()), "afterwards").size(), 3U);
+}
+
+volatile std::sig_atomic_t noted = 0;
+
+void count_signal(int /*signal*/) {
+  noted = noted + 1;
+}
+
+TEST_F(InterruptedTest, NoHandlerButAFaultsInterruptsTheHolderOfALock) {
+  struct sigaction action {};
+  struct sigaction on_signal {};
+  struct sigaction on_fault {};
+  action.sa_handler = count_signal;
+  ::sigaction(SIGUSR2, &action, &on_signal);
+  ::sigaction(SIGBUS, &action, &on_fault);
+  Recorder& recorder = Recorder::instance();
+  const auto expect_held = [](auto& locked) {
+    noted = 0;
+    ASSERT_TRUE(locked.lock());
+    ::raise(SIGUSR2);
+    EXPECT_EQ(noted, 0) << "it waits";
+    ::raise(SIGBUS);
+    EXPECT_EQ(noted, 1) << "a fault cannot";
+    locked.unlock();
+    // A sanitizer may run a handler later than the kernel would.
+    EXPECT_TRUE(test::wait_until([] { return noted == 2; }));
+  };
+  expect_held(recorder.names());
+  expect_held(recorder.declarations());
+  // As a fork takes both: signals wait for the last.
+  noted = 0;
+  ASSERT_TRUE(recorder.names().lock() && recorder.declarations().lock());
+  ::raise(SIGUSR2);
+  recorder.declarations().unlock();
+  EXPECT_EQ(noted, 0);
+  recorder.names().unlock();
+  EXPECT_TRUE(test::wait_until([] { return noted == 1; }));
+  ::sigaction(SIGUSR2, &on_signal, nullptr);
+  ::sigaction(SIGBUS, &on_fault, nullptr);
 }
 
 /// A scope that its thread leaves without its end, as by longjmp.

@@ -105,7 +105,7 @@ TEST_F(DeclarationLogTest, WhatIsDeclaredIsReadBack) {
   ASSERT_TRUE(log_.declare_names(first_name, texts));
   InternedName* const loss = names_.find_or_insert(NameSpace::metric, "loss");
   EXPECT_EQ(log_.declare(*loss, "1"), 1U);
-  ASSERT_TRUE(log_.declare_thread(7, 1234, "worker"));
+  ASSERT_TRUE(log_.declare_thread(TrackId{7}, 1234, "worker"));
   ASSERT_TRUE(log_.declare_info("key", "value"));
   const Declarations read_back = read();
   ASSERT_EQ(read_back.sites.size(), 1U);
@@ -113,7 +113,7 @@ TEST_F(DeclarationLogTest, WhatIsDeclaredIsReadBack) {
   EXPECT_EQ(read_back.sites[0].file, "work.cpp");
   EXPECT_EQ(read_back.sites[0].line, 42U);
   ASSERT_EQ(read_back.names.size(), 2U);
-  EXPECT_EQ(read_back.names[1].id, first_name + 1);
+  EXPECT_EQ(read_back.names[1].id, NameId{first_name + 1});
   EXPECT_EQ(read_back.names[1].text, "visible");
   ASSERT_EQ(read_back.metrics.size(), 1U);
   EXPECT_EQ(read_back.metrics[0].unit, "1");
@@ -130,7 +130,7 @@ TEST_F(DeclarationLogTest, ManyDeclarationsFillSeveralChunksAndNoneIsLost) {
   const Declarations read_back = read();
   ASSERT_EQ(read_back.sites.size(), sites.size());
   for (std::size_t i = 0; i < sites.size(); ++i) {
-    EXPECT_EQ(read_back.sites[i].id, i + 1);
+    EXPECT_EQ(read_back.sites[i].id, SiteId::from_index(i));
   }
 }
 

@@ -164,6 +164,37 @@ TEST(PoolTest, WhatIsReservedOnDemandGrowsToTheWholePool) {
   EXPECT_EQ(taken, default_pool_bytes / chunk_bytes);
 }
 
+TEST(PoolTest, NobodyIsRefusedWhileAnotherThreadReservesMore) {
+  PoolOptions options;
+  options.is_on_demand = true;
+  for (int round = 0; round < test::rounds(20); ++round) {
+    const OwnedPool owned(options);
+    Pool& pool = *owned.pool;
+    std::atomic<int> refused{0};
+    std::atomic<bool> is_over{false};
+    std::thread collector([&] {
+      while (!is_over.load()) {
+        pool.reserve_ahead();
+      }
+    });
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (int taken = 0; taken < 30; ++taken) {
+          refused += pool.take_chunk() ? 0 : 1;
+          refused += pool.claim_slot() != nullptr ? 0 : 1;
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    is_over = true;
+    collector.join();
+    EXPECT_EQ(refused.load(), 0);
+  }
+}
+
 TEST(PoolTest, APoolTakesNoMoreThanHalfOfWhatIsFree) {
   struct statvfs before {};
   ASSERT_EQ(::statvfs("/dev/shm", &before), 0);

@@ -55,7 +55,7 @@ inline std::uint64_t dropped_scopes(const std::vector<EventBatch>& batches) {
   std::map<TrackId, std::uint64_t> dropped;
   for (const EventBatch& batch : batches) {
     for (const ScopeRun& run : batch.runs) {
-      if (run.track != 0) {
+      if (run.track) {
         dropped[run.track] = run.dropped_scopes;
       }
     }

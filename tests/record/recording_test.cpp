@@ -5,8 +5,6 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <thread>
@@ -17,6 +15,9 @@
 #include "record/hot/track_writer.hpp"
 #include "record/recording_fixture.hpp"
 #include "support/rounds.hpp"
+
+// scopes_in_c.c
+extern "C" int kymo_test_scopes_in_c(int rounds);
 
 namespace kymo::record {
 namespace {
@@ -84,6 +85,18 @@ TEST_F(RecordingTest, AFunctionScopeIsNamedAfterItsFunction) {
   ASSERT_EQ(scopes.size(), 1U);
   const std::string name = scopes[0].name;
   EXPECT_EQ(name.substr(name.rfind(':') + 1), "named_after_itself");
+}
+
+TEST_F(RecordingTest, ScopesInCEndWithTheirBlockOrWhereTheyAreEnded) {
+  EXPECT_EQ(kymo_test_scopes_in_c(3), 3);
+  std::map<std::string, std::pair<std::size_t, std::size_t>> seen;  // count and depth
+  for (const SeenScope& scope : test::closed_scopes(recorded())) {
+    ++seen[scope.name].first;
+    seen[scope.name].second = scope.depth;
+  }
+  const std::map<std::string, std::pair<std::size_t, std::size_t>> expected{
+      {"kymo_test_scopes_in_c", {1, 0}}, {"round", {3, 1}}, {"work", {2, 2}}};
+  EXPECT_EQ(seen, expected);
 }
 
 TEST_F(RecordingTest, ArgumentsOfEveryTypeReachTheirScope) {
@@ -213,212 +226,6 @@ TEST_F(RecordingTest, DynamicNamesAreInternedByContent) {
   EXPECT_EQ(scopes[2].name, "alpha");
 }
 
-TEST_F(RecordingTest, EveryScopeOfManyThreadsIsRecordedOrCounted) {
-  constexpr int threads = 4;
-  constexpr std::uint64_t scopes_each = 200'000;
-  std::vector<std::thread> workers;
-  for (int i = 0; i < threads; ++i) {
-    workers.emplace_back([] {
-      for (std::uint64_t n = 0; n < scopes_each; ++n) {
-        KYMO_SCOPE("tight");
-      }
-    });
-  }
-  for (std::thread& worker : workers) {
-    worker.join();
-  }
-  const std::vector<EventBatch> batches = recorded();
-  EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches), threads * scopes_each);
-}
-
-TEST_F(RecordingTest, WhatWasDroppedForEarlierSinksIsNotTheNextOnesLoss) {
-  const auto gate = std::make_shared<GatedSink>();
-  const std::uint64_t gate_handle = Recorder::instance().add_sink(gate);
-  gate->set_open(false);
-  const std::uint64_t more_than_fit = 4 * smallest_pool_bytes / 8;
-  for (std::uint64_t n = 0; n < more_than_fit; ++n) {
-    KYMO_SCOPE("tight");
-  }
-  gate->set_open(true);
-  EXPECT_GT(dropped_scopes(recorded()), 0U);
-  Recorder::instance().remove_sink(gate_handle);
-  Recorder::instance().remove_sink(handle_);
-  sink_ = std::make_shared<MemorySink>();
-  handle_ = Recorder::instance().add_sink(sink_);
-  { KYMO_SCOPE("after"); }
-  const std::vector<EventBatch> batches = recorded();
-  EXPECT_EQ(test::closed_scopes(batches).size(), 1U);
-  EXPECT_EQ(dropped_scopes(batches), 0U);
-}
-
-TEST_F(RecordingTest, DropsAfterTheLastEventAreStated) {
-  { KYMO_SCOPE("last"); }
-  EXPECT_EQ(dropped_scopes(recorded()), 0U);
-  current_slot()->dropped_scopes.fetch_add(3, std::memory_order_relaxed);
-  EXPECT_EQ(dropped_scopes(recorded()), 3U);
-}
-
-using Waiting = std::function<void()>;
-
-/// What a thread may do last before it waits. Each publishes its event in another way.
-const std::vector<void (*)(const Waiting&)> last_acts{
-    [](const Waiting& wait) {
-      KYMO_SCOPE("open");
-      wait();
-    },
-    [](const Waiting& wait) {
-      { KYMO_SCOPE("closed"); }
-      wait();
-    },
-    [](const Waiting& wait) {
-      KYMO_SCOPE("with an argument", {"n", 1});
-      wait();
-    },
-    [](const Waiting& wait) {
-      KYMO_SCOPE("with a text", {"text", "some text"});
-      wait();
-    },
-    [](const Waiting& wait) {
-      record_metric("metric", 1);
-      wait();
-    },
-    [](const Waiting& wait) {
-      set_thread_name("waiting");
-      wait();
-    },
-    [](const Waiting& wait) {
-      for (int n = 0; n < 20'000; ++n) {
-        KYMO_SCOPE("many chunks", {"n", n});
-      }
-      wait();
-    },
-};
-
-TEST_F(RecordingTest, WhatARunningThreadRecordedIsReadWhileItRuns) {
-  for (const auto act : last_acts) {
-    // The flags order nothing: the way in which the recorder publishes an event has to, and ThreadSanitizer checks
-    // that.
-    std::atomic<bool> is_recorded{false};
-    std::atomic<bool> is_read{false};
-    const std::size_t batches_before = recorded().size();
-    std::thread running([&] {
-      act([] {});  // takes a chunk, declares the site
-      act([&] {
-        is_recorded.store(true, std::memory_order_relaxed);
-        while (!is_read.load(std::memory_order_relaxed)) {
-          std::this_thread::yield();
-        }
-      });
-    });
-    while (!is_recorded.load(std::memory_order_relaxed)) {
-      std::this_thread::yield();
-    }
-    EXPECT_GT(recorded().size(), batches_before);
-    is_read.store(true, std::memory_order_relaxed);
-    running.join();
-  }
-}
-
-TEST_F(RecordingTest, SequencesOfATrackAreWithoutGapsAndOverlaps) {
-  for (int n = 0; n < 100'000; ++n) {
-    KYMO_SCOPE("tight", {"n", n});
-  }
-  std::map<TrackId, std::uint64_t> next;
-  for (const EventBatch& batch : recorded()) {
-    for (const ScopeRun& run : batch.runs) {
-      const auto [known, is_new] = next.try_emplace(run.track, run.first_sequence);
-      EXPECT_EQ(run.first_sequence, known->second);
-      EXPECT_GE(run.end_sequence, run.first_sequence);
-      known->second = run.end_sequence;
-    }
-  }
-}
-
-TEST_F(RecordingTest, AnExitedThreadsOpenScopeIsClosedByForce) {
-  std::thread([] {
-    static kymo_site site = {0, 0, "abandoned", "", "", 0, KYMO_SITE_SCOPE};
-    static_cast<void>(detail::open_scope(site));
-  }).join();
-  const std::vector<EventBatch> batches = recorded();
-  const std::vector<SeenScope> scopes = test::closed_scopes(batches);
-  ASSERT_EQ(scopes.size(), 1U);
-  EXPECT_TRUE(scopes[0].is_forced);
-  const bool has_track_end =
-      std::any_of(batches.begin(), batches.end(), [](const auto& batch) { return !batch.track_ends.empty(); });
-  EXPECT_TRUE(has_track_end);
-}
-
-TEST_F(RecordingTest, TenThousandShortThreadsLeakNothing) {
-  const Pool& pool = *Recorder::instance().pool();
-  static_cast<void>(recorded());
-  const std::uint32_t free_before = pool.header().free_count.load();
-  // A sanitizer is what finds a leak, so it has them all.
-  constexpr std::size_t threads = test::is_emulated ? 1'000 : 10'000;
-  for (std::size_t i = 0; i < threads; ++i) {
-    std::thread([] { KYMO_SCOPE("short"); }).join();
-  }
-  const std::vector<EventBatch> batches = recorded();
-  const std::uint64_t without_track = pool.header().dropped_without_track.load();
-  EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches) + without_track, threads);
-  // The log of declarations and this thread may have moved on to large chunks.
-  EXPECT_GE(pool.header().free_count.load() + 2 * pieces_a_chunk, free_before);
-}
-
-TEST_F(RecordingTest, AScopeClosedOnAnotherThreadClosesNothingThere) {
-  static kymo_site site = {0, 0, "carried", "", "", 0, KYMO_SITE_SCOPE};
-  detail::ScopeToken token;
-  std::thread([&] { token = detail::open_scope(site); }).join();
-  {
-    KYMO_SCOPE("here");
-    detail::close_scope(token);
-  }
-  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
-  ASSERT_EQ(scopes.size(), 2U);
-  EXPECT_TRUE(std::all_of(scopes.begin(), scopes.end(), [](const SeenScope& scope) { return scope.depth == 0; }));
-}
-
-TEST_F(RecordingTest, AScopeClosedOnAnotherThreadWhileItsOwnGoesOnIsSaidOnce) {
-  static kymo_site site = {0, 0, "awaited", "", "", 0, KYMO_SITE_SCOPE};
-  std::array<detail::ScopeToken, 2> tokens;
-  std::promise<void> are_open;
-  std::promise<void> are_closed;
-  std::thread opener([&] {
-    for (detail::ScopeToken& token : tokens) {
-      token = detail::open_scope(site);
-    }
-    are_open.set_value();
-    are_closed.get_future().wait();
-  });
-  are_open.get_future().wait();
-  testing::internal::CaptureStderr();
-  for (const detail::ScopeToken& token : tokens) {
-    detail::close_scope(token);
-  }
-  const std::string said = testing::internal::GetCapturedStderr();
-  are_closed.set_value();
-  opener.join();
-  const std::size_t at = said.find("closed on another thread");
-  EXPECT_NE(at, std::string::npos) << said;
-  EXPECT_EQ(said.find("closed on another thread", at + 1), std::string::npos) << said;
-}
-
-TEST_F(RecordingTest, AScopeSkippedByLongjmpIsClosedWithItsParent) {
-  static kymo_site site = {0, 0, "skipped", "", "", 0, KYMO_SITE_SCOPE};
-  {
-    KYMO_SCOPE("parent");
-    static_cast<void>(detail::open_scope(site));  // never closed, as after a longjmp
-  }
-  { KYMO_SCOPE("after"); }
-  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
-  ASSERT_EQ(scopes.size(), 3U);
-  EXPECT_EQ(scopes[0].name, "skipped");
-  EXPECT_TRUE(scopes[0].is_forced);
-  EXPECT_EQ(scopes[1].name, "parent");
-  EXPECT_FALSE(scopes[1].is_forced);
-  EXPECT_EQ(scopes[2].name, "after");
-  EXPECT_EQ(scopes[2].depth, 0U);
-}
-
 TEST_F(RecordingTest, FramesMetricsMessagesAndSyncPointsCarryTheirValues) {
   record_metric_unit("loss", 0.5, "1");
   record_io(2'000'000, 3'000'000);
@@ -459,9 +266,9 @@ TEST_F(RecordingTest, DescribedMetricsKeepWhatTheirNumbersAreWorth) {
   description.window_ns = 1'000'000'000;
   const MetricId power = declare_metric(description);
   const MetricId other = declare_metric({"gpu_power", "W"});
-  EXPECT_NE(power, 0U);
+  EXPECT_NE(power, MetricId{});
   EXPECT_NE(other, power);
-  const std::array<MetricSample, 3> samples{{{power, 0, 70.5}, {0, 0, 1}, {other, SampleRun::stale, 71.5}}};
+  const std::array<MetricSample, 3> samples{{{power, 0, 70.5}, {MetricId{}, 0, 1}, {other, SampleRun::stale, 71.5}}};
   record_samples(samples.data(), samples.size());
   description.renewal_ns = 100'000'000;
   description.traits = MetricDeclaration::renewal_measured;
@@ -502,8 +309,8 @@ TEST_F(RecordingTest, ASiteCanBeDeclaredAheadOfItsFirstScope) {
   std::size_t found = 0;
   for (const EventBatch& batch : recorded()) {
     for (const ScopeRun& run : batch.runs) {
-      found += static_cast<std::size_t>(std::count_if(run.events.begin(), run.events.end(),
-                                                      [id](const ScopeEvent& event) { return event.site == id; }));
+      found += static_cast<std::size_t>(std::count_if(
+          run.events.begin(), run.events.end(), [id](const ScopeEvent& event) { return event.site == SiteId{id}; }));
     }
   }
   EXPECT_EQ(found, 1U);

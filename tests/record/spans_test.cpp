@@ -149,7 +149,7 @@ TEST_F(SpansTest, AnEndThatTheCollectorSeesBeforeItsBeginGoesOutTogetherWithIt) 
 
 TEST_F(SpansTest, EmittedSpansKeepTheirTimesAndWidenTheBatch) {
   const TrackId queue = track("gpu queue");
-  ASSERT_NE(queue, 0U);
+  ASSERT_TRUE(queue);
   const std::chrono::nanoseconds start(monotonic_now() - 5'000'000'000);
   emit_span(queue, "pass", "gpu", start, std::chrono::microseconds(250), {{"draws", 3}, {"label", "shadow"}});
   ClockDomain domain(10.0);
@@ -178,10 +178,10 @@ TEST_F(SpansTest, FlowsJoinScopesAndSpansThatAreHandedIn) {
   flow_begin(7);
   emit_span(queue, "pass", "gpu", start, std::chrono::microseconds(250));
   flow_end(7, queue, start);
-  kymo_flow_at(queue, start.count() + 9, 8, KYMO_FLOW_BEGIN);
-  kymo_flow_at(queue, start.count() + 9, 8, KYMO_FLOW_STEP);
-  kymo_flow_at(queue, std::numeric_limits<std::int64_t>::max(), 8, KYMO_FLOW_END);  // no time that there is
-  flow_end(8, 0, start);                                                            // no track
+  kymo_flow_at(queue.value(), start.count() + 9, 8, KYMO_FLOW_BEGIN);
+  kymo_flow_at(queue.value(), start.count() + 9, 8, KYMO_FLOW_STEP);
+  kymo_flow_at(queue.value(), std::numeric_limits<std::int64_t>::max(), 8, KYMO_FLOW_END);  // no time that there is
+  flow_end(8, TrackId{}, start);                                                            // no track
   std::vector<FlowEvent> flows;
   for (const EventBatch& batch : recorded()) {
     for (const FlowEvent& flow : batch.flows) {

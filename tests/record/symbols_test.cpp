@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
@@ -143,6 +144,28 @@ TEST_F(SymbolIndexTest, PrefersTheGlobalOfSeveralNames) {
   EXPECT_EQ(SymbolIndex::read(write(file.bytes()), {}).name_at(0x100), "global");
 }
 
+TEST_F(SymbolIndexTest, PrefersTheUsualOneOfAliases) {
+  const auto name_of = [this](const std::vector<std::pair<std::string, unsigned char>>& names) {
+    std::vector<Symbol> symbols;
+    for (const auto& [name, binding] : names) {
+      symbols.push_back({name, 0x100, 8, function_of(binding)});
+    }
+    const std::string found = SymbolIndex::read(write(ElfFile(symbols, SHT_SYMTAB, "").bytes()), {}).name_at(0x104);
+    std::reverse(symbols.begin(), symbols.end());
+    EXPECT_EQ(SymbolIndex::read(write(ElfFile(symbols, SHT_SYMTAB, "").bytes()), {}).name_at(0x104), found)
+        << "whatever their order";
+    return found;
+  };
+  EXPECT_EQ(name_of({{"__libc_malloc", STB_GLOBAL}, {"malloc", STB_GLOBAL}, {"__malloc", STB_GLOBAL}}), "malloc");
+  EXPECT_EQ(name_of({{"__memcpy_avx_erms", STB_LOCAL}, {"__memmove_avx_erms", STB_LOCAL}}), "__memmove_avx_erms");
+  EXPECT_EQ(name_of({{"write", STB_WEAK}, {"__write", STB_GLOBAL}, {"_write", STB_LOCAL}}), "__write");
+  EXPECT_EQ(name_of({{"weak", STB_WEAK}, {"local", STB_LOCAL}}), "local");
+  EXPECT_EQ(name_of({{"same_b", STB_LOCAL}, {"same_a", STB_LOCAL}}), "same_a");
+  const ElfFile file({{"label", 0x100, 0, function_of(STB_GLOBAL)}, {"body", 0x100, 8, function_of(STB_LOCAL)}},
+                     SHT_SYMTAB, "");
+  EXPECT_EQ(SymbolIndex::read(write(file.bytes()), {}).name_at(0x104), "body") << "a name without size covers nothing";
+}
+
 TEST_F(SymbolIndexTest, TakesTheDynamicSymbolsOfAStrippedFile) {
   const ElfFile file({{"exported", 0x100, 8, function_of(STB_GLOBAL)}}, SHT_DYNSYM, "");
   EXPECT_EQ(SymbolIndex::read(write(file.bytes()), {}).name_at(0x100), "exported");
@@ -279,6 +302,11 @@ TEST(QualifiedName, SurvivesAnyText) {
 TEST(Demangle, KeepsWhatIsNotMangled) {
   EXPECT_EQ(demangle("parse").qualified, "parse");
   EXPECT_EQ(demangle("parse.constprop.0").qualified, "parse");
+  EXPECT_EQ(demangle("parse.part.0.cold").qualified, "parse");
+  EXPECT_EQ(demangle("parse.cold").qualified, "parse");
+  EXPECT_EQ(demangle("main.parse.func1").qualified, "main.parse.func1") << "Go's names have dots";
+  EXPECT_EQ(demangle("net/http.(*conn).serve").qualified, "net/http.(*conn).serve");
+  EXPECT_EQ(demangle("main.partial").qualified, "main.partial");
   EXPECT_EQ(demangle("_Zwrong").qualified, "_Zwrong");
   EXPECT_EQ(demangle("_ZN8Renderer4drawEi").qualified, "Renderer::draw");
   EXPECT_EQ(demangle("_ZN8Renderer4drawEi").full, "Renderer::draw(int)");

@@ -24,7 +24,7 @@ struct Decoding {
   AsyncSpans async_spans;
   DecodeContext context{clock, samples, async_spans};
   EventBatch batch;
-  TrackDecoder decoder{1};
+  TrackDecoder decoder{TrackId{1}};
 
   Decoding() {
     clock.add({1'000, 1'000, 1});
@@ -48,7 +48,7 @@ TEST(TrackDecoderTest, TimesCountFromTheChunksBaseAndFromLaterOnes) {
   const ScopeRun& run = decoding.batch.runs.front();
   ASSERT_EQ(run.events.size(), 2U);
   EXPECT_EQ(run.events[0].time_ns, 1'010);
-  EXPECT_EQ(run.events[0].site, 3U);
+  EXPECT_EQ(run.events[0].site, SiteId{3});
   EXPECT_EQ(run.events[1].time_ns, 500'007);
   EXPECT_EQ(run.end_sequence, words.size());
 }
@@ -63,7 +63,8 @@ TEST(TrackDecoderTest, SkippedWordsMoveTheTimeBaseOnly) {
     Decoding whole;
     whole.decoder.decode(words, whole.batch, whole.context);
     Decoding parts;
-    parts.decoder.resume(known == 1 || known == 3 ? std::vector<OpenScope>{{1'010, 3}} : std::vector<OpenScope>{}, 0);
+    parts.decoder.resume(
+        known == 1 || known == 3 ? std::vector<OpenScope>{{1'010, SiteId{3}}} : std::vector<OpenScope>{}, 0);
     const std::span<const std::uint64_t> all(words);
     parts.decoder.skip(all.first(known));
     EXPECT_EQ(parts.decoder.decode(all.subspan(known), parts.batch, parts.context), words.size() - known);

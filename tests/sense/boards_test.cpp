@@ -1,6 +1,8 @@
 // Boards: what is found of a machine, however its kernel numbers things.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <kymo/board.hpp>
 
 #include <stdexcept>
@@ -119,6 +121,47 @@ TEST(Boards, EveryModuleIsKnownByItsDeviceTree) {
   }
 }
 
+TEST(Boards, ThorsInputHasAChipOfItsOwnAndIsATotal) {
+  MachineTree tree;
+  tree.write("/proc/device-tree/compatible",
+             compatible_of({"nvidia,p4071-0000+p3834-0008", "nvidia,p3834-0008", "nvidia,tegra264"}));
+  // As published of a developer kit with JetPack 7: the rails' sum and the shunts' voltages are no rails.
+  const std::string rails = "/sys/bus/i2c/drivers/ina3221/2-0040/hwmon/hwmon6/";
+  const std::vector<std::array<std::string, 3>> channels{
+      {"VDD_GPU", "12040", "640"}, {"VDD_CPU_SOC_MSS", "12040", "960"}, {"VIN_SYS_5V0", "5088", "1740"}};
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    const std::string number = std::to_string(i + 1);
+    tree.write(rails + "in" + number + "_label", channels[i][0] + "\n");
+    tree.write(rails + "in" + number + "_input", channels[i][1] + "\n");
+    tree.write(rails + "curr" + number + "_input", channels[i][2] + "\n");
+  }
+  tree.write(rails + "in7_label", "sum of shunt voltages\n");
+  tree.write(rails + "in7_input", "12\n");
+  const std::string input = "/sys/bus/i2c/drivers/ina238/2-0044/hwmon/hwmon7/";
+  tree.write(input + "in0_input", "4\n");
+  tree.write(input + "in1_input", "19900\n");
+  tree.write(input + "curr1_input", "1500\n");
+  tree.write(input + "power1_input", "29850000\n");
+  unsigned zone = 0;
+  for (const std::string name : {"tj", "gpu", "soc345", "cpu", "soc012"}) {
+    tree.write("/sys/class/thermal/thermal_zone" + std::to_string(zone++) + "/type", name + "-thermal\n");
+  }
+  BoardConfig board = detect_board(tree.root());
+  ASSERT_EQ(labels(board), (std::vector<std::string>{"VDD_GPU", "VDD_CPU_SOC_MSS", "VIN_SYS_5V0", "VIN"}));
+  EXPECT_EQ(board.power_rails[3].voltage_path, tree.at(input + "in1_input"));
+  EXPECT_EQ(board.power_rails[3].current_path, tree.at(input + "curr1_input"));
+  EXPECT_TRUE(board.power_rails[3].is_total);
+  EXPECT_FALSE(board.power_rails[2].is_total);
+  EXPECT_EQ(zones(board),
+            (std::vector<std::string>{"cpu-thermal", "gpu-thermal", "soc012-thermal", "soc345-thermal", "tj-thermal"}));
+  tree.write(input + "label", "VIN_CARRIER\n");
+  board = detect_board(tree.root());
+  EXPECT_EQ(labels(board).back(), "VIN_CARRIER");
+  tree.remove("/proc/device-tree");
+  board = detect_board(tree.root());
+  EXPECT_EQ(labels(board).back(), "VIN_SYS_5V0") << "on another machine such a chip measures anything";
+}
+
 TEST(Boards, RailsOfNvidiasOldDriverAreFound) {
   MachineTree tree;
   tree.write("/proc/device-tree/compatible", compatible_of({"nvidia,p2771-0000", "nvidia,tegra186"}));
@@ -143,9 +186,10 @@ TEST(Boards, RailsOfNvidiasOldDriverAreFound) {
   EXPECT_FALSE(board.power_rails[2].is_total);
 }
 
-TEST(Boards, OlderBoardsHaveRailsAndZonesAnywhere) {
+TEST(Boards, OtherBoardsHaveRailsAndZonesAnywhere) {
   const MachineTree laptop;
   const std::vector<std::pair<std::string, std::vector<std::string>>> rails{
+      {"agx_thor", {"VDD_GPU", "VDD_CPU_SOC_MSS", "VIN_SYS_5V0"}},
       {"agx_xavier", {"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"}},
       {"xavier_nx", {"VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"}},
       {"tx2", {"VDD_SYS_GPU", "VDD_SYS_SOC", "VDD_4V0_WIFI", "VDD_IN", "VDD_SYS_CPU", "VDD_SYS_DDR"}},

@@ -66,6 +66,18 @@ TEST_F(DeadlineTimerTest, ADeadlineMayComeThatWasNotTheFollowingOne) {
   EXPECT_LT(base::monotonic_now_ns(), start_ns + hour_ns);
 }
 
+TEST_F(DeadlineTimerTest, ASleeperIsWokenWhetherItSleepsAlreadyOrNot) {
+  timer_.open();
+  const std::int64_t hour_ns = base::monotonic_now_ns() + 3'600'000 * ms;
+  timer_.wake();
+  EXPECT_TRUE(timer_.sleep_until(stop_, hour_ns, 2 * hour_ns));
+  std::thread sleeper([&] { EXPECT_TRUE(timer_.sleep_until(stop_, hour_ns, 2 * hour_ns)); });
+  timer_.wake();
+  sleeper.join();
+  EXPECT_LT(base::monotonic_now_ns(), hour_ns);
+  expect_deadlines_kept(5);
+}
+
 TEST_F(DeadlineTimerTest, ASleepEndsWithTheSignal) {
   for (const bool has_timers : {true, false}) {
     if (has_timers) {
@@ -77,7 +89,7 @@ TEST_F(DeadlineTimerTest, ASleepEndsWithTheSignal) {
     const std::int64_t hour_ns = base::monotonic_now_ns() + 3'600'000 * ms;
     std::thread sleeper([&] { EXPECT_FALSE(timer_.sleep_until(stop_, hour_ns, 2 * hour_ns)); });
     stop_.raise();
-    timer_.interrupt();
+    timer_.wake();
     sleeper.join();
   }
 }

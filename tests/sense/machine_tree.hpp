@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,33 @@ class MachineTree {
  private:
   TemporaryDirectory directory_;
 };
+
+/// The sensors that a maker finds in the tree.
+[[nodiscard]] inline sense::SensorList sensors_of(sense::SensorMaker make_sensors, const MachineTree& tree) {
+  sense::SensorList list;
+  make_sensors(tree.context(), list);
+  return list;
+}
+
+/// The first sensor of a tier.
+[[nodiscard]] inline const sense::Sensor& with(const sense::SensorList& list, Tier tier) {
+  for (const auto& sensor : list) {
+    if (sensor->tier() == tier) {
+      return *sensor;
+    }
+  }
+  throw std::runtime_error("no sensor of this tier");
+}
+
+/// Takes a device away: its files that are open say so, as those of sysfs do.
+inline void unplug(const MachineTree& tree, std::string_view path) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tree.at(path))) {
+    if (entry.is_regular_file()) {
+      std::filesystem::resize_file(entry.path(), 0);
+    }
+  }
+  std::filesystem::remove_all(tree.at(path));
+}
 
 /// The readings of sensors by "name" or "name{key=value,...}"; NaN: a gap. Metrics without a reading are not in it.
 using Readings = std::map<std::string, double>;

@@ -123,6 +123,19 @@ TEST(Nvml, EveryReadingOfBothGpusIsThere) {
   }
 }
 
+TEST(Nvml, ACallThatComputesForLongRestsAndTheOthersDoNot) {
+  Fake fake(FAKE_NVML);
+  fake->energy_cost_ns = 4 * ms;
+  const SensorList sensors = fake.make();
+  EXPECT_EQ(fake.read(sensors, 0).count(on(0, "gpu_energy")), 1U);
+  const Readings soon = fake.read(sensors, 900);
+  EXPECT_EQ(soon.count(on(0, "gpu_energy")), 0U) << "4 ms are 1/250 of a second";
+  EXPECT_EQ(soon.at(on(0, "gpu_temp")), 40);
+  EXPECT_GE(declaration_of(sensors, on(0, "gpu_energy")).renewal_ns, second);
+  EXPECT_EQ(fake.read(sensors, 60'000).at(on(0, "gpu_energy")), 13'000);
+  EXPECT_EQ(sensor(sensors, 0, Tier::medium).trouble(), "");
+}
+
 TEST(Nvml, PowerNowAndPowerAveragedAreToldApart) {
   const Fake fake(FAKE_NVML);
   const SensorList sensors = fake.make();

@@ -105,6 +105,51 @@ TEST(PowerTracker, PrefersTheCounterAndTakesThePowerWhereItWentBack) {
   EXPECT_EQ(report.unknown_s, 0);
 }
 
+TEST(PowerTracker, BoundsACounterByItsStepsAtBothEnds) {
+  // 50 W in steps of 200 ms, read every 100 ms from 50 ms on: from 50 to 1050 ms it shows the five steps at 200, 400, ... 1000.
+  ScriptedSource source([](std::int64_t now_ns) {
+    return PowerReading{missing, 50.0 * static_cast<double>(now_ns / (200 * ms)) * 0.2};
+  });
+  PowerTracker tracker(source);
+  tracker.sample(50 * ms);
+  EXPECT_EQ(tracker.report().bound_j, 0) << "nothing was counted yet";
+  tracker.sample(150 * ms);
+  EXPECT_TRUE(std::isinf(tracker.report().bound_j)) << "the counter has not moved";
+  for (std::int64_t now = 250 * ms; now <= 1050 * ms; now += 100 * ms) {
+    tracker.sample(now);
+  }
+  const EnergyReport report = tracker.report();
+  EXPECT_NEAR(report.energy_j, 50, 1e-9) << "the truth is 50 W for one second";
+  // The first step may be from before the start: 10 J. After the last one, of which nothing is known since 950 ms, the
+  // source used at most the 50 W that were seen: 5 J.
+  EXPECT_NEAR(report.bound_j, 10, 1e-9);
+  // Steps that stay away after 1050 ms: at most 50 W since 950 ms.
+  ScriptedSource stuck([](std::int64_t now_ns) {
+    return PowerReading{missing,
+                        50.0 * static_cast<double>(std::min<std::int64_t>(now_ns, 1000 * ms) / (200 * ms)) * 0.2};
+  });
+  PowerTracker late(stuck);
+  for (std::int64_t now = 50 * ms; now <= 1450 * ms; now += 100 * ms) {
+    late.sample(now);
+  }
+  EXPECT_NEAR(late.report().bound_j, 50 * 0.5, 1e-9);
+}
+
+TEST(PowerTracker, BoundsAGaugeByItsChanges) {
+  FixedPowerSource constant(30);
+  EXPECT_EQ(track(constant, 10'000 * ms, 100 * ms).bound_j, 0);
+  // A step from 20 to 100 W, seen between 3 and 4 s: it was anywhere between.
+  FixedPowerSource step([](double time_s) { return time_s < 3.25 ? 20.0 : 100.0; });
+  const EnergyReport report = track(step, 6'000 * ms, 1000 * ms);
+  const double truth = 3.25 * 20 + 2.75 * 100;
+  EXPECT_DOUBLE_EQ(report.energy_j, 3 * 20 + 60 + 2 * 100);
+  EXPECT_DOUBLE_EQ(report.bound_j, 80 * 4)
+      << "nothing tells how often it renews itself: 20 W may be as old as the start";
+  EXPECT_LE(std::abs(report.energy_j - truth), report.bound_j);
+  FixedPowerSource ramp([](double time_s) { return 2 * time_s; });
+  EXPECT_NEAR(track(ramp, 10'000 * ms, 100 * ms).bound_j, 20 * 0.1, 1e-9);
+}
+
 TEST(PowerTracker, TellsThePowerOfACounterAlone) {
   // Renewed every 200 ms, read every 100 ms.
   ScriptedSource source([](std::int64_t now_ns) {
@@ -217,6 +262,14 @@ class MadeUpSensor final : public sense::Sensor {
 MetricDeclaration labelled(MetricDeclaration metric, std::vector<std::pair<std::string, std::string>> labels) {
   metric.labels = std::move(labels);
   return metric;
+}
+
+TEST(SensorPower, SaysWhyNothingCanBeRead) {
+  const std::string reasons = explain_missing_power({"/nowhere", {"rapl", "hwmon", "cpu"}});
+  EXPECT_NE(reasons.find("rapl: no energy counters"), std::string::npos) << reasons;
+  EXPECT_NE(reasons.find("hwmon: no power"), std::string::npos) << reasons;
+  EXPECT_EQ(reasons.find("cpu:"), std::string::npos) << "what does not measure power has no part in it: " << reasons;
+  EXPECT_THROW(static_cast<void>(explain_missing_power({"/", {"nonsense"}})), std::invalid_argument);
 }
 
 TEST(SensorPower, SumsWhatFeedsTheMachineAndKeepsGpusApart) {

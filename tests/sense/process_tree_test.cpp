@@ -222,6 +222,7 @@ TEST(ProcessTree, ARootThatHasEndedIsSaidAndIsNotMistakenForAnother) {
   const test::Readings readings = test::read_all(sensors, 1'100 * ms);
   EXPECT_TRUE(std::isnan(readings.at("process_cpu_time")));
   EXPECT_TRUE(sensors[0]->is_unavailable());
+  EXPECT_TRUE(sensors[0]->has_ended()) << "its end is no gap";
   EXPECT_NE(sensors[0]->trouble().find("the process has ended"), std::string::npos) << sensors[0]->trouble();
 }
 

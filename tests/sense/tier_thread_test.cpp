@@ -3,6 +3,7 @@
 #include "sense/sampler/read_times.hpp"
 
 #include <unistd.h>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -22,6 +23,7 @@ class PlayedSensor final : public Sensor {
     add_metric(describe("played", "1", "test"));
   }
   using Sensor::rest_until;
+  using Sensor::set_ended;
   using Sensor::set_trouble;
   using Sensor::set_unavailable;
   [[nodiscard]] std::uint64_t reads() const { return reads_; }
@@ -141,6 +143,32 @@ TEST_F(TierThreadTest, AReadThatDoesNotReturnIsNotWaitedForForEver) {
   EXPECT_TRUE(tier_.wait_for_end(std::chrono::seconds(60)));
 }
 
+TEST_F(TierThreadTest, ATierWithoutDeadlinesOfItsOwnReadsAnAddedSensorAtOnce) {
+  state_.claim_machine = [] {};
+  // On a busy machine a single second may pass for other reasons.
+  bool was_at_once = false;
+  for (int attempt = 0; attempt < 20 && !was_at_once; ++attempt) {
+    state_.stop.reset();
+    TierThread medium(Tier::medium);
+    medium.set_rate(10);
+    const std::int64_t start_ns = base::monotonic_now_ns();
+    medium.start(state_);
+    ASSERT_TRUE(wait_until([&] { return medium.ticks() >= 1; }));
+    std::atomic<std::int64_t> read_ns{0};
+    medium.add(std::make_unique<PlayedSensor>("played",
+                                              [&](PlayedSensor&) {
+                                                read_ns = base::monotonic_now_ns();
+                                                return 1.0;
+                                              }),
+               10);
+    ASSERT_TRUE(wait_until([&] { return read_ns != 0; }));
+    was_at_once = read_ns - start_ns < 1'000'000'000;
+    state_.stop.raise();
+    medium.join();
+  }
+  EXPECT_TRUE(was_at_once) << "it waited for the tier to keep its account";
+}
+
 TEST_F(TierThreadTest, ASensorMayHaveARateOfItsOwn) {
   start(
       10, [](PlayedSensor&) { return 1.0; }, 1000);
@@ -162,6 +190,32 @@ TEST_F(TierThreadTest, ASourceThatFailsLeavesOneGapAndComesBack) {
   EXPECT_EQ(values[4], 5);
   EXPECT_TRUE(std::isnan(values[5]));
   EXPECT_EQ(values[6], 7) << "one gap, then values again";
+}
+
+TEST_F(TierThreadTest, AGapIsSaidOnceAndTheEndOfWhatIsMeasuredIsNone) {
+  for (const bool has_ended : {true, false}) {
+    ::testing::internal::CaptureStderr();
+    state_.stop.reset();
+    TierThread tier(Tier::fast);
+    tier.set_rate(1000);
+    state_.claim_machine = [] {};
+    std::atomic<int> reads{0};
+    tier.add(std::make_unique<PlayedSensor>("played",
+                                            [&, has_ended](PlayedSensor& sensor) {
+                                              if (++reads > 1) {
+                                                has_ended ? sensor.set_ended("it has ended")
+                                                          : sensor.set_unavailable("it is gone");
+                                              }
+                                              return 1.0;
+                                            }),
+             1000);
+    tier.start(state_);
+    EXPECT_TRUE(wait_until([&] { return reads >= 3; }));
+    state_.stop.raise();
+    tier.join();
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said, has_ended ? "" : "kymo: sensor played: it is gone; what it measures has a gap\n");
+  }
 }
 
 TEST_F(TierThreadTest, RepeatedValuesOfASlowSourceAreStaleAndItsPaceIsMeasured) {

@@ -37,7 +37,7 @@ Paths paths_of(const Timeline& timeline, const stats::CallTree& tree) {
   std::vector<std::string> names(tree.rows.size());
   for (std::size_t i = 0; i < tree.rows.size(); ++i) {
     const stats::CallTreeRow& row = tree.rows[i];
-    names[i] = (row.depth == 0 ? "" : names[row.parent]) + "/" + (row.site == 0 ? "*" : timeline.site(row.site).name);
+    names[i] = (row.depth == 0 ? "" : names[row.parent]) + "/" + (!row.site ? "*" : timeline.site(row.site).name);
     EXPECT_EQ(paths.count(names[i]), 0U) << names[i];
     paths[names[i]] = {row.count, row.total_ns, row.self_ns};
   }
@@ -58,7 +58,7 @@ void expect_equal(const Paths& found, const Paths& expected, const std::string& 
 }
 
 /// Replays a recording's events plainly, each scope with the part of it that lies in a range.
-Paths replay(const RecordingModel& model, TimeRange range = {}, std::uint64_t track = 0) {
+Paths replay(const RecordingModel& model, TimeRange range = {}, TrackId track = {}) {
   struct Open {
     std::string path;
     std::int64_t start_ns;
@@ -84,14 +84,14 @@ Paths replay(const RecordingModel& model, TimeRange range = {}, std::uint64_t tr
     for (const ScopeRun& run : batch.runs) {
       auto& stack = stacks[run.track];
       for (const ScopeEvent& event : run.events) {
-        if (track != 0 && run.track != track) {
+        if (track && run.track != track) {
           continue;
         }
         while (stack.size() > event.depth) {
           end(stack, event.time_ns);
         }
         if (event.is_open()) {
-          const std::string name = model.batches()[0].declarations.sites[event.site - 1].name;
+          const std::string name = model.batches()[0].declarations.sites[event.site.index()].name;
           stack.push_back({(stack.empty() ? "" : stack.back().path) + "/" + name, event.time_ns});
         }
       }
@@ -110,13 +110,13 @@ Paths replay(const RecordingModel& model, TimeRange range = {}, std::uint64_t tr
 
 TEST(CallTree, RecursionCountsEveryMomentOnce) {
   PowerRecording recording;
-  recording.open(0, 1, "walk");
-  recording.open(100, 1, "walk");
-  recording.open(200, 1, "walk");
-  recording.scope(210, 220, 1, "read");
-  recording.close(300, 1);
-  recording.close(400, 1);
-  recording.close(1000, 1);
+  recording.open(0, TrackId{1}, "walk");
+  recording.open(100, TrackId{1}, "walk");
+  recording.open(200, TrackId{1}, "walk");
+  recording.scope(210, 220, TrackId{1}, "read");
+  recording.close(300, TrackId{1});
+  recording.close(400, TrackId{1});
+  recording.close(1000, TrackId{1});
   const Timeline timeline = recording.make_timeline();
   const stats::CallTree tree = stats::gather_call_tree(timeline);
   const Paths expected{{"/walk", {1, 1000, 700}},
@@ -134,13 +134,13 @@ TEST(CallTree, RecursionCountsEveryMomentOnce) {
 
 TEST(CallTree, ThreadsAddUpAndTheLongestComesFirst) {
   PowerRecording recording;
-  recording.open(0, 1, "main");
-  recording.scope(10, 40, 1, "a");
-  recording.scope(50, 150, 1, "b");
-  recording.close(200, 1);
-  recording.open(100, 2, "main");
-  recording.scope(110, 120, 2, "a");
-  recording.close(400, 2);
+  recording.open(0, TrackId{1}, "main");
+  recording.scope(10, 40, TrackId{1}, "a");
+  recording.scope(50, 150, TrackId{1}, "b");
+  recording.close(200, TrackId{1});
+  recording.open(100, TrackId{2}, "main");
+  recording.scope(110, 120, TrackId{2}, "a");
+  recording.close(400, TrackId{2});
   const Timeline timeline = recording.make_timeline(3);
   const stats::CallTree tree = stats::gather_call_tree(timeline);
   ASSERT_EQ(tree.rows.size(), 3U);
@@ -166,16 +166,16 @@ TEST(CallTree, IsThatOfAPlainReplay) {
 
 TEST(CallTree, TheTimeOfAFiberCountsOnceOnItsOwnTrack) {
   PowerRecording recording;
-  recording.fiber(2, "task");
-  recording.open(0, 1, "loop");
-  recording.open(5, 1, "turn");
-  recording.scope(10, 40, 1, "task");  // the thread runs the fiber
-  recording.close(45, 1);
-  recording.scope(60, 80, 1, "idle fiber");
-  recording.close(100, 1);
-  recording.scope(10, 30, 2, "work");
-  recording.scope(30, 40, 2, "more");
-  recording.fiber(3, "idle fiber");  // has no scopes: its run is all that is known of it
+  recording.fiber(TrackId{2}, "task");
+  recording.open(0, TrackId{1}, "loop");
+  recording.open(5, TrackId{1}, "turn");
+  recording.scope(10, 40, TrackId{1}, "task");  // the thread runs the fiber
+  recording.close(45, TrackId{1});
+  recording.scope(60, 80, TrackId{1}, "idle fiber");
+  recording.close(100, TrackId{1});
+  recording.scope(10, 30, TrackId{2}, "work");
+  recording.scope(30, 40, TrackId{2}, "more");
+  recording.fiber(TrackId{3}, "idle fiber");  // has no scopes: its run is all that is known of it
   const Timeline timeline = recording.make_timeline(1);
   const Paths expected{{"/loop", {1, 70, 40}},
                        {"/loop/turn", {1, 10, 10}},
@@ -209,21 +209,21 @@ TEST(CallTree, OfAStretchOfTimeHoldsThePartsThatLieInIt) {
                    std::to_string(seed) + " " + std::to_string(part));
       chosen.threads = {"thread 1"};
       options.selection = stats::Selection(timeline, chosen);
-      expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, options)), replay(model, range, 2));
+      expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, options)), replay(model, range, TrackId{2}));
     }
   }
 }
 
 TEST(CallTree, OfChosenSitesBeginsWithTheOutermostOfThem) {
   PowerRecording recording;
-  recording.open(0, 1, "main");
-  recording.open(10, 1, "step");
-  recording.open(20, 1, "draw");
-  recording.scope(30, 40, 1, "step");
-  recording.close(50, 1);
-  recording.close(110, 1);
-  recording.scope(120, 130, 1, "draw");
-  recording.close(200, 1);
+  recording.open(0, TrackId{1}, "main");
+  recording.open(10, TrackId{1}, "step");
+  recording.open(20, TrackId{1}, "draw");
+  recording.scope(30, 40, TrackId{1}, "step");
+  recording.close(50, TrackId{1});
+  recording.close(110, TrackId{1});
+  recording.scope(120, 130, TrackId{1}, "draw");
+  recording.close(200, TrackId{1});
   const Timeline timeline = recording.make_timeline();
   stats::SelectionOptions chosen;
   chosen.sites = {"st?p"};
@@ -286,7 +286,7 @@ TEST(CallTree, PathsThatFindNoRoomAreCountedUnderTheirParents) {
     for (const stats::CallTreeRow& row : tree.rows) {
       self_ns += row.self_ns;
       count += row.count;
-      folded += row.site == 0 ? row.count : 0;
+      folded += !row.site ? row.count : 0;
     }
     EXPECT_EQ(self_ns, whole.total_ns);
     EXPECT_EQ(folded, tree.folded_scopes);

@@ -32,7 +32,7 @@ void cpu_time(PowerRecording& recording, TrackId thread, const MetricSeries& ser
   metric.name = "thread_cpu_time";
   metric.kind = MetricKind::counter;
   metric.unit = "s";
-  metric.labels = {{"thread", std::to_string(thread)}};
+  metric.labels = {{"thread", std::to_string(thread.value())}};
   recording.metric(metric, series);
 }
 
@@ -58,13 +58,13 @@ TEST(Energy, OfResolvedScopesIsWithinHalfAPercent) {
     } else {
       recording.metric(power_metric("power", {{"rail", "VDD"}}), sample_power(power, how));
     }
-    recording.open(second, 1, "run");
+    recording.open(second, TrackId{1}, "run");
     for (std::int64_t i = 0; i < 40; ++i) {
       const std::int64_t start = second + i * 400 * ms;
-      recording.scope(start, start + 230 * ms, 1, "long");
-      recording.scope(start + 240 * ms, start + 390 * ms, 1, "short");
+      recording.scope(start, start + 230 * ms, TrackId{1}, "long");
+      recording.scope(start + 240 * ms, start + 390 * ms, TrackId{1}, "short");
     }
-    recording.close(18 * second, 1);
+    recording.close(18 * second, TrackId{1});
     const Timeline timeline = recording.make_timeline(7);
     const EnergyStatistics statistics = stats::gather_energy(timeline);
     const auto sites = by_name(timeline, statistics);
@@ -91,12 +91,12 @@ TEST(Energy, OfARecursionCountsOnce) {
   const TruePower power{.constant = 10};
   PowerRecording recording;
   recording.metric(energy_metric(), sample_energy(power, {}));
-  recording.open(second, 1, "descend");
-  recording.open(2 * second, 1, "descend");
-  recording.open(3 * second, 1, "leaf");
-  recording.close(4 * second, 1);
-  recording.close(5 * second, 1);
-  recording.close(6 * second, 1);
+  recording.open(second, TrackId{1}, "descend");
+  recording.open(2 * second, TrackId{1}, "descend");
+  recording.open(3 * second, TrackId{1}, "leaf");
+  recording.close(4 * second, TrackId{1});
+  recording.close(5 * second, TrackId{1});
+  recording.close(6 * second, TrackId{1});
   const Timeline timeline = recording.make_timeline();
   const auto sites = by_name(timeline, stats::gather_energy(timeline));
   EXPECT_EQ(sites.at("descend").count, 2U);
@@ -109,9 +109,9 @@ TEST(Energy, OfThreadsThatRunTogetherIsShared) {
   const TruePower power{.constant = 30};
   PowerRecording recording;
   recording.metric(energy_metric(), sample_energy(power, {}));
-  recording.scope(second, 4 * second, 1, "a");
-  recording.scope(2 * second, 3 * second, 2, "b");
-  recording.scope(2 * second, 3 * second, 3, "b");
+  recording.scope(second, 4 * second, TrackId{1}, "a");
+  recording.scope(2 * second, 3 * second, TrackId{2}, "b");
+  recording.scope(2 * second, 3 * second, TrackId{3}, "b");
   const Timeline timeline = recording.make_timeline();
   const EnergyStatistics statistics = stats::gather_energy(timeline);
   const auto sites = by_name(timeline, statistics);
@@ -136,14 +136,14 @@ TEST(Energy, OfThreadsThatRunTogetherIsSharedByTheirCpuTime) {
     }
     cpu_time(recording, thread, series);
   };
-  two_loads(1, 1.0, 0.25);
-  two_loads(2, 0.5, 1.0);
-  recording.open(second, 1, "a");
-  recording.scope(2 * second, 8 * second, 1, "inner");
-  recording.close(9 * second, 1);
-  recording.scope(2 * second, 7 * second, 2, "b");
+  two_loads(TrackId{1}, 1.0, 0.25);
+  two_loads(TrackId{2}, 0.5, 1.0);
+  recording.open(second, TrackId{1}, "a");
+  recording.scope(2 * second, 8 * second, TrackId{1}, "inner");
+  recording.close(9 * second, TrackId{1});
+  recording.scope(2 * second, 7 * second, TrackId{2}, "b");
   // Nothing was measured of the third: a whole core is taken for it.
-  recording.scope(5 * second, 6 * second, 3, "c");
+  recording.scope(5 * second, 6 * second, TrackId{3}, "c");
   const Timeline timeline = recording.make_timeline(3);
   const EnergyStatistics statistics = stats::gather_energy(timeline);
   EXPECT_TRUE(statistics.shares_by_cpu_time);
@@ -157,14 +157,50 @@ TEST(Energy, OfThreadsThatRunTogetherIsSharedByTheirCpuTime) {
   EXPECT_NEAR(statistics.in_scopes_joules, 240, 1e-6);
 }
 
+TEST(Energy, IsSharedByRunStatesWhereTheyAreKnownAndBySamplesElsewhere) {
+  const TruePower power{.constant = 30};
+  PowerRecording recording;
+  recording.metric(energy_metric(), sample_energy(power, {}));
+  // By samples both threads work half of the time. In truth they take turns, from scope to scope, until 6 s.
+  steady_cpu_time(recording, TrackId{1}, 0.5, 0, 0, 10 * second);
+  steady_cpu_time(recording, TrackId{2}, 0.5, 0, 0, 10 * second);
+  std::mt19937 random(7);
+  std::int64_t now_ns = second;
+  double a_s = 0;
+  double b_s = 0;
+  for (bool is_first = true; now_ns < 6 * second; is_first = !is_first) {
+    const std::int64_t end_ns =
+        std::min(now_ns + 1'000'000 + static_cast<std::int64_t>(random() % 50'000'000), 6 * second);
+    const RunState others = random() % 2 == 0 ? RunState::blocked : RunState::runnable;
+    recording.state(now_ns, end_ns, TrackId{1}, is_first ? RunState::running : others);
+    recording.state(now_ns, end_ns, TrackId{2}, is_first ? others : RunState::running);
+    recording.scope(now_ns, end_ns, TrackId{1}, is_first ? "a runs" : "a waits");
+    recording.scope(now_ns, end_ns, TrackId{2}, is_first ? "b waits" : "b runs");
+    (is_first ? a_s : b_s) += static_cast<double>(end_ns - now_ns) / 1e9;
+    now_ns = end_ns;
+  }
+  recording.scope(7 * second, 9 * second, TrackId{1}, "a later");
+  recording.scope(7 * second, 9 * second, TrackId{2}, "b later");
+  const Timeline timeline = recording.make_timeline(20);
+  const EnergyStatistics statistics = stats::gather_energy(timeline);
+  EXPECT_TRUE(statistics.shares_by_cpu_time);
+  const auto sites = by_name(timeline, statistics);
+  // One who waits keeps a thousandth of what one who runs has.
+  EXPECT_NEAR(sites.at("a runs").inclusive.joules, 30 * a_s * 1000 / 1001, 1e-3);
+  EXPECT_NEAR(sites.at("b waits").inclusive.joules, 30 * a_s / 1001, 1e-3);
+  EXPECT_NEAR(sites.at("b runs").inclusive.joules, 30 * b_s * 1000 / 1001, 1e-3);
+  EXPECT_NEAR(sites.at("a later").inclusive.joules, 30, 0.01);
+  EXPECT_NEAR(sites.at("b later").inclusive.joules, 30, 0.01);
+}
+
 TEST(Energy, OfAThreadThatSleptIsNothingFromItsBirthOn) {
   // Both threads are born at 1 s; the sampler finds them a second later. 10 W for 8 s, of which one thread has all.
   PowerRecording recording;
   recording.metric(energy_metric(), sample_energy({.constant = 10}, {}));
-  steady_cpu_time(recording, 1, 1.0, second, 2 * second, 9 * second);
-  steady_cpu_time(recording, 2, 0.0001, second, 2 * second, 9 * second);
-  recording.scope(second, 9 * second, 1, "work");
-  recording.scope(second, 9 * second, 2, "sleep");
+  steady_cpu_time(recording, TrackId{1}, 1.0, second, 2 * second, 9 * second);
+  steady_cpu_time(recording, TrackId{2}, 0.0001, second, 2 * second, 9 * second);
+  recording.scope(second, 9 * second, TrackId{1}, "work");
+  recording.scope(second, 9 * second, TrackId{2}, "sleep");
   const Timeline timeline = recording.make_timeline(5);
   const auto sites = by_name(timeline, stats::gather_energy(timeline));
   EXPECT_LT(sites.at("sleep").inclusive.joules, 0.1);
@@ -179,14 +215,14 @@ TEST(Energy, OfAThreadThatSleptIsNothingFromItsBirthOn) {
 // Threads that run and wait at random in milliseconds; CPU time is sampled every 100 of them, and the counter renews
 // itself every 10. By hand: each millisecond belongs to the running threads with open scopes, or to all that wait.
 TEST(Energy, BoundCoversWhatIsNotKnownOfTheThreadsCpuTime) {
-  constexpr TrackId threads = 3;
+  constexpr std::size_t threads = 3;
   constexpr std::int64_t length = 3000;
   for (std::uint32_t seed = 1; seed <= test::rounds(8U); ++seed) {
     std::mt19937_64 random(seed);
     PowerRecording recording;
-    std::vector<std::vector<bool>> runs(threads + 1, std::vector<bool>(length));
+    std::vector<std::vector<bool>> runs(threads, std::vector<bool>(length));
     std::vector<std::vector<bool>> is_open = runs;
-    for (TrackId thread = 1; thread <= threads; ++thread) {
+    for (std::size_t thread = 0; thread < threads; ++thread) {
       const std::uint64_t pace = 1 + random() % 60;
       const std::uint64_t idleness = 1 + random() % 8;
       MetricSeries series;
@@ -204,17 +240,17 @@ TEST(Energy, BoundCoversWhatIsNotKnownOfTheThreadsCpuTime) {
         runs[thread][static_cast<std::size_t>(now)] = is_running;
         used_s += is_running ? 0.001 : 0;
       }
-      cpu_time(recording, thread, series);
+      cpu_time(recording, TrackId::from_index(thread), series);
       for (std::int64_t now = 0; now + 400 < length;) {
         const auto start = now + static_cast<std::int64_t>(random() % 100);
         const auto end = start + static_cast<std::int64_t>(1 + random() % 300);
-        recording.scope(start * ms, end * ms, thread, "site " + std::to_string(thread));
+        recording.scope(start * ms, end * ms, TrackId::from_index(thread), "site " + std::to_string(thread));
         std::fill(is_open[thread].begin() + start, is_open[thread].begin() + end, true);
         now = end;
       }
     }
     MetricSeries counter;
-    std::vector<double> joules(threads + 1);
+    std::vector<double> joules(threads);
     double sum = 0;
     double watts = 0;
     for (std::int64_t now = 0; now <= length; ++now) {
@@ -226,12 +262,12 @@ TEST(Energy, BoundCoversWhatIsNotKnownOfTheThreadsCpuTime) {
       sum += watts / 1000;
       double running = 0;
       double open = 0;
-      for (TrackId thread = 1; thread <= threads && now < length; ++thread) {
+      for (std::size_t thread = 0; thread < threads && now < length; ++thread) {
         const auto at = static_cast<std::size_t>(now);
         open += is_open[thread][at] ? 1 : 0;
         running += is_open[thread][at] && runs[thread][at] ? 1 : 0;
       }
-      for (TrackId thread = 1; thread <= threads && now < length; ++thread) {
+      for (std::size_t thread = 0; thread < threads && now < length; ++thread) {
         const auto at = static_cast<std::size_t>(now);
         if (is_open[thread][at] && (running == 0 || runs[thread][at])) {
           joules[thread] += watts / 1000 / (running == 0 ? open : running);
@@ -253,7 +289,7 @@ TEST(Energy, OfScopesShorterThanTheRenewalIsUnresolvedButTheirSumHasABound) {
   PowerRecording recording;
   recording.metric(energy_metric(), sample_energy(power, {.period_ns = 10 * ms, .renewal_ns = 100 * ms}));
   for (std::int64_t i = 0; i < 1000; ++i) {
-    recording.scope(second + i * 5 * ms, second + i * 5 * ms + 2 * ms, 1, "brief");
+    recording.scope(second + i * 5 * ms, second + i * 5 * ms + 2 * ms, TrackId{1}, "brief");
   }
   const Timeline timeline = recording.make_timeline(4);
   const auto sites = by_name(timeline, stats::gather_energy(timeline));
@@ -273,7 +309,7 @@ TEST(Energy, CountsNothingTwiceWhereOneSourceContainsAnother) {
     recording.metric(energy_metric("cpu_energy", {{"package", "0"}, {"domain", domain}}), series);
   }
   recording.metric(power_metric("cpu_power", {{"package", "0"}, {"domain", "package"}}), sample_power(power, {}));
-  recording.scope(second, 2 * second, 1, "work");
+  recording.scope(second, 2 * second, TrackId{1}, "work");
   const Timeline timeline = recording.make_timeline();
   const EnergyStatistics statistics = stats::gather_energy(timeline);
   EXPECT_EQ(statistics.sources.size(), 1U);
@@ -281,48 +317,24 @@ TEST(Energy, CountsNothingTwiceWhereOneSourceContainsAnother) {
   EXPECT_NEAR(by_name(timeline, statistics).at("work").inclusive.joules, 20, 1e-6);
 }
 
-TEST(Energy, OfGpusGoesToGpuSpansFramesAndPhases) {
-  const TruePower cpu{.constant = 10};
-  const TruePower gpu{.constant = 100};
-  PowerRecording recording;
-  recording.metric(energy_metric(), sample_energy(cpu, {}));
-  recording.metric(power_metric(), sample_power(gpu, {}));
-  recording.scope(second, 5 * second, 1, "work");
-  recording.gpu_span(second, 3 * second, "kernel");
-  recording.gpu_span(2 * second, 3 * second, "copy");
-  for (std::int64_t i = 1; i <= 5; ++i) {
-    recording.frame_mark(i * second);
-  }
-  recording.sync_point(second);
-  recording.sync_point(3 * second);
-  const Timeline timeline = recording.make_timeline(3);
-  const EnergyStatistics statistics = stats::gather_energy(timeline);
-  EXPECT_NEAR(by_name(timeline, statistics).at("work").inclusive.joules, 40, 1e-6) << "none of the GPU's power";
-  ASSERT_EQ(statistics.spans.size(), 2U);
-  EXPECT_EQ(timeline.name(statistics.spans[0].name), "kernel");
-  EXPECT_NEAR(statistics.spans[0].energy.joules, 150, 1e-6);
-  EXPECT_NEAR(statistics.spans[1].energy.joules, 50, 1e-6);
-  ASSERT_EQ(statistics.frame_streams.size(), 1U);
-  EXPECT_EQ(statistics.frame_streams[0].count, 4U);
-  EXPECT_NEAR(statistics.frame_streams[0].machine.joules, 40, 1e-6);
-  EXPECT_NEAR(statistics.frame_streams[0].gpu.joules, 400, 1e-6);
-  EXPECT_TRUE(statistics.frame_streams[0].is_resolved());
-  ASSERT_EQ(statistics.phases.size(), 2U);
-  EXPECT_EQ(statistics.phases[0].phase.number, 1U);
-  EXPECT_NEAR(statistics.phases[0].machine.joules, 20, 1e-6);
-  EXPECT_NEAR(statistics.phases[0].gpu.joules, 200, 1e-6);
-}
-
-TEST(Energy, OfGpusGoesNowhereWhereTheTimesOfASpanAreNotKnown) {
+TEST(Energy, OfAMachineThatNothingMeasuresIsMissingAndNotZero) {
   PowerRecording recording;
   recording.metric(power_metric(), sample_power({.constant = 100}, {}));
+  recording.scope(second, 5 * second, TrackId{1}, "work");
   recording.gpu_span(second, 3 * second, "kernel");
-  recording.gpu_span(2 * second, 2 * second, "copy (unresolved)");
+  recording.frame_mark(second);
+  recording.frame_mark(2 * second);
+  recording.sync_point(second);
   const Timeline timeline = recording.make_timeline(3);
   const EnergyStatistics statistics = stats::gather_energy(timeline);
-  ASSERT_EQ(statistics.spans.size(), 1U);
-  EXPECT_EQ(statistics.spans[0].unresolved, 0U);
-  EXPECT_NEAR(statistics.spans[0].energy.joules, 200, 1e-6);
+  EXPECT_FALSE(statistics.machine.is_known());
+  EXPECT_FALSE(by_name(timeline, statistics).at("work").inclusive.is_known());
+  EXPECT_FALSE(by_name(timeline, statistics).at("work").self.is_known());
+  EXPECT_FALSE(statistics.frame_streams.at(0).machine.is_known());
+  EXPECT_FALSE(statistics.phases.at(0).machine.is_known());
+  EXPECT_FALSE(statistics.idle_watts.has_value());
+  EXPECT_NEAR(statistics.spans.at(0).energy.joules, 200, 1e-6);
+  EXPECT_NEAR(statistics.frame_streams.at(0).gpu.joules, 100, 1e-6);
 }
 
 TEST(Energy, SaysHowMuchOfItAnIdleMachineWouldHaveUsed) {
@@ -335,7 +347,7 @@ TEST(Energy, SaysHowMuchOfItAnIdleMachineWouldHaveUsed) {
   }
   PowerRecording recording;
   recording.metric(energy_metric(), series);
-  recording.scope(3 * second, 5 * second, 1, "work");
+  recording.scope(3 * second, 5 * second, TrackId{1}, "work");
   const Timeline timeline = recording.make_timeline();
   EnergyStatistics statistics = stats::gather_energy(timeline);
   ASSERT_TRUE(statistics.idle_watts.has_value());
@@ -375,7 +387,7 @@ TEST(Energy, OfStretchesWithoutReadingsIsSaidToBeUnknown) {
   }
   PowerRecording recording;
   recording.metric(energy_metric(), series);
-  recording.scope(second, 4 * second, 1, "work");
+  recording.scope(second, 4 * second, TrackId{1}, "work");
   const Timeline timeline = recording.make_timeline();
   const EnergyStatistics statistics = stats::gather_energy(timeline);
   EXPECT_EQ(statistics.sources.at(0).gaps, 1U);
@@ -391,12 +403,12 @@ TEST(Energy, IsNeverUnknownForLongerThanTheScopesLasted) {
   }
   PowerRecording recording;
   recording.metric(energy_metric(), series);
-  steady_cpu_time(recording, 1, 0.5, 0, 0, 10 * second);
-  steady_cpu_time(recording, 2, 1.0, 0, 0, 10 * second);
+  steady_cpu_time(recording, TrackId{1}, 0.5, 0, 0, 10 * second);
+  steady_cpu_time(recording, TrackId{2}, 1.0, 0, 0, 10 * second);
   for (const std::int64_t start_s : {3, 4, 5}) {
-    recording.scope(start_s * second, (start_s + 1) * second, 1, "in the gap");
+    recording.scope(start_s * second, (start_s + 1) * second, TrackId{1}, "in the gap");
   }
-  recording.scope(second, 9 * second, 2, "across");
+  recording.scope(second, 9 * second, TrackId{2}, "across");
   const Timeline timeline = recording.make_timeline();
   const auto sites = by_name(timeline, stats::gather_energy(timeline));
   EXPECT_NEAR(sites.at("in the gap").inclusive.unknown_s, 3, 1e-6);
@@ -408,7 +420,7 @@ TEST(Energy, IsNeverUnknownForLongerThanTheScopesLasted) {
 
 TEST(Energy, WithoutAPowerSourceIsNothing) {
   PowerRecording recording;
-  recording.scope(second, 4 * second, 1, "work");
+  recording.scope(second, 4 * second, TrackId{1}, "work");
   const Timeline timeline = recording.make_timeline();
   EXPECT_TRUE(stats::gather_energy(timeline).sources.empty());
 }
@@ -416,11 +428,11 @@ TEST(Energy, WithoutAPowerSourceIsNothing) {
 TEST(Energy, OfADamagedBlockCostsOnlyWhatIsInIt) {
   const TruePower power{.constant = 10};
   PowerRecording recording;
-  recording.open(second, 1, "work");
+  recording.open(second, TrackId{1}, "work");
   for (std::int64_t i = 1; i < 9; ++i) {
-    recording.scope(i * second + 200 * ms, i * second + 400 * ms, 1, "part");
+    recording.scope(i * second + 200 * ms, i * second + 400 * ms, TrackId{1}, "part");
   }
-  recording.close(9 * second, 1);
+  recording.close(9 * second, TrackId{1});
   recording.metric(energy_metric(), sample_energy(power, {.period_ns = second}));
   // Blocks of 2 s each.
   const auto with_damage = [&](std::size_t damaged) {
@@ -471,7 +483,7 @@ TEST(Energy, BoundContainsTheTruthWhateverRuns) {
     PowerRecording recording;
     recording.metric(is_counter ? energy_metric() : power_metric("power", {{"rail", "all"}}),
                      is_counter ? sample_energy(power, how) : sample_power(power, how));
-    for (TrackId thread = 1; thread <= 3; ++thread) {
+    for (const TrackId thread : {TrackId{1}, TrackId{2}, TrackId{3}}) {
       std::int64_t now = second;
       std::size_t depth = 0;
       const std::int64_t pace = ms << (random() % 7);

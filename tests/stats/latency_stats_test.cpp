@@ -105,12 +105,12 @@ TEST(FrameStats, OfACaptureAreThoseOfItsFrames) {
     recording.frame_mark(mark * ms);
   }
   const Timeline timeline = recording.make_timeline(2);
-  const FrameStats frames = FrameStats::of(timeline, 1);
+  const FrameStats frames = FrameStats::of(timeline, FrameStreamId{1});
   EXPECT_EQ(frames.count(), 4U);
   EXPECT_EQ(frames.min_ns(), 10 * ms);
   EXPECT_EQ(frames.max_ns(), 40 * ms);
   EXPECT_DOUBLE_EQ(frames.stats_ms().mean, 25);
-  EXPECT_EQ(FrameStats::of(timeline, 1, {45 * ms, 60 * ms}).count(), 1U);
+  EXPECT_EQ(FrameStats::of(timeline, FrameStreamId{1}, {45 * ms, 60 * ms}).count(), 1U);
 }
 
 }  // namespace

@@ -11,15 +11,15 @@
 namespace kymo::test {
 namespace {
 
-constexpr TrackId worker = 1;
-constexpr TrackId fiber = 2;
-constexpr TrackId queue_lane = 3;
-constexpr TrackId log_lane = 4;
-constexpr TrackId other_lane = 5;
+constexpr TrackId worker{1};
+constexpr TrackId fiber{2};
+constexpr TrackId queue_lane{3};
+constexpr TrackId log_lane{4};
+constexpr TrackId other_lane{5};
 
-SiteDeclaration wait_site(SiteId id, const char* lock, const char* holder) {
+SiteDeclaration wait_site(std::uint32_t id, const char* lock, const char* holder) {
   SiteDeclaration site;
-  site.id = id;
+  site.id = SiteId{id};
   site.kind = SiteKind::dynamic;
   site.name = std::string("wait for ") + lock;
   site.function = holder;
@@ -34,16 +34,17 @@ class LockRecording {
  public:
   LockRecording() {
     Declarations& declared = batch_.declarations;
-    declared.processes.push_back({1, 1, "host", "boot", "", "program"});
-    declared.tracks = {{worker, TrackKind::thread, 1, 7, "worker", TrackRole::plain},
-                       {fiber, TrackKind::thread, 1, 0, "task", TrackRole::fiber},
-                       {queue_lane, TrackKind::async, 1, 0, "queue", TrackRole::lock},
-                       {log_lane, TrackKind::async, 1, 0, "log", TrackRole::lock},
-                       {other_lane, TrackKind::async, 1, 0, "others", TrackRole::plain}};
+    declared.processes.push_back({ProcessId{1}, 1, "host", "boot", "", "program"});
+    declared.tracks = {{worker, TrackKind::thread, ProcessId{1}, 7, "worker", TrackRole::plain},
+                       {fiber, TrackKind::thread, ProcessId{1}, 0, "task", TrackRole::fiber},
+                       {queue_lane, TrackKind::async, ProcessId{1}, 0, "queue", TrackRole::lock},
+                       {log_lane, TrackKind::async, ProcessId{1}, 0, "log", TrackRole::lock},
+                       {other_lane, TrackKind::async, ProcessId{1}, 0, "others", TrackRole::plain}};
     declared.sites = {wait_site(1, "queue", "push (queue.hpp:9)"), wait_site(2, "queue", "worker"),
                       wait_site(3, "log", ""), wait_site(4, "queue", "a namesake")};
     declared.sites.back().role = SiteRole::work;  // no wait, whatever its name
-    declared.names = {{1, "hold queue"}, {2, "hold log"}, {3, "hold on"}, {4, "worker"}};
+    declared.names = {
+        {NameId{1}, "hold queue"}, {NameId{2}, "hold log"}, {NameId{3}, "hold on"}, {NameId{4}, "worker"}};
     batch_.start_ns = 0;
     batch_.end_ns = 100'000;
     for (const TrackId track : {worker, fiber}) {
@@ -54,9 +55,9 @@ class LockRecording {
   }
 
   void scope(TrackId track, SiteId site, std::int64_t start_ns, std::int64_t end_ns) {
-    ScopeRun& run = batch_.runs[track - 1];
+    ScopeRun& run = batch_.runs[track.index()];
     run.events.push_back({start_ns, site, 0, 0});
-    run.events.push_back({end_ns, 0, 0, 0});
+    run.events.push_back({end_ns, {}, 0, 0});
     run.end_sequence += 2;
   }
 
@@ -64,7 +65,7 @@ class LockRecording {
     SpanEvent span;
     span.track = lane;
     span.name = name;
-    span.category = 4;
+    span.category = NameId{4};
     span.start_ns = start_ns;
     span.duration_ns = end_ns - start_ns;
     batch_.spans.push_back(span);
@@ -82,16 +83,16 @@ class LockRecording {
 
 TEST(LockStatistics, AddUpWaitsByLockAndHolderAndHoldsByLock) {
   LockRecording recording;
-  recording.scope(worker, 1, 100, 400);
-  recording.scope(worker, 2, 1'000, 3'000);
-  recording.scope(worker, 1, 4'000, 4'100);
-  recording.scope(worker, 4, 5'000, 9'000);
-  recording.scope(fiber, 2, 1'000, 1'500);
-  recording.scope(fiber, 3, 2'000, 2'050);
-  recording.hold(queue_lane, 1, 0, 400);
-  recording.hold(queue_lane, 1, 500, 3'000);
-  recording.hold(log_lane, 2, 10, 30);
-  recording.hold(other_lane, 3, 0, 90'000);  // of no lock
+  recording.scope(worker, SiteId{1}, 100, 400);
+  recording.scope(worker, SiteId{2}, 1'000, 3'000);
+  recording.scope(worker, SiteId{1}, 4'000, 4'100);
+  recording.scope(worker, SiteId{4}, 5'000, 9'000);
+  recording.scope(fiber, SiteId{2}, 1'000, 1'500);
+  recording.scope(fiber, SiteId{3}, 2'000, 2'050);
+  recording.hold(queue_lane, NameId{1}, 0, 400);
+  recording.hold(queue_lane, NameId{1}, 500, 3'000);
+  recording.hold(log_lane, NameId{2}, 10, 30);
+  recording.hold(other_lane, NameId{3}, 0, 90'000);  // of no lock
   const TemporaryDirectory directory;
   recording.write(directory / "locks.kymo");
   const Timeline timeline(directory / "locks.kymo");
@@ -129,8 +130,8 @@ TEST(LockStatistics, AddUpWaitsByLockAndHolderAndHoldsByLock) {
 
 TEST(LockStatistics, AreOfTheThreadsAndFibersThatWereAskedFor) {
   LockRecording recording;
-  recording.scope(worker, 1, 100, 400);
-  recording.scope(fiber, 2, 1'000, 1'500);
+  recording.scope(worker, SiteId{1}, 100, 400);
+  recording.scope(fiber, SiteId{2}, 1'000, 1'500);
   const TemporaryDirectory directory;
   recording.write(directory / "locks.kymo");
   const Timeline timeline(directory / "locks.kymo");

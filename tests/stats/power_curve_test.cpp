@@ -193,6 +193,44 @@ TEST(PowerCurve, BoundContainsTheTruth) {
   }
 }
 
+// A burst of power between two readings of a counter is in neither end of what it counts, so longer times have its
+// bound; shorter ones have the power's.
+TEST(PowerCurve, ACounterBesideThePowerNarrowsLongTimesAroundTheTruth) {
+  std::mt19937_64 random(12);
+  for (std::uint32_t round = 0; round < 60; ++round) {
+    const TruePower power{.constant = 80, .square = 600, .square_s = 0.31 + 0.01 * static_cast<double>(random() % 40)};
+    SamplingOptions how{.period_ns = 20 * ms, .renewal_ns = 100 * ms, .jitter_ns = 4 * ms, .seed = round};
+    const PowerCurve alone = gauge_curve(sample_power(power, how));
+    how.period_ns = second + static_cast<std::int64_t>(random() % 900) * ms;  // since a reading costs much
+    PowerCurve both = alone;
+    both.add_counter(counter_curve(sample_energy(power, how)));
+    for (int i = 0; i < 300; ++i) {
+      const auto start = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(9 * second));
+      const auto end = start + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(10 * second - start));
+      const Energy energy = both.between(start, end);
+      const double readable =
+          power.between(std::max(start, both.pieces().front().start_ns), std::min(end, both.pieces().back().end_ns));
+      EXPECT_LE(std::fabs(energy.joules - readable), energy.bound_joules + 1e-9) << "round " << round << " " << start;
+      EXPECT_LE(energy.bound_joules, alone.between(start, end).bound_joules);
+    }
+    EXPECT_LT(both.between(0, 10 * second).bound_joules, alone.between(0, 10 * second).bound_joules / 2);
+    EXPECT_EQ(both.between(3 * second, 3 * second + 400 * ms).joules,
+              alone.between(3 * second, 3 * second + 400 * ms).joules);
+  }
+}
+
+TEST(PowerCurve, ACounterWithAGapSaysNothingOfTheTimeAroundIt) {
+  const TruePower power{.constant = 80, .square = 600, .square_s = 0.5};
+  const SamplingOptions how{.period_ns = 20 * ms, .renewal_ns = 100 * ms};
+  const PowerCurve alone = gauge_curve(sample_power(power, how));
+  MetricSeries counted = sample_energy(power, {.period_ns = second});
+  counted.values[5] = missing;
+  PowerCurve both = alone;
+  both.add_counter(counter_curve(counted));
+  EXPECT_EQ(both.between(0, 10 * second).bound_joules, alone.between(0, 10 * second).bound_joules);
+  EXPECT_LT(both.between(0, 4500 * ms).bound_joules, alone.between(0, 4500 * ms).bound_joules);
+}
+
 std::vector<std::string> names_of(const PowerChoice& choice) {
   std::vector<std::string> names;
   for (const base::ChosenSource& source : choice.sources) {
@@ -258,6 +296,24 @@ TEST(PowerChoice, OfGpusTakesEachOnceByItsBestMetricAndKeepsThemApartFromTheMach
   EXPECT_EQ(names_of(base::choose_power_sources(metrics)),
             (std::vector<std::string>{"gpu_energy gpu=0 uuid=a (gpu)", "gpu_power gpu=1 uuid=b (gpu)",
                                       "power chip=power_meter channel=1"}));
+}
+
+TEST(PowerChoice, OfACounterThatIsReadRarelyTakesThePowerThatResolvesMore) {
+  std::vector<MetricDeclaration> metrics{energy_metric("gpu_energy", {{"gpu", "0"}}),
+                                         power_metric("gpu_power", {{"gpu", "0"}})};
+  const auto chosen = [&](const std::vector<std::string>& names = {}) {
+    return names_of(base::choose_power_sources(metrics, names));
+  };
+  const std::vector<std::string> counter{"gpu_energy gpu=0 (gpu)"};
+  metrics[0].renewal_ns = second;
+  metrics[1].renewal_ns = second / 2;
+  EXPECT_EQ(chosen(), counter);
+  metrics[1].renewal_ns = second / 10;
+  EXPECT_EQ(chosen(), std::vector<std::string>{"gpu_power gpu=0 (gpu)"});
+  EXPECT_EQ(base::choose_power_sources(metrics).sources.front().counters.size(), 1U) << "which longer times need";
+  EXPECT_EQ(chosen({"gpu_energy"}), counter);
+  metrics[1].window_ns = second;
+  EXPECT_EQ(chosen(), counter) << "an average resolves no more than its window";
 }
 
 TEST(PowerChoice, OfTheUserIsWhatTheUserNames) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <set>
@@ -14,7 +15,7 @@ namespace kymo::test {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
-constexpr TrackId queue_track = 100;
+constexpr TrackId queue_track{100};
 
 double seconds(std::int64_t time_ns) {
   return static_cast<double>(time_ns) / 1e9;
@@ -99,11 +100,11 @@ MetricDeclaration power_metric(std::string name, std::vector<std::pair<std::stri
 
 SiteId PowerRecording::site_of(const std::string& name) {
   const auto place = std::find(sites_.begin(), sites_.end(), name);
-  const auto index = static_cast<SiteId>(place - sites_.begin());
+  const auto index = static_cast<std::size_t>(place - sites_.begin());
   if (place == sites_.end()) {
     sites_.push_back(name);
   }
-  return index + 1;
+  return SiteId::from_index(index);
 }
 
 void PowerRecording::open(std::int64_t time_ns, TrackId thread, const std::string& site) {
@@ -111,14 +112,14 @@ void PowerRecording::open(std::int64_t time_ns, TrackId thread, const std::strin
 }
 
 void PowerRecording::close(std::int64_t time_ns, TrackId thread) {
-  threads_[thread].push_back({time_ns, 0});
+  threads_[thread].push_back({time_ns, {}});
 }
 
 void PowerRecording::gpu_span(std::int64_t start_ns, std::int64_t end_ns, const std::string& name) {
   auto place = std::find(span_names_.begin(), span_names_.end(), name);
   SpanEvent span;
   span.track = queue_track;
-  span.name = static_cast<NameId>(place - span_names_.begin()) + 1;
+  span.name = NameId::from_index(static_cast<std::size_t>(place - span_names_.begin()));
   span.start_ns = start_ns;
   span.duration_ns = end_ns - start_ns;
   if (place == span_names_.end()) {
@@ -128,7 +129,7 @@ void PowerRecording::gpu_span(std::int64_t start_ns, std::int64_t end_ns, const 
 }
 
 void PowerRecording::metric(MetricDeclaration metric, const MetricSeries& series) {
-  metric.id = static_cast<MetricId>(metrics_.size() + 1);
+  metric.id = MetricId::from_index(metrics_.size());
   metrics_.emplace_back(std::move(metric), series);
 }
 
@@ -152,7 +153,7 @@ std::int64_t PowerRecording::last_ns() const {
 void PowerRecording::declare(Declarations& declarations) const {
   for (std::size_t i = 0; i < sites_.size(); ++i) {
     SiteDeclaration site;
-    site.id = static_cast<SiteId>(i + 1);
+    site.id = SiteId::from_index(i);
     site.name = sites_[i];
     const bool is_run =
         std::any_of(fibers_.begin(), fibers_.end(), [&site](const auto& fiber) { return fiber.second == site.name; });
@@ -165,19 +166,22 @@ void PowerRecording::declare(Declarations& declarations) const {
     declarations.sites.push_back(site);
   }
   for (std::size_t i = 0; i < span_names_.size(); ++i) {
-    declarations.names.push_back({static_cast<NameId>(i + 1), span_names_[i]});
+    declarations.names.push_back({NameId::from_index(i), span_names_[i]});
   }
   for (const auto& [track, events] : threads_) {
     const auto fiber = fibers_.find(track);
-    declarations.tracks.push_back({track, TrackKind::thread, 1, track,
+    declarations.tracks.push_back({track, TrackKind::thread, ProcessId{1}, track.value(),
                                    fiber != fibers_.end() ? fiber->second : "thread",
                                    fiber != fibers_.end() ? TrackRole::fiber : TrackRole::plain});
   }
-  declarations.tracks.push_back({queue_track, TrackKind::queue, 1, 0, "gpu"});
+  for (const auto& [track, states] : states_) {
+    declarations.threads.push_back({ThreadId{track.value()}, ProcessId{1}, 1, track.value(), "thread"});
+  }
+  declarations.tracks.push_back({queue_track, TrackKind::queue, ProcessId{1}, 0, "gpu"});
   for (const auto& [metric, series] : metrics_) {
     declarations.metrics.push_back(metric);
   }
-  declarations.frame_streams.push_back({1, 1, ""});
+  declarations.frame_streams.push_back({FrameStreamId{1}, ProcessId{1}, ""});
 }
 
 std::vector<std::byte> PowerRecording::make_capture(unsigned blocks, std::uint32_t seed) const {
@@ -187,7 +191,7 @@ std::vector<std::byte> PowerRecording::make_capture(unsigned blocks, std::uint32
   auto bytes = std::make_shared<std::vector<std::byte>>();
   capture::CaptureWriterOptions options;
   options.header.recorder = "made up";
-  options.declarations.processes.push_back({1, 1, "here", "boot", "", "program"});
+  options.declarations.processes.push_back({ProcessId{1}, 1, "here", "boot", "", "program"});
   {
     capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), std::move(options));
     std::map<TrackId, std::size_t> done;
@@ -222,9 +226,9 @@ std::vector<std::byte> PowerRecording::make_capture(unsigned blocks, std::uint32
              ++done[track]) {
           const Event& event = events[done[track]];
           auto& stack = open[track];
-          const std::size_t depth = event.site != 0 ? stack.size() : stack.size() - 1;
+          const std::size_t depth = event.site ? stack.size() : stack.size() - 1;
           run.events.push_back({event.time_ns, event.site, static_cast<std::uint16_t>(depth), 0});
-          if (event.site != 0) {
+          if (event.site) {
             stack.push_back({event.time_ns, event.site});
           } else {
             stack.pop_back();
@@ -236,6 +240,15 @@ std::vector<std::byte> PowerRecording::make_capture(unsigned blocks, std::uint32
           batch.runs.push_back(std::move(run));
         }
       }
+      for (const auto& [track, states] : states_) {
+        StateRun run{ThreadId{track.value()}, {}};
+        std::copy_if(states.begin(), states.end(), std::back_inserter(run.states),
+                     [&](const ThreadState& state) { return is_inside(state.end_ns()); });
+        if (!run.states.empty()) {
+          extend(run.states.front().start_ns);
+          batch.states.push_back(std::move(run));
+        }
+      }
       for (const SpanEvent& span : spans_) {
         if (is_inside(span.start_ns + span.duration_ns)) {
           batch.spans.push_back(span);
@@ -244,7 +257,8 @@ std::vector<std::byte> PowerRecording::make_capture(unsigned blocks, std::uint32
       }
       for (const std::int64_t mark : marks_) {
         if (is_inside(mark)) {
-          batch.frame_marks.push_back({1, threads_.empty() ? queue_track : threads_.begin()->first, mark});
+          batch.frame_marks.push_back(
+              {FrameStreamId{1}, threads_.empty() ? queue_track : threads_.begin()->first, mark});
           extend(mark);
         }
       }
@@ -300,7 +314,7 @@ std::map<std::string, PowerRecording::TrueJoules> PowerRecording::true_joules(co
     for (const auto& [track, events] : threads_) {
       auto& stack = stacks[track];
       for (; done[track] < events.size() && events[done[track]].time_ns == *time; ++done[track]) {
-        if (events[done[track]].site != 0) {
+        if (events[done[track]].site) {
           stack.push_back(events[done[track]].site);
         } else {
           stack.pop_back();
@@ -317,9 +331,9 @@ std::map<std::string, PowerRecording::TrueJoules> PowerRecording::true_joules(co
       }
       const double share = power.between(*time, *std::next(time)) / static_cast<double>(sharers);
       for (const SiteId site : std::set<SiteId>(stack.begin(), stack.end())) {
-        result[sites_[site - 1]].inclusive += share;
+        result[sites_[site.index()]].inclusive += share;
       }
-      result[sites_[stack.back() - 1]].self += share;
+      result[sites_[stack.back().index()]].self += share;
     }
   }
   return result;

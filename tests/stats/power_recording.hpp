@@ -12,10 +12,9 @@
 #include <kymo/events.hpp>
 #include <kymo/timeline.hpp>
 
-namespace kymo::test {
+#include "support/nanoseconds.hpp"
 
-constexpr std::int64_t ms = 1'000'000;
-constexpr std::int64_t second = 1000 * ms;
+namespace kymo::test {
 
 /// Watts over time with the energy since time 0 in closed form.
 struct TruePower {
@@ -70,6 +69,10 @@ class PowerRecording {
     holders_[site] = holder;
     scope(start_ns, end_ns, thread, site);
   }
+  /// What the track's thread did, by ascending time.
+  void state(std::int64_t start_ns, std::int64_t end_ns, TrackId thread, RunState state) {
+    states_[thread].push_back({start_ns, end_ns - start_ns, 0, state});
+  }
   /// Makes a track that of a fiber. Scopes of that name on other tracks are its runs.
   void fiber(TrackId track, const std::string& name) { fibers_[track] = name; }
   void frame_mark(std::int64_t time_ns) { marks_.push_back(time_ns); }
@@ -92,7 +95,7 @@ class PowerRecording {
  private:
   struct Event {
     std::int64_t time_ns = 0;
-    SiteId site = 0;
+    SiteId site;
   };
 
   SiteId site_of(const std::string& name);
@@ -102,6 +105,7 @@ class PowerRecording {
   std::vector<std::string> sites_;
   std::vector<std::string> span_names_;
   std::map<TrackId, std::vector<Event>> threads_;
+  std::map<TrackId, std::vector<ThreadState>> states_;
   std::map<TrackId, std::string> fibers_;
   std::map<std::string, std::string> holders_;  // of waits, by the name in sites_
   std::vector<SpanEvent> spans_;

@@ -24,15 +24,15 @@ using stats::SelectionOptions;
 /// Four frames of 100 ns from 100 on, phases from 150 and 350 on, two threads.
 PowerRecording make_recording() {
   PowerRecording recording;
-  recording.open(50, 1, "loop");
+  recording.open(50, TrackId{1}, "loop");
   for (std::int64_t i = 1; i <= 4; ++i) {
     recording.frame_mark(100 * i);
-    recording.scope(100 * i + 10, 100 * i + 20 + 10 * i, 1, "step");
+    recording.scope(100 * i + 10, 100 * i + 20 + 10 * i, TrackId{1}, "step");
   }
   recording.frame_mark(500);
-  recording.close(600, 1);
-  recording.scope(90, 260, 2, "work");
-  recording.open(280, 2, "work");
+  recording.close(600, TrackId{1});
+  recording.scope(90, 260, TrackId{2}, "work");
+  recording.open(280, TrackId{2}, "work");
   recording.sync_point(150);
   recording.sync_point(350);
   recording.gpu_span(180, 320, "kernel");

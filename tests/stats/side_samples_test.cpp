@@ -11,7 +11,9 @@
 
 #include <kymo/timeline.hpp>
 
+#include "made_up_program.hpp"
 #include "power_recording.hpp"
+#include "stats/compare/comparison.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"
 
@@ -61,6 +63,48 @@ TEST(SideSamples, HoldEveryDurationFrameAndValueRunByRun) {
     EXPECT_EQ(pooled.size(), samples.count);
     EXPECT_TRUE(std::is_sorted(pooled.begin(), pooled.end()));
   }
+}
+
+/// Steps of 1 ms of CPU time, more and less by their number, and so long blocked.
+stats::SideSamples steps_that_wait(const std::string& path, std::int64_t blocked_ns, bool has_states) {
+  MadeUpProgram program(path, has_states);
+  const TrackId track = program.thread("main");
+  for (std::int64_t i = 0; i < 40; ++i) {
+    program.open(track, "step");
+    program.run(track, 1'000'000 + i * 1'000);
+    program.block(track, blocked_ns);
+    program.close(track);
+    program.idle_until(track, program.now(track) + 500);
+  }
+  program.finish();
+  SideSamples side(1, 0, 1'000);
+  side.add_run(Timeline(path));
+  return side;
+}
+
+TEST(SideSamples, OfScopesThatWaitLongerHaveTheSameCpuTime) {
+  const TemporaryDirectory directory;
+  const SideSamples base = steps_that_wait(directory / "base.kymo", 100'000, true);
+  const SideSamples changed = steps_that_wait(directory / "new.kymo", 900'000, true);
+  const stats::Comparison compared = stats::compare(base, changed);
+  ASSERT_EQ(compared.things.size(), 2U);
+  for (const stats::ComparedThing& thing : compared.things) {
+    EXPECT_EQ(thing.name.name, "step");
+    const bool is_cpu_time = thing.name.kind == ThingKind::cpu_time;
+    EXPECT_EQ(thing.verdict, is_cpu_time ? stats::Verdict::same_here : stats::Verdict::worse_here);
+    EXPECT_EQ(thing.changed.median, 1'019'000 + (is_cpu_time ? 0 : 900'000));
+    EXPECT_EQ(thing.changed.count, 40U);
+  }
+}
+
+TEST(SideSamples, WithoutRunStatesHaveNoCpuTimeAndTheComparisonDoesWithout) {
+  const TemporaryDirectory directory;
+  const SideSamples base = steps_that_wait(directory / "base.kymo", 100'000, true);
+  const SideSamples changed = steps_that_wait(directory / "new.kymo", 900'000, false);
+  const stats::Comparison compared = stats::compare(base, changed);
+  ASSERT_EQ(compared.things.size(), 1U);
+  EXPECT_EQ(compared.things.front().name.kind, ThingKind::site);
+  EXPECT_TRUE(compared.only_in_base.empty()) << "the scope is on both sides";
 }
 
 TEST(SideSamples, KeepNoMoreThanTheyMay) {

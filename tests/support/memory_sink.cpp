@@ -7,7 +7,7 @@ namespace kymo::test {
 namespace {
 
 template <typename T>
-const T* find_declared(const std::vector<EventBatch>& batches, std::vector<T> Declarations::*kind, std::uint32_t id) {
+const T* find_declared(const std::vector<EventBatch>& batches, std::vector<T> Declarations::*kind, decltype(T::id) id) {
   const T* found = nullptr;
   for (const EventBatch& batch : batches) {
     for (const T& declared : batch.declarations.*kind) {

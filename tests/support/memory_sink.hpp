@@ -33,7 +33,7 @@ class MemorySink final : public Sink {
 
 /// A scope in a test.
 struct SeenScope {
-  TrackId track = 0;
+  TrackId track;
   std::string name;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;

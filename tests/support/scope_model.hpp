@@ -14,8 +14,8 @@ namespace kymo::test {
 
 /// A scope of the model. Times in ns.
 struct ModelScope {
-  TrackId track = 0;
-  SiteId site = 0;
+  TrackId track;
+  SiteId site;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::uint16_t depth = 0;
@@ -89,7 +89,7 @@ class ScopeModel {
 
   ScopeRun next_run(std::size_t i, std::size_t events) {
     ScopeRun run;
-    run.track = static_cast<TrackId>(i + 1);
+    run.track = TrackId::from_index(i);
     run.first_sequence = sequences_[i];
     for (const std::size_t open : stacks_[i]) {
       run.open_at_start.push_back({scopes_[open].start_ns, scopes_[open].site});
@@ -109,7 +109,7 @@ class ScopeModel {
     auto& stack = stacks_[i];
     ModelScope scope;
     scope.track = run.track;
-    scope.site = static_cast<SiteId>(1 + below(shape_.sites));
+    scope.site = SiteId{static_cast<std::uint32_t>(1 + below(shape_.sites))};
     scope.start_ns = times_ns_[i];
     scope.depth = static_cast<std::uint16_t>(stack.size());
     scope.parent = stack.empty() ? SIZE_MAX : stack.back();
@@ -132,7 +132,7 @@ class ScopeModel {
       stack.pop_back();
     }
     run.events.push_back(
-        {times_ns_[i], 0, static_cast<std::uint16_t>(depth), forced ? ScopeEvent::forced : std::uint16_t{0}});
+        {times_ns_[i], {}, static_cast<std::uint16_t>(depth), forced ? ScopeEvent::forced : std::uint16_t{0}});
   }
 
   ModelShape shape_;

@@ -132,10 +132,10 @@ TEST(Merge, KeepsFramesSamplesMessagesAndSyncPoints) {
   const auto inputs = paths({a.write_file(directory / "a.kymo"), b.write_file(directory / "b.kymo")});
   const Timeline merged(capture::merge(inputs, directory / "all.kymo").output);
   ASSERT_EQ(merged.declarations().frame_streams.size(), 2U);
-  EXPECT_EQ(merged.frames(1).size(), a.truth().frame_marks.size() - 1);
-  EXPECT_EQ(merged.frames(2).size(), b.truth().frame_marks.size() - 1);
-  EXPECT_EQ(merged.series(1).values.size(), a.truth().samples.size());
-  EXPECT_EQ(merged.series(2).values.size(), b.truth().samples.size());
+  EXPECT_EQ(merged.frames(FrameStreamId{1}).size(), a.truth().frame_marks.size() - 1);
+  EXPECT_EQ(merged.frames(FrameStreamId{2}).size(), b.truth().frame_marks.size() - 1);
+  EXPECT_EQ(merged.series(MetricId{1}).values.size(), a.truth().samples.size());
+  EXPECT_EQ(merged.series(MetricId{2}).values.size(), b.truth().samples.size());
   EXPECT_EQ(merged.messages().size(), a.truth().messages.size() + b.truth().messages.size());
   EXPECT_EQ(merged.sync_points().size(), a.truth().sync_points.size() + b.truth().sync_points.size());
 }
@@ -173,7 +173,7 @@ TEST(Merge, KeepsApartWhatTheThreadsWithoutATrackOfEachProcessLost) {
   std::vector<std::filesystem::path> inputs;
   for (const std::uint64_t dropped : {std::uint64_t{3}, std::uint64_t{5}}) {
     capture::CaptureWriterOptions options;
-    options.declarations.processes.push_back({1, dropped, "here", "boot-1", "", "program"});
+    options.declarations.processes.push_back({ProcessId{1}, dropped, "here", "boot-1", "", "program"});
     inputs.emplace_back(directory / (std::to_string(dropped) + ".kymo"));
     capture::CaptureWriter writer(inputs.back().string(), std::move(options));
     EventBatch batch;
@@ -194,14 +194,15 @@ TEST(Merge, KeepsApartWhatTheThreadsWithoutATrackOfEachProcessLost) {
 TEST(Merge, RedactsWhatTellsWhoRanWhat) {
   const TemporaryDirectory directory;
   capture::CaptureWriterOptions options;
-  options.declarations.processes.push_back({1, 7, "secret-host", "boot-1", "", "tool --password secret-word"});
-  options.declarations.infos = {{1, "cpu", "a processor"},
-                                {1, "executable", "/home/secret-user/tool"},
-                                {1, "record.command", "tool secret-word"},
-                                {1, "record.exit_status", "0"},
-                                {1, "customer", "secret-customer"}};
+  options.declarations.processes.push_back(
+      {ProcessId{1}, 7, "secret-host", "boot-1", "", "tool --password secret-word"});
+  options.declarations.infos = {{ProcessId{1}, "cpu", "a processor"},
+                                {ProcessId{1}, "executable", "/home/secret-user/tool"},
+                                {ProcessId{1}, "record.command", "tool secret-word"},
+                                {ProcessId{1}, "record.exit_status", "0"},
+                                {ProcessId{1}, "customer", "secret-customer"}};
   SiteDeclaration site;
-  site.id = 1;
+  site.id = SiteId{1};
   site.name = "work";
   site.file = "/home/secret-user/src/work.cpp";
   options.declarations.sites.push_back(site);
@@ -228,7 +229,7 @@ TEST(Merge, RedactsWhatTellsWhoRanWhat) {
 TEST(Merge, OfNothingHoldsTheFactsAlone) {
   const TemporaryDirectory directory;
   capture::MergeOptions options;
-  options.facts.push_back({{0, 77, "here", "boot-1", "", "true"}, {{"record.exit_status", "0"}}});
+  options.facts.push_back({{{}, 77, "here", "boot-1", "", "true"}, {{"record.exit_status", "0"}}});
   const capture::MergeReport report = capture::merge({}, directory / "empty.kymo", options);
   const Timeline timeline(report.output);
   ASSERT_EQ(timeline.processes().size(), 1U);
@@ -241,7 +242,7 @@ TEST(Merge, AddsFactsToTheProcessThatHasThePid) {
   const RecordingModel a({.seed = 70, .pid = 5});
   const TemporaryDirectory directory;
   capture::MergeOptions options;
-  options.facts.push_back({{0, 5, "here", "boot-1", "", "other words"}, {{"record.signal", "9"}}});
+  options.facts.push_back({{{}, 5, "here", "boot-1", "", "other words"}, {{"record.signal", "9"}}});
   const auto inputs = paths({a.write_file(directory / "a.kymo")});
   const Timeline timeline(capture::merge(inputs, directory / "all.kymo", options).output);
   ASSERT_EQ(timeline.processes().size(), 1U);

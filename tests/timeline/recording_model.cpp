@@ -29,18 +29,18 @@ RecordingModel::RecordingModel(const ModelOptions& options) : options_(options),
 void RecordingModel::declare() {
   for (unsigned i = 0; i < options_.threads; ++i) {
     Thread& thread = threads_.emplace_back();
-    thread.track = i + 1;
+    thread.track = TrackId::from_index(i);
     thread.name = options_.prefix + "thread " + std::to_string(i);
     thread.now_ns = now_ns_;
-    batch_.declarations.tracks.push_back({thread.track, TrackKind::thread, 1, 1000 + i, thread.name});
+    batch_.declarations.tracks.push_back({thread.track, TrackKind::thread, ProcessId{1}, 1000 + i, thread.name});
   }
-  async_track_ = options_.threads + 1;
-  queue_track_ = options_.threads + 2;
-  batch_.declarations.tracks.push_back({async_track_, TrackKind::async, 1, 0, options_.prefix + "requests"});
-  batch_.declarations.tracks.push_back({queue_track_, TrackKind::queue, 1, 0, options_.prefix + "gpu"});
+  async_track_ = TrackId::from_index(options_.threads);
+  queue_track_ = TrackId::from_index(options_.threads + 1);
+  batch_.declarations.tracks.push_back({async_track_, TrackKind::async, ProcessId{1}, 0, options_.prefix + "requests"});
+  batch_.declarations.tracks.push_back({queue_track_, TrackKind::queue, ProcessId{1}, 0, options_.prefix + "gpu"});
   for (unsigned i = 0; i < site_count; ++i) {
     SiteDeclaration site;
-    site.id = i + 1;
+    site.id = SiteId{i + 1};
     site.line = 10 * i;
     site.name = options_.prefix + "site " + std::to_string(i);
     site.function = "f" + std::to_string(i);
@@ -48,12 +48,13 @@ void RecordingModel::declare() {
     sites_.push_back(site);
   }
   for (unsigned i = 0; i < name_count; ++i) {
-    names_.push_back({i + 1, options_.prefix + "name " + std::to_string(i)});
+    names_.push_back({NameId{i + 1}, options_.prefix + "name " + std::to_string(i)});
   }
   batch_.declarations.sites = sites_;
   batch_.declarations.names = names_;
-  batch_.declarations.metrics.push_back({1, MetricKind::gauge, 1, options_.prefix + "load", "1", "", {}});
-  batch_.declarations.frame_streams.push_back({1, 1, ""});
+  batch_.declarations.metrics.push_back(
+      {MetricId{1}, MetricKind::gauge, ProcessId{1}, options_.prefix + "load", "1", "", {}});
+  batch_.declarations.frame_streams.push_back({FrameStreamId{1}, ProcessId{1}, ""});
   batch_.clock_anchors.push_back({now_ns_, now_ns_ + options_.wall_clock_offset_ns, options_.anchor_bound_ns});
 }
 
@@ -93,7 +94,7 @@ void RecordingModel::close_scope(Thread& thread) {
   const std::size_t depth = leaps ? below(thread.stack.size()) : thread.stack.size() - 1;
   const bool is_forced = below(25) == 0;
   thread.run.events.push_back(
-      {now_ns_, 0, static_cast<std::uint16_t>(depth), is_forced ? ScopeEvent::forced : std::uint16_t{0}});
+      {now_ns_, {}, static_cast<std::uint16_t>(depth), is_forced ? ScopeEvent::forced : std::uint16_t{0}});
   ++thread.sequence;
   while (thread.stack.size() > depth) {
     OpenTruth ended = std::move(thread.open.back());
@@ -127,7 +128,7 @@ void RecordingModel::emit_late_span() {
   span.start_ns = std::max(now_ns_ - age_ns, options_.start_ns);
   span.duration_ns = std::min<std::int64_t>(static_cast<std::int64_t>(below(30'000)), now_ns_ - span.start_ns);
   TrueSpan truth{options_.prefix + "gpu",
-                 names_[span.name - 1].text,
+                 names_[span.name.index()].text,
                  span.start_ns,
                  span.start_ns + span.duration_ns,
                  span.duration_ns,
@@ -164,7 +165,7 @@ void RecordingModel::step_async() {
     span.first_argument = static_cast<std::uint32_t>(batch_.span_arguments.size());
     batch_.spans.push_back(span);
     truth_.spans.push_back({options_.prefix + "requests",
-                            names_[begin.name - 1].text,
+                            names_[begin.name.index()].text,
                             begin.time_ns,
                             now_ns_,
                             span.duration_ns,
@@ -186,13 +187,13 @@ void RecordingModel::step() {
       step_async();
       break;
     case 2:
-      batch_.frame_marks.push_back({1, threads_[0].track, now_ns_});
+      batch_.frame_marks.push_back({FrameStreamId{1}, threads_[0].track, now_ns_});
       truth_.frame_marks.push_back(now_ns_);
       break;
     case 3: {
       const double value = static_cast<double>(below(1000)) / 8;
       if (batch_.samples.empty()) {
-        batch_.samples.push_back({1, {}, {}, {}});
+        batch_.samples.push_back({MetricId{1}, {}, {}, {}});
       }
       batch_.samples[0].times_ns.push_back(now_ns_);
       batch_.samples[0].values.push_back(value);
@@ -237,7 +238,7 @@ void RecordingModel::cut() {
   for (Thread& thread : threads_) {
     thread.run.track = thread.track;
     thread.run.end_sequence = thread.sequence;
-    thread.run.dropped_scopes = thread.track == 1 ? batches_.size() : 0;
+    thread.run.dropped_scopes = thread.track == TrackId{1} ? batches_.size() : 0;
     for (const ScopeEvent& event : thread.run.events) {
       extend(event.time_ns);
     }
@@ -245,7 +246,7 @@ void RecordingModel::cut() {
     if (did_anything || !thread.run.open_at_start.empty()) {
       batch_.runs.push_back(thread.run);
     }
-    if (thread.track == 1 && (did_anything || !thread.run.open_at_start.empty())) {
+    if (thread.track == TrackId{1} && (did_anything || !thread.run.open_at_start.empty())) {
       truth_.dropped_scopes = thread.run.dropped_scopes;
     }
     thread.run = {};
@@ -300,7 +301,7 @@ void RecordingModel::finish() {
   }
   for (const AsyncBegin& begin : open_async_) {
     truth_.spans.push_back({options_.prefix + "requests",
-                            names_[begin.name - 1].text,
+                            names_[begin.name.index()].text,
                             begin.time_ns,
                             now_ns_,
                             now_ns_ - begin.time_ns,
@@ -318,8 +319,8 @@ capture::CaptureWriterOptions RecordingModel::writer_options() const {
   options.header.clock_step_ns = 1;
   options.header.owner_pid = options_.pid;
   options.declarations.processes.push_back(
-      {1, options_.pid, options_.host, options_.boot_id, "", options_.prefix + "program"});
-  options.declarations.infos.push_back({1, "cpu", "a model"});
+      {ProcessId{1}, options_.pid, options_.host, options_.boot_id, "", options_.prefix + "program"});
+  options.declarations.infos.push_back({ProcessId{1}, "cpu", "a model"});
   return options;
 }
 

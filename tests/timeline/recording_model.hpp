@@ -70,7 +70,7 @@ class RecordingModel {
     std::int64_t inner_ns = 0;
   };
   struct Thread {
-    TrackId track = 0;
+    TrackId track;
     std::string name;
     std::int64_t now_ns = 0;
     std::uint64_t sequence = 0;
@@ -99,8 +99,8 @@ class RecordingModel {
   std::vector<Thread> threads_;
   std::vector<SiteDeclaration> sites_;
   std::vector<NameDeclaration> names_;
-  TrackId async_track_ = 0;
-  TrackId queue_track_ = 0;
+  TrackId async_track_;
+  TrackId queue_track_;
   std::int64_t now_ns_ = 0;
   std::uint64_t next_async_id_ = 1;
   std::vector<AsyncBegin> open_async_;

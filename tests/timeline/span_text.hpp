@@ -66,7 +66,7 @@ inline TrackId find_track(const Timeline& timeline, const std::string& name) {
       return track.id;
     }
   }
-  return 0;
+  return TrackId{};
 }
 
 }  // namespace kymo::test

@@ -236,7 +236,7 @@ std::vector<std::byte> write_trackless(std::uint64_t dropped, bool finish) {
   auto bytes = std::make_shared<std::vector<std::byte>>();
   capture::CaptureWriterOptions options;
   options.header.owner_pid = 100;
-  options.declarations.processes.push_back({1, 100, "here", "boot-1", "", "program"});
+  options.declarations.processes.push_back({ProcessId{1}, 100, "here", "boot-1", "", "program"});
   capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), std::move(options));
   EventBatch batch;
   batch.start_ns = batch.end_ns = 5'000'000'000;
@@ -245,7 +245,7 @@ std::vector<std::byte> write_trackless(std::uint64_t dropped, bool finish) {
   // As one of a thread that ended before it recorded anything.
   batch = EventBatch();
   batch.end_ns = 6'000'000'000;
-  batch.track_ends.push_back({1, 0});
+  batch.track_ends.push_back({TrackId{1}, 0});
   writer.write(batch);
   if (finish) {
     writer.finish();
@@ -262,7 +262,7 @@ TEST(Timeline, WhatThreadsWithoutATrackLostAddsUpOverCaptures) {
     readers.emplace_back(second.data(), second.size(), "second");
     const auto totals = Timeline(std::move(readers)).totals();
     ASSERT_EQ(totals.size(), 1U);
-    EXPECT_EQ(totals[0].track, 0U);
+    EXPECT_FALSE(totals[0].track);
     EXPECT_EQ(totals[0].dropped_scopes, 8U);
   }
 }
@@ -289,12 +289,12 @@ TEST(Timeline, FramesOfAnyRangeAreTheStretchesBetweenMarks) {
       }
     }
     std::vector<std::pair<std::int64_t, std::int64_t>> found;
-    for (const Frame& frame : timeline.frames(1, {start, end})) {
+    for (const Frame& frame : timeline.frames(FrameStreamId{1}, {start, end})) {
       found.emplace_back(frame.start_ns, frame.duration_ns);
     }
     ASSERT_EQ(found, expected) << start << ".." << end;
   }
-  EXPECT_EQ(timeline.frames(1).size(), marks.size() - 1);
+  EXPECT_EQ(timeline.frames(FrameStreamId{1}).size(), marks.size() - 1);
 }
 
 TEST(Timeline, SeriesMessagesAndSyncPointsAreThoseOfTheRange) {
@@ -309,14 +309,14 @@ TEST(Timeline, SeriesMessagesAndSyncPointsAreThoseOfTheRange) {
   std::vector<std::pair<std::int64_t, double>> samples;
   std::copy_if(truth.samples.begin(), truth.samples.end(), std::back_inserter(samples),
                [&](const auto& sample) { return is_inside(sample.first); });
-  const MetricSeries series = timeline.series(1, range);
+  const MetricSeries series = timeline.series(MetricId{1}, range);
   ASSERT_EQ(series.times_ns.size(), series.values.size());
   ASSERT_EQ(series.times_ns.size(), samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
     EXPECT_EQ(series.times_ns[i], samples[i].first);
     EXPECT_EQ(series.values[i], samples[i].second);
   }
-  EXPECT_EQ(timeline.series(1).values.size(), truth.samples.size());
+  EXPECT_EQ(timeline.series(MetricId{1}).values.size(), truth.samples.size());
 
   std::vector<std::pair<std::int64_t, std::string>> messages;
   for (const Message& message : timeline.messages()) {
@@ -355,7 +355,7 @@ TEST(Timeline, CapturesOfOneBootInOtherTimeNamespacesAreAlignedByWhatTheseAdd) {
   const TemporaryDirectory directory;
   const auto write_with_offset = [&](const std::string& name, const std::string& offset) {
     capture::CaptureWriterOptions options = second.writer_options();
-    options.declarations.infos.push_back({1, "clock.namespace_offset_ns", offset});
+    options.declarations.infos.push_back({ProcessId{1}, "clock.namespace_offset_ns", offset});
     capture::CaptureWriter writer(directory / name, std::move(options));
     for (const EventBatch& batch : second.batches()) {
       writer.write(batch);
@@ -510,7 +510,7 @@ TEST(Timeline, WhatIsNotDeclaredIsSaidToBeUndeclared) {
   EventBatch batch;
   batch.start_ns = 10;
   batch.end_ns = 20;
-  batch.runs.push_back({7, 0, 2, 0, 0, {}, {{10, 9, 0, 0}, {20, 0, 0, 0}}, {}});
+  batch.runs.push_back({TrackId{7}, 0, 2, 0, 0, {}, {{10, SiteId{9}, 0, 0}, {20, {}, 0, 0}}, {}});
   auto bytes = std::make_shared<std::vector<std::byte>>();
   capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes),
                                 RecordingModel({.seed = 1, .steps = 1}).writer_options());

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "beside.hpp"
@@ -45,13 +46,16 @@ class ShownTest : public ::testing::Test {
     return ImGui::GetDrawData()->TotalVtxCount;
   }
 
-  /// Clicks the first button of the line at the top.
-  void click_notice_button() {
+  /// Clicks a button of the line at the top, the first one by default.
+  void click_notice_button(int number = 0) {
     ImGuiIO& io = ImGui::GetIO();
     const float middle = ImGui::GetStyle().WindowPadding.y + ImGui::GetFontSize() / 2;
-    for (float x = 0; x < io.DisplaySize.x && !ImGui::IsAnyItemHovered(); x += 4) {
+    bool was_over = false;
+    for (float x = 0; x < io.DisplaySize.x && number >= 0; x += 4) {
       io.MousePos = ImVec2(x, middle);
       frames(1);
+      number -= ImGui::IsAnyItemHovered() && !was_over ? 1 : 0;
+      was_over = ImGui::IsAnyItemHovered();
     }
     for (const bool is_down : {true, false}) {
       io.MouseDown[0] = is_down;
@@ -102,6 +106,50 @@ TEST_F(ShownTest, ASecondCaptureTakesTheFirstOnesPlaceOrComesBesideIt) {
   click_notice_button();
   EXPECT_EQ(shown_.title(), "one.kymo and 1 more");
   EXPECT_GT(vertices(), 500);
+}
+
+TEST_F(ShownTest, ADroppedCaptureIsComparedWithTheOneBefore) {
+  shown_.open({write("one.kymo")});
+  frames(2);
+  shown_.open_dropped({write("two.kymo")});
+  frames(2);
+  click_notice_button(1);
+  EXPECT_EQ(shown_.title(), "one.kymo and two.kymo");
+  const int compared = vertices();
+  EXPECT_GT(compared, 1000);
+  EXPECT_EQ(shown_.file_menu().recent().size(), 2U);
+  shown_.open_dropped({directory_ / "missing.kymo"});
+  EXPECT_EQ(shown_.title(), "one.kymo and two.kymo") << "what is no capture changes nothing";
+  viewer::Options options;
+  options.align = panel::Align::frame;
+  options.at_ns = Game::frame_ns * 3;
+  shown_.go_to(options);
+  EXPECT_NE(vertices(), compared);
+  shown_.open({directory_ / "one.kymo"});
+  EXPECT_EQ(shown_.title(), "one.kymo");
+  EXPECT_GT(vertices(), 300);
+}
+
+TEST_F(ShownTest, TheMenusDialogComparesWithThePathThatIsEntered) {
+  static_cast<void>(write("before.kymo"));
+  shown_.open({write("after.kymo")});
+  frames(3);
+  shown_.file_menu().open_dialog(true);
+  frames(3);
+  ImGuiIO& io = ImGui::GetIO();
+  press(ImGuiKey_End);
+  io.AddInputCharactersUTF8("/before.kymo");
+  frames(2);
+  press(ImGuiKey_Enter);
+  EXPECT_EQ(shown_.title(), "before.kymo and after.kymo");
+}
+
+TEST_F(ShownTest, ACaptureThatCannotBeComparedIsTold) {
+  const std::string path = write("one.kymo");
+  EXPECT_THROW(shown_.compare({directory_ / "missing.kymo"}, {path}), std::exception);
+  EXPECT_EQ(shown_.title(), "");
+  shown_.compare({path}, {path});
+  EXPECT_GT(vertices(), 1000) << "with itself";
 }
 
 TEST_F(ShownTest, ADropOfWhatIsNoCaptureIsToldAndChangesNothing) {
@@ -195,6 +243,52 @@ TEST_F(ShownTest, NotesStandBesideTheCaptureAndNeverReplaceAnotherFile) {
   shown_.open({other});
   add_bookmark();
   EXPECT_EQ(viewer::read_small_file(other + ".notes"), std::string(20, 'x'));
+}
+
+TEST_F(ShownTest, RowsAreArrangedAsInTheLastSessionWithTheProgram) {
+  capture::CaptureWriterOptions options = sample_options();
+  options.declarations.processes.front().command_line = "/opt/../game --level 3";
+  const std::string path = write("one.kymo", write_capture(Game().batches(), true, std::move(options)));
+  const std::string config = directory_ / "config";
+  shown_.set_config_folder(config);
+  shown_.open({path});
+  EXPECT_GT(vertices(), 0);  // everything is read
+  ImGuiIO& io = ImGui::GetIO();
+  io.MousePos = ImVec2(io.DisplaySize.x / 2, io.DisplaySize.y * 0.8F);
+  for (const bool is_down : {true, false}) {
+    io.MouseDown[0] = is_down;
+    frames(3);
+  }
+  // Down the titles, as far as that of a track.
+  std::string arrangement;
+  for (float y = io.DisplaySize.y / 3; y < io.DisplaySize.y && arrangement.find("track p") == std::string::npos;
+       y += 8) {
+    io.MousePos = ImVec2(20, y);
+    frames(3);
+    io.AddInputCharactersUTF8("P");
+    frames(3);
+    arrangement = viewer::read_small_file(config + "/rows-game.txt");
+  }
+  EXPECT_NE(arrangement.find("\ntrack p 0 "), std::string::npos) << arrangement;
+  shown_.open({path});
+  EXPECT_GT(vertices(), 0);  // everything is read
+  io.AddInputCharactersUTF8("P");
+  frames(3);
+  EXPECT_EQ(viewer::read_small_file(config + "/rows-game.txt").find("track p"), std::string::npos)
+      << "it was pinned already";
+}
+
+TEST(Beside, NoProgramsNameLeadsOutOfTheConfigFolder) {
+  EXPECT_EQ(viewer::arrangement_path("/c", "/usr/bin/game -x"), "/c/rows-game.txt");
+  EXPECT_EQ(viewer::arrangement_path("/c", "/usr/bin/python3.11 /home/me/train.py 7"),
+            "/c/rows-python3.11-train.py.txt");
+  EXPECT_EQ(viewer::arrangement_path("/c", "python3 .."), "/c/rows-python3-...txt");
+  EXPECT_EQ(viewer::arrangement_path("/c", "a\x1b*\xC3\xA4"), "/c/rows-a____.txt");
+  EXPECT_EQ(viewer::arrangement_path("/c", std::string(5000, 'a')), "/c/rows-" + std::string(100, 'a') + ".txt");
+  for (const char* const none : {"", "  ", "/"}) {
+    EXPECT_EQ(viewer::arrangement_path("/c", none), "");
+  }
+  EXPECT_EQ(viewer::arrangement_path("", "game"), "");
 }
 
 TEST(Beside, TheEditorsCommandHasThePlaceAndNoOptionsFromCaptures) {

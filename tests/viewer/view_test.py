@@ -116,6 +116,14 @@ class Screenshot(Case):
             self.shoot(*words, captures=(f"run.kymo#t={stretch}",)), self.shoot(*words, "--time", stretch)
         )
 
+    def test_a_link_pins_its_frame(self) -> None:
+        words = ("--size", "800x500")
+        self.assertEqual(
+            self.shoot(*words, captures=(f"run.kymo#frame={SLOW_FRAME + 1}",)),
+            self.shoot(*words, "--at", f"{SLOW_FRAME * FRAME_MS + 7}ms"),
+        )
+        self.assertIn("is no number", self.refused(KYMO, "view", "run.kymo#frame=0", status=2, DISPLAY=None))
+
     def test_it_replaces_pictures_of_its_own_and_no_other_file(self) -> None:
         words = (KYMO, "view", "--size", "320x200", "--screenshot", "mine.png", "run.kymo")
         path = self.folder / "mine.png"
@@ -133,6 +141,17 @@ class Screenshot(Case):
             left, right = pictures.find_widest_box(rows, bars.bottom + 10)
             self.assertAlmostEqual(left, bars.left, delta=16, msg="one left edge")
             self.assertAlmostEqual(right - left, (bars.right - bars.left) / 2, delta=24, msg=time_of)
+
+    def test_two_captures_stand_above_each_other_on_one_scale(self) -> None:
+        rows = self.shoot("--size", "1000x900", "--base", "run.kymo")
+        upper = self.judge_bars(rows)
+        lower = self.judge_bars(rows[len(rows) * 2 // 5 :])
+        self.assertEqual((lower.left, lower.right), (upper.left, upper.right))
+        at_frame = self.shoot("--size", "1000x900", "--base", "run.kymo", "--align", "frame", "--at", "135ms")
+        bars = self.judge_bars(at_frame)
+        left, right = pictures.find_widest_box(at_frame[: len(rows) // 2], bars.bottom + 10)
+        self.assertAlmostEqual(right - left, (bars.right - bars.left) / 2, delta=24, msg="the pinned frame in the base")
+        self.assertEqual(left, pictures.find_widest_box(at_frame[len(rows) // 2 : -270], 10)[0], "and below it in the new")
 
     def test_a_stretch_of_time_is_all_that_is_shown(self) -> None:
         rows = self.shoot("--size", "800x500", "--time", "0ms..120ms")
@@ -179,6 +198,8 @@ class Screenshot(Case):
             (("--tab", "none"), "--tab"),
             (("--quit-after", "3"), "--quit-after"),
             (("--unknown",), "--unknown"),
+            (("--align", "frame"), "--base"),
+            (("--base", "run.kymo", "--align", "middle"), "--align"),
             (("run.kymo#t=soon",), "soon is no stretch of time"),
         ):
             error = self.refused(KYMO, "view", "--screenshot", "never.png", *words, "run.kymo", status=2)
@@ -192,6 +213,11 @@ class Screenshot(Case):
         for name in ("missing.kymo", "text.kymo", "empty.kymo", "nothing"):
             error = self.refused(KYMO, "view", "--screenshot", "never.png", "run.kymo", name, status=1)
             self.assertTrue(error.startswith("kymo: ") and name in error, error)
+        error = self.refused(KYMO, "view", "--screenshot", "never.png", "--base", "missing.kymo", "run.kymo", status=1)
+        self.assertIn("missing.kymo", error)
+        error = self.refused(KYMO, "view", "--screenshot", "run.kymo", "--force", "--base", "run.kymo", "run.kymo", status=1)
+        self.assertIn("run.kymo", error)
+        self.assertIn("a capture to compare with", self.refused(KYMO, "view", "--base", "run.kymo", status=2))
         error = self.refused(KYMO, "view", "--screenshot", "no/such/folder/a.png", "run.kymo", status=1)
         self.assertIn("no/such/folder", error)
         self.assertFalse((self.folder / "never.png").exists())
@@ -270,7 +296,7 @@ class Window(Case):
         for text in (b"\xff\x00" * 50000, b"[kymo][window]\nsize=0,0\nplace=19999,19999\n[Table][0x,64]\n[[[\n"):
             self.remember(text)
             self.succeed(KYMO, "view", "--quit-after", "1", "--tab", "statistics", "run.kymo")
-            self.assertIn("size=1600,900\n", self.layout.read_text())
+            self.assertIn("size=900,600\n", self.layout.read_text(), "the usual one has no room on this screen")
         self.layout.unlink()
         self.layout.mkdir()
         self.succeed(KYMO, "view", "--quit-after", "1")

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/output/replacing_file.hpp"
+#include "stats/compare/function_samples.hpp"
 
 namespace kymo::command {
 
@@ -32,6 +34,7 @@ struct CompareOptions {
   bool allows_few_runs = false;
   std::string page;
   bool is_forced = false;
+  bool has_functions = false;
   std::uint64_t seed = 1;
   ComparisonTextOptions text;
   bool is_json = false;
@@ -42,6 +45,7 @@ struct CompareOptions {
 struct Side {
   std::vector<std::string> paths;
   std::optional<stats::SideSamples> samples;
+  std::vector<stats::FunctionRun> functions;
   stats::Configuration configuration;
 };
 
@@ -56,16 +60,33 @@ double parse_share(const std::string& text) {
   return percent / 100;
 }
 
+stats::FunctionRun read_functions(const Timeline& timeline, const std::string& path,
+                                  const std::function<void(double)>& on_progress) {
+  stats::FunctionRun run = stats::read_function_run(timeline, on_progress);
+  if (run.empty()) {
+    throw Failure(fmt::format("{}: no stacks were recorded: kymo record --stacks records them", printable(path)));
+  }
+  return run;
+}
+
 /// Reads the captures of a side one after another, each as a run.
 void read_side(Side& side, std::uint64_t number, const CompareOptions& options, const std::string& what,
-               Warnings& warnings) {
+               ComparisonReport& report, Warnings& warnings) {
   side.samples.emplace(options.seed, number, stats::kept_of_each(side.paths.size()));
   Progress progress("reading " + what);
   for (std::size_t i = 0; i < side.paths.size(); ++i) {
     const Timeline timeline(side.paths[i]);
-    side.samples->add_run(timeline, [&](double share) {
+    const auto on_progress = [&](double share) {
       progress.update((static_cast<double>(i) + share) / static_cast<double>(side.paths.size()));
-    });
+    };
+    if (options.has_functions) {
+      side.functions.push_back(read_functions(timeline, side.paths[i], on_progress));
+      if (!options.page.empty()) {
+        report.flame.add(timeline, stats::gather_functions(timeline, {}), number);
+      }
+    } else {
+      side.samples->add_run(timeline, on_progress);
+    }
     side.configuration.add(timeline);
     stats::DropTotals drops;
     for (const TrackTotals& track : timeline.totals()) {
@@ -117,7 +138,7 @@ std::string list_names(const std::map<stats::ThingName, stats::ThingSamples>& th
     if (++count > 5) {
       return list + fmt::format(" and {} more", things.size() - 5);
     }
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", name_of(name.kind), printable(title_of(name), 48));
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", name_of(name.kind), short_title_of(name));
   }
   return list.empty() ? "nothing that can be compared" : list;
 }
@@ -175,6 +196,42 @@ void find_regressions(ComparisonReport& report, const CompareOptions& options) {
   }
 }
 
+/// Explains the first regressions; for a page without --fail-on-regression, what is worse. Where there are too few frames or
+/// scopes, nothing can be said.
+void find_reasons(ComparisonReport& report, const CompareOptions& options) {
+  constexpr std::size_t most_reasons = 3;
+  std::vector<std::string> paths = report.base_paths;
+  paths.insert(paths.end(), report.new_paths.begin(), report.new_paths.end());
+  ExplainOptions how;
+  for (std::size_t capture = 0; capture < report.base_paths.size(); ++capture) {
+    how.base_captures.push_back(capture);
+  }
+  how.seed = report.seed;
+  std::vector<const stats::ComparedThing*> things = report.regressions;
+  for (const stats::ComparedThing& thing : report.comparison.things) {
+    if (!options.page.empty() && report.fail_share < 0 && thing.verdict == stats::Verdict::worse) {
+      things.push_back(&thing);
+    }
+  }
+  for (const stats::ComparedThing* thing : things) {
+    const bool is_main = thing->name.kind == ThingKind::frames && thing->name.name.empty();
+    if (report.reasons.size() == most_reasons || (!is_main && thing->name.kind != ThingKind::site)) {
+      continue;
+    }
+    if (!report.both) {
+      report.both.emplace(paths);
+    }
+    how.site = thing->name.name;
+    try {
+      for (Explanation& why : explain(*report.both, how)) {
+        report.reasons.push_back(std::move(why));
+      }
+    } catch (const SelectionError&) {
+      continue;
+    }
+  }
+}
+
 int run(const CompareOptions& options) {
   const bool has_two = options.two.size() == 2 && options.base.empty() && options.changed.empty();
   if (!has_two && (!options.two.empty() || options.base.empty() || options.changed.empty())) {
@@ -194,8 +251,11 @@ int run(const CompareOptions& options) {
     base::require_replaceable(options.page, replacing);
   }
   Warnings warnings;
-  read_side(base, 0, options, "base", warnings);
-  read_side(changed, 1, options, "new", warnings);
+  read_side(base, 0, options, "base", report, warnings);
+  read_side(changed, 1, options, "new", report, warnings);
+  if (options.has_functions) {
+    stats::add_function_runs(*base.samples, std::move(base.functions), *changed.samples, std::move(changed.functions));
+  }
   stats::ComparisonOptions how;
   how.seed = options.seed;
   report.comparison = stats::compare(*base.samples, *changed.samples, how);
@@ -206,6 +266,7 @@ int run(const CompareOptions& options) {
   report.new_paths = std::move(changed.paths);
   report.warnings = warnings.texts;
   find_regressions(report, options);
+  find_reasons(report, options);
   if (!options.page.empty()) {
     base::replace_file(options.page, replacing, [&report](base::OutputFile out) {
       write_comparison_page(report, out);
@@ -247,6 +308,8 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--seed", options->seed, "What random numbers begin with (1): the same gives the same results")
       ->option_text("N");
   command->add_option("--top", options->text.top, "Show only so many rows a table")->option_text("N");
+  command->add_flag("--functions", options->has_functions,
+                    "Compare the CPU time of functions that `kymo record --stacks` sampled, instead of all else");
   command->add_flag("--all", options->text.all, "Show metrics that are the same or have too few samples as well");
   CLI::Option* const json = command->add_flag("--json", options->is_json, "Print JSON, durations in nanoseconds");
   command->add_flag("--csv", options->is_csv, "Print CSV, durations in nanoseconds")->excludes(json);
@@ -256,7 +319,8 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
       ->option_text("FILE");
   add_force_argument(*command, options->is_forced);
   command->footer(
-      "Scopes match by name, function and file, wherever their lines moved to; spans, frames and metrics by name.\n"
+      "Scopes match by name, function and file, wherever their lines moved to; functions by name and module; spans, frames\n"
+      "and metrics by name.\n"
       "Each capture is a run. Runs of the same program differ, so record three or more a side, five for small changes.\n\n"
       "Verdicts:\n"
       "  worse, better, differs    the programs differ: the runs do by more than they vary among themselves\n"
@@ -269,7 +333,10 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
       "  kymo compare --base before-*.kymo --new after-*.kymo\n"
       "  kymo compare --fail-on-regression 5% --html compared.html main/ branch/\n"
       "  kymo compare --json main/ branch/ | jq '.compared[] | select(.verdict == \"worse\") | .name'");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] {
+    options->page = output_path(options->page);
+    exit_code = run(*options);
+  });
 }
 
 }  // namespace kymo::command

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/kymo/explain/explain_output.hpp"
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
@@ -61,8 +62,8 @@ std::vector<std::string> cells_of(const ComparedThing& thing) {
   const std::string& unit = thing.name.unit;
   const bool has_p95 = thing.p95.has_value();
   return {std::string(name_of(thing.verdict)),
-          printable(title_of(thing.name), 48),
-          printable(place_of(thing), 32),
+          printable(title_of(thing.name)),
+          printable(place_of(thing)),
           format_samples(thing.base),
           format_samples(thing.changed),
           format_in_unit(thing.base.median, unit),
@@ -76,18 +77,19 @@ std::vector<std::string> cells_of(const ComparedThing& thing) {
 
 void print_things(const ComparisonReport& report, ThingKind kind, const char* title,
                   const ComparisonTextOptions& options) {
+  // On a narrow terminal the change and its interval stay longest.
   Table table({{"verdict", Align::left},
                {title, Align::left},
-               {"where", Align::left},
-               {"base n"},
-               {"new n"},
-               {"base p50"},
-               {"new p50"},
+               {"where", Align::left, 3},
+               {"base n", Align::right, 4},
+               {"new n", Align::right, 4},
+               {"base p50", Align::right, 2},
+               {"new p50", Align::right, 1},
                {"change"},
                {"95 %"},
-               {"p95"},
-               {"95 %"},
-               {"adj. p"}});
+               {"p95", Align::right, 5},
+               {"95 %", Align::right, 5},
+               {"adj. p", Align::right, 6}});
   std::size_t shown = 0;
   std::size_t left_out = 0;
   std::size_t little = 0;
@@ -116,7 +118,7 @@ void print_things(const ComparisonReport& report, ThingKind kind, const char* ti
     table.print();
   }
   if (little != 0) {
-    fmt::print("{} the same or with too few samples; --all shows them\n", format_plural(little, title));
+    print_wrapped(fmt::format("{} the same or with too few samples; --all shows them", format_plural(little, title)));
   }
   if (left_out != 0) {
     fmt::print("... and {} more; --top shows them\n", format_count(left_out));
@@ -131,12 +133,12 @@ void print_only_in(const char* side, const std::vector<stats::ThingName>& names)
   }
   std::string list;
   for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) {
-    list += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(names[i].kind), printable(title_of(names[i]), 48));
+    list += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(names[i].kind), short_title_of(names[i]));
   }
   if (names.size() > shown) {
     list += fmt::format(" and {} more", format_count(names.size() - shown));
   }
-  fmt::print("Only in {}: {}.\n", side, list);
+  print_wrapped(fmt::format("Only in {}: {}.", side, list));
 }
 
 Json number_or_null(double value) {
@@ -215,6 +217,11 @@ std::string title_of(const stats::ThingName& name) {
   return name.labels.empty() ? name.name : name.name + ' ' + name.labels;
 }
 
+std::string short_title_of(const stats::ThingName& name) {
+  constexpr std::size_t longest = 48;
+  return cut_middle(printable(title_of(name)), longest);
+}
+
 std::string place_of(const ComparedThing& thing) {
   if (thing.name.file.empty() || thing.base.line == 0) {
     return thing.name.file;
@@ -271,8 +278,8 @@ std::string describe_unclear(const ComparisonReport& report) {
                              : thing.more_runs ? fmt::format("about {} more {} a side", *thing.more_runs,
                                                              *thing.more_runs == 1 ? "run" : "runs")
                                                : fmt::format("over {} more runs a side", stats::most_runs_advised);
-    list += fmt::format("{}{} {} ({})", list.empty() ? "" : ", ", name_of(thing.name.kind),
-                        printable(title_of(thing.name), 48), more);
+    list += fmt::format("{}{} {} ({})", list.empty() ? "" : ", ", name_of(thing.name.kind), short_title_of(thing.name),
+                        more);
   }
   if (count == 0) {
     return {};
@@ -313,7 +320,7 @@ std::string describe_regressions(const ComparisonReport& report) {
   std::string list;
   for (std::size_t i = 0; i < std::min(shown, possible); ++i) {
     const stats::ThingName& name = report.not_ruled_out[i]->name;
-    list += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(name.kind), printable(title_of(name), 48));
+    list += fmt::format("{}{} {}", i == 0 ? "" : ", ", name_of(name.kind), short_title_of(name));
   }
   return text + fmt::format(" It is not ruled out for {}, whose intervals reach it: {}{}.",
                             format_plural(possible, "thing"), list,
@@ -323,20 +330,27 @@ std::string describe_regressions(const ComparisonReport& report) {
 void print_comparison(const ComparisonReport& report, const ComparisonTextOptions& options) {
   print_facts(report);
   print_things(report, ThingKind::site, "scope", options);
+  print_things(report, ThingKind::cpu_time, "CPU time of scope", options);
   print_things(report, ThingKind::span, "span", options);
   print_things(report, ThingKind::frames, "frames", options);
   print_things(report, ThingKind::metric, "metric", options);
+  print_things(report, ThingKind::function, "function", options);
   print_only_in("base", report.comparison.only_in_base);
   print_only_in("new", report.comparison.only_in_new);
   for (const stats::OtherUnits& other : report.comparison.other_units) {
-    fmt::print("Not compared: metric {} is in {} in base and in {} in new.\n", printable(title_of(other.base), 48),
-               other.base.unit.empty() ? "no unit" : printable(other.base.unit, 12),
-               other.changed_unit.empty() ? "no unit" : printable(other.changed_unit, 12));
+    print_wrapped(fmt::format("Not compared: metric {} is in {} in base and in {} in new.", short_title_of(other.base),
+                              other.base.unit.empty() ? "no unit" : printable(other.base.unit, 12),
+                              other.changed_unit.empty() ? "no unit" : printable(other.changed_unit, 12)));
   }
   for (const std::string& text : {describe_runs(report), describe_unclear(report), describe_regressions(report)}) {
     if (!text.empty()) {
-      fmt::print("{}\n", text);
+      print_wrapped(text);
     }
+  }
+  std::size_t number = 0;
+  for (const Explanation& why : report.reasons) {
+    fmt::print("\n");
+    print_explanation(why, number);
   }
 }
 
@@ -373,6 +387,10 @@ void print_comparison_json(const ComparisonReport& report) {
     };
     json["regressions"] = names_of(report.regressions);
     json["not_ruled_out"] = names_of(report.not_ruled_out);
+    json["reasons"] = Json::array();
+    for (const Explanation& why : report.reasons) {
+      json["reasons"].push_back(json_of(*report.both, why));
+    }
   }
   json["warnings"] = report.warnings;
   print_json(json);

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <kymo/explain.hpp>
+#include <kymo/timeline.hpp>
+
+#include "apps/kymo/report/flame_graph.hpp"
 #include "base/output/output_file.hpp"
 #include "stats/compare/comparison.hpp"
 #include "stats/compare/configuration.hpp"
@@ -18,16 +23,21 @@ struct ComparisonReport {
   std::vector<std::string> new_paths;
   std::vector<stats::ComparedFact> facts;
   stats::Comparison comparison;
+  FlameGraph flame;  ///< with --functions and --html
   std::vector<std::string> warnings;
   std::uint64_t seed = 1;
   double fail_share = -1;                                ///< negative: never fails
   std::vector<const stats::ComparedThing*> regressions;  ///< of at least fail_share
   /// Durations that may have got slower by fail_share, for all that is known.
   std::vector<const stats::ComparedThing*> not_ruled_out;
+  std::optional<Timeline> both;      ///< all captures, where there are reasons
+  std::vector<Explanation> reasons;  ///< why the first regressions take longer, as far as that can be said
 };
 
 /// "(main)" for the main frame stream, a metric's name with its labels. Not yet printable.
 [[nodiscard]] std::string title_of(const stats::ThingName& name);
+/// The same for a sentence: printable, and cut in the middle.
+[[nodiscard]] std::string short_title_of(const stats::ThingName& name);
 /// The site's file and its lines on both sides, "tree.cpp:12" or "tree.cpp:12->14".
 [[nodiscard]] std::string place_of(const stats::ComparedThing& thing);
 /// A duration or a value with its unit.

@@ -11,6 +11,7 @@
 
 #include "apps/kymo/compare/compare_output.hpp"
 #include "apps/kymo/report/page.hpp"
+#include "apps/kymo/report/report_explanations.hpp"
 #include "apps/kymo/shared/units.hpp"
 
 namespace kymo::command {
@@ -56,21 +57,13 @@ std::string_view class_of(Verdict verdict) {
   return "soft";
 }
 
-/// An axis that covers both sides except for extreme outliers.
-ValueAxis axis_of(const std::vector<double>& base, const std::vector<double>& changed) {
-  const auto at = [](const std::vector<double>& ascending, double share) {
-    return ascending[static_cast<std::size_t>(share * static_cast<double>(ascending.size() - 1))];
-  };
-  return {std::min(at(base, 0.002), at(changed, 0.002)), std::max(at(base, 0.99), at(changed, 0.99))};
-}
-
 using Bins = DistributionDrawing::Bins;
 
 /// The share of the values in each bin; values beyond the axis are in none.
 Bins bins_of(const std::vector<double>& values, const ValueAxis& axis) {
   Bins bins{};
   for (const double value : values) {
-    if (const std::size_t bin = DistributionDrawing::bin_of(axis, value); bin < bins.size()) {
+    if (const std::size_t bin = axis.bin_of(value, bins.size()); bin < bins.size()) {
       bins[bin] += 1 / static_cast<double>(values.size());
     }
   }
@@ -80,7 +73,7 @@ Bins bins_of(const std::vector<double>& values, const ValueAxis& axis) {
 void append_drawing(const ComparedThing& thing, std::size_t number, std::string& out) {
   const std::vector<double> base = thing.base_samples->pooled();
   const std::vector<double> changed = thing.changed_samples->pooled();
-  const ValueAxis axis = axis_of(base, changed);
+  const ValueAxis axis = stats::axis_of_both(base, changed);
   const Bins base_bins = bins_of(base, axis);
   const Bins new_bins = bins_of(changed, axis);
   const double highest = std::max(*std::max_element(base_bins.begin(), base_bins.end()),
@@ -270,7 +263,7 @@ std::string summary_of(const ComparisonReport& report) {
 
 void write_comparison_page(const ComparisonReport& report, base::OutputFile& file) {
   std::string& out = file.buffer();
-  begin_page(out, "kymo: two sides compared", comparison_style);
+  begin_page(out, "kymo: two sides compared", std::string(comparison_style) + std::string(FlameGraph::style));
   out += fmt::format(
       "<header><h1>Two sides compared</h1>\n<p><span class=\"key b\">Base</span>: {}<br><span class=\"key n\">New</span>: "
       "{}</p>\n<p>{}</p>\n<p class=\"soft\">{}</p></header>\n<main>\n",
@@ -280,6 +273,14 @@ void write_comparison_page(const ComparisonReport& report, base::OutputFile& fil
   }
   append_warnings(out, "Before you conclude anything", report.warnings);
   const std::vector<const ComparedThing*> drawn = choose_drawn(report);
+  if (!report.flame.empty()) {
+    out +=
+        "<section id=\"flame\"><h2>Stacks</h2>\n<p class=\"soft\">A bar is as wide as the mean of both shares; red has "
+        "a greater share in new, green a smaller one.</p>\n";
+    report.flame.append(out);
+    out += "</section>\n";
+  }
+  append_explanations(report.reasons, out);
   append_tables(report, drawn, file);
   append_only_in("base", report.comparison.only_in_base, out);
   append_only_in("new", report.comparison.only_in_new, out);

@@ -17,6 +17,7 @@
 #include "apps/kymo/shared/serving.hpp"
 #endif
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "exchange/arrow/batches.hpp"
 #include "exchange/exporters.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 struct ExportCommand {
   CaptureArguments captures;
+  SelectionArguments selection;
   std::string format = "chrome";
   std::string output;
 #if defined(KYMO_HAS_SERVER)
@@ -34,6 +36,7 @@ struct ExportCommand {
 #endif
   std::string table;
   std::uint64_t pid = 0;
+  bool of_samples = false;
   bool is_forced = false;
 };
 
@@ -87,8 +90,8 @@ std::string format_help() {
 #if defined(KYMO_HAS_SERVER)
 /// Answers a scraper instead of writing a file.
 int serve_metrics(const ExportCommand& options) {
-  if (options.format != "openmetrics" || !options.output.empty()) {
-    throw std::invalid_argument("--listen is for --to openmetrics, in place of -o");
+  if (options.format != "openmetrics" || !options.output.empty() || options.selection.has_selection()) {
+    throw std::invalid_argument("--listen is for --to openmetrics, in place of -o, and for whole captures");
   }
   serve::ServerOptions server;
   apply(options.listen, server);
@@ -118,8 +121,10 @@ int run(const ExportCommand& options) {
   {
     Progress progress("exporting");
     left_out = exchange::export_timeline(*format, timeline, options.output,
-                                         {[&progress](double share) { progress.update(share); }, options.is_forced},
-                                         options.pid == 0 ? 0 : find_process(timeline, options.pid), table_of(options));
+                                         {[&progress](double share) { progress.update(share); }, options.is_forced,
+                                          selection_of(timeline, options.selection)},
+                                         options.pid == 0 ? ProcessId{} : find_process(timeline, options.pid),
+                                         table_of(options), options.of_samples);
   }
   for (const std::string& what : left_out) {
     say("warning: left out of the {} file: {}\n", format->word, printable(what));
@@ -138,21 +143,27 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
   add_capture_arguments(*command, options->captures);
   command->add_option("--to", options->format, "Format to write; they are listed below")
       ->required()
-      ->check(CLI::IsMember(format_words()))
+      ->check(is_one_of(format_words(), "format"))
       ->option_text("FORMAT");
   command
-      ->add_option("-o,--output", options->output,
-                   "File to write; one that is there is replaced where kymo exported it, as told below")
+      ->add_option(
+          "-o,--output", options->output,
+          "File to write, - is standard output; one that is there is replaced where kymo exported it, as told below")
       ->option_text("FILE");
 #if defined(KYMO_HAS_SERVER)
   add_listen_arguments(*command, options->listen,
                        "openmetrics, in place of -o: answer http://HOST:PORT/metrics while the captures grow");
 #endif
+  add_selection_arguments(*command, options->selection,
+                          "Only spans whose name fits (* any text, ? one character) and what ran inside them; may be "
+                          "repeated");
   add_redact_argument(*command, options->captures);
   add_force_argument(*command, options->is_forced);
   command->add_option("--table", options->table, "arrow, parquet: which table; spans if not given")
-      ->check(CLI::IsMember(table_words()))
+      ->check(is_one_of(table_words(), "table"))
       ->option_text("TABLE");
+  command->add_flag("--samples", options->of_samples,
+                    "collapsed: the stacks that `kymo record --stacks` sampled, also where there are scopes");
   command
       ->add_option("--process", options->pid,
                    "nvmt, vor: the process whose machine or frames they are, where there are several")
@@ -161,15 +172,17 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
       format_help() +
       "\nAn empty file is overwritten, and a file that an export to the same format wrote: kymo knows its own chrome,\n"
       "perfetto, csv and arrow files by how they begin. Of the others nobody can tell who wrote\n"
-      "them; they and all other files are overwritten with --force only. Pipes and /dev/stdout are written to.\n"
+      "them; they and all other files are overwritten with --force only. Pipes and standard output are written to.\n"
+      "\nOf a part of a recording, spans are cut at its ends. --site and --thread leave frames and metrics as they are.\n"
       "\nExamples:\n"
       "  kymo export --to chrome -o trace.json run.kymo\n"
       "  kymo export --to perfetto -o run.pftrace captures/\n"
-      "  kymo export --to collapsed -o /dev/stdout run.kymo | flamegraph.pl > run.svg\n"
+      "  kymo export --to collapsed -o - run.kymo | flamegraph.pl > run.svg\n"
       "  kymo export --to openmetrics --listen 127.0.0.1:9464 run.kymo\n"
       "  kymo export --to parquet --table samples -o samples.parquet captures/\n"
+      "  kymo export --to perfetto --time 10s..12s --thread 'worker*' -o part.pftrace run.kymo\n"
       "  kymo export --to nvmt -o run.nvmt run.kymo\n"
-      "  kymo export --to chrome -o /dev/stdout run.kymo | gzip > trace.json.gz");
+      "  kymo export --to chrome -o - run.kymo | gzip > trace.json.gz");
   command->callback([options, &exit_code] {
 #if defined(KYMO_HAS_SERVER)
     if (!options->listen.address.empty()) {
@@ -183,6 +196,10 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
     if (!options->table.empty() && options->format != "arrow" && options->format != "parquet") {
       throw CLI::ValidationError("--table", "is for --to arrow and --to parquet");
     }
+    if (options->of_samples && options->format != "collapsed") {
+      throw CLI::ValidationError("--samples", "is for --to collapsed");
+    }
+    options->output = output_path(options->output);
     exit_code = run(*options);
   });
 }

@@ -16,6 +16,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "exchange/import/input.hpp"
 #include "exchange/nvmt/format.hpp"
 #include "exchange/nvmt/import.hpp"
@@ -170,7 +171,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
           "Format: chrome (Trace Event JSON, as many tracing programs write it; plain or gzip), perfetto (its track "
           "events, plain or gzip), nvmt (the Jetson trace), vor "
           "(frames of vor), auto (by the first bytes)")
-      ->check(CLI::IsMember({"auto", "chrome", "perfetto", "nvmt", "vor"}))
+      ->check(is_one_of({"auto", "chrome", "perfetto", "nvmt", "vor"}, "format"))
       ->capture_default_str()
       ->option_text("FORMAT");
   command
@@ -178,7 +179,8 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
           "-o,--output", options->output,
           "Capture to write, by default FILE with the ending .kymo; an existing one is left and the name gets a "
           "number")
-      ->option_text("FILE");
+      ->option_text("FILE")
+      ->check(is_no_stream());
   command->footer(
       "Examples:\n"
       "  kymo import trace.json\n"

@@ -86,16 +86,11 @@ Json to_json(const TimelineProcess& process) {
     infos[key] = value;
   }
   const ProcessDeclaration& declared = process.declaration;
-  return {{"id", declared.id},
-          {"pid", declared.pid},
-          {"host", declared.host},
-          {"boot_id", declared.boot_id},
-          {"rank", declared.rank},
-          {"command_line", declared.command_line},
-          {"capture", process.capture},
-          {"alignment", name_of(process.alignment)},
-          {"offset_ns", process.offset_ns},
-          {"bound_ns", process.bound_ns},
+  return {{"id", declared.id.value()},      {"pid", declared.pid},
+          {"host", declared.host},          {"boot_id", declared.boot_id},
+          {"rank", declared.rank},          {"command_line", declared.command_line},
+          {"capture", process.capture},     {"alignment", name_of(process.alignment)},
+          {"offset_ns", process.offset_ns}, {"bound_ns", process.bound_ns},
           {"infos", std::move(infos)}};
 }
 
@@ -111,7 +106,7 @@ std::map<TrackId, TrackTotals> by_track(const std::vector<TrackTotals>& totals) 
 std::vector<TrackTotals> undeclared_of(const Timeline& timeline, const std::vector<TrackTotals>& totals) {
   std::vector<TrackTotals> undeclared;
   for (const TrackTotals& track : totals) {
-    const bool is_declared = track.track != 0 && track.track <= timeline.tracks().size();
+    const bool is_declared = track.track.index() < timeline.tracks().size();
     if (!is_declared && (track.recorded_scopes != 0 || track.dropped_scopes != 0 || track.dropped_others != 0)) {
       undeclared.push_back(track);
     }
@@ -120,7 +115,7 @@ std::vector<TrackTotals> undeclared_of(const Timeline& timeline, const std::vect
 }
 
 const char* name_of_undeclared(const TrackTotals& track) {
-  return track.track == 0 ? "(threads without a track)" : "(undeclared)";
+  return track.track ? "(undeclared)" : "(threads without a track)";
 }
 
 bool has_trait(const MetricDeclaration& metric, std::uint32_t trait) {
@@ -163,8 +158,8 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
   auto track_totals = by_track(totals);
   for (const TrackDeclaration& track : timeline.tracks()) {
     const TrackTotals& of_track = track_totals[track.id];
-    tracks.push_back({{"id", track.id},
-                      {"process", track.process},
+    tracks.push_back({{"id", track.id.value()},
+                      {"process", track.process.value()},
                       {"kind", name_of(track.kind, track.role)},
                       {"name", track.name},
                       {"os_thread_id", track.os_thread_id},
@@ -173,7 +168,7 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
                       {"dropped_others", of_track.dropped_others}});
   }
   for (const TrackTotals& track : undeclared_of(timeline, totals)) {
-    tracks.push_back({{"id", track.track},
+    tracks.push_back({{"id", track.track.value()},
                       {"process", nullptr},
                       {"kind", nullptr},
                       {"name", name_of_undeclared(track)},
@@ -188,8 +183,8 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
     for (const auto& [key, value] : metric.labels) {
       labels[key] = value;
     }
-    metrics.push_back({{"id", metric.id},
-                       {"process", metric.process},
+    metrics.push_back({{"id", metric.id.value()},
+                       {"process", metric.process.value()},
                        {"name", metric.name},
                        {"unit", metric.unit},
                        {"kind", name_of(metric.kind)},
@@ -204,11 +199,11 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
   }
   Json streams = Json::array();
   for (const FrameStreamDeclaration& stream : timeline.declarations().frame_streams) {
-    streams.push_back({{"id", stream.id}, {"process", stream.process}, {"name", stream.name}});
+    streams.push_back({{"id", stream.id.value()}, {"process", stream.process.value()}, {"name", stream.name}});
   }
   Json open_spans = Json::array();
   for (const Span& span : open.spans) {
-    open_spans.push_back({{"track", span.track},
+    open_spans.push_back({{"track", span.track.value()},
                           {"name", timeline.name_of(span)},
                           {"depth", span.depth},
                           {"start_ns", span.start_ns},
@@ -292,10 +287,7 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
     tracks.add({name_of_undeclared(track), "", "", "", format_count(track.recorded_scopes),
                 if_any(track.dropped_scopes), if_any(track.dropped_others)});
   }
-  if (!tracks.empty()) {
-    fmt::print("\n");
-    tracks.print();
-  }
+  tracks.print_below();
   const auto if_known = [](std::int64_t duration_ns) {
     return duration_ns == 0 ? std::string() : format_duration(static_cast<double>(duration_ns));
   };
@@ -314,18 +306,12 @@ void print_tables(const Timeline& timeline, const std::vector<TrackTotals>& tota
                  if_known(metric.window_ns), format_traits(metric), process_of(metric.process),
                  printable(metric.source, 64)});
   }
-  if (!metrics.empty()) {
-    fmt::print("\n");
-    metrics.print();
-  }
+  metrics.print_below();
   Table streams({{"frame stream", Align::left}, {"process"}});
   for (const FrameStreamDeclaration& stream : timeline.declarations().frame_streams) {
     streams.add({stream.name.empty() ? "(main)" : printable(stream.name, 48), process_of(stream.process)});
   }
-  if (!streams.empty()) {
-    fmt::print("\n");
-    streams.print();
-  }
+  streams.print_below();
 }
 
 void print_open(const Timeline& timeline, const SpanList& open) {
@@ -335,10 +321,7 @@ void print_open(const Timeline& timeline, const SpanList& open) {
         {std::string(2 * std::size_t{span.depth > 20 ? 20U : span.depth}, ' ') + printable(timeline.name_of(span), 48),
          printable(timeline.track(span.track).name, 32), format_duration(static_cast<double>(span.duration_ns))});
   }
-  if (!table.empty()) {
-    fmt::print("\n");
-    table.print();
-  }
+  table.print_below();
 }
 
 void print_as_text(const Timeline& timeline, const std::vector<TrackTotals>& totals, const SpanList& open) {

@@ -12,6 +12,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "timeline/unwritten.hpp"
 
@@ -67,7 +68,8 @@ void add_merge_command(CLI::App& app, Invocation& invocation) {
   add_capture_arguments(*command, options->captures);
   command->add_option("-o,--output", options->output, "File to write; where it exists, one with a suffix is made")
       ->required()
-      ->option_text("FILE");
+      ->option_text("FILE")
+      ->check(is_no_stream());
   add_redact_argument(*command, options->captures);
   command->add_option("--level", options->level, "Level of zstd, 1 to 19 (3)")
       ->check(CLI::Range(1, 19))

@@ -26,6 +26,28 @@ std::uint64_t to_ns(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
 }
 
+/// Two ends of a pipe; none if there are no descriptors left.
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC) == 0) {
+      reading = base::FileDescriptor(ends[0]);
+      writing = base::FileDescriptor(ends[1]);
+    }
+  }
+
+  base::FileDescriptor reading;
+  base::FileDescriptor writing;
+};
+
+/// Reads that many bytes, or fewer at the pipe's end.
+ssize_t read_bytes(const base::FileDescriptor& from, void* bytes, std::size_t size) {
+  ssize_t count = -1;
+  while ((count = ::read(from.get(), bytes, size)) < 0 && errno == EINTR) {
+  }
+  return count;
+}
+
 /// In the child: executes the command. Reports errno through the pipe on failure.
 [[noreturn]] void become(const std::vector<std::string>& command,
                          const std::vector<std::pair<std::string, std::string>>& environment, const sigset_t& mask,
@@ -79,27 +101,31 @@ ChildTree::~ChildTree() {
 }
 
 int ChildTree::start(const std::vector<std::string>& command,
-                     const std::vector<std::pair<std::string, std::string>>& environment) {
-  std::array<int, 2> ends{-1, -1};
-  if (!signals_ || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+                     const std::vector<std::pair<std::string, std::string>>& environment,
+                     const std::function<void(pid_t)>& before_exec) {
+  Pipe report;
+  Pipe go;
+  if (!signals_ || !report.reading || !go.reading) {
     return errno;
   }
-  base::FileDescriptor reading(ends[0]);
-  base::FileDescriptor writing(ends[1]);
   start_ns_ = base::monotonic_now_ns();
   pid_ = ::fork();
   if (pid_ < 0) {
     return errno;
   }
+  char word = 0;
   if (pid_ == 0) {
-    become(command, environment, old_mask_, writing.get());
+    go.writing.reset();
+    if (read_bytes(go.reading, &word, sizeof word) != 1) {
+      ::_exit(127);  // kymo is gone
+    }
+    become(command, environment, old_mask_, report.writing.get());
   }
-  writing.reset();
+  report.writing.reset();
+  before_exec(pid_);
+  static_cast<void>(!::write(go.writing.get(), &word, sizeof word));
   int error = 0;
-  ssize_t size = -1;
-  while ((size = ::read(reading.get(), &error, sizeof error)) < 0 && errno == EINTR) {
-  }
-  if (size != static_cast<ssize_t>(sizeof error)) {
+  if (read_bytes(report.reading, &error, sizeof error) != static_cast<ssize_t>(sizeof error)) {
     return 0;
   }
   ::waitpid(pid_, nullptr, 0);

@@ -41,8 +41,10 @@ class ChildTree {
   ~ChildTree();
 
   /// Starts the command with additional environment variables. Returns 0, or the errno if it could not be executed.
+  /// `before_exec` is called with its process, which waits meanwhile and has executed nothing yet.
   [[nodiscard]] int start(const std::vector<std::string>& command,
-                          const std::vector<std::pair<std::string, std::string>>& environment);
+                          const std::vector<std::pair<std::string, std::string>>& environment,
+                          const std::function<void(pid_t)>& before_exec);
 
   /// Passes on signals until the command has ended. Calls `on_ready` whenever one of `descriptors()` is readable.
   void wait(const std::function<std::vector<int>()>& descriptors, const std::function<void()>& on_ready);

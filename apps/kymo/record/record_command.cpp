@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -15,9 +16,12 @@
 #include "apps/kymo/record/energy_report.hpp"
 #include "apps/kymo/record/recorded_machine.hpp"
 #include "apps/kymo/record/recorded_parts.hpp"
+#include "apps/kymo/record/recorded_threads.hpp"
+#include "apps/kymo/record/running_process.hpp"
 #include "apps/kymo/record/spool_holder.hpp"
 #include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/ranges.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
@@ -33,6 +37,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What kernels permit by default (kernel.perf_event_max_sample_rate).
+constexpr std::uint32_t most_stacks_hz = 100'000;
+constexpr std::uint32_t usual_stacks_hz = 999;
+
 struct RecordOptions {
   std::string output = "kymo.kymo";
   bool is_quiet = false;
@@ -41,10 +49,16 @@ struct RecordOptions {
   std::string sites;
   std::string facts;
   SamplingOptions sampling;
+  std::optional<ThreadsMode> asked_threads;  ///< else KYMO_THREADS
+  ThreadsMode threads = ThreadsMode::states;
+  std::string stacks;  ///< the rate; empty: none
+  std::uint32_t stacks_hz = 0;
   bool reports_energy = false;
   std::string price;
   std::string co2;
   EnergyFactors factors;
+  pid_t process = 0;             ///< one that runs already; 0: none
+  std::int64_t duration_ns = 0;  ///< of its recording; 0: until it ends
   std::vector<std::string> command;
 };
 
@@ -86,12 +100,12 @@ std::string quoted(const std::string& word) {
   return result + "'";
 }
 
-/// The facts of the run and the resources it used.
-capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<std::string>& command) {
+/// The facts of a process that this one observed.
+capture::MergeOptions::Facts describe(pid_t process, const std::vector<std::string>& command) {
   capture::MergeOptions::Facts facts;
   Declarations machine = control::describe_run();
   facts.process = machine.processes.front();
-  facts.process.pid = static_cast<std::uint64_t>(tree.pid());
+  facts.process.pid = static_cast<std::uint64_t>(process);
   facts.process.command_line.clear();
   for (const std::string& word : command) {
     facts.process.command_line += (facts.process.command_line.empty() ? "" : " ") + quoted(word);
@@ -103,15 +117,21 @@ capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<s
       facts.infos.emplace_back(std::move(info.key), std::move(info.value));
     }
   }
-  const TreeUsage& usage = tree.usage();
-  const auto add = [&facts](const char* key, std::uint64_t value) {
-    facts.infos.emplace_back(key, std::to_string(value));
-  };
   if (base::wants_fact("command_line")) {
     facts.infos.emplace_back("record.command", facts.process.command_line);
   } else {
     facts.process.command_line.clear();
   }
+  return facts;
+}
+
+/// The facts of the run and the resources it used.
+capture::MergeOptions::Facts describe(const ChildTree& tree, const std::vector<std::string>& command) {
+  capture::MergeOptions::Facts facts = describe(tree.pid(), command);
+  const TreeUsage& usage = tree.usage();
+  const auto add = [&facts](const char* key, std::uint64_t value) {
+    facts.infos.emplace_back(key, std::to_string(value));
+  };
   if (WIFSIGNALED(tree.wait_status())) {
     add("record.signal", static_cast<std::uint64_t>(WTERMSIG(tree.wait_status())));
   } else {
@@ -140,12 +160,18 @@ void report_energy(const RecordOptions& options, const std::string& path) {
 
 /// What the capture holds.
 void report_capture(const RecordOptions& options, const Parts& parts, const RecordedMachine& machine,
-                    const capture::MergeReport& report) {
-  const std::size_t recordings = parts.captures.size() - (machine.path().empty() ? 0 : 1);
-  if (recordings == 0) {
+                    const RecordedThreads& threads, const capture::MergeReport& report) {
+  const std::size_t recordings =
+      parts.captures.size() - (machine.path().empty() ? 0 : 1) - (threads.path().empty() ? 0 : 1);
+  if (options.process != 0) {
+    say("kymo: {} holds what the threads of process {} did, {}\n", printable(report.output), options.process,
+        format_bytes(report.bytes));
+  } else if (recordings == 0) {
     say("kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}\n",
         printable(options.command.front()), printable(report.output),
-        machine.path().empty() ? "the facts of the run" : "what the machine felt meanwhile",
+        !machine.path().empty()   ? "what the machine felt meanwhile"
+        : !threads.path().empty() ? "what its threads did"
+                                  : "the facts of the run",
         format_bytes(report.bytes));
   } else {
     say("kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
@@ -154,13 +180,12 @@ void report_capture(const RecordOptions& options, const Parts& parts, const Reco
 }
 
 /// Everything after the command's end. Returns false if the parts could not be merged.
-bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHolder& holder,
-            const RecordedMachine& machine, PartsDirectory& directory) {
+bool finish(const RecordOptions& options, const capture::MergeOptions::Facts& facts, const RecordedMachine& machine,
+            const RecordedThreads& threads, PartsDirectory& directory) {
   try {
-    holder.save(directory.path());
     Parts parts = look_at_parts(directory.path());
     const capture::MergeReport report =
-        gather_parts(parts, directory.path(), options.output, {describe(tree, options.command)}, parts.complaints);
+        gather_parts(parts, directory.path(), options.output, {facts}, parts.complaints);
     remove_spools(parts);
     for (const std::string& note : report.notes) {
       say("kymo: warning: {}\n", printable(note));
@@ -174,7 +199,7 @@ bool finish(const RecordOptions& options, const ChildTree& tree, const SpoolHold
           printable(report.output));
     }
     if (!options.is_quiet) {
-      report_capture(options, parts, machine, report);
+      report_capture(options, parts, machine, threads, report);
     }
     if (options.reports_energy) {
       attempt([&] { report_energy(options, report.output); });
@@ -210,15 +235,41 @@ int run(const RecordOptions& options) {
   if (!options.sites.empty()) {
     environment.emplace_back("KYMO_SITES", options.sites);
   }
-  if (const int error = tree.start(options.command, environment); error != 0) {
+  RecordedThreads threads(options.threads, options.stacks_hz, options.sampling.hz[1]);
+  const auto attach = [&](pid_t process) { attempt([&] { threads.attach(process); }); };
+  if (const int error = tree.start(options.command, environment, attach); error != 0) {
     say("kymo: {}: {}\n", printable(options.command.front()), std::strerror(error));
     return to_int(error == ENOENT ? ExitCode::not_found : ExitCode::not_executable);
   }
+  attempt([&] { threads.start(directory.path()); });
   attempt([&] { machine.start(directory.path(), tree.pid()); });
   tree.wait([&holder] { return holder.descriptors(); }, [&holder] { holder.receive(); });
+  attempt([&] { threads.stop(); });
   attempt([&] { machine.stop(); });
-  const bool is_finished = finish(options, tree, holder, machine, directory);
+  attempt([&] { holder.save(directory.path()); });
+  const bool is_finished = finish(options, describe(tree, options.command), machine, threads, directory);
   return is_finished || tree.exit_code() != 0 ? tree.exit_code() : to_int(ExitCode::record_failed);
+}
+
+/// Records a process that runs already.
+int run_attached(const RecordOptions& options) {
+  expect_file_name(options.output);
+  if (!options.facts.empty()) {
+    ::setenv("KYMO_FACTS", options.facts.c_str(), 1);
+  }
+  RunningProcess process(options.process);
+  PartsDirectory directory(options.output);
+  RecordedMachine machine(options.sampling);
+  RecordedThreads threads(options.threads, options.stacks_hz, options.sampling.hz[1]);
+  threads.attach_running(options.process);
+  threads.start(directory.path());
+  attempt([&] { machine.start(directory.path(), options.process); });
+  process.wait(options.duration_ns);
+  attempt([&] { threads.stop(); });
+  attempt([&] { machine.stop(); });
+  const bool is_finished =
+      finish(options, describe(options.process, process.command_line()), machine, threads, directory);
+  return to_int(is_finished ? ExitCode::ok : ExitCode::record_failed);
 }
 
 /// Adds the command to the usage line, which is neither an option nor a positional of kymo's.
@@ -226,9 +277,55 @@ class RecordFormatter final : public CLI::Formatter {
  public:
   RecordFormatter() { column_width(34); }
   std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
-    return "Usage: kymo record [OPTIONS] -- COMMAND [ARGUMENTS...]\n";
+    return "Usage: kymo record [OPTIONS] -- COMMAND [ARGUMENTS...]\n       kymo record [OPTIONS] --pid PID\n";
   }
 };
+
+/// What is recorded of the command's threads without their doing.
+void add_thread_arguments(CLI::App& command, const std::shared_ptr<RecordOptions>& options) {
+  command
+      .add_option_function<std::string>(
+          "--threads",
+          [options](const std::string& mode) { options->asked_threads = threads::parse_threads_mode(mode); },
+          "What the command's threads did: states (running, pushed off, blocked; the default), stacks (as --stacks\n"
+          "besides) or off; KYMO_THREADS says the same. Where the kernel refuses: each thread's CPU time at the medium rate")
+      ->option_text("states|stacks|off")
+      ->check([](const std::string& mode) {
+        return threads::parse_threads_mode(mode) ? std::string() : std::string("needs states, stacks or off");
+      });
+  command
+      .add_flag("--stacks{999}", options->stacks,
+                "Sample the call stacks of whatever runs, 999 times in a second of CPU time, or --stacks=RATE times;\n"
+                "`kymo stats --functions` shows them")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            const auto hz = parse_number<std::uint32_t>(text);
+            return hz && *hz >= 1 && *hz <= most_stacks_hz ? std::string()
+                                                           : fmt::format("needs a rate from 1 to {}", most_stacks_hz);
+          },
+          ""));
+}
+
+/// A process in place of a command.
+void add_process_arguments(CLI::App& command, const std::shared_ptr<RecordOptions>& options) {
+  CLI::Option* const process =
+      command
+          .add_option(
+              "--pid", options->process,
+              "Record the threads of this process, which runs already, instead of a command; it notices nothing")
+          ->option_text("PID")
+          ->check(CLI::PositiveNumber);
+  command
+      .add_option_function<std::string>(
+          "--for", [options](const std::string& text) { options->duration_ns = *parse_duration(text); },
+          "With --pid: for so long; else until it ends, or Ctrl-C")
+      ->option_text("10s")
+      ->needs(process)
+      ->check([](const std::string& text) {
+        const auto duration_ns = parse_duration(text);
+        return duration_ns && *duration_ns > 0 ? std::string() : std::string("needs a duration such as 10s");
+      });
+}
 
 }  // namespace
 
@@ -289,6 +386,8 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       ->check([](const std::string& mode) {
         return sense::parse_machine_mode(mode) ? std::string() : std::string("needs own, shared or off");
       });
+  add_thread_arguments(*command, options);
+  add_process_arguments(*command, options);
   command->prefix_command();
   command->formatter(std::make_shared<RecordFormatter>());
   command->footer(
@@ -301,6 +400,8 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       "  kymo record -o run.kymo -- mpirun -n 4 ./solver\n"
       "  kymo record --hz 1000,100,10 --sensors cpu,memory,process -- make -j2\n"
       "  kymo record --sensor-hz nvml.fast=1000 -- ./train\n"
+      "  kymo record --stacks -- python3 simulate.py\n"
+      "  kymo record --stacks --pid 4711 --for 10s\n"
       "  kymo record --report-energy --price 0.30EUR/kWh --co2 350g/kWh -- ./train\n"
       "  kymo record --sites 'render*,-*log*' -- ./game\n"
       "  KYMO_SCOPE_EVERY=10 kymo record -o long.kymo -- ./game");
@@ -310,8 +411,11 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       throw CLI::ExtrasError({options->command.front()});
     }
     options->command.insert(options->command.end(), recorded.begin(), recorded.end());
-    if (options->command.empty()) {
+    if (options->command.empty() && options->process == 0) {
       throw CLI::RequiredError("COMMAND");
+    }
+    if (!options->command.empty() && options->process != 0) {
+      throw CLI::ValidationError("--pid", "is in place of a command");
     }
     try {
       if (!options->hz.empty()) {
@@ -323,10 +427,17 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       if (!options->co2.empty()) {
         options->factors.co2 = parse_co2(options->co2);
       }
+      options->threads = options->asked_threads ? *options->asked_threads
+                                                : threads::threads_mode_of_environment().value_or(ThreadsMode::states);
+      if (options->stacks.empty() && options->threads == ThreadsMode::stacks) {
+        options->stacks_hz = usual_stacks_hz;
+      } else {
+        options->stacks_hz = parse_number<std::uint32_t>(options->stacks).value_or(0);
+      }
       for (const std::string& rate : options->sensor_hz) {
         options->sampling.sensor_hz.push_back(parse_sensor_hz(rate));
       }
-      exit_code = run(*options);
+      exit_code = options->process != 0 ? run_attached(*options) : run(*options);
     } catch (const std::exception& failure) {
       say("kymo: {}\n", failure.what());
       exit_code = to_int(ExitCode::record_failed);

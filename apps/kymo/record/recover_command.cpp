@@ -18,6 +18,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "capture/recover/leftovers.hpp"
 
@@ -203,7 +204,7 @@ void add_recover_command(CLI::App& app, Invocation& invocation) {
           "--to", options->format,
           "Also write what the machine felt in another format, beside the capture: nvmt (run.nvmt for run.kymo "
           "and for run.nvmt.kymo)")
-      ->check(CLI::IsMember({"nvmt"}))
+      ->check(is_one_of({"nvmt"}, "format"))
       ->option_text("FORMAT");
   command->add_flag("--keep-spool", options->keeps_spool, "Leave the shared memory in place");
   command->add_flag("--force", options->is_forced,

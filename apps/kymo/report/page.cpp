@@ -176,36 +176,12 @@ void PageTable::end() {
   is_folded_ = false;
 }
 
-ValueAxis::ValueAxis(double low, double high) : low_(low), high_(high), is_logarithmic_(low > 0 && high / low > 30) {
-  if (!(high_ > low_)) {
-    const double margin = low_ == 0 ? 1 : std::fabs(low_) * 0.05;
-    low_ -= margin;
-    high_ += margin;
-  }
-}
-
-double ValueAxis::share_at(double value) const {
-  return is_logarithmic_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
-}
-
-double ValueAxis::value_at(double share) const {
-  return is_logarithmic_ ? low_ * std::pow(high_ / low_, share) : low_ + share * (high_ - low_);
-}
-
 DistributionDrawing::DistributionDrawing(std::string& out, const ValueAxis& axis, double highest, std::string_view id,
                                          std::string_view description)
     : out_(out), axis_(axis), highest_(std::max(highest, 1e-12)) {
   out_ += fmt::format(
       "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-labelledby=\"{}\"><title id=\"{}\">{}</title>\n",
       drawing_width, drawing_height, id, id, description);
-}
-
-std::size_t DistributionDrawing::bin_of(const ValueAxis& axis, double value) {
-  const double share = axis.share_at(value);
-  if (!(share >= 0 && share <= 1)) {
-    return bin_count;
-  }
-  return std::min(static_cast<std::size_t>(share * static_cast<double>(bin_count)), bin_count - 1);
 }
 
 void DistributionDrawing::outline(std::string_view its_class, const Bins& bins) {

@@ -12,7 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "stats/common/value_axis.hpp"
+
 namespace kymo::command {
+
+using stats::ValueAxis;
 
 /// Text near the beginning of every page, by which kymo recognises its own pages.
 inline constexpr std::string_view page_mark = R"(<meta name="generator" content="kymo">)";
@@ -64,22 +68,6 @@ class PageTable {
   bool is_folded_ = false;
 };
 
-/// The range of values in a drawing, and a value's position in it. Logarithmic if the range is wide.
-class ValueAxis {
- public:
-  ValueAxis(double low, double high);
-
-  [[nodiscard]] bool is_logarithmic() const { return is_logarithmic_; }
-  /// 0 at the low end, 1 at the high one.
-  [[nodiscard]] double share_at(double value) const;
-  [[nodiscard]] double value_at(double share) const;
-
- private:
-  double low_;
-  double high_;
-  bool is_logarithmic_;
-};
-
 /// A drawing of distributions. Call begin, outlines and marks, then end.
 class DistributionDrawing {
  public:
@@ -91,8 +79,6 @@ class DistributionDrawing {
   DistributionDrawing(std::string& out, const ValueAxis& axis, double highest, std::string_view id,
                       std::string_view description);
 
-  /// The bin of a value; bin_count if it is beyond the axis.
-  [[nodiscard]] static std::size_t bin_of(const ValueAxis& axis, double value);
   /// Draws an outline of a class: filled by one named `area`, stroked by one named `edge`.
   void outline(std::string_view its_class, const Bins& bins);
   /// A short line below the axis.

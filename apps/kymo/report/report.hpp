@@ -8,12 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include <kymo/explain.hpp>
 #include <kymo/timeline.hpp>
 
+#include "apps/kymo/report/flame_graph.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/output/output_file.hpp"
 #include "stats/energy/energy.hpp"
 #include "stats/statistics/call_tree.hpp"
+#include "stats/statistics/function_statistics.hpp"
 #include "stats/statistics/lock_statistics.hpp"
 #include "stats/statistics/statistics.hpp"
 #include "stats/statistics/stretches.hpp"
@@ -38,6 +41,9 @@ struct Report {
   stats::CallTree tree;
   std::vector<stats::LockStatistics> locks;
   std::vector<stats::PhaseStatistics> phase_statistics;  ///< of all phases; empty if there are too many
+  std::vector<Explanation> explanations;                 ///< those that say something
+  stats::SampledFunctions functions;
+  FlameGraph flame;  ///< of the functions
   Warnings warnings;
 };
 
@@ -49,6 +55,7 @@ void append_report_frames(const Report& report, base::OutputFile& file);
 void append_report_sites(const Report& report, base::OutputFile& file);
 void append_report_locks(const Report& report, base::OutputFile& file);
 void append_report_tree(const Report& report, base::OutputFile& file);
+void append_report_functions(const Report& report, base::OutputFile& file);
 /// Reads the samples again to draw them.
 void append_report_metrics(const Report& report, base::OutputFile& file);
 void append_report_energy(const Report& report, std::string& out);

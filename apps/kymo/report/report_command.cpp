@@ -14,6 +14,7 @@
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
 #include "base/output/replacing_file.hpp"
+#include "stats/energy/function_energy.hpp"
 
 namespace kymo::command {
 
@@ -73,11 +74,38 @@ void read_frames(Report& report) {
   report.slow = stats::find_slowest_frames(report.timeline, report.options.slowest_frames, how);
 }
 
+void read_explanations(Report& report) {
+  Progress progress("explaining");
+  ExplainOptions how;
+  how.on_progress = progress.callback();
+  try {
+    report.explanations = explain(report.timeline, how);
+  } catch (const stats::SelectionError&) {
+    return;  // too few scopes and no frames
+  }
+  auto& all = report.explanations;
+  const auto says_nothing = [](const Explanation& why) {
+    return why.instances < least_instances || (!why.name.empty() && why.findings.empty());
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), says_nothing), all.end());
+}
+
 void read_energy(Report& report) {
   Progress progress("adding up energy");
   stats::EnergyOptions how;
   how.on_progress = progress.callback();
   report.energy = stats::gather_energy(report.timeline, how);
+}
+
+void read_functions(Report& report) {
+  if (report.timeline.declarations().stacks.empty()) {
+    return;
+  }
+  Progress progress("reading stacks");
+  stats::FunctionOptions how;
+  how.on_progress = progress.callback();
+  report.functions = stats::gather_functions_with_energy(report.timeline, how, {});
+  report.flame.add(report.timeline, report.functions);
 }
 
 void read_phases(Report& report) {
@@ -118,13 +146,15 @@ int run(const ReportCommand& command) {
   const Timeline timeline = open_timeline(command.captures);
   ReportOptions how = command.report;
   how.redacts = command.captures.redacts;
-  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}};
+  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   read_tables(report);
   report.locks = stats::lock_statistics(timeline, report.statistics);
   read_tree(report);
   read_frames(report);
+  read_explanations(report);
   read_energy(report);
   read_phases(report);
+  read_functions(report);
   report.warnings = find_warnings(timeline, report.statistics.drops);
   warn_of_missing_blocks(report.statistics, true, report.warnings);
   warn_of_gaps(report.statistics, report.warnings);
@@ -149,11 +179,13 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
   int& exit_code = invocation.exit_code;
   auto options = std::make_shared<ReportCommand>();
   CLI::App* const command = app.add_subcommand(
-      "report", "Writes one page to look at and to send: overview, frames, scopes, call tree, locks, metrics, energy");
+      "report",
+      "Writes one page to look at and to send: overview, frames, scopes, call tree, locks, functions, metrics, energy");
   add_capture_arguments(*command, options->captures);
   command
-      ->add_option("-o,--output", options->output,
-                   "File to write; an earlier page of kymo's is replaced (the capture's name with .html, here)")
+      ->add_option(
+          "-o,--output", options->output,
+          "File to write, - is standard output; an earlier page of kymo's is replaced (the capture's name with .html, here)")
       ->option_text("FILE");
   add_redact_argument(*command, options->captures);
   add_force_argument(*command, options->is_forced);
@@ -167,8 +199,11 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  kymo report run.kymo\n"
       "  kymo report -o ranks.html --top 100 ranks/\n"
-      "  kymo report -o /dev/stdout run.kymo | ssh web 'cat > public/run.html'");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+      "  kymo report -o - run.kymo | ssh web 'cat > public/run.html'");
+  command->callback([options, &exit_code] {
+    options->output = output_path(options->output);
+    exit_code = run(*options);
+  });
 }
 
 }  // namespace kymo::command

@@ -59,7 +59,7 @@ void append_sources(const EnergyStatistics& energy, std::string& out) {
 
 void append_sites(const Report& report, std::string& out) {
   const EnergyStatistics& energy = report.energy;
-  if (energy.sites.empty()) {
+  if (energy.sites.empty() || !has_source(energy, PowerSide::machine)) {
     return;
   }
   const std::size_t shown = std::min(report.options.top, energy.sites.size());

@@ -250,13 +250,13 @@ std::string time_axis(const Timeline& timeline) {
   return markup + "</svg>";
 }
 
-/// The metrics that the program recorded, or those of the machine.
-void append_table(const Report& report, const Rows& rows, bool is_own_ones, std::size_t count, base::OutputFile& file) {
+/// The metrics that the program recorded, or those of the machine. `length`: the table's, if it is folded after a page.
+void append_table(const Report& report, const Rows& rows, bool is_own_ones, std::size_t length,
+                  base::OutputFile& file) {
   std::string& out = file.buffer();
   const auto& metrics = report.statistics.metrics;
   PageTable table(out, is_own_ones ? "Recorded by the program" : "Of the machine",
-                  {{"metric", true}, {"samples"}, {"min"}, {"mean"}, {"max"}, {"last"}, {"", true}},
-                  is_own_ones ? count + 1 : 0);
+                  {{"metric", true}, {"samples"}, {"min"}, {"mean"}, {"max"}, {"last"}, {"", true}}, length);
   table.row("time");
   for (int empty = 0; empty < 5; ++empty) {
     table.cell("");
@@ -304,12 +304,13 @@ void append_report_metrics(const Report& report, base::OutputFile& file) {
         return is_own(report.timeline.metric(metric.metric));
       }));
   if (own != 0) {
-    append_table(report, rows, true, own, file);
+    append_table(report, rows, true, own + 1, file);
   }
   if (own != metrics.size()) {
     out += fmt::format("<details class=\"more\"{}><summary>{} of the machine</summary>\n", own == 0 ? " open" : "",
                        format_plural(metrics.size() - own, "metric"));
-    append_table(report, rows, false, metrics.size() - own, file);
+    // Closed, these are a line already.
+    append_table(report, rows, false, own == 0 ? metrics.size() + 1 : 0, file);
     out += "</details>\n";
   }
   out += metrics.size() > most_drawn

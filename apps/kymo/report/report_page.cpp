@@ -8,6 +8,7 @@
 
 #include "apps/kymo/report/page.hpp"
 #include "apps/kymo/report/report.hpp"
+#include "apps/kymo/report/report_explanations.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/stats_facts.hpp"
 #include "apps/kymo/stats/stats_table.hpp"
@@ -151,15 +152,17 @@ void append_contents(const Report& report, std::string& out) {
     const char* title;
   };
   const stats::Statistics& statistics = report.statistics;
-  const std::array<Entry, 9> entries{{{true, "overview", "Overview"},
-                                      {!statistics.frame_streams.empty(), "frames", "Frames"},
-                                      {!statistics.sites.empty(), "scopes", "Scopes"},
-                                      {!report.tree.rows.empty(), "tree", "Call tree"},
-                                      {!report.locks.empty(), "locks", "Locks"},
-                                      {!statistics.spans.empty(), "spans", "Spans"},
-                                      {!statistics.metrics.empty(), "metrics", "Metrics"},
-                                      {!report.energy.sources.empty(), "energy", "Energy"},
-                                      {!report.phases.empty(), "phases", "Phases"}}};
+  const std::array<Entry, 11> entries{{{!report.explanations.empty(), "explanations", "Why it was slow"},
+                                       {true, "overview", "Overview"},
+                                       {!statistics.frame_streams.empty(), "frames", "Frames"},
+                                       {!statistics.sites.empty(), "scopes", "Scopes"},
+                                       {!report.tree.rows.empty(), "tree", "Call tree"},
+                                       {!report.locks.empty(), "locks", "Locks"},
+                                       {!statistics.spans.empty(), "spans", "Spans"},
+                                       {report.functions.samples != 0, "functions", "Functions"},
+                                       {!statistics.metrics.empty(), "metrics", "Metrics"},
+                                       {!report.energy.sources.empty(), "energy", "Energy"},
+                                       {!report.phases.empty(), "phases", "Phases"}}};
   out += "<nav aria-label=\"Sections\">";
   for (const Entry& entry : entries) {
     out += entry.is_there ? fmt::format("<a href=\"#{}\">{}</a>\n", entry.id, entry.title) : std::string();
@@ -174,14 +177,15 @@ void write_report(const Report& report, base::OutputFile& file) {
   const TimelineProcess& process = main_process(report.timeline);
   const std::string& command = process.declaration.command_line;
   const std::string title = printable(command.empty() ? report.title : command, 200);
-  begin_page(out, "kymo: " + title, report_style);
+  begin_page(out, "kymo: " + title, std::string(report_style) + std::string(FlameGraph::style));
   out += fmt::format("<header><h1>{}</h1>\n", escape_html(title));
   append_warnings(out, "Before you go by the numbers", report.warnings.texts);
   append_run(report, process, out);
   append_processes(report, out);
   append_contents(report, out);
-  out +=
-      "</header>\n<main>\n<section id=\"overview\"><h2>Overview</h2>\n<div class=\"wide\"><div class=\"overview\">\n";
+  out += "</header>\n<main>\n";
+  append_explanations(report.explanations, out);
+  out += "<section id=\"overview\"><h2>Overview</h2>\n<div class=\"wide\"><div class=\"overview\">\n";
   OverviewOptions overview;
   overview.width = 1160;
   overview.most_metrics = 8;  // the metrics section has all of them
@@ -190,6 +194,7 @@ void write_report(const Report& report, base::OutputFile& file) {
   file.spill();
   append_report_frames(report, file);
   append_report_sites(report, file);
+  append_report_functions(report, file);
   append_report_metrics(report, file);
   append_report_energy(report, out);
   append_phases(report, file);

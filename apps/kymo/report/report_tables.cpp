@@ -96,7 +96,7 @@ void append_distribution(const DurationStatistics& durations, std::string_view n
     const double middle = (static_cast<double>(std::max(bucket.lowest_ns, durations.min_ns)) +
                            static_cast<double>(std::min(bucket.highest_ns, durations.max_ns))) /
                           2;
-    if (const std::size_t bin = DistributionDrawing::bin_of(axis, middle); bin < bins.size()) {
+    if (const std::size_t bin = axis.bin_of(middle, bins.size()); bin < bins.size()) {
       bins[bin] += static_cast<double>(bucket.count);
     }
   });
@@ -269,7 +269,7 @@ void append_report_tree(const Report& report, base::OutputFile& file) {
     for (std::uint32_t depth = 0; depth < std::min(row->depth, most_indents); ++depth) {
       name += "&nbsp;&nbsp;";
     }
-    name += row->site == 0 ? "(other paths)" : escape_html(site_name(report.timeline.site(row->site), 300));
+    name += !row->site ? "(other paths)" : escape_html(site_name(report.timeline.site(row->site), 300));
     table.row(name, "name");
     table.cell(exact_count(row->count));
     table.cell(duration(row->total_ns));

@@ -30,6 +30,8 @@
 #include "sense/sampler/sensors.hpp"
 #include "sense/sampler/stop_signal.hpp"
 #include "sense/sampler/tier_thread.hpp"
+#include "threads/stacks/call_frames.hpp"
+#include "threads/states/source.hpp"
 
 namespace kymo::command {
 
@@ -44,9 +46,10 @@ struct DoctorOptions {
 };
 
 constexpr std::size_t reads = 11;
+constexpr std::size_t advice_indent = 4;
 
 /// The result of examining a sensor.
-struct Finding {
+struct SensorFinding {
   std::string name;
   Tier tier = Tier::fast;
   std::size_t metrics = 0;      ///< number with a value so far
@@ -77,8 +80,8 @@ class Examination {
     }
   }
 
-  [[nodiscard]] Finding finding() {
-    Finding finding;
+  [[nodiscard]] SensorFinding finding() {
+    SensorFinding finding;
     finding.name = sensor_->name();
     finding.tier = sensor_->tier();
     finding.read = times_.median();
@@ -105,7 +108,7 @@ class Examination {
   std::vector<bool> has_had_value_;
 };
 
-std::vector<Finding> examine(const SensorOptions& options) {
+std::vector<SensorFinding> examine(const SensorOptions& options) {
   std::vector<Examination> examinations;
   for (auto& sensor : sense::make_sensors(options)) {
     examinations.emplace_back(std::move(sensor));
@@ -117,7 +120,7 @@ std::vector<Finding> examine(const SensorOptions& options) {
     // Rates need time between two reads.
     std::this_thread::sleep_for(std::chrono::milliseconds(110));
   }
-  std::vector<Finding> findings;
+  std::vector<SensorFinding> findings;
   findings.reserve(examinations.size());
   for (Examination& examination : examinations) {
     findings.push_back(examination.finding());
@@ -141,16 +144,16 @@ bool may_use_real_time() {
   return is_permitted;
 }
 
-void print_findings(const std::vector<Finding>& findings) {
+void print_findings(const std::vector<SensorFinding>& findings) {
   Table table({{"sensor", Align::left},
                {"tier", Align::left},
                {"state", Align::left},
-               {"metrics"},
-               {"one read"},
-               {"computing"},
-               {"renewed"},
-               {"fastest sensible"}});
-  for (const Finding& finding : findings) {
+               {"metrics", Align::right, 3},
+               {"one read", Align::right, 1},
+               {"computing", Align::right, 1},
+               {"renewed", Align::right, 2},
+               {"fastest"}});
+  for (const SensorFinding& finding : findings) {
     const bool works = finding.metrics != 0;
     table.add({finding.name, sense::name_of(finding.tier), finding.state(), works ? format_count(finding.metrics) : "",
                works ? format_duration(finding.read.wall_ns) : "", works ? format_duration(finding.read.cpu_ns) : "",
@@ -158,22 +161,26 @@ void print_findings(const std::vector<Finding>& findings) {
                works ? fmt::format("{} Hz", format_value(finding.fastest_hz())) : ""});
   }
   table.print();
-  bool is_first = true;
-  for (const Finding& finding : findings) {
-    if (!finding.trouble.empty()) {
-      fmt::print("{}{}: {}\n", is_first ? "\n" : "", finding.name, printable(finding.trouble));
-      if (!finding.advice.empty()) {
-        fmt::print("    {}\n", printable(finding.advice));
-      }
-      is_first = false;
+  std::string last;
+  for (const SensorFinding& finding : findings) {
+    const std::string text = fmt::format("{}: {}", finding.name, printable(finding.trouble));
+    // A sensor of several tiers has one trouble.
+    if (finding.trouble.empty() || text == last) {
+      continue;
     }
+    fmt::print("{}", last.empty() ? "\n" : "");
+    print_wrapped(text);
+    if (!finding.advice.empty()) {
+      print_wrapped(printable(finding.advice), Style::plain, advice_indent);
+    }
+    last = text;
   }
 }
 
 /// Names the option for what can be read more often than at the default rates.
-void print_options(const std::vector<Finding>& findings) {
+void print_options(const std::vector<SensorFinding>& findings) {
   std::vector<std::string> faster;
-  for (const Finding& finding : findings) {
+  for (const SensorFinding& finding : findings) {
     const double usual_hz = control::default_sample_rates[static_cast<std::size_t>(finding.tier)];
     if (finding.metrics != 0 && finding.fastest_hz() > usual_hz &&
         std::find(faster.begin(), faster.end(), finding.option()) == faster.end()) {
@@ -181,19 +188,42 @@ void print_options(const std::vector<Finding>& findings) {
     }
   }
   if (!faster.empty()) {
-    fmt::print("\nto read more often than usual, choose of: kymo record --sensor-hz {}\n", fmt::join(faster, ","));
+    fmt::print("\n");
+    print_wrapped("to read more often than usual: kymo record --sensor-hz and, with commas between them, some of");
+    print_wrapped(fmt::format("{}", fmt::join(faster, " ")), Style::plain, advice_indent);
+  }
+}
+
+/// Where the run states and stacks of threads come from, and what would permit more.
+void print_thread_source(const threads::Refusal& refusal) {
+  if (refusal.error == 0) {
+    print_wrapped("run states of threads: exact, and stacks: sampled on demand, by perf_event_open");
+    if (threads::has_call_frames()) {
+      print_wrapped("callers on sampled stacks: by call frame information (libdw), else by frame pointers");
+    } else {
+      print_wrapped("callers on sampled stacks: by frame pointers alone, which most packages lack");
+      print_wrapped("libdw1 and libelf1, and on x86-64 a kymo that was built with libdw-dev, find all", Style::plain,
+                    advice_indent);
+    }
+    return;
+  }
+  print_wrapped("run states and stacks of threads: not permitted; each thread's CPU time is sampled instead");
+  print_wrapped(printable(refusal.reason), Style::plain, advice_indent);
+  if (!refusal.advice.empty()) {
+    print_wrapped(printable(refusal.advice), Style::plain, advice_indent);
   }
 }
 
 int run(const DoctorOptions& options) {
-  const std::vector<Finding> findings = examine(options.sensors);
+  const std::vector<SensorFinding> findings = examine(options.sensors);
   const bool is_real_time = may_use_real_time();
   const pid_t holder = sense::MachineLock(options.sensors.root).holder();
   const char* const counter = record::counter_name();
+  const threads::Refusal refusal = threads::check_switch_events();
   const std::vector<capture::Leftover> spools = capture::list_leftovers();
   if (options.is_json) {
     Json rows = Json::array();
-    for (const Finding& finding : findings) {
+    for (const SensorFinding& finding : findings) {
       rows.push_back({{"sensor", finding.name},
                       {"tier", sense::name_of(finding.tier)},
                       {"state", finding.state()},
@@ -213,6 +243,11 @@ int run(const DoctorOptions& options) {
     print_json({{"sensors", std::move(rows)},
                 {"shared_memory", std::move(memory)},
                 {"clock", counter},
+                {"thread_states",
+                 {{"source", refusal.error == 0 ? "perf_event_open" : "schedstat"},
+                  {"callers", threads::has_call_frames() ? "call frame information" : "frame pointers"},
+                  {"trouble", refusal.reason},
+                  {"advice", refusal.advice}}},
                 {"may_use_real_time", is_real_time},
                 {"machine_holder", holder}});
     return to_int(ExitCode::ok);
@@ -220,16 +255,22 @@ int run(const DoctorOptions& options) {
   print_findings(findings);
   print_options(findings);
   fmt::print("\nclock: {}\n", counter);
-  fmt::print("real-time scheduling of the sampler: {}\n",
-             is_real_time ? "permitted"
-                          : "not permitted; samples are late by some milliseconds now and then on a busy machine\n"
-                            "    sudo setcap cap_sys_nice+ep PROGRAM, or `ulimit -r 1`, permits it");
+  if (is_real_time) {
+    print_wrapped("real-time scheduling of the sampler: permitted");
+  } else {
+    print_wrapped(
+        "real-time scheduling of the sampler: not permitted; samples are late by some milliseconds now and then on a "
+        "busy machine");
+    print_wrapped("sudo setcap cap_sys_nice+ep PROGRAM, or `ulimit -r 1`, permits it", Style::plain, advice_indent);
+  }
+  print_thread_source(refusal);
   if (holder != 0) {
-    fmt::print("process {} samples this machine for all that share it (KYMO_MACHINE=shared)\n", holder);
+    print_wrapped(fmt::format("process {} samples this machine for all that share it (KYMO_MACHINE=shared)", holder));
   }
   if (!spools.empty()) {
-    fmt::print("\nevents in {}; `kymo recover --all` clears up after processes that are dead:\n",
-               capture::shared_memory);
+    fmt::print("\n");
+    print_wrapped(fmt::format("events in {}; `kymo recover --all` clears up after processes that are dead:",
+                              capture::shared_memory));
     print_leftovers(spools);
   }
   return to_int(ExitCode::ok);
@@ -246,8 +287,8 @@ void add_doctor_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(
       "\"One read\" is the median time of some reads, and \"computing\" is its CPU time: the rest waits for a driver.\n"
-      "\"Renewed\" is how often the source makes new values, where it is known. Beyond \"fastest sensible\", reads give\n"
-      "nothing new, compute for over a twentieth of a core, or last for over half of the time between two of them.\n"
+      "\"Renewed\" is how often the source makes new values, where it is known. Beyond the \"fastest\" sensible rate,\n"
+      "reads give nothing new, compute for over a twentieth of a core, or last for over half of the time between two.\n"
       "`kymo record --sensor-hz` sets a sensor's rate.\n\n"
       "Examples:\n"
       "  kymo doctor\n"

@@ -151,11 +151,12 @@ void Terminal::draw(const std::vector<std::string>& lines) {
   std::string screen = "\033[H";
   const std::size_t shown = std::min(lines.size(), static_cast<std::size_t>(window.rows));
   for (std::size_t row = 0; row < shown; ++row) {
-    screen += row == 0 ? "" : "\r\n";
+    // Erased first: behind a line that fills the row, the cursor is still on its last column.
+    screen += row == 0 ? "\033[K" : "\r\n\033[K";
     screen += lines[row];
-    screen += "\033[0m\033[K";
+    screen += "\033[0m";
   }
-  write_all(screen + "\033[J");
+  write_all(screen + (shown < static_cast<std::size_t>(window.rows) ? "\r\n\033[J" : ""));
 }
 
 }  // namespace kymo::command

@@ -64,7 +64,7 @@ Group group_of(const LiveRow& row) {
     return Group::power;
   }
   const std::array<std::pair<Group, bool>, 8> known{{
-      {Group::gpu, starts_with_any(name, {"gpu", "emc", "nvenc", "nvdec", "vic", "ofa", "dla"})},
+      {Group::gpu, starts_with_any(name, {"gpu", "pcie", "nvlink", "emc", "nvenc", "nvdec", "vic", "ofa", "dla"})},
       {Group::limits, starts_with_any(name, {"pressure", "cgroup"})},
       {Group::cpu, starts_with_any(name, {"cpu", "load", "tasks", "context_switches"})},
       {Group::memory, starts_with_any(name, {"memory", "swap", "page", "major_faults"})},
@@ -144,6 +144,43 @@ void add_meters(const std::vector<const LiveRow*>& cores, const TopView& view, s
   }
 }
 
+/// A meter for each amount of which the whole is known: memory_used of memory_total, gpu_mem of gpu_mem_total.
+void add_share_meters(const std::vector<const LiveRow*>& rows, const TopView& view, std::vector<std::string>& lines) {
+  constexpr std::string_view ending = "_total";
+  for (const LiveRow* const whole : rows) {
+    const std::string& name = whole->name();
+    if (name.size() <= ending.size() || name.compare(name.size() - ending.size(), ending.size(), ending) != 0) {
+      continue;
+    }
+    const std::string what = name.substr(0, name.size() - ending.size());
+    const auto part = std::find_if(rows.begin(), rows.end(), [&](const LiveRow* row) {
+      return (row->name() == what || row->name() == what + "_used") && row->metric().labels == whole->metric().labels;
+    });
+    const double share = part != rows.end() ? (*part)->latest() / whole->latest() : std::nan("");
+    if (!std::isfinite(share)) {
+      continue;
+    }
+    const std::string text =
+        fmt::format("▏{:4.0f} % of {}", 100 * share, format_quantity(whole->latest(), whole->unit()));
+    const std::size_t used = width_of((*part)->title()) + 2 + width_of(text);
+    constexpr std::size_t longest_bar = 40;
+    constexpr std::size_t least_bar = 4;
+    if (used + least_bar <= view.columns) {
+      lines.push_back((*part)->title() + " ▕" +
+                      painted(bar_of(share, std::min(view.columns - used, longest_bar)), colour_of(100 * share), view) +
+                      text);
+    }
+  }
+}
+
+/// Whether its source gives its growth as a metric of its own.
+bool is_told_as_rate(const LiveRow& row, const std::vector<const LiveRow*>& rows) {
+  return row.metric().kind != MetricKind::gauge && std::any_of(rows.begin(), rows.end(), [&row](const LiveRow* other) {
+           return other->metric().kind == MetricKind::gauge && other->unit() == row.unit() &&
+                  other->metric().source == row.metric().source && other->metric().labels == row.metric().labels;
+         });
+}
+
 /// The widths of a row's columns.
 struct Columns {
   std::size_t title = 0;
@@ -216,7 +253,10 @@ void add_heading(const std::string& heading, const TopView& view, std::vector<st
   lines.push_back(painted(fitted(heading, std::min(width_of(heading), view.columns)), Colour::heading, view));
 }
 
-void add_rows(const TopData& data, const TopView& view, std::vector<std::string>& lines) {
+constexpr auto no_group = static_cast<Group>(headings.size());
+
+/// The groups from `begin` on, up to before `end`.
+void add_rows(const TopData& data, const TopView& view, Group begin, Group end, std::vector<std::string>& lines) {
   std::array<std::vector<const LiveRow*>, headings.size()> groups;
   for (const LiveRow* row : data.rows) {
     if (passes(row->title(), view)) {
@@ -224,8 +264,8 @@ void add_rows(const TopData& data, const TopView& view, std::vector<std::string>
     }
   }
   const Columns columns(data, view.columns);
-  bool is_first = true;
-  for (std::size_t group = 0; group < groups.size(); ++group) {
+  bool is_first = begin == Group{};
+  for (auto group = static_cast<std::size_t>(begin); group < static_cast<std::size_t>(end); ++group) {
     if (groups[group].empty()) {
       continue;
     }
@@ -237,10 +277,14 @@ void add_rows(const TopData& data, const TopView& view, std::vector<std::string>
       }
       lines.back() += painted(names, Colour::quiet, view);
     }
+    add_share_meters(groups[group], view, lines);
     std::vector<const LiveRow*> cores;
     std::vector<const LiveRow*> core_others;
     std::vector<const LiveRow*> constants;
     for (const LiveRow* row : groups[group]) {
+      if (view.filter.empty() && is_told_as_rate(*row, groups[group])) {
+        continue;
+      }
       if (is_core_load(*row)) {
         cores.push_back(row);
       } else if (!row->core().empty()) {
@@ -322,30 +366,88 @@ std::size_t shown_width(const std::string& line) {
   return width_of(plain);
 }
 
+/// The widths of the columns that there is something in and room for; 0: left out.
+std::array<std::size_t, TopRecorded::cell_count> recorded_widths(const TopData& data, std::size_t room) {
+  std::array<std::size_t, TopRecorded::cell_count> widths{};
+  for (const TopRecorded& row : data.recorded) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], width_of(row.cells[i]));
+    }
+  }
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    widths[i] = widths[i] == 0 ? 0 : std::max(widths[i], width_of(recorded_columns[i].title));
+    used += widths[i] == 0 ? 0 : widths[i] + 2;
+  }
+  while (used > room) {
+    std::size_t next = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool goes_first =
+          widths[i] != 0 && (next == widths.size() || recorded_columns[i].rank > recorded_columns[next].rank);
+      next = goes_first ? i : next;
+    }
+    if (next == widths.size() || recorded_columns[next].rank == 0) {
+      break;
+    }
+    used -= std::exchange(widths[next], 0) + 2;
+  }
+  return widths;
+}
+
+/// A line for each recorded process, with the past of its frames, else of its CPU, where there is room.
+void add_recorded(const TopData& data, const TopView& view, std::vector<std::string>& lines) {
+  if (data.recorded.empty()) {
+    return;
+  }
+  const std::array widths = recorded_widths(data, view.columns);
+  const auto line_of = [&](const auto& cell_of) {
+    std::string line;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      line += widths[i] == 0 ? "" : fitted(cell_of(i), widths[i], !recorded_columns[i].is_text) + "  ";
+    }
+    return line;
+  };
+  const std::string titles = line_of([](std::size_t i) { return std::string(recorded_columns[i].title); });
+  lines.push_back(painted(fitted(titles, std::min(width_of(titles), view.columns)), Colour::heading, view));
+  constexpr std::size_t longest_spark = 60;
+  for (const TopRecorded& row : data.recorded) {
+    std::string line =
+        line_of([&row](std::size_t i) { return row.cells[i].empty() ? std::string("-") : row.cells[i]; });
+    line = fitted(line, std::min(width_of(line), view.columns));
+    const std::size_t room = std::min(view.columns - width_of(line), longest_spark);
+    line += row.drawn != nullptr && room > 0 ? painted(row.drawn->sparkline(room), Colour::low, view) : std::string();
+    lines.push_back(std::move(line));
+  }
+}
+
 /// From this width on, processes are beside the metrics.
 constexpr std::size_t two_parts = 120;
 constexpr std::size_t processes_width = 44;
+constexpr std::size_t most_processes = 20;
 
 }  // namespace
 
 std::vector<std::string> top_body(const TopData& data, const TopView& view) {
   std::vector<std::string> lines;
-  for (const std::string& line : data.recorded) {
-    lines.push_back(fitted(line, std::min(width_of(line), view.columns)));
-  }
   const bool has_processes = !data.processes.empty() || !data.gpu_processes.empty();
   if (!has_processes || view.columns < two_parts) {
-    add_rows(data, view, lines);
-    const std::vector<std::string> processes = process_lines(data, view, 20);
+    add_recorded(data, view, lines);
+    add_rows(data, view, Group{}, Group::processes, lines);
+    // As many as leave the first screen room for what is above them.
+    const std::vector<std::string> processes = process_lines(
+        data, view, std::clamp<std::size_t>(view.rows == 0 ? most_processes : view.rows / 4, 4, most_processes));
     lines.insert(lines.end(), processes.begin(), processes.end());
+    add_rows(data, view, Group::processes, no_group, lines);
     return lines;
   }
   TopView left = view;
   left.columns = view.columns - processes_width - 2;
-  add_rows(data, left, lines);
+  add_recorded(data, left, lines);
+  add_rows(data, left, Group{}, no_group, lines);
   TopView right = view;
   right.columns = processes_width;
-  const std::vector<std::string> processes = process_lines(data, right, std::max<std::size_t>(lines.size(), 20));
+  const std::vector<std::string> processes =
+      process_lines(data, right, std::max<std::size_t>(lines.size(), most_processes));
   lines.resize(std::max(lines.size(), processes.size()));
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const std::size_t used = shown_width(lines[i]);

@@ -7,6 +7,7 @@
 //     2 constant: cpu_clock 2600 MHz, tasks_blocked 0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -35,11 +36,33 @@ struct TopGpuProcess {
   std::optional<double> percent = {};  ///< of the GPU's time, within the last second; nothing: not known
 };
 
+/// A recorded process among several.
+struct TopRecorded {
+  static constexpr std::size_t cell_count = 8;
+  std::array<std::string, cell_count> cells;  ///< printable, as recorded_columns has them; empty: not known
+  const LiveRow* drawn = nullptr;             ///< the sparkline's; null: none
+};
+
+/// A column of recorded processes. On a narrow terminal the greatest rank goes first.
+struct TopRecordedColumn {
+  const char* title;
+  bool is_text;
+  int rank;
+};
+inline constexpr std::array<TopRecordedColumn, TopRecorded::cell_count> recorded_columns{{{"rank", false, 1},
+                                                                                          {"process", false, 0},
+                                                                                          {"host", true, 6},
+                                                                                          {"cpu", false, 2},
+                                                                                          {"memory", false, 3},
+                                                                                          {"gpu", false, 4},
+                                                                                          {"power", false, 5},
+                                                                                          {"frame", false, 1}}};
+
 /// What is shown.
 struct TopData {
   std::string title;
   std::vector<const LiveRow*> rows;
-  std::vector<std::string> recorded;  ///< lines on recorded processes, for captures of several
+  std::vector<TopRecorded> recorded;  ///< for captures of several processes
   std::vector<TopProcess> processes;  ///< by falling CPU share
   std::vector<TopGpuProcess> gpu_processes;
 };

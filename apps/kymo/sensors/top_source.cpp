@@ -115,7 +115,9 @@ class CaptureSource final : public TopSource {
     TopData data;
     data.title = title_;
     if (rows_of.size() > 1) {
-      data.recorded = process_lines(rows_of);
+      for (const auto& [process, count] : rows_of) {
+        data.recorded.push_back(recorded(process));
+      }
     }
     // Of the many ranks of a job, their rows tell enough.
     constexpr std::size_t most_processes = 4;
@@ -167,26 +169,17 @@ class CaptureSource final : public TopSource {
     return nullptr;
   }
 
-  [[nodiscard]] std::vector<std::string> process_lines(const std::map<ProcessId, std::size_t>& processes) const {
-    std::vector<std::string> lines{fmt::format("{:>6} {:>8} {:<16} {:>10} {:>10} {:>9} {:>9} {:>11}", "rank", "process",
-                                               "host", "cpu", "memory", "gpu", "power", "frame")};
-    constexpr std::size_t spark = 30;
-    for (const auto& [process, count] : processes) {
-      const ProcessDeclaration& declared = timeline_.process(process).declaration;
-      const auto quantity = [](const LiveRow* row) {
-        return row != nullptr ? format_quantity(row->latest(), row->unit()) : std::string("-");
-      };
-      const LiveRow* const cpu = find(process, {"process_cpu"});
-      const LiveRow* const frame = find(process, {"frame_ms"});
-      const LiveRow* const drawn = frame != nullptr ? frame : cpu;
-      lines.push_back(fmt::format(
-          "{:>6} {:>8} {:<16} {:>10} {:>10} {:>9} {:>9} {:>11}  {}",
-          declared.rank.empty() ? "-" : printable(declared.rank, 6), declared.pid, printable(declared.host, 16),
-          quantity(cpu), quantity(find(process, {"process_rss", "memory_mb"})), quantity(find(process, {"gpu_util"})),
-          quantity(find(process, {"gpu_power", "cpu_power", "power"})), quantity(frame),
-          drawn != nullptr ? drawn->sparkline(spark) : ""));
-    }
-    return lines;
+  [[nodiscard]] TopRecorded recorded(ProcessId process) const {
+    const ProcessDeclaration& declared = timeline_.process(process).declaration;
+    const auto quantity = [](const LiveRow* row) {
+      return row != nullptr ? format_quantity(row->latest(), row->unit()) : std::string();
+    };
+    const LiveRow* const cpu = find(process, {"process_cpu"});
+    const LiveRow* const frame = find(process, {"frame_ms"});
+    return {{printable(declared.rank, 6), std::to_string(declared.pid), printable(declared.host, 16), quantity(cpu),
+             quantity(find(process, {"process_rss", "memory_mb"})), quantity(find(process, {"gpu_util"})),
+             quantity(find(process, {"gpu_power", "cpu_power", "power"})), quantity(frame)},
+            frame != nullptr ? frame : cpu};
   }
 
   Timeline timeline_;

@@ -47,4 +47,20 @@ std::optional<RelativeRange> parse_time(const std::string& text) {
   return !range.end_ns || range.start_ns < *range.end_ns ? std::optional(range) : std::nullopt;
 }
 
+std::optional<FrameRange> parse_frames(const std::string& text) {
+  const auto ends = split_range(text);
+  if (!ends) {
+    return std::nullopt;
+  }
+  FrameRange range;
+  const auto first = parse_number<FrameNumber>(ends->first);
+  const auto last = parse_number<FrameNumber>(ends->second);
+  if ((!first && !ends->first.empty()) || (!last && !ends->second.empty())) {
+    return std::nullopt;
+  }
+  range.first = first.value_or(range.first);
+  range.last = last.value_or(range.last);
+  return range.first >= 1 && range.first <= range.last ? std::optional(range) : std::nullopt;
+}
+
 }  // namespace kymo::command

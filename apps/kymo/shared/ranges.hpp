@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include <kymo/statistics.hpp>
+
 namespace kymo::command {
 
 /// A range of times since the start of the recording.
@@ -32,5 +34,7 @@ template <typename Number>
 [[nodiscard]] std::optional<std::int64_t> parse_duration(std::string_view text);
 /// "1.5s..2s", "250ms..", "..3min", with durations as above.
 [[nodiscard]] std::optional<RelativeRange> parse_time(const std::string& text);
+/// "10..20", "10..", "..20", "7". Returns nothing for other texts.
+[[nodiscard]] std::optional<FrameRange> parse_frames(const std::string& text);
 
 }  // namespace kymo::command

@@ -50,24 +50,25 @@ std::string styled(std::string_view text, Style style) {
                                                                : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-void print_wrapped(std::string_view text, Style style) {
-  while (width_of(text) > screen().width) {
+void print_wrapped(std::string_view text, Style style, std::size_t indent) {
+  const std::size_t width = screen().width - std::min(indent, screen().width - 1);
+  while (width_of(text) > width) {
     std::size_t columns = 0;
     std::size_t end = 0;
     std::size_t space = 0;
     for (; end < text.size(); ++end) {
       columns += (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U ? 1U : 0U;
-      if (columns > screen().width) {
+      if (columns > width) {
         break;
       }
       space = text[end] == ' ' ? end : space;
     }
     space = text[end] == ' ' ? end : space;
     const std::size_t cut = space != 0 ? space : end;
-    fmt::print("{}\n", styled(text.substr(0, cut), style));
+    fmt::print("{:{}}{}\n", "", indent, styled(text.substr(0, cut), style));
     text.remove_prefix(cut + (space != 0 ? 1 : 0));
   }
-  fmt::print("{}\n", styled(text, style));
+  fmt::print("{:{}}{}\n", "", indent, styled(text, style));
 }
 
 }  // namespace kymo::command

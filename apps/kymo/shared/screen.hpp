@@ -22,7 +22,7 @@ struct Screen {
 /// A printable text in a style; unchanged where there are no colours.
 [[nodiscard]] std::string styled(std::string_view text, Style style);
 
-/// Prints a printable text on stdout, broken at spaces so that no line is wider than the screen.
-void print_wrapped(std::string_view text, Style style = Style::plain);
+/// Prints a printable text on stdout, broken at spaces so that no line is wider than the screen; each line is indented.
+void print_wrapped(std::string_view text, Style style = Style::plain, std::size_t indent = 0);
 
 }  // namespace kymo::command

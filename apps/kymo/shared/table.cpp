@@ -45,7 +45,8 @@ void Table::drop_columns(std::vector<std::size_t>& widths, std::size_t room) con
   const auto least_width = [&] {
     std::vector<std::size_t> least = widths;
     for (std::size_t i = 0; i < least.size(); ++i) {
-      least[i] = columns_[i].align == Align::left ? std::min(least[i], i == 0 ? least_name : least_text) : least[i];
+      const bool is_text = columns_[i].align == Align::left && !columns_[i].is_whole;
+      least[i] = is_text ? std::min(least[i], i == 0 ? least_name : least_text) : least[i];
     }
     return line_width(least);
   };
@@ -68,12 +69,20 @@ void Table::fit(std::vector<std::size_t>& widths, std::size_t room) const {
   while (line_width(widths) > room) {
     std::size_t widest = 0;
     for (std::size_t i = 1; i < widths.size(); ++i) {
-      widest = columns_[i].align == Align::left && widths[i] > widths[widest] ? i : widest;
+      const bool is_text = columns_[i].align == Align::left && !columns_[i].is_whole;
+      widest = is_text && widths[i] > widths[widest] ? i : widest;
     }
     if (widths[widest] <= 1) {
       return;
     }
     --widths[widest];
+  }
+}
+
+void Table::print_below() const {
+  if (!empty()) {
+    fmt::print("\n");
+    print();
   }
 }
 

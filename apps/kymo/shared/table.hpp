@@ -22,6 +22,7 @@ class Table {
     Align align = Align::right;
     int rank = 0;  ///< 0: stays as long as there is room for anything
     Style style = Style::plain;
+    bool is_whole = false;  ///< never cut, as a drawing is
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -30,6 +31,8 @@ class Table {
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   /// Prints the titles and the rows, indented by `indent` columns. Omits columns that are empty in all rows.
   void print(std::size_t indent = 0) const;
+  /// The same below an empty line; nothing where there are no rows.
+  void print_below() const;
 
  private:
   [[nodiscard]] std::vector<std::size_t> content_widths() const;

@@ -97,10 +97,7 @@ void print_spans(const Timeline& timeline, const EnergyStatistics& statistics) {
                format_bound(span.energy), per_one(span.energy, span.count, span.is_resolved()),
                format_share(span.energy.joules, statistics.gpu.joules), format_unknown(span.energy.unknown_s)});
   }
-  if (!table.empty()) {
-    fmt::print("\n");
-    table.print();
-  }
+  table.print_below();
 }
 
 void print_frames(const Timeline& timeline, const EnergyStatistics& statistics, const EnergyTableOptions& options) {
@@ -125,10 +122,7 @@ void print_frames(const Timeline& timeline, const EnergyStatistics& statistics, 
                has_gpu ? per_one(stream.gpu, stream.count, stream.is_resolved()) : "",
                format_unknown(stream.machine.unknown_s)});
   }
-  if (!table.empty()) {
-    fmt::print("\n");
-    table.print();
-  }
+  table.print_below();
 }
 
 void print_phases(const EnergyStatistics& statistics) {
@@ -150,10 +144,7 @@ void print_phases(const EnergyStatistics& statistics) {
                has_gpu ? format_energy(row.gpu) : "", has_gpu ? format_bound(row.gpu) : "",
                format_unknown(row.machine.unknown_s)});
   }
-  if (!table.empty()) {
-    fmt::print("\n");
-    table.print();
-  }
+  table.print_below();
 }
 
 void put(Json& row, const char* prefix, const Energy& energy) {
@@ -165,7 +156,7 @@ void put(Json& row, const char* prefix, const Energy& energy) {
 
 void put_process(const Timeline& timeline, bool by_process, ProcessId id, std::size_t processes, Json& row) {
   if (by_process) {
-    row["process"] = id;
+    row["process"] = id.value();
     row["pid"] = timeline.process(id).declaration.pid;
   } else {
     row["processes"] = processes;
@@ -236,6 +227,11 @@ std::string format_unknown(double seconds) {
 
 std::vector<std::string> describe_energy(const EnergyStatistics& statistics) {
   std::vector<std::string> texts;
+  if (!has_source(statistics, PowerSide::machine)) {
+    texts.emplace_back("Machine: not known. No source measures it, so its scopes have no joules.");
+    texts.push_back(fmt::format("GPU: {} {}.", format_energy(statistics.gpu), format_bound(statistics.gpu)));
+    return texts;
+  }
   texts.push_back(fmt::format("Machine: {} {}, {} of it while scopes were open.", format_energy(statistics.machine),
                               format_bound(statistics.machine),
                               format_share(statistics.in_scopes_joules, statistics.machine.joules)));
@@ -256,7 +252,9 @@ std::vector<std::string> describe_energy(const EnergyStatistics& statistics) {
 void print_energy(const Timeline& timeline, const EnergyStatistics& statistics, const EnergyTableOptions& options) {
   print_sources(statistics);
   print_totals(statistics);
-  print_sites(timeline, statistics, options);
+  if (has_source(statistics, PowerSide::machine)) {
+    print_sites(timeline, statistics, options);
+  }
   print_spans(timeline, statistics);
   print_frames(timeline, statistics, options);
   print_phases(statistics);
@@ -291,7 +289,7 @@ Json energy_to_json(const Timeline& timeline, const EnergyStatistics& statistics
   Json phases = Json::array();
   for (const stats::PhaseEnergy& phase : statistics.phases) {
     Json row = {{"number", phase.phase.number},
-                {"process", phase.phase.process},
+                {"process", phase.phase.process.value()},
                 {"start_ns", phase.phase.start_ns},
                 {"end_ns", phase.phase.end_ns},
                 {"is_resolved", phase.is_resolved}};

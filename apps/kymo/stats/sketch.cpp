@@ -32,13 +32,16 @@ bool speaks_utf8() {
 }
 
 std::string sketch(const capture::Histogram& histogram, bool in_utf8) {
+  return histogram.empty() ? std::string() : sketch(stats::logarithmic_bars(histogram, most_columns), in_utf8);
+}
+
+std::string sketch(const std::vector<std::uint64_t>& columns, bool in_utf8) {
   static constexpr std::array<std::string_view, 9> blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   static constexpr std::array<std::string_view, 9> plain{" ", ".", ":", "-", "=", "+", "*", "#", "@"};
-  if (histogram.empty()) {
+  if (columns.empty()) {
     return {};
   }
-  const std::vector<std::uint64_t> columns = stats::logarithmic_bars(histogram, most_columns);
-  const auto most = static_cast<double>(*std::max_element(columns.begin(), columns.end()));
+  const auto most = static_cast<double>(std::max<std::uint64_t>(*std::max_element(columns.begin(), columns.end()), 1));
   std::string line;
   for (const std::uint64_t count : columns) {
     const auto height = static_cast<std::size_t>(std::ceil(8 * static_cast<double>(count) / most));

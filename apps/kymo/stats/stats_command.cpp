@@ -34,11 +34,27 @@ std::unique_ptr<stats::SiteMetrics> gather_beside(const Timeline& timeline, cons
   return std::make_unique<stats::SiteMetrics>(stats::gather_site_metrics(timeline, how));
 }
 
+/// What the threads did in the scopes of each site; empty if no states were recorded.
+stats::RunTimesOfSites gather_run_times(const Timeline& timeline, const StatsOptions& options,
+                                        const stats::Selection& selection) {
+  if (timeline.declarations().threads.empty()) {
+    return {timeline, options.by_process};
+  }
+  Progress progress("reading run states");
+  return stats::gather_run_times(timeline, {options.by_process, selection, progress.callback()});
+}
+
 int show(const StatsOptions& options) {
   const Timeline timeline = open_timeline(options.captures);
   try {
     if (options.has_energy) {
       return show_energy(timeline, options);
+    }
+    if (options.by_thread) {
+      return show_threads(timeline, options);
+    }
+    if (options.has_functions) {
+      return show_functions(timeline, options);
     }
     if (options.has_tree) {
       return show_tree(timeline, options);
@@ -127,7 +143,6 @@ FirstScreen gather_first_screen(const Timeline& timeline, const StatsOptions& op
     found.statistics = stats::gather_statistics(timeline, how);
   }
   found.locks = stats::lock_statistics(timeline, found.statistics);
-  sort_sites(timeline, found.statistics.sites, options.sort_key());
   if (!options.is_json && options.filters.empty() && !found.statistics.frame_streams.empty()) {
     Progress progress("reading frames");
     stats::StretchOptions how;
@@ -150,7 +165,14 @@ int show_tables(const Timeline& timeline, const StatsOptions& options) {
   warn_of_missing_blocks(found.statistics, selection.takes_every_event() && !options.decodes_all, warnings);
   warn_of_gaps(found.statistics, warnings);
   filter(timeline, options.filters, found);
-  StatsTableOptions table{options.by_process, options.top, beside.get(), length_of(timeline, selection)};
+  stats::RunTimesOfSites run_times = gather_run_times(timeline, options, selection);
+  StatsTableOptions table{options.by_process,
+                          options.top,
+                          beside.get(),
+                          length_of(timeline, selection),
+                          run_times.empty() ? nullptr : &run_times,
+                          options.has_histograms};
+  sort_sites(timeline, found.statistics.sites, options.sort_key(), table.run_times);
   if (options.is_json) {
     const TimeRange range = timeline.range();
     nlohmann::ordered_json json = {{"start_ns", range.start_ns}, {"end_ns", range.end_ns}};
@@ -181,7 +203,10 @@ void add_stats_command(CLI::App& app, Invocation& invocation) {
                          "Count, total, self time and percentiles per site, frame stream and metric; call "
                          "tree, slowest frames, phases, joules");
   add_stats_options(*command, *options);
-  command->callback([options, &exit_code] { exit_code = show(*options); });
+  command->callback([options, &exit_code] {
+    expect_one_view(*options);
+    exit_code = show(*options);
+  });
 }
 
 }  // namespace kymo::command

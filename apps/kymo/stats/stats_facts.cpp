@@ -19,7 +19,7 @@ const TimelineProcess& main_process(const Timeline& timeline) {
       return process;
     }
   }
-  return timeline.processes().empty() ? timeline.process(0) : timeline.processes().front();
+  return timeline.processes().empty() ? timeline.process(ProcessId{}) : timeline.processes().front();
 }
 
 std::string_view fact_of(const TimelineProcess& process, std::string_view key) {

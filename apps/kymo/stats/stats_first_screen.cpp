@@ -20,6 +20,19 @@ std::string describe_drops(const stats::DropTotals& drops) {
   return dropped == 0 ? "nothing dropped" : format_plural(dropped, "event") + " dropped";
 }
 
+/// Of a command that started others, as a build does: how many, and which took long.
+void print_processes(const Timeline& timeline) {
+  for (const TimelineProcess& process : timeline.processes()) {
+    const std::string_view count = fact_of(process, "record.processes");
+    const std::string_view longest = fact_of(process, "longest_processes");
+    if (!count.empty()) {
+      print_wrapped(fmt::format("{} processes were started, {} at once{}{}", printable(count),
+                                printable(fact_of(process, "record.processes_at_once")),
+                                longest.empty() ? "" : "; the longest: ", printable(longest)));
+    }
+  }
+}
+
 void print_facts(const Timeline& timeline, const stats::Statistics& statistics, const StatsTableOptions& table) {
   const TimelineProcess& process = main_process(timeline);
   if (!process.declaration.command_line.empty()) {
@@ -38,6 +51,7 @@ void print_facts(const Timeline& timeline, const stats::Statistics& statistics, 
     facts += ". " + printable(machine);
   }
   print_wrapped(facts);
+  print_processes(timeline);
   fmt::print("\n");
 }
 
@@ -67,10 +81,13 @@ std::size_t count_machine_metrics(const Timeline& timeline, const stats::Statist
   return count;
 }
 
-void print_more(const Timeline& timeline, const stats::Statistics& statistics) {
+void print_more(const Timeline& timeline, const stats::Statistics& statistics, bool has_machine) {
   const std::size_t machine = count_machine_metrics(timeline, statistics);
   std::string text = "more:";
-  if (machine != 0) {
+  if (!timeline.declarations().stacks.empty()) {
+    text += " --functions,";
+  }
+  if (machine != 0 && !has_machine) {
     text += fmt::format(" --metrics ({} of the machine),", format_count(machine));
   }
   text += " --tree, --slowest-frames 5, --histogram, --help";
@@ -88,14 +105,19 @@ void print_first_screen(const Timeline& timeline, const FirstScreen& found, cons
   print_locks(found.locks, table);
   print_frames(timeline, found.statistics, table);
   print_slowest(timeline, found.slow);
-  print_metrics(timeline, found.statistics, table, true);
+  StatsTableOptions of_metrics = table;
+  of_metrics.top = options.has_metrics ? 0 : table.top;
+  print_metrics(timeline, found.statistics, of_metrics, true);
   // A recording of the machine alone has nothing else to show.
   const bool is_machine_alone = found.statistics.sites.empty() && found.statistics.spans.empty() &&
                                 count_machine_metrics(timeline, found.statistics) == found.statistics.metrics.size();
-  if (options.has_metrics || !options.filters.empty() || is_machine_alone) {
-    print_metrics(timeline, found.statistics, table, false);
-  } else {
-    print_more(timeline, found.statistics);
+  const bool wants_all = options.has_metrics || !options.filters.empty();
+  if (wants_all || is_machine_alone) {
+    of_metrics.is_brief = !wants_all;
+    print_metrics(timeline, found.statistics, of_metrics, false);
+  }
+  if (!wants_all) {
+    print_more(timeline, found.statistics, is_machine_alone);
   }
 }
 

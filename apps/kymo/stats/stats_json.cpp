@@ -14,11 +14,11 @@ using stats::DurationStatistics;
 using stats::SiteStatistics;
 using stats::Statistics;
 
-Json to_json(const DurationStatistics& durations) {
+Json to_json(const DurationStatistics& durations, bool has_histogram) {
   Json json = {{"count", durations.count},   {"total_ns", durations.total_ns}, {"mean_ns", durations.mean_ns},
                {"min_ns", durations.min_ns}, {"p50_ns", durations.p50_ns},     {"p95_ns", durations.p95_ns},
-               {"p99_ns", durations.p99_ns}, {"max_ns", durations.max_ns}};
-  if (durations.histogram) {
+               {"p99_ns", durations.p99_ns}, {"p99_9_ns", durations.p99_9_ns}, {"max_ns", durations.max_ns}};
+  if (has_histogram && durations.histogram) {
     Json buckets = Json::array();
     durations.histogram->for_each_bucket([&buckets](const capture::Histogram::Bucket& bucket) {
       buckets.push_back({bucket.lowest_ns, bucket.highest_ns, bucket.count});
@@ -31,7 +31,7 @@ Json to_json(const DurationStatistics& durations) {
 /// If each row belongs to one process, adds which one.
 void put_process(const Timeline& timeline, bool by_process, ProcessId id, std::size_t processes, Json& row) {
   if (by_process) {
-    row["process"] = id;
+    row["process"] = id.value();
     row["pid"] = timeline.process(id).declaration.pid;
   } else {
     row["processes"] = processes;
@@ -52,6 +52,18 @@ Json beside_to_json(stats::SiteMetrics& beside, SiteId site) {
     values.push_back(std::move(value));
   }
   return values;
+}
+
+/// Null where nothing is known, which is not 0.
+Json run_times_to_json(const stats::SiteRunTimes* known) {
+  if (known == nullptr) {
+    return {};
+  }
+  return {{"scopes", known->scopes},
+          {"total_ns", known->total_ns},
+          {"running_ns", known->times.running_ns},
+          {"runnable_ns", known->times.runnable_ns},
+          {"blocked_ns", known->times.blocked_ns}};
 }
 
 Json known(double value) {
@@ -97,10 +109,13 @@ Json tables_to_json(const Timeline& timeline, const Statistics& statistics,
     const SiteDeclaration& declared = timeline.site(site.site);
     Json row = site_to_json(declared);
     put_process(timeline, options.by_process, declared.process, site.processes, row);
-    row.update(to_json(site.durations));
+    row.update(to_json(site.durations, options.has_histograms));
     row["self_ns"] = site.self_ns;
     row["unbalanced"] = site.unbalanced;
     row["self_is_bound"] = site.self_is_bound;
+    if (options.run_times != nullptr) {
+      row["run_states"] = run_times_to_json(options.run_times->find(site.site));
+    }
     if (options.beside != nullptr) {
       row["with"] = beside_to_json(*options.beside, site.site);
     }
@@ -112,7 +127,7 @@ Json tables_to_json(const Timeline& timeline, const Statistics& statistics,
     if (base::is_unresolved(timeline.name(span.name))) {
       row.update({{"count", span.durations.count}, {"unresolved", true}});
     } else {
-      row.update(to_json(span.durations));
+      row.update(to_json(span.durations, options.has_histograms));
     }
     spans.push_back(std::move(row));
   }
@@ -121,7 +136,7 @@ Json tables_to_json(const Timeline& timeline, const Statistics& statistics,
     const FrameStreamDeclaration& declared = timeline.frame_stream(stream.stream);
     Json row = {{"name", declared.name}};
     put_process(timeline, options.by_process, declared.process, stream.processes, row);
-    row.update(to_json(stream.durations));
+    row.update(to_json(stream.durations, options.has_histograms));
     streams.push_back(std::move(row));
   }
   Json metrics = Json::array();

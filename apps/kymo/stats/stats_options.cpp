@@ -2,12 +2,13 @@
 #include "apps/kymo/stats/stats_options.hpp"
 
 #include <array>
-#include <limits>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
+#include "apps/kymo/shared/usage.hpp"
 
 namespace kymo::command {
 
@@ -21,45 +22,6 @@ CLI::Validator is_count() {
         return count && *count != 0 ? std::string() : text + " is no whole number from 1";
       },
       "");
-}
-
-void add_selection_options(CLI::App& command, StatsOptions& options) {
-  command
-      .add_option(
-          "--site", options.sites,
-          "Only sites and spans whose name fits (* any text, ? one character); may be repeated. With --tree: what "
-          "runs inside them too")
-      ->option_text("PATTERN")
-      ->allow_extra_args(false);
-  command.add_option("--thread", options.threads, "Only tracks whose name fits; may be repeated")
-      ->option_text("PATTERN")
-      ->allow_extra_args(false);
-  command
-      .add_option_function<std::string>(
-          "--frames", [&options](const std::string& text) { options.frames = parse_frames(text); },
-          "Only these frames of the main frame stream, numbered from 1, both included: 10..20, 10.., ..20, 7")
-      ->option_text("A..B")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return parse_frames(text)
-                       ? std::string()
-                       : text + " is no range of frames: 10..20, 10.., ..20 or 7, the lower one first, numbered from 1";
-          },
-          ""));
-  command
-      .add_option_function<std::string>(
-          "--time", [&options](const std::string& text) { options.time = parse_time(text); },
-          "Only this stretch, counted from the start of the recording: 1.5s..2s, 250ms.., ..3min")
-      ->option_text("FROM..TO")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return parse_time(text)
-                       ? std::string()
-                       : text +
-                             " is no stretch of time: 1.5s..2s, 250ms.. or ..3min, the earlier end first, units ns, us, ms, s, min, h";
-          },
-          ""));
-  command.add_option("--phase", options.phase, "Only the phase that begins with this sync point")->option_text("N");
 }
 
 void add_views(CLI::App& command, StatsOptions& options) {
@@ -84,6 +46,9 @@ void add_views(CLI::App& command, StatsOptions& options) {
   CLI::Option* const phases = command.add_flag("--phases", options.has_phases, "A table for each phase");
   CLI::Option* const energy = command.add_flag(
       "--energy", options.has_energy, "Joules per site, GPU span, frame stream and phase instead of durations");
+  CLI::Option* const functions = command.add_flag(
+      "--functions", options.has_functions,
+      "Functions by the samples of stacks that `kymo record --stacks` took; with --site, of those inside its scopes");
   CLI::Option* const histogram =
       command.add_flag("--histogram", options.has_histograms,
                        "Beside each row a sketch of its durations, from least to greatest on a logarithmic axis");
@@ -96,7 +61,7 @@ void add_views(CLI::App& command, StatsOptions& options) {
           ->allow_extra_args(false);
   CLI::Option* const filter = command.get_option("--filter");
   CLI::Option* const metrics = command.get_option("--metrics");
-  const std::array<CLI::Option*, 4> views{tree, slowest, phases, energy};
+  const std::array<CLI::Option*, 5> views{tree, slowest, phases, energy, functions};
   for (std::size_t i = 0; i < views.size(); ++i) {
     for (std::size_t k = i + 1; k < views.size(); ++k) {
       views[i]->excludes(views[k]);
@@ -130,7 +95,7 @@ void add_views(CLI::App& command, StatsOptions& options) {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SortKey>, 10> sort_keys{{{"self", SortKey::self},
+constexpr std::array<std::pair<std::string_view, SortKey>, 15> sort_keys{{{"self", SortKey::self},
                                                                           {"total", SortKey::total},
                                                                           {"count", SortKey::count},
                                                                           {"mean", SortKey::mean},
@@ -138,8 +103,13 @@ constexpr std::array<std::pair<std::string_view, SortKey>, 10> sort_keys{{{"self
                                                                           {"p50", SortKey::p50},
                                                                           {"p95", SortKey::p95},
                                                                           {"p99", SortKey::p99},
+                                                                          {"p99.9", SortKey::p99_9},
                                                                           {"max", SortKey::max},
-                                                                          {"name", SortKey::name}}};
+                                                                          {"cpu", SortKey::cpu},
+                                                                          {"pushed-off", SortKey::pushed_off},
+                                                                          {"blocked", SortKey::blocked},
+                                                                          {"name", SortKey::name},
+                                                                          {"where", SortKey::where}}};
 
 std::string sort_words() {
   std::string words;
@@ -160,46 +130,16 @@ std::optional<SortKey> find_sort_key(std::string_view text) {
 
 }  // namespace
 
-std::optional<stats::FrameRange> parse_frames(const std::string& text) {
-  const auto ends = split_range(text);
-  if (!ends) {
-    return std::nullopt;
-  }
-  stats::FrameRange range;
-  const auto first = parse_number<FrameNumber>(ends->first);
-  const auto last = parse_number<FrameNumber>(ends->second);
-  if ((!first && !ends->first.empty()) || (!last && !ends->second.empty())) {
-    return std::nullopt;
-  }
-  range.first = first.value_or(range.first);
-  range.last = last.value_or(range.last);
-  return range.first >= 1 && range.first <= range.last ? std::optional(range) : std::nullopt;
-}
-
-stats::SelectionOptions selection_of(const Timeline& timeline, const StatsOptions& options) {
-  stats::SelectionOptions chosen;
-  chosen.sites = options.sites;
-  chosen.threads = options.threads;
-  chosen.frames = options.frames;
-  chosen.phase = options.phase;
-  if (options.time) {
-    const auto at = [start_ns = timeline.range().start_ns](std::int64_t since_ns) {
-      std::int64_t time_ns = 0;
-      return __builtin_add_overflow(start_ns, since_ns, &time_ns) ? std::numeric_limits<std::int64_t>::max() : time_ns;
-    };
-    chosen.time.start_ns = at(options.time->start_ns);
-    chosen.time.end_ns = options.time->end_ns ? at(*options.time->end_ns) : chosen.time.end_ns;
-  }
-  return chosen;
-}
-
 void add_stats_options(CLI::App& command, StatsOptions& options) {
   add_capture_arguments(command, options.captures);
-  add_selection_options(command, options);
+  add_selection_arguments(
+      command, options,
+      "Only sites and spans whose name fits (* any text, ? one character); may be repeated. With --tree: what runs "
+      "inside them too");
   command
       .add_option_function<std::string>(
           "--sort", [&options](const std::string& text) { options.sort = find_sort_key(text); },
-          fmt::format("Order of the sites: {} (self; in JSON and with --energy: total)", sort_words()))
+          fmt::format("Order of the sites, by a column: {} (self; in JSON and with --energy: total)", sort_words()))
       ->check(CLI::Validator(
           [](const std::string& text) {
             return find_sort_key(text) ? std::string() : fmt::format("{} is no column: {}", text, sort_words());
@@ -209,8 +149,8 @@ void add_stats_options(CLI::App& command, StatsOptions& options) {
   command
       .add_option(
           "--top", options.top,
-          "Show so many rows of sites, spans and locks (12; with an option that selects a part or a view, all); "
-          "with --tree so many inside each")
+          "Show so many rows of sites, spans and locks (12; with an option that selects a part or a view, all), of "
+          "functions 30; with --tree so many inside each")
       ->option_text("N")
       ->check(is_count());
   command
@@ -221,7 +161,16 @@ void add_stats_options(CLI::App& command, StatsOptions& options) {
       ->allow_extra_args(false);
   command.add_flag("--metrics", options.has_metrics,
                    "Metrics of the machine too, and of all metrics standard deviation and percentiles");
-  command.add_flag("--by-process", options.by_process, "Keep the processes apart");
+  command
+      .add_option_function<std::string>(
+          "--by",
+          [&options](const std::string& word) {
+            options.by_process = word == "process";
+            options.by_thread = word == "thread";
+          },
+          "Keep processes apart, or show the scopes of each thread; threads of one name have their number")
+      ->check(is_one_of({"process", "thread"}, "way to keep rows apart"))
+      ->option_text("process|thread");
   command.add_flag("--decode", options.decodes_all, "Decode every event instead of using the capture's summaries");
   add_views(command, options);
   command.add_flag("--json", options.is_json, "Print JSON, times in nanoseconds");
@@ -238,9 +187,20 @@ void add_stats_options(CLI::App& command, StatsOptions& options) {
       "  kymo stats --tree --thread 'worker*' --frames 100..200 run.kymo\n"
       "  kymo stats --slowest-frames 3 run.kymo\n"
       "  kymo stats --histogram --with power,memory run.kymo\n"
-      "  kymo stats --by-process captures/\n"
+      "  kymo stats --functions --site 'step*' run.kymo\n"
+      "  kymo stats --by process captures/\n"
+      "  kymo stats --by thread run.kymo\n"
       "  kymo stats --energy --idle-watts 12.5 run.kymo\n"
       "  kymo stats --json run.kymo | jq '.sites[] | select(.name == \"step\") | .p99_ns'");
+}
+
+void expect_one_view(const StatsOptions& options) {
+  if (options.by_thread && (options.has_tree || options.slowest_frames != 0 || options.has_phases ||
+                            options.has_energy || options.has_functions || options.has_histograms ||
+                            !options.with.empty() || !options.filters.empty() || options.has_metrics)) {
+    throw CLI::ValidationError(
+        "--by thread", "is a view of its own; it takes the options that select a part, --sort, --top and --json");
+  }
 }
 
 }  // namespace kymo::command

@@ -20,9 +20,9 @@ class App;
 
 namespace kymo::command {
 
-enum class SortKey { total, self, count, mean, min, p50, p95, p99, max, name };
+enum class SortKey { total, self, count, mean, min, p50, p95, p99, p99_9, max, cpu, pushed_off, blocked, name, where };
 
-struct StatsOptions {
+struct StatsOptions : SelectionArguments {
   CaptureArguments captures;
   bool is_json = false;
   bool by_process = false;
@@ -32,13 +32,6 @@ struct StatsOptions {
   std::vector<std::string> filters;  ///< patterns; only rows whose name fits one are shown
   bool has_metrics = false;          ///< shows metrics of the machine too
 
-  // The selected part of the recording.
-  std::vector<std::string> sites;
-  std::vector<std::string> threads;
-  std::optional<stats::FrameRange> frames;
-  std::optional<RelativeRange> time;
-  std::optional<std::uint64_t> phase;
-
   // Views that replace the tables.
   bool has_tree = false;
   double least_share = 0.1;  ///< of rows of the tree, in percent
@@ -46,6 +39,8 @@ struct StatsOptions {
   std::size_t slowest_frames = 0;
   bool has_phases = false;
   bool has_energy = false;
+  bool has_functions = false;
+  bool by_thread = false;
 
   // Additions to the tables.
   bool has_histograms = false;
@@ -58,14 +53,11 @@ struct StatsOptions {
   [[nodiscard]] SortKey sort_key() const {
     return sort.value_or(is_json || has_energy ? SortKey::total : SortKey::self);
   }
-  [[nodiscard]] bool has_selection() const { return !sites.empty() || !threads.empty() || frames || time || phase; }
 };
 
 void add_stats_options(CLI::App& command, StatsOptions& options);
 
-/// The selected part of the timeline.
-[[nodiscard]] stats::SelectionOptions selection_of(const Timeline& timeline, const StatsOptions& options);
+/// Throws CLI::ValidationError if --by thread comes with another view or what adds to the tables.
+void expect_one_view(const StatsOptions& options);
 
-/// Parses "10..20", "10..", "..20", "7". Returns nothing for other texts.
-[[nodiscard]] std::optional<stats::FrameRange> parse_frames(const std::string& text);
 }  // namespace kymo::command

@@ -80,7 +80,7 @@ Json to_json(const Timeline& timeline, const stats::SlowFrame& slow, const Stats
         {{"name", timeline.name(span.name)}, {"count", span.durations.count}, {"total_ns", span.durations.total_ns}});
   }
   return {{"number", slow.number},
-          {"process", slow.process},
+          {"process", slow.process.value()},
           {"pid", timeline.process(slow.process).declaration.pid},
           {"start_ns", slow.frame.start_ns},
           {"duration_ns", slow.frame.duration_ns},
@@ -153,13 +153,17 @@ int show_phases(const Timeline& timeline, const StatsOptions& options) {
   bool is_first = true;
   for (stats::PhaseStatistics& entry : phases) {
     const Phase& phase = entry.phase;
-    const StatsTableOptions table{options.by_process, options.top, nullptr,
-                                  1e9 * stats::seconds_between(phase.start_ns, phase.end_ns)};
+    const StatsTableOptions table{options.by_process,
+                                  options.top,
+                                  nullptr,
+                                  1e9 * stats::seconds_between(phase.start_ns, phase.end_ns),
+                                  nullptr,
+                                  options.has_histograms};
     const std::vector<stats::LockStatistics> locks = stats::lock_statistics(timeline, entry.statistics);
     sort_sites(timeline, entry.statistics.sites, options.sort_key());
     if (options.is_json) {
       Json json = {{"number", phase.number},
-                   {"process", phase.process},
+                   {"process", phase.process.value()},
                    {"pid", timeline.process(phase.process).declaration.pid},
                    {"start_ns", phase.start_ns},
                    {"end_ns", phase.end_ns}};

@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/sketch.hpp"
@@ -24,7 +26,9 @@ using stats::DurationStatistics;
 using stats::SiteStatistics;
 using stats::Statistics;
 
-double sort_value(const SiteStatistics& site, SortKey key) {
+double sort_value(const SiteStatistics& site, SortKey key, stats::RunTimesOfSites* run_times) {
+  const stats::SiteRunTimes* const known = run_times != nullptr ? run_times->find(site.site) : nullptr;
+  const kymo::RunTimes times = known != nullptr ? known->times : kymo::RunTimes{};
   switch (key) {
     case SortKey::self:
       return static_cast<double>(site.self_ns);
@@ -40,38 +44,48 @@ double sort_value(const SiteStatistics& site, SortKey key) {
       return static_cast<double>(site.durations.p95_ns);
     case SortKey::p99:
       return static_cast<double>(site.durations.p99_ns);
+    case SortKey::p99_9:
+      return static_cast<double>(site.durations.p99_9_ns);
+    case SortKey::cpu:
+      return static_cast<double>(times.running_ns);
+    case SortKey::pushed_off:
+      return static_cast<double>(times.runnable_ns);
+    case SortKey::blocked:
+      return static_cast<double>(times.blocked_ns);
     case SortKey::max:
       return static_cast<double>(site.durations.max_ns);
     case SortKey::total:
     case SortKey::name:
+    case SortKey::where:
       break;
   }
   return static_cast<double>(site.durations.total_ns);
 }
 
-std::vector<std::string> duration_cells(const DurationStatistics& durations) {
+std::vector<std::string> duration_cells(const DurationStatistics& durations, bool has_sketch) {
   const auto format = [](auto value) { return format_duration(static_cast<double>(value)); };
   return {format(durations.mean_ns),
           format(durations.min_ns),
           format(durations.p50_ns),
           format(durations.p95_ns),
           format(durations.p99_ns),
+          format(durations.p99_9_ns),
           format(durations.max_ns),
-          durations.histogram ? sketch(*durations.histogram, speaks_utf8()) : std::string()};
+          has_sketch && durations.histogram ? sketch(*durations.histogram, speaks_utf8()) : std::string()};
 }
 
 std::vector<Table::Column> duration_columns(std::vector<Table::Column> first) {
-  static constexpr std::array<std::pair<const char*, int>, 6> titles{
-      {{"mean", 2}, {"min", 9}, {"p50", 7}, {"p95", 8}, {"p99", 4}, {"max", 1}}};
+  static constexpr std::array<std::pair<const char*, int>, 7> titles{
+      {{"mean", 2}, {"min", 9}, {"p50", 7}, {"p95", 8}, {"p99", 4}, {"p99.9", 10}, {"max", 1}}};
   for (const auto& [title, rank] : titles) {
     first.push_back({title, Align::right, rank});
   }
-  first.push_back({"from min to max, logarithmic", Align::left});
+  first.push_back({"from min to max, logarithmic", Align::left, -1, Style::plain, true});
   return first;
 }
 
-std::vector<std::string> row_of(std::vector<std::string> first, const DurationStatistics& durations) {
-  for (std::string& cell : duration_cells(durations)) {
+std::vector<std::string> row_of(std::vector<std::string> first, const DurationStatistics& durations, bool has_sketch) {
+  for (std::string& cell : duration_cells(durations, has_sketch)) {
     first.push_back(std::move(cell));
   }
   return first;
@@ -81,6 +95,21 @@ std::vector<std::string> row_of(std::vector<std::string> first, const DurationSt
 std::string beside_cell(const stats::SiteMetricColumn& column, const stats::SiteMetricValue& value, double number) {
   return (value.is_estimated && !std::isnan(number) ? "~" : "") +
          stats::value_text(number, printable(column.unit, 12), {4, false});
+}
+
+}  // namespace
+
+namespace {
+
+/// What a site's threads did in its scopes; where it is known of some of them only, they took at least that.
+void append_run_times(const stats::SiteRunTimes* known, std::uint64_t scopes, std::vector<std::string>& cells) {
+  if (known == nullptr) {
+    cells.insert(cells.end(), 3, "-");
+    return;
+  }
+  for (const std::int64_t time_ns : {known->times.running_ns, known->times.runnable_ns, known->times.blocked_ns}) {
+    cells.push_back((known->scopes < scopes ? ">= " : "") + format_duration(static_cast<double>(time_ns)));
+  }
 }
 
 }  // namespace
@@ -102,10 +131,31 @@ std::string place_of(const SiteDeclaration& site) {
   return site.line == 0 ? name : fmt::format("{}:{}", name, site.line);
 }
 
-void sort_sites(const Timeline& timeline, std::vector<SiteStatistics>& sites, SortKey key) {
+bool is_of_states(SortKey key) {
+  return key == SortKey::cpu || key == SortKey::pushed_off || key == SortKey::blocked;
+}
+
+bool goes_before(const Timeline& timeline, const SiteStatistics& a, const SiteStatistics& b, SortKey key,
+                 stats::RunTimesOfSites* run_times) {
+  const SiteDeclaration& first = timeline.site(a.site);
+  const SiteDeclaration& second = timeline.site(b.site);
+  if (key == SortKey::name) {
+    return first.name < second.name;
+  }
+  if (key == SortKey::where) {
+    return std::tie(first.file, first.line) < std::tie(second.file, second.line);
+  }
+  return sort_value(a, key, run_times) > sort_value(b, key, run_times);
+}
+
+void sort_sites(const Timeline& timeline, std::vector<SiteStatistics>& sites, SortKey key,
+                stats::RunTimesOfSites* run_times) {
+  if (is_of_states(key) && run_times == nullptr) {
+    throw Failure(
+        "what threads did was not recorded, so there is nothing to sort by; kymo record --threads records it");
+  }
   std::stable_sort(sites.begin(), sites.end(), [&](const SiteStatistics& a, const SiteStatistics& b) {
-    return key == SortKey::name ? timeline.site(a.site).name < timeline.site(b.site).name
-                                : sort_value(a, key) > sort_value(b, key);
+    return goes_before(timeline, a, b, key, run_times);
   });
 }
 
@@ -175,6 +225,11 @@ void print_sites(const Timeline& timeline, const Statistics& statistics, const S
                                                          {"", Align::left, 3, Style::bar},
                                                          {"count", Align::right, 1},
                                                          {"total", Align::right, 5}});
+  if (options.run_times != nullptr) {
+    columns.push_back({"CPU time"});
+    columns.push_back({"pushed off"});
+    columns.push_back({"blocked"});
+  }
   if (options.beside != nullptr) {
     for (const stats::SiteMetricColumn& column : options.beside->columns()) {
       columns.push_back({"mean " + printable(column.name, 32)});
@@ -199,7 +254,10 @@ void print_sites(const Timeline& timeline, const Statistics& statistics, const S
                 options.length_ns > 0 ? format_share(self_ns, options.length_ns) : "",
                 share_bar(self_ns, static_cast<double>(greatest_ns)), format_count(site.durations.count),
                 format_duration(static_cast<double>(site.durations.total_ns))},
-               site.durations);
+               site.durations, options.has_histograms);
+    if (options.run_times != nullptr) {
+      append_run_times(options.run_times->find(site.site), site.durations.count, cells);
+    }
     if (options.beside != nullptr) {
       const std::vector<stats::SiteMetricValue>* const values = options.beside->find(site.site);
       for (std::size_t k = 0; k < options.beside->columns().size(); ++k) {
@@ -226,12 +284,12 @@ void print_spans(const Timeline& timeline, const Statistics& statistics, const S
     const std::string name = printable(timeline.name(span.name));
     if (base::is_unresolved(timeline.name(span.name))) {
       // A value that was not measured is not 0.
-      table.add({name, format_count(span.durations.count), "-", "-", "-", "-", "-", "-", "-"});
+      table.add({name, format_count(span.durations.count), "-", "-", "-", "-", "-", "-", "-", "-"});
       continue;
     }
     table.add(row_of(
         {name, format_count(span.durations.count), format_duration(static_cast<double>(span.durations.total_ns))},
-        span.durations));
+        span.durations, options.has_histograms));
   }
   if (!table.empty()) {
     fmt::print("\n");
@@ -285,13 +343,20 @@ void print_frames(const Timeline& timeline, const Statistics& statistics, const 
         row_of({declared.name.empty() ? "(main)" : printable(declared.name),
                 options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
                 format_count(stream.durations.count), format_duration(static_cast<double>(stream.durations.total_ns))},
-               stream.durations));
+               stream.durations, options.has_histograms));
   }
-  if (!table.empty()) {
-    fmt::print("\n");
-    table.print();
-  }
+  table.print_below();
 }
+
+namespace {
+
+bool is_shown_in_brief(const MetricDeclaration& declared, const stats::MetricStatistics& metric) {
+  const bool is_of_core = std::any_of(declared.labels.begin(), declared.labels.end(),
+                                      [](const auto& label) { return label.first == "core"; });
+  return !is_of_core && metric.min != metric.max;
+}
+
+}  // namespace
 
 void print_metrics(const Timeline& timeline, const Statistics& statistics, const StatsTableOptions& options,
                    bool is_own_ones) {
@@ -306,11 +371,19 @@ void print_metrics(const Timeline& timeline, const Statistics& statistics, const
                {"p99", Align::right, 3},
                {"max"},
                {"last", Align::right, 1}});
+  const auto all = static_cast<std::size_t>(
+      std::count_if(statistics.metrics.begin(), statistics.metrics.end(),
+                    [&](const auto& metric) { return is_own(timeline.metric(metric.metric)) == is_own_ones; }));
+  // Whoever asks for the machine's wants all of them.
+  const std::size_t shown = is_own_ones ? rows_of(options, all) : all;
+  std::size_t added = 0;
   for (const stats::MetricStatistics& metric : statistics.metrics) {
     const MetricDeclaration& declared = timeline.metric(metric.metric);
-    if (is_own(declared) != is_own_ones) {
+    if (is_own(declared) != is_own_ones || added == shown ||
+        (options.is_brief && !is_shown_in_brief(declared, metric))) {
       continue;
     }
+    ++added;
     std::string name = declared.name;
     for (const auto& [key, value] : declared.labels) {
       name += fmt::format(" {}={}", key, value);
@@ -323,9 +396,13 @@ void print_metrics(const Timeline& timeline, const Statistics& statistics, const
          format_count(metric.count), text_of(metric.min), text_of(metric.mean), text_of(metric.standard_deviation),
          text_of(metric.p50), text_of(metric.p95), text_of(metric.p99), text_of(metric.max), text_of(metric.last)});
   }
-  if (!table.empty()) {
-    fmt::print("\n");
-    table.print();
+  table.print_below();
+  if (options.is_brief && added < all) {
+    fmt::print("{}\n", styled(fmt::format("... and {} more, of single cores or constant; --metrics shows all",
+                                          format_plural(all - added, "metric")),
+                              Style::soft));
+  } else {
+    print_rest(shown, all, "metric");
   }
 }
 

@@ -12,6 +12,7 @@
 #include "apps/kymo/stats/stats_options.hpp"
 #include "stats/statistics/lock_statistics.hpp"
 #include "stats/statistics/site_metrics.hpp"
+#include "stats/statistics/site_run_times.hpp"
 #include "stats/statistics/statistics.hpp"
 
 namespace kymo::command {
@@ -19,12 +20,24 @@ namespace kymo::command {
 /// Options of all tables.
 struct StatsTableOptions {
   bool by_process = false;
-  std::size_t top = 0;                   ///< rows of a table; 0: all
-  stats::SiteMetrics* beside = nullptr;  ///< in columns of their own
-  double length_ns = 0;                  ///< of the part of the run that the statistics are of
+  std::size_t top = 0;                          ///< rows of a table; 0: all
+  stats::SiteMetrics* beside = nullptr;         ///< in columns of their own
+  double length_ns = 0;                         ///< of the part of the run that the statistics are of
+  stats::RunTimesOfSites* run_times = nullptr;  ///< likewise
+  bool has_histograms = false;                  ///< sketches of durations; in JSON their buckets
+  bool is_brief = false;                        ///< no metrics of single cores, and none that stayed the same
 };
 
-void sort_sites(const Timeline& timeline, std::vector<stats::SiteStatistics>& sites, SortKey key);
+/// Throws Failure if the key is of run states and none were recorded.
+void sort_sites(const Timeline& timeline, std::vector<stats::SiteStatistics>& sites, SortKey key,
+                stats::RunTimesOfSites* run_times = nullptr);
+
+/// Whether the column tells what threads did.
+[[nodiscard]] bool is_of_states(SortKey key);
+
+/// Whether a row comes before another one by a column that is not of run states.
+[[nodiscard]] bool goes_before(const Timeline& timeline, const stats::SiteStatistics& a, const stats::SiteStatistics& b,
+                               SortKey key, stats::RunTimesOfSites* run_times = nullptr);
 
 /// Prints sites, with the share of the run's length that is their self time, and spans, frames and metrics if there
 /// are any.

@@ -21,7 +21,7 @@ using stats::CallTree;
 using stats::CallTreeRow;
 
 std::string name_of(const Timeline& timeline, SiteId site) {
-  return site == 0 ? "(other paths)" : site_name(timeline.site(site));
+  return !site ? "(other paths)" : site_name(timeline.site(site));
 }
 
 double share_of(std::uint64_t part_ns, std::uint64_t whole_ns) {
@@ -29,7 +29,7 @@ double share_of(std::uint64_t part_ns, std::uint64_t whole_ns) {
 }
 
 Json name_to_json(const Timeline& timeline, SiteId site) {
-  return site == 0 ? Json{{"name", nullptr}} : site_to_json(timeline.site(site));
+  return !site ? Json{{"name", nullptr}} : site_to_json(timeline.site(site));
 }
 
 Json to_json(const Timeline& timeline, const CallTree& tree) {

@@ -19,6 +19,10 @@ int show_tree(const Timeline& timeline, const StatsOptions& options);
 int show_slowest_frames(const Timeline& timeline, const StatsOptions& options);
 /// --phases
 int show_phases(const Timeline& timeline, const StatsOptions& options);
+/// --functions
+int show_functions(const Timeline& timeline, const StatsOptions& options);
+/// --by thread
+int show_threads(const Timeline& timeline, const StatsOptions& options);
 /// --energy
 int show_energy(const Timeline& timeline, const StatsOptions& options);
 

@@ -8,13 +8,15 @@ const settling = [120, 1200]; // milliseconds after something came: when the pan
 export class Captures {
   /// kymo: the panel's module; known: the Map that it fetches bytes by; tell(type, more), wake() and guard(action) are
   /// worker.js's.
-  /// wanted: {capture, stretch}, what a link shows: a name, and [from, to] in nanoseconds or null.
-  constructor({ kymo, known, token, wanted, tell, wake, guard }) {
+  /// folder: the page's address, or null where no server is behind it.
+  /// wanted: {capture, base, stretch, frame}, what a link shows: names, [from, to] in nanoseconds or null, and a number or 0.
+  constructor({ kymo, known, folder, token, wanted, tell, wake, guard }) {
     Object.assign(this, { kymo, known, wanted, tell, wake, guard });
     this.token = token;
-    this.server = new Server(self.location.href, token);
+    this.server = new Server(folder, token);
     this.list = new Map(); // number -> {id, name, size, isGrowing, end, isReading}; end: how far its outline is known
     this.shown = [];
+    this.base = null; // the number of the capture that the shown one is compared with
     this.nextNumber = 2 ** 30; // of files; the server's captures keep their own
     this.timers = [];
   }
@@ -37,6 +39,7 @@ export class Captures {
         this.tell('message', { text: 'There is no capture yet.' });
       } else {
         const first = found.find(({ name }) => name === this.wanted.capture) ?? found.find((capture) => capture.is_growing) ?? found[0];
+        this.base = found.find(({ name, id }) => name === this.wanted.base && id !== first.id)?.id ?? null;
         await this.choose(String(first.id));
       }
     } catch (error) {
@@ -87,11 +90,15 @@ export class Captures {
   /// Shows captures, by their numbers in one text, on one axis.
   async choose(choice) {
     const numbers = choice.split(' ').map(Number).filter((number) => this.list.has(number));
+    if (numbers.length !== 1 || numbers[0] === this.base) {
+      this.base = null;
+    }
+    const base = this.base;
     this.chosen = choice;
     this.listChoices();
     try {
-      await Promise.all(numbers.map((number) => this.readOutline(number)));
-      if (this.chosen !== choice) {
+      await Promise.all([...numbers, ...(base === null ? [] : [base])].map((number) => this.readOutline(number)));
+      if (this.chosen !== choice || this.base !== base) {
         return; // something else was chosen meanwhile
       }
       this.show(numbers);
@@ -100,12 +107,25 @@ export class Captures {
     }
   }
 
-  show(numbers) {
-    this.shown = numbers;
+  /// Compares what is shown with a capture, by its number; '': shows it alone.
+  compareWith(choice) {
+    this.base = choice === '' ? null : Number(choice);
+    return this.choose(this.chosen);
+  }
+
+  showAlone(numbers) {
     const place = this.kymo._malloc(4 * numbers.length);
     numbers.forEach((number, i) => this.kymo.setValue(place + 4 * i, number, 'i32'));
     const isOpen = this.guard(() => this.kymo._page_show(place, numbers.length));
     this.kymo._free(place);
+    return isOpen;
+  }
+
+  show(numbers) {
+    this.shown = this.base === null ? numbers : [...numbers, this.base];
+    const isOpen = this.base === null
+      ? this.showAlone(numbers)
+      : this.guard(() => this.kymo._page_compare(this.base, numbers[0]));
     if (!isOpen) {
       this.fail(this.kymo.UTF8ToString(this.kymo._page_message()));
       return;
@@ -113,6 +133,10 @@ export class Captures {
     if (this.wanted.stretch !== null) {
       this.kymo._page_show_stretch(...this.wanted.stretch);
       this.wanted.stretch = null;
+    }
+    if (this.wanted.frame > 0) {
+      this.kymo._page_pin_frame(this.wanted.frame);
+      this.wanted.frame = 0;
     }
     this.tell('shown', { name: numbers.map((number) => this.list.get(number).name).join(', ') });
     this.settle();
@@ -134,7 +158,8 @@ export class Captures {
     if (!choices.some(({ value }) => value === this.chosen)) {
       choices.push({ value: this.chosen, text: 'these' });
     }
-    this.tell('captures', { choices, chosen: this.chosen });
+    const bases = this.chosen.includes(' ') ? [] : choices.filter(({ value }) => value !== this.chosen && !value.includes(' '));
+    this.tell('captures', { choices, chosen: this.chosen, bases, base: this.base === null ? '' : String(this.base) });
   }
 
   /// Reads the outline on from where it is known, until it stands still. One at a time for each capture.
@@ -252,12 +277,14 @@ export class Captures {
   /// The fragment of an address that shows what is shown now; '' for what the page shows by itself, for several captures, and
   /// for files, which no address reaches.
   link() {
-    if (this.shown.length !== 1 || this.list.get(this.shown[0]).file) {
+    const isOne = this.shown.length === (this.base === null ? 1 : 2);
+    if (!isOne || this.shown.some((number) => this.list.get(number).file)) {
       return '';
     }
+    const base = this.base === null ? '' : `base=${encodeURIComponent(this.list.get(this.base).name)}`;
     const name = this.list.size > 1 ? `capture=${encodeURIComponent(this.list.get(this.shown[0]).name)}` : '';
     const stretch = this.kymo.UTF8ToString(this.kymo._page_stretch());
-    return [name, stretch && `t=${stretch}`].filter(Boolean).join('&');
+    return [name, base, stretch && `t=${stretch}`].filter(Boolean).join('&');
   }
 
   /// For the page's state: the names of what is shown and how much of it was seen.

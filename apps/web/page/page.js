@@ -6,6 +6,8 @@ import { parseStretch } from './stretch.js';
 const byId = (id) => document.getElementById(id);
 const canvas = byId('panel');
 const message = byId('message');
+/// Where another page brings this one along, such as a notebook: {worker: its address, wasm: its bytes, stretch: what to show}.
+const embedded = window.kymoEmbedded ?? null;
 const darkTheme = matchMedia('(prefers-color-scheme: dark)');
 
 /// A text in place of the panel; none: the panel.
@@ -28,6 +30,9 @@ function withStorage(action) {
 /// What the address's fragment says, which browsers send nobody: the token of `kymo serve`, and what a link shows. The token
 /// is kept for this tab, for reloads. It is neither left in the address bar nor in what is bookmarked or copied from it.
 function takeFragment() {
+  if (embedded !== null) {
+    return { token: '', wanted: { capture: '', base: '', stretch: embedded.stretch, frame: 0 } };
+  }
   const fragment = new URLSearchParams(location.hash.slice(1));
   const given = fragment.get('token');
   if (given) {
@@ -36,11 +41,15 @@ function takeFragment() {
   fragment.delete('token');
   setFragment(fragment.toString());
   const token = given || withStorage((storage) => storage.getItem(tokenKey)) || '';
-  return { token, wanted: { capture: fragment.get('capture') ?? '', stretch: parseStretch(fragment.get('t') ?? '') } };
+  const name = (key) => fragment.get(key) ?? '';
+  const frame = /^[1-9]\d{0,14}$/.test(name('frame')) ? Number(name('frame')) : 0;
+  return { token, wanted: { capture: name('capture'), base: name('base'), stretch: parseStretch(name('t')), frame } };
 }
 
 function setFragment(text) {
-  history.replaceState(null, '', location.pathname + location.search + (text && `#${text}`));
+  if (embedded === null) {
+    history.replaceState(null, '', location.pathname + location.search + (text && `#${text}`));
+  }
 }
 
 function sizeOf(element) {
@@ -54,21 +63,21 @@ function start() {
     return;
   }
   showMessage('Loading…');
-  const worker = new Worker('worker.js', { type: 'module' });
+  const worker = new Worker(embedded?.worker ?? 'worker.js', { type: 'module' });
   worker.onerror = (event) => {
     event.preventDefault();
     showMessage(`The page's program could not be started or has stopped: ${event.message || 'its files are not all there'}`);
   };
   const offscreen = canvas.transferControlToOffscreen();
   const send = (type, more = {}, transfer = []) => worker.postMessage({ type, ...more }, transfer);
-  send('start', { canvas: offscreen, ...sizeOf(canvas), isDark: darkTheme.matches, ...takeFragment() }, [offscreen]);
+  send('start', { canvas: offscreen, ...sizeOf(canvas), isDark: darkTheme.matches, wasm: embedded?.wasm, ...takeFragment() }, [offscreen]);
   addEventListener('hashchange', () => location.reload()); // another link, opened in this tab
   darkTheme.addEventListener('change', () => send('theme', { isDark: darkTheme.matches }));
   followSize(() => send('resize', sizeOf(canvas)));
   forwardInput(canvas, send);
   takeFiles((files) => send('open', { files }));
   listenTo(worker, send);
-  askForTests(worker, send);
+  offerCalls(worker, send);
 }
 
 /// Calls where the canvas or the density of pixels changes.
@@ -110,9 +119,14 @@ function takeFiles(open) {
 /// What the worker tells: texts, the list of captures, the pointer's shape.
 function listenTo(worker, send) {
   const list = byId('captures');
+  const bases = byId('base');
   let linkTimer = 0;
   list.addEventListener('change', () => {
     send('choose', { choice: list.value });
+    canvas.focus();
+  });
+  bases.addEventListener('change', () => {
+    send('compare', { choice: bases.value });
     canvas.focus();
   });
   const takes = {
@@ -124,9 +138,14 @@ function listenTo(worker, send) {
       showMessage('');
       byId('name').textContent = list.hidden ? name : '';
       document.title = name === '' ? 'kymo' : `${name} - kymo`;
-      canvas.focus();
+      if (embedded === null) {
+        canvas.focus();
+      }
     },
-    captures: ({ choices, chosen }) => {
+    captures: ({ choices, chosen, bases: others, base }) => {
+      bases.replaceChildren(new Option('not compared', ''),
+        ...others.map(({ value, text }) => new Option(`compared with ${text}`, value, false, value === base)));
+      bases.hidden = others.length === 0;
       list.replaceChildren(...choices.map(({ value, text }) => new Option(text, value, false, value === chosen)));
       list.hidden = choices.length < 2;
     },
@@ -145,9 +164,11 @@ function listenTo(worker, send) {
 }
 
 /// `await kymoPage.state()` in the browser's console, or in a test, tells what the panel shows (apps/web/page_state.hpp).
-function askForTests(worker, send) {
+/// `kymoPage.open(files)` shows captures, as dropping them does.
+function offerCalls(worker, send) {
   let asked = 0;
   window.kymoPage = {
+    open: (files) => send('open', { files }),
     state: () => new Promise((resolve) => {
       const number = ++asked;
       const take = ({ data }) => {

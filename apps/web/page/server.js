@@ -9,9 +9,9 @@ const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mill
 export class Refused extends Error {}
 
 export class Server {
-  /// `folder` is the page's own address: the server may stand behind another one, under any path.
+  /// `folder` is the page's own address: the server may stand behind another one, under any path. null: there is none.
   constructor(folder, token) {
-    this.base = new URL('api/', folder);
+    this.base = folder && new URL('api/', folder);
     this.token = token;
   }
 
@@ -35,6 +35,9 @@ export class Server {
 
   /// [{id, name, size, is_growing}]; null where no `kymo serve` is behind the page.
   async captures() {
+    if (this.base === null) {
+      return null;
+    }
     let list;
     try {
       const answer = await this.ask('captures');

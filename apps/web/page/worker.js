@@ -93,10 +93,10 @@ function guard(action) {
 }
 
 const takes = {
-  async start({ canvas: given, width, height, ratio, isDark, token, wanted }) {
+  async start({ canvas: given, width, height, ratio, isDark, wasm, token, wanted }) {
     canvas = given;
     const browser = new Browser({ canvas, copy: (text) => tell('copy', { text }) });
-    const module = await makeKymo({ kymo: browser });
+    const module = await makeKymo({ kymo: browser, ...(wasm && { wasmBinary: wasm, locateFile: (name) => name }) });
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     if (!module._page_start()) {
@@ -106,7 +106,7 @@ const takes = {
     kymo = module;
     kymo._page_set_theme(isDark);
     kymo._page_resize(width, height, ratio);
-    captures = new Captures({ kymo, known: browser.captures, token, wanted, tell, wake, guard });
+    captures = new Captures({ kymo, known: browser.captures, folder: wasm ? null : self.location.href, token, wanted, tell, wake, guard });
     await captures.begin();
   },
   resize({ width, height, ratio }) {
@@ -118,6 +118,7 @@ const takes = {
   input: ({ kind, x, y }) => kymo._page_input(kind, x, y),
   open: ({ files }) => captures.openFiles(files),
   choose: ({ choice }) => captures.choose(choice),
+  compare: ({ choice }) => captures.compareWith(choice),
   state({ number }) {
     const shown = JSON.parse(kymo.UTF8ToString(kymo._page_state()));
     tell('state', { number, state: shown && { ...shown, ...captures.state() } });

@@ -86,6 +86,17 @@ Family family_of(const MetricDeclaration& metric) {
   return Family::other;
 }
 
+/// Whether the counter resolves less than the power does.
+bool is_counter_coarse(const Device& device) {
+  constexpr std::int64_t coarse = 3;
+  if (device.counters.empty() || device.powers.empty()) {
+    return false;
+  }
+  const std::int64_t power_ns = device.powers.front().renewal_ns;
+  return power_ns > 0 && device.powers.front().window_ns == 0 &&
+         device.counters.front().renewal_ns / coarse >= power_ns;
+}
+
 const MetricDeclaration& first_metric(const Device& device) {
   return !device.counters.empty() ? device.counters.front()
                                   : (!device.powers.empty() ? device.powers.front() : device.mean_powers.front());
@@ -132,7 +143,7 @@ class Choosing {
     for (const Device& device : devices_) {
       if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return fits(device, name); })) {
         const bool is_gpu = device.family == Family::gpu || device.family == Family::gpu_channel;
-        take(device, is_gpu ? PowerSide::gpu : PowerSide::machine);
+        take(device, is_gpu ? PowerSide::gpu : PowerSide::machine, names_counter(device, names));
       } else {
         leave(device, "not asked for");
       }
@@ -179,11 +190,23 @@ class Choosing {
     return false;
   }
 
-  void take(const Device& device, PowerSide side) {
+  static bool names_counter(const Device& device, const std::vector<std::string>& names) {
+    return std::any_of(device.counters.begin(), device.counters.end(), [&names](const MetricDeclaration& counter) {
+      return std::any_of(names.begin(), names.end(), [&counter](const std::string& name) {
+        return name == counter.name || name == full_name(counter);
+      });
+    });
+  }
+
+  void take(const Device& device, PowerSide side, bool is_counter_named = false) {
     ChosenSource source;
-    source.method = device.counters.empty() ? EnergyMethod::trapezoid : EnergyMethod::counter;
-    source.metrics =
-        !device.counters.empty() ? device.counters : (!device.powers.empty() ? device.powers : device.mean_powers);
+    const bool is_coarse = is_counter_coarse(device) && !is_counter_named;
+    const bool has_counter = !device.counters.empty() && !is_coarse;
+    source.method = has_counter ? EnergyMethod::counter : EnergyMethod::trapezoid;
+    source.metrics = has_counter ? device.counters : (!device.powers.empty() ? device.powers : device.mean_powers);
+    if (is_coarse) {
+      source.counters = device.counters;
+    }
     source.name = full_name(source.metrics.front());
     source.side = side;
     done_.push_back(&device);

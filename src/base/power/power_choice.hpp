@@ -17,7 +17,10 @@ using kymo::PowerSide;
 /// A power source: one device or rail, with the metrics that measure it.
 struct ChosenSource {
   std::vector<MetricDeclaration> metrics;  ///< of one method; several if several processes sampled it
-  std::string name;                        ///< name of the metric with its labels: "cpu_energy package=0 domain=dram"
+  /// Of a device measured by its power: its energy counter, if it has one. It renews more rarely, and is true over
+  /// longer times.
+  std::vector<MetricDeclaration> counters;
+  std::string name;  ///< name of the metric with its labels: "cpu_energy package=0 domain=dram"
   PowerSide side = PowerSide::machine;
   EnergyMethod method = EnergyMethod::counter;
 };
@@ -30,7 +33,8 @@ struct PowerChoice {
 /// Chooses among the metrics of one machine.
 ///
 /// - A device with an energy counter (kind energy_counter, unit J) is measured by it. Otherwise by its power (unit W),
-///   preferably the instantaneous one over the averaged one.
+///   preferably the instantaneous one over the averaged one. Where the counter renews three times more rarely than the
+///   instantaneous power, it would resolve less: the power measures, and the counter comes along in `counters`.
 /// - The GPU side consists of all GPUs: gpu_energy, gpu_power, gpu_power_average; otherwise the hwmon channels of GPU
 ///   drivers; otherwise rails that feed a GPU but no CPU.
 /// - The machine side is the first of these that exists:

@@ -13,7 +13,7 @@ void ArgumentsEncoder::clear() {
 }
 
 void ArgumentsEncoder::add(const ArgumentValue& value) {
-  names_.push_back(value.name);
+  names_.push_back(value.name.value());
   types_.push_back(static_cast<std::uint64_t>(value.type) | (value.is_cut ? 0x80U : 0U));
   switch (value.type) {
     case ArgumentType::int64:

@@ -6,27 +6,12 @@
 
 #include "base/event_lists.hpp"
 #include "capture/format/declarations_codec.hpp"
+#include "capture/format/row_columns.hpp"
 
 namespace kymo::capture {
 namespace {
 
-// The zero of relative times: the block's start.
-class Origin {
- public:
-  explicit Origin(std::int64_t start_ns) : start_(static_cast<std::uint64_t>(start_ns)) {}
-  [[nodiscard]] std::uint64_t start() const { return start_; }
-  [[nodiscard]] std::uint64_t relative(std::int64_t time_ns) const {
-    return static_cast<std::uint64_t>(time_ns) - start_;
-  }
-  [[nodiscard]] std::int64_t absolute(std::uint64_t relative) const {
-    return static_cast<std::int64_t>(start_ + relative);
-  }
-
- private:
-  std::uint64_t start_;
-};
-
-// The columns of each table of plain rows, for both directions: Columns is ColumnsOut or ColumnsIn.
+// The columns of each table of plain rows: Columns is RowsOut or RowsIn.
 
 template <typename Columns>
 void visit(Columns& columns, const AsyncBegin*) {
@@ -41,6 +26,15 @@ void visit(Columns& columns, const FrameMark*) {
   columns.time(1, &FrameMark::time_ns);
   columns.number(2, &FrameMark::stream);
   columns.number(3, &FrameMark::track);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const StackSample*) {
+  columns.time(1, &StackSample::time_ns);
+  columns.number(2, &StackSample::thread);
+  columns.number(3, &StackSample::stack, wandering);
+  columns.number(4, &StackSample::cpu);
+  columns.number(5, &StackSample::blocked_ns, signed_values);
 }
 
 template <typename Columns>
@@ -99,75 +93,10 @@ void visit(Columns& columns, const SpanEvent*) {
 }
 
 template <typename Row>
-class ColumnsOut {
- public:
-  ColumnsOut(TableWriter& table, Origin origin, const std::vector<Row>& rows)
-      : table_(table), origin_(origin), rows_(rows) {}
-
-  void time(std::uint8_t column, std::int64_t Row::*field) {
-    table_.field(column, wandering, {rows_, field}, origin_.start());
-  }
-  template <typename Integer>
-  void number(std::uint8_t column, Integer Row::*field, Transform transform = plain) {
-    table_.field(column, transform, {rows_, field});
-  }
-  template <typename Kind>
-  void kind(std::uint8_t column, Kind Row::*field, Kind) {
-    number(column, field);
-  }
-  void text(std::uint8_t column, std::string Row::*field) { table_.text_field(column, {rows_, field}); }
-
- private:
-  TableWriter& table_;
-  Origin origin_;
-  const std::vector<Row>& rows_;
-};
-
-template <typename Row>
-class ColumnsIn {
- public:
-  ColumnsIn(const TableView& table, Origin origin, std::vector<Row>& rows)
-      : table_(table), origin_(origin), rows_(rows) {
-    rows.resize(static_cast<std::size_t>(table.rows()));
-  }
-
-  void time(std::uint8_t column, std::int64_t Row::*field) {
-    table_.field(column, rows_.size(),
-                 [&](std::size_t i, std::uint64_t value) { rows_[i].*field = origin_.absolute(value); });
-  }
-  template <typename Integer>
-  void number(std::uint8_t column, Integer Row::*field, Transform = plain) {
-    table_.field(column, rows_.size(),
-                 [&](std::size_t i, std::uint64_t value) { rows_[i].*field = narrow<Integer>(value); });
-  }
-  void number(std::uint8_t column, std::int64_t Row::*field, Transform = plain) {
-    table_.field(column, rows_.size(),
-                 [&](std::size_t i, std::uint64_t value) { rows_[i].*field = static_cast<std::int64_t>(value); });
-  }
-  template <typename Kind>
-  void kind(std::uint8_t column, Kind Row::*field, Kind last) {
-    table_.field(column, rows_.size(), [&](std::size_t i, std::uint64_t value) {
-      if (value > static_cast<std::uint64_t>(last)) {
-        throw DecodeError("an event is of a kind that this version of kymo does not know");
-      }
-      rows_[i].*field = static_cast<Kind>(value);
-    });
-  }
-  void text(std::uint8_t column, std::string Row::*field) {
-    table_.text_field(column, rows_.size(), [&](std::size_t i, std::string_view value) { rows_[i].*field = value; });
-  }
-
- private:
-  const TableView& table_;
-  Origin origin_;
-  std::vector<Row>& rows_;
-};
-
-template <typename Row>
 void write_rows(TableId id, const std::vector<Row>& rows, Origin origin, TableWriter& table) {
   if (!rows.empty()) {
     table.begin(id);
-    ColumnsOut<Row> columns(table, origin, rows);
+    RowsOut<Row> columns(table, rows, origin);
     visit(columns, rows.data());
     table.end();
   }
@@ -175,7 +104,8 @@ void write_rows(TableId id, const std::vector<Row>& rows, Origin origin, TableWr
 
 template <typename Row>
 void read_rows(const TableView& table, Origin origin, std::vector<Row>& rows) {
-  ColumnsIn<Row> columns(table, origin, rows);
+  rows.clear();
+  RowsIn<Row> columns(table, rows, origin);
   visit(columns, rows.data());
 }
 
@@ -210,7 +140,7 @@ void encode_samples(const SampleRun& run, const SampleRun* previous, Origin orig
   if (run.times_ns.size() != run.values.size() || (!run.flags.empty() && run.flags.size() != run.values.size())) {
     throw std::length_error("a run of samples has another number of values or flags than of times");
   }
-  table.begin(TableId::samples, run.metric);
+  table.begin(TableId::samples, run.metric.value());
   std::vector<double> scaled;
   const std::size_t decimals = decimals_of(run.values, scaled);
   const bool shares_times = previous != nullptr && previous->times_ns == run.times_ns;
@@ -253,6 +183,44 @@ void decode_samples(const TableView& table, const SampleRun* previous, Origin or
       value /= powers_of_ten[decimals];
     }
   }
+}
+
+void encode_states(const StateRun& run, Origin origin, TableWriter& table) {
+  table.begin(TableId::thread_states, run.thread.value());
+  table.field(1, plain, run.states, [](const ThreadState& row) { return row.duration_ns; });
+  std::uint64_t end = origin.start();
+  table.field(2, signed_values, run.states, [&end](const ThreadState& row) {
+    return static_cast<std::uint64_t>(row.start_ns) - std::exchange(end, static_cast<std::uint64_t>(row.end_ns()));
+  });
+  table.field(3, plain, run.states, [](const ThreadState& row) { return static_cast<std::uint64_t>(row.state); });
+  table.field(4, plain, run.states, [](const ThreadState& row) { return std::uint64_t{row.cpu}; });
+  table.end();
+}
+
+void decode_states(const TableView& table, Origin origin, StateRun& run) {
+  run.thread = narrow<ThreadId>(table.key());
+  std::vector<ThreadState>& rows = run.states;
+  rows.assign(static_cast<std::size_t>(table.rows()), {});
+  table.field(1, rows.size(),
+              [&](std::size_t i, std::uint64_t value) { rows[i].duration_ns = static_cast<std::int64_t>(value); });
+  std::uint64_t end = origin.start();
+  table.field(2, rows.size(), [&](std::size_t i, std::uint64_t gap) {
+    rows[i].start_ns = static_cast<std::int64_t>(end + gap);
+    end = static_cast<std::uint64_t>(rows[i].end_ns());
+    if (rows[i].end_ns() < rows[i].start_ns || rows[i].duration_ns < 0) {
+      throw DecodeError("a thread's state ends before it begins");
+    }
+  });
+  table.field(4, rows.size(), [&](std::size_t i, std::uint64_t value) { rows[i].cpu = narrow<std::uint32_t>(value); });
+  // A later version may know more states; what is not known here leaves a gap.
+  std::size_t kept = 0;
+  table.field(3, rows.size(), [&](std::size_t i, std::uint64_t value) {
+    if (value <= static_cast<std::uint64_t>(RunState::blocked)) {
+      rows[i].state = static_cast<RunState>(value);
+      rows[kept++] = rows[i];
+    }
+  });
+  rows.resize(kept);
 }
 
 // Clears everything except the lists of runs, whose memory is reused run by run.
@@ -346,6 +314,10 @@ void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
   for (const SampleRun& run : batch.samples) {
     encode_samples(run, std::exchange(previous, &run), origin, table);
   }
+  for (const StateRun& run : batch.states) {
+    encode_states(run, origin, table);
+  }
+  write_rows(TableId::stack_samples, batch.stack_samples, origin, table);
   write_rows(TableId::messages, batch.messages, origin, table);
   write_rows(TableId::flows, batch.flows, origin, table);
   write_rows(TableId::sync_points, batch.sync_points, origin, table);
@@ -362,17 +334,20 @@ void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
 
 void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std::int64_t end_ns, BatchParts parts,
                   EventBatch& batch, std::uint64_t most_values) {
-  const bool wants_runs = parts != BatchParts::others && parts != BatchParts::samples;
+  const bool wants_runs =
+      parts == BatchParts::everything || parts == BatchParts::scopes || parts == BatchParts::sequences;
   const bool wants_events = parts == BatchParts::everything || parts == BatchParts::scopes;
   const bool wants_samples =
       parts == BatchParts::everything || parts == BatchParts::others || parts == BatchParts::samples;
   const bool wants_others = parts == BatchParts::everything || parts == BatchParts::others;
+  const bool wants_states = wants_others || parts == BatchParts::states;
   const Origin origin(start_ns);
   batch.start_ns = start_ns;
   batch.end_ns = end_ns;
   clear_plain(batch);
   std::size_t run_count = 0;
   std::size_t sample_run_count = 0;
+  std::size_t state_run_count = 0;
   std::uint64_t values = 0;
   TableReader reader(payload);
   TableView table;
@@ -398,6 +373,17 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
         const SampleRun* const previous = sample_run_count != 0 ? &batch.samples[sample_run_count - 1] : nullptr;
         decode_samples(table, previous, origin, batch.samples[sample_run_count++]);
       }
+    } else if (table.is(TableId::thread_states)) {
+      if (wants_states) {
+        if (state_run_count == batch.states.size()) {
+          batch.states.emplace_back();
+        }
+        decode_states(table, origin, batch.states[state_run_count++]);
+      }
+    } else if (table.is(TableId::stack_samples)) {
+      if (wants_others || parts == BatchParts::stacks) {
+        read_rows(table, origin, batch.stack_samples);
+      }
     } else if (table.is(TableId::text)) {
       if (wants_events || wants_others) {
         batch.text.append(table.bytes(1));
@@ -408,6 +394,7 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
   }
   batch.runs.resize(run_count);
   batch.samples.resize(sample_run_count);
+  batch.states.resize(state_run_count);
   check_references(batch);
 }
 

@@ -2,6 +2,7 @@
 //
 // - a SCOPES table per run (scopes_codec.hpp),
 // - a SAMPLES table per metric,
+// - a THREAD_STATES table per thread,
 // - one table for each other non-empty vector of EventBatch,
 // - the tables of the declarations (declarations_codec.hpp).
 //
@@ -20,6 +21,8 @@
 //   CLOCK_ANCHORS        1 monotonic time (wandering), 2 wall clock (not relative; wandering), 3 bound (zigzag)
 //   CLOCK_UNCERTAINTIES  1 start (wandering), 2 end (wandering), 3 bound (zigzag)
 //   TEXT                 1 bytes
+//   THREAD_STATES key thread  1 duration, 2 start less the end of the row before, the first relative (zigzag), 3 state, 4 CPU
+//   STACK_SAMPLES        1 time (wandering), 2 thread, 3 stack (wandering), 4 CPU
 #pragma once
 
 #include <span>

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -35,13 +36,17 @@ inline void store(std::byte* to, Integer value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-/// Converts to another integer type; throws DecodeError if the value does not fit.
+/// Converts to another integer type or to an id; throws DecodeError if the value does not fit.
 template <typename To>
 [[nodiscard]] inline To narrow(std::uint64_t value) {
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<To>::max())) {
-    throw DecodeError("a number is too large for its field");
+  if constexpr (std::is_class_v<To>) {
+    return To{narrow<std::uint32_t>(value)};
+  } else {
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<To>::max())) {
+      throw DecodeError("a number is too large for its field");
+    }
+    return static_cast<To>(value);
   }
-  return static_cast<To>(value);
 }
 
 /// Maps small signed numbers to small unsigned ones: 0, -1, 1, -2 become 0, 1, 2, 3.

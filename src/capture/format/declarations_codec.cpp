@@ -1,11 +1,18 @@
 #include "capture/format/declarations_codec.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
+
+#include "base/event_lists.hpp"
+#include "capture/format/row_columns.hpp"
 
 namespace kymo::capture {
 namespace {
+
+constexpr std::size_t max_piece_rows = 4096;
+constexpr std::size_t max_piece_bytes = std::size_t{8} << 20U;
 
 // A row of METRIC_LABELS.
 struct LabelRow {
@@ -14,7 +21,7 @@ struct LabelRow {
   std::uint64_t metric_row = 0;
 };
 
-// The columns of each table, for both directions: Columns is DeclarationsOut or DeclarationsIn.
+// The columns of each table: Columns is RowsOut, RowsIn or TextBytes.
 
 template <typename Columns>
 void visit(Columns& columns, const ProcessDeclaration*) {
@@ -101,87 +108,51 @@ void visit(Columns& columns, const FrameStreamDeclaration*) {
   columns.number(3, &FrameStreamDeclaration::process);
 }
 
-template <typename Row>
-class DeclarationsOut {
- public:
-  DeclarationsOut(TableWriter& table, const std::vector<Row>& rows) : table_(table), rows_(rows) {}
+template <typename Columns>
+void visit(Columns& columns, const ThreadDeclaration*) {
+  columns.text(1, &ThreadDeclaration::name);
+  columns.number(2, &ThreadDeclaration::id, wandering);
+  columns.number(3, &ThreadDeclaration::process);
+  columns.number(4, &ThreadDeclaration::pid, wandering);
+  columns.number(5, &ThreadDeclaration::os_thread_id, wandering);
+}
 
-  void text(std::uint8_t column, std::string Row::*field) { table_.text_field(column, {rows_, field}); }
-  template <typename Integer>
-  void number(std::uint8_t column, Integer Row::*field, Transform transform = plain) {
-    table_.field(column, transform, {rows_, field});
-  }
-  template <typename Kind>
-  void kind(std::uint8_t column, Kind Row::*field, Kind) {
-    number(column, field);
-  }
-  template <typename Role>
-  void role(std::uint8_t column, Role Row::*field, Role) {
-    number(column, field);
-  }
-  void real(std::uint8_t column, double Row::*field) { number(column, field); }
+template <typename Columns>
+void visit(Columns& columns, const FunctionDeclaration*) {
+  columns.text(1, &FunctionDeclaration::name);
+  columns.number(2, &FunctionDeclaration::id, wandering);
+  columns.number(3, &FunctionDeclaration::module);
+  columns.number(4, &FunctionDeclaration::module_offset);
+}
 
- private:
-  TableWriter& table_;
-  const std::vector<Row>& rows_;
-};
+template <typename Columns>
+void visit(Columns& columns, const StackDeclaration*) {
+  columns.number(1, &StackDeclaration::id, wandering);
+  columns.number(2, &StackDeclaration::caller, wandering);
+  columns.number(3, &StackDeclaration::function);
+}
 
-// Appends the table's rows.
-template <typename Row>
-class DeclarationsIn {
- public:
-  DeclarationsIn(const TableView& table, std::vector<Row>& rows)
-      : table_(table), rows_(rows), first_(rows.size()), count_(table.rows()) {
-    const ColumnView* const texts = table.find(1);
-    // Every text takes at least a byte, so there are never more rows than bytes.
-    if (texts == nullptr || Encoding::of(texts->encoding).storage != Storage::texts) {
-      throw DecodeError("a table of declarations does not begin with a column of texts");
-    }
-    rows.resize(first_ + static_cast<std::size_t>(count_));
-  }
-
-  void text(std::uint8_t column, std::string Row::*field) {
-    table_.text_field(column, count_, [&](std::size_t i, std::string_view value) { rows_[first_ + i].*field = value; });
-  }
-  template <typename Integer>
-  void number(std::uint8_t column, Integer Row::*field, Transform = plain) {
-    table_.field(column, count_,
-                 [&](std::size_t i, std::uint64_t value) { rows_[first_ + i].*field = narrow<Integer>(value); });
-  }
-  template <typename Kind>
-  void kind(std::uint8_t column, Kind Row::*field, Kind last) {
-    table_.field(column, count_, [&](std::size_t i, std::uint64_t value) {
-      if (value > static_cast<std::uint64_t>(last)) {
-        throw DecodeError("a declaration is of a kind that this version of kymo does not know");
-      }
-      rows_[first_ + i].*field = static_cast<Kind>(value);
-    });
-  }
-  /// An unknown role is ignored; the kind stays.
-  template <typename Role>
-  void role(std::uint8_t column, Role Row::*field, Role last) {
-    table_.field(column, count_, [&](std::size_t i, std::uint64_t value) {
-      rows_[first_ + i].*field = value <= static_cast<std::uint64_t>(last) ? static_cast<Role>(value) : Role{};
-    });
-  }
-  void real(std::uint8_t column, double Row::*field) {
-    table_.field(column, count_, [&](std::size_t i, std::uint64_t bits) {
-      std::memcpy(&(rows_[first_ + i].*field), &bits, sizeof bits);
-    });
-  }
-
- private:
-  const TableView& table_;
-  std::vector<Row>& rows_;
-  std::size_t first_;
-  std::uint64_t count_;
-};
+/// Calls visit(table, rows) for each table of declarations but that of labels.
+template <typename Visit, typename Set>
+void for_each_table(const Visit& visit, Set& set) {
+  visit(TableId::processes, set.processes);
+  visit(TableId::infos, set.infos);
+  visit(TableId::names, set.names);
+  visit(TableId::modules, set.modules);
+  visit(TableId::sites, set.sites);
+  visit(TableId::tracks, set.tracks);
+  visit(TableId::metrics, set.metrics);
+  visit(TableId::frame_streams, set.frame_streams);
+  visit(TableId::threads, set.threads);
+  visit(TableId::functions, set.functions);
+  visit(TableId::stacks, set.stacks);
+}
 
 template <typename Row>
 void write_rows(TableId id, const std::vector<Row>& rows, TableWriter& table) {
   if (!rows.empty()) {
     table.begin(id);
-    DeclarationsOut<Row> columns(table, rows);
+    RowsOut<Row> columns(table, rows);
     visit(columns, rows.data());
     table.end();
   }
@@ -189,8 +160,22 @@ void write_rows(TableId id, const std::vector<Row>& rows, TableWriter& table) {
 
 template <typename Row>
 void read_rows(const TableView& table, std::vector<Row>& rows) {
-  DeclarationsIn<Row> columns(table, rows);
+  const ColumnView* const texts = table.find(1);
+  // Every text takes at least a byte, so there are never more rows than bytes.
+  if (texts == nullptr || Encoding::of(texts->encoding).storage != Storage::texts) {
+    throw DecodeError("a table of declarations does not begin with a column of texts");
+  }
+  RowsIn<Row> columns(table, rows);
   visit(columns, rows.data());
+}
+
+// Without texts, only the number of rows limits what a few bytes demand.
+void read_rows(const TableView& table, std::vector<StackDeclaration>& stacks) {
+  if (table.rows() > max_piece_rows - std::min(stacks.size(), max_piece_rows)) {
+    throw DecodeError("a block has more stacks than any writer gives it");
+  }
+  RowsIn<StackDeclaration> columns(table, stacks);
+  visit(columns, stacks.data());
 }
 
 std::vector<LabelRow> collect_labels(const std::vector<MetricDeclaration>& metrics) {
@@ -218,62 +203,40 @@ void distribute_labels(const TableView& table, std::vector<MetricDeclaration>& m
 }  // namespace
 
 void encode_declarations(const Declarations& declarations, TableWriter& table) {
-  write_rows(TableId::processes, declarations.processes, table);
-  write_rows(TableId::infos, declarations.infos, table);
-  write_rows(TableId::names, declarations.names, table);
-  write_rows(TableId::modules, declarations.modules, table);
-  write_rows(TableId::sites, declarations.sites, table);
-  write_rows(TableId::tracks, declarations.tracks, table);
-  write_rows(TableId::metrics, declarations.metrics, table);
-  write_rows(TableId::metric_labels, collect_labels(declarations.metrics), table);
-  write_rows(TableId::frame_streams, declarations.frame_streams, table);
+  const auto write = [&](TableId id, const auto& rows) {
+    write_rows(id, rows, table);
+    if (id == TableId::metrics) {
+      write_rows(TableId::metric_labels, collect_labels(declarations.metrics), table);
+    }
+  };
+  for_each_table(write, declarations);
 }
 
 namespace {
 
-constexpr std::size_t max_piece_rows = 4096;
-constexpr std::size_t max_piece_bytes = std::size_t{8} << 20U;
+/// Sums up the texts of a row's columns.
+template <typename Row>
+struct TextBytes {
+  const Row& row;
+  std::size_t bytes = 0;
 
-std::size_t text_bytes(const ProcessDeclaration& row) {
-  return row.host.size() + row.boot_id.size() + row.rank.size() + row.command_line.size();
-}
-std::size_t text_bytes(const InfoDeclaration& row) {
-  return row.key.size() + row.value.size();
-}
-std::size_t text_bytes(const NameDeclaration& row) {
-  return row.text.size();
-}
-std::size_t text_bytes(const ModuleDeclaration& row) {
-  return row.path.size() + row.build_id.size();
-}
-std::size_t text_bytes(const SiteDeclaration& row) {
-  return row.name.size() + row.function.size() + row.file.size();
-}
-std::size_t text_bytes(const TrackDeclaration& row) {
-  return row.name.size();
-}
-std::size_t text_bytes(const MetricDeclaration& row) {
-  std::size_t bytes = row.name.size() + row.unit.size() + row.source.size();
-  for (const auto& [key, value] : row.labels) {
-    bytes += key.size() + value.size() + 8;
+  void text(std::uint8_t /*column*/, std::string Row::*member) { bytes += (row.*member).size(); }
+  void number(auto... /*column*/) {}
+  void kind(auto... /*column*/) {}
+  void role(auto... /*column*/) {}
+  void real(auto... /*column*/) {}
+};
+
+template <typename Row>
+std::size_t text_bytes(const Row& row) {
+  TextBytes<Row> columns{row};
+  visit(columns, &row);
+  if constexpr (std::is_same_v<Row, MetricDeclaration>) {
+    for (const auto& [key, value] : row.labels) {
+      columns.bytes += key.size() + value.size() + 8;
+    }
   }
-  return bytes;
-}
-std::size_t text_bytes(const FrameStreamDeclaration& row) {
-  return row.name.size();
-}
-
-// Calls visit(member) for each vector of Declarations.
-template <typename Visit>
-void for_each_vector(Visit visit) {
-  visit(&Declarations::processes);
-  visit(&Declarations::infos);
-  visit(&Declarations::names);
-  visit(&Declarations::modules);
-  visit(&Declarations::sites);
-  visit(&Declarations::tracks);
-  visit(&Declarations::metrics);
-  visit(&Declarations::frame_streams);
+  return columns.bytes;
 }
 
 }  // namespace
@@ -281,12 +244,13 @@ void for_each_vector(Visit visit) {
 void for_each_piece(const Declarations& declarations, const std::function<void(const Declarations&)>& take) {
   std::size_t rows = 0;
   std::size_t bytes = 0;
-  for_each_vector([&](auto member) {
-    rows += (declarations.*member).size();
-    for (const auto& row : declarations.*member) {
+  const auto count = [&](const auto& list) {
+    rows += list.size();
+    for (const auto& row : list) {
       bytes += text_bytes(row);
     }
-  });
+  };
+  base::for_each_declaration_list(count, declarations);
   if (rows <= max_piece_rows && bytes <= max_piece_bytes) {
     take(declarations);
     return;
@@ -294,9 +258,9 @@ void for_each_piece(const Declarations& declarations, const std::function<void(c
   Declarations piece;
   rows = 0;
   bytes = 0;
-  for_each_vector([&](auto member) {
-    for (const auto& row : declarations.*member) {
-      (piece.*member).push_back(row);
+  const auto cut = [&](const auto& list, auto& part) {
+    for (const auto& row : list) {
+      part.push_back(row);
       ++rows;
       bytes += text_bytes(row);
       if (rows >= max_piece_rows || bytes >= max_piece_bytes) {
@@ -306,7 +270,8 @@ void for_each_piece(const Declarations& declarations, const std::function<void(c
         bytes = 0;
       }
     }
-  });
+  };
+  base::for_each_declaration_list(cut, declarations, piece);
   if (!piece.empty()) {
     take(piece);
   }
@@ -315,46 +280,30 @@ void for_each_piece(const Declarations& declarations, const std::function<void(c
 std::uint64_t memory_of(const Declarations& declarations) {
   constexpr std::uint64_t beside_a_row = 64;  // its node in the index by id
   std::uint64_t bytes = 0;
-  for_each_vector([&](auto member) {
-    for (const auto& row : declarations.*member) {
+  const auto add = [&bytes](const auto& list) {
+    for (const auto& row : list) {
       bytes += sizeof row + beside_a_row + text_bytes(row);
     }
-  });
+  };
+  base::for_each_declaration_list(add, declarations);
   return bytes;
 }
 
 bool decode_declarations(const TableView& table, Declarations& declarations) {
-  switch (static_cast<TableId>(table.id())) {
-    case TableId::processes:
-      read_rows(table, declarations.processes);
-      return true;
-    case TableId::infos:
-      read_rows(table, declarations.infos);
-      return true;
-    case TableId::names:
-      read_rows(table, declarations.names);
-      return true;
-    case TableId::modules:
-      read_rows(table, declarations.modules);
-      return true;
-    case TableId::sites:
-      read_rows(table, declarations.sites);
-      return true;
-    case TableId::tracks:
-      read_rows(table, declarations.tracks);
-      return true;
-    case TableId::metrics:
-      read_rows(table, declarations.metrics);
-      return true;
-    case TableId::metric_labels:
-      distribute_labels(table, declarations.metrics);
-      return true;
-    case TableId::frame_streams:
-      read_rows(table, declarations.frame_streams);
-      return true;
-    default:
-      return false;
+  const auto id = static_cast<TableId>(table.id());
+  if (id == TableId::metric_labels) {
+    distribute_labels(table, declarations.metrics);
+    return true;
   }
+  bool is_known = false;
+  const auto read = [&](TableId wanted, auto& rows) {
+    if (wanted == id) {
+      read_rows(table, rows);
+      is_known = true;
+    }
+  };
+  for_each_table(read, declarations);
+  return is_known;
 }
 
 }  // namespace kymo::capture

@@ -193,14 +193,14 @@ void ScopesEncoder::encode(const ScopeRun& run, std::int64_t block_start_ns, Tab
   close_deltas_.finish();
   sites_.finish();
 
-  table.begin(TableId::scopes, run.track);
+  table.begin(TableId::scopes, run.track.value());
   auto& values = table.values();
   values.assign({run.events.size(), run.first_sequence, run.end_sequence - run.first_sequence, run.dropped_scopes,
                  run.dropped_others});
   table.numbers(columns::facts, plain, values);
   values.clear();
   for (const OpenScope& scope : run.open_at_start) {
-    values.push_back(scope.site);
+    values.push_back(scope.site.value());
   }
   if (!values.empty()) {
     table.counted_numbers(columns::open_sites, plain, values);
@@ -324,7 +324,7 @@ void decode_events(const TableView& table, std::uint64_t count, std::int64_t blo
         opens += is_open;
         depth += static_cast<std::uint32_t>(is_open) - 1U;
         event.time_ns = static_cast<std::int64_t>(time);
-        event.site = static_cast<SiteId>(id);
+        event.site = SiteId{static_cast<std::uint32_t>(id)};
         event.depth = static_cast<std::uint16_t>(depth);
         event.flags = 0;
         depth += static_cast<std::uint32_t>(is_open);
@@ -334,8 +334,8 @@ void decode_events(const TableView& table, std::uint64_t count, std::int64_t blo
         const std::uint64_t is_open = (word >> (i - begin)) & 1U;
         time += is_open != 0 ? open_delta[opens] : close_delta[i - begin - opens];
         event.time_ns = static_cast<std::int64_t>(time);
-        event.site = is_open != 0 ? narrow<SiteId>(site[opens]) : 0;
-        every_open_has_a_site &= (event.site != 0) == (is_open != 0);
+        event.site = is_open != 0 ? narrow<SiteId>(site[opens]) : SiteId{};
+        every_open_has_a_site &= (event.site != SiteId{}) == (is_open != 0);
         opens += is_open;
         odd.apply(event);
         depth = event.depth + static_cast<std::uint32_t>(is_open);

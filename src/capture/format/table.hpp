@@ -32,6 +32,9 @@ enum class TableId : std::uint8_t {
   metrics = 8,
   metric_labels = 9,
   frame_streams = 10,
+  threads = 11,
+  functions = 12,
+  stacks = 13,
   scopes = 16,  ///< one table per run; the key is the track
   spans = 17,
   span_arguments = 18,
@@ -45,6 +48,8 @@ enum class TableId : std::uint8_t {
   clock_anchors = 26,
   clock_uncertainties = 27,
   text = 28,
+  thread_states = 29,  ///< one table per run; the key is the thread
+  stack_samples = 30,
   blocks = 40,
   track_totals = 41,
   closing_facts = 42,
@@ -71,8 +76,7 @@ constexpr Transform wandering{true, true};  ///< neighbours are close, in either
 struct FieldOfRows {
   template <typename Row, typename Field>
   FieldOfRows(const std::vector<Row>& rows, Field Row::*field) : row_size(sizeof(Row)), count(rows.size()) {
-    static_assert(sizeof(Field) == 8 || std::is_enum_v<Field> || std::is_unsigned_v<Field>,
-                  "a narrow field is not widened by its sign");
+    static_assert(sizeof(Field) == 8 || !std::is_signed_v<Field>, "a narrow field is not widened by its sign");
     size = sizeof(Field);
     first = rows.empty() ? nullptr : reinterpret_cast<const std::byte*>(&(rows.front().*field));
   }

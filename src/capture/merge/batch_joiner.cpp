@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/append.hpp"
 #include "base/event_lists.hpp"
-#include "base/text/append.hpp"
 
 namespace kymo::capture {
 
@@ -19,6 +19,9 @@ std::size_t weight_of(const EventBatch& batch) {
   }
   for (const SampleRun& run : batch.samples) {
     weight += 16 + run.times_ns.size();
+  }
+  for (const StateRun& run : batch.states) {
+    weight += 16 + run.states.size();
   }
   return weight;
 }
@@ -66,6 +69,7 @@ void BatchJoiner::begin() {
     joined_ = EventBatch();
     run_of_.clear();
     samples_of_.clear();
+    states_of_.clear();
     weight_ = 0;
     is_taken_ = false;
     for (auto track = tracks_.begin(); track != tracks_.end();) {
@@ -97,6 +101,9 @@ void BatchJoiner::add(EventBatch& batch) {
   for (SampleRun& run : batch.samples) {
     add_samples(run);
   }
+  for (StateRun& run : batch.states) {
+    add_states(run);
+  }
   batch = EventBatch();
 }
 
@@ -117,6 +124,15 @@ void BatchJoiner::add_samples(SampleRun& run) {
     place->second = joined_.samples.size();  // a run's times ascend
   }
   joined_.samples.push_back(std::move(run));
+}
+
+void BatchJoiner::add_states(StateRun& run) {
+  const auto [place, is_new] = states_of_.try_emplace(run.thread, joined_.states.size());
+  if (is_new) {
+    joined_.states.push_back(std::move(run));
+  } else {
+    append(joined_.states[place->second].states, run.states);
+  }
 }
 
 void BatchJoiner::add_run(ScopeRun& run, std::uint64_t text_offset) {

@@ -36,6 +36,7 @@ class BatchJoiner {
 
   void begin();
   void add_samples(SampleRun& run);
+  void add_states(StateRun& run);
   void add_run(ScopeRun& run, std::uint64_t text_offset);
   static void follow(const ScopeRun& run, TrackState& track);
 
@@ -45,6 +46,7 @@ class BatchJoiner {
   std::size_t weight_ = 0;                                // entries of all kinds
   std::unordered_map<TrackId, std::size_t> run_of_;       // index in joined_.runs
   std::unordered_map<MetricId, std::size_t> samples_of_;  // index of the latest run in joined_.samples
+  std::unordered_map<ThreadId, std::size_t> states_of_;   // index in joined_.states
   std::unordered_map<TrackId, TrackState> tracks_;        // tracks with open scopes and tracks in joined_
 };
 

@@ -1,13 +1,16 @@
 #include "capture/merge/id_translation.hpp"
 
+#include <type_traits>
 #include <utility>
+
+#include "base/event_lists.hpp"
 
 namespace kymo::capture {
 
 NameId Numbering::name(const std::string& text) {
   const auto [place, is_new] = names_.try_emplace(text, 0);
   if (is_new) {
-    place->second = next(IdKind::name);
+    place->second = next<NameId>();
   }
   return place->second;
 }
@@ -33,21 +36,29 @@ void IdTranslation::IdMap::set(std::uint32_t own, std::uint32_t shared, std::siz
   }
 }
 
-std::uint32_t IdTranslation::take(IdKind kind, std::uint32_t own, std::size_t declared, Numbering& numbering) {
-  std::uint32_t shared = find(kind, own);
-  if (shared == 0) {
-    shared = numbering.next(kind);
-    maps_[static_cast<std::size_t>(kind)].set(own, shared, declared);
+template <IdKind kind>
+Id<kind> IdTranslation::take(Id<kind> own, std::size_t declared, Numbering& numbering) {
+  Id<kind> shared = find(own);
+  if (!shared) {
+    shared = numbering.next<Id<kind>>();
+    maps_[static_cast<std::size_t>(kind)].set(own.value(), shared.value(), declared);
     is_identity_ = is_identity_ && own == shared;
   }
   return shared;
 }
 
+NameId IdTranslation::take_name(const NameDeclaration& own, std::size_t declared, Numbering& numbering) {
+  const NameId shared = numbering.name(own.text);
+  maps_[static_cast<std::size_t>(IdKind::name)].set(own.id.value(), shared.value(), declared);
+  is_identity_ = is_identity_ && own.id == shared;
+  return shared;
+}
+
 // A process whose declaration is lost still owns its tracks and sites.
 ProcessId IdTranslation::owner(ProcessId own, Declarations& shared, Numbering& numbering) {
-  ProcessId id = find(IdKind::process, own);
-  if (id == 0) {
-    id = take(IdKind::process, own, shared.processes.size(), numbering);
+  ProcessId id = find(own);
+  if (!id) {
+    id = take(own, shared.processes.size(), numbering);
     shared.processes.emplace_back();
     shared.processes.back().id = id;
   }
@@ -56,99 +67,86 @@ ProcessId IdTranslation::owner(ProcessId own, Declarations& shared, Numbering& n
 
 Declarations IdTranslation::declare(const Declarations& own, Numbering& numbering) {
   Declarations shared;
-  for (ProcessDeclaration process : own.processes) {
-    process.id = take(IdKind::process, process.id, own.processes.size(), numbering);
-    shared.processes.push_back(std::move(process));
-  }
-  for (InfoDeclaration info : own.infos) {
-    info.process = owner(info.process, shared, numbering);
-    shared.infos.push_back(std::move(info));
-  }
-  for (NameDeclaration name : own.names) {
-    const NameId id = numbering.name(name.text);
-    maps_[static_cast<std::size_t>(IdKind::name)].set(name.id, id, own.names.size());
-    is_identity_ = is_identity_ && name.id == id;
-    name.id = id;
-    shared.names.push_back(std::move(name));
-  }
-  for (ModuleDeclaration module : own.modules) {
-    module.id = take(IdKind::module, module.id, own.modules.size(), numbering);
-    module.process = owner(module.process, shared, numbering);
-    shared.modules.push_back(std::move(module));
-  }
-  for (SiteDeclaration site : own.sites) {
-    site.id = take(IdKind::site, site.id, own.sites.size(), numbering);
-    site.process = owner(site.process, shared, numbering);
-    site.module = find(IdKind::module, site.module);
-    shared.sites.push_back(std::move(site));
-  }
-  for (TrackDeclaration track : own.tracks) {
-    track.id = take(IdKind::track, track.id, own.tracks.size(), numbering);
-    track.process = owner(track.process, shared, numbering);
-    shared.tracks.push_back(std::move(track));
-  }
-  for (MetricDeclaration metric : own.metrics) {
-    metric.id = take(IdKind::metric, metric.id, own.metrics.size(), numbering);
-    metric.process = owner(metric.process, shared, numbering);
-    shared.metrics.push_back(std::move(metric));
-  }
-  for (FrameStreamDeclaration stream : own.frame_streams) {
-    stream.id = take(IdKind::frame_stream, stream.id, own.frame_streams.size(), numbering);
-    stream.process = owner(stream.process, shared, numbering);
-    shared.frame_streams.push_back(std::move(stream));
-  }
+  const auto declare_all = [&]<typename Row>(const std::vector<Row>& rows, std::vector<Row>& to) {
+    for (Row row : rows) {
+      if constexpr (std::is_same_v<Row, NameDeclaration>) {
+        row.id = take_name(row, rows.size(), numbering);
+      } else if constexpr (!std::is_same_v<Row, InfoDeclaration>) {
+        row.id = take(row.id, rows.size(), numbering);
+      }
+      if constexpr (requires { row.process; }) {
+        row.process = owner(row.process, shared, numbering);
+      }
+      if constexpr (requires { row.module; }) {
+        row.module = find(row.module);
+      }
+      if constexpr (std::is_same_v<Row, StackDeclaration>) {
+        row.caller = find(row.caller);
+        row.function = find(row.function);
+      }
+      to.push_back(std::move(row));
+    }
+  };
+  base::for_each_declaration_list(declare_all, own, shared);
   return shared;
 }
 
 void IdTranslation::translate(EventBatch& batch, const OnUndeclared& on_undeclared) const {
-  const auto to_shared = [&](IdKind kind, std::uint32_t& id) {
-    if (id != 0) {
-      const std::uint32_t shared = find(kind, id);
-      id = shared != 0 ? shared : on_undeclared(kind, id);
+  const auto to_shared = [&]<IdKind kind>(Id<kind>& id) {
+    if (id) {
+      const Id<kind> shared = find(id);
+      id = shared ? shared : Id<kind>{on_undeclared(kind, id.value())};
     }
   };
   for (ScopeRun& run : batch.runs) {
-    to_shared(IdKind::track, run.track);
+    to_shared(run.track);
     for (OpenScope& open : run.open_at_start) {
-      to_shared(IdKind::site, open.site);
+      to_shared(open.site);
     }
     for (ScopeEvent& event : run.events) {
-      to_shared(IdKind::site, event.site);
+      to_shared(event.site);
     }
     for (ScopeArgument& argument : run.arguments) {
-      to_shared(IdKind::name, argument.value.name);
+      to_shared(argument.value.name);
     }
   }
   for (SpanEvent& span : batch.spans) {
-    to_shared(IdKind::track, span.track);
-    to_shared(IdKind::name, span.name);
-    to_shared(IdKind::name, span.category);
+    to_shared(span.track);
+    to_shared(span.name);
+    to_shared(span.category);
   }
   for (ArgumentValue& argument : batch.span_arguments) {
-    to_shared(IdKind::name, argument.name);
+    to_shared(argument.name);
   }
   for (AsyncBegin& begin : batch.async_begins) {
-    to_shared(IdKind::track, begin.track);
-    to_shared(IdKind::name, begin.name);
+    to_shared(begin.track);
+    to_shared(begin.name);
   }
   for (FrameMark& mark : batch.frame_marks) {
-    to_shared(IdKind::frame_stream, mark.stream);
-    to_shared(IdKind::track, mark.track);
+    to_shared(mark.stream);
+    to_shared(mark.track);
   }
   for (SampleRun& run : batch.samples) {
-    to_shared(IdKind::metric, run.metric);
+    to_shared(run.metric);
+  }
+  for (StateRun& run : batch.states) {
+    to_shared(run.thread);
+  }
+  for (StackSample& sample : batch.stack_samples) {
+    to_shared(sample.thread);
+    to_shared(sample.stack);
   }
   for (Message& message : batch.messages) {
-    to_shared(IdKind::track, message.track);
+    to_shared(message.track);
   }
   for (FlowEvent& flow : batch.flows) {
-    to_shared(IdKind::track, flow.track);
+    to_shared(flow.track);
   }
   for (SyncPoint& point : batch.sync_points) {
-    to_shared(IdKind::track, point.track);
+    to_shared(point.track);
   }
   for (TrackEnd& end : batch.track_ends) {
-    to_shared(IdKind::track, end.track);
+    to_shared(end.track);
   }
 }
 
@@ -172,6 +170,11 @@ void shift_times(EventBatch& batch, std::int64_t offset_ns) {
       shift(time_ns);
     }
   }
+  for (StateRun& run : batch.states) {
+    for (ThreadState& state : run.states) {
+      shift(state.start_ns);
+    }
+  }
   for (SpanEvent& span : batch.spans) {
     shift(span.start_ns);
   }
@@ -182,6 +185,7 @@ void shift_times(EventBatch& batch, std::int64_t offset_ns) {
   };
   shift_each(batch.async_begins);
   shift_each(batch.frame_marks);
+  shift_each(batch.stack_samples);
   shift_each(batch.messages);
   shift_each(batch.flows);
   shift_each(batch.sync_points);

@@ -12,18 +12,19 @@
 
 namespace kymo::capture {
 
-/// The kinds of ids that events refer to.
-enum class IdKind : std::uint8_t { process, name, module, site, track, metric, frame_stream };
-
 /// Hands out ids of a numbering shared by several captures. Ids of each kind count up from 1 without gaps.
 class Numbering {
  public:
   [[nodiscard]] std::uint32_t next(IdKind kind) { return ++last_[static_cast<std::size_t>(kind)]; }
+  template <typename AnyId>
+  [[nodiscard]] AnyId next() {
+    return AnyId{next(AnyId::kind)};
+  }
   /// The id of an interned text, common to all captures.
   [[nodiscard]] NameId name(const std::string& text);
 
  private:
-  std::uint32_t last_[7] = {};
+  std::uint32_t last_[id_kinds] = {};
   std::unordered_map<std::string, NameId> names_;
 };
 
@@ -36,6 +37,10 @@ class IdTranslation {
 
   /// The shared id; 0 if the capture did not declare its own id.
   [[nodiscard]] std::uint32_t find(IdKind kind, std::uint32_t own) const { return map(kind).find(own); }
+  template <IdKind kind>
+  [[nodiscard]] Id<kind> find(Id<kind> own) const {
+    return Id<kind>{find(kind, own.value())};
+  }
   /// Maps an undeclared id to a shared one.
   void assign(IdKind kind, std::uint32_t own, std::uint32_t shared) {
     maps_[static_cast<std::size_t>(kind)].set(own, shared, 0);
@@ -68,10 +73,12 @@ class IdTranslation {
   };
 
   [[nodiscard]] const IdMap& map(IdKind kind) const { return maps_[static_cast<std::size_t>(kind)]; }
-  [[nodiscard]] std::uint32_t take(IdKind kind, std::uint32_t own, std::size_t declared, Numbering& numbering);
+  template <IdKind kind>
+  [[nodiscard]] Id<kind> take(Id<kind> own, std::size_t declared, Numbering& numbering);
+  [[nodiscard]] NameId take_name(const NameDeclaration& own, std::size_t declared, Numbering& numbering);
   [[nodiscard]] ProcessId owner(ProcessId own, Declarations& shared, Numbering& numbering);
 
-  IdMap maps_[7];
+  IdMap maps_[id_kinds];
   bool is_identity_ = true;
 };
 

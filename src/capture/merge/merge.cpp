@@ -9,7 +9,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "base/text/append.hpp"
+#include "base/append.hpp"
 #include "capture/merge/batch_joiner.hpp"
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"
@@ -37,8 +37,8 @@ struct Input {
   IdTranslation ids;
   std::vector<BlockInfo> blocks;  // of events
   std::vector<EventBatch> unwritten;
-  TrackId trackless = 0;  // stands for its threads without a track
-  ProcessId process = 0;  // its first process, which owns everything undeclared
+  TrackId trackless;  // stands for its threads without a track
+  ProcessId process;  // its first process, which owns everything undeclared
 };
 
 class Merging {
@@ -51,6 +51,7 @@ class Merging {
 
  private:
   void declare(Input& input, const Declarations& own);
+  void find_process(Input& input, const Declarations& own) const;
   void state_shift(const Input& input, const Declarations& shared);
   bool read(Input& input, std::size_t block, EventBatch& batch);
   std::uint32_t declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations);
@@ -65,6 +66,7 @@ class Merging {
   Numbering numbering_;
   Declarations declarations_;
   std::vector<std::unique_ptr<Input>> inputs_;
+  EventRedaction redaction_;
   BatchJoiner joiner_;
   MergeReport report_;
   std::size_t blocks_in_all_ = 0;
@@ -79,6 +81,7 @@ void Merging::open(const std::filesystem::path& path) {
       input.blocks.push_back(block);
     }
   }
+  find_process(input, input.reader.declarations());
   declare(input, input.reader.declarations());
   if (!input.reader.is_closed()) {
     if (options_.find_unwritten) {
@@ -91,10 +94,27 @@ void Merging::open(const std::filesystem::path& path) {
   blocks_in_all_ += input.block_count();
 }
 
+/// What a process observed of others, without threads of its own, joins the capture that the process recorded beside it.
+void Merging::find_process(Input& input, const Declarations& own) const {
+  const auto is_thread = [](const TrackDeclaration& track) { return track.kind == TrackKind::thread; };
+  if (std::any_of(own.tracks.begin(), own.tracks.end(), is_thread) || !own.sites.empty()) {
+    return;
+  }
+  for (const ProcessDeclaration& process : own.processes) {
+    const auto known = std::find_if(
+        declarations_.processes.begin(), declarations_.processes.end(), [&process](const ProcessDeclaration& other) {
+          return other.pid == process.pid && other.boot_id == process.boot_id && other.host == process.host;
+        });
+    if (known != declarations_.processes.end()) {
+      input.ids.assign(IdKind::process, process.id.value(), known->id.value());
+    }
+  }
+}
+
 void Merging::declare(Input& input, const Declarations& own) {
   const Declarations shared = input.ids.declare(own, numbering_);
   base::append(declarations_, shared);
-  if (input.process == 0 && !shared.processes.empty()) {
+  if (!input.process && !shared.processes.empty()) {
     input.process = shared.processes.front().id;
   }
   if (!own.processes.empty()) {
@@ -139,10 +159,10 @@ void Merging::add_facts() {
         declarations_.processes.begin(), declarations_.processes.end(), [&facts](const ProcessDeclaration& process) {
           return process.pid == facts.process.pid && process.boot_id == facts.process.boot_id;
         });
-    ProcessId id = 0;
+    ProcessId id;
     if (known == declarations_.processes.end()) {
       ProcessDeclaration process = facts.process;
-      process.id = id = numbering_.next(IdKind::process);
+      process.id = id = numbering_.next<ProcessId>();
       declarations_.processes.push_back(std::move(process));
     } else {
       id = known->id;
@@ -154,43 +174,53 @@ void Merging::add_facts() {
 }
 
 std::uint32_t Merging::declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations) {
-  if (input.process == 0) {
-    input.process = numbering_.next(IdKind::process);
+  if (!input.process) {
+    input.process = numbering_.next<ProcessId>();
     declarations.processes.emplace_back().id = input.process;
   }
   // Each undeclared id gets an id of its own, so that different ones stay distinct; interned texts share one.
-  const std::uint32_t id = kind == IdKind::name ? numbering_.name(undeclared) : numbering_.next(kind);
+  const std::uint32_t id = kind == IdKind::name ? numbering_.name(undeclared).value() : numbering_.next(kind);
   input.ids.assign(kind, own, id);
   switch (kind) {
     case IdKind::name:
-      declarations.names.push_back({id, undeclared});
+      declarations.names.push_back({NameId{id}, undeclared});
       break;
     case IdKind::site: {
       SiteDeclaration& site = declarations.sites.emplace_back();
-      site.id = id;
+      site.id = SiteId{id};
       site.process = input.process;
       site.name = undeclared;
       break;
     }
     case IdKind::track: {
       TrackDeclaration& track = declarations.tracks.emplace_back();
-      track.id = id;
+      track.id = TrackId{id};
       track.process = input.process;
       track.name = undeclared;
       break;
     }
     case IdKind::metric: {
       MetricDeclaration& metric = declarations.metrics.emplace_back();
-      metric.id = id;
+      metric.id = MetricId{id};
       metric.process = input.process;
       metric.name = undeclared;
       break;
     }
     case IdKind::frame_stream:
-      declarations.frame_streams.push_back({id, input.process, undeclared});
+      declarations.frame_streams.push_back({FrameStreamId{id}, input.process, undeclared});
+      break;
+    case IdKind::thread: {
+      ThreadDeclaration& thread = declarations.threads.emplace_back();
+      thread.id = ThreadId{id};
+      thread.process = input.process;
+      break;
+    }
+    case IdKind::stack:
+      declarations.stacks.push_back({StackId{id}, {}, {}});
       break;
     case IdKind::process:
     case IdKind::module:
+    case IdKind::function:
       break;  // events do not refer to these
   }
   return id;
@@ -198,8 +228,8 @@ std::uint32_t Merging::declare_placeholder(Input& input, IdKind kind, std::uint3
 
 /// The track that stands for an input's threads without one.
 TrackId Merging::trackless(Input& input, Declarations& declarations) {
-  if (input.trackless == 0) {
-    input.trackless = declare_placeholder(input, IdKind::track, 0, declarations);
+  if (!input.trackless) {
+    input.trackless = TrackId{declare_placeholder(input, IdKind::track, 0, declarations)};
     declarations.tracks.back().name = "(threads without a track)";
   }
   return input.trackless;
@@ -220,12 +250,15 @@ bool Merging::read(Input& input, std::size_t block, EventBatch& batch) {
   // Losses of threads without a track would share one count for several processes, and later counts would replace
   // earlier ones. So each input gets a track for them.
   for (ScopeRun& run : batch.runs) {
-    if (run.track == 0) {
+    if (!run.track) {
       run.track = trackless(input, placeholders);
     }
   }
   batch.declarations = std::move(placeholders);
   shift_times(batch, input.shift.offset_ns);
+  if (options_.redacts) {
+    redaction_.redact(batch);
+  }
   if (input.shift.alignment != Alignment::same_boot) {
     batch.clock_anchors.clear();  // they belong to another machine's clock
   }
@@ -316,6 +349,7 @@ MergeReport Merging::run(const std::filesystem::path& output) {
   options.header = header();
   if (options_.redacts) {
     redact(declarations_);
+    redaction_.learn(declarations_);
   }
   options.declarations = declarations_;
   options.codec = make_zstd_codec(options_.compression_level);

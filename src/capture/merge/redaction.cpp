@@ -46,10 +46,40 @@ void redact(Declarations& declarations) {
   for (SiteDeclaration& site : declarations.sites) {
     cut_directories(site.file);
   }
+  // Their names are mostly those of programs.
+  for (ThreadDeclaration& thread : declarations.threads) {
+    thread.name.clear();
+  }
   for (MetricDeclaration& metric : declarations.metrics) {
     cut_where_absolute(metric.source);
     for (auto& [key, value] : metric.labels) {
       cut_where_absolute(value);
+    }
+  }
+}
+
+void EventRedaction::learn(const Declarations& declarations) {
+  for (const NameDeclaration& name : declarations.names) {
+    process_ = name.text == "process" ? name.id : process_;
+    command_ = name.text == "command" ? name.id : command_;
+  }
+}
+
+void EventRedaction::redact(EventBatch& batch) const {
+  if (!process_ || !command_) {
+    return;
+  }
+  for (const SpanEvent& span : batch.spans) {
+    const std::size_t end =
+        std::min(batch.span_arguments.size(), std::size_t{span.first_argument} + std::size_t{span.argument_count});
+    for (std::size_t i = span.first_argument; span.category == process_ && i < end; ++i) {
+      ArgumentValue& argument = batch.span_arguments[i];
+      if (argument.name == command_ && argument.type == ArgumentType::string && argument.bits <= batch.text.size()) {
+        const auto at = static_cast<std::size_t>(argument.bits);
+        batch.text.replace(at, std::min<std::size_t>(argument.text_size, batch.text.size() - at),
+                           std::min<std::size_t>(argument.text_size, batch.text.size() - at), ' ');
+        argument.text_size = 0;
+      }
     }
   }
 }

@@ -96,7 +96,7 @@ bool SpoolReader::read_tracks() {
     if (slot->state.load(std::memory_order_relaxed) != record::SlotState::free) {
       Track& track = tracks_.emplace_back();
       track.slot = static_cast<std::uint32_t>(index);
-      track.track = slot->track.load(std::memory_order_relaxed);
+      track.track = TrackId{slot->track.load(std::memory_order_relaxed)};
       track.has_exited = slot->state.load(std::memory_order_relaxed) == record::SlotState::exited;
       track.cursor = reinterpret_cast<std::uintptr_t>(slot->cursor.load(std::memory_order_relaxed));
       track.dropped_scopes = slot->dropped_scopes.load(std::memory_order_relaxed);
@@ -138,8 +138,8 @@ bool SpoolReader::read_chunks() {
 }
 
 void SpoolReader::take_chunk(const record::ChunkHeader& head, std::uint64_t offset, std::size_t capacity) {
-  const TrackId track = head.track.load(std::memory_order_relaxed);
-  const std::size_t words = track != 0 ? words_in(head, offset, capacity) : 0;
+  const TrackId track{head.track.load(std::memory_order_relaxed)};
+  const std::size_t words = track ? words_in(head, offset, capacity) : 0;
   if (words != 0) {
     const std::size_t written = std::min<std::size_t>(head.written_words.load(std::memory_order_relaxed), words);
     chunks_[track].push_back({offset, head.first_sequence, head.time_base, words, written});
@@ -207,7 +207,7 @@ std::int64_t SpoolReader::last_seen_alive_ns() const {
 
 void SpoolReader::read_log(EventBatch& batch) const {
   std::vector<record::HookedSite> unnamed;
-  if (const auto log = chunks_.find(record::log_track); log != chunks_.end()) {
+  if (const auto log = chunks_.find(TrackId{record::log_track}); log != chunks_.end()) {
     for (const UsedChunk& used : log->second) {
       record::read_declarations(words_of(used), batch.declarations, unnamed);
     }
@@ -245,10 +245,10 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
     coverage.tracks = handed_on();
   }
   ChunksByTrack chunks = chunks_;
-  chunks.erase(record::log_track);
+  chunks.erase(TrackId{record::log_track});
   std::map<TrackId, const Track*> owners;
   for (const Track& track : tracks_) {
-    if (track.slot != 0 && track.track != 0) {
+    if (track.slot != 0 && track.track) {
       owners[track.track] = &track;
       chunks.try_emplace(track.track);  // it may have dropped everything since
     }
@@ -277,12 +277,12 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
         continue;
       }
       if (piece.first_sequence > next) {
-        notes.push_back("track " + std::to_string(track) + ": " + std::to_string(piece.first_sequence - next) +
+        notes.push_back("track " + std::to_string(track.value()) + ": " + std::to_string(piece.first_sequence - next) +
                         " words are neither in the capture nor in the spool");
       }
       const std::vector<std::uint64_t> content = words_of(piece);
       if (content.empty()) {
-        notes.push_back("track " + std::to_string(track) + ": " + std::to_string(piece.words) +
+        notes.push_back("track " + std::to_string(track.value()) + ": " + std::to_string(piece.words) +
                         " words of the spool cannot be read");
         continue;
       }
@@ -292,7 +292,7 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
       decoder.skip(words.first(known));
       const std::size_t taken = decoder.decode(words.subspan(known), batch, context);
       if (taken != piece.words - known) {
-        notes.push_back("track " + std::to_string(track) + ": " + std::to_string(piece.words - known - taken) +
+        notes.push_back("track " + std::to_string(track.value()) + ": " + std::to_string(piece.words - known - taken) +
                         " words of a chunk are damaged");
       }
       next = piece.first_sequence + piece.words;

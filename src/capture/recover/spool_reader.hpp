@@ -68,7 +68,7 @@ class SpoolReader {
   /// A slot in use.
   struct Track {
     std::uint32_t slot = 0;
-    TrackId track = 0;
+    TrackId track;
     bool has_exited = false;
     std::uint64_t cursor = 0;  ///< an address in the owner's mapping
     std::uint64_t dropped_scopes = 0;

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "capture/format/order.hpp"
+#include "base/time_math.hpp"
+#include "capture/summary/order.hpp"
 
 namespace kymo::capture {
 
@@ -37,6 +38,9 @@ void SummaryAccumulator::add(const EventBatch& batch, std::uint32_t block_number
   }
   add_spans(batch);
   add_frames(batch);
+  for (const StateRun& run : batch.states) {
+    summary_.states.add(run);  // of earlier time too: a state is handed in where it ends
+  }
   for (const SampleRun& run : batch.samples) {
     const std::size_t count = std::min(run.times_ns.size(), run.values.size());
     MetricSummary& metric = summary_.metrics[run.metric];
@@ -48,13 +52,9 @@ void SummaryAccumulator::add(const EventBatch& batch, std::uint32_t block_number
 
 void SummaryAccumulator::add_spans(const EventBatch& batch) {
   for (const SpanEvent& span : batch.spans) {
-    const std::int64_t duration_ns = std::max<std::int64_t>(span.duration_ns, 0);
-    summary_.span_names[span.name].durations.record(duration_ns);
-    std::int64_t end_ns = 0;
-    if (__builtin_add_overflow(span.start_ns, duration_ns, &end_ns)) {
-      end_ns = std::numeric_limits<std::int64_t>::max();
-    }
-    summary_.coverage.add(span.track, 0, true, std::max(span.start_ns, floor_ns_), end_ns, span.name);
+    summary_.span_names[span.name].durations.record(std::max<std::int64_t>(span.duration_ns, 0));
+    summary_.coverage.add(span.track, 0, span.name, std::max(span.start_ns, floor_ns_),
+                          base::add_length(span.start_ns, span.duration_ns));
   }
 }
 
@@ -128,7 +128,9 @@ void SummaryAccumulator::begin_next() {
   const std::int64_t end_ns = summary_.end_ns;
   const unsigned shift = summary_.coverage.shift();
   // The next summary is probably as long as this one; starting one fold finer keeps its bins as fine.
+  const unsigned states_shift = summary_.states.shift();
   summary_.clear(shift - 1);
+  summary_.states.clear(states_shift - 1);
   summary_.level = level;
   summary_.start_ns = end_ns;
   summary_.end_ns = end_ns;

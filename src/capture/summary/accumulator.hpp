@@ -58,7 +58,7 @@ class SummaryAccumulator {
       std::uint32_t duration_ns = 0;
       std::uint32_t self_ns = 0;
     };
-    SiteId id = 0;
+    SiteId id;
     std::uint32_t count = 0;
     std::array<Scope, most> scopes;
   };

@@ -34,9 +34,9 @@ void SummaryAccumulator::add_run(const ScopeRun& run) {
     track.cursor.flush(summary_.coverage, run.track, track.stack, track.last_event_ns);
   }
   track.stack.begin(run);
-  PendingScopes* pending = &pending_[0];  // of the scope before: often the same site
+  PendingScopes* pending = &pending_[SiteId{}];  // of the scope before: often the same site
   // In registers: in memory, each scope would wait for the one before.
-  SiteId site = 0;
+  SiteId site;
   std::uint32_t count = pending->count;
   const auto add_plain = [&](const ScopeStack::PlainScope& scope) __attribute__((always_inline)) {
     if (site != scope.site) {

@@ -43,17 +43,15 @@ void SummaryBuilder::raise(const Summary& summary, std::size_t level, std::vecto
     levels_.back().summary.level = static_cast<std::uint8_t>(level);
     levels_.back().summary.clear(summary.coverage.shift());
   }
-  // Levels may be added above meanwhile, which moves them: use the index.
-  levels_[level - 1].summary.merge(summary);
-  if (++levels_[level - 1].merged < intervals_.merged) {
+  Level& own = levels_[level - 1];
+  own.summary.merge(summary);
+  if (++own.merged < intervals_.merged) {
     return;
   }
-  emit(levels_[level - 1].summary, finished);
-  Summary complete = std::move(levels_[level - 1].summary);
-  raise(complete, level + 1, finished);
-  complete.clear(summary.coverage.shift());
-  levels_[level - 1].summary = std::move(complete);
-  levels_[level - 1].merged = 0;
+  emit(own.summary, finished);
+  raise(own.summary, level + 1, finished);
+  own.summary.clear(summary.coverage.shift());
+  own.merged = 0;
 }
 
 std::vector<FinishedSummary> SummaryBuilder::finish() {

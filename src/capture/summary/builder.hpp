@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include <kymo/events.hpp>
@@ -56,7 +57,7 @@ class SummaryBuilder {
 
   SummaryIntervals intervals_;
   SummaryAccumulator lowest_;
-  std::vector<Level> levels_;  // levels_[i] collects level i + 1
+  std::deque<Level> levels_;  // levels_[i] collects level i + 1; a level that is added moves no other
   Summary total_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/time_math.hpp"
 #include "capture/format/bytes.hpp"
 
 namespace kymo::capture {
@@ -32,7 +33,7 @@ std::uint64_t covered_of(std::uint8_t quantum, std::uint64_t bin_ns) {
 }  // namespace
 
 CoverageRow* Coverage::row(TrackId track, std::uint16_t depth, bool named) {
-  const std::uint64_t key = (std::uint64_t{track} << 32U) | (std::uint64_t{depth} << 1U) | (named ? 1U : 0U);
+  const std::uint64_t key = (std::uint64_t{track.value()} << 32U) | (std::uint64_t{depth} << 1U) | (named ? 1U : 0U);
   const auto found = row_of_.find(key);
   if (found != row_of_.end()) {
     return &rows_[found->second];
@@ -95,13 +96,13 @@ CoverageBin& Coverage::bin_of(CoverageRow& row, std::int64_t bin) {
   return row.bins[offset];
 }
 
-void Coverage::add(TrackId track, std::uint16_t depth, bool named, std::int64_t start_ns, std::int64_t end_ns,
-                   std::uint32_t site) {
+void Coverage::add(TrackId track, std::uint16_t depth, base::SiteOrName what, std::int64_t start_ns,
+                   std::int64_t end_ns) {
   if (end_ns <= start_ns || depth >= most_depths) {
     return;
   }
   reach(start_ns, end_ns - 1);
-  CoverageRow* const to = row(track, depth, named);
+  CoverageRow* const to = row(track, depth, base::is_name(what));
   if (to == nullptr) {
     return;
   }
@@ -113,7 +114,7 @@ void Coverage::add(TrackId track, std::uint16_t depth, bool named, std::int64_t 
     const std::uint64_t from = bin == first ? static_cast<std::uint64_t>(start_ns) : bin_start;
     const std::uint64_t until =
         bin == last ? static_cast<std::uint64_t>(end_ns) : bin_start + (std::uint64_t{1} << shift_);
-    bin_of(*to, bin).add(site, until - from);
+    bin_of(*to, bin).add(base::value_of(what), until - from);
   }
 }
 
@@ -144,6 +145,18 @@ void Coverage::merge(const Coverage& other) {
   }
 }
 
+void Coverage::add(const StateRun& run) {
+  const auto place_of = [](std::uint32_t cpu) { return std::min(cpu, 0xFFFFFFFEU) + 1; };
+  for (const ThreadState& state : run.states) {
+    const std::int64_t end_ns = base::add_length(state.start_ns, state.duration_ns);
+    add(TrackId{run.thread.value()}, static_cast<std::uint16_t>(state.state), SiteId{place_of(state.cpu)},
+        state.start_ns, end_ns);
+    if (state.state == RunState::running) {
+      add(TrackId{place_of(state.cpu)}, 0, NameId{run.thread.value()}, state.start_ns, end_ns);
+    }
+  }
+}
+
 void Coverage::clear(unsigned shift) {
   *this = Coverage(shift);
 }
@@ -154,7 +167,7 @@ void Coverage::append_to(ByteBuffer& out) const {
   out.append_varint(zigzag(static_cast<std::uint64_t>(first_bin_)));
   out.append_varint(rows_.size());
   for (const CoverageRow& row : rows_) {
-    out.append_varint(row.track);
+    out.append_varint(row.track.value());
     out.append_varint(row.depth * 2U + (row.named ? 1U : 0U));
     out.append_varint(static_cast<std::uint64_t>(row.first_bin - first_bin_));
     out.append_varint(row.bins.size());
@@ -163,11 +176,12 @@ void Coverage::append_to(ByteBuffer& out) const {
     }
     for (std::size_t i = 0; i < row.bins.size();) {
       std::size_t end = i + 1;
-      while (end < row.bins.size() && (row.bins[end].site() == row.bins[i].site() || row.bins[end].covered_ns == 0)) {
+      while (end < row.bins.size() &&
+             (row.what(row.bins[end]) == row.what(row.bins[i]) || row.bins[end].covered_ns == 0)) {
         ++end;
       }
       out.append_varint(end - i);
-      out.append_varint(row.bins[i].site());
+      out.append_varint(row.bins[i].vote.leader());
       i = end;
     }
   }
@@ -263,8 +277,7 @@ void CoverageCursor::pass(Coverage& coverage, TrackId track, const ScopeStack& s
   const std::int64_t filled_ns = std::max((now_ns >> coverage.shift()) << coverage.shift(), bin_end_ns_);
   for (std::size_t depth = 0; depth < covered_depths(stack); ++depth) {
     const ScopeStack::Level open = stack[depth];
-    coverage.add(track, static_cast<std::uint16_t>(depth), false, std::max(open.start_ns, bin_end_ns_), filled_ns,
-                 open.site);
+    coverage.add(track, static_cast<std::uint16_t>(depth), open.site, std::max(open.start_ns, bin_end_ns_), filled_ns);
   }
   begin_bin(coverage, stack, now_ns, filled_ns);
   vote(stack, now_ns);
@@ -295,7 +308,7 @@ void CoverageCursor::end_bin(Coverage& coverage, TrackId track, const ScopeStack
     if (static_cast<std::int64_t>(covered_ns) > 0) {
       CoverageBin bin{std::min(covered_ns, width_ns), current.vote};
       if (bin.vote.empty()) {
-        bin.vote.add(stack.last_ended(depth), bin.covered_ns);  // scopes between two instants have no vote
+        bin.vote.add(stack.last_ended(depth).value(), bin.covered_ns);  // scopes between two instants have no vote
       }
       coverage.add(track, static_cast<std::uint16_t>(depth), false, bin_start_ns_, bin);
     }
@@ -308,7 +321,7 @@ void CoverageCursor::vote(const ScopeStack& stack, std::int64_t until_ns) {
   if (instants > 0) {
     const auto weight_ns = static_cast<std::uint64_t>(instants) << instant_shift_;
     for (std::size_t depth = 0; depth < covered_depths(stack); ++depth) {
-      current_[depth].vote.add(stack[depth].site, weight_ns);
+      current_[depth].vote.add(stack[depth].site.value(), weight_ns);
     }
     voted_until_ns_ = until_ns;
   }

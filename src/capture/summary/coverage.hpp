@@ -14,6 +14,7 @@
 #include <kymo/declarations.hpp>
 #include <kymo/events.hpp>
 
+#include "base/site_or_name.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "capture/summary/site_vote.hpp"
 
@@ -28,11 +29,10 @@ struct CoverageBin {
   /// On the site (or span name) that covers most of it. CoverageCursor lets the scopes of a thread vote by sampling.
   SiteVote vote;
 
-  [[nodiscard]] std::uint32_t site() const { return vote.leader(); }
-  /// Adds time of one site.
-  void add(std::uint32_t other_site, std::uint64_t duration_ns) {
+  /// Adds time of one site, or of spans of one name.
+  void add(std::uint32_t site_or_name, std::uint64_t duration_ns) {
     covered_ns += duration_ns;
-    vote.add(other_site, duration_ns);
+    vote.add(site_or_name, duration_ns);
   }
   /// Adds another bin's content.
   void merge(const CoverageBin& other) {
@@ -43,11 +43,16 @@ struct CoverageBin {
 
 /// The bins of one depth of one track.
 struct CoverageRow {
-  TrackId track = 0;
+  TrackId track;
   std::uint16_t depth = 0;
-  bool named = false;          ///< row of complete spans from the program: depth 0, CoverageBin::site() is a NameId
+  bool named = false;          ///< row of complete spans from the program: depth 0
   std::int64_t first_bin = 0;  ///< the first of `bins`: it starts at first_bin << shift
   std::vector<CoverageBin> bins;
+
+  /// What covers most of a bin of the row.
+  [[nodiscard]] base::SiteOrName what(const CoverageBin& bin) const {
+    return base::site_or_name(named, bin.vote.leader());
+  }
 };
 
 /// The rows of all tracks over one interval: up to 128 bins and 4096 rows. Not thread-safe.
@@ -62,11 +67,12 @@ class Coverage {
   explicit Coverage(unsigned shift = least_shift) : shift_(shift < least_shift ? least_shift : shift) {}
 
   /// Adds an interval to the bins that it covers. Bins widen as the intervals reach further.
-  void add(TrackId track, std::uint16_t depth, bool named, std::int64_t start_ns, std::int64_t end_ns,
-           std::uint32_t site);
+  void add(TrackId track, std::uint16_t depth, base::SiteOrName what, std::int64_t start_ns, std::int64_t end_ns);
   /// Adds a bin counted elsewhere; `time_ns` is any time within it.
   void add(TrackId track, std::uint16_t depth, bool named, std::int64_t time_ns, const CoverageBin& bin);
   void merge(const Coverage& other);
+  /// Adds a thread's run states, as Summary::states has them.
+  void add(const StateRun& run);
 
   [[nodiscard]] unsigned shift() const { return shift_; }
   [[nodiscard]] std::int64_t bin_ns() const { return std::int64_t{1} << shift_; }

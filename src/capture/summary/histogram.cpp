@@ -220,10 +220,6 @@ Histogram::PageCounts Histogram::page_counts(std::uint32_t page) const noexcept 
   return counts;
 }
 
-std::uint64_t Histogram::count_at(std::uint32_t index) const noexcept {
-  return has_page(index / page_size) ? page_counts(index / page_size)[index % page_size] : 0;
-}
-
 void Histogram::merge_page(std::uint32_t page, const std::uint8_t* counts, const std::uint32_t* wide) {
   if (!has_page(page)) {
     allocate_page(page);

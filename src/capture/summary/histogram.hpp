@@ -132,9 +132,6 @@ class Histogram {
   /// About 1 us for a few thousand touched buckets.
   [[nodiscard]] std::int64_t percentile_ns(double percentile) const noexcept;
 
-  /// Number of values in the bucket with this index. index < bucket_count.
-  [[nodiscard]] std::uint64_t count_at(std::uint32_t index) const noexcept;
-
   /// Calls visit(const Bucket&) for each non-empty bucket in ascending order.
   template <typename Visit>
   void for_each_bucket(Visit&& visit) const {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <kymo/ids.hpp>
+
 namespace kymo::capture {
 
 /// Entries by their member `id`, in order of creation. A recorder's ids are dense. Ids of damaged captures may be
@@ -14,17 +16,21 @@ namespace kymo::capture {
 template <typename Entry>
 class KeyedTable {
  public:
+  using Key = decltype(Entry::id);
+
   /// The entry of an id, created if there is none. References are valid until the next entry is created.
-  Entry& operator[](std::uint32_t id) {
+  Entry& operator[](Key key) {
+    const std::uint32_t id = key.value();
     if (id < positions_count_) [[likely]] {
       if (const std::uint32_t position = positions_[id]; position != 0) [[likely]] {
         return entries_[position - 1];
       }
     }
-    return find_or_add(id);
+    return find_or_add(key);
   }
 
-  [[nodiscard]] const Entry* find(std::uint32_t id) const {
+  [[nodiscard]] const Entry* find(Key key) const {
+    const std::uint32_t id = key.value();
     if (id < dense_ids) {
       return id < positions_.size() && positions_[id] != 0 ? &entries_[positions_[id] - 1] : nullptr;
     }
@@ -62,7 +68,8 @@ class KeyedTable {
   // Ids below this limit are looked up in a vector of at most 256 KiB; recorders with more sites are unusual.
   static constexpr std::uint32_t dense_ids = 65536;
 
-  [[gnu::noinline]] Entry& find_or_add(std::uint32_t id) {
+  [[gnu::noinline]] Entry& find_or_add(Key key) {
+    const std::uint32_t id = key.value();
     if (id < dense_ids && id >= positions_.size()) {
       positions_.resize(std::size_t{id} + 1);
       positions_count_ = id + 1;
@@ -70,7 +77,7 @@ class KeyedTable {
     std::uint32_t& position = id < dense_ids ? positions_[id] : far_positions_[id];
     if (position == 0) {
       entries_.emplace_back();
-      entries_.back().id = id;
+      entries_.back().id = key;
       position = static_cast<std::uint32_t>(entries_.size());
     }
     return entries_[position - 1];

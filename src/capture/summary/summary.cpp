@@ -115,6 +115,7 @@ void Summary::merge(const Summary& other) {
   merge_table(metrics, other.metrics);
   merge_tracks(*this, other);
   coverage.merge(other.coverage);
+  states.merge(other.states);
   const bool first_use = blocks == 0;
   start_ns = first_use ? other.start_ns : std::min(start_ns, other.start_ns);
   end_ns = first_use ? other.end_ns : std::max(end_ns, other.end_ns);
@@ -131,6 +132,7 @@ void Summary::clear(unsigned shift) {
   clear_table(metrics);
   tracks.clear();
   coverage.clear(shift);
+  states.clear(shift);
   start_ns = 0;
   end_ns = 0;
   first_block = 0;

@@ -21,9 +21,9 @@ namespace kymo::capture {
 
 class ByteBuffer;
 
-/// The scopes of one site that ended within the summary, on all tracks.
+/// The scopes of one site that ended within the summary, on all tracks. It can be merged, as its statistics cannot.
 struct SiteSummary {
-  SiteId id = 0;
+  SiteId id;
   Histogram durations;              ///< count, total, minimum, maximum and percentiles
   std::uint64_t self_ns = 0;        ///< total time minus that of the scopes directly inside
   std::uint64_t unbalanced = 0;     ///< scopes that did not close themselves
@@ -44,7 +44,7 @@ struct SiteSummary {
 
 /// The complete spans of one name from the program, and the async spans that ended.
 struct SpanNameSummary {
-  NameId id = 0;
+  NameId id;
   Histogram durations;
 
   [[nodiscard]] bool empty() const { return durations.empty(); }
@@ -54,7 +54,7 @@ struct SpanNameSummary {
 
 /// The frames of one stream that ended within the summary. The first mark of a stream ends no frame.
 struct FrameStreamSummary {
-  FrameStreamId id = 0;
+  FrameStreamId id;
   Histogram frame_times;
   std::uint64_t marks = 0;
   std::int64_t last_mark_ns = 0;  ///< valid if marks > 0
@@ -67,7 +67,7 @@ struct FrameStreamSummary {
 
 /// The samples of one metric. NaN is not counted.
 struct MetricSummary {
-  MetricId id = 0;
+  MetricId id;
   std::uint64_t count = 0;
   double min = 0;  ///< this and the following: valid if count > 0
   double max = 0;
@@ -85,7 +85,7 @@ struct MetricSummary {
 
 /// A track's losses and its open scopes at the end of the summary.
 struct TrackSummary {
-  TrackId id = 0;
+  TrackId id;
   std::uint64_t dropped_scopes = 0;  ///< total since recording began, like dropped_others
   std::uint64_t dropped_others = 0;
   std::uint64_t next_sequence = 0;      ///< `open` is known up to here
@@ -112,6 +112,9 @@ struct Summary {
   KeyedTable<MetricSummary> metrics;
   KeyedTable<TrackSummary> tracks;
   Coverage coverage;
+  /// Threads' run states. A state is the depth of a row of its thread, and the CPUs vote by their number plus 1. A named
+  /// row is of the CPU of that number plus 1: when recorded threads ran there, which vote by their ids.
+  Coverage states;
 
   /// Adds another summary of the same capture, in any order, but of different blocks. The level stays.
   void merge(const Summary& other);
@@ -128,8 +131,9 @@ inline constexpr std::size_t most_summary_entries = std::size_t{1} << 18;
 
 /// The parts of a summary to decode; others cost no time and stay empty.
 struct SummaryParts {
-  bool tables = true;  ///< sites, span names, frame streams, metrics, tracks
-  bool coverage = true;
+  bool durations = true;  ///< sites and span names: most of a summary's bytes and time
+  bool tables = true;     ///< frame streams, metrics, tracks
+  bool coverage = true;   ///< and run states
 };
 
 /// Appends a summary's payload (docs/format.md, "Summaries").

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "capture/format/bytes.hpp"
-#include "capture/format/order.hpp"
+#include "capture/summary/order.hpp"
 #include "capture/summary/summary.hpp"
 
 namespace kymo::capture {
@@ -18,6 +18,7 @@ enum class Section : std::uint8_t {
   metrics = 5,
   tracks = 6,
   coverage = 7,
+  states = 8,
 };
 
 // Limit for the heap memory of a summary's histograms: 800,000 touched pages. A program with ten thousand busy sites
@@ -56,7 +57,7 @@ void append_table(ByteBuffer& out, Section section, const KeyedTable<Entry>& tab
   std::size_t place = 0;
   for (const Entry& entry : table) {
     if (!entry.empty()) {
-      order.push_back({entry.id, place});
+      order.push_back({entry.id.value(), place});
     }
     ++place;
   }
@@ -87,7 +88,16 @@ void read_table(ByteCursor in, KeyedTable<Entry>& table, ReadEntry&& read_entry)
       throw DecodeError("a summary names an id twice");
     }
     id += narrow<std::uint32_t>(step);
-    read_entry(in, table[narrow<std::uint32_t>(id)]);
+    read_entry(in, table[narrow<typename KeyedTable<Entry>::Key>(id)]);
+  }
+}
+
+/// Nothing if it is empty.
+void append_coverage(ByteBuffer& out, Section section, const Coverage& coverage) {
+  if (!coverage.empty()) {
+    ByteBuffer bytes;
+    coverage.append_to(bytes);
+    append_section(out, section, bytes);
   }
 }
 
@@ -157,7 +167,7 @@ void append_track(ByteBuffer& out, const TrackSummary& track) {
   out.append_varint(track.next_sequence);
   out.append_varint(track.open.size());
   for (const ScopeStack::Level& open : track.open) {
-    out.append_varint(open.site);
+    out.append_varint(open.site.value());
     append_signed(out, open.start_ns);
     out.append_varint(open.inner_ns);
     out.append_u8((open.flags & ScopeSpan::self_is_bound) != 0 ? 1 : 0);
@@ -221,11 +231,8 @@ void encode_summary(const Summary& summary, ByteBuffer& out) {
   append_table(out, Section::frame_streams, summary.frame_streams, append_frame_stream);
   append_table(out, Section::metrics, summary.metrics, append_metric);
   append_table(out, Section::tracks, summary.tracks, append_track);
-  if (!summary.coverage.empty()) {
-    ByteBuffer bytes;
-    summary.coverage.append_to(bytes);
-    append_section(out, Section::coverage, bytes);
-  }
+  append_coverage(out, Section::coverage, summary.coverage);
+  append_coverage(out, Section::states, summary.states);
 }
 
 Summary decode_summary(std::span<const std::byte> payload, SummaryParts parts) {
@@ -239,27 +246,27 @@ Summary decode_summary(std::span<const std::byte> payload, SummaryParts parts) {
       read_range(bytes, summary);
     } else if (section == Section::coverage && parts.coverage) {
       summary.coverage = Coverage::read_from(bytes);
-    } else if (!parts.tables) {
-      continue;
-    } else if (section == Section::sites) {
+    } else if (section == Section::states && parts.coverage) {
+      summary.states = Coverage::read_from(bytes);
+    } else if (section == Section::sites && parts.durations) {
       read_table(bytes, summary.sites, [&](ByteCursor& entry, SiteSummary& site) {
         site.self_ns = entry.varint();
         site.unbalanced = entry.varint();
         site.self_is_bound = entry.varint();
         read_histogram(entry, site.durations);
       });
-    } else if (section == Section::span_names) {
+    } else if (section == Section::span_names && parts.durations) {
       read_table(bytes, summary.span_names,
                  [&](ByteCursor& entry, SpanNameSummary& name) { read_histogram(entry, name.durations); });
-    } else if (section == Section::frame_streams) {
+    } else if (section == Section::frame_streams && parts.tables) {
       read_table(bytes, summary.frame_streams, [&](ByteCursor& entry, FrameStreamSummary& stream) {
         stream.marks = entry.varint();
         stream.last_mark_ns = read_signed(entry);
         read_histogram(entry, stream.frame_times);
       });
-    } else if (section == Section::metrics) {
+    } else if (section == Section::metrics && parts.tables) {
       read_table(bytes, summary.metrics, read_metric);
-    } else if (section == Section::tracks) {
+    } else if (section == Section::tracks && parts.tables) {
       read_table(bytes, summary.tracks, read_track);
     }
   }

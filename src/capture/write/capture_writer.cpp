@@ -7,7 +7,7 @@
 #include "base/event_lists.hpp"
 #include "capture/format/crc32c.hpp"
 #include "capture/format/declarations_codec.hpp"
-#include "capture/format/order.hpp"
+#include "capture/summary/order.hpp"
 
 namespace kymo::capture {
 namespace {
@@ -162,6 +162,14 @@ void CaptureWriter::write_loss(std::int64_t time_ns) {
   has_unstated_loss_ = false;
 }
 
+std::uint64_t CaptureWriter::dropped_scopes() const {
+  std::uint64_t dropped = dropped_by_ended_;
+  for (const auto& [id, totals] : totals_) {
+    dropped += id == unwritten_track ? 0 : totals.dropped_scopes;
+  }
+  return dropped;
+}
+
 void CaptureWriter::write_ended_tracks() {
   if (!ended_tracks_.are_due(declarations_.all().tracks.size())) {
     return;
@@ -172,16 +180,17 @@ void CaptureWriter::write_ended_tracks() {
   std::vector<Ordered> order;
   order.reserve(ids.size());
   for (const TrackId id : ids) {
-    order.push_back({id, 0});
+    order.push_back({id.value(), 0});
   }
   put_in_order(order);
   for (const Ordered& next : order) {
-    const auto id = static_cast<TrackId>(next.key);
+    const TrackId id(static_cast<std::uint32_t>(next.key));
     if (const TrackDeclaration* const track = declarations_.find_track(id)) {
       called.tracks.push_back(*track);
     }
     if (const auto found = totals_.find(id); found != totals_.end()) {
       totals.tracks.push_back(found->second);
+      dropped_by_ended_ += found->second.dropped_scopes;
       totals_.erase(found);
     }
   }
@@ -422,11 +431,11 @@ void CaptureWriter::put_end() {
   end.facts = closing_facts_;
   std::vector<Ordered> order;
   for (const auto& [track, totals] : totals_) {
-    order.push_back({track, 0});
+    order.push_back({track.value(), 0});
   }
   put_in_order(order);
   for (const Ordered& next : order) {
-    end.tracks.push_back(totals_.at(static_cast<TrackId>(next.key)));
+    end.tracks.push_back(totals_.at(TrackId(static_cast<std::uint32_t>(next.key))));
   }
   raw_.clear();
   TableWriter table(raw_, codec_->packing());

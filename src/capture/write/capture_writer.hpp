@@ -51,7 +51,7 @@ struct CaptureWriterOptions {
 class CaptureWriter final : public Sink {
  public:
   /// A track number that no recorder assigns.
-  static constexpr TrackId unwritten_track = 0xFFFFFFFE;
+  static constexpr TrackId unwritten_track{0xFFFFFFFE};
 
   /// Writes the preamble and the header. Throws WriteError.
   CaptureWriter(std::unique_ptr<BlockDestination> destination, CaptureWriterOptions options);
@@ -79,6 +79,9 @@ class CaptureWriter final : public Sink {
 
   /// Losses from batches that could not be written: scopes, and events of other kinds.
   [[nodiscard]] const TrackTotals& unwritten() const { return unwritten_; }
+
+  /// Scopes that were dropped before they reached this capture, over all tracks.
+  [[nodiscard]] std::uint64_t dropped_scopes() const;
 
   [[nodiscard]] std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::string& path() const { return destination_->name(); }
@@ -136,7 +139,8 @@ class CaptureWriter final : public Sink {
   BatchEncoder encoder_;
   base::DeclarationSet declarations_;
   std::unordered_map<TrackId, TrackTotals> totals_;
-  base::EndedTracks ended_tracks_;  // possibly still in declarations_ and totals_
+  base::EndedTracks ended_tracks_;      // possibly still in declarations_ and totals_
+  std::uint64_t dropped_by_ended_ = 0;  // scopes, by tracks that totals_ has no more
   TrackTotals unwritten_;
   bool has_unstated_loss_ = false;
   bool owes_declarations_ = false;  // some were in a batch that could not be written

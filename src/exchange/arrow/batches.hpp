@@ -14,8 +14,8 @@
 namespace kymo::exchange {
 
 /// The words of tables, by ArrowTable; the same as those of SQL views in Python.
-inline constexpr std::array<std::string_view, 9> table_names{"spans",   "frames", "samples",  "sites",    "tracks",
-                                                             "metrics", "phases", "messages", "processes"};
+inline constexpr std::array<std::string_view, 10> table_names{"spans",   "frames", "samples",  "sites",     "tracks",
+                                                              "metrics", "phases", "messages", "processes", "stacks"};
 
 /// A structure of the C interface, with its release.
 template <typename Structure>

@@ -16,7 +16,7 @@
 namespace kymo {
 namespace {
 
-constexpr int table_count = static_cast<int>(ArrowTable::processes) + 1;
+constexpr int table_count = static_cast<int>(ArrowTable::stacks) + 1;
 
 std::unique_ptr<exchange::ArrowRows> make_rows(const Timeline& timeline, const ArrowQuery& query) {
   switch (query.table) {
@@ -24,6 +24,8 @@ std::unique_ptr<exchange::ArrowRows> make_rows(const Timeline& timeline, const A
       return exchange::make_span_rows(timeline, query);
     case ArrowTable::metrics:
       return exchange::make_sample_rows(timeline, query);
+    case ArrowTable::stacks:
+      return exchange::make_stack_rows(timeline, query);
     case ArrowTable::frames:
       return exchange::make_frame_rows(timeline, query);
     default:

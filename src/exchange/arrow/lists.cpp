@@ -17,25 +17,9 @@ class ListRows final : public ArrowRows {
     columns_ = pick_columns(std::move(columns_), query_.columns);
   }
 
-  [[nodiscard]] std::vector<const ArrowColumn*> columns() const override {
-    std::vector<const ArrowColumn*> columns;
-    for (const Column& column : columns_) {
-      columns.push_back(&column.column);
-    }
-    return columns;
-  }
+  [[nodiscard]] std::vector<const ArrowColumn*> columns() const override { return columns_of(columns_); }
 
-  bool next(ArrowArray& array) override {
-    if (columns_.front().column.size() == 0) {
-      return false;
-    }
-    std::vector<ArrowColumn*> columns;
-    for (Column& column : columns_) {
-      columns.push_back(&column.column);
-    }
-    make_batch(columns, array);
-    return true;
-  }
+  bool next(ArrowArray& array) override { return take_batch(columns_, array); }
 
  private:
   struct Column {
@@ -44,7 +28,7 @@ class ListRows final : public ArrowRows {
   };
 
   [[nodiscard]] bool takes_lists_of(ProcessId process) const {
-    const std::size_t capture = process == 0 ? 0 : timeline_.process(process).capture;
+    const std::size_t capture = process ? timeline_.process(process).capture : 0;
     return choice_.takes_process(process) && choice_.takes_lists_of(capture);
   }
 
@@ -120,7 +104,7 @@ class ListRows final : public ArrowRows {
     const auto sites = choose<SiteDeclaration>(
         timeline_.declarations().sites, [](const SiteDeclaration& site) { return site.process; },
         [this](const SiteDeclaration& site) { return choice_.takes_name(site.name); });
-    add_numbers<std::uint32_t>("site", "I", sites, [](const SiteDeclaration& site) { return site.id; });
+    add_numbers<std::uint32_t>("site", "I", sites, [](const SiteDeclaration& site) { return site.id.value(); });
     add_texts("name", sites, [](const SiteDeclaration& site) { return site.name; });
     add_texts("function", sites, [](const SiteDeclaration& site) { return site.function; });
     add_texts("file", sites, [](const SiteDeclaration& site) { return site.file; });
@@ -144,7 +128,7 @@ class ListRows final : public ArrowRows {
     const auto tracks = choose<TrackDeclaration>(
         timeline_.tracks(), [](const TrackDeclaration& track) { return track.process; },
         [this](const TrackDeclaration& track) { return choice_.takes_track(track); });
-    add_numbers<std::uint32_t>("track_id", "I", tracks, [](const TrackDeclaration& track) { return track.id; });
+    add_numbers<std::uint32_t>("track_id", "I", tracks, [](const TrackDeclaration& track) { return track.id.value(); });
     add_texts("name", tracks, [](const TrackDeclaration& track) { return track.name; });
     add_texts("kind", tracks, [](const TrackDeclaration& track) { return name_of(track.kind, track.role); });
     add_numbers<std::uint64_t>("os_thread_id", "L", tracks,
@@ -156,7 +140,7 @@ class ListRows final : public ArrowRows {
     const auto metrics = choose<Metric>(
         timeline_.declarations().metrics, [](const Metric& metric) { return metric.process; },
         [this](const Metric& metric) { return choice_.takes_name(metric.name); });
-    add_numbers<std::uint32_t>("metric", "I", metrics, [](const Metric& metric) { return metric.id; });
+    add_numbers<std::uint32_t>("metric", "I", metrics, [](const Metric& metric) { return metric.id.value(); });
     add_texts("name", metrics, [](const Metric& metric) { return metric.name; });
     add_texts("unit", metrics, [](const Metric& metric) { return metric.unit; });
     add_texts("labels", metrics, labels_of);

@@ -35,6 +35,7 @@ class ArrowRows {
 /// Each reads the rows that the query asks for. Timeline and query must outlive it.
 [[nodiscard]] std::unique_ptr<ArrowRows> make_span_rows(const Timeline& timeline, const ArrowQuery& query);
 [[nodiscard]] std::unique_ptr<ArrowRows> make_sample_rows(const Timeline& timeline, const ArrowQuery& query);
+[[nodiscard]] std::unique_ptr<ArrowRows> make_stack_rows(const Timeline& timeline, const ArrowQuery& query);
 [[nodiscard]] std::unique_ptr<ArrowRows> make_frame_rows(const Timeline& timeline, const ArrowQuery& query);
 /// Tables short enough to be built at once.
 [[nodiscard]] std::unique_ptr<ArrowRows> make_list_rows(const Timeline& timeline, const ArrowQuery& query);
@@ -89,9 +90,9 @@ std::vector<std::uint32_t> number_texts(const Things& things, ArrowDictionary& d
 }
 
 /// The value for an id, which counts from 1. The last value is for undeclared ids.
-template <typename Value>
-const Value& value_of(const std::vector<Value>& values, std::uint32_t id) {
-  return values[std::min<std::size_t>(id - std::size_t{1}, values.size() - 1)];
+template <typename Value, typename Key>
+const Value& value_of(const std::vector<Value>& values, Key id) {
+  return values[std::min<std::size_t>(id.value() - std::size_t{1}, values.size() - 1)];
 }
 
 /// Formats labels: "rail=GPU, board=1".
@@ -103,7 +104,7 @@ class ArrowProcesses {
   explicit ArrowProcesses(const Timeline& timeline);
 
   /// Index into Timeline::processes().
-  [[nodiscard]] static std::uint32_t index_of(ProcessId process) { return process == 0 ? 0 : process - 1; }
+  [[nodiscard]] static std::uint32_t index_of(ProcessId process) { return process ? process.value() - 1 : 0; }
 
   /// The columns of a process, in the order of Column.
   enum class Column : std::uint8_t { process, pid, host, rank, capture };
@@ -172,33 +173,45 @@ std::vector<Column> pick_columns(std::vector<Column> all, const std::vector<std:
   return picked;
 }
 
+/// The columns of a table; an element of `all` has a member `column`.
+template <typename Column>
+std::vector<const ArrowColumn*> columns_of(const std::vector<Column>& all) {
+  std::vector<const ArrowColumn*> columns;
+  columns.reserve(all.size());
+  for (const Column& column : all) {
+    columns.push_back(&column.column);
+  }
+  return columns;
+}
+
+/// Moves the rows that the columns hold into an array. False if there are none.
+template <typename Column>
+bool take_batch(std::vector<Column>& all, ArrowArray& array) {
+  if (all.front().column.size() == 0) {
+    return false;
+  }
+  std::vector<ArrowColumn*> columns;
+  columns.reserve(all.size());
+  for (Column& column : all) {
+    columns.push_back(&column.column);
+  }
+  make_batch(columns, array);
+  return true;
+}
+
 /// A table that is read block by block. `Derived` has
 ///   bool add_rows(): reads some rows; false at the end.
 /// and a list of columns, each with a member function that fills it from the rows read.
 template <typename Derived>
 class BlockRows : public ArrowRows {
  public:
-  [[nodiscard]] std::vector<const ArrowColumn*> columns() const override {
-    std::vector<const ArrowColumn*> columns;
-    for (const Column& column : columns_) {
-      columns.push_back(&column.column);
-    }
-    return columns;
-  }
+  [[nodiscard]] std::vector<const ArrowColumn*> columns() const override { return columns_of(columns_); }
 
   bool next(ArrowArray& array) override {
     while (!has_ended_ && columns_.front().column.size() < rows_a_batch) {
       has_ended_ = !static_cast<Derived&>(*this).add_rows();
     }
-    if (columns_.front().column.size() == 0) {
-      return false;
-    }
-    std::vector<ArrowColumn*> parts;
-    for (Column& column : columns_) {
-      parts.push_back(&column.column);
-    }
-    make_batch(parts, array);
-    return true;
+    return take_batch(columns_, array);
   }
 
  protected:

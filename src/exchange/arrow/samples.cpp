@@ -22,7 +22,7 @@ class SampleRows final : public BlockRows<SampleRows> {
     }
     const std::uint32_t undeclared = names->add("(undeclared)");
     metrics_.push_back({0, undeclared, units->add("(undeclared)"), labels->add("(undeclared)"),
-                        choice_.takes_process(0) && choice_.takes_name("(undeclared)")});
+                        choice_.takes_process(ProcessId{}) && choice_.takes_name("(undeclared)")});
     add_process_column(processes_, ArrowProcesses::Column::process);
     add_column({"name", "I", false, names}, &SampleRows::fill_fact<&Metric::name>);
     add_column({"unit", "I", false, units}, &SampleRows::fill_fact<&Metric::unit>);
@@ -73,7 +73,7 @@ class SampleRows final : public BlockRows<SampleRows> {
     std::fill_n(column.extend<std::uint32_t>(last_ - first_), last_ - first_, metric_->*member);
   }
   void fill_metrics(ArrowColumn& column) {
-    std::fill_n(column.extend<std::uint32_t>(last_ - first_), last_ - first_, run_->metric);
+    std::fill_n(column.extend<std::uint32_t>(last_ - first_), last_ - first_, run_->metric.value());
   }
   void fill_times(ArrowColumn& column) {
     std::copy_n(run_->times_ns.data() + first_, last_ - first_, column.extend<std::int64_t>(last_ - first_));
@@ -123,7 +123,7 @@ class FrameRows final : public BlockRows<FrameRows> {
                           choice_.takes_process(stream.process) && choice_.takes_name(stream.name)});
     }
     streams_.push_back(
-        {0, streams->add("(undeclared)"), choice_.takes_process(0) && choice_.takes_name("(undeclared)")});
+        {0, streams->add("(undeclared)"), choice_.takes_process(ProcessId{}) && choice_.takes_name("(undeclared)")});
     add_process_column(processes_, ArrowProcesses::Column::process);
     add_column({"stream", "I", false, streams}, &FrameRows::fill<&Row::stream>);
     add_column({"number", "L"}, &FrameRows::fill<&Row::number>);

@@ -1,8 +1,12 @@
 // Spans as an Arrow table: matches the ends in a block, selects spans and puts them into columns.
 #include <cstring>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
+
+#include <kymo/thread_states.hpp>
 
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
@@ -28,6 +32,12 @@ class SpanRows final : public BlockRows<SpanRows> {
     columns_ = pick_columns(std::move(columns_), query_.columns);
     for (const Column& column : columns_) {
       has_arguments_ = has_arguments_ || column.fill == &SpanRows::fill_arguments;
+      has_times_ = has_times_ || column.fill == &SpanRows::fill_times<&RunTimes::running_ns> ||
+                   column.fill == &SpanRows::fill_times<&RunTimes::runnable_ns> ||
+                   column.fill == &SpanRows::fill_times<&RunTimes::blocked_ns>;
+    }
+    if (has_times_) {
+      states_.emplace(timeline);
     }
   }
 
@@ -47,7 +57,7 @@ class SpanRows final : public BlockRows<SpanRows> {
       }
       builders.try_emplace(run.track, run.track).first->second.take(run, batch_.text, list_);
     }
-    timeline::append_span_events(batch_, 0, list_);
+    timeline::append_span_events(batch_, {}, list_);
     put_list();
     return true;
   }
@@ -67,7 +77,7 @@ class SpanRows final : public BlockRows<SpanRows> {
     }
     TrackDeclaration undeclared;
     undeclared.name = "(undeclared)";
-    undeclared.process = 0;
+    undeclared.process = {};
     tracks_.push_back({0, track_texts_->add(undeclared.name), 0, choice_.takes_track(undeclared)});
   }
 
@@ -107,6 +117,9 @@ class SpanRows final : public BlockRows<SpanRows> {
     add_column({"flags", "S"}, &SpanRows::fill_member<&Span::flags>);
     add_column({"async_id", "L"}, &SpanRows::fill_member<&Span::async_id>);
     add_column({"arguments", "u", true}, &SpanRows::fill_arguments);
+    add_column({"running_ns", "g", true}, &SpanRows::fill_times<&RunTimes::running_ns>, false);
+    add_column({"runnable_ns", "g", true}, &SpanRows::fill_times<&RunTimes::runnable_ns>, false);
+    add_column({"blocked_ns", "g", true}, &SpanRows::fill_times<&RunTimes::blocked_ns>, false);
     add_column({"site", "I", true}, &SpanRows::fill_sites, false);
     add_column({"track_id", "I"}, &SpanRows::fill_member<&Span::track>, false);
     add_process_columns(processes_);
@@ -128,16 +141,40 @@ class SpanRows final : public BlockRows<SpanRows> {
   }
   void fill_names(ArrowColumn& column) {
     fill_numbers(column, [this](const Span& span) {
-      return span.site != 0 ? value_of(sites_, span.site) : value_of(names_, span.name);
+      return span.site ? value_of(sites_, span.site) : value_of(names_, span.name);
     });
   }
   void fill_categories(ArrowColumn& column) {
-    fill_numbers(column, [this](const Span& span) { return span.category != 0 ? value_of(names_, span.category) : 0; });
+    fill_numbers(column, [this](const Span& span) { return span.category ? value_of(names_, span.category) : 0; });
     set_nulls(column, &Span::category);
   }
   void fill_sites(ArrowColumn& column) {
-    fill_numbers(column, [](const Span& span) { return span.site; });
+    fill_numbers(column, [](const Span& span) { return span.site.value(); });
     set_nulls(column, &Span::site);
+  }
+
+  template <std::int64_t RunTimes::*state>
+  void fill_times(ArrowColumn& column) {
+    const std::size_t first = column.size();
+    double* const out = column.extend<double>(times_.size());
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      out[i] = times_[i] ? static_cast<double>((*times_[i]).*state) : std::numeric_limits<double>::quiet_NaN();
+    }
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      if (!times_[i]) {
+        column.set_null(first + i);
+      }
+    }
+  }
+
+  /// Those of scopes whose thread's states are known throughout.
+  void find_times() {
+    times_.clear();
+    for (const Span& span : list_.spans) {
+      const bool has_end = (span.flags & (Span::open | Span::end_unknown)) == 0;
+      times_.push_back(span.site && has_end ? states_->times(span.track, {span.start_ns, span.end_ns()})
+                                            : std::nullopt);
+    }
   }
 
   template <typename NumberOf>
@@ -149,10 +186,11 @@ class SpanRows final : public BlockRows<SpanRows> {
   }
 
   /// Sets the rows just added to null if their id is 0.
-  void set_nulls(ArrowColumn& column, std::uint32_t Span::*id) {
+  template <typename AnyId>
+  void set_nulls(ArrowColumn& column, AnyId Span::*id) {
     const std::size_t first = column.size() - list_.spans.size();
     for (std::size_t i = 0; i < list_.spans.size(); ++i) {
-      if (list_.spans[i].*id == 0) {
+      if (!(list_.spans[i].*id)) {
         column.set_null(first + i);
       }
     }
@@ -173,7 +211,7 @@ class SpanRows final : public BlockRows<SpanRows> {
     for (std::uint32_t i = 0; i < span.argument_count; ++i) {
       const ArgumentValue& value = list_.arguments[span.first_argument + i];
       text_ += i == 0 ? "" : ",";
-      text_ += value.name != 0 && value.name <= keys_.size() ? keys_[value.name - std::size_t{1}] : "\"(undeclared)\"";
+      text_ += value.name.index() < keys_.size() ? keys_[value.name.index()] : "\"(undeclared)\"";
       text_ += ':';
       append_value(value);
     }
@@ -210,8 +248,7 @@ class SpanRows final : public BlockRows<SpanRows> {
 
   [[nodiscard]] bool takes(const Span& span) const {
     return choice_.overlaps(span.start_ns, span.end_ns()) && value_of(tracks_, span.track).is_taken &&
-           (query_.names.empty() ||
-            (span.site != 0 ? value_of(takes_site_, span.site) : value_of(takes_name_, span.name)));
+           (query_.names.empty() || (span.site ? value_of(takes_site_, span.site) : value_of(takes_name_, span.name)));
   }
 
   /// Puts the selected spans of the list into the columns.
@@ -222,6 +259,9 @@ class SpanRows final : public BlockRows<SpanRows> {
       list_.spans.erase(
           std::remove_if(list_.spans.begin(), list_.spans.end(), [this](const Span& span) { return !takes(span); }),
           list_.spans.end());
+    }
+    if (has_times_) {
+      find_times();
     }
     fill_columns(processes_, list_.spans.size(),
                  [this](std::size_t row) { return value_of(tracks_, list_.spans[row].track).process; });
@@ -248,7 +288,7 @@ class SpanRows final : public BlockRows<SpanRows> {
                                      [&](const Span& span) {
                                        const std::size_t source = source_of(span.track);
                                        return source >= sources.size() || !is_mine[source] ||
-                                              (span.site != 0 && goes_on[source]);
+                                              (span.site && goes_on[source]);
                                      }),
                       list_.spans.end());
     put_list();
@@ -261,7 +301,7 @@ class SpanRows final : public BlockRows<SpanRows> {
 
   [[nodiscard]] std::size_t source_of(TrackId track) const {
     const ProcessId process = timeline_.track(track).process;
-    return process == 0 ? 0 : timeline_.process(process).capture;
+    return process ? timeline_.process(process).capture : 0;
   }
 
   using Key = std::tuple<TrackId, std::int64_t, std::uint16_t>;  // track, start, depth
@@ -289,7 +329,7 @@ class SpanRows final : public BlockRows<SpanRows> {
       list_ = timeline_.spans(track.id, {query_.range.end_ns - 1, query_.range.end_ns});
       list_.spans.erase(std::remove_if(list_.spans.begin(), list_.spans.end(),
                                        [&](const Span& span) {
-                                         return span.site == 0 || span.end_ns() < query_.range.end_ns ||
+                                         return !span.site || span.end_ns() < query_.range.end_ns ||
                                                 ended.count(key_of(span)) != 0;
                                        }),
                         list_.spans.end());
@@ -316,6 +356,9 @@ class SpanRows final : public BlockRows<SpanRows> {
   std::vector<std::uint8_t> takes_name_;
   std::vector<std::string> keys_;  // names as JSON
   bool has_arguments_ = false;
+  bool has_times_ = false;
+  std::optional<ThreadStates> states_;  // if the query asks for times
+  std::vector<std::optional<RunTimes>> times_;
   EventBatch batch_;
   SpanList list_;
   std::string text_;

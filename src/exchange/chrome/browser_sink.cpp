@@ -60,15 +60,17 @@ namespace {
 
 using Names = std::unordered_map<std::uint32_t, std::string>;  // as JSON text without quotes
 
-void put_name(Names& names, std::uint32_t id, const std::string& name) {
+template <typename AnyId>
+void put_name(Names& names, AnyId id, const std::string& name) {
   std::string text;
   base::append_json_text(text, name);
-  names[id] = std::move(text);
+  names[id.value()] = std::move(text);
 }
 
-const std::string& name_of(const Names& names, std::uint32_t id) {
+template <typename AnyId>
+const std::string& name_of(const Names& names, AnyId id) {
   static const std::string unknown = "?";
-  const auto found = names.find(id);
+  const auto found = names.find(id.value());
   return found != names.end() ? found->second : unknown;
 }
 

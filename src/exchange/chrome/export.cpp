@@ -45,6 +45,7 @@ void write_chrome_trace(const NextBatch& next, base::OutputFile file) {
   writer.edit_scopes(move_category);
   for (EventBatch batch; next(batch); batch = EventBatch()) {
     writer.write(batch);
+    writer.write_states(batch);
   }
   writer.finish();
 }

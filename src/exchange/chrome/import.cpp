@@ -73,7 +73,7 @@ class ChromeImport {
         trace_(std::move(trace)),
         capture_(capture),
         options_(options),
-        tables_(losses_, format.name + " trace"),
+        tables_(losses_),
         sorter_(directory_of(capture), options.memory) {}
 
   ImportReport run();
@@ -296,7 +296,7 @@ bool ChromeImport::has_time(const ChromeEvent& event) {
 
 bool ChromeImport::place_scope(const ChromeEvent& event) {
   record_.head.track = tables_.thread(event.process, event.thread);
-  if (record_.head.track == 0) {
+  if (!record_.head.track) {
     return false;
   }
   if (event.phase == "E") {
@@ -304,9 +304,10 @@ bool ChromeImport::place_scope(const ChromeEvent& event) {
   }
   const bool is_function = event.category == "function";
   record_.head.what =
-      tables_.site(tables_.process(event.process), event.name, is_function ? SiteKind::function : SiteKind::scope);
+      tables_.site(tables_.process(event.process), event.name, is_function ? SiteKind::function : SiteKind::scope)
+          .value();
   if (!event.category.empty() && !is_function && event.category != "scope") {
-    record_.head.category = tables_.category(event.category);
+    record_.head.category = tables_.category(event.category).value();
   }
   return true;
 }
@@ -317,7 +318,7 @@ bool ChromeImport::place_point(const ChromeEvent& event) {
   }
   record_.head.track =
       event.is_on_lane ? tables_.lane(event.process, event.lane) : tables_.thread(event.process, event.thread);
-  return record_.head.track != 0;
+  return static_cast<bool>(record_.head.track);
 }
 
 void ChromeImport::take_arguments(const ChromeEvent& event) {
@@ -364,7 +365,7 @@ void ChromeImport::take_complete(const ChromeEvent& event) {
   }
   if (is_frame) {
     record_.head.kind = Kind::frame;
-    record_.head.what = tables_.frames(event.process, event.name);
+    record_.head.what = tables_.frames(event.process, event.name).value();
     if (record_.head.what != 0) {
       add();
     }
@@ -384,7 +385,7 @@ bool ChromeImport::place_async(const ChromeEvent& event) {
   }
   record_.head.track = tables_.lane(event.process, event.category);
   record_.head.id = parse_id(event.id);
-  return record_.head.track != 0;
+  return static_cast<bool>(record_.head.track);
 }
 
 void ChromeImport::take_async(const ChromeEvent& event, Kind kind) {
@@ -392,7 +393,7 @@ void ChromeImport::take_async(const ChromeEvent& event, Kind kind) {
     return;
   }
   record_.head.kind = kind;
-  record_.head.what = kind == Kind::async_begin ? tables_.name(event.name) : 0;
+  record_.head.what = kind == Kind::async_begin ? tables_.name(event.name).value() : 0;
   take_arguments(event);
   add();
 }
@@ -411,7 +412,7 @@ void ChromeImport::take_old_async(const ChromeEvent& event, char phase) {
       event.arguments[0].type == ArgumentType::string) {
     name = event.arguments[0].text;
   }
-  record_.head.what = phase == 'F' ? 0 : tables_.name(name);
+  record_.head.what = phase == 'F' ? 0 : tables_.name(name).value();
   take_arguments(event);
   add();
 }
@@ -437,7 +438,7 @@ void ChromeImport::take_counter(const ChromeEvent& event) {
       continue;
     }
     record_.head.kind = Kind::sample;
-    record_.head.what = tables_.metric(event.process, name, argument.key, is_unit);
+    record_.head.what = tables_.metric(event.process, name, argument.key, is_unit).value();
     const double value = number.as_double();
     std::memcpy(&record_.head.id, &value, sizeof value);
     if (record_.head.what != 0) {

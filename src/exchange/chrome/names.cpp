@@ -62,6 +62,9 @@ void ChromeNames::declare(const Declarations& declarations) {
   for (const FrameStreamDeclaration& stream : declarations.frame_streams) {
     declare_frames(stream);
   }
+  for (const ThreadDeclaration& thread : declarations.threads) {
+    declared_threads_[thread.id] = thread;
+  }
 }
 
 void ChromeNames::declare_process(const ProcessDeclaration& process) {
@@ -70,6 +73,7 @@ void ChromeNames::declare_process(const ProcessDeclaration& process) {
       used_pids_.try_emplace(process.pid, process.id).second) {
     pids_[process.id] = process.pid;
   }
+  boot_ids_[process.id] = process.boot_id;
   const std::string place = ",\"pid\":" + std::to_string(pid(process.id));
   if (!process.command_line.empty()) {
     const std::string_view kept = base::cut_text(process.command_line, 256);
@@ -133,54 +137,50 @@ void ChromeNames::declare_info(const InfoDeclaration& info) {
   if (stream_.container() == TraceContainer::array) {
     return;
   }
-  facts_[info.process == 1 ? info.key : "process " + std::to_string(info.process) + ": " + info.key] = info.value;
+  facts_[info.process == ProcessId{1} ? info.key
+                                      : "process " + std::to_string(info.process.value()) + ": " + info.key] =
+      info.value;
 }
 
 std::string_view ChromeNames::site(SiteId id) {
-  const ChromeText* known = sites_.find(id);
-  if (known == nullptr) {
-    declare_site(lost_site(id));
-    known = sites_.find(id);
-  }
-  return known->head;
+  return sites_.find_or(id, [&] { declare_site(lost_site(id)); }).head;
 }
 
 std::string_view ChromeNames::name(NameId id) {
-  const ChromeText* known = names_.find(id);
-  if (known == nullptr) {
-    declare_name(id, lost_name("name", id));
-    known = names_.find(id);
-  }
-  return known->head;
+  return names_.find_or(id, [&] { declare_name(id, lost_name("name", id)); }).head;
 }
 
 ChromeTrack& ChromeNames::track(TrackId id) {
-  ChromeTrack* const known = tracks_.find(id);
-  if (known != nullptr) {
-    return *known;
-  }
-  declare_track(lost_track(id));
-  return *tracks_.find(id);
+  return tracks_.find_or(id, [&] { declare_track(lost_track(id)); });
 }
 
 const ChromeText& ChromeNames::metric(MetricId id) {
-  if (metrics_.find(id) == nullptr) {
-    declare_metric(lost_metric(id));
-  }
-  return *metrics_.find(id);
+  return metrics_.find_or(id, [&] { declare_metric(lost_metric(id)); });
 }
 
 ChromeFrames& ChromeNames::frames(FrameStreamId id) {
-  if (frames_.find(id) == nullptr) {
-    declare_frames(lost_frames(id));
-  }
-  ChromeFrames& frames = frames_.get(id);
+  ChromeFrames& frames = frames_.find_or(id, [&] { declare_frames(lost_frames(id)); });
   if (frames.place.empty()) {
     frames.place = chrome_place(pid(frames.process), new_tid(0));
     write_metadata("thread_name", frames.place, "name", frames.name == "frame" ? "frames" : "frames: " + frames.name);
-    write_sort_index(frames.place, std::min<std::uint64_t>(id, first_thread_index));
+    write_sort_index(frames.place, std::min<std::uint64_t>(id.value(), first_thread_index));
   }
   return frames;
+}
+
+/// The row is beside those of the thread's own process, if that is in the trace, else of its observer.
+ChromeThread& ChromeNames::thread(ThreadId id) {
+  return threads_.find_or(id, [&] {
+    const ThreadDeclaration& declared = declared_threads_[id];
+    const auto owner = used_pids_.find(declared.pid);
+    const bool is_own = owner != used_pids_.end() && boot_ids_[owner->second] == boot_ids_[declared.process];
+    ChromeThread& made = threads_.get(id);
+    made.place = chrome_place(pid(is_own ? owner->second : declared.process), new_tid(0));
+    const std::string name = declared.name.empty() ? "thread" : json_text(declared.name);
+    write_metadata("thread_name", made.place, "name",
+                   "states of " + name + " " + std::to_string(declared.os_thread_id));
+    write_sort_index(made.place, first_lane_index + std::uint64_t{id.value()});
+  });
 }
 
 std::uint64_t ChromeNames::pid(ProcessId process) {

@@ -17,13 +17,14 @@
 #include "exchange/chrome/event_stream.hpp"
 #include "exchange/common/id_table.hpp"
 #include "exchange/common/span_lanes.hpp"
+#include "exchange/common/state_joiner.hpp"
 
 namespace kymo::exchange {
 
 /// A track and its state while it is written.
 struct ChromeTrack {
   TrackKind kind = TrackKind::thread;
-  ProcessId process = 1;
+  ProcessId process{1};
   std::uint64_t tid = 0;
   std::string name;   ///< JSON text without quotes
   std::string place;  ///< ,"pid":1,"tid":2
@@ -43,12 +44,18 @@ struct ChromeText {
 };
 
 struct ChromeFrames {
-  ProcessId process = 1;
+  ProcessId process{1};
   std::string name;          ///< JSON text without quotes
   std::string head;          ///< {"name":"frame","cat":"frame","ph":"X","ts":
   std::string place;         ///< ,"pid":1,"tid":2; empty until the first mark
   std::uint64_t number = 0;  ///< of the current frame: 1, 2, 3, ...; 0 before the first mark
   std::int64_t start_ns = 0;
+};
+
+/// A thread whose run states were observed: a row of its own beside those of its process.
+struct ChromeThread {
+  std::string place;
+  StateJoiner states;
 };
 
 /// Turns declarations into parts of events, and into metadata events as they arrive.
@@ -74,6 +81,8 @@ class ChromeNames {
   [[nodiscard]] const ChromeText& metric(MetricId id);
   /// The frames of a stream, with the place to draw them.
   [[nodiscard]] ChromeFrames& frames(FrameStreamId id);
+  [[nodiscard]] ChromeThread& thread(ThreadId id);
+  [[nodiscard]] std::span<const std::unique_ptr<ChromeThread>> threads() const { return threads_.things(); }
   [[nodiscard]] std::uint64_t pid(ProcessId process);
 
   /// All tracks, in the order they were declared.
@@ -96,13 +105,16 @@ class ChromeNames {
   void write_sort_index(std::string_view place, std::uint64_t index);
 
   EventStream& stream_;
-  IdTable<ChromeText> sites_;
-  IdTable<ChromeText> names_;
-  IdTable<ChromeText> metrics_;
-  IdTable<ChromeTrack> tracks_;
-  IdTable<ChromeFrames> frames_;
-  std::map<std::uint64_t, std::uint64_t> pids_;       ///< by process
-  std::map<std::uint64_t, std::uint64_t> used_pids_;  ///< used process IDs and their processes
+  IdTable<SiteId, ChromeText> sites_;
+  IdTable<NameId, ChromeText> names_;
+  IdTable<MetricId, ChromeText> metrics_;
+  IdTable<TrackId, ChromeTrack> tracks_;
+  IdTable<FrameStreamId, ChromeFrames> frames_;
+  IdTable<ThreadId, ChromeThread> threads_;
+  std::map<ThreadId, ThreadDeclaration> declared_threads_;
+  std::map<ProcessId, std::string> boot_ids_;
+  std::map<ProcessId, std::uint64_t> pids_;       ///< by process
+  std::map<std::uint64_t, ProcessId> used_pids_;  ///< used process IDs and their processes
   std::map<std::uint64_t, std::uint64_t> used_tids_;
   std::uint64_t last_made_number_ = std::uint64_t{1} << 22U;
   std::map<std::string, std::string> facts_;

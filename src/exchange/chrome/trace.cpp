@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text/json_text.hpp"
+#include "base/time_math.hpp"
 #include "capture/summary/scope_matcher.hpp"
 
 namespace kymo::exchange {
@@ -57,6 +58,11 @@ void ChromeTraceWriter::finish() {
       end_early(*track, {depth - 1, last_ns_, "open"});
     }
     order_equal_scopes();
+  }
+  for (const auto& thread : names_.threads()) {
+    if (const auto last = thread->states.finish()) {
+      write_state(*thread, *last);
+    }
   }
   for (const auto& [key, open] : open_async_) {
     const ChromeTrack& track = names_.track(key.first);
@@ -118,7 +124,8 @@ void ChromeTraceWriter::write_lost(ChromeTrack& track, const ScopeRun& run) {
 void ChromeTraceWriter::end_early(ChromeTrack& track, const Ending& ending) {
   const capture::ScopeStack::Level open = track.stack[ending.depth];
   track.arguments.add_mark(ending.depth, ending.mark);
-  write_scope(track, open.site, {open.start_ns, elapsed_ns(open.start_ns, ending.end_ns), true}, ending.depth);
+  write_scope(track, open.site, {open.start_ns, base::length_between(open.start_ns, ending.end_ns), true},
+              ending.depth);
 }
 
 void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, const Bar& bar, std::size_t depth) {
@@ -151,14 +158,6 @@ void ChromeTraceWriter::write_scope(ChromeTrack& track, SiteId site, const Bar& 
     }
   }
   out += '}';
-}
-
-std::int64_t ChromeTraceWriter::elapsed_ns(std::int64_t start_ns, std::int64_t end_ns) {
-  std::int64_t elapsed = 0;
-  if (end_ns <= start_ns) {
-    return 0;
-  }
-  return __builtin_sub_overflow(end_ns, start_ns, &elapsed) ? std::numeric_limits<std::int64_t>::max() : elapsed;
 }
 
 void ChromeTraceWriter::order_equal_scopes() {

@@ -10,6 +10,7 @@
 //   sample              C; the key in args is the unit, or "value"
 //   flow                s, t and f, bound to the slice around them
 //   message, sync point i; "dropped so far" and "clock uncertain" as well
+//   run state           X on a row of its thread's own, args.cpu is the CPU (exports only)
 //   process, track      M: process_name, process_labels, thread_name, thread_sort_index
 //
 // If a bar ends exactly when another one of its track ends or begins, "dur" gets more decimals as needed to make ts +
@@ -46,6 +47,8 @@ class ChromeTraceWriter {
   ~ChromeTraceWriter();
 
   void write(const EventBatch& batch);
+  /// Writes the run states of a batch, after write().
+  void write_states(const EventBatch& batch);
   /// Takes what the batches that follow refer to and do not declare.
   void declare(const Declarations& declarations) { names_.declare(declarations); }
 
@@ -64,7 +67,7 @@ class ChromeTraceWriter {
   /// Lane and id identify an async span.
   using AsyncKey = std::pair<TrackId, std::uint64_t>;
   struct OpenAsync {
-    NameId name = 0;
+    NameId name;
     std::uint64_t lane_id = 0;
     std::int64_t start_ns = 0;
   };
@@ -76,7 +79,6 @@ class ChromeTraceWriter {
   };
 
   /// 0 if the end is not after the start. Times of damaged captures may be any distance apart.
-  [[nodiscard]] static std::int64_t elapsed_ns(std::int64_t start_ns, std::int64_t end_ns);
 
   void write_run(const ScopeRun& run, const EventBatch& batch);
   void write_lost(ChromeTrack& track, const ScopeRun& run);
@@ -102,6 +104,7 @@ class ChromeTraceWriter {
   void write_frames(const EventBatch& batch);
   void write_samples(const EventBatch& batch);
   void write_flows(const EventBatch& batch);
+  void write_state(const ChromeThread& thread, const ThreadState& state);
   void write_instants(const EventBatch& batch);
   /// Appends an instant event up to its place; escapes the name. Close it with '}'.
   std::string& begin_instant(std::string_view name, std::string_view cut_mark, std::string_view category,

@@ -1,24 +1,13 @@
 // The Chrome Trace Event writer for everything except scopes: spans of queues and async lanes, frames, samples,
 // instants, flows.
 #include <algorithm>
-#include <limits>
 
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
+#include "base/time_math.hpp"
 #include "exchange/chrome/trace.hpp"
 
 namespace kymo::exchange {
-namespace {
-
-/// Damaged captures may hold any time, so the sum saturates.
-std::int64_t end_of(const SpanEvent& span) {
-  std::int64_t end_ns = 0;
-  const std::int64_t duration_ns = std::max<std::int64_t>(span.duration_ns, 0);
-  return __builtin_add_overflow(span.start_ns, duration_ns, &end_ns) ? std::numeric_limits<std::int64_t>::max()
-                                                                     : end_ns;
-}
-
-}  // namespace
 
 void ChromeTraceWriter::write_spans(const EventBatch& batch) {
   ended_unseen_before_.swap(ended_unseen_);
@@ -39,7 +28,8 @@ void ChromeTraceWriter::write_spans(const EventBatch& batch) {
     const SpanEvent& span = batch.spans[i];
     ChromeTrack& track = names_.track(span.track);
     take_span_arguments(span, batch);
-    if (track.kind == TrackKind::queue && span.async_id == 0 && track.nesting.admit(span.start_ns, end_of(span))) {
+    if (track.kind == TrackKind::queue && span.async_id == 0 &&
+        track.nesting.admit(span.start_ns, base::add_length(span.start_ns, span.duration_ns))) {
       write_queue_span(track, span);
     } else {
       write_async_span(track, span);
@@ -61,7 +51,7 @@ void ChromeTraceWriter::take_span_arguments(const SpanEvent& span, const EventBa
 void ChromeTraceWriter::write_queue_span(const ChromeTrack& track, const SpanEvent& span) {
   std::string& out = stream_.begin_event();
   out.append("{\"name\":\"").append(names_.name(span.name)).append("\",\"cat\":\"");
-  out.append(span.category != 0 ? names_.name(span.category) : "queue").append("\",\"ph\":\"X\",\"ts\":");
+  out.append(span.category ? names_.name(span.category) : "queue").append("\",\"ph\":\"X\",\"ts\":");
   base::append_microseconds(out, span.start_ns);
   out += ",\"dur\":";
   base::append_duration_until_end(out, span.start_ns, std::max<std::int64_t>(span.duration_ns, 0));
@@ -71,11 +61,11 @@ void ChromeTraceWriter::write_queue_span(const ChromeTrack& track, const SpanEve
 }
 
 void ChromeTraceWriter::write_async_span(ChromeTrack& track, const SpanEvent& span) {
-  const std::int64_t end_ns = end_of(span);
+  const std::int64_t end_ns = base::add_length(span.start_ns, span.duration_ns);
   const AsyncKey key{span.track, span.async_id};
   const auto open = span.async_id == 0 ? open_async_.end() : open_async_.find(key);
   std::string_view name = names_.name(span.name);
-  const std::string_view category = span.category != 0 && span.async_id == 0 ? names_.name(span.category) : "";
+  const std::string_view category = span.category && span.async_id == 0 ? names_.name(span.category) : "";
   std::uint64_t lane_id = 0;
   if (open != open_async_.end()) {
     lane_id = open->second.lane_id;
@@ -143,7 +133,7 @@ void ChromeTraceWriter::write_frames(const EventBatch& batch) {
       out += frames.head;
       base::append_microseconds(out, frames.start_ns);
       out += ",\"dur\":";
-      base::append_duration_until_end(out, frames.start_ns, elapsed_ns(frames.start_ns, mark.time_ns));
+      base::append_duration_until_end(out, frames.start_ns, base::length_between(frames.start_ns, mark.time_ns));
       out += frames.place;
       out += ",\"args\":{\"number\":";
       base::append_json_integer(out, frames.number);
@@ -176,6 +166,30 @@ void ChromeTraceWriter::write_samples(const EventBatch& batch) {
   }
 }
 
+void ChromeTraceWriter::write_states(const EventBatch& batch) {
+  for (const StateRun& run : batch.states) {
+    ChromeThread& thread = names_.thread(run.thread);
+    for (const ThreadState& state : run.states) {
+      if (const auto ended = thread.states.take(state)) {
+        write_state(thread, *ended);
+      }
+    }
+    stream_.spill();
+  }
+}
+
+void ChromeTraceWriter::write_state(const ChromeThread& thread, const ThreadState& state) {
+  std::string& out = stream_.begin_event();
+  out.append("{\"name\":\"").append(name_of(state.state)).append("\",\"cat\":\"kymo\",\"ph\":\"X\",\"ts\":");
+  base::append_microseconds(out, state.start_ns);
+  out += ",\"dur\":";
+  base::append_duration_until_end(out, state.start_ns, std::max<std::int64_t>(state.duration_ns, 0));
+  out += thread.place;
+  out += ",\"args\":{\"cpu\":";
+  base::append_json_integer(out, std::uint64_t{state.cpu});
+  out += "}}";
+}
+
 void ChromeTraceWriter::write_instants(const EventBatch& batch) {
   for (const Message& message : batch.messages) {
     begin_instant(message.text, message.is_cut ? base::cut_mark : "", "message", message.time_ns, message.track,
@@ -190,7 +204,7 @@ void ChromeTraceWriter::write_instants(const EventBatch& batch) {
     out += "}}";
   }
   for (const ClockUncertainty& stretch : batch.clock_uncertainties) {
-    std::string& out = begin_instant("clock uncertain", {}, "kymo", stretch.start_ns, 0, true);
+    std::string& out = begin_instant("clock uncertain", {}, "kymo", stretch.start_ns, {}, true);
     out += ",\"args\":{\"until_us\":";
     base::append_microseconds(out, stretch.end_ns);
     out += ",\"bound_us\":";
@@ -203,8 +217,8 @@ std::string& ChromeTraceWriter::begin_instant(std::string_view name, std::string
                                               std::string_view category, std::int64_t time_ns, TrackId track,
                                               bool is_of_process) {
   // An unknown track is declared by an event of its own, which must not land in the middle of this one.
-  const ChromeTrack* const place = track != 0 ? &names_.track(track) : nullptr;
-  const std::uint64_t pid = place == nullptr ? names_.pid(1) : 0;
+  const ChromeTrack* const place = track ? &names_.track(track) : nullptr;
+  const std::uint64_t pid = place == nullptr ? names_.pid(ProcessId{1}) : 0;
   std::string& out = stream_.begin_event();
   out += "{\"name\":\"";
   base::append_json_text(out, name);
@@ -221,9 +235,9 @@ void ChromeTraceWriter::write_flows(const EventBatch& batch) {
     std::string& out = stream_.begin_event();
     // Flow ids are local to a program: flows of merged processes that all count from 1 must not be joined.
     out += "{\"name\":\"flow\",\"cat\":\"flow";
-    if (track.process != 1) {
+    if (track.process != ProcessId{1}) {
       out += " of process ";
-      base::append_json_integer(out, std::uint64_t{track.process});
+      base::append_json_integer(out, std::uint64_t{track.process.value()});
     }
     out += "\",\"ph\":\"";
     out += flow.phase == FlowPhase::begin ? 's' : flow.phase == FlowPhase::step ? 't' : 'f';

@@ -14,8 +14,9 @@ namespace kymo::exchange {
 inline constexpr std::uint64_t greatest_system_number = std::uint64_t{1} << 22U;
 
 /// "site 12 (not declared)": replaces a name that was lost.
-inline std::string lost_name(std::string_view what, std::uint32_t id) {
-  return std::string(what) + ' ' + std::to_string(id) + " (not declared)";
+template <typename AnyId>
+std::string lost_name(std::string_view what, AnyId id) {
+  return std::string(what) + ' ' + std::to_string(id.value()) + " (not declared)";
 }
 
 /// Declarations that replace lost ones.
@@ -26,7 +27,7 @@ inline SiteDeclaration lost_site(SiteId id) {
   return site;
 }
 inline TrackDeclaration lost_track(TrackId id) {
-  return {id, TrackKind::thread, 1, 0, lost_name("track", id)};
+  return {id, TrackKind::thread, ProcessId{1}, 0, lost_name("track", id)};
 }
 inline MetricDeclaration lost_metric(MetricId id) {
   MetricDeclaration metric;
@@ -35,7 +36,7 @@ inline MetricDeclaration lost_metric(MetricId id) {
   return metric;
 }
 inline FrameStreamDeclaration lost_frames(FrameStreamId id) {
-  return {id, 1, lost_name("frames", id)};
+  return {id, ProcessId{1}, lost_name("frames", id)};
 }
 
 /// The name of a site's scopes; empty if it has none.

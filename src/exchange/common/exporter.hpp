@@ -16,9 +16,10 @@ namespace kymo::exchange {
 
 struct ExportRequest {
   std::function<void(double)> on_progress;  ///< receives the finished share, 0 to 1; may be empty
-  ProcessId process = 0;                    ///< for formats of one process; 0: the only one that fits
+  ProcessId process;                        ///< for formats of one process; 0: the only one that fits
   unsigned recorder = 0;                    ///< for NVMT: one of several recorders of the process
   ArrowTable table = ArrowTable::spans;     ///< for Arrow and Parquet
+  bool of_samples = false;                  ///< for collapsed stacks: sampled ones even if there are scopes
 };
 
 /// Writes a timeline in one format and closes the file. Returns what the format cannot hold, as texts. OutputError if

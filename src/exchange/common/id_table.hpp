@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include <kymo/ids.hpp>
+
 namespace kymo::exchange {
 
 /// Maps ids to places 0, 1, 2, ... in the order they were added.
@@ -34,22 +36,32 @@ class IdIndex {
 };
 
 /// Things by id. References stay valid while others are added.
-template <typename Thing>
+template <typename Key, typename Thing>
 class IdTable {
  public:
   /// The thing with this id, or nullptr.
-  [[nodiscard]] Thing* find(std::uint32_t id) const {
-    const std::size_t place = index_.find(id);
+  [[nodiscard]] Thing* find(Key id) const {
+    const std::size_t place = index_.find(id.value());
     return place == IdIndex::none ? nullptr : things_[place].get();
   }
   /// The thing with this id; adds one if needed.
-  Thing& get(std::uint32_t id) {
+  Thing& get(Key id) {
     if (Thing* const known = find(id)) {
       return *known;
     }
     things_.push_back(std::make_unique<Thing>());
-    index_.add(id);
+    index_.add(id.value());
     return *things_.back();
+  }
+  /// The thing with this id; if there is none, `declare` adds it first.
+  template <typename Declare>
+  [[nodiscard]] Thing& find_or(Key id, Declare declare) const {
+    Thing* known = find(id);
+    if (known == nullptr) {
+      declare();
+      known = find(id);
+    }
+    return *known;
   }
   /// All things, in the order they were added.
   [[nodiscard]] const std::vector<std::unique_ptr<Thing>>& things() const { return things_; }

@@ -41,8 +41,8 @@ void ImportRecord::pack(std::string& out) const {
   packed.argument_count = static_cast<std::uint16_t>(arguments.size());
   append_part(out, packed);
   for (const ArgumentValue& value : arguments) {
-    append_part(out, PackedArgument{value.bits, value.name, value.text_size, static_cast<std::uint32_t>(value.type),
-                                    value.is_cut ? 1U : 0U});
+    append_part(out, PackedArgument{value.bits, value.name.value(), value.text_size,
+                                    static_cast<std::uint32_t>(value.type), value.is_cut ? 1U : 0U});
   }
   out += text;
 }
@@ -53,7 +53,7 @@ void ImportRecord::unpack(std::string_view packed) {
   for (ArgumentValue& value : arguments) {
     PackedArgument argument;
     take_part(packed, argument);
-    value = {argument.name, static_cast<ArgumentType>(argument.type), argument.is_cut != 0, argument.text_size,
+    value = {NameId{argument.name}, static_cast<ArgumentType>(argument.type), argument.is_cut != 0, argument.text_size,
              argument.bits};
   }
   text = packed;

@@ -32,7 +32,7 @@ struct ImportRecord {
     std::int64_t time_ns = 0;
     std::int64_t duration_ns = 0;
     std::uint64_t id = 0;  ///< id of an async span or flow; number of a sync point; bits of a sample's value
-    std::uint32_t track = 0;
+    TrackId track;
     std::uint32_t what = 0;  ///< site, name, metric or frame stream
     std::uint32_t category = 0;
     std::uint16_t argument_count = 0;

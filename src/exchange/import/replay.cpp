@@ -21,7 +21,7 @@ ImportReplay::ImportReplay(Declarations declarations, Names names, ImportLosses&
     : names_(std::move(names)), losses_(losses), write_(std::move(write)) {
   tracks_.resize(declarations.tracks.size());
   for (const TrackDeclaration& track : declarations.tracks) {
-    tracks_[track.id - 1].declaration = track;
+    tracks_[track.id.index()].declaration = track;
   }
   batch_.declarations = std::move(declarations);
 }
@@ -51,7 +51,7 @@ void ImportReplay::add(const ImportRecord& record) {
   }
   switch (head.kind) {
     case ImportRecord::Kind::complete: {
-      Track& track = tracks_[head.track - 1];
+      Track& track = tracks_[head.track.index()];
       ++counts_.spans;
       if (track.declaration.kind == TrackKind::queue) {
         add_to_queue(head.track, record);
@@ -70,11 +70,11 @@ void ImportReplay::add(const ImportRecord& record) {
     case ImportRecord::Kind::begin:
       open_waiting(head.track);
       close_until(head.track, head.time_ns);
-      if (has_room(tracks_[head.track - 1])) {
+      if (has_room(tracks_[head.track.index()])) {
         open(head.track, record, false);
         ++counts_.spans;
       } else {
-        ++tracks_[head.track - 1].deep_begins;
+        ++tracks_[head.track.index()].deep_begins;
         losses_.damage("spans more than 10,000 deep that have no duration of their own");
       }
       break;
@@ -113,7 +113,7 @@ void ImportReplay::add(const ImportRecord& record) {
       ++counts_.sync_points;
       break;
     case ImportRecord::Kind::dropped: {
-      Track& track = tracks_[head.track - 1];
+      Track& track = tracks_[head.track.index()];
       track.dropped_scopes = std::max(track.dropped_scopes, head.id);
       track.dropped_others = std::max(track.dropped_others, static_cast<std::uint64_t>(head.duration_ns));
       ScopeRun& run = run_of(track, head.track);
@@ -146,19 +146,19 @@ void ImportReplay::push(ScopeRun& run, const ScopeEvent& event) {
   note_time(event.time_ns);
   run.events.push_back(event);
   ++run.end_sequence;
-  ++tracks_[run.track - 1].sequence;
+  ++tracks_[run.track.index()].sequence;
 }
 
 void ImportReplay::close_innermost(TrackId id, std::int64_t time_ns, std::uint16_t flags) {
-  Track& track = tracks_[id - 1];
+  Track& track = tracks_[id.index()];
   ScopeRun& run = run_of(track, id);
-  push(run, {time_ns, 0, static_cast<std::uint16_t>(track.levels.size() - 1), flags});
+  push(run, {time_ns, SiteId{}, static_cast<std::uint16_t>(track.levels.size() - 1), flags});
   track.levels.pop_back();
   --open_levels_;
 }
 
 void ImportReplay::close_until(TrackId id, std::int64_t time_ns) {
-  Track& track = tracks_[id - 1];
+  Track& track = tracks_[id.index()];
   while (!track.levels.empty()) {
     const std::uint32_t level = track.levels.back().complete_level;
     if (level == no_level || track.levels[level].end_ns > time_ns) {
@@ -179,11 +179,11 @@ bool ImportReplay::has_room(const Track& track) const {
 }
 
 void ImportReplay::open_waiting(TrackId id) {
-  for (std::size_t i = 0; i < tracks_[id - 1].waiting.size(); ++i) {
+  for (std::size_t i = 0; i < tracks_[id.index()].waiting.size(); ++i) {
     // Its address is stable when tracks are added.
-    const ImportRecord& record = tracks_[id - 1].waiting[i];
+    const ImportRecord& record = tracks_[id.index()].waiting[i];
     close_until(id, record.head.time_ns);
-    const Track& track = tracks_[id - 1];
+    const Track& track = tracks_[id.index()];
     const std::int64_t end_ns = record.head.time_ns + record.head.duration_ns;
     const std::uint32_t around = track.levels.empty() ? no_level : track.levels.back().complete_level;
     if (around != no_level && end_ns > track.levels[around].end_ns) {
@@ -196,20 +196,20 @@ void ImportReplay::open_waiting(TrackId id) {
       open(id, record, true);
     }
   }
-  tracks_[id - 1].waiting.clear();
+  tracks_[id.index()].waiting.clear();
 }
 
 void ImportReplay::open(TrackId id, const ImportRecord& record, bool is_complete) {
-  Track& track = tracks_[id - 1];
+  Track& track = tracks_[id.index()];
   ScopeRun& run = run_of(track, id);
   const auto depth = static_cast<std::uint32_t>(track.levels.size());
-  push(run, {record.head.time_ns, record.head.what, static_cast<std::uint16_t>(depth), 0});
+  push(run, {record.head.time_ns, SiteId{record.head.what}, static_cast<std::uint16_t>(depth), 0});
   const std::uint32_t around = track.levels.empty() ? no_level : track.levels.back().complete_level;
   track.levels.push_back({record.head.time_ns, is_complete ? record.head.time_ns + record.head.duration_ns : 0,
-                          record.head.what, is_complete, is_complete ? depth : around});
+                          SiteId{record.head.what}, is_complete, is_complete ? depth : around});
   ++open_levels_;
   if (record.head.category != 0) {
-    const std::string& category = names_.text(record.head.category);
+    const std::string& category = names_.text(NameId{record.head.category});
     ArgumentValue value{names_.category, ArgumentType::string, false, static_cast<std::uint32_t>(category.size()), 0};
     run.arguments.push_back({static_cast<std::uint32_t>(run.events.size()), move_text(value, category)});
   }
@@ -218,7 +218,7 @@ void ImportReplay::open(TrackId id, const ImportRecord& record, bool is_complete
 
 void ImportReplay::end(const ImportRecord& record) {
   const TrackId id = record.head.track;
-  Track& track = tracks_[id - 1];
+  Track& track = tracks_[id.index()];
   // Waiting spans began at this time. They end here only if their duration is zero.
   close_until(id, record.head.time_ns);
   if (track.deep_begins > 0) {
@@ -281,25 +281,25 @@ void ImportReplay::add_span(SpanEvent span, const ImportRecord& record, const Op
 }
 
 void ImportReplay::add_beside(TrackId id, const ImportRecord& record) {
-  if (tracks_[id - 1].beside == 0) {
-    TrackDeclaration beside = tracks_[id - 1].declaration;
-    beside.id = static_cast<TrackId>(tracks_.size() + 1);
+  if (!tracks_[id.index()].beside) {
+    TrackDeclaration beside = tracks_[id.index()].declaration;
+    beside.id = TrackId::from_index(tracks_.size());
     beside.kind = TrackKind::queue;
     const std::string name = beside.name.empty() ? "thread " + std::to_string(beside.os_thread_id) : beside.name;
     beside.name = name + " (overlapping)";
     beside.os_thread_id = 0;
-    tracks_[id - 1].beside = beside.id;
+    tracks_[id.index()].beside = beside.id;
     batch_.declarations.tracks.push_back(beside);
     tracks_.emplace_back().declaration = beside;
   }
-  add_to_queue(tracks_[id - 1].beside, record);
+  add_to_queue(tracks_[id.index()].beside, record);
 }
 
 void ImportReplay::add_to_queue(TrackId id, const ImportRecord& record) {
   SpanEvent span;
   span.track = id;
-  span.name = names_.of_site(record.head.what);
-  span.category = record.head.category;
+  span.name = names_.of_site(SiteId{record.head.what});
+  span.category = NameId{record.head.category};
   span.start_ns = record.head.time_ns;
   span.duration_ns = record.head.duration_ns;
   add_span(span, record, nullptr);
@@ -314,7 +314,7 @@ void ImportReplay::begin_async(const ImportRecord& record) {
   }
   open_async_size_ += size;
   open_async_[{record.head.track, record.head.id}].push_back(
-      {record.head.what, record.head.time_ns, record.arguments, record.text, false, record.head.time_ns});
+      {NameId{record.head.what}, record.head.time_ns, record.arguments, record.text, false, record.head.time_ns});
   ++counts_.spans;
 }
 
@@ -339,7 +339,7 @@ void ImportReplay::step_async(const ImportRecord& record) {
   OpenAsync& around = opens.back();
   SpanEvent span;
   span.track = record.head.track;
-  span.name = record.head.what;
+  span.name = NameId{record.head.what};
   span.start_ns = around.step_ns;
   span.duration_ns = record.head.time_ns - around.step_ns;
   span.async_id = ++last_async_id_;
@@ -384,7 +384,7 @@ void ImportReplay::mark_frame(FrameStreamId stream, TrackId track, std::int64_t 
 }
 
 void ImportReplay::add_frame(const ImportRecord& record) {
-  const auto [place, is_first] = open_frames_.try_emplace(record.head.what);
+  const auto [place, is_first] = open_frames_.try_emplace(FrameStreamId{record.head.what});
   OpenFrame& frame = place->second;
   if (!is_first && frame.end_ns > record.head.time_ns) {
     losses_.damage("frames that begin before the one before them has ended");
@@ -392,19 +392,19 @@ void ImportReplay::add_frame(const ImportRecord& record) {
   }
   if (is_first || frame.end_ns != record.head.time_ns) {
     if (!is_first) {
-      mark_frame(record.head.what, frame.track, frame.end_ns);
+      mark_frame(FrameStreamId{record.head.what}, frame.track, frame.end_ns);
     }
   }
-  mark_frame(record.head.what, record.head.track, record.head.time_ns);
+  mark_frame(FrameStreamId{record.head.what}, record.head.track, record.head.time_ns);
   frame = {record.head.time_ns + record.head.duration_ns, record.head.track};
   ++counts_.frames;
 }
 
 void ImportReplay::add_sample(const ImportRecord& record) {
   note_time(record.head.time_ns);
-  const auto [place, is_new] = sample_runs_.try_emplace(record.head.what, batch_.samples.size());
+  const auto [place, is_new] = sample_runs_.try_emplace(MetricId{record.head.what}, batch_.samples.size());
   if (is_new) {
-    batch_.samples.emplace_back().metric = record.head.what;
+    batch_.samples.emplace_back().metric = MetricId{record.head.what};
   }
   SampleRun& run = batch_.samples[place->second];
   double value = 0;
@@ -416,11 +416,10 @@ void ImportReplay::add_sample(const ImportRecord& record) {
 }
 
 void ImportReplay::flush() {
-  for (TrackId id = 1; id <= tracks_.size(); ++id) {
-    Track& track = tracks_[id - 1];
-    close_until(id, now_ns_);
+  for (Track& track : tracks_) {
+    close_until(track.declaration.id, now_ns_);
     if (!track.levels.empty()) {
-      run_of(track, id);
+      run_of(track, track.declaration.id);
     }
   }
   write_batch();
@@ -447,10 +446,10 @@ void ImportReplay::finish(ImportReport& report) {
   for (const TrackId track : waiting_tracks_) {
     open_waiting(track);
   }
-  for (TrackId id = 1; id <= tracks_.size(); ++id) {
-    close_until(id, std::numeric_limits<std::int64_t>::max());
-    for (const Level& level : tracks_[id - 1].levels) {
-      losses_.damage("ends of spans, which are open to the end of the capture", level.site != 0 ? 1 : 0);
+  for (const Track& track : tracks_) {
+    close_until(track.declaration.id, std::numeric_limits<std::int64_t>::max());
+    for (const Level& level : track.levels) {
+      losses_.damage("ends of spans, which are open to the end of the capture", level.site ? 1 : 0);
     }
   }
   for (const auto& [stream, frame] : open_frames_) {

@@ -33,7 +33,7 @@ class ImportReplay {
   struct Names {
     std::function<NameId(SiteId)> of_site;
     std::function<const std::string&(NameId)> text;
-    NameId category = 0;
+    NameId category;
   };
 
   /// `declarations` are written with the first batch.
@@ -53,7 +53,7 @@ class ImportReplay {
   struct Level {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;  ///< of a complete span
-    SiteId site = 0;
+    SiteId site;
     bool is_complete = false;
     std::uint32_t complete_level = no_level;  ///< the nearest level from here outwards with a known end
   };
@@ -69,10 +69,10 @@ class ImportReplay {
     std::uint64_t dropped_others = 0;
     std::uint64_t deep_begins = 0;  ///< spans left out inside all open ones; the next ends belong to them
     std::uint64_t cut_begins = 0;   ///< spans ended early; their end events come when nothing else is open
-    TrackId beside = 0;             ///< for spans that do not nest
+    TrackId beside;                 ///< for spans that do not nest
   };
   struct OpenAsync {
-    NameId name = 0;
+    NameId name;
     std::int64_t start_ns = 0;
     std::vector<ArgumentValue> arguments;
     std::string text;
@@ -82,7 +82,7 @@ class ImportReplay {
   using AsyncKey = std::pair<TrackId, std::uint64_t>;
   struct AsyncHash {
     std::size_t operator()(const AsyncKey& key) const {
-      return static_cast<std::size_t>((key.second + key.first) * 0x9E3779B97F4A7C15U);
+      return static_cast<std::size_t>((key.second + key.first.value()) * 0x9E3779B97F4A7C15U);
     }
   };
 
@@ -130,7 +130,7 @@ class ImportReplay {
   std::unordered_map<MetricId, std::size_t> sample_runs_;
   struct OpenFrame {
     std::int64_t end_ns = 0;
-    TrackId track = 0;
+    TrackId track;
   };
   std::map<FrameStreamId, OpenFrame> open_frames_;
   ImportReport counts_;

@@ -71,7 +71,7 @@ void ImportTables::make_key(char kind, std::uint32_t id, std::string_view first,
 
 ProcessId ImportTables::process(std::string_view pid) {
   const std::size_t before = processes_.size();
-  const ProcessId id = find_or_add(processes_, pid, "processes");
+  const ProcessId id{find_or_add(processes_, pid, "processes")};
   if (processes_.size() != before) {
     ProcessDeclaration& process = declarations_.processes.emplace_back();
     process.id = id;
@@ -84,16 +84,16 @@ ProcessId ImportTables::process(std::string_view pid) {
 }
 
 TrackId ImportTables::thread(std::string_view pid, std::string_view tid) {
-  if (last_thread_ != 0 && tid == last_tid_ && pid == last_pid_) {
+  if (last_thread_ && tid == last_tid_ && pid == last_pid_) {
     return last_thread_;
   }
   const ProcessId owner = process(pid);
-  if (owner == 0) {
-    return 0;
+  if (!owner) {
+    return {};
   }
-  make_key('t', owner, tid, {});
+  make_key('t', owner.value(), tid, {});
   const std::size_t before = tracks_.size();
-  const TrackId id = find_or_add(tracks_, key_, "threads and lanes");
+  const TrackId id{find_or_add(tracks_, key_, "threads and lanes")};
   if (tracks_.size() != before) {
     const std::uint64_t number = number_of(tid);
     declarations_.tracks.push_back(
@@ -108,12 +108,12 @@ TrackId ImportTables::thread(std::string_view pid, std::string_view tid) {
 
 TrackId ImportTables::lane(std::string_view pid, std::string_view category) {
   const ProcessId owner = process(pid);
-  if (owner == 0) {
-    return 0;
+  if (!owner) {
+    return {};
   }
-  make_key('a', owner, category, {});
+  make_key('a', owner.value(), category, {});
   const std::size_t before = tracks_.size();
-  const TrackId id = find_or_add(tracks_, key_, "threads and lanes");
+  const TrackId id{find_or_add(tracks_, key_, "threads and lanes")};
   if (tracks_.size() != before) {
     declarations_.tracks.push_back(
         {id, TrackKind::async, owner, 0, category.empty() ? std::string("async") : std::string(category)});
@@ -124,17 +124,17 @@ TrackId ImportTables::lane(std::string_view pid, std::string_view category) {
 
 NameId ImportTables::name(std::string_view text) {
   if (const auto place = names_.find(text); place != names_.end()) {
-    return place->second;
+    return NameId{place->second};
   }
   if (names_.size() >= most_names || name_bytes_ + text.size() > most_name_bytes) {
     losses_.damage("names beyond a million or 64 MiB");
     if (const auto place = names_.find(other_name); place != names_.end()) {
-      return place->second;
+      return NameId{place->second};
     }
     text = other_name;
   }
-  const auto id = static_cast<NameId>(names_.size() + 1);
-  names_.emplace(text, id);
+  const auto id = NameId::from_index(names_.size());
+  names_.emplace(text, id.value());
   name_bytes_ += text.size();
   declarations_.names.push_back({id, std::string(text)});
   return id;
@@ -151,14 +151,14 @@ SiteId ImportTables::site(ProcessId process, std::string_view text, SiteKind kin
   if (sites_.size() >= most_names) {
     of_name = name(other_name);
   }
-  const std::uint64_t owner = std::uint64_t{process} << 8U | static_cast<std::uint64_t>(kind);
-  const auto [place, is_new] = sites_.try_emplace({owner, of_name}, static_cast<SiteId>(site_names_.size() + 1));
+  const std::uint64_t owner = std::uint64_t{process.value()} << 8U | static_cast<std::uint64_t>(kind);
+  const auto [place, is_new] = sites_.try_emplace({owner, of_name.value()}, SiteId::from_index(site_names_.size()));
   if (is_new) {
     SiteDeclaration& site = declarations_.sites.emplace_back();
     site.id = place->second;
     site.kind = kind;
     site.process = process;
-    site.name = declarations_.names[of_name - 1].text;
+    site.name = declarations_.names[of_name.index()].text;
     site_names_.push_back(of_name);
   }
   return place->second;
@@ -166,17 +166,16 @@ SiteId ImportTables::site(ProcessId process, std::string_view text, SiteKind kin
 
 MetricId ImportTables::metric(std::string_view pid, std::string_view name, std::string_view series, bool is_unit) {
   const ProcessId owner = process(pid);
-  if (owner == 0) {
-    return 0;
+  if (!owner) {
+    return {};
   }
-  make_key(is_unit ? 'u' : 'm', owner, name, series);
+  make_key(is_unit ? 'u' : 'm', owner.value(), name, series);
   const std::size_t before = metrics_.size();
-  const MetricId id = find_or_add(metrics_, key_, "counters");
+  const MetricId id{find_or_add(metrics_, key_, "counters")};
   if (metrics_.size() != before) {
     MetricDeclaration& metric = declarations_.metrics.emplace_back();
     metric.id = id;
     metric.process = owner;
-    metric.source = source_;
     if (is_unit) {
       metric.labels = take_labels(name);
       metric.unit = series == "value" ? std::string_view() : series;
@@ -190,12 +189,12 @@ MetricId ImportTables::metric(std::string_view pid, std::string_view name, std::
 
 FrameStreamId ImportTables::frames(std::string_view pid, std::string_view name) {
   const ProcessId owner = process(pid);
-  if (owner == 0) {
-    return 0;
+  if (!owner) {
+    return {};
   }
-  make_key('f', owner, name, {});
+  make_key('f', owner.value(), name, {});
   const std::size_t before = frames_.size();
-  const FrameStreamId id = find_or_add(frames_, key_, "frame streams");
+  const FrameStreamId id{find_or_add(frames_, key_, "frame streams")};
   if (frames_.size() != before) {
     declarations_.frame_streams.push_back({id, owner, name == "frame" ? std::string() : std::string(name)});
   }
@@ -203,13 +202,13 @@ FrameStreamId ImportTables::frames(std::string_view pid, std::string_view name) 
 }
 
 void ImportTables::name_process(std::string_view pid, std::string_view name) {
-  if (const ProcessId id = process(pid); id != 0) {
-    declarations_.processes[id - 1].command_line = name;
+  if (const ProcessId id = process(pid)) {
+    declarations_.processes[id.index()].command_line = name;
   }
 }
 
 void ImportTables::label_process(std::string_view pid, std::string_view labels) {
-  if (const ProcessId id = process(pid); id != 0 && declarations_.infos.size() < most_others) {
+  if (const ProcessId id = process(pid); id && declarations_.infos.size() < most_others) {
     declarations_.infos.push_back({id, "process_labels", std::string(labels)});
     labels_[id] = labels;
   }
@@ -217,11 +216,11 @@ void ImportTables::label_process(std::string_view pid, std::string_view labels) 
 
 void ImportTables::name_thread(std::string_view pid, std::string_view tid, std::string_view name) {
   const ProcessId owner = process(pid);
-  if (owner == 0) {
+  if (!owner) {
     return;
   }
   // The thread's track is created by its first event: the name may belong to a lane only.
-  make_key('t', owner, tid, {});
+  make_key('t', owner.value(), tid, {});
   const std::uint32_t place = find_or_add(thread_names_, key_, "names of threads");
   if (place == 0) {
     return;
@@ -246,7 +245,7 @@ void ImportTables::name_queues() {
       track.name = "stream " + std::to_string(track.os_thread_id);
     }
     track.os_thread_id = 0;
-    const ProcessDeclaration& process = declarations_.processes[track.process - 1];
+    const ProcessDeclaration& process = declarations_.processes[track.process.index()];
     const std::string& label = labels_[process.id];
     track.name.insert(0, (is_device(label) ? label : "GPU " + std::to_string(process.pid)) + ' ');
   }
@@ -254,12 +253,12 @@ void ImportTables::name_queues() {
 
 /// torch.profiler shows each GPU as a process of its own. Assigns them to the process that used them if it is known.
 void ImportTables::fold_devices() {
-  ProcessId user = 0;
+  ProcessId user;
   std::set<ProcessId> devices;
   for (const ProcessDeclaration& process : declarations_.processes) {
     const std::string& label = labels_[process.id];
     if (label == "CPU") {
-      if (user != 0) {
+      if (user) {
         return;
       }
       user = process.id;
@@ -272,7 +271,7 @@ void ImportTables::fold_devices() {
       devices.erase(track.process);
     }
   }
-  if (user == 0 || devices.empty()) {
+  if (!user || devices.empty()) {
     return;
   }
   const auto fold = [&](auto& rows) {
@@ -295,10 +294,10 @@ void ImportTables::fold_devices() {
 
 Declarations ImportTables::take_declarations() {
   if (declarations_.processes.empty()) {
-    declarations_.processes.emplace_back().id = 1;
+    declarations_.processes.emplace_back().id = ProcessId{1};
   }
   for (TrackDeclaration& track : declarations_.tracks) {
-    if (const auto name = thread_names_.find(track_keys_[track.id - 1]); name != thread_names_.end()) {
+    if (const auto name = thread_names_.find(track_keys_[track.id.index()]); name != thread_names_.end()) {
       track.name = thread_name_texts_[name->second - 1];
     }
   }

@@ -21,8 +21,7 @@ namespace kymo::exchange {
 /// after 65,536 processes, threads, lanes, metrics or frame streams, further ones get id 0. Both are counted.
 class ImportTables {
  public:
-  /// `source` is what metrics have as theirs.
-  ImportTables(ImportLosses& losses, std::string source) : losses_(losses), source_(std::move(source)) {}
+  explicit ImportTables(ImportLosses& losses) : losses_(losses) {}
 
   /// The process and thread IDs as written in the trace: numbers or any text.
   [[nodiscard]] ProcessId process(std::string_view pid);
@@ -49,7 +48,7 @@ class ImportTables {
 
   /// Returns all declarations once the trace has been read.
   [[nodiscard]] Declarations take_declarations();
-  [[nodiscard]] NameId name_of_site(SiteId site) const { return site_names_[site - 1]; }
+  [[nodiscard]] NameId name_of_site(SiteId site) const { return site_names_[site.index()]; }
 
  private:
   struct PairHash {
@@ -69,7 +68,6 @@ class ImportTables {
   void make_key(char kind, std::uint32_t id, std::string_view first, std::string_view second);
 
   ImportLosses& losses_;
-  std::string source_;
   Declarations declarations_;
   Texts names_;
   std::size_t name_bytes_ = 0;
@@ -90,7 +88,7 @@ class ImportTables {
   // Consecutive events usually belong to one thread.
   std::string last_pid_;
   std::string last_tid_;
-  TrackId last_thread_ = 0;
+  TrackId last_thread_;
 };
 
 }  // namespace kymo::exchange

@@ -26,8 +26,7 @@ ProcessId choose_process(const Timeline& timeline, const ExportRequest& request)
   std::vector<ProcessId> found;
   for (const TimelineProcess& process : timeline.processes()) {
     const ProcessId id = process.declaration.id;
-    if ((request.process == 0 || request.process == id) &&
-        !find_nvmt_metrics(metrics, process, request.recorder).empty()) {
+    if ((!request.process || request.process == id) && !find_nvmt_metrics(metrics, process, request.recorder).empty()) {
       found.push_back(id);
     }
   }
@@ -69,7 +68,7 @@ struct Grid {
 
 Grid make_grid(const Timeline& timeline, MetricId metric) {
   Grid grid;
-  if (metric == 0) {
+  if (!metric) {
     return grid;
   }
   MetricSeries series = timeline.series(metric);
@@ -112,11 +111,11 @@ class NvmtExporter {
       all_.insert(all_.end(), more.begin(), more.end());
     }
     facts_ = find_sample_facts(timeline, all_);
-    const bool has_fast_samples = grid_metric(metrics_.fast(), metrics_.memory_used) != 0;
+    const bool has_fast_samples = grid_metric(metrics_.fast(), metrics_.memory_used) != MetricId{};
     keep_cores(metrics_, [&](MetricId core) { return !has_fast_samples || facts_of(core).count != 0; });
     fast_ = make_grid(timeline, grid_metric(metrics_.fast(), metrics_.memory_used));
-    medium_ = make_grid(timeline, grid_metric(metrics_.medium(), 0));
-    slow_ = make_grid(timeline, grid_metric(metrics_.slow(), 0));
+    medium_ = make_grid(timeline, grid_metric(metrics_.medium(), MetricId{}));
+    slow_ = make_grid(timeline, grid_metric(metrics_.slow(), MetricId{}));
     find_start();
     find_sync_points();
   }
@@ -145,7 +144,7 @@ class NvmtExporter {
 
   /// The metric whose sample times define the tier: `preferred` if it has samples, else the one with most samples.
   [[nodiscard]] MetricId grid_metric(const std::vector<MetricId>& of_tier, MetricId preferred) const {
-    MetricId best = 0;
+    MetricId best;
     std::size_t most = 0;
     for (const MetricId metric : of_tier) {
       const std::size_t count = facts_of(metric).count;
@@ -209,7 +208,7 @@ class NvmtExporter {
 
   /// Those of a recorder with a number, which are samples of a metric.
   void find_own_sync_points() {
-    if (metrics_.sync == 0) {
+    if (!metrics_.sync) {
       return;
     }
     const MetricSeries series = timeline_.series(metrics_.sync);
@@ -253,7 +252,7 @@ class NvmtExporter {
     header.num_cpu_cores = static_cast<std::uint8_t>(metrics_.cores);
     header.num_power_rails = static_cast<std::uint8_t>(metrics_.rails.size());
     header.num_thermal_zones = static_cast<std::uint8_t>(metrics_.zones.size());
-    header.emc_available = metrics_.emc_util != 0 ? 1 : 0;
+    header.emc_available = metrics_.emc_util ? 1 : 0;
     header.fast_hz = rate("fast_hz", fast_);
     header.medium_hz = rate("medium_hz", medium_);
     header.slow_hz = rate("slow_hz", slow_);
@@ -271,7 +270,7 @@ class NvmtExporter {
   }
 
   [[nodiscard]] Column add(MetricColumns& columns, MetricId metric) const {
-    if (metric == 0) {
+    if (!metric) {
       return {};
     }
     Column column{columns.add(metric), facts_of(metric).first_known, true};

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "base/output/replacing_file.hpp"
 #include "base/system/file.hpp"
 #include "base/text/text.hpp"
 
@@ -142,13 +141,6 @@ std::string encode_nvmt(const NvmtTrace& trace) {
   append_rows(trace.slow, bytes);
   append_rows(trace.sync, bytes);
   return bytes;
-}
-
-void write_nvmt(const NvmtTrace& trace, const std::string& path) {
-  base::replace_file(path, {{}, true, {}}, [&trace](base::OutputFile file) {
-    file.buffer() = encode_nvmt(trace);
-    file.close();
-  });
 }
 
 std::string_view field_text(std::span<const char> field) {

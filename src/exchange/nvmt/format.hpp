@@ -44,9 +44,6 @@ struct NvmtTrace {
 /// The bytes of a trace. The header gets the magic, the version and the counts of the vectors.
 [[nodiscard]] std::string encode_nvmt(const NvmtTrace& trace);
 
-/// Writes a trace to a file, which holds either its old content or all of the trace. Throws OutputError.
-void write_nvmt(const NvmtTrace& trace, const std::string& path);
-
 /// The text of a name's field: everything before its first NUL, or the whole field.
 [[nodiscard]] std::string_view field_text(std::span<const char> field);
 /// Stores a text in a name's field, cut if too long and padded with NULs.

@@ -23,7 +23,7 @@ using nvmetrics::SlowSample;
 /// Maximum rows of a tier in one batch.
 constexpr std::size_t batch_rows = 4096;
 
-constexpr TrackId sync_track = 1;
+constexpr TrackId sync_track{1};
 
 double to_seconds(std::int64_t time_ns) {
   return static_cast<double>(time_ns) / 1e9;
@@ -97,7 +97,7 @@ class Tier {
 /// One column of a tier: its metric and how to compute its values from the rows.
 template <typename Row>
 struct Source {
-  MetricId metric = 0;
+  MetricId metric;
   std::function<double(const Row&)> value;
 };
 
@@ -123,7 +123,7 @@ class Metrics {
 
   MetricDeclaration& declare(const char* name, const char* unit, double step, Labels labels = {}) {
     MetricDeclaration& metric = declarations_.emplace_back();
-    metric.id = static_cast<MetricId>(declarations_.size());
+    metric.id = MetricId{static_cast<std::uint32_t>(declarations_.size())};
     metric.name = name;
     metric.unit = unit;
     metric.source = nvmt_source;
@@ -334,7 +334,7 @@ capture::CaptureWriterOptions make_options(const NvmtTrace& trace, const std::st
   options.header.recorder = "kymo import";
   Declarations& declarations = options.declarations;
   ProcessDeclaration process;
-  process.id = 1;
+  process.id = ProcessId{1};
   declarations.processes.push_back(process);
   const FileHeader& header = trace.header;
   const std::pair<const char*, std::string> infos[] = {
@@ -347,9 +347,9 @@ capture::CaptureWriterOptions make_options(const NvmtTrace& trace, const std::st
       {"sampler.start_ns", "0"},
   };
   for (const auto& [key, value] : infos) {
-    declarations.infos.push_back({1, key, value});
+    declarations.infos.push_back({ProcessId{1}, key, value});
   }
-  declarations.tracks.push_back({sync_track, TrackKind::thread, 1, 0, "nvmt"});
+  declarations.tracks.push_back({sync_track, TrackKind::thread, ProcessId{1}, 0, "nvmt"});
   declarations.metrics = metrics.declarations();
   return options;
 }

@@ -43,7 +43,7 @@ class MetricColumns {
 
  private:
   struct Column {
-    MetricId metric = 0;
+    MetricId metric;
     std::vector<std::int64_t> times_ns;
     std::vector<double> values;
     std::size_t next = 0;

@@ -19,7 +19,7 @@ const std::string* find_label(const MetricDeclaration& metric, std::string_view 
 }
 
 void take_first(MetricId& place, MetricId metric) {
-  place = place == 0 ? metric : place;
+  place = !place ? metric : place;
 }
 
 void take_core(NvmtMetrics& found, const std::string& label, MetricId metric) {
@@ -40,7 +40,7 @@ void take_core(NvmtMetrics& found, const std::string& label, MetricId metric) {
 /// Names need not be unique: the second metric with a name belongs to the second rail with that name.
 void take_rail(NvmtMetrics& found, const std::string& name, MetricId NvmtRail::*place, MetricId metric) {
   for (NvmtRail& rail : found.rails) {
-    if (rail.name == name && rail.*place == 0) {
+    if (rail.name == name && !(rail.*place)) {
       rail.*place = metric;
       return;
     }
@@ -121,7 +121,7 @@ std::vector<Column> in_stated_order(std::vector<Column> found, const TimelinePro
 }
 
 void add(std::vector<MetricId>& metrics, MetricId metric) {
-  if (metric != 0) {
+  if (metric) {
     metrics.push_back(metric);
   }
 }
@@ -203,7 +203,7 @@ NvmtMetrics find_metrics_of(const std::vector<MetricDeclaration>& metrics, const
   found.rails = in_stated_order(std::move(found.rails), process, prefix + "rail.", prefix + "rails");
   found.zones = in_stated_order(std::move(found.zones), process, prefix + "zone.", prefix + "zones");
   if (const std::string* const emc = find_info(process, prefix + "emc"); emc != nullptr && *emc == "0") {
-    found.emc_util = 0;
+    found.emc_util = {};
   }
   for (std::size_t i = nvmetrics::max_power_rails; i < found.rails.size(); ++i) {
     found.left_out.push_back("power rail " + found.rails[i].name);
@@ -244,7 +244,7 @@ void keep_cores(NvmtMetrics& metrics, const std::function<bool(MetricId)>& is_sa
   unsigned kept = 0;
   for (unsigned core = 0; core < metrics.cores; ++core) {
     const MetricId metric = metrics.cpu_util[core];
-    if (metric != 0 && kept < most && is_sampled(metric)) {
+    if (metric && kept < most && is_sampled(metric)) {
       metrics.cpu_util[kept++] = metric;
     }
   }

@@ -25,32 +25,32 @@ inline constexpr std::string_view nvmt_sync_metric = "nvmt_sync";
 /// The metrics of a power rail; 0: absent.
 struct NvmtRail {
   std::string name;
-  MetricId voltage = 0;
-  MetricId current = 0;
-  MetricId power = 0;  ///< only in imported traces, which state it themselves
+  MetricId voltage{};
+  MetricId current{};
+  MetricId power{};  ///< only in imported traces, which state it themselves
 };
 
 struct NvmtZone {
   std::string name;
-  MetricId temperature = 0;
+  MetricId temperature{};
 };
 
 /// The metrics of a trace's columns; 0: absent.
 struct NvmtMetrics {
-  MetricId gpu_util = 0;
+  MetricId gpu_util;
   std::array<MetricId, nvmetrics::max_cpu_cores> cpu_util{};
   unsigned cores = 0;         ///< 16 at most
   unsigned stated_cores = 0;  ///< by the facts; 0: unstated
-  MetricId cpu_aggregate = 0;
-  MetricId memory_used = 0;
-  MetricId memory_available = 0;
-  MetricId emc_util = 0;
+  MetricId cpu_aggregate;
+  MetricId memory_used;
+  MetricId memory_available;
+  MetricId emc_util;
   std::vector<NvmtRail> rails;  ///< 8 at most
   std::vector<NvmtZone> zones;  ///< 16 at most
-  MetricId fast_time = 0;
-  MetricId medium_time = 0;
-  MetricId slow_time = 0;
-  MetricId sync = 0;                  ///< of a recorder with a number
+  MetricId fast_time;
+  MetricId medium_time;
+  MetricId slow_time;
+  MetricId sync;                      ///< of a recorder with a number
   unsigned recorder = 0;              ///< its number; 0: it has none
   std::vector<std::string> left_out;  ///< in words: what does not fit the format
 

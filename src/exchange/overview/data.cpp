@@ -7,15 +7,13 @@
 
 #include <kymo/batch_cursor.hpp>
 
-#include "capture/format/codec.hpp"
-#include "capture/summary/totals.hpp"
+#include "capture/read/add_summaries.hpp"
 #include "timeline/display_order.hpp"
+#include "timeline/metric_families.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::exchange {
 namespace {
-
-using capture::IdKind;
 
 bool is_whole(const Timeline& timeline, TimeRange range) {
   const TimeRange all = timeline.range();
@@ -27,7 +25,7 @@ class CoverageReading {
  public:
   CoverageReading(const timeline::Source& source, TimeRange range, bool uses_summaries) {
     if (uses_summaries) {
-      add_summaries(source.reader());
+      capture::add_summaries(source.reader(), {}, totals_);
     }
     EventBatch batch;
     for (std::size_t block = 0; block < source.block_count(); ++block) {
@@ -42,28 +40,6 @@ class CoverageReading {
   [[nodiscard]] const capture::Coverage& finish() { return totals_.finish().coverage; }
 
  private:
-  void add_summaries(const CaptureReader& reader) {
-    std::vector<const BlockInfo*> summaries;
-    for (const BlockInfo& block : reader.blocks()) {
-      if (block.kind == BlockKind::summary) {
-        summaries.push_back(&block);
-      }
-    }
-    std::stable_sort(summaries.begin(), summaries.end(),
-                     [](const BlockInfo* a, const BlockInfo* b) { return a->level > b->level; });
-    BlockPayload payload;
-    for (const BlockInfo* const block : summaries) {
-      if (!reader.read_payload(*block, payload)) {
-        continue;
-      }
-      try {
-        static_cast<void>(totals_.add(capture::decode_summary({payload.data(), payload.size()})));
-      } catch (const capture::DecodeError&) {
-        // The blocks it summarises are decoded instead.
-      }
-    }
-  }
-
   capture::SummaryTotals totals_;
 };
 
@@ -102,7 +78,7 @@ class Gathering {
       const capture::Coverage& coverage = reading.finish();
       for (const capture::CoverageRow& row : coverage.rows()) {
         if (row.depth < overview_depths) {
-          add_row(*source, row, coverage.shift(), tracks[source->find(IdKind::track, row.track)]);
+          add_row(*source, row, coverage.shift(), tracks[source->find(row.track)]);
         }
       }
     }
@@ -151,8 +127,9 @@ class Gathering {
       block.start_ns = std::max(static_cast<std::int64_t>(start), data_.range.start_ns);
       block.end_ns = static_cast<std::int64_t>(std::min(start + bin_ns, static_cast<double>(data_.range.end_ns)));
       block.share = std::min(1.0, static_cast<double>(bin.covered_ns) / bin_ns);
-      block.name = row.named ? timeline_.name(source.find(IdKind::name, bin.site()))
-                             : std::string_view(timeline_.site(source.find(IdKind::site, bin.site())).name);
+      const base::SiteOrName what = row.what(bin);
+      block.name = base::is_name(what) ? timeline_.name(source.find(base::name_of(what)))
+                                       : std::string_view(timeline_.site(source.find(base::site_of(what))).name);
       track.lanes[row.depth].push_back(block);
       track.covered_ns += row.depth == 0 ? static_cast<double>(bin.covered_ns) : 0;
     }
@@ -174,6 +151,29 @@ class Gathering {
     }
   }
 
+  /// Adds the rows of each family up in that of its first metric.
+  void join_families(std::map<MetricId, OverviewRow>& rows) const {
+    for (const timeline::MetricFamily& family : timeline::metric_families(timeline_.declarations().metrics)) {
+      OverviewRow joined;
+      joined.name = timeline::title_of(family);
+      joined.metrics = family.members.size();
+      joined.bins.resize(bins_);
+      for (const MetricId id : family.members) {
+        const auto member = rows.find(id);
+        if (member == rows.end()) {
+          continue;
+        }
+        joined.changes = joined.changes || member->second.changes;
+        joined.all.add(member->second.all);
+        for (std::size_t bin = 0; bin < bins_; ++bin) {
+          joined.bins[bin].add(member->second.bins[bin]);
+        }
+        rows.erase(member);
+      }
+      rows.emplace(family.members.front(), std::move(joined));
+    }
+  }
+
   void gather_metrics() {
     std::map<MetricId, OverviewRow> rows;
     BatchCursor cursor(timeline_, options_.range, BatchParts::samples);
@@ -190,14 +190,18 @@ class Gathering {
         }
       }
     }
+    for (auto& [id, row] : rows) {
+      row.changes = row.all.least < row.all.greatest;
+    }
+    join_families(rows);
     std::vector<std::pair<const MetricDeclaration*, OverviewRow>> found;
     for (auto& [id, row] : rows) {
       const MetricDeclaration& declared = timeline_.metric(id);
       if (row.all.count == 0) {
         continue;
       }
-      if (timeline::folds_if_constant(declared) && row.all.least == row.all.greatest) {
-        ++data_.constant_metrics;
+      if (timeline::folds_if_constant(declared) && !row.changes) {
+        data_.constant_metrics += row.metrics;
       } else {
         found.emplace_back(&declared, std::move(row));
       }
@@ -209,9 +213,11 @@ class Gathering {
     data_.metrics_left_out = found.size() - shown;
     found.resize(shown);
     for (auto& [declared, row] : found) {
-      row.name = declared->name;
-      for (const auto& [key, value] : declared->labels) {
-        row.name += " " + key + "=" + value;
+      if (row.metrics == 1) {
+        row.name = declared->name;
+        for (const auto& [key, value] : declared->labels) {
+          row.name += " " + key + "=" + value;
+        }
       }
       row.unit = declared->unit;
       data_.metrics.push_back(std::move(row));

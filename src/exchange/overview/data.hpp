@@ -38,12 +38,20 @@ struct OverviewBin {
     sum += value;
     ++count;
   }
+  void add(const OverviewBin& other) {
+    least = other.least < least ? other.least : least;
+    greatest = other.greatest > greatest ? other.greatest : greatest;
+    sum += other.sum;
+    count += other.count;
+  }
 };
 
 /// Values across the width of the picture, in equal stretches of time.
 struct OverviewRow {
   std::string name;
   std::string unit;
+  std::size_t metrics = 1;  ///< it is of so many together, such as the loads of all cores
+  bool changes = false;     ///< any of these
   std::vector<OverviewBin> bins;
   OverviewBin all;
 };

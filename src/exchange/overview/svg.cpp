@@ -22,6 +22,9 @@ constexpr double value_width = 110;
 constexpr double lane_height = 8;
 constexpr double row_height = 30;
 constexpr double gap = 8;
+constexpr double legend_width = 170;  // of a name with its colour
+constexpr double legend_height = 16;
+constexpr std::size_t legend_rows = 3;
 constexpr double top = 14;
 
 // The colours of frames and metrics are those of the panel (panel/draw/colours.cpp).
@@ -86,6 +89,7 @@ class OverviewPicture {
       draw_track(track);
     }
     note(data_.tracks_left_out, "track");
+    draw_legend();
     for (const exchange::OverviewRow& row : data_.metrics) {
       draw_row(row, false);
     }
@@ -138,32 +142,44 @@ class OverviewPicture {
     return '#' + base::to_hex(parts.data(), parts.size());
   }
 
-  /// Bars from zero for frames; a band from the least to the greatest value for metrics.
+  /// Bars from zero for frames; a band from the least to the greatest value for metrics, faint with the mean in it where
+  /// it is of several.
   void draw_row(const exchange::OverviewRow& row, bool is_bars) {
     const double low = is_bars ? 0 : row.all.least;
     const double high = row.all.greatest;
     const double scale = high > low ? (row_height - 2) / (high - low) : 0;
     const double step = plot_ / static_cast<double>(row.bins.size());
     const double bar = is_bars ? std::max(step - 0.3, 1.0) : step;
+    const bool is_joined = row.metrics > 1;
     std::string path;
+    std::string means;
     exchange::OverviewBin bin;
     for (std::size_t i = 0; i < row.bins.size(); ++i) {
       if (row.bins[i].count != 0) {
         bin = row.bins[i];
       } else if (is_bars || bin.count == 0) {
         continue;
-      } else {
-        // Between two samples a metric keeps the earlier value.
+      } else if (!is_joined) {
+        // Between two samples a metric keeps the earlier value; several keep their range.
         bin.least = bin.greatest = bin.sum / static_cast<double>(bin.count);
       }
       const double greatest = std::max(1.0, (bin.greatest - low) * scale);
       const double least = is_bars ? 0 : std::min((bin.least - low) * scale, greatest - 1);
       path += 'M' + number(label_width + static_cast<double>(i) * step) + ' ' + number(y_ + row_height - greatest) +
               'h' + number(bar) + 'v' + number(greatest - least) + 'h' + number(-bar) + 'z';
+      if (is_joined) {
+        const double mean = std::max(1.0, (bin.sum / static_cast<double>(bin.count) - low) * scale);
+        means += 'M' + number(label_width + static_cast<double>(i) * step) + ' ' + number(y_ + row_height - mean) +
+                 'h' + number(bar) + "v1.5h" + number(-bar) + 'z';
+      }
     }
     label(row.name, row_height);
     line(y_ + row_height);
-    body_ += std::string("<path class=\"") + (is_bars ? 'f' : 'm') + "\" d=\"" + path + "\"/>";
+    const std::string kind = is_bars ? "f" : "m";
+    body_ += "<path class=\"" + kind + (is_joined ? "\" opacity=\".3\" d=\"" : "\" d=\"") + path + "\"/>";
+    if (is_joined) {
+      body_ += "<path class=\"" + kind + "\" d=\"" + means + "\"/>";
+    }
     const double x = label_width + plot_ + 8;
     text(x, y_ + 10, stats::value_text(high, row.unit, short_form), "q");
     text(x, y_ + row_height, stats::value_text(is_bars ? row.all.least : low, row.unit, short_form), "q");
@@ -180,6 +196,8 @@ class OverviewPicture {
         const double x = x_of(static_cast<double>(block.start_ns));
         const double width = std::max(0.7, x_of(static_cast<double>(block.end_ns)) - x);
         const double covered = std::max(1.0, block.share * (lane_height - 1));
+        shown_ns_[block.name] +=
+            block.share * (static_cast<double>(block.end_ns) - static_cast<double>(block.start_ns));
         paths[block.name] += 'M' + number(x) + ' ' + number(bottom - covered) + 'h' + number(width) + 'v' +
                              number(covered) + 'h' + number(-width) + 'z';
       }
@@ -190,6 +208,32 @@ class OverviewPicture {
     }
     line(y_ + height);
     y_ += height + gap;
+  }
+
+  /// The names of the tracks' colours, from the one that takes the most time.
+  void draw_legend() {
+    std::vector<std::pair<double, std::string_view>> order;
+    for (const auto& [name, covered_ns] : shown_ns_) {
+      order.emplace_back(-covered_ns, name);
+    }
+    std::sort(order.begin(), order.end());
+    const auto columns = static_cast<std::size_t>(std::max(1.0, std::floor(plot_ / legend_width)));
+    const std::size_t count = std::min(order.size(), columns * legend_rows);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string_view name = order[i].second;
+      const double x = label_width + legend_width * static_cast<double>(i % columns);
+      const std::size_t row = i / columns;
+      const double y = y_ + legend_height * static_cast<double>(row);
+      body_ += "<g><title>" + escape(cut(name, 200)) + "</title><rect x=\"" + number(x) + "\" y=\"" + number(y) +
+               "\" width=\"9\" height=\"9\" fill=\"" + colour_of(name) + "\"/>";
+      text(x + 14, y + 8, cut(name, 24));
+      body_ += "</g>";
+    }
+    if (count != 0) {
+      const std::size_t rows = (count + columns - 1) / columns;
+      y_ += legend_height * static_cast<double>(rows) + gap;
+    }
+    note(order.size() - count, "name");
   }
 
   void note(std::size_t left_out, const char* thing, const char* more = "") {
@@ -215,6 +259,7 @@ class OverviewPicture {
 
   const exchange::OverviewData& data_;
   base::NamePalette palette_;
+  std::map<std::string_view, double> shown_ns_;  // in the tracks
   double width_;
   double plot_;
   double y_ = top;

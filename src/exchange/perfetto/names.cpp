@@ -36,10 +36,10 @@ constexpr std::array<std::string_view, 9> category_names{"scope",   "function", 
 
 /// Ids of event names: sites are even, names odd.
 std::uint64_t site_iid(SiteId id) {
-  return std::uint64_t{id} * 2;
+  return std::uint64_t{id.value()} * 2;
 }
 std::uint64_t name_iid(NameId id) {
-  return std::uint64_t{id} * 2 + 1;
+  return std::uint64_t{id.value()} * 2 + 1;
 }
 
 std::string valid_text(std::string_view text) {
@@ -105,6 +105,9 @@ void PerfettoNames::declare(const Declarations& declarations) {
   for (const FrameStreamDeclaration& stream : declarations.frame_streams) {
     streams_.get(stream.id) = stream;
   }
+  for (const ThreadDeclaration& thread : declarations.threads) {
+    declared_threads_.get(thread.id) = thread;
+  }
 }
 
 void PerfettoNames::declare_process(const ProcessDeclaration& declaration) {
@@ -113,6 +116,8 @@ void PerfettoNames::declare_process(const ProcessDeclaration& declaration) {
     known.uuid = ++last_uuid_;
     known.pid = new_number(used_pids_, declaration.pid);
     known.place = place_of(known.uuid);
+    known.boot_id = declaration.boot_id;
+    owners_.try_emplace({declaration.boot_id, declaration.pid}, declaration.id);
   }
   protozero::pbf_builder<TraceField> trace(trace_);
   PacketBuilder packet(trace, TraceField::packet);
@@ -211,28 +216,15 @@ void PerfettoNames::declare_metric(const MetricDeclaration& declaration) {
 }
 
 std::string_view PerfettoNames::site(SiteId id) {
-  const PerfettoSite* known = sites_.find(id);
-  if (known == nullptr) {
-    declare_site(lost_site(id));
-    known = sites_.find(id);
-  }
-  return known->begin;
+  return sites_.find_or(id, [&] { declare_site(lost_site(id)); }).begin;
 }
 
 PerfettoTrack& PerfettoNames::track(TrackId id) {
-  PerfettoTrack* const known = tracks_.find(id);
-  if (known != nullptr) {
-    return *known;
-  }
-  declare_track(lost_track(id));
-  return *tracks_.find(id);
+  return tracks_.find_or(id, [&] { declare_track(lost_track(id)); });
 }
 
 const PerfettoMetric& PerfettoNames::metric(MetricId id) {
-  if (metrics_.find(id) == nullptr) {
-    declare_metric(lost_metric(id));
-  }
-  return *metrics_.find(id);
+  return metrics_.find_or(id, [&] { declare_metric(lost_metric(id)); });
 }
 
 PerfettoFrames& PerfettoNames::frames(FrameStreamId id) {
@@ -246,6 +238,23 @@ PerfettoFrames& PerfettoNames::frames(FrameStreamId id) {
   frames.name = stream.name.empty() ? "frame" : valid_text(stream.name);
   frames.place = new_place(stream.process, frames.name == "frame" ? "frames" : "frames: " + frames.name);
   return frames;
+}
+
+PerfettoThread& PerfettoNames::thread(ThreadId id) {
+  PerfettoThread* const known = threads_.find(id);
+  if (known != nullptr) {
+    return *known;
+  }
+  const ThreadDeclaration* const declared = declared_threads_.find(id);
+  const ThreadDeclaration lost;
+  const ThreadDeclaration& thread = declared != nullptr ? *declared : lost;
+  const std::string& boot_id = process(thread.process).boot_id;
+  const auto owner = owners_.find({boot_id, thread.pid});
+  PerfettoThread& made = threads_.get(id);
+  made.place = new_place(owner != owners_.end() ? owner->second : thread.process,
+                         "states of " + (thread.name.empty() ? std::string("thread") : valid_text(thread.name)) + " " +
+                             std::to_string(thread.os_thread_id));
+  return made;
 }
 
 const std::string& PerfettoNames::process_place(ProcessId id) {
@@ -275,14 +284,11 @@ std::string PerfettoNames::new_place(ProcessId process_id, std::string_view name
 }
 
 PerfettoNames::Process& PerfettoNames::process(ProcessId id) {
-  Process* const known = processes_.find(id);
-  if (known != nullptr) {
-    return *known;
-  }
-  ProcessDeclaration lost;
-  lost.id = id;
-  declare_process(lost);
-  return *processes_.find(id);
+  return processes_.find_or(id, [&] {
+    ProcessDeclaration lost;
+    lost.id = id;
+    declare_process(lost);
+  });
 }
 
 PerfettoNames::Name& PerfettoNames::name(NameId id) {
@@ -297,8 +303,8 @@ PerfettoNames::Name& PerfettoNames::name(NameId id) {
 
 std::string_view PerfettoNames::annotation_name(NameId id) {
   Name& known = name(id);
-  if (id != 0 && !std::exchange(known.is_annotation, true)) {
-    intern(InternedField::debug_annotation_names, id, known.text);
+  if (id && !std::exchange(known.is_annotation, true)) {
+    intern(InternedField::debug_annotation_names, id.value(), known.text);
   }
   return known.text;
 }
@@ -314,9 +320,9 @@ void PerfettoNames::add_event_name(std::string& event, NameId id) {
 void PerfettoNames::add_category(std::string& event, NameId id) {
   Name& known = name(id);
   if (!std::exchange(known.is_category, true)) {
-    intern(InternedField::event_categories, first_name_category + id, known.text);
+    intern(InternedField::event_categories, first_name_category + id.value(), known.text);
   }
-  EventBuilder(event).add_uint64(EventField::category_iids, first_name_category + id);
+  EventBuilder(event).add_uint64(EventField::category_iids, first_name_category + id.value());
 }
 
 void PerfettoNames::add_category(std::string& event, Category category) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <kymo/events.hpp>
@@ -13,6 +14,7 @@
 #include "capture/summary/scope_walk.hpp"
 #include "exchange/common/id_table.hpp"
 #include "exchange/common/span_lanes.hpp"
+#include "exchange/common/state_joiner.hpp"
 #include "exchange/perfetto/packets.hpp"
 
 namespace kymo::exchange {
@@ -20,7 +22,7 @@ namespace kymo::exchange {
 /// A track and its state while it is written.
 struct PerfettoTrack {
   TrackKind kind = TrackKind::thread;
-  ProcessId process = 1;
+  ProcessId process{1};
   std::string name;
   std::string place;      ///< the track_uuid field of its events
   std::string scope_end;  ///< a complete event that ends the innermost scope
@@ -42,6 +44,12 @@ struct PerfettoFrames {
   std::string name;
   std::uint64_t number = 0;  ///< of the current frame: 1, 2, 3, ...; 0 before the first mark
   std::int64_t start_ns = 0;
+};
+
+/// A thread whose run states were observed: a row of its own beneath its process.
+struct PerfettoThread {
+  std::string place;
+  StateJoiner states;
 };
 
 struct PerfettoMetric {
@@ -69,6 +77,8 @@ class PerfettoNames {
   [[nodiscard]] PerfettoTrack& track(TrackId id);
   [[nodiscard]] const PerfettoMetric& metric(MetricId id);
   [[nodiscard]] PerfettoFrames& frames(FrameStreamId id);
+  [[nodiscard]] PerfettoThread& thread(ThreadId id);
+  [[nodiscard]] const std::vector<std::unique_ptr<PerfettoThread>>& threads() const { return threads_.things(); }
   /// The track_uuid field for events of the process itself.
   [[nodiscard]] const std::string& process_place(ProcessId id);
   /// The track_uuid field of a row for overlapping spans of a track.
@@ -95,6 +105,7 @@ class PerfettoNames {
     std::uint64_t uuid = 0;
     std::uint64_t pid = 0;
     std::string place;
+    std::string boot_id;
   };
   struct LaneKey {
     const PerfettoTrack* track = nullptr;
@@ -117,13 +128,16 @@ class PerfettoNames {
   [[nodiscard]] std::uint64_t new_number(std::map<std::uint64_t, bool>& used, std::uint64_t wish);
 
   std::string& trace_;
-  IdTable<Name> names_;
-  IdTable<PerfettoSite> sites_;
-  IdTable<PerfettoTrack> tracks_;
-  IdTable<PerfettoMetric> metrics_;
-  IdTable<PerfettoFrames> frames_;
-  IdTable<Process> processes_;
-  IdTable<FrameStreamDeclaration> streams_;
+  IdTable<NameId, Name> names_;
+  IdTable<SiteId, PerfettoSite> sites_;
+  IdTable<TrackId, PerfettoTrack> tracks_;
+  IdTable<MetricId, PerfettoMetric> metrics_;
+  IdTable<FrameStreamId, PerfettoFrames> frames_;
+  IdTable<ProcessId, Process> processes_;
+  IdTable<FrameStreamId, FrameStreamDeclaration> streams_;
+  IdTable<ThreadId, PerfettoThread> threads_;
+  IdTable<ThreadId, ThreadDeclaration> declared_threads_;
+  std::map<std::pair<std::string, std::uint64_t>, ProcessId> owners_;  // by boot id and pid
   std::map<LaneKey, std::string> lanes_;
   std::map<std::uint64_t, bool> used_pids_;
   std::map<std::uint64_t, bool> used_tids_;

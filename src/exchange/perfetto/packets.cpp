@@ -125,7 +125,7 @@ void OpenAnnotations::add(std::size_t depth, std::string_view name, const Argume
                                            [&value](const Entry& entry) { return entry.name == value.name; });
   const std::size_t begin = bytes_.size();
   if (repeats == 0) {
-    add_annotation(bytes_, value.name, name, value, text);
+    add_annotation(bytes_, value.name.value(), name, value, text);
   } else {
     add_annotation(bytes_, 0, std::string(name) + '#' + std::to_string(repeats + 1), value, text);
   }

@@ -2,7 +2,7 @@
 //
 //   0A <size> <TracePacket>
 //   TracePacket: timestamp (8), trusted_packet_sequence_id (10), sequence_flags (13), and one of track_event (11),
-//                interned_data (12), track_descriptor (60), clock_snapshot (6)
+//                interned_data (12), track_descriptor (60), clock_snapshot (6), perf_sample (66), process_tree (2)
 //
 // The enumerations hold the field numbers that kymo writes, with the names from Perfetto's protos/perfetto/trace.
 #pragma once
@@ -24,6 +24,7 @@ namespace kymo::exchange::perfetto {
 enum class TraceField : protozero::pbf_tag_type { packet = 1 };
 
 enum class PacketField : protozero::pbf_tag_type {
+  process_tree = 2,
   clock_snapshot = 6,
   timestamp = 8,
   trusted_packet_sequence_id = 10,
@@ -33,6 +34,7 @@ enum class PacketField : protozero::pbf_tag_type {
   timestamp_clock_id = 58,
   trace_packet_defaults = 59,
   track_descriptor = 60,
+  perf_sample = 66,
 };
 
 enum class DefaultsField : protozero::pbf_tag_type { timestamp_clock_id = 58 };
@@ -43,7 +45,18 @@ enum class InternedField : protozero::pbf_tag_type {
   event_categories = 1,
   event_names = 2,
   debug_annotation_names = 3,
+  function_names = 5,
+  frames = 6,
+  callstacks = 7,
+  mapping_paths = 17,
+  mappings = 19,
 };
+enum class FrameField : protozero::pbf_tag_type { iid = 1, function_name_id = 2, mapping_id = 3, rel_pc = 4 };
+enum class CallstackField : protozero::pbf_tag_type { iid = 1, frame_ids = 2 };
+enum class MappingField : protozero::pbf_tag_type { iid = 1, path_string_ids = 7 };
+enum class StackSampleField : protozero::pbf_tag_type { cpu = 1, pid = 2, tid = 3, callstack_iid = 4 };
+enum class ProcessTreeField : protozero::pbf_tag_type { threads = 2 };
+enum class ThreadNameField : protozero::pbf_tag_type { tid = 1, name = 2, tgid = 3 };
 enum class InternedTextField : protozero::pbf_tag_type { iid = 1, name = 2 };
 
 enum class TrackField : protozero::pbf_tag_type {
@@ -156,7 +169,7 @@ class OpenAnnotations {
  private:
   struct Entry {
     std::size_t depth = 0;
-    NameId name = 0;
+    NameId name;
     std::size_t begin = 0;  ///< offset in bytes_
   };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "exchange/common/timeline_batches.hpp"
+#include "exchange/perfetto/stacks.hpp"
 
 namespace kymo::exchange {
 
@@ -155,6 +156,7 @@ void PerfettoTraceWriter::write(const EventBatch& batch, bool has_own_clock) {
   write_async_begins(batch);
   write_frames(batch);
   write_samples(batch);
+  write_states(batch);
   write_instants(batch);
   file_.spill();
 }
@@ -170,6 +172,11 @@ void PerfettoTraceWriter::finish() {
   for (const auto& track : names_.tracks()) {
     ScopeVisitor visitor(*this, *track);
     track->scopes.finish(last_ns_, visitor);
+  }
+  for (const auto& thread : names_.threads()) {
+    if (const auto last = thread->states.finish()) {
+      write_state(*thread, *last);
+    }
   }
   for (const auto& [key, lane_id] : open_async_) {
     event_.clear();
@@ -217,11 +224,11 @@ void PerfettoTraceWriter::write_flow(const FlowEvent& flow) {
   event_.clear();
   {
     EventBuilder event(event_);
-    if (track.process == 1) {
+    if (track.process == ProcessId{1}) {
       event.add_uint64(EventField::category_iids, static_cast<std::uint64_t>(PerfettoNames::Category::flow));
     } else {
       // Flow ids are local to a program: flows of merged processes that all count from 1 must not be joined.
-      event.add_string(EventField::categories, "flow of process " + std::to_string(track.process));
+      event.add_string(EventField::categories, "flow of process " + std::to_string(track.process.value()));
     }
     event.add_string(EventField::name, "flow");
     const char phase = flow.phase == FlowPhase::begin ? 's' : flow.phase == FlowPhase::step ? 't' : 'f';
@@ -239,9 +246,11 @@ void PerfettoTraceWriter::write_flow(const FlowEvent& flow) {
 
 std::vector<std::string> write_perfetto(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   PerfettoTraceWriter writer(std::move(file));
+  PerfettoStacks stacks(timeline, writer.buffer());
   TimelineBatches batches(timeline, request.on_progress);
   for (EventBatch batch; batches.next(batch);) {
     writer.write(batch, batches.is_of_first());
+    stacks.write(batch);
   }
   writer.finish();
   return {};

@@ -10,6 +10,7 @@
 //   async span          slice on one of its lane's rows, using as few rows as possible without overlaps
 //   sample              value of a counter track with the metric's unit
 //   flow                flow events of the JSON kind (s, t, f), bound to the slice that is open at that time
+//   stack sample        perf sample of its thread, with the call stack
 //   message, sync point instant; "dropped so far", "clock uncertain" and "run", which has the facts, as well
 //   process, track      track descriptor; rank and host are labels of the process
 //   wall clock          clock snapshots, one a second at most
@@ -49,6 +50,9 @@ class PerfettoTraceWriter {
   /// `has_own_clock`: the batch's clock anchors belong to the trace's clock.
   void write(const EventBatch& batch, bool has_own_clock = true);
 
+  /// For packets of others, between two calls of write().
+  [[nodiscard]] std::string& buffer() { return file_.buffer(); }
+
   /// Ends the open spans at the last time seen, marks them "open", and completes the file. Later calls do nothing.
   void finish();
 
@@ -69,6 +73,8 @@ class PerfettoTraceWriter {
   void append_slice_end(std::int64_t time_ns, const std::string& place);
   void write_frames(const EventBatch& batch);
   void write_samples(const EventBatch& batch);
+  void write_states(const EventBatch& batch);
+  void write_state(const PerfettoThread& thread, const ThreadState& state);
   void order_flows(const EventBatch& batch);
   void write_flow(const FlowEvent& flow);
   void write_instants(const EventBatch& batch);

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
+#include "base/time_math.hpp"
 #include "exchange/perfetto/trace.hpp"
 
 namespace kymo::exchange {
@@ -25,14 +26,6 @@ namespace {
 
 constexpr std::int64_t between_anchors_ns = 1'000'000'000;
 
-/// Damaged captures may hold any time, so the sum saturates.
-std::int64_t end_of(const SpanEvent& span) {
-  std::int64_t end_ns = 0;
-  const std::int64_t duration_ns = std::max<std::int64_t>(span.duration_ns, 0);
-  return __builtin_add_overflow(span.start_ns, duration_ns, &end_ns) ? std::numeric_limits<std::int64_t>::max()
-                                                                     : end_ns;
-}
-
 }  // namespace
 
 void PerfettoTraceWriter::begin_event(EventType type, PerfettoNames::Category category, const std::string& place) {
@@ -49,8 +42,8 @@ void PerfettoTraceWriter::begin_instant(PerfettoNames::Category category, std::s
 }
 
 const std::string& PerfettoTraceWriter::place_of(TrackId track) {
-  if (track == 0) {
-    return names_.process_place(1);
+  if (!track) {
+    return names_.process_place(ProcessId{1});
   }
   const PerfettoTrack& known = names_.track(track);
   // A lane has rows but no track of its own.
@@ -76,7 +69,7 @@ void PerfettoTraceWriter::write_spans(const EventBatch& batch) {
 
 void PerfettoTraceWriter::write_span(const SpanEvent& span, const EventBatch& batch) {
   PerfettoTrack& track = names_.track(span.track);
-  const std::int64_t end_ns = end_of(span);
+  const std::int64_t end_ns = base::add_length(span.start_ns, span.duration_ns);
   const bool is_on_queue = track.kind == TrackKind::queue && span.async_id == 0 &&
                            track.nesting.admit(span.start_ns, end_ns, NestingTrack::Form::two_events);
   if (is_on_queue) {
@@ -114,7 +107,7 @@ void PerfettoTraceWriter::write_span(const SpanEvent& span, const EventBatch& ba
 void PerfettoTraceWriter::append_span_begin(const SpanEvent& span, bool has_category, const std::string& place) {
   event_.clear();
   EventBuilder(event_).add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_begin));
-  if (has_category && span.category != 0) {
+  if (has_category && span.category) {
     names_.add_category(event_, span.category);
   } else {
     const bool is_of_queue = names_.track(span.track).kind == TrackKind::queue;
@@ -202,6 +195,27 @@ void PerfettoTraceWriter::write_samples(const EventBatch& batch) {
   }
 }
 
+void PerfettoTraceWriter::write_states(const EventBatch& batch) {
+  for (const StateRun& run : batch.states) {
+    PerfettoThread& thread = names_.thread(run.thread);
+    for (const ThreadState& state : run.states) {
+      if (const auto ended = thread.states.take(state)) {
+        write_state(thread, *ended);
+      }
+    }
+    file_.spill();
+  }
+}
+
+void PerfettoTraceWriter::write_state(const PerfettoThread& thread, const ThreadState& state) {
+  begin_event(EventType::slice_begin, PerfettoNames::Category::kymo, thread.place);
+  const std::string_view name = name_of(state.state);
+  EventBuilder(event_).add_string(EventField::name, name.data(), name.size());
+  perfetto::add_annotation(event_, "cpu", std::uint64_t{state.cpu});
+  perfetto::append_event(file_.buffer(), state.start_ns, event_);
+  append_slice_end(state.end_ns(), thread.place);
+}
+
 void PerfettoTraceWriter::write_instants(const EventBatch& batch) {
   for (const Message& message : batch.messages) {
     text_.clear();
@@ -214,13 +228,13 @@ void PerfettoTraceWriter::write_instants(const EventBatch& batch) {
     file_.spill();
   }
   for (const SyncPoint& point : batch.sync_points) {
-    const ProcessId process = point.track == 0 ? 1 : names_.track(point.track).process;
+    const ProcessId process = point.track ? names_.track(point.track).process : ProcessId{1};
     begin_instant(PerfettoNames::Category::sync, "sync " + std::to_string(point.number), names_.process_place(process));
     perfetto::add_annotation(event_, "number", point.number);
     perfetto::append_event(file_.buffer(), point.time_ns, event_);
   }
   for (const ClockUncertainty& stretch : batch.clock_uncertainties) {
-    begin_instant(PerfettoNames::Category::kymo, "clock uncertain", names_.process_place(1));
+    begin_instant(PerfettoNames::Category::kymo, "clock uncertain", names_.process_place(ProcessId{1}));
     perfetto::add_annotation(event_, "until_ns", stretch.end_ns);
     perfetto::add_annotation(event_, "bound_ns", stretch.bound_ns);
     perfetto::append_event(file_.buffer(), stretch.start_ns, event_);

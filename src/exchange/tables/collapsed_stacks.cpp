@@ -71,7 +71,7 @@ void CollapsedStacks::finish(std::int64_t end_ns) {
     entry.second.scopes.finish(end_ns, visitor);
   }
   for (const auto& [place, self_ns] : fiber_runs_ns_) {
-    nodes_[place.first].self_ns += fibers_.is_on_fiber(place.second) ? 0 : self_ns;
+    nodes_[place.first].self += fibers_.is_on_fiber(place.second) ? 0 : self_ns;
   }
 }
 
@@ -79,23 +79,23 @@ void CollapsedStacks::count(std::uint32_t node, SiteId site, std::uint64_t self_
   if (timeline_.site(site).role == SiteRole::fiber_run) {
     fiber_runs_ns_[{node, site}] += self_ns;
   } else {
-    nodes_[node].self_ns += self_ns;
+    nodes_[node].self += self_ns;
   }
 }
 
 void CollapsedStacks::write(base::OutputFile& file) const {
   std::vector<std::pair<std::string, std::uint64_t>> lines;
   for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
-    if (nodes_[node].self_ns > 0) {
-      lines.emplace_back(stack_of(node), nodes_[node].self_ns);
+    if (nodes_[node].self > 0) {
+      lines.emplace_back(stack_of(node), nodes_[node].self);
     }
   }
   std::sort(lines.begin(), lines.end());
-  for (const auto& [stack, self_ns] : lines) {
+  for (const auto& [stack, self] : lines) {
     std::string& out = file.buffer();
     out += stack;
     out += ' ';
-    base::append_json_integer(out, self_ns);
+    base::append_json_integer(out, self);
     out += '\n';
     file.spill();
   }
@@ -113,10 +113,37 @@ CollapsedStacks::Track& CollapsedStacks::track(TrackId id) {
       name += process.host.empty() ? "" : " on " + process.host;
       parent = child(parent, frame_of(name));
     }
-    const std::string unnamed = "thread " + std::to_string(declaration.os_thread_id);
-    place->second.root = child(parent, frame_of(declaration.name.empty() ? unnamed : declaration.name));
+    place->second.root = child(parent, frame_of_thread(declaration.name, declaration.os_thread_id));
   }
   return place->second;
+}
+
+std::uint32_t CollapsedStacks::node_of(ThreadId thread, std::uint32_t stack) {
+  constexpr std::size_t most_functions = std::size_t{1} << 13U;  // of any stack that the kernel can hand out
+  const auto [place, is_new] = sampled_nodes_.try_emplace((std::uint64_t{thread.value()} << 32U) | stack, 0);
+  if (is_new) {
+    std::vector<FunctionId> path;  // innermost first
+    for (; stack != 0 && path.size() < most_functions; stack = sampled_.caller_of(stack)) {
+      path.push_back(sampled_.function_of(stack));
+    }
+    const auto& threads = timeline_.declarations().threads;
+    const ThreadDeclaration declared = thread.index() < threads.size() ? threads[thread.index()] : ThreadDeclaration{};
+    std::uint32_t node = child(0, frame_of_thread(declared.name, declared.os_thread_id));
+    for (auto function = path.rbegin(); function != path.rend(); ++function) {
+      node = child(node, frame_of_function(*function));
+    }
+    place->second = node;
+  }
+  return place->second;
+}
+
+void CollapsedStacks::add_samples(const EventBatch& batch) {
+  for (const StackSample& sample : batch.stack_samples) {
+    if (sample.is_wait()) {
+      continue;
+    }
+    ++nodes_[node_of(sample.thread, sampled_.index_of(sample.stack))].self;
+  }
 }
 
 CollapsedStacks::FrameId CollapsedStacks::frame_of_site(SiteId site) {
@@ -125,6 +152,18 @@ CollapsedStacks::FrameId CollapsedStacks::frame_of_site(SiteId site) {
     place->second = frame_of(timeline_.site(site).name);
   }
   return place->second;
+}
+
+CollapsedStacks::FrameId CollapsedStacks::frame_of_function(FunctionId function) {
+  const auto [place, is_new] = function_frames_.try_emplace(function, 0);
+  if (is_new) {
+    place->second = frame_of(sampled_.name_of(function));
+  }
+  return place->second;
+}
+
+CollapsedStacks::FrameId CollapsedStacks::frame_of_thread(const std::string& name, std::uint64_t os_thread_id) {
+  return frame_of(name.empty() ? "thread " + std::to_string(os_thread_id) : name);
 }
 
 CollapsedStacks::FrameId CollapsedStacks::frame_of(std::string_view text) {
@@ -163,10 +202,15 @@ std::string CollapsedStacks::stack_of(std::uint32_t node) const {
 
 std::vector<std::string> write_collapsed_stacks(const Timeline& timeline, base::OutputFile file,
                                                 const ExportRequest& request) {
+  const Declarations& declared = timeline.declarations();
+  if (request.of_samples && declared.stacks.empty()) {
+    throw ExchangeError("no stacks were recorded: kymo record --stacks records them");
+  }
+  const bool is_of_samples = !declared.stacks.empty() && (request.of_samples || declared.sites.empty());
   CollapsedStacks stacks(timeline);
-  BatchCursor cursor(timeline, {}, BatchParts::scopes);
+  BatchCursor cursor(timeline, {}, is_of_samples ? BatchParts::stacks : BatchParts::scopes);
   for (EventBatch batch; cursor.next(batch);) {
-    stacks.add(batch);
+    is_of_samples ? stacks.add_samples(batch) : stacks.add(batch);
     if (request.on_progress) {
       request.on_progress(cursor.share_done());
     }

@@ -80,7 +80,7 @@ class SpanRows {
   };
 
   [[nodiscard]] const SiteFields& fields_of(const Span& span) {
-    if (span.site == 0) {
+    if (!span.site) {
       siteless_.name.clear();
       append_csv_field(siteless_.name, timeline_.name_of(span));
       return siteless_;

@@ -31,7 +31,7 @@ struct UnitChange {
 
 /// A metric as a column: a system column if its name and unit match a free one, else a user column.
 struct VorMetric {
-  MetricId metric = 0;
+  MetricId metric;
   VorColumn column;
   UnitChange change;
   std::size_t system = 0;  ///< the system column; 0: a user column

@@ -44,7 +44,7 @@ const FrameStreamDeclaration& choose_stream(const Timeline& timeline, ProcessId 
   std::vector<const FrameStreamDeclaration*> found;
   for (const TimelineProcess& process : timeline.processes()) {
     const ProcessId id = process.declaration.id;
-    if (asked == 0 || asked == id) {
+    if (!asked || asked == id) {
       if (const FrameStreamDeclaration* const stream = find_stream(timeline, id)) {
         found.push_back(stream);
       }
@@ -83,7 +83,7 @@ struct PendingFrame {
 /// A thread of the process.
 struct ExportTrack {
   std::optional<TrackSlicer> slicer;
-  TrackId id = 0;
+  TrackId id;
   std::uint64_t frame = 0;  ///< the frame its slicer is in
   std::int64_t key_ns = 0;  ///< the start that identifies it; unique among tracks of the same name
   std::string name;
@@ -381,7 +381,7 @@ class VorExporter {
   void add_site(SiteId id) {
     const SiteDeclaration& site = timeline_.site(id);
     FlameSite place;
-    place.id = id;
+    place.id = id.value();
     place.is_function = site.kind == SiteKind::function || site.kind == SiteKind::hooked;
     valid_name_.clear();
     valid_function_.clear();
@@ -434,7 +434,7 @@ class VorExporter {
   std::uint64_t first_pending_ = 0;
   std::int64_t last_mark_ns_ = 0;
   std::int64_t cut_ns_ = std::numeric_limits<std::int64_t>::min();  // the latest mark at which a track was cut
-  IdTable<ExportTrack> tracks_;
+  IdTable<TrackId, ExportTrack> tracks_;
   std::set<TrackId> keyed_;
   std::set<std::pair<std::int64_t, std::string>> keys_;
 

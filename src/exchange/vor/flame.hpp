@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include <kymo/ids.hpp>
+
 #include "capture/format/bytes.hpp"
 
 namespace kymo::exchange {
@@ -48,7 +50,7 @@ struct FlameThread {
 struct FlameScope {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::uint32_t site = 0;
+  SiteId site;
   std::uint32_t depth = 0;  ///< number of listed scopes around it
   std::uint32_t text_begin = 0;
   std::uint32_t text_size = 0;

@@ -16,7 +16,7 @@ namespace {
 
 /// Approximate number of events, samples and marks in one batch.
 constexpr std::size_t batch_events = 65536;
-constexpr FrameStreamId main_stream = 1;
+constexpr FrameStreamId main_stream{1};
 
 /// Describes losses: "12 samples that ...".
 void tell(std::vector<std::string>& losses, std::uint64_t count, const std::string& what) {
@@ -164,15 +164,15 @@ class VorImporter {
     capture::CaptureWriterOptions options = capture::make_repack_options();
     options.header.recorder = "kymo import";
     Declarations& declarations = options.declarations;
-    declarations.processes.emplace_back().id = 1;
-    declarations.infos.push_back({1, "import.format", "vor"});
-    declarations.infos.push_back({1, "import.file", reader_.name()});
-    declarations.frame_streams.push_back({main_stream, 1, {}});
+    declarations.processes.emplace_back().id = ProcessId{1};
+    declarations.infos.push_back({ProcessId{1}, "import.format", "vor"});
+    declarations.infos.push_back({ProcessId{1}, "import.file", reader_.name()});
+    declarations.frame_streams.push_back({main_stream, ProcessId{1}, {}});
     for (std::size_t i = 0; i < reader_.header().columns.size(); ++i) {
-      metric_ids_.push_back(0);
+      metric_ids_.emplace_back();
       if (i != frame_column_) {
         MetricDeclaration metric = make_vor_metric(reader_.header().columns[i]);
-        metric.id = ++last_metric_;
+        metric.id = MetricId::from_index(metrics_++);
         metric_ids_.back() = metric.id;
         declarations.metrics.push_back(std::move(metric));
       }
@@ -184,7 +184,7 @@ class VorImporter {
     const auto& columns = reader_.user_columns();
     for (; declared_ < columns.size(); ++declared_) {
       MetricDeclaration metric = make_vor_metric(columns[declared_].second);
-      metric.id = ++last_metric_;
+      metric.id = MetricId::from_index(metrics_++);
       user_ids_.emplace(columns[declared_].first, metric.id);
       batch_.declarations.metrics.push_back(std::move(metric));
     }
@@ -218,10 +218,10 @@ class VorImporter {
   }
 
   void add_sample(MetricId metric, std::int64_t time_ns, double value) {
-    if (run_places_.size() <= metric) {
-      run_places_.resize(metric + std::size_t{1}, no_run);
+    if (run_places_.size() <= metric.value()) {
+      run_places_.resize(std::size_t{metric.value()} + 1, no_run);
     }
-    std::size_t& place = run_places_[metric];
+    std::size_t& place = run_places_[metric.value()];
     if (place == no_run) {
       place = batch_.samples.size();
       batch_.samples.emplace_back().metric = metric;
@@ -235,7 +235,7 @@ class VorImporter {
 
   void clear_batch() {
     for (const SampleRun& run : batch_.samples) {
-      run_places_[run.metric] = no_run;
+      run_places_[run.metric.value()] = no_run;
     }
     batch_ = {};
     batch_.start_ns = std::numeric_limits<std::int64_t>::max();
@@ -282,7 +282,7 @@ class VorImporter {
   std::vector<MetricId> metric_ids_;     // by system column
   std::unordered_map<std::uint16_t, MetricId> user_ids_;
   std::size_t declared_ = 0;
-  MetricId last_metric_ = 0;
+  std::size_t metrics_ = 0;
   VorImportReport report_;
 };
 

@@ -73,7 +73,7 @@ void FlameEvents::take_site(const FlameSite& site) {
   place.function = valid_vor_text(site.function);
   place.file = valid_vor_text(site.file);
   const SiteId id = declare_site(std::move(place));
-  if (site.id == 0 || id == 0) {
+  if (site.id == 0 || !id) {
     return;
   }
   const auto known = site_ids_.find(site.id);
@@ -101,9 +101,9 @@ SiteId FlameEvents::declare_site(SiteDeclaration site) {
     return known->second;
   }
   if (!has_room(3 * key.size())) {
-    return 0;
+    return SiteId{};
   }
-  site.id = static_cast<SiteId>(sites_.size() + 1);
+  site.id = SiteId::from_index(sites_.size());
   sites_.emplace(std::move(key), site.id);
   declarations_.sites.push_back(std::move(site));
   return declarations_.sites.back().id;
@@ -129,8 +129,8 @@ FlameEvents::Track* FlameEvents::find_track(const FlameThread& thread) {
     return nullptr;
   }
   Track& track = tracks_[std::move(key)];
-  track.id = static_cast<TrackId>(tracks_.size());
-  declarations_.tracks.push_back({track.id, TrackKind::thread, 1, 0, valid_vor_text(thread.name)});
+  track.id = TrackId(static_cast<std::uint32_t>(tracks_.size()));
+  declarations_.tracks.push_back({track.id, TrackKind::thread, ProcessId{1}, 0, valid_vor_text(thread.name)});
   return &track;
 }
 
@@ -166,8 +166,8 @@ bool FlameEvents::open(Track& track, const FlameCursor& cursor) {
     ++damage_.times_back;
     return false;
   }
-  const SiteId site = track.live < capture::deepest_scope ? find_site(cursor.site()) : 0;
-  if (site == 0) {
+  const SiteId site = track.live < capture::deepest_scope ? find_site(cursor.site()) : SiteId{};
+  if (!site) {
     ++damage_.no_room;
     return false;
   }
@@ -213,7 +213,7 @@ void FlameEvents::close(Track& track, std::int64_t time_ns) {
 void FlameEvents::close_held(Track& track) {
   while (track.levels.size() > track.live) {
     track.levels.pop_back();
-    emit(track, track.held_ns, 0);
+    emit(track, track.held_ns, SiteId{});
   }
 }
 
@@ -229,8 +229,8 @@ void FlameEvents::add_text(Track& track, std::string_view text) {
   if (text.empty()) {
     return;
   }
-  if (text_name_ == 0) {
-    text_name_ = 1;
+  if (!text_name_) {
+    text_name_ = NameId{1};
     declarations_.names.push_back({text_name_, std::string(vor_text_argument)});
   }
   ScopeArgument argument;

@@ -51,11 +51,11 @@ class FlameEvents {
  private:
   /// An open scope. If its end is the end of its frame, it waits for its other half in the next.
   struct Level {
-    SiteId site = 0;
+    SiteId site;
     std::int64_t start_ns = 0;
   };
   struct Track {
-    TrackId id = 0;
+    TrackId id;
     std::vector<Level> levels;
     std::size_t live = 0;  ///< levels beyond these have closed at held_ns
     std::int64_t held_ns = 0;
@@ -95,7 +95,7 @@ class FlameEvents {
   std::size_t name_bytes_ = 0;
   Declarations declarations_;
   std::string text_;
-  NameId text_name_ = 0;
+  NameId text_name_;
   std::size_t pending_ = 0;
   std::uint64_t scopes_ = 0;
   std::int64_t start_ns_ = std::numeric_limits<std::int64_t>::max();

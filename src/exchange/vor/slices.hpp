@@ -60,7 +60,7 @@ class TrackSlicer {
  private:
   static constexpr std::size_t nowhere = ~std::size_t{0};
   struct Level {
-    SiteId site = 0;
+    SiteId site;
     std::size_t place = nowhere;  ///< place in the slice
   };
 

@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <kymo/explain.hpp>
 #include <kymo/timeline.hpp>
 
+#include "base/site_or_name.hpp"
 #include "stats/statistics/site_figures.hpp"
 #include "timeline/block_list.hpp"
 
@@ -41,10 +44,9 @@ struct ProviderFacts {
 
 /// Identifies a span.
 struct SpanKey {
-  TrackId track = 0;
-  std::uint32_t name = 0;  ///< SiteId, or NameId of a named span
+  TrackId track;
+  base::SiteOrName what;
   std::uint16_t depth = 0;
-  bool named = false;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;  ///< if known
 };
@@ -96,8 +98,13 @@ class BlockProvider {
   [[nodiscard]] virtual bool read_summary(std::size_t capture, std::size_t place, Detail& out) const = 0;
   /// Samples that are not in any block, if any.
   [[nodiscard]] virtual std::shared_ptr<const Detail> records() const { return nullptr; }
-  /// The statistics of each site; of a part of the data as stats::figures_of_sites().
-  [[nodiscard]] virtual std::vector<stats::SiteFigures> figures(TimeRange range) const = 0;
+  /// The statistics of each site over all of the data.
+  [[nodiscard]] virtual std::vector<stats::SiteFigures> figures() const = 0;
+  /// Why some frames or scopes take longer than the others, as kymo::explain() says, and throws. A second further thread
+  /// may call it; refresh() takes nothing new meanwhile. Nothing where there are no captures.
+  [[nodiscard]] virtual std::optional<std::vector<Explanation>> explain(const ExplainOptions& /*options*/) const {
+    return std::nullopt;
+  }
   /// Looks up a span again, with its arguments.
   [[nodiscard]] virtual SpanFacts find_span(const SpanKey& key) const = 0;
 };

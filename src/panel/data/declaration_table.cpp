@@ -9,9 +9,9 @@ namespace kymo::panel {
 namespace {
 
 template <typename Declaration>
-auto place_of(const std::vector<Declaration>& all, std::uint32_t id) {
+auto place_of(const std::vector<Declaration>& all, decltype(Declaration::id) id) {
   return std::lower_bound(all.begin(), all.end(), id,
-                          [](const Declaration& declared, std::uint32_t key) { return declared.id < key; });
+                          [](const Declaration& declared, decltype(id) key) { return declared.id < key; });
 }
 
 template <typename Declaration>
@@ -27,7 +27,7 @@ void add_each(std::vector<Declaration>& all, const std::vector<Declaration>& dec
 }
 
 template <typename Declaration>
-const Declaration* find(const std::vector<Declaration>& all, std::uint32_t id) {
+const Declaration* find(const std::vector<Declaration>& all, decltype(Declaration::id) id) {
   const auto place = place_of(all, id);
   return place != all.end() && place->id == id ? &*place : nullptr;
 }

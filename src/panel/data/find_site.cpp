@@ -24,13 +24,13 @@ void find_in(const Detail& detail, SiteId site, std::int64_t from_ns, bool forwa
       continue;
     }
     for (const timeline::DetailSpan& span : lane.spans) {
-      if (span.name != site || (forward ? span.start_ns <= from_ns : span.start_ns >= from_ns)) {
+      if (SiteId{span.name} != site || (forward ? span.start_ns <= from_ns : span.start_ns >= from_ns)) {
         continue;
       }
       const bool is_closer =
           !best.is_found || (forward ? span.start_ns < best.key.start_ns : span.start_ns > best.key.start_ns);
       if (is_closer) {
-        best = {true, {lane.track, site, lane.depth, false, span.start_ns, span.end_ns}};
+        best = {true, {lane.track, site, lane.depth, span.start_ns, span.end_ns}};
       }
     }
   }
@@ -39,7 +39,7 @@ void find_in(const Detail& detail, SiteId site, std::int64_t from_ns, bool forwa
 }  // namespace
 
 struct PanelData::SiteQuestion {
-  SiteId site = 0;
+  SiteId site;
   std::int64_t from_ns = 0;
   bool forward = true;
   std::uint64_t number = 0;

@@ -1,6 +1,8 @@
 // Finds the frames of a range: the marks in it, the last one before it and the first one after it.
 #include <algorithm>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "panel/data/panel_data.hpp"
 #include "panel/data/time_math.hpp"
@@ -29,6 +31,7 @@ struct PanelData::FrameSearch {
   std::size_t first = 0;  // the blocks that overlap the range are among [first, end)
   std::size_t end = 0;
   FrameCover cover{stream};
+  bool has_damage = false;  // a block in the range cannot be read
 
   [[nodiscard]] bool is_in_range(std::size_t block) const {
     return overlaps(list.blocks[block].start_ns, list.blocks[block].end_ns, wanted.range);
@@ -40,14 +43,19 @@ struct PanelData::FrameSearch {
 
   Piece load(const SummaryPlace& summary) { return data.look_up_summary(wanted, summary); }
 
+  void take_block(const Piece& piece) {
+    if (piece != nullptr) {
+      cover.add(piece);
+      has_damage = has_damage || piece->bytes == 0;
+    } else {
+      cover.break_off();
+    }
+  }
+
   void take_blocks(std::size_t from, std::size_t to) {
     for (std::size_t block = from; block < to; ++block) {
       if (is_in_range(block)) {
-        if (const Piece piece = data.look_up_block(wanted, block); piece != nullptr) {
-          cover.add(piece);
-        } else {
-          cover.break_off();
-        }
+        take_block(data.look_up_block(wanted, block));
       }
     }
   }
@@ -55,15 +63,19 @@ struct PanelData::FrameSearch {
   /// Takes the blocks' marks, or the summary while they are not loaded.
   void take_marks(std::size_t from, std::size_t to, const SummaryPlace& summary) {
     bool is_loaded = true;
+    std::vector<Piece> blocks;
     for (std::size_t block = from; block < to; ++block) {
-      is_loaded = (!is_in_range(block) || data.look_up_block(wanted, block) != nullptr) && is_loaded;
+      if (is_in_range(block)) {
+        blocks.push_back(data.look_up_block(wanted, block));
+        is_loaded = is_loaded && blocks.back() != nullptr;
+      }
     }
     const Piece stand_in = !is_loaded && is_within(summary, from, to) ? load(summary) : nullptr;
     if (stand_in != nullptr && stand_in->bytes != 0) {
       cover.add(stand_in);
       cover.set_incomplete();
     } else {
-      take_blocks(from, to);
+      std::for_each(blocks.begin(), blocks.end(), [this](const Piece& piece) { take_block(piece); });
     }
   }
 
@@ -234,6 +246,48 @@ FrameCover PanelData::frames(FrameStreamId stream, TimeRange range, Asker asker)
     return std::move(search.cover);
   }
   return FrameCover(stream);
+}
+
+std::optional<FrameNumber> PanelData::frame_number(FrameStreamId stream, std::int64_t start_ns, Asker asker) {
+  Missing& missing = begin_asking(asker);
+  const std::size_t capture = provider_->capture_of(stream);
+  if (capture >= provider_->blocks().size() || provider_->first_block() != 0) {
+    return std::nullopt;
+  }
+  const CaptureBlocks& list = provider_->blocks()[capture];
+  const TimeRange range{std::numeric_limits<std::int64_t>::min(), start_ns};
+  const Overlap overlap = blocks_in(list, range);
+  int coarsest = 0;
+  for (const SummaryPlace& summary : list.summaries) {
+    coarsest = std::max(coarsest, int{summary.level});
+  }
+  FrameSearch search{*this,         list,
+                     stream,        {capture, range, {asker, false}, false, true, nullptr, &missing},
+                     overlap.first, overlap.end};
+  search.take(overlap.first, overlap.end, coarsest, false);
+  if (missing.blocks.size() > options_.most_blocks) {
+    missing.blocks.clear();  // without summaries it would take all of a long capture
+    return std::nullopt;
+  }
+  has_new_wishes_ = has_new_wishes_ || !missing.blocks.empty() || !missing.summaries.empty();
+  if (!search.cover.is_complete() || search.has_damage) {
+    return std::nullopt;
+  }
+  search.cover.finish();
+  FrameNumber marks = 0;
+  for (const FrameCover::Part& part : search.cover.parts()) {
+    if (part.is_exact()) {
+      const auto& known = part.frames->marks_ns;
+      marks += static_cast<FrameNumber>(std::upper_bound(known.begin(), known.end(), start_ns) - known.begin());
+      continue;
+    }
+    // A summary counts the frames that end in it; the first mark of a stream ends none.
+    marks += marks == 0 ? 1 : 0;
+    for (const timeline::FrameGroup& group : part.frames->groups) {
+      marks += group.count;
+    }
+  }
+  return marks != 0 ? std::optional(marks) : std::nullopt;
 }
 
 }  // namespace kymo::panel

@@ -4,11 +4,13 @@
 #include <ctime>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
+#include "base/append.hpp"
 #include "base/event_lists.hpp"
 #include "base/system/clock.hpp"
-#include "base/text/append.hpp"
+#include "capture/summary/scope_matcher.hpp"
 #include "panel/data/timeline_blocks.hpp"
 #include "timeline/span_builder.hpp"
 
@@ -46,7 +48,7 @@ void LiveWindow::write(const EventBatch& batch) {
   copy->text = batch.text;
   const std::size_t bytes = bytes_of(*copy);
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (stream_ == 0 && !batch.declarations.frame_streams.empty()) {
+  if (!stream_ && !batch.declarations.frame_streams.empty()) {
     stream_ = batch.declarations.frame_streams.front().id;
   }
   const auto frames =
@@ -163,13 +165,20 @@ std::shared_ptr<const EventBatch> LiveBlocks::read(std::size_t, std::size_t numb
   return number >= contents_.first_number && place < contents_.batches.size() ? contents_.batches[place] : nullptr;
 }
 
-std::vector<stats::SiteFigures> LiveBlocks::figures(TimeRange range) const {
+std::vector<stats::SiteFigures> LiveBlocks::figures() const {
   std::vector<std::shared_ptr<const EventBatch>> batches;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     batches = contents_.batches;
   }
-  return stats::figures_of_sites(batches, range);
+  stats::SiteCounter sites;
+  std::unordered_map<TrackId, capture::ScopeStack> stacks;
+  for (const auto& batch : batches) {
+    for (const ScopeRun& run : batch->runs) {
+      capture::match(run, stacks[run.track], [&sites](const capture::ScopeSpan& scope) { sites.add(scope); });
+    }
+  }
+  return sites.figures();
 }
 
 SpanFacts LiveBlocks::find_span(const SpanKey& key) const {

@@ -61,7 +61,7 @@ class LiveWindow final : public Sink {
   std::size_t first_number_ = 0;
   std::size_t bytes_ = 0;
   std::size_t frames_ = 0;
-  FrameStreamId stream_ = 0;
+  FrameStreamId stream_;
   Declarations declared_;
   std::vector<std::pair<TrackId, std::pair<std::uint64_t, std::uint64_t>>> dropped_;  // by track
   std::uint64_t first_cpu_ns_ = 0;                                                    // of the collector's thread
@@ -81,7 +81,9 @@ class LiveBlocks final : public BlockProvider {
   /// Sets metrics that the program keeps itself and their samples so far, replacing earlier ones. Shown from the next
   /// refresh on. Their ids are those of `record_metric(place)`.
   void set_records(std::vector<MetricDeclaration> metrics, std::shared_ptr<const Detail> samples);
-  [[nodiscard]] static MetricId record_metric(std::size_t place) { return 0x40000000U + static_cast<MetricId>(place); }
+  [[nodiscard]] static MetricId record_metric(std::size_t place) {
+    return MetricId{0x40000000U + static_cast<std::uint32_t>(place)};
+  }
   [[nodiscard]] std::shared_ptr<const Detail> records() const override { return records_; }
 
   bool refresh() override;
@@ -98,7 +100,7 @@ class LiveBlocks final : public BlockProvider {
   [[nodiscard]] std::shared_ptr<const EventBatch> read(std::size_t capture, std::size_t number,
                                                        BatchParts parts) const override;
   [[nodiscard]] bool read_summary(std::size_t, std::size_t, Detail&) const override { return false; }
-  [[nodiscard]] std::vector<stats::SiteFigures> figures(TimeRange range) const override;
+  [[nodiscard]] std::vector<stats::SiteFigures> figures() const override;
   [[nodiscard]] SpanFacts find_span(const SpanKey& key) const override;
 
  private:

@@ -97,6 +97,9 @@ void PanelData::evict() {
 
 bool PanelData::poll() {
   bool changed = worker_.deliver(options_.budget);
+  if (explainer_ != nullptr) {
+    static_cast<void>(explainer_->deliver(options_.budget));  // changes nothing of what is drawn from pieces
+  }
   if (!is_frozen_ && provider_->refresh()) {
     range_ = provider_->range();
     ++data_version_;
@@ -186,7 +189,7 @@ void PanelData::cover_blocks(const Cover& wanted, std::size_t first, std::size_t
     if (coarse != nullptr && coarse->bytes == 0) {
       coarse = nullptr;  // damaged
     } else if (coarse != nullptr && wanted.wish.spans && !wanted.is_exact &&
-               coarse->bins[0].scopes_bin_ns <= wanted.wish.bin_ns) {
+               std::max(coarse->bins[0].scopes_bin_ns, coarse->state_bins[0].scopes_bin_ns) <= wanted.wish.bin_ns) {
       wanted.out->push_back(std::move(coarse));
       return;
     }
@@ -309,21 +312,19 @@ std::vector<Piece> PanelData::past(std::int64_t time_ns, Asker asker) {
   return out;
 }
 
-void PanelData::keep_figures_fresh(TimeRange range) {
+void PanelData::keep_figures_fresh() {
   const auto now = std::chrono::steady_clock::now();
-  const bool is_same = range.start_ns == figures_range_.start_ns && range.end_ns == figures_range_.end_ns;
-  if (adds_up_ || (is_same && (figures_of_data_ == data_version_ ||
-                               (figures_version_ != 0 && now - last_figures_ < std::chrono::seconds(1))))) {
+  if (adds_up_ ||
+      (figures_version_ != 0 && (figures_of_data_ == data_version_ || now - last_figures_ < std::chrono::seconds(1)))) {
     return;
   }
   adds_up_ = true;
-  figures_range_ = range;
   figures_of_data_ = data_version_;
   last_figures_ = now;
-  worker_.ask([this, range] {
+  worker_.ask([this] {
     std::vector<stats::SiteFigures> figures;
     try {
-      figures = provider_->figures(range);
+      figures = provider_->figures();
     } catch (const std::exception&) {
       figures.clear();  // the file is unreadable
     }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -31,8 +33,19 @@ struct DataOptions {
 };
 
 /// The requester of pieces. Its missing pieces are fetched until it asks for something else.
-enum class Asker : std::uint8_t { flame, overview, frames, past, pin, frame_lines };
-inline constexpr std::size_t asker_count = 6;
+enum class Asker : std::uint8_t {
+  flame,
+  overview,
+  frames,
+  past,
+  pin,
+  chart_frames,
+  chart_number,
+  pin_number,
+  tip_number,
+  wanted_number
+};
+inline constexpr std::size_t asker_count = 10;
 
 /// The required content of pieces.
 struct Wish {
@@ -51,6 +64,22 @@ struct SpanEnergyFacts {
   };
   State state = State::reading;
   stats::SpanJoules joules;
+};
+
+/// Why what was asked for takes longer than usual.
+struct Explained {
+  enum class State {
+    none,  ///< nothing was asked
+    reading,
+    known,
+    failed,      ///< `failure` says why
+    impossible,  ///< there is no capture to read
+  };
+  State state = State::none;
+  std::vector<Explanation> explanations;
+  std::string failure;
+  std::uint64_t data_version = 0;  ///< of the data it is of
+  std::uint64_t version = 0;       ///< increases with each change
 };
 
 /// The location of a span of a site.
@@ -80,6 +109,9 @@ class PanelData {
   static constexpr std::size_t most_summaries = 512;
 
   PanelData(std::shared_ptr<BlockProvider> provider, DataOptions options);
+  PanelData(const PanelData&) = delete;
+  PanelData& operator=(const PanelData&) = delete;
+  ~PanelData() { stop_explaining(); }
 
   /// Call once a frame before drawing: takes the worker's results and, unless frozen, newly recorded data. Returns
   /// whether anything changed.
@@ -101,6 +133,10 @@ class PanelData {
   /// The frames of a stream in a range, with those that only begin or end in it. Requests what is not decoded yet.
   [[nodiscard]] FrameCover frames(FrameStreamId stream, TimeRange range, Asker asker);
 
+  /// The number of the frame of a stream that begins at a time: its marks up to then, counted by summaries and the blocks
+  /// between them, of any time. Nothing before the first one, while these are being read, or if some are damaged or gone.
+  [[nodiscard]] std::optional<FrameNumber> frame_number(FrameStreamId stream, std::int64_t start_ns, Asker asker);
+
   /// Blocks and summaries that end before a time, the latest first, as far back as a value may usefully hold.
   [[nodiscard]] std::vector<Piece> past(std::int64_t time_ns, Asker asker);
 
@@ -119,20 +155,26 @@ class PanelData {
   /// Returns the result of the last search once.
   [[nodiscard]] std::optional<FoundSpan> take_found();
 
+  /// Asks the provider to explain, on a thread of its own; gives up on what was asked before.
+  void ask_to_explain(const ExplainOptions& options);
+  /// What is known of what was asked last.
+  [[nodiscard]] const Explained& explained() const { return explained_; }
+  /// Whether background work holds nothing up.
+  [[nodiscard]] bool has_thread() const { return options_.has_thread; }
+
   /// The known losses.
   [[nodiscard]] DropCounts drops() const;
 
-  /// Computes the sites' statistics over a range if they are missing or outdated: at once for another range, else at
-  /// most once a second.
-  void keep_figures_fresh(TimeRange range);
+  /// Computes the sites' statistics over everything if they are missing or outdated, at most once a second.
+  void keep_figures_fresh();
   [[nodiscard]] const std::vector<stats::SiteFigures>& figures() const { return figures_; }
   /// Increases with each new set of figures; 0: none yet.
   [[nodiscard]] std::uint64_t figures_version() const { return figures_version_; }
 
   /// Whether a request is still pending.
-  [[nodiscard]] bool is_busy() const { return worker_.is_busy() || has_new_wishes_; }
+  [[nodiscard]] bool is_busy() const { return worker_.is_busy() || is_explaining() || has_new_wishes_; }
   /// Waits for a result, or until nothing is pending. Call poll() afterwards.
-  void wait() const { worker_.wait(); }
+  void wait() const { !worker_.is_busy() && is_explaining() ? explainer_->wait() : worker_.wait(); }
 
  private:
   struct Entry {
@@ -168,6 +210,8 @@ class PanelData {
 
   struct ScanPlaces;
 
+  void stop_explaining() { ++*explanation_; }
+  [[nodiscard]] bool is_explaining() const { return explainer_ != nullptr && explainer_->is_busy(); }
   void go_on_scanning(std::shared_ptr<ScanPlaces> places);
   void look_for_site(std::shared_ptr<SiteQuestion> question);
   void ask_for_energy(const SpanKey& key, TimeRange span);
@@ -207,11 +251,14 @@ class PanelData {
   std::uint64_t figures_version_ = 0;
   std::uint64_t data_version_ = 1;     // increases with new data
   std::uint64_t figures_of_data_ = 0;  // the version that the figures cover or are being computed for
-  TimeRange figures_range_;
   bool adds_up_ = false;
   std::chrono::steady_clock::time_point last_figures_{};
   std::uint64_t question_ = 0;  // number of the last ask_for_site()
-  Worker worker_;               // last, because its thread must end before the rest is destroyed
+  Explained explained_;
+  /// The number of the last ask_to_explain(), which the thread sees.
+  std::shared_ptr<std::atomic<std::uint64_t>> explanation_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  Worker worker_;                      // last, because their threads must end before the rest is destroyed
+  std::unique_ptr<Worker> explainer_;  // made when it is asked: its work may take seconds
 };
 
 }  // namespace kymo::panel

@@ -1,4 +1,4 @@
-// Arithmetic on arbitrary times, as damaged captures may hold any.
+// Arithmetic on arbitrary times and ranges, as damaged captures may hold any.
 #pragma once
 
 #include <cstdint>
@@ -6,27 +6,28 @@
 
 #include <kymo/timeline.hpp>
 
+#include "base/time_math.hpp"
+
 namespace kymo::panel {
+
+using base::add_length;
+using base::length_between;
+
+/// Subtracts a length from a time, saturated. A negative length counts as 0.
+[[nodiscard]] inline std::int64_t subtract_length(std::int64_t time_ns, std::int64_t length_ns) {
+  const std::int64_t most = length_between(std::numeric_limits<std::int64_t>::min(), time_ns);
+  return time_ns - (length_ns < 0 ? 0 : length_ns < most ? length_ns : most);
+}
 
 /// Whether a stretch of time, including its end, intersects a range.
 [[nodiscard]] inline bool overlaps(std::int64_t start_ns, std::int64_t end_ns, TimeRange range) {
   return start_ns <= range.end_ns && end_ns >= range.start_ns;
 }
 
-/// The length from one time to a later one, saturated; 0 if it is not later.
-[[nodiscard]] inline std::int64_t length_between(std::int64_t start_ns, std::int64_t end_ns) {
-  const auto length = static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns);
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  if (end_ns <= start_ns) {
-    return 0;
-  }
-  return length > static_cast<std::uint64_t>(most) ? most : static_cast<std::int64_t>(length);
-}
-
-/// Adds a non-negative length to a time, saturated.
-[[nodiscard]] inline std::int64_t add_length(std::int64_t time_ns, std::int64_t length_ns) {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  return length_ns > 0 && time_ns > most - length_ns ? most : time_ns + length_ns;
+/// Whether a range leaves nothing out.
+[[nodiscard]] inline bool is_everything(TimeRange range) {
+  const TimeRange all;
+  return range.start_ns == all.start_ns && range.end_ns == all.end_ns;
 }
 
 /// Durations from one to another, both included.

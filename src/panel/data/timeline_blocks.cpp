@@ -82,7 +82,7 @@ bool TimelineBlocks::refresh() {
   if (!looks && !is_live()) {
     return false;
   }
-  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
     return false;
   }
@@ -109,29 +109,34 @@ bool TimelineBlocks::refresh() {
 
 std::size_t TimelineBlocks::capture_of(FrameStreamId stream) const {
   const ProcessId process = timeline_.frame_stream(stream).process;
-  return process != 0 ? timeline_.process(process).capture : 0;
+  return process ? timeline_.process(process).capture : 0;
 }
 
 std::shared_ptr<const EventBatch> TimelineBlocks::read(std::size_t capture, std::size_t number,
                                                        BatchParts parts) const {
   auto batch = std::make_shared<EventBatch>();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::shared_lock lock(mutex_);
   return timeline::read_block(timeline_, capture, number, parts, *batch) ? batch : nullptr;
 }
 
 bool TimelineBlocks::read_summary(std::size_t capture, std::size_t place, Detail& out) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::shared_lock lock(mutex_);
   return capture < blocks_.size() && place < blocks_[capture].summaries.size() &&
          timeline::read_summary(timeline_, capture, blocks_[capture].summaries[place], out);
 }
 
-std::vector<stats::SiteFigures> TimelineBlocks::figures(TimeRange range) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return stats::figures_of_sites(timeline_, range);
+std::vector<stats::SiteFigures> TimelineBlocks::figures() const {
+  const std::shared_lock lock(mutex_);
+  return stats::figures_of_sites(timeline_);
+}
+
+std::optional<std::vector<Explanation>> TimelineBlocks::explain(const ExplainOptions& options) const {
+  const std::shared_lock lock(mutex_);
+  return kymo::explain(timeline_, options);
 }
 
 SpanFacts TimelineBlocks::find_span(const SpanKey& key) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::shared_lock lock(mutex_);
   const std::int64_t end_ns =
       key.start_ns == std::numeric_limits<std::int64_t>::max() ? key.start_ns : key.start_ns + 1;
   return pick_span(key, timeline_.spans(key.track, {key.start_ns, end_ns}), *this);
@@ -143,13 +148,13 @@ SpanFacts pick_span(const SpanKey& key, const SpanList& spans, const BlockProvid
   std::map<std::uint16_t, SpanKey> around;
   for (const Span& span : spans.spans) {
     const std::int64_t end_ns = add_length(span.start_ns, span.duration_ns);
-    if (!key.named && span.site != 0 && span.depth < key.depth && span.start_ns <= key.start_ns &&
+    if (!base::is_name(key.what) && span.site && span.depth < key.depth && span.start_ns <= key.start_ns &&
         end_ns >= std::max(key.end_ns, key.start_ns)) {
-      around[span.depth] = {span.track, span.site, span.depth, false, span.start_ns, end_ns};
+      around[span.depth] = {span.track, span.site, span.depth, span.start_ns, end_ns};
     }
     const bool is_meant =
-        span.start_ns == key.start_ns &&
-        (key.named ? span.site == 0 && span.name == key.name : span.site == key.name && span.depth == key.depth);
+        span.start_ns == key.start_ns && (span.site ? key.what == base::SiteOrName(span.site) && span.depth == key.depth
+                                                    : key.what == base::SiteOrName(span.name));
     if (!is_meant) {
       continue;
     }

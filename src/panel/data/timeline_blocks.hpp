@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -38,7 +40,8 @@ class TimelineBlocks final : public BlockProvider {
   [[nodiscard]] std::shared_ptr<const EventBatch> read(std::size_t capture, std::size_t number,
                                                        BatchParts parts) const override;
   [[nodiscard]] bool read_summary(std::size_t capture, std::size_t place, Detail& out) const override;
-  [[nodiscard]] std::vector<stats::SiteFigures> figures(TimeRange range) const override;
+  [[nodiscard]] std::vector<stats::SiteFigures> figures() const override;
+  [[nodiscard]] std::optional<std::vector<Explanation>> explain(const ExplainOptions& options) const override;
   [[nodiscard]] SpanFacts find_span(const SpanKey& key) const override;
 
   /// For the thread that calls refresh().
@@ -50,7 +53,8 @@ class TimelineBlocks final : public BlockProvider {
   [[nodiscard]] Arrival find_arrival() const;
 
   Timeline timeline_;
-  mutable std::mutex mutex_;  // protects timeline and blocks_ where refresh() changes what the other thread reads
+  mutable std::shared_mutex
+      mutex_;  // protects timeline and blocks_ where refresh() changes what the other thread reads
   std::vector<CaptureBlocks> blocks_;
   TimeRange range_;
   LookForMore look_for_more_;

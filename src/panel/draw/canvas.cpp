@@ -18,25 +18,26 @@ bool Canvas::text(float left, float top, float width, ImU32 colour, std::string_
   while (shown < text.size() && (static_cast<unsigned char>(text[shown]) & 0xC0U) == 0x80U) {
     ++shown;
   }
-  if (!has_room(4 * static_cast<int>(shown + 2))) {
+  if (!has_room(4 * static_cast<int>(shown + 3))) {
     return false;
   }
   ImFont* const font = ImGui::GetFont();
   const ImVec4 clip(left, top, left + width, top + size * 1.5F);
   const char* const end = text.data() + shown;
   const char* cut = nullptr;
-  const float whole = font->CalcTextSizeA(size, width, 0.0F, text.data(), end, &cut).x;
+  static_cast<void>(font->CalcTextSizeA(size, width, 0.0F, text.data(), end, &cut));
   if (cut == end && shown == text.size()) {
     list_->AddText(font, size, ImVec2(left, top), colour, text.data(), end, 0.0F, &clip);
     return true;
   }
-  constexpr std::string_view dots = "..";
+  constexpr std::string_view dots = "...";
   const float room = width - font->CalcTextSizeA(size, width, 0.0F, dots.data(), dots.data() + dots.size()).x;
-  const float kept = room > size ? font->CalcTextSizeA(size, room, 0.0F, text.data(), end, &cut).x : whole;
-  list_->AddText(font, size, ImVec2(left, top), colour, text.data(), cut, 0.0F, &clip);
-  if (room > size) {
-    list_->AddText(font, size, ImVec2(left + kept, top), colour, dots.data(), dots.data() + dots.size(), 0.0F, &clip);
+  const float kept = font->CalcTextSizeA(size, std::max(room, 0.0F), 0.0F, text.data(), end, &cut).x;
+  if (room < 0 || cut == text.data()) {
+    return false;  // what is left without dots would look like another name
   }
+  list_->AddText(font, size, ImVec2(left, top), colour, text.data(), cut, 0.0F, &clip);
+  list_->AddText(font, size, ImVec2(left + kept, top), colour, dots.data(), dots.data() + dots.size(), 0.0F, &clip);
   return true;
 }
 

@@ -8,6 +8,16 @@
 
 namespace kymo::panel {
 
+/// A rectangle on the screen.
+struct Area {
+  float left = 0;
+  float top = 0;
+  float right = 0;
+  float bottom = 0;
+  [[nodiscard]] float width() const { return right - left; }
+  [[nodiscard]] float height() const { return bottom - top; }
+};
+
 /// Prints unformatted text on the current line of the current window.
 inline void say(const std::string& text) {
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
@@ -42,7 +52,8 @@ class Canvas {
     fill(left, top, left + thickness, bottom, colour);
     fill(right - thickness, top, right, bottom, colour);
   }
-  /// Clean text (clean_text); what is wider than the width ends in two dots. Returns whether any of it was drawn.
+  /// Clean text (clean_text); what is wider than the width ends in three dots, if a letter fits
+  /// before them. Returns whether any of it was drawn.
   bool text(float left, float top, float width, ImU32 colour, std::string_view text);
 
  private:

@@ -15,11 +15,11 @@ void Names::colour_sites() {
   for (; coloured_ < sites.size(); ++coloured_) {
     fresh.push_back(sites[coloured_].name);
   }
-  palette_.add_all(std::move(fresh));
+  palette_->add_all(std::move(fresh));
 }
 
-const NameLook& Names::look(std::uint32_t name, bool named, const Theme& theme) {
-  const std::uint64_t key = (std::uint64_t{name} << 1U) | (named ? 1U : 0U);
+const NameLook& Names::look(base::SiteOrName what, const Theme& theme) {
+  const std::uint64_t key = (std::uint64_t{base::value_of(what)} << 1U) | (base::is_name(what) ? 1U : 0U);
   constexpr std::size_t most_looks = 20000;
   if (looks_.size() > most_looks || was_light_ != theme.is_light) {
     looks_.clear();
@@ -27,18 +27,25 @@ const NameLook& Names::look(std::uint32_t name, bool named, const Theme& theme) 
   }
   NameLook& look = looks_[key];
   if (look.colour == 0) {
-    const std::string_view text = named ? provider_.name(name) : std::string_view(provider_.site(name).name);
+    const bool named = base::is_name(what);
+    const SiteDeclaration& site = provider_.site(base::site_of(what));
+    const std::string_view text = named ? provider_.name(base::name_of(what)) : std::string_view(site.name);
     look.text = text.empty() ? std::string("(no name)") : clean_text(text);
     look.is_unresolved = named && base::is_unresolved(text);
     colour_sites();
-    look.colour = look.is_unresolved ? theme.bad : palette_colour(palette_.place_of(text));
-    look.is_wait = !named && provider_.site(name).role == SiteRole::wait;
+    look.colour = look.is_unresolved ? theme.bad : palette_colour(palette_->place_of(text));
+    look.is_wait = !named && site.role == SiteRole::wait;
   }
   return look;
 }
 
+ImU32 Names::colour_of(std::string_view name) {
+  colour_sites();
+  return palette_colour(palette_->place_of(name));
+}
+
 std::string Names::title(const TrackDeclaration& track) const {
-  std::string title = track.name.empty() ? "track " + std::to_string(track.id) : clean_text(track.name);
+  std::string title = track.name.empty() ? "track " + std::to_string(track.id.value()) : clean_text(track.name);
   title += track.role == TrackRole::fiber   ? "  (fiber)"
            : track.role == TrackRole::lock  ? "  (lock)"
            : track.kind == TrackKind::async ? "  (async)"

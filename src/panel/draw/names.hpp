@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/text/name_palette.hpp"
 #include "panel/data/block_provider.hpp"
@@ -23,11 +25,16 @@ struct NameLook {
 /// The looks of a provider's names, made once each. For the drawing thread.
 class Names {
  public:
-  explicit Names(const BlockProvider& provider) : provider_(provider) {}
+  /// `palette`: may be shared, so that the same names have the same colours.
+  explicit Names(const BlockProvider& provider,
+                 std::shared_ptr<base::NamePalette> palette = std::make_shared<base::NamePalette>())
+      : provider_(provider), palette_(std::move(palette)) {}
 
   /// The look of a site, or of a named span. Sites that are declared at once have the same colours in every run, and named
   /// spans come after those. Valid until the next call with another theme.
-  [[nodiscard]] const NameLook& look(std::uint32_t name, bool named, const Theme& theme);
+  [[nodiscard]] const NameLook& look(base::SiteOrName what, const Theme& theme);
+  /// The colour of a name that is no site's and no span's, such as a function's. Sites have theirs before.
+  [[nodiscard]] ImU32 colour_of(std::string_view name);
   /// Lets titles name the process: tracks of several are shown. A process that only sampled the machine has none.
   void name_processes() { has_processes_ = true; }
   /// A track's name, kind and, after name_processes(), process.
@@ -42,7 +49,7 @@ class Names {
   const BlockProvider& provider_;
   bool was_light_ = false;
   std::unordered_map<std::uint64_t, NameLook> looks_;
-  base::NamePalette palette_;
+  std::shared_ptr<base::NamePalette> palette_;
   std::size_t coloured_ = 0;  // number of sites that have colours
   bool has_processes_ = false;
 };

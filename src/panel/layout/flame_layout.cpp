@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <tuple>
 #include <unordered_map>
 
@@ -32,10 +33,13 @@ class RowBuilder {
  public:
   RowBuilder(const TimeAxis& axis, double least_pixels, FlameRow& row)
       : axis_(axis), least_(least_pixels), row_(row), start_ns_(axis.range().start_ns), end_ns_(axis.range().end_ns) {}
+  RowBuilder(const RowBuilder&) = delete;
+  RowBuilder& operator=(const RowBuilder&) = delete;
+  ~RowBuilder() { name_last(); }
 
   void take(const std::vector<DetailSpan>& spans) {
     auto at = std::lower_bound(spans.begin(), spans.end(), start_ns_,
-                               [](const DetailSpan& span, std::int64_t time) { return span.end_ns < time; });
+                               [](const DetailSpan& span, std::int64_t time_ns) { return span.end_ns < time_ns; });
     while (at != spans.end() && at->start_ns <= end_ns_) {
       const double left = axis_.to_pixel(at->start_ns);
       const double right = axis_.to_pixel(at->end_ns);
@@ -113,7 +117,7 @@ class RowBuilder {
     }
     const auto high = end - low > step ? low + step + 1 : end;
     return std::lower_bound(low, high, time_ns,
-                            [](const DetailSpan& span, std::int64_t time) { return span.start_ns < time; });
+                            [](const DetailSpan& span, std::int64_t wanted_ns) { return span.start_ns < wanted_ns; });
   }
 
   /// The name of the spans that take most of the time among several, of which a sample votes.
@@ -170,31 +174,59 @@ class RowBuilder {
     return static_cast<std::uint64_t>(std::max((box.right - box.left) * box.covered, 0.0F) * parts) + 1;
   }
 
+  /// Votes on the name of the last box. Votes for one name in a row count together, which changes no result.
+  void vote(const FlameBox& box) {
+    if (box.name != voted_) {
+      vote_.add(voted_, votes_);
+      voted_ = box.name;
+      votes_ = 0;
+    }
+    votes_ += weight_of(box);
+  }
+
+  /// Names the last box by the vote on it, if there was one.
+  void name_last() {
+    if (votes_ != 0) {
+      vote_.add(voted_, std::exchange(votes_, 0));
+      row_.boxes.back().name = vote_.leader();
+    }
+  }
+
+  [[nodiscard]] bool is_near(const FlameBox& box, const FlameBox& last) const {
+    return double{box.left} < double{last.left} + least_ && double{last.right} - last.left <= least_;
+  }
+
   /// Joins a narrow box with the previous narrow one, up to the least width.
   void put_narrow(FlameBox box) {
-    if (!row_.boxes.empty()) {
+    if (!row_.boxes.empty() && !row_.boxes.back().is_one) {
       FlameBox& last = row_.boxes.back();
-      const bool is_near = double{box.left} < double{last.left} + least_ && double{last.right} - last.left <= least_;
-      const bool is_alike =
-          box.name == last.name && box.left - last.right < 0.5F && std::abs(box.covered - last.covered) < 0.08F;
-      if (!last.is_one && (is_near || is_alike)) {
-        vote_.add(box.name, weight_of(box));
-        last.name = vote_.leader();
+      bool is_joined = is_near(box, last);
+      if (!is_joined) {
+        name_last();
+        is_joined =
+            box.name == last.name && box.left - last.right < 0.5F && std::abs(box.covered - last.covered) < 0.08F;
+      }
+      if (is_joined) {
+        vote(box);
         last.covered = std::max(last.covered, box.covered);
         last.right = std::max(last.right, box.right);
         last.end_ns = std::max(last.end_ns, box.end_ns);
         return;
       }
     }
-    vote_ = {};
-    vote_.add(box.name, weight_of(box));
+    const FlameBox voter = box;
     if (double{box.right} - box.left < least_ / 2) {
       box.right = box.left + static_cast<float>(least_ / 2);
     }
-    put_after_last(box);
+    if (put_after_last(box)) {
+      vote_ = {};
+      vote(voter);
+    }
   }
 
-  void put_after_last(FlameBox box) {
+  /// Returns false if nothing of the box is left.
+  bool put_after_last(FlameBox box) {
+    name_last();
     box.left = std::max(box.left, -1.0F);
     box.right = std::min(box.right, static_cast<float>(axis_.width()) + 1);
     if (!row_.boxes.empty()) {
@@ -202,15 +234,19 @@ class RowBuilder {
       box.left = std::max(box.left, row_.boxes.back().left);
       row_.boxes.back().right = std::min(row_.boxes.back().right, std::max(box.left, row_.boxes.back().left));
     }
-    if (box.right > box.left) {
-      row_.boxes.push_back(box);
+    if (box.right <= box.left) {
+      return false;
     }
+    row_.boxes.push_back(box);
+    return true;
   }
 
   const TimeAxis& axis_;
   double least_;
   FlameRow& row_;
-  capture::SiteVote vote_;  // on the name of the last narrow box
+  capture::SiteVote vote_;   // on the name of the last narrow box, except for
+  std::uint64_t votes_ = 0;  // the last votes,
+  std::uint32_t voted_ = 0;  // which are for this name
   std::int64_t start_ns_;
   std::int64_t end_ns_;
 };
@@ -329,52 +365,76 @@ const DetailRow* bins_of(const DetailLane& lane, const std::vector<DetailRow>& r
   return is_it ? &*found : nullptr;
 }
 
-void fill_exactly(const Detail& piece, const TimeAxis& axis, double least_pixels, std::vector<FlameRow>& rows) {
-  const std::size_t level = level_of(piece, least_pixels * axis.ns_per_pixel());
-  RowFinder finder(rows);
-  for (const DetailLane& lane : piece.lanes) {
-    FlameRow* const row = finder.find(lane.track, lane.named, lane.depth);
-    if (row == nullptr) {
-      continue;
+/// Fills rows with the boxes of pieces, and counts them.
+class Filler {
+ public:
+  Filler(const TimeAxis& axis, double least_pixels, std::vector<FlameRow>& rows)
+      : axis_(axis), least_(least_pixels), rows_(rows) {}
+
+  /// Stops once there are more boxes than `most`. Returns the number of boxes.
+  std::size_t fill(const std::vector<Piece>& pieces, std::size_t most) {
+    for (const Piece& piece : pieces) {
+      if (boxes_ > most) {
+        break;
+      }
+      piece->is_exact ? fill_exactly(*piece) : fill_coarsely(*piece);
     }
-    const DetailRow* const bins =
-        is_crowded(lane, piece, level, axis, least_pixels) ? bins_of(lane, piece.bins[level].rows) : nullptr;
-    RowBuilder builder(axis, least_pixels, *row);
-    if (bins != nullptr) {
-      builder.take_crowded(piece.bins[level], *bins, lane.spans.front(), piece.start_ns);
-    } else {
-      builder.take(lane.spans);
+    return boxes_;
+  }
+
+ private:
+  [[nodiscard]] std::size_t level_in(const Detail& piece) const {
+    return level_of(piece, least_ * axis_.ns_per_pixel());
+  }
+
+  template <typename Take>
+  void build(FlameRow& row, Take&& take) {
+    const std::size_t before = row.boxes.size();
+    take(RowBuilder(axis_, least_, row));
+    boxes_ += row.boxes.size() - before;
+  }
+
+  void fill_exactly(const Detail& piece) {
+    const std::size_t level = level_in(piece);
+    RowFinder finder(rows_);
+    for (const DetailLane& lane : piece.lanes) {
+      FlameRow* const row = finder.find(lane.track, lane.named, lane.depth);
+      if (row == nullptr) {
+        continue;
+      }
+      const DetailRow* const bins =
+          is_crowded(lane, piece, level, axis_, least_) ? bins_of(lane, piece.bins[level].rows) : nullptr;
+      build(*row, [&](RowBuilder&& builder) {
+        if (bins != nullptr) {
+          builder.take_crowded(piece.bins[level], *bins, lane.spans.front(), piece.start_ns);
+        } else {
+          builder.take(lane.spans);
+        }
+      });
     }
   }
-}
 
-std::size_t fill(const std::vector<Piece>& pieces, const TimeAxis& axis, double least_pixels,
-                 std::vector<FlameRow>& rows) {
-  for (const Piece& piece : pieces) {
-    if (piece->is_exact) {
-      fill_exactly(*piece, axis, least_pixels, rows);
-      continue;
-    }
-    RowFinder finder(rows);
-    const DetailBins& level = piece->bins[level_of(*piece, least_pixels * axis.ns_per_pixel())];
+  void fill_coarsely(const Detail& piece) {
+    RowFinder finder(rows_);
+    const DetailBins& level = piece.bins[level_in(piece)];
     for (const DetailRow& bins : level.rows) {
-      if (FlameRow* row = finder.find(bins.track, bins.named, bins.depth); row != nullptr) {
-        RowBuilder(axis, least_pixels, *row).take(level, bins);
+      if (FlameRow* const row = finder.find(bins.track, bins.named, bins.depth); row != nullptr) {
+        build(*row, [&](RowBuilder&& builder) { builder.take(level, bins); });
       }
     }
   }
-  std::size_t boxes = 0;
-  for (const FlameRow& row : rows) {
-    boxes += row.boxes.size();
-  }
-  return boxes;
-}
+
+  const TimeAxis& axis_;
+  double least_;
+  std::vector<FlameRow>& rows_;
+  std::size_t boxes_ = 0;
+};
 
 }  // namespace
 
 void TrackView::toggle(TrackId track) {
-  const int height = order_.height_of(track);
-  order_.resize(track, height < 0 ? -height : -RowOrder::most_steps - height);
+  const int height = order_.height_of(track.value());
+  order_.resize(track.value(), height < 0 ? -height : -RowOrder::most_steps - height);
 }
 
 std::vector<FlameRowKey> TrackView::add(const std::vector<FlameRowKey>& rows) {
@@ -387,14 +447,14 @@ std::vector<FlameRowKey> TrackView::add(const std::vector<FlameRowKey>& rows) {
     return all;
   }
   constexpr std::array<std::size_t, RowOrder::most_steps> most_rows = {8, 3, 1};
-  TrackId last = 0;
+  TrackId last;
   std::size_t place = 0;
   const auto is_left_out = [&](const FlameRowKey& row) {
     const TrackId track = std::get<0>(row);
     place = track == last ? place + 1 : 0;
     last = track;
-    const int height = order_.height_of(track);
-    return order_.is_hidden(track) || (height < 0 && place >= most_rows[static_cast<std::size_t>(-height) - 1]);
+    const int height = order_.height_of(track.value());
+    return order_.is_hidden(track.value()) || (height < 0 && place >= most_rows[static_cast<std::size_t>(-height) - 1]);
   };
   std::vector<FlameRowKey> shown;
   std::remove_copy_if(all.begin(), all.end(), std::back_inserter(shown), std::ref(is_left_out));
@@ -413,13 +473,17 @@ FlameLayout lay_out_flame(const std::vector<Piece>& pieces, const TimeAxis& axis
   const double full = static_cast<double>(rows.size()) * axis.width() /
                       static_cast<double>(std::max<std::size_t>(options.most_boxes, 1));
   double least = std::max({options.least_pixels, 1.0, full / 2});
-  layout.boxes = fill(pieces, axis, least, rows);
+  const auto fill = [&] {
+    const std::size_t most = least < axis.width() ? options.most_boxes : std::numeric_limits<std::size_t>::max();
+    layout.boxes = Filler(axis, least, rows).fill(pieces, most);
+  };
+  fill();
   while (layout.boxes > options.most_boxes && least < axis.width()) {
     least *= 2;
     for (FlameRow& row : rows) {
       row.boxes.clear();
     }
-    layout.boxes = fill(pieces, axis, least, rows);
+    fill();
   }
   for (FlameRow& row : rows) {
     for (FlameBox& box : row.boxes) {

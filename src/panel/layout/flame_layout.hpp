@@ -17,12 +17,12 @@
 
 namespace kymo::panel {
 
-/// A span, or several that are too narrow to show individually.
+/// A span, or several that are too narrow to show individually: a place on the screen, not a span.
 struct FlameBox {
   float left = 0;  ///< pixels from the axis's left end
   float right = 0;
   float covered = 1;       ///< the share of its width covered by spans
-  std::uint32_t name = 0;  ///< SiteId or NameId of the span, or of one that took much of the time
+  std::uint32_t name = 0;  ///< of the span, or of one that took much of the time: see FlameRow::what
   std::uint16_t flags = 0;
   bool is_one = true;         ///< a single span with exact times
   std::int64_t start_ns = 0;  ///< of the span, or of all the box covers
@@ -31,16 +31,17 @@ struct FlameBox {
 
 /// The boxes of one depth of one track, by ascending left end.
 struct FlameRow {
-  TrackId track = 0;
+  TrackId track;
   std::uint16_t depth = 0;
   bool named = false;
   std::uint32_t line = 0;  ///< counts from the chart's top
   std::vector<FlameBox> boxes;
+  [[nodiscard]] base::SiteOrName what(const FlameBox& box) const { return base::site_or_name(named, box.name); }
 };
 
 /// A track with its title, which has a line of its own above its rows.
 struct FlameTrack {
-  TrackId track = 0;
+  TrackId track;
   std::uint32_t line = 0;  ///< of the title
   std::uint32_t lines = 1;
 };
@@ -70,11 +71,11 @@ class TrackView {
   /// Shows only the first row of a track, or all again.
   void toggle(TrackId track);
   /// Whether rows of a track may be left out.
-  [[nodiscard]] bool is_collapsed(TrackId track) const { return order_.height_of(track) < 0; }
+  [[nodiscard]] bool is_collapsed(TrackId track) const { return order_.height_of(track.value()) < 0; }
   /// The user's arrangement.
   [[nodiscard]] RowOrder& order() { return order_; }
   [[nodiscard]] const RowOrder& order() const { return order_; }
-  [[nodiscard]] std::uint64_t rank(TrackId track) const { return order_.place_of(track, rank_(track)); }
+  [[nodiscard]] std::uint64_t rank(TrackId track) const { return order_.place_of(track.value(), rank_(track)); }
   /// Adds the rows that hold something, in order, to those seen, and returns all to show, in order.
   [[nodiscard]] std::vector<FlameRowKey> add(const std::vector<FlameRowKey>& rows);
 

@@ -1,4 +1,4 @@
-// Computes the positions of messages, flows and sync points.
+// Computes the positions of messages, flows, sync points and samples of stacks.
 #include "panel/layout/mark_layout.hpp"
 
 #include <algorithm>
@@ -20,6 +20,9 @@ constexpr float least_mark_pixels = 8;
 constexpr std::size_t most_messages = 16384;
 constexpr std::size_t most_flow_points = 8192;
 constexpr std::size_t most_sync_points = 16384;
+constexpr std::size_t most_samples = 16384;
+/// Closer samples are joined.
+constexpr float least_sample_pixels = 3;
 
 /// Finds the lines of a chart's tracks and of spans open at a time.
 class LineFinder {
@@ -158,6 +161,40 @@ void lay_out_flows(const TimeAxis& axis, const LineFinder& lines, MarkLayout& ou
   }
 }
 
+void lay_out_samples(const TimeAxis& axis, const LineFinder& lines,
+                     const std::unordered_map<ThreadId, TrackId>& threads, MarkLayout& out) {
+  std::size_t all = 0;
+  for (const Piece& piece : out.pieces) {
+    all += piece->stack_samples.size();
+  }
+  const std::size_t step = all / most_samples + 1;
+  std::map<std::pair<std::uint32_t, bool>, std::size_t> last_of_line;  // of waits, and of the others
+  for (const Piece& piece : out.pieces) {
+    for (std::size_t i = 0; i < piece->stack_samples.size(); i += step) {
+      const StackSample& sample = piece->stack_samples[i];
+      const std::int64_t from_ns = subtract_length(sample.time_ns, sample.blocked_ns);
+      const auto track = threads.find(sample.thread);
+      std::uint32_t line = 0;
+      if (track == threads.end() || !overlaps(from_ns, sample.time_ns, axis.range()) ||
+          !lines.title_of(track->second, line)) {
+        continue;
+      }
+      const auto pixel = static_cast<float>(axis.to_pixel(sample.time_ns));
+      const auto from = static_cast<float>(axis.to_pixel(from_ns));
+      const auto [last, is_first] = last_of_line.try_emplace({line, sample.is_wait()}, out.samples.size());
+      if (!is_first && std::fabs(pixel - out.samples[last->second].pixel) < least_sample_pixels) {
+        out.samples[last->second].count += step;
+        continue;
+      }
+      last->second = out.samples.size();
+      out.samples.push_back({from, pixel, line, step, &sample});
+    }
+  }
+  std::stable_sort(out.samples.begin(), out.samples.end(), [](const SampleMark& a, const SampleMark& b) {
+    return std::tie(a.line, a.pixel) < std::tie(b.line, b.pixel);
+  });
+}
+
 }  // namespace
 
 std::vector<SyncMark> lay_out_sync_points(const std::vector<Piece>& pieces, const TimeAxis& axis) {
@@ -183,12 +220,14 @@ std::vector<SyncMark> lay_out_sync_points(const std::vector<Piece>& pieces, cons
   return marks;
 }
 
-MarkLayout lay_out_marks(const std::vector<Piece>& pieces, const TimeAxis& axis, const FlameLayout& flame) {
+MarkLayout lay_out_marks(const std::vector<Piece>& pieces, const TimeAxis& axis, const FlameLayout& flame,
+                         const std::unordered_map<ThreadId, TrackId>& threads) {
   MarkLayout layout;
   layout.pieces = pieces;
   const LineFinder lines(flame);
   lay_out_messages(axis, lines, layout);
   lay_out_flows(axis, lines, layout);
+  lay_out_samples(axis, lines, threads, layout);
   layout.sync_points = lay_out_sync_points(pieces, axis);
   return layout;
 }
@@ -203,6 +242,23 @@ const MessageMark* find_message(const MarkLayout& layout, std::uint32_t line, do
     }
   }
   return best;
+}
+
+const SampleMark* find_sample(const MarkLayout& layout, std::uint32_t line, double pixel, double reach) {
+  const SampleMark* best = nullptr;
+  const SampleMark* wait = nullptr;
+  for (const SampleMark& mark : layout.samples) {
+    const double distance = std::fabs(double{mark.pixel} - pixel);
+    if (mark.line != line || pixel < double{mark.from} - reach || pixel > double{mark.pixel} + reach) {
+      continue;
+    }
+    if (mark.first->is_wait()) {
+      wait = &mark;
+    } else if (best == nullptr || distance < std::fabs(double{best->pixel} - pixel)) {
+      best = &mark;
+    }
+  }
+  return best != nullptr ? best : wait;
 }
 
 }  // namespace kymo::panel

@@ -55,12 +55,12 @@ void put_step(const TimeAxis& axis, double least_pixels, const SampleGroup& grou
 /// Keeps the latest sample up to a time.
 void keep_latest(const DetailSeries& series, std::int64_t until_ns, std::map<MetricId, SampleGroup>& latest) {
   const std::vector<SampleGroup>& samples = series.samples.empty() ? series.groups : series.samples;
+  if (samples.empty() || samples.front().end_ns > until_ns) {
+    return;
+  }
   const auto behind =
       std::upper_bound(samples.begin(), samples.end(), until_ns,
                        [](std::int64_t time_ns, const SampleGroup& sample) { return time_ns < sample.end_ns; });
-  if (behind == samples.begin()) {
-    return;
-  }
   const SampleGroup& last = *(behind - 1);
   const double none = std::numeric_limits<double>::infinity();
   const bool is_number = !std::isnan(last.last);
@@ -76,6 +76,9 @@ std::map<MetricId, SampleGroup> latest_samples(const std::vector<Piece>& pieces,
   std::map<MetricId, SampleGroup> latest;
   for (const std::vector<Piece>* const list : {&past, &pieces}) {
     for (const Piece& piece : *list) {
+      if (piece->start_ns > until_ns) {
+        continue;
+      }
       for (const DetailSeries& series : piece->series) {
         keep_latest(series, until_ns, latest);
       }
@@ -89,7 +92,7 @@ void extend_steps(const TimeAxis& axis, std::int64_t hold_ns, MetricSteps& out) 
   for (std::size_t i = 0; i < out.steps.size(); ++i) {
     MetricStep& step = out.steps[i];
     const double most = i + 1 < out.steps.size() ? double{out.steps[i + 1].left}
-                                                 : std::min(axis.to_pixel(axis.bounds().end_ns), axis.width() + 1);
+                                                 : std::min(axis.to_pixel(axis.data().end_ns), axis.width() + 1);
     const double held = axis.to_pixel(add_length(step.last_ns, hold_ns));
     step.right = std::max(step.right, static_cast<float>(std::min(most, held)));
   }

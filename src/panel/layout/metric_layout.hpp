@@ -23,7 +23,7 @@ struct MetricStep {
 };
 
 struct MetricSteps {
-  MetricId metric = 0;
+  MetricId metric;
   std::vector<MetricStep> steps;  ///< by ascending left end
   bool has_values = false;
   bool is_rate = false;  ///< a running total's growth per second; of joules: watts

@@ -2,6 +2,7 @@
 #include "panel/layout/row_order.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace kymo::panel {
 
@@ -58,6 +59,22 @@ int RowOrder::height_of(std::uint32_t row) const {
 
 void RowOrder::resize(std::uint32_t row, int by) {
   heights_[row] = std::clamp(height_of(row) + by, least_, most_);
+  ++version_;
+}
+
+void RowOrder::set_look(std::uint32_t row, const RowLook& look) {
+  if (look.is_pinned) {
+    pinned_.insert(row);
+  }
+  if (look.is_hidden) {
+    hidden_.insert(row);
+  }
+  heights_[row] = std::clamp(look.height, least_, most_);
+  ++version_;
+}
+
+void RowOrder::set_moved(std::vector<std::uint32_t> rows) {
+  moved_ = std::move(rows);
   ++version_;
 }
 

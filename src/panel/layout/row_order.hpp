@@ -9,6 +9,17 @@
 
 namespace kymo::panel {
 
+/// What was done with a row, wherever it stands.
+struct RowLook {
+  bool is_pinned = false;
+  bool is_hidden = false;
+  int height = 0;  ///< steps by which it is higher than usual; negative: lower
+
+  [[nodiscard]] bool operator==(const RowLook& other) const {
+    return is_pinned == other.is_pinned && is_hidden == other.is_hidden && height == other.height;
+  }
+};
+
 class RowOrder {
  public:
   /// A row is at most so many steps lower or higher than usual.
@@ -36,6 +47,13 @@ class RowOrder {
   /// Steps by which a row is higher than usual; negative: lower.
   [[nodiscard]] int height_of(std::uint32_t row) const;
   void resize(std::uint32_t row, int by);
+
+  [[nodiscard]] RowLook look_of(std::uint32_t row) const { return {is_pinned(row), is_hidden(row), height_of(row)}; }
+  /// Does the same with a row. The height is cut to the limits.
+  void set_look(std::uint32_t row, const RowLook& look);
+  /// The rows that stand in an order of the user's, the first one first.
+  [[nodiscard]] const std::vector<std::uint32_t>& moved() const { return moved_; }
+  void set_moved(std::vector<std::uint32_t> rows);
 
   /// Increases with each change.
   [[nodiscard]] std::uint32_t version() const { return version_; }

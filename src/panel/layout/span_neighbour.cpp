@@ -9,7 +9,7 @@ namespace kymo::panel {
 namespace {
 
 SpanKey key_of_box(const FlameRow& row, const FlameBox& box) {
-  return {row.track, box.name, row.depth, row.named, box.start_ns, box.end_ns};
+  return {row.track, row.what(box), row.depth, box.start_ns, box.end_ns};
 }
 
 bool is_next(const FlameBox& box, const SpanKey& span, Neighbour which) {
@@ -38,7 +38,7 @@ std::optional<SpanKey> find_neighbour(const FlameLayout& layout, const SpanKey& 
   const bool takes_last = which == Neighbour::outer || which == Neighbour::before;
   std::optional<SpanKey> found;
   for (const FlameRow& row : layout.rows) {
-    if (row.track != span.track || row.named != span.named || int{row.depth} != depth) {
+    if (row.track != span.track || row.named != base::is_name(span.what) || int{row.depth} != depth) {
       continue;
     }
     for (const FlameBox& box : row.boxes) {

@@ -8,12 +8,7 @@ namespace kymo::panel {
 
 namespace {
 
-// Differences and sums of such times do not overflow.
-constexpr std::int64_t latest_ns = std::int64_t{1} << 61;
-
-std::int64_t cut(std::int64_t time_ns) {
-  return std::clamp(time_ns, -latest_ns, latest_ns);
-}
+constexpr std::int64_t latest_ns = TimeAxis::latest_ns;
 
 std::int64_t to_length(double length_ns) {
   return static_cast<std::int64_t>(
@@ -22,9 +17,14 @@ std::int64_t to_length(double length_ns) {
 
 }  // namespace
 
-void TimeAxis::set_bounds(TimeRange bounds) {
-  bounds_.start_ns = cut(bounds.start_ns);
-  bounds_.end_ns = std::max(cut(bounds.end_ns), bounds_.start_ns + least_length_ns);
+void TimeAxis::set_bounds(TimeRange data, const std::optional<TimeRange>& room) {
+  data_.start_ns = cut(data.start_ns);
+  data_.end_ns = std::max(cut(data.end_ns), data_.start_ns + least_length_ns);
+  bounds_ = data_;
+  if (room) {
+    bounds_.start_ns = std::min(bounds_.start_ns, cut(room->start_ns));
+    bounds_.end_ns = std::max(bounds_.end_ns, cut(room->end_ns));
+  }
   if (shows_all_) {
     range_ = bounds_;
   } else {
@@ -63,12 +63,6 @@ void TimeAxis::pan(double pixels) {
   const std::int64_t length = length_ns();
   const std::int64_t start = std::clamp(range_.start_ns - shift, bounds_.start_ns, bounds_.end_ns - length);
   show({start, start + length});
-}
-
-double TimeAxis::to_pixel(std::int64_t time_ns) const {
-  constexpr double farthest = 1e9;
-  const double pixel = static_cast<double>(cut(time_ns) - range_.start_ns) / ns_per_pixel();
-  return std::clamp(pixel, -farthest, farthest);
 }
 
 std::int64_t TimeAxis::to_time(double pixel) const {

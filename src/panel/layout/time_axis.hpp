@@ -1,7 +1,9 @@
 // A time axis: maps a stretch of time to pixels. Pure arithmetic.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include <kymo/timeline.hpp>
 
@@ -12,11 +14,16 @@ namespace kymo::panel {
 class TimeAxis {
  public:
   static constexpr std::int64_t least_length_ns = 20;
+  /// Times are cut to +- this. Their sums and differences do not overflow.
+  static constexpr std::int64_t latest_ns = std::int64_t{1} << 61;
 
-  /// Sets the range of the data. Cuts times beyond +-2^61. An axis that shows everything continues to do so.
-  void set_bounds(TimeRange bounds);
+  /// Sets the range of the data, and room around it if there is more to show. An axis that shows everything
+  /// continues to do so.
+  void set_bounds(TimeRange data, const std::optional<TimeRange>& room = std::nullopt);
   void set_width(double pixels) { width_ = pixels < 1 ? 1 : pixels; }
 
+  [[nodiscard]] TimeRange data() const { return data_; }
+  /// The data and the room around it.
   [[nodiscard]] TimeRange bounds() const { return bounds_; }
   [[nodiscard]] TimeRange range() const { return range_; }
   [[nodiscard]] double width() const { return width_; }
@@ -34,10 +41,16 @@ class TimeAxis {
   void pan(double pixels);
 
   /// The position of a time, limited to +-1e9 of the axis.
-  [[nodiscard]] double to_pixel(std::int64_t time_ns) const;
+  [[nodiscard]] double to_pixel(std::int64_t time_ns) const {
+    constexpr double farthest = 1e9;
+    return std::clamp(static_cast<double>(cut(time_ns) - range_.start_ns) / ns_per_pixel(), -farthest, farthest);
+  }
   [[nodiscard]] std::int64_t to_time(double pixel) const;
 
  private:
+  static std::int64_t cut(std::int64_t time_ns) { return std::clamp(time_ns, -latest_ns, latest_ns); }
+
+  TimeRange data_{0, least_length_ns};
   TimeRange bounds_{0, least_length_ns};
   TimeRange range_{0, least_length_ns};
   double width_ = 1;

@@ -22,12 +22,6 @@ constexpr std::int64_t latest_stretch_ns = 100'000'000;
 
 }  // namespace
 
-bool ViewState::LayoutKey::operator==(const LayoutKey& other) const {
-  return revision == other.revision && range.start_ns == other.range.start_ns && range.end_ns == other.range.end_ns &&
-         width == other.width && least_pixels == other.least_pixels && detail == other.detail &&
-         end_detail == other.end_detail && tracks == other.tracks;
-}
-
 ViewState::ViewState(std::shared_ptr<BlockProvider> provider, const DataOptions& options)
     : data_(std::move(provider), options), follows_(data_.provider().is_live()), tracks_([this](TrackId track) {
         const BlockProvider& blocks = data_.provider();
@@ -39,19 +33,25 @@ ViewState::ViewState(std::shared_ptr<BlockProvider> provider, const DataOptions&
 
 void ViewState::begin_frame() {
   data_.poll();
-  const bool was_at_end = overview_.range().end_ns >= overview_.bounds().end_ns;
+  const bool was_at_end = overview_.range().end_ns >= overview_.data().end_ns;
   const std::int64_t length = overview_.length_ns();
   const bool showed_all = overview_.shows_all();
-  overview_.set_bounds(data_.range());
-  flame_.set_bounds(data_.range());
+  set_room(room_);
   if (follows()) {
     if (was_at_end && !showed_all) {
-      overview_.show({overview_.bounds().end_ns - length, overview_.bounds().end_ns});
+      overview_.show({overview_.data().end_ns - length, overview_.data().end_ns});
     }
     follow();
   }
+  resolve_number();
   resolve_pin();
   take_found();
+}
+
+void ViewState::set_room(const std::optional<TimeRange>& room) {
+  room_ = room;
+  overview_.set_bounds(data_.range(), room_);
+  flame_.set_bounds(data_.range(), room_);
 }
 
 void ViewState::follow() {
@@ -88,7 +88,7 @@ void ViewState::resume() {
 void ViewState::follow_newest() {
   resume();
   follows_ = data_.provider().is_live();
-  overview_.show({overview_.bounds().end_ns - overview_.length_ns(), overview_.bounds().end_ns});
+  overview_.show({overview_.data().end_ns - overview_.length_ns(), overview_.data().end_ns});
 }
 
 void ViewState::choose_next_stream() {
@@ -103,7 +103,7 @@ void ViewState::choose_next_stream() {
 }
 
 FrameStreamId ViewState::stream() const {
-  if (stream_ != 0) {
+  if (stream_) {
     return stream_;
   }
   const auto& streams = data_.provider().declarations().frame_streams;
@@ -112,14 +112,18 @@ FrameStreamId ViewState::stream() const {
       return stream.id;
     }
   }
-  return streams.empty() ? 0 : streams.front().id;
+  return streams.empty() ? FrameStreamId{} : streams.front().id;
 }
 
 void ViewState::pin(const Frame& frame) {
+  pin_out_of_view(frame);
+  flame_.show(range_of(frame));
+}
+
+void ViewState::pin_out_of_view(const std::optional<Frame>& frame) {
   pause();
   pin_wish_.reset();
   pinned_ = frame;
-  flame_.show(range_of(frame));
 }
 
 void ViewState::wish(const PinWish& pin) {
@@ -146,6 +150,32 @@ void ViewState::pin_at(std::int64_t time_ns) {
   const std::int64_t start_ns = std::max(time_ns, std::numeric_limits<std::int64_t>::min() + before_ns) - before_ns;
   flame_.show({start_ns, add_length(time_ns, before_ns)});
   wish({{time_ns, add_length(time_ns, 1)}, true, false});
+}
+
+void ViewState::pin_number(FrameNumber number) {
+  pause();
+  number_wish_ = NumberWish{number, data_.range()};
+}
+
+void ViewState::resolve_number() {
+  // The first time up to which so many frames have begun, by bisection.
+  while (number_wish_) {
+    auto& [number, range] = *number_wish_;
+    const std::int64_t middle_ns = range.start_ns + length_between(range.start_ns, range.end_ns) / 2;
+    const auto begun = data_.frame_number(stream(), middle_ns, Asker::wanted_number);
+    if (!begun && data_.is_busy()) {
+      return;  // until it is read
+    }
+    if (range.start_ns < range.end_ns) {
+      (begun.value_or(0) >= number ? range.end_ns : range.start_ns) =
+          begun.value_or(0) >= number ? middle_ns : middle_ns + 1;
+      continue;
+    }
+    if (begun == number) {
+      pin_at(middle_ns);
+    }
+    number_wish_.reset();
+  }
 }
 
 void ViewState::resolve_pin() {
@@ -219,8 +249,8 @@ void ViewState::reset_flame() {
 void ViewState::select(const SpanKey& key) {
   selected_ = key;
   message_.reset();
-  if (!key.named) {
-    mark_site(key.name);
+  if (const auto* const site = std::get_if<SiteId>(&key.what)) {
+    mark_site(*site);
   }
   data_.ask_for_span(key);
 }
@@ -229,8 +259,22 @@ void ViewState::deselect() {
   selected_.reset();
   message_.reset();
   measured_.reset();
-  mark_site(0);
+  mark_site(SiteId{});
   marked_frames_ = {};
+  marked_functions_.clear();
+  lit_.clear();
+}
+
+void ViewState::light(std::vector<Instance> instances) {
+  lit_ = std::move(instances);
+  const bool is_in_view = std::any_of(lit_.begin(), lit_.end(), [this](const Instance& one) {
+    return overlaps(one.start_ns, one.end_ns(), flame_.range());
+  });
+  if (!lit_.empty() && !is_in_view) {
+    hold();
+    const std::int64_t around_ns = lit_.front().duration_ns / 4;
+    flame_.show({lit_.front().start_ns - around_ns, add_length(lit_.front().end_ns(), around_ns)});
+  }
 }
 
 void ViewState::choose_message(const MessageMark& mark) {
@@ -271,10 +315,10 @@ void ViewState::select_neighbour(Neighbour which) {
 }
 
 void ViewState::jump(bool forward) {
-  if (marked_site_ == 0) {
+  if (!marked_site_) {
     return;
   }
-  const bool from_selected = selected_ && !selected_->named && selected_->name == marked_site_;
+  const bool from_selected = selected_ && selected_->what == base::SiteOrName(marked_site_);
   const std::int64_t from_ns = from_selected ? selected_->start_ns : flame_.range().start_ns;
   pause();
   data_.ask_for_site(marked_site_, from_ns, forward);
@@ -382,98 +426,6 @@ TimeRange ViewState::table_range() const {
   return pinned_ ? TimeRange{pinned_->start_ns,
                              add_length(pinned_->start_ns, std::max<std::int64_t>(pinned_->duration_ns, 1))}
                  : TimeRange{};
-}
-
-bool ViewState::is_new(LayoutKey& known, const LayoutKey& now) {
-  if (known == now) {
-    return false;
-  }
-  known = now;
-  return true;
-}
-
-ViewState::LayoutKey ViewState::key_of(const TimeAxis& axis, double least_pixels) const {
-  return {data_.revision(), axis.range(), axis.width(), least_pixels, 0, 0};
-}
-
-const std::vector<Piece>& ViewState::overview_pieces() {
-  LayoutKey key = key_of(overview_, 0);
-  key.width = 0;
-  if (is_new(pieces_key_, key)) {
-    overview_pieces_ = data_.pieces(overview_.range(), {Asker::overview, false});
-  }
-  return overview_pieces_;
-}
-
-const FrameBars& ViewState::frame_bars(double least_pixels) {
-  LayoutKey key = key_of(overview_, least_pixels);
-  key.detail = stream();
-  if (is_new(bars_key_, key)) {
-    ++layouts_made_;
-    bars_ = lay_out_frames(data_.frames(stream(), overview_.range(), Asker::frames), overview_, least_pixels);
-  }
-  return bars_;
-}
-
-const std::vector<MetricSteps>& ViewState::metrics(double least_pixels) {
-  if (is_new(metrics_key_, key_of(overview_, least_pixels))) {
-    ++layouts_made_;
-    const std::vector<Piece>& pieces = overview_pieces();
-    const std::vector<Piece> past = data_.past(overview_.range().start_ns, Asker::past);
-    holds_.learn(pieces);
-    holds_.learn(past);
-    metrics_ = lay_out_metrics(pieces, past, holds_, data_.provider().declarations(), overview_, least_pixels);
-  }
-  return metrics_;
-}
-
-const std::vector<SyncMark>& ViewState::overview_sync_points() {
-  if (is_new(sync_key_, key_of(overview_, 0))) {
-    sync_points_ = lay_out_sync_points(overview_pieces(), overview_);
-  }
-  return sync_points_;
-}
-
-const std::vector<float>& ViewState::frame_lines() {
-  constexpr double least_line_pixels = 12;
-  LayoutKey key = key_of(flame_, least_line_pixels);
-  key.detail = stream();
-  if (is_new(lines_key_, key)) {
-    frame_lines_.clear();
-    const double least_ns = least_line_pixels * flame_.ns_per_pixel();
-    const std::vector<FrameBar> bars =
-        lay_out_frames(data_.frames(stream(), flame_.range(), Asker::frame_lines), flame_, 1).bars;
-    for (const FrameBar& bar : bars) {
-      if (bar.count != 1 || static_cast<double>(bar.longest.frame.duration_ns) < least_ns) {
-        continue;
-      }
-      const std::int64_t start_ns = bar.longest.frame.start_ns;
-      for (const std::int64_t time_ns : {start_ns, add_length(start_ns, bar.longest.frame.duration_ns)}) {
-        const auto pixel = static_cast<float>(flame_.to_pixel(time_ns));
-        if (pixel >= 0 && double{pixel} <= flame_.width() && (frame_lines_.empty() || frame_lines_.back() < pixel)) {
-          frame_lines_.push_back(pixel);
-        }
-      }
-    }
-  }
-  return frame_lines_;
-}
-
-const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
-  LayoutKey key = key_of(flame_, options.least_pixels);
-  key.detail = options.first_line;
-  key.end_detail = options.end_line;
-  key.tracks = tracks_.order().version();
-  if (is_new(flame_key_, key)) {
-    ++layouts_made_;
-    const Wish wish{Asker::flame, true, static_cast<std::int64_t>(options.least_pixels * flame_.ns_per_pixel())};
-    const std::vector<Piece> pieces = data_.pieces(flame_.range(), wish);
-    FlameOptions arranged = options;
-    arranged.tracks = &tracks_;
-    flame_layout_ = lay_out_flame(pieces, flame_, arranged);
-    mark_layout_ = lay_out_marks(pieces, flame_, flame_layout_);
-  }
-  return flame_layout_;
 }
 
 }  // namespace kymo::panel

@@ -1,9 +1,12 @@
 // The state of the panel and the actions on it. Draws nothing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "panel/layout/mark_layout.hpp"
 #include "panel/layout/metric_layout.hpp"
 #include "panel/layout/notes.hpp"
+#include "panel/layout/state_layout.hpp"
 #include "panel/layout/time_axis.hpp"
 
 namespace kymo::panel {
@@ -21,7 +25,7 @@ namespace kymo::panel {
 /// A selected message.
 struct ChosenMessage {
   std::int64_t time_ns = 0;
-  TrackId track = 0;
+  TrackId track;
   std::uint64_t count = 1;  ///< the number of messages it represents
   std::string text;
   bool is_cut = false;
@@ -47,6 +51,9 @@ class ViewState {
   [[nodiscard]] TimeAxis& overview() { return overview_; }
   [[nodiscard]] TimeAxis& flame() { return flame_; }
 
+  /// Lets both axes go beyond the data, as far as another capture beside it goes.
+  void set_room(const std::optional<TimeRange>& room);
+
   /// While paused, neither new data nor the view moves.
   [[nodiscard]] bool is_paused() const { return is_paused_; }
   void pause();
@@ -66,12 +73,16 @@ class ViewState {
   [[nodiscard]] const std::optional<Frame>& pinned() const { return pinned_; }
   /// Pauses and shows a frame in the flame chart.
   void pin(const Frame& frame);
+  /// Pauses and pins a frame, or none, where the flame chart is.
+  void pin_out_of_view(const std::optional<Frame>& frame);
   /// Pins the longest frame of a range once it is known exactly.
   void pin_longest(TimeRange range);
   /// Pins and shows the longest frame of a bar.
   void pin_bar(const FrameBar& bar);
   /// Pins and shows the frame at a time once it is known exactly; shows only the time if there is none.
   void pin_at(std::int64_t time_ns);
+  /// Pins and shows the frame of this number, from 1 on, once it is found; none if there is no such frame.
+  void pin_number(FrameNumber number);
   /// Pins the next frame, or the previous one.
   void step_frame(bool forward);
   /// Zooms both axes to a range and pins the longest frame in it.
@@ -111,6 +122,16 @@ class ViewState {
     marked_lengths_ = site == marked_site_ ? marked_lengths_ : LengthRange{};
     marked_site_ = site;
   }
+  /// The site whose inside trees are of; 0: all.
+  [[nodiscard]] SiteId focused_site() const { return focused_site_; }
+  /// Focuses the marked site; if there is a focus already, ends it.
+  void focus_marked_site() { focused_site_ = focused_site_ ? SiteId{} : marked_site_; }
+  /// The functions whose samples are highlighted.
+  [[nodiscard]] const std::unordered_set<FunctionId>& marked_functions() const { return marked_functions_; }
+  void mark_functions(std::unordered_set<FunctionId> functions) { marked_functions_ = std::move(functions); }
+  /// The frames or scopes that are lit as evidence, and a way there if none of them is in the flame chart.
+  [[nodiscard]] const std::vector<Instance>& lit() const { return lit_; }
+  void light(std::vector<Instance> instances);
   /// The lengths of the marked site's scopes that are highlighted, and those of frames.
   [[nodiscard]] LengthRange marked_lengths() const { return marked_lengths_; }
   void mark_lengths(LengthRange lengths) { marked_lengths_ = lengths; }
@@ -147,18 +168,29 @@ class ViewState {
   [[nodiscard]] const std::vector<MetricSteps>& metrics(double least_pixels);
   /// `options.tracks` is the view's own.
   [[nodiscard]] const FlameLayout& flame_layout(const FlameOptions& options);
+  /// The last one.
+  [[nodiscard]] const FlameLayout& flame_layout() const { return flame_layout_; }
   /// The arrangement of tracks: threads, the main one first, then fibers, locks, queues and async lanes.
   [[nodiscard]] TrackView& tracks() { return tracks_; }
   /// The user's arrangement of metric rows.
   [[nodiscard]] RowOrder& metric_order() { return metric_order_; }
+  [[nodiscard]] const RowOrder& metric_order() const { return metric_order_; }
   /// The marks for the last flame_layout().
   [[nodiscard]] const MarkLayout& marks() const { return mark_layout_; }
-  /// The pixels in the flame chart where frames begin; none where they are too close.
-  [[nodiscard]] const std::vector<float>& frame_lines();
+  /// The run states for the last flame_layout(), and the CPUs that have lanes below its lines: first a line for their title.
+  [[nodiscard]] const StateLayout& states() const { return state_layout_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& cpus() const { return cpus_; }
+  /// The frames of the flame chart's range. Those narrower than 3 pixels are joined.
+  [[nodiscard]] const FrameBars& chart_frames();
+  /// The number of a frame, from 1 on; nothing while it is being counted, or if earlier frames are gone. `asker`: one of
+  /// the askers for numbers, which asks for one frame at a time.
+  [[nodiscard]] std::optional<FrameNumber> frame_number(const Frame& frame, Asker asker);
   /// The sync points in the overview.
   [[nodiscard]] const std::vector<SyncMark>& overview_sync_points();
   /// Number of layouts computed. An idle view computes none.
   [[nodiscard]] std::uint64_t layouts_made() const { return layouts_made_; }
+  /// The number of those that were of metrics: what metrics() returned is valid until it increases.
+  [[nodiscard]] std::uint64_t metrics_made() const { return metrics_made_; }
 
  private:
   /// The inputs of a layout.
@@ -185,23 +217,36 @@ class ViewState {
   const std::vector<Piece>& overview_pieces();
   void wish(const PinWish& pin);
   void resolve_pin();
+  void resolve_number();
   void follow();
   void take_found();
   void show_span(const SpanKey& key);
+  /// Finds the tracks of observed threads, if there are new ones.
+  void find_threads();
 
   PanelData data_;
   TimeAxis overview_;
   TimeAxis flame_;
+  std::optional<TimeRange> room_;
   bool is_paused_ = false;
   bool follows_ = false;
-  FrameStreamId stream_ = 0;
+  FrameStreamId stream_;
   std::optional<Frame> pinned_;
   std::optional<PinWish> pin_wish_;  // still being searched for
+  /// A frame to pin once its start is found: it is in the range.
+  struct NumberWish {
+    FrameNumber number = 0;
+    TimeRange range;
+  };
+  std::optional<NumberWish> number_wish_;
   std::optional<SpanKey> selected_;
   std::optional<ChosenMessage> message_;
-  SiteId marked_site_ = 0;
+  SiteId marked_site_;
+  SiteId focused_site_;
   LengthRange marked_lengths_;
   LengthRange marked_frames_;
+  std::unordered_set<FunctionId> marked_functions_;
+  std::vector<Instance> lit_;
   bool is_jumping_ = false;
   bool has_jumped_in_vain_ = false;
   std::optional<TimeRange> measured_;
@@ -214,6 +259,8 @@ class ViewState {
 
   LayoutKey pieces_key_;
   std::vector<Piece> overview_pieces_;
+  std::vector<Piece> past_;      // before the overview
+  bool has_new_pieces_ = false;  // from which holds_ has not learned
   LayoutKey bars_key_;
   FrameBars bars_;
   LayoutKey metrics_key_;
@@ -222,13 +269,27 @@ class ViewState {
   RowOrder metric_order_{1};
   LayoutKey sync_key_;
   std::vector<SyncMark> sync_points_;
-  LayoutKey lines_key_;
-  std::vector<float> frame_lines_;
+  LayoutKey chart_frames_key_;
+  FrameBars chart_frames_;
+  /// Of one frame each.
+  struct KnownNumber {
+    std::uint64_t revision = 0;
+    FrameStreamId stream;
+    std::int64_t start_ns = 0;
+    std::optional<FrameNumber> number;
+  };
+  std::array<KnownNumber, asker_count> numbers_;
   TrackView tracks_;
   LayoutKey flame_key_;
   FlameLayout flame_layout_;
   MarkLayout mark_layout_;
+  StateLayout state_layout_;
+  std::vector<std::uint32_t> cpus_;                                   // seen so far
+  std::unordered_map<ThreadId, TrackId> threads_;                     // those observed
+  std::unordered_map<TrackId, std::vector<ThreadId>> thread_tracks_;  // likewise
+  std::pair<std::size_t, std::size_t> threads_of_;                    // numbers of threads and tracks declared then
   std::uint64_t layouts_made_ = 0;
+  std::uint64_t metrics_made_ = 0;
 };
 
 }  // namespace kymo::panel

@@ -31,7 +31,7 @@ void FoundGatherer::take(std::size_t /*capture*/, const EventBatch* batch) {
   for (const ScopeRun& run : batch->runs) {
     tracks_.try_emplace(run.track, run.track).first->second.take(run, batch->text, spans_);
   }
-  timeline::append_span_events(*batch, 0, spans_);
+  timeline::append_span_events(*batch, {}, spans_);
   look_at(spans_);
   if (list_.first.size() > 4 * FoundList::most_rows) {
     keep_first();
@@ -40,7 +40,7 @@ void FoundGatherer::take(std::size_t /*capture*/, const EventBatch* batch) {
 
 void FoundGatherer::look_at(const SpanList& spans) {
   for (const Span& span : spans.spans) {
-    const bool is_named = span.site == 0;
+    const bool is_named = !span.site;
     const ArgumentValue* found = nullptr;
     std::string value;
     for (std::uint32_t i = 0; i < span.argument_count && found == nullptr; ++i) {
@@ -56,9 +56,9 @@ void FoundGatherer::look_at(const SpanList& spans) {
       continue;
     }
     ++list_.count;
-    list_.first.push_back({{span.track, is_named ? span.name : span.site, span.depth, is_named, span.start_ns,
+    list_.first.push_back({{span.track, is_named ? base::SiteOrName(span.name) : span.site, span.depth, span.start_ns,
                             add_length(span.start_ns, span.duration_ns)},
-                           found != nullptr ? found->name : 0,
+                           found != nullptr ? found->name : NameId{},
                            std::move(value)});
   }
 }

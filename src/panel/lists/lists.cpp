@@ -12,6 +12,9 @@
 #include "capture/summary/scope_matcher.hpp"
 #include "panel/data/time_math.hpp"
 #include "panel/lists/found_gatherer.hpp"
+#include "panel/lists/site_gatherer.hpp"
+#include "panel/lists/site_times.hpp"
+#include "panel/lists/stack_gatherer.hpp"
 #include "panel/lists/tree_gatherer.hpp"
 
 namespace kymo::panel {
@@ -30,7 +33,7 @@ void keep_first(std::vector<Row>& rows, std::size_t most, IsBefore is_before) {
 class FrameGatherer {
  public:
   FrameGatherer(const ListKey& key, const BlockProvider& provider)
-      : key_(key), knows_numbers_(provider.first_block() == 0), capture_(provider.capture_of(key.id)) {}
+      : key_(key), knows_numbers_(provider.first_block() == 0), capture_(provider.capture_of(FrameStreamId{key.id})) {}
 
   [[nodiscard]] BlockScan scan() const {
     // All marks before the range count for the numbers.
@@ -44,11 +47,12 @@ class FrameGatherer {
       return;
     }
     for (const FrameMark& mark : batch->frame_marks) {
-      if (mark.stream != key_.id) {
+      if (mark.stream != FrameStreamId{key_.id}) {
         continue;
       }
       number_ += last_mark_ ? 1U : 0U;
-      if (last_mark_ && *last_mark_ >= key_.range.start_ns && mark.time_ns <= key_.range.end_ns) {
+      if (last_mark_ && *last_mark_ >= key_.range.start_ns && mark.time_ns <= key_.range.end_ns &&
+          (key_.times == nullptr || key_.times->overlap({*last_mark_, mark.time_ns}))) {
         const std::int64_t duration_ns = length_between(*last_mark_, mark.time_ns);
         durations_.add(duration_ns);
         if (key_.lengths.holds(duration_ns)) {
@@ -99,7 +103,7 @@ class InstanceGatherer {
     last_ns_ = std::max(last_ns_, batch->end_ns);
     for (const ScopeRun& run : batch->runs) {
       capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
-        if (span.site == key_.id) {
+        if (span.site == SiteId{key_.id}) {
           add(list_, run.track, span.depth, {span.start_ns, add_length(span.start_ns, span.duration_ns)}, span.self_ns,
               false, (span.flags & capture::ScopeSpan::self_is_bound) != 0);
         }
@@ -114,7 +118,7 @@ class InstanceGatherer {
     result_ = list_;
     for (const auto& [track, stack] : stacks_) {
       for (std::size_t depth = 0; depth < stack.depth(); ++depth) {
-        if (const capture::ScopeStack::Level open = stack[depth]; open.site == key_.id) {
+        if (const capture::ScopeStack::Level open = stack[depth]; open.site == SiteId{key_.id}) {
           const std::int64_t length_ns = length_between(open.start_ns, last_ns_);
           add(result_, track, static_cast<std::uint16_t>(depth), {open.start_ns, add_length(open.start_ns, length_ns)},
               length_ns - std::min(length_ns, static_cast<std::int64_t>(open.inner_ns)), true, true);
@@ -131,7 +135,7 @@ class InstanceGatherer {
     if (is_frame_of(span.start_ns, span.end_ns, key_.range) &&
         key_.lengths.holds(length_between(span.start_ns, span.end_ns))) {
       ++list.count;
-      list.longest.push_back({{track, key_.id, depth, false, span.start_ns, span.end_ns}, self_ns, is_open, is_bound});
+      list.longest.push_back({{track, SiteId{key_.id}, depth, span.start_ns, span.end_ns}, self_ns, is_open, is_bound});
     }
   }
 
@@ -162,7 +166,7 @@ class MessageGatherer {
       return;
     }
     for (const Message& message : batch->messages) {
-      if (message.time_ns >= key_.range.start_ns && message.time_ns < key_.range.end_ns) {
+      if (key_.holds(message.time_ns)) {
         ++list_.count;
         const bool is_long = message.text.size() > MessageList::most_bytes;
         list_.first.push_back({message.time_ns, message.track, message.text.substr(0, MessageList::most_bytes),
@@ -202,8 +206,7 @@ class MetricGatherer {
     }
     for (const SampleRun& run : batch->samples) {
       for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
-        if (run.times_ns[i] >= key_.range.start_ns && run.times_ns[i] < key_.range.end_ns &&
-            std::isfinite(run.values[i])) {
+        if (std::isfinite(run.values[i]) && key_.holds(run.times_ns[i])) {
           add(metrics_[run.metric], run.values[i]);
         }
       }
@@ -256,7 +259,7 @@ class InnerGatherer {
       return;
     }
     for (const ScopeRun& run : batch->runs) {
-      if (run.track != key_.id) {
+      if (run.track != TrackId{key_.id}) {
         continue;
       }
       capture::match(run, stack_, [this](const capture::ScopeSpan& span) {
@@ -287,11 +290,51 @@ class InnerGatherer {
   std::unordered_map<SiteId, InnerList::Row> sites_;
 };
 
+/// Gathers the marks of a frame stream, and sync points.
+class MarkGatherer {
+ public:
+  MarkGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+
+  [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::others, std::nullopt, {}, {}}; }
+
+  void take(std::size_t /*capture*/, const EventBatch* batch) {
+    if (batch == nullptr) {
+      return;
+    }
+    for (const FrameMark& mark : batch->frame_marks) {
+      if (mark.stream.value() == key_.id && frames_.size() < MarkList::most_marks) {
+        frames_.push_back(mark.time_ns);
+      }
+    }
+    for (const SyncPoint& point : batch->sync_points) {
+      if (sync_points_.size() < MarkList::most_marks) {
+        const auto known = sync_points_.emplace(point.number, point.time_ns).first;
+        known->second = std::min(known->second, point.time_ns);
+      }
+    }
+  }
+
+  [[nodiscard]] MarkList result() const {
+    MarkList list{frames_, {sync_points_.begin(), sync_points_.end()}};
+    std::sort(list.frames.begin(), list.frames.end());
+    return list;
+  }
+
+ private:
+  ListKey key_;
+  std::vector<std::int64_t> frames_;
+  std::map<std::uint64_t, std::int64_t> sync_points_;
+};
+
 template <typename List>
 struct GathererOf;
 template <>
 struct GathererOf<FoundList> {
   using Type = FoundGatherer;
+};
+template <>
+struct GathererOf<SiteTimes> {
+  using Type = SiteTimesGatherer;
 };
 template <>
 struct GathererOf<InnerList> {
@@ -300,6 +343,18 @@ struct GathererOf<InnerList> {
 template <>
 struct GathererOf<TreeList> {
   using Type = TreeGatherer;
+};
+template <>
+struct GathererOf<StackList> {
+  using Type = StackGatherer;
+};
+template <>
+struct GathererOf<SiteList> {
+  using Type = SiteGatherer;
+};
+template <>
+struct GathererOf<MarkList> {
+  using Type = MarkGatherer;
 };
 template <>
 struct GathererOf<MetricList> {
@@ -321,18 +376,32 @@ struct GathererOf<MessageList> {
 }  // namespace
 
 template <typename List>
+void KeptList<List>::forget() {
+  if (has_key_) {
+    has_key_ = false;
+    is_whole_ = false;
+    reading_ = 0;
+    list_ = {};
+    ++version_;
+  }
+}
+
+template <typename List>
 void KeptList<List>::keep_fresh(PanelData& data, const ListKey& key) {
-  const bool is_new = readings_ == 0 || !(key == key_);
-  const bool is_outdated = reading_ == 0 && data_version_ != data.data_version() && Clock::now() >= renews_at_;
+  const bool is_new = !has_key_ || !(key == key_);
+  const bool is_outdated =
+      reading_ == 0 && (data_version_ != data.data_version() || key.times != key_.times) && Clock::now() >= renews_at_;
   if (!is_new && !is_outdated) {
     return;
   }
   key_ = key;
+  has_key_ = true;
   reading_ = ++readings_;
   data_version_ = data.data_version();
   started_ = Clock::now();
   if (is_new) {
     list_ = {};
+    is_whole_ = false;
     ++version_;
   }
   const auto gatherer = std::make_shared<typename GathererOf<List>::Type>(key, data.provider());
@@ -342,12 +411,20 @@ void KeptList<List>::keep_fresh(PanelData& data, const ListKey& key) {
     if (is_alive.expired() || number != reading_) {
       return false;
     }
-    // A list that is read anew stays until the new one is whole.
-    if (is_new || is_done) {
+    if constexpr (requires { gatherer->finish(); }) {
+      if (is_done) {
+        gatherer->finish();
+      }
+    }
+    // A list that is read anew stays until the new one is whole. Showing one that grows takes a tenth of the time.
+    if (is_done || (is_new && Clock::now() >= shows_at_)) {
+      const Clock::time_point before = Clock::now();
       list_ = gatherer->result();
       ++version_;
+      shows_at_ = Clock::now() + 9 * (Clock::now() - before);
     }
     if (is_done) {
+      is_whole_ = true;
       reading_ = 0;
       renews_at_ = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(1), 3 * (Clock::now() - started_));
     }
@@ -360,8 +437,12 @@ template class KeptList<FrameList>;
 template class KeptList<InstanceList>;
 template class KeptList<FoundList>;
 template class KeptList<InnerList>;
+template class KeptList<MarkList>;
 template class KeptList<MessageList>;
 template class KeptList<MetricList>;
+template class KeptList<SiteList>;
+template class KeptList<SiteTimes>;
+template class KeptList<StackList>;
 template class KeptList<TreeList>;
 
 }  // namespace kymo::panel

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -48,7 +50,7 @@ struct InstanceList {
 struct MessageList {
   struct Row {
     std::int64_t time_ns = 0;
-    TrackId track = 0;
+    TrackId track;
     std::string text;
     bool is_cut = false;
   };
@@ -62,7 +64,7 @@ struct MessageList {
 /// The paths of nested scopes over all threads.
 struct TreeList {
   struct Node {
-    SiteId site = 0;
+    SiteId site;
     std::uint32_t parent = 0;
     std::uint16_t depth = 0;
     std::uint64_t count = 0;
@@ -76,10 +78,38 @@ struct TreeList {
   std::vector<Node> nodes;
 };
 
+/// The functions on the stacks that were sampled in a range, or inside scopes of a site on their own threads.
+struct StackList {
+  struct Node {
+    FunctionId function;  ///< one of those with this name in this file
+    std::uint32_t parent = 0;
+    std::uint16_t depth = 0;
+    std::uint64_t self = 0;  ///< samples on the CPU that found a thread in the function itself
+    std::uint64_t total = 0;
+    std::uint64_t self_blocked_ns = 0;  ///< waits
+    std::uint64_t total_blocked_ns = 0;
+  };
+  /// Functions on further paths count as their callers' own.
+  static constexpr std::size_t most_nodes = 50'000;
+  /// Inside a site: samples; later ones are left out.
+  static constexpr std::size_t most_samples = 2'000'000;
+
+  /// Callers stand before what they call. The first node has no function and is around all others.
+  std::vector<Node> nodes;
+  /// Of each function that was found, the one that stands for its name.
+  std::unordered_map<FunctionId, FunctionId> same_names;
+  bool is_cut = false;  ///< the site has more calls, or samples, than were looked at
+};
+
+/// The completed scopes of a range or inside a site.
+struct SiteList {
+  std::vector<stats::SiteFigures> sites;  ///< by falling total
+};
+
 /// The samples of all metrics in a range.
 struct MetricList {
   struct Row {
-    MetricId metric = 0;
+    MetricId metric;
     std::uint64_t count = 0;  ///< of samples with a value
     double min = 0;
     double max = 0;
@@ -95,7 +125,7 @@ struct MetricList {
 /// The scopes directly inside one scope, by site.
 struct InnerList {
   struct Row {
-    SiteId site = 0;
+    SiteId site;
     std::uint64_t count = 0;
     std::uint64_t total_ns = 0;
   };
@@ -107,7 +137,7 @@ struct InnerList {
 struct FoundList {
   struct Row {
     SpanKey key;
-    NameId name = 0;    ///< of the argument; 0: the span's own name holds the text
+    NameId name;        ///< of the argument; 0: the span's own name holds the text
     std::string value;  ///< of the argument
   };
   static constexpr std::size_t most_rows = 1000;
@@ -116,13 +146,37 @@ struct FoundList {
   std::uint64_t count = 0;
 };
 
+/// The frames of a stream and the sync points, by which two captures are aligned.
+struct MarkList {
+  static constexpr std::size_t most_marks = 2'000'000;  ///< of each; later ones are left out
+
+  std::vector<std::int64_t> frames;  ///< where frame 1, 2, ... begin, and where the last one ends
+  std::vector<std::pair<std::uint64_t, std::int64_t>>
+      sync_points;  ///< by ascending number, with the first time of each
+};
+
+/// The times at which a scope of a site was open on any thread.
+struct SiteTimes {
+  static constexpr std::size_t most = 250'000;  ///< ranges; later ones are left out
+
+  std::vector<TimeRange> ranges;  ///< ascending, apart from each other; a time at an end is outside
+  std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();  ///< from here on nothing is known
+
+  /// Sorts ranges that were added, and joins those that overlap.
+  void join();
+  [[nodiscard]] bool hold(std::int64_t time_ns) const;
+  [[nodiscard]] bool overlap(TimeRange range) const;
+};
+
 /// What a list covers.
 struct ListKey {
   TimeRange range;
-  std::uint32_t id;     ///< the stream, the site, or the track
+  std::uint32_t id;     ///< the stream, the site, or the track; of a SiteList, StackList: the site around, 0 for all
   LengthRange lengths;  ///< of the frames or spans to list
   std::uint16_t depth;  ///< of the scopes to list, for InnerList
   std::string text;     ///< to search for, for FoundList; none is found in an empty one
+  SiteId inside;        ///< for FrameList, MessageList and MetricList: only what is at `times`, those of this site
+  std::shared_ptr<const SiteTimes> times;  ///< no other key because of them: a list that is known stays meanwhile
 
   explicit ListKey(TimeRange covered = {}, std::uint32_t of = 0, LengthRange within = {}, std::uint16_t at_depth = 0,
                    std::string holding = {})
@@ -130,7 +184,10 @@ struct ListKey {
 
   [[nodiscard]] bool operator==(const ListKey& other) const {
     return range.start_ns == other.range.start_ns && range.end_ns == other.range.end_ns && id == other.id &&
-           lengths == other.lengths && depth == other.depth && text == other.text;
+           lengths == other.lengths && depth == other.depth && text == other.text && inside == other.inside;
+  }
+  [[nodiscard]] bool holds(std::int64_t time_ns) const {
+    return time_ns >= range.start_ns && time_ns < range.end_ns && (times == nullptr || times->hold(time_ns));
   }
 };
 
@@ -146,6 +203,10 @@ class KeptList {
   /// Increases with each change.
   [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] bool is_reading() const { return reading_ != 0; }
+  /// Whether it was read to its end, though perhaps more data arrived since.
+  [[nodiscard]] bool is_whole() const { return is_whole_; }
+  /// Knows nothing until it is read anew.
+  void forget();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -155,9 +216,12 @@ class KeptList {
   std::uint64_t version_ = 0;
   std::uint64_t reading_ = 0;  // number of the present reading; 0: none
   std::uint64_t readings_ = 0;
+  bool has_key_ = false;
+  bool is_whole_ = false;
   std::uint64_t data_version_ = 0;
   Clock::time_point started_{};
   Clock::time_point renews_at_{};
+  Clock::time_point shows_at_{};
   std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
 };
 

@@ -2,7 +2,6 @@
 #include "panel/lists/tree_gatherer.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -10,10 +9,7 @@
 
 namespace kymo::panel {
 
-TreeGatherer::TreeGatherer(const ListKey& key, const BlockProvider& /*provider*/)
-    : key_(key), last_ns_(std::numeric_limits<std::int64_t>::min()) {
-  const TimeRange all;
-  cuts_ = key.range.start_ns != all.start_ns || key.range.end_ns != all.end_ns;
+TreeGatherer::TreeGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key), runs_(key.range) {
   tree_.list.nodes.emplace_back();
 }
 
@@ -22,7 +18,7 @@ BlockScan TreeGatherer::scan() const {
 }
 
 std::uint32_t TreeGatherer::node_of(std::uint32_t parent, SiteId site, std::uint16_t depth, Tree& tree) {
-  const auto [known, is_new] = tree.nodes.try_emplace((std::uint64_t{parent} << 32U) | site, parent);
+  const auto [known, is_new] = tree.nodes.try_emplace((std::uint64_t{parent} << 32U) | site.value(), parent);
   std::vector<TreeList::Node>& nodes = tree.list.nodes;
   if (is_new && nodes.size() < TreeList::most_nodes) {
     known->second = static_cast<std::uint32_t>(nodes.size());
@@ -31,8 +27,11 @@ std::uint32_t TreeGatherer::node_of(std::uint32_t parent, SiteId site, std::uint
   return known->second;
 }
 
-void TreeGatherer::take_run(const ScopeRun& run, capture::ScopeStack& stack, std::vector<Place>& path, Tree& tree) {
-  capture::match(run, stack, [&](const capture::ScopeSpan& span) {
+void TreeGatherer::add(const ScopeRun& run, Track& track) {
+  const capture::ScopeStack& stack = track.stack;
+  std::vector<Place>& path = track.path;
+  Tree& tree = tree_;
+  capture::match(run, track.stack, [&](const capture::ScopeSpan& span) {
     // The scopes around it are still open. Their nodes are known from the last scope inside them.
     std::size_t known = std::min<std::size_t>(span.depth, path.size());
     while (known > 0 &&
@@ -60,29 +59,20 @@ void TreeGatherer::take_run(const ScopeRun& run, capture::ScopeStack& stack, std
 }
 
 void TreeGatherer::take(std::size_t /*capture*/, const EventBatch* batch) {
-  if (batch == nullptr) {
-    return;  // the stacks see the gap in the sequence numbers
-  }
-  last_ns_ = std::max(last_ns_, batch->end_ns);
-  for (const ScopeRun& run : batch->runs) {
-    const auto [at, is_new] = tracks_.try_emplace(run.track);
-    Track& track = at->second;
-    if (is_new) {
-      track.cut = stats::RunCut(key_.range);
-    }
-    if (!cuts_) {
-      take_run(run, track.stack, track.path, tree_);
-    } else if (ScopeRun part = run; track.cut.cut(part, false)) {
-      take_run(part, track.stack, track.path, tree_);
-    }
+  if (batch != nullptr) {  // else the stacks see the gap in the sequence numbers
+    runs_.take(*batch, [this](const ScopeRun& run, Track& track) { add(run, track); });
   }
 }
 
+void TreeGatherer::finish() {
+  runs_.finish([this](const ScopeRun& run, Track& track) { add(run, track); });
+}
+
 TreeList TreeGatherer::result() {
-  const std::int64_t end_ns = std::min(key_.range.end_ns, last_ns_);
+  const std::int64_t end_ns = runs_.end_ns();
   // Nodes first: those of scopes that are still open may be new.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> open;
-  for (auto& [id, track] : tracks_) {
+  runs_.for_each_track([&](const Track& track) {
     std::uint32_t parent = 0;
     for (std::size_t depth = 0; depth < track.stack.depth(); ++depth) {
       const capture::ScopeStack::Level level = track.stack[depth];
@@ -94,7 +84,7 @@ TreeList TreeGatherer::result() {
                         static_cast<std::uint64_t>(std::max<std::int64_t>(length_between(level.start_ns, end_ns), 0)));
       parent = node;
     }
-  }
+  });
   TreeList list = tree_.list;
   for (const auto& [node, length_ns] : open) {
     ++list.nodes[node].count;

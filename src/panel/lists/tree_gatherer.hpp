@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "capture/summary/scope_matcher.hpp"
+#include "panel/lists/cut_runs.hpp"
 #include "panel/lists/lists.hpp"
-#include "stats/common/selection.hpp"
 
 namespace kymo::panel {
 
@@ -19,20 +19,21 @@ class TreeGatherer {
 
   [[nodiscard]] BlockScan scan() const;
   void take(std::size_t capture, const EventBatch* batch);
-  /// The tree of all blocks so far. Scopes that are still open count up to the last block or the range's end.
+  /// Ends the scopes that are open at the range's end. Call after the last block.
+  void finish();
+  /// The tree of all blocks so far. Scopes that are still open count up to the last block.
   [[nodiscard]] TreeList result();
 
  private:
   /// An open scope with its place in the tree.
   struct Place {
     std::int64_t start_ns = 0;
-    SiteId site = 0;
+    SiteId site;
     std::uint32_t node = 0;
   };
   struct Track {
     capture::ScopeStack stack;
     std::vector<Place> path;  // by depth, as far as it was looked up
-    stats::RunCut cut;
   };
   /// The tree with what finds its nodes.
   struct Tree {
@@ -40,14 +41,12 @@ class TreeGatherer {
     std::unordered_map<std::uint64_t, std::uint32_t> nodes;  // by parent and site
   };
 
-  static void take_run(const ScopeRun& run, capture::ScopeStack& stack, std::vector<Place>& path, Tree& tree);
+  void add(const ScopeRun& run, Track& track);
   static std::uint32_t node_of(std::uint32_t parent, SiteId site, std::uint16_t depth, Tree& tree);
 
   ListKey key_;
-  bool cuts_;
   Tree tree_;
-  std::int64_t last_ns_;
-  std::unordered_map<TrackId, Track> tracks_;
+  CutRuns<Track> runs_;
 };
 
 }  // namespace kymo::panel

@@ -1,13 +1,15 @@
 // The frames tab: how frame times are spread, and the slowest frames.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "panel/draw/canvas.hpp"
+#include "panel/draw/histogram.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/lists/lists.hpp"
-#include "panel/tabs/histogram.hpp"
+#include "panel/tabs/focus.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
 #include "stats/statistics/site_figures.hpp"
@@ -40,7 +42,7 @@ class FrameRows final : public TableRows {
     const auto duration_ns = static_cast<double>(frame.frame.duration_ns);
     switch (column) {
       case number_column:
-        return static_cast<double>(frame.number);
+        return frame.number == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(frame.number);
       case start_column:
         return static_cast<double>(frame.frame.start_ns - origin_ns_);
       case duration_column:
@@ -64,21 +66,28 @@ class FramesTab final : public Tab {
     // The pinned frame is one of those listed; it does not limit them.
     const auto& measured = context.state.measured();
     const bool is_measured = measured && measured->end_ns > measured->start_ns;
-    list_.keep_fresh(context.state.data(), ListKey(is_measured ? *measured : TimeRange{}, context.state.stream(),
-                                                   context.state.marked_frames()));
+    focus_.keep_fresh(
+        context,
+        ListKey(is_measured ? *measured : TimeRange{}, context.state.stream().value(), context.state.marked_frames()),
+        list_);
+    const bool is_reading = list_.is_reading() || focus_.is_reading();
     const FrameList& frames = list_.list();
     const FrameRows rows(context, frames);
     draw_target(context.targets);
+    draw_focus_button(context);
     // The shares of the target change with it.
     version_ += target_ns_ != context.targets.good_ms * 1e6 ? std::uint64_t{1} << 32U : 0;
     target_ns_ = context.targets.good_ms * 1e6;
     table_.update(rows, version_ + list_.version());
     const std::uint64_t count = frames.durations.count;
     say(count == 0
-            ? (list_.is_reading() ? std::string("reading...") : "no frames: mark them with kymo::frame_mark()")
-            : count_text(count) + " frames   p50 " + duration_text(frames.durations.p50_ns) + "   p95 " +
-                  duration_text(frames.durations.p95_ns) + "   p99 " + duration_text(frames.durations.p99_ns) +
-                  "   longest " + duration_text(frames.durations.max_ns) + (list_.is_reading() ? "   reading..." : ""));
+            ? std::string(is_reading                     ? "reading..."
+                          : context.state.focused_site() ? "no frames with it"
+                                                         : "no frames: mark them with kymo::frame_mark()")
+            : count_text(count) + (count == 1 ? " frame" : " frames") + "   p50 " +
+                  duration_text(frames.durations.p50_ns) + "   p95 " + duration_text(frames.durations.p95_ns) +
+                  "   p99 " + duration_text(frames.durations.p99_ns) + "   longest " +
+                  duration_text(frames.durations.max_ns) + focus_.limit_text() + (is_reading ? "   reading..." : ""));
     const float width = ImGui::GetContentRegionAvail().x;
     ImGui::BeginChild("slowest", ImVec2(width * 0.45F, 0));
     const TableUse use = table_.draw(rows, chosen(context), 0, context.theme);
@@ -102,8 +111,8 @@ class FramesTab final : public Tab {
   void light_next_bar(TabContext& context) override {
     context.state.mark_frames(next_lengths(list_.list().durations, context.state.marked_frames()));
   }
-  [[nodiscard]] std::string csv(TabContext& context) const override {
-    return table_.csv(FrameRows(context, list_.list()));
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    return table_.copied(FrameRows(context, list_.list()), as);
   }
 
  private:
@@ -113,8 +122,7 @@ class FramesTab final : public Tab {
     ImGui::SetNextItemWidth(ImGui::GetFontSize() * 4);
     if (ImGui::InputFloat("target fps", &rate, 0, 0, "%.3g", ImGuiInputTextFlags_EnterReturnsTrue) && rate > 0.01F &&
         rate < 100'000) {
-      targets.good_ms = 1000 / double{rate};
-      targets.slow_ms = 2 * targets.good_ms;
+      targets.set(1000 / double{rate});
     }
     ImGui::SameLine(0, ImGui::GetFontSize());
   }
@@ -140,6 +148,7 @@ class FramesTab final : public Tab {
     }
   }
 
+  Focus focus_;
   KeptList<FrameList> list_;
   std::uint64_t version_ = 0;  // of the target, in its upper half
   double target_ns_ = 0;

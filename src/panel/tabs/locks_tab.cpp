@@ -5,6 +5,7 @@
 
 #include "panel/draw/canvas.hpp"
 #include "panel/draw/text.hpp"
+#include "panel/tabs/focus.hpp"
 #include "panel/tabs/site_rows.hpp"
 #include "panel/tabs/tab.hpp"
 
@@ -26,7 +27,7 @@ class LockRows final : public SiteRows {
     max_column
   };
 
-  LockRows(TabContext& context, const char* filter) : SiteRows(context, filter) {}
+  LockRows(TabContext& context, const KeptFigures& kept, const char* filter) : SiteRows(context, kept, filter) {}
 
   [[nodiscard]] bool fits(std::size_t row) const override {
     return declaration(row).role == SiteRole::wait && SiteRows::fits(row);
@@ -66,15 +67,15 @@ class LocksTab final : public Tab {
   [[nodiscard]] const char* title() const override { return "Locks"; }
 
   void draw(TabContext& context) override {
-    PanelData& data = context.state.data();
-    data.keep_figures_fresh(context.state.table_range());
+    figures_.keep_fresh(context);
     filter_.draw();
-    const LockRows rows(context, filter_.text());
+    const LockRows rows(context, figures_, filter_.text());
     ImGui::SameLine(0, ImGui::GetFontSize());
-    table_.update(rows, filter_.version() + data.figures_version());
-    say(data.figures_version() == 0 ? "adding up..."
-        : !table_.order().empty()   ? "waits of threads; a click marks them in the chart"
-                                    : "no thread waited for a kymo::Lockable");
+    draw_focus_button(context);
+    table_.update(rows, filter_.version() + figures_.version());
+    say((table_.order().empty() ? "no thread waited for a kymo::Lockable"
+                                : "waits of threads; a click marks them in the chart") +
+        std::string(figures_.state_text()));
     const TableUse use = table_.draw(rows, rows.find(context.state.marked_site()), 0, context.theme);
     if (use.clicked) {
       context.state.mark_site(rows.figures()[*use.clicked].site);
@@ -82,7 +83,7 @@ class LocksTab final : public Tab {
   }
 
   void choose_row(TabContext& context, bool down) override {
-    const LockRows rows(context, filter_.text());
+    const LockRows rows(context, figures_, filter_.text());
     if (const auto next = table_.neighbour(rows.find(context.state.marked_site()), down);
         next && *next < rows.count()) {
       context.state.mark_site(rows.figures()[*next].site);
@@ -90,12 +91,13 @@ class LocksTab final : public Tab {
   }
   void sort_by(std::size_t column) override { table_.sort_by(column); }
   void focus_filter() override { filter_.focus(); }
-  [[nodiscard]] std::string csv(TabContext& context) const override {
-    return table_.csv(LockRows(context, filter_.text()));
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    return table_.copied(LockRows(context, figures_, filter_.text()), as);
   }
 
  private:
   Filter filter_{"filter"};
+  KeptFigures figures_;
   Table table_{"locks",
                {{"lock", 2, false}, {"held by", 2, false}, {"waits"}, {"total"}, {"mean"}, {"p95"}, {"longest"}},
                LockRows::total_column};

@@ -6,6 +6,7 @@
 #include "panel/draw/canvas.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/lists/lists.hpp"
+#include "panel/tabs/focus.hpp"
 #include "panel/tabs/site_rows.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
@@ -50,17 +51,20 @@ class MessagesTab final : public Tab {
   [[nodiscard]] const char* title() const override { return "Messages"; }
 
   void draw(TabContext& context) override {
-    list_.keep_fresh(context.state.data(), ListKey(context.state.table_range()));
+    focus_.keep_fresh(context, ListKey(context.state.table_range()), list_);
     const MessageList& messages = list_.list();
     filter_.draw();
     const MessageRows rows(context, messages, filter_.text());
     ImGui::SameLine(0, ImGui::GetFontSize());
+    draw_focus_button(context);
+    const bool is_reading = list_.is_reading() || focus_.is_reading();
     table_.update(rows, filter_.version() + list_.version());
-    say(messages.count == 0 && !list_.is_reading()
-            ? std::string("no messages: write them with kymo::message()")
+    say(messages.count == 0 && !is_reading
+            ? std::string(context.state.focused_site() ? "no messages inside"
+                                                       : "no messages: write them with kymo::message()")
             : count_text(table_.order().size()) + " of " + count_text(messages.count) + " messages" +
                   (messages.count > messages.first.size() ? ", the first " + count_text(messages.first.size()) : "") +
-                  (list_.is_reading() ? "   reading..." : ""));
+                  focus_.limit_text() + (is_reading ? "   reading..." : ""));
     const TableUse use = table_.draw(rows, chosen(context), 0, context.theme);
     if (use.clicked) {
       choose(context, *use.clicked);
@@ -74,8 +78,8 @@ class MessagesTab final : public Tab {
   }
   void sort_by(std::size_t column) override { table_.sort_by(column); }
   void focus_filter() override { filter_.focus(); }
-  [[nodiscard]] std::string csv(TabContext& context) const override {
-    return table_.csv(MessageRows(context, list_.list(), filter_.text()));
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    return table_.copied(MessageRows(context, list_.list(), filter_.text()), as);
   }
 
  private:
@@ -95,6 +99,7 @@ class MessagesTab final : public Tab {
                                : std::optional<std::size_t>(static_cast<std::size_t>(found - rows.begin()));
   }
 
+  Focus focus_;
   KeptList<MessageList> list_;
   Filter filter_{"filter"};
   Table table_{"messages", {{"at", 1}, {"track", 2, false}, {"text", 6, false}}, MessageRows::time_column, false};

@@ -4,10 +4,11 @@
 #include <vector>
 
 #include "panel/draw/canvas.hpp"
+#include "panel/draw/filter.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/layout/metric_layout.hpp"
 #include "panel/lists/lists.hpp"
-#include "panel/tabs/filter.hpp"
+#include "panel/tabs/focus.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
 
@@ -77,16 +78,19 @@ class MetricsTab final : public Tab {
   [[nodiscard]] const char* title() const override { return "Metrics"; }
 
   void draw(TabContext& context) override {
-    list_.keep_fresh(context.state.data(), ListKey(context.state.table_range()));
+    focus_.keep_fresh(context, ListKey(context.state.table_range()), list_);
     filter_.draw();
     const MetricTableRows rows(context, list_.list(), filter_.text());
     table_.update(rows, filter_.version() + list_.version());
     ImGui::SameLine(0, ImGui::GetFontSize());
+    draw_focus_button(context);
     const bool is_empty = list_.list().rows.empty();
-    say(list_.is_reading() && is_empty ? std::string("reading...")
+    const bool is_reading = list_.is_reading() || focus_.is_reading();
+    say(is_reading && is_empty                     ? std::string("reading...")
+        : is_empty && context.state.focused_site() ? std::string("no samples inside")
         : is_empty ? std::string("no samples: kymo record takes the machine's, kymo::record_metric() your own")
-                   : count_text(table_.order().size()) + " metrics; a click shows the row" +
-                         (list_.is_reading() ? "   reading..." : ""));
+                   : count_text(table_.order().size()) + (table_.order().size() == 1 ? " metric" : " metrics") +
+                         "; a click shows the row" + focus_.limit_text() + (is_reading ? "   reading..." : ""));
     const TableUse use = table_.draw(rows, chosen_row(), 0, context.theme);
     if (use.clicked) {
       choose(context, *use.clicked);
@@ -100,8 +104,8 @@ class MetricsTab final : public Tab {
   }
   void sort_by(std::size_t column) override { table_.sort_by(column); }
   void focus_filter() override { filter_.focus(); }
-  [[nodiscard]] std::string csv(TabContext& context) const override {
-    return table_.csv(MetricTableRows(context, list_.list(), filter_.text()));
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    return table_.copied(MetricTableRows(context, list_.list(), filter_.text()), as);
   }
 
  private:
@@ -117,8 +121,9 @@ class MetricsTab final : public Tab {
                                : std::optional<std::size_t>(static_cast<std::size_t>(found - rows.begin()));
   }
 
+  Focus focus_;
   KeptList<MetricList> list_;
-  MetricId chosen_ = 0;
+  MetricId chosen_;
   Filter filter_{"filter"};
   Table table_{"metric values",
                {{"metric", 3, false},

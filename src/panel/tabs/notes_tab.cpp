@@ -5,9 +5,9 @@
 
 #include "panel/data/time_math.hpp"
 #include "panel/draw/canvas.hpp"
+#include "panel/draw/filter.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/layout/notes.hpp"
-#include "panel/tabs/filter.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
 
@@ -74,8 +74,8 @@ class NotesTab final : public Tab {
   void sort_by(std::size_t column) override { table_.sort_by(column); }
   void focus_filter() override { text_.focus(); }
   [[nodiscard]] bool is_of_notes() const override { return true; }
-  [[nodiscard]] std::string csv(TabContext& context) const override {
-    return table_.csv(NoteRows(context.state.notes().all()));
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    return table_.copied(NoteRows(context.state.notes().all()), as);
   }
 
  private:

@@ -55,7 +55,10 @@ class SearchTab final : public Tab {
 
   void draw(TabContext& context) override {
     field_.draw();
-    context.state.search_for(field_.text());
+    if (context.state.search() != field_.text()) {
+      context.state.search_for(field_.text());
+      last_.reset();
+    }
     ImGui::SameLine(0, ImGui::GetFontSize());
     if (field_.text()[0] == 0) {
       hits_.clear();
@@ -91,7 +94,12 @@ class SearchTab final : public Tab {
   void sort_by(std::size_t column) override { table_.sort_by(column); }
   void focus_filter() override { field_.focus(); }
   [[nodiscard]] bool is_search() const override { return true; }
-  [[nodiscard]] std::string csv(TabContext& /*context*/) const override { return table_.csv(SearchRows(hits_)); }
+  [[nodiscard]] bool chose_no_site(TabContext& context) const override {
+    return last_ && is_chosen(context, *last_) && hits_[*last_].kind != Hit::Kind::site;
+  }
+  [[nodiscard]] std::string copied(TabContext& /*context*/, CopyAs as) const override {
+    return table_.copied(SearchRows(hits_), as);
+  }
 
  private:
   void find(TabContext& context) {
@@ -101,14 +109,14 @@ class SearchTab final : public Tab {
     for (const SiteDeclaration& site : provider.declarations().sites) {
       if (contains_text(site.name, text) || contains_text(site.function, text) || contains_text(site.file, text)) {
         hits_.push_back(
-            {Hit::Kind::site, site.id, context.names.look(site.id, false, context.theme).text, Names::place(site)});
+            {Hit::Kind::site, site.id.value(), context.names.look(site.id, context.theme).text, Names::place(site)});
       }
     }
     const std::vector<FoundList::Row>& spans = spans_.list().first;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       const SpanKey& key = spans[i].key;
-      std::string name = context.names.look(key.name, key.named, context.theme).text;
-      if (spans[i].name != 0) {
+      std::string name = context.names.look(key.what, context.theme).text;
+      if (spans[i].name) {
         name += "   " + clean_text(provider.name(spans[i].name), 60) + "=" + clean_text(spans[i].value, 120);
       }
       hits_.push_back({Hit::Kind::span, static_cast<std::uint32_t>(i), std::move(name),
@@ -117,7 +125,7 @@ class SearchTab final : public Tab {
     }
     for (const TrackDeclaration& track : provider.declarations().tracks) {
       if (const std::string title = context.names.title(track); contains_text(title, text)) {
-        hits_.push_back({Hit::Kind::track, track.id, title, {}});
+        hits_.push_back({Hit::Kind::track, track.id.value(), title, {}});
       }
     }
     for (const MetricDeclaration& metric : provider.declarations().metrics) {
@@ -126,7 +134,7 @@ class SearchTab final : public Tab {
         name += ' ' + value;
       }
       if (contains_text(name, text)) {
-        hits_.push_back({Hit::Kind::metric, metric.id, clean_text(name), clean_text(metric.source)});
+        hits_.push_back({Hit::Kind::metric, metric.id.value(), clean_text(name), clean_text(metric.source)});
       }
     }
     const std::vector<MessageList::Row>& messages = messages_.list().first;
@@ -153,18 +161,40 @@ class SearchTab final : public Tab {
   }
 
   [[nodiscard]] std::optional<std::size_t> chosen(TabContext& context) const {
+    if (last_ && is_chosen(context, *last_)) {
+      return last_;  // a span that was gone to marks its site too
+    }
     for (std::size_t i = 0; i < hits_.size(); ++i) {
-      const Hit& hit = hits_[i];
-      const auto& message = context.state.message();
-      const bool is_it = hit.kind == Hit::Kind::site ? hit.id == context.state.marked_site()
-                         : hit.kind == Hit::Kind::message
-                             ? message && message_of(hit) != nullptr && message_of(hit)->time_ns == message->time_ns
-                             : last_ == i;
-      if (is_it) {
+      if (hits_[i].kind == Hit::Kind::site && is_chosen(context, i)) {
         return i;
       }
     }
     return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_chosen(TabContext& context, std::size_t place) const {
+    if (place >= hits_.size()) {
+      return false;
+    }
+    const Hit& hit = hits_[place];
+    switch (hit.kind) {
+      case Hit::Kind::site:
+        return SiteId{hit.id} == context.state.marked_site();
+      case Hit::Kind::span: {
+        const auto& spans = spans_.list().first;
+        const auto& selected = context.state.selected();
+        return selected && hit.id < spans.size() && spans[hit.id].key.start_ns == selected->start_ns &&
+               spans[hit.id].key.track == selected->track && spans[hit.id].key.depth == selected->depth;
+      }
+      case Hit::Kind::message: {
+        const auto& message = context.state.message();
+        return message && message_of(hit) != nullptr && message_of(hit)->time_ns == message->time_ns;
+      }
+      case Hit::Kind::track:
+      case Hit::Kind::metric:
+        break;
+    }
+    return last_ == place;
   }
 
   /// nullptr if the messages were read anew.
@@ -178,7 +208,7 @@ class SearchTab final : public Tab {
     const Hit& hit = hits_[place];
     switch (hit.kind) {
       case Hit::Kind::site:
-        context.state.mark_site(hit.id);
+        context.state.mark_site(SiteId{hit.id});
         break;
       case Hit::Kind::span:
         if (hit.id < spans_.list().first.size()) {
@@ -186,10 +216,10 @@ class SearchTab final : public Tab {
         }
         break;
       case Hit::Kind::track:
-        context.state.show_track(hit.id);
+        context.state.show_track(TrackId{hit.id});
         break;
       case Hit::Kind::metric:
-        context.state.show_metric(hit.id);
+        context.state.show_metric(MetricId{hit.id});
         break;
       case Hit::Kind::message:
         if (const MessageList::Row* const message = message_of(hit); message != nullptr) {

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "panel/draw/filter.hpp"
 #include "panel/draw/text.hpp"
-#include "panel/tabs/filter.hpp"
+#include "panel/tabs/kept_figures.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
 
@@ -16,8 +17,8 @@ namespace kymo::panel {
 /// The sites' figures as rows, filtered by name.
 class SiteRows : public TableRows {
  public:
-  SiteRows(TabContext& context, const char* filter)
-      : context_(context), figures_(context.state.data().figures()), filter_(filter) {}
+  SiteRows(TabContext& context, const KeptFigures& figures, const char* filter)
+      : context_(context), figures_(figures.sites(context)), filter_(filter) {}
 
   [[nodiscard]] std::size_t count() const override { return figures_.size(); }
   [[nodiscard]] bool fits(std::size_t row) const override { return contains_text(declaration(row).name, filter_); }
@@ -27,7 +28,7 @@ class SiteRows : public TableRows {
     return context_.state.data().provider().site(figures_[row].site);
   }
   [[nodiscard]] std::string name(std::size_t row) const {
-    return context_.names.look(figures_[row].site, false, context_.theme).text;
+    return context_.names.look(figures_[row].site, context_.theme).text;
   }
   /// The row of a site.
   [[nodiscard]] std::optional<std::size_t> find(SiteId site) const {

@@ -55,15 +55,16 @@ class SpansTab final : public Tab {
 
   void draw(TabContext& context) override {
     const SiteId site = site_of(context);
-    if (site == 0) {
+    if (!site) {
       say("select a scope in the chart, or a site in Statistics, to list its spans");
       return;
     }
-    list_.keep_fresh(context.state.data(), ListKey(context.state.table_range(), site, context.state.marked_lengths()));
+    list_.keep_fresh(context.state.data(),
+                     ListKey(context.state.table_range(), site.value(), context.state.marked_lengths()));
     const InstanceList& spans = list_.list();
     const SpanRows rows(context, spans);
     table_.update(rows, list_.version());
-    const std::string name = context.names.look(site, false, context.theme).text;
+    const std::string name = context.names.look(site, context.theme).text;
     const LengthRange lengths = context.state.marked_lengths();
     say(name + ": " + count_text(spans.count) + (spans.count == 1 ? " span" : " spans") +
         (lengths == LengthRange{} ? ""
@@ -84,15 +85,16 @@ class SpansTab final : public Tab {
     }
   }
   void sort_by(std::size_t column) override { table_.sort_by(column); }
-  [[nodiscard]] std::string csv(TabContext& context) const override {
-    return table_.csv(SpanRows(context, list_.list()));
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    return table_.copied(SpanRows(context, list_.list()), as);
   }
 
  private:
   /// The site of the selected scope, else the marked one.
   static SiteId site_of(TabContext& context) {
     const auto& selected = context.state.selected();
-    return selected && !selected->named ? selected->name : context.state.marked_site();
+    const SiteId site = selected ? base::site_of(selected->what) : SiteId{};
+    return site ? site : context.state.marked_site();
   }
 
   [[nodiscard]] std::optional<std::size_t> chosen(TabContext& context) const {

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "panel/draw/canvas.hpp"
+#include "panel/draw/histogram.hpp"
 #include "panel/draw/text.hpp"
-#include "panel/tabs/histogram.hpp"
+#include "panel/tabs/focus.hpp"
 #include "panel/tabs/site_rows.hpp"
 #include "panel/tabs/tab.hpp"
 
@@ -46,7 +47,7 @@ class StatisticsRows final : public SiteRows {
     place_column
   };
 
-  StatisticsRows(TabContext& context, const char* filter) : SiteRows(context, filter) {
+  StatisticsRows(TabContext& context, const KeptFigures& kept, const char* filter) : SiteRows(context, kept, filter) {
     for (const SiteFigures& site : figures()) {
       self_ns_ += static_cast<double>(site.self_ns);
     }
@@ -103,16 +104,14 @@ class StatisticsTab final : public Tab {
   [[nodiscard]] const char* title() const override { return "Statistics"; }
 
   void draw(TabContext& context) override {
-    PanelData& data = context.state.data();
-    data.keep_figures_fresh(context.state.table_range());
+    figures_.keep_fresh(context);
     filter_.draw();
-    const StatisticsRows rows(context, filter_.text());
+    const StatisticsRows rows(context, figures_, filter_.text());
     ImGui::SameLine(0, ImGui::GetFontSize());
-    table_.update(rows, filter_.version() + data.figures_version());
-    say(data.figures_version() == 0
-            ? "adding up..."
-            : count_text(table_.order().size()) + " sites by " + table_.columns()[table_.column()].title +
-                  (table_.is_falling() ? ", falling" : ", rising"));
+    draw_focus_button(context);
+    table_.update(rows, filter_.version() + figures_.version());
+    say(count_text(table_.order().size()) + " sites by " + table_.columns()[table_.column()].title +
+        (table_.is_falling() ? ", falling" : ", rising") + figures_.state_text());
     const float histogram_height = ImGui::GetTextLineHeightWithSpacing() * 5;
     const auto chosen = rows.find(context.state.marked_site());
     const float room = ImGui::GetContentRegionAvail().y;
@@ -127,7 +126,7 @@ class StatisticsTab final : public Tab {
   }
 
   void choose_row(TabContext& context, bool down) override {
-    const StatisticsRows rows(context, filter_.text());
+    const StatisticsRows rows(context, figures_, filter_.text());
     if (const auto next = table_.neighbour(rows.find(context.state.marked_site()), down);
         next && *next < rows.count()) {
       context.state.mark_site(rows.figures()[*next].site);
@@ -135,20 +134,20 @@ class StatisticsTab final : public Tab {
   }
   void sort_by(std::size_t column) override { table_.sort_by(column); }
   void light_next_bar(TabContext& context) override {
-    const StatisticsRows rows(context, filter_.text());
+    const StatisticsRows rows(context, figures_, filter_.text());
     if (const auto row = rows.find(context.state.marked_site())) {
       context.state.mark_lengths(next_lengths(rows.figures()[*row], context.state.marked_lengths()));
     }
   }
   void focus_filter() override { filter_.focus(); }
-  [[nodiscard]] std::string csv(TabContext& context) const override {
-    return table_.csv(StatisticsRows(context, filter_.text()));
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    return table_.copied(StatisticsRows(context, figures_, filter_.text()), as);
   }
 
  private:
   static void draw_durations(TabContext& context, const SiteFigures& site) {
     HistogramBars bars = bars_of(site);
-    bars.title = context.names.look(site.site, false, context.theme).text + ": " + count_text(site.count) +
+    bars.title = context.names.look(site.site, context.theme).text + ": " + count_text(site.count) +
                  " durations from " + duration_text(site.min_ns) + " to " + duration_text(site.max_ns) +
                  ", on a logarithmic scale";
     const LengthRange marked = context.state.marked_lengths();
@@ -159,6 +158,7 @@ class StatisticsTab final : public Tab {
   }
 
   Filter filter_{"filter"};
+  KeptFigures figures_;
   Table table_{"sites", columns(), StatisticsRows::total_column};
 };
 

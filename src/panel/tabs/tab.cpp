@@ -6,8 +6,10 @@ namespace kymo::panel {
 std::vector<std::unique_ptr<Tab>> make_tabs() {
   std::vector<std::unique_ptr<Tab>> tabs;
   tabs.push_back(make_statistics_tab());
+  tabs.push_back(make_explain_tab());
   tabs.push_back(make_tree_tab());
   tabs.push_back(make_flame_graph_tab());
+  tabs.push_back(make_functions_tab());
   tabs.push_back(make_frames_tab());
   tabs.push_back(make_spans_tab());
   tabs.push_back(make_metrics_tab());

@@ -7,6 +7,7 @@
 
 #include "panel/draw/names.hpp"
 #include "panel/layout/view_state.hpp"
+#include "panel/tabs/table.hpp"
 
 namespace kymo::panel {
 
@@ -14,6 +15,12 @@ namespace kymo::panel {
 struct FrameTargets {
   double good_ms = 16.7;  ///< frames up to this are good
   double slow_ms = 33.4;  ///< frames up to this are slow, longer ones bad
+
+  /// Frames up to this time are good, up to twice of it slow.
+  void set(double ms) {
+    good_ms = ms;
+    slow_ms = 2 * ms;
+  }
 };
 
 /// The panel's parts that a tab uses.
@@ -43,14 +50,16 @@ class Tab {
   virtual void sort_by(std::size_t column) = 0;
   /// Whether it is the one that `/` opens, whose text the chart highlights.
   [[nodiscard]] virtual bool is_search() const { return false; }
+  /// Of a search: whether the row chosen last is no scope, so that its own kind is gone on with.
+  [[nodiscard]] virtual bool chose_no_site(TabContext& /*context*/) const { return false; }
   /// Lights what the next bar of its histogram counts, if it has one; after the last bar nothing.
   virtual void light_next_bar(TabContext& /*context*/) {}
   /// Whether it is the one that lists notes.
   [[nodiscard]] virtual bool is_of_notes() const { return false; }
   /// Puts the cursor into the filter, if there is one.
   virtual void focus_filter() {}
-  /// The shown rows as CSV.
-  [[nodiscard]] virtual std::string csv(TabContext& context) const = 0;
+  /// The shown rows for the clipboard.
+  [[nodiscard]] virtual std::string copied(TabContext& context, CopyAs as) const = 0;
 };
 
 /// All tabs, from left to right.
@@ -59,8 +68,10 @@ class Tab {
 [[nodiscard]] std::string word_of(const Tab& tab);
 
 [[nodiscard]] std::unique_ptr<Tab> make_statistics_tab();
+[[nodiscard]] std::unique_ptr<Tab> make_explain_tab();
 [[nodiscard]] std::unique_ptr<Tab> make_tree_tab();
 [[nodiscard]] std::unique_ptr<Tab> make_flame_graph_tab();
+[[nodiscard]] std::unique_ptr<Tab> make_functions_tab();
 [[nodiscard]] std::unique_ptr<Tab> make_frames_tab();
 [[nodiscard]] std::unique_ptr<Tab> make_spans_tab();
 [[nodiscard]] std::unique_ptr<Tab> make_metrics_tab();

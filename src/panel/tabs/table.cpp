@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/text/escapes.hpp"
-#include "panel/draw/canvas.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::panel {
@@ -56,11 +56,14 @@ void Table::sort(const TableRows& rows) {
     return;
   }
   if (columns_[column_].is_number) {
-    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-      const double left = rows.number(a, column_);
-      const double right = rows.number(b, column_);
-      return is_falling_ ? left > right : left < right;
-    });
+    // Unknown numbers come last, whatever the direction.
+    const auto place_of = [&](std::size_t row) {
+      const double number = rows.number(row, column_);
+      const double last = std::numeric_limits<double>::infinity();
+      return std::isnan(number) ? last : is_falling_ ? -number : number;
+    };
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::size_t a, std::size_t b) { return place_of(a) < place_of(b); });
     return;
   }
   std::vector<std::string> texts(rows.count());
@@ -106,7 +109,16 @@ TableUse Table::draw(const TableRows& rows, std::optional<std::size_t> chosen, f
                                     ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg |
                                     ImGuiTableFlags_BordersInnerV;
   const ImGuiTableFlags may_be_unsorted = column_ == unsorted ? ImGuiTableFlags_SortTristate : ImGuiTableFlags_None;
-  if (!ImGui::BeginTable(id_, static_cast<int>(columns_.size()), flags | may_be_unsorted, ImVec2(0, height))) {
+  // Where columns would be cut, the table scrolls sideways and the first one stays.
+  float weights = 0;
+  for (const TableColumn& column : columns_) {
+    weights += column.weight;
+  }
+  const float least_width = weights * ImGui::GetFontSize() * 3.9F;
+  const bool scrolls = least_width > ImGui::GetContentRegionAvail().x;
+  if (!ImGui::BeginTable(id_, static_cast<int>(columns_.size()),
+                         flags | may_be_unsorted | (scrolls ? ImGuiTableFlags_ScrollX : ImGuiTableFlags_None),
+                         ImVec2(0, height), scrolls ? least_width : 0)) {
     return use;
   }
   for (std::size_t column = 0; column < columns_.size(); ++column) {
@@ -117,7 +129,7 @@ TableUse Table::draw(const TableRows& rows, std::optional<std::size_t> chosen, f
                                      : ImGuiTableColumnFlags_None),
                             columns_[column].weight);
   }
-  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableSetupScrollFreeze(scrolls ? 1 : 0, 1);
   ImGui::TableHeadersRow();
   if (ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
       specs != nullptr && specs->SpecsDirty && specs->SpecsCount > 0) {
@@ -149,6 +161,54 @@ TableUse Table::draw(const TableRows& rows, std::optional<std::size_t> chosen, f
   }
   ImGui::EndTable();
   return use;
+}
+
+std::optional<CopyAs> draw_copy_buttons(std::array<Area, 2>& areas) {
+  std::optional<CopyAs> clicked;
+  const auto draw = [&](const char* label, CopyAs as) {
+    if (ImGui::SmallButton(label)) {
+      clicked = as;
+    }
+    const ImVec2 least = ImGui::GetItemRectMin();
+    const ImVec2 most = ImGui::GetItemRectMax();
+    areas[static_cast<std::size_t>(as)] = {least.x, least.y, most.x, most.y};
+  };
+  draw("Copy", CopyAs::text);
+  ImGui::SameLine(0, ImGui::GetFontSize() * 0.4F);
+  draw("Copy CSV", CopyAs::csv);
+  return clicked;
+}
+
+std::string Table::copied(const TableRows& rows, CopyAs as) const {
+  return as == CopyAs::csv ? csv(rows) : aligned(rows);
+}
+
+std::string Table::aligned(const TableRows& rows) const {
+  const auto width_of = [](std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  };
+  std::vector<std::vector<std::string>> lines(order_.size() + 1);
+  std::vector<std::size_t> widths;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    lines[0].emplace_back(columns_[column].title);
+    widths.push_back(width_of(lines[0].back()));
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      lines[i + 1].push_back(rows.text(order_[i], column));
+      widths.back() = std::max(widths.back(), width_of(lines[i + 1].back()));
+    }
+  }
+  std::string out;
+  for (const std::vector<std::string>& line : lines) {
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      const std::string padding(widths[column] - width_of(line[column]), ' ');
+      out += column == 0 ? "" : "  ";
+      out += columns_[column].is_number ? padding + line[column] : line[column] + padding;
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+  }
+  return out;
 }
 
 std::string Table::csv(const TableRows& rows) const {

@@ -1,6 +1,7 @@
 // A sortable table of a tab.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,9 +10,19 @@
 #include <string_view>
 #include <vector>
 
+#include "panel/draw/canvas.hpp"
 #include "panel/draw/colours.hpp"
 
 namespace kymo::panel {
+
+/// How a table is put on the clipboard.
+enum class CopyAs {
+  text,  ///< as it is shown, in aligned columns
+  csv,   ///< columns of numbers hold plain numbers, durations in nanoseconds
+};
+
+/// Draws "Copy" and "Copy CSV". Returns what was clicked; `areas` are the two on the screen.
+[[nodiscard]] std::optional<CopyAs> draw_copy_buttons(std::array<Area, 2>& areas);
 
 struct TableColumn {
   const char* title;
@@ -66,11 +77,13 @@ class Table {
   [[nodiscard]] const std::vector<TableColumn>& columns() const { return columns_; }
   [[nodiscard]] std::size_t column() const { return column_; }
   [[nodiscard]] bool is_falling() const { return is_falling_; }
-  /// The shown rows as CSV with a header line. Columns of numbers hold plain numbers.
-  [[nodiscard]] std::string csv(const TableRows& rows) const;
+  /// The shown rows with a header line.
+  [[nodiscard]] std::string copied(const TableRows& rows, CopyAs as) const;
 
  private:
   void sort(const TableRows& rows);
+  [[nodiscard]] std::string csv(const TableRows& rows) const;
+  [[nodiscard]] std::string aligned(const TableRows& rows) const;
   void draw_cell(const TableRows& rows, std::size_t row, std::size_t column, const Theme& theme) const;
 
   const char* id_;

@@ -7,7 +7,8 @@
 
 #include "panel/draw/canvas.hpp"
 #include "panel/draw/text.hpp"
-#include "panel/lists/lists.hpp"
+#include "panel/tabs/focus.hpp"
+#include "panel/tabs/focused_tree.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
 
@@ -32,7 +33,7 @@ class TreeRows final : public TableRows {
     switch (column) {
       case site_column:
         return std::string(std::size_t{2} * node.depth, ' ') + signs_[row] + ' ' +
-               context_.names.look(node.site, false, context_.theme).text;
+               context_.names.look(node.site, context_.theme).text;
       case count_column:
         return count_text(node.count);
       case share_column:
@@ -74,7 +75,7 @@ class TreeTab final : public Tab {
   [[nodiscard]] const char* title() const override { return "Tree"; }
 
   void draw(TabContext& context) override {
-    list_.keep_fresh(context.state.data(), ListKey(context.state.table_range()));
+    list_.keep_fresh(context);
     if (list_.version() != version_) {
       version_ = list_.version();
       take_list(context);
@@ -87,6 +88,7 @@ class TreeTab final : public Tab {
       unfold(Unfolded::none);
     }
     ImGui::SameLine(0, ImGui::GetFontSize());
+    draw_focus_button(context);
     const std::size_t paths = std::max<std::size_t>(list_.list().nodes.size(), 1) - 1;
     say(paths == 0
             ? (list_.is_reading() ? "reading..." : "no scopes: put KYMO_FUNCTION() or KYMO_SCOPE() into the code")
@@ -116,8 +118,8 @@ class TreeTab final : public Tab {
     }
   }
   void sort_by(std::size_t column) override { table_.sort_by(column); }
-  [[nodiscard]] std::string csv(TabContext& context) const override {
-    return table_.csv(TreeRows(context, list_.list(), shown_, signs_));
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    return table_.copied(TreeRows(context, list_.list(), shown_, signs_), as);
   }
 
  private:
@@ -130,7 +132,7 @@ class TreeTab final : public Tab {
     paths_.assign(nodes.size(), 0);
     for (std::uint32_t i = 1; i < nodes.size(); ++i) {
       inside_[nodes[i].parent].push_back(i);
-      paths_[i] = (paths_[nodes[i].parent] ^ nodes[i].site) * 0x9E3779B97F4A7C15U;
+      paths_[i] = (paths_[nodes[i].parent] ^ nodes[i].site.value()) * 0x9E3779B97F4A7C15U;
       paths_[i] ^= paths_[i] >> 32U;
     }
     sort_inside(context);
@@ -203,7 +205,7 @@ class TreeTab final : public Tab {
                                  : std::optional<std::size_t>(static_cast<std::size_t>(found - shown_.begin()));
   }
 
-  KeptList<TreeList> list_;
+  FocusedTree list_;
   std::uint64_t version_ = 0;
   std::uint64_t rows_version_ = 0;
   std::size_t sorted_by_ = 0;

@@ -29,16 +29,17 @@ float PanelView::dock_height(float room) const {
   return is_tab_open_ ? std::max(room * dock_share_, titles + ImGui::GetTextLineHeight() * 5) : titles;
 }
 
-void PanelView::draw_splitter(float room) {
+void PanelView::draw_splitter(const char* id, float room, float& share, bool is_above) {
   const float height = ImGui::GetStyle().ItemSpacing.y + 3;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::InvisibleButton("splitter", ImVec2(std::max(ImGui::GetContentRegionAvail().x, 1.0F), height));
+  ImGui::InvisibleButton(id, ImVec2(std::max(ImGui::GetContentRegionAvail().x, 1.0F), height));
   const bool is_used = ImGui::IsItemActive() || ImGui::IsItemHovered();
   if (is_used) {
     ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeNS);
   }
   if (ImGui::IsItemActive() && room > 0) {
-    dock_share_ = std::clamp(dock_share_ - ImGui::GetIO().MouseDelta.y / room, 0.15F, 0.85F);
+    const float moved = ImGui::GetIO().MouseDelta.y / room;
+    share = std::clamp(share + (is_above ? moved : -moved), 0.15F, 0.85F);
   }
   Canvas(ImGui::GetWindowDrawList())
       .fill(at.x, at.y + height / 2 - 1, at.x + ImGui::GetItemRectSize().x, at.y + height / 2 + (is_used ? 1.0F : 0.0F),
@@ -80,18 +81,14 @@ void PanelView::draw_tab_titles() {
   put_word(range_text_);
   TabContext context = tab_context();
   ImGui::SameLine(0, ImGui::GetFontSize());
-  if (ImGui::SmallButton("Copy")) {
-    const std::string csv = tabs_[last_tab_]->csv(context);
-    ImGui::SetClipboardText(csv.c_str());
+  if (const auto as = draw_copy_buttons(marks_.copy)) {
+    ImGui::SetClipboardText(tabs_[last_tab_]->copied(context, *as).c_str());
   }
-  const ImVec2 least = ImGui::GetItemRectMin();
-  const ImVec2 most = ImGui::GetItemRectMax();
-  marks_.copy = {least.x, least.y, most.x, most.y};
 }
 
 void PanelView::draw_dock(float room) {
   if (is_tab_open_) {
-    draw_splitter(room);
+    draw_splitter("splitter", room, dock_share_, false);
   }
   draw_tab_titles();
   if (is_tab_open_) {

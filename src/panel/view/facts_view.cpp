@@ -56,11 +56,12 @@ std::string PanelView::standing_text(const Span& span) {
               " of the pinned frame";
     }
   }
+  state_.data().keep_figures_fresh();
   for (const stats::SiteFigures& site : state_.data().figures()) {
-    if (span.site != 0 && site.site == span.site && site.count > 1 && !site.bars.empty()) {
+    if (span.site && site.site == span.site && site.count > 1 && !site.bars.empty()) {
       text += (text.empty() ? "longer than about " : "   longer than about ") +
               value_text(std::round(100 * share_of_shorter(site, span.duration_ns)), "%") + " of the " +
-              count_text(site.count) + " in Statistics";
+              count_text(site.count) + " calls";
     }
   }
   return text;
@@ -99,7 +100,7 @@ void PanelView::draw_span_buttons() {
   if (is_pressed("Measure")) {
     state_.measure_selected();
   }
-  if (key.named) {
+  if (base::is_name(key.what)) {
     return;
   }
   if (is_pressed("Previous")) {
@@ -108,10 +109,10 @@ void PanelView::draw_span_buttons() {
   if (is_pressed("Next")) {
     state_.jump(true);
   }
-  if (is_pressed("All of its site")) {
+  if (!tabs_.empty() && is_pressed("All of its site")) {
     static_cast<void>(open_tab("spans"));
   }
-  const SiteDeclaration& site = state_.data().provider().site(key.name);
+  const SiteDeclaration& site = state_.data().provider().site(base::site_of(key.what));
   if (site.file.empty() || site.role == SiteRole::wait) {
     return;
   }
@@ -150,16 +151,16 @@ std::string PanelView::source_text(const SiteDeclaration& site) {
 
 std::string PanelView::inner_text(const SpanFacts& facts) {
   const Span& span = facts.span;
-  if (span.site == 0 || span.duration_ns <= 0) {
+  if (!span.site || span.duration_ns <= 0) {
     return {};
   }
   inner_.keep_fresh(state_.data(), ListKey({span.start_ns, add_length(span.start_ns, span.duration_ns)},
-                                           facts.key.track, {}, static_cast<std::uint16_t>(span.depth + 1)));
+                                           facts.key.track.value(), {}, static_cast<std::uint16_t>(span.depth + 1)));
   constexpr std::size_t most_named = 6;
   const std::vector<InnerList::Row>& rows = inner_.list().rows;
   std::string text;
   for (std::size_t i = 0; i < std::min(rows.size(), most_named); ++i) {
-    text += (i == 0 ? "inside: " : ", ") + look_of(rows[i].site, false).text +
+    text += (i == 0 ? "inside: " : ", ") + look_of(rows[i].site).text +
             (rows[i].count > 1 ? " " + count_text(rows[i].count) + " times " : " ") +
             duration_text(static_cast<std::int64_t>(rows[i].total_ns)) + " (" +
             value_text(100 * static_cast<double>(rows[i].total_ns) / static_cast<double>(span.duration_ns), "%") + ")";
@@ -202,11 +203,11 @@ void PanelView::draw_facts(float height) {
 void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
   const SpanKey& key = *state_.selected();
   const BlockProvider& provider = state_.data().provider();
-  std::string where = look_of(key.name, key.named).text + "   from " +
+  std::string where = look_of(key.what).text + "   from " +
                       duration_text(length_between(state_.data().range().start_ns, key.start_ns)) + "   on " +
                       title_of(provider.track(key.track));
-  if (!key.named) {
-    const SiteDeclaration& site = provider.site(key.name);
+  if (const auto* const id = std::get_if<SiteId>(&key.what)) {
+    const SiteDeclaration& site = provider.site(*id);
     const bool is_wait = site.role == SiteRole::wait;
     where += "   " + (is_wait ? holder_text(site.function) + "   declared at" : clean_text(site.function, 60)) + "   " +
              clean_text(site.file, 80);
@@ -225,7 +226,7 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
   const Span& span = facts->span;
   std::string outer;
   for (const SpanKey& around : facts->around) {
-    outer += (outer.empty() ? "in " : " > ") + look_of(around.name, false).text;
+    outer += (outer.empty() ? "in " : " > ") + look_of(around.what).text;
   }
   if (!outer.empty()) {
     tell(outer);
@@ -246,7 +247,7 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
   if (const std::string standing = standing_text(span); !standing.empty()) {
     tell(standing);
   }
-  if (provider.track(key.track).role == TrackRole::lock && span.category != 0) {
+  if (provider.track(key.track).role == TrackRole::lock && span.category) {
     tell("by " + clean_text(provider.name(span.category), 120));
   }
   std::string arguments;
@@ -256,8 +257,8 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
   if (!arguments.empty()) {
     tell(arguments);
   }
-  if (shows_source_ && !key.named && options_.read_source) {
-    tell(source_text(provider.site(key.name)));
+  if (shows_source_ && !base::is_name(key.what) && options_.read_source) {
+    tell(source_text(provider.site(base::site_of(key.what))));
   }
 }
 

@@ -14,14 +14,27 @@ namespace {
 /// Narrower spans are joined.
 constexpr double least_box_pixels = 2;
 
+/// The wider part of an area beside what covers it.
+Area beside(const Area& area, const Area& cover) {
+  const bool is_covered =
+      area.top < cover.bottom && area.bottom > cover.top && area.left < cover.right && area.right > cover.left;
+  if (!is_covered) {
+    return area;
+  }
+  const float gap = ImGui::GetFontSize() / 4;
+  const Area before{area.left, area.top, cover.left - gap, area.bottom};
+  const Area behind{cover.right + gap, area.top, area.right, area.bottom};
+  return before.width() > behind.width() ? before : behind;
+}
+
 }  // namespace
 
 void PanelView::draw_ruler(const Area& area, const TimeAxis& axis) {
   Canvas canvas(ImGui::GetWindowDrawList());
   const float font = ImGui::GetFontSize();
   const std::int64_t distance = tick_distance_ns(axis.length_ns(), axis.width() / (double{font} * 7));
-  const std::int64_t origin = axis.bounds().start_ns;
-  std::int64_t tick = (axis.range().start_ns - origin) / distance * distance;
+  const std::int64_t origin = axis.data().start_ns;
+  std::int64_t tick = std::max<std::int64_t>(axis.range().start_ns - origin, 0) / distance * distance;
   for (int i = 0; i < 200 && origin + tick <= axis.range().end_ns; ++i, tick += distance) {
     const auto x = area.left + static_cast<float>(axis.to_pixel(origin + tick));
     if (x < area.left) {
@@ -46,6 +59,14 @@ void PanelView::draw_cover(const Area& area, const TimeAxis& axis, TimeRange ran
   }
 }
 
+void PanelView::draw_scroll_place(const Area& area, float scroll, float all) {
+  if (all > area.height() + 1) {
+    const float size = std::max(area.height() * area.height() / all, ImGui::GetTextLineHeight());
+    const float top = area.top + (area.height() - size) * std::min(scroll / (all - area.height()), 1.0F);
+    Canvas(ImGui::GetWindowDrawList()).fill(area.right - 4, top, area.right, top + size, theme_.ruler);
+  }
+}
+
 void PanelView::draw_flame_chart() {
   const float line_height = std::floor(ImGui::GetTextLineHeight() * 1.25F);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -55,7 +76,14 @@ void PanelView::draw_flame_chart() {
   state_.flame().set_width(std::max(double{at.x + room.x} - left, 1.0));
   draw_ruler({left, at.y, at.x + room.x, at.y + ruler_height}, state_.flame());
   draw_notes({left, at.y, at.x + room.x, at.y + ruler_height}, state_.flame());
-  const Area area{left, at.y + ruler_height, at.x + room.x, at.y + std::max(room.y, ruler_height + line_height)};
+  float chart_top = at.y + ruler_height;
+  marks_.chart_frames = {};
+  if (state_.stream() && room.y > ruler_height + 3 * line_height) {
+    marks_.chart_frames = {left, chart_top, at.x + room.x, chart_top + ImGui::GetTextLineHeight() + 2};
+    draw_chart_frames(marks_.chart_frames);
+    chart_top = marks_.chart_frames.bottom + 1;
+  }
+  const Area area{left, chart_top, at.x + room.x, std::max(at.y + room.y, chart_top + line_height)};
   marks_.flame = area;
   marks_.titles = {at.x, area.top, left, area.bottom};
   ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
@@ -76,21 +104,15 @@ void PanelView::draw_flame_chart() {
     note_tracks(layout);
   }
   draw_flame_rows(area, flame_scroll_, layout, line_height);
-  if (layout.tracks.empty() && !state_.data().is_busy()) {
+  if (layout.tracks.empty() && cpu_lines() == 0 && !state_.data().is_busy()) {
     draw_hint(area, state_.tracks().order().hidden() != 0
                         ? "all tracks are hidden: H shows them"
                         : "no scopes: put KYMO_FUNCTION() or KYMO_SCOPE(\"name\") into the code");
   }
   use_flame_pointer(area, layout, line_height);
-  const float all = static_cast<float>(layout.lines) * line_height;
+  const float all = static_cast<float>(layout.lines + cpu_lines()) * line_height;
   flame_scroll_ = std::clamp(flame_scroll_, 0.0F, std::max(all - area.height() + line_height, 0.0F));
-  if (all > area.height()) {
-    // A bar at the right edge shows the visible part of the tracks.
-    const float size = std::max(area.height() * area.height() / all, line_height);
-    const float top =
-        area.top + (area.height() - size) * flame_scroll_ / std::max(all - area.height() + line_height, 1.0F);
-    Canvas(ImGui::GetWindowDrawList()).fill(area.right - 4, top, area.right, top + size, theme_.ruler);
-  }
+  draw_scroll_place(area, flame_scroll_, all > area.height() ? all + line_height : 0);
   ImGui::EndChild();
   draw_track_titles(marks_.titles, layout, line_height);
 }
@@ -99,8 +121,8 @@ void PanelView::note_tracks(const FlameLayout& layout) {
   const BlockProvider& provider = state_.data().provider();
   shown_tracks_.clear();
   for (const FlameTrack& track : layout.tracks) {
-    shown_tracks_.push_back(track.track);
-    if (provider.track(track.track).process != provider.track(shown_tracks_.front()).process) {
+    shown_tracks_.push_back(track.track.value());
+    if (provider.track(track.track).process != provider.track(layout.tracks.front().track).process) {
       names_.name_processes();
     }
   }
@@ -127,11 +149,11 @@ void PanelView::draw_track_titles(const Area& area, const FlameLayout& layout, f
     const TrackDeclaration& declared = state_.data().provider().track(track.track);
     const bool is_collapsed = state_.tracks().is_collapsed(track.track);
     canvas.fill(area.left, top, area.right, top + 1, theme_.ruler);
-    const bool is_pinned = state_.tracks().order().is_pinned(track.track);
+    const bool is_pinned = state_.tracks().order().is_pinned(track.track.value());
     canvas.text(area.left + 2, y + 1, area.width() - 8, theme_.text,
                 (is_collapsed ? "+ " : "") + std::string(is_pinned ? "^ " : "") + title_of(declared));
     if (is_over && pointer >= top && pointer < bottom) {
-      hovered_row_ = RowPlace{true, track.track};
+      hovered_row_ = RowPlace{true, track.track.value()};
       if (is_clicked) {
         state_.tracks().toggle(track.track);
       } else if (opens_menu) {
@@ -140,6 +162,11 @@ void PanelView::draw_track_titles(const Area& area, const FlameLayout& layout, f
       show_track_facts(declared, is_collapsed);
     }
   }
+  Pointer over_title;
+  over_title.is_over = is_over;
+  over_title.is_clicked = is_clicked;
+  over_title.y = pointer - area.top;
+  draw_cpu_titles(area, layout, line_height, over_title);
   ImGui::EndChild();
 }
 
@@ -166,15 +193,29 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
     }
     canvas.fill(area.left, y, area.right, y + line_height - 1, theme_.band);
   }
-  for (const float pixel : state_.frame_lines()) {
-    canvas.fill(area.left + pixel, area.top, area.left + pixel + 1, area.bottom, theme_.ruler);
+  draw_states(area, line_height);
+  draw_cpus(area, layout, line_height);
+  constexpr float least_line_pixels = 12;
+  for (const FrameBar& bar : state_.chart_frames().bars) {
+    if (bar.count == 1 && bar.right - bar.left >= least_line_pixels) {
+      for (const float pixel : {bar.left, bar.right}) {
+        if (pixel >= 0 && pixel <= area.width()) {
+          canvas.fill(area.left + pixel, area.top, area.left + pixel + 1, area.bottom, theme_.ruler);
+        }
+      }
+    }
   }
   const bool is_limited = is_searching() && !state_.search().empty();
   // Boxes first: if vertices run out, names are dropped before boxes.
   for (const FlameRow& row : layout.rows) {
     const float y = y_of(row.line);
+    const NameLook* known = nullptr;
+    std::uint32_t name = 0;
     for (const FlameBox& box : row.boxes) {
-      const NameLook& look = look_of(box.name, row.named);
+      // Neighbours often have one name.
+      known = known == nullptr || box.name != name ? &look_of(row.what(box)) : known;
+      name = box.name;
+      const NameLook& look = *known;
       float share = box.is_one ? 1.0F : 0.35F + 0.6F * box.covered;
       share *= is_limited && !is_found(look) ? 0.25F : 1.0F;
       if (look.is_unresolved && box.is_one) {
@@ -197,28 +238,36 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
     }
   }
   const auto& selected = state_.selected();
+  marks_.measured = measured_label(area, state_.flame());
   for (const FlameRow& row : layout.rows) {
     const float y = y_of(row.line);
     for (const FlameBox& box : row.boxes) {
       const float left = std::max(box.left, 0.0F);
       const float width = std::min(box.right, area.width()) - left;
       const bool is_selected = selected && box.is_one && row.track == selected->track && row.depth == selected->depth &&
-                               row.named == selected->named && box.start_ns == selected->start_ns;
-      const NameLook& look = look_of(box.name, row.named);
+                               row.named == base::is_name(selected->what) && box.start_ns == selected->start_ns;
+      if (!is_selected && width <= 3) {
+        continue;  // has no room for what follows
+      }
+      const NameLook& look = look_of(row.what(box));
       const bool is_dimmed = is_limited && !is_found(look);
       const bool has_length = box.is_one ? state_.marked_lengths().holds(length_between(box.start_ns, box.end_ns))
                                          : state_.marked_lengths() == LengthRange{};
       const bool is_marked =
-          (!row.named && state_.marked_site() != 0 && box.name == state_.marked_site() && has_length) || is_found(look);
+          (state_.marked_site() && base::site_of(row.what(box)) == state_.marked_site() && has_length) ||
+          is_found(look);
       if (is_selected || (is_marked && width > 3)) {
         canvas.outline(area.left + left, y, area.left + left + width, y + line_height - 1, theme_.chosen,
                        is_selected ? 2.0F : 1.0F);
       }
       if (width > ImGui::GetFontSize() * 1.5F && box.is_one) {
-        canvas.text(area.left + left + 3, y + pad, width - 6, is_dimmed ? theme_.text : theme_.box_text, look.text);
+        const Area room =
+            beside({area.left + left + 3, y, area.left + left + width - 3, y + line_height}, marks_.measured);
+        canvas.text(room.left, y + pad, room.width(), is_dimmed ? theme_.text : theme_.box_text, look.text);
       }
     }
   }
+  draw_lit(area, layout, line_height);
   draw_marks(area, line_height);
   draw_measured(area, state_.flame());
 }
@@ -242,16 +291,17 @@ void PanelView::use_flame_pointer(const Area& area, const FlameLayout& layout, f
   const auto line = static_cast<std::uint32_t>(std::max((pointer.y + flame_scroll_) / line_height, 0.0F));
   for (const FlameTrack& track : layout.tracks) {
     if (line >= track.line && line < track.line + track.lines) {
-      hovered_row_ = RowPlace{true, track.track};
+      hovered_row_ = RowPlace{true, track.track.value()};
     }
   }
-  if (flame_gesture_.kind == Gesture::Kind::none && use_messages(pointer, line)) {
+  if (flame_gesture_.kind == Gesture::Kind::none &&
+      (use_states(pointer, line, line_height) || use_messages(pointer, line) || use_samples(pointer, line))) {
     return;
   }
   const FlameRow* row = nullptr;
   const FlameBox* box = find_box(layout, line, pointer.pixel, &row);
   if (box != nullptr && box->is_one) {
-    hovered_ = SpanKey{row->track, box->name, row->depth, row->named, box->start_ns, box->end_ns};
+    hovered_ = SpanKey{row->track, row->what(*box), row->depth, box->start_ns, box->end_ns};
   }
   if (box == nullptr) {
     if (pointer.is_clicked) {
@@ -260,7 +310,7 @@ void PanelView::use_flame_pointer(const Area& area, const FlameLayout& layout, f
     return;
   }
   if (pointer.is_clicked && box->is_one) {
-    state_.select({row->track, box->name, row->depth, row->named, box->start_ns, box->end_ns});
+    state_.select(*hovered_);
   } else if (pointer.is_clicked) {
     state_.flame().show({box->start_ns, box->end_ns});  // zoom in until they are distinguishable
     state_.hold();
@@ -281,7 +331,7 @@ std::string PanelView::thread_of_fiber(const FlameLayout& layout, TrackId fiber,
     for (std::size_t i = 0; is_thread && i < row.boxes.size(); ++i) {
       const FlameBox& box = row.boxes[i];
       if (box.is_one && box.start_ns <= time_ns && time_ns < box.end_ns) {
-        const SiteDeclaration& site = provider.site(box.name);
+        const SiteDeclaration& site = provider.site(SiteId{box.name});
         if (site.role == SiteRole::fiber_run && site.name == declared.name) {
           return title_of(provider.track(row.track));
         }
@@ -294,7 +344,7 @@ std::string PanelView::thread_of_fiber(const FlameLayout& layout, TrackId fiber,
 void PanelView::show_box_facts(const FlameRow& row, const FlameBox& box, const std::string& thread) {
   const std::int64_t length = length_between(box.start_ns, box.end_ns);
   std::string text = duration_text(length);
-  if (look_of(box.name, row.named).is_unresolved && box.is_one) {
+  if (look_of(row.what(box)).is_unresolved && box.is_one) {
     text = "handed in here; when it ran on the GPU is not known";
   } else if (!box.is_one) {
     text = "mostly, in " + text + " of several spans; click to come closer";
@@ -304,13 +354,13 @@ void PanelView::show_box_facts(const FlameRow& row, const FlameBox& box, const s
   if ((box.flags & timeline::DetailSpan::unbalanced) != 0 && box.is_one) {
     text += "\ndid not close itself";
   }
-  if (!row.named && box.is_one && state_.data().provider().site(box.name).role == SiteRole::wait) {
-    text += "\n" + holder_text(state_.data().provider().site(box.name).function);
+  if (!row.named && box.is_one && state_.data().provider().site(SiteId{box.name}).role == SiteRole::wait) {
+    text += "\n" + holder_text(state_.data().provider().site(SiteId{box.name}).function);
   }
   if (!thread.empty()) {
     text += "\nthen on " + thread;
   }
-  show_tip(look_of(box.name, row.named).text + "\n" + text);
+  show_tip(look_of(row.what(box)).text + "\n" + text);
 }
 
 }  // namespace kymo::panel

@@ -1,10 +1,11 @@
-// Marks at points in time: messages, flows, sync points, and the measured range.
+// Marks at points in time: messages, flows, sync points, samples of stacks, and the measured range.
 #include <algorithm>
 #include <string>
 
 #include "panel/data/time_math.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/view/panel_view.hpp"
+#include "stats/common/stack_tree.hpp"
 
 namespace kymo::panel {
 
@@ -58,6 +59,7 @@ void PanelView::draw_marks(const Area& area, float line_height) {
     canvas.arrow(ImVec2(x_of(arrow.from), middle_of(arrow.from_line)), ImVec2(x_of(arrow.to), middle_of(arrow.to_line)),
                  line_height * 0.35F, theme_.flow);
   }
+  draw_samples(area, line_height);
   const float radius = line_height * 0.28F;
   for (const MessageMark& mark : marks.messages) {
     const float y = middle_of(mark.line);
@@ -77,6 +79,35 @@ void PanelView::draw_marks(const Area& area, float line_height) {
   draw_sync_points(area, marks.sync_points);
 }
 
+void PanelView::draw_samples(const Area& area, float line_height) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  const stats::StackTree tree(state_.data().provider().declarations());
+  const auto& marked = state_.marked_functions();
+  const auto is_marked = [&](const StackSample& sample) {
+    std::uint32_t at = marked.empty() ? 0 : tree.index_of(sample.stack);
+    while (at != 0 && marked.count(tree.function_of(at)) == 0) {
+      at = tree.caller_of(at);
+    }
+    return at != 0;
+  };
+  for (const SampleMark& mark : state_.marks().samples) {
+    const float bottom = area.top + static_cast<float>(mark.line + 1) * line_height - flame_scroll_ - 1;
+    if (bottom < area.top || bottom - line_height > area.bottom) {
+      continue;
+    }
+    const float pixel = area.left + mark.pixel;
+    const bool is_lit = is_marked(*mark.first);
+    const ImU32 colour = is_lit ? theme_.chosen : theme_.faint_text;
+    // A moment on the CPU stands upright, a wait lies.
+    if (mark.first->is_wait()) {
+      canvas.fill(area.left + std::max(mark.from, 0.0F), bottom - (is_lit ? 3.0F : 2.0F), std::min(pixel, area.right),
+                  bottom, colour);
+    } else if (pixel >= area.left && pixel <= area.right) {
+      canvas.fill(pixel, bottom - line_height * (is_lit ? 0.7F : 0.4F), pixel + 1, bottom, colour);
+    }
+  }
+}
+
 void PanelView::draw_sync_points(const Area& area, const std::vector<SyncMark>& marks) {
   Canvas canvas(ImGui::GetWindowDrawList());
   const float line = ImGui::GetTextLineHeight();
@@ -94,6 +125,19 @@ void PanelView::draw_sync_points(const Area& area, const std::vector<SyncMark>& 
   }
 }
 
+Area PanelView::measured_label(const Area& area, const TimeAxis& axis) const {
+  const auto& measured = state_.measured();
+  if (!measured || axis.to_pixel(measured->end_ns) < 0 || axis.to_pixel(measured->start_ns) > axis.width()) {
+    return {};
+  }
+  const auto left = static_cast<float>(std::clamp(axis.to_pixel(measured->start_ns), 0.0, axis.width()));
+  const std::string text = duration_text(length_between(measured->start_ns, measured->end_ns));
+  const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 1;
+  const float top = area.top + 2;
+  return {area.left + left + 4, top, std::min(area.left + left + 4 + width, area.right),
+          top + ImGui::GetTextLineHeight()};
+}
+
 void PanelView::draw_measured(const Area& area, const TimeAxis& axis) {
   const auto& measured = state_.measured();
   if (!measured) {
@@ -108,10 +152,39 @@ void PanelView::draw_measured(const Area& area, const TimeAxis& axis) {
       canvas.fill(area.left + x, area.top, area.left + x + 1, area.bottom, theme_.chosen);
     }
   }
-  const float x = area.left + std::clamp(left, 0.0F, area.width());
-  if (right >= 0 && left <= area.width()) {
-    canvas.text(x + 4, area.top + 2, area.right - x, theme_.text,
-                duration_text(length_between(measured->start_ns, measured->end_ns)));
+  const Area label = measured_label(area, axis);
+  canvas.text(label.left, label.top, label.width(), theme_.text,
+              duration_text(length_between(measured->start_ns, measured->end_ns)));
+}
+
+void PanelView::draw_lit_bars(const Area& area) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  for (const Instance& one : state_.lit()) {
+    const auto left = static_cast<float>(state_.overview().to_pixel(one.start_ns));
+    const auto right = static_cast<float>(state_.overview().to_pixel(one.end_ns()));
+    if (right >= 0 && left <= area.width()) {
+      const float from = area.left + std::max(left, 0.0F);
+      canvas.fill(from, area.bottom - 4, std::clamp(area.left + right, from + 2, area.right), area.bottom,
+                  theme_.chosen);
+    }
+  }
+}
+
+void PanelView::draw_lit(const Area& area, const FlameLayout& layout, float line_height) {
+  for (const FlameTrack& track : layout.tracks) {
+    const float top = area.top + static_cast<float>(track.line) * line_height - flame_scroll_;
+    const Area rows{area.left, top, area.right, top + static_cast<float>(track.lines) * line_height};
+    for (const Instance& one : state_.lit()) {
+      const auto left = static_cast<float>(state_.flame().to_pixel(one.start_ns));
+      const auto right = static_cast<float>(state_.flame().to_pixel(one.end_ns()));
+      if (one.track == track.track && right >= 0 && left <= area.width()) {
+        Canvas canvas(ImGui::GetWindowDrawList());
+        const float from = area.left + std::max(left, 0.0F);
+        const float to = std::clamp(area.left + right, from + 2, area.right);
+        canvas.fill(from, rows.top, to, rows.bottom, theme_.selection);
+        canvas.outline(from, rows.top, to, rows.bottom, theme_.chosen, 1);
+      }
+    }
   }
 }
 
@@ -153,6 +226,30 @@ bool PanelView::use_messages(const Pointer& pointer, std::uint32_t line) {
   }
   const std::string more = mark->count > 1 ? "\nand " + count_text(mark->count - 1) + " more close by" : "";
   show_tip(clean_text(mark->first->text, 400) + more);
+  return true;
+}
+
+bool PanelView::use_samples(const Pointer& pointer, std::uint32_t line) {
+  constexpr double reach = 3;
+  constexpr std::size_t most_functions = 24;
+  const SampleMark* const mark = find_sample(state_.marks(), line, pointer.pixel, reach);
+  if (mark == nullptr) {
+    return false;
+  }
+  const stats::StackTree tree(state_.data().provider().declarations());
+  std::string text =
+      mark->first->is_wait() ? "waited " + duration_text(mark->first->blocked_ns) + " in" : "on the CPU in";
+  std::size_t functions = 0;
+  std::uint32_t at = tree.index_of(mark->first->stack);
+  text += at == 0 ? "\n[unknown]" : "";
+  for (; at != 0; at = tree.caller_of(at)) {
+    if (functions++ < most_functions) {
+      text += "\n" + clean_text(tree.name_of(tree.function_of(at)), 120);
+    }
+  }
+  text += functions > most_functions ? "\nand " + count_text(functions - most_functions) + " callers" : "";
+  text += mark->count > 1 ? "\nand " + count_text(mark->count - 1) + " more samples close by" : "";
+  show_tip(text);
   return true;
 }
 

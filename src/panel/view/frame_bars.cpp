@@ -1,6 +1,7 @@
 // Frame bars, and the area that they share with metric rows.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "panel/data/time_math.hpp"
@@ -22,7 +23,7 @@ void PanelView::draw_overview(float height) {
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + line + bars_height));
   if (has_rows) {
     const float field = ImGui::GetFrameHeight();
-    if (bars_height > 3 * ImGui::GetTextLineHeight() + field) {
+    if (bars_height > 3 * ImGui::GetTextLineHeight() + field + 4) {
       draw_metric_filter({at.x, at.y + line + bars_height - field - 2, at.x + gutter(), at.y + line + bars_height});
     }
     draw_metric_rows({at.x, at.y + line + bars_height, right, at.y + height});
@@ -49,6 +50,73 @@ float PanelView::draw_threshold(const Area& area, double ms, double longest_ms, 
   return y;
 }
 
+ImU32 PanelView::colour_of(const Frame& frame) const {
+  const double ms = static_cast<double>(frame.duration_ns) / 1e6;
+  return ms > options_.targets.slow_ms ? theme_.bad : ms > options_.targets.good_ms ? theme_.slow : theme_.good;
+}
+
+std::string PanelView::frame_text(const Frame& frame, Asker asker) {
+  const auto number = state_.frame_number(frame, asker);
+  return (number ? "frame " + count_text(*number) + ", " : "frame of ") + duration_text(frame.duration_ns);
+}
+
+std::string PanelView::bar_text(const FrameBar& bar) {
+  const Frame& longest = bar.longest.frame;
+  const ImU32 colour = colour_of(longest);
+  return (bar.count == 1 && bar.longest.is_known
+              ? frame_text(longest, Asker::tip_number)
+              : count_text(bar.count) + " frames, the longest " + duration_text(longest.duration_ns)) +
+         (colour == theme_.good   ? ", good"
+          : colour == theme_.slow ? ", slow"
+                                  : ", bad");
+}
+
+void PanelView::draw_chart_frames(const Area& area) {
+  const Pointer pointer = use_pointer("frames", area, state_.flame(), state_, chart_frames_gesture_);
+  const FrameBars& frames = state_.chart_frames();
+  Canvas canvas(ImGui::GetWindowDrawList());
+  canvas.fill(area.left, area.top, area.right, area.bottom, theme_.back);
+  std::optional<FrameNumber> number;  // of the next frame
+  bool is_counted = false;
+  float end = 0;
+  for (const FrameBar& bar : frames.bars) {
+    const bool is_one = bar.count == 1 && bar.longest.is_known;
+    const float left = area.left + std::max(bar.left, 0.0F);
+    const float right = area.left + std::min(bar.right, area.width());
+    const float gap = bar.right - bar.left > 3 ? 1.0F : 0.0F;
+    if (is_one && !is_counted) {
+      number = state_.frame_number(bar.longest.frame, Asker::chart_number);
+      is_counted = true;
+    } else if (number && bar.left > end + 1.5F) {
+      number.reset();  // what lies between is not known
+    }
+    end = bar.right;
+    canvas.fill(left, area.top, right - gap, area.bottom, theme_.band);
+    canvas.fill(left, area.bottom - 3, right - gap, area.bottom, colour_of(bar.longest.frame));
+    if (is_one && number) {
+      const std::string shortest = count_text(*number);
+      const std::string longest = "frame " + shortest + "   " + duration_text(bar.longest.frame.duration_ns);
+      const float room = right - left - 8;
+      for (const std::string& text : {longest, shortest}) {
+        if (ImGui::CalcTextSize(text.data(), text.data() + text.size()).x <= room) {
+          canvas.text(left + 4, area.top - 1, room + 4, theme_.text, text);
+          break;
+        }
+      }
+    }
+    number = number ? std::optional(*number + bar.count) : std::nullopt;
+  }
+  if (const FrameBar* bar = pointer.is_over ? find_bar(frames, pointer.pixel) : nullptr; bar != nullptr) {
+    if (pointer.is_clicked) {
+      state_.pin_bar(*bar);
+    }
+    show_tip(bar_text(*bar));
+  }
+  if (pointer.is_doubly_clicked) {
+    state_.reset_flame();
+  }
+}
+
 void PanelView::draw_bars(const Area& area) {
   const Area plot{area.left + gutter(), area.top, area.right, area.bottom - 2};
   marks_.bars = plot;
@@ -62,7 +130,7 @@ void PanelView::draw_bars(const Area& area) {
   for (const FrameBar& bar : bars.bars) {
     const double ms = static_cast<double>(bar.longest.frame.duration_ns) / 1e6;
     const bool is_bad = ms > options_.targets.slow_ms;
-    const ImU32 colour = is_bad ? theme_.bad : ms > options_.targets.good_ms ? theme_.slow : theme_.good;
+    const ImU32 colour = colour_of(bar.longest.frame);
     const auto share = static_cast<float>(std::min(ms / longest_ms, 1.0));
     const float left = plot.left + std::max(bar.left, 0.0F);
     const float gap = bar.right - bar.left > 4 ? 1.0F : 0.0F;
@@ -81,8 +149,10 @@ void PanelView::draw_bars(const Area& area) {
   const float line = ImGui::GetTextLineHeight();
   const std::string longest = "longest " + duration_text(bars.longest_ns);
   canvas.text(area.left, area.top, gutter() - 4, theme_.text, "frames");
-  canvas.text(area.left, area.top + line, gutter() - 4, theme_.faint_text, longest);
-  if (bars.latest) {
+  if (area.height() >= 2 * line) {
+    canvas.text(area.left, area.top + line, gutter() - 4, theme_.faint_text, longest);
+  }
+  if (bars.latest && area.height() >= 3 * line) {
     canvas.text(area.left, area.top + 2 * line, gutter() - 4, theme_.faint_text,
                 "latest " + duration_text(bars.latest->duration_ns));
   }
@@ -94,6 +164,7 @@ void PanelView::draw_bars(const Area& area) {
   draw_cover(plot, state_.overview(), state_.flame().range(), theme_.selection);
   draw_sync_points(plot, state_.overview_sync_points());
   draw_measured(plot, state_.overview());
+  draw_lit_bars(plot);
   if (const auto& pinned = state_.pinned()) {
     const auto left = static_cast<float>(std::max(state_.overview().to_pixel(pinned->start_ns), 0.0));
     const auto right =
@@ -107,14 +178,7 @@ void PanelView::draw_bars(const Area& area) {
     if (pointer.is_clicked) {
       state_.pin_bar(*bar);
     }
-    const std::string text = bar->count == 1 ? "frame of " + duration_text(bar->longest.frame.duration_ns)
-                                             : count_text(bar->count) + " frames, the longest " +
-                                                   duration_text(bar->longest.frame.duration_ns);
-    const char* const judged =
-        bar->longest.frame.duration_ns <= static_cast<std::int64_t>(options_.targets.good_ms * 1e6)   ? ", good"
-        : bar->longest.frame.duration_ns <= static_cast<std::int64_t>(options_.targets.slow_ms * 1e6) ? ", slow"
-                                                                                                      : ", bad";
-    show_tip(text + judged);
+    show_tip(bar_text(*bar));
   }
   if (pointer.is_doubly_clicked) {
     state_.reset_overview();

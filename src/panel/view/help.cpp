@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "panel/view/panel_view.hpp"
+#include "panel/draw/imgui.hpp"
 
 namespace kymo::panel {
 
@@ -27,12 +27,13 @@ const std::vector<HelpLine>& help_lines() {
       {"", "click a diamond", "i, I", "the text of a message; keys: the next and the previous one"},
       {"", "click beside it", "escape", "unselect"},
       {"", "Search, click a site", "/",
-       "search scopes, tracks, metrics, messages; up, down: choose; enter, shift-enter: the next, the previous"},
+       "search scopes, tracks, metrics, messages; up, down: choose; enter, shift-enter: the next, the previous of these"},
       {"", "point at a span", "x", "arrows of its flows, where there are many; x: of all"},
       {"", "click a track", "k", "show only its first row, or all; key: of the selected span's track"},
       {"", "ctrl-wheel, drag", "up, down", "scroll tracks; metrics: page up, page down"},
       {"Rows", "click a name", "P",
        "of metrics; right click: of tracks: what can be done; key: pin what is under the pointer"},
+      {"", "click cpu_util, 8 cores", "e", "a row for each of them, or all in one again"},
       {"", "", "[, ]", "move the row under the pointer up, down"},
       {"", "", "(, )", "make it lower, higher; a track then shows fewer rows, more"},
       {"", "", "h, H", "hide it; show all that are hidden"},
@@ -40,15 +41,23 @@ const std::vector<HelpLine>& help_lines() {
       {"", "", "B", "bookmark the chart's range, among the notes"},
       {"Tables", "click a title", "t, T", "open and close the tab; T: the next one"},
       {"", "click a column", "1 to 9", "sort by it; again: the other way"},
+      {"", "Waiting, Callers", "1, 2, 3",
+       "of Functions: samples on the CPU, waits; callers below what they called, or above"},
       {"", "click a row", "up, down", "mark its site, or go to its frame, span or message"},
       {"", "filter", "F", "only rows with this text; without a table: only metrics with it"},
+      {"", "Only inside", "o",
+       "trees, flame graphs, frames, metrics and messages: only inside the marked site's scopes; again: all"},
       {"", "click a bar", "b", "of a distribution: light the spans or frames that it counts; b: the next bar's"},
+      {"Comparison", "start, frame, sync point", "y", "what of both captures stands at the same place"},
+      {"", "side by side", "Y", "or one above the other"},
+      {"", "click a verdict", "up, down", "its distributions over each other, and its site in both; t: the verdicts"},
+      {"", "", ":", "any command of the menus by a few letters of it; up, down, enter"},
       {"", "?", "?", "this list"},
   };
   return lines;
 }
 
-void PanelView::draw_help() {
+void draw_help(const Theme& theme) {
   const float font = ImGui::GetFontSize();
   const ImVec2 window = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
@@ -60,7 +69,7 @@ void PanelView::draw_help() {
   ImGui::BeginChild("help", wanted, true);
   for (const HelpLine& line : help_lines()) {
     if (line.heading[0] != 0) {
-      ImGui::TextColored(ImGui::ColorConvertU32ToFloat4(theme_.metric), "%s", line.heading);
+      ImGui::TextColored(ImGui::ColorConvertU32ToFloat4(theme.metric), "%s", line.heading);
     }
     ImGui::TextUnformatted(line.mouse);
     ImGui::SameLine(font * 11);

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "panel/draw/colours.hpp"
+
 namespace kymo::panel {
 
 struct HelpLine {
@@ -13,5 +15,8 @@ struct HelpLine {
 };
 
 [[nodiscard]] const std::vector<HelpLine>& help_lines();
+
+/// Draws them over the current window.
+void draw_help(const Theme& theme);
 
 }  // namespace kymo::panel

@@ -21,15 +21,19 @@ double pixel_over(const Area& area, const TimeAxis& axis) {
 
 void PanelView::jump_to_search(bool forward) {
   const BlockProvider& provider = state_.data().provider();
-  if (state_.marked_site() == 0 || !contains_text(provider.site(state_.marked_site()).name, state_.search())) {
+  TabContext context = tab_context();
+  if (tabs_[last_tab_]->chose_no_site(context)) {
+    tabs_[last_tab_]->choose_row(context, forward);
+    return;
+  }
+  if (!state_.marked_site() || !contains_text(provider.site(state_.marked_site()).name, state_.search())) {
     const auto& sites = provider.declarations().sites;
     const auto found = std::find_if(sites.begin(), sites.end(), [this](const SiteDeclaration& site) {
       return contains_text(site.name, state_.search());
     });
-    state_.mark_site(found != sites.end() ? found->id : 0);
+    state_.mark_site(found != sites.end() ? found->id : SiteId{});
   }
-  if (state_.marked_site() == 0) {
-    TabContext context = tab_context();
+  if (!state_.marked_site()) {
     tabs_[last_tab_]->choose_row(context, forward);
     return;
   }
@@ -37,9 +41,12 @@ void PanelView::jump_to_search(bool forward) {
 }
 
 void PanelView::use_keyboard() {
-  if (!ImGui::IsWindowFocused(ImGuiFocusedFlags_RootWindow | ImGuiFocusedFlags_ChildWindows)) {
-    return;
+  if (ImGui::IsWindowFocused(ImGuiFocusedFlags_RootWindow | ImGuiFocusedFlags_ChildWindows)) {
+    use_keys();
   }
+}
+
+void PanelView::use_keys() {
   const ImGuiIO& io = ImGui::GetIO();
   if (is_pressed(ImGuiKey_Escape)) {
     if (is_searching()) {
@@ -174,10 +181,8 @@ void PanelView::use_character(unsigned character) {
       state_.reset_overview();
       break;
     case 'n':
-      state_.jump(true);
-      break;
     case 'p':
-      state_.jump(false);
+      state_.jump(character == 'n');
       break;
     case '/':
       start_search();
@@ -210,11 +215,11 @@ void PanelView::use_character(unsigned character) {
       break;
     }
     case 't':
-      is_tab_open_ = !is_tab_open_;
+      is_tab_open_ = !is_tab_open_ && !tabs_.empty();
       break;
     case 'T':
       last_tab_ = is_tab_open_ ? (last_tab_ + 1) % tabs_.size() : last_tab_;
-      is_tab_open_ = true;
+      is_tab_open_ = !tabs_.empty();
       break;
     case 'M':
       state_.measure_selected();
@@ -230,6 +235,9 @@ void PanelView::use_character(unsigned character) {
         tabs_[last_tab_]->light_next_bar(context);
       }
       break;
+    case 'o':
+      state_.focus_marked_site();
+      break;
     case 'N':
       start_note();
       break;
@@ -240,13 +248,14 @@ void PanelView::use_character(unsigned character) {
       shows_flows_ = !shows_flows_;
       break;
     case 'u':
-      state_.go_back();
-      break;
     case 'U':
-      state_.go_forward();
+      character == 'u' ? state_.go_back() : state_.go_forward();
       break;
     case '?':
       shows_help_ = !shows_help_;
+      break;
+    case ':':
+      opens_palette_ = !tabs_.empty();
       break;
     default:
       break;

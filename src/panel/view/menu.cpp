@@ -1,13 +1,21 @@
-// The menus at the top. Each line does what a key does, and names it.
+// The menus at the top, and the palette. Each line does what a key does, and names it.
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "panel/draw/text.hpp"
 #include "panel/view/keys.hpp"
 #include "panel/view/panel_view.hpp"
 
 namespace kymo::panel {
 
 void PanelView::draw_menu(const char* title, const std::vector<MenuLine>& lines) {
+  for (const MenuLine& line : lines) {
+    if (line.label[0] != 0 && line.is_enabled) {
+      commands_.push_back({line.label, line.key, line.character});
+    }
+  }
   const bool is_open = ImGui::BeginMenu(title);
   const auto place = [] {
     const ImVec2 least = ImGui::GetItemRectMin();
@@ -37,6 +45,7 @@ void PanelView::draw_menu(const char* title, const std::vector<MenuLine>& lines)
 
 void PanelView::draw_menus() {
   marks_.menus.clear();
+  commands_.clear();
   if (!ImGui::BeginMenuBar()) {
     return;
   }
@@ -47,6 +56,7 @@ void PanelView::draw_menus() {
   const bool has_streams = state_.data().provider().declarations().frame_streams.size() > 1;
   const bool is_selected = state_.selected().has_value();
   const auto& measured = state_.measured();
+  const bool has_tabs = !tabs_.empty();
   const bool is_measured = measured && measured->end_ns > measured->start_ns;
   draw_menu("View", {{state_.is_paused() ? "Resume" : "Pause", "space", ' '},
                      {"Follow the newest", "f", 'f', state_.follows(), is_live},
@@ -65,25 +75,86 @@ void PanelView::draw_menus() {
                    {"Previous frame", "left", previous_frame_character},
                    {"Next frame stream", "c", 'c', false, has_streams},
                    {"", "", 0},
-                   {"Next of the marked site", "n", 'n', false, state_.marked_site() != 0},
-                   {"Previous of the marked site", "p", 'p', false, state_.marked_site() != 0},
+                   {"Next of the marked site", "n", 'n', false, state_.marked_site() != SiteId{}},
+                   {"Previous of the marked site", "p", 'p', false, state_.marked_site() != SiteId{}},
                    {"Measure the selected span", "M", 'M', false, is_selected},
                    {"Fold the selected span's track", "k", 'k', false, is_selected},
                    {"", "", 0},
                    {"Next message", "i", 'i'},
                    {"Previous message", "I", 'I'},
-                   {"Search", "/", '/', is_searching()},
+                   {"Search", "/", '/', is_searching(), has_tabs},
                    {"", "", 0},
-                   {"Write a note", "N", 'N'},
-                   {"Bookmark this view", "B", 'B'}});
+                   {"Write a note", "N", 'N', false, has_tabs},
+                   {"Bookmark this view", "B", 'B', false, has_tabs}});
   std::vector<MenuLine> tables = {{"Open and close", "t", 't', is_tab_open_}, {"Next table", "T", 'T'}, {"", "", 0}};
   for (std::size_t i = 0; i < tabs_.size(); ++i) {
     tables.push_back(
         {tabs_[i]->title(), "", first_tab_character + static_cast<unsigned>(i), is_tab_open_ && last_tab_ == i});
   }
-  draw_menu("Tables", tables);
-  draw_menu("Help", {{"Mouse and keys", "?", '?', shows_help_}});
+  const bool is_focused{state_.focused_site()};
+  tables.push_back({"", "", 0});
+  tables.push_back(
+      {"Tables only inside the marked site", "o", 'o', is_focused, is_focused || bool{state_.marked_site()}});
+  if (has_tabs) {
+    draw_menu("Tables", tables);
+  }
+  draw_menu("Help", {{"Mouse and keys", "?", '?', shows_help_}, {"Find a command", ":", ':', false, has_tabs}});
   ImGui::EndMenuBar();
+}
+
+void PanelView::draw_palette() {
+  const float font = ImGui::GetFontSize();
+  if (opens_palette_) {
+    opens_palette_ = false;
+    palette_place_ = 0;
+    palette_text_.clear();
+    palette_text_.focus();
+    ImGui::OpenPopup("commands");
+  }
+  const ImVec2 window = ImGui::GetWindowPos();
+  const float width = std::min(font * 30, ImGui::GetWindowSize().x - font);
+  ImGui::SetNextWindowPos(ImVec2(window.x + (ImGui::GetWindowSize().x - width) / 2, window.y + font * 3));
+  ImGui::SetNextWindowSize(ImVec2(width, 0));
+  marks_.palette.clear();
+  if (!ImGui::BeginPopup("commands")) {
+    return;
+  }
+  close_by_escape();
+  const std::string before = palette_text_.text();
+  const bool is_entered = palette_text_.draw_entry(ImGui::GetContentRegionAvail().x);
+  std::vector<const Command*> found;
+  for (const Command& command : commands_) {
+    if (contains_text(command.label, palette_text_.text())) {
+      found.push_back(&command);
+    }
+  }
+  palette_place_ = before == palette_text_.text() ? palette_place_ : 0;
+  palette_place_ += is_pressed(ImGuiKey_DownArrow) ? 1U : 0U;
+  palette_place_ -= is_pressed(ImGuiKey_UpArrow) && palette_place_ > 0 ? 1U : 0U;
+  palette_place_ = found.empty() ? 0 : std::min(palette_place_, found.size() - 1);
+  const Command* taken = is_entered && !found.empty() ? found[palette_place_] : nullptr;
+  constexpr std::size_t most_shown = 14;
+  const std::size_t first = palette_place_ < most_shown ? 0 : palette_place_ + 1 - most_shown;
+  for (std::size_t i = first; i < std::min(found.size(), first + most_shown); ++i) {
+    const bool is_clicked = ImGui::Selectable(found[i]->label.c_str(), i == palette_place_);
+    taken = is_clicked ? found[i] : taken;
+    const ImVec2 least = ImGui::GetItemRectMin();
+    const ImVec2 most = ImGui::GetItemRectMax();
+    marks_.palette.push_back({least.x, least.y, most.x, most.y});
+    ImGui::SameLine(width - font * 4);
+    ImGui::TextDisabled("%s", found[i]->key.c_str());
+  }
+  if (found.empty()) {
+    say("no command has this text");
+  }
+  const unsigned character = taken != nullptr ? taken->character : 0;
+  if (character != 0) {
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+  if (character != 0) {
+    use_character(character);
+  }
 }
 
 }  // namespace kymo::panel

@@ -1,8 +1,7 @@
-// Metric rows: one per metric, on the axis of the frame bars.
+// Metric rows: one per metric or family, on the axis of the frame bars.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -41,12 +40,11 @@ std::string provenance_of(const MetricDeclaration& metric) {
 
 /// The value at a pixel.
 std::string value_at(const MetricSteps& steps, double pixel, const std::string& unit) {
-  const auto after = std::upper_bound(steps.steps.begin(), steps.steps.end(), pixel,
-                                      [](double x, const MetricStep& step) { return x < double{step.left}; });
-  if (after == steps.steps.begin()) {
+  const MetricStep* const found = step_at(steps, pixel);
+  if (found == nullptr) {
     return {};
   }
-  const MetricStep& step = *std::prev(after);
+  const MetricStep& step = *found;
   if (pixel > double{step.right} + 1) {
     return "\nhere: no sample";
   }
@@ -60,49 +58,11 @@ std::string value_at(const MetricSteps& steps, double pixel, const std::string& 
   return text + (step.is_stale ? ", stale: its source had no new value" : "");
 }
 
-/// The height of a metric's row in lines of text, by its steps.
-float lines_of(int height) {
-  constexpr std::array<float, RowOrder::most_steps + 2> lines = {1.25F, 2.3F, 4, 7, 11};
-  const int place = std::clamp(height, -1, RowOrder::most_steps) + 1;
-  return lines[static_cast<std::size_t>(place)];
+std::string figure_text(double value, const std::string& unit, bool is_integer) {
+  return is_integer && std::abs(value) < 1e15 ? integer_text(value, unit) : value_text(value, unit);
 }
 
 }  // namespace
-
-void PanelView::choose_metric_rows() {
-  const Declarations& declarations = state_.data().provider().declarations();
-  const RowOrder& order = state_.metric_order();
-  const std::string_view filter = metric_filter_.text();
-  const std::vector<MetricSteps>& all = state_.metrics(least_bar_pixels);
-  const MetricRowsKey key{state_.layouts_made(), metric_filter_.version(), order.version(), ImGui::GetFontSize()};
-  if (key == metric_rows_key_) {
-    return;
-  }
-  metric_rows_key_ = key;
-  metric_rows_.clear();
-  constant_rows_ = 0;
-  std::vector<MetricRow> constant;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const MetricDeclaration* const declared = find_metric(declarations, all[i].metric);
-    const std::string title = declared != nullptr ? metric_title(*declared) : "(undeclared)";
-    if (order.is_hidden(all[i].metric) || !contains_text(title, filter)) {
-      continue;
-    }
-    MetricRow row{&all[i], declared, title, lines_of(order.height_of(all[i].metric)) * ImGui::GetTextLineHeight(),
-                  order.place_of(all[i].metric, i)};
-    const bool is_folded = filter.empty() && !order.is_pinned(all[i].metric) && is_constant(declared, all[i]);
-    (is_folded ? constant : metric_rows_).push_back(std::move(row));
-  }
-  const auto by_place = [](const MetricRow& a, const MetricRow& b) { return a.place < b.place; };
-  std::sort(metric_rows_.begin(), metric_rows_.end(), by_place);
-  std::sort(constant.begin(), constant.end(), by_place);
-  constant_rows_ = constant.size();
-  std::move(constant.begin(), constant.end(), std::back_inserter(metric_rows_));
-  shown_metrics_.clear();
-  for (const MetricRow& row : metric_rows_) {
-    shown_metrics_.push_back(row.steps->metric);
-  }
-}
 
 void PanelView::draw_metric_filter(const Area& area) {
   ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
@@ -113,22 +73,32 @@ void PanelView::draw_metric_filter(const Area& area) {
 }
 
 void PanelView::draw_metric_rows(const Area& area) {
+  const std::optional<MetricId> wanted = state_.take_wanted_metric();
+  if (FamilyRow* const family = wanted ? family_of(wanted->value()) : nullptr; family != nullptr && !family->is_open) {
+    toggle_family(*family);
+  }
   choose_metric_rows();
   ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
-  ImGui::BeginChild("metrics", ImVec2(area.width(), area.height()), false, ImGuiWindowFlags_NoScrollWithMouse);
+  // Dear ImGui's own scroll bar would cover the ends of the plots.
+  ImGui::BeginChild("metrics", ImVec2(area.width(), area.height()), false,
+                    ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoScrollbar);
   const std::size_t changing = metric_rows_.size() - constant_rows_;
   const float fold_height = constant_rows_ == 0 ? 0 : ImGui::GetTextLineHeightWithSpacing() * 1.2F;
   if (metric_rows_.empty()) {
     draw_hint(area, metric_filter_.text()[0] != 0 ? "no metric's name has this text"
                                                   : "all metrics are hidden: H shows them");
   }
+  const auto is_wanted = [&wanted](const MetricRow& row) { return wanted && row.id == wanted->value(); };
+  const auto wanted_row = std::find_if(metric_rows_.begin(), metric_rows_.end(), is_wanted);
+  unfolds_constants_ = unfolds_constants_ || (wanted_row != metric_rows_.end() &&
+                                              static_cast<std::size_t>(wanted_row - metric_rows_.begin()) >= changing);
   const std::size_t shown = unfolds_constants_ ? metric_rows_.size() : changing;
   float all = 0;
   float pinned_height = 0;
   for (std::size_t i = 0; i < shown; ++i) {
     metric_rows_[i].top = all + (i < changing ? 0 : fold_height);
     all += metric_rows_[i].height;
-    pinned_height = state_.metric_order().is_pinned(metric_rows_[i].steps->metric) ? all : pinned_height;
+    pinned_height = state_.metric_order().is_pinned(metric_rows_[i].id) ? all : pinned_height;
   }
   const float changing_height = changing < shown ? metric_rows_[changing].top - fold_height : all;
   const ImVec2 top = ImGui::GetCursorScreenPos();
@@ -137,12 +107,8 @@ void PanelView::draw_metric_rows(const Area& area) {
   marks_.row_titles = {area.left, area.top, plot.left, area.bottom};
   ImGui::Dummy(ImVec2(1, all + fold_height));
   const Pointer pointer = use_pointer("rows", plot, state_.overview(), state_, rows_gesture_);
-  if (const auto wanted = state_.take_wanted_metric()) {
-    for (std::size_t i = 0; i < shown; ++i) {
-      if (metric_rows_[i].steps->metric == *wanted) {
-        ImGui::SetScrollY(metric_rows_[i].top - pinned_height);
-      }
-    }
+  if (wanted_row != metric_rows_.end()) {
+    ImGui::SetScrollY(wanted_row->top - pinned_height);
   }
   const float page = ImGui::GetTextLineHeight() * 2.3F;
   const float by = (rows_scroll_by_ - pointer.scrolled) * page - pointer.dragged_y;
@@ -172,19 +138,27 @@ void PanelView::draw_metric_rows(const Area& area) {
     const float seen_from = is_pinned ? y : std::max(y, area.top + pinned_height);
     if (ImGui::IsWindowHovered() && rows_gesture_.kind == Gesture::Kind::none &&
         ImGui::IsMouseHoveringRect(ImVec2(area.left, seen_from), ImVec2(plot.right, y + row.height))) {
-      use_metric_row(row, pointer.pixel);
+      use_metric_row(row, pointer.pixel, (ImGui::GetIO().MousePos.y - y) / (row.height - 3));
     }
   }
   draw_cover(plot, state_.overview(), state_.flame().range(), fade(theme_.selection, 0.6F));
   draw_measured(plot, state_.overview());
+  draw_scroll_place(area, ImGui::GetScrollY(), all + fold_height);
   ImGui::EndChild();
 }
 
-void PanelView::use_metric_row(const MetricRow& row, double pixel) {
-  hovered_row_ = RowPlace{false, row.steps->metric};
-  show_metric_facts(row, pixel);
+void PanelView::use_metric_row(const MetricRow& row, double pixel, float share_down) {
+  hovered_row_ = RowPlace{false, row.id};
+  if (row.family != nullptr) {
+    show_tip(family_text(row, pixel, share_down));
+  } else {
+    show_metric_facts(row, pixel);
+  }
   const bool is_title = pixel < 0;
-  if (is_title && (ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsMouseClicked(ImGuiMouseButton_Right))) {
+  const bool is_clicked = is_title && ImGui::IsMouseClicked(ImGuiMouseButton_Left);
+  if (is_clicked && row.family != nullptr) {
+    toggle_family(*row.family);
+  } else if (is_clicked || (is_title && ImGui::IsMouseClicked(ImGuiMouseButton_Right))) {
     open_row_menu(*hovered_row_);
   }
 }
@@ -193,11 +167,8 @@ void PanelView::draw_constants(const Area& area, std::size_t first) {
   std::string text = (unfolds_constants_ ? "- " : "+ ") + std::to_string(metric_rows_.size() - first) + " constant: ";
   constexpr std::size_t most_named = 12;
   for (std::size_t i = first; i < std::min(metric_rows_.size(), first + most_named); ++i) {
-    const MetricRow& row = metric_rows_[i];
-    text += (i == first ? "" : ", ") + row.title + " " +
-            (row.steps->has_values && row.declared != nullptr
-                 ? value_text(row.steps->latest, unit_of(*row.declared, *row.steps))
-                 : "(no values)");
+    const RowFigures figures = figures_of(metric_rows_[i]);
+    text += (i == first ? "" : ", ") + metric_rows_[i].title + " " + figures.latest;
   }
   marks_.constants = {area.left, area.top, area.right, area.top + ImGui::GetTextLineHeightWithSpacing() * 1.2F};
   Canvas(ImGui::GetWindowDrawList()).text(area.left, area.top, area.width(), theme_.faint_text, text);
@@ -209,14 +180,32 @@ void PanelView::draw_constants(const Area& area, std::size_t first) {
   }
 }
 
-void PanelView::draw_metric_title(const MetricRow& row, const Area& area) {
+PanelView::RowFigures PanelView::figures_of(const MetricRow& row) const {
+  RowFigures figures;
+  figures.title = (state_.metric_order().is_pinned(row.id) ? "^ " : "") + row.title;
+  const MetricSteps* const steps = row.family != nullptr ? row.family->members.front() : row.steps;
+  figures.unit = row.declared != nullptr ? unit_of(*row.declared, *steps) : std::string();
+  figures.is_integer = row.declared != nullptr && row.declared->step == 1 && !steps->is_rate;
+  if (row.family != nullptr) {
+    const MetricHeat& heat = row.family->heat;
+    figures.title = (row.family->is_open ? "- " : "+ ") + figures.title;
+    figures.has_range = heat.has_values && heat.min < heat.max;
+    figures.min = heat.min;
+    figures.max = heat.max;
+    figures.latest =
+        !heat.has_values ? "no values" : (figures.has_range ? "mean " : "") + value_text(heat.mean, figures.unit);
+    return figures;
+  }
+  figures.has_range = steps->has_values && steps->min < steps->max;
+  figures.min = steps->min;
+  figures.max = steps->max;
+  figures.latest = steps->has_values ? figure_text(steps->latest, figures.unit, figures.is_integer) : "no values";
+  return figures;
+}
+
+void PanelView::draw_metric_title(const RowFigures& figures, const Area& area) {
   Canvas canvas(ImGui::GetWindowDrawList());
-  const MetricSteps& metric = *row.steps;
-  const std::string unit = row.declared != nullptr ? unit_of(*row.declared, metric) : std::string();
-  const bool is_integer = row.declared != nullptr && row.declared->step == 1 && !metric.is_rate;
-  const auto text_of = [&](double value) {
-    return is_integer && std::abs(value) < 1e15 ? integer_text(value, unit) : value_text(value, unit);
-  };
+  const auto text_of = [&figures](double value) { return figure_text(value, figures.unit, figures.is_integer); };
   const float line = ImGui::GetTextLineHeight();
   const bool has_room = area.height() > 1.9F * line;
   const float room = area.width() - 6;
@@ -232,36 +221,37 @@ void PanelView::draw_metric_title(const MetricRow& row, const Area& area) {
     canvas.text(area.left + room - width, top, width, theme_.faint_text, text);
     return width + line * 0.4F;
   };
-  const char* const mark = state_.metric_order().is_pinned(metric.metric) ? "^ " : "";
-  const std::string latest = metric.has_values ? text_of(metric.latest) : "no values";
   const float least_name = room * 0.4F;
-  if (!metric.has_values || !has_room) {
-    const float taken = put_right(latest, area.top, least_name);
-    canvas.text(area.left, area.top, room - taken, theme_.text, mark + row.title);
+  if (!has_room) {
+    const float taken = put_right(figures.latest, area.top, least_name);
+    canvas.text(area.left, area.top, room - taken, theme_.text, figures.title);
     return;
   }
   float taken = 0;
-  if (metric.max > metric.min) {
-    taken = put_right(text_of(metric.max), area.top - 1, least_name);
+  if (figures.has_range) {
+    taken = put_right(text_of(figures.max), area.top - 1, least_name);
     // The lower end may stand on the line of the latest value.
     const bool is_beside = area.bottom - line < area.top + 1.9F * line;
     static_cast<void>(
-        put_right(text_of(metric.min), area.bottom - line, is_beside ? width_of(latest) + line * 0.4F : 0.0F));
+        put_right(text_of(figures.min), area.bottom - line, is_beside ? width_of(figures.latest) + line * 0.4F : 0.0F));
     canvas.fill(area.right - 4, area.top, area.right, area.top + 1, theme_.ruler);
     canvas.fill(area.right - 4, area.bottom - 1, area.right, area.bottom, theme_.ruler);
   }
-  canvas.text(area.left, area.top - 1, room - taken, theme_.text, mark + row.title);
-  canvas.text(area.left, area.top - 1 + line, room, theme_.text, latest);
+  canvas.text(area.left, area.top - 1, room - taken, theme_.text, figures.title);
+  canvas.text(area.left, area.top - 1 + line, room, theme_.text, figures.latest);
 }
 
 void PanelView::draw_metric_row(const MetricRow& row, const Area& area, float gutter_width) {
   Canvas canvas(ImGui::GetWindowDrawList());
-  const MetricSteps& metric = *row.steps;
-  draw_metric_title(row, {area.left - gutter_width, area.top, area.left, area.bottom});
   canvas.fill(area.left, area.top, area.right, area.bottom, theme_.back);
-  if (!metric.has_values) {
+  if (row.family != nullptr) {
+    draw_family_row(row, area);
+  }
+  draw_metric_title(figures_of(row), {area.left - gutter_width, area.top, area.left, area.bottom});
+  if (row.family != nullptr || !row.steps->has_values) {
     return;
   }
+  const MetricSteps& metric = *row.steps;
   const double low = metric.min;
   const double height = metric.max - low > 0 ? metric.max - low : 1;
   const auto y_of = [&](double value) {

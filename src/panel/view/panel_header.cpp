@@ -73,9 +73,14 @@ void PanelView::draw_buttons() {
 
 void PanelView::draw_header() {
   header_.clear();
-  draw_buttons();
+  if (options_.side) {
+    say(options_.side->title);
+    header_ = options_.side->title + "\n";
+  } else {
+    draw_buttons();
+  }
   const BlockProvider& provider = state_.data().provider();
-  put_word(state_.pinned()                           ? "pinned, frame of " + duration_text(state_.pinned()->duration_ns)
+  put_word(state_.pinned()                           ? "pinned, " + frame_text(*state_.pinned(), Asker::pin_number)
            : state_.is_paused()                      ? "paused"
            : state_.follows()                        ? "live, following"
            : provider.is_live()                      ? "live, held"
@@ -92,7 +97,7 @@ void PanelView::draw_header() {
     ImGui::SetNextItemWidth(ImGui::GetFontSize() * 10);
     if (ImGui::BeginCombo("##stream", "frame stream")) {
       for (const FrameStreamDeclaration& stream : streams) {
-        ImGui::PushID(static_cast<int>(stream.id));
+        ImGui::PushID(static_cast<int>(stream.id.value()));
         const bool is_chosen = stream.id == state_.stream();
         if (ImGui::Selectable("##choose", is_chosen)) {
           state_.choose_stream(stream.id);

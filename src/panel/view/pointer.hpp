@@ -1,20 +1,11 @@
 // The pointer over a part of the panel, and its gestures on a time axis.
 #pragma once
 
+#include "panel/draw/canvas.hpp"
 #include "panel/draw/imgui.hpp"
 #include "panel/layout/view_state.hpp"
 
 namespace kymo::panel {
-
-/// A rectangle on the screen.
-struct Area {
-  float left = 0;
-  float top = 0;
-  float right = 0;
-  float bottom = 0;
-  [[nodiscard]] float width() const { return right - left; }
-  [[nodiscard]] float height() const { return bottom - top; }
-};
 
 /// The ongoing drag and its start.
 struct Gesture {

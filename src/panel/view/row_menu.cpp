@@ -43,6 +43,13 @@ bool PanelView::use_row_character(unsigned character) {
     show_hidden_rows();
     return true;
   }
+  if (character == 'e') {
+    FamilyRow* const family = hovered_row_ && !hovered_row_->is_track ? family_of(hovered_row_->id) : nullptr;
+    if (family != nullptr) {
+      toggle_family(*family);
+    }
+    return true;
+  }
   const auto command = std::find_if(row_commands.begin(), row_commands.end(), [character](const RowCommand& one) {
     return static_cast<unsigned char>(one.key[0]) == character;
   });
@@ -80,10 +87,8 @@ void PanelView::draw_row_menu() {
   if (!ImGui::BeginPopup("row")) {
     return;
   }
-  const BlockProvider& provider = state_.data().provider();
-  const MetricDeclaration* const metric =
-      menu_row_.is_track ? nullptr : find_metric(provider.declarations(), menu_row_.id);
-  say(menu_row_.is_track ? title_of(provider.track(menu_row_.id)) : metric != nullptr ? metric_title(*metric) : "");
+  say(menu_row_.is_track ? title_of(state_.data().provider().track(TrackId{menu_row_.id}))
+                         : title_of_row(menu_row_.id));
   ImGui::Separator();
   marks_.row_menu.clear();
   close_by_escape();

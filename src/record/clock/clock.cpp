@@ -43,10 +43,6 @@ double step_of_frequency_ns(std::uint64_t frequency_hz) noexcept {
   return frequency_hz >= slowest_hz && frequency_hz <= fastest_hz ? 1e9 / static_cast<double>(frequency_hz) : 0;
 }
 
-bool counter_is_invariant() noexcept {
-  return processor_counter_is_invariant();
-}
-
 bool kernel_trusts_counter(std::string_view root) {
   return processor_counter_is_invariant() && kernel_lists_counter(root);
 }
@@ -94,8 +90,21 @@ ClockAnchor read_clock_anchor() {
   return tightest;
 }
 
+namespace {
+
+const ClockPair& earliest_pair() {
+  static const ClockPair pair = read_clock_pair();
+  return pair;
+}
+
+}  // namespace
+
+void begin_counter_step() {
+  static_cast<void>(earliest_pair());
+}
+
 double counter_step_ns() {
-  static const double step_ns = counter_in_use() ? hardware_step_ns() : 1.0;
+  static const double step_ns = counter_in_use() ? hardware_step_ns(earliest_pair()) : 1.0;
   return step_ns;
 }
 

@@ -33,9 +33,6 @@ struct ClockPair {
 /// to set it leaves zero or garbage.
 [[nodiscard]] double step_of_frequency_ns(std::uint64_t frequency_hz) noexcept;
 
-/// Whether the processor reports a constant counter rate in every power state.
-[[nodiscard]] bool counter_is_invariant() noexcept;
-
 /// Whether this process stamps events with read_counter() (true) or monotonic_ns() (false). The first call runs
 /// kernel_trusts_counter(), later ones cost a load. Thread-safe.
 [[nodiscard]] bool counter_in_use();
@@ -52,8 +49,13 @@ struct ClockPair {
 /// Reads the wall clock between two reads of CLOCK_MONOTONIC; the tightest of a few tries. Thread-safe.
 [[nodiscard]] ClockAnchor read_clock_anchor();
 
-/// Nanoseconds per count, accurate to about 50 ppm; 1 if the counter is not in use. On x86 the first call takes 2 ms to
-/// measure it, as the processor does not report it; later calls cost a load. Thread-safe.
+/// Starts the measurement of counter_step_ns(), so that its millisecond passes while the caller does something else.
+/// Thread-safe; the first call costs some microseconds.
+void begin_counter_step();
+
+/// Nanoseconds per count, accurate to about 50 ppm; 1 if the counter is not in use. On x86 the first call waits until
+/// 1 ms has passed since begin_counter_step(), as the processor does not report its rate; later calls cost a load.
+/// Thread-safe.
 [[nodiscard]] double counter_step_ns();
 
 /// The least difference between two event times. Equals counter_step_ns() except in a browser, whose clock advances by

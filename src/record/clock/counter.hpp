@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "record/clock/clock.hpp"
+
 namespace kymo::record {
 
 /// "tsc", "cntvct", "mach_absolute_time", or "clock_monotonic" if there is no counter.
@@ -18,7 +20,7 @@ extern const char* const hardware_counter_name;
 /// Whether the kernel uses the counter for timekeeping, or would. `root` holds sys/.
 [[nodiscard]] bool kernel_lists_counter(std::string_view root);
 
-/// Nanoseconds per count.
-[[nodiscard]] double hardware_step_ns();
+/// Nanoseconds per count. `earlier` was read in this process before, for where the rate has to be measured.
+[[nodiscard]] double hardware_step_ns(const ClockPair& earlier);
 
 }  // namespace kymo::record

@@ -30,10 +30,6 @@ double find_clock_step_ns() {
 
 }  // namespace
 
-bool counter_is_invariant() noexcept {
-  return true;
-}
-
 bool kernel_trusts_counter(std::string_view /*root*/) {
   return true;
 }
@@ -58,6 +54,8 @@ ClockAnchor read_clock_anchor() {
   return {before_ns + (after_ns - before_ns) / 2, static_cast<std::int64_t>(wall.tv_sec) * 1'000'000'000 + wall.tv_nsec,
           after_ns - before_ns + clock_step + wall_step_ns};
 }
+
+void begin_counter_step() {}
 
 double counter_step_ns() {
   return 1.0;

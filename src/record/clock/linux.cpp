@@ -17,11 +17,10 @@ namespace kymo::record {
 
 namespace {
 
-// Measures the counter's rate against CLOCK_MONOTONIC. Takes 2 ms.
-[[maybe_unused]] double measured_step_ns() {
-  constexpr std::int64_t stretch_ns = 2'000'000;
-  const ClockPair first = read_clock_pair();
-  ClockPair last = first;
+// Measures the counter's rate against CLOCK_MONOTONIC, over 1 ms at least.
+[[maybe_unused]] double measured_step_ns(const ClockPair& first) {
+  constexpr std::int64_t stretch_ns = 1'000'000;
+  ClockPair last = read_clock_pair();
   while (last.monotonic_ns - first.monotonic_ns < stretch_ns) {
     last = read_clock_pair();
   }
@@ -83,8 +82,8 @@ bool kernel_lists_counter(std::string_view root) {
 }
 
 // Not every model reports its counter's rate, so it is measured with CLOCK_MONOTONIC.
-double hardware_step_ns() {
-  return measured_step_ns();
+double hardware_step_ns(const ClockPair& earlier) {
+  return measured_step_ns(earlier);
 }
 
 #elif defined(__aarch64__)
@@ -110,11 +109,11 @@ bool kernel_lists_counter(std::string_view) {
   return true;
 }
 
-double hardware_step_ns() {
+double hardware_step_ns(const ClockPair& earlier) {
   std::uint64_t frequency_hz = 0;
   __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency_hz));
   const double step_ns = step_of_frequency_ns(frequency_hz);
-  return step_ns != 0 ? step_ns : measured_step_ns();
+  return step_ns != 0 ? step_ns : measured_step_ns(earlier);
 }
 
 #else
@@ -130,7 +129,7 @@ bool processor_counter_is_invariant() noexcept {
 bool kernel_lists_counter(std::string_view) {
   return false;
 }
-double hardware_step_ns() {
+double hardware_step_ns(const ClockPair&) {
   return 1.0;
 }
 

@@ -20,7 +20,7 @@ bool kernel_lists_counter(std::string_view /*root*/) {
   return true;
 }
 
-double hardware_step_ns() {
+double hardware_step_ns(const ClockPair&) {
   mach_timebase_info_data_t base{};
   const bool is_known = ::mach_timebase_info(&base) == KERN_SUCCESS && base.denom != 0;
   return is_known ? static_cast<double>(base.numer) / static_cast<double>(base.denom) : 1.0;

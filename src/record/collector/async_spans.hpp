@@ -44,8 +44,8 @@ class AsyncSpans {
 
  private:
   struct Span {
-    TrackId track = 0;
-    NameId name = 0;
+    TrackId track;
+    NameId name;
     std::int64_t start_ns = 0;  ///< before the begin is known: the time of the first event
     std::optional<std::int64_t> end_ns;
     std::vector<ArgumentValue> arguments;

@@ -48,7 +48,7 @@ class BrowserMetric {
     if (bytes < 0) {
       return {};
     }
-    if (id_ == 0) {
+    if (!id_) {
       MetricDescription description;
       description.name = name_;
       description.unit = "MB";
@@ -63,7 +63,7 @@ class BrowserMetric {
   const char* name_;
   const char* source_;
   std::int64_t renewal_ns_;
-  MetricId id_ = 0;
+  MetricId id_;
 };
 
 BrowserMetric js_heap("js_heap_mb", "performance.memory", 0);
@@ -73,7 +73,7 @@ BrowserMetric page_memory("page_memory_mb", "performance.measureUserAgentSpecifi
 
 void sample_browser_memory() noexcept {
   const std::array samples{js_heap.sample(kymo_js_heap_bytes()), page_memory.sample(kymo_page_memory_bytes())};
-  if (samples[0].metric != 0 || samples[1].metric != 0) {
+  if (samples[0].metric || samples[1].metric) {
     record_samples(samples.data(), samples.size());
   }
 }

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/append.hpp"
 #include "base/system/message.hpp"
-#include "base/text/append.hpp"
 #include "record/clock/clock.hpp"
 #include "record/collector/parts.hpp"
 #include "record/platform/platform.hpp"
@@ -26,11 +26,19 @@ constexpr std::int64_t unwatched_period_ns = 1'000'000'000;
 
 }  // namespace
 
-Collector::Collector(Pool& pool, Declarations known, CollectorOptions options)
+Collector::Collector(Pool& pool, const Declarations* inherited, CollectorOptions options)
     : pool_(pool), options_(std::move(options)), clock_(counter_step_ns()) {
-  // Threads do not survive a fork, so their names are dropped.
-  std::erase_if(known.tracks, [](const TrackDeclaration& track) { return track.kind == TrackKind::thread; });
-  known_.add(known);
+  if (inherited != nullptr) {
+    known_.add(*inherited);
+    // Threads do not survive a fork, so their names are dropped.
+    std::vector<TrackId> threads;
+    for (const TrackDeclaration& track : inherited->tracks) {
+      if (track.kind == TrackKind::thread) {
+        threads.push_back(track.id);
+      }
+    }
+    known_.forget_tracks(threads);
+  }
   clear_batch(batch_);
   // So that the first events lie between two pairs, like all others.
   take_clock_pair();
@@ -240,7 +248,7 @@ void Collector::declare_if_unknown(TrackCursor& cursor) {
   Declarations placed;
   TrackDeclaration& track = placed.tracks.emplace_back();
   track.id = cursor.decoder.track();
-  track.process = 1;
+  track.process = ProcessId{1};
   track.os_thread_id = slot.os_thread_id;
   track.role = slot.role;
   // A thread may be changing its name; a fiber keeps its first one.
@@ -401,7 +409,7 @@ void Collector::end_unwatched_tracks() {
     }
     // The kernel reuses thread ids: a younger track with the same id means that the older thread is gone.
     const bool is_reused = std::any_of(tracks_.begin(), tracks_.end(), [&](const auto& other) {
-      return other->slot->os_thread_id == slot.os_thread_id && other->decoder.track() > cursor->decoder.track();
+      return other->slot->os_thread_id == slot.os_thread_id && cursor->decoder.track() < other->decoder.track();
     });
     if (is_reused || has_thread_ended(slot.os_thread_id)) {
       SlotState expected = SlotState::active;

@@ -48,8 +48,8 @@ struct CollectorOptions {
 
 class Collector {
  public:
-  /// `known`: earlier declarations (of the parent before a fork, or from before the last stop).
-  Collector(Pool& pool, Declarations known, CollectorOptions options);
+  /// `inherited`: what the parent had declared before a fork, or null.
+  Collector(Pool& pool, const Declarations* inherited, CollectorOptions options);
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 

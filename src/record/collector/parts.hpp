@@ -14,7 +14,7 @@ namespace kymo::record {
 /// The collector's read position in one track.
 struct Collector::TrackCursor {
   explicit TrackCursor(TrackSlot& track_slot)
-      : slot(&track_slot), decoder(track_slot.track.load(std::memory_order_relaxed)) {}
+      : slot(&track_slot), decoder(TrackId{track_slot.track.load(std::memory_order_relaxed)}) {}
 
   void enter(std::uint32_t index, const Pool& pool) {
     chunk = index;

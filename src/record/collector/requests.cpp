@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/append.hpp"
 #include "base/system/futex.hpp"
 #include "base/system/message.hpp"
-#include "base/text/append.hpp"
 #include "record/clock/clock.hpp"
 #include "record/collector/parts.hpp"
 

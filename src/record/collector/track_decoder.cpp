@@ -17,8 +17,11 @@ using detail::WordKind;
 /// Words searched in a row for opens and closes: few if other words stand between them.
 constexpr std::size_t least_stretch = 8;
 constexpr std::size_t most_stretch = 512;
-/// Words decoded one by one before pairs are tried again. Odd, or every try would begin at a close.
-constexpr std::ptrdiff_t at_once = 31;
+/// Words decoded one by one before pairs are tried again: twice as many after each try that found few, since the end of a
+/// try is a mispredicted branch. Odd, or every try would begin at a close.
+constexpr std::ptrdiff_t most_at_once = 255;
+/// Words in pairs that are worth a try.
+constexpr std::ptrdiff_t enough_in_pairs = 16;
 constexpr std::uint64_t tag_mask = (std::uint64_t{1} << detail::time_shift) - 1;
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(ScopeEvent) == 16 &&
@@ -26,7 +29,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(ScopeEvent) ==
 
 /// Writes a ScopeEvent by three stores. Depths beyond any real program are truncated to their low bits.
 void put(std::byte* to, std::int64_t time_ns, std::uint64_t site, std::uint64_t depth) {
-  const auto id = static_cast<SiteId>(site);
+  const auto id = SiteId{static_cast<std::uint32_t>(site)};
   const std::uint32_t depth_and_flags = static_cast<std::uint16_t>(depth);
   std::memcpy(to, &time_ns, sizeof time_ns);
   std::memcpy(to + offsetof(ScopeEvent, site), &id, sizeof id);
@@ -46,7 +49,7 @@ void TrackDecoder::close(std::uint32_t depth, std::int64_t time_ns, std::uint16_
   // A close without its open (opened before recording began, or damaged) closes nothing.
   if (depth < depth_) {
     depth_ = depth;
-    run.events.push_back({time_ns, 0, static_cast<std::uint16_t>(depth), flags});
+    run.events.push_back({time_ns, {}, static_cast<std::uint16_t>(depth), flags});
   }
 }
 
@@ -67,9 +70,10 @@ std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, Cl
   const std::uint64_t* const end = next + words.size();
   const std::uint64_t* stop = next;
   while (next == stop && next != end) {
-    next = decode_leaves({next, end}, convert.line(), to);
-    stop = next + std::min<std::ptrdiff_t>(end - next, at_once);
-    next = decode_each({next, stop}, convert, to);
+    const std::uint64_t* const leaves_end = decode_leaves({next, end}, convert.line(), to);
+    at_once_ = leaves_end - next >= std::min(at_once_, enough_in_pairs) ? 1 : std::min(2 * at_once_ + 1, most_at_once);
+    stop = leaves_end + std::min(end - leaves_end, at_once_);
+    next = decode_each({leaves_end, stop}, convert, to);
   }
   const auto taken = static_cast<std::size_t>(next - words.data());
   run.events.resize(before + taken);
@@ -136,7 +140,7 @@ const std::uint64_t* TrackDecoder::decode_each(std::span<const std::uint64_t> wo
     last_ns = std::max(time_ns, last_ns);
     put(at, last_ns, site, own_depth);
     at += sizeof(ScopeEvent);
-    open[own_depth] = {last_ns, static_cast<SiteId>(site)};  // for a close: the entry is unused
+    open[own_depth] = {last_ns, SiteId{static_cast<std::uint32_t>(site)}};  // for a close: the entry is unused
     depth = own_depth + is_open;
   }
   last_ns_ = last_ns;
@@ -212,7 +216,7 @@ std::size_t TrackDecoder::read_argument(std::span<const std::uint64_t> words, Ar
   if (type > static_cast<std::uint64_t>(ArgumentType::string)) {
     return 0;
   }
-  argument.name = static_cast<NameId>(words[0] >> detail::time_shift);
+  argument.name = NameId{static_cast<std::uint32_t>(words[0] >> detail::time_shift)};
   argument.type = static_cast<ArgumentType>(type);
   if (argument.type != ArgumentType::string) {
     if (words.size() < 2) {

@@ -109,6 +109,7 @@ class TrackDecoder {
   std::size_t run_index_ = no_run;
   std::vector<OpenScope> open_;  // only the first depth_ are valid
   std::size_t depth_ = 0;
+  std::ptrdiff_t at_once_ = 1;  // words decoded one by one before pairs are tried again
   ScopeEvents spare_events_;
 };
 

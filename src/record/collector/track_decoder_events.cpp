@@ -25,18 +25,19 @@ bool is_sound_time(std::int64_t time_ns) {
 }  // namespace
 
 void SampleGatherer::add(EventBatch& batch, MetricId metric, std::int64_t time_ns, double value, std::uint8_t flags) {
-  constexpr MetricId most_metrics = 1U << 20U;
-  if (metric == 0 || metric >= most_metrics) {
+  constexpr std::size_t most_metrics = std::size_t{1} << 20U;
+  const std::size_t index = metric.index();
+  if (index >= most_metrics) {
     return;
   }
-  if (metric >= runs_.size()) {
-    runs_.resize(std::size_t{metric} + 1);
+  if (index >= runs_.size()) {
+    runs_.resize(index + 1);
   }
-  if (runs_[metric] == 0) {
+  if (runs_[index] == 0) {
     batch.samples.push_back({metric, {}, {}, {}});
-    runs_[metric] = static_cast<std::uint32_t>(batch.samples.size());
+    runs_[index] = static_cast<std::uint32_t>(batch.samples.size());
   }
-  SampleRun& run = batch.samples[runs_[metric] - 1];
+  SampleRun& run = batch.samples[runs_[index] - 1];
   run.times_ns.push_back(time_ns);
   run.values.push_back(value);
   if (flags != 0 || !run.flags.empty()) {
@@ -89,9 +90,9 @@ void TrackDecoder::skip(std::span<const std::uint64_t> words) {
 
 std::size_t TrackDecoder::decode_span(std::span<const std::uint64_t> words, std::uint64_t own_bits, EventBatch& batch) {
   SpanEvent span;
-  span.track = static_cast<TrackId>(own_bits);
-  span.name = static_cast<NameId>(words[0]);
-  span.category = static_cast<NameId>(words[0] >> 32U);
+  span.track = TrackId{static_cast<std::uint32_t>(own_bits)};
+  span.name = NameId{static_cast<std::uint32_t>(words[0])};
+  span.category = NameId{static_cast<std::uint32_t>(words[0] >> 32U)};
   span.start_ns = static_cast<std::int64_t>(words[1]);
   span.duration_ns = static_cast<std::int64_t>(words[2]);
   if (!is_sound_time(span.start_ns) || span.duration_ns < 0 || span.duration_ns > farthest_ns) {
@@ -119,8 +120,8 @@ void TrackDecoder::decode_hold(std::span<const std::uint64_t> words, TrackId tra
                                EventBatch& batch, const DecodeContext& context) {
   SpanEvent span;
   span.track = track;
-  span.name = static_cast<NameId>(words[0]);
-  span.category = static_cast<NameId>(words[0] >> 32U);
+  span.name = NameId{static_cast<std::uint32_t>(words[0])};
+  span.category = NameId{static_cast<std::uint32_t>(words[0] >> 32U)};
   const std::int64_t start_ns = context.clock.to_ns(words[1]);
   // It did not begin after its end, nor before the machine started.
   span.start_ns = std::clamp<std::int64_t>(start_ns, 0, std::max<std::int64_t>(end_ns, 0));
@@ -142,14 +143,14 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
   bool is_sound = true;
   switch (static_cast<EventKind>(words[1] & 0xFFU)) {
     case EventKind::frame_mark:
-      batch.frame_marks.push_back({static_cast<FrameStreamId>(own_bits), track_, time_ns});
+      batch.frame_marks.push_back({FrameStreamId{static_cast<std::uint32_t>(own_bits)}, track_, time_ns});
       break;
     case EventKind::sample:
       is_sound = needs(1);
       if (is_sound) {
         double value = 0;
         std::memcpy(&value, payload.data(), sizeof value);
-        context.samples.add(batch, static_cast<MetricId>(own_bits), time_ns, value);
+        context.samples.add(batch, MetricId{static_cast<std::uint32_t>(own_bits)}, time_ns, value);
       }
       break;
     case EventKind::samples:
@@ -157,7 +158,7 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
       for (std::size_t i = 0; is_sound && i < own_bits; ++i) {
         double value = 0;
         std::memcpy(&value, &payload[2 * i + 1], sizeof value);
-        context.samples.add(batch, static_cast<MetricId>(payload[2 * i]), time_ns, value,
+        context.samples.add(batch, MetricId{static_cast<std::uint32_t>(payload[2 * i])}, time_ns, value,
                             static_cast<std::uint8_t>(payload[2 * i] >> 32U));
       }
       break;
@@ -170,8 +171,9 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
     case EventKind::async_begin:
       is_sound = needs(2);
       if (is_sound) {
-        context.async_spans.begin(
-            {static_cast<TrackId>(own_bits), static_cast<NameId>(payload[0]), time_ns, payload[1]}, batch);
+        context.async_spans.begin({TrackId{static_cast<std::uint32_t>(own_bits)},
+                                   NameId{static_cast<std::uint32_t>(payload[0])}, time_ns, payload[1]},
+                                  batch);
       }
       break;
     case EventKind::async_end:
@@ -196,7 +198,7 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
       is_sound = needs(2) && own_bits >> 32U <= static_cast<std::uint64_t>(FlowPhase::end) &&
                  is_sound_time(static_cast<std::int64_t>(payload[1]));
       if (is_sound) {
-        batch.flows.push_back({static_cast<TrackId>(own_bits), static_cast<FlowPhase>(own_bits >> 32U),
+        batch.flows.push_back({TrackId{static_cast<std::uint32_t>(own_bits)}, static_cast<FlowPhase>(own_bits >> 32U),
                                static_cast<std::int64_t>(payload[1]), payload[0]});
         cover(batch, batch.flows.back().time_ns);
       }
@@ -204,7 +206,7 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
     case EventKind::hold:
       is_sound = needs(2);
       if (is_sound) {
-        decode_hold(payload, static_cast<TrackId>(own_bits), time_ns, batch, context);
+        decode_hold(payload, TrackId{static_cast<std::uint32_t>(own_bits)}, time_ns, batch, context);
       }
       break;
     case EventKind::sync_point:

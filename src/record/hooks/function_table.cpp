@@ -318,7 +318,7 @@ HookedModule* FunctionTable::module_of(Memory& memory, const LoadedModule& loade
     return nullptr;
   }
   auto* const module = new (&memory.modules[memory.module_count++]) HookedModule;
-  module->id = static_cast<ModuleId>(memory.module_count);
+  module->id = ModuleId{static_cast<std::uint32_t>(memory.module_count)};
   module->load_base = loaded.load_base;
   module->begin = loaded.begin;
   module->end = loaded.end;

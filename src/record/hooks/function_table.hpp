@@ -37,7 +37,7 @@ namespace kymo::record {
 /// A module with hooked functions. Lives as long as the process, even if unloaded.
 struct HookedModule {
   HookedModule* next = nullptr;
-  ModuleId id = 0;
+  ModuleId id;
   std::uintptr_t load_base = 0;
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;

@@ -150,7 +150,7 @@ uint64_t kymo_current_memory_bytes(void) {
 }
 
 uint32_t kymo_track(const char* name, int kind) {
-  return kymo::track(text_of(name), kind == KYMO_TRACK_ASYNC ? kymo::TrackKind::async : kymo::TrackKind::queue);
+  return kymo::track(text_of(name), kind == KYMO_TRACK_ASYNC ? kymo::TrackKind::async : kymo::TrackKind::queue).value();
 }
 
 uint64_t kymo_async_begin(const char* lane, const char* name) {
@@ -162,7 +162,7 @@ void kymo_async_end(uint64_t id) {
 }
 
 void kymo_emit_span(uint32_t track, const char* name, const char* category, int64_t start_ns, int64_t duration_ns) {
-  kymo::emit_span(track, text_of(name), text_of(category), std::chrono::nanoseconds(start_ns),
+  kymo::emit_span(kymo::TrackId{track}, text_of(name), text_of(category), std::chrono::nanoseconds(start_ns),
                   std::chrono::nanoseconds(duration_ns));
 }
 
@@ -184,13 +184,13 @@ void kymo_flow_at(uint32_t track, int64_t time_ns, uint64_t flow_id, int phase) 
   const std::chrono::nanoseconds time(time_ns);
   switch (phase) {
     case KYMO_FLOW_BEGIN:
-      kymo::flow_begin(flow_id, track, time);
+      kymo::flow_begin(flow_id, kymo::TrackId{track}, time);
       break;
     case KYMO_FLOW_END:
-      kymo::flow_end(flow_id, track, time);
+      kymo::flow_end(flow_id, kymo::TrackId{track}, time);
       break;
     default:
-      kymo::flow_step(flow_id, track, time);
+      kymo::flow_step(flow_id, kymo::TrackId{track}, time);
       break;
   }
 }

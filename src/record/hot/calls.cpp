@@ -56,13 +56,13 @@ void drop_event() noexcept {
 
 void sample(std::string_view name, double value, std::string_view unit) noexcept {
   static_cast<void>(Recorder::instance().pool_for_events());
-  const MetricId metric = Recorder::instance().id_of(NameSpace::metric, name, unit);
-  if (metric == 0) {
+  const MetricId metric{Recorder::instance().id_of(NameSpace::metric, name, unit)};
+  if (!metric) {
     drop_event();
     return;
   }
   const std::array<std::uint64_t, 1> words{to_bits(value)};
-  write_event(EventKind::sample, metric, words);
+  write_event(EventKind::sample, metric.value(), words);
 }
 
 void record_io_sums() noexcept {
@@ -83,13 +83,13 @@ void write_with_arguments(EventKind kind, std::uint64_t own_bits, std::span<cons
                           std::span<const Argument> arguments, const ArgumentNames& names) noexcept {
   std::size_t size = words.size();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    size += names.ids[i] != 0 ? record::words_of(arguments[i]) : 0;
+    size += names.ids[i] ? record::words_of(arguments[i]) : 0;
   }
   write_event_with(kind, own_bits, size, [&](std::uint64_t* at) {
     at = std::copy(words.begin(), words.end(), at);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (names.ids[i] != 0) {
-        at = record::put_argument(at, names.ids[i], arguments[i]);
+      if (names.ids[i]) {
+        at = record::put_argument(at, names.ids[i].value(), arguments[i]);
       }
     }
   });
@@ -103,9 +103,9 @@ void flow(std::uint64_t flow_id, FlowPhase phase) noexcept {
 }
 
 void flow_at(TrackId track, std::uint64_t flow_id, FlowPhase phase, std::chrono::nanoseconds time) noexcept {
-  if (track != 0 && is_on()) {
+  if (track && is_on()) {
     const std::array<std::uint64_t, 2> words{flow_id, static_cast<std::uint64_t>(time.count())};
-    write_event(EventKind::flow_at, std::uint64_t{track} | (static_cast<std::uint64_t>(phase) << 32U), words);
+    write_event(EventKind::flow_at, std::uint64_t{track.value()} | (static_cast<std::uint64_t>(phase) << 32U), words);
   }
 }
 
@@ -125,7 +125,7 @@ void record_metric_unit(std::string_view name, double value, std::string_view un
 
 MetricId declare_metric(const MetricDescription& description) noexcept {
   if (!is_on()) {
-    return 0;
+    return MetricId{};
   }
   static_cast<void>(Recorder::instance().pool_for_events());
   return Recorder::instance().describe_metric(description);
@@ -141,13 +141,13 @@ void record_samples(const MetricSample* samples, std::size_t count) noexcept {
     std::size_t end = next;
     std::size_t known = 0;
     for (; end < count && known < record::most_samples; ++end) {
-      known += samples[end].metric != 0 ? 1 : 0;
+      known += samples[end].metric ? 1U : 0U;
     }
     if (known != 0) {
       write_event_with(EventKind::samples, known, 2 * known, [&](std::uint64_t* at) {
         for (const MetricSample& sample : std::span(samples + next, end - next)) {
-          if (sample.metric != 0) {
-            *at++ = sample.metric | (std::uint64_t{sample.flags} << 32U);
+          if (sample.metric) {
+            *at++ = sample.metric.value() | (std::uint64_t{sample.flags} << 32U);
             *at++ = to_bits(sample.value);
           }
         }
@@ -172,15 +172,15 @@ void frame_mark(std::string_view stream) noexcept {
     return;
   }
   static_cast<void>(Recorder::instance().pool_for_events());
-  const FrameStreamId id = Recorder::instance().id_of(NameSpace::frame_stream, stream);
-  if (id == 0) {
+  const FrameStreamId id{Recorder::instance().id_of(NameSpace::frame_stream, stream)};
+  if (!id) {
     drop_event();
     return;
   }
   if (stream.empty()) {
     record_io_sums();
   }
-  write_event(EventKind::frame_mark, id, {});
+  write_event(EventKind::frame_mark, id.value(), {});
   if (stream.empty()) {
     Recorder::instance().count_frame();
     record::pump_collector_if_due();
@@ -207,10 +207,10 @@ void message(std::string_view text) noexcept {
 
 TrackId track(std::string_view name, TrackKind kind) noexcept {
   if (!is_on()) {
-    return 0;
+    return {};
   }
   static_cast<void>(Recorder::instance().pool_for_events());
-  return Recorder::instance().id_of(kind == TrackKind::async ? NameSpace::async_lane : NameSpace::queue, name);
+  return TrackId{Recorder::instance().id_of(kind == TrackKind::async ? NameSpace::async_lane : NameSpace::queue, name)};
 }
 
 AsyncSpan::AsyncSpan(std::string_view lane, std::string_view name) noexcept {
@@ -218,14 +218,14 @@ AsyncSpan::AsyncSpan(std::string_view lane, std::string_view name) noexcept {
     return;
   }
   const TrackId lane_track = track(lane, TrackKind::async);
-  const NameId name_id = Recorder::instance().id_of(NameSpace::text, name);
-  if (lane_track == 0 || name_id == 0) {
+  const NameId name_id{Recorder::instance().id_of(NameSpace::text, name)};
+  if (!lane_track || !name_id) {
     drop_event();
     return;
   }
   const std::uint64_t id = async_ids.fetch_add(1, std::memory_order_relaxed) + 1;
-  const std::array<std::uint64_t, 2> words{name_id, id};
-  if (write_event(EventKind::async_begin, lane_track, words)) {
+  const std::array<std::uint64_t, 2> words{name_id.value(), id};
+  if (write_event(EventKind::async_begin, lane_track.value(), words)) {
     id_ = id;
   }
 }
@@ -240,8 +240,8 @@ AsyncSpan& AsyncSpan::operator=(AsyncSpan&& other) noexcept {
 }
 
 void AsyncSpan::argument(const Argument& argument) noexcept {
-  const NameId name = id_ != 0 && is_on() ? Recorder::instance().id_of(NameSpace::text, argument.name) : 0;
-  if (name != 0) {
+  const NameId name{id_ != 0 && is_on() ? Recorder::instance().id_of(NameSpace::text, argument.name) : 0};
+  if (name) {
     const std::array<std::uint64_t, 1> words{id_};
     write_with_arguments(EventKind::async_argument, 0, words, {&argument, 1}, {{name}});
   }
@@ -277,31 +277,31 @@ std::int64_t ClockDomain::to_monotonic_ns(std::uint64_t ticks) const noexcept {
 
 void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
                std::chrono::nanoseconds duration, const Argument* arguments, std::size_t count) noexcept {
-  if (track == 0 || !is_on()) {
+  if (!track || !is_on()) {
     return;
   }
   Recorder& recorder = Recorder::instance();
   static_cast<void>(recorder.pool_for_events());
-  const NameId name_id = recorder.id_of(NameSpace::text, name);
-  const NameId category_id = category.empty() ? 0 : recorder.id_of(NameSpace::text, category);
-  if (name_id == 0) {
+  const NameId name_id{recorder.id_of(NameSpace::text, name)};
+  const NameId category_id{category.empty() ? 0 : recorder.id_of(NameSpace::text, category)};
+  if (!name_id) {
     drop_event();
     return;
   }
-  const std::array<std::uint64_t, 3> words{name_id | (std::uint64_t{category_id} << 32U),
+  const std::array<std::uint64_t, 3> words{name_id.value() | (std::uint64_t{category_id.value()} << 32U),
                                            static_cast<std::uint64_t>(start.count()),
                                            static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0))};
   const std::span<const Argument> kept(arguments, std::min(count, record::most_span_arguments));
   ArgumentNames names;
   for (std::size_t i = 0; i < count; ++i) {
-    const NameId argument_name = i < kept.size() ? recorder.id_of(NameSpace::text, arguments[i].name) : 0;
-    if (argument_name == 0) {
+    const NameId argument_name{i < kept.size() ? recorder.id_of(NameSpace::text, arguments[i].name) : 0};
+    if (!argument_name) {
       drop_event();
     } else {
       names.ids[i] = argument_name;
     }
   }
-  write_with_arguments(EventKind::span, track, words, kept, names);
+  write_with_arguments(EventKind::span, track.value(), words, kept, names);
 }
 
 void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
@@ -361,7 +361,7 @@ void set_thread_name(std::string_view name) noexcept {
     const std::string_view kept = base::cut_text(name, sizeof slot.name - 1);
     slot.name[kept.copy(slot.name, kept.size())] = '\0';
     slot.name_handle = 0;
-    if (!Recorder::instance().declarations().declare_thread(slot.track.load(std::memory_order_relaxed),
+    if (!Recorder::instance().declarations().declare_thread(TrackId{slot.track.load(std::memory_order_relaxed)},
                                                             slot.os_thread_id, name)) {
       drop_event();
     }

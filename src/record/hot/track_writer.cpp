@@ -41,11 +41,6 @@ __thread TrackSlot* parked_slot KYMO_STATIC_TLS = nullptr;
 
 base::SayOnce say_left_scopes;
 
-/// Set while the thread gets a slot, so that a signal handler's scope does not start that again.
-__thread bool is_attaching KYMO_STATIC_TLS = false;
-/// Claimed slot that the thread does not point to yet.
-__thread TrackSlot* claimed_slot KYMO_STATIC_TLS = nullptr;
-
 /// A base so distant that every delta overflows.
 std::uint64_t unreachable_time_base() {
   return read_counter() + (std::uint64_t{1} << 63U);
@@ -67,7 +62,7 @@ void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64
 }
 
 void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
-  slot.track.store(Recorder::instance().declarations().next_track(), std::memory_order_relaxed);
+  slot.track.store(Recorder::instance().declarations().next_track().value(), std::memory_order_relaxed);
   slot.os_thread_id = role == TrackRole::plain ? os_thread_id() : 0;
   slot.role = role;
   slot.is_unwatched.store(false, std::memory_order_relaxed);
@@ -101,23 +96,18 @@ bool records_much(const ChunkHeader& filled) noexcept {
 /// If the log has no room, the track stays without a name and keeps its events.
 void declare_track(const TrackSlot& slot) noexcept {
   static_cast<void>(Recorder::instance().declarations().declare_thread(
-      slot.track.load(std::memory_order_relaxed), slot.os_thread_id,
+      TrackId{slot.track.load(std::memory_order_relaxed)}, slot.os_thread_id,
       slot.role == TrackRole::fiber ? current_fiber_name() : std::string_view(slot.name), slot.role));
 }
 
 }  // namespace
 
 TrackSlot* attach_thread() noexcept {
-  // Blocked signals: a handler interrupted this function. Otherwise a handler left it unfinished by siglongjmp.
-  if (is_attaching && blocks_signals()) {
-    return nullptr;
-  }
-  is_attaching = true;
   const base::NotCancelled not_cancelled;
-  detail::signal_fence();
-  if (TrackSlot* const lost = std::exchange(claimed_slot, nullptr)) {
-    lost->state.store(SlotState::free, std::memory_order_release);
-  }
+  notice_fork();
+  // A forked child's recorder starts first: signals need not wait for that.
+  static_cast<void>(Recorder::instance().pool_for_events());
+  const SignalsHeld held;
   TrackSlot* slot = nullptr;
   if (is_in_fiber()) {
     slot = attach_fiber();
@@ -128,8 +118,6 @@ TrackSlot* attach_thread() noexcept {
       watch_thread_end();
     }
   }
-  detail::signal_fence();
-  is_attaching = false;
   return slot;
 }
 
@@ -138,9 +126,7 @@ TrackSlot* claim_slot(TrackRole role) noexcept {
   Pool* const pool = Recorder::instance().pool_for_events();
   TrackSlot* const slot = pool != nullptr ? pool->claim_slot() : nullptr;
   if (slot != nullptr) {
-    claimed_slot = slot;
     fill_slot(*slot, role);
-    claimed_slot = nullptr;
     slot->state.store(SlotState::active, std::memory_order_release);
   }
   return slot;
@@ -248,6 +234,11 @@ SlotWrite::~SlotWrite() {
 }
 
 bool SlotWrite::take_chunk(std::uint64_t words) noexcept {
+  // A handler that forks would leave its child halfway into a chunk of a pool that it does not have.
+  const SignalsHeld held;
+  if (current_slot() != &slot_) {
+    return false;
+  }
   Pool& pool = *Recorder::instance().pool();
   // Threads that record little get small chunks: a pool has room for thousands of them.
   const bool fits_small = words <= small_chunk_words - spare_words;

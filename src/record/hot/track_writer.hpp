@@ -33,8 +33,7 @@ inline void set_current_slot(TrackSlot* slot) noexcept {
 /// to the parent.
 void notice_fork() noexcept;
 
-/// Gives the calling thread, or its current fiber, a slot. Null if there is none, or in a signal handler that
-/// interrupted this call.
+/// Gives the calling thread, or its current fiber, a slot. Null if there is none.
 [[nodiscard]] TrackSlot* attach_thread() noexcept;
 
 /// The calling thread's slot, attached if it has none. Null if there is none.

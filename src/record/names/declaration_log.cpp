@@ -55,8 +55,7 @@ class DeclarationLog::Record {
 };
 
 void DeclarationLog::attach(Pool& pool) noexcept {
-  // Other threads may be declaring. A handler that interrupted its own thread's declaration may go on without the lock:
-  // that declaration has not begun to write, as there was no pool.
+  // Other threads may be declaring.
   const bool is_locked = lock_.lock();
   pool_ = &pool;
   slot_ = &pool.slot(0);
@@ -219,7 +218,7 @@ std::uint32_t DeclarationLog::declare(InternedName& name, std::string_view detai
         next = &next_name_;
         break;
     }
-    id = next != nullptr ? *next : next_track();
+    id = next != nullptr ? *next : next_track().value();
     const bool is_lock = name.space == NameSpace::lock;
     const bool is_declared = write(kind, [&](Record& record) {
       record.number(id);

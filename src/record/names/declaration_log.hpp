@@ -21,7 +21,7 @@ namespace kymo::record {
 /// Location of a hooked function.
 struct HookedPlace {
   std::uint64_t address = 0;
-  ModuleId module = 0;  ///< 0: in none
+  ModuleId module;  ///< 0: in none
   std::uint64_t load_base = 0;
   std::uint64_t size = 0;
   std::string_view path;
@@ -57,10 +57,10 @@ class DeclarationLog {
   [[nodiscard]] bool declare_hooked_site(kymo_site& site, const HookedPlace& place) noexcept;
 
   /// A new track id.
-  [[nodiscard]] TrackId next_track() noexcept { return next_track_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] TrackId next_track() noexcept { return TrackId{next_track_.fetch_add(1, std::memory_order_relaxed)}; }
 
   /// Held around fork, so that no declaration is half written in the child.
-  [[nodiscard]] bool lock() noexcept { return lock_.lock_in_any_case(); }
+  [[nodiscard]] bool lock() noexcept { return lock_.lock(); }
   void unlock() noexcept { lock_.unlock(); }
 
  private:
@@ -70,7 +70,7 @@ class DeclarationLog {
   [[nodiscard]] bool write(DeclarationKind kind, const Fill& fill) noexcept;
   [[nodiscard]] bool take_chunk(std::size_t words) noexcept;
 
-  NestedLock lock_;
+  UninterruptedLock lock_;
   Pool* pool_ = nullptr;
   TrackSlot* slot_ = nullptr;
   std::uint64_t* end_ = nullptr;  ///< of the chunk that is being written

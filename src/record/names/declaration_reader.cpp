@@ -39,7 +39,7 @@ class RecordReader {
 
 void read_site(RecordReader& reader, Declarations& into) {
   SiteDeclaration site;
-  site.id = reader.number<std::uint32_t>();
+  site.id = SiteId{reader.number<std::uint32_t>()};
   site.kind = static_cast<SiteKind>(std::min<std::uint32_t>(reader.number<std::uint32_t>(), 3));
   site.line = reader.number<std::uint32_t>();
   site.name = reader.text();
@@ -51,7 +51,7 @@ void read_site(RecordReader& reader, Declarations& into) {
 
 void read_track(RecordReader& reader, Declarations& into) {
   TrackDeclaration track;
-  track.id = reader.number<std::uint32_t>();
+  track.id = TrackId{reader.number<std::uint32_t>()};
   track.kind = static_cast<TrackKind>(std::min<std::uint32_t>(reader.number<std::uint32_t>(), 2));
   track.os_thread_id = reader.number<std::uint64_t>();
   track.name = reader.text();
@@ -61,7 +61,7 @@ void read_track(RecordReader& reader, Declarations& into) {
 
 void read_metric(RecordReader& reader, Declarations& into) {
   MetricDeclaration metric;
-  metric.id = reader.number<std::uint32_t>();
+  metric.id = MetricId{reader.number<std::uint32_t>()};
   metric.kind = static_cast<MetricKind>(std::min<std::uint32_t>(reader.number<std::uint32_t>(), 2));
   metric.name = reader.text();
   metric.unit = reader.text();
@@ -81,7 +81,7 @@ void read_metric(RecordReader& reader, Declarations& into) {
 void read_record(DeclarationKind kind, RecordReader reader, Declarations& into, std::vector<HookedSite>& hooked) {
   switch (kind) {
     case DeclarationKind::name: {
-      const NameId id = reader.number<std::uint32_t>();
+      const NameId id{reader.number<std::uint32_t>()};
       into.names.push_back({id, reader.text()});
       break;
     }
@@ -95,19 +95,19 @@ void read_record(DeclarationKind kind, RecordReader reader, Declarations& into, 
       read_metric(reader, into);
       break;
     case DeclarationKind::frame_stream: {
-      const FrameStreamId id = reader.number<std::uint32_t>();
-      into.frame_streams.push_back({id, 1, reader.text()});
+      const FrameStreamId id{reader.number<std::uint32_t>()};
+      into.frame_streams.push_back({id, ProcessId{1}, reader.text()});
       break;
     }
     case DeclarationKind::info: {
       std::string key = reader.text();
-      into.infos.push_back({1, std::move(key), reader.text()});
+      into.infos.push_back({ProcessId{1}, std::move(key), reader.text()});
       break;
     }
     case DeclarationKind::hooked_site: {
       HookedSite site;
-      site.id = reader.number<std::uint32_t>();
-      site.module.id = reader.number<std::uint32_t>();
+      site.id = SiteId{reader.number<std::uint32_t>()};
+      site.module.id = ModuleId{reader.number<std::uint32_t>()};
       site.address = reader.number<std::uint64_t>();
       site.module.load_base = reader.number<std::uint64_t>();
       site.module.size = reader.number<std::uint64_t>();

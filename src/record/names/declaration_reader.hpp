@@ -31,7 +31,7 @@ inline constexpr std::size_t longest_declaration = (3 + 2 * most_metric_labels) 
 
 /// A function met by compiler hooks and not yet named, and its module (id 0: none).
 struct HookedSite {
-  SiteId id = 0;
+  SiteId id;
   std::uint64_t address = 0;
   ModuleDeclaration module;
 };

@@ -69,7 +69,7 @@ void FunctionNamer::name(const std::vector<HookedSite>& hooked, Declarations& in
     SiteDeclaration declaration;
     declaration.id = site.id;
     declaration.kind = SiteKind::hooked;
-    if (site.module.id == 0) {
+    if (!site.module.id) {
       declaration.name = in_hex(site.address);
     } else {
       const auto is_it = [&](const ModuleDeclaration& known) { return known.id == site.module.id; };

@@ -41,8 +41,8 @@ class InternTable {
   /// The entry of a name of at most longest_text bytes; null if there is none.
   [[nodiscard]] InternedName* find(NameSpace space, std::string_view text) const noexcept;
 
-  /// The entry of a name, inserted if it is new; longer names are cut with a mark. Null if the table is full, or in a
-  /// signal handler that interrupted an insertion. A dynamic site also gets the place where it was first opened.
+  /// The entry of a name, inserted if it is new; longer names are cut with a mark. Null if the table is full. A dynamic
+  /// site also gets the place where it was first opened.
   [[nodiscard]] InternedName* find_or_insert(NameSpace space, std::string_view text,
                                              const kymo_site* place = nullptr) noexcept;
 
@@ -56,7 +56,7 @@ class InternTable {
   }
 
   /// Held around fork, so that no insertion is in progress.
-  [[nodiscard]] bool lock() noexcept { return lock_.lock_in_any_case(); }
+  [[nodiscard]] bool lock() noexcept { return lock_.lock(); }
   void unlock() noexcept { lock_.unlock(); }
 
  private:
@@ -68,7 +68,7 @@ class InternTable {
   [[nodiscard]] bool map_memory() noexcept;
   [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
 
-  NestedLock lock_;
+  UninterruptedLock lock_;
   // One mapping for both, created by the first insertion, so programs that never record pay nothing.
   std::atomic<std::atomic<InternedName*>*> buckets_{nullptr};
   std::byte* arena_ = nullptr;

@@ -1,6 +1,7 @@
 #include "record/names/symbols.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -104,6 +105,16 @@ base::FileDescriptor open_regular(const std::string& path, struct stat& status) 
   return file;
 }
 
+/// Fewer underscores before it, else longer, else earlier in the alphabet.
+bool is_plainer(const std::string& name, const std::string& other) noexcept {
+  const std::size_t underscores = std::min(name.find_first_not_of('_'), name.size());
+  const std::size_t of_other = std::min(other.find_first_not_of('_'), other.size());
+  if (underscores != of_other) {
+    return !name.empty() && underscores < of_other;
+  }
+  return name.size() != other.size() ? name.size() > other.size() : name < other;
+}
+
 bool is_same_file(const struct stat& a, const struct stat& b) noexcept {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
          a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
@@ -146,6 +157,7 @@ struct SymbolIndex::Sections {
   std::uint64_t names_offset = 0;
   std::uint64_t names_size = 0;
   BuildId build_id;
+  bool has_symtab = false;
 
   static std::optional<Sections> find(int file, std::uint64_t file_size);
 };
@@ -172,7 +184,6 @@ std::optional<SymbolIndex::Sections> SymbolIndex::Sections::find(int file, std::
     return std::nullopt;
   }
   Sections sections;
-  bool has_symtab = false;
   for (const Elf64_Shdr& header : headers) {
     if (!is_inside(header.sh_offset, header.sh_size, file_size)) {
       continue;
@@ -185,7 +196,7 @@ std::optional<SymbolIndex::Sections> SymbolIndex::Sections::find(int file, std::
         find_build_id(used, sections.build_id);
       }
     }
-    const bool is_wanted = header.sh_type == SHT_SYMTAB || (header.sh_type == SHT_DYNSYM && !has_symtab);
+    const bool is_wanted = header.sh_type == SHT_SYMTAB || (header.sh_type == SHT_DYNSYM && !sections.has_symtab);
     if (!is_wanted || header.sh_entsize != sizeof(Elf64_Sym) || header.sh_link >= headers.size()) {
       continue;
     }
@@ -193,7 +204,7 @@ std::optional<SymbolIndex::Sections> SymbolIndex::Sections::find(int file, std::
     if (names.sh_type != SHT_STRTAB || !is_inside(names.sh_offset, names.sh_size, file_size)) {
       continue;
     }
-    has_symtab = header.sh_type == SHT_SYMTAB;
+    sections.has_symtab = header.sh_type == SHT_SYMTAB;
     sections.symbols_offset = header.sh_offset;
     sections.symbol_count = header.sh_size / sizeof(Elf64_Sym);
     sections.names_offset = names.sh_offset;
@@ -216,7 +227,7 @@ void SymbolIndex::read_functions(int file, const Sections& sections) {
       if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
           symbol.st_name < sections.names_size) {
         const auto size = std::min<std::uint64_t>(symbol.st_size, (1U << 30U) - 1);
-        const unsigned rank = binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
+        const unsigned rank = symbol.st_size == 0 ? 3 : binding == STB_WEAK ? 2 : binding == STB_LOCAL ? 1 : 0;
         functions_.push_back(
             {symbol.st_value, symbol.st_name, static_cast<std::uint32_t>(size) & ((1U << 30U) - 1), rank & 3U});
       }
@@ -239,24 +250,46 @@ SymbolIndex SymbolIndex::read(const std::string& path, const BuildId& expected) 
   if (sections && (expected.size == 0 || sections->build_id == expected)) {
     index.names_offset_ = sections->names_offset;
     index.names_size_ = sections->names_size;
+    index.build_id_ = sections->build_id;
+    index.has_symtab_ = sections->has_symtab;
     index.read_functions(file.get(), *sections);
   }
   return index;
 }
 
-std::string SymbolIndex::name_at(std::uint64_t offset) const {
+const SymbolIndex::Function* SymbolIndex::find(std::uint64_t offset) const {
   auto after =
       std::upper_bound(functions_.begin(), functions_.end(), offset,
                        [](std::uint64_t wanted, const Function& function) { return wanted < function.address; });
   if (after == functions_.begin()) {
-    return {};
+    return nullptr;
   }
   const std::uint64_t address = (after - 1)->address;
   while (after != functions_.begin() && (after - 1)->address == address) {
     --after;
   }
-  const Function& function = *after;
-  if (offset != address && offset - address >= function.size) {
+  return offset == address || offset - address < after->size ? &*after : nullptr;
+}
+
+std::optional<std::uint64_t> SymbolIndex::begin_of(std::uint64_t offset) const {
+  const Function* const function = find(offset);
+  return function != nullptr ? std::optional(function->address) : std::nullopt;
+}
+
+std::string SymbolIndex::read_name(int file, const Function& function) const {
+  std::array<char, 8192> text;
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(names_size_ - function.name, text.size()));
+  if (!read_at(file, names_offset_ + function.name, std::span(text).first(size))) {
+    return {};
+  }
+  const std::string_view read(text.data(), size);
+  // Cuts the symbol version: "name@VERSION" or "name@@VERSION".
+  return std::string(read.substr(0, std::min(read.find('\0'), read.find('@'))));
+}
+
+std::string SymbolIndex::name_at(std::uint64_t offset) const {
+  const Function* const function = find(offset);
+  if (function == nullptr) {
     return {};
   }
   struct stat now {};
@@ -264,14 +297,18 @@ std::string SymbolIndex::name_at(std::uint64_t offset) const {
   if (!file || !is_same_file(now, identity_)) {
     return {};
   }
-  std::array<char, 8192> text;
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(names_size_ - function.name, text.size()));
-  if (!read_at(file.get(), names_offset_ + function.name, std::span(text).first(size))) {
-    return {};
+  // Of names of one rank the plainest is the usual one: malloc, not __libc_malloc.
+  constexpr std::size_t most_names = 64;
+  std::string best = read_name(file.get(), *function);
+  const Function* const end = functions_.data() + functions_.size();
+  for (const Function* other = function + 1; other != end && other < function + most_names &&
+                                             other->address == function->address && other->rank == function->rank;
+       ++other) {
+    if (std::string name = read_name(file.get(), *other); is_plainer(name, best)) {
+      best = std::move(name);
+    }
   }
-  const std::string_view read(text.data(), size);
-  // Cuts the symbol version: "name@VERSION" or "name@@VERSION".
-  return std::string(read.substr(0, std::min(read.find('\0'), read.find('@'))));
+  return best;
 }
 
 namespace {
@@ -382,10 +419,30 @@ std::string_view qualified_name(std::string_view demangled) noexcept {
   return name;
 }
 
+namespace {
+
+/// Where a C compiler's mark of a function that it derived begins: "parse.constprop.0", "parse.cold". Go's names have dots of
+/// their own: "main.parse.func1".
+std::size_t begin_of_clone(const std::string& symbol) {
+  constexpr std::array<std::string_view, 8> marks{".constprop", ".isra", ".part",  ".cold",
+                                                  ".lto_priv",  ".llvm", ".clone", ".localalias"};
+  std::size_t begin = symbol.size();
+  for (const std::string_view mark : marks) {
+    const std::size_t at = symbol.find(mark);
+    const std::size_t behind = at + mark.size();
+    const bool is_mark = at != std::string::npos &&
+                         (behind == symbol.size() || (behind + 1 < symbol.size() && symbol[behind] == '.' &&
+                                                      symbol[behind + 1] >= '0' && symbol[behind + 1] <= '9'));
+    begin = is_mark ? std::min(begin, at) : begin;
+  }
+  return begin;
+}
+
+}  // namespace
+
 FunctionName demangle(const std::string& symbol) {
   if (symbol.compare(0, 2, "_Z") != 0) {
-    // A C function, or a clone that GCC derived from it: "parse.constprop.0".
-    return {symbol.substr(0, symbol.find('.')), symbol};
+    return {symbol.substr(0, begin_of_clone(symbol)), symbol};
   }
   struct Free {
     void operator()(char* text) const noexcept { std::free(text); }

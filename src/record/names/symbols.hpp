@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,26 +51,35 @@ class SymbolIndex {
   [[nodiscard]] static SymbolIndex read(const std::string& path, const BuildId& expected);
 
   [[nodiscard]] std::size_t size() const { return functions_.size(); }
+  [[nodiscard]] const BuildId& build_id() const { return build_id_; }
+  /// Whether all functions have names: not only exported ones, as in a stripped file.
+  [[nodiscard]] bool has_symtab() const { return has_symtab_; }
 
   /// The linker's name (mangled, without a symbol version) of the function at an offset from the load base. Empty if
   /// none is known or the file has changed. About 3 us.
   [[nodiscard]] std::string name_at(std::uint64_t offset) const;
+  /// Offset of the first byte of the function at an offset, from the load base; nothing if none is known. 0.1 us.
+  [[nodiscard]] std::optional<std::uint64_t> begin_of(std::uint64_t offset) const;
 
  private:
   struct Function {
     std::uint64_t address;
     std::uint32_t name;  ///< offset in the string table
     std::uint32_t size : 30;
-    std::uint32_t rank : 2;  ///< among several names of an address the lowest rank wins: global, weak, local
+    std::uint32_t rank : 2;  ///< among several names of an address the lowest wins: global, local, weak, without size
   };
   struct Sections;
 
+  [[nodiscard]] const Function* find(std::uint64_t offset) const;
+  [[nodiscard]] std::string read_name(int file, const Function& function) const;
   void read_functions(int file, const Sections& sections);
 
   std::string path_;
   struct stat identity_ {};
   std::uint64_t names_offset_ = 0;
   std::uint64_t names_size_ = 0;
+  BuildId build_id_;
+  bool has_symtab_ = false;
   std::vector<Function> functions_;  // by ascending address, then rank
 };
 

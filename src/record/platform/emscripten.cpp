@@ -21,9 +21,13 @@ void read_thread_name(char (&name)[17]) noexcept {
 }
 
 // There are no signals. Only a sink can find a write in progress, because the write itself called it.
-bool blocks_signals() noexcept {
-  return true;
+std::uint64_t blocked_signals() noexcept {
+  return 1;
 }
+
+void hold_signals() noexcept {}
+
+void release_signals() noexcept {}
 
 bool claim_process(base::KnownFile& /*claim*/) noexcept {
   return true;

@@ -28,9 +28,14 @@ void read_thread_name(char (&name)[17]) noexcept {
   ::prctl(PR_GET_NAME, static_cast<char*>(name));
 }
 
-bool blocks_signals() noexcept {
-  std::uint64_t blocked = 0;
-  return ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, nullptr, &blocked, sizeof blocked) != 0 || blocked != 0;
+std::uint64_t change_signal_mask(int how, const std::uint64_t* signals) noexcept {
+  // By two signals the C library cancels threads and sets their ids.
+  constexpr std::uint64_t of_the_library = std::uint64_t{3} << 31U;
+  const std::uint64_t changed = signals != nullptr ? *signals & ~of_the_library : 0;
+  std::uint64_t before = 0;
+  const bool is_done =
+      ::syscall(SYS_rt_sigprocmask, how, signals != nullptr ? &changed : nullptr, &before, sizeof before) == 0;
+  return is_done ? before : ~std::uint64_t{0};
 }
 
 /// Claims a name in the abstract socket namespace that only this process image can hold: a second copy of the recorder

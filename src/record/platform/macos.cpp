@@ -28,9 +28,10 @@ void read_thread_name(char (&name)[17]) noexcept {
   ::pthread_getname_np(::pthread_self(), static_cast<char*>(name), sizeof name);
 }
 
-bool blocks_signals() noexcept {
-  sigset_t blocked = 0;
-  return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) != 0 || blocked != 0;
+std::uint64_t change_signal_mask(int how, const std::uint64_t* signals) noexcept {
+  const auto changed = static_cast<sigset_t>(signals != nullptr ? *signals : 0);
+  sigset_t before = 0;
+  return ::pthread_sigmask(how, signals != nullptr ? &changed : nullptr, &before) == 0 ? before : ~std::uint64_t{0};
 }
 
 /// Locks a file named after the process, in the folder that macOS gives every user. A second copy of the recorder finds

@@ -1,10 +1,11 @@
-// A lock for signal handlers: it fails instead of waiting for the thread that the handler interrupted.
+// Locks for signal handlers: none waits for the thread that a handler interrupted.
 #pragma once
 
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include <kymo/detail/thread_state.hpp>
 
@@ -89,56 +90,50 @@ class BasicSignalSafeLock {
 
 using SignalSafeLock = BasicSignalSafeLock<ThreadsOfThisProcess>;
 
-/// One of several locks that handlers take in any order. A handler that interrupted the holder of one of them does not
-/// wait for another, whose holder may be interrupted by a handler that waits for the first.
-class NestedLock {
+/// A lock that signal handlers take as well. Signals are held back under it, so that no handler interrupts its holder: who
+/// waits for it waits for a thread that goes on, also where a handler forks.
+class UninterruptedLock {
  public:
-  /// False if this thread already holds it, or holds another one while this one is taken.
+  /// False in the handler of a fault under the lock, and where its holder does not come back.
   [[nodiscard]] bool lock() noexcept {
-    if (held != 0 && !blocks_signals()) {
-      // A handler left by siglongjmp interrupted work under the locks. All such work becomes visible by its last store,
-      // so the unfinished part is invisible.
-      held = 0;
+    hold_signals();
+    const bool is_taken = is_lost_.load(std::memory_order_relaxed) ? lock_.try_lock() : lock_.lock(most_sleeps);
+    if (!is_taken) {
+      is_lost_.store(!lock_.is_own(), std::memory_order_relaxed);
+      release_signals();
     }
-    const bool is_nested = held++ != 0;
-    detail::signal_fence();
-    const bool is_taken = is_nested || is_stuck_.load(std::memory_order_relaxed) ? take_free_or_own() : wait();
-    held -= is_taken ? 0 : 1;
     return is_taken;
   }
   void unlock() noexcept {
-    is_stuck_.store(false, std::memory_order_relaxed);
+    is_lost_.store(false, std::memory_order_relaxed);
     lock_.unlock();
-    detail::signal_fence();
-    --held;
-  }
-
-  /// For the one thread that forks: waits even if it holds another lock, but not for itself.
-  [[nodiscard]] bool lock_in_any_case() noexcept {
-    ++held;
-    const bool is_taken = lock_.lock();
-    held -= is_taken ? 0 : 1;
-    return is_taken;
+    release_signals();
   }
 
  private:
-  /// If this thread holds it outside any handler, it left by siglongjmp a handler that held it.
-  [[nodiscard]] bool take_free_or_own() noexcept { return lock_.try_lock() || (lock_.is_own() && !blocks_signals()); }
-  /// Work under it takes microseconds. A holder that keeps it for two seconds left by siglongjmp and takes it again
-  /// with its thread's next event. Until then nobody waits.
-  [[nodiscard]] bool wait() noexcept {
-    constexpr std::uint32_t most_sleeps = 400;
-    const bool is_taken = lock_.lock(most_sleeps) || take_free_or_own();
-    if (!is_taken && !lock_.is_own()) {
-      is_stuck_.store(true, std::memory_order_relaxed);
-    }
-    return is_taken;
-  }
-
-  static inline __thread int held KYMO_STATIC_TLS = 0;
+  /// Two seconds. Work under the lock takes microseconds: a holder that keeps it so long left it by siglongjmp out of a
+  /// fault's handler.
+  static constexpr std::uint32_t most_sleeps = 400;
 
   SignalSafeLock lock_;
-  std::atomic<bool> is_stuck_{false};
+  std::atomic<bool> is_lost_{false};
+};
+
+/// A mutex of calls that no handler makes, but that a handler may interrupt. A fork takes it: where a handler forks, its
+/// own thread does not hold it.
+class UninterruptedMutex {
+ public:
+  void lock() {
+    hold_signals();
+    mutex_.lock();
+  }
+  void unlock() noexcept {
+    mutex_.unlock();
+    release_signals();
+  }
+
+ private:
+  std::mutex mutex_;
 };
 
 }  // namespace kymo::record

@@ -1,6 +1,7 @@
 // The pool's memory in a WebAssembly program: private, gone with the page. Waking the collector means calling it.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <stdexcept>
 
@@ -38,7 +39,8 @@ Pool::~Pool() {
   std::free(states_);
 }
 
-bool Pool::reserve(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) noexcept {
+bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  std::memset(static_cast<std::byte*>(mapping_) + offset, 0, static_cast<std::size_t>(bytes));
   return true;
 }
 

@@ -160,8 +160,11 @@ bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
   const int saved_errno = errno;
   // The program may have closed the descriptor and reused its number. The mapping stays valid, but growing it by access
   // alone would kill the program on a full tmpfs.
-  bool is_reserved = backing_ == PoolBacking::private_memory ||
-                     ::fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+  bool is_reserved = backing_ == PoolBacking::private_memory;
+  // A signal interrupts it, and is handled before the next attempt.
+  for (int attempts = 0; !is_reserved && attempts < 100 && (attempts == 0 || errno == EINTR); ++attempts) {
+    is_reserved = ::fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+  }
   if (is_reserved) {
     constexpr std::uint64_t page_bytes = 4096;
     auto* const begin = static_cast<char*>(mapping_) + offset / page_bytes * page_bytes;
@@ -241,6 +244,11 @@ void Pool::remove_spool() noexcept {
   if (!spool_path_.empty()) {
     ::unlink(spool_path_.c_str());
     spool_path_.clear();
+    if (!spool_directory_.empty()) {
+      // Workers that a signal ended leave theirs behind, and this process may be the last one that records.
+      constexpr std::int64_t most_sweep_ns = 20'000'000;
+      sweep_spools(spool_directory_.c_str(), "", most_sweep_ns);
+    }
   }
 }
 

@@ -84,27 +84,31 @@ void Pool::lay_out(const Layout& layout, const std::uint64_t (&id)[2]) {
   std::memcpy(header.boot_id, boot_id.c_str(), boot_id.size() + 1);
   header.is_saved.store(1, std::memory_order_relaxed);
   slots_[0].state.store(SlotState::claimed, std::memory_order_relaxed);
-  for (std::uint32_t i = layout.chunks; i > 0; --i) {
-    add_free(i - 1);
+  for (std::uint32_t i = 0; i < layout.chunks; ++i) {
+    add_free(i);
   }
   std::memcpy(header.id, id, sizeof id);
   std::atomic_thread_fence(std::memory_order_release);
   header.magic = spool_magic;
 }
 
-/// Adds a newly reserved large chunk. The collector wakes once an eighth of the pool is taken, or 16 chunks.
+/// Adds a reserved large chunk, unless another thread has. The collector wakes once an eighth of the pool is taken, or 16
+/// chunks.
 void Pool::add_free(std::uint32_t index) noexcept {
+  std::uint32_t expected = index;
+  if (!header_->chunk_count.compare_exchange_strong(expected, index + 1, std::memory_order_acq_rel)) {
+    return;
+  }
   new (&chunk(index).header) ChunkHeader;
   push_free(header_->free_head, link(), index);
   header_->free_count.fetch_add(pieces_a_chunk, std::memory_order_relaxed);
-  const std::uint32_t count = header_->chunk_count.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint32_t count = index + 1;
   header_->wake_threshold.store(std::clamp<std::uint32_t>(count / 8, 1, 16) * pieces_a_chunk,
                                 std::memory_order_relaxed);
 }
 
 bool Pool::reserve_chunks(std::uint32_t count) noexcept {
-  // Another thread, or the code that this handler interrupted, may be reserving: then go on without.
-  if (is_full_.load(std::memory_order_relaxed) || is_reserving_.exchange(true, std::memory_order_acquire)) {
+  if (is_full_.load(std::memory_order_relaxed)) {
     return false;
   }
   const std::uint32_t have = chunk_count();
@@ -114,26 +118,23 @@ bool Pool::reserve_chunks(std::uint32_t count) noexcept {
   for (std::uint32_t i = 0; is_reserved && i < added; ++i) {
     add_free(have + i);
   }
-  is_full_.store(!is_reserved || have + added == header_->most_chunks, std::memory_order_relaxed);
-  is_reserving_.store(false, std::memory_order_release);
+  if (!is_reserved || have + added == header_->most_chunks) {
+    is_full_.store(true, std::memory_order_relaxed);
+  }
   return is_reserved;
 }
 
 bool Pool::reserve_slots() noexcept {
-  if (is_reserving_.exchange(true, std::memory_order_acquire)) {
+  std::uint32_t have = header_->slot_count.load(std::memory_order_relaxed);
+  const std::uint32_t count = std::min(2 * have, header_->most_slots);
+  if (count == have || !reserve(header_->slots_offset + std::uint64_t{have} * sizeof(TrackSlot),
+                                std::uint64_t{count - have} * sizeof(TrackSlot))) {
     return false;
   }
-  const std::uint32_t have = header_->slot_count.load(std::memory_order_relaxed);
-  const std::uint32_t count = std::min(2 * have, header_->most_slots);
-  const bool is_reserved = count > have && reserve(header_->slots_offset, std::uint64_t{count} * sizeof(TrackSlot));
-  if (is_reserved) {
-    for (std::uint32_t i = have; i < count; ++i) {
-      new (slots_ + i) TrackSlot;
-    }
-    header_->slot_count.store(count, std::memory_order_release);
-  }
-  is_reserving_.store(false, std::memory_order_release);
-  return is_reserved;
+  static_assert(static_cast<int>(SlotState::free) == 0 && static_cast<int>(TrackRole::plain) == 0);
+  // Zeros are a free slot. Another thread may have added them, and even use them.
+  header_->slot_count.compare_exchange_strong(have, count, std::memory_order_release, std::memory_order_relaxed);
+  return true;
 }
 
 bool Pool::is_to_grow() const noexcept {
@@ -182,9 +183,12 @@ std::optional<std::uint32_t> Pool::take_chunk(ChunkSize size) noexcept {
   const auto take = [&] { return is_small ? take_piece() : pop_free(header.free_head, link()); };
   std::uint32_t top = take();
   if (top == no_chunk) {
-    // Even if this thread reserved nothing: another one may have meanwhile.
-    reserve_chunks(chunks_a_step);
-    top = take();
+    // Other threads reserve too, and take what this one has reserved.
+    bool may_be_more = true;
+    while (top == no_chunk && may_be_more) {
+      may_be_more = reserve_chunks(chunks_a_step);
+      top = take();
+    }
   }
   if (top == no_chunk) {
     wake_collector();

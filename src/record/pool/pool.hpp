@@ -89,7 +89,7 @@ class Pool {
   /// Wakes the collector if it sleeps. Async-signal-safe; a system call only if it sleeps.
   void wake_collector() noexcept;
 
-  /// Deletes the spool file; the mapping stays.
+  /// Deletes the spool file, and those of dead processes that nobody needs; the mapping stays.
   void remove_spool() noexcept;
 
   /// In a forked child: replaces the parent's memory by private memory, so that a write interrupted by the fork is
@@ -118,11 +118,13 @@ class Pool {
   [[nodiscard]] static Layout plan(std::uint64_t bytes, bool is_on_demand);
   /// Initializes the reserved beginning of the mapping.
   void lay_out(const Layout& layout, const std::uint64_t (&id)[2]);
-  /// Backs a part of the mapping with memory, so that no access to it fails or faults. Async-signal-safe.
+  /// Backs a part of the mapping with memory, zero at first, so that no access to it fails or faults. Several threads may
+  /// reserve the same part. Async-signal-safe.
   [[nodiscard]] bool reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool open_backing(PoolBacking backing, const PoolOptions& options, const std::uint64_t (&id)[2],
                                   std::uint64_t bytes);
   [[nodiscard]] bool map(const Layout& layout) noexcept;
+  /// False if nothing more can be reserved. Lock-free: a thread that was pushed off its core here holds nobody up.
   bool reserve_chunks(std::uint32_t count) noexcept;
   bool reserve_slots() noexcept;
   [[nodiscard]] std::uint32_t take_piece() noexcept;
@@ -144,7 +146,6 @@ class Pool {
   TrackSlot* slots_ = nullptr;
   std::byte* chunks_ = nullptr;
   bool is_on_demand_ = false;
-  std::atomic<bool> is_reserving_{false};
   std::atomic<bool> is_full_{false};  ///< nothing more could be reserved
   std::atomic<std::uint32_t> next_slot_{1};
 };

@@ -1,6 +1,4 @@
 // The recorder across fork.
-#include <csignal>
-#include <ctime>
 #include <mutex>
 
 #include <pthread.h>
@@ -8,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/system/message.hpp"
+#include "record/platform/platform.hpp"
 #include "record/recorder/recorder.hpp"
 
 namespace kymo::record {
@@ -17,7 +16,7 @@ namespace {
 base::SayOnce say_without_handlers;
 
 /// Signal mask of the forking thread, in the child. In a signal handler more signals are blocked.
-sigset_t mask_at_fork;
+std::uint64_t mask_at_fork = 0;
 pthread_t forked_thread;
 
 /// Whether this may be a handler, which can interrupt its thread anywhere, even in malloc().
@@ -25,15 +24,7 @@ bool may_be_in_handler() noexcept {
   if (::pthread_equal(::pthread_self(), forked_thread) == 0) {
     return false;  // the thread started in this process, so this is not a handler of the forking thread
   }
-  sigset_t mask;
-  sigemptyset(&mask);
-  ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
-  for (int signal = 1; signal < NSIG; ++signal) {
-    if (sigismember(&mask, signal) == 1 && sigismember(&mask_at_fork, signal) == 0) {
-      return true;
-    }
-  }
-  return false;
+  return (blocked_signals() & ~mask_at_fork) != 0;
 }
 
 }  // namespace
@@ -101,8 +92,8 @@ void Recorder::start_in_child(bool is_certain) noexcept {
 
 void Recorder::before_fork() noexcept {
   mutex_.lock();
-  // Threads take these locks in the order names, log; the collector takes its own, for known declarations, last. A
-  // handler that forks may have interrupted its own thread while it held one of them.
+  // Signals are held back under each of these locks, so this thread, which may be in a handler, holds none of them, and
+  // who holds one goes on and gives it back. No thread takes two of them but this one.
   has_names_lock_ = names_.lock();
   has_log_lock_ = declarations_.lock();
   if (Collector* const current = collector()) {
@@ -129,7 +120,7 @@ void Recorder::after_fork_in_parent() noexcept {
 
 void Recorder::after_fork_in_child() noexcept {
   forked_thread = ::pthread_self();
-  ::pthread_sigmask(SIG_BLOCK, nullptr, &mask_at_fork);
+  mask_at_fork = blocked_signals();
   if (Collector* const current = collector()) {
     // The collector's thread does not exist in the child, and the object cannot be destroyed without it. Its known
     // declarations are read when the child starts its own collector.

@@ -1,5 +1,6 @@
 #include "record/recorder/recorder.hpp"
 
+#include <ctime>
 #include <exception>
 #include <string>
 #include <utility>
@@ -54,6 +55,7 @@ bool Recorder::start(const RecorderOptions& options) noexcept {
 
 bool Recorder::start_locked(bool is_child) noexcept {
   try {
+    begin_counter_step();
     if (claim_.get() < 0 && !claim_process(claim_)) {
       say_second_copy("another copy of the recorder is active in this process; this one stays off");
       is_refused_ = true;
@@ -89,11 +91,7 @@ bool Recorder::start_locked(bool is_child) noexcept {
       is_on_.store(has_sinks, std::memory_order_seq_cst);
       update_gate();
     };
-    Declarations known;
-    if (known_before_fork_ != nullptr) {
-      known = *known_before_fork_;
-    }
-    auto collector = std::make_unique<Collector>(*pool, std::move(known), std::move(collector_options));
+    auto collector = std::make_unique<Collector>(*pool, known_before_fork_, std::move(collector_options));
     collector->start(is_child);
     collector_ = collector.release();
     // Both live as long as the process: threads hold pointers into the pool.
@@ -215,6 +213,13 @@ void Recorder::finish_before_end(std::chrono::nanoseconds timeout) noexcept {
     SpoolHeader& header = current->header();
     static_cast<void>(ask(*current, header.end_requests, header.end_done, timeout.count()));
   }
+  // The signal came while the process was ending: this thread may be the one that waits for the collector.
+  const std::uint64_t deadline = monotonic_ns() + static_cast<std::uint64_t>(timeout.count());
+  while (is_finishing_.load(std::memory_order_acquire) &&
+         current->header().is_saved.load(std::memory_order_acquire) == 0 && monotonic_ns() < deadline) {
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
 }
 
 void Recorder::shut_down() noexcept {
@@ -228,6 +233,7 @@ void Recorder::shut_down() noexcept {
       is_shut_down_ = true;
       current = collector();
     }
+    is_finishing_.store(current != nullptr && is_on(), std::memory_order_release);
     is_on_.store(false, std::memory_order_seq_cst);
     update_gate();
     if (current == nullptr) {
@@ -310,7 +316,7 @@ MetricId Recorder::describe_metric(const MetricDescription& description) noexcep
     put(description.labels[i].value);
   }
   InternedName* const metric = names_.find_or_insert(NameSpace::metric, {key, size});
-  return metric != nullptr ? declarations_.describe(*metric, description) : 0;
+  return MetricId{metric != nullptr ? declarations_.describe(*metric, description) : 0};
 }
 
 void Recorder::count_dropped_without_track() noexcept {

@@ -138,7 +138,7 @@ class Recorder {
   void unlock_after_fork() noexcept;
   void take_drops_without_pool() noexcept;
 
-  std::mutex mutex_;  // guards starting and stopping; never held while waiting for the collector
+  UninterruptedMutex mutex_;  // guards starting and stopping; never held while waiting for the collector
   RecorderOptions* options_ = nullptr;
   const Declarations* known_before_fork_ = nullptr;
   std::atomic<Pool*> pool_{nullptr};
@@ -149,7 +149,8 @@ class Recorder {
   base::KnownFile claim_;  // shows a second copy of the recorder that there is a first
   bool is_refused_ = false;
   bool is_shut_down_ = false;
-  bool has_names_lock_ = false;  // across a fork
+  std::atomic<bool> is_finishing_{false};  // while the process ends: the collector closes what is open
+  bool has_names_lock_ = false;            // across a fork
   bool has_log_lock_ = false;
   std::uint32_t* process_mark_ = nullptr;  // a page that the kernel wipes in every child
   std::atomic<bool> is_child_pending_{false};

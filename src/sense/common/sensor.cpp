@@ -117,6 +117,7 @@ void Sensor::set_trouble(std::string reason, std::string advice) {
   trouble_ = std::move(reason);
   advice_ = std::move(advice);
   is_unavailable_ = false;
+  has_ended_ = false;
 }
 
 void Sensor::clear_trouble() {

@@ -76,6 +76,8 @@ class Sensor {
   [[nodiscard]] const std::string& advice() const { return advice_; }
   /// No value can be read at all.
   [[nodiscard]] bool is_unavailable() const { return is_unavailable_; }
+  /// What it measured has come to its end, which is no gap.
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
 
  protected:
   /// Reads the source and calls set() for each known value. Must not throw; reports trouble with set_unavailable().
@@ -106,11 +108,25 @@ class Sensor {
     }
   }
 
+  /// A metric has new values this rarely. Small changes are not worth a new description.
+  void set_renewal(std::size_t metric, std::int64_t renewal_ns) {
+    std::int64_t& known_ns = metrics_[metric].renewal_ns;
+    if (renewal_ns / 2 > known_ns || renewal_ns < known_ns / 2) {
+      known_ns = renewal_ns;
+      ++description_count_;
+    }
+  }
+
   /// Reads before this time would return nothing.
   void rest_until(std::int64_t time_ns) { resting_until_ns_ = time_ns; }
 
   /// Nothing can be read: every metric that had a value gets a gap. Applies until the next read.
   void set_unavailable(std::string reason, std::string advice = {});
+  /// The same once what it measured has come to its end.
+  void set_ended(std::string reason) {
+    set_unavailable(std::move(reason));
+    has_ended_ = true;
+  }
   /// A part is missing, the rest works. Applies until clear_trouble().
   void set_trouble(std::string reason, std::string advice = {});
   /// The missing part is back.
@@ -133,6 +149,7 @@ class Sensor {
   std::string trouble_;
   std::string advice_;
   bool is_unavailable_ = false;
+  bool has_ended_ = false;
   std::int64_t next_try_ns_ = 0;
   std::int64_t resting_until_ns_ = 0;
 };

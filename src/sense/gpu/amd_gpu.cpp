@@ -36,7 +36,11 @@ class AmdGpuSensor final : public GpuSensor {
  protected:
   std::vector<Channel> find_channels() override {
     std::vector<Channel> channels;
-    for (const GpuCard& card : cards()) {
+    const std::vector<GpuCard> found = cards();
+    if (tier() == Tier::medium) {
+      tell_facts_of(found);
+    }
+    for (const GpuCard& card : found) {
       const std::vector<std::string> hwmon = hwmon_directories(card);
       std::string_view last_metric;
       for (const Source& source : sources) {

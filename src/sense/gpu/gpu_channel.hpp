@@ -7,6 +7,7 @@
 
 #include "sense/common/channel_sensor.hpp"
 #include "sense/common/device_files.hpp"
+#include "sense/gpu/gpu_facts.hpp"
 
 namespace kymo::sense {
 
@@ -33,6 +34,15 @@ class GpuSensor : public ChannelSensor {
     return text;
   }
   [[nodiscard]] std::vector<GpuCard> cards() const { return find_gpu_cards(context().root, vendor_id_); }
+  /// Tells the facts of the cards that appeared since.
+  void tell_facts_of(const std::vector<GpuCard>& cards) {
+    for (; told_cards_ < cards.size(); ++told_cards_) {
+      const std::string prefix = "gpu." + std::string(vendor_name_) + "." + std::to_string(told_cards_) + ".";
+      for (auto& [key, value] : facts_of_gpu(cards[told_cards_], context().root)) {
+        add_fact(prefix + key, std::move(value));
+      }
+    }
+  }
   [[nodiscard]] std::string absence() const override {
     return "no GPU of vendor " + std::string(vendor_id_) + " with readable files under /sys/class/drm";
   }
@@ -61,6 +71,7 @@ class GpuSensor : public ChannelSensor {
  private:
   std::string_view vendor_name_;
   std::string_view vendor_id_;
+  std::size_t told_cards_ = 0;
 };
 
 }  // namespace kymo::sense

@@ -14,7 +14,9 @@ class IntelGpuSensor final : public GpuSensor {
  protected:
   std::vector<Channel> find_channels() override {
     std::vector<Channel> channels;
-    for (const GpuCard& card : cards()) {
+    const std::vector<GpuCard> found = cards();
+    tell_facts_of(found);
+    for (const GpuCard& card : found) {
       for (const std::string& directory : hwmon_directories(card)) {
         if (is_there(directory + "/energy1_input")) {
           channels.push_back(energy_channel(card, directory + "/energy1_input"));

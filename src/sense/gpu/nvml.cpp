@@ -150,6 +150,9 @@ void NvmlSensor::add_metrics(Row& row, const NvmlValues& values) {
 void NvmlSensor::store(const Row& row, const NvmlValues& values, std::int64_t now_ns) {
   for (std::size_t i = 0; i < NvmlValues::most && !row.call.metrics[i].name.empty() && !values.is_unchanged; ++i) {
     const double value = values.values[i];
+    if (row.next_ns > now_ns) {
+      set_renewal(row.first_metric + i, row.next_ns - now_ns);
+    }
     if (std::isfinite(value)) {
       set_renewing(row.first_metric + i, value, now_ns);
     } else {
@@ -175,6 +178,16 @@ void NvmlSensor::report(std::string_view call, NvmlReturn error, bool all_failed
   }
 }
 
+NvmlReturn NvmlSensor::make_call(Row& row, NvmlValues& values) {
+  constexpr std::int64_t least_pause = 250;
+  constexpr std::int64_t cheap_ns = 100'000;
+  const std::int64_t before_ns = base::thread_cpu_ns();
+  const NvmlReturn result = row.call.read(gpu_, values);
+  const std::int64_t cost_ns = base::thread_cpu_ns() - before_ns;
+  row.next_ns = tier() == Tier::medium && cost_ns > cheap_ns ? gpu_.now_ns + least_pause * cost_ns : 0;
+  return result;
+}
+
 void NvmlSensor::read_source(std::int64_t now_ns) {
   if (!gpu_.nvml->is_of_this_process()) {
     set_unavailable("NVML cannot be used in a forked process");
@@ -191,12 +204,19 @@ void NvmlSensor::read_source(std::int64_t now_ns) {
   gpu_.now_ns = now_ns;
   std::string_view failed;
   NvmlReturn error = NvmlReturn::success;
+  std::size_t calls = 0;
   std::size_t failures = 0;
   for (auto row = rows_.begin(); row != rows_.end();) {
+    if (now_ns < row->next_ns) {
+      ++row;
+      continue;
+    }
     NvmlValues values;
-    const NvmlReturn result = row->call.read(gpu_, values);
+    const NvmlReturn result = make_call(*row, values);
+    ++calls;
     if (!row->is_known && is_left_out(result)) {
       row = rows_.erase(row);
+      --calls;
       continue;
     }
     if (result == NvmlReturn::success) {
@@ -218,7 +238,7 @@ void NvmlSensor::read_source(std::int64_t now_ns) {
   if (rows_.empty()) {
     set_unavailable("GPU " + std::to_string(gpu_.index) + " has none of the readings of this rate");
   } else if (failures > 0) {
-    report(failed, error, failures == rows_.size());
+    report(failed, error, failures == calls);
   } else {
     clear_trouble();
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -55,7 +56,7 @@ constexpr Texts orin_nx_zones = Texts(agx_orin_zones).first(10);
 constexpr std::array<std::string_view, 6> xavier_zones{"cpu", "gpu", "aux", "pllx", "ao", "tj"};
 constexpr std::array<std::string_view, 5> tx2_zones{"bcpu", "mcpu", "gpu", "pll", "ao"};
 constexpr std::array<std::string_view, 4> nano_zones{"cpu", "mem", "gpu", "pllx"};
-constexpr std::array<std::string_view, 3> thor_zones{"cpu", "gpu", "tj"};
+constexpr std::array<std::string_view, 5> thor_zones{"cpu", "gpu", "soc012", "soc345", "tj"};
 
 // As JetPack 6 numbers them.
 constexpr std::string_view first_chip = "/1-0040/hwmon/hwmon3";
@@ -91,6 +92,11 @@ constexpr std::string_view nano_chip = "/6-0040/iio:device0";
 constexpr std::array<BoardRail, 3> nano_rails{
     {{"POM_5V_IN", nano_chip, '0'}, {"POM_5V_GPU", nano_chip, '1'}, {"POM_5V_CPU", nano_chip, '2'}}};
 
+// As JetPack 7 has them. VIN, the whole input, is measured by a chip of its own, whose address differs by carrier.
+constexpr std::string_view thor_chip = "/2-0040/hwmon/hwmon5";
+constexpr std::array<BoardRail, 3> thor_rails{
+    {{"VDD_GPU", thor_chip, '1'}, {"VDD_CPU_SOC_MSS", thor_chip, '2'}, {"VIN_SYS_5V0", thor_chip, '3'}}};
+
 // Orin Nano before Orin NX: their part numbers begin alike.
 constexpr std::array<BoardEntry, 9> boards{{
     {"agx_orin", agx_orin_parts, 12, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, agx_orin_zones,
@@ -99,7 +105,7 @@ constexpr std::array<BoardEntry, 9> boards{{
      orin_nx_rails},
     {"orin_nx", orin_nx_parts, 8, orin_gpu_load, orin_gpu_clock, emc_actmon, emc_clk_rate, orin_nx_zones,
      orin_nx_rails},
-    {"agx_thor", agx_thor_parts, 14, {}, thor_gpu_clock, {}, {}, thor_zones, {}},
+    {"agx_thor", agx_thor_parts, 14, {}, thor_gpu_clock, {}, {}, thor_zones, thor_rails},
     {"agx_xavier", agx_xavier_parts, 8, xavier_gpu_load, xavier_gpu_clock, emc_actmon, emc_clk_rate, xavier_zones,
      agx_xavier_rails},
     {"xavier_nx", xavier_nx_parts, 6, xavier_gpu_load, xavier_gpu_clock, emc_actmon, emc_clk_rate, xavier_zones,
@@ -109,7 +115,7 @@ constexpr std::array<BoardEntry, 9> boards{{
     {"generic", {}, 0, {}, {}, {}, {}, {}, {}},
 }};
 
-/// Rails that feed other measured rails, on this maker's boards up to Orin.
+/// Rails that feed other measured rails on this maker's boards.
 constexpr std::array<std::string_view, 4> total_rails{"VDD_IN", "VIN", "POM_5V_IN", "VIN_SYS_TOTAL"};
 /// Device tree names of unconnected channels.
 constexpr std::array<std::string_view, 2> unwired{"NC", "N/A"};
@@ -117,6 +123,9 @@ constexpr std::array<std::string_view, 2> unwired{"NC", "N/A"};
 constexpr std::string_view chips_directory = "/sys/bus/i2c/drivers/ina3221";
 /// NVIDIA's own driver up to JetPack 4.
 constexpr std::string_view old_chips_directory = "/sys/bus/i2c/drivers/ina3221x";
+/// A chip of one channel, which on Thor measures the whole input.
+constexpr std::string_view input_chips_directory = "/sys/bus/i2c/drivers/ina238";
+constexpr std::string_view input_rail = "VIN";
 constexpr std::string_view old_chip_prefix = "iio:device";
 constexpr std::string_view zones_directory = "/sys/class/thermal";
 
@@ -144,26 +153,44 @@ PowerRail rail_of(std::string label, const std::string& directory, const std::st
           directory + (is_old ? "/in_current" : "/curr") + channel + "_input", is_total};
 }
 
+/// Adds a channel of a chip as a rail if it has a label and can be read.
+void add_rail(const std::string& label, const std::string& directory, const std::string& channel, std::string_view chip,
+              std::vector<PowerRail>& rails) {
+  PowerRail rail = rail_of(label, directory, channel);
+  if (label.empty() || contains(unwired, label) || !is_readable_number(rail.voltage_path) ||
+      !is_readable_number(rail.current_path)) {
+    return;
+  }
+  const bool is_known =
+      std::any_of(rails.begin(), rails.end(), [&](const PowerRail& other) { return other.label == label; });
+  if (is_known) {
+    rail.label.append("@").append(chip);
+  }
+  rails.push_back(std::move(rail));
+}
+
+/// The first of a chip's files that holds a label.
+std::string label_of(const std::string& directory, std::initializer_list<std::string> files) {
+  std::string label;
+  for (const std::string& file : files) {
+    label = label.empty() ? text_of(directory + "/" + file) : label;
+  }
+  return label;
+}
+
 /// Adds the rails of one chip.
 void add_rails_of(const std::string& directory, std::string_view chip, std::vector<PowerRail>& rails) {
+  if (directory.find(input_chips_directory) != std::string::npos) {
+    const std::string label = label_of(directory, {"label", "in1_label"});
+    add_rail(label.empty() ? std::string(input_rail) : label, directory, "1", chip, rails);
+    return;
+  }
   constexpr unsigned channels = 8;
   for (unsigned channel = 0; channel <= channels; ++channel) {
     const std::string number = std::to_string(channel);
-    std::string label;
-    for (const std::string& file : {"/in" + number + "_label", "/curr" + number + "_label", "/rail_name_" + number}) {
-      label = label.empty() ? text_of(directory + file) : label;
-    }
-    PowerRail rail = rail_of(label, directory, number);
-    if (label.empty() || contains(unwired, label) || !is_readable_number(rail.voltage_path) ||
-        !is_readable_number(rail.current_path)) {
-      continue;
-    }
-    const bool is_known =
-        std::any_of(rails.begin(), rails.end(), [&](const PowerRail& other) { return other.label == label; });
-    if (is_known) {
-      rail.label.append("@").append(chip);
-    }
-    rails.push_back(std::move(rail));
+    const std::string label =
+        label_of(directory, {"in" + number + "_label", "curr" + number + "_label", "rail_name_" + number});
+    add_rail(label, directory, number, chip, rails);
   }
 }
 
@@ -179,10 +206,14 @@ std::optional<unsigned> chip_address(std::string_view name) {
   return error == std::errc() && end == digits.data() + digits.size() ? std::optional<unsigned>(address) : std::nullopt;
 }
 
-/// Every labelled channel of every INA3221, ordered by chip address. The number after "hwmon" is arbitrary.
-std::vector<PowerRail> find_rails(const std::string& root) {
+/// Every labelled channel of every INA3221 and, on a Jetson, the input's INA238, ordered by chip address. The number after
+/// "hwmon" is arbitrary.
+std::vector<PowerRail> find_rails(const std::string& root, bool is_jetson) {
   std::vector<std::pair<unsigned, std::string>> chips;
-  for (const std::string_view driver : {chips_directory, old_chips_directory}) {
+  for (const std::string_view driver : {chips_directory, old_chips_directory, input_chips_directory}) {
+    if (driver == input_chips_directory && !is_jetson) {
+      continue;  // there it measures anything, as the hwmon sensor tells
+    }
     const std::string directory = root + std::string(driver);
     for (const std::string& name : list_directory(directory)) {
       if (const auto address = chip_address(name)) {
@@ -322,7 +353,7 @@ BoardConfig make_config(const BoardEntry& entry, const std::string& root) {
     config.emc_actmon_path = root + std::string(entry.emc_actmon_path);
     config.emc_clk_rate_path = root + std::string(entry.emc_clk_rate_path);
   }
-  config.power_rails = find_rails(root);
+  config.power_rails = find_rails(root, !entry.compatible_parts.empty());
   config.thermal_zones = find_zones(root, entry.zones);
   return config;
 }

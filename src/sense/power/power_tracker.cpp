@@ -65,8 +65,10 @@ class EnergySum {
     if (is_counted) {
       report_.energy_j += grown;
       report_.is_counted = true;
+      bound_counted(now_ns, grown);
     } else if (is_trapezoid) {
       report_.energy_j += seconds * (reading.watts + last_.watts) / 2;
+      bound_trapezoid(now_ns, std::fabs(reading.watts - last_.watts));
     } else {
       report_.unknown_s += seconds;
     }
@@ -82,6 +84,9 @@ class EnergySum {
     if (is_first || !is_counted || grown > 0) {
       grown_ns_ = now_ns;
     }
+    if (is_first || !is_trapezoid) {
+      changed_ns_ = now_ns;
+    }
     last_ = reading;
     last_ns_ = now_ns;
     has_begun_ = true;
@@ -91,10 +96,38 @@ class EnergySum {
   [[nodiscard]] EnergyReport report() const {
     EnergyReport report = report_;
     report.mean_watts = watts_count_ == 0 ? 0 : watts_sum_ / static_cast<double>(watts_count_);
+    // What the first step of the counter holds of the time before the start, or what it does not show of the end.
+    const double after_joules = step_watts_ * static_cast<double>(last_ns_ - before_growth_ns_) / 1e9;
+    report.bound_j = changes_watts_ * renewal_s_ + std::max(first_step_j_, after_joules);
+    if (report.is_counted && step_watts_ == 0) {
+      report.bound_j = std::numeric_limits<double>::infinity();
+    }
     return report;
   }
 
  private:
+  void bound_counted(std::int64_t now_ns, double grown) {
+    if (grown <= 0) {
+      return;
+    }
+    if (step_watts_ == 0) {
+      first_step_j_ = grown;
+    }
+    step_watts_ = std::max(step_watts_, grown / (static_cast<double>(now_ns - grown_ns_) / 1e9));
+    before_growth_ns_ = last_ns_;
+  }
+
+  /// A gauge renews itself at least as often as the shortest time between two changes that were seen, and the power was
+  /// between the values before and after a change.
+  void bound_trapezoid(std::int64_t now_ns, double change_watts) {
+    if (change_watts > 0) {
+      const double apart_s = static_cast<double>(now_ns - changed_ns_) / 1e9;
+      renewal_s_ = changes_watts_ == 0 ? apart_s : std::min(renewal_s_, apart_s);
+      changes_watts_ += change_watts;
+      changed_ns_ = now_ns;
+    }
+  }
+
   void take_watts(double watts) {
     if (!std::isfinite(watts)) {
       return;
@@ -109,7 +142,13 @@ class EnergySum {
   std::uint64_t watts_count_ = 0;
   PowerReading last_;
   std::int64_t last_ns_ = 0;
-  std::int64_t grown_ns_ = 0;  // time of the counter's last growth
+  std::int64_t grown_ns_ = 0;          // time of the counter's last growth
+  std::int64_t before_growth_ns_ = 0;  // the reading before it
+  std::int64_t changed_ns_ = 0;        // when the gauge last showed another value
+  double first_step_j_ = 0;
+  double step_watts_ = 0;  // the greatest mean power of a step of the counter
+  double changes_watts_ = 0;
+  double renewal_s_ = 0;
   bool has_begun_ = false;
 };
 

@@ -1,7 +1,5 @@
 #include "sense/power/sensor_power.hpp"
 
-#include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -10,13 +8,6 @@ namespace kymo::sense {
 namespace {
 
 using Device = SensorPowerSource::Device;
-
-/// A metric's value at the last read; NaN if it has none.
-double value_of(const Device& device, std::size_t metric) {
-  const auto& readings = device.sensor->sensor().readings();
-  const bool is_there = metric != Device::none && metric < readings.size() && readings[metric].has_value;
-  return is_there ? readings[metric].value : std::numeric_limits<double>::quiet_NaN();
-}
 
 /// The power metric for an energy counter of the same device: "cpu_power" for "cpu_energy".
 std::size_t find_power(const Sensor& sensor, const MetricDeclaration& counter) {
@@ -48,9 +39,9 @@ std::string SensorPowerSource::name() const {
 PowerReading SensorPowerSource::read(std::int64_t now_ns) {
   PowerReading sum{0, 0};
   for (const Device& device : devices_) {
-    device.sensor->read(now_ns);
-    sum.watts += value_of(device, device.watts);
-    sum.joules += value_of(device, device.joules);
+    const auto [watts, joules] = device.sensor->read<2>(now_ns, {device.watts, device.joules});
+    sum.watts += watts;
+    sum.joules += joules;
   }
   return sum;
 }
@@ -64,12 +55,12 @@ std::vector<std::unique_ptr<PowerSource>> make_power_sources(SensorList sensors,
   std::vector<MetricDeclaration> metrics;
   for (std::unique_ptr<Sensor>& each : sensors) {
     const auto shared = std::make_shared<SharedSensor>(std::move(each));
-    shared->read(now_ns);
+    static_cast<void>(shared->read<0>(now_ns, {}));
     const auto& own = shared->sensor().metrics();
     for (std::size_t i = 0; i < own.size(); ++i) {
       places.push_back({shared, i});
       metrics.push_back(own[i]);
-      metrics.back().id = static_cast<MetricId>(places.size());
+      metrics.back().id = MetricId{static_cast<std::uint32_t>(places.size())};
     }
   }
   std::vector<Device> machine;
@@ -77,7 +68,7 @@ std::vector<std::unique_ptr<PowerSource>> make_power_sources(SensorList sensors,
   std::vector<std::unique_ptr<PowerSource>> gpus;
   for (const base::ChosenSource& chosen : base::choose_power_sources(metrics).sources) {
     const MetricDeclaration& metric = chosen.metrics.front();
-    const Place& place = places[metric.id - std::size_t{1}];
+    const Place& place = places[metric.id.index()];
     Device device{chosen.name, place.sensor};
     if (chosen.method == base::EnergyMethod::counter) {
       device.joules = place.metric;

@@ -1,7 +1,11 @@
 // Power sources based on sensors.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,21 +17,33 @@
 
 namespace kymo::sense {
 
-/// A sensor that several power sources share. It is read once for each time.
+/// A sensor that several power sources share. It is read once for each time. Thread-safe.
 class SharedSensor {
  public:
   explicit SharedSensor(std::unique_ptr<Sensor> sensor) : sensor_(std::move(sensor)) {}
 
-  void read(std::int64_t now_ns) {
+  /// The values of some metrics; NaN for one that has none.
+  template <std::size_t Count>
+  std::array<double, Count> read(std::int64_t now_ns, const std::array<std::size_t, Count>& metrics) {
+    const std::lock_guard lock(mutex_);
     if (!was_read_ || now_ns > read_ns_) {
       sensor_->read(now_ns);
       read_ns_ = now_ns;
       was_read_ = true;
     }
+    std::array<double, Count> values{};
+    for (std::size_t i = 0; i < Count; ++i) {
+      const auto& readings = sensor_->readings();
+      const bool is_there = metrics[i] < readings.size() && readings[metrics[i]].has_value;
+      values[i] = is_there ? readings[metrics[i]].value : missing;
+    }
+    return values;
   }
+  /// Only where no other thread reads it.
   [[nodiscard]] const Sensor& sensor() const { return *sensor_; }
 
  private:
+  std::mutex mutex_;  // protects all below
   std::unique_ptr<Sensor> sensor_;
   std::int64_t read_ns_ = 0;
   bool was_read_ = false;

@@ -96,7 +96,7 @@ class ProcessActivitySensor final : public Sensor {
       return;
     }
     if (!tree_.look()) {
-      set_unavailable(tree_.trouble());
+      tree_.has_ended() ? set_ended(tree_.trouble()) : set_unavailable(tree_.trouble());
       return;
     }
     files_ = tree_.files_opened();

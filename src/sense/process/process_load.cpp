@@ -126,7 +126,7 @@ class ProcessLoadSensor final : public Sensor {
   void read_source(std::int64_t now_ns) override {
     if (now_ns >= next_look_ns_) {
       if (!tree_.look()) {
-        set_unavailable(tree_.trouble());
+        tree_.has_ended() ? set_ended(tree_.trouble()) : set_unavailable(tree_.trouble());
         return;
       }
       look(now_ns);

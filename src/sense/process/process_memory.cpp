@@ -40,7 +40,7 @@ class ProcessMemorySensor final : public Sensor {
       return;
     }
     if (!tree_.look()) {
-      set_unavailable(tree_.trouble());
+      tree_.has_ended() ? set_ended(tree_.trouble()) : set_unavailable(tree_.trouble());
       return;
     }
     const std::int64_t start_ns = base::monotonic_now_ns();
@@ -64,7 +64,7 @@ class ProcessMemorySensor final : public Sensor {
       set(pss_, *bytes);
     }
     // The kernel visits all pages of the process under a lock that the process may need.
-    constexpr std::int64_t most_share = 500;
+    constexpr std::int64_t most_share = 2000;
     next_look_ns_ = now_ns + std::max(tree_.look_period_ns(), most_share * (base::monotonic_now_ns() - start_ns));
     rest_until(next_look_ns_);
   }

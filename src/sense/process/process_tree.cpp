@@ -105,6 +105,7 @@ std::optional<ProcessStat> ProcessTree::stat_of(std::uint64_t pid) {
   std::optional<ProcessStat> stat = parse_process_stat(text);
   if (!stat || stat->pid != pid) {
     const std::string path = directory(pid) + "stat";
+    has_ended_ = pid == context_.process && means_gone(error);
     trouble_ = means_gone(error) ? "the process has ended: " + path
                : error != 0      ? std::string(std::strerror(error)) + ": " + path
                                  : "holds no process: " + path;
@@ -120,8 +121,10 @@ bool ProcessTree::has(const ProcessStat& process) const {
 
 bool ProcessTree::look() {
   files_opened_ = 0;
+  has_ended_ = false;
   const std::optional<ProcessStat> root = stat_of(context_.process);
   if (!root || (root_start_ != 0 && root->start_ticks != root_start_)) {
+    has_ended_ = has_ended_ || root;
     trouble_ = root ? "the process has ended: " + directory(context_.process) + "stat" : trouble_;
     gone_.clear();
     return false;

@@ -60,6 +60,8 @@ class ProcessTree {
   /// The number of processes exceeds the limit; the newest are left out.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  /// The last look found no root because it has ended.
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
   /// Number of files that the last look opened, a measure of its cost.
   [[nodiscard]] std::size_t files_opened() const { return files_opened_; }
   /// The time until the next look that keeps the cost of looks below about half a percent of a core.
@@ -92,6 +94,7 @@ class ProcessTree {
   std::vector<std::uint64_t> children_;
   std::vector<char> buffer_;
   std::string trouble_;
+  bool has_ended_ = false;
   std::uint64_t root_start_ = 0;
   bool has_children_files_ = false;
   bool is_cut_ = false;

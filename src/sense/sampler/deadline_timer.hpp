@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "base/system/file.hpp"
@@ -20,12 +21,13 @@ class DeadlineTimer {
   /// Call after the thread has ended.
   void close() noexcept;
 
-  /// Sleeps until CLOCK_MONOTONIC reaches `deadline_ns`; the next deadline will be `following_ns`. Returns false if the
-  /// signal was raised.
+  /// Sleeps until CLOCK_MONOTONIC reaches `deadline_ns` or somebody wakes it; the next deadline will be `following_ns`.
+  /// Returns false if the signal was raised.
   [[nodiscard]] bool sleep_until(StopSignal& stop, std::int64_t deadline_ns, std::int64_t following_ns) noexcept;
 
-  /// Ends a sleep after the signal was raised. Call from another thread, between open() and close().
-  void interrupt() noexcept;
+  /// Ends a sleep, or the next one if the thread does not sleep. Call from another thread, between open() and close().
+  /// Without timers of this kind it only ends a sleep whose signal was raised.
+  void wake() noexcept;
 
  private:
   struct Timer {
@@ -37,6 +39,7 @@ class DeadlineTimer {
   Timer* start(std::int64_t deadline_ns, const Timer* other) noexcept;
 
   std::array<Timer, 2> timers_;
+  std::atomic<bool> is_woken_{false};
   bool has_timers_ = false;
 };
 

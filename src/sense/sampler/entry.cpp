@@ -1,13 +1,17 @@
 #include "sense/sampler/entry.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <kymo/sampler.hpp>
 
 #include "base/system/message.hpp"
+#include "base/system/system.hpp"
 
 namespace {
 
@@ -18,6 +22,21 @@ struct Entry {
   const Entry* left_behind = nullptr;
 };
 constinit Entry entry;
+
+/// What KYMO_SENSORS names: "cpu,memory", or "-gpu" for all but one.
+std::vector<std::string> wanted_sensors() {
+  std::vector<std::string> names;
+  const char* const value = kymo::base::trusted_variable("KYMO_SENSORS");
+  std::string_view rest = value != nullptr ? value : "";
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (comma != 0) {
+      names.emplace_back(rest.substr(0, comma));
+    }
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -30,6 +49,7 @@ bool kymo_start_sampling_v1(const kymo_sampling_v1* rates) noexcept {
     options.fast_hz = rates->fast_hz;
     options.medium_hz = rates->medium_hz;
     options.slow_hz = rates->slow_hz;
+    options.sensors.sensors = wanted_sensors();
     auto fresh = std::make_unique<kymo::Sampler>(options);
     fresh->start();
     entry.sampler = fresh.release();

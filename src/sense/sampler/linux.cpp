@@ -47,14 +47,14 @@ constexpr std::array kinds{
     SensorKind{make_network_sensors, {"network"}},
     SensorKind{make_pressure_sensors, {"pressure"}},
     SensorKind{make_cgroup_sensors, {"cgroup"}, true},
-    SensorKind{make_hwmon_sensors, {"hwmon"}},
+    SensorKind{make_hwmon_sensors, {"hwmon"}, false, false, nullptr, "hwmon"},
     SensorKind{make_thermal_sensors, {"thermal"}, false, false, make_board_zone_sensors},
-    SensorKind{make_rapl_sensors, {"rapl"}},
-    SensorKind{make_battery_sensors, {"battery"}},
-    SensorKind{make_nvml_sensors, {"nvml"}, false, true},
-    SensorKind{make_amd_gpu_sensors, {"amdgpu"}},
-    SensorKind{make_intel_gpu_sensors, {"intel_gpu"}},
-    SensorKind{make_jetson_sensors, {"gpu_load", "emc", "ina3221", "jetson"}},
+    SensorKind{make_rapl_sensors, {"rapl"}, false, false, nullptr, "rapl"},
+    SensorKind{make_battery_sensors, {"battery"}, false, false, nullptr, "battery"},
+    SensorKind{make_nvml_sensors, {"nvml"}, false, true, nullptr, "nvml"},
+    SensorKind{make_amd_gpu_sensors, {"amdgpu"}, false, false, nullptr, "amdgpu"},
+    SensorKind{make_intel_gpu_sensors, {"intel_gpu"}, false, false, nullptr, "intel_gpu"},
+    SensorKind{make_jetson_sensors, {"gpu_load", "emc", "ina3221", "jetson"}, false, false, nullptr, "ina3221"},
 };
 
 }  // namespace
@@ -102,6 +102,7 @@ void DeadlineTimer::open() noexcept {
     timer = {base::KnownFile(base::move_high(base::FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)))), 0};
   }
   has_timers_ = true;
+  is_woken_ = false;
 }
 
 void DeadlineTimer::close() noexcept {
@@ -109,14 +110,17 @@ void DeadlineTimer::close() noexcept {
 }
 
 bool DeadlineTimer::sleep_until(StopSignal& stop, std::int64_t deadline_ns, std::int64_t following_ns) noexcept {
-  while (base::monotonic_now_ns() < deadline_ns) {
+  while (base::monotonic_now_ns() < deadline_ns && !is_woken_.exchange(false)) {
     Timer* const timer = has_timers_ ? start(deadline_ns, nullptr) : nullptr;
     if (timer == nullptr || start(following_ns, timer) == nullptr) {
       return stop.sleep_until(deadline_ns);
     }
-    // Do not wait for a timer that was set after interrupt().
+    // Do not wait for a timer that was set after wake().
     if (stop.is_raised()) {
       return false;
+    }
+    if (is_woken_.load()) {
+      continue;
     }
     std::uint64_t expirations = 0;
     if (::read(timer->file.number(), &expirations, sizeof expirations) > 0) {
@@ -145,7 +149,8 @@ DeadlineTimer::Timer* DeadlineTimer::start(std::int64_t deadline_ns, const Timer
   return has_timers_ ? idle : nullptr;
 }
 
-void DeadlineTimer::interrupt() noexcept {
+void DeadlineTimer::wake() noexcept {
+  is_woken_ = true;
   for (const Timer& timer : timers_) {
     set_timer(timer.file.number(), 0, 1);
   }

@@ -37,7 +37,7 @@ constexpr std::array kinds{
     SensorKind{make_memory, {"memory", "paging"}},
     SensorKind{make_process, {"process"}, true},
     SensorKind{make_gpu, {"apple_gpu"}, false, true},
-    SensorKind{make_power, {"apple_power"}, false, true},
+    SensorKind{make_power, {"apple_power"}, false, true, nullptr, "apple_power"},
 };
 
 }  // namespace
@@ -64,6 +64,6 @@ bool DeadlineTimer::sleep_until(StopSignal& stop, std::int64_t deadline_ns, std:
   return stop.sleep_until(deadline_ns);
 }
 
-void DeadlineTimer::interrupt() noexcept {}
+void DeadlineTimer::wake() noexcept {}
 
 }  // namespace kymo::sense

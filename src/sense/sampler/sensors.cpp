@@ -63,6 +63,11 @@ bool is_of_process(std::string_view sensor) {
   });
 }
 
+bool is_of_power(std::string_view sensor) {
+  const std::span<const SensorKind> kinds = sensor_kinds();
+  return std::any_of(kinds.begin(), kinds.end(), [sensor](const SensorKind& kind) { return kind.power == sensor; });
+}
+
 SensorList make_sensors(const SensorOptions& options, Making making) {
   const NameFilter filter(options.sensors);
   SensorContext context;

@@ -19,6 +19,7 @@ struct SensorKind {
   bool is_slow_to_make = false;
   /// Replaces `make` if the context has a board.
   SensorMaker* make_of_board = nullptr;
+  std::string_view power = {};  // the one of the names that measures power; empty: none
 };
 
 /// All sensors of this system in creation order: the table in linux.cpp or macos.cpp.
@@ -32,6 +33,9 @@ enum class Making : std::uint8_t { all, only_quick, only_slow };
 
 /// Whether a sensor measures the process tree rather than the machine.
 [[nodiscard]] bool is_of_process(std::string_view sensor);
+
+/// Whether a sensor can measure power.
+[[nodiscard]] bool is_of_power(std::string_view sensor);
 
 /// All sensor names, in the order of make_sensors().
 [[nodiscard]] std::vector<std::string> sensor_names();

@@ -107,7 +107,7 @@ void SensorFeed::sample(std::int64_t now_ns, std::vector<MetricSample>& samples)
   for (std::size_t i = 0; i < readings.size(); ++i) {
     if (readings[i].has_value) {
       // A metric that never has a value is not declared, so readers do not show an empty one.
-      if (ids_[i] == 0) {
+      if (!ids_[i]) {
         ids_[i] = declare(sensor_->metrics()[i], home_->labels());
       }
       samples.push_back({ids_[i], readings[i].flags, readings[i].value});
@@ -156,7 +156,7 @@ void SensorFeed::describe_anew(std::int64_t now_ns) {
     return;
   }
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    if (ids_[i] != 0) {
+    if (ids_[i]) {
       ids_[i] = declare(metrics[i], home_->labels());
       ++descriptions_;
       next_description_ns_ = now_ns + description_pause_ns;
@@ -166,6 +166,9 @@ void SensorFeed::describe_anew(std::int64_t now_ns) {
 
 void SensorFeed::tell_trouble() {
   told_trouble_ = sensor_->trouble();
+  if (sensor_->has_ended()) {
+    return;
+  }
   // A source that does not exist at all is reported by `kymo doctor`.
   const bool is_there = has_worked_ || told_trouble_.find("denied") != std::string::npos;
   if (!is_there) {
@@ -191,6 +194,14 @@ void TierThread::add(std::unique_ptr<Sensor> sensor, double hz, TierThread& home
   const std::lock_guard lock(mutex_);
   added_.emplace_back(std::move(sensor), hz, home);
   has_added_.store(true, std::memory_order_release);
+  wake_for_added();
+}
+
+/// A tier without deadlines of its own may sleep for a second. Called with the lock held.
+void TierThread::wake_for_added() {
+  if (!has_ended_ && !is_counted()) {
+    timer_.wake();
+  }
 }
 
 void TierThread::take_added() {
@@ -209,10 +220,13 @@ void TierThread::take_added() {
 
 /// Called from another tier's thread.
 void TierThread::take_over(SensorFeed feed) {
+  // Until then the collector has taken that thread's samples, so that a metric's samples stay in their order.
+  constexpr std::int64_t pause_ns = 200'000'000;
   const std::lock_guard lock(mutex_);
-  feed.deadline_ns = 0;
+  feed.deadline_ns = base::monotonic_now_ns() + pause_ns;
   added_.push_back(std::move(feed));
   has_added_.store(true, std::memory_order_release);
+  wake_for_added();
 }
 
 /// Returns guests with large sources, such as a thousand interfaces, because they would make this tier late.
@@ -236,13 +250,16 @@ void TierThread::start(SamplingState& state) {
   }
   // Deadlines of the fast tier are counted. The other tiers use their sensors' deadlines and keep their own account.
   period_ns_ = is_counted() ? rate_period_ns_ : second_ns;
-  timer_.open();
+  {
+    const std::lock_guard lock(mutex_);
+    timer_.open();
+    has_ended_ = false;
+  }
   sigset_t all;
   sigset_t previous;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
-    has_ended_ = false;
     thread_ = std::thread([this, &state] {
       run(state);
       const std::lock_guard lock(mutex_);
@@ -250,6 +267,7 @@ void TierThread::start(SamplingState& state) {
       has_ticked_.notify_all();
     });
   } catch (const std::exception&) {
+    const std::lock_guard lock(mutex_);
     has_ended_ = true;
     base::say(std::string("no thread for the sampler's ") + name_of(tier_) + " tier: it is not sampled");
     is_warm_ = true;
@@ -259,9 +277,10 @@ void TierThread::start(SamplingState& state) {
 
 void TierThread::join() noexcept {
   if (thread_.joinable()) {
-    timer_.interrupt();
+    timer_.wake();
     thread_.join();
   }
+  const std::lock_guard lock(mutex_);
   timer_.close();
 }
 
@@ -269,7 +288,7 @@ bool TierThread::wait_for_end(std::chrono::nanoseconds timeout) noexcept {
   if (!thread_.joinable()) {
     return true;
   }
-  timer_.interrupt();
+  timer_.wake();
   std::unique_lock lock(mutex_);
   return has_ticked_.wait_for(lock, timeout, [this] { return has_ended_; });
 }
@@ -335,7 +354,7 @@ void TierThread::sample_feeds(std::int64_t now_ns) {
   };
   for (SensorFeed& feed : feeds_) {
     if (feed.deadline_ns == 0) {
-      feed.deadline_ns = deadline_ns_;
+      feed.deadline_ns = is_counted() ? deadline_ns_ : now_ns;
     }
     if (feed.deadline_ns > now_ns) {
       continue;
@@ -355,7 +374,7 @@ void TierThread::sample_feeds(std::int64_t now_ns) {
 void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
   latest_ns_ = std::max(latest_ns_, now_ns - next_deadline_ns());
   const bool is_due = deadline_ns_ <= now_ns;
-  if (is_due) {
+  if (is_due || !is_counted()) {
     take_added();
   }
   sample_feeds(now_ns);
@@ -442,7 +461,7 @@ void TierThread::record_cost(std::int64_t now_ns) {
     metric.window_ns = window_ns;
     return declare(metric, labels_);
   };
-  if (cost_ids_[0] == 0) {
+  if (!cost_ids_[0]) {
     cost_ids_ = {id("sampler_cpu", "%", MetricKind::gauge, "CLOCK_THREAD_CPUTIME_ID", 0.001, second_ns),
                  id("sampler_lateness", "ms", MetricKind::gauge, "CLOCK_MONOTONIC", 0.001, second_ns),
                  id("sampler_missed_deadlines", "", MetricKind::counter, "CLOCK_MONOTONIC", 1, 0)};

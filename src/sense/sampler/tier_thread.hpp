@@ -97,7 +97,8 @@ class TierThread {
   /// Labels for every metric. Call before start().
   void set_labels(Labels labels) { labels_ = std::move(labels); }
   [[nodiscard]] const Labels& labels() const { return labels_; }
-  /// Adds a sensor. The thread starts to read it within a second. Thread safe.
+  /// Adds a sensor. The thread starts to read it at its next deadline, or at once if the tier has none of its own. Thread
+  /// safe.
   void add(std::unique_ptr<Sensor> sensor, double hz) { add(std::move(sensor), hz, *this); }
   /// Adds a sensor of another tier, which outlives this thread. While it is quick it is read along with this tier's
   /// sensors and needs no wake-up of its own.
@@ -127,6 +128,7 @@ class TierThread {
   void sample_feeds(std::int64_t now_ns);
   void take_added();
   void take_over(SensorFeed feed);
+  void wake_for_added();
   void send_home_slow_guests();
   void advance_feeds(std::int64_t now_ns, std::int64_t end_ns);
   /// Whether the tier has its own deadlines, which are counted. Other tiers use those of their sensors.

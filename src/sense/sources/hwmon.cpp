@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "base/system/file.hpp"
 #include "sense/common/channel_sensor.hpp"
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
@@ -42,6 +43,9 @@ constexpr std::array quantities = {
 
 /// Chips read by their own sensors.
 constexpr std::array<std::string_view, 4> left_out = {"ina3221", "amdgpu", "i915", "xe"};
+
+/// A chip that on a Jetson is a rail of the board's.
+constexpr std::string_view board_chip = "ina238";
 
 /// Reads a duration in milliseconds from a file; 0 if there is none.
 std::int64_t stated_ns(const std::string& path) {
@@ -85,15 +89,22 @@ class HwmonSensor final : public ChannelSensor {
   }
 
  private:
+  [[nodiscard]] bool is_on_jetson() const {
+    return base::read_small_file(context().at("/proc/device-tree/compatible")).find("nvidia,tegra") !=
+           std::string::npos;
+  }
+
   std::vector<Chip> find_chips() const {
     std::vector<Chip> chips;
+    const bool is_jetson = is_on_jetson();
     std::map<std::string, unsigned> by_name;
     for (const std::string& entry : list_directory(context().at(chip_folder))) {
       Chip chip;
       chip.listed = std::string(chip_folder) + entry;
       chip.directory = resolve_path(context().at(chip.listed));
       chip.name = read_trimmed(chip.directory + "/name");
-      if (chip.name.empty() || std::find(left_out.begin(), left_out.end(), chip.name) != left_out.end()) {
+      if (chip.name.empty() || std::find(left_out.begin(), left_out.end(), chip.name) != left_out.end() ||
+          (is_jetson && chip.name == board_chip)) {
         continue;
       }
       if (is_there(chip.directory + "/device")) {

@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/time_math.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "stats/common/power_curve.hpp"
 #include "stats/common/selection.hpp"
 
 namespace kymo::stats {
-
-using capture::IdKind;
 
 namespace {
 
@@ -66,7 +65,7 @@ BatchCut::Stretch BatchCut::stretch_of(ProcessId process) const {
 BatchCut::Track& BatchCut::track_of(TrackId own) {
   Track& track = tracks_[own];
   if (!track.is_known) {
-    const TrackDeclaration& declared = timeline_.track(source_.find(IdKind::track, own));
+    const TrackDeclaration& declared = timeline_.track(source_.find(own));
     track.is_known = true;
     track.stretch = stretch_of(declared.process);
     track.stretch.is_taken = track.stretch.is_taken && selection_.takes_track(declared);
@@ -77,6 +76,13 @@ BatchCut::Track& BatchCut::track_of(TrackId own) {
 
 /// Makes a run begin at its event `first`, or at the interval's start, with the scopes open there.
 void RunCut::begin_within(ScopeRun& run, std::size_t first) {
+  // Arguments that were given before the interval are left out.
+  run.arguments.erase(run.arguments.begin(),
+                      std::find_if(run.arguments.begin(), run.arguments.end(),
+                                   [first](const ScopeArgument& argument) { return argument.position >= first; }));
+  for (ScopeArgument& argument : run.arguments) {
+    argument.position += static_cast<std::uint32_t>(open_.size() - first);
+  }
   ScopeEvents events;
   events.reserve(open_.size() + run.events.size() - first);
   for (const OpenScope& open : open_) {
@@ -94,6 +100,7 @@ void RunCut::close(std::int64_t time_ns, ScopeRun& run) {
   run.first_sequence = next_sequence_;
   run.end_sequence = next_sequence_;
   run.events.clear();
+  run.arguments.clear();
   run.open_at_start = open_;
   if (!has_begun_) {
     begin_within(run, 0);
@@ -107,7 +114,7 @@ void RunCut::close(std::int64_t time_ns, ScopeRun& run) {
 
 void RunCut::append_closes(std::int64_t time_ns, ScopeRun& run) {
   for (; !open_.empty(); open_.pop_back()) {
-    run.events.push_back({time_ns, 0, static_cast<std::uint16_t>(open_.size() - 1), 0});
+    run.events.push_back({time_ns, {}, static_cast<std::uint16_t>(open_.size() - 1), 0});
   }
 }
 
@@ -115,7 +122,6 @@ bool RunCut::cut(ScopeRun& run, bool has_skipped_later) {
   if (is_over_) {
     return false;
   }
-  run.arguments.clear();
   if (has_skipped_later && is_seen_ && run.first_sequence != next_sequence_) {
     // The skipped blocks were after the interval.
     close(interval_.end_ns, run);
@@ -148,6 +154,9 @@ bool RunCut::cut(ScopeRun& run, bool has_skipped_later) {
                                    [this](const ScopeEvent& event) { return event.time_ns >= interval_.end_ns; });
   is_over_ = beyond != run.events.end();
   run.events.erase(beyond, run.events.end());
+  if (is_over_) {
+    keep_if(run.arguments, [&run](const ScopeArgument& argument) { return argument.position <= run.events.size(); });
+  }
   for (const ScopeEvent& event : run.events) {
     apply(event, open_);
   }
@@ -166,10 +175,7 @@ bool BatchCut::cut_run(ScopeRun& run) {
 void BatchCut::cut_spans(EventBatch& batch) {
   keep_if(batch.spans, [this](SpanEvent& span) {
     const Stretch& stretch = track_of(span.track).stretch;
-    std::int64_t end_ns = 0;
-    if (__builtin_add_overflow(span.start_ns, std::max<std::int64_t>(span.duration_ns, 0), &end_ns)) {
-      end_ns = std::numeric_limits<std::int64_t>::max();
-    }
+    const std::int64_t end_ns = base::add_length(span.start_ns, span.duration_ns);
     const bool reaches_into =
         span.start_ns < stretch.end_ns && (end_ns > stretch.start_ns || span.start_ns >= stretch.start_ns);
     if (!stretch.is_taken || !reaches_into) {
@@ -183,7 +189,7 @@ void BatchCut::cut_spans(EventBatch& batch) {
 
 void BatchCut::cut_samples(EventBatch& batch) {
   for (SampleRun& run : batch.samples) {
-    const Stretch stretch = stretch_of(timeline_.metric(source_.find(IdKind::metric, run.metric)).process);
+    const Stretch stretch = stretch_of(timeline_.metric(source_.find(run.metric)).process);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
       if (stretch.is_taken && stretch.holds(run.times_ns[i])) {
@@ -202,7 +208,7 @@ void BatchCut::cut(EventBatch& batch) {
   keep_if(batch.runs, [this](ScopeRun& run) { return cut_run(run); });
   cut_spans(batch);
   keep_if(batch.frame_marks, [this](const FrameMark& mark) {
-    const Stretch stretch = stretch_of(timeline_.frame_stream(source_.find(IdKind::frame_stream, mark.stream)).process);
+    const Stretch stretch = stretch_of(timeline_.frame_stream(source_.find(mark.stream)).process);
     return stretch.is_taken && mark.time_ns >= stretch.start_ns && mark.time_ns <= stretch.end_ns;
   });
   if (selection_.cuts_time()) {

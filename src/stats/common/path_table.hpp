@@ -16,12 +16,12 @@ class PathTable {
   using NodeId = std::uint32_t;
   static constexpr NodeId root = 0;
   /// The site of nodes that stand for all further paths below their parent.
-  static constexpr SiteId other_paths = 0;
+  static constexpr SiteId other_paths{0};
 
   /// Properties of a path besides its sums.
   struct Node {
     NodeId parent = root;
-    SiteId site = 0;
+    SiteId site;
     std::uint64_t open = 0;
   };
   struct Sum {
@@ -71,11 +71,11 @@ class PathTable {
   struct Slot {
     NodeId node = 0;
     NodeId parent = 0;
-    SiteId site = 0;
+    SiteId site;
   };
 
   [[nodiscard]] std::size_t place_of(NodeId parent, SiteId site) const {
-    const std::uint64_t key = (std::uint64_t{parent} << 32U | site) * 0x9E3779B97F4A7C15U;
+    const std::uint64_t key = (std::uint64_t{parent} << 32U | site.value()) * 0x9E3779B97F4A7C15U;
     return static_cast<std::size_t>(key >> 32U) & mask_;
   }
   NodeId add_node(NodeId parent, SiteId site);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace kymo::stats {
@@ -136,6 +137,7 @@ void PowerCurve::add_series(const MetricDeclaration& metric, const std::vector<F
     piece.is_known = true;
     piece.early_ns =
         i == 0 ? renewal_ns_ : std::min(fresh[i].early_ns, elapsed(fresh[i - 1].time_ns, fresh[i].time_ns));
+    piece.end_early_ns = std::min(fresh[i + 1].early_ns, elapsed(piece.start_ns, piece.end_ns));
     const double step = std::isfinite(metric.step) ? std::fabs(metric.step) : 0;
     if (method_ == EnergyMethod::counter) {
       piece.joules = fresh[i + 1].value - fresh[i].value;
@@ -179,12 +181,22 @@ void PowerCurve::add_piece(const Piece& piece) {
 
 /// The piece that holds a time, from the first piece's start on; the last one for later times.
 std::size_t PowerCurve::piece_at(std::int64_t time_ns) const {
-  const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), time_ns,
-                                      [](std::int64_t time, const Piece& piece) { return time < piece.start_ns; });
+  const auto after =
+      std::upper_bound(pieces_.begin(), pieces_.end(), time_ns,
+                       [](std::int64_t wanted_ns, const Piece& piece) { return wanted_ns < piece.start_ns; });
   return after == pieces_.begin() ? 0 : static_cast<std::size_t>(after - pieces_.begin()) - 1;
 }
 
 Energy PowerCurve::between(std::int64_t start_ns, std::int64_t end_ns) const {
+  const Energy energy = by_pieces(start_ns, end_ns);
+  if (counter_ == nullptr || energy.bound_joules <= 0) {
+    return energy;
+  }
+  const Energy counted = by_counter(start_ns, end_ns);
+  return counted.bound_joules < energy.bound_joules && counted.unknown_s <= energy.unknown_s ? counted : energy;
+}
+
+Energy PowerCurve::by_pieces(std::int64_t start_ns, std::int64_t end_ns) const {
   Energy energy;
   if (end_ns <= start_ns) {
     return energy;
@@ -218,6 +230,46 @@ Energy PowerCurve::between(std::int64_t start_ns, std::int64_t end_ns) const {
   const double low = whole < whole_end ? low_before_[whole_end] - low_before_[whole] : 0.0;
   const double high = high_before_[any_end] - high_before_[first];
   energy.bound_joules = std::max({energy.joules - low, high - energy.joules, 0.0});
+  return energy;
+}
+
+Energy PowerCurve::by_counter(std::int64_t start_ns, std::int64_t end_ns) const {
+  const std::vector<Piece>& pieces = counter_->pieces_;
+  auto first = std::lower_bound(pieces.begin(), pieces.end(), start_ns,
+                                [](const Piece& piece, std::int64_t wanted_ns) { return piece.start_ns < wanted_ns; });
+  auto end = std::upper_bound(first, pieces.end(), end_ns,
+                              [](std::int64_t wanted_ns, const Piece& piece) { return wanted_ns < piece.end_ns; });
+  // A reading shows what the counter held when it last renewed itself. It may be read more rarely than that: the device
+  // that renews its power renews its counter.
+  const auto before_reading = [this](std::int64_t reading_ns, std::int64_t early_ns) {
+    return by_pieces(capture::add_times(reading_ns, -std::min(early_ns, renewal_ns_)), reading_ns);
+  };
+  // Where nothing tells the power before the first reading or the last one, the next ones count.
+  if (first != end && before_reading(first->start_ns, first->early_ns).unknown_s > 0) {
+    ++first;
+  }
+  if (first != end && before_reading(std::prev(end)->end_ns, std::prev(end)->end_early_ns).unknown_s > 0) {
+    --end;
+  }
+  if (first == end) {
+    return by_pieces(start_ns, end_ns);
+  }
+  const auto place = [&pieces](auto piece) { return static_cast<std::size_t>(piece - pieces.begin()); };
+  const auto sum = [&](const std::vector<double>& before) { return before[place(end)] - before[place(first)]; };
+  const Piece& last = *std::prev(end);
+  const Energy missed = before_reading(first->start_ns, first->early_ns);
+  const Energy not_shown = before_reading(last.end_ns, last.end_early_ns);
+  if (sum(counter_->unknown_s_before_) > 0 || missed.unknown_s > 0 || not_shown.unknown_s > 0) {
+    return by_pieces(start_ns, end_ns);
+  }
+  const double counted = sum(counter_->joules_before_);
+  const double step = first->high_joules - first->joules;
+  const double low = counted - step - missed.joules - missed.bound_joules;
+  const double high = counted + step + not_shown.joules + not_shown.bound_joules;
+  Energy energy = by_pieces(start_ns, first->start_ns);
+  energy += by_pieces(last.end_ns, end_ns);
+  energy.joules += counted;
+  energy.bound_joules += std::max(counted - std::max(low, 0.0), high - counted);
   return energy;
 }
 

@@ -1,12 +1,14 @@
 // The power of one source over time, from its metric's samples, and the energy between any two times.
 //
 // An energy counter gives pieces of constant power, from one renewal of the source to the next. A power gauge gives
-// trapezoids between fresh samples. Each piece keeps its uncertainty: the least and the most energy it can have had,
+// trapezoids between fresh samples; a counter beside it makes longer times exact. Each piece keeps its uncertainty: the least and the most energy it can have had,
 // and how much earlier than its start it may have begun, since a renewal is seen only when the source is read.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <kymo/energy.hpp>
@@ -38,7 +40,8 @@ class PowerCurve {
   struct Piece {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
-    std::int64_t early_ns = 0;  ///< it may have begun this much earlier
+    std::int64_t early_ns = 0;      ///< it may have begun this much earlier
+    std::int64_t end_early_ns = 0;  ///< and ended this much earlier
     double start_watts = 0;
     double end_watts = 0;
     double low_joules = 0;
@@ -68,6 +71,10 @@ class PowerCurve {
   /// processes that sampled the source one after the other.
   PowerCurve(EnergyMethod method, const MetricDeclaration& metric, const std::vector<MetricSeries>& series);
 
+  /// Adds a counter of the same device that is read more rarely: between() takes from it what lies between its readings
+  /// where this narrows the bound. What is read of it is taken to be as fresh as the power.
+  void add_counter(PowerCurve counter) { counter_ = std::make_shared<const PowerCurve>(std::move(counter)); }
+
   /// The energy in [start_ns, end_ns). A binary search over the pieces.
   [[nodiscard]] Energy between(std::int64_t start_ns, std::int64_t end_ns) const;
 
@@ -95,8 +102,11 @@ class PowerCurve {
   void add_piece(const Piece& piece);
   void add_gap(std::int64_t start_ns, std::int64_t end_ns);
   [[nodiscard]] std::size_t piece_at(std::int64_t time_ns) const;
+  [[nodiscard]] Energy by_pieces(std::int64_t start_ns, std::int64_t end_ns) const;
+  [[nodiscard]] Energy by_counter(std::int64_t start_ns, std::int64_t end_ns) const;
 
   EnergyMethod method_ = EnergyMethod::counter;
+  std::shared_ptr<const PowerCurve> counter_;  // null: none
   std::vector<Piece> pieces_;
   // Sums over the pieces before each, and over all.
   std::vector<double> joules_before_{0};

@@ -132,7 +132,9 @@ void Selection::check_patterns(const Timeline& timeline) const {
   }
   for (const std::string& pattern : options_.threads) {
     if (std::none_of(declared.tracks.begin(), declared.tracks.end(),
-                     [&pattern](const TrackDeclaration& track) { return fits_pattern(pattern, track.name); })) {
+                     [&pattern](const TrackDeclaration& track) { return fits_pattern(pattern, track.name); }) &&
+        std::none_of(declared.threads.begin(), declared.threads.end(),
+                     [&pattern](const ThreadDeclaration& thread) { return fits_pattern(pattern, thread.name); })) {
       throw SelectionError("no thread is called " + pattern + "; there are: " +
                            list_some(names_of(declared.tracks, [](const TrackDeclaration& track) -> const std::string& {
                              return track.name;
@@ -146,11 +148,11 @@ bool Selection::takes_site(std::string_view name) const {
 }
 
 bool Selection::takes_track(const TrackDeclaration& track) const {
-  return (options_.process == 0 || options_.process == track.process) && fits_any(options_.threads, track.name);
+  return (!options_.process || options_.process == track.process) && fits_any(options_.threads, track.name);
 }
 
 TimeRange Selection::range_of(ProcessId process) const {
-  if (options_.process != 0 && options_.process != process) {
+  if (options_.process && options_.process != process) {
     return {others_.start_ns, others_.start_ns};
   }
   const auto found = ranges_.find(process);

@@ -39,9 +39,7 @@ class Selection {
   Selection(const Timeline& timeline, const SelectionOptions& options);
 
   /// All tracks at all times; sites may still be selected.
-  [[nodiscard]] bool takes_every_event() const {
-    return !cuts_time_ && options_.threads.empty() && options_.process == 0;
-  }
+  [[nodiscard]] bool takes_every_event() const { return !cuts_time_ && options_.threads.empty() && !options_.process; }
   [[nodiscard]] bool cuts_time() const { return cuts_time_; }
   [[nodiscard]] bool chooses_sites() const { return !options_.sites.empty(); }
   [[nodiscard]] bool takes_site(std::string_view name) const;
@@ -74,7 +72,7 @@ class RunCut {
   /// left out, and runs that they hold with them.
   [[nodiscard]] KYMO_API bool cut(ScopeRun& run, bool has_skipped_later);
   /// Makes `run` one of the closes of the open scopes, unless the interval's end was passed.
-  void close(std::int64_t time_ns, ScopeRun& run);
+  KYMO_API void close(std::int64_t time_ns, ScopeRun& run);
   [[nodiscard]] bool is_over() const { return is_over_; }
 
  private:

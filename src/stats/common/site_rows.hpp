@@ -25,9 +25,9 @@ class SiteRows {
     }
     const SiteDeclaration& declared = timeline_.site(site);
     // Undeclared sites have no name; their ids distinguish them.
-    const Key key = declared.process == 0 ? Key(0, declared.name, "", "", site)
-                                          : Key(by_process_ ? declared.process : 0, declared.name, declared.function,
-                                                declared.file, declared.line);
+    const Key key = !declared.process ? Key(ProcessId{}, declared.name, "", "", site.value())
+                                      : Key(by_process_ ? declared.process : ProcessId{}, declared.name,
+                                            declared.function, declared.file, declared.line);
     const auto [place, is_new] = rows_.try_emplace(key, static_cast<std::uint32_t>(sites_.size()));
     if (is_new) {
       sites_.push_back(site);

@@ -45,7 +45,8 @@ void match_moved(Matches& matches) {
   std::set<const Thing*> matched;
   for (const auto& [name, base] : in_base) {
     const auto found = in_new.find(name);
-    if (name.first == ThingKind::site && base != nullptr && found != in_new.end() && found->second != nullptr) {
+    const bool can_move = name.first == ThingKind::site || name.first == ThingKind::cpu_time;
+    if (can_move && base != nullptr && found != in_new.end() && found->second != nullptr) {
       matches.pairs.emplace_back(base, found->second);
       matched.insert({base, found->second});
     }
@@ -73,6 +74,12 @@ Matches match(const SideSamples& base, const SideSamples& changed) {
     }
   }
   match_moved(matches);
+  // The scopes are there; only run states are missing on one side.
+  for (auto* const side : {&matches.only_in_base, &matches.only_in_new}) {
+    side->erase(std::remove_if(side->begin(), side->end(),
+                               [](const Thing* thing) { return thing->first.kind == ThingKind::cpu_time; }),
+                side->end());
+  }
   return matches;
 }
 

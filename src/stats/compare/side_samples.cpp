@@ -7,6 +7,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include <kymo/thread_states.hpp>
+
+#include "capture/merge/id_translation.hpp"
 #include "capture/summary/keyed_table.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "stats/common/reservoir.hpp"
@@ -14,7 +17,6 @@
 
 namespace kymo::stats {
 
-using capture::IdKind;
 using timeline::Source;
 
 std::size_t ThingSamples::kept() const {
@@ -83,7 +85,7 @@ class RunSamples {
   };
 
   RunSamples(const Timeline& timeline, RandomSource random, std::size_t kept)
-      : timeline_(timeline), seed_(random.bits()), kept_(kept) {}
+      : timeline_(timeline), states_(timeline), seed_(random.bits()), kept_(kept) {}
 
   void take(const std::function<void(double)>& on_progress) {
     const auto sources = timeline::sources_of(timeline_);
@@ -114,17 +116,19 @@ class RunSamples {
   [[nodiscard]] std::map<ThingName, Entry>& things() { return things_; }
 
  private:
+  template <typename AnyId>
   struct Place {
-    std::uint32_t id = 0;
+    AnyId id;
     Reservoir* values = nullptr;
+    Reservoir* cpu_times = nullptr;  // sites
   };
   struct Stream {
-    std::uint32_t id = 0;
+    FrameStreamId id;
     Reservoir* values = nullptr;
     std::int64_t last_ns = 0;
   };
   struct Metric {
-    std::uint32_t id = 0;
+    MetricId id;
     Reservoir* values = nullptr;
     bool is_counter = false;
     bool has_last = false;
@@ -141,27 +145,31 @@ class RunSamples {
     return things_.emplace(std::move(name), Entry{Reservoir(kept_, random), line}).first->second.values;
   }
 
-  Reservoir& values_of_site(const Source& source, SiteId own) {
-    const SiteDeclaration& site = timeline_.site(source.find(IdKind::site, own));
-    return values_of(
-        {ThingKind::site, site.name, site.function, site.file.substr(site.file.find_last_of("/\\") + 1), {}, "ns"},
-        site.line);
+  Reservoir& values_of_site(const Source& source, SiteId own, ThingKind kind) {
+    const SiteDeclaration& site = timeline_.site(source.find(own));
+    return values_of({kind, site.name, site.function, site.file.substr(site.file.find_last_of("/\\") + 1), {}, "ns"},
+                     site.line);
   }
 
   void take(const Source& source, const EventBatch& batch) {
+    const bool has_states = !states_.empty();
     for (const ScopeRun& run : batch.runs) {
+      const TrackId track = source.find(run.track);
       capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
-        Place& place = sites_[span.site];
+        Place<SiteId>& place = sites_[span.site];
         if (place.values == nullptr) {
-          place.values = &values_of_site(source, span.site);
+          place.values = &values_of_site(source, span.site, ThingKind::site);
         }
         place.values->add(static_cast<double>(span.duration_ns));
+        if (has_states) {
+          take_cpu_time(source, track, span, place);
+        }
       });
     }
     for (const SpanEvent& span : batch.spans) {
-      Place& place = spans_[span.name];
+      Place<NameId>& place = spans_[span.name];
       if (place.values == nullptr) {
-        const std::string name(timeline_.name(source.find(IdKind::name, span.name)));
+        const std::string name(timeline_.name(source.find(span.name)));
         place.values = &values_of({ThingKind::span, name, {}, {}, {}, "ns"});
       }
       place.values->add(static_cast<double>(std::max<std::int64_t>(span.duration_ns, 0)));
@@ -170,6 +178,18 @@ class RunSamples {
     for (const SampleRun& run : batch.samples) {
       take_samples(source, run);
     }
+  }
+
+  void take_cpu_time(const Source& source, TrackId track, const capture::ScopeSpan& span, Place<SiteId>& place) {
+    const std::int64_t start_ns = capture::add_times(span.start_ns, source.shift().offset_ns);
+    const auto times = states_.times(track, {start_ns, capture::add_times(start_ns, span.duration_ns)});
+    if (!times) {
+      return;
+    }
+    if (place.cpu_times == nullptr) {
+      place.cpu_times = &values_of_site(source, span.site, ThingKind::cpu_time);
+    }
+    place.cpu_times->add(static_cast<double>(times->running_ns));
   }
 
   void take_frames(const Source& source, const EventBatch& batch) {
@@ -181,7 +201,7 @@ class RunSamples {
       Stream& stream = streams_[mark.stream];
       const bool is_first = stream.values == nullptr;
       if (is_first) {
-        const std::string& name = timeline_.frame_stream(source.find(IdKind::frame_stream, mark.stream)).name;
+        const std::string& name = timeline_.frame_stream(source.find(mark.stream)).name;
         stream.values = &values_of({ThingKind::frames, name, {}, {}, {}, "ns"});
       } else {
         stream.values->add(std::max(static_cast<double>(mark.time_ns) - static_cast<double>(stream.last_ns), 0.0));
@@ -193,7 +213,7 @@ class RunSamples {
   void take_samples(const Source& source, const SampleRun& run) {
     Metric& metric = metrics_[run.metric];
     if (metric.values == nullptr) {
-      const MetricDeclaration& declared = timeline_.metric(source.find(IdKind::metric, run.metric));
+      const MetricDeclaration& declared = timeline_.metric(source.find(run.metric));
       metric.is_counter = declared.kind != MetricKind::gauge;
       metric.values = &values_of(name_of(declared));
     }
@@ -221,11 +241,12 @@ class RunSamples {
   }
 
   const Timeline& timeline_;
+  ThreadStates states_;
   std::uint64_t seed_;
   std::size_t kept_;
   std::map<ThingName, Entry> things_;
-  capture::KeyedTable<Place> sites_;  // this and the following: by the ids of the current capture
-  capture::KeyedTable<Place> spans_;
+  capture::KeyedTable<Place<SiteId>> sites_;  // this and the following: by the ids of the current capture
+  capture::KeyedTable<Place<NameId>> spans_;
   capture::KeyedTable<Stream> streams_;
   capture::KeyedTable<Metric> metrics_;
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;

@@ -13,7 +13,9 @@
 
 #include "base/system/unresolved.hpp"
 #include "capture/merge/id_translation.hpp"
+#include "stats/energy/load_changes.hpp"
 #include "stats/energy/power_machine.hpp"
+#include "stats/energy/power_readings.hpp"
 #include "stats/energy/thread_loads.hpp"
 #include "stats/statistics/scope_order.hpp"
 
@@ -24,12 +26,11 @@ namespace {
 class EnergyGathering {
  public:
   EnergyGathering(const Timeline& timeline, const EnergyOptions& options)
-      : timeline_(timeline), options_(options), loads_(timeline) {}
+      : timeline_(timeline), options_(options), loads_(timeline), power_(timeline, options.power_sources) {}
 
   EnergyStatistics run() {
-    find_machines();
-    choose_sources();
-    if (choices_.empty()) {
+    result_.left_out = power_.left_out();
+    if (power_.sources().empty()) {
       return std::move(result_);
     }
     if (options_.only_totals) {
@@ -64,14 +65,14 @@ class EnergyGathering {
 
   /// A row of sites with the sums of its scopes.
   struct SiteRow {
-    SiteId site = 0;
-    ProcessId last_process = 0;
+    SiteId site;
+    ProcessId last_process;
     std::size_t processes = 0;
     std::uint64_t count = 0;
     std::uint64_t unresolved = 0;
   };
   struct SpanRow {
-    NameId name = 0;
+    NameId name;
     std::uint64_t count = 0;
     std::uint64_t unresolved = 0;
   };
@@ -85,76 +86,16 @@ class EnergyGathering {
     std::unordered_map<std::uint32_t, std::uint32_t> depth_of_row;  // for recursion
     Weight load;                                                    // in sharing power with other threads
   };
-  struct Choice {
-    base::ChosenSource source;
-    PowerMachine* machine = nullptr;
-    std::size_t first_series = 0;  // of its metrics, in series_
-    PowerCurve curve;
-  };
-
   static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
 
   static ConsumerId inclusive_of(std::uint32_t row) { return 2 * row; }
   static ConsumerId self_of(std::uint32_t row) { return 2 * row + 1; }
 
-  void find_machines() {
-    std::map<std::string, PowerMachine*> by_name;
-    for (const TimelineProcess& process : timeline_.processes()) {
-      const ProcessDeclaration& declared = process.declaration;
-      const std::string name = declared.boot_id.empty() ? "host " + declared.host : declared.boot_id;
-      PowerMachine*& machine = by_name[name];
-      if (machine == nullptr) {
-        machine = &machines_.emplace_back();
-      }
-      machine_of_[declared.id] = machine;
-    }
-    if (machines_.empty()) {
-      machines_.emplace_back();
-    }
-  }
-
-  PowerMachine& machine_of(ProcessId process) {
-    const auto found = machine_of_.find(process);
-    return found != machine_of_.end() ? *found->second : machines_.front();
-  }
-
-  void choose_sources() {
-    for (PowerMachine& machine : machines_) {
-      std::vector<MetricDeclaration> metrics;
-      for (const MetricDeclaration& metric : timeline_.declarations().metrics) {
-        if (&machine_of(metric.process) == &machine) {
-          metrics.push_back(metric);
-        }
-      }
-      base::PowerChoice choice = base::choose_power_sources(metrics, options_.power_sources);
-      for (base::ChosenSource& source : choice.sources) {
-        Choice& entry = choices_.emplace_back();
-        entry.machine = &machine;
-        entry.first_series = series_.size();
-        for (const MetricDeclaration& metric : source.metrics) {
-          series_places_[metric.id] = series_.size();
-          series_.emplace_back();
-        }
-        entry.source = std::move(source);
-      }
-      result_.left_out.insert(result_.left_out.end(), choice.left_out.begin(), choice.left_out.end());
-    }
-  }
-
   /// The first pass: power samples and frame marks.
   void survey(const EventBatch& batch) {
     for (const SampleRun& run : batch.samples) {
       loads_.add(run);
-      const auto place = series_places_.find(run.metric);
-      if (place == series_places_.end()) {
-        continue;
-      }
-      MetricSeries& series = series_[place->second];
-      for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
-        series.times_ns.push_back(run.times_ns[i]);
-        series.values.push_back(run.values[i]);
-        series.flags.push_back(i < run.flags.size() ? run.flags[i] : std::uint8_t{0});
-      }
+      power_.take(run);
     }
     for (const ScopeRun& run : batch.runs) {
       loads_.add(run);
@@ -164,52 +105,22 @@ class EnergyGathering {
     }
   }
 
-  static void sort_by_time(MetricSeries& series) {
-    if (std::is_sorted(series.times_ns.begin(), series.times_ns.end())) {
-      return;
-    }
-    std::vector<std::size_t> order(series.times_ns.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&series](std::size_t a, std::size_t b) { return series.times_ns[a] < series.times_ns[b]; });
-    MetricSeries sorted;
-    for (const std::size_t i : order) {
-      sorted.times_ns.push_back(series.times_ns[i]);
-      sorted.values.push_back(series.values[i]);
-      sorted.flags.push_back(series.flags[i]);
-    }
-    series = std::move(sorted);
-  }
-
   /// Between the passes: the curves and the machines' sharing.
   void begin_sharing() {
     if (is_surveyed_) {
       return;
     }
     is_surveyed_ = true;
-    for (Choice& choice : choices_) {
-      std::vector<MetricSeries> series;
-      for (std::size_t i = 0; i < choice.source.metrics.size(); ++i) {
-        series.push_back(std::move(series_[choice.first_series + i]));
-        sort_by_time(series.back());
-      }
-      choice.curve = PowerCurve(choice.source.method, choice.source.metrics.front(), series);
-      PowerSideCurves& side = choice.source.side == PowerSide::gpu ? choice.machine->gpu : choice.machine->machine;
-      side.curves.push_back(&choice.curve);
-    }
+    power_.finish();
     std::int64_t shortest_ns = 0;
-    for (PowerMachine& machine : machines_) {
-      machine.machine.leave_out_silent();
-      machine.gpu.leave_out_silent();
+    for (const PowerMachine& machine : power_.machines()) {
       if (const std::int64_t piece_ns = machine.machine.shortest_piece_ns(); piece_ns != 0) {
         shortest_ns = shortest_ns == 0 ? piece_ns : std::min(shortest_ns, piece_ns);
       }
     }
-    load_changes_ = loads_.changes(shortest_ns);
-    result_.shares_by_cpu_time = !load_changes_.empty();
-    for (PowerMachine& machine : machines_) {
+    load_changes_.emplace(timeline_, loads_.changes(shortest_ns), !options_.only_totals);
+    result_.shares_by_cpu_time = !load_changes_->empty();
+    for (PowerMachine& machine : power_.machines()) {
       machine.idle_watts = options_.idle_watts ? options_.idle_watts : machine.machine.least_mean_watts();
       machine.scopes = std::make_unique<EnergySharing>(
           machine.machine.curves, result_.shares_by_cpu_time ? ThreadLoads::unknown.most : Weight().most);
@@ -218,26 +129,26 @@ class EnergyGathering {
   }
 
   std::uint32_t row_of(SiteId site) {
-    if (site < row_of_declared_.size() && row_of_declared_[site] != no_row) {
-      return row_of_declared_[site];
+    if (site.value() < row_of_declared_.size() && row_of_declared_[site.value()] != no_row) {
+      return row_of_declared_[site.value()];
     }
     if (const auto known = row_of_site_.find(site); known != row_of_site_.end()) {
       return known->second;
     }
     const SiteDeclaration& declared = timeline_.site(site);
-    const Key key = declared.process == 0 ? Key(0, declared.name, "", "", site)
-                                          : Key(options_.by_process ? declared.process : 0, declared.name,
-                                                declared.function, declared.file, declared.line);
+    const Key key = !declared.process ? Key(ProcessId{}, declared.name, "", "", site.value())
+                                      : Key(options_.by_process ? declared.process : ProcessId{}, declared.name,
+                                            declared.function, declared.file, declared.line);
     const auto [place, is_new] = rows_by_key_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
     if (is_new) {
-      rows_.push_back({site, 0, 0, 0, 0});
+      rows_.push_back({site, {}, 0, 0, 0});
     }
     SiteRow& row = rows_[place->second];
     row.processes += row.last_process == declared.process && row.processes != 0 ? 0U : 1U;
     row.last_process = declared.process;
-    if (site <= timeline_.declarations().sites.size()) {
+    if (site.value() <= timeline_.declarations().sites.size()) {
       row_of_declared_.resize(timeline_.declarations().sites.size() + 1, no_row);
-      row_of_declared_[site] = place->second;
+      row_of_declared_[site.value()] = place->second;
     } else {
       row_of_site_[site] = place->second;
     }
@@ -251,7 +162,7 @@ class EnergyGathering {
     }
     Thread& thread = threads_[event.track];
     if (thread.machine == nullptr) {
-      thread.machine = &machine_of(timeline_.track(track).process);
+      thread.machine = &power_.machine_of(timeline_.track(track).process);
       if (result_.shares_by_cpu_time) {
         number_of_track_[track] = event.track;
         const auto load = load_of_track_.find(track);
@@ -261,7 +172,7 @@ class EnergyGathering {
     change_loads(event.time_ns);
     EnergySharing& sharing = *thread.machine->scopes;
     sharing.advance(event.time_ns);
-    if (event.site != 0) {
+    if (event.site) {
       open_scope(thread, sharing, event);
     } else if (!thread.open.empty()) {
       close_scope(thread, sharing, event.time_ns);
@@ -270,12 +181,11 @@ class EnergyGathering {
 
   /// Sets the loads up to a time.
   void change_loads(std::int64_t until_ns) {
-    for (; next_load_ < load_changes_.size() && load_changes_[next_load_].time_ns <= until_ns; ++next_load_) {
-      const LoadChange& change = load_changes_[next_load_];
-      load_of_track_[change.track] = change.load;
-      const auto number = number_of_track_.find(change.track);
+    while (const LoadChange* const change = load_changes_->take(until_ns)) {
+      load_of_track_[change->track] = change->load;
+      const auto number = number_of_track_.find(change->track);
       if (number != number_of_track_.end()) {
-        change_load(threads_[number->second], change);
+        change_load(threads_[number->second], *change);
       }
     }
   }
@@ -355,7 +265,7 @@ class EnergyGathering {
       return;  // its energy is unknown, and other work used the power meanwhile
     }
     begin_sharing();
-    PowerMachine& machine = machine_of(timeline_.track(span.track).process);
+    PowerMachine& machine = power_.machine_of(timeline_.track(span.track).process);
     const auto [place, is_new] =
         row_of_span_.try_emplace(std::string(timeline_.name(span.name)), static_cast<std::uint32_t>(span_rows_.size()));
     if (is_new) {
@@ -380,7 +290,7 @@ class EnergyGathering {
         count_scope(*thread.machine, scope, end_ns);
       }
     }
-    for (PowerMachine& machine : machines_) {
+    for (PowerMachine& machine : power_.machines()) {
       machine.scopes->advance(end_ns);
       machine.scopes->finish();
       end_spans(machine, std::numeric_limits<std::int64_t>::max());
@@ -390,7 +300,7 @@ class EnergyGathering {
 
   void put_totals() {
     const TimeRange range = timeline_.range();
-    for (const Choice& choice : choices_) {
+    for (const PowerSource& choice : power_.sources()) {
       SourceEnergy source;
       source.name = choice.source.name;
       source.metric = choice.source.metrics.front().id;
@@ -404,7 +314,7 @@ class EnergyGathering {
       result_.sources.push_back(std::move(source));
     }
     result_.is_idle_given = options_.idle_watts.has_value();
-    for (PowerMachine& machine : machines_) {
+    for (PowerMachine& machine : power_.machines()) {
       const Energy whole = machine.machine.between(range.start_ns, range.end_ns);
       result_.machine += whole;
       result_.gpu += machine.gpu.between(range.start_ns, range.end_ns);
@@ -427,7 +337,7 @@ class EnergyGathering {
       site.processes = row.processes;
       site.count = row.count;
       site.unresolved = row.unresolved;
-      for (const PowerMachine& machine : machines_) {
+      for (const PowerMachine& machine : power_.machines()) {
         const Energy inclusive = machine.scopes->energy_of(inclusive_of(index));
         site.inclusive += inclusive;
         site.self += machine.scopes->energy_of(self_of(index));
@@ -443,7 +353,7 @@ class EnergyGathering {
   void put_spans() {
     for (std::uint32_t index = 0; index < span_rows_.size(); ++index) {
       SpanEnergy span{span_rows_[index].name, span_rows_[index].count, span_rows_[index].unresolved, {}};
-      for (const PowerMachine& machine : machines_) {
+      for (const PowerMachine& machine : power_.machines()) {
         span.energy += machine.spans->energy_of(index);
       }
       result_.spans.push_back(span);
@@ -461,8 +371,8 @@ class EnergyGathering {
       }
       std::sort(marks.begin(), marks.end());
       const FrameStreamDeclaration& declared = timeline_.frame_stream(stream);
-      const PowerMachine& machine = machine_of(declared.process);
-      const std::pair<ProcessId, std::string> key(options_.by_process ? declared.process : 0, declared.name);
+      const PowerMachine& machine = power_.machine_of(declared.process);
+      const std::pair<ProcessId, std::string> key(options_.by_process ? declared.process : ProcessId{}, declared.name);
       FrameEnergy& row = rows.try_emplace(key, FrameEnergy{stream, 0, 0, 0, {}, {}}).first->second;
       owners[key].insert(declared.process);
       row.processes = owners[key].size();
@@ -481,7 +391,7 @@ class EnergyGathering {
 
   void put_phases() {
     for (const Phase& phase : timeline_.phases()) {
-      const PowerMachine& machine = machine_of(phase.process);
+      const PowerMachine& machine = power_.machine_of(phase.process);
       result_.phases.push_back({phase, !is_shorter(phase.start_ns, phase.end_ns, machine.machine),
                                 machine.machine.between(phase.start_ns, phase.end_ns),
                                 machine.gpu.between(phase.start_ns, phase.end_ns)});
@@ -491,17 +401,12 @@ class EnergyGathering {
   const Timeline& timeline_;
   const EnergyOptions& options_;
   EnergyStatistics result_;
-  std::deque<PowerMachine> machines_;
-  std::unordered_map<ProcessId, PowerMachine*> machine_of_;
-  std::deque<Choice> choices_;  // deque: curves keep their addresses
-  std::vector<MetricSeries> series_;
-  std::unordered_map<MetricId, std::size_t> series_places_;
   std::map<FrameStreamId, std::vector<std::int64_t>> frame_marks_;
   bool is_surveyed_ = false;
   std::vector<Thread> threads_;  // by the number of their track
   ThreadLoads loads_;
-  std::vector<LoadChange> load_changes_;
-  std::size_t next_load_ = 0;
+  PowerReadings power_;
+  std::optional<LoadChanges> load_changes_;  // after the first pass
   std::unordered_map<TrackId, std::uint32_t> number_of_track_;
   std::unordered_map<TrackId, Weight> load_of_track_;
   std::vector<std::uint32_t> row_of_declared_;             // by site

@@ -37,8 +37,12 @@ void EnergySharing::Extremes::go_on(const Standing& standing) {
 }
 
 EnergySharing::EnergySharing(const std::vector<const PowerCurve*>& curves, std::int32_t full) : full_(full) {
+  static const PowerCurve nothing_measures_it;
   for (const PowerCurve* curve : curves) {
     sources_.emplace_back().curve = curve;
+  }
+  if (sources_.empty()) {
+    sources_.emplace_back().curve = &nothing_measures_it;
   }
 }
 

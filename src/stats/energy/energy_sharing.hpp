@@ -40,7 +40,8 @@ struct Weight {
 
 class EnergySharing {
  public:
-  /// The curves must outlive this object. `full` is the weight of a sharer that runs all the time.
+  /// The curves must outlive this object; without any, all energy is unknown. `full` is the weight of a sharer that runs
+  /// all the time.
   explicit EnergySharing(const std::vector<const PowerCurve*>& curves, std::int32_t full = 1);
 
   /// Advances to a time. Earlier times count as the current one.

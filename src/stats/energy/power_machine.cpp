@@ -8,7 +8,7 @@ namespace kymo::stats {
 
 Energy PowerSideCurves::between(std::int64_t start_ns, std::int64_t end_ns) const {
   Energy sum;
-  double unknown_s = 0;
+  double unknown_s = curves.empty() ? seconds_between(start_ns, end_ns) : 0;
   for (const PowerCurve* curve : curves) {
     const Energy energy = curve->between(start_ns, end_ns);
     unknown_s = std::max(unknown_s, energy.unknown_s);

@@ -18,7 +18,7 @@ namespace kymo::stats {
 struct PowerSideCurves {
   std::vector<const PowerCurve*> curves;
 
-  /// The energy of all of them; unknown_s is that of the least known one.
+  /// The energy of all of them; unknown_s is that of the least known one, and the whole time if there are none.
   [[nodiscard]] Energy between(std::int64_t start_ns, std::int64_t end_ns) const;
   /// The longest of them.
   [[nodiscard]] std::int64_t renewal_ns() const;

@@ -2,14 +2,17 @@
 #include "stats/energy/span_energy.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "capture/merge/id_translation.hpp"
+#include "stats/energy/load_changes.hpp"
 #include "stats/energy/power_machine.hpp"
 #include "stats/energy/thread_loads.hpp"
+#include "timeline/observed_threads.hpp"
 
 namespace kymo::stats {
 
@@ -62,7 +65,7 @@ struct Samples {
 
 /// An interval in which a track ran.
 struct Stretch {
-  TrackId track = 0;
+  TrackId track;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
@@ -70,7 +73,7 @@ struct Stretch {
 /// A change of a track's share of the power.
 struct Turn {
   std::int64_t time_ns = 0;
-  TrackId track = 0;
+  TrackId track;
   std::int32_t by = 0;   ///< change in the number of running items on it
   Weight new_load = {};  ///< its load from here on, if `by` is 0
 };
@@ -81,7 +84,7 @@ class SpanEnergyQuestion::Implementation {
  public:
   Implementation(const Declarations& declared, TrackId track, TimeRange span)
       : track_(track), span_(span), loads_(declared) {
-    ProcessId process = 1;
+    ProcessId process{1};
     for (const TrackDeclaration& known : declared.tracks) {
       if (known.id == track) {
         process = known.process;
@@ -94,6 +97,13 @@ class SpanEnergyQuestion::Implementation {
         sharers_[known.id] = {};
       }
     }
+    for (const auto& [shared, threads] : timeline::threads_of_tracks(declared)) {
+      for (const ThreadId thread : threads) {
+        if (sharers_.count(shared) != 0) {
+          track_of_[thread] = shared;
+        }
+      }
+    }
     std::vector<MetricDeclaration> metrics;
     for (const MetricDeclaration& metric : declared.metrics) {
       if (machine_name(declared, metric.process) == machine) {
@@ -104,9 +114,11 @@ class SpanEnergyQuestion::Implementation {
     std::int64_t longest_ns = 0;
     for (base::ChosenSource& source : base::choose_power_sources(metrics).sources) {
       if (kind_ != TrackKind::async && source.side == side) {
-        for (const MetricDeclaration& metric : source.metrics) {
-          longest_ns = std::max({longest_ns, metric.renewal_ns, metric.window_ns});
-          samples_[metric.id] = {};
+        for (const auto* metrics_of : {&source.metrics, &source.counters}) {
+          for (const MetricDeclaration& metric : *metrics_of) {
+            longest_ns = std::max({longest_ns, metric.renewal_ns, metric.window_ns});
+            samples_[metric.id] = {};
+          }
         }
         sources_.push_back(std::move(source));
       }
@@ -126,6 +138,9 @@ class SpanEnergyQuestion::Implementation {
         found->second.add(run, reach_);
       }
     }
+    if (kind_ == TrackKind::thread) {
+      take_states(batch);
+    }
     if (kind_ == TrackKind::queue) {
       take_spans(batch);
     } else {
@@ -140,12 +155,14 @@ class SpanEnergyQuestion::Implementation {
     std::vector<PowerCurve> curves;
     curves.reserve(sources_.size());
     for (const base::ChosenSource& source : sources_) {
-      std::vector<MetricSeries> series;
       for (const MetricDeclaration& metric : source.metrics) {
-        series.push_back(samples_[metric.id].sorted());
         result.is_estimated = result.is_estimated || (metric.traits & MetricDeclaration::estimated) != 0;
       }
-      curves.emplace_back(source.method, source.metrics.front(), series);
+      curves.emplace_back(source.method, source.metrics.front(), series_of(source.metrics));
+      if (!source.counters.empty()) {
+        curves.back().add_counter(
+            PowerCurve(EnergyMethod::counter, source.counters.front(), series_of(source.counters)));
+      }
       side.curves.push_back(&curves.back());
     }
     side.leave_out_silent();
@@ -162,6 +179,15 @@ class SpanEnergyQuestion::Implementation {
     bool is_open = false;            ///< at that point
     std::int64_t open_since_ns = 0;
   };
+
+  [[nodiscard]] std::vector<MetricSeries> series_of(const std::vector<MetricDeclaration>& metrics) const {
+    std::vector<MetricSeries> series;
+    series.reserve(metrics.size());
+    for (const MetricDeclaration& metric : metrics) {
+      series.push_back(samples_.at(metric.id).sorted());
+    }
+    return series;
+  }
 
   void add_stretch(TrackId track, std::int64_t start_ns, std::int64_t end_ns) {
     start_ns = std::max(start_ns, span_.start_ns);
@@ -183,6 +209,36 @@ class SpanEnergyQuestion::Implementation {
         add_stretch(span.track, span.start_ns, capture::add_times(span.start_ns, span.duration_ns));
       }
     }
+  }
+
+  void take_states(const EventBatch& batch) {
+    for (const StateRun& run : batch.states) {
+      const auto track = track_of_.find(run.thread);
+      if (track == track_of_.end() || states_taken_ >= most_stretches) {
+        continue;
+      }
+      std::vector<ThreadState>& known = states_[track->second];
+      std::copy_if(run.states.begin(), run.states.end(), std::back_inserter(known), [this](const ThreadState& state) {
+        return state.start_ns < reach_.end_ns && state.end_ns() > reach_.start_ns;
+      });
+      states_taken_ += run.states.size();
+    }
+  }
+
+  /// What the threads did, by their states and by samples.
+  [[nodiscard]] std::vector<LoadChange> find_loads(std::int64_t shortest_ns) {
+    std::vector<LoadStep> steps;
+    for (auto& [track, states] : states_) {
+      std::sort(states.begin(), states.end(),
+                [](const ThreadState& a, const ThreadState& b) { return a.start_ns < b.start_ns; });
+      append_steps(track, states, reach_, steps);
+    }
+    for (const LoadChange& change : loads_.changes(shortest_ns)) {
+      steps.push_back({change.time_ns, change.track, change.load, true});
+    }
+    std::vector<LoadChange> changes;
+    JoinedLoads().join(std::move(steps), changes);
+    return changes;
   }
 
   /// Intervals with any open scope.
@@ -258,7 +314,7 @@ class SpanEnergyQuestion::Implementation {
 
   Energy share(const PowerSideCurves& side, SpanJoules& result) {
     const std::vector<LoadChange> loads =
-        kind_ == TrackKind::thread ? loads_.changes(side.shortest_piece_ns()) : std::vector<LoadChange>();
+        kind_ == TrackKind::thread ? find_loads(side.shortest_piece_ns()) : std::vector<LoadChange>();
     result.by_cpu_time = !loads.empty();
     if (kind_ == TrackKind::thread) {
       end_open_ones();
@@ -316,6 +372,9 @@ class SpanEnergyQuestion::Implementation {
   std::vector<base::ChosenSource> sources_;
   std::unordered_map<MetricId, Samples> samples_;
   std::unordered_map<TrackId, Sharer> sharers_;
+  std::unordered_map<ThreadId, TrackId> track_of_;                // of the sharers' observed threads
+  std::unordered_map<TrackId, std::vector<ThreadState>> states_;  // around the span
+  std::size_t states_taken_ = 0;
   std::vector<Stretch> stretches_;
   bool is_whole_ = false;
 };

@@ -15,7 +15,7 @@ namespace kymo::stats {
 /// From a time on, a thread uses this share of a core, in thousandths.
 struct LoadChange {
   std::int64_t time_ns = 0;
-  TrackId track = 0;
+  TrackId track;
   Weight load;
 };
 

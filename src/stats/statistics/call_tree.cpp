@@ -139,7 +139,7 @@ class TreeGathering {
     for (auto& [id, track] : tracks) {
       track.leave(0, end_ns, paths);
       if (track.has_events()) {
-        fibers_.add_track(source.find(capture::IdKind::track, id));
+        fibers_.add_track(source.find(id));
       }
     }
   }
@@ -179,7 +179,7 @@ class TreeGathering {
       std::uint32_t parent = place[from.parent];
       std::uint32_t row = other_row;
       if (from.site != PathTable::other_paths) {
-        const SiteId site = source.find(capture::IdKind::site, from.site);
+        const SiteId site = source.find(from.site);
         if (is_on_fiber(site)) {
           place[node] = outside;
           continue;
@@ -217,7 +217,7 @@ class TreeGathering {
     std::vector<std::uint64_t> inside(nodes.size());
     for (std::size_t node = nodes.size() - 1; node > 0; --node) {
       const PathTable::Node& at = nodes[node];
-      if (at.site != PathTable::other_paths && is_on_fiber(source.find(capture::IdKind::site, at.site))) {
+      if (at.site != PathTable::other_paths && is_on_fiber(source.find(at.site))) {
         inside[node] = paths.sums()[node].total_ns;
       }
       inside[at.parent] += inside[node];
@@ -268,7 +268,7 @@ class TreeGathering {
 
   void put_row(const Joined& entry, std::uint32_t parent, std::uint32_t depth) {
     CallTreeRow row;
-    row.site = entry.row == other_row ? 0 : rows_.sites()[entry.row];
+    row.site = entry.row == other_row ? SiteId{} : rows_.sites()[entry.row];
     row.parent = parent;
     row.depth = depth;
     row.count = entry.count;

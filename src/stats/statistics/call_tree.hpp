@@ -18,7 +18,7 @@ namespace kymo::stats {
 
 /// The scopes of one path.
 struct CallTreeRow {
-  SiteId site = 0;           ///< one of them, if equal sites of several processes are joined; 0: other paths
+  SiteId site;               ///< one of them, if equal sites of several processes are joined; 0: other paths
   std::uint32_t parent = 0;  ///< index of the parent row; its own index for outermost rows
   std::uint32_t depth = 0;
   std::uint64_t count = 0;
@@ -27,9 +27,9 @@ struct CallTreeRow {
   std::uint64_t self_ns = 0;
 };
 
-/// All scopes of one site, anywhere in the tree.
+/// All scopes of one site, anywhere in the tree. Not SiteStatistics: time in recursion counts once, and open scopes count.
 struct CallTreeSite {
-  SiteId site = 0;  ///< 0: other paths
+  SiteId site;  ///< 0: other paths
   std::uint64_t count = 0;
   std::uint64_t inclusive_ns = 0;  ///< without scopes nested in another one of the same site
   std::uint64_t self_ns = 0;

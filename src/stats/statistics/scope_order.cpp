@@ -84,7 +84,7 @@ class ScopeOrder::Visitor {
     put(std::max(scope.start_ns, first_ns_), scope.start_ns, scope.site);
   }
   void end(const OpenScope& /*scope*/, std::size_t /*depth*/, std::int64_t end_ns, capture::ScopeEnding /*how*/) {
-    put(std::max(end_ns, first_ns_), end_ns, 0);
+    put(std::max(end_ns, first_ns_), end_ns, SiteId{});
   }
 
  private:

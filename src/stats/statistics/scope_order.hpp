@@ -21,13 +21,13 @@ struct OrderedScopeEvent {
   std::int64_t time_ns = 0;
   std::int64_t start_ns = 0;  ///< of an open: its start, if that precedes all readable events
   std::uint32_t track = 0;    ///< counts from 0, in order of the tracks' first appearance
-  SiteId site = 0;            ///< 0: an end
+  SiteId site;                ///< 0: an end
 };
 
 /// A span on a queue track.
 struct QueueSpan {
-  TrackId track = 0;
-  NameId name = 0;
+  TrackId track;
+  NameId name;
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
 };
@@ -60,7 +60,7 @@ class ScopeOrder {
     std::int64_t first_span_ns = 0;   // the same for queue spans
   };
   struct Track {
-    TrackId id = 0;
+    TrackId id;
     std::int64_t last_ns = 0;
     capture::ScopeWalk walk;
   };

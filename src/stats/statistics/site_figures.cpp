@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <unordered_map>
 
 #include "capture/summary/histogram.hpp"
 #include "capture/summary/keyed_table.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "capture/summary/summary.hpp"
-#include "stats/common/selection.hpp"
 #include "stats/statistics/statistics.hpp"
 
 namespace kymo::stats {
@@ -21,18 +18,8 @@ using capture::Histogram;
 
 SiteFigures make_figures(SiteId site, const DurationStatistics& durations, std::uint64_t self_ns,
                          const Histogram& histogram) {
-  SiteFigures figures;
-  figures.site = site;
-  figures.count = durations.count;
-  figures.total_ns = durations.total_ns;
-  figures.self_ns = self_ns;
-  figures.mean_ns = durations.mean_ns;
-  figures.min_ns = durations.min_ns;
-  figures.p50_ns = durations.p50_ns;
-  figures.p95_ns = durations.p95_ns;
-  figures.p99_ns = durations.p99_ns;
-  figures.max_ns = durations.max_ns;
-  figures.bars = logarithmic_bars(histogram, SiteFigures::most_bars);
+  SiteFigures figures{durations, site, self_ns, logarithmic_bars(histogram, SiteFigures::most_bars)};
+  figures.histogram = nullptr;
   return figures;
 }
 
@@ -45,11 +32,6 @@ std::size_t bar_of(std::int64_t lowest_ns, std::int64_t highest_ns, TimeRange al
       2;
   const double place = length > 0 ? (std::log1p(middle) - from) / length * static_cast<double>(bars) : 0;
   return std::min(bars - 1, static_cast<std::size_t>(std::max(place, 0.0)));
-}
-
-bool cuts(TimeRange range) {
-  const TimeRange all;
-  return range.start_ns != all.start_ns || range.end_ns != all.end_ns;
 }
 
 }  // namespace
@@ -79,7 +61,7 @@ void DurationCounter::add(std::int64_t duration_ns) {
 }
 
 SiteFigures DurationCounter::figures() const {
-  return make_figures(0, statistics_of(*histogram_), 0, *histogram_);
+  return make_figures({}, statistics_of(*histogram_), 0, *histogram_);
 }
 
 double SiteFigures::bar_start_ns(std::size_t bar) const {
@@ -102,13 +84,8 @@ std::pair<std::int64_t, std::int64_t> SiteFigures::bar_lengths_ns(std::size_t ba
   return lengths;
 }
 
-std::vector<SiteFigures> figures_of_sites(const Timeline& timeline, TimeRange range) {
+std::vector<SiteFigures> figures_of_sites(const Timeline& timeline) {
   StatisticsOptions options;
-  if (cuts(range)) {
-    SelectionOptions part;
-    part.time = range;
-    options.selection = Selection(timeline, part);
-  }
   options.keeps_histograms = true;
   const Statistics statistics = gather_statistics(timeline, options);
   std::vector<SiteFigures> all;
@@ -118,36 +95,22 @@ std::vector<SiteFigures> figures_of_sites(const Timeline& timeline, TimeRange ra
   return all;
 }
 
-std::vector<SiteFigures> figures_of_sites(const std::vector<std::shared_ptr<const EventBatch>>& batches,
-                                          TimeRange range) {
-  std::unordered_map<TrackId, capture::ScopeStack> stacks;
-  std::unordered_map<TrackId, RunCut> tracks;
-  capture::KeyedTable<capture::SiteSummary> sites;
-  const auto add = [&](const ScopeRun& run) {
-    capture::match(run, stacks[run.track], [&sites](const capture::ScopeSpan& span) { sites[span.site].add(span); });
-  };
-  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
-  for (const auto& batch : batches) {
-    last_ns = std::max(last_ns, batch->end_ns);
-    for (const ScopeRun& run : batch->runs) {
-      if (!cuts(range)) {
-        add(run);
-      } else if (ScopeRun part = run; tracks.try_emplace(run.track, range).first->second.cut(part, false)) {
-        add(part);
-      }
-    }
-  }
-  for (auto& [track, cut] : tracks) {
-    const std::int64_t end_ns = std::min(range.end_ns, last_ns);
-    if (!cut.is_over() && end_ns > range.start_ns) {
-      ScopeRun rest;
-      rest.track = track;
-      cut.close(end_ns, rest);
-      add(rest);
-    }
-  }
+struct SiteCounter::Sites {
+  capture::KeyedTable<capture::SiteSummary> table;
+};
+
+SiteCounter::SiteCounter() : sites_(std::make_unique<Sites>()) {}
+SiteCounter::SiteCounter(SiteCounter&&) noexcept = default;
+SiteCounter& SiteCounter::operator=(SiteCounter&&) noexcept = default;
+SiteCounter::~SiteCounter() = default;
+
+void SiteCounter::add(const capture::ScopeSpan& scope) {
+  sites_->table[scope.site].add(scope);
+}
+
+std::vector<SiteFigures> SiteCounter::figures() const {
   std::vector<SiteFigures> all;
-  for (const capture::SiteSummary& site : sites) {
+  for (const capture::SiteSummary& site : sites_->table) {
     all.push_back(make_figures(site.id, statistics_of(site.durations), site.self_ns, site.durations));
   }
   std::sort(all.begin(), all.end(), [](const SiteFigures& a, const SiteFigures& b) {

@@ -9,26 +9,20 @@
 
 #include <kymo/events.hpp>
 #include <kymo/export.hpp>
+#include <kymo/statistics.hpp>
 #include <kymo/timeline.hpp>
 
 namespace kymo::capture {
 class Histogram;
+struct ScopeSpan;
 }  // namespace kymo::capture
 
 namespace kymo::stats {
 
-/// The completed scopes of one site. Percentiles as in DurationStatistics.
-struct SiteFigures {
-  SiteId site = 0;
-  std::uint64_t count = 0;
-  std::uint64_t total_ns = 0;
+/// The completed scopes of one site: what SiteStatistics says of them, without the histogram, whose place bars take.
+struct SiteFigures : DurationStatistics {
+  SiteId site;
   std::uint64_t self_ns = 0;
-  double mean_ns = 0;
-  std::int64_t min_ns = 0;
-  std::int64_t p50_ns = 0;
-  std::int64_t p95_ns = 0;
-  std::int64_t p99_ns = 0;
-  std::int64_t max_ns = 0;
   /// Number of durations in each bar. The bars divide the range from min_ns to max_ns equally on a logarithmic scale;
   /// at most most_bars.
   std::vector<std::uint64_t> bars;
@@ -42,12 +36,25 @@ struct SiteFigures {
 };
 
 /// All sites of a timeline, by descending total. About a millisecond if summaries cover all of its captures, otherwise
-/// about 20 ns a scope. Of a part of it: scopes that extend beyond the range count with the part inside.
-[[nodiscard]] KYMO_API std::vector<SiteFigures> figures_of_sites(const Timeline& timeline, TimeRange range = {});
+/// about 20 ns a scope.
+[[nodiscard]] KYMO_API std::vector<SiteFigures> figures_of_sites(const Timeline& timeline);
 
-/// All scopes that ended in consecutive batches, by descending total, or those of a range likewise. About 15 ns a scope.
-[[nodiscard]] KYMO_API std::vector<SiteFigures> figures_of_sites(
-    const std::vector<std::shared_ptr<const EventBatch>>& batches, TimeRange range = {});
+/// Adds up scopes one by one. About 15 ns a scope.
+class KYMO_API SiteCounter {
+ public:
+  SiteCounter();
+  SiteCounter(SiteCounter&&) noexcept;
+  SiteCounter& operator=(SiteCounter&&) noexcept;
+  ~SiteCounter();
+
+  void add(const capture::ScopeSpan& scope);
+  /// The sites so far, by descending total.
+  [[nodiscard]] std::vector<SiteFigures> figures() const;
+
+ private:
+  struct Sites;
+  std::unique_ptr<Sites> sites_;
+};
 
 /// Counts durations one by one.
 class KYMO_API DurationCounter {

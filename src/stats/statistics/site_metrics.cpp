@@ -257,7 +257,7 @@ class SiteMetricGathering {
     if (!track.is_taken) {
       return;
     }
-    if (event.site != 0) {
+    if (event.site) {
       const std::uint32_t row = result_.rows_.row_of(event.site);
       Site& site = track.process->sites[row];
       site.row = row;

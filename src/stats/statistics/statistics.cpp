@@ -10,13 +10,12 @@
 #include <utility>
 
 #include "capture/format/bytes.hpp"
-#include "capture/summary/totals.hpp"
+#include "capture/read/add_summaries.hpp"
 #include "stats/common/value_distribution.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::stats {
 
-using capture::IdKind;
 using timeline::Source;
 
 DurationStatistics statistics_of(const capture::Histogram& histogram, bool keeps_histogram) {
@@ -31,6 +30,7 @@ DurationStatistics statistics_of(const capture::Histogram& histogram, bool keeps
   statistics.p50_ns = histogram.percentile_ns(50);
   statistics.p95_ns = histogram.percentile_ns(95);
   statistics.p99_ns = histogram.percentile_ns(99);
+  statistics.p99_9_ns = histogram.percentile_ns(99.9);
   statistics.max_ns = histogram.max_ns();
   return statistics;
 }
@@ -42,8 +42,8 @@ using Key = std::tuple<ProcessId, std::string, std::string, std::string, std::ui
 
 template <typename Entry>
 struct Joined {
-  std::uint32_t id = 0;
-  ProcessId last_process = 0;
+  decltype(Entry::id) id{};
+  ProcessId last_process;
   std::size_t processes = 0;
   Entry entry;
 };
@@ -53,12 +53,12 @@ using JoinedBy = std::map<Key, Joined<Entry>>;
 
 /// Adds one process's statistics of a thing.
 template <typename Entry>
-void join(JoinedBy<Entry>& all, Key key, std::uint32_t id, ProcessId process, const Entry& entry) {
+void join(JoinedBy<Entry>& all, Key key, decltype(Entry::id) id, ProcessId process, const Entry& entry) {
   Joined<Entry>& joined = all[std::move(key)];
-  if (joined.id == 0) {
+  if (joined.id == decltype(Entry::id){}) {
     joined.id = id;
   }
-  joined.processes += joined.last_process == process && joined.processes != 0 ? 0 : 1;
+  joined.processes += joined.last_process == process && joined.processes != 0 ? 0U : 1U;
   joined.last_process = process;
   joined.entry.merge(entry);
 }
@@ -85,7 +85,7 @@ class Gathering {
     capture::SummaryTotals totals;
     const bool is_whole = options_.selection.takes_every_event();
     if (options_.use_summaries && is_whole) {
-      add_summaries(source.reader(), totals);
+      result_.summaries_used += capture::add_summaries(source.reader(), {true, true, false}, totals);
     }
     BatchCut cut(timeline_, source, options_.selection);
     EventBatch batch;
@@ -140,42 +140,6 @@ class Gathering {
     }
   }
 
-  /// Adds the capture's summaries, widest first.
-  void add_summaries(const CaptureReader& reader, capture::SummaryTotals& totals) {
-    std::vector<const BlockInfo*> summaries;
-    for (const BlockInfo& block : reader.blocks()) {
-      if (block.kind == BlockKind::summary) {
-        summaries.push_back(&block);
-      }
-    }
-    std::stable_sort(summaries.begin(), summaries.end(),
-                     [](const BlockInfo* a, const BlockInfo* b) { return a->level > b->level; });
-    BlockPayload payload;
-    for (const BlockInfo* block : summaries) {
-      if (block->level != capture::total_level && is_covered(reader, totals)) {
-        return;
-      }
-      if (!reader.read_payload(*block, payload)) {
-        continue;
-      }
-      try {
-        const capture::SummaryParts parts{true, false};
-        if (totals.add(capture::decode_summary({payload.data(), payload.size()}, parts))) {
-          ++result_.summaries_used;
-        }
-      } catch (const capture::DecodeError&) {
-        // Its blocks are decoded instead.
-      }
-    }
-  }
-
-  static bool is_covered(const CaptureReader& reader, const capture::SummaryTotals& totals) {
-    const auto& blocks = reader.blocks();
-    return std::all_of(blocks.begin(), blocks.end(), [&totals](const BlockInfo& block) {
-      return block.kind != BlockKind::events || totals.covers(block.number);
-    });
-  }
-
   void take(const Source& source, const capture::Summary& total) {
     for (const capture::TrackSummary& track : total.tracks) {
       result_.drops.add({track.id, 0, track.dropped_scopes, track.dropped_others, 0});
@@ -185,30 +149,30 @@ class Gathering {
         continue;
       }
       result_.drops.recorded_scopes += site.durations.count();
-      const SiteId id = source.find(IdKind::site, site.id);
+      const SiteId id = source.find(site.id);
       const SiteDeclaration& declared = timeline_.site(id);
       if (!options_.selection.takes_site(declared.name)) {
         continue;
       }
-      join(sites_, key(declared.process, id, declared.name, declared.function, declared.file, declared.line), id,
-           declared.process, site);
+      join(sites_, key(declared.process, id.value(), declared.name, declared.function, declared.file, declared.line),
+           id, declared.process, site);
     }
     for (const capture::SpanNameSummary& span : total.span_names) {
-      const NameId id = source.find(IdKind::name, span.id);
+      const NameId id = source.find(span.id);
       if (!span.empty() && options_.selection.takes_site(timeline_.name(id))) {
-        join(spans_, Key(0, std::string(timeline_.name(id)), "", "", 0), id, 0, span);
+        join(spans_, Key(ProcessId{}, std::string(timeline_.name(id)), "", "", 0), id, {}, span);
       }
     }
     for (const capture::FrameStreamSummary& stream : total.frame_streams) {
       if (!stream.empty()) {
-        const FrameStreamId id = source.find(IdKind::frame_stream, stream.id);
+        const FrameStreamId id = source.find(stream.id);
         const FrameStreamDeclaration& declared = timeline_.frame_stream(id);
-        join(frame_streams_, key(declared.process, id, declared.name, "", "", 0), id, declared.process, stream);
+        join(frame_streams_, key(declared.process, id.value(), declared.name, "", "", 0), id, declared.process, stream);
       }
     }
     for (capture::MetricSummary metric : total.metrics) {
       if (!metric.empty()) {
-        const MetricId id = source.find(IdKind::metric, metric.id);
+        const MetricId id = source.find(metric.id);
         const MetricDeclaration& declared = timeline_.metric(id);
         std::string labels;
         for (const auto& [name, value] : declared.labels) {
@@ -216,7 +180,7 @@ class Gathering {
         }
         metric.first_ns = capture::add_times(metric.first_ns, source.shift().offset_ns);
         metric.last_ns = capture::add_times(metric.last_ns, source.shift().offset_ns);
-        Key its_key = key(declared.process, id, declared.name, declared.unit, labels, 0);
+        Key its_key = key(declared.process, id.value(), declared.name, declared.unit, labels, 0);
         if (const auto values = values_.find(metric.id); values != values_.end()) {
           distributions_[its_key].merge(values->second);
         }
@@ -228,10 +192,10 @@ class Gathering {
   /// Undeclared things have no name; their ids distinguish them.
   [[nodiscard]] Key key(ProcessId process, std::uint32_t id, const std::string& name, const std::string& second,
                         const std::string& third, std::uint64_t number) const {
-    if (process == 0) {
-      return {0, name, "", "", id};
+    if (!process) {
+      return {ProcessId{}, name, "", "", id};
     }
-    return {options_.by_process ? process : 0, name, second, third, number};
+    return {options_.by_process ? process : ProcessId{}, name, second, third, number};
   }
 
   void put_sites() {

@@ -18,6 +18,7 @@ Statistics gather_stretch(const Timeline& timeline, const StretchOptions& option
   chosen.process = process;
   chosen.time = range;
   StatisticsOptions how;
+  how.keeps_histograms = true;
   how.by_process = options.by_process;
   how.selection = Selection(timeline, chosen);
   return gather_statistics(timeline, how);

@@ -15,7 +15,7 @@ namespace kymo::stats {
 
 /// A frame of a process's main stream.
 struct SlowFrame {
-  ProcessId process = 0;
+  ProcessId process;
   FrameNumber number = 1;
   Frame frame;
   std::vector<SiteStatistics>

@@ -22,7 +22,7 @@ void hooked_work() {
 namespace {
 
 int count_scopes(const kymo::CaptureReader& capture, const std::string& name) {
-  kymo::SiteId wanted = 0;
+  kymo::SiteId wanted;
   for (const kymo::SiteDeclaration& site : capture.declarations().sites) {
     if (site.name == name) {
       wanted = site.id;

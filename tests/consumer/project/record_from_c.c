@@ -1,7 +1,7 @@
 /* Records a scope, and one on a fiber, into the capture named on the command line through the C interface. */
 #include <stdio.h>
 
-#include <kymo/kymo.h>
+#include <kymo/scope.h>
 
 static kymo_site work_site = {0, 0, "consumed", "main", __FILE__, __LINE__, KYMO_SITE_SCOPE};
 

@@ -13,7 +13,7 @@
 
 /// A scope as its track's opens and closes have it.
 struct RecordedScope {
-  kymo::TrackId track = 0;
+  kymo::TrackId track;
   kymo::SiteDeclaration site;
   std::size_t depth = 0;
   std::size_t parent = none;            ///< index of the scope around it

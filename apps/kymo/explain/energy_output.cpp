@@ -1,0 +1,108 @@
+#include "apps/kymo/explain/energy_output.hpp"
+
+#include <cmath>
+#include <cstddef>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/kymo/explain/explain_output.hpp"
+#include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/screen.hpp"
+#include "apps/kymo/shared/table.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
+#include "stats/common/power_curve.hpp"
+#include "stats/explain/explanation_text.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string signed_joules(double joules) {
+  return (joules < 0 ? "-" : "") + format_joules(std::abs(joules));
+}
+
+Json json_of(const EnergyFinding& finding) {
+  return {{"text", finding.text},
+          {"name", finding.subject.name},
+          {"file", finding.subject.file},
+          {"line", finding.subject.line},
+          {"thread", finding.thread},
+          {"excess_joules", finding.excess_joules},
+          {"share", finding.share},
+          {"share_interval", finding.interval ? Json{finding.interval->low, finding.interval->high} : Json()},
+          {"p_value", finding.p_value},
+          {"in_frames", finding.in_frames}};
+}
+
+Json json_of(const std::vector<EnergyFinding>& findings) {
+  Json all = Json::array();
+  for (const EnergyFinding& finding : findings) {
+    all.push_back(json_of(finding));
+  }
+  return all;
+}
+
+}  // namespace
+
+void print_energy_explanation(const Timeline& timeline, const std::vector<std::string>& paths,
+                              const EnergyExplanation& why) {
+  print_wrapped(printable(describe(why)), Style::heading);
+  Table table({{""}, {"used", Align::left}, {"excess"}, {"share"}, {"95 % interval"}, {"frames with it"}});
+  std::size_t number = 0;
+  for (const EnergyFinding& finding : why.findings) {
+    table.add({std::to_string(++number), printable(finding.text), format_joules(finding.excess_joules),
+               stats::share_of_excess_text(finding.share), stats::share_interval_text(finding.interval),
+               fmt::format("{} of {}", finding.in_frames, why.costly)});
+  }
+  for (const EnergyFinding& finding : why.less) {
+    table.add({"-", "less " + printable(finding.text), signed_joules(finding.excess_joules),
+               stats::share_of_excess_text(finding.share)});
+  }
+  if (!table.empty()) {
+    table.add({"-", "unexplained", signed_joules(why.unexplained_joules),
+               stats::share_of_excess_text(why.unexplained_joules / why.excess_joules())});
+    table.print();
+  }
+  for (const std::string& note : why.notes) {
+    print_wrapped("note: " + printable(note));
+  }
+  if (!why.costliest.empty()) {
+    print_look_at(timeline, paths, why.costliest.front().frame);
+  }
+}
+
+void print_energy_explanation_json(const Timeline& timeline, const EnergyExplanation& why,
+                                   const std::vector<std::string>& warnings) {
+  Json costliest = Json::array();
+  for (const FrameJoules& one : why.costliest) {
+    costliest.push_back({{"number", one.frame.number},
+                         {"start_ns", stats::nanoseconds_between(timeline.range().start_ns, one.frame.start_ns)},
+                         {"duration_ns", one.frame.duration_ns},
+                         {"joules", one.joules}});
+  }
+  const bool has_set = why.costly != 0;
+  const auto known = [](bool is_known, double value) { return is_known ? Json(value) : Json(); };
+  print_json({{"energy",
+               {{"text", describe(why)},
+                {"has_power", why.has_power},
+                {"frames", why.frames},
+                {"unknown", why.unknown},
+                {"unresolved", why.unresolved},
+                {"costly", why.costly},
+                {"usual", why.usual},
+                {"costly_mean_joules", known(has_set, why.costly_mean_joules)},
+                {"usual_mean_joules", known(has_set, why.usual_mean_joules)},
+                {"excess_joules", known(has_set, why.excess_joules())},
+                {"unexplained_joules", known(has_set, why.unexplained_joules)},
+                {"findings", json_of(why.findings)},
+                {"less", json_of(why.less)},
+                {"costliest", std::move(costliest)},
+                {"notes", why.notes}}},
+              {"warnings", warnings}});
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,287 @@
+// Writes explanations as text and JSON.
+#include "apps/kymo/explain/explain_output.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/screen.hpp"
+#include "apps/kymo/shared/table.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
+#include "apps/kymo/stats/sketch.hpp"
+#include "stats/common/power_curve.hpp"
+#include "stats/common/value_text.hpp"
+#include "stats/explain/explanation_text.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t columns_of_histograms = 32;
+constexpr std::size_t instances_shown = 20;
+
+std::string signed_duration(double duration_ns) {
+  return (duration_ns < 0 ? "-" : "") + format_duration(std::abs(duration_ns));
+}
+
+void print_findings(const Explanation& why, std::size_t& number) {
+  Table table({{""}, {"cause", Align::left}, {"excess"}, {"share"}, {"95 % interval"}, {"slow ones with it"}});
+  for (const Finding& finding : why.findings) {
+    table.add({std::to_string(++number), printable(finding.text), format_duration(finding.excess_ns),
+               stats::share_of_excess_text(finding.share), stats::share_interval_text(finding.interval),
+               fmt::format("{} of {}", finding.in_instances, why.slow)});
+  }
+  for (const Finding& finding : why.shorter) {
+    table.add({"-", "less time " + printable(finding.text), signed_duration(finding.excess_ns),
+               stats::share_of_excess_text(finding.share)});
+  }
+  if (!table.empty()) {
+    table.add({"-", "unexplained", signed_duration(why.unexplained_ns),
+               stats::share_of_excess_text(why.unexplained_ns / why.excess_ns())});
+    table.print();
+  }
+}
+
+void print_companions(const Timeline& timeline, const Explanation& why) {
+  for (const Companion& companion : why.companions) {
+    print_wrapped(printable(stats::companion_text(timeline.metric(companion.metric), companion)));
+  }
+}
+
+/// A path as a word of a shell.
+std::string shell_word(const std::string& path) {
+  const bool is_plain = std::all_of(path.begin(), path.end(), [](char c) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return is_letter || c == '/' || c == '.' || c == '_' || c == '-' || c == '+' || c == ':' || c == ',';
+  });
+  if (is_plain && !path.empty() && path.front() != '-') {
+    return path;
+  }
+  std::string word = path.front() == '-' ? "./" : "";
+  word += '\'';
+  for (const char c : path) {
+    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return word + '\'';
+}
+
+double seconds_since_start(const Timeline& timeline, std::int64_t time_ns) {
+  return static_cast<double>(stats::nanoseconds_between(timeline.range().start_ns, time_ns)) / 1e9;
+}
+
+std::string path_words(const std::vector<std::string>& paths) {
+  std::string words;
+  for (const std::string& path : paths) {
+    words += ' ' + shell_word(path);
+  }
+  return words;
+}
+
+std::string look_at_range(const Timeline& timeline, const std::vector<std::string>& paths, const Instance& instance) {
+  // Rounded outwards, to microseconds.
+  const double start_s = std::floor(1e6 * seconds_since_start(timeline, instance.start_ns)) / 1e6;
+  const double end_s = std::ceil(1e6 * seconds_since_start(timeline, instance.end_ns())) / 1e6;
+  return fmt::format("kymo view --time {:.6f}s..{:.6f}s{}", start_s, end_s, path_words(paths));
+}
+
+void print_look(const Timeline& timeline, const std::vector<std::string>& paths, const Explanation& why,
+                std::size_t first_finding) {
+  if (why.slowest.empty()) {
+    return;
+  }
+  if (why.name.empty()) {
+    print_look_at(timeline, paths, why.slowest.front());
+  } else {
+    fmt::print("look: {}\n", printable(look_at_range(timeline, paths, why.slowest.front())));
+  }
+  if (!why.findings.empty()) {
+    const std::string site = why.name.empty() ? "" : " --site " + shell_word(why.name);
+    fmt::print("      {}\n", printable(fmt::format("kymo explain{} --finding {} --evidence{}", site, first_finding,
+                                                   path_words(paths))));
+  }
+}
+
+std::string describe_instance(const Timeline& timeline, const Explanation& why, const Instance& instance) {
+  return fmt::format("{} {} at {:.6f} s on {}", why.name.empty() ? "frame" : "scope", instance.number,
+                     seconds_since_start(timeline, instance.start_ns), printable(timeline.track(instance.track).name));
+}
+
+/// Counts on a linear axis from 0 to the greatest value of either set.
+std::string bars_of(const std::vector<double>& values, double greatest) {
+  std::vector<std::uint64_t> columns(columns_of_histograms);
+  for (const double value : values) {
+    const auto column = static_cast<std::size_t>(std::max(value, 0.0) / greatest * columns_of_histograms);
+    ++columns[std::min(column, columns_of_histograms - 1)];
+  }
+  return sketch(columns, speaks_utf8());
+}
+
+void print_histograms(const Finding& finding) {
+  std::vector<double> slow;
+  double greatest = 1;
+  for (const FindingInstance& one : finding.slow) {
+    slow.push_back(one.owned_ns);
+    greatest = std::max(greatest, one.owned_ns);
+  }
+  for (const double value : finding.usual_ns) {
+    greatest = std::max(greatest, value);
+  }
+  fmt::print("  time it owns of each, from 0 to {}:\n", format_duration(greatest));
+  fmt::print("    slow  |{}|\n", bars_of(slow, greatest));
+  fmt::print("    usual |{}|\n", bars_of(finding.usual_ns, greatest));
+}
+
+void print_one_evidence(const Timeline& timeline, const Explanation& why, const Finding& finding, std::size_t number) {
+  fmt::print("{}  {}\n", number, printable(finding.text));
+  fmt::print("  {} of {} more than usual, {} {}; permutation test p = {:.4f}, corrected\n",
+             format_duration(finding.excess_ns), format_duration(why.excess_ns()),
+             stats::share_of_excess_text(finding.share), stats::share_interval_text(finding.interval), finding.p_value);
+  print_histograms(finding);
+  Table parts({{"where it goes", Align::left}, {"thread", Align::left}, {"excess"}});
+  for (const FindingPart& part : finding.parts) {
+    parts.add({part.subject.name.empty() ? "outside of scopes" : printable(part.subject.name), printable(part.thread),
+               signed_duration(part.excess_ns)});
+  }
+  parts.print(2);
+  Table instances({{"slow ones", Align::left}, {"takes"}, {"of that"}});
+  for (std::size_t i = 0; i < std::min(finding.slow.size(), instances_shown); ++i) {
+    const FindingInstance& one = finding.slow[i];
+    instances.add({describe_instance(timeline, why, one.instance),
+                   format_duration(static_cast<double>(one.instance.duration_ns)), format_duration(one.owned_ns)});
+  }
+  instances.print(2);
+  if (finding.slow.size() > instances_shown) {
+    fmt::print("  and {} more\n", finding.slow.size() - instances_shown);
+  }
+}
+
+Json json_of(const Timeline& timeline, const Finding& finding) {
+  Json parts = Json::array();
+  for (const FindingPart& part : finding.parts) {
+    parts.push_back({{"name", part.subject.name},
+                     {"file", part.subject.file},
+                     {"line", part.subject.line},
+                     {"thread", part.thread},
+                     {"excess_ns", part.excess_ns}});
+  }
+  Json instances = Json::array();
+  for (const FindingInstance& one : finding.slow) {
+    instances.push_back({{"number", one.instance.number},
+                         {"start_ns", stats::nanoseconds_between(timeline.range().start_ns, one.instance.start_ns)},
+                         {"duration_ns", one.instance.duration_ns},
+                         {"owned_ns", one.owned_ns}});
+  }
+  return {{"text", finding.text},
+          {"kind", std::string(name_of(finding.kind))},
+          {"waits", finding.waits},
+          {"excess_ns", finding.excess_ns},
+          {"share", finding.share},
+          {"share_interval", finding.interval ? Json{finding.interval->low, finding.interval->high} : Json()},
+          {"p_value", finding.p_value},
+          {"in_instances", finding.in_instances},
+          {"is_first_time", finding.is_first_time},
+          {"parts", std::move(parts)},
+          {"slow", std::move(instances)}};
+}
+
+}  // namespace
+
+void print_look_at(const Timeline& timeline, const std::vector<std::string>& paths, const Instance& frame) {
+  const bool is_one = timeline.capture_count() == 1 && paths.size() == 1;
+  const std::string look = is_one ? fmt::format("kymo view{}#frame={}", path_words(paths), frame.number)
+                                  : look_at_range(timeline, paths, frame);
+  fmt::print("look: {}\n", printable(look));
+}
+
+Json json_of(const Timeline& timeline, const Explanation& why) {
+  Json findings = Json::array();
+  for (const Finding& finding : why.findings) {
+    findings.push_back(json_of(timeline, finding));
+  }
+  Json shorter = Json::array();
+  for (const Finding& finding : why.shorter) {
+    shorter.push_back(json_of(timeline, finding));
+  }
+  Json companions = Json::array();
+  for (const Companion& companion : why.companions) {
+    const MetricDeclaration& metric = timeline.metric(companion.metric);
+    companions.push_back({{"metric", metric.name},
+                          {"labels", Json(metric.labels)},
+                          {"unit", metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s"},
+                          {"slow", companion.slow},
+                          {"usual", companion.usual},
+                          {"p_value", companion.p_value}});
+  }
+  return {{"text", describe(why)},
+          {"is_comparison", why.is_comparison},
+          {"site", why.name.empty() ? Json() : Json(why.name)},
+          {"instances", why.instances},
+          {"slow", why.slow},
+          {"usual", why.usual},
+          {"slow_mean_ns", why.slow_mean_ns},
+          {"usual_mean_ns", why.usual_mean_ns},
+          {"excess_ns", why.excess_ns()},
+          {"unexplained_ns", why.unexplained_ns},
+          {"findings", std::move(findings)},
+          {"shorter", std::move(shorter)},
+          {"goes_along", std::move(companions)},
+          {"notes", why.notes}};
+}
+
+void print_explanation(const Explanation& why, std::size_t& number) {
+  print_wrapped(printable(describe(why)), Style::heading);
+  print_findings(why, number);
+}
+
+void print_explanations(const Timeline& timeline, const std::vector<std::string>& paths,
+                        const std::vector<Explanation>& explanations) {
+  std::size_t number = 0;
+  bool is_first = true;
+  for (const Explanation& why : explanations) {
+    if (!is_first) {
+      fmt::print("\n");
+    }
+    is_first = false;
+    const std::size_t first_finding = number + 1;
+    print_explanation(why, number);
+    print_companions(timeline, why);
+    for (const std::string& note : why.notes) {
+      print_wrapped("note: " + printable(note));
+    }
+    if (why.is_comparison) {
+      continue;  // the captures are not on one axis
+    }
+    // With a site named, its findings are counted from 1.
+    print_look(timeline, paths, why, why.name.empty() ? first_finding : 1);
+  }
+}
+
+void print_evidence(const Timeline& timeline, const std::vector<Explanation>& explanations, std::size_t number) {
+  std::size_t first = 1;
+  for (const Explanation& why : explanations) {
+    if (number >= first && number < first + why.findings.size()) {
+      print_one_evidence(timeline, why, why.findings[number - first], number);
+      return;
+    }
+    first += why.findings.size();
+  }
+  throw Failure(first == 1 ? "there are no findings: nothing stands out"
+                           : fmt::format("there is no finding {}: they are numbered from 1 to {}", number, first - 1));
+}
+
+void print_explanations_json(const Timeline& timeline, const std::vector<Explanation>& explanations,
+                             const std::vector<std::string>& warnings) {
+  Json all = Json::array();
+  for (const Explanation& why : explanations) {
+    all.push_back(json_of(timeline, why));
+  }
+  print_json({{"explanations", std::move(all)}, {"warnings", warnings}});
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,56 @@
+// kymo report: the functions of sampled stacks.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "apps/kymo/report/page.hpp"
+#include "apps/kymo/report/report.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/stats/energy_table.hpp"
+
+namespace kymo::command {
+
+void append_report_functions(const Report& report, base::OutputFile& file) {
+  const stats::SampledFunctions& found = report.functions;
+  if (found.samples == 0) {
+    return;
+  }
+  std::string& out = file.buffer();
+  out += "<section id=\"functions\"><h2>Functions</h2>\n";
+  report.flame.append(out);
+  const bool has_energy = found.has_energy;
+  std::vector<PageColumn> columns{{"function", true}, {"self"}, {"share"}, {"total"}, {"share"}};
+  if (has_energy) {
+    columns.push_back({"energy, estimated"});
+    columns.push_back({"\u00b1"});
+  }
+  columns.push_back({"module", true});
+  const std::size_t shown = std::min(report.options.top, found.functions.size());
+  PageTable table(out, "Samples that found a thread in the function (self), or in it or what it called (total)",
+                  std::move(columns), shown);
+  const auto share = [&found](std::uint64_t samples) {
+    return format_share(static_cast<double>(samples), static_cast<double>(found.samples));
+  };
+  for (std::size_t i = 0; i < shown; ++i) {
+    const stats::FunctionStatistics& row = found.functions[i];
+    table.row(escape_html(printable(row.name)), "name");
+    table.cell(exact_count(row.self));
+    table.cell(share(row.self));
+    table.cell(exact_count(row.total));
+    table.cell(share(row.total));
+    if (has_energy) {
+      table.cell(format_energy(row.self_energy));
+      table.cell(format_bound(row.self_energy));
+    }
+    table.cell(escape_html(printable(row.module.substr(row.module.rfind('/') + 1))));
+    file.spill();
+  }
+  table.end();
+  if (shown < found.functions.size()) {
+    out +=
+        fmt::format("<p class=\"soft\">and {} more</p>\n", format_plural(found.functions.size() - shown, "function"));
+  }
+  out += "</section>\n";
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,111 @@
+// What a command says of its own command line.
+#include "apps/kymo/shared/usage.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/kymo/shared/nearest.hpp"
+#include "apps/kymo/shared/say.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+/// The subcommand that the command line names, or the command itself.
+const CLI::App& innermost(const CLI::App& app) {
+  const std::vector<CLI::App*> used = app.get_subcommands();
+  return used.empty() ? app : innermost(*used.front());
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// What is wrong, as a sentence. Empty: the error says it well enough.
+std::string complaint_of(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string said = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    // "The following arguments were not expected: --one two"; the library has forgotten them by now.
+    const std::string words = said.substr(said.find(": ") + 1);
+    const std::size_t first = std::min(words.find_first_not_of(' '), words.size());
+    const std::string word = words.substr(first, words.find_first_of(" =", first) - first);
+    if (word.size() > 1 && word.front() == '-') {
+      return fmt::format("there is no option {}{}", word, did_you_mean(word, options_of(app)));
+    }
+    return word.empty() ? word : fmt::format("{} is one argument too many", word);
+  }
+  constexpr std::string_view conversion = "Could not convert: ";
+  if (said.rfind(conversion, 0) == 0) {
+    const std::size_t equals = said.find(" = ");
+    if (equals != std::string::npos) {
+      return fmt::format("{} takes a number, and {} is none",
+                         said.substr(conversion.size(), equals - conversion.size()), said.substr(equals + 3));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool print_usage(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream complaint;
+  if (app.exit(error, std::cout, complaint) == 0) {
+    return true;
+  }
+  const CLI::App& used = innermost(app);
+  std::string what = complaint_of(used, error);
+  if (what.empty()) {
+    what = error.what();
+  }
+  say("{}: {}\n`{} --help` lists what it takes.\n", full_name(used), what, full_name(used));
+  return false;
+}
+
+bool check_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  if (std::find(names.begin(), names.end(), word) != names.end()) {
+    return true;
+  }
+  say("kymo: there is no command {}{}\n`kymo --help` lists the commands.\n", word, did_you_mean(word, names));
+  return false;
+}
+
+CLI::Validator is_one_of(std::vector<std::string> words, const std::string& noun) {
+  return CLI::Validator(
+      [words = std::move(words), noun](const std::string& text) {
+        return std::find(words.begin(), words.end(), text) != words.end()
+                   ? std::string()
+                   : fmt::format("{} is no {}{} There are: {}", text, noun,
+                                 did_you_mean(text, words).empty() ? "." : did_you_mean(text, words),
+                                 fmt::join(words, ", "));
+      },
+      "");
+}
+
+CLI::Validator is_no_stream() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text == "-" ? std::string("a capture is written to a file, and cannot go to standard output")
+                           : std::string();
+      },
+      "");
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,219 @@
+// kymo stats --functions: where the threads were found on a CPU.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/progress.hpp"
+#include "apps/kymo/shared/table.hpp"
+#include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/stats/energy_table.hpp"
+#include "apps/kymo/stats/stats_views.hpp"
+#include "stats/common/stack_tree.hpp"
+#include "stats/energy/function_energy.hpp"
+#include "stats/statistics/function_statistics.hpp"
+
+namespace kymo::command {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using stats::FunctionStatistics;
+using stats::SampledFunctions;
+
+constexpr std::size_t functions_of_first_screen = 30;
+
+/// The value of a fact of any process; empty if none has it.
+std::string find_info(const Timeline& timeline, std::string_view wanted) {
+  for (const InfoDeclaration& info : timeline.declarations().infos) {
+    if (info.key == wanted) {
+      return info.value;
+    }
+  }
+  return {};
+}
+
+std::uint64_t sum_of_closing_facts(const Timeline& timeline, std::string_view wanted) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
+    for (const auto& [key, value] : timeline.capture(i).end().facts) {
+      sum += key == wanted ? value : 0;
+    }
+  }
+  return sum;
+}
+
+void warn_of_missing_samples(const Timeline& timeline, const SampledFunctions& found, Warnings& warnings) {
+  if (const std::uint64_t lost = sum_of_closing_facts(timeline, "stacks_lost"); lost != 0) {
+    warnings.texts.push_back(fmt::format("the kernel lost the stacks of {}", format_plural(lost, "sample")));
+  }
+  if (const std::uint64_t overruns = sum_of_closing_facts(timeline, "stacks_overruns"); overruns != 0) {
+    warnings.texts.push_back(
+        fmt::format("kymo record read too late {} times: samples may be missing", format_count(overruns)));
+  }
+  if (const std::uint64_t left_out = sum_of_closing_facts(timeline, "stacks_left_out"); left_out != 0) {
+    warnings.texts.push_back(fmt::format("{} left out: kymo record follows no more functions, stacks or threads",
+                                         format_plural(left_out, "sample")));
+  }
+  if (found.unread != 0) {
+    warnings.texts.push_back(fmt::format("the stacks of {} could not be read", format_plural(found.unread, "sample")));
+  }
+  if (find_info(timeline, "stacks.kernel") == "not permitted") {
+    warnings.texts.emplace_back(
+        "the kernel did not permit samples of its own work: shares are of the time in the program itself");
+  }
+}
+
+/// Half the width of the interval that holds a share, in percent.
+std::string format_error(std::uint64_t hits, std::uint64_t samples) {
+  const stats::ShareInterval interval = stats::share_interval(hits, samples);
+  return fmt::format("{:.1f}", 50 * (interval.high - interval.low));
+}
+
+void print_table(const SampledFunctions& found, std::size_t most) {
+  const bool has_energy = found.has_energy;
+  std::vector<Table::Column> columns{
+      {"function", Align::left}, {"self"}, {"share"}, {"+-", Align::right, 1}, {"total", Align::right}, {"share"},
+      {"+-", Align::right, 1}};
+  if (has_energy) {
+    columns.insert(columns.end(), {{"self energy"}, {"+-", Align::right, 1}, {"total"}, {"+-", Align::right, 1}});
+  }
+  columns.push_back({"module", Align::left, 2});
+  Table table(columns);
+  std::size_t shown = 0;
+  for (const FunctionStatistics& row : found.functions) {
+    if (shown++ == most) {
+      break;
+    }
+    const auto all = static_cast<double>(found.samples);
+    std::vector<std::string> cells{printable(row.name),
+                                   format_count(row.self),
+                                   format_share(static_cast<double>(row.self), all),
+                                   format_error(row.self, found.samples),
+                                   format_count(row.total),
+                                   format_share(static_cast<double>(row.total), all),
+                                   format_error(row.total, found.samples)};
+    if (has_energy) {
+      for (const stats::Energy& energy : {row.self_energy, row.total_energy}) {
+        cells.push_back(format_energy(energy));
+        cells.push_back(format_bound(energy));
+      }
+    }
+    cells.push_back(printable(row.module.substr(row.module.rfind('/') + 1)));
+    table.add(cells);
+  }
+  table.print();
+  if (found.functions.size() > most) {
+    fmt::print("... and {} more; --top shows them\n", format_plural(found.functions.size() - most, "function"));
+  }
+}
+
+/// Where threads waited, by what was called last.
+void print_waits(const SampledFunctions& found, std::size_t most) {
+  std::vector<const FunctionStatistics*> rows;
+  for (const FunctionStatistics& row : found.functions) {
+    if (row.total_blocked_ns != 0) {
+      rows.push_back(&row);
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const FunctionStatistics* a, const FunctionStatistics* b) {
+    return std::tie(b->self_blocked_ns, b->total_blocked_ns) < std::tie(a->self_blocked_ns, a->total_blocked_ns);
+  });
+  if (rows.empty()) {
+    return;
+  }
+  fmt::print("\n{} blocked, all threads together\n", format_duration(static_cast<double>(found.blocked_ns)));
+  Table table({{"waited in", Align::left}, {"self"}, {"share"}, {"total"}, {"share"}, {"module", Align::left, 2}});
+  const auto all = static_cast<double>(found.blocked_ns);
+  for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const auto self = static_cast<double>(rows[i]->self_blocked_ns);
+    const auto total = static_cast<double>(rows[i]->total_blocked_ns);
+    table.add({printable(rows[i]->name), format_duration(self), format_share(self, all), format_duration(total),
+               format_share(total, all), printable(rows[i]->module.substr(rows[i]->module.rfind('/') + 1))});
+  }
+  table.print();
+}
+
+Json to_json(const stats::Energy& energy) {
+  return energy.is_known() ? Json{{"joules", energy.joules}, {"bound_joules", energy.bound_joules}} : Json();
+}
+
+Json to_json(const Timeline& timeline, const SampledFunctions& found, std::size_t most) {
+  Json rows = Json::array();
+  for (const FunctionStatistics& row : found.functions) {
+    if (rows.size() == most) {
+      break;
+    }
+    const stats::ShareInterval self = stats::share_interval(row.self, found.samples);
+    const stats::ShareInterval total = stats::share_interval(row.total, found.samples);
+    const auto all = static_cast<double>(std::max<std::uint64_t>(found.samples, 1));
+    rows.push_back({{"name", row.name},
+                    {"module", row.module},
+                    {"self", row.self},
+                    {"self_share", static_cast<double>(row.self) / all},
+                    {"self_share_95", {self.low, self.high}},
+                    {"total", row.total},
+                    {"total_share", static_cast<double>(row.total) / all},
+                    {"total_share_95", {total.low, total.high}},
+                    {"self_blocked_ns", row.self_blocked_ns},
+                    {"total_blocked_ns", row.total_blocked_ns}});
+    if (found.has_energy) {
+      rows.back()["self_energy_estimated"] = to_json(row.self_energy);
+      rows.back()["total_energy_estimated"] = to_json(row.total_energy);
+    }
+  }
+  const std::uint32_t hz = stats::samples_hz(timeline);
+  return {{"samples", found.samples},       {"samples_hz", hz != 0 ? Json(hz) : Json()},
+          {"blocked_ns", found.blocked_ns}, {"samples_without_stack", found.unread},
+          {"threads", found.threads},       {"functions", std::move(rows)}};
+}
+
+}  // namespace
+
+int show_functions(const Timeline& timeline, const StatsOptions& options) {
+  if (timeline.declarations().stacks.empty()) {
+    const std::string refused = find_info(timeline, "stacks.refused");
+    throw Failure(refused.empty() ? std::string("no stacks were recorded: kymo record --stacks records them")
+                                  : fmt::format("no stacks were recorded: {}", printable(refused)));
+  }
+  stats::FunctionOptions how;
+  how.selection = stats::Selection(timeline, selection_of(timeline, options));
+  SampledFunctions found;
+  {
+    Progress progress("reading");
+    how.on_progress = progress.callback();
+    found = stats::gather_functions_with_energy(timeline, how, options.power_sources);
+  }
+  Warnings warnings = find_all_warnings(timeline);
+  warn_of_missing_samples(timeline, found, warnings);
+  const std::size_t most = options.top != 0                             ? options.top
+                           : options.is_json || options.has_selection() ? found.functions.size()
+                                                                        : functions_of_first_screen;
+  if (options.is_json) {
+    Json json = to_json(timeline, found, most);
+    json["warnings"] = warnings.texts;
+    print_json(json);
+    return warnings.exit_code();
+  }
+  warnings.print();
+  if (found.samples == 0 && found.blocked_ns == 0) {
+    fmt::print("No sample is in this part of the recording.\n");
+    return warnings.exit_code();
+  }
+  const std::uint32_t hz = stats::samples_hz(timeline);
+  fmt::print("{} of {}{}; shares with the reach of 95 % intervals\n", format_plural(found.samples, "sample"),
+             format_plural(found.threads, "thread"),
+             hz == 0 ? std::string() : fmt::format(" at {} Hz of CPU time", hz));
+  if (found.has_energy) {
+    fmt::print("energy is estimated: all power of the machine, shared by the samples\n");
+  }
+  print_table(found, most);
+  print_waits(found, most);
+  return warnings.exit_code();
+}
+
+}  // namespace kymo::command

@@ -1,0 +1,46 @@
+// Functions of a capture by the stacks that `kymo record --stacks` sampled.
+//
+//     for (const kymo::FunctionStatistics& row : kymo::read_functions(kymo::Timeline("run.kymo")).functions) { ... }
+//
+// docs/stacks.md says what the numbers mean. Component kymo::analysis.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <kymo/energy.hpp>
+#include <kymo/export.hpp>
+#include <kymo/statistics.hpp>
+#include <kymo/timeline.hpp>
+
+namespace kymo {
+
+/// All functions of one name in one file.
+struct FunctionStatistics {
+  std::string name;                   ///< "draw"; without a name "libm.so.6+0x1f40", "[vdso]", "[unknown]"
+  std::string module;                 ///< the file's path; empty: none
+  std::uint64_t self = 0;             ///< samples that found a thread in it
+  std::uint64_t total = 0;            ///< samples that found a thread in it or in what it called
+  std::uint64_t self_blocked_ns = 0;  ///< what threads waited in it
+  std::uint64_t total_blocked_ns = 0;
+  Energy self_energy;  ///< estimated; where SampledFunctions::has_energy
+  Energy total_energy;
+};
+
+struct SampledFunctions {
+  std::uint64_t blocked_ns = 0;               ///< all waits that were selected
+  std::uint64_t samples = 0;                  ///< all that were selected
+  std::uint64_t unread = 0;                   ///< among them those whose stack could not be read
+  std::size_t threads = 0;                    ///< that have samples
+  bool has_energy = false;                    ///< power was recorded
+  std::vector<FunctionStatistics> functions;  ///< by descending self, then total
+  std::vector<std::uint32_t> by_stack;        ///< samples by number of the stack; 0: not declared
+};
+
+/// The functions of a selection; with sites only samples taken inside their scopes on the same thread. Three passes over the
+/// timeline's samples, with sites another over its scopes. Throws SelectionError.
+[[nodiscard]] KYMO_API SampledFunctions read_functions(const Timeline& timeline, const SelectionOptions& part = {});
+
+}  // namespace kymo

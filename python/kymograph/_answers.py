@@ -1,0 +1,326 @@
+"""What a capture answers: statistics, joules, functions, comparisons and reasons."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from kymograph._analysis import Reader, Snapshot, compare
+from kymograph._errors import warn_of
+from kymograph._selection import ENERGY_LISTS, Selection, as_patterns
+from kymograph._stacks import FunctionRow
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from kymograph._capture import Capture
+    from kymograph._results import (
+        Comparison,
+        EnergyExplanation,
+        EnergyOptions,
+        EnergyStatistics,
+        Explanation,
+        FrameEnergyRow,
+        PhaseEnergyRow,
+        PowerSourceRow,
+        SiteEnergyRow,
+        SpanEnergyRow,
+        Statistics,
+    )
+
+    Path = str | os.PathLike[str]
+
+
+class Answers:
+    """What `Capture` computes; the rest of it opens and reads."""
+
+    _selection: Selection
+
+    def _snapshot(self) -> Snapshot:
+        raise NotImplementedError
+
+    def _opened(self, other: Capture | Path | Iterable[Path]) -> Capture:
+        raise NotImplementedError
+
+    @property
+    def start_ns(self) -> int:
+        """The time of the first event, or the start of the view."""
+        return max(self._snapshot().range[0], self._selection.start_ns)
+
+    @property
+    def end_ns(self) -> int:
+        """The time of the last event, or the end of the view."""
+        return min(self._snapshot().range[1], self._selection.end_ns)
+
+    @property
+    def captures(self) -> list[dict[str, Any]]:
+        """The files: path, bytes, is_closed, recorder, clock, damages, closing_facts."""
+        return self._snapshot().captures()
+
+    def stats(
+        self,
+        *,
+        site: str | Sequence[str] | None = None,
+        track: str | Sequence[str] | None = None,
+        frames: tuple[int, int] | None = None,
+        phase: int | None = None,
+        by_process: bool = False,
+    ) -> Statistics:
+        """
+        Compute statistics: the numbers of ``kymo stats --json``.
+
+        Parameters
+        ----------
+        site, track : str or sequence of str, optional
+            Patterns for names of sites and spans, or of tracks; one must match.
+        frames : (int, int), optional
+            First and last frame of each process's main stream, numbered from 1, both included.
+        phase : int, optional
+            The phase with this number in each process.
+        by_process : bool
+            Keep processes separate; else equal sites, streams and metrics of several processes are combined.
+
+        Returns
+        -------
+        dict
+            ``sites``, ``spans``, ``frame_streams``, ``metrics`` and ``locks`` are lists of rows, by descending total;
+            durations are in nanoseconds. Percentiles of metrics are by nearest rank; each sample counts once. A span
+            with ``unresolved`` is GPU work whose times are unknown. A view counts only the parts inside its range.
+
+        Raises
+        ------
+        KeyError
+            A pattern matches nothing, or there is no such frame or phase.
+        """
+        snapshot = self._snapshot()
+        found = snapshot.statistics(
+            start_ns=self._selection.start_ns,
+            end_ns=self._selection.end_ns,
+            sites=list(as_patterns(site)),
+            threads=list(as_patterns(track)),
+            frames=frames,
+            phase=phase,
+            by_process=by_process,
+        )
+        warn_of(snapshot.captures())
+        return found
+
+    @overload
+    def energy(self, by: None = None, **options: Unpack[EnergyOptions]) -> EnergyStatistics: ...
+    @overload
+    def energy(self, by: Literal["site"], **options: Unpack[EnergyOptions]) -> list[SiteEnergyRow]: ...
+    @overload
+    def energy(self, by: Literal["span"], **options: Unpack[EnergyOptions]) -> list[SpanEnergyRow]: ...
+    @overload
+    def energy(self, by: Literal["frame"], **options: Unpack[EnergyOptions]) -> list[FrameEnergyRow]: ...
+    @overload
+    def energy(self, by: Literal["phase"], **options: Unpack[EnergyOptions]) -> list[PhaseEnergyRow]: ...
+    @overload
+    def energy(self, by: Literal["source"], **options: Unpack[EnergyOptions]) -> list[PowerSourceRow]: ...
+
+    def energy(
+        self,
+        by: str | None = None,
+        *,
+        by_process: bool = False,
+        power_sources: Sequence[str] = (),
+        idle_watts: float | None = None,
+    ) -> Any:
+        """
+        Attribute the energy: the numbers of ``kymo stats --energy --json``.
+
+        Parameters
+        ----------
+        by : {"site", "span", "frame", "phase", "source"}, optional
+            Return only this list of rows.
+        by_process : bool
+            Keep processes separate.
+        power_sources : sequence of str
+            The sources to add up: a metric's name, a label's value, or a full name. Empty: the machine's supply.
+        idle_watts : float, optional
+            Power of the idle machine; by default the least mean over a second.
+
+        Returns
+        -------
+        dict, or list of dict
+            Joules with their error bounds; None if the source could not be read. They cover the whole capture.
+
+        Raises
+        ------
+        ValueError
+            `by` has another value, or this is a view: energy is only available for whole captures.
+        """
+        if by is not None and by not in ENERGY_LISTS:
+            raise ValueError(f"energy by {by!r}: there are {', '.join(ENERGY_LISTS)}")
+        if self._selection != Selection():
+            raise ValueError("energy is told of whole captures, not of a view")
+        found = self._snapshot().energy(by_process=by_process, power_sources=list(power_sources), idle_watts=idle_watts)
+        return found if by is None else found[ENERGY_LISTS[by]]
+
+    def functions(
+        self,
+        *,
+        site: str | Sequence[str] | None = None,
+        thread: str | Sequence[str] | None = None,
+        frames: tuple[int, int] | None = None,
+        phase: int | None = None,
+    ) -> list[FunctionRow]:
+        """
+        Count the sampled stacks by function: the rows of ``kymo stats --functions --json``.
+
+        Parameters
+        ----------
+        site, thread : str or sequence of str, optional
+            Patterns: only samples inside scopes of such sites, or of such threads.
+        frames : (int, int), optional
+            First and last frame of each process's main stream, numbered from 1, both included.
+        phase : int, optional
+            The phase with this number in each process.
+
+        Returns
+        -------
+        list of FunctionRow
+            By descending ``self``: ``name``, ``module``, ``self`` and ``total`` samples, ``self_blocked_ns`` and
+            ``total_blocked_ns``, and where power was recorded ``self_joules`` and ``total_joules``, estimated, with
+            ``self_bound_joules`` and ``total_bound_joules``; None if the power could not be read.
+
+        Raises
+        ------
+        KeyError
+            A pattern matches nothing, or there is no such frame or phase.
+        """
+        return self._snapshot().functions(
+            start_ns=self._selection.start_ns,
+            end_ns=self._selection.end_ns,
+            sites=list(as_patterns(site)),
+            threads=list(as_patterns(thread)),
+            frames=frames,
+            phase=phase,
+        )
+
+    def compare(self, other: Capture | Path | Iterable[Path], *, seed: int = 1) -> Comparison:
+        """
+        Test whether another recording differs from this one by more than chance, like ``kymo compare --json``.
+
+        Parameters
+        ----------
+        other : Capture, path, or iterable of paths
+            The new side. Each file is a run. With one per side, verdicts hold for these recordings only and end with
+            "here"; three or more show how much equal runs vary.
+        seed : int
+            The seed of the random numbers, which makes results reproducible.
+
+        Returns
+        -------
+        dict
+            ``compared``: rows with a verdict, "worse" first. For "unclear" ones, ``more_runs`` is about how many
+            more runs per side would settle it. ``only_in_base``, ``only_in_new``, ``other_units``, ``configuration``.
+
+        Raises
+        ------
+        ValueError
+            This or the other capture is a view.
+        """
+        new = self._opened(other)
+        if self._selection != Selection() or new._selection != Selection():
+            raise ValueError("whole captures are compared, not views")
+        base_paths = [os.fsencode(capture["path"]) for capture in self.captures]
+        new_paths = [os.fsencode(capture["path"]) for capture in new.captures]
+        return compare(base_paths, new_paths, seed=seed)
+
+    def explain(
+        self,
+        *,
+        site: str | None = None,
+        frame: int | None = None,
+        over_ns: int | None = None,
+        base: Capture | Path | Iterable[Path] | None = None,
+        seed: int = 1,
+    ) -> list[Explanation]:
+        """
+        Say why slow frames or scopes are slow, like ``kymo explain --json``. Of a view: those that overlap it.
+
+        Parameters
+        ----------
+        site : str, optional
+            A pattern: explain the slow scopes of this name. By default the frames of the main stream; without frames,
+            the scopes of up to three of the costliest sites.
+        frame : int, optional
+            Explain this frame, from 1.
+        over_ns : int, optional
+            A target: what takes longer is slow. By default what chance does not explain.
+        base : Capture, path, or iterable of paths, optional
+            Explain why frames or scopes take longer than in these captures.
+        seed : int
+            The seed of the random numbers, which makes results reproducible.
+
+        Returns
+        -------
+        list of Explanation
+            Causes with their shares of the excess: ``findings``. Nothing stands out where there are none. Times are on
+            the capture's axis; with `base`, on that of the base's first capture.
+
+        Raises
+        ------
+        KeyError
+            There is no such scope or frame, or fewer than 20 to tell what is usual.
+        ValueError
+            A view, a frame, a target and a base do not go together, or the base is a view.
+        """
+        is_view = self._selection != Selection()
+        given = [frame is not None, over_ns is not None, base is not None, is_view]
+        if sum(given) > 1 or (frame is not None and site is not None):
+            raise ValueError("give a frame, a target, a base or a view: they do not go together")
+        if is_view and self._selection != Selection().between(self._selection.start_ns, self._selection.end_ns):
+            raise ValueError("a view of a stretch of time can be explained, a partition cannot")
+        snapshot = self._snapshot()
+        before: list[int] = []
+        if base is not None:
+            old = self._opened(base)
+            if old._selection != Selection():
+                raise ValueError("the base is a whole capture, not a view")
+            paths = [os.fsencode(capture["path"]) for side in (old, self) for capture in side.captures]
+            snapshot = Reader(paths).snapshot()
+            before = list(range(len(old)))
+        return snapshot.explain(
+            site=site or "",
+            over_ns=over_ns,
+            frame=frame,
+            time=(self.start_ns, self.end_ns) if is_view else None,
+            base_captures=before,
+            seed=seed,
+        )
+
+    def explain_energy(self, *, frame: int | None = None, seed: int = 1) -> EnergyExplanation:
+        """
+        Say why frames took more joules than the others, like ``kymo explain --energy --json``.
+
+        Parameters
+        ----------
+        frame : int, optional
+            Explain this frame, from 1. By default those that took more by more than chance; of a view, those in it.
+        seed : int
+            The seed of the random numbers, which makes results reproducible.
+
+        Returns
+        -------
+        EnergyExplanation
+            The scopes and GPU spans that used the excess. Times are on the capture's axis.
+
+        Raises
+        ------
+        KeyError
+            There are no frames, or not this one.
+        ValueError
+            A view and a frame do not go together.
+        """
+        is_view = self._selection != Selection()
+        if is_view and (
+            frame is not None
+            or self._selection != Selection().between(self._selection.start_ns, self._selection.end_ns)
+        ):
+            raise ValueError("give a frame of a whole capture, or a view of a stretch of time")
+        return self._snapshot().explain_energy(
+            frame=frame, time=(self.start_ns, self.end_ns) if is_view else None, seed=seed
+        )

@@ -1,0 +1,34 @@
+"""The variables by which processes that are started during a recording record as well."""
+
+from __future__ import annotations
+
+import os
+
+STARTER = "KYMO_STARTER"
+"""Names the process that started the recording."""
+
+_replaced: dict[str, str | None] = {}
+
+
+def hand_down(variables: dict[str, str]) -> None:
+    """Set variables for this process and those that it starts, until `take_back`."""
+    take_back()
+    for name, value in variables.items():
+        _replaced[name] = os.environ.get(name)
+        os.environ[name] = value
+
+
+def take_back() -> None:
+    """Restore what the variables were."""
+    for name, value in _replaced.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    _replaced.clear()
+
+
+def is_worker() -> bool:
+    """Tell whether this process belongs to a recording that another one started."""
+    starter = os.environ.get(STARTER)
+    return bool(starter) and starter != str(os.getpid())

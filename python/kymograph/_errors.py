@@ -1,0 +1,63 @@
+"""Errors raised by reading."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+
+class CaptureWarning(UserWarning):
+    """A part of a capture could not be read; the rest was. `Capture.damages` lists such parts."""
+
+
+_warned: set[tuple[str, int]] = set()
+
+
+def warn_of(captures: Iterable[dict[str, Any]]) -> None:
+    """Warn of the damages of captures, once a process for each. The end of a file that grows may be half written."""
+    for capture in captures:
+        read = math.inf if capture["is_closed"] else capture["bytes"]
+        new = [
+            damage
+            for damage in capture["damages"]
+            if (capture["path"], damage["offset"]) not in _warned and damage["offset"] < read
+        ]
+        _warned.update((capture["path"], damage["offset"]) for damage in new)
+        if new:
+            parts = "a part" if len(new) == 1 else f"{len(new)} parts"
+            said = f"{capture['path']}: {parts} could not be read, and the rest was; `Capture.damages` lists them"
+            warnings.warn(said, CaptureWarning, stacklevel=3)
+
+
+class CaptureError(ValueError):
+    """
+    A file is not a capture, or too damaged to be read at all.
+
+    Damage inside a capture raises nothing: the intact parts are read, and `Capture.damages` lists the rest.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    offset : int
+        The position in the file, in bytes.
+    """
+
+    def __init__(self, what: str, path: str = "", offset: int = 0) -> None:
+        super().__init__(what)
+        self.path = path
+        self.offset = offset
+
+    def __reduce__(self) -> tuple[type[CaptureError], tuple[str, str, int]]:
+        return type(self), (str(self), self.path, self.offset)
+
+
+def check_readable(path: str) -> None:
+    """Raise the system's error for a path that cannot be read."""
+    if os.path.isdir(path):
+        os.listdir(path)
+        return
+    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))

@@ -1,0 +1,127 @@
+"""Captures as partitioned Parquet (the extra ``kymograph[parquet]``)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from kymograph._capture import Capture
+from kymograph._capture import open as open_capture
+from kymograph._fleet import run_of
+from kymograph._selection import COLUMNS, unknown_key
+from kymograph._tables import TABLES
+
+if TYPE_CHECKING:
+    Captures = Capture | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+_ROWS_A_GROUP = 1_000_000
+
+
+def to_parquet(
+    captures: Captures,
+    directory: str | os.PathLike[str],
+    *,
+    tables: Sequence[str] = ("spans", "frames", "samples", "sites", "metrics", "processes"),
+    compression: str = "zstd",
+) -> list[str]:
+    """
+    Write tables of captures as Parquet, partitioned by run and host.
+
+    The path of a table is ``directory/spans/run=NAME/host=NAME/FILE.parquet``, which pyarrow, DuckDB, polars and Spark
+    read as one table with the columns run and host. A run is named after its directory of captures, or its only file.
+
+    Parameters
+    ----------
+    captures : Capture, path, or iterable of paths
+        The captures, on one time axis.
+    directory : path
+        Created if it is missing.
+    tables : sequence of str
+        Names of tables of `Capture`.
+    compression : str
+        One of pyarrow's.
+
+    Returns
+    -------
+    list of str
+        The files written. Captures are streamed: a million rows are in memory at a time. A file appears under its name
+        when it is complete.
+
+    Raises
+    ------
+    ImportError
+        pyarrow is not installed: ``pip install 'kymograph[parquet]'``.
+    FileExistsError
+        A file exists already.
+    KeyError
+        There is no such table.
+    """
+    try:
+        pyarrow = import_module("pyarrow")
+        pyarrow_parquet = import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise ImportError("kymograph.to_parquet needs pyarrow: pip install 'kymograph[parquet]'") from error
+    for name in tables:
+        if name not in TABLES:
+            raise unknown_key("table", name, list(TABLES))
+    capture = captures if isinstance(captures, Capture) else open_capture(captures)
+    written = []
+    for index, run, stem, hosts in _list_files(capture):
+        for name in tables:
+            for host in hosts:
+                table = capture.table(name)
+                blocks = replace(table._selection, blocks=((index, 0, 2**62),))
+                part = type(table)(table._snapshot, blocks)
+                chosen = replace(blocks, processes=part._of_processes(None, host, None, None))
+                columns = [column for column in COLUMNS[name] if column != "host"]
+                stream = type(table)(table._snapshot, chosen, columns)
+                folder = Path(directory) / name / f"run={quote(run, safe='')}" / f"host={quote(host, safe='')}"
+                folder.mkdir(parents=True, exist_ok=True)
+                path = folder / f"{stem}.parquet"
+                if path.exists():
+                    raise FileExistsError(f"{path} is there already")
+                _write(pyarrow, pyarrow_parquet, stream, path, compression)
+                written.append(str(path))
+    return written
+
+
+def _list_files(capture: Capture) -> list[tuple[int, str, str, list[str]]]:
+    """Return each file's index, run, name and hosts."""
+    files: list[tuple[int, str, str, list[str]]] = []
+    taken: set[tuple[str, str]] = set()
+    for index, facts in enumerate(capture.captures):
+        path = Path(os.path.realpath(facts["path"]))
+        processes = [process for process in capture.process_info if process["capture"] == index]
+        run = run_of(processes[0]["infos"] if processes else {}, str(path))
+        stem: str = path.stem
+        number = 1
+        while (run, stem) in taken:
+            number += 1
+            stem = f"{path.stem}-{number}"
+        taken.add((run, stem))
+        files.append((index, run, stem, sorted({process["host"] for process in processes})))
+    return files
+
+
+def _write(pyarrow: Any, parquet: Any, table: object, path: Path, compression: str) -> None:
+    reader = pyarrow.RecordBatchReader.from_stream(table)
+    partial = path.with_suffix(".partial")
+    try:
+        with parquet.ParquetWriter(partial, reader.schema, compression=compression) as writer:
+            batches, rows = [], 0
+            for batch in reader:
+                batches.append(batch)
+                rows += batch.num_rows
+                if rows >= _ROWS_A_GROUP:
+                    writer.write_table(pyarrow.Table.from_batches(batches))
+                    batches, rows = [], 0
+            if batches:
+                writer.write_table(pyarrow.Table.from_batches(batches))
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,101 @@
+"""``python -m kymograph record script.py``: records every Python function of a script, and the machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from kymograph._paths import get_command
+
+_DESCRIPTION = """\
+Runs a Python script as it is and records each of its functions, in all threads and in the processes that it forks or
+spawns, and the machine's sensors meanwhile, into one capture."""
+
+_EPILOG = """\
+examples:
+  python -m kymograph record train.py --steps 100
+  python -m kymograph record -o run.kymo --min-us 10 -m package.tool input.json
+  python -m kymograph record --include 'mymodule.*' --exclude '*.<genexpr>' script.py
+  kymo stats run.kymo
+
+Patterns fit names as `kymo stats` shows them, module.qualname; * is any text, ? one character. A generator is
+recorded as it runs: each resumption is a scope. How many calls --min-us left out is said at the end and in the
+capture's facts; a few short ones are recorded all the same, where a thread needs room for more.
+`python -m kymograph record -- COMMAND` records any command, as `kymo record` does."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m kymograph record",
+        usage="python -m kymograph record [options] (SCRIPT | -m MODULE) [argument ...]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", default="kymo.kymo", help="file to write (kymo.kymo)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing when all went well")
+    parser.add_argument("--min-us", type=float, default=0.0, metavar="US", help="leave out shorter calls (0)")
+    parser.add_argument("--include", action="append", default=[], metavar="PATTERN", help="record only these functions")
+    parser.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help="leave these functions out")
+    parser.add_argument("--c-functions", action="store_true", help="record built-in functions too")
+    parser.add_argument("--hz", metavar="FAST,MEDIUM,SLOW", help="sampling rates (100,10,1); 0 turns sampling off")
+    parser.add_argument("--sensors", metavar="NAME,...", help="sensors to read, as `kymo doctor` lists them (all)")
+    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module as a script")
+    return parser
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Return the part before the program's own arguments, including ``-m MODULE``, and the rest."""
+    flags = {"-q", "--quiet", "--c-functions", "-h", "--help"}
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        if arguments[at].startswith("-m") and not arguments[at].startswith("--"):
+            at += 2 if arguments[at] == "-m" else 1
+            break
+        at += 1 if arguments[at] in flags or "=" in arguments[at] else 2
+    return arguments[:at], arguments[at:]
+
+
+def _interpreter() -> list[str]:
+    """Return a command that starts an interpreter with this one's options."""
+    flags: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
+    return [sys.executable, *flags]
+
+
+def main(arguments: list[str]) -> None:
+    """
+    Execute ``kymo record`` on the script; does not return.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The arguments after ``record`` on the command line.
+    """
+    command = get_command()
+    if "--" in arguments and arguments[: arguments.index("--")] == _split(arguments)[0][: arguments.index("--")]:
+        os.execv(command, ["kymo", "record", *arguments])
+    own, rest = _split(arguments)
+    parser = _parser()
+    options = parser.parse_args(own)
+    if options.module is None and not rest:
+        parser.error("a script, or -m and a module, is missing")
+    if not 0 <= options.min_us < 1e12:
+        parser.error("--min-us must be a number of microseconds, 0 or more")
+    tracing: dict[str, Any] = {
+        "min_us": options.min_us,
+        "include": options.include,
+        "exclude": options.exclude,
+        "c_functions": options.c_functions,
+        "quiet": options.quiet,
+    }
+    program = ["-m", options.module, *rest] if options.module is not None else rest
+    record = ["kymo", "record", "-o", options.output]
+    record += ["-q"] if options.quiet else []
+    record += ["--hz", options.hz] if options.hz is not None else []
+    record += ["--sensors", options.sensors] if options.sensors is not None else []
+    os.execv(command, [*record, "--", *_interpreter(), "-m", "kymograph._run", json.dumps(tracing), *program])

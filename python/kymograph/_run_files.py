@@ -1,0 +1,175 @@
+"""The files of a run: which path it gets, what was there before, and the captures of its workers."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import glob
+import os
+import re
+import socket
+import stat
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+_MAGIC = b"\x89KYM\r\n\x1a\n"
+_WRITER_LOCK_BYTE = 0
+_PLACEHOLDER = re.compile(r"%(.)")
+
+
+def _first_variable(*names: str) -> str:
+    return next((value for name in names if (value := os.environ.get(name))), "0")
+
+
+def _expand(pattern: str) -> str:
+    values = {
+        "p": str(os.getpid()),
+        "h": socket.gethostname(),
+        "r": _first_variable("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"),
+        "j": _first_variable("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"),
+        "w": "",
+        "%": "%",
+    }
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]).replace("/", "_"), pattern)
+
+
+def _escape(path: str) -> str:
+    return path.replace("%", "%%")
+
+
+def is_directory(pattern: str) -> bool:
+    """Tell whether each process writes a file of its own in the directory of this path."""
+    return pattern.endswith("/") or os.path.isdir(_expand(pattern))
+
+
+def plan(pattern: str, overwrite: bool) -> str:
+    """
+    Choose the path of a run.
+
+    Parameters
+    ----------
+    pattern : str
+        What the user named: a file or a directory, with placeholders.
+    overwrite : bool
+        Whether a capture that exists is replaced; else the path gets a number.
+
+    Returns
+    -------
+    str
+        A pattern for this process and for its workers.
+    """
+    pattern = os.path.join(os.getcwd().replace("%", "%%"), pattern)
+    if is_directory(pattern) or _is_special(_expand(pattern)):
+        return pattern
+    path = os.path.normpath(_expand(pattern))
+    stem, suffix = os.path.splitext(path)
+    number = 0
+    while not overwrite and os.path.lexists(path):
+        number += 1
+        path = f"{stem}-{number}{suffix}"
+    stem, suffix = os.path.splitext(path)
+    return f"{_escape(stem)}%w{_escape(suffix)}"
+
+
+def _is_special(path: str) -> bool:
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def workers_of(path: str) -> list[str]:
+    """Return the captures of a run's workers, by the path of its starter's."""
+    stem, suffix = os.path.splitext(path)
+    return sorted(glob.glob(f"{glob.escape(stem)}-worker-[0-9]*{glob.escape(suffix)}"))
+
+
+def _is_capture(path: str) -> bool:
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def _is_being_written(path: str) -> bool:
+    lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _WRITER_LOCK_BYTE, 1, 0)
+    with Path(path).open("rb") as file:
+        try:
+            found = fcntl.fcntl(file, fcntl.F_OFD_GETLK, lock)
+        except OSError:  # a file system without locks
+            return False
+    (kind,) = struct.unpack_from("h", found)
+    return bool(kind != fcntl.F_UNLCK)
+
+
+def captures_in(directory: str) -> list[str]:
+    """Return the captures in a directory."""
+    return [path for path in sorted(glob.glob(f"{glob.escape(directory)}/*.kymo")) if _is_capture(path)]
+
+
+def is_running(pattern: str, starter: str) -> bool:
+    """Tell whether the process with this number is writing its capture at this path."""
+    path = _expand(pattern)
+    paths = glob.glob(f"{glob.escape(path)}/*-{starter}.kymo") if is_directory(pattern) else [path]
+    return any(_is_being_written(path) for path in paths if os.path.exists(path))
+
+
+def _captures_at(pattern: str) -> Iterator[str]:
+    """Yield the captures that a run at this path replaces."""
+    path = _expand(pattern)
+    if is_directory(pattern):
+        yield from captures_in(path)
+    elif os.path.lexists(path) and not _is_special(path):
+        if not _is_capture(path):
+            raise FileExistsError(errno.EEXIST, "not a capture, so it is not overwritten", path)
+        yield path
+        yield from (each for each in workers_of(path) if _is_capture(each))
+
+
+class Replaced:
+    """
+    Captures that make way for a run: set aside at first, so that they come back if the run does not start.
+
+    Parameters
+    ----------
+    pattern : str
+        The path of the run; empty: nothing makes way.
+
+    Raises
+    ------
+    FileExistsError
+        Something else has that path, or another process is writing the capture.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        paths = list(_captures_at(pattern)) if pattern else []
+        for path in paths:
+            if _is_being_written(path):
+                raise FileExistsError(errno.EEXIST, "another process is writing this capture", path)
+        self._aside = [(path, f"{path}.replaced-{os.getpid()}") for path in paths]
+        for path, aside in self._aside:
+            os.rename(path, aside)
+
+    def remove(self) -> None:
+        """Delete them: the run has started."""
+        for _, aside in self._aside:
+            os.unlink(aside)
+
+    def restore(self) -> None:
+        """Put them back."""
+        for path, aside in self._aside:
+            os.rename(aside, path)
+
+
+def failure(pattern: str) -> Exception:
+    """Return the reason why no capture could be started at this path."""
+    path = _expand(pattern)
+    folder = path if is_directory(pattern) else os.path.dirname(path)
+    probe = os.path.join(folder, f".kymo-{os.getpid()}")
+    try:
+        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.unlink(probe)
+    except OSError as error:
+        return OSError(error.errno, f"cannot create a capture: {os.strerror(error.errno or 0)}", path)
+    return RuntimeError(f"no capture was started at {path}: stderr has the reason")

@@ -1,0 +1,64 @@
+"""The table of sampled stacks, and the rows of their functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from kymograph._table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import NotRequired
+
+    Integers = npt.NDArray[np.int64]
+    Texts = npt.NDArray[np.object_]
+
+
+class Stacks(Table):
+    """
+    The call stacks that ``kymo record --stacks`` sampled, block by block.
+
+    Columns
+    -------
+    process : uint32
+        Index into `Capture.processes`: the thread's process, or its observer if that is not in the capture.
+    thread : str
+        The kernel's name of the thread.
+    os_thread_id : uint64
+        The kernel's number of the thread.
+    time_ns : int64
+        Nanoseconds; of a wait its end.
+    blocked_ns : int64
+        0: the thread was on a CPU. Else a wait of this length.
+    cpu : uint32
+        The CPU.
+    function, stack : str
+        The innermost function, and all of them, ``"main;draw"``, the outermost first.
+    """
+
+    _name = "stacks"
+
+    if TYPE_CHECKING:
+        thread: Texts
+        os_thread_id: npt.NDArray[np.uint64]
+        time_ns: Integers
+        blocked_ns: Integers
+        cpu: npt.NDArray[np.uint32]
+        function: Texts
+        stack: Texts
+
+
+class FunctionRow(TypedDict):
+    """The samples and waits of a function; joules where power was recorded, None where it could not be read."""
+
+    name: str
+    module: str
+    self: int
+    total: int
+    self_blocked_ns: int
+    total_blocked_ns: int
+    self_joules: NotRequired[float | None]
+    self_bound_joules: NotRequired[float | None]
+    total_joules: NotRequired[float | None]
+    total_bound_joules: NotRequired[float | None]

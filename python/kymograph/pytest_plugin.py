@@ -1,0 +1,151 @@
+"""
+The pytest plugin: ``pytest --kymo`` records a scope a test, and says which tests took longest, and the most energy.
+
+``--kymo-compare BASE`` compares with captures of earlier runs, and fails the run if a test is slower. It says why where
+both sides have 20 rounds or more. pytest loads the plugin where the package is installed; else by
+``-p kymograph.pytest_plugin``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kymograph import _environment, _record, _recording
+
+if TYPE_CHECKING:
+    from kymograph._capture import Capture
+    from kymograph._results import ComparedRow
+
+_ROUND = re.compile(r"\[kymo\d+\]|-kymo\d+|kymo\d+-")
+_FIXTURE = "_kymo_round"
+_MOST_REASONS = 3
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("kymo", "recording by kymo")
+    group.addoption("--kymo", action="store_true", help="record a scope for each test")
+    group.addoption("--kymo-output", metavar="PATH", default="tests.kymo", help="the capture, replaced (tests.kymo)")
+    group.addoption("--kymo-listed", metavar="N", type=int, default=10, help="how many tests to list (10)")
+    group.addoption("--kymo-rounds", metavar="N", type=int, default=1, help="run each test so many times (1)")
+    group.addoption(
+        "--kymo-compare", metavar="PATH", help="a capture or a directory of captures to compare with; implies --kymo"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the capture."""
+    if not config.getoption("--kymo") and config.getoption("--kymo-compare") is None:
+        return
+    # The workers of pytest-xdist have inherited the recording.
+    if _environment.is_worker() and hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Scopes(), "kymo-scopes")
+        return
+    run = _recording.capture(config.getoption("--kymo-output"), sample=True, overwrite=True)
+    config.pluginmanager.register(_Scopes(), "kymo-scopes")
+    config.pluginmanager.register(_Report(config, run), "kymo-report")
+
+
+@pytest.fixture(name=_FIXTURE)
+def _round(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Repeat tests."""
+    rounds = metafunc.config.getoption("--kymo-rounds")
+    if rounds > 1:
+        metafunc.fixturenames.append(_FIXTURE)
+        metafunc.parametrize(_FIXTURE, range(rounds), indirect=True, ids=[f"kymo{number}" for number in range(rounds)])
+
+
+class _Scopes:
+    """A scope around each test, and within it around what pytest does for it."""
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        # Rounds of a test have one name, so that they are samples of one distribution.
+        with _record.scope(_ROUND.sub("", item.nodeid)):
+            yield
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        with _record.scope("setup"):
+            yield
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_teardown(self) -> Iterator[None]:
+        with _record.scope("teardown"):
+            yield
+
+
+class _Report:
+    """What is said at the end, and the verdicts."""
+
+    def __init__(self, config: pytest.Config, run: _recording.Recording) -> None:
+        self._run = run
+        self._base: str | None = config.getoption("--kymo-compare")
+        self._listed: int = config.getoption("--kymo-listed")
+        self._compared: list[ComparedRow] = []
+        self._reasons: dict[str, list[str]] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self._run.stop()
+        if self._base is None:
+            return
+        from kymograph._capture import open as open_capture  # noqa: PLC0415
+
+        with open_capture(self._base) as base, self._run.open(workers=True) as new:
+            rows = base.compare(new)["compared"]
+            self._compared = [row for row in rows if row["kind"] == "scope" and "::" in row["name"]]
+            worse = [row["name"] for row in self._compared if self._is_worse(row)]
+            self._reasons = {name: self._explain(name, base, new) for name in worse[:_MOST_REASONS]}
+        if any(self._is_worse(row) for row in self._compared) and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @staticmethod
+    def _explain(name: str, base: Capture, new: Capture) -> list[str]:
+        try:
+            explanations = new.explain(site=name, base=base)
+        except KeyError:  # too few rounds
+            return []
+        return [
+            f"  {finding['share']:4.0%} of that: {finding['text']}"
+            for why in explanations
+            for finding in why["findings"]
+        ]
+
+    @staticmethod
+    def _is_worse(row: ComparedRow) -> bool:
+        return row["verdict"].startswith("worse")
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        from kymograph._show import duration  # noqa: PLC0415
+
+        with self._run.open(workers=True) as capture:
+            tests = [row for row in capture.stats()["sites"] if "::" in row["name"]]
+            joules = [
+                (row["joules"], row)
+                for row in capture.energy(by="site")
+                if "::" in row["name"] and row["joules"] is not None
+            ]
+        terminalreporter.section(f"kymo: {self._run.path}")
+        for row in sorted(tests, key=lambda row: -row["total_ns"])[: self._listed]:
+            times = f" in {row['count']} rounds" if row["count"] > 1 else ""
+            terminalreporter.write_line(f"{duration(row['total_ns']):>9}  {row['name']}{times}")
+        for known, used in sorted(joules, key=lambda entry: -entry[0])[: self._listed]:
+            terminalreporter.write_line(f"{known:7.3g} J  {used['name']}, at most {used['bound_joules']:.2g} J off")
+        for compared in self._compared:
+            change = compared["median_change"]
+            verdict = compared["verdict"]
+            said = f"{verdict}: {compared['name']}, {change:+.1%}" if change is not None else verdict
+            terminalreporter.write_line(said, red=self._is_worse(compared))
+            for reason in self._reasons.get(compared["name"], []):
+                terminalreporter.write_line(reason)
+        if self._base is not None and not self._compared:
+            terminalreporter.write_line(f"nothing to compare with in {self._base}")

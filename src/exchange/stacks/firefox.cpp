@@ -1,0 +1,280 @@
+#include "exchange/stacks/firefox.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <kymo/batch_cursor.hpp>
+
+#include "base/text/json_text.hpp"
+#include "exchange/stacks/sampled_threads.hpp"
+#include "stats/common/stack_tree.hpp"
+
+namespace kymo::exchange {
+namespace {
+
+struct Sample {
+  std::int64_t time_ns = 0;
+  std::uint32_t stack = 0;
+};
+
+/// A column, or a table of columns, as JSON.
+class Column {
+ public:
+  explicit Column(const char* name) : text_(std::string("\"") + name + "\":[") {}
+  template <typename Integer>
+  void add(Integer value) {
+    next();
+    base::append_json_integer(text_, value);
+  }
+  void add_text(std::string_view value) {
+    next();
+    base::append_json_string(text_, value);
+  }
+  void add_raw(std::string_view value) {
+    next();
+    text_ += value;
+  }
+  /// Times are milliseconds since the start of the profile.
+  void add_time(std::int64_t time_ns) {
+    next();
+    base::append_json_integer(text_, time_ns / 1'000'000);
+    std::string fraction = std::to_string(time_ns % 1'000'000 + 1'000'000);
+    fraction[0] = '.';
+    text_ += fraction;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  void next() { text_ += size_++ == 0 ? "" : ","; }
+
+  std::string text_;
+  std::size_t size_ = 0;
+};
+
+void append_table(std::string& out, const char* name, std::size_t length, const std::vector<const Column*>& columns) {
+  out += ",\"";
+  out += name;
+  out += "\":{\"length\":";
+  base::append_json_integer(out, std::uint64_t{length});
+  for (const Column* const column : columns) {
+    out += ',';
+    out += column->text();
+    out += ']';
+  }
+  out += '}';
+}
+
+/// Columns of which each value is the same.
+Column filled(const char* name, std::size_t length, std::string_view value) {
+  Column column(name);
+  for (std::size_t i = 0; i < length; ++i) {
+    column.add_raw(value);
+  }
+  return column;
+}
+
+/// The tables of one thread, which hold what its samples need.
+class ThreadTables {
+ public:
+  explicit ThreadTables(const stats::StackTree& tree) : tree_(tree) {}
+
+  void add(const Sample& sample, std::int64_t start_ns) {
+    if (sample.stack == 0) {
+      sample_stacks_.add_raw("null");
+    } else {
+      sample_stacks_.add(std::uint64_t{stack_of(sample.stack)});
+    }
+    sample_times_.add_time(sample.time_ns - start_ns);
+  }
+
+  void append(std::string& out) const {
+    const std::size_t samples = sample_times_.size();
+    out += ",\"samples\":{\"length\":";
+    base::append_json_integer(out, std::uint64_t{samples});
+    out += R"(,"weightType":"samples","weight":null,)" + sample_stacks_.text() + "]," + sample_times_.text() + "]}";
+    out += R"(,"markers":{"length":0,"data":[],"name":[],"startTime":[],"endTime":[],"phase":[],"category":[]})";
+    append_stacks(out);
+    append_functions(out);
+    append_table(out, "resourceTable", resource_names_.size(),
+                 {&resource_libs_, &resource_names_, &resource_hosts_, &resource_types_});
+    out += R"(,"nativeSymbols":{"length":0,"libIndex":[],"address":[],"name":[],"functionSize":[]})";
+    out += "," + texts_.text() + "]";
+  }
+
+ private:
+  std::size_t text_of(std::string_view text) {
+    const auto [place, is_new] = text_places_.try_emplace(std::string(text), texts_.size());
+    if (is_new) {
+      texts_.add_text(text);
+    }
+    return place->second;
+  }
+
+  std::size_t stack_of(std::uint32_t stack) {
+    std::vector<std::uint32_t> path;  // the innermost first
+    for (; stack != 0 && stacks_.count(stack) == 0 && path.size() < most_functions_of_stack;
+         stack = tree_.caller_of(stack)) {
+      path.push_back(stack);
+    }
+    std::size_t index = stack != 0 ? stacks_.at(stack) : 0;
+    bool has_caller = stack != 0;
+    for (auto next = path.rbegin(); next != path.rend(); ++next) {
+      const std::size_t frame = frame_of(tree_.function_of(*next));
+      has_caller ? stack_prefixes_.add(std::uint64_t{index}) : stack_prefixes_.add_raw("null");
+      index = stack_frames_.size();
+      stack_frames_.add(std::uint64_t{frame});
+      stacks_[*next] = index;
+      has_caller = true;
+    }
+    return index;
+  }
+
+  /// A frame for each function, with the same number.
+  std::size_t frame_of(FunctionId function) {
+    const auto [place, is_new] = frames_.try_emplace(function, function_names_.size());
+    if (is_new) {
+      const std::string module = tree_.module_of(function);
+      function_resources_.add_raw(module.empty() ? "-1" : std::to_string(resource_of(module)));
+      function_names_.add(std::uint64_t{text_of(tree_.name_of(function))});
+    }
+    return place->second;
+  }
+
+  std::size_t resource_of(const std::string& path) {
+    const auto [place, is_new] = resources_.try_emplace(path, resource_names_.size());
+    if (is_new) {
+      constexpr std::uint64_t library = 1;
+      resource_names_.add(std::uint64_t{text_of(path.substr(path.rfind('/') + 1))});
+      resource_libs_.add_raw("null");
+      resource_hosts_.add_raw("null");
+      resource_types_.add(library);
+    }
+    return place->second;
+  }
+
+  void append_stacks(std::string& out) const {
+    const std::size_t stacks = stack_frames_.size();
+    const Column stack_categories = filled("category", stacks, "0");
+    const Column stack_subcategories = filled("subcategory", stacks, "0");
+    append_table(out, "stackTable", stacks,
+                 {&stack_frames_, &stack_prefixes_, &stack_categories, &stack_subcategories});
+  }
+
+  void append_functions(std::string& out) const {
+    const std::size_t count = function_names_.size();
+    Column frame_functions("func");
+    for (std::size_t i = 0; i < count; ++i) {
+      frame_functions.add(std::uint64_t{i});
+    }
+    const auto nulls = [count](const char* name) { return filled(name, count, "null"); };
+    const Column addresses = filled("address", count, "-1");
+    const Column depths = filled("inlineDepth", count, "0");
+    const Column categories = filled("category", count, "0");
+    const Column subcategories = filled("subcategory", count, "0");
+    const Column symbols = nulls("nativeSymbol");
+    const Column windows = filled("innerWindowID", count, "0");
+    const Column implementations = nulls("implementation");
+    const Column lines = nulls("line");
+    const Column columns = nulls("column");
+    append_table(out, "frameTable", count,
+                 {&addresses, &depths, &categories, &subcategories, &frame_functions, &symbols, &windows,
+                  &implementations, &lines, &columns});
+    const Column are_script = filled("isJS", count, "false");
+    const Column are_relevant = filled("relevantForJS", count, "false");
+    const Column file_names = nulls("fileName");
+    const Column line_numbers = nulls("lineNumber");
+    const Column column_numbers = nulls("columnNumber");
+    append_table(out, "funcTable", count,
+                 {&are_script, &are_relevant, &function_names_, &function_resources_, &file_names, &line_numbers,
+                  &column_numbers});
+  }
+
+  const stats::StackTree& tree_;
+  Column sample_stacks_{"stack"};
+  Column sample_times_{"time"};
+  Column stack_frames_{"frame"};
+  Column stack_prefixes_{"prefix"};
+  Column function_names_{"name"};
+  Column function_resources_{"resource"};
+  Column resource_libs_{"lib"};
+  Column resource_names_{"name"};
+  Column resource_hosts_{"host"};
+  Column resource_types_{"type"};
+  Column texts_{"stringArray"};
+  std::unordered_map<std::uint32_t, std::size_t> stacks_;
+  std::unordered_map<FunctionId, std::size_t> frames_;
+  std::unordered_map<std::string, std::size_t> resources_;
+  std::unordered_map<std::string, std::size_t> text_places_;
+};
+
+void append_head(std::string& out, std::int64_t period_ns) {
+  out += firefox_mark;
+  out += R"(,"version":24,"preprocessedProfileVersion":48,"processType":0,"stackwalk":1,"debug":false,"startTime":0)";
+  out += R"(,"symbolicated":true,"usesOnlyOneStackType":true,"doesNotUseFrameImplementation":true)";
+  out += R"(,"sourceCodeIsNotOnSearchfox":true,"markerSchema":[])";
+  out += R"(,"categories":[{"name":"Other","color":"grey","subcategories":["Other"]}],"interval":)";
+  static_cast<void>(base::append_json_number(out, period_ns != 0 ? static_cast<double>(period_ns) / 1e6 : 1.0));
+  out += R"(},"libs":[],"threads":[)";
+}
+
+void append_thread(std::string& out, const ThreadDeclaration& thread, std::string_view name,
+                   const std::vector<Sample>& samples, std::int64_t start_ns) {
+  Column times("times");
+  times.add_time(samples.front().time_ns - start_ns);
+  out += R"({"processType":"default","processName":)";
+  base::append_json_string(out, "process " + std::to_string(thread.pid));
+  out += R"(,"processStartupTime":0,"processShutdownTime":null,"registerTime":)";
+  out += times.text().substr(times.text().find('[') + 1);
+  out += R"(,"unregisterTime":null,"pausedRanges":[],"name":)";
+  base::append_json_string(out, name);
+  out += thread.pid == thread.os_thread_id ? R"(,"isMainThread":true,"pid":")" : R"(,"isMainThread":false,"pid":")";
+  out += std::to_string(thread.pid) + R"(","tid":)" + std::to_string(thread.os_thread_id);
+}
+
+}  // namespace
+
+std::vector<std::string> write_firefox(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
+  require_samples(timeline);
+  const stats::StackTree tree(timeline);
+  const SampledThreads threads(timeline);
+  std::map<ThreadId, std::vector<Sample>> samples;
+  BatchCursor cursor(timeline, {}, BatchParts::stacks);
+  for (EventBatch batch; cursor.next(batch);) {
+    for (const StackSample& sample : batch.stack_samples) {
+      if (sample.is_wait()) {
+        continue;
+      }
+      samples[sample.thread].push_back({sample.time_ns, tree.index_of(sample.stack)});
+    }
+    if (request.on_progress) {
+      request.on_progress(cursor.share_done());
+    }
+  }
+  const std::int64_t start_ns = timeline.range().start_ns;
+  append_head(file.buffer(), threads.period_ns());
+  const char* separator = "";
+  for (auto& [thread, taken] : samples) {
+    std::sort(taken.begin(), taken.end(), [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
+    ThreadTables tables(tree);
+    for (const Sample& sample : taken) {
+      tables.add(sample, std::min(start_ns, taken.front().time_ns));
+    }
+    std::string& out = file.buffer();
+    out += std::exchange(separator, ",");
+    append_thread(out, threads.declared(thread), threads.name_of(thread), taken,
+                  std::min(start_ns, taken.front().time_ns));
+    tables.append(out);
+    out += '}';
+    file.spill();
+  }
+  file.buffer() += "]}";
+  file.close();
+  return {};
+}
+
+}  // namespace kymo::exchange

@@ -1,0 +1,76 @@
+// Arithmetic of alignments.
+#include "panel/compare/alignment.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace kymo::panel {
+
+namespace {
+
+std::int64_t move(std::int64_t time_ns, const Anchors& anchors) {
+  std::int64_t from_anchor = 0;
+  std::int64_t moved = 0;
+  const bool is_too_far = __builtin_sub_overflow(time_ns, anchors.here_ns, &from_anchor) ||
+                          __builtin_add_overflow(anchors.there_ns, from_anchor, &moved);
+  if (!is_too_far) {
+    return moved;
+  }
+  return time_ns > anchors.here_ns ? std::numeric_limits<std::int64_t>::max()
+                                   : std::numeric_limits<std::int64_t>::min();
+}
+
+}  // namespace
+
+const char* name_of(Align align) {
+  switch (align) {
+    case Align::start:
+      return "start";
+    case Align::frame:
+      return "frame";
+    case Align::sync_point:
+      break;
+  }
+  return "sync point";
+}
+
+std::optional<Anchors> find_anchors(Align align, const MarkList& here, const MarkList& there, std::int64_t time_ns) {
+  if (align == Align::frame) {
+    if (here.frames.empty()) {
+      return std::nullopt;
+    }
+    const auto behind = std::upper_bound(here.frames.begin(), here.frames.end(), time_ns);
+    const auto at = behind == here.frames.begin() ? behind : behind - 1;
+    const auto place = static_cast<std::size_t>(at - here.frames.begin());
+    return place < there.frames.size() ? std::optional(Anchors{*at, there.frames[place], place + 1}) : std::nullopt;
+  }
+  // Numbers rise with time, but for those of several processes.
+  const std::pair<std::uint64_t, std::int64_t>* latest = nullptr;
+  for (const auto& point : here.sync_points) {
+    if (latest == nullptr || (point.second <= time_ns && point.second > latest->second)) {
+      latest = &point;
+    }
+  }
+  if (latest == nullptr) {
+    return std::nullopt;
+  }
+  const auto partner = std::lower_bound(there.sync_points.begin(), there.sync_points.end(), latest->first,
+                                        [](const auto& point, std::uint64_t number) { return point.first < number; });
+  return partner != there.sync_points.end() && partner->first == latest->first
+             ? std::optional(Anchors{latest->second, partner->second, latest->first})
+             : std::nullopt;
+}
+
+TimeRange range_there(TimeRange range, const Anchors& anchors) {
+  return {move(range.start_ns, anchors), move(range.end_ns, anchors)};
+}
+
+std::optional<Frame> frame_of(const MarkList& marks, FrameNumber number) {
+  if (number == 0 || number >= marks.frames.size()) {
+    return std::nullopt;
+  }
+  const std::int64_t start_ns = marks.frames[static_cast<std::size_t>(number) - 1];
+  return Frame{start_ns, length_between(start_ns, marks.frames[static_cast<std::size_t>(number)])};
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,285 @@
+// Draws verdicts and distributions.
+#include "panel/compare/verdict_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "panel/draw/canvas.hpp"
+#include "panel/draw/text.hpp"
+#include "stats/common/value_axis.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+using stats::ComparedThing;
+using stats::Interval;
+
+double share_of(double difference, double base) {
+  const double share = difference / std::fabs(base);
+  return std::isfinite(share) ? share : 0;
+}
+
+std::string percent_text(double share) {
+  return (share > 0 ? "+" : "") + stats::value_text(100 * share, "%", {3, false});
+}
+
+std::string change_text(double difference, double base) {
+  return base == 0 ? "-" : percent_text(share_of(difference, base));
+}
+
+std::string interval_text(const std::optional<Interval>& shares) {
+  if (!shares || !std::isfinite(shares->low) || !std::isfinite(shares->high)) {
+    return {};
+  }
+  const auto signed_text = [](double share, const char* unit) {
+    return (share > 0 ? "+" : "") + stats::value_text(100 * share, unit, {2, false});
+  };
+  return signed_text(shares->low, "") + " to " + signed_text(shares->high, "%");
+}
+
+std::string p_text(const std::optional<double>& p_value) {
+  return !p_value ? "" : *p_value < 1e-4 ? "<0.0001" : stats::value_text(*p_value, "", {2, false});
+}
+
+std::string in_unit(double value, const std::string& unit) {
+  return stats::value_text(value, clean_text(unit, 16), {4, false});
+}
+
+class VerdictRows final : public TableRows {
+ public:
+  enum Column : std::size_t {
+    name_column,
+    verdict_column,
+    base_column,
+    new_column,
+    change_column,
+    interval_column,
+    p95_column,
+    base_count_column,
+    new_count_column,
+    p_column
+  };
+
+  VerdictRows(const std::vector<ComparedThing>& things, const char* filter) : things_(things), filter_(filter) {}
+
+  [[nodiscard]] std::size_t count() const override { return things_.size(); }
+  [[nodiscard]] bool fits(std::size_t row) const override { return contains_text(text(row, name_column), filter_); }
+  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
+    const ComparedThing& thing = things_[row];
+    switch (column) {
+      case name_column:
+        return (thing.name.kind == stats::ThingKind::site ? "" : std::string(name_of(thing.name.kind)) + " ") +
+               title_of(thing.name);
+      case verdict_column:
+        return std::string(name_of(thing.verdict));
+      case base_column:
+      case new_column:
+        return in_unit(number(row, column), thing.name.unit);
+      case change_column:
+        return change_text(thing.median_difference(), thing.base.median);
+      case interval_column:
+        return interval_text(thing.median_share);
+      case p95_column:
+        return thing.p95 ? change_text(thing.p95_difference(), thing.base.p95) : "";
+      case p_column:
+        return p_text(thing.adjusted_p_value);
+      default:
+        return count_text(column == base_count_column ? thing.base.count : thing.changed.count);
+    }
+  }
+  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
+    const ComparedThing& thing = things_[row];
+    switch (column) {
+      case base_column:
+        return thing.base.median;
+      case new_column:
+        return thing.changed.median;
+      case change_column:
+        return share_of(thing.median_difference(), thing.base.median);
+      case p95_column:
+        return thing.p95 ? share_of(thing.p95_difference(), thing.base.p95) : 0;
+      case base_count_column:
+        return static_cast<double>(thing.base.count);
+      case new_count_column:
+        return static_cast<double>(thing.changed.count);
+      default:
+        return thing.adjusted_p_value.value_or(1);
+    }
+  }
+
+ private:
+  const std::vector<ComparedThing>& things_;
+  std::string filter_;
+};
+
+std::vector<TableColumn> verdict_columns() {
+  return {{"name", 3, false},
+          {"verdict", 1.5F, false},
+          {"base p50", 1.15F},
+          {"new p50", 1.15F},
+          {"change"},
+          {"95 %", 1.7F, false},
+          {"p95"},
+          {"base n"},
+          {"new n"},
+          {"adj. p"}};
+}
+
+using Bins = DistributionView::Bins;
+constexpr std::size_t bin_count = DistributionView::bin_count;
+
+Bins bins_of(const std::vector<double>& values, const stats::ValueAxis& axis) {
+  Bins bins{};
+  for (const double value : values) {
+    if (const std::size_t bin = axis.bin_of(value, bin_count); bin < bin_count) {
+      bins[bin] += 1 / static_cast<double>(values.size());
+    }
+  }
+  return bins;
+}
+
+/// A drawing of two distributions in an area of the screen.
+class Drawing {
+ public:
+  Drawing(ImVec2 least, ImVec2 most, double highest)
+      : canvas_(ImGui::GetWindowDrawList()), least_(least), most_(most), highest_(std::max(highest, 1e-12)) {}
+
+  void fill(const Bins& bins, ImU32 colour) {
+    for (std::size_t bin = 0; bin < bin_count; ++bin) {
+      if (bins[bin] > 0) {
+        canvas_.fill(x_of(bin), y_of(bins[bin]), x_of(bin + 1), most_.y, colour);
+      }
+    }
+  }
+  void outline(const Bins& bins, ImU32 colour) {
+    constexpr float thickness = 2;
+    float before = most_.y;
+    for (std::size_t bin = 0; bin <= bin_count; ++bin) {
+      const float y = bin < bin_count ? y_of(bins[bin]) : most_.y;
+      canvas_.fill(x_of(bin) - thickness / 2, std::min(before, y), x_of(bin) + thickness / 2,
+                   std::max(before, y) + thickness / 2, colour);
+      if (bin < bin_count) {
+        canvas_.fill(x_of(bin), y - thickness / 2, x_of(bin + 1), y + thickness / 2, colour);
+      }
+      before = y;
+    }
+  }
+  /// A line over the whole height.
+  void mark(double share, ImU32 colour, bool is_dashed) {
+    if (!(share >= 0 && share <= 1)) {
+      return;
+    }
+    const float x = least_.x + static_cast<float>(share) * (most_.x - least_.x);
+    const float step = is_dashed ? 8 : most_.y - least_.y;
+    for (float y = least_.y; y < most_.y; y += step) {
+      canvas_.fill(x, y, x + 2, std::min(y + (is_dashed ? step / 2 : step), most_.y), colour);
+    }
+  }
+
+ private:
+  [[nodiscard]] float x_of(std::size_t bin) const {
+    return least_.x + (most_.x - least_.x) * static_cast<float>(bin) / static_cast<float>(bin_count);
+  }
+  [[nodiscard]] float y_of(double share) const {
+    return most_.y - static_cast<float>(share / highest_) * (most_.y - least_.y);
+  }
+
+  Canvas canvas_;
+  ImVec2 least_;
+  ImVec2 most_;
+  double highest_;
+};
+
+}  // namespace
+
+std::string title_of(const stats::ThingName& name) {
+  if (name.name.empty()) {
+    return name.kind == stats::ThingKind::frames ? "(main)" : "(no name)";
+  }
+  return clean_text(name.labels.empty() ? name.name : name.name + ' ' + name.labels);
+}
+
+VerdictTable::VerdictTable() : table_("verdicts", verdict_columns(), Table::unsorted) {}
+
+std::optional<std::size_t> VerdictTable::draw(const Judged& judged, std::uint64_t version, const Theme& theme) {
+  filter_.draw();
+  const VerdictRows rows(judged.comparison.things, filter_.text());
+  ImGui::SameLine(0, ImGui::GetFontSize());
+  std::array<Area, 2> areas;
+  if (const auto as = draw_copy_buttons(areas)) {
+    ImGui::SetClipboardText(copied(judged, *as).c_str());
+  }
+  ImGui::SameLine(0, ImGui::GetFontSize());
+  say(verdicts_text(judged.comparison));
+  for (const std::string& warning : judged.warnings) {
+    say("! " + warning);
+  }
+  table_.update(rows, filter_.version() + version);
+  const TableUse use = table_.draw(rows, chosen_, ImGui::GetContentRegionAvail().y, theme);
+  chosen_ = use.clicked ? use.clicked : chosen_;
+  return use.clicked;
+}
+
+std::optional<std::size_t> VerdictTable::choose_next(bool down) {
+  chosen_ = table_.neighbour(chosen_, down);
+  return chosen_;
+}
+
+std::string VerdictTable::copied(const Judged& judged, CopyAs as) const {
+  return table_.copied(VerdictRows(judged.comparison.things, filter_.text()), as);
+}
+
+DistributionView::DistributionView(const ComparedThing& thing)
+    : DistributionView(thing, thing.base_samples->pooled(), thing.changed_samples->pooled()) {}
+
+DistributionView::DistributionView(const ComparedThing& thing, const std::vector<double>& base,
+                                   const std::vector<double>& changed)
+    : title_(title_of(thing.name) + "   " + change_text(thing.median_difference(), thing.base.median)),
+      base_text_("base, filled: median " + in_unit(thing.base.median, thing.name.unit)),
+      new_text_("new, outlined: median " + in_unit(thing.changed.median, thing.name.unit)),
+      unit_(thing.name.unit),
+      base_median_(thing.base.median),
+      new_median_(thing.changed.median),
+      axis_(stats::axis_of_both(base, changed)),
+      base_(bins_of(base, axis_)),
+      changed_(bins_of(changed, axis_)) {
+  if (const std::string interval = interval_text(thing.median_share); !interval.empty()) {
+    title_ += " (" + interval + ")";
+  }
+}
+
+void DistributionView::draw(const Theme& theme) const {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float line = ImGui::GetTextLineHeightWithSpacing();
+  Canvas canvas(ImGui::GetWindowDrawList());
+  canvas.text(at.x, at.y, room.x, theme.text, title_);
+  canvas.text(at.x, at.y + line, room.x, base_colour(theme), base_text_);
+  canvas.text(at.x, at.y + 2 * line, room.x, new_colour(theme), new_text_);
+  if (room.y < 5 * line) {
+    return;
+  }
+  const ImVec2 least(at.x, at.y + 3 * line + 2);
+  const ImVec2 most(at.x + room.x, at.y + room.y - line);
+  canvas.fill(least.x, least.y, most.x, most.y, theme.back);
+  const double highest =
+      std::max(*std::max_element(base_.begin(), base_.end()), *std::max_element(changed_.begin(), changed_.end()));
+  Drawing drawing(least, most, highest * 1.05);
+  drawing.fill(base_, fade(base_colour(theme), 0.6F));
+  drawing.outline(changed_, new_colour(theme));
+  drawing.mark(axis_.share_at(base_median_), base_colour(theme), true);
+  drawing.mark(axis_.share_at(new_median_), new_colour(theme), false);
+  const auto label = [&](double share, float where) {
+    const std::string text = in_unit(axis_.value_at(share), unit_);
+    const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 1;
+    canvas.text(at.x + static_cast<float>(share) * room.x - width * where, most.y, width, theme.faint_text, text);
+  };
+  label(0, 0);
+  label(0.5, 0.5F);
+  label(1, 1);
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,165 @@
+// Gathers the functions on sampled stacks.
+#include "panel/lists/stack_gatherer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "panel/data/time_math.hpp"
+#include "stats/common/stack_tree.hpp"
+#include "timeline/observed_threads.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+/// Makes the nodes of stacks, callers first. Functions of one name in one file are one.
+class NodeMaker {
+ public:
+  NodeMaker(const Declarations& declared, StackList& list) : tree_(declared), list_(list) {
+    list_.nodes.emplace_back();
+  }
+
+  StackList::Node& node_of(StackId stack) {
+    path_.clear();
+    std::uint32_t at = tree_.index_of(stack);
+    while (at != 0 && nodes_.count(at) == 0) {
+      path_.push_back(at);
+      at = tree_.caller_of(at);
+    }
+    std::uint32_t node = at == 0 ? 0 : nodes_[at];
+    for (; !path_.empty(); path_.pop_back()) {
+      node = child_of(node, name_of(tree_.function_of(path_.back())));
+      nodes_[path_.back()] = node;
+    }
+    if (tree_.index_of(stack) == 0) {
+      node = child_of(0, name_of(FunctionId{}));  // a stack that could not be read
+    }
+    return list_.nodes[node];
+  }
+
+  void finish() {
+    for (std::size_t i = list_.nodes.size(); i-- > 1;) {
+      StackList::Node& node = list_.nodes[i];
+      node.total += node.self;
+      node.total_blocked_ns += node.self_blocked_ns;
+      list_.nodes[node.parent].total += node.total;
+      list_.nodes[node.parent].total_blocked_ns += node.total_blocked_ns;
+    }
+  }
+
+ private:
+  FunctionId name_of(FunctionId function) {
+    const auto [same, is_new] = list_.same_names.try_emplace(function, function);
+    if (is_new) {
+      same->second = names_.try_emplace({tree_.module_of(function), tree_.name_of(function)}, function).first->second;
+    }
+    return same->second;
+  }
+
+  std::uint32_t child_of(std::uint32_t parent, FunctionId function) {
+    const auto [known, is_new] = children_.try_emplace({parent, function}, parent);
+    if (is_new && list_.nodes.size() < StackList::most_nodes) {
+      known->second = static_cast<std::uint32_t>(list_.nodes.size());
+      const auto depth = static_cast<std::uint16_t>(parent == 0 ? 0 : list_.nodes[parent].depth + 1);
+      list_.nodes.push_back({function, parent, depth, 0, 0, 0, 0});
+    }
+    return known->second;
+  }
+
+  stats::StackTree tree_;
+  StackList& list_;
+  std::unordered_map<std::uint32_t, std::uint32_t> nodes_;  // by stack
+  std::map<std::pair<std::uint32_t, FunctionId>, std::uint32_t> children_;
+  std::map<std::pair<std::string, std::string>, FunctionId> names_;
+  std::vector<std::uint32_t> path_;
+};
+
+}  // namespace
+
+BlockScan StackGatherer::scan() const {
+  return {key_.range, key_.id != 0 ? BatchParts::everything : BatchParts::stacks, std::nullopt, {}, {}};
+}
+
+void StackGatherer::count(const StackSample& sample, Counts& counts) {
+  Count& one = counts[sample.stack];
+  one.samples += sample.is_wait() ? 0U : 1U;
+  one.blocked_ns += static_cast<std::uint64_t>(std::max<std::int64_t>(sample.blocked_ns, 0));
+}
+
+void StackGatherer::take(std::size_t /*capture*/, const EventBatch* batch) {
+  if (batch == nullptr) {
+    return;
+  }
+  last_ns_ = std::max(last_ns_, batch->end_ns);
+  for (const StackSample& sample : batch->stack_samples) {
+    if (!key_.holds(sample.time_ns)) {
+      continue;
+    }
+    if (key_.id == 0) {
+      count(sample, counts_);
+    } else if (kept_ < StackList::most_samples) {
+      samples_[sample.thread].push_back(sample);
+      ++kept_;
+    }
+  }
+  for (const ScopeRun& run : batch->runs) {
+    if (key_.id == 0) {
+      break;
+    }
+    SiteTimes& scopes = scopes_[run.track];
+    capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
+      if (span.site == SiteId{key_.id} && span.start_ns < scopes.end_ns) {
+        scopes.ranges.push_back({span.start_ns, add_length(span.start_ns, span.duration_ns)});
+      }
+    });
+    if (scopes.ranges.size() > 2 * SiteTimes::most) {
+      scopes.join();
+    }
+  }
+}
+
+StackGatherer::Counts StackGatherer::counts_inside(StackList& list) const {
+  std::unordered_map<TrackId, SiteTimes> scopes = scopes_;
+  list.is_cut = kept_ == StackList::most_samples;
+  for (const auto& [track, stack] : stacks_) {
+    for (std::size_t depth = 0; depth < stack.depth(); ++depth) {
+      if (const auto open = stack[depth]; open.site == SiteId{key_.id}) {
+        scopes[track].ranges.push_back({open.start_ns, add_length(std::max(open.start_ns, last_ns_), 1)});
+      }
+    }
+  }
+  Counts counts;
+  for (const auto& [track, threads] : timeline::threads_of_tracks(provider_.declarations())) {
+    SiteTimes& times = scopes[track];
+    times.join();
+    list.is_cut = list.is_cut || times.end_ns != std::numeric_limits<std::int64_t>::max();
+    for (const ThreadId thread : threads) {
+      const auto samples = samples_.find(thread);
+      if (samples != samples_.end()) {
+        for (const StackSample& sample : samples->second) {
+          if (times.hold(sample.time_ns)) {
+            count(sample, counts);
+          }
+        }
+      }
+    }
+  }
+  return counts;
+}
+
+StackList StackGatherer::result() const {
+  StackList list;
+  const Counts counts = key_.id != 0 ? counts_inside(list) : counts_;
+  NodeMaker maker(provider_.declarations(), list);
+  for (const auto& [stack, sums] : std::map<StackId, Count>(counts.begin(), counts.end())) {
+    StackList::Node& node = maker.node_of(stack);
+    node.self += sums.samples;
+    node.self_blocked_ns += sums.blocked_ns;
+  }
+  maker.finish();
+  return list;
+}
+
+}  // namespace kymo::panel

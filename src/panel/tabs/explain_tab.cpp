@@ -1,0 +1,253 @@
+// The explain tab: why the slow frames of the selection, or its slow scopes, take longer than the others.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "panel/data/time_math.hpp"
+#include "panel/draw/text.hpp"
+#include "panel/tabs/focus.hpp"
+#include "panel/tabs/tab.hpp"
+#include "panel/tabs/table.hpp"
+#include "stats/explain/explanation_text.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+/// Findings of all explanations, what took less time, and what is unexplained of each.
+class FindingRows final : public TableRows {
+ public:
+  enum Column : std::size_t { cause_column, excess_column, share_column, interval_column, slow_column };
+
+  struct Row {
+    const Explanation* why = nullptr;
+    const Finding* finding = nullptr;  ///< nullptr: unexplained
+    bool is_shorter = false;
+  };
+
+  explicit FindingRows(const std::vector<Explanation>& explanations) {
+    for (const Explanation& why : explanations) {
+      for (const Finding& finding : why.findings) {
+        rows_.push_back({&why, &finding, false});
+      }
+      for (const Finding& finding : why.shorter) {
+        rows_.push_back({&why, &finding, true});
+      }
+      if (!why.findings.empty() || !why.shorter.empty()) {
+        rows_.push_back({&why, nullptr, false});
+      }
+    }
+  }
+
+  [[nodiscard]] const Row& row(std::size_t row) const { return rows_[row]; }
+  [[nodiscard]] std::size_t count() const override { return rows_.size(); }
+  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
+    const auto& [why, finding, is_shorter] = rows_[row];
+    switch (column) {
+      case cause_column:
+        return finding == nullptr ? "unexplained" : (is_shorter ? "less time " : "") + clean_text(finding->text, 400);
+      case excess_column:
+        return (number(row, column) < 0 ? "-" : "") +
+               duration_text(static_cast<std::int64_t>(std::abs(number(row, column))));
+      case share_column:
+        return stats::share_of_excess_text(number(row, column));
+      case interval_column:
+        return finding == nullptr || is_shorter ? "" : stats::share_interval_text(finding->interval);
+      default:
+        return finding == nullptr || is_shorter ? ""
+                                                : count_text(finding->in_instances) + " of " + count_text(why->slow);
+    }
+  }
+  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
+    const auto& [why, finding, is_shorter] = rows_[row];
+    const double excess_ns = finding != nullptr ? finding->excess_ns : why->unexplained_ns;
+    switch (column) {
+      case excess_column:
+        return excess_ns;
+      case share_column:
+        return finding != nullptr ? finding->share : excess_ns / why->excess_ns();
+      case interval_column:
+        return finding != nullptr && finding->interval ? finding->interval->low : -1;
+      default:
+        return finding != nullptr ? static_cast<double>(finding->in_instances) : -1;
+    }
+  }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+class ExplainTab final : public Tab {
+ public:
+  [[nodiscard]] const char* title() const override { return "Explain"; }
+
+  void draw(TabContext& context) override {
+    PanelData& data = context.state.data();
+    if (is_new_selection(context)) {
+      is_asked_ = false;
+    }
+    // Without a thread, an answer would hold up the page: it is asked for by a click.
+    if (!is_asked_ && data.has_thread()) {
+      ask(context);
+    }
+    draw_focus_button(context);
+    const bool is_outdated = is_asked_ && data.explained().data_version != data.data_version() &&
+                             data.explained().state != Explained::State::reading;
+    if ((!is_asked_ || is_outdated) && ImGui::SmallButton(is_asked_ ? "Explain anew###explain" : "Explain###explain")) {
+      ask(context);
+    }
+    const Explained& explained = data.explained();
+    if (!is_asked_ || explained.state != Explained::State::known) {
+      say(state_text(explained));
+      return;
+    }
+    for (const Explanation& why : explained.explanations) {
+      draw_sentence(clean_text(describe(why), 1000));
+    }
+    const FindingRows rows(explained.explanations);
+    table_.update(rows, explained.version);
+    if (rows.count() != 0) {
+      // What goes along stands below the rows, or below the window where there is no room.
+      const float line = ImGui::GetTextLineHeightWithSpacing();
+      const float all = (static_cast<float>(rows.count()) + 1.7F) * line;
+      const float room = ImGui::GetContentRegionAvail().y - static_cast<float>(remarks(context).size()) * line;
+      const TableUse use = table_.draw(rows, chosen_, std::clamp(room, std::min(4 * line, all), all), context.theme);
+      if (use.clicked) {
+        choose(context, *use.clicked);
+      }
+    }
+    for (const std::string& remark : remarks(context)) {
+      say(remark);
+    }
+  }
+
+  void choose_row(TabContext& context, bool down) override {
+    if (!is_asked_) {
+      ask(context);
+      return;
+    }
+    const FindingRows rows(context.state.data().explained().explanations);
+    if (const auto next = table_.neighbour(chosen_, down); next && *next < rows.count()) {
+      choose(context, *next);
+    }
+  }
+  void sort_by(std::size_t column) override { table_.sort_by(column); }
+  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
+    const std::vector<Explanation>& explanations = context.state.data().explained().explanations;
+    std::string text;
+    for (const Explanation& why : explanations) {
+      text += as == CopyAs::text ? clean_text(describe(why), 1000) + "\n" : "";
+    }
+    return text + table_.copied(FindingRows(explanations), as);
+  }
+
+ private:
+  static void draw_sentence(const std::string& text) {
+    ImGui::PushTextWrapPos(0);
+    say(text);
+    ImGui::PopTextWrapPos();
+  }
+
+  [[nodiscard]] std::string state_text(const Explained& explained) const {
+    if (!is_asked_) {
+      return "reads the captures once; up or down, or a click, begins";
+    }
+    return explained.state == Explained::State::failed       ? clean_text(explained.failure, 400)
+           : explained.state == Explained::State::impossible ? "needs a capture: record this program with KYMO_RECORD"
+                                                             : "reading...";
+  }
+
+  /// Whether something else is selected than what was asked about.
+  [[nodiscard]] bool is_new_selection(TabContext& context) {
+    const TimeRange range = context.state.table_range();
+    const SiteId site = context.state.focused_site();
+    if (range.start_ns == range_.start_ns && range.end_ns == range_.end_ns && site == site_) {
+      return false;
+    }
+    range_ = range;
+    site_ = site;
+    return true;
+  }
+
+  void ask(TabContext& context) {
+    ExplainOptions options;
+    if (site_) {
+      options.site = context.state.data().provider().site(site_).name;
+    }
+    if (!is_everything(range_)) {
+      options.slow.time = range_;
+    }
+    context.state.data().ask_to_explain(options);
+    context.state.light({});
+    chosen_.reset();
+    is_asked_ = true;
+  }
+
+  /// What goes along, and what limits the answers.
+  [[nodiscard]] static std::vector<std::string> remarks(TabContext& context) {
+    std::vector<std::string> all;
+    const auto& metrics = context.state.data().provider().declarations().metrics;
+    for (const Explanation& why : context.state.data().explained().explanations) {
+      for (const Companion& companion : why.companions) {
+        const auto metric = std::find_if(metrics.begin(), metrics.end(), [&companion](const MetricDeclaration& one) {
+          return one.id == companion.metric;
+        });
+        if (metric != metrics.end()) {
+          all.push_back(clean_text(stats::companion_text(*metric, companion), 200));
+        }
+      }
+      for (const std::string& note : why.notes) {
+        all.push_back("note: " + clean_text(note, 400));
+      }
+    }
+    return all;
+  }
+
+  /// Lights the instances of a finding, and marks the scope where most of its time goes.
+  void choose(TabContext& context, std::size_t row) {
+    const FindingRows rows(context.state.data().explained().explanations);
+    chosen_ = row;
+    std::vector<Instance> instances;
+    const FindingRows::Row& chosen = rows.row(row);
+    if (chosen.finding == nullptr) {
+      instances = chosen.why->slowest;
+    } else {
+      for (const FindingInstance& one : chosen.finding->slow) {
+        instances.push_back(one.instance);
+      }
+      if (!chosen.finding->parts.empty()) {
+        context.state.mark_site(find_site(context, chosen.finding->parts.front().subject));
+      }
+    }
+    context.state.light(std::move(instances));
+  }
+
+  [[nodiscard]] static SiteId find_site(TabContext& context, const Subject& subject) {
+    for (const SiteDeclaration& site : context.state.data().provider().declarations().sites) {
+      if (site.name == subject.name && site.file == subject.file) {
+        return site.id;
+      }
+    }
+    return {};
+  }
+
+  bool is_asked_ = false;
+  TimeRange range_;
+  SiteId site_;
+  std::optional<std::size_t> chosen_;
+  Table table_{"findings",
+               {{"cause", 7, false}, {"excess"}, {"share", 1, true, true}, {"95 % interval"}, {"slow ones with it"}},
+               Table::unsorted};
+};
+
+}  // namespace
+
+std::unique_ptr<Tab> make_explain_tab() {
+  return std::make_unique<ExplainTab>();
+}
+
+}  // namespace kymo::panel

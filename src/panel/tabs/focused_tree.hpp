@@ -1,0 +1,31 @@
+// The tree of nested scopes that the tree and flame graph tabs show: all of it, or what lies inside one site.
+#pragma once
+
+#include <cstdint>
+
+#include "panel/lists/lists.hpp"
+#include "panel/tabs/tab.hpp"
+
+namespace kymo::panel {
+
+/// The part of a tree that lies inside scopes of a site, whatever they lie in. The site's outermost scopes are at the top.
+[[nodiscard]] TreeList inside_of(const TreeList& whole, SiteId site);
+
+class FocusedTree {
+ public:
+  /// Call in each frame that shows the tree.
+  void keep_fresh(TabContext& context);
+  [[nodiscard]] const TreeList& list() const { return focus_ ? inside_ : whole_.list(); }
+  /// Increases with each change.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+  [[nodiscard]] bool is_reading() const { return whole_.is_reading(); }
+
+ private:
+  KeptList<TreeList> whole_;
+  TreeList inside_;
+  SiteId focus_;
+  std::uint64_t whole_version_ = 0;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace kymo::panel

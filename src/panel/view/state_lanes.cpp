@@ -1,0 +1,187 @@
+// Run states: a lane at the top of each thread's title, and below all tracks a lane for each CPU.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "panel/data/time_math.hpp"
+#include "panel/draw/text.hpp"
+#include "panel/view/panel_view.hpp"
+
+namespace kymo::panel {
+
+namespace {
+
+/// The part of a title's line that its lane has.
+constexpr float lane_share = 0.32F;
+
+std::string share_text(float share) {
+  return value_text(100.0 * static_cast<double>(share), "%");
+}
+
+const char* word_of_state(RunState state) {
+  return state == RunState::running ? "running" : state == RunState::runnable ? "pushed off the CPU" : "blocked";
+}
+
+}  // namespace
+
+std::uint32_t PanelView::cpu_lines() const {
+  const auto cpus = static_cast<std::uint32_t>(state_.cpus().size());
+  return cpus == 0 ? 0 : folds_cpus_ ? 1 : cpus + 1;
+}
+
+std::string PanelView::thread_title(ThreadId id) const {
+  const auto& threads = state_.data().provider().declarations().threads;
+  const auto is_it = [id](const ThreadDeclaration& thread) { return thread.id == id; };
+  // Usually the ids are their places.
+  const auto guess =
+      threads.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(id.value() - 1, threads.size()));
+  const auto found =
+      guess != threads.end() && is_it(*guess) ? guess : std::find_if(threads.begin(), threads.end(), is_it);
+  if (found == threads.end()) {
+    return "a thread that is not known";
+  }
+  return found->name.empty() ? "thread " + std::to_string(found->os_thread_id) : clean_text(found->name);
+}
+
+void PanelView::draw_states(const Area& area, float line_height) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  const float height = std::floor(line_height * lane_share);
+  for (const StateLane& lane : state_.states().threads) {
+    const float top = area.top + static_cast<float>(lane.line) * line_height - flame_scroll_ + 1;
+    // Blocked is low, so that the three differ without their colours.
+    const std::array<float, 3> heights = {height, height, height / 3};
+    const std::array<ImU32, 3> colours = {theme_.good, theme_.bad, theme_.stale};
+    for (const bool draws_single : {false, true}) {
+      for (const StateBox& box : lane.boxes) {
+        float bottom = top + height;
+        for (std::size_t state = 0; state < heights.size() && box.is_one == draws_single; ++state) {
+          const float of_state = heights[state] * box.shares[state];
+          if (of_state > 0) {
+            canvas.fill(area.left + std::max(box.left, 0.0F), bottom - of_state,
+                        area.left + std::min(box.right, area.width()), bottom, colours[state]);
+          }
+          bottom -= of_state;
+        }
+      }
+    }
+  }
+}
+
+void PanelView::draw_cpus(const Area& area, const FlameLayout& layout, float line_height) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  if (cpu_lines() != 0) {
+    const float top = area.top + static_cast<float>(layout.lines) * line_height - flame_scroll_;
+    canvas.fill(area.left, top, area.right, top + line_height - 1, theme_.band);
+  }
+  std::unordered_map<ThreadId, std::pair<std::string, ImU32>> looks;
+  for (const StateLane& lane : state_.states().cpus) {
+    if (folds_cpus_) {
+      return;
+    }
+    const float bottom = area.top + static_cast<float>(lane.line + 1) * line_height - flame_scroll_ - 1;
+    for (const StateBox& box : lane.boxes) {
+      auto& [title, colour] = looks[ThreadId{box.what}];
+      if (title.empty()) {
+        title = thread_title(ThreadId{box.what});
+        colour = names_.colour_of(title);
+      }
+      const float left = area.left + std::max(box.left, 0.0F);
+      const float right = area.left + std::min(box.right, area.width());
+      canvas.fill(left, bottom - (line_height - 1) * box.shares[0], right - (right - left > 3 ? 1.0F : 0.0F), bottom,
+                  colour);
+      if (box.is_one && right - left > ImGui::GetFontSize() * 1.5F) {
+        canvas.text(left + 3, bottom - line_height * 0.9F, right - left - 6, theme_.box_text, title);
+      }
+    }
+  }
+}
+
+void PanelView::draw_cpu_titles(const Area& area, const FlameLayout& layout, float line_height,
+                                const Pointer& pointer) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  for (std::uint32_t i = 0; i < cpu_lines(); ++i) {
+    const float top = area.top + static_cast<float>(layout.lines + i) * line_height - flame_scroll_;
+    if (top > area.bottom || top + line_height < area.top) {
+      continue;
+    }
+    const std::string title =
+        i == 0 ? std::string(folds_cpus_ ? "+ " : "") + "CPUs" : "CPU " + std::to_string(state_.cpus()[i - 1]);
+    canvas.text(area.left + (i == 0 ? 2.0F : ImGui::GetFontSize()), top + 1, area.width() - 8, theme_.text, title);
+    if (i == 0 && pointer.is_over && area.top + pointer.y >= top && area.top + pointer.y < top + line_height) {
+      show_tip(std::string("the CPUs that recorded threads ran on, and which of them\nclick to ") +
+               (folds_cpus_ ? "show them" : "fold them"));
+      folds_cpus_ = folds_cpus_ != pointer.is_clicked;
+    }
+  }
+}
+
+bool PanelView::use_states(const Pointer& pointer, std::uint32_t line, float line_height) {
+  const float place = (pointer.y + flame_scroll_) / line_height - static_cast<float>(line);
+  const std::int64_t time_ns = state_.flame().to_time(pointer.pixel);
+  if (const StateBox* const box = find_state(state_.states().cpus, line, pointer.pixel);
+      box != nullptr && !folds_cpus_) {
+    const std::string title = thread_title(ThreadId{box->what});
+    show_tip(box->is_one
+                 ? title + "\nran here for " + duration_text(length_between(box->start_ns, box->end_ns))
+                 : "recorded threads ran here for " + share_text(box->shares[0]) + " of the time, mostly " + title);
+    return true;
+  }
+  const auto& lanes = state_.states().threads;
+  const StateBox* const box = place <= lane_share + 0.05F ? find_state(lanes, line, pointer.pixel) : nullptr;
+  if (box == nullptr) {
+    return false;
+  }
+  if (!box->is_one) {
+    std::string text;
+    for (const RunState state : {RunState::running, RunState::runnable, RunState::blocked}) {
+      const float share = box->shares[static_cast<std::size_t>(state)];
+      text += share > 0 ? (text.empty() ? "" : ", ") + std::string(word_of_state(state)) + " " + share_text(share) : "";
+    }
+    show_tip(text + " of the time");
+    return true;
+  }
+  const auto lane = std::find_if(lanes.begin(), lanes.end(), [line](const StateLane& l) { return l.line == line; });
+  show_tip(state_text(*box, lane->track, time_ns));
+  return true;
+}
+
+std::string PanelView::state_text(const StateBox& box, TrackId track, std::int64_t time_ns) {
+  const RunState state = box.state();
+  const std::uint32_t cpu = box.what - 1;
+  std::string text = std::string(word_of_state(state)) + " for " +
+                     duration_text(length_between(box.start_ns, box.end_ns)) +
+                     (state == RunState::running ? ", on CPU " : "; before, on CPU ") + std::to_string(cpu);
+  if (state == RunState::runnable) {
+    const ThreadId other = thread_on(state_.marks().pieces, cpu, time_ns);
+    text += other ? "\nthere ran " + thread_title(other) : "";
+  }
+  if (state == RunState::blocked) {
+    text += blocked_text(track, time_ns);
+  }
+  return text;
+}
+
+std::string PanelView::blocked_text(TrackId track, std::int64_t time_ns) {
+  const FlameRow* innermost = nullptr;
+  const FlameBox* scope = nullptr;
+  for (const FlameRow& row : state_.flame_layout().rows) {
+    for (std::size_t i = 0; row.track == track && !row.named && i < row.boxes.size(); ++i) {
+      const FlameBox& box = row.boxes[i];
+      if (box.is_one && box.start_ns <= time_ns && time_ns < box.end_ns &&
+          (scope == nullptr || row.depth > innermost->depth)) {
+        innermost = &row;
+        scope = &box;
+      }
+    }
+  }
+  if (scope == nullptr) {
+    return {};
+  }
+  const base::SiteOrName what = innermost->what(*scope);
+  const SiteDeclaration& site = state_.data().provider().site(base::site_of(what));
+  return "\nin " + look_of(what).text + (site.role == SiteRole::wait ? "\n" + holder_text(site.function) : "");
+}
+
+}  // namespace kymo::panel

@@ -1,0 +1,72 @@
+// Which owners differ between slow and usual instances, by how much, and how surely.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <kymo/explain.hpp>
+
+#include "stats/paths/critical_path.hpp"
+#include "stats/paths/instances.hpp"
+#include "stats/paths/owners.hpp"
+
+namespace kymo::stats {
+
+/// The instances that are looked at, by ascending start.
+struct LookedAt {
+  std::vector<Instance> instances;
+  std::vector<double> amounts;  ///< what is explained of each: its nanoseconds, or its joules
+  std::vector<bool> is_slow;    ///< of each; the others are usual
+  std::size_t slow = 0;         ///< their number
+};
+
+/// Those of a set. `amounts`: of all instances.
+[[nodiscard]] LookedAt look_at(const Instances& instances, const std::vector<double>& amounts, const SlowSet& set);
+
+/// Owners that count as one cause: on the instance's own thread those of one scope, or all times in which it was pushed off;
+/// behind waits, those of one kind behind the same ones.
+struct Cause {
+  std::vector<OwnerId> owners;
+  std::vector<double> owned;  ///< of each instance's amount
+  double excess = 0;          ///< mean of the slow ones minus mean of the usual ones
+  double p_value = 1;         ///< corrected for all causes that were tried
+};
+
+/// Where a finding's words come from.
+struct FindingFacts {
+  const Timeline& timeline;
+  const LookedAt& looked_at;
+  const CriticalPaths& paths;
+  const OwnerTable& owners;
+  std::uint64_t seed = 1;
+};
+
+/// The slow instances in which the cause takes more than in 95 % of the usual ones, by ascending start.
+[[nodiscard]] std::vector<std::size_t> instances_with(const LookedAt& looked_at, const Cause& cause);
+
+/// A machine disturbs a program by itself: it wakes threads late, or its host takes a processor away. Such a disturbance hits
+/// whatever runs then, and the instances of one occasion share it. So a cause of the program's own comes on three at least.
+constexpr std::size_t least_occasions = 3;
+constexpr std::int64_t occasion_ns = 10'000'000;
+/// Disturbances rarely last longer.
+constexpr double most_disturbance_ns = 10e6;
+/// How many times apart by more than `occasion_ns` the cause came.
+[[nodiscard]] std::size_t count_occasions(const LookedAt& looked_at, const Cause& cause);
+
+/// More causes than this are not tried: those that vary least between instances are left out.
+constexpr std::size_t most_causes = 256;
+
+/// Sets excess and p-value of causes whose owned amounts are known, and orders them by descending excess. The p-value is that of a permutation test over instances: how often the
+/// largest of all causes' differences is as large as the cause's own when slow and usual are dealt out at
+/// random (Westfall and Young's maxT). Differences are standardised from three slow instances on. About 0.1 s for 500 slow and 2,000 usual instances.
+void test_causes(const LookedAt& looked_at, std::vector<Cause>& causes, std::uint64_t seed);
+
+/// All causes that were tried, tested.
+[[nodiscard]] std::vector<Cause> find_causes(const LookedAt& looked_at, const CriticalPaths& paths,
+                                             const OwnerTable& owners, std::uint64_t seed);
+
+/// 95 % bootstrap interval of a cause's share of the excess: instances are drawn again from the slow and from the usual ones.
+[[nodiscard]] Interval bootstrap_share(const LookedAt& looked_at, const Cause& cause, std::uint64_t seed);
+
+}  // namespace kymo::stats

@@ -1,0 +1,318 @@
+#include <kymo/explain.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "stats/common/sample_tests.hpp"
+#include "stats/common/value_text.hpp"
+#include "stats/explain/causes.hpp"
+#include "stats/explain/clock.hpp"
+#include "stats/explain/companions.hpp"
+#include "stats/explain/finding_text.hpp"
+#include "stats/explain/own_cost.hpp"
+#include "stats/paths/critical_path.hpp"
+#include "stats/statistics/statistics.hpp"
+
+namespace kymo {
+
+namespace stats {
+
+namespace {
+
+constexpr std::size_t most_findings = 5;
+constexpr std::size_t most_shorter = 3;
+constexpr std::size_t most_companions = 5;
+constexpr std::size_t most_slowest = 5;
+constexpr std::size_t most_sites = 3;
+constexpr std::size_t most_parts = 8;
+/// Intervals of fewer slow instances would only tell of the usual ones.
+constexpr std::size_t least_for_interval = 3;
+
+/// Explains one set of instances.
+class Explaining {
+ public:
+  Explaining(const Timeline& timeline, const ExplainOptions& options, const Instances& instances, const SlowSet& set)
+      : timeline_(timeline), options_(options), instances_(instances), set_(set), owners_(timeline) {}
+
+  Explanation run() {
+    describe_instances();
+    if (set_.slow.empty() || set_.usual.empty()) {
+      return std::move(result_);
+    }
+    looked_at_ = look_at(instances_, durations_of(instances_), set_);
+    if (result_.excess_ns() > 0 && (!result_.is_comparison || differ_by_more_than_chance())) {
+      paths_ = find_critical_paths(timeline_, looked_at_.instances, owners_, options_.on_progress);
+      // Metrics of several captures are not joined.
+      if (!result_.is_comparison) {
+        move_clock_parts(timeline_, looked_at_, paths_, owners_);
+      }
+      find_findings();
+    }
+    if (!result_.findings.empty() && !result_.is_comparison) {
+      result_.companions = find_companions(timeline_, looked_at_, most_companions);
+    }
+    add_notes();
+    return std::move(result_);
+  }
+
+ private:
+  void describe_instances();
+  [[nodiscard]] bool differ_by_more_than_chance() const;
+  void find_findings();
+  void add_notes();
+  [[nodiscard]] Finding finding_of(const Cause& cause) const;
+  [[nodiscard]] std::vector<FindingPart> parts_of(const Cause& cause) const;
+  [[nodiscard]] std::vector<std::string> waits_of(ChainId chain) const;
+  [[nodiscard]] bool may_be_the_machine(const Cause& cause, const Finding& finding) const;
+  void add_evidence(const Cause& cause, Finding& finding) const;
+
+  const Timeline& timeline_;
+  const ExplainOptions& options_;
+  const Instances& instances_;
+  const SlowSet& set_;
+  OwnerTable owners_;
+  LookedAt looked_at_;
+  CriticalPaths paths_;
+  Explanation result_;
+  bool is_rare_ = false;  ///< there were causes that may be the machine's doing
+};
+
+double mean_of(const Instances& instances, const std::vector<std::size_t>& indices) {
+  double sum = 0;
+  for (const std::size_t index : indices) {
+    sum += static_cast<double>(instances.all[index].duration_ns);
+  }
+  return indices.empty() ? 0 : sum / static_cast<double>(indices.size());
+}
+
+void Explaining::describe_instances() {
+  result_.name = instances_.name;
+  result_.is_comparison = !options_.base_captures.empty();
+  result_.instances = instances_.all.size();
+  result_.slow = set_.slow.size();
+  result_.usual = set_.usual.size();
+  result_.slow_mean_ns = mean_of(instances_, set_.slow);
+  result_.usual_mean_ns = mean_of(instances_, set_.usual);
+  std::vector<std::int64_t> durations;
+  for (const Instance& instance : instances_.all) {
+    durations.push_back(instance.duration_ns);
+  }
+  std::sort(durations.begin(), durations.end());
+  result_.median_ns = durations.empty() ? 0 : static_cast<double>(durations[durations.size() / 2]);
+  result_.longest_ns = durations.empty() ? 0 : static_cast<double>(durations.back());
+  for (std::size_t i = 0; i < std::min(set_.slow.size(), most_slowest); ++i) {
+    result_.slowest.push_back(instances_.all[set_.slow[i]]);
+  }
+}
+
+bool Explaining::differ_by_more_than_chance() const {
+  std::vector<double> slow;
+  std::vector<double> usual;
+  for (std::size_t i = 0; i < looked_at_.instances.size(); ++i) {
+    (looked_at_.is_slow[i] ? slow : usual).push_back(static_cast<double>(looked_at_.instances[i].duration_ns));
+  }
+  std::sort(slow.begin(), slow.end());
+  std::sort(usual.begin(), usual.end());
+  return mann_whitney(usual, slow).p_value <= options_.most_p;
+}
+
+std::vector<std::string> Explaining::waits_of(ChainId chain) const {
+  std::vector<std::string> waits;
+  for (; chain != 0; chain = owners_.wait(chain).outer) {
+    const std::string& name = owners_.subject(owners_.wait(chain).subject).name;
+    waits.push_back(name.empty() ? "(outside of scopes)" : name);
+  }
+  std::reverse(waits.begin(), waits.end());
+  return waits;
+}
+
+std::vector<FindingPart> Explaining::parts_of(const Cause& cause) const {
+  std::map<SubjectId, std::map<TrackId, double>> excess;
+  for (std::size_t i = 0; i < paths_.paths.size(); ++i) {
+    const double weight = looked_at_.is_slow[i]
+                              ? 1 / static_cast<double>(looked_at_.slow)
+                              : -1 / static_cast<double>(looked_at_.instances.size() - looked_at_.slow);
+    for (const OwnerId id : cause.owners) {
+      const auto part = paths_.paths[i].parts.find(id);
+      if (part != paths_.paths[i].parts.end()) {
+        const Owner& owner = owners_.owner(id);
+        excess[owner.subject][owner.track] += weight * static_cast<double>(part->second.duration_ns);
+      }
+    }
+  }
+  std::vector<FindingPart> parts;
+  for (const auto& [subject, by_track] : excess) {
+    FindingPart part{owners_.subject(subject), {}, 0};
+    double most_ns = 0;
+    for (const auto& [track, excess_ns] : by_track) {
+      part.excess_ns += excess_ns;
+      if (track && std::abs(excess_ns) > most_ns) {
+        most_ns = std::abs(excess_ns);
+        part.thread = timeline_.track(track).name;
+      }
+    }
+    parts.push_back(std::move(part));
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const FindingPart& a, const FindingPart& b) {
+    return std::abs(a.excess_ns) > std::abs(b.excess_ns);
+  });
+  parts.resize(std::min(parts.size(), most_parts));
+  return parts;
+}
+
+/// Whether the cause came so rarely and briefly that a disturbance by the machine is as likely. Not asked where the user
+/// chose the instances: these are explained as they are.
+bool Explaining::may_be_the_machine(const Cause& cause, const Finding& finding) const {
+  const SlowSetOptions& chosen = options_.slow;
+  if (chosen.number || chosen.time || chosen.over_ns || result_.is_comparison || finding.is_first_time ||
+      finding.excess_ns > most_disturbance_ns) {
+    return false;
+  }
+  return count_occasions(looked_at_, cause) < least_occasions;
+}
+
+void Explaining::add_evidence(const Cause& cause, Finding& finding) const {
+  for (std::size_t i = 0; i < cause.owned.size(); ++i) {
+    if (looked_at_.is_slow[i]) {
+      finding.slow.push_back({looked_at_.instances[i], cause.owned[i]});
+    } else {
+      finding.usual_ns.push_back(cause.owned[i]);
+    }
+  }
+  std::stable_sort(finding.slow.begin(), finding.slow.end(),
+                   [](const FindingInstance& a, const FindingInstance& b) { return a.owned_ns > b.owned_ns; });
+}
+
+Finding Explaining::finding_of(const Cause& cause) const {
+  const Owner& owner = owners_.owner(cause.owners.front());
+  const FindingFacts facts{timeline_, looked_at_, paths_, owners_, options_.seed};
+  Finding finding;
+  finding.kind = owner.kind;
+  finding.waits = waits_of(owner.chain);
+  finding.parts = parts_of(cause);
+  finding.excess_ns = cause.excess;
+  finding.share = cause.excess / result_.excess_ns();
+  finding.p_value = cause.p_value;
+  if (looked_at_.slow >= least_for_interval) {
+    finding.interval = bootstrap_share(looked_at_, cause, options_.seed);
+  }
+  finding.in_instances = instances_with(looked_at_, cause).size();
+  finding.is_first_time = is_first_time(facts, cause);
+  const bool is_delay = owner.kind == OwnerKind::pushed_off || owner.kind == OwnerKind::waking;
+  finding.text = describe_cause(facts, cause, finding, is_delay ? find_pusher(facts, cause) : std::string());
+  add_evidence(cause, finding);
+  return finding;
+}
+
+void Explaining::find_findings() {
+  std::vector<Cause> causes = find_causes(looked_at_, paths_, owners_, options_.seed);
+  const double least_ns = options_.least_share * result_.excess_ns();
+  result_.unexplained_ns = result_.excess_ns();
+  const auto is_sure = [&](const Cause& cause) { return cause.p_value <= options_.most_p; };
+  for (const Cause& cause : causes) {
+    if (cause.excess < least_ns || result_.findings.size() == most_findings) {
+      break;
+    }
+    if (!is_sure(cause)) {
+      continue;
+    }
+    Finding finding = finding_of(cause);
+    if (finding.interval && finding.interval->low <= 0) {
+      continue;
+    }
+    if (may_be_the_machine(cause, finding)) {
+      is_rare_ = true;
+      continue;
+    }
+    result_.unexplained_ns -= finding.excess_ns;
+    result_.findings.push_back(std::move(finding));
+  }
+  for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) {
+    if (cause->excess > -least_ns || result_.shorter.size() == most_shorter || result_.findings.empty()) {
+      break;
+    }
+    if (is_sure(*cause)) {
+      result_.unexplained_ns -= cause->excess;
+      result_.shorter.push_back(finding_of(*cause));
+    }
+  }
+}
+
+void Explaining::add_notes() {
+  if (instances_.is_cut) {
+    result_.notes.push_back("only the first " + count_text(most_instances) + " were looked at");
+  }
+  if (paths_.is_cut) {
+    result_.notes.emplace_back("there are more waits, holds and flows than are kept: some waits were not followed");
+  }
+  if (is_rare_) {
+    result_.notes.push_back("what came on fewer than " + std::to_string(least_occasions) +
+                            " occasions is no finding: the machine itself delays a program as much now and then" +
+                            (result_.findings.empty() && instances_.name.empty()
+                                 ? "; `kymo explain --frame " + std::to_string(result_.slowest.front().number) +
+                                       "` tells what took the time in one of them"
+                                 : ""));
+  }
+  for (std::string& note : describe_own_cost(timeline_, looked_at_, paths_, result_.excess_ns())) {
+    result_.notes.push_back(std::move(note));
+  }
+}
+
+SlowSet sides_of(const Timeline& timeline, const ExplainOptions& options, const Instances& instances) {
+  SlowSet set = choose_sides(instances, [&](const Instance& instance) {
+    const std::size_t capture = timeline.process(timeline.track(instance.track).process).capture;
+    return std::find(options.base_captures.begin(), options.base_captures.end(), capture) !=
+           options.base_captures.end();
+  });
+  if (std::min(set.slow.size(), set.usual.size()) < least_instances) {
+    throw SelectionError("the base has " + count_text(set.usual.size()) + " and the new captures have " +
+                         count_text(set.slow.size()) + (instances.name.empty() ? " frames" : " of these scopes") +
+                         "; both need at least " + std::to_string(least_instances));
+  }
+  return set;
+}
+
+Explanation explain_set(const Timeline& timeline, const ExplainOptions& options, const Instances& instances) {
+  if (!options.base_captures.empty()) {
+    return Explaining(timeline, options, instances, sides_of(timeline, options, instances)).run();
+  }
+  const SlowSet set = choose_slow(instances, options.slow);
+  if (set.slow.empty() && (options.slow.number || options.slow.time)) {
+    const std::string what = instances.name.empty() ? "frames" : "scopes of '" + instances.name + "'";
+    throw SelectionError(instances.all.size() < least_instances
+                             ? "there are only " + std::to_string(instances.all.size()) + " " + what + "; at least " +
+                                   std::to_string(least_instances) + " are needed to tell what is usual"
+                             : "no such frame or time: there are " + count_text(instances.all.size()) + " " + what);
+  }
+  return Explaining(timeline, options, instances, set).run();
+}
+
+}  // namespace
+
+}  // namespace stats
+
+std::vector<Explanation> explain(const Timeline& timeline, const ExplainOptions& options) {
+  if (!options.site.empty()) {
+    return {stats::explain_set(timeline, options, stats::scopes_of_sites(timeline, options.site, options.on_progress))};
+  }
+  const stats::Instances frames = stats::frames_of_main_streams(timeline);
+  if (!frames.all.empty()) {
+    return {stats::explain_set(timeline, options, frames)};
+  }
+  std::vector<Explanation> all;
+  for (const std::string& name : stats::costliest_sites(timeline, stats::most_sites)) {
+    Explanation one =
+        stats::explain_set(timeline, options, stats::scopes_of_sites(timeline, name, options.on_progress));
+    if (all.empty() || !one.findings.empty()) {
+      all.push_back(std::move(one));
+    }
+  }
+  if (all.empty()) {
+    throw SelectionError("nothing to explain: there are no frames, and no site has " + std::to_string(least_instances) +
+                         " scopes");
+  }
+  return all;
+}
+
+}  // namespace kymo

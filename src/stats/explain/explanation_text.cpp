@@ -1,0 +1,85 @@
+#include "stats/explain/explanation_text.hpp"
+
+#include <cmath>
+
+#include "stats/common/value_text.hpp"
+
+namespace kymo {
+
+namespace {
+
+using stats::count_text;
+using stats::duration_text;
+
+/// "frames", or "scopes "load asset"".
+std::string things_of(const Explanation& why) {
+  return why.name.empty() ? "frames" : "scopes \"" + why.name + "\"";
+}
+
+std::string against(const Explanation& why) {
+  return " (" + duration_text(why.slow_mean_ns) + " against " + duration_text(why.usual_mean_ns) + ")";
+}
+
+std::string explained(const Explanation& why) {
+  const auto percent = std::llround(100 * (1 - why.unexplained_ns / why.excess_ns()));
+  return std::to_string(percent) + " % of that is explained";
+}
+
+std::string describe_comparison(const Explanation& why) {
+  const std::string who = "new " + things_of(why) + " take ";
+  if (why.findings.empty()) {
+    return who + "no longer than those of the base, or no cause of it is sure" + against(why);
+  }
+  return who + duration_text(why.excess_ns()) + " more than those of the base" + against(why) + "; " + explained(why);
+}
+
+}  // namespace
+
+std::string describe(const Explanation& why) {
+  if (why.is_comparison) {
+    return describe_comparison(why);
+  }
+  const std::string things = things_of(why);
+  if (why.instances < least_instances) {
+    return "nothing can be said: there are " + std::to_string(why.instances) + " " + things + ", and at least " +
+           std::to_string(least_instances) + " are needed to tell what is usual";
+  }
+  const std::string all = count_text(why.instances) + " " + things;
+  if (why.slow == 0) {
+    return "nothing stands out: the longest of " + all + " takes " + duration_text(why.longest_ns) +
+           ", the median is " + duration_text(why.median_ns) + "; chance explains that";
+  }
+  const std::string who =
+      why.slow == 1 ? "one of " + all + " takes " : "the " + std::to_string(why.slow) + " slowest of " + all + " take ";
+  if (why.excess_ns() <= 0) {
+    return who + "no longer than usual" + against(why);
+  }
+  const std::string excess = who + duration_text(why.excess_ns()) + " more than usual" + against(why) + "; ";
+  return excess + (why.findings.empty() ? "nothing stands out: no cause of it is sure" : explained(why));
+}
+
+namespace stats {
+
+std::string share_of_excess_text(double share) {
+  return std::to_string(std::llround(100 * share)) + " %";
+}
+
+std::string share_interval_text(const std::optional<Interval>& interval) {
+  return interval ? "[" + std::to_string(std::llround(100 * interval->low)) + ".." +
+                        std::to_string(std::llround(100 * interval->high)) + " %]"
+                  : "";
+}
+
+std::string companion_text(const MetricDeclaration& metric, const Companion& companion) {
+  std::string name = metric.name;
+  for (const auto& [key, value] : metric.labels) {
+    name += " " + key + "=" + value;
+  }
+  const std::string unit = metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s";
+  return "goes along: " + name + " (" + value_text(companion.slow, unit) + " against " +
+         value_text(companion.usual, unit) + ")";
+}
+
+}  // namespace stats
+
+}  // namespace kymo

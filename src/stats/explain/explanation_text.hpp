@@ -1,0 +1,20 @@
+// How an explanation is said, wherever it is shown.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <kymo/declarations.hpp>
+#include <kymo/explain.hpp>
+#include <kymo/export.hpp>
+
+namespace kymo::stats {
+
+/// "100 %".
+[[nodiscard]] KYMO_API std::string share_of_excess_text(double share);
+/// "[71..84 %]"; empty without an interval.
+[[nodiscard]] KYMO_API std::string share_interval_text(const std::optional<Interval>& interval);
+/// "goes along: cpu_clock core=1 (2.1 GHz against 3.4 GHz)". Names as recorded, unescaped.
+[[nodiscard]] KYMO_API std::string companion_text(const MetricDeclaration& metric, const Companion& companion);
+
+}  // namespace kymo::stats

@@ -1,0 +1,458 @@
+#include "stats/paths/critical_path.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <kymo/batch_cursor.hpp>
+#include <kymo/thread_states.hpp>
+
+#include "stats/paths/hand_overs.hpp"
+#include "stats/paths/track_walk.hpp"
+#include "timeline/source.hpp"
+
+namespace kymo::stats {
+
+namespace {
+
+constexpr std::string_view lock_wait_prefix = "wait for ";
+/// Shorter waits are not looked up among the spans of queues.
+constexpr std::int64_t least_queue_wait_ns = 20'000;
+/// So many flows that arrive after another are looked at for one that was waited for as well.
+constexpr std::size_t most_joined = 1'024;
+
+enum class Known : std::uint8_t { nothing, running, runnable, blocked };
+
+struct LockWait {
+  PathRequest request;  // of the wait: its range, and its waiting track
+  SiteId site;
+};
+
+/// A thread was blocked while a queue became idle, and went on later than by the usual delay.
+struct LateWait {
+  PathRequest request;
+  SiteId site;
+  TimeRange range;
+  TrackId queue;
+};
+
+class PathFinder {
+ public:
+  PathFinder(const Timeline& timeline, const std::vector<Instance>& instances, OwnerTable& owners)
+      : timeline_(timeline), owners_(owners), states_(timeline), hand_overs_(timeline, ranges_of(instances)) {
+    found_.paths.resize(instances.size());
+    for (std::size_t i = 0; i < instances.size(); ++i) {
+      const Instance& instance = instances[i];
+      next_.push_back({{instance.start_ns, instance.end_ns()}, instance.track, static_cast<std::uint32_t>(i), 0});
+    }
+  }
+
+  CriticalPaths run(const std::function<void(double)>& on_progress) {
+    for (std::size_t level = 0; !next_.empty(); ++level) {
+      may_follow_ = level < most_waits_followed;
+      if (on_progress) {
+        on_progress(static_cast<double>(level) / (most_waits_followed + 1));
+      }
+      walk(std::exchange(next_, {}));
+      for (const LockWait& wait : std::exchange(lock_waits_, {})) {
+        follow_lock(wait);
+      }
+    }
+    own_late_waits();
+    found_.is_cut = found_.is_cut || hand_overs_.is_cut();
+    return std::move(found_);
+  }
+
+  // Of the walk over a track:
+  void activate(ActiveRequest& active);
+  void stretch(ActiveRequest& active, SiteId site, TimeRange range);
+  void call(const ActiveRequest& active, SiteId site);
+  void argument(const ActiveRequest& active, SiteId site, const ArgumentValue& value);
+
+ private:
+  using Walk = TrackWalk<PathFinder>;
+  static constexpr std::size_t most_requests = HandOvers::most_events;
+
+  static std::vector<TimeRange> ranges_of(const std::vector<Instance>& instances) {
+    std::vector<TimeRange> ranges;
+    ranges.reserve(instances.size());
+    for (const Instance& instance : instances) {
+      ranges.push_back({instance.start_ns, instance.end_ns()});
+    }
+    return ranges;
+  }
+
+  void walk(std::vector<PathRequest> requests);
+  void follow_lock(const LockWait& wait);
+  void follow_flow(ActiveRequest& active, SiteId site, TimeRange range, TrackId sender);
+  void follow(const PathRequest& from, TimeRange range, TrackId track, ChainId chain, SubjectId subject);
+  void own(ActiveRequest& active, SiteId site, TimeRange range);
+  [[nodiscard]] bool own_by_queue(const PathRequest& request, SiteId site, TimeRange range, bool is_blocked);
+  [[nodiscard]] bool is_late_wait(const PathRequest& request, SiteId site, TimeRange range);
+  void own_late_waits();
+  void own_by_work(const PathRequest& request, SiteId site, TimeRange range, TrackId queue, ChainId chain);
+  void add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, TrackId track,
+           TimeRange range);
+  void add_delay(const Delay& delay);
+  [[nodiscard]] std::uint32_t number_of(const std::pair<SubjectId, NameId>& argument, std::string_view text);
+  template <typename Visit>
+  void split(ActiveRequest& active, TimeRange range, const Visit& visit);
+
+  const Timeline& timeline_;
+  OwnerTable& owners_;
+  ThreadStates states_;
+  HandOvers hand_overs_;
+  CriticalPaths found_;
+  std::map<std::pair<SubjectId, NameId>, std::map<std::string, std::uint32_t, std::less<>>> text_numbers_;
+  std::string_view batch_text_;
+  std::vector<PathRequest> next_;
+  std::vector<LockWait> lock_waits_;
+  std::vector<LateWait> late_waits_;
+  std::map<std::pair<SiteId, TrackId>, std::int64_t> prompt_waits_;  ///< less the late ones
+  bool may_follow_ = true;
+};
+
+std::string_view argument_text(const ArgumentValue& value, std::string_view text) {
+  return value.bits <= text.size() ? text.substr(static_cast<std::size_t>(value.bits), value.text_size)
+                                   : std::string_view();
+}
+
+/// Which blocks of a capture have to be read: those that the requests touch, from the end of what is before.
+std::vector<bool> blocks_of(const timeline::Source& source, const std::vector<TimeRange>& ranges) {
+  std::vector<bool> chosen(source.block_count());
+  std::int64_t before_ns = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t block = 0; block < chosen.size(); ++block) {
+    const std::int64_t start_ns = std::min(before_ns, source.start_ns(block));
+    const bool is_last = block + 1 == chosen.size();
+    const std::int64_t end_ns = is_last ? std::numeric_limits<std::int64_t>::max() : source.end_ns(block);
+    const auto next =
+        std::upper_bound(ranges.begin(), ranges.end(), start_ns,
+                         [](std::int64_t time_ns, const TimeRange& range) { return time_ns <= range.end_ns; });
+    chosen[block] = next != ranges.end() && next->start_ns <= end_ns;
+    before_ns = std::max(before_ns, source.end_ns(block));
+  }
+  return chosen;
+}
+
+void PathFinder::walk(std::vector<PathRequest> requests) {
+  std::vector<TimeRange> ranges;
+  ranges.reserve(requests.size());
+  for (const PathRequest& request : requests) {
+    ranges.push_back(request.range);
+  }
+  ranges = union_of(std::move(ranges));
+  std::unordered_map<TrackId, std::vector<PathRequest>> by_track;
+  for (const PathRequest& request : std::exchange(requests, {})) {
+    by_track[request.track].push_back(request);
+  }
+  std::unordered_map<TrackId, Walk> walks;
+  std::unordered_map<TrackId, bool> is_in_batch;
+  for (auto& [track, of_track] : by_track) {
+    walks.try_emplace(track, *this, std::move(of_track));
+  }
+  std::vector<std::vector<bool>> chosen;
+  for (const auto& source : timeline::sources_of(timeline_)) {
+    chosen.push_back(blocks_of(*source, ranges));
+  }
+  BatchCursor cursor(timeline_, {ranges.front().start_ns, std::numeric_limits<std::int64_t>::max()}, BatchParts::scopes,
+                     [&chosen](std::size_t capture, std::size_t block) { return chosen[capture][block]; });
+  for (EventBatch batch; cursor.next(batch);) {
+    is_in_batch.clear();
+    batch_text_ = batch.text;
+    for (const ScopeRun& run : batch.runs) {
+      const auto found = walks.find(run.track);
+      if (found != walks.end()) {
+        found->second.take(run);
+        is_in_batch[run.track] = true;
+      }
+    }
+    // Blocks may have been skipped. A block has a run of each track with open scopes.
+    for (auto& [track, of_track] : walks) {
+      const ProcessId process = timeline_.track(track).process;
+      const bool is_of_capture = process && timeline_.process(process).capture == cursor.capture();
+      if (is_of_capture && is_in_batch.count(track) == 0) {
+        of_track.close_all();
+      }
+    }
+  }
+  for (auto& [track, of_track] : walks) {
+    of_track.finish();
+  }
+}
+
+void PathFinder::activate(ActiveRequest& active) {
+  for (const ThreadId thread : states_.threads_of(active.request.track)) {
+    active.states = states_.states(thread, active.request.range);
+    if (!active.states.empty()) {
+      return;
+    }
+  }
+}
+
+void PathFinder::call(const ActiveRequest& active, SiteId site) {
+  const Owner owner{active.request.chain, OwnerKind::computing, owners_.subject_of(site), active.request.track};
+  ++found_.paths[active.request.instance].parts[owners_.owner_of(owner)].calls;
+}
+
+void PathFinder::argument(const ActiveRequest& active, SiteId site, const ArgumentValue& value) {
+  const std::pair<SubjectId, NameId> key{owners_.subject_of(site), value.name};
+  ArgumentValues& values = found_.paths[active.request.instance].arguments[key];
+  if (value.type == ArgumentType::string || value.type == ArgumentType::boolean) {
+    const std::string_view text = value.type == ArgumentType::string ? argument_text(value, batch_text_)
+                                  : value.bits != 0                  ? "true"
+                                                                     : "false";
+    ++values.texts[number_of(key, text)];
+    ++values.text_count;
+    return;
+  }
+  double number = static_cast<double>(value.bits);
+  if (value.type == ArgumentType::int64) {
+    std::int64_t integer = 0;
+    std::memcpy(&integer, &value.bits, sizeof integer);
+    number = static_cast<double>(integer);
+  } else if (value.type == ArgumentType::float64) {
+    std::memcpy(&number, &value.bits, sizeof number);
+  }
+  values.sum += number;
+  ++values.count;
+}
+
+std::uint32_t PathFinder::number_of(const std::pair<SubjectId, NameId>& argument, std::string_view text) {
+  auto& numbers = text_numbers_[argument];
+  const auto known = numbers.find(text);
+  if (known != numbers.end()) {
+    return known->second;
+  }
+  if (numbers.size() == most_texts) {
+    return other_text;
+  }
+  const auto number = static_cast<std::uint32_t>(found_.texts.size());
+  numbers.emplace(text, number);
+  found_.texts.emplace_back(text);
+  return number;
+}
+
+void PathFinder::add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, TrackId track,
+                     TimeRange range) {
+  const OwnerId owner = owners_.owner_of({chain, kind, subject, track});
+  found_.paths[request.instance].parts[owner].duration_ns += range.end_ns - range.start_ns;
+  if (kind == OwnerKind::waking && range.start_ns < range.end_ns) {
+    add_delay({range, track, std::nullopt, owner, request.instance});
+  }
+}
+
+void PathFinder::add_delay(const Delay& delay) {
+  if (found_.delays.size() < most_delays) {
+    found_.delays.push_back(delay);
+  }
+}
+
+/// Cuts a range at changes of the run state. Calls for one request have ascending ranges.
+template <typename Visit>
+void PathFinder::split(ActiveRequest& active, TimeRange range, const Visit& visit) {
+  while (range.start_ns < range.end_ns) {
+    while (active.next_state < active.states.size() && active.states[active.next_state].end_ns() <= range.start_ns) {
+      ++active.next_state;
+    }
+    if (active.next_state == active.states.size()) {
+      visit(Known::nothing, 0U, range);
+      return;
+    }
+    const ThreadState& state = active.states[active.next_state];
+    const bool is_known = state.start_ns <= range.start_ns;
+    const std::int64_t end_ns = std::min(range.end_ns, is_known ? state.end_ns() : state.start_ns);
+    const Known known = !is_known                           ? Known::nothing
+                        : state.state == RunState::running  ? Known::running
+                        : state.state == RunState::runnable ? Known::runnable
+                                                            : Known::blocked;
+    visit(known, state.cpu, TimeRange{range.start_ns, end_ns});
+    range.start_ns = end_ns;
+  }
+}
+
+void PathFinder::stretch(ActiveRequest& active, SiteId site, TimeRange range) {
+  const PathRequest& request = active.request;
+  if (site && timeline_.site(site).role == SiteRole::wait) {
+    const bool has_room = lock_waits_.size() < most_requests;
+    found_.is_cut = found_.is_cut || !has_room;
+    if (may_follow_ && has_room) {
+      lock_waits_.push_back({{range, request.track, request.instance, request.chain}, site});
+    } else {
+      add(request, request.chain, OwnerKind::blocked, owners_.subject_of(site), request.track, range);
+    }
+    return;
+  }
+  const std::span<const Arrival> arrivals = hand_overs_.arrivals(request.track, range);
+  for (std::size_t i = 0; may_follow_ && i < arrivals.size(); ++i) {
+    // The thread goes on with the first flow to arrive. It may have waited for others that it takes right after.
+    const Arrival& first = arrivals[i];
+    const Arrival* last_sent = &first;
+    for (const Arrival& other : arrivals.subspan(i + 1, std::min(arrivals.size() - i - 1, most_joined))) {
+      last_sent = other.sent_ns <= first.time_ns && other.sent_ns > last_sent->sent_ns ? &other : last_sent;
+    }
+    if (last_sent->sent_ns <= range.start_ns) {
+      continue;  // it had come before the thread could wait for it
+    }
+    follow_flow(active, site, {range.start_ns, last_sent->sent_ns}, last_sent->sender);
+    const ChainId chain = owners_.chain_of({request.chain, WaitKind::flow, owners_.subject_of(site)});
+    add(request, chain, OwnerKind::waking, owners_.subject_of(site), request.track,
+        {last_sent->sent_ns, first.time_ns});
+    range.start_ns = first.time_ns;
+  }
+  own(active, site, range);
+}
+
+void PathFinder::follow_flow(ActiveRequest& active, SiteId site, TimeRange range, TrackId sender) {
+  split(active, range, [&](Known known, std::uint32_t /*cpu*/, TimeRange part) {
+    const PathRequest& request = active.request;
+    const SubjectId subject = owners_.subject_of(site);
+    if (known == Known::running || known == Known::runnable) {
+      add(request, request.chain, known == Known::running ? OwnerKind::computing : OwnerKind::pushed_off, subject,
+          request.track, part);
+      return;
+    }
+    const TrackKind kind = timeline_.track(sender).kind;
+    if (kind == TrackKind::thread) {
+      follow(request, part, sender, owners_.chain_of({request.chain, WaitKind::flow, subject}), subject);
+    } else if (kind == TrackKind::queue) {
+      own_by_work(request, site, part, sender, owners_.chain_of({request.chain, WaitKind::queue, subject}));
+    } else {
+      add(request, request.chain, OwnerKind::blocked, subject, request.track, part);
+    }
+  });
+}
+
+void PathFinder::follow(const PathRequest& from, TimeRange range, TrackId track, ChainId chain, SubjectId subject) {
+  if (next_.size() < most_requests) {
+    next_.push_back({range, track, from.instance, chain});
+  } else {
+    found_.is_cut = true;
+    add(from, chain, OwnerKind::blocked, subject, from.track, range);
+  }
+}
+
+void PathFinder::follow_lock(const LockWait& wait) {
+  const PathRequest& request = wait.request;
+  const SiteDeclaration& declared = timeline_.site(wait.site);
+  const SubjectId subject = owners_.subject_of(wait.site);
+  const ChainId chain = owners_.chain_of({request.chain, WaitKind::lock, subject});
+  const bool has_name = std::string_view(declared.name).substr(0, lock_wait_prefix.size()) == lock_wait_prefix;
+  const auto own_by = [&](TimeRange range, const std::string& holder) {
+    const TrackId thread = hand_overs_.thread_of(declared.process, holder);
+    if (thread && thread != request.track) {
+      follow(request, range, thread, chain, subject);
+    } else {
+      add(request, chain, OwnerKind::held, owners_.subject_of(holder), request.track, range);
+    }
+  };
+  std::int64_t reached_ns = request.range.start_ns;
+  if (has_name) {
+    for (const Hold& hold :
+         hand_overs_.holds(declared.process, declared.name.substr(lock_wait_prefix.size()), request.range)) {
+      const TimeRange held{std::max(hold.start_ns, reached_ns), std::min(hold.end_ns, request.range.end_ns)};
+      if (held.start_ns > reached_ns) {
+        add(request, chain, OwnerKind::waking, subject, request.track, {reached_ns, held.start_ns});
+      }
+      own_by(held, std::string(timeline_.name(hold.holder)));
+      reached_ns = held.end_ns;
+    }
+  }
+  if (reached_ns == request.range.start_ns) {
+    own_by(request.range, declared.function);
+  } else if (reached_ns < request.range.end_ns) {
+    add(request, chain, OwnerKind::waking, subject, request.track, {reached_ns, request.range.end_ns});
+  }
+}
+
+void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
+  if (active.states.empty() && own_by_queue(active.request, site, range, false)) {
+    return;
+  }
+  split(active, range, [&](Known known, std::uint32_t cpu, TimeRange part) {
+    const PathRequest& request = active.request;
+    if (known == Known::blocked && own_by_queue(request, site, part, true)) {
+      return;
+    }
+    const OwnerKind kind = known == Known::runnable  ? OwnerKind::pushed_off
+                           : known == Known::blocked ? OwnerKind::blocked
+                                                     : OwnerKind::computing;
+    const SubjectId subject = owners_.subject_of(site);
+    add(request, request.chain, kind, subject, request.track, part);
+    if (kind == OwnerKind::pushed_off) {
+      const OwnerId owner = owners_.owner_of({request.chain, kind, subject, request.track});
+      add_delay({part, request.track, cpu, owner, request.instance});
+    }
+  });
+}
+
+bool PathFinder::own_by_queue(const PathRequest& request, SiteId site, TimeRange range, bool is_blocked) {
+  if (range.end_ns - range.start_ns < least_queue_wait_ns) {
+    return false;
+  }
+  const TrackId queue = hand_overs_.queue_ended_by(timeline_.track(request.track).process, range, is_blocked);
+  if (!queue) {
+    return is_blocked && is_late_wait(request, site, range);
+  }
+  std::int64_t busy_ns = 0;
+  for (const QueueWork& work : hand_overs_.work(queue, range)) {
+    busy_ns += work.end_ns - work.start_ns;
+  }
+  if (!is_blocked && 2 * busy_ns < range.end_ns - range.start_ns) {
+    return false;
+  }
+  ++prompt_waits_[{site, queue}];
+  own_by_work(request, site, range, queue,
+              owners_.chain_of({request.chain, WaitKind::queue, owners_.subject_of(site)}));
+  return true;
+}
+
+bool PathFinder::is_late_wait(const PathRequest& request, SiteId site, TimeRange range) {
+  const TrackId queue = hand_overs_.queue_idle_since(timeline_.track(request.track).process, range);
+  if (!queue || late_waits_.size() == most_requests) {
+    return false;
+  }
+  --prompt_waits_[{site, queue}];
+  late_waits_.push_back({request, site, range, queue});
+  return true;
+}
+
+/// Where a scope's waits mostly end with the spans of a queue, its late ones were for the queue as well. Elsewhere the queue
+/// became idle by chance.
+void PathFinder::own_late_waits() {
+  for (const auto& [request, site, range, queue] : late_waits_) {
+    const SubjectId subject = owners_.subject_of(site);
+    if (prompt_waits_[{site, queue}] > 0) {
+      own_by_work(request, site, range, queue, owners_.chain_of({request.chain, WaitKind::queue, subject}));
+    } else {
+      add(request, request.chain, OwnerKind::blocked, subject, request.track, range);
+    }
+  }
+}
+
+void PathFinder::own_by_work(const PathRequest& request, SiteId site, TimeRange range, TrackId queue, ChainId chain) {
+  const SubjectId subject = owners_.subject_of(site);
+  std::int64_t reached_ns = range.start_ns;
+  for (const QueueWork& work : hand_overs_.work(queue, range)) {
+    if (work.start_ns > reached_ns) {
+      add(request, request.chain, OwnerKind::blocked, subject, request.track, {reached_ns, work.start_ns});
+    }
+    add(request, chain, OwnerKind::queue, owners_.subject_of(timeline_.name(work.name)), queue,
+        {work.start_ns, work.end_ns});
+    reached_ns = work.end_ns;
+  }
+  if (reached_ns < range.end_ns) {
+    add(request, chain, OwnerKind::waking, subject, request.track, {reached_ns, range.end_ns});
+  }
+}
+
+}  // namespace
+
+CriticalPaths find_critical_paths(const Timeline& timeline, const std::vector<Instance>& instances, OwnerTable& owners,
+                                  const std::function<void(double)>& on_progress) {
+  return PathFinder(timeline, instances, owners).run(on_progress);
+}
+
+}  // namespace kymo::stats

@@ -1,0 +1,76 @@
+// Who owns a nanosecond: what some thread did then, and which waits led to that thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <kymo/explain.hpp>
+#include <kymo/thread_states.hpp>
+#include <kymo/timeline.hpp>
+
+namespace kymo::stats {
+
+/// How a wait leads to its owner.
+enum class WaitKind : std::uint8_t {
+  lock = 0,   ///< to the thread that holds the lock
+  flow = 1,   ///< to the thread that sends the flow which ends the wait
+  queue = 2,  ///< to the queue's span that ends with the wait
+};
+
+/// Counts from 0. 0 is no scope at all.
+using SubjectId = std::uint32_t;
+/// Counts from 1. 0 is no wait: the instance's own thread.
+using ChainId = std::uint32_t;
+/// Counts from 0.
+using OwnerId = std::uint32_t;
+
+/// A wait, and the waits before it.
+struct Wait {
+  ChainId outer = 0;
+  WaitKind kind = WaitKind::lock;
+  SubjectId subject = 0;  ///< the scope that waits
+};
+
+struct Owner {
+  ChainId chain = 0;
+  OwnerKind kind = OwnerKind::computing;
+  SubjectId subject = 0;
+  TrackId track{};  ///< of the owner; of a held lock: of the one that waits
+};
+
+/// Numbers subjects, waits and owners. Memory grows with the different ones. Not thread-safe.
+class OwnerTable {
+ public:
+  explicit OwnerTable(const Timeline& timeline);
+
+  [[nodiscard]] SubjectId subject_of(SiteId site);
+  [[nodiscard]] SubjectId subject_of(std::string_view name);
+  [[nodiscard]] ChainId chain_of(const Wait& wait);
+  [[nodiscard]] OwnerId owner_of(const Owner& owner);
+
+  [[nodiscard]] const Subject& subject(SubjectId id) const { return subjects_[id]; }
+  [[nodiscard]] const Wait& wait(ChainId id) const { return waits_[id - 1]; }
+  [[nodiscard]] const Owner& owner(OwnerId id) const { return owners_[id]; }
+  [[nodiscard]] std::size_t owner_count() const { return owners_.size(); }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;  // name, function, file
+
+  [[nodiscard]] SubjectId intern(Subject subject);
+
+  const Timeline& timeline_;
+  std::vector<Subject> subjects_;
+  std::map<Key, SubjectId> subject_ids_;
+  std::unordered_map<SiteId, SubjectId> of_sites_;
+  std::vector<Wait> waits_;
+  std::map<std::tuple<ChainId, WaitKind, SubjectId>, ChainId> chain_ids_;
+  std::vector<Owner> owners_;
+  std::unordered_map<std::uint64_t, std::vector<OwnerId>> owner_ids_;  // by a hash of what they are
+};
+
+}  // namespace kymo::stats

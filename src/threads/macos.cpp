@@ -1,0 +1,16 @@
+#include <cerrno>
+
+#include "threads/stacks/call_frames.hpp"
+#include "threads/states/source.hpp"
+
+namespace kymo::threads {
+
+Refusal check_switch_events() {
+  return {ENOTSUP, "kymo reads the run states of threads on Linux only", {}};
+}
+
+bool has_call_frames() {
+  return false;
+}
+
+}  // namespace kymo::threads

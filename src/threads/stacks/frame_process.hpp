@@ -1,0 +1,51 @@
+// Rules of unwinding and names of inlined functions from a process of its own, so that no file can harm the recording.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/system/file.hpp"
+#include "threads/states/unwind_rule.hpp"
+
+namespace kymo::threads {
+
+/// A process that reads files' call frame information (call_frames.hpp) and debug information (inlined_functions.hpp). What
+/// crashes there, takes more than two seconds or 2 GiB costs what that file has of the kind. One thread.
+class FrameProcess {
+ public:
+  /// Begins the process; without libdw there is none, and no rules. Call while the process has a single thread.
+  FrameProcess();
+  FrameProcess(const FrameProcess&) = delete;
+  FrameProcess& operator=(const FrameProcess&) = delete;
+  ~FrameProcess();
+
+  [[nodiscard]] bool is_running() const { return static_cast<bool>(socket_); }
+
+  /// The rule for an offset in the file that the caller calls `module`. Some 30 us; the first of a file takes longer.
+  [[nodiscard]] std::optional<UnwindRule> find(std::uint32_t module, const std::string& path, std::uint64_t inode,
+                                               std::uint64_t file_offset);
+
+  /// The names of the functions that are inlined at an address of the file that the caller calls `module`, the innermost
+  /// last: as the linker would call them, or as the source does. Some 50 us; the first of a file takes longer.
+  [[nodiscard]] std::vector<std::string> find_inlined(std::uint32_t module, const std::string& path,
+                                                      std::uint64_t inode, std::uint64_t address);
+
+ private:
+  struct Question;
+  struct Reply;
+  [[nodiscard]] bool ask(const Question& question, const std::string& path, Reply& reply);
+
+  base::FileDescriptor socket_;
+  pid_t pid_ = -1;
+  std::uint64_t asked_ = 0;
+  std::unordered_set<std::uint32_t> refused_;          // files without rules, or that the process failed at
+  std::unordered_set<std::uint32_t> refused_inlined_;  // the same of debug information
+};
+
+}  // namespace kymo::threads

@@ -1,0 +1,35 @@
+// Without libdw's headers, or on another processor than x86-64.
+#include "threads/stacks/call_frames.hpp"
+#include "threads/stacks/inlined_functions.hpp"
+
+namespace kymo::threads {
+
+struct CallFrames::State {};
+
+bool has_call_frames() {
+  return false;
+}
+
+std::unique_ptr<CallFrames> CallFrames::open(const std::string& /*path*/, std::uint64_t /*inode*/) {
+  return nullptr;
+}
+
+CallFrames::~CallFrames() = default;
+
+std::optional<UnwindRule> CallFrames::find(std::uint64_t /*file_offset*/) const {
+  return std::nullopt;
+}
+
+struct InlinedFunctions::State {};
+
+std::unique_ptr<InlinedFunctions> InlinedFunctions::open(const std::string& /*path*/, std::uint64_t /*inode*/) {
+  return nullptr;
+}
+
+InlinedFunctions::~InlinedFunctions() = default;
+
+std::vector<std::string> InlinedFunctions::find(std::uint64_t /*address*/) {
+  return {};
+}
+
+}  // namespace kymo::threads

@@ -1,0 +1,325 @@
+#include "threads/stacks/stack_samples.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/append.hpp"
+
+namespace kymo::threads {
+
+using Kind = KernelRecord::Kind;
+
+namespace {
+
+/// Addresses that belong to no function of a file: their numbers in module 0.
+constexpr std::uint64_t unknown_place = 0;
+constexpr std::uint64_t kernel_place = 1;
+constexpr const char* kernel_name = "[kernel]";
+
+/// Memory that is no file, such as compiled at run time ("//anon") or the kernel's own ("[vdso]").
+bool is_file(const std::string& path) {
+  return path.rfind('/', 0) == 0 && path.rfind("//", 0) != 0;
+}
+
+}  // namespace
+
+void StackSamples::take(const KernelRecord& record, ThreadId thread) {
+  switch (record.kind) {
+    case Kind::mapped:
+      map(record);
+      return;
+    case Kind::sampled:
+      take_sample(record, thread);
+      return;
+    case Kind::leaving:
+      take_leaving(record, thread);
+      return;
+    case Kind::blocked:
+      if (const auto wait = waits_.find(record.tid); wait != waits_.end()) {
+        wait->second.is_blocked = true;
+      }
+      return;
+    case Kind::switched_in:
+      end_wait(record);
+      return;
+    case Kind::pushed_off:
+      waits_.erase(record.tid);
+      return;
+    case Kind::exited:
+      waits_.erase(record.tid);
+      spaces_.take(record);
+      return;
+    default:
+      spaces_.take(record);
+      if (record.kind == Kind::named && record.is_exec) {
+        perf_maps_.erase(record.pid);
+      }
+      return;
+  }
+}
+
+/// 0 if there are too many.
+std::uint32_t StackSamples::number_of(std::string path, std::uint64_t inode) {
+  const auto key = std::make_pair(std::move(path), inode);
+  const auto known = module_numbers_.find(key);
+  if (known != module_numbers_.end()) {
+    return known->second;
+  }
+  if (modules_.size() == most_modules) {
+    return 0;
+  }
+  modules_.push_back({{}, key.first, key.second, {}});
+  return module_numbers_.emplace(key, static_cast<std::uint32_t>(modules_.size())).first->second;
+}
+
+void StackSamples::map(const KernelRecord& record) {
+  const std::uint64_t inode = is_file(record.name) ? record.inode : 0;
+  if (const std::uint32_t module = number_of(record.name == "//anon" ? "[anonymous]" : record.name, inode)) {
+    spaces_.map(record, module);
+  }
+}
+
+ModuleId StackSamples::declare(Module& module) {
+  if (!module.id) {
+    module.id = ModuleId{++last_module_};
+    ModuleDeclaration declaration;
+    declaration.id = module.id;
+    declaration.path = module.path;
+    if (module.symbols) {
+      std::array<char, 128> text{};
+      declaration.build_id = module.symbols->build_id().hex(text);
+    }
+    pending_.declarations.modules.push_back(std::move(declaration));
+  }
+  return module.id;
+}
+
+FunctionId StackSamples::function_of(std::uint32_t module, std::uint64_t address, const std::string& name) {
+  const std::uint64_t key = key_of(module, address);
+  const auto known = functions_.find(key);
+  return known != functions_.end() ? known->second : add_function(key, module, address, name);
+}
+
+/// `symbol` as InlinedFunctions has it. Wherever it is inlined it is one function, whose address is the first that was seen.
+FunctionId StackSamples::inlined_function_of(std::uint32_t module, std::uint64_t address, const std::string& symbol) {
+  constexpr std::uint64_t mark = std::uint64_t{1} << 63U;  // beyond all modules
+  const auto [known, is_new] = inlined_.try_emplace({module, symbol});
+  if (is_new) {
+    known->second =
+        add_function(mark | inlined_.size(), module, address, record::demangle(symbol).qualified + " (inlined)");
+  }
+  return known->second;
+}
+
+FunctionId StackSamples::add_function(std::uint64_t key, std::uint32_t module, std::uint64_t address,
+                                      const std::string& name) {
+  if (functions_.size() == most_functions) {
+    return {};
+  }
+  const FunctionId id = FunctionId::from_index(functions_.size());
+  functions_.emplace(key, id);
+  FunctionDeclaration declaration;
+  declaration.id = id;
+  declaration.name = name;
+  if (module != 0) {
+    declaration.module = declare(modules_[module - std::size_t{1}]);
+    declaration.module_offset = address;
+  }
+  pending_.declarations.functions.push_back(std::move(declaration));
+  return id;
+}
+
+std::vector<FunctionId> StackSamples::resolve(std::uint32_t number, std::uint64_t file_offset) {
+  Module& module = modules_[number - std::size_t{1}];
+  if (!is_file(module.path)) {
+    return {function_of(number, 0, {})};
+  }
+  if (!module.symbols) {
+    module.symbols.emplace(module.path, module.inode);
+  }
+  const NamedFunction function = module.symbols->find(file_offset);
+  const std::uint64_t address = module.symbols->address_of(file_offset);
+  if (function.address >> position_bits != 0 || address >> position_bits != 0) {
+    return {function_of(0, unknown_place, {})};
+  }
+  std::vector<FunctionId> functions{function_of(number, function.address, function.name)};
+  if (unwinder_ && !module.symbols->debug_path().empty()) {
+    for (const std::string& symbol :
+         unwinder_->find_inlined(number, module.symbols->debug_path(), module.symbols->debug_inode(), address)) {
+      functions.push_back(inlined_function_of(number, address, symbol));
+    }
+  }
+  return functions;
+}
+
+/// Code that the program compiled: none if its map has no name for it.
+FunctionId StackSamples::compiled_function_at(std::uint32_t pid, std::uint64_t address) {
+  auto map = perf_maps_.find(pid);
+  if (map == perf_maps_.end()) {
+    if (perf_maps_.size() == AddressSpaces::most_processes) {
+      return {};
+    }
+    map = perf_maps_.emplace(pid, PerfMap::of_process(pid)).first;
+  }
+  const std::string* const name = map->second.find(address);
+  const std::uint32_t module = name != nullptr ? number_of("[compiled]", 0) : 0;
+  if (module == 0) {
+    return {};
+  }
+  const auto [known, is_new] = compiled_.try_emplace(*name);
+  if (is_new) {
+    known->second = function_of(module, compiled_.size(), *name);
+  }
+  return known->second;
+}
+
+FunctionId StackSamples::kernel_function_at(std::uint64_t address) {
+  if (!kernel_) {
+    kernel_.emplace();
+  }
+  const auto* const symbol = kernel_->find(address);
+  const std::uint32_t module = symbol != nullptr ? number_of(kernel_name, 0) : 0;
+  constexpr std::uint64_t low_bits = (std::uint64_t{1} << position_bits) - 1;
+  return module == 0 ? function_of(0, kernel_place, kernel_name)
+                     : function_of(module, symbol->first & low_bits, symbol->second);
+}
+
+/// All waits end in it; what called it tells them apart.
+bool StackSamples::is_scheduler(std::uint64_t address) {
+  if (!kernel_) {
+    kernel_.emplace();
+  }
+  const auto* const symbol = kernel_->find(address);
+  constexpr std::array<std::string_view, 3> names{"__schedule", "schedule", "io_schedule"};
+  return symbol != nullptr && std::any_of(names.begin(), names.end(), [symbol](std::string_view name) {
+           return symbol->second.compare(0, name.size(), name) == 0;
+         });
+}
+
+std::span<const FunctionId> StackSamples::functions_at(std::uint32_t pid, std::uint64_t address) {
+  AddressSpaces::Place place;
+  const bool is_mapped = spaces_.find(pid, address, place) && place.file_offset >> position_bits == 0;
+  if (!is_mapped || modules_[place.module - std::size_t{1}].path == "[anonymous]") {
+    single_ = compiled_function_at(pid, address);
+    if (!single_ && !is_mapped) {
+      single_ = function_of(0, unknown_place, {});
+    }
+    if (single_) {
+      return {&single_, 1};
+    }
+  }
+  const std::uint64_t key = key_of(place.module, place.file_offset);
+  if (const auto known = places_.find(key); known != places_.end()) {
+    return known->second;
+  }
+  std::vector<FunctionId> functions = resolve(place.module, place.file_offset);
+  if (places_.size() == most_functions) {
+    places_.clear();
+  }
+  return places_.emplace(key, std::move(functions)).first->second;
+}
+
+StackId StackSamples::stack_of(StackId caller, FunctionId function) {
+  const std::uint64_t key = (std::uint64_t{caller.value()} << 32U) | function.value();
+  const auto known = stacks_.find(key);
+  if (known != stacks_.end()) {
+    return known->second;
+  }
+  if (!function || stacks_.size() == most_stacks) {
+    return {};
+  }
+  const StackId id = StackId::from_index(stacks_.size());
+  stacks_.emplace(key, id);
+  pending_.declarations.stacks.push_back({id, caller, function});
+  return id;
+}
+
+/// Id 0 if the stack could not be read; none if it needs more than is followed.
+std::optional<StackId> StackSamples::find_stack(const KernelRecord& record, std::size_t skipped) {
+  StackId stack;
+  bool is_complete = true;
+  const auto push = [&](FunctionId function) {
+    stack = is_complete ? stack_of(stack, function) : StackId{};
+    is_complete = static_cast<bool>(stack);
+  };
+  const FunctionId unknown = function_of(0, unknown_place, {});
+  FunctionId last;
+  for (std::size_t i = record.chain.size(); i-- > 0;) {
+    // A return address may be the first byte behind the function that called.
+    for (const FunctionId function : functions_at(record.pid, record.chain[i] - (i != 0 ? 1 : 0))) {
+      if (function != unknown || last != unknown) {
+        push(function);
+      }
+      last = function;
+    }
+  }
+  for (std::size_t i = record.kernel_chain.size(); i-- > skipped;) {
+    push(kernel_function_at(record.kernel_chain[i] - (i != 0 ? 1 : 0)));
+  }
+  if (record.is_in_kernel && record.kernel_chain.empty()) {
+    push(function_of(0, kernel_place, kernel_name));
+  }
+  return is_complete ? std::optional(stack) : std::nullopt;
+}
+
+std::optional<StackId> StackSamples::find_unwound_stack(const KernelRecord& record) {
+  if (!unwinder_ || record.stack.empty()) {
+    return find_stack(record);
+  }
+  KernelRecord unwound = record;
+  unwinder_->unwind(unwound, spaces_, [this](std::uint32_t number) {
+    const Module& module = modules_[number - std::size_t{1}];
+    return Unwinder::File{module.path, module.inode};
+  });
+  return find_stack(unwound);
+}
+
+void StackSamples::take_sample(const KernelRecord& record, ThreadId thread) {
+  const auto stack = thread ? find_unwound_stack(record) : std::nullopt;
+  if (!stack) {
+    ++left_out_;
+    return;
+  }
+  ++samples_;
+  pending_.stack_samples.push_back({thread, *stack, record.cpu, record.time_ns, 0});
+}
+
+/// The stack is needed now: what the process maps may be another thing by the end of the wait.
+void StackSamples::take_leaving(const KernelRecord& record, ThreadId thread) {
+  std::size_t skipped = 0;
+  while (skipped < record.kernel_chain.size() && is_scheduler(record.kernel_chain[skipped])) {
+    ++skipped;
+  }
+  if (const auto stack = thread ? find_stack(record, skipped) : std::nullopt) {
+    waits_[record.tid] = {thread, *stack, record.time_ns, false};
+  } else {
+    ++left_out_;
+  }
+}
+
+void StackSamples::end_wait(const KernelRecord& record) {
+  const auto found = waits_.find(record.tid);
+  if (found == waits_.end()) {
+    return;
+  }
+  const Wait wait = found->second;
+  waits_.erase(found);
+  if (wait.is_blocked && record.time_ns > wait.since_ns) {
+    ++waits_taken_;
+    pending_.stack_samples.push_back(
+        {wait.thread, wait.stack, record.cpu, record.time_ns, record.time_ns - wait.since_ns});
+  }
+}
+
+void StackSamples::collect(EventBatch& batch) {
+  base::append(batch.declarations, pending_.declarations);
+  for (const StackSample& sample : pending_.stack_samples) {
+    batch.start_ns = std::min(batch.start_ns, sample.time_ns);
+    batch.end_ns = std::max(batch.end_ns, sample.time_ns);
+  }
+  batch.stack_samples.insert(batch.stack_samples.end(), pending_.stack_samples.begin(), pending_.stack_samples.end());
+  pending_ = {};
+}
+
+}  // namespace kymo::threads

@@ -1,0 +1,115 @@
+// Turns the kernel's samples of call stacks into stacks of functions with names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <kymo/events.hpp>
+
+#include "threads/stacks/address_spaces.hpp"
+#include "threads/stacks/kernel_symbols.hpp"
+#include "threads/stacks/module_symbols.hpp"
+#include "threads/stacks/perf_map.hpp"
+#include "threads/stacks/unwinder.hpp"
+#include "threads/states/switch_events.hpp"
+
+namespace kymo::threads {
+
+/// Interns functions and stacks; names a function when it is first seen, from the symbols of the file that the process
+/// mapped there. With an unwinder, inlined functions are there too, as far as the file has debug information. One thread.
+class StackSamples final : public RecordTaker {
+ public:
+  /// `unwinder` for samples with copies of stacks; null: callers by frame pointers alone.
+  explicit StackSamples(std::unique_ptr<Unwinder> unwinder = nullptr) : unwinder_(std::move(unwinder)) {}
+
+  /// Samples that need more are left out and counted, so that a program takes bounded memory however long it runs: some
+  /// 200 MB at worst, beside the symbols.
+  static constexpr std::size_t most_modules = std::size_t{1} << 14U;
+  static constexpr std::size_t most_functions = std::size_t{1} << 18U;
+  static constexpr std::size_t most_stacks = std::size_t{1} << 20U;
+
+  /// Takes the next record; they come by ascending time. `thread` is that of a stack. A microsecond for a stack whose
+  /// functions were seen before; the first sample in a file reads its symbols.
+  void take(const KernelRecord& record, ThreadId thread) override;
+  /// Switches may be missing: forgets who waits.
+  void lose() override { waits_.clear(); }
+
+  /// Adds what was taken since the last call to `batch`: declarations, samples, and the range that they cover.
+  void collect(EventBatch& batch);
+
+  [[nodiscard]] std::uint64_t samples() const { return samples_; }
+  [[nodiscard]] std::uint64_t waits() const { return waits_taken_; }
+  /// Those left out because of the limits above.
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+
+ private:
+  struct Module {
+    ModuleId id{};  // none until a sample is in it
+    std::string path;
+    std::uint64_t inode = 0;
+    std::optional<ModuleSymbols> symbols;
+  };
+  /// A thread that leaves its CPU, or has left it.
+  struct Wait {
+    ThreadId thread;
+    StackId stack;
+    std::int64_t since_ns = 0;
+    bool is_blocked = false;
+  };
+  /// A module's number and a position in its file.
+  static std::uint64_t key_of(std::uint32_t module, std::uint64_t position) {
+    return (std::uint64_t{module} << position_bits) | position;
+  }
+  static constexpr unsigned position_bits = 48;
+
+  void map(const KernelRecord& record);
+  void take_sample(const KernelRecord& record, ThreadId thread);
+  [[nodiscard]] std::optional<StackId> find_unwound_stack(const KernelRecord& record);
+  void take_leaving(const KernelRecord& record, ThreadId thread);
+  void end_wait(const KernelRecord& record);
+  /// Without the innermost `skipped` functions of the kernel.
+  [[nodiscard]] std::optional<StackId> find_stack(const KernelRecord& record, std::size_t skipped = 0);
+  [[nodiscard]] bool is_scheduler(std::uint64_t address);
+  /// The function at an address, and those inlined there, the innermost last. Valid until the next call.
+  [[nodiscard]] std::span<const FunctionId> functions_at(std::uint32_t pid, std::uint64_t address);
+  [[nodiscard]] FunctionId compiled_function_at(std::uint32_t pid, std::uint64_t address);
+  [[nodiscard]] FunctionId kernel_function_at(std::uint64_t address);
+  [[nodiscard]] std::uint32_t number_of(std::string path, std::uint64_t inode);
+  [[nodiscard]] std::vector<FunctionId> resolve(std::uint32_t number, std::uint64_t file_offset);
+  [[nodiscard]] FunctionId inlined_function_of(std::uint32_t module, std::uint64_t address, const std::string& symbol);
+  [[nodiscard]] FunctionId function_of(std::uint32_t module, std::uint64_t address, const std::string& name);
+  [[nodiscard]] FunctionId add_function(std::uint64_t key, std::uint32_t module, std::uint64_t address,
+                                        const std::string& name);
+  [[nodiscard]] ModuleId declare(Module& module);
+  [[nodiscard]] StackId stack_of(StackId caller, FunctionId function);
+
+  AddressSpaces spaces_;
+  std::unique_ptr<Unwinder> unwinder_;
+  std::deque<Module> modules_;                                                     // its numbers count from 1
+  std::map<std::pair<std::string, std::uint64_t>, std::uint32_t> module_numbers_;  // by path and inode
+  std::unordered_map<std::uint64_t, std::vector<FunctionId>> places_;              // what was looked up, by offset
+  std::map<std::pair<std::uint32_t, std::string>, FunctionId> inlined_;            // by module and symbol
+  FunctionId single_;                                                              // what functions_at() found
+  std::unordered_map<std::uint64_t, FunctionId> functions_;                        // by address; module 0: none
+  std::unordered_map<std::uint64_t, StackId> stacks_;                              // by caller and function
+  std::unordered_map<std::uint32_t, PerfMap> perf_maps_;                           // by process
+  std::unordered_map<std::string, FunctionId> compiled_;                           // by name
+  std::optional<KernelSymbols> kernel_;
+  std::unordered_map<std::uint32_t, Wait> waits_;  // by the kernel's number of a thread
+  std::uint32_t last_module_ = 0;
+  EventBatch pending_;
+  std::uint64_t samples_ = 0;
+  std::uint64_t waits_taken_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace kymo::threads

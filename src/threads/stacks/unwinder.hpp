@@ -1,0 +1,55 @@
+// Call stacks from a copy of the stack and the registers, by the files' call frame information.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "threads/stacks/address_spaces.hpp"
+#include "threads/stacks/frame_process.hpp"
+#include "threads/states/kernel_records.hpp"
+#include "threads/states/unwind_rule.hpp"
+
+namespace kymo::threads {
+
+/// Keeps the rules that it was given. One thread.
+class Unwinder {
+ public:
+  static constexpr std::size_t most_frames = 127;
+  static constexpr std::size_t most_rules = std::size_t{1} << 17U;  ///< 24 MB; beyond, all are asked for anew
+
+  struct File {
+    const std::string& path;
+    std::uint64_t inode;
+  };
+  using FileOf = std::function<File(std::uint32_t module)>;
+
+  [[nodiscard]] bool is_running() const { return process_.is_running(); }
+
+  /// See FrameProcess.
+  [[nodiscard]] std::vector<std::string> find_inlined(std::uint32_t module, const std::string& path,
+                                                      std::uint64_t inode, std::uint64_t address) {
+    return process_.find_inlined(module, path, inode, address);
+  }
+
+  /// Replaces a sample's chain, which the kernel found by frame pointers, if the sample has a copy of the stack. A file
+  /// without rules is unwound by frame pointers. Beyond the copy the kernel's chain goes on where it has the same caller;
+  /// else address 0 stands for the rest. 0.1 us a frame whose rule is known.
+  void unwind(KernelRecord& sample, const AddressSpaces& spaces, const FileOf& file_of);
+
+ private:
+  using Rules = std::map<std::uint64_t, std::optional<UnwindRule>>;  // by begin
+
+  [[nodiscard]] const UnwindRule* rule_of(const AddressSpaces::Place& place, const FileOf& file_of);
+
+  FrameProcess process_;
+  std::unordered_map<std::uint32_t, Rules> rules_;  // by module
+  std::size_t count_ = 0;
+};
+
+}  // namespace kymo::threads

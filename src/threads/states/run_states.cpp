@@ -1,0 +1,168 @@
+#include "threads/states/run_states.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace kymo::threads {
+
+using Kind = KernelRecord::Kind;
+
+RunStates::Thread* RunStates::begin(const KernelRecord& record) {
+  if (last_id_ == most_threads) {
+    ++unfollowed_;
+    return nullptr;
+  }
+  Thread& thread = threads_[record.tid];
+  thread = {};
+  thread.id = ThreadId{++last_id_};
+  thread.pid = record.pid;
+  return &thread;
+}
+
+RunStates::Thread* RunStates::find(const KernelRecord& record) {
+  const auto found = threads_.find(record.tid);
+  return found != threads_.end() ? &found->second : begin(record);
+}
+
+ThreadId RunStates::thread_of(const KernelRecord& record) {
+  const Thread* const thread = find(record);
+  return thread != nullptr ? thread->id : ThreadId{};
+}
+
+void RunStates::close(Thread& thread, std::int64_t end_ns) {
+  if (thread.state && end_ns > thread.since_ns) {
+    thread.done.push_back({thread.since_ns, end_ns - thread.since_ns, thread.cpu, *thread.state});
+    ++waiting_;
+  }
+}
+
+void RunStates::change(Thread& thread, const KernelRecord& record, RunState next, bool is_expected) {
+  ++switches_;
+  const bool is_late = record.time_ns < thread.since_ns;
+  if (is_expected && !is_late) {
+    close(thread, record.time_ns);
+  }
+  thread.state = is_late || record.time_ns < trusted_from_ns_ ? std::nullopt : std::optional(next);
+  thread.since_ns = std::max(record.time_ns, thread.since_ns);
+  thread.cpu = record.cpu;
+}
+
+void RunStates::take(const KernelRecord& record) {
+  switch (record.kind) {
+    case Kind::other:
+    case Kind::lost_records:
+    case Kind::mapped:
+    case Kind::sampled:
+    case Kind::leaving:
+      return;
+    case Kind::exited:
+      end(record);
+      return;
+    case Kind::forked:
+      end(record);  // of an earlier thread whose end was lost
+      if (Thread* const thread = begin(record)) {
+        if (const auto parent = threads_.find(record.parent_tid); parent != threads_.end()) {
+          thread->name = parent->second.name;
+        }
+        thread->state =
+            record.time_ns < trusted_from_ns_ || !has_switches_ ? std::nullopt : std::optional(RunState::runnable);
+        thread->since_ns = record.time_ns;
+        thread->cpu = record.cpu;
+      }
+      return;
+    case Kind::found:
+      if (Thread* const thread = find(record)) {
+        thread->name = record.name;
+      }
+      return;
+    case Kind::named:
+      if (record.is_exec) {
+        end_others(record);
+      }
+      if (Thread* const thread = find(record); thread != nullptr && thread->name != record.name) {
+        thread->name = record.name;
+        thread->is_declared = false;
+      }
+      return;
+    case Kind::switched_in:
+      if (Thread* const thread = find(record)) {
+        change(*thread, record, RunState::running, thread->state != RunState::running);
+      }
+      return;
+    case Kind::pushed_off:
+    case Kind::blocked:
+      if (Thread* const thread = find(record)) {
+        change(*thread, record, record.kind == Kind::blocked ? RunState::blocked : RunState::runnable,
+               thread->state == RunState::running);
+      }
+      return;
+  }
+}
+
+void RunStates::end(const KernelRecord& record) {
+  const auto found = threads_.find(record.tid);
+  if (found == threads_.end()) {
+    return;
+  }
+  // A thread ends itself, so it runs. Only the start of another with its number says that its end was missed.
+  if (record.kind == Kind::exited && found->second.state == RunState::running) {
+    close(found->second, record.time_ns);
+  }
+  hand_over(found->first, found->second, ended_);
+  threads_.erase(found);
+}
+
+/// The thread that calls execve goes on under its process's number, whatever its own was.
+void RunStates::end_others(const KernelRecord& record) {
+  for (auto entry = threads_.begin(); entry != threads_.end();) {
+    if (entry->second.pid == record.pid && entry->first != record.tid) {
+      hand_over(entry->first, entry->second, ended_);
+      entry = threads_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+}
+
+void RunStates::lose(std::int64_t from_ns, std::int64_t until_ns) {
+  for (auto& [tid, thread] : threads_) {
+    close(thread, from_ns);
+    thread.state.reset();
+    thread.since_ns = std::max(thread.since_ns, from_ns);
+  }
+  trusted_from_ns_ = std::max(trusted_from_ns_, until_ns);
+}
+
+void RunStates::hand_over(std::uint32_t tid, Thread& thread, EventBatch& batch) {
+  if (!std::exchange(thread.is_declared, true)) {
+    batch.declarations.threads.push_back({thread.id, ProcessId{1}, thread.pid, tid, thread.name});
+  }
+  if (!thread.done.empty()) {
+    batch.states.push_back({thread.id, std::exchange(thread.done, {})});
+  }
+}
+
+void RunStates::declare_again() {
+  for (auto& [tid, thread] : threads_) {
+    thread.is_declared = false;
+  }
+}
+
+void RunStates::collect(std::int64_t now_ns, std::int64_t most_open_ns, EventBatch& batch) {
+  batch = std::exchange(ended_, {});
+  waiting_ = 0;
+  for (auto& [tid, thread] : threads_) {
+    if (thread.state && thread.since_ns <= now_ns - most_open_ns) {
+      close(thread, now_ns);
+      thread.since_ns = now_ns;
+    }
+    hand_over(tid, thread, batch);
+  }
+  batch.start_ns = batch.end_ns = now_ns;
+  for (const StateRun& run : batch.states) {
+    batch.start_ns = std::min(batch.start_ns, run.states.front().start_ns);
+    batch.end_ns = std::max(batch.end_ns, run.states.back().end_ns());
+  }
+}
+
+}  // namespace kymo::threads

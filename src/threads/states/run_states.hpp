@@ -1,0 +1,81 @@
+// Turns the kernel's records about threads into their run states.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <kymo/events.hpp>
+
+#include "threads/states/kernel_records.hpp"
+
+namespace kymo::threads {
+
+/// Follows threads from switch to switch. A state is known if the records at both of its ends agree with it; where
+/// records are missing, the states of all threads are unknown until the next record of each. One thread.
+class RunStates {
+ public:
+  /// Threads beyond this number stay unknown, so that a program that starts threads for weeks takes bounded memory.
+  static constexpr std::size_t most_threads = std::size_t{1} << 18U;
+
+  /// Without switches, threads are followed for their names alone.
+  explicit RunStates(bool has_switches = true) : has_switches_(has_switches) {}
+
+  /// Takes the next record. Records must come by ascending time; one that comes too late only ends what is known of its
+  /// thread. About 100 ns.
+  void take(const KernelRecord& record);
+
+  /// The thread that a record is of; none beyond most_threads.
+  [[nodiscard]] ThreadId thread_of(const KernelRecord& record);
+
+  /// Records from this interval may be missing. Call before records later than its start are taken.
+  void lose(std::int64_t from_ns, std::int64_t until_ns);
+
+  /// Moves what became known into `batch`: declarations, states, and the range that they cover. States that last since
+  /// `most_open_ns` or longer are cut at `now_ns`, up to which all records were taken; the rest of them follows later.
+  void collect(std::int64_t now_ns, std::int64_t most_open_ns, EventBatch& batch);
+  /// The next collect() declares all threads again, for another capture.
+  void declare_again();
+
+  /// States that the next collect() has at least.
+  [[nodiscard]] std::size_t waiting() const { return waiting_; }
+
+  [[nodiscard]] std::uint64_t switches() const { return switches_; }
+  /// Records of threads beyond most_threads.
+  [[nodiscard]] std::uint64_t unfollowed() const { return unfollowed_; }
+
+ private:
+  struct Thread {
+    ThreadId id{};
+    std::uint32_t pid = 0;
+    std::string name;
+    bool is_declared = false;  ///< with its present name
+    std::optional<RunState> state;
+    std::int64_t since_ns = 0;
+    std::uint32_t cpu = 0;  ///< that it ran on last
+    std::vector<ThreadState> done;
+  };
+
+  Thread* find(const KernelRecord& record);
+  Thread* begin(const KernelRecord& record);
+  void change(Thread& thread, const KernelRecord& record, RunState next, bool is_expected);
+  void end(const KernelRecord& record);
+  void end_others(const KernelRecord& record);
+  void close(Thread& thread, std::int64_t end_ns);
+  void hand_over(std::uint32_t tid, Thread& thread, EventBatch& batch);
+
+  bool has_switches_;
+  std::unordered_map<std::uint32_t, Thread> threads_;  // by the kernel's id
+  EventBatch ended_;                                   // of threads that ended since the last collect()
+  std::uint32_t last_id_ = 0;
+  std::int64_t trusted_from_ns_ = std::numeric_limits<std::int64_t>::min();
+  std::size_t waiting_ = 0;
+  std::uint64_t switches_ = 0;
+  std::uint64_t unfollowed_ = 0;
+};
+
+}  // namespace kymo::threads

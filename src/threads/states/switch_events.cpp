@@ -1,0 +1,343 @@
+#include "threads/states/switch_events.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/system/clock.hpp"
+#include "threads/states/running_process.hpp"
+
+namespace kymo::threads {
+namespace {
+
+/// Of a program that records itself: it shares what the user may lock with all others of the user.
+constexpr std::size_t own_ring_bytes = std::size_t{64} << 10U;
+constexpr std::size_t least_ring_bytes = std::size_t{16} << 10U;
+
+/// More than any record that the settings ask for, by whether they have stacks and paths.
+constexpr std::size_t largest_switch = 256;
+constexpr std::size_t largest_stack = std::size_t{6} << 10U;
+
+/// With copies of stacks a ring is larger, and holds at least so many of them: an eighth of a second at the usual rate. What
+/// the user may lock thus decides how long the copies are.
+constexpr std::size_t ring_growth = 8;
+constexpr std::uint32_t least_copies = 128;
+
+/// Records of one ring that wait for their turn: twice what the ring holds. Only times in the future could make them more.
+constexpr std::size_t least_record_bytes = 32;
+
+int open_with(perf_event_attr& settings, pid_t process, int cpu) {
+  return static_cast<int>(::syscall(SYS_perf_event_open, &settings, process, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+/// As many as the user may have open at all: many threads and CPUs need many events.
+void allow_many_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+Refusal explain(int error) {
+  const std::string level = base::read_small_file("/proc/sys/kernel/perf_event_paranoid");
+  const int paranoid = level.empty() ? 0 : std::atoi(level.c_str());
+  Refusal refusal{error, "perf_event_open: " + std::string(std::strerror(error)), {}};
+  if ((error == EACCES || error == EPERM) && paranoid > 2) {
+    refusal.reason += " (kernel.perf_event_paranoid is " + std::to_string(paranoid) + ")";
+    refusal.advice = "sysctl kernel.perf_event_paranoid=2, or the capability CAP_PERFMON";
+  } else if (error == EACCES || error == EPERM) {
+    refusal.advice =
+        "one's own process, and a container needs the system call perf_event_open in its seccomp profile, or CAP_PERFMON";
+  } else if (error == ENOSYS) {
+    refusal.advice = "a kernel with CONFIG_PERF_EVENTS, or a container whose seccomp profile has perf_event_open";
+  } else if (error == EINVAL) {
+    refusal.advice = "a rate of at most kernel.perf_event_max_sample_rate, " +
+                     base::read_small_file("/proc/sys/kernel/perf_event_max_sample_rate");
+  } else if (error == EMFILE) {
+    refusal.advice =
+        "ulimit -n: a descriptor for each CPU is needed, of a process that runs already for each thread and CPU";
+  }
+  return refusal;
+}
+
+}  // namespace
+
+Refusal check_switch_events() {
+  SwitchEvents events;
+  return events.attach(0);
+}
+
+/// Sets errno.
+base::FileDescriptor SwitchEvents::open_event(EventKind kind, pid_t process, int cpu, const EventChoice& choice,
+                                              std::size_t ring_bytes) const {
+  if (rings_.size() + more_events_.size() >= most_events_) {
+    errno = EMFILE;
+    return {};
+  }
+  perf_event_attr settings = make_settings(kind, choice, static_cast<std::uint32_t>(ring_bytes / 4));
+  if (!choice.is_own) {
+    return base::FileDescriptor(open_with(settings, process, cpu));
+  }
+  settings.inherit_thread = 1;
+  base::FileDescriptor event(open_with(settings, process, cpu));
+  if (!event && errno == EINVAL) {
+    // Before Linux 5.13. Records of other processes are left out when they are read.
+    settings.inherit_thread = 0;
+    event = base::FileDescriptor(open_with(settings, process, cpu));
+  }
+  return event ? base::move_high(std::move(event)) : std::move(event);
+}
+
+/// Makes the rings of one CPU. Returns 0 or errno.
+int SwitchEvents::open_rings(pid_t process, int cpu, const EventChoice& choice, std::size_t ring_bytes) {
+  const bool has_samples = choice.samples_hz != 0;
+  const bool has_copies = choice.copied_stack_bytes != 0;
+  const std::size_t sample_bytes = has_copies ? ring_growth * ring_bytes : ring_bytes;
+  EventChoice fitting = choice;
+  fitting.copied_stack_bytes =
+      std::min(choice.copied_stack_bytes, static_cast<std::uint32_t>(sample_bytes / least_copies));
+  const auto add = [&](EventKind kind, std::size_t bytes, std::size_t largest) {
+    base::FileDescriptor event = open_event(kind, process, cpu, fitting, bytes);
+    if (!event) {
+      return errno;
+    }
+    Ring ring{EventRing(), cpu, kind, fitting, 0};
+    const int error = ring.ring.map(std::move(event), bytes, largest);
+    if (error == 0) {
+      rings_.push_back(std::move(ring));
+    }
+    return error;
+  };
+  int error = add(EventKind::threads, has_samples ? ring_bytes / 2 : ring_bytes, largest_switch);
+  if (error == 0 && has_samples) {
+    error = add(EventKind::samples, sample_bytes, largest_stack + fitting.copied_stack_bytes);
+  }
+  return error != 0 || !choice.samples_waits ? error : add_event(EventKind::waits, process, rings_.back());
+}
+
+/// Opens an event that writes into a ring. Returns 0 or errno.
+int SwitchEvents::add_event(EventKind kind, pid_t thread, const Ring& ring) {
+  base::FileDescriptor event = open_event(kind, thread, ring.cpu, ring.choice, usual_ring_bytes_);
+  if (!event || ::ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.ring.descriptor()) != 0) {
+    return errno;
+  }
+  more_events_.emplace_back(std::move(event));
+  return 0;
+}
+
+void SwitchEvents::clear() {
+  rings_.clear();
+  more_events_.clear();
+}
+
+void SwitchEvents::forget() noexcept {
+  for (Ring& ring : rings_) {
+    ring.ring.forget();
+  }
+  more_events_.clear();
+}
+
+bool SwitchEvents::is_whole() const {
+  return std::all_of(rings_.begin(), rings_.end(), [](const Ring& ring) { return ring.ring.is_open(); }) &&
+         std::all_of(more_events_.begin(), more_events_.end(), [](const auto& event) { return event.get() >= 0; });
+}
+
+Refusal SwitchEvents::attach(pid_t process, const EventChoice& choice) {
+  std::size_t ring_bytes = usual_ring_bytes_;
+  const long cpus = std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L);
+  for (int cpu = 0; cpu < cpus;) {
+    const int error = open_rings(process, cpu, choice, ring_bytes);
+    if (error == 0 || error == ENODEV) {  // ENODEV: the CPU is offline
+      ++cpu;
+    } else if (error == EPERM && ring_bytes > least_ring_bytes) {
+      // All anew with less: a ring that is smaller than the others would lose what they keep.
+      ring_bytes /= 2;
+      clear();
+      cpu = 0;
+    } else {
+      clear();
+      return explain(error);
+    }
+  }
+  last_start_ns_ = complete_until_ns_ = base::monotonic_now_ns();
+  return rings_.empty() ? explain(ENODEV) : Refusal{};
+}
+
+/// Returns 0 or errno.
+int SwitchEvents::attach_thread(pid_t thread) {
+  for (const Ring& ring : rings_) {
+    int error = add_event(ring.kind, thread, ring);
+    if (error == 0 && ring.kind == EventKind::samples && ring.choice.samples_waits) {
+      error = add_event(EventKind::waits, thread, ring);
+    }
+    if (error != 0) {
+      return error;
+    }
+  }
+  return 0;
+}
+
+Refusal SwitchEvents::attach_running(pid_t process, const EventChoice& choice) {
+  constexpr int most_rounds = 10;
+  if (!choice.is_own) {
+    allow_many_files();
+  }
+  const std::int64_t before_ns = base::monotonic_now_ns();
+  std::set<std::uint32_t> known;
+  bool has_new = true;
+  // A thread may begin meanwhile: one that an observed thread started is observed too, and the rings say so.
+  for (int round = 0; has_new && round < most_rounds; ++round) {
+    has_new = false;
+    for (const std::uint32_t thread : list_threads(process)) {
+      if (!known.insert(thread).second) {
+        continue;
+      }
+      has_new = true;
+      Refusal refusal;
+      if (rings_.empty()) {
+        refusal = attach(static_cast<pid_t>(thread), choice);
+      } else if (const int error = attach_thread(static_cast<pid_t>(thread)); error != 0) {
+        refusal = explain(error);
+      }
+      if (refusal.error != 0 && refusal.error != ESRCH) {  // ESRCH: the thread has ended
+        clear();
+        return refusal;
+      }
+    }
+    for (Ring& ring : rings_) {
+      drain(ring);
+    }
+    for (const Pending& next : pending_) {
+      if (next.record.kind == KernelRecord::Kind::forked) {
+        known.insert(next.record.tid);
+      }
+    }
+  }
+  if (rings_.empty()) {
+    return explain(ESRCH);
+  }
+  for (KernelRecord& record : describe_process(process, before_ns, "/proc", !choice.is_own)) {
+    pending_.push_back({std::move(record), 0});
+  }
+  return {};
+}
+
+Refusal SwitchEvents::attach_own() {
+  constexpr rlim_t part = 4;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    most_events_ = static_cast<std::size_t>(limit.rlim_cur / part);
+  }
+  usual_ring_bytes_ = own_ring_bytes;
+  EventChoice choice;
+  choice.is_own = true;
+  Refusal refusal = attach_running(::getpid(), choice);
+  if (refusal.error == 0) {
+    // Whoever calls runs. The kernel says so only when it gets a CPU the next time.
+    KernelRecord running;
+    running.kind = KernelRecord::Kind::switched_in;
+    running.pid = static_cast<std::uint32_t>(::getpid());
+    running.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    running.cpu = static_cast<std::uint32_t>(std::max(::sched_getcpu(), 0));
+    running.time_ns = base::monotonic_now_ns();
+    pending_.push_back({std::move(running), 0});
+  }
+  return refusal;
+}
+
+void SwitchEvents::drain(Ring& ring) {
+  const bool is_whole = ring.ring.drain([&](std::span<const std::byte> bytes) {
+    KernelRecord record = parse_record(bytes);
+    if (ring.choice.is_own && record.kind != KernelRecord::Kind::lost_records &&
+        record.pid != static_cast<std::uint32_t>(::getpid())) {
+      return;
+    }
+    if (record.kind == KernelRecord::Kind::lost_records && ring.kind != EventKind::threads) {
+      lost_samples_ += record.lost;
+    } else if (record.kind == KernelRecord::Kind::lost_records) {
+      lost_records_ += record.lost;
+      const std::int64_t until_ns = record.time_ns;
+      record.time_ns = std::min(ring.last_ns, until_ns);
+      pending_.push_back({std::move(record), until_ns});
+    } else if (record.kind != KernelRecord::Kind::other) {
+      ring.last_ns = record.time_ns;
+      pending_.push_back({std::move(record), 0});
+    }
+  });
+  if (!is_whole && ring.kind != EventKind::threads) {
+    ++sample_overruns_;
+  } else if (!is_whole) {
+    ++overruns_;
+    KernelRecord loss;
+    loss.kind = KernelRecord::Kind::lost_records;
+    loss.time_ns = ring.last_ns;
+    pending_.push_back({std::move(loss), base::monotonic_now_ns()});
+  }
+}
+
+void SwitchEvents::hand_over(std::int64_t until_ns, RunStates& states, const std::vector<RecordTaker*>& takers) {
+  std::stable_sort(pending_.begin(), pending_.end(),
+                   [](const Pending& a, const Pending& b) { return a.record.time_ns < b.record.time_ns; });
+  std::size_t done = 0;
+  for (; done < pending_.size() && pending_[done].record.time_ns <= until_ns; ++done) {
+    const Pending& next = pending_[done];
+    if (next.record.kind == KernelRecord::Kind::lost_records) {
+      states.lose(next.record.time_ns, next.lost_until_ns);
+      for (RecordTaker* const taker : takers) {
+        taker->lose();
+      }
+    } else {
+      states.take(next.record);
+      const bool has_stack =
+          next.record.kind == KernelRecord::Kind::sampled || next.record.kind == KernelRecord::Kind::leaving;
+      const ThreadId thread = has_stack && !takers.empty() ? states.thread_of(next.record) : ThreadId{};
+      for (RecordTaker* const taker : takers) {
+        taker->take(next.record, thread);
+      }
+    }
+  }
+  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(done));
+  complete_until_ns_ = until_ns;
+}
+
+void SwitchEvents::read(RunStates& states, const std::vector<RecordTaker*>& takers) {
+  const std::int64_t start_ns = base::monotonic_now_ns();
+  for (Ring& ring : rings_) {
+    drain(ring);
+  }
+  if (pending_.size() > rings_.size() * 4 * usual_ring_bytes_ / least_record_bytes) {
+    pending_.clear();
+    ++overruns_;
+    states.lose(complete_until_ns_, start_ns);
+    for (RecordTaker* const taker : takers) {
+      taker->lose();
+    }
+  }
+  // A record that was under way at the start of this reading may have come to a ring after it was read.
+  hand_over(std::exchange(last_start_ns_, start_ns), states, takers);
+}
+
+void SwitchEvents::read_last(RunStates& states, const std::vector<RecordTaker*>& takers) {
+  read(states, takers);
+  read(states, takers);
+}
+
+std::vector<pollfd> SwitchEvents::polled() const {
+  std::vector<pollfd> all;
+  for (const Ring& ring : rings_) {
+    all.push_back({ring.ring.descriptor(), POLLIN, 0});
+  }
+  return all;
+}
+
+}  // namespace kymo::threads

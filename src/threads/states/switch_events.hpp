@@ -1,0 +1,108 @@
+// The kernel's records of a process and of all that it starts, from the rings of all CPUs, in one order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include "threads/states/event_ring.hpp"
+#include "threads/states/run_states.hpp"
+#include "threads/states/source.hpp"
+
+namespace kymo::threads {
+
+/// Takes records beside the run states: those of stacks, or those of processes.
+class RecordTaker {
+ public:
+  RecordTaker() = default;
+  RecordTaker(const RecordTaker&) = delete;
+  RecordTaker& operator=(const RecordTaker&) = delete;
+  virtual ~RecordTaker() = default;
+
+  /// Takes the next record; they come by ascending time. `thread` is that of a stack.
+  virtual void take(const KernelRecord& record, ThreadId thread) = 0;
+  /// Switches may be missing.
+  virtual void lose() = 0;
+};
+
+/// The switches and stacks of a process tree. One thread at a time.
+class SwitchEvents {
+ public:
+  /// Attaches to a process of one thread: to it, and to whatever threads and processes it starts. Returns what the kernel
+  /// said. The rings take 512 KiB a CPU, with
+  /// samples 768, with copies of stacks 4,352, less where the user may lock less.
+  [[nodiscard]] Refusal attach(pid_t process, const EventChoice& choice = {});
+
+  /// Attaches to all threads of a process that runs, and to whatever threads and processes they start. Opens an event for
+  /// each thread and CPU: 5 us each. ESRCH if there is no such process. The process notices nothing.
+  [[nodiscard]] Refusal attach_running(pid_t process, const EventChoice& choice = {});
+
+  /// Attaches to all threads of this process, and to those that they start. Takes at most a quarter of the descriptors that
+  /// the process may have open, and numbers that it does not use by itself. The rings take 64 KiB a CPU.
+  [[nodiscard]] Refusal attach_own();
+
+  /// Hands what the rings hold to `states` and then to each of `takers`: all records up to the start of the call before,
+  /// which are complete and in order by then. Losses become unknown stretches.
+  void read(RunStates& states, const std::vector<RecordTaker*>& takers = {});
+  /// The same up to the present, for the last time.
+  void read_last(RunStates& states, const std::vector<RecordTaker*>& takers = {});
+  /// False once somebody else closed one of the descriptors: what threads do since may be unknown.
+  [[nodiscard]] bool is_whole() const;
+  /// Detaches.
+  void clear();
+  /// In a forked child, which inherits descriptors but no rings: closes them.
+  void forget() noexcept;
+  /// Up to when `states` has all records.
+  [[nodiscard]] std::int64_t complete_until_ns() const { return complete_until_ns_; }
+
+  /// Records that the kernel said it dropped, and rings that were found full or damaged.
+  [[nodiscard]] std::uint64_t lost_records() const { return lost_records_; }
+  [[nodiscard]] std::uint64_t overruns() const { return overruns_; }
+  /// The same of the rings of samples.
+  [[nodiscard]] std::uint64_t lost_samples() const { return lost_samples_; }
+  [[nodiscard]] std::uint64_t sample_overruns() const { return sample_overruns_; }
+
+  /// For poll(2): readable when a ring is a quarter full.
+  [[nodiscard]] std::vector<pollfd> polled() const;
+
+ private:
+  struct Ring {
+    EventRing ring;
+    int cpu = 0;
+    EventKind kind = EventKind::threads;  ///< samples: those of waits too
+    EventChoice choice;                   ///< of its events
+    std::int64_t last_ns = 0;             // of the record read last
+  };
+  /// A record, or a loss that begins at its time.
+  struct Pending {
+    KernelRecord record;
+    std::int64_t lost_until_ns = 0;
+  };
+
+  void drain(Ring& ring);
+  [[nodiscard]] int open_rings(pid_t process, int cpu, const EventChoice& choice, std::size_t ring_bytes);
+  [[nodiscard]] int add_event(EventKind kind, pid_t thread, const Ring& ring);
+  [[nodiscard]] int attach_thread(pid_t thread);
+  [[nodiscard]] base::FileDescriptor open_event(EventKind kind, pid_t process, int cpu, const EventChoice& choice,
+                                                std::size_t ring_bytes) const;
+  void hand_over(std::int64_t until_ns, RunStates& states, const std::vector<RecordTaker*>& takers);
+
+  std::vector<Ring> rings_;
+  std::vector<base::KnownFile> more_events_;  // of other threads, which write into the same rings
+  std::vector<Pending> pending_;
+  /// What an unprivileged user may lock for each CPU by default (perf_event_mlock_kb), less the page of positions.
+  std::size_t usual_ring_bytes_ = std::size_t{512} << 10U;
+  std::size_t most_events_ = SIZE_MAX;
+  std::int64_t last_start_ns_ = 0;
+  std::int64_t complete_until_ns_ = 0;
+  std::uint64_t lost_records_ = 0;
+  std::uint64_t overruns_ = 0;
+  std::uint64_t lost_samples_ = 0;
+  std::uint64_t sample_overruns_ = 0;
+};
+
+}  // namespace kymo::threads

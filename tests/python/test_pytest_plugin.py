@@ -1,0 +1,122 @@
+"""``pytest --kymo``: a scope a test, the slowest and the hungriest, and a run that fails where it got slower."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import kymograph as kymo
+import pytest
+from support import sites_of
+
+TESTS = """
+import os
+import time
+
+import kymograph as kymo
+import pytest
+
+
+@pytest.fixture
+def prepared():
+    with kymo.scope("in a fixture"):
+        yield
+
+
+def spin(turns):
+    end = time.thread_time_ns() + 200_000 * turns
+    while time.thread_time_ns() < end:
+        pass
+
+
+def test_first(prepared):
+    spin(int(os.environ.get("TURNS", "1")))
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_second(number):
+    kymo.record_metric_unit("supply_power", 40, "W")
+    spin(1)
+    kymo.record_metric_unit("supply_power", 40, "W")
+
+
+def test_failing():
+    assert os.environ.get("FAILING") is None
+
+
+class TestClass:
+    def test_method(self):
+        pass
+"""
+
+
+def run_tests(folder: Path, *options: str, status: int = 0, **variables: str) -> str:
+    (folder / "test_it.py").write_text(TESTS)
+    package = str(Path(kymo.__file__).parent.parent)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "kymograph.pytest_plugin",
+            "-p",
+            "no:cacheprovider",
+            "--no-header",
+            *options,
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": package, "KYMO_SENSORS": "process", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_nothing_is_recorded_without_the_option(tmp_path: Path) -> None:
+    assert "kymo" not in run_tests(tmp_path)
+    assert not list(tmp_path.glob("*.kymo"))
+
+
+def test_each_test_is_a_scope(tmp_path: Path) -> None:
+    for _ in range(2):
+        said = run_tests(tmp_path, "--kymo", status=1, FAILING="1")
+    assert {path.name for path in tmp_path.glob("*.kymo")} == {"tests.kymo"}
+    capture = kymo.open(tmp_path / "tests.kymo")
+    assert capture.is_closed
+    tests = ["test_it.py::TestClass::test_method", "test_it.py::test_failing", "test_it.py::test_first",
+             "test_it.py::test_second[1]", "test_it.py::test_second[2]"]  # fmt: skip
+    assert sites_of(tmp_path / "tests.kymo") == {
+        **dict.fromkeys(tests, 1), "setup": 5, "teardown": 5, "in a fixture": 1
+    }  # fmt: skip
+    listed = re.findall(r"^ *[0-9.]+ (?:us|ms|s)  (\S+)$", said, re.MULTILINE)
+    assert sorted(listed) == tests
+    duration = {row["name"]: row["total_ns"] for row in capture.stats()["sites"]}
+    assert listed == sorted(tests, key=lambda name: -duration[name])
+    # The tests between the first and the last sample of the power have joules.
+    hungry = re.findall(r"^ *\S+ J  (\S+), at most \S+ J off$", said, re.MULTILINE)
+    assert {"test_it.py::test_second[1]", "test_it.py::test_second[2]"} <= set(hungry)
+
+
+def test_rounds_are_samples_of_one_test(tmp_path: Path) -> None:
+    run_tests(tmp_path, "--kymo", "--kymo-rounds", "3", "--kymo-output", "rounds.kymo")
+    sites = sites_of(tmp_path / "rounds.kymo")
+    assert sites["test_it.py::test_first"] == sites["test_it.py::test_second[2]"] == 3
+    assert sites["setup"] == 15
+
+
+def test_a_slower_test_fails_the_run(tmp_path: Path) -> None:
+    rounds = ("--kymo-rounds", "20")
+    run_tests(tmp_path, "--kymo", *rounds, "--kymo-output", "base.kymo")
+    said = run_tests(tmp_path, "--kymo-compare", "base.kymo", *rounds, "-k", "first", status=1, TURNS="60")
+    assert re.search(r"^worse here: test_it.py::test_first, \+", said, re.MULTILINE)
+    assert "20 passed" in said
+    assert re.search(r'% of that: computing in "test_it.py::test_first".*: longer calls', said), said
+    assert "test_second" not in said
+    with pytest.raises(AssertionError, match=r"none\.kymo"):
+        run_tests(tmp_path, "--kymo-compare", "none.kymo")

@@ -1,0 +1,87 @@
+"""What threads did in spans, beside their own clocks and ``kymo stats``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import kymograph as kymo
+import numpy as np
+import pytest
+from support import command, environment_of_programs
+
+_WORK = """
+import json, sys, time
+import kymograph as kymo
+
+def work():
+    used = {"compute": 0.0, "sleep": 0.0}
+    for _ in range(5):
+        for name in used:
+            before = time.thread_time()
+            with kymo.scope(name):
+                until = before + 0.005
+                while name == "compute" and time.thread_time() < until:
+                    pass
+                if name == "sleep":
+                    time.sleep(0.003)
+            used[name] += (time.thread_time() - before) * 1e9
+    return used
+
+if len(sys.argv) > 1:
+    with kymo.capture(sys.argv[1], sample=True):
+        used = work()
+else:
+    kymo.enable()
+    used = work()
+print(json.dumps(used))
+"""
+
+
+@pytest.fixture(scope="module", params=["by kymo record", "by itself"])
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, float]]:
+    path = tmp_path_factory.mktemp("states") / "run.kymo"
+    if json.loads(command("doctor", "--json", "--sensors", "memory"))["thread_states"]["source"] != "perf_event_open":
+        pytest.skip("the kernel gives no run states")
+    if request.param == "by itself":
+        environment = {**os.environ, "KYMO_SENSORS": "threads"}
+        words = [sys.executable, "-c", _WORK, str(path)]
+        told = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+    else:
+        told = command("record", "--hz", "0", "-q", "-o", path, "--", sys.executable, "-c", _WORK)
+    return path, json.loads(told)
+
+
+def test_spans_have_the_times_that_stats_has_and_the_clock_of_their_thread(
+    recorded: tuple[Path, dict[str, float]],
+) -> None:
+    path, used = recorded
+    rows = {row["name"]: row for row in json.loads(command("stats", "--json", path))["sites"]}
+    with kymo.open(path) as capture:
+        spans = capture.spans
+        for name, cpu_ns in used.items():
+            chosen = spans[spans.name == name]
+            known = chosen[~np.isnan(chosen.running_ns)]
+            states = rows[name]["run_states"]
+            assert len(known) == states["scopes"] > 0
+            for column in ("running_ns", "runnable_ns", "blocked_ns"):
+                assert known[column].sum() == states[column]
+            parts = known.running_ns + known.runnable_ns + known.blocked_ns
+            assert np.array_equal(parts, known.duration_ns)
+            if len(known) == len(chosen):
+                # A busy machine interrupts a program between its two clocks.
+                assert known.running_ns.sum() == pytest.approx(cpu_ns, rel=0.2, abs=1e6)
+        assert np.nanmin(spans[spans.name == "sleep"].blocked_ns) >= 2_900_000
+
+
+def test_what_is_not_known_is_missing(tmp_path: Path) -> None:
+    environment = {**environment_of_programs(), "KYMO_THREADS": "off"}
+    path = tmp_path / "off.kymo"
+    words = [sys.executable, "-c", _WORK, str(path)]
+    subprocess.run(words, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, check=True)
+    with kymo.open(path) as capture:
+        assert np.isnan(capture.spans.running_ns).all()
+        assert len(capture.spans) >= 10

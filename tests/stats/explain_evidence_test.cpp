@@ -1,0 +1,209 @@
+// What explanations say beside the cause: how often it came, which arguments go with it, what kymo itself did.
+#include <kymo/explain.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "stats/common/random_source.hpp"
+#include "stats/made_up_program.hpp"
+#include "support/nanoseconds.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace kymo::test {
+namespace {
+
+constexpr std::int64_t microsecond = 1'000;
+
+class ExplainEvidence : public ::testing::Test {
+ protected:
+  /// Frames of about 2 ms in "update". `body` does the rest.
+  void write(int frames, const std::function<void(MadeUpProgram&, TrackId main, int frame)>& body) {
+    path_ = directory_ / (std::to_string(++runs_) + ".kymo");
+    MadeUpProgram program(path_, true);
+    const TrackId main = program.thread("main");
+    stats::RandomSource random(7);
+    program.frame(main);
+    for (int frame = 1; frame <= frames; ++frame) {
+      program.scope(main, "update", 2 * ms + static_cast<std::int64_t>(random.normal() * 20e3));
+      body(program, main, frame);
+      program.frame(main);
+    }
+    program.finish();
+  }
+  /// Some frames take so much longer.
+  void write_slow(const std::vector<int>& slow, std::int64_t extra_ns) {
+    write(100, [&](MadeUpProgram& program, TrackId main, int frame) {
+      const bool is_slow = std::find(slow.begin(), slow.end(), frame) != slow.end();
+      program.scope(main, "draw", 300 * microsecond + (is_slow ? extra_ns : 0));
+    });
+  }
+  [[nodiscard]] Explanation explain_it(const ExplainOptions& options = {}) const {
+    return explain(Timeline(path_), options).front();
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  std::string path_;
+  int runs_ = 0;
+};
+
+bool has(const std::vector<std::string>& texts, const std::string& words) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const std::string& text) { return text.find(words) != std::string::npos; });
+}
+
+TEST_F(ExplainEvidence, WhatCameOnFewerThanThreeOccasionsIsNoFinding) {
+  for (const std::vector<int>& slow : {std::vector<int>{40}, {30, 70}, {30, 31, 32}, {30, 31, 70, 71}}) {
+    write_slow(slow, 2 * ms);
+    const Explanation why = explain_it();
+    EXPECT_EQ(why.slow, slow.size());
+    EXPECT_TRUE(why.findings.empty()) << why.findings.front().text;
+    EXPECT_TRUE(has(why.notes, "fewer than 3 occasions")) << slow.size();
+    EXPECT_TRUE(has(why.notes, "kymo explain --frame " + std::to_string(why.slowest.front().number)));
+  }
+  write_slow({30, 50, 70}, 2 * ms);
+  ASSERT_EQ(explain_it().findings.size(), 1U);
+  EXPECT_FALSE(has(explain_it().notes, "occasions"));
+}
+
+TEST_F(ExplainEvidence, OneFrameIsAFindingIfItIsAskedForOrTooLongForTheMachine) {
+  write_slow({40}, 2 * ms);
+  ExplainOptions options;
+  options.slow.number = 40;
+  ASSERT_EQ(explain_it(options).findings.size(), 1U);
+  EXPECT_EQ(explain_it(options).findings.front().text.find("computing in \"draw\""), 0U);
+  write_slow({40}, 20 * ms);
+  EXPECT_EQ(explain_it().findings.size(), 1U);
+}
+
+TEST_F(ExplainEvidence, SmallOdditiesOfEachFrameDoNotHideWhatOneTookLong) {
+  write(100, [](MadeUpProgram& program, TrackId main, int frame) {
+    program.scope(main, "odd " + std::to_string(frame), 50 * microsecond);
+    program.scope(main, "draw", 300 * microsecond + (frame == 40 ? 3 * ms : 0));
+  });
+  ExplainOptions options;
+  options.slow.number = 40;
+  const Explanation why = explain_it(options);
+  ASSERT_EQ(why.findings.size(), 1U);
+  EXPECT_EQ(why.findings.front().text.find("computing in \"draw\""), 0U) << why.findings.front().text;
+  EXPECT_LE(why.findings.front().p_value, 0.03);
+}
+
+TEST_F(ExplainEvidence, TextsAndTruthValuesThatGoWithSlowCallsAreNamed) {
+  write(200, [](MadeUpProgram& program, TrackId main, int frame) {
+    const bool is_slow = frame % 10 == 5;
+    program.open(main, "decode");
+    program.argument(main, "format", std::string(is_slow ? "webp" : frame % 3 == 0 ? "webp lossy" : "png"));
+    program.argument(main, "is_cold", is_slow);
+    program.argument(main, "weekday", std::string(frame / 2 % 2 == 0 ? "Monday" : "Friday"));
+    program.argument(main, "name", "asset " + std::to_string(frame));
+    program.run(main, 300 * microsecond + (is_slow ? 2 * ms : 0));
+    program.close(main);
+  });
+  const Explanation why = explain_it();
+  ASSERT_EQ(why.findings.size(), 1U);
+  const std::string& text = why.findings.front().text;
+  EXPECT_NE(text.find("format = webp in 100 % of calls against 0 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("is_cold = true in 100 % of calls against 0 %"), std::string::npos) << text;
+  EXPECT_EQ(text.find("name = "), std::string::npos) << text;
+}
+
+TEST_F(ExplainEvidence, ArgumentsThatChanceMakesAreNotNamed) {
+  int named = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    stats::RandomSource random(seed);
+    write(150, [&](MadeUpProgram& program, TrackId main, int frame) {
+      program.open(main, "decode");
+      for (const char* name : {"a", "b", "c", "d"}) {
+        program.argument(main, name, "value " + std::to_string(random.below(5)));
+      }
+      program.argument(main, "number", static_cast<std::int64_t>(random.below(100)));
+      program.run(main, 300 * microsecond + (frame % 12 == 5 ? 2 * ms : 0));
+      program.close(main);
+    });
+    const Explanation why = explain_it();
+    ASSERT_EQ(why.findings.size(), 1U);
+    named += why.findings.front().text.find(", with ") != std::string::npos ? 1 : 0;
+  }
+  // At 1 % for all arguments together, more than two of twenty come once in 1,000 such tests.
+  EXPECT_LE(named, 2);
+}
+
+TEST_F(ExplainEvidence, SaysWhereKymosOwnThreadHadTheCpu) {
+  ThreadId collector{};
+  write(120, [&](MadeUpProgram& program, TrackId main, int frame) {
+    if (frame == 1) {
+      collector = program.observed("kymo-collector", 1);
+    }
+    program.open(main, "draw");
+    program.run(main, 200 * microsecond);
+    if (frame % 20 == 7) {
+      program.run_observed(collector, program.now(main), 2 * ms);
+      program.push_off(main, 2 * ms);
+    }
+    program.close(main);
+  });
+  const Explanation why = explain_it();
+  ASSERT_EQ(why.findings.size(), 1U);
+  const std::string& text = why.findings.front().text;
+  EXPECT_NE(text.find("pushed off the CPU by kymo's own kymo-collector"), std::string::npos) << text;
+  EXPECT_TRUE(has(why.notes, "kymo's own threads ran for 2.00 ms of a slow one against 0 ns of a usual one"));
+}
+
+TEST_F(ExplainEvidence, SaysWhoHadTheCpuOfAThreadThatIsLateToGoOn) {
+  ThreadId hog{};
+  TrackId loader{};
+  write(120, [&](MadeUpProgram& program, TrackId main, int frame) {
+    if (frame == 1) {
+      hog = program.observed("hog", 4711);
+      loader = program.thread("loader");
+    }
+    const std::int64_t start_ns = program.now(main);
+    program.open(main, "draw");
+    program.idle_until(loader, start_ns - 50 * microsecond);
+    program.run(loader, 150 * microsecond);
+    program.hold("assets", "loader", start_ns - 50 * microsecond, start_ns + 100 * microsecond);
+    const std::int64_t late_ns = frame % 20 == 7 ? 2 * ms : 0;
+    if (late_ns != 0) {
+      program.run_observed(hog, start_ns + 100 * microsecond, late_ns);
+    }
+    program.wait_for_lock(main, "assets", "loader", start_ns + 100 * microsecond + late_ns);
+    program.run(main, 100 * microsecond);
+    program.close(main);
+  });
+  const Explanation why = explain_it();
+  ASSERT_EQ(why.findings.size(), 1U);
+  const std::string& text = why.findings.front().text;
+  EXPECT_NE(text.find("late to go on after what it waited for had come, while the CPU belonged to hog"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(ExplainEvidence, SaysThatScopesWereDroppedAroundTheSlowOnes) {
+  const auto record = [this](bool drops_in_slow) {
+    write(160, [=](MadeUpProgram& program, TrackId main, int frame) {
+      // A block has 16 frames. Every second block has slow ones.
+      const bool is_slow = frame / 16 % 2 == 1 && frame % 4 == 1;
+      if (is_slow == drops_in_slow && frame % 16 == 5) {
+        program.drop_scopes(main, 1'000);
+      }
+      program.scope(main, "draw", 300 * microsecond + (is_slow ? 2 * ms : 0));
+    });
+    return explain_it();
+  };
+  const Explanation beside = record(true);
+  EXPECT_FALSE(beside.findings.empty());
+  EXPECT_TRUE(has(beside.notes, "5,000 scopes were dropped while recording"));
+  EXPECT_TRUE(has(beside.notes, "around 20 of 20 slow ones")) << beside.notes.back();
+  const Explanation elsewhere = record(false);
+  EXPECT_TRUE(has(elsewhere.notes, "scopes were dropped while recording"));
+  EXPECT_FALSE(has(elsewhere.notes, "slow ones")) << elsewhere.notes.back();
+}
+
+}  // namespace
+}  // namespace kymo::test

@@ -1,0 +1,285 @@
+// A made-up program with a time of its own, recorded as kymo would: threads with scopes, locks, flows, queues, run states.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <kymo/timeline.hpp>
+
+#include "capture/write/capture_writer.hpp"
+
+namespace kymo::test {
+
+/// Times are nanoseconds. Each thread has its own clock, which the calls move.
+class MadeUpProgram {
+ public:
+  explicit MadeUpProgram(const std::string& path, bool has_states = false)
+      : writer_(path, options()), has_states_(has_states) {}
+
+  /// A thread at time 0.
+  TrackId thread(const std::string& name) {
+    const TrackId track = declare(name, TrackKind::thread, TrackRole::plain);
+    Thread& one = threads_[track];
+    one.run.track = track;
+    if (has_states_) {
+      one.state_run.thread = observed(name, 1);
+    }
+    return track;
+  }
+  /// A thread of another program, which is observed only.
+  ThreadId observed(const std::string& name, std::uint64_t pid) {
+    const auto number = static_cast<std::uint32_t>(observed_.size() + 1);
+    observed_.push_back({ThreadId{number}, ProcessId{1}, pid, 100 + std::uint64_t{number}, name});
+    pending_.threads.push_back(observed_.back());
+    return observed_.back().id;
+  }
+  TrackId queue(const std::string& name) { return declare(name, TrackKind::queue, TrackRole::plain); }
+
+  [[nodiscard]] std::int64_t now(TrackId track) { return threads_[track].now_ns; }
+
+  void open(TrackId track, const std::string& site) { open(track, site_of(site, {}, SiteRole::work)); }
+  void close(TrackId track) {
+    Thread& thread = threads_[track];
+    thread.open.pop_back();
+    event(thread, {thread.now_ns, {}, static_cast<std::uint16_t>(thread.open.size()), 0});
+  }
+  void argument(TrackId track, const std::string& name, std::int64_t value) {
+    ArgumentValue argument;
+    argument.bits = static_cast<std::uint64_t>(value);
+    add_argument(track, name, argument);
+  }
+  void argument(TrackId track, const std::string& name, const std::string& text) {
+    ArgumentValue argument;
+    argument.type = ArgumentType::string;
+    argument.bits = batch_.text.size();
+    argument.text_size = static_cast<std::uint32_t>(text.size());
+    batch_.text += text;
+    add_argument(track, name, argument);
+  }
+  void argument(TrackId track, const std::string& name, bool value) {
+    ArgumentValue argument;
+    argument.type = ArgumentType::boolean;
+    argument.bits = value ? 1 : 0;
+    add_argument(track, name, argument);
+  }
+  /// kymo had no room for so many scopes.
+  void drop_scopes(TrackId track, std::uint64_t count) { threads_[track].run.dropped_scopes += count; }
+  void run(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::running); }
+  void push_off(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::runnable); }
+  void block(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::blocked); }
+  /// An observed thread runs on the CPU of the others.
+  void run_observed(ThreadId thread, std::int64_t start_ns, std::int64_t duration_ns) {
+    others_[thread].push_back({start_ns, duration_ns, 0, RunState::running});
+  }
+  void scope(TrackId track, const std::string& site, std::int64_t duration_ns) {
+    open(track, site);
+    run(track, duration_ns);
+    close(track);
+  }
+  /// Nothing until a time, if that is to come.
+  void idle_until(TrackId track, std::int64_t time_ns) {
+    block(track, std::max<std::int64_t>(time_ns - now(track), 0));
+  }
+
+  /// Waits in a scope of a lock's waits until a time.
+  void wait_for_lock(TrackId track, const std::string& lock, const std::string& holder, std::int64_t until_ns) {
+    if (until_ns <= now(track)) {
+      return;
+    }
+    open(track, site_of("wait for " + lock, holder, SiteRole::wait));
+    idle_until(track, until_ns);
+    close(track);
+  }
+  void hold(const std::string& lock, const std::string& holder, std::int64_t start_ns, std::int64_t end_ns) {
+    SpanEvent span;
+    span.track =
+        locks_.count(lock) != 0 ? locks_[lock] : locks_[lock] = declare(lock, TrackKind::async, TrackRole::lock);
+    span.name = name_of("hold " + lock);
+    span.category = name_of(holder);
+    span.start_ns = start_ns;
+    span.duration_ns = end_ns - start_ns;
+    batch_.spans.push_back(span);
+  }
+  void work(TrackId queue, const std::string& name, std::int64_t start_ns, std::int64_t end_ns) {
+    SpanEvent span;
+    span.track = queue;
+    span.name = name_of(name);
+    span.start_ns = start_ns;
+    span.duration_ns = end_ns - start_ns;
+    batch_.spans.push_back(span);
+  }
+  void flow(TrackId track, std::uint64_t id, FlowPhase phase) {
+    batch_.flows.push_back({track, phase, now(track), id});
+  }
+  void sample(const std::string& metric, const std::string& unit, std::int64_t time_ns, double value) {
+    batch_.samples.push_back({metric_of(metric, unit), {time_ns}, {value}, {}});
+  }
+  void frame(TrackId track) {
+    batch_.frame_marks.push_back({FrameStreamId{1}, track, now(track)});
+    if (++frames_ % 16 == 0) {
+      flush();
+    }
+  }
+
+  void finish() {
+    flush();
+    writer_.finish();
+  }
+
+ private:
+  struct Thread {
+    std::int64_t now_ns = 0;
+    std::vector<OpenScope> open;
+    ScopeRun run;
+    StateRun state_run;
+  };
+
+  static capture::CaptureWriterOptions options() {
+    capture::CaptureWriterOptions options;
+    options.declarations.processes.push_back({ProcessId{1}, 1, "host", "boot", "", "program"});
+    options.declarations.frame_streams.push_back({FrameStreamId{1}, ProcessId{1}, ""});
+    return options;
+  }
+
+  TrackId declare(const std::string& name, TrackKind kind, TrackRole role) {
+    TrackDeclaration track;
+    track.id = TrackId{++tracks_};
+    track.kind = kind;
+    track.name = name;
+    track.role = role;
+    track.os_thread_id = kind == TrackKind::thread ? 101 + observed_.size() : 0;
+    pending_.tracks.push_back(track);
+    return track.id;
+  }
+  SiteId site_of(const std::string& name, const std::string& holder, SiteRole role) {
+    SiteId& id = sites_[{name, holder}];
+    if (!id) {
+      id = SiteId{static_cast<std::uint32_t>(sites_.size())};
+      SiteDeclaration site;
+      site.id = id;
+      site.name = name;
+      site.function = holder;
+      site.file = "src/game.cpp";
+      site.line = 72;
+      site.role = role;
+      pending_.sites.push_back(site);
+    }
+    return id;
+  }
+  NameId name_of(const std::string& name) {
+    NameId& id = names_[name];
+    if (!id) {
+      id = NameId{static_cast<std::uint32_t>(names_.size())};
+      pending_.names.push_back({id, name});
+    }
+    return id;
+  }
+  MetricId metric_of(const std::string& name, const std::string& unit) {
+    MetricId& id = metrics_[name];
+    if (!id) {
+      id = MetricId{static_cast<std::uint32_t>(metrics_.size())};
+      MetricDeclaration metric;
+      metric.id = id;
+      metric.name = name;
+      metric.unit = unit;
+      pending_.metrics.push_back(metric);
+    }
+    return id;
+  }
+
+  void add_argument(TrackId track, const std::string& name, ArgumentValue argument) {
+    ScopeRun& run = threads_[track].run;
+    argument.name = name_of(name);
+    run.arguments.push_back({static_cast<std::uint32_t>(run.events.size()), argument});
+    ++run.end_sequence;
+  }
+  void open(TrackId track, SiteId site) {
+    Thread& thread = threads_[track];
+    event(thread, {thread.now_ns, site, static_cast<std::uint16_t>(thread.open.size()), 0});
+    thread.open.push_back({thread.now_ns, site});
+  }
+  static void event(Thread& thread, ScopeEvent event) {
+    thread.run.events.push_back(event);
+    ++thread.run.end_sequence;
+  }
+  void spend(TrackId track, std::int64_t duration_ns, RunState state) {
+    Thread& thread = threads_[track];
+    if (has_states_ && duration_ns > 0) {
+      thread.state_run.states.push_back({thread.now_ns, duration_ns, 0, state});
+    }
+    thread.now_ns += duration_ns;
+  }
+
+  /// The earliest time at which something may still be recorded.
+  [[nodiscard]] std::int64_t start_of_unwritten() const {
+    std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [track, thread] : threads_) {
+      start_ns = std::min(start_ns, thread.now_ns);
+    }
+    return start_ns;
+  }
+
+  /// Writes what there is as a block. Threads must have come to the latest frame mark, or what they still record lies
+  /// before the block's declared end; that is allowed.
+  void flush() {
+    std::int64_t end_ns = flushed_ns_;
+    for (auto& [track, thread] : threads_) {
+      end_ns = std::max(end_ns, thread.now_ns);
+      const bool is_empty = thread.run.events.empty() && thread.run.open_at_start.empty();
+      if (!is_empty) {
+        batch_.runs.push_back(thread.run);
+      }
+      if (!thread.state_run.states.empty()) {
+        batch_.states.push_back({thread.state_run.thread, std::exchange(thread.state_run.states, {})});
+      }
+      const std::uint64_t sequence = thread.run.end_sequence;
+      const std::uint64_t dropped = thread.run.dropped_scopes;
+      thread.run = {};
+      thread.run.dropped_scopes = dropped;
+      thread.run.track = track;
+      thread.run.first_sequence = sequence;
+      thread.run.end_sequence = sequence;
+      thread.run.open_at_start = thread.open;
+    }
+    std::int64_t start_ns = flushed_ns_;
+    for (auto& [thread, states] : std::exchange(others_, {})) {
+      start_ns = std::min(start_ns, states.front().start_ns);
+      batch_.states.push_back({thread, states});
+    }
+    for (const SpanEvent& span : batch_.spans) {
+      start_ns = std::min(start_ns, span.start_ns);
+    }
+    for (const SampleRun& run : batch_.samples) {
+      start_ns = std::min(start_ns, run.times_ns.front());
+    }
+    batch_.declarations = std::exchange(pending_, {});
+    batch_.start_ns = start_ns;
+    batch_.end_ns = end_ns;
+    writer_.write(batch_);
+    // What a lagging thread, hold or span has yet to record lies before what the others have.
+    flushed_ns_ = start_of_unwritten();
+    batch_ = {};
+  }
+
+  capture::CaptureWriter writer_;
+  bool has_states_;
+  std::map<TrackId, Thread> threads_;
+  std::map<ThreadId, std::vector<ThreadState>> others_;
+  std::vector<ThreadDeclaration> observed_;
+  std::map<std::string, TrackId> locks_;
+  std::map<std::pair<std::string, std::string>, SiteId> sites_;
+  std::map<std::string, NameId> names_;
+  std::map<std::string, MetricId> metrics_;
+  Declarations pending_;
+  EventBatch batch_;
+  std::uint32_t tracks_ = 0;
+  std::uint64_t frames_ = 0;
+  std::int64_t flushed_ns_ = 0;
+};
+
+}  // namespace kymo::test

@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+
+#include <linux/perf_event.h>
+
+#include "threads/record_bytes.hpp"
+#include "threads/states/kernel_records.hpp"
+#include "threads/states/unwind_rule.hpp"
+
+namespace kymo::threads {
+namespace {
+
+using Kind = KernelRecord::Kind;
+using test::RecordBytes;
+
+TEST(KernelRecords, ASwitchSaysWhetherTheThreadWasPushedOff) {
+  const auto parse_switch = [](int misc) {
+    return parse_record(RecordBytes(PERF_RECORD_SWITCH, static_cast<std::uint16_t>(misc)).by(10, 11, 12'345, 3));
+  };
+  const KernelRecord in = parse_switch(0);
+  EXPECT_EQ(in.kind, Kind::switched_in);
+  EXPECT_EQ(in.pid, 10U);
+  EXPECT_EQ(in.tid, 11U);
+  EXPECT_EQ(in.time_ns, 12'345);
+  EXPECT_EQ(in.cpu, 3U);
+  EXPECT_EQ(parse_switch(PERF_RECORD_MISC_SWITCH_OUT).kind, Kind::blocked);
+  EXPECT_EQ(parse_switch(PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT).kind, Kind::pushed_off);
+}
+
+TEST(KernelRecords, AForkNamesTheNewThreadNotTheOneThatForks) {
+  const auto fork = [](std::uint32_t type) {
+    return parse_record(RecordBytes(type, 0)
+                            .add(std::uint32_t{20})
+                            .add(std::uint32_t{10})
+                            .add(std::uint32_t{21})
+                            .add(std::uint32_t{11})
+                            .add(std::uint64_t{5})
+                            .by(10, 11, 5, 0));
+  };
+  EXPECT_EQ(fork(PERF_RECORD_FORK).kind, Kind::forked);
+  EXPECT_EQ(fork(PERF_RECORD_FORK).pid, 20U);
+  EXPECT_EQ(fork(PERF_RECORD_FORK).tid, 21U);
+  EXPECT_EQ(fork(PERF_RECORD_FORK).parent_tid, 11U);
+  EXPECT_EQ(fork(PERF_RECORD_EXIT).kind, Kind::exited);
+}
+
+TEST(KernelRecords, ANameEndsAtItsZeroAndALossHasItsNumber) {
+  const KernelRecord named = parse_record(RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC)
+                                              .add(std::uint32_t{10})
+                                              .add(std::uint32_t{11})
+                                              .text("worker")
+                                              .by(10, 11, 7, 0));
+  EXPECT_EQ(named.kind, Kind::named);
+  EXPECT_EQ(named.name, "worker");
+  EXPECT_TRUE(named.is_exec);
+  const KernelRecord lost =
+      parse_record(RecordBytes(PERF_RECORD_LOST, 0).add(std::uint64_t{1}).add(std::uint64_t{77}).by(10, 11, 7, 0));
+  EXPECT_EQ(lost.kind, Kind::lost_records);
+  EXPECT_EQ(lost.lost, 77U);
+}
+
+TEST(KernelRecords, AMappingHasItsFilesPathAndPlace) {
+  const KernelRecord mapped = parse_record(RecordBytes(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER)
+                                               .add(std::uint32_t{10})
+                                               .add(std::uint32_t{11})
+                                               .add(std::uint64_t{0x400000})
+                                               .add(std::uint64_t{0x3000})
+                                               .add(std::uint64_t{0x1000})
+                                               .add(std::uint64_t{0})
+                                               .add(std::uint64_t{77})
+                                               .add(std::uint64_t{0})
+                                               .add(std::uint64_t{0})
+                                               .text("/usr/bin/true")
+                                               .by(10, 11, 7, 0));
+  EXPECT_EQ(mapped.kind, Kind::mapped);
+  EXPECT_EQ(mapped.pid, 10U);
+  EXPECT_EQ(mapped.address, 0x400000U);
+  EXPECT_EQ(mapped.size, 0x3000U);
+  EXPECT_EQ(mapped.file_offset, 0x1000U);
+  EXPECT_EQ(mapped.inode, 77U);
+  EXPECT_EQ(mapped.name, "/usr/bin/true");
+}
+
+TEST(KernelRecords, ASampleHasTheStacksOfTheProgramAndTheKernel) {
+  const auto context = [](auto marker) { return static_cast<std::uint64_t>(marker); };
+  const std::vector<std::byte> bytes = test::sample_bytes(
+      {10, 11, 12'345, 3}, PERF_RECORD_MISC_KERNEL,
+      {context(PERF_CONTEXT_KERNEL), 0xffffffff81000000, context(PERF_CONTEXT_USER), 0x401234, 0x401300});
+  const KernelRecord sample = parse_record(bytes);
+  EXPECT_EQ(sample.kind, Kind::sampled);
+  EXPECT_EQ(sample.tid, 11U);
+  EXPECT_EQ(sample.cpu, 3U);
+  EXPECT_EQ(sample.time_ns, 12'345);
+  EXPECT_TRUE(sample.is_in_kernel);
+  EXPECT_EQ(sample.chain, (std::vector<std::uint64_t>{0x401234, 0x401300}));
+  EXPECT_EQ(sample.kernel_chain, (std::vector<std::uint64_t>{0xffffffff81000000}));
+  const std::vector<std::byte> leaving = test::sample_bytes({10, 11, 12'345, 3}, PERF_RECORD_MISC_KERNEL, {}, 1);
+  EXPECT_EQ(parse_record(leaving).kind, Kind::leaving) << "a period of one is a switch";
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_EQ(parse_record(std::span(bytes).first(size)).kind, Kind::other) << size;
+  }
+}
+
+#if defined(__x86_64__)
+TEST(KernelRecords, ASampleHasTheRegistersAndTheCopyOfTheStack) {
+  std::vector<std::byte> bytes = test::sample_bytes({10, 11, 12'345, 3}, PERF_RECORD_MISC_USER, {});
+  const auto add = [&bytes](std::uint64_t word) {
+    const auto* const first = reinterpret_cast<const std::byte*>(&word);
+    bytes.insert(bytes.end(), first, first + sizeof word);
+  };
+  const std::size_t plain = bytes.size();
+  add(PERF_SAMPLE_REGS_ABI_64);
+  for (std::uint64_t i = 0; i < register_count; ++i) {
+    add(100 + i);
+  }
+  add(3 * 8);  // room
+  for (const std::uint64_t word : {1U, 2U, 0U}) {
+    add(word);
+  }
+  add(2 * 8);  // of which so much was copied
+  const KernelRecord sample = parse_record(bytes);
+  EXPECT_EQ(sample.kind, Kind::sampled);
+  ASSERT_EQ(sample.registers.size(), register_count);
+  EXPECT_EQ(sample.registers[0], 100U) << "rax, the kernel's number 0";
+  EXPECT_EQ(sample.registers[1], 103U) << "rdx";
+  EXPECT_EQ(sample.registers[stack_pointer], 107U);
+  EXPECT_EQ(sample.registers[return_address], 108U) << "rip";
+  EXPECT_EQ(sample.stack.size(), 16U);
+  for (std::size_t size = plain; size < bytes.size(); ++size) {
+    const KernelRecord cut = parse_record(std::span(bytes).first(size));
+    EXPECT_EQ(cut.kind, Kind::sampled);
+    EXPECT_TRUE(cut.registers.empty() && cut.stack.empty()) << size;
+  }
+}
+#endif
+
+TEST(KernelRecords, ARecordCutAnywhereIsNoneOrOfNoKnownKind) {
+  const std::vector<std::byte> whole = RecordBytes(PERF_RECORD_FORK, 0)
+                                           .add(std::uint64_t{1})
+                                           .add(std::uint64_t{2})
+                                           .add(std::uint64_t{3})
+                                           .by(10, 11, 5, 0);
+  EXPECT_EQ(record_size(whole), whole.size());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::span<const std::byte> cut(whole.data(), size);
+    EXPECT_EQ(record_size(cut), 0U) << size;
+    EXPECT_EQ(parse_record(cut).kind, Kind::other) << size;
+  }
+}
+
+}  // namespace
+}  // namespace kymo::threads

@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "threads/states/run_states.hpp"
+
+namespace kymo::threads {
+namespace {
+
+using Kind = KernelRecord::Kind;
+
+KernelRecord make(Kind kind, std::int64_t time_ns, std::uint32_t tid, std::uint32_t cpu = 0) {
+  KernelRecord record;
+  record.kind = kind;
+  record.time_ns = time_ns;
+  record.pid = 100;
+  record.tid = tid;
+  record.cpu = cpu;
+  return record;
+}
+
+KernelRecord fork_of(std::uint32_t parent, std::int64_t time_ns, std::uint32_t tid) {
+  KernelRecord record = make(Kind::forked, time_ns, tid);
+  record.parent_tid = parent;
+  return record;
+}
+
+KernelRecord name_of_thread(std::uint32_t tid, std::int64_t time_ns, const std::string& name, bool is_exec = false) {
+  KernelRecord record = make(Kind::named, time_ns, tid);
+  record.name = name;
+  record.is_exec = is_exec;
+  return record;
+}
+
+/// "running 10-20" of each thread, by its name or number.
+using Described = std::map<std::uint64_t, std::vector<std::string>>;
+
+Described collect(RunStates& states, std::int64_t now_ns, std::int64_t most_open_ns = 0,
+                  std::map<ThreadId, std::uint64_t>* tids = nullptr) {
+  std::map<ThreadId, std::uint64_t> own;
+  std::map<ThreadId, std::uint64_t>& known = tids != nullptr ? *tids : own;
+  EventBatch batch;
+  states.collect(now_ns, most_open_ns, batch);
+  for (const ThreadDeclaration& thread : batch.declarations.threads) {
+    known[thread.id] = thread.os_thread_id;
+  }
+  Described all;
+  for (const StateRun& run : batch.states) {
+    for (const ThreadState& state : run.states) {
+      EXPECT_GE(state.start_ns, batch.start_ns);
+      EXPECT_LE(state.end_ns(), batch.end_ns);
+      all[known.at(run.thread)].push_back(std::string(name_of(state.state)) + " " + std::to_string(state.start_ns) +
+                                          "-" + std::to_string(state.end_ns()) + " on " + std::to_string(state.cpu));
+    }
+  }
+  return all;
+}
+
+void take_all(RunStates& states, const std::vector<KernelRecord>& records) {
+  for (const KernelRecord& record : records) {
+    states.take(record);
+  }
+}
+
+TEST(RunStates, FollowAThreadFromItsForkToItsEnd) {
+  RunStates states;
+  take_all(states,
+           {make(Kind::switched_in, 10, 100, 1), fork_of(100, 15, 101), make(Kind::switched_in, 20, 101, 1),
+            make(Kind::pushed_off, 30, 101, 1), make(Kind::switched_in, 45, 101, 0), make(Kind::blocked, 50, 101, 0),
+            make(Kind::switched_in, 80, 101, 0), make(Kind::exited, 90, 101, 0)});
+  const Described expected{{100, {"running 10-200 on 1"}},
+                           {101,
+                            {"runnable 15-20 on 0", "running 20-30 on 1", "runnable 30-45 on 1", "running 45-50 on 0",
+                             "blocked 50-80 on 0", "running 80-90 on 0"}}};
+  EXPECT_EQ(collect(states, 200), expected);
+  EXPECT_EQ(states.switches(), 6U);
+}
+
+TEST(RunStates, WhatLastsIsCutAndGoesOn) {
+  RunStates states;
+  std::map<ThreadId, std::uint64_t> tids;
+  take_all(states, {make(Kind::switched_in, 10, 100), make(Kind::blocked, 20, 100)});
+  EXPECT_EQ(collect(states, 30, 100, &tids), (Described{{100, {"running 10-20 on 0"}}}));
+  EXPECT_EQ(collect(states, 150, 100, &tids), (Described{{100, {"blocked 20-150 on 0"}}}));
+  states.take(make(Kind::switched_in, 160, 100));
+  EXPECT_EQ(collect(states, 170, 100, &tids), (Described{{100, {"blocked 150-160 on 0"}}}));
+}
+
+TEST(RunStates, ALossLeavesAGapInEveryThread) {
+  RunStates states;
+  take_all(states, {make(Kind::switched_in, 10, 100), make(Kind::switched_in, 12, 101, 1)});
+  states.lose(50, 70);
+  // Within the loss another switch may have followed each of these.
+  take_all(states, {make(Kind::blocked, 60, 100), make(Kind::switched_in, 80, 100), make(Kind::pushed_off, 90, 100),
+                    make(Kind::blocked, 95, 101, 1)});
+  const Described expected{{100, {"running 10-50 on 0", "running 80-90 on 0", "runnable 90-100 on 0"}},
+                           {101, {"running 12-50 on 1", "blocked 95-100 on 1"}}};
+  EXPECT_EQ(collect(states, 100), expected);
+}
+
+TEST(RunStates, ARecordOfBeforeALossThatComesBehindItOverlapsNothing) {
+  RunStates states;
+  states.take(make(Kind::switched_in, 10, 100));
+  states.lose(50, 55);
+  take_all(states, {make(Kind::blocked, 30, 100), make(Kind::switched_in, 60, 100)});
+  EXPECT_EQ(collect(states, 70), (Described{{100, {"running 10-50 on 0", "running 60-70 on 0"}}}));
+}
+
+TEST(RunStates, AStretchWhoseEndsDisagreeIsNotKnown) {
+  RunStates states;
+  take_all(states, {make(Kind::switched_in, 10, 100), make(Kind::switched_in, 30, 100), make(Kind::blocked, 40, 100),
+                    make(Kind::blocked, 50, 100), make(Kind::switched_in, 60, 100)});
+  EXPECT_EQ(collect(states, 70),
+            (Described{{100, {"running 30-40 on 0", "blocked 50-60 on 0", "running 60-70 on 0"}}}));
+}
+
+TEST(RunStates, ARecordThatComesTooLateMakesNothingUp) {
+  RunStates states;
+  take_all(states, {make(Kind::switched_in, 50, 100), make(Kind::blocked, 40, 100), make(Kind::switched_in, 60, 100)});
+  EXPECT_EQ(collect(states, 70), (Described{{100, {"running 60-70 on 0"}}}));
+}
+
+TEST(RunStates, AnExecEndsTheOtherThreadsOfItsProcess) {
+  RunStates states;
+  // Thread 101 calls execve and goes on as 100.
+  take_all(states, {make(Kind::switched_in, 10, 101), make(Kind::blocked, 12, 100),
+                    name_of_thread(100, 20, "new", true), make(Kind::blocked, 30, 100)});
+  const Described found = collect(states, 1000);
+  EXPECT_EQ(found.count(101), 0U);
+  EXPECT_EQ(found.at(100), (std::vector<std::string>{"blocked 30-1000 on 0"}));
+}
+
+TEST(RunStates, ANumberThatTheKernelUsesAgainIsAnotherThread) {
+  RunStates states;
+  take_all(states, {fork_of(100, 10, 101), make(Kind::switched_in, 11, 101), make(Kind::exited, 20, 101),
+                    fork_of(100, 30, 101), make(Kind::switched_in, 31, 101)});
+  EventBatch batch;
+  states.collect(40, 0, batch);
+  ASSERT_EQ(batch.declarations.threads.size(), 2U);
+  EXPECT_EQ(batch.declarations.threads[0].os_thread_id, batch.declarations.threads[1].os_thread_id);
+  EXPECT_NE(batch.declarations.threads[0].id, batch.declarations.threads[1].id);
+}
+
+TEST(RunStates, AThreadHasItsCreatorsNameUntilItGetsItsOwn) {
+  RunStates states;
+  take_all(states, {name_of_thread(100, 5, "program"), fork_of(100, 10, 101)});
+  EventBatch batch;
+  states.collect(20, 0, batch);
+  for (const ThreadDeclaration& thread : batch.declarations.threads) {
+    EXPECT_EQ(thread.name, "program");
+  }
+  states.take(name_of_thread(101, 25, "worker"));
+  states.collect(30, 0, batch);
+  ASSERT_EQ(batch.declarations.threads.size(), 1U);
+  EXPECT_EQ(batch.declarations.threads[0].name, "worker");
+}
+
+}  // namespace
+}  // namespace kymo::threads

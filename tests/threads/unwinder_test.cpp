@@ -1,0 +1,230 @@
+// Stacks of code without frame pointers: this test's own, beside what the compiler's runtime says of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <execinfo.h>
+#include <sys/stat.h>
+#include <sys/ucontext.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/system/file.hpp"
+#include "threads/own_mapping.hpp"
+#include "threads/stacks/call_frames.hpp"
+#include "threads/stacks/unwinder.hpp"
+
+namespace kymo::threads {
+namespace {
+
+class UnwinderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_call_frames()) {
+      GTEST_SKIP() << "libdw is not here, or kymo was built without its headers";
+    }
+  }
+};
+
+TEST_F(UnwinderTest, CompiledCodeIsFollowedByFramePointersUpToTheFunctionWithoutOne) {
+  constexpr std::uint64_t code = 0x1000;
+  constexpr std::uint64_t stack = 0x8000;
+  KernelRecord mapping;
+  mapping.kind = KernelRecord::Kind::mapped;
+  mapping.pid = test::no_process;
+  mapping.address = code;
+  mapping.size = 0x1000;
+  AddressSpaces spaces;
+  spaces.map(mapping, 1);
+  const std::string name = "[anonymous]";
+  KernelRecord sample;
+  sample.pid = mapping.pid;
+  sample.registers.assign(register_count, stack);
+  sample.registers[return_address] = code + 1;
+  sample.registers[frame_pointer] = stack + 16;
+  const std::array<std::uint64_t, 4> words{7, 7, 0,
+                                           code + 2};  // the last: the caller's frame pointer, where it goes on
+  sample.stack.resize(sizeof words);
+  std::memcpy(sample.stack.data(), words.data(), sizeof words);
+  Unwinder unwinder;
+  unwinder.unwind(sample, spaces, [&name](std::uint32_t) { return Unwinder::File{name, 0}; });
+  EXPECT_EQ(sample.chain, (std::vector<std::uint64_t>{code + 1, code + 2}));
+}
+
+#if defined(__x86_64__)
+struct Moment {
+  KernelRecord sample;
+  std::vector<std::uint64_t> callers;  // as the compiler's runtime finds them
+};
+
+/// The copy goes up to this address.
+__attribute__((noinline, no_sanitize("address", "thread"))) void take_moment(Moment& moment, const char* stack_end) {
+  constexpr std::array<int, register_count> order{REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                                  REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                                  REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+  std::array<void*, 64> addresses{};
+  ucontext_t context{};
+  moment.sample.registers.reserve(register_count);
+  ::getcontext(&context);
+  const int count = ::backtrace(addresses.data(), addresses.size());
+  for (const int number : order) {
+    moment.sample.registers.push_back(static_cast<std::uint64_t>(context.uc_mcontext.gregs[number]));
+  }
+  const auto* const top = reinterpret_cast<const std::byte*>(moment.sample.registers[stack_pointer]);
+  const auto size = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(stack_end) - top);
+  moment.sample.stack.resize(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    moment.sample.stack[i] = top[i];
+  }
+  for (int i = 1; i < count; ++i) {
+    moment.callers.push_back(reinterpret_cast<std::uint64_t>(addresses.at(static_cast<std::size_t>(i))));
+  }
+}
+
+/// Without tail calls.
+__attribute__((noinline)) int nest(int depth, Moment& moment, const char* stack_end) {
+  if (depth == 0) {
+    take_moment(moment, stack_end);
+    return 1;
+  }
+  return nest(depth - 1, moment, stack_end) + 1;
+}
+
+TEST_F(UnwinderTest, CallersAreThoseThatTheCompilersRuntimeFinds) {
+  Moment moment;
+  // Cut off below this frame's own return address.
+  static_cast<void>(nest(5, moment, static_cast<const char*>(__builtin_frame_address(0))));
+  const KernelRecord mapping = test::own_mapping(reinterpret_cast<std::uint64_t>(&nest));
+  moment.sample.pid = mapping.pid;
+  AddressSpaces spaces;
+  spaces.map(mapping, 1);
+  Unwinder unwinder;
+  const auto unwind = [&](KernelRecord& record) {
+    unwinder.unwind(record, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
+  };
+  KernelRecord sample = moment.sample;
+  unwind(sample);
+  constexpr std::size_t nested = 6;
+  ASSERT_GE(sample.chain.size(), nested + 1);
+  // A sanitizer's own function may stand before them.
+  const auto first = std::find(moment.callers.begin(), moment.callers.end(), sample.chain[1]);
+  ASSERT_GE(std::distance(first, moment.callers.end()), static_cast<std::ptrdiff_t>(nested));
+  EXPECT_TRUE(std::equal(sample.chain.begin() + 1, sample.chain.begin() + 1 + nested, first));
+  EXPECT_EQ(sample.chain.back(), 0U) << "what lies beyond the copy is not known";
+
+  // A copy that ends behind the innermost return address.
+  KernelRecord cut = moment.sample;
+  cut.chain = {1, *first, 77};
+  std::size_t end = cut.stack.size() / 8 * 8;
+  while (std::memcmp(cut.stack.data() + end - 8, &*first, 8) != 0) {
+    ASSERT_GT(end -= 8, 8U);
+  }
+  cut.stack.resize(end);
+  unwind(cut);
+  EXPECT_EQ(cut.chain, (std::vector<std::uint64_t>{moment.sample.registers[return_address], *first, 77}))
+      << "the kernel's chain goes on";
+}
+
+TEST_F(UnwinderTest, RegistersAndStacksOfAnyContentEnd) {
+  const KernelRecord mapping = test::own_mapping(reinterpret_cast<std::uint64_t>(&nest));
+  AddressSpaces spaces;
+  spaces.map(mapping, 1);
+  Unwinder unwinder;
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    KernelRecord sample;
+    sample.pid = mapping.pid;
+    sample.stack.resize(random() % 4096);
+    const std::uint64_t begin = random();
+    for (std::size_t at = 0; at + 8 <= sample.stack.size(); at += 8) {
+      const std::uint64_t word =
+          random() % 2 == 0 ? mapping.address + random() % mapping.size : begin + random() % 4096;
+      std::memcpy(sample.stack.data() + at, &word, sizeof word);
+    }
+    sample.registers.assign(register_count, begin + random() % 64);
+    sample.registers[return_address] = mapping.address + random() % mapping.size;
+    unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
+    EXPECT_LE(sample.chain.size(), Unwinder::most_frames);
+  }
+}
+#endif
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A file of this test's, with its inode.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& bytes) : path_("/tmp/kymo-frames-XXXXXX") {
+    const base::FileDescriptor file(::mkstemp(path_.data()));
+    EXPECT_EQ(::write(file.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    struct stat status {};
+    ::fstat(file.get(), &status);
+    inode_ = status.st_ino;
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::uint64_t inode() const { return inode_; }
+
+ private:
+  std::string path_;
+  std::uint64_t inode_ = 0;
+};
+
+bool finds_own_rules(FrameProcess& process) {
+  const auto address = reinterpret_cast<std::uint64_t>(&read_file);
+  const KernelRecord own = test::own_mapping(address);
+  return process.find(1'000'000, own.name, own.inode, address - own.address + own.file_offset).has_value();
+}
+
+TEST_F(UnwinderTest, DamagedFilesCostTheirOwnRulesAlone) {
+  const std::string whole = read_file("/bin/true");
+  ASSERT_GT(whole.size(), 4096U);
+  FrameProcess process;
+  std::mt19937 random(7);
+  std::uint32_t module = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::string bytes = whole;
+    for (int change = 0; change < 1 + i; ++change) {
+      // Half of the changes to the headers, which say where all else is.
+      const std::size_t within = change % 2 == 0 ? std::size_t{1024} : bytes.size();
+      bytes[random() % within] = static_cast<char>(random());
+    }
+    if (i % 10 == 9) {
+      bytes.resize(random() % bytes.size());
+    }
+    const TemporaryFile file(bytes);
+    ++module;
+    for (std::uint64_t offset = 0; offset < whole.size(); offset += 1009) {
+      static_cast<void>(process.find(module, file.path(), file.inode(), offset));
+    }
+  }
+  EXPECT_TRUE(finds_own_rules(process));
+}
+
+TEST_F(UnwinderTest, WhatIsNoFileOfThatInodeHasNoRules) {
+  FrameProcess process;
+  ASSERT_TRUE(process.is_running());
+  const TemporaryFile text("no ELF file");
+  EXPECT_FALSE(process.find(1, text.path(), text.inode(), 0));
+  EXPECT_FALSE(process.find(2, "/bin/true", 1, 0x3000));
+  EXPECT_FALSE(process.find(3, "/dev/zero", 1, 0));
+  EXPECT_FALSE(process.find(4, std::string(10'000, '/'), 1, 0));
+  EXPECT_TRUE(finds_own_rules(process));
+}
+
+}  // namespace
+}  // namespace kymo::threads
