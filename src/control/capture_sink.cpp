@@ -44,6 +44,26 @@ void add_whereabouts(const record::Pool* pool, Declarations& facts) {
   }
 }
 
+/// While it lives, the spool says that the end of a capture may be torn.
+class WriteInSpool {
+ public:
+  explicit WriteInSpool(record::Pool* pool) : pool_(pool) {
+    if (pool_ != nullptr) {
+      pool_->header().writing.fetch_add(1, std::memory_order_acq_rel);
+    }
+  }
+  WriteInSpool(const WriteInSpool&) = delete;
+  WriteInSpool& operator=(const WriteInSpool&) = delete;
+  ~WriteInSpool() {
+    if (pool_ != nullptr) {
+      pool_->header().writing.fetch_sub(1, std::memory_order_acq_rel);
+    }
+  }
+
+ private:
+  record::Pool* pool_;
+};
+
 /// CPU time of the collector's thread so far.
 std::uint64_t collector_cpu_ns(Recorder& recorder) {
   const record::Collector* const collector = recorder.collector();
@@ -70,12 +90,14 @@ CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& optio
       base::say("the flight recorder found no room in shared memory: kill -9 loses what it holds");
     }
   }
+  const WriteInSpool note(recorder.pool());
   writer_ = std::make_unique<capture::CaptureWriter>(std::string(options.path), std::move(writer_options));
 }
 
 /// A full disk does not end the capture: losses are counted, and stated once there is room.
 template <typename Write>
 void CaptureSink::try_to(Write write) {
+  const WriteInSpool note(recorder_.pool());
   try {
     write();
     has_failed_.store(false, std::memory_order_relaxed);

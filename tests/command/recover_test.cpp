@@ -398,6 +398,24 @@ TEST_F(Sweep, ASpoolWhoseEventsAreAllInTheFileGoesWithTheNextRecording) {
   EXPECT_EQ(work_count("run.kymo"), 3000U);
 }
 
+TEST_F(Sweep, AKillWithinAWriteThatHoldsNoEventIsNoLoss) {
+  for (const std::string where : {"torn-begin", "torn-end"}) {
+    fs::create_directory(file_named(where));
+    ASSERT_EQ(run_any({RECORDED_PROGRAM, where, "3000"}, {{"KYMO_RECORD", where + "/"}, {"KYMO_SAMPLE", "0"}}).status,
+              -SIGKILL);
+    std::uint64_t scopes = 0;
+    record_something();  // and sweeps
+    for (const auto& entry : fs::directory_iterator(file_named(where))) {
+      const CommandResult result = kymo({"recover", entry.path()});
+      EXPECT_EQ(result.status, 0) << where << ": " << result.err;
+      EXPECT_EQ(result.err, "") << where;
+      EXPECT_TRUE(CaptureReader(entry.path()).is_closed());
+      scopes += work_count(entry.path());
+    }
+    EXPECT_EQ(scopes, 3000U) << where;
+  }
+}
+
 TEST_F(Sweep, ASpoolWithEventsThatAreInNoFileGivesTheRestOfItsMemoryBackAndIsStillRecovered) {
   kill_program();
   const std::string spool = spool_path();

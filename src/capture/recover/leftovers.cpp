@@ -88,7 +88,7 @@ void look_at_spool(const std::string& directory, Leftover& found) {
   }
   found.pid = spool->owner_pid();
   found.state = State::covered;
-  if (!spool->is_saved()) {
+  if (!spool->is_needless()) {
     compare_with_capture(*spool, directory, found);
   }
 }

@@ -299,7 +299,7 @@ LeftSpool find_left_spool(const CaptureReader& capture, const std::string& direc
         "the spool " + left.path + " is damaged, or of another version of kymo: use the one that recorded it";
     return left;
   }
-  left.is_of_others = capture.is_closed() && !left.reader->is_saved() &&
+  left.is_of_others = capture.is_closed() && !left.reader->is_needless() &&
                       read_link(left.reader->capture_path()) != read_link(capture.path());
   return left;
 }
@@ -344,7 +344,7 @@ void describe_damages(const CaptureReader& capture, bool is_torn_end_whole, std:
     if (is_torn_end && is_torn_end_whole) {
       continue;
     }
-    notes.push_back(capture.path() + ": bytes " + std::to_string(damage.offset) + " to " +
+    notes.push_back("bytes " + std::to_string(damage.offset) + " to " +
                     std::to_string(damage.offset + damage.size) + ": " + damage.what);
   }
 }

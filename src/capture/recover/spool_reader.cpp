@@ -183,8 +183,8 @@ std::uint64_t SpoolReader::owner_pid() const {
   return header().owner_pid;
 }
 
-bool SpoolReader::is_saved() const {
-  return header().is_saved.load(std::memory_order_relaxed) != 0;
+bool SpoolReader::is_needless() const {
+  return header().is_needless();
 }
 
 record::ClockMap SpoolReader::clock() const {

@@ -56,8 +56,8 @@ class SpoolReader {
   /// Absolute path of its capture; empty if none was being written.
   [[nodiscard]] std::string capture_path() const;
   [[nodiscard]] std::uint64_t owner_pid() const;
-  /// Whether a finished capture contains everything in it.
-  [[nodiscard]] bool is_saved() const;
+  /// Whether finished captures contain everything in it, and none has a torn end.
+  [[nodiscard]] bool is_needless() const;
 
   /// Decodes events missing from the coverage into batches of limited size. Returns what was damaged or missing, in
   /// words.

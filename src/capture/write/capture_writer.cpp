@@ -43,9 +43,8 @@ CaptureWriter::CaptureWriter(std::unique_ptr<BlockDestination> destination, Capt
     summaries_.emplace(options.summary_intervals);
   }
   declarations_.add(options.declarations);
-  const auto preamble = encode_preamble();
-  destination_->append(preamble);
-  bytes_written_.store(preamble.size(), std::memory_order_relaxed);
+  // Written with the header: a kill leaves a capture with both, or an empty file.
+  pending_.append(encode_preamble());
   put_header();
   append_pending();
 }

@@ -66,7 +66,8 @@ struct SpoolHeader {
   double counter_step_ns;
   char boot_id[40];
   char capture_path[1024];              ///< absolute; empty while no capture is written
-  std::atomic<std::uint32_t> is_saved;  ///< 1: a finished capture contains everything; the file may be deleted
+  std::atomic<std::uint32_t> is_saved;  ///< 1: a finished capture contains everything
+  std::atomic<std::uint32_t> writing;   ///< writes to captures under way: a kill leaves their ends torn
 
   alignas(128) std::atomic<std::uint64_t> free_head;        ///< tag << 32 | chunk index + 1
   alignas(128) std::atomic<std::uint64_t> small_free_head;  ///< the same of small chunks
@@ -85,6 +86,13 @@ struct SpoolHeader {
   std::atomic<std::uint64_t> stated_without_track;   ///< of these, those reported to sinks
   std::atomic<std::uint64_t> pair_count;             ///< pairs ever written; the newest is at (pair_count - 1) % 64
   SpoolPair pairs[spool_pair_count];
+
+  /// Whether a capture's end may be torn. It needs its spool then, to tell that nothing is missing.
+  [[nodiscard]] bool is_torn() const noexcept { return writing.load(std::memory_order_relaxed) != 0; }
+  /// Whether the file may be deleted.
+  [[nodiscard]] bool is_needless() const noexcept {
+    return is_saved.load(std::memory_order_relaxed) != 0 && !is_torn();
+  }
 };
 
 enum class SlotState : std::uint32_t {

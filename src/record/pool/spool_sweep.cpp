@@ -176,10 +176,10 @@ void sweep_spool(const std::string& path, const std::string& ring) {
     return;
   }
   const bool has_ring = ::access(ring.c_str(), F_OK) == 0;
-  if (spool.header().is_saved.load() == 1) {
+  if (spool.header().is_needless()) {
     ::unlink(path.c_str());
     ::unlink(ring.c_str());
-  } else if (spool.shrink() && spool.is_stated() && !has_ring) {
+  } else if (spool.shrink() && spool.is_stated() && !spool.header().is_torn() && !has_ring) {
     ::unlink(path.c_str());
   } else {
     constexpr std::uint32_t is_swept = 1;
