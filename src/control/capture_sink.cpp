@@ -109,28 +109,14 @@ void CaptureSink::try_to(Write write) {
   }
 }
 
-/// Goes on after the sampler's end, up to the capture's.
-void CaptureSink::write_states(bool is_last) {
-  if (take_states_ == nullptr && !is_last && !limit_) {
-    take_states_ = take_states.load(std::memory_order_acquire);
-  }
-  EventBatch states;
-  if (take_states_ != nullptr && take_states_(&states, is_last)) {
-    try_to([&] { writer_->write(states); });
-  }
-  take_states_ = is_last ? nullptr : take_states_;
-}
-
 void CaptureSink::write(const EventBatch& batch) {
-  try_to(
-      [&] { limit_ && !batch.runs.empty() ? writer_->write(limit_->without_scopes(batch)) : writer_->write(batch); });
+  try_to([&] { limit_ ? writer_->write(limit_->without_scopes(batch)) : writer_->write(batch); });
   if (max_bytes_ != 0 && !limit_ && writer_->bytes_written() >= max_bytes_) {
     recorder_.switch_scopes_off(record::ScopesOff::size_limit);
     base::say("the capture has reached KYMO_MAX_SIZE: scopes stop, metrics go on");
     // The pool may hold many times the limit of scopes that wait to be written.
     limit_.emplace();
   }
-  write_states(limit_.has_value());
 }
 
 void CaptureSink::trigger() {
@@ -138,7 +124,6 @@ void CaptureSink::trigger() {
 }
 
 void CaptureSink::finish() {
-  write_states(true);
   recorder_.switch_scopes_on(record::ScopesOff::size_limit);
   writer_->set_closing_fact("collector_cpu_ns", collector_cpu_ns(recorder_) - collector_cpu_before_ns_);
   writer_->set_closing_fact("empty_scope_ps", static_cast<std::uint64_t>(measure_empty_scope_ns() * 1e3));

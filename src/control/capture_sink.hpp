@@ -11,7 +11,6 @@
 
 #include "capture/write/capture_writer.hpp"
 #include "control/scope_limit.hpp"
-#include "threads/states/entry.hpp"
 
 namespace kymo::record {
 class Recorder;
@@ -32,24 +31,19 @@ class CaptureSink final : public Sink {
   /// Whether the last write found no room: the file lacks the events since and may never get them. Thread-safe.
   [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
 
-  /// The source of the process's run states while it samples itself; null: none.
-  static inline std::atomic<decltype(&kymo_take_states_v1)> take_states{nullptr};
-
   [[nodiscard]] bool is_flight_recorder() const { return is_flight_recorder_; }
 
   [[nodiscard]] const std::string& path() const { return writer_->path(); }
 
  private:
-  void write_states(bool is_last);
   template <typename Write>
   void try_to(Write write);
 
   record::Recorder& recorder_;
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::uint64_t max_bytes_;
-  std::optional<ScopeLimit> limit_;                       // once that size is reached
-  std::uint64_t collector_cpu_before_ns_;                 // spent on captures before this one
-  decltype(&kymo_take_states_v1) take_states_ = nullptr;  // once begun
+  std::optional<ScopeLimit> limit_;        // once that size is reached
+  std::uint64_t collector_cpu_before_ns_;  // spent on captures before this one
   bool is_flight_recorder_ = false;
   bool is_failure_said_ = false;
   std::atomic<bool> has_failed_{false};

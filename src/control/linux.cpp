@@ -26,7 +26,7 @@
 #pragma weak kymo_stop_sampling_v1
 #pragma weak kymo_forget_sampling_v1
 #pragma weak kymo_begin_states_v1
-#pragma weak kymo_take_states_v1
+#pragma weak kymo_take_states_v2
 #pragma weak kymo_forget_states_v1
 
 namespace kymo::control {
@@ -171,7 +171,7 @@ int connect_to_holder(const std::string& path) {
 
 SamplingEntry linked_sampling() noexcept {
   return {kymo_start_sampling_v1, kymo_stop_sampling_v1, kymo_forget_sampling_v1,
-          kymo_begin_states_v1,   kymo_take_states_v1,   kymo_forget_states_v1};
+          kymo_begin_states_v1,   kymo_take_states_v2,   kymo_forget_states_v1};
 }
 
 }  // namespace kymo::control

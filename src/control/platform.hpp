@@ -33,7 +33,7 @@ struct SamplingEntry {
   decltype(&kymo_forget_sampling_v1) forget = nullptr;
   // None where there are no run states.
   decltype(&kymo_begin_states_v1) begin_states = nullptr;
-  decltype(&kymo_take_states_v1) take_states = nullptr;
+  decltype(&kymo_take_states_v2) take_states = nullptr;
   decltype(&kymo_forget_states_v1) forget_states = nullptr;
 };
 

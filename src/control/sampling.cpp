@@ -8,8 +8,8 @@
 #include <dlfcn.h>
 
 #include "base/system/message.hpp"
-#include "control/capture_sink.hpp"
 #include "control/platform.hpp"
+#include "record/recorder/recorder.hpp"
 
 namespace kymo::control {
 
@@ -44,7 +44,7 @@ SamplingEntry find_entry() {
       entry.forget = reinterpret_cast<decltype(entry.forget)>(::dlsym(library, "kymo_forget_sampling_v1"));
 #if defined(__linux__)
       entry.begin_states = reinterpret_cast<decltype(entry.begin_states)>(::dlsym(library, "kymo_begin_states_v1"));
-      entry.take_states = reinterpret_cast<decltype(entry.take_states)>(::dlsym(library, "kymo_take_states_v1"));
+      entry.take_states = reinterpret_cast<decltype(entry.take_states)>(::dlsym(library, "kymo_take_states_v2"));
       entry.forget_states = reinterpret_cast<decltype(entry.forget_states)>(::dlsym(library, "kymo_forget_states_v1"));
 #endif
     }
@@ -75,7 +75,7 @@ bool Sampling::start(const SampleRates& rates, bool is_wanted, bool has_capture)
   const kymo_sampling_v1 options{rates[0], rates[1], rates[2]};
   is_running_ = entry().start(&options);
   if (is_running_ && entry().begin_states != nullptr && entry().begin_states(has_capture)) {
-    CaptureSink::take_states.store(entry().take_states, std::memory_order_release);
+    record::Recorder::instance().observe_by(entry().take_states);
     has_had_states = true;
   }
   return is_running_;
@@ -83,7 +83,7 @@ bool Sampling::start(const SampleRates& rates, bool is_wanted, bool has_capture)
 
 void Sampling::stop() noexcept {
   if (is_running_) {
-    CaptureSink::take_states.store(nullptr, std::memory_order_release);
+    record::Recorder::instance().observe_by(nullptr);
     entry().stop();
     is_running_ = false;
   }
@@ -92,7 +92,7 @@ void Sampling::stop() noexcept {
 bool Sampling::forget() noexcept {
   const bool was_running = is_running_;
   if (std::exchange(has_had_states, false)) {
-    CaptureSink::take_states.store(nullptr, std::memory_order_release);
+    record::Recorder::instance().observe_by(nullptr);
     entry().forget_states();
   }
   if (was_running) {

@@ -48,6 +48,7 @@ EventBatch ScopeLimit::without_scopes(const EventBatch& batch) {
     text.keep(value);
   }
   rest.text = text.take();
+  rest.states.clear();
   for (const TrackEnd& end : batch.track_ends) {
     tracks_.erase(end.track);
   }

@@ -221,6 +221,14 @@ TEST_F(HarmTest, ACaptureThatGoesToDevNullMakesNoFile) {
   EXPECT_FALSE(std::filesystem::exists("/dev/null-1"));
 }
 
+TEST_F(HarmTest, KymosThreadsDoNotInheritARealTimePriority) {
+  const int status = run({"real-time"}, {{"KYMO_SAMPLE", test::has_sanitizer || test::is_emulated ? "0" : "1000"}});
+  if (status == 77) {
+    GTEST_SKIP() << "a real-time priority is not permitted here";
+  }
+  EXPECT_EQ(status, 0) << output();
+}
+
 TEST_F(HarmTest, OptionsOfAnOlderProgramAreTakenAsFarAsTheyGo) {
   EXPECT_EQ(run({"old-options"}), 0) << output();
   EXPECT_EQ(run({"old-options-of-cpp"}), 0) << output();

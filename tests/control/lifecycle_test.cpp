@@ -347,7 +347,7 @@ TEST_F(LifecycleTest, ATriggerWithoutAFlightRecorderIsRefused) {
 TEST_F(LifecycleTest, ChromeTracesHoldTheProcessAndItsScopes) {
   const std::string trace = directory_ / "trace.json";
   const std::string of_sink = directory_ / "sink.json";
-  EXPECT_EQ(run({"trace-sink"}, {{"KYMO_TRACE", trace}, {"TRACE_OF_THE_SINK", of_sink}}), 0);
+  EXPECT_EQ(run({"trace-sink"}, {{"KYMO_TRACE", trace}, {"TRACE_OF_THE_SINK", of_sink}, {"KYMO_THREADS", "off"}}), 0);
   const std::string said = output();
   EXPECT_NE(said.find("/nonexistent/trace.json"), std::string::npos) << said;
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;

@@ -1,5 +1,6 @@
 #include "exchange/chrome/sink.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,26 @@ TEST(ChromeSink, TheTraceIsCompleteOnceTheSinkIsFinished) {
   ASSERT_EQ(scopes.size(), 2U);
   EXPECT_EQ(scopes[0]["pid"], 77);
   EXPECT_EQ(trace[0]["args"]["name"], "program --option");
+}
+
+TEST(ChromeSink, RunStatesOfTheProgramsThreadsAreInTheTrace) {
+  test::TemporaryDirectory directory;
+  const std::string path = directory / "trace.json";
+  ChromeSink sink(path);
+  sink.write(one_scope(0));
+  EventBatch seen;
+  seen.start_ns = 0;
+  seen.end_ns = 90'000;
+  seen.declarations.threads = {{ThreadId{1}, ProcessId{1}, 1, 2, "worker"}};
+  seen.states = {{ThreadId{1}, {{10'000, 50'000, 3, RunState::running}, {60'000, 30'000, 3, RunState::blocked}}}};
+  sink.write(seen);
+  sink.finish();
+  std::map<std::string, double> lengths_us;
+  for (const Json& span : test::of_phase(Json::parse(test::read_file(path)), "X")) {
+    lengths_us[span["name"]] = span["dur"];
+  }
+  EXPECT_EQ(lengths_us["running"], 50);
+  EXPECT_EQ(lengths_us["blocked"], 30);
 }
 
 TEST(ChromeSink, AKilledProcessLeavesEveryBatchAndOnlyTheBracketIsMissing) {

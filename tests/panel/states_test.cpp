@@ -2,14 +2,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include <kymo/thread_states.hpp>
 
 #include "interaction.hpp"
+#include "panel/data/live_window.hpp"
 #include "panel/data/time_math.hpp"
 #include "support/rounds.hpp"
 
@@ -217,6 +221,30 @@ std::vector<EventBatch> stated_game() {
     add(1, 60, 100, 0, RunState::blocked);
   }
   return all;
+}
+
+TEST(LiveStates, OfARunningProgramHaveLanesToo) {
+  const auto window = std::make_shared<panel::LiveWindow>(panel::HistoryBounds{60, std::size_t{1} << 30U, 1000});
+  panel::PanelView view(std::make_shared<panel::LiveBlocks>(window), {}, immediate_data());
+  Screen screen([&view] { view.draw(); });
+  std::size_t states_bytes = 0;
+  for (EventBatch& batch : stated_game()) {
+    for (ThreadDeclaration& thread : batch.declarations.threads) {
+      thread.pid = static_cast<std::uint64_t>(::getpid());
+    }
+    batch.declarations.processes.clear();
+    window->write(batch);
+    for (const StateRun& run : batch.states) {
+      states_bytes += run.states.size() * sizeof(ThreadState);
+    }
+  }
+  EXPECT_GT(window->bytes(), states_bytes) << "they count as history";
+  screen.frames(3);
+  ASSERT_EQ(view.state().states().threads.size(), 2U);
+  EXPECT_EQ(view.state().states().cpus.size(), 2U);
+  for (const panel::StateLane& lane : view.state().states().threads) {
+    EXPECT_FALSE(lane.boxes.empty()) << lane.track.value();
+  }
 }
 
 class StateLanes : public Interaction {

@@ -169,5 +169,60 @@ TEST_F(CollectorTest, AFrameDoesNotSpanTheGapBetweenTwoCaptures) {
   EXPECT_EQ(test::values_of(recorded(), "frame_ms").size(), 2U);
 }
 
+/// What the collector asked of the observer; complete once a call that waits for the collector has returned.
+std::vector<Observation> asked;
+
+/// Sees a thread that ran for a moment.
+bool observe_a_moment(EventBatch* batch, Observation extent) noexcept {
+  asked.push_back(extent);
+  if (asked.size() == 1) {
+    batch->declarations.threads.push_back({ThreadId{7}, ProcessId{1}, 1, 2, "observed"});
+  }
+  batch->start_ns = batch->end_ns = static_cast<std::int64_t>(asked.size());
+  batch->states.push_back({ThreadId{7}, {{batch->start_ns, 0, 0, RunState::running}}});
+  return true;
+}
+
+std::size_t moments(const MemorySink& sink) {
+  std::size_t count = 0;
+  for (const EventBatch& batch : sink.batches()) {
+    count += batch.states.size();
+  }
+  return count;
+}
+
+bool knows_the_thread(const MemorySink& sink) {
+  const std::vector<EventBatch> batches = sink.batches();
+  return std::any_of(batches.begin(), batches.end(), [](const EventBatch& batch) {
+    return !batch.declarations.threads.empty() && batch.declarations.threads.front().id == ThreadId{7};
+  });
+}
+
+TEST_F(CollectorTest, EachSinkReceivesWhatIsObservedUntilItGoes) {
+  Recorder& recorder = Recorder::instance();
+  asked.clear();
+  recorder.observe_by(observe_a_moment);
+  static_cast<void>(recorded());
+  const auto later = std::make_shared<MemorySink>();
+  const std::uint64_t handle = recorder.add_sink(later);
+  static_cast<void>(recorded());
+  recorder.observe_by(nullptr);
+  recorder.remove_sink(handle);
+  EXPECT_EQ(asked.back(), Observation::summed_up) << "the other sink stays";
+  EXPECT_TRUE(knows_the_thread(*later)) << "it was declared before";
+  const std::size_t taken = moments(*later);
+  EXPECT_GE(taken, 2U);
+  recorder.remove_sink(handle_);
+  EXPECT_EQ(asked.back(), Observation::last) << "what has begun goes on to the last sink's end";
+  EXPECT_EQ(moments(*later), taken);
+  EXPECT_EQ(moments(*sink_), asked.size());
+
+  sink_ = std::make_shared<MemorySink>();
+  handle_ = recorder.add_sink(sink_);
+  static_cast<void>(recorded());
+  EXPECT_FALSE(knows_the_thread(*sink_)) << "it belongs to those who are gone";
+  EXPECT_EQ(asked.back(), Observation::last);
+}
+
 }  // namespace
 }  // namespace kymo::record

@@ -90,7 +90,7 @@ TEST_F(OwnThreadsTest, AForkedChildClosesWhatItInheritedAndObservesItself) {
     bool is_right = perf_descriptors().empty() && kymo_begin_states_v1(true);
     sleep_30ms();
     EventBatch batch;
-    is_right = kymo_take_states_v1(&batch, true) && is_right;
+    is_right = kymo_take_states_v2(&batch, record::Observation::last) && is_right;
     is_right = is_right && time_in(batch, own_tid(), RunState::blocked) >= 29'000'000;
     ::_exit(is_right ? 0 : 1);
   }
@@ -99,7 +99,7 @@ TEST_F(OwnThreadsTest, AForkedChildClosesWhatItInheritedAndObservesItself) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EventBatch batch;
-  ASSERT_TRUE(kymo_take_states_v1(&batch, true));
+  ASSERT_TRUE(kymo_take_states_v2(&batch, record::Observation::last));
   EXPECT_GE(time_in(batch, own_tid(), RunState::blocked), 29'000'000) << "the parent's go on";
   for (const ThreadDeclaration& thread : batch.declarations.threads) {
     EXPECT_EQ(thread.pid, static_cast<std::uint64_t>(::getpid())) << "another process's threads are its own affair";

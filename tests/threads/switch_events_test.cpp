@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/system/clock.hpp"
+#include "support/wait_until.hpp"
 #include "threads/states/switch_events.hpp"
 
 namespace kymo::threads {
@@ -228,6 +229,27 @@ TEST_F(SwitchEventsTest, WhoSharesACpuIsPushedOffNotBlocked) {
     EXPECT_EQ(times[blocked], 0);
     EXPECT_GT(times[runnable], compute_ns / 4) << "two processes on one CPU take turns";
   });
+}
+
+TEST_F(SwitchEventsTest, WhenAllThatIsObservedHasEndedThereIsNothingToBeWokenFor) {
+  Observed process([](Stretch*) {});
+  SwitchEvents events;
+  ASSERT_EQ(events.attach(process.pid()).error, 0);
+  process.run();
+  RunStates states;
+  bool has_hung_up = false;
+  const auto is_woken = [&] {
+    std::vector<pollfd> polled = events.polled();
+    const int ready = ::poll(polled.data(), polled.size(), 0);
+    for (const pollfd& entry : polled) {
+      has_hung_up = has_hung_up || (entry.revents & POLLHUP) != 0;
+    }
+    events.note_polled(polled);
+    events.read(states);
+    return ready != 0;
+  };
+  EXPECT_TRUE(test::wait_until([&] { return !is_woken() && has_hung_up; }));
+  EXPECT_FALSE(is_woken());
 }
 
 TEST_F(SwitchEventsTest, AFloodOfSwitchesThatNobodyReadsIsALossAndMakesNothingUp) {

@@ -128,6 +128,7 @@ void RecordedThreads::wait() {
   }
   polled.push_back({stop_.get(), POLLIN, 0});
   ::poll(polled.data(), polled.size(), timeout_ms);
+  events_.note_polled(polled);
   if (polled.back().revents != 0) {
     stop_.reset();
   }

@@ -12,6 +12,7 @@ ChromeSink::ChromeSink(const std::string& path, const Declarations& known)
 void ChromeSink::write(const EventBatch& batch) {
   if (::getpid() == owner_) {
     writer_.write(batch);
+    writer_.write_states(batch);
     writer_.flush();
   }
 }

@@ -38,6 +38,8 @@ void DeclarationTable::add(const Declarations& declared) {
   add_each(all_.names, declared.names);
   add_each(all_.sites, declared.sites);
   add_each(all_.tracks, declared.tracks);
+  add_each(all_.threads, declared.threads);
+  add_each(all_.processes, declared.processes);
   add_each(all_.metrics, declared.metrics);
   add_each(all_.frame_streams, declared.frame_streams);
 }

@@ -1,11 +1,11 @@
 // Provides the running program's data to the panel.
 #include "panel/data/live_window.hpp"
 
-#include <ctime>
-
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
+
+#include <unistd.h>
 
 #include "base/append.hpp"
 #include "base/event_lists.hpp"
@@ -31,6 +31,9 @@ std::size_t bytes_of(const EventBatch& batch) {
   }
   for (const SampleRun& run : batch.samples) {
     bytes += sizeof run + bytes_of(run.times_ns) + bytes_of(run.values) + bytes_of(run.flags);
+  }
+  for (const StateRun& run : batch.states) {
+    bytes += sizeof run + bytes_of(run.states);
   }
   for (const Message& message : batch.messages) {
     bytes += message.text.size();
@@ -114,6 +117,16 @@ bool LiveWindow::take(Contents& contents) {
 std::size_t LiveWindow::bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return bytes_;
+}
+
+LiveBlocks::LiveBlocks(std::shared_ptr<LiveWindow> window, double empty_scope_ns)
+    : window_(std::move(window)), empty_scope_ns_(empty_scope_ns), blocks_(1) {
+  // Its number tells which of the observed threads have tracks, and which of them is the main thread.
+  Declarations own;
+  ProcessDeclaration& process = own.processes.emplace_back();
+  process.id = ProcessId{1};
+  process.pid = static_cast<std::uint64_t>(::getpid());
+  declared_.add(own);
 }
 
 void LiveBlocks::set_records(std::vector<MetricDeclaration> metrics, std::shared_ptr<const Detail> samples) {

@@ -20,7 +20,7 @@ namespace kymo::panel {
 struct HistoryBounds {
   std::size_t frames = 1200;  ///< marks of the frame stream declared first
   std::size_t bytes = std::size_t{256} << 20U;
-  std::size_t batches = 4096;
+  std::size_t batches = 8192;
 };
 
 /// A window on the latest batches. The collector's thread writes, at the price of a copy; one other thread reads.
@@ -75,8 +75,7 @@ class LiveWindow final : public Sink {
 class LiveBlocks final : public BlockProvider {
  public:
   /// empty_scope_ns: the cost of recording a scope here; 0: unknown.
-  explicit LiveBlocks(std::shared_ptr<LiveWindow> window, double empty_scope_ns = 0)
-      : window_(std::move(window)), empty_scope_ns_(empty_scope_ns), blocks_(1) {}
+  explicit LiveBlocks(std::shared_ptr<LiveWindow> window, double empty_scope_ns = 0);
 
   /// Sets metrics that the program keeps itself and their samples so far, replacing earlier ones. Shown from the next
   /// refresh on. Their ids are those of `record_metric(place)`.

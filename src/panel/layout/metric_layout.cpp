@@ -165,7 +165,10 @@ int rank_of(const MetricDeclaration* metric) {
 std::string metric_title(const MetricDeclaration& metric) {
   std::string title = metric.name;
   for (const auto& [key, value] : metric.labels) {
-    title += ' ' + value;
+    // A GPU has a number as well, which a person can read.
+    if (key != "uuid" || metric.labels.size() == 1) {
+      title += ' ' + value;
+    }
   }
   return clean_text(title, 60);
 }

@@ -79,6 +79,7 @@ void Collector::drain() {
   }
   const bool is_quiet = busy_.empty();
   hand_on();
+  hand_on_observed(Observation::more);
   free_finished_tracks();
   quiet_drains_ = is_quiet ? quiet_drains_ + 1 : 0;
 }
@@ -317,6 +318,26 @@ void Collector::hand_on() {
   step(CollectorStep::written);
   give_back();
   step(CollectorStep::released);
+}
+
+/// In a batch of its own: it reaches further back than the events that were drained meanwhile.
+void Collector::hand_on_observed(Observation extent) {
+  if (observer_ == nullptr && options_.observer != nullptr && !sinks_.empty()) {
+    observer_ = options_.observer->load(std::memory_order_acquire);
+  }
+  if (observer_ == nullptr) {
+    return;
+  }
+  extent = sinks_.empty() ? Observation::last : extent;
+  EventBatch seen;
+  if (observer_(&seen, extent)) {
+    observed_.add(seen.declarations);
+    give_to_sinks([&seen](Sink& sink) { sink.write(seen); });
+  }
+  if (extent == Observation::last) {
+    observer_ = nullptr;
+    observed_ = {};
+  }
 }
 
 void Collector::give_to_sinks(const std::function<void(Sink&)>& call) {

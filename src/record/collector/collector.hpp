@@ -20,6 +20,7 @@
 
 #include "base/declaration_set.hpp"
 #include "record/clock/clock_map.hpp"
+#include "record/collector/observer.hpp"
 #include "record/collector/track_decoder.hpp"
 #include "record/names/declaration_log.hpp"
 #include "record/pool/pool.hpp"
@@ -42,6 +43,8 @@ struct CollectorOptions {
   /// Called when the first sink was added or the last one removed; `is_saved` then says whether the sinks received
   /// every event.
   std::function<void(bool has_sinks, bool is_saved)> on_sinks;
+  /// The observer, if there is one by now; null: never. It is asked from then on until the last sink goes.
+  const std::atomic<Observer>* observer = nullptr;
   std::function<void(CollectorStep)> on_step;  ///< for tests
   HookedSiteNamer name_hooked_sites;
 };
@@ -121,6 +124,7 @@ class Collector {
   void state_every_track(bool includes_quiet);
   void forget_dropped();
   void hand_on();
+  void hand_on_observed(Observation extent);
   void give_to_sinks(const std::function<void(Sink&)>& call);
   void give_back();
   void state_written(std::uint32_t chunk, std::size_t words);
@@ -180,6 +184,8 @@ class Collector {
   std::uint64_t dropped_without_track_ = 0;
   SampleGatherer samples_;
   AsyncSpans async_spans_;
+  Observer observer_ = nullptr;    // once asked
+  base::DeclarationSet observed_;  // by the observer, since then
   ClockMap clock_;
   std::int64_t next_anchor_ns_ = 0;
 };

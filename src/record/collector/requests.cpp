@@ -87,6 +87,7 @@ void Collector::serve(Request& request) {
       const std::lock_guard lock(known_mutex_);
       base::append(batch_.declarations, known_.all());
     }
+    base::append(batch_.declarations, observed_.all());
     batch_.start_ns = batch_.end_ns = static_cast<std::int64_t>(monotonic_ns());
     batch_.clock_anchors.push_back(read_clock_anchor());
     cover(batch_, batch_.clock_anchors.back().monotonic_ns);
@@ -119,8 +120,15 @@ void Collector::serve(Request& request) {
 }
 
 void Collector::drop_sink(std::size_t index) {
-  const std::shared_ptr<Sink> sink = std::move(sinks_[index].sink);
-  sinks_.erase(sinks_.begin() + static_cast<std::ptrdiff_t>(index));
+  const std::uint64_t handle = sinks_[index].handle;
+  hand_on_observed(sinks_.size() == 1 ? Observation::last : Observation::summed_up);
+  const auto found = std::find_if(sinks_.begin(), sinks_.end(),
+                                  [&](const InstalledSink& installed) { return installed.handle == handle; });
+  if (found == sinks_.end()) {
+    return;  // it failed at that
+  }
+  const std::shared_ptr<Sink> sink = std::move(found->sink);
+  sinks_.erase(found);
   bool is_finished = false;
   try {
     sink->finish();

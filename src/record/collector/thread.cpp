@@ -12,6 +12,7 @@
 #include "base/system/clock.hpp"
 #include "base/system/futex.hpp"
 #include "base/system/message.hpp"
+#include "base/system/scheduling.hpp"
 #include "base/system/system.hpp"
 #include "record/collector/parts.hpp"
 #include "record/pool/collector_sleep.hpp"
@@ -60,6 +61,7 @@ void Collector::start(bool is_held) {
   try {
     thread_ = std::thread([this] {
       thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+      base::leave_real_time();
       base::name_this_thread("kymo-collector");
       run();
     });

@@ -67,6 +67,10 @@ class Recorder {
   /// Whether the caller is a sink, on the collector's thread.
   [[nodiscard]] bool is_in_sink() noexcept;
 
+  /// Has each sink receive what an observer sees from now on; null: no new sink. What has begun goes on until the last
+  /// sink is removed.
+  void observe_by(Observer observer) noexcept { observer_.store(observer, std::memory_order_release); }
+
   /// Called at the process's end: drains, finishes all sinks, deletes the spool and stops recording. If the collector
   /// does not finish within `wait_for_collector`, the spool stays for recovery.
   void shut_down() noexcept;
@@ -153,6 +157,7 @@ class Recorder {
   bool has_names_lock_ = false;            // across a fork
   bool has_log_lock_ = false;
   std::uint32_t* process_mark_ = nullptr;  // a page that the kernel wipes in every child
+  std::atomic<Observer> observer_{nullptr};
   std::atomic<bool> is_child_pending_{false};
   std::atomic<bool> is_on_{false};
   std::atomic<std::uint32_t> scopes_off_{0};

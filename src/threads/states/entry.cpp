@@ -55,10 +55,11 @@ bool kymo_begin_states_v1(bool has_capture) noexcept {
   return is_wanted;
 }
 
-bool kymo_take_states_v1(kymo::EventBatch* batch, bool is_last) noexcept {
+bool kymo_take_states_v2(kymo::EventBatch* batch, kymo::record::Observation extent) noexcept {
+  using kymo::record::Observation;
   try {
-    if (!is_last) {
-      return begun().take(*batch);
+    if (extent != Observation::last) {
+      return extent == Observation::more ? begun().take(*batch) : begun().take_summed_up(*batch);
     }
     const std::unique_ptr<OwnThreads> ended(observed.threads.exchange(nullptr));
     return ended != nullptr && ended->take_last(*batch);

@@ -13,6 +13,8 @@
 
 #include "base/system/clock.hpp"
 #include "base/system/message.hpp"
+#include "base/system/scheduling.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::threads {
 namespace {
@@ -46,10 +48,20 @@ OwnThreads::OwnThreads() : refusal_(events_.attach_own()) {
 }
 
 void OwnThreads::run() {
+  base::leave_real_time();
+  base::name_this_thread("kymo-states");
   while (!is_stopping_.load(std::memory_order_acquire)) {
-    std::vector<pollfd> polled = events_.polled();
+    std::vector<pollfd> polled;
+    {
+      const std::lock_guard lock(mutex_);
+      polled = events_.polled();
+    }
     polled.push_back({wake_.get(), POLLIN, 0});
     ::poll(polled.data(), polled.size(), own_read_period_ms);
+    {
+      const std::lock_guard lock(mutex_);
+      events_.note_polled(polled);
+    }
     read();
   }
   read();  // a reading hands over what came before the start of the one before
@@ -95,8 +107,20 @@ bool OwnThreads::take(EventBatch& batch) {
   return collect(own_open_ns, batch);
 }
 
+bool OwnThreads::take_summed_up(EventBatch& batch) {
+  // A reading hands over what came before the start of the one before.
+  read();
+  read();
+  const std::lock_guard lock(mutex_);
+  return sum_up(batch);
+}
+
 bool OwnThreads::take_last(EventBatch& batch) {
   stop();
+  return sum_up(batch);
+}
+
+bool OwnThreads::sum_up(EventBatch& batch) {
   static_cast<void>(collect(0, batch));
   add_fact(batch, "record.threads_switches", std::to_string(states_.switches()));
   add_fact(batch, "record.threads_lost_records",

@@ -32,7 +32,9 @@ class OwnThreads {
   /// Moves what became known since the last call into `batch`. Returns whether that is anything. Does not wait for the
   /// kernel.
   [[nodiscard]] bool take(EventBatch& batch);
-  /// The same up to the present, for the last time, with the facts of what was lost. Joins the thread.
+  /// The same up to the present, with the facts of what was lost.
+  [[nodiscard]] bool take_summed_up(EventBatch& batch);
+  /// The same for the last time. Joins the thread.
   [[nodiscard]] bool take_last(EventBatch& batch);
 
   /// In a forked child, which has no such thread: closes the descriptors. The object must not be destroyed then.
@@ -43,6 +45,7 @@ class OwnThreads {
   void read();
   void give_up(Refusal refusal);
   [[nodiscard]] bool collect(std::int64_t open_ns, EventBatch& batch);
+  [[nodiscard]] bool sum_up(EventBatch& batch);
   void stop() noexcept;
   void drop_waiting();
 

@@ -335,9 +335,15 @@ void SwitchEvents::read_last(RunStates& states, const std::vector<RecordTaker*>&
 std::vector<pollfd> SwitchEvents::polled() const {
   std::vector<pollfd> all;
   for (const Ring& ring : rings_) {
-    all.push_back({ring.ring.descriptor(), POLLIN, 0});
+    all.push_back({ring.has_hung_up ? -1 : ring.ring.descriptor(), POLLIN, 0});
   }
   return all;
+}
+
+void SwitchEvents::note_polled(std::span<const pollfd> polled) {
+  for (std::size_t i = 0; i < std::min(rings_.size(), polled.size()); ++i) {
+    rings_[i].has_hung_up = rings_[i].has_hung_up || (polled[i].revents & POLLHUP) != 0;
+  }
 }
 
 }  // namespace kymo::threads

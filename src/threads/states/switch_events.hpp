@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include <poll.h>
@@ -66,8 +67,10 @@ class SwitchEvents {
   [[nodiscard]] std::uint64_t lost_samples() const { return lost_samples_; }
   [[nodiscard]] std::uint64_t sample_overruns() const { return sample_overruns_; }
 
-  /// For poll(2): readable when a ring is a quarter full.
+  /// For poll(2): readable when a ring is a quarter full. Whoever has polled calls note_polled() with what came back: once
+  /// all that an event observed has ended, poll(2) would return at once for ever.
   [[nodiscard]] std::vector<pollfd> polled() const;
+  void note_polled(std::span<const pollfd> polled);
 
  private:
   struct Ring {
@@ -76,6 +79,7 @@ class SwitchEvents {
     EventKind kind = EventKind::threads;  ///< samples: those of waits too
     EventChoice choice;                   ///< of its events
     std::int64_t last_ns = 0;             // of the record read last
+    bool has_hung_up = false;             // read by the clock from then on: other events may write into it
   };
   /// A record, or a loss that begins at its time.
   struct Pending {
