@@ -403,6 +403,59 @@ TEST(ProcessActivity, SwitchesAreThoseOfAllThreads) {
   EXPECT_EQ(test::read_all(sensors, 1'200 * ms).at("process_context_switches"), 0);
 }
 
+/// A thread's files: its name, whether it could run, its switches and its faults.
+void show_thread(Machine& machine, const std::string& thread, const std::string& state, int switches,
+                 std::uint64_t minor, std::uint64_t major) {
+  const std::string folder = "/proc/10/task/" + thread + "/";
+  machine.tree().write(folder + "status", "Name:\tloader\nState:\t" + state + "\nvoluntary_ctxt_switches:\t" +
+                                              std::to_string(switches) + "\nnonvoluntary_ctxt_switches:\t0\n");
+  machine.tree().write(folder + "stat", thread + " (a) b) S 1 1 1 0 -1 64 " + std::to_string(minor) + " 0 " +
+                                            std::to_string(major) + " 0 3 0 0 0 20 0 2 0 77 3133440 381\n");
+}
+
+TEST(ProcessActivity, FaultsOfAThreadCountFromTheFirstLookOn) {
+  const std::string minor_of_10 = "thread_minor_faults{thread=10,pid=10,name=loader}";
+  const std::string minor_of_11 = "thread_minor_faults{thread=11,pid=10,name=loader}";
+  Machine machine;
+  machine.processes = {{10, {}}};
+  machine.show();
+  show_thread(machine, "10", "S (sleeping)", 1, 500, 3);
+  const SensorList sensors = machine.sensors(10);
+  EXPECT_EQ(test::read_all(sensors, 1'000 * ms).at(minor_of_10), 0);
+  show_thread(machine, "10", "S (sleeping)", 2, 520, 4);
+  show_thread(machine, "11", "S (sleeping)", 1, 90, 1);
+  test::Readings readings = test::read_all(sensors, 1'200 * ms);
+  EXPECT_EQ(readings.at(minor_of_10), 20);
+  EXPECT_EQ(readings.at("thread_major_faults{thread=10,pid=10,name=loader}"), 1);
+  EXPECT_EQ(readings.count(minor_of_11), 0U) << "it may be gone at once";
+  readings = test::read_all(sensors, 1'400 * ms);
+  EXPECT_EQ(readings.at(minor_of_11), 90) << "all of it is of the recording";
+  EXPECT_EQ(readings.at("thread_major_faults{thread=11,pid=10,name=loader}"), 1);
+}
+
+TEST(ProcessActivity, FaultsAreReadOfThreadsThatRanAndStandForTheOthers) {
+  const std::string minor = "thread_minor_faults{thread=10,pid=10,name=loader}";
+  Machine machine;
+  machine.processes = {{10, {}}};
+  machine.show();
+  show_thread(machine, "10", "S (sleeping)", 1, 500, 0);
+  const SensorList sensors = machine.sensors(10);
+  static_cast<void>(test::read_all(sensors, 1'000 * ms));
+  show_thread(machine, "10", "S (sleeping)", 1, 600, 0);
+  EXPECT_EQ(test::read_all(sensors, 1'200 * ms).at(minor), 0) << "no switch: it slept, and the file is not read";
+  show_thread(machine, "10", "R (running)", 1, 600, 0);
+  EXPECT_EQ(test::read_all(sensors, 1'400 * ms).at(minor), 100) << "it may have run all the time";
+  show_thread(machine, "10", "S (sleeping)", 2, 700, 0);
+  EXPECT_EQ(test::read_all(sensors, 1'600 * ms).at(minor), 200);
+  show_thread(machine, "10", "S (sleeping)", 1, 5, 0);
+  EXPECT_EQ(test::read_all(sensors, 1'800 * ms).at(minor), 5) << "another thread of this number";
+  machine.tree().write("/proc/10/task/10/stat", "10 (a) S 1 1 1 0 -1 64 9");
+  show_thread(machine, "12", "S (sleeping)", 1, 5, 0);
+  machine.tree().remove("/proc/10/task/12/stat");
+  EXPECT_NO_THROW(static_cast<void>(test::read_all(sensors, 2'000 * ms)));
+  EXPECT_EQ(test::read_all(sensors, 2'200 * ms).count("thread_minor_faults{thread=12,pid=10,name=loader}"), 0U);
+}
+
 TEST(ProcessActivity, BytesOfAProcessThatMayNotBeReadAreAGapWithItsReason) {
   Machine machine;
   machine.processes = {{10, {.written = 4}}, {20, {.parent = 10, .written = 5}}};

@@ -126,6 +126,25 @@ TEST(SideSamples, KeepNoMoreThanTheyMay) {
   }
 }
 
+TEST(SideSamples, OfSingleThreadsAreLeftOutSinceNumbersOfThreadsAreNewInEachRun) {
+  MetricSeries series;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    series.times_ns.push_back(i * second);
+    series.values.push_back(static_cast<double>(i));
+  }
+  PowerRecording recording;
+  MetricDeclaration of_thread = energy_metric("thread_minor_faults", {{"thread", "4711"}, {"pid", "4700"}});
+  of_thread.source = "/proc/PID/task/TID/stat";
+  recording.metric(of_thread, series);
+  MetricDeclaration of_program = energy_metric("jobs", {{"thread", "worker"}});
+  of_program.source.clear();
+  recording.metric(of_program, series);
+  SideSamples side(1, 0, 100);
+  side.add_run(recording.make_timeline(3, 0));
+  ASSERT_EQ(side.things().size(), 1U);
+  EXPECT_EQ(side.things().begin()->first.name, "jobs");
+}
+
 TEST(SideSamples, OfCountersAreRatesBetweenFreshReadings) {
   MetricSeries series;
   // In joules: a stale reading, one that went back, one that is missing.

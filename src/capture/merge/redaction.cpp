@@ -26,6 +26,11 @@ void cut_where_absolute(std::string& text) {
   }
 }
 
+bool has_label(const MetricDeclaration& metric, std::string_view wanted) {
+  return std::any_of(metric.labels.begin(), metric.labels.end(),
+                     [wanted](const auto& label) { return label.first == wanted; });
+}
+
 void cut_directories(std::string& path) {
   path.erase(0, path.find_last_of("/\\") + 1);
 }
@@ -46,14 +51,18 @@ void redact(Declarations& declarations) {
   for (SiteDeclaration& site : declarations.sites) {
     cut_directories(site.file);
   }
-  // Their names are mostly those of programs.
+  // Names of threads are mostly those of programs.
   for (ThreadDeclaration& thread : declarations.threads) {
     thread.name.clear();
   }
   for (MetricDeclaration& metric : declarations.metrics) {
+    const bool is_of_thread = !metric.source.empty() && has_label(metric, "thread");
     cut_where_absolute(metric.source);
     for (auto& [key, value] : metric.labels) {
       cut_where_absolute(value);
+      if (is_of_thread && key == "name") {
+        value.clear();
+      }
     }
   }
 }

@@ -1,8 +1,9 @@
-// How a process tree uses the kernel: context switches of its threads, and bytes read and written.
+// How a process tree uses the kernel: context switches and page faults of its threads, and bytes read and written.
 //
 // /proc/PID/io counts the reads and writes of a process, of its ended threads and of the children that it waited for.
 // All of it is therefore "waited for" in terms of ProcessLedger. Context switches are known per thread and vanish with
 // the thread, so the rate misses switches after the last look at a thread.
+#include <unistd.h>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -12,10 +13,12 @@
 #include <map>
 #include <utility>
 
+#include "base/system/system.hpp"
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
 #include "sense/process/process_sensors.hpp"
 #include "sense/process/process_tree.hpp"
+#include "sense/process/thread_faults.hpp"
 
 namespace kymo::sense {
 
@@ -71,17 +74,36 @@ std::optional<std::uint64_t> parse_switches(std::string_view text) {
   return sum;
 }
 
+/// Threads beyond this number have no metrics of their own.
+constexpr std::size_t most_faulty_threads = 256;
+
+/// Whether another process, which observes this one, counts the faults of its threads.
+bool has_observer(const SensorContext& context) {
+  const char* const machine = base::trusted_variable("KYMO_MACHINE");
+  return context.process == static_cast<std::uint64_t>(::getpid()) && machine != nullptr &&
+         std::string_view(machine) == "off";
+}
+
+struct MemberThread {
+  std::uint64_t switches = 0;
+  FaultyThread faults;
+};
+
 struct Member {
   bool has_io = false;
-  bool is_gone = false;                           // ended during this look
-  Bytes newest{};                                 // content of the file at this look
-  std::map<std::string, std::uint64_t> switches;  // by thread
+  bool is_gone = false;                         // ended during this look
+  Bytes newest{};                               // content of the file at this look
+  std::map<std::string, MemberThread> threads;  // by the kernel's number
 };
 
 class ProcessActivitySensor final : public Sensor {
  public:
   explicit ProcessActivitySensor(const SensorContext& context)
-      : Sensor("process", Tier::medium), process_(context.process), tree_(context), buffer_(16 * 1024) {
+      : Sensor("process", Tier::medium),
+        process_(context.process),
+        counts_faults_(!has_observer(context)),
+        tree_(context),
+        buffer_(16 * 1024) {
     MetricDeclaration switches = describe("process_context_switches", "1/s", "/proc/PID/task/TID/status");
     switches.window_ns = ProcessTree::least_period_ns;
     switches_ = add_metric(std::move(switches));
@@ -106,6 +128,7 @@ class ProcessActivitySensor final : public Sensor {
       members_.erase(gone.pid);
     }
     read_switches(now_ns);
+    is_first_look_ = false;
     read_io();
     if (unreadable_.empty()) {
       clear_trouble();
@@ -133,18 +156,53 @@ class ProcessActivitySensor final : public Sensor {
 
   void read_threads(std::uint64_t pid, Member& member) {
     const std::string tasks = tree_.directory(pid) + "task/";
-    std::map<std::string, std::uint64_t> now;
-    for (std::string& thread : list_directory(tasks)) {
+    std::map<std::string, MemberThread> now;
+    for (std::string& name : list_directory(tasks)) {
       int error = 0;
       ++files_;
-      const std::optional<std::uint64_t> count = parse_switches(read_once(tasks + thread + "/status", buffer_, error));
-      const auto before = member.switches.find(thread);
-      const std::uint64_t known = before != member.switches.end() ? before->second : 0;
-      const std::uint64_t newest = count.value_or(known);
-      switch_count_ += newest > known ? newest - known : 0;
-      now.emplace(std::move(thread), newest);
+      const std::string_view status = read_once(tasks + name + "/status", buffer_, error);
+      const auto before = member.threads.find(name);
+      MemberThread thread = before != member.threads.end() ? before->second : MemberThread();
+      const std::uint64_t known = thread.switches;
+      thread.switches = parse_switches(status).value_or(known);
+      switch_count_ += thread.switches > known ? thread.switches - known : 0;
+      if (error == 0) {
+        read_faults(pid, name, std::string(status), thread.switches != known, thread.faults);
+      }
+      now.emplace(std::move(name), thread);
     }
-    member.switches = std::move(now);
+    member.threads = std::move(now);
+  }
+
+  void read_faults(std::uint64_t pid, const std::string& name, const std::string& status, bool has_switched,
+                   FaultyThread& thread) {
+    if (!counts_faults_ || (!thread.metrics && faulty_threads_ == most_faulty_threads)) {
+      return;
+    }
+    if (wants_faults(thread, is_first_look_, has_switched || is_running(status))) {
+      int error = 0;
+      ++files_;
+      const std::optional<FaultCounts> counts =
+          parse_faults(read_once(tree_.directory(pid) + "task/" + name + "/stat", buffer_, error));
+      if (!counts) {
+        return;
+      }
+      if (!counts->is_since(thread.latest)) {
+        thread = {};  // another thread, with the number of one that has ended
+      }
+      thread.latest = *counts;
+      if (!thread.metrics) {
+        ++faulty_threads_;
+        thread.base = is_first_look_ ? *counts : FaultCounts();
+        const std::size_t minor = add_metric(describe_faults("thread_minor_faults", name, pid, status));
+        thread.metrics = {minor, add_metric(describe_faults("thread_major_faults", name, pid, status))};
+      }
+    }
+    thread.was_seen = true;
+    if (thread.metrics) {
+      set(thread.metrics->first, static_cast<double>(thread.latest.minor - thread.base.minor));
+      set(thread.metrics->second, static_cast<double>(thread.latest.major - thread.base.major));
+    }
   }
 
   void read_io() {
@@ -185,11 +243,14 @@ class ProcessActivitySensor final : public Sensor {
   }
 
   std::uint64_t process_;
+  bool counts_faults_;
   ProcessTree tree_;
   std::vector<char> buffer_;
   std::map<std::uint64_t, Member> members_;
   Ledger ledger_;
   Bytes highest_{};
+  bool is_first_look_ = true;
+  std::size_t faulty_threads_ = 0;  // with metrics, ended ones too
   std::uint64_t switch_count_ = 0;
   CounterRate switch_rate_;
   std::string unreadable_;

@@ -95,6 +95,12 @@ ThingName name_of(const MetricDeclaration& metric, const Declarations& declared)
   return name;
 }
 
+/// The kernel numbers threads anew in each run, so that such a metric has no like on the other side.
+bool is_of_one_thread(const MetricDeclaration& metric) {
+  return !metric.source.empty() && std::any_of(metric.labels.begin(), metric.labels.end(),
+                                               [](const auto& label) { return label.first == "thread"; });
+}
+
 /// One run.
 class RunSamples {
  public:
@@ -150,6 +156,7 @@ class RunSamples {
     MetricId id;
     Reservoir* values = nullptr;
     bool is_counter = false;
+    bool is_left_out = false;
     bool has_last = false;
     std::int64_t last_ns = 0;
     double last = 0;
@@ -231,8 +238,15 @@ class RunSamples {
 
   void take_samples(const Source& source, const SampleRun& run) {
     Metric& metric = metrics_[run.metric];
+    if (metric.is_left_out) {
+      return;
+    }
     if (metric.values == nullptr) {
       const MetricDeclaration& declared = timeline_.metric(source.find(run.metric));
+      if (is_of_one_thread(declared)) {
+        metric.is_left_out = true;
+        return;
+      }
       metric.is_counter = declared.kind != MetricKind::gauge;
       metric.values = &values_of(name_of(declared, timeline_.declarations()));
     }
