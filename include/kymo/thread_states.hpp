@@ -30,8 +30,15 @@ struct RunTimes {
   }
 };
 
+/// What is known of a thread in a range, parts of which may not be known.
+struct KnownStates {
+  RunTimes times;
+  /// How often it began to run on another CPU than it had run on before. The CPU of a new thread's first stretch is none.
+  std::uint64_t migrations = 0;
+};
+
 /// The run states of a timeline's threads. Opening reads the states of every block once, and nothing if none were
-/// recorded. Keeps some 60 bytes for each thread and block in which it changed, and a few
+/// recorded. Keeps some 100 bytes for each thread and block in which it changed, and a few
 /// decoded blocks. The timeline must outlive this and not be refreshed meanwhile. Not thread-safe.
 class KYMO_API ThreadStates {
  public:
@@ -50,6 +57,9 @@ class KYMO_API ThreadStates {
   /// The times of a track's thread in the range; nothing if any part of it is not known. Decodes a block at each end of
   /// the range, unless ranges follow each other.
   [[nodiscard]] std::optional<RunTimes> times(TrackId track, TimeRange range) const;
+  /// What is known of a thread in the range. A migration counts at the time when the thread begins to run. As cheap as
+  /// times(), also for all of a long recording.
+  [[nodiscard]] KnownStates known(ThreadId thread, TimeRange range = {}) const;
 
  private:
   class Implementation;

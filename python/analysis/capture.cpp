@@ -310,6 +310,7 @@ void add_capture(nb::module_& module) {
   snapshot.def("overview", overview_of, nb::kw_only(), nb::arg("start_ns"), nb::arg("end_ns"), nb::arg("width"));
   add_statistics(snapshot);
   add_functions(snapshot);
+  add_thread_activity(snapshot);
   add_explanations(snapshot);
 
   nb::class_<Reader>(module, "Reader", "Captures that may grow. Thread safe.")

@@ -40,6 +40,7 @@ struct SnapshotHandle {
 /// Adds a snapshot's functions besides its tables: statistics, energy, explanations.
 void add_statistics(nanobind::class_<SnapshotHandle>& snapshot);
 void add_functions(nanobind::class_<SnapshotHandle>& snapshot);
+void add_thread_activity(nanobind::class_<SnapshotHandle>& snapshot);
 void add_explanations(nanobind::class_<SnapshotHandle>& snapshot);
 
 }  // namespace kymo::python

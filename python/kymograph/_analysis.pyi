@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kymograph._results import Comparison, EnergyExplanation, Explanation, Statistics
+from kymograph._results import Comparison, EnergyExplanation, Explanation, Statistics, ThreadActivity
 from kymograph._stacks import FunctionRow
 
 class Query:
@@ -62,6 +62,15 @@ class Snapshot:
         frames: tuple[int, int] | None,
         phase: int | None,
     ) -> list[FunctionRow]: ...
+    def thread_activity(
+        self,
+        *,
+        start_ns: int,
+        end_ns: int,
+        threads: Sequence[str],
+        frames: tuple[int, int] | None,
+        phase: int | None,
+    ) -> list[ThreadActivity]: ...
     def explain(
         self,
         *,

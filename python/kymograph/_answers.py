@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SiteEnergyRow,
         SpanEnergyRow,
         Statistics,
+        ThreadActivity,
     )
 
     Path = str | os.PathLike[str]
@@ -194,6 +195,45 @@ class Answers:
             start_ns=self._selection.start_ns,
             end_ns=self._selection.end_ns,
             sites=list(as_patterns(site)),
+            threads=list(as_patterns(thread)),
+            frames=frames,
+            phase=phase,
+        )
+
+    def thread_activity(
+        self,
+        *,
+        thread: str | Sequence[str] | None = None,
+        frames: tuple[int, int] | None = None,
+        phase: int | None = None,
+    ) -> list[ThreadActivity]:
+        """
+        Tell what each thread did in all, as ``kymo stats --by thread --json`` does.
+
+        Parameters
+        ----------
+        thread : str or sequence of str, optional
+            Patterns of names.
+        frames : (int, int), optional
+            First and last frame of each process's main stream, numbered from 1, both included.
+        phase : int, optional
+            The phase with this number in each process.
+
+        Returns
+        -------
+        list of ThreadActivity
+            By descending CPU time: ``thread``, ``thread_id``, ``pid``, ``run_states`` (``running_ns``, ``runnable_ns``,
+            ``blocked_ns``), ``migrations`` to another CPU, ``minor_faults`` and ``major_faults``; None where nothing
+            was recorded.
+
+        Raises
+        ------
+        KeyError
+            A pattern matches nothing, or there is no such frame or phase.
+        """
+        return self._snapshot().thread_activity(
+            start_ns=self._selection.start_ns,
+            end_ns=self._selection.end_ns,
             threads=list(as_patterns(thread)),
             frames=frames,
             phase=phase,

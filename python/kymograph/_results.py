@@ -44,6 +44,26 @@ class SiteRow(_Place, _OfProcesses, _Durations):
     self_is_bound: int
 
 
+class RunStates(TypedDict):
+    """How long a thread computed, was pushed off its CPU, and was blocked, as far as that is known."""
+
+    running_ns: int
+    runnable_ns: int
+    blocked_ns: int
+
+
+class ThreadActivity(TypedDict):
+    """What a thread did in all; None: not recorded."""
+
+    thread: str
+    thread_id: int
+    pid: int
+    run_states: RunStates | None
+    migrations: int | None
+    minor_faults: int | None
+    major_faults: int | None
+
+
 class SpanRow(TypedDict):
     """The spans of a name. GPU work whose times are unknown is `unresolved`, and has no durations."""
 

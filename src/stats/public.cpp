@@ -5,6 +5,7 @@
 #include <kymo/energy.hpp>
 #include <kymo/functions.hpp>
 #include <kymo/statistics.hpp>
+#include <kymo/thread_activity.hpp>
 
 #include "base/system/unresolved.hpp"
 #include "stats/common/selection.hpp"
@@ -15,6 +16,7 @@
 #include "stats/energy/function_energy.hpp"
 #include "stats/statistics/lock_statistics.hpp"
 #include "stats/statistics/statistics.hpp"
+#include "stats/statistics/thread_activity.hpp"
 
 namespace kymo {
 
@@ -36,6 +38,10 @@ EnergyStatistics read_energy(const Timeline& timeline, bool by_process, const st
   how.power_sources = power_sources;
   how.idle_watts = idle_watts;
   return stats::gather_energy(timeline, how);
+}
+
+std::vector<ThreadActivity> read_thread_activity(const Timeline& timeline, const SelectionOptions& part) {
+  return stats::gather_thread_activity(timeline, stats::Selection(timeline, part));
 }
 
 SampledFunctions read_functions(const Timeline& timeline, const SelectionOptions& part) {

@@ -23,6 +23,24 @@ struct Piece {
   std::int64_t end_ns = 0;
   Sums before{};  // of all earlier pieces
   Sums own{};
+  std::uint64_t moves_before = 0;  // migrations in all earlier pieces
+  std::uint64_t own_moves = 0;
+  std::optional<std::uint32_t> cpu_before;  // on which the thread ran last
+};
+
+/// Counts the times at which a thread begins to run on another CPU.
+class MoveCounter {
+ public:
+  explicit MoveCounter(std::optional<std::uint32_t> cpu) : cpu_(cpu) {}
+
+  /// Takes the thread's next row. Rows of other states name the same CPU, or that on which the thread was made.
+  bool is_move(const ThreadState& state) {
+    return state.state == RunState::running && std::exchange(cpu_, state.cpu).value_or(state.cpu) != state.cpu;
+  }
+  [[nodiscard]] std::optional<std::uint32_t> cpu() const { return cpu_; }
+
+ private:
+  std::optional<std::uint32_t> cpu_;
 };
 
 /// The overlap of a state with a range.
@@ -34,6 +52,13 @@ std::int64_t overlap_ns(const ThreadState& state, TimeRange range) {
 std::vector<Piece>::const_iterator first_after(const std::vector<Piece>& pieces, std::int64_t time_ns) {
   return std::upper_bound(pieces.begin(), pieces.end(), time_ns,
                           [](std::int64_t wanted_ns, const Piece& piece) { return wanted_ns < piece.end_ns; });
+}
+
+/// The first piece, from `from` on, that starts at a time or later.
+std::vector<Piece>::const_iterator first_from(std::vector<Piece>::const_iterator from, const std::vector<Piece>& pieces,
+                                              std::int64_t time_ns) {
+  return std::lower_bound(from, pieces.end(), time_ns,
+                          [](const Piece& piece, std::int64_t wanted_ns) { return piece.start_ns < wanted_ns; });
 }
 
 bool are_sane(const StateRun& run) {
@@ -63,6 +88,7 @@ class ThreadStates::Implementation {
   }
   [[nodiscard]] std::vector<ThreadState> states(ThreadId thread, TimeRange range);
   [[nodiscard]] std::optional<RunTimes> times(TrackId track, TimeRange range);
+  [[nodiscard]] KnownStates known(ThreadId thread, TimeRange range);
 
  private:
   using Pieces = std::vector<Piece>;
@@ -75,6 +101,8 @@ class ThreadStates::Implementation {
   void read_index();
   void join_tracks(const Timeline& timeline);
   [[nodiscard]] const std::vector<ThreadState>& decode(const Piece& piece, ThreadId thread);
+  [[nodiscard]] KnownStates add_up(ThreadId thread, Pieces::const_iterator first, Pieces::const_iterator last,
+                                   TimeRange range);
   [[nodiscard]] std::optional<RunTimes> times_of(ThreadId thread, const Pieces& pieces, TimeRange range);
 
   static constexpr std::size_t most_decoded = 4;
@@ -87,6 +115,7 @@ class ThreadStates::Implementation {
 
 void ThreadStates::Implementation::read_index() {
   EventBatch batch;
+  std::unordered_map<ThreadId, MoveCounter> counters;
   for (std::size_t source = 0; source < sources_.size(); ++source) {
     for (std::size_t block = 0; block < sources_[source]->block_count(); ++block) {
       if (!sources_[source]->read(block, BatchParts::states, batch)) {
@@ -98,14 +127,22 @@ void ThreadStates::Implementation::read_index() {
         if (!are_sane(run) || (!pieces.empty() && pieces.back().end_ns > run.states.front().start_ns)) {
           continue;
         }
-        Piece piece{source, block, run.states.front().start_ns, run.states.back().end_ns(), {}, {}};
+        MoveCounter& counter = counters.try_emplace(run.thread, std::nullopt).first->second;
+        Piece piece;
+        piece.source = source;
+        piece.block = block;
+        piece.start_ns = run.states.front().start_ns;
+        piece.end_ns = run.states.back().end_ns();
+        piece.cpu_before = counter.cpu();
         if (!pieces.empty()) {
           for (std::size_t state = 0; state < piece.before.size(); ++state) {
             piece.before[state] = pieces.back().before[state] + pieces.back().own[state];
           }
+          piece.moves_before = pieces.back().moves_before + pieces.back().own_moves;
         }
         for (const ThreadState& state : run.states) {
           piece.own[static_cast<std::size_t>(state.state)] += state.duration_ns;
+          piece.own_moves += counter.is_move(state) ? 1U : 0U;
         }
         pieces.push_back(piece);
       }
@@ -170,31 +207,60 @@ std::vector<ThreadState> ThreadStates::Implementation::states(ThreadId thread, T
   return all;
 }
 
-std::optional<RunTimes> ThreadStates::Implementation::times_of(ThreadId thread, const Pieces& pieces, TimeRange range) {
-  const auto first = first_after(pieces, range.start_ns);
-  const auto last = std::lower_bound(first, pieces.end(), range.end_ns,
-                                     [](const Piece& piece, std::int64_t time_ns) { return piece.start_ns < time_ns; });
-  if (first == last || first->start_ns > range.start_ns || std::prev(last)->end_ns < range.end_ns) {
-    return std::nullopt;
-  }
+/// The pieces [first, last) overlap the range. Those between the outer two lie in it as a whole.
+KnownStates ThreadStates::Implementation::add_up(ThreadId thread, Pieces::const_iterator first,
+                                                 Pieces::const_iterator last, TimeRange range) {
   Sums sums{};
-  // The pieces between the outer ones lie in the range as a whole.
+  std::uint64_t moves = 0;
   const auto add_part = [&](const Piece& piece) {
+    if (piece.start_ns >= range.start_ns && piece.end_ns <= range.end_ns) {
+      for (std::size_t state = 0; state < sums.size(); ++state) {
+        sums[state] += piece.own[state];
+      }
+      moves += piece.own_moves;
+      return;
+    }
+    MoveCounter counter(piece.cpu_before);
     for (const ThreadState& state : decode(piece, thread)) {
       sums[static_cast<std::size_t>(state.state)] += overlap_ns(state, range);
+      const bool is_inside = state.start_ns >= range.start_ns && state.start_ns < range.end_ns;
+      moves += counter.is_move(state) && is_inside ? 1U : 0U;
     }
   };
+  if (first == last) {
+    return {};
+  }
   add_part(*first);
   if (const auto outer = std::prev(last); outer != first) {
     add_part(*outer);
     for (std::size_t state = 0; state < sums.size(); ++state) {
       sums[state] += outer->before[state] - first->before[state] - first->own[state];
     }
+    moves += outer->moves_before - first->moves_before - first->own_moves;
   }
-  if (sums[0] + sums[1] + sums[2] != range.end_ns - range.start_ns) {
+  return {{sums[0], sums[1], sums[2]}, moves};
+}
+
+std::optional<RunTimes> ThreadStates::Implementation::times_of(ThreadId thread, const Pieces& pieces, TimeRange range) {
+  const auto first = first_after(pieces, range.start_ns);
+  const auto last = first_from(first, pieces, range.end_ns);
+  if (first == last || first->start_ns > range.start_ns || std::prev(last)->end_ns < range.end_ns) {
     return std::nullopt;
   }
-  return RunTimes{sums[0], sums[1], sums[2]};
+  const RunTimes times = add_up(thread, first, last, range).times;
+  if (times.running_ns + times.runnable_ns + times.blocked_ns != range.end_ns - range.start_ns) {
+    return std::nullopt;
+  }
+  return times;
+}
+
+KnownStates ThreadStates::Implementation::known(ThreadId thread, TimeRange range) {
+  const auto pieces = pieces_.find(thread);
+  if (pieces == pieces_.end() || range.end_ns < range.start_ns) {
+    return {};
+  }
+  const auto first = first_after(pieces->second, range.start_ns);
+  return add_up(thread, first, first_from(first, pieces->second, range.end_ns), range);
 }
 
 std::optional<RunTimes> ThreadStates::Implementation::times(TrackId track, TimeRange range) {
@@ -226,6 +292,9 @@ std::vector<ThreadState> ThreadStates::states(ThreadId thread, TimeRange range) 
 }
 std::optional<RunTimes> ThreadStates::times(TrackId track, TimeRange range) const {
   return implementation_->times(track, range);
+}
+KnownStates ThreadStates::known(ThreadId thread, TimeRange range) const {
+  return implementation_->known(thread, range);
 }
 
 }  // namespace kymo

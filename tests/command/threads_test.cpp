@@ -134,6 +134,37 @@ TEST_P(ThreadsTimesTest, WhoWaitsForALockIsBlocked) {
   record_until(agrees, GetParam());
 }
 
+TEST_F(ThreadsTest, EachThreadHasItsTimesMigrationsAndFaults) {
+  ASSERT_EQ(
+      kymo({"record", "-q", "--hz", "0,10,0", "--sensors", "process", "-o", "a.kymo", "--", THREADS_PROGRAM}).status,
+      0);
+  static_cast<void>(record_itself("b.kymo", {{"KYMO_SENSORS", "process"}}));
+  for (const char* const file : {"a.kymo", "b.kymo"}) {
+    const Json stats = Json::parse(kymo({"stats", "--by", "thread", "--json", file}).out);
+    std::size_t first_threads = 0;
+    for (const Json& thread : stats["thread_activity"]) {
+      if (thread["thread_id"] != stats["threads"][0]["pid"]) {
+        continue;
+      }
+      ++first_threads;
+      EXPECT_GT(thread["run_states"]["running_ns"], 100'000'000) << thread << " computes for 130 ms";
+      EXPECT_GT(thread["run_states"]["blocked_ns"], 30'000'000) << thread;
+      EXPECT_GE(thread["migrations"], 0) << thread;
+      EXPECT_TRUE(thread["minor_faults"].is_number_unsigned()) << thread;
+      EXPECT_TRUE(thread["major_faults"].is_number_unsigned()) << thread;
+    }
+    EXPECT_EQ(first_threads, 1U) << stats["thread_activity"];
+    std::size_t counters = 0;
+    const Json info = Json::parse(kymo({"info", "--json", file}).out);
+    for (const Json& metric : info["metrics"]) {
+      const bool is_of_first = metric["labels"].value("thread", "") == stats["threads"][0]["pid"].dump();
+      counters += is_of_first && metric["name"] == "thread_major_faults" ? 1U : 0U;
+    }
+    EXPECT_EQ(counters, 1U) << "of the program and kymo record, one counts";
+    EXPECT_NE(kymo({"stats", "--by", "thread", file}).out.find("migrations"), std::string::npos);
+  }
+}
+
 TEST_F(ThreadsTest, AProgramThatIsObservedOrSaysOffRecordsNoneItself) {
   for (const Environment& said : {Environment{{"KYMO_THREADS", "off"}}, Environment{{"KYMO_MACHINE", "off"}}}) {
     const std::string file = said.front().first + ".kymo";

@@ -47,7 +47,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if json.loads(command("doctor", "--json", "--sensors", "memory"))["thread_states"]["source"] != "perf_event_open":
         pytest.skip("the kernel gives no run states")
     if request.param == "by itself":
-        environment = {**os.environ, "KYMO_SENSORS": "threads"}
+        environment = {**os.environ, "KYMO_SENSORS": "threads,process"}
         words = [sys.executable, "-c", _WORK, str(path)]
         told = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
     else:
@@ -75,6 +75,22 @@ def test_spans_have_the_times_that_stats_has_and_the_clock_of_their_thread(
                 # A busy machine interrupts a program between its two clocks.
                 assert known.running_ns.sum() == pytest.approx(cpu_ns, rel=0.2, abs=1e6)
         assert np.nanmin(spans[spans.name == "sleep"].blocked_ns) >= 2_900_000
+
+
+def test_threads_have_what_stats_by_thread_has(recorded: tuple[Path, dict[str, float]]) -> None:
+    path, _ = recorded
+    told = json.loads(command("stats", "--by", "thread", "--json", path))["thread_activity"]
+    with kymo.open(path) as capture:
+        rows = capture.thread_activity()
+        assert rows == told
+        main = next(row for row in rows if row["thread_id"] == row["pid"] and "python" in row["thread"])
+        states = main["run_states"]
+        assert states is not None
+        assert states["running_ns"] > 20e6
+        assert main["migrations"] is not None
+        assert main in capture.thread_activity(thread=main["thread"])
+        with pytest.raises(KeyError):
+            capture.thread_activity(thread="no such thread")
 
 
 def test_what_is_not_known_is_missing(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class Observed {
   base::FileDescriptor go_;
 };
 
-/// Calls take(state, ns) for each state of the process's first thread that has a part in a stretch.
+/// Calls take(state, ns) for each row of states of the process's first thread that has a part in a stretch.
 template <typename Take>
 void for_states_in(const EventBatch& batch, pid_t tid, const Stretch& stretch, Take&& take) {
   for (const StateRun& run : batch.states) {
@@ -110,7 +110,7 @@ void for_states_in(const EventBatch& batch, pid_t tid, const Stretch& stretch, T
       const std::int64_t part_ns = std::max<std::int64_t>(
           std::min(state.end_ns(), stretch.end_ns) - std::max(state.start_ns, stretch.start_ns), 0);
       if (part_ns > 0) {
-        take(state.state, part_ns);
+        take(state, part_ns);
       }
     }
   }
@@ -120,8 +120,8 @@ void for_states_in(const EventBatch& batch, pid_t tid, const Stretch& stretch, T
 /// is known.
 std::array<std::int64_t, 4> times_in(const EventBatch& batch, pid_t tid, const Stretch& stretch) {
   std::array<std::int64_t, 4> times{0, 0, 0, stretch.end_ns - stretch.start_ns};
-  for_states_in(batch, tid, stretch, [&times](RunState state, std::int64_t ns) {
-    times[static_cast<std::size_t>(state)] += ns;
+  for_states_in(batch, tid, stretch, [&times](const ThreadState& state, std::int64_t ns) {
+    times[static_cast<std::size_t>(state.state)] += ns;
     times[3] -= ns;
   });
   return times;
@@ -132,8 +132,9 @@ std::array<std::int64_t, 4> times_in(const EventBatch& batch, pid_t tid, const S
 std::int64_t allowed_ns(const EventBatch& batch, pid_t tid, const Stretch& stretch) {
   constexpr std::int64_t switch_ns = 20'000;
   std::int64_t allowed = std::max<std::int64_t>(50'000, stretch.cpu_ns / 100);
-  for_states_in(batch, tid, stretch,
-                [&allowed](RunState state, std::int64_t) { allowed += state == RunState::running ? switch_ns : 0; });
+  for_states_in(batch, tid, stretch, [&allowed](const ThreadState& state, std::int64_t) {
+    allowed += state.state == RunState::running ? switch_ns : 0;
+  });
   return allowed;
 }
 
@@ -250,6 +251,43 @@ TEST_F(SwitchEventsTest, WhenAllThatIsObservedHasEndedThereIsNothingToBeWokenFor
   };
   EXPECT_TRUE(test::wait_until([&] { return !is_woken() && has_hung_up; }));
   EXPECT_FALSE(is_woken());
+}
+
+TEST_F(SwitchEventsTest, StatesHaveTheCpuThatTheThreadWasBoundTo) {
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  std::vector<std::uint32_t> cpus;
+  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) {
+      cpus.push_back(cpu);
+    }
+  }
+  if (cpus.size() < 2) {
+    GTEST_SKIP() << "there is one CPU only";
+  }
+  const auto cpu_of = [cpus](std::size_t stretch) { return cpus[stretch % 2]; };
+  Observed observed([cpu_of](Stretch* all) {
+    for (std::size_t i = 0; i < stretches; ++i) {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu_of(i), &one);
+      ::sched_setaffinity(0, sizeof one, &one);
+      measure(all[i], [] { compute(1'000'000); });
+    }
+  });
+  ASSERT_EQ(events_.attach(observed.pid()).error, 0);
+  observed.run();
+  events_.read_last(states_);
+  EventBatch batch;
+  states_.collect(events_.complete_until_ns(), 0, batch);
+  for (std::size_t i = 0; i < stretches; ++i) {
+    std::size_t rows = 0;
+    for_states_in(batch, observed.pid(), observed.stretch(i), [&](const ThreadState& state, std::int64_t) {
+      EXPECT_EQ(state.cpu, cpu_of(i)) << "stretch " << i;
+      ++rows;
+    });
+    EXPECT_GT(rows, 0U);
+  }
 }
 
 TEST_F(SwitchEventsTest, AFloodOfSwitchesThatNobodyReadsIsALossAndMakesNothingUp) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <random>
 #include <string>
@@ -47,6 +48,19 @@ class StatesModel {
       }
     }
     return counts;
+  }
+
+  /// How often the thread begins to run in [from, to) elsewhere than it ran before.
+  [[nodiscard]] std::uint64_t migrations(std::uint32_t thread, std::int64_t from_ns, std::int64_t to_ns) const {
+    std::vector<ThreadState> running;
+    std::copy_if(of(thread).begin(), of(thread).end(), std::back_inserter(running),
+                 [](const ThreadState& state) { return state.state == RunState::running; });
+    std::uint64_t count = 0;
+    for (std::size_t i = 1; i < running.size(); ++i) {
+      const bool is_inside = running[i].start_ns >= from_ns && running[i].start_ns < to_ns;
+      count += is_inside && running[i].cpu != running[i - 1].cpu ? 1U : 0U;
+    }
+    return count;
   }
 
   void write(const std::string& path, const std::string& boot_id) {
@@ -128,6 +142,12 @@ class ThreadStatesTest : public ::testing::Test {
       }
       const auto of = [&counts](RunState state) { return counts.count(state) != 0 ? counts.at(state) : 0; };
       const auto times = states.times(track, {from_ns, from_ns + length_ns});
+      const KnownStates found = states.known(states.threads_of(track).front(), {from_ns, from_ns + length_ns});
+      EXPECT_EQ(found.times.running_ns, of(RunState::running)) << round;
+      EXPECT_EQ(found.times.runnable_ns, of(RunState::runnable)) << round;
+      EXPECT_EQ(found.times.blocked_ns, of(RunState::blocked)) << round;
+      EXPECT_EQ(found.migrations, model_.migrations(timeline_thread(timeline, track), from_ns, from_ns + length_ns))
+          << round;
       if (length_ns == 0) {
         continue;
       }
@@ -140,6 +160,10 @@ class ThreadStatesTest : public ::testing::Test {
       }
     }
     EXPECT_GT(known, 50U);
+    const KnownStates all = states.known(states.threads_of(TrackId{1}).front());
+    EXPECT_EQ(all.migrations, model_.migrations(timeline_thread(timeline, TrackId{1}), 0, 110'000));
+    EXPECT_GT(all.migrations, 5U);
+    EXPECT_EQ(states.known(ThreadId{99}).migrations, 0U);
     EXPECT_FALSE(states.times(TrackId{4}, {20'000, 20'010})) << "a fiber is on several threads";
     EXPECT_FALSE(states.times(TrackId{5}, {20'000, 20'010}));
     EXPECT_TRUE(states.threads_of(TrackId{5}).empty());
@@ -154,7 +178,7 @@ class ThreadStatesTest : public ::testing::Test {
   StatesModel model_{7};
 };
 
-TEST_F(ThreadStatesTest, TimesOfATrackAreThoseOfItsThreadInstantByInstant) {
+TEST_F(ThreadStatesTest, TimesAndMigrationsOfATrackAreThoseOfItsThreadInstantByInstant) {
   write_program(directory_ / "a.kymo", "boot");
   model_.write(directory_ / "b.kymo", "boot");
   expect_model(Timeline({directory_ / "a.kymo", directory_ / "b.kymo"}));

@@ -168,7 +168,8 @@ void add_stats_options(CLI::App& command, StatsOptions& options) {
             options.by_process = word == "process";
             options.by_thread = word == "thread";
           },
-          "Keep processes apart, or show the scopes of each thread; threads of one name have their number")
+          "Keep processes apart, or show each thread: its scopes (threads of one name have their number), and its CPU "
+          "time, migrations and page faults")
       ->check(is_one_of({"process", "thread"}, "way to keep rows apart"))
       ->option_text("process|thread");
   command.add_flag("--decode", options.decodes_all, "Decode every event instead of using the capture's summaries");

@@ -1,6 +1,7 @@
-// kymo stats --by thread: each thread's scopes.
+// kymo stats --by thread: each thread's scopes, and what it did in all.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "apps/kymo/stats/stats_facts.hpp"
 #include "apps/kymo/stats/stats_table.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
+#include "stats/statistics/thread_activity.hpp"
 #include "stats/statistics/thread_statistics.hpp"
 
 namespace kymo::command {
@@ -94,11 +96,54 @@ void print_table(const Timeline& timeline, const std::vector<ThreadSiteStatistic
   }
   if (table.empty()) {
     fmt::print("No scope has ended in this part of the recording.\n");
-    return;
+  } else {
+    table.print();
   }
-  table.print();
   if (most < rows.size()) {
     fmt::print("... and {} more; --top {} shows all\n", format_plural(rows.size() - most, "row"), rows.size());
+  }
+}
+
+nlohmann::ordered_json to_json(const ThreadActivity& thread) {
+  const auto known = [](const auto& value) -> nlohmann::ordered_json {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  nlohmann::ordered_json json = {
+      {"thread", thread.name}, {"thread_id", thread.os_thread_id}, {"pid", thread.pid}, {"run_states", nullptr}};
+  if (thread.times) {
+    json["run_states"] = {{"running_ns", thread.times->running_ns},
+                          {"runnable_ns", thread.times->runnable_ns},
+                          {"blocked_ns", thread.times->blocked_ns}};
+  }
+  json["migrations"] = known(thread.migrations);
+  json["minor_faults"] = known(thread.minor_faults);
+  json["major_faults"] = known(thread.major_faults);
+  return json;
+}
+
+void print_activity(const std::vector<ThreadActivity>& threads, std::size_t most) {
+  Table table({{"thread", Align::left},
+               {"pid", Align::right, 3},
+               {"CPU time"},
+               {"pushed off"},
+               {"blocked"},
+               {"migrations", Align::right, 1},
+               {"minor faults", Align::right, 2},
+               {"major faults", Align::right, 2}});
+  const auto time = [](const ThreadActivity& thread, std::int64_t RunTimes::*part) {
+    return thread.times ? format_duration(static_cast<double>((*thread.times).*part)) : "-";
+  };
+  const auto count = [](const std::optional<std::uint64_t>& number) { return number ? format_count(*number) : "-"; };
+  for (std::size_t i = 0; i < std::min(most, threads.size()); ++i) {
+    const ThreadActivity& thread = threads[i];
+    table.add({fmt::format("{} {}", thread.name.empty() ? "(unnamed)" : printable(thread.name), thread.os_thread_id),
+               std::to_string(thread.pid), time(thread, &RunTimes::running_ns), time(thread, &RunTimes::runnable_ns),
+               time(thread, &RunTimes::blocked_ns), count(thread.migrations), count(thread.minor_faults),
+               count(thread.major_faults)});
+  }
+  table.print_below();
+  if (most < threads.size()) {
+    fmt::print("... and {} more; --top {} shows all\n", format_plural(threads.size() - most, "thread"), threads.size());
   }
 }
 
@@ -111,26 +156,36 @@ int show_threads(const Timeline& timeline, const StatsOptions& options) {
     Progress progress("reading");
     rows = stats::gather_thread_statistics(timeline, selection, progress.callback());
   }
+  std::vector<ThreadActivity> activity;
+  if (!selection.chooses_sites()) {
+    Progress progress("reading run states");
+    activity = stats::gather_thread_activity(timeline, selection, progress.callback());
+  }
   if (options.sort) {
     if (is_of_states(*options.sort)) {
-      throw Failure("--by thread has no columns of what threads did; the table without it has");
+      throw Failure("--by thread has no columns of what threads did in scopes; the table without it has");
     }
     std::stable_sort(rows.begin(), rows.end(), [&](const ThreadSiteStatistics& a, const ThreadSiteStatistics& b) {
       return goes_before(timeline, a.scopes, b.scopes, *options.sort);
     });
   }
   const Warnings warnings = find_all_warnings(timeline);
-  const std::size_t most = options.top == 0 ? rows.size() : options.top;
+  const std::size_t most = options.top == 0 ? std::max(rows.size(), activity.size()) : options.top;
   if (options.is_json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
       list.push_back(to_json(timeline, rows[i]));
     }
-    print_json({{"threads", std::move(list)}, {"warnings", warnings.texts}});
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < std::min(most, activity.size()); ++i) {
+      all.push_back(to_json(activity[i]));
+    }
+    print_json({{"threads", std::move(list)}, {"thread_activity", std::move(all)}, {"warnings", warnings.texts}});
     return warnings.exit_code();
   }
   warnings.print();
   print_table(timeline, rows, most);
+  print_activity(activity, most);
   return warnings.exit_code();
 }
 
