@@ -69,6 +69,8 @@ class MadeUpProgram {
   }
   /// kymo had no room for so many scopes.
   void drop_scopes(TrackId track, std::uint64_t count) { threads_[track].run.dropped_scopes += count; }
+  /// Where the thread runs from now on; 0 at first.
+  void move(TrackId track, std::uint32_t cpu) { threads_[track].cpu = cpu; }
   void run(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::running); }
   void push_off(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::runnable); }
   void block(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::blocked); }
@@ -117,7 +119,14 @@ class MadeUpProgram {
     batch_.flows.push_back({track, phase, now(track), id});
   }
   void sample(const std::string& metric, const std::string& unit, std::int64_t time_ns, double value) {
-    batch_.samples.push_back({metric_of(metric, unit), {time_ns}, {value}, {}});
+    MetricDeclaration declared;
+    declared.name = metric;
+    declared.unit = unit;
+    sample(declared, time_ns, value);
+  }
+  /// The same of a metric with labels, which tell it from others of its name.
+  void sample(MetricDeclaration metric, std::int64_t time_ns, double value) {
+    batch_.samples.push_back({metric_of(std::move(metric)), {time_ns}, {value}, {}});
   }
   void frame(TrackId track) {
     batch_.frame_marks.push_back({FrameStreamId{1}, track, now(track)});
@@ -134,6 +143,7 @@ class MadeUpProgram {
  private:
   struct Thread {
     std::int64_t now_ns = 0;
+    std::uint32_t cpu = 0;
     std::vector<OpenScope> open;
     ScopeRun run;
     StateRun state_run;
@@ -179,15 +189,12 @@ class MadeUpProgram {
     }
     return id;
   }
-  MetricId metric_of(const std::string& name, const std::string& unit) {
-    MetricId& id = metrics_[name];
+  MetricId metric_of(MetricDeclaration metric) {
+    MetricId& id = metrics_[{metric.name, metric.labels}];
     if (!id) {
       id = MetricId{static_cast<std::uint32_t>(metrics_.size())};
-      MetricDeclaration metric;
       metric.id = id;
-      metric.name = name;
-      metric.unit = unit;
-      pending_.metrics.push_back(metric);
+      pending_.metrics.push_back(std::move(metric));
     }
     return id;
   }
@@ -210,7 +217,7 @@ class MadeUpProgram {
   void spend(TrackId track, std::int64_t duration_ns, RunState state) {
     Thread& thread = threads_[track];
     if (has_states_ && duration_ns > 0) {
-      thread.state_run.states.push_back({thread.now_ns, duration_ns, 0, state});
+      thread.state_run.states.push_back({thread.now_ns, duration_ns, thread.cpu, state});
     }
     thread.now_ns += duration_ns;
   }
@@ -274,7 +281,7 @@ class MadeUpProgram {
   std::map<std::string, TrackId> locks_;
   std::map<std::pair<std::string, std::string>, SiteId> sites_;
   std::map<std::string, NameId> names_;
-  std::map<std::string, MetricId> metrics_;
+  std::map<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>, MetricId> metrics_;
   Declarations pending_;
   EventBatch batch_;
   std::uint32_t tracks_ = 0;

@@ -14,6 +14,7 @@
 
 #include "stats/common/value_text.hpp"
 #include "stats/explain/arguments.hpp"
+#include "stats/explain/migrations.hpp"
 #include "stats/explain/own_cost.hpp"
 
 namespace kymo::stats {
@@ -31,6 +32,7 @@ namespace {
 
 constexpr NumberForm short_form{3, false};
 constexpr std::size_t most_delays_looked_at = 2'000;
+constexpr std::string_view longer_calls = ": longer calls";
 
 /// Where the owner's time went: "worker 1 in "load" (game.cpp:72)".
 std::string place_of(const Finding& finding, bool names_thread) {
@@ -87,7 +89,7 @@ std::string describe_calls(const FindingFacts& facts, const Cause& cause) {
     return ": more calls (" + value_text(calls.slow, "", short_form) + " against " +
            value_text(calls.usual, "", short_form) + ")";
   }
-  return ": longer calls (" + duration_text(each_slow, short_form) + " against " +
+  return std::string(longer_calls) + " (" + duration_text(each_slow, short_form) + " against " +
          duration_text(each_usual, short_form) + ")";
 }
 
@@ -119,7 +121,10 @@ bool ran_before(const FindingFacts& facts, const Subject& subject, std::int64_t 
 std::string describe_own(const FindingFacts& facts, const Cause& cause, const Finding& finding) {
   const std::string calls =
       finding.is_first_time ? ", which runs there for the first time" : describe_calls(facts, cause);
-  return "computing " + place_of(finding, false) + calls + describe_arguments(facts, cause);
+  // More calls need no other reason; longer ones may.
+  const bool are_longer = calls.substr(0, longer_calls.size()) == longer_calls;
+  return "computing " + place_of(finding, false) + calls + describe_arguments(facts, cause) +
+         (are_longer ? describe_migrations(facts) : "");
 }
 
 /// What the thread at the end of the waits did.
@@ -174,7 +179,8 @@ std::string describe_cause(const FindingFacts& facts, const Cause& cause, const 
   if (finding.waits.empty()) {
     switch (finding.kind) {
       case OwnerKind::pushed_off:
-        return "pushed off the CPU" + (pusher.empty() ? "" : " by " + pusher) + ", most " + place_of(finding, false);
+        return "pushed off the CPU" + (pusher.empty() ? "" : " by " + pusher) + ", most " + place_of(finding, false) +
+               describe_migrations(facts);
       case OwnerKind::blocked:
         return "blocked " + place_of(finding, false);
       case OwnerKind::clock:
