@@ -99,6 +99,18 @@ void add_annotation(std::string& event, std::string_view name, std::string_view 
   add_annotation(event, 0, name, text, value);
 }
 
+void append_thread_name(std::string& trace, std::uint64_t pid, std::uint64_t thread, std::string_view name) {
+  protozero::pbf_builder<TraceField> builder(trace);
+  PacketBuilder packet(builder, TraceField::packet);
+  packet.add_uint32(PacketField::trusted_packet_sequence_id, sequence_id);
+  packet.add_uint32(PacketField::sequence_flags, needs_state);
+  protozero::pbf_builder<ProcessTreeField> tree(packet, PacketField::process_tree);
+  protozero::pbf_builder<ThreadNameField> entry(tree, ProcessTreeField::threads);
+  entry.add_int32(ThreadNameField::tid, static_cast<std::int32_t>(thread));
+  entry.add_int32(ThreadNameField::tgid, static_cast<std::int32_t>(pid));
+  entry.add_string(ThreadNameField::name, name.data(), name.size());
+}
+
 void append_event(std::string& trace, std::int64_t time_ns, std::string_view event) {
   protozero::pbf_builder<TraceField> builder(trace);
   PacketBuilder packet(builder, TraceField::packet);

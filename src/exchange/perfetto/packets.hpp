@@ -2,7 +2,8 @@
 //
 //   0A <size> <TracePacket>
 //   TracePacket: timestamp (8), trusted_packet_sequence_id (10), sequence_flags (13), and one of track_event (11),
-//                interned_data (12), track_descriptor (60), clock_snapshot (6), perf_sample (66), process_tree (2)
+//                interned_data (12), track_descriptor (60), clock_snapshot (6), perf_sample (66), process_tree (2),
+//                ftrace_events (1)
 //
 // The enumerations hold the field numbers that kymo writes, with the names from Perfetto's protos/perfetto/trace.
 #pragma once
@@ -24,6 +25,7 @@ namespace kymo::exchange::perfetto {
 enum class TraceField : protozero::pbf_tag_type { packet = 1 };
 
 enum class PacketField : protozero::pbf_tag_type {
+  ftrace_events = 1,
   process_tree = 2,
   clock_snapshot = 6,
   timestamp = 8,
@@ -57,6 +59,15 @@ enum class MappingField : protozero::pbf_tag_type { iid = 1, path_string_ids = 7
 enum class StackSampleField : protozero::pbf_tag_type { cpu = 1, pid = 2, tid = 3, callstack_iid = 4 };
 enum class ProcessTreeField : protozero::pbf_tag_type { threads = 2 };
 enum class ThreadNameField : protozero::pbf_tag_type { tid = 1, name = 2, tgid = 3 };
+enum class BundleField : protozero::pbf_tag_type { cpu = 1, event = 2 };
+enum class KernelEventField : protozero::pbf_tag_type { timestamp = 1, pid = 2, sched_switch = 4 };
+enum class SwitchField : protozero::pbf_tag_type {
+  prev_comm = 1,
+  prev_pid = 2,
+  prev_state = 4,
+  next_comm = 5,
+  next_pid = 6,
+};
 enum class InternedTextField : protozero::pbf_tag_type { iid = 1, name = 2 };
 
 enum class TrackField : protozero::pbf_tag_type {
@@ -99,12 +110,14 @@ enum class AnnotationField : protozero::pbf_tag_type {
 
 using PacketBuilder = protozero::pbf_builder<PacketField>;
 using EventBuilder = protozero::pbf_builder<EventField>;
+using BundleBuilder = protozero::pbf_builder<BundleField>;
 
 enum class EventType : std::int32_t { slice_begin = 1, slice_end = 2, instant = 3, counter = 4 };
 
 /// Clock numbers in ClockSnapshot.
 constexpr std::uint32_t realtime_clock = 1;
 constexpr std::uint32_t monotonic_clock = 3;
+constexpr std::uint32_t boot_clock = 6;
 
 /// Events and the interned data they refer to share a sequence. Track descriptors use another one, because a reader
 /// assigns a sequence to the thread that it describes.
@@ -121,6 +134,9 @@ void add_annotation(std::string& event, std::string_view name, std::uint64_t val
 void add_annotation(std::string& event, std::string_view name, std::int64_t value);
 void add_annotation(std::string& event, std::string_view name, bool value);
 void add_annotation(std::string& event, std::string_view name, std::string_view value);
+
+/// Appends a packet that names a thread without a track of its own. The name must be valid UTF-8.
+void append_thread_name(std::string& trace, std::uint64_t pid, std::uint64_t thread, std::string_view name);
 
 /// Appends a packet with a track event.
 void append_event(std::string& trace, std::int64_t time_ns, std::string_view event);

@@ -13,9 +13,7 @@ using perfetto::InternedTextField;
 using perfetto::MappingField;
 using perfetto::PacketBuilder;
 using perfetto::PacketField;
-using perfetto::ProcessTreeField;
 using perfetto::StackSampleField;
-using perfetto::ThreadNameField;
 using perfetto::TraceField;
 
 namespace {
@@ -80,12 +78,7 @@ void PerfettoStacks::name_thread(ThreadId id) {
   const ThreadDeclaration& declared = threads_.declared(id);
   std::string name;
   base::append_valid_text(name, threads_.name_of(id));
-  InternedPacket interned(trace_);
-  protozero::pbf_builder<ProcessTreeField> tree(interned.packet(), PacketField::process_tree);
-  protozero::pbf_builder<ThreadNameField> thread(tree, ProcessTreeField::threads);
-  thread.add_int32(ThreadNameField::tid, static_cast<std::int32_t>(declared.os_thread_id));
-  thread.add_int32(ThreadNameField::tgid, static_cast<std::int32_t>(declared.pid));
-  thread.add_string(ThreadNameField::name, name);
+  perfetto::append_thread_name(trace_, declared.pid, declared.os_thread_id, name);
 }
 
 /// Callstacks have the numbers of stacks, frames and names those of functions.

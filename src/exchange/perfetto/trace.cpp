@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "exchange/common/timeline_batches.hpp"
+#include "exchange/perfetto/schedule.hpp"
 #include "exchange/perfetto/stacks.hpp"
 
 namespace kymo::exchange {
@@ -247,11 +248,14 @@ void PerfettoTraceWriter::write_flow(const FlowEvent& flow) {
 std::vector<std::string> write_perfetto(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   PerfettoTraceWriter writer(std::move(file));
   PerfettoStacks stacks(timeline, writer.buffer());
+  PerfettoSchedule schedule(timeline, writer.buffer());
   TimelineBatches batches(timeline, request.on_progress);
   for (EventBatch batch; batches.next(batch);) {
     writer.write(batch, batches.is_of_first());
     stacks.write(batch);
+    schedule.write(batch);
   }
+  schedule.finish();
   writer.finish();
   return {};
 }

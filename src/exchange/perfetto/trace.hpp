@@ -11,6 +11,7 @@
 //   sample              value of a counter track with the metric's unit
 //   flow                flow events of the JSON kind (s, t, f), bound to the slice that is open at that time
 //   stack sample        perf sample of its thread, with the call stack
+//   run state           slice on a row of its thread's; running ones are switches of the scheduler as well (schedule.hpp)
 //   message, sync point instant; "dropped so far", "clock uncertain" and "run", which has the facts, as well
 //   process, track      track descriptor; rank and host are labels of the process
 //   wall clock          clock snapshots, one a second at most

