@@ -150,7 +150,7 @@ void add_stats_options(CLI::App& command, StatsOptions& options) {
       .add_option(
           "--top", options.top,
           "Show so many rows of sites, spans and locks (12; with an option that selects a part or a view, all), of "
-          "functions 30; with --tree so many inside each")
+          "functions 30, of what threads did in all 20; with --tree so many inside each")
       ->option_text("N")
       ->check(is_count());
   command

@@ -121,7 +121,17 @@ nlohmann::ordered_json to_json(const ThreadActivity& thread) {
   return json;
 }
 
+/// Columns of what was recorded of no thread are left out.
 void print_activity(const std::vector<ThreadActivity>& threads, std::size_t most) {
+  const auto has = [&threads](const auto& what) { return std::any_of(threads.begin(), threads.end(), what); };
+  const bool has_states = has([](const ThreadActivity& thread) { return thread.times.has_value(); });
+  const bool has_faults = has([](const ThreadActivity& thread) { return thread.minor_faults.has_value(); });
+  const auto time = [has_states](const ThreadActivity& thread, std::int64_t RunTimes::*part) -> std::string {
+    return thread.times ? format_duration(static_cast<double>((*thread.times).*part)) : has_states ? "-" : "";
+  };
+  const auto count = [](const std::optional<std::uint64_t>& number, bool is_of_any) -> std::string {
+    return number ? format_count(*number) : is_of_any ? "-" : "";
+  };
   Table table({{"thread", Align::left},
                {"pid", Align::right, 3},
                {"CPU time"},
@@ -130,16 +140,12 @@ void print_activity(const std::vector<ThreadActivity>& threads, std::size_t most
                {"migrations", Align::right, 1},
                {"minor faults", Align::right, 2},
                {"major faults", Align::right, 2}});
-  const auto time = [](const ThreadActivity& thread, std::int64_t RunTimes::*part) {
-    return thread.times ? format_duration(static_cast<double>((*thread.times).*part)) : "-";
-  };
-  const auto count = [](const std::optional<std::uint64_t>& number) { return number ? format_count(*number) : "-"; };
   for (std::size_t i = 0; i < std::min(most, threads.size()); ++i) {
     const ThreadActivity& thread = threads[i];
     table.add({fmt::format("{} {}", thread.name.empty() ? "(unnamed)" : printable(thread.name), thread.os_thread_id),
                std::to_string(thread.pid), time(thread, &RunTimes::running_ns), time(thread, &RunTimes::runnable_ns),
-               time(thread, &RunTimes::blocked_ns), count(thread.migrations), count(thread.minor_faults),
-               count(thread.major_faults)});
+               time(thread, &RunTimes::blocked_ns), count(thread.migrations, has_states),
+               count(thread.minor_faults, has_faults), count(thread.major_faults, has_faults)});
   }
   table.print_below();
   if (most < threads.size()) {
@@ -185,7 +191,9 @@ int show_threads(const Timeline& timeline, const StatsOptions& options) {
   }
   warnings.print();
   print_table(timeline, rows, most);
-  print_activity(activity, most);
+  // A build has thousands.
+  constexpr std::size_t most_threads_shown = 20;
+  print_activity(activity, options.top == 0 ? most_threads_shown : most);
   return warnings.exit_code();
 }
 
