@@ -136,6 +136,27 @@ Body fsync() {
   };
 }
 
+/// Much memory is taken and given back, without a scope of its own.
+Body allocator() {
+  return [](Nanoseconds extra) {
+    KYMO_SCOPE("build list");
+    compute(500'000);
+    std::mt19937 random(1);
+    std::vector<void*> blocks(2'000);
+    return timed([&] {
+      for (const Nanoseconds end = now() + extra; now() < end;) {
+        for (void*& block : blocks) {
+          block = std::malloc(16 + random() % 4'000);
+        }
+        std::shuffle(blocks.begin(), blocks.end(), random);
+        for (void* const block : blocks) {
+          std::free(block);
+        }
+      }
+    });
+  };
+}
+
 }  // namespace
 
 const std::map<std::string, Make>& own_causes() {
@@ -147,6 +168,7 @@ const std::map<std::string, Make>& own_causes() {
                                                {"page faults", page_faults},
                                                {"slow category", slow_category},
                                                {"thermal throttle", throttle},
+                                               {"allocator", allocator},
                                                {"fsync", fsync}};
   return all;
 }

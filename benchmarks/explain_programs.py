@@ -59,6 +59,14 @@ PYTHON_CAUSES = {
 }
 
 
+# Programs of both kinds, recorded with stacks: the words name functions without a scope of their own.
+STACK_CAUSES = {
+    "allocator": ['computing in "build list"', "libc.so.6"],
+    "fsync": ['blocked in "save"', " in fsync (libc.so.6)"],
+}
+PYTHON_STACK_CAUSES = {"GC pause": ['computing in "allocate"', "under gc_collect_main"]}
+
+
 class Frame(NamedTuple):
     """What a program says of a frame, in nanoseconds."""
 
@@ -77,7 +85,7 @@ def make_machine(root: pathlib.Path) -> list[Any]:
 
 
 def explain(
-    options: argparse.Namespace, folder: str, program: list[Any], strength_ms: float, seed: int
+    options: argparse.Namespace, folder: str, program: list[Any], has_stacks: bool, strength_ms: float, seed: int
 ) -> tuple[list[Frame], dict[str, Any]]:
     """Record a run; return its frames, and the explanation."""
     build = options.build
@@ -86,8 +94,9 @@ def explain(
     kymo = build / "apps/kymo/kymo"
     real_time = ["real-time"] if options.real_time else []
     machine = make_machine(pathlib.Path(folder)) if "thermal throttle" in program else []
+    stacks = ["--stacks"] if has_stacks else []
     recorded = subprocess.run(
-        [kymo, "record", "-o", capture, *machine, "--", *program, str(strength_ms), str(seed), *real_time],
+        [kymo, "record", "-o", capture, *machine, *stacks, "--", *program, str(strength_ms), str(seed), *real_time],
         env={**os.environ, "PYTHONPATH": str(build / "python"), "EXPLAIN_ROOT": folder},
         check=True,
         capture_output=True,
@@ -131,18 +140,23 @@ def main() -> None:
         "| --- | --- | --- | --- | --- |"
     )
     in_python = [sys.executable, pathlib.Path(__file__).with_name("explain_program.py")]
-    programs: dict[str, tuple[list[Any], list[str]]] = {
-        cause: ([options.build / "benchmarks/explain_program", cause], words) for cause, words in CAUSES.items()
-    }
-    programs.update({f"Python: {cause}": ([*in_python, cause], words) for cause, words in PYTHON_CAUSES.items()})
-    for cause, (program, words) in programs.items():
+    in_cpp = [options.build / "benchmarks/explain_program"]
+    programs: list[tuple[str, list[Any], bool, list[str]]] = []
+    for causes, start, prefix, has_stacks in (
+        (CAUSES, in_cpp, "", False),
+        (PYTHON_CAUSES, in_python, "Python: ", False),
+        (STACK_CAUSES, in_cpp, "Stacks: ", True),
+        (PYTHON_STACK_CAUSES, in_python, "Stacks, Python: ", True),
+    ):
+        programs.extend((prefix + cause, [*start, cause], has_stacks, words) for cause, words in causes.items())
+    for cause, program, has_stacks, words in programs:
         if options.only not in cause:
             continue
         first = close = alarms = false_alarms = 0
         wrong: list[str] = []
         with tempfile.TemporaryDirectory() as folder:
             for run in range(options.runs):
-                frames, why = explain(options, folder, program, strengths.uniform(4, 12), run)
+                frames, why = explain(options, folder, program, has_stacks, strengths.uniform(4, 12), run)
                 finding: dict[str, Any] = {"text": "nothing stands out", "share": 0.0}
                 if why["findings"]:
                     finding = why["findings"][0]
@@ -156,7 +170,7 @@ def main() -> None:
                         wrong.append(f"share off by {error:.2f}")
                 else:
                     wrong.append(finding["text"])
-                frames, why = explain(options, folder, program, 0, run)
+                frames, why = explain(options, folder, program, has_stacks, 0, run)
                 if why["findings"]:
                     alarms += 1
                     is_true = is_confirmed(frames, why)

@@ -73,27 +73,21 @@ struct FindingPart {
   double excess_ns = 0;
 };
 
+/// A function that the finding's excess was spent in, by sampled stacks of threads that computed or waited.
+struct FindingFunction {
+  std::string name;                  ///< "malloc"; without a symbol "libc.so.6+0x1f40"
+  std::string module;                ///< the name of its file; empty: none
+  bool is_kernel = false;            ///< the kernel worked for it, not itself
+  bool is_caller = false;            ///< with what it called; otherwise itself alone
+  double share = 0;                  ///< of the finding's excess
+  std::optional<Interval> interval;  ///< 95 % interval of the share; none for waits in fewer than three slow instances
+  std::uint64_t samples = 0;         ///< in slow instances: samples, or parts of waits
+};
+
 /// An instance as evidence of a finding.
 struct FindingInstance {
   Instance instance;
   double owned_ns = 0;  ///< by the finding's cause
-};
-
-/// One cause of the difference between slow and usual instances.
-struct Finding {
-  OwnerKind kind = OwnerKind::computing;
-  std::vector<std::string> waits;  ///< scopes that waited for it, the instance's own first
-  std::vector<FindingPart> parts;  ///< by descending excess
-  std::string text;                ///< the cause in words; names as recorded, unescaped
-  double excess_ns = 0;            ///< mean of the slow instances minus that of the usual ones
-  double share = 0;                ///< of the whole excess
-  std::optional<Interval>
-      interval;                  ///< 95 % bootstrap interval of the share; none with fewer than three slow instances
-  double p_value = 1;            ///< of the permutation test, corrected for everything that was tried
-  std::size_t in_instances = 0;  ///< slow instances with more of it than 95 % of the usual ones
-  bool is_first_time = false;    ///< the scope never ran before
-  std::vector<FindingInstance> slow;  ///< by descending time owned
-  std::vector<double> usual_ns;       ///< what it owns of each usual instance
 };
 
 /// A metric whose values differ between slow and usual instances. It may follow from the cause, or from the same cause.
@@ -102,6 +96,26 @@ struct Companion {
   double slow = 0;  ///< median over the instances that have a value
   double usual = 0;
   double p_value = 1;  ///< corrected for the number of metrics
+};
+
+/// One cause of the difference between slow and usual instances.
+struct Finding {
+  OwnerKind kind = OwnerKind::computing;
+  std::vector<std::string> waits;  ///< scopes that waited for it, the instance's own first
+  std::vector<FindingPart> parts;  ///< by descending excess
+  std::vector<FindingFunction>
+      functions;                 ///< where stacks were sampled and tell enough: self by descending share, a caller last
+  std::vector<Companion> bytes;  ///< of blocked ones: metrics of I/O that surely go along with it
+  std::string text;              ///< the cause in words; names as recorded, unescaped
+  double excess_ns = 0;          ///< mean of the slow instances minus that of the usual ones
+  double share = 0;              ///< of the whole excess
+  std::optional<Interval>
+      interval;                  ///< 95 % bootstrap interval of the share; none with fewer than three slow instances
+  double p_value = 1;            ///< of the permutation test, corrected for everything that was tried
+  std::size_t in_instances = 0;  ///< slow instances with more of it than 95 % of the usual ones
+  bool is_first_time = false;    ///< the scope never ran before
+  std::vector<FindingInstance> slow;  ///< by descending time owned
+  std::vector<double> usual_ns;       ///< what it owns of each usual instance
 };
 
 struct Explanation {
@@ -142,7 +156,7 @@ struct ExplainOptions {
 /// is about these recordings: whether the programs differ, the runs tell (comparison.hpp).
 ///
 /// A few passes over the blocks around the instances that are looked at, about 30 ns a scope each. Memory is bounded by
-/// two million instances, waits and hand-overs each, not by the files.
+/// two million instances, waits, hand-overs and sampled stacks each, not by the files.
 [[nodiscard]] KYMO_API std::vector<Explanation> explain(const Timeline& timeline, const ExplainOptions& options = {});
 
 /// Says in a sentence which instances take how much longer, and how much of that is explained. Names as recorded, unescaped.

@@ -29,7 +29,39 @@ nb::dict make_instance(const FindingInstance& one) {
   return row;
 }
 
-nb::list make_findings(const std::vector<Finding>& findings) {
+nb::list make_companions(const Timeline& timeline, const std::vector<Companion>& companions) {
+  nb::list rows;
+  for (const Companion& companion : companions) {
+    const MetricDeclaration& metric = timeline.metric(companion.metric);
+    nb::dict row;
+    row["metric"] = make_text(metric.name);
+    row["labels"] = make_dict({metric.labels.begin(), metric.labels.end()});
+    row["unit"] = make_text(metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s");
+    row["slow"] = companion.slow;
+    row["usual"] = companion.usual;
+    row["p_value"] = companion.p_value;
+    rows.append(row);
+  }
+  return rows;
+}
+
+nb::list make_functions(const std::vector<FindingFunction>& functions) {
+  nb::list rows;
+  for (const FindingFunction& function : functions) {
+    nb::dict row;
+    row["name"] = make_text(function.name);
+    row["module"] = make_text(function.module);
+    row["is_kernel"] = function.is_kernel;
+    row["is_caller"] = function.is_caller;
+    row["share"] = function.share;
+    row["share_interval"] = make_share_interval(function.interval);
+    row["samples"] = function.samples;
+    rows.append(row);
+  }
+  return rows;
+}
+
+nb::list make_findings(const Timeline& timeline, const std::vector<Finding>& findings) {
   nb::list rows;
   for (const Finding& finding : findings) {
     nb::list parts;
@@ -57,23 +89,9 @@ nb::list make_findings(const std::vector<Finding>& findings) {
     row["in_instances"] = finding.in_instances;
     row["is_first_time"] = finding.is_first_time;
     row["parts"] = parts;
+    row["functions"] = make_functions(finding.functions);
+    row["bytes"] = make_companions(timeline, finding.bytes);
     row["slow"] = slow;
-    rows.append(row);
-  }
-  return rows;
-}
-
-nb::list make_companions(const Timeline& timeline, const std::vector<Companion>& companions) {
-  nb::list rows;
-  for (const Companion& companion : companions) {
-    const MetricDeclaration& metric = timeline.metric(companion.metric);
-    nb::dict row;
-    row["metric"] = make_text(metric.name);
-    row["labels"] = make_dict({metric.labels.begin(), metric.labels.end()});
-    row["unit"] = make_text(metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s");
-    row["slow"] = companion.slow;
-    row["usual"] = companion.usual;
-    row["p_value"] = companion.p_value;
     rows.append(row);
   }
   return rows;
@@ -91,8 +109,8 @@ nb::dict make_explanation(const Timeline& timeline, const Explanation& why) {
   row["usual_mean_ns"] = why.usual_mean_ns;
   row["excess_ns"] = why.excess_ns();
   row["unexplained_ns"] = why.unexplained_ns;
-  row["findings"] = make_findings(why.findings);
-  row["shorter"] = make_findings(why.shorter);
+  row["findings"] = make_findings(timeline, why.findings);
+  row["shorter"] = make_findings(timeline, why.shorter);
   row["goes_along"] = make_companions(timeline, why.companions);
   row["notes"] = make_texts(why.notes);
   return row;
@@ -122,6 +140,19 @@ nb::list explanations_of(const SnapshotHandle& snapshot, std::string site, std::
   return rows;
 }
 
+nb::list make_instances(const std::vector<InstanceJoules>& instances) {
+  nb::list rows;
+  for (const InstanceJoules& one : instances) {
+    nb::dict row;
+    row["number"] = one.instance.number;
+    row["start_ns"] = one.instance.start_ns;
+    row["duration_ns"] = one.instance.duration_ns;
+    row["joules"] = one.joules;
+    rows.append(row);
+  }
+  return rows;
+}
+
 nb::list make_energy_findings(const std::vector<EnergyFinding>& findings) {
   nb::list rows;
   for (const EnergyFinding& finding : findings) {
@@ -135,14 +166,16 @@ nb::list make_energy_findings(const std::vector<EnergyFinding>& findings) {
     row["share"] = finding.share;
     row["share_interval"] = make_share_interval(finding.interval);
     row["p_value"] = finding.p_value;
-    row["in_frames"] = finding.in_frames;
+    row["in_instances"] = finding.in_instances;
+    row["costly"] = make_instances(finding.costly);
     rows.append(row);
   }
   return rows;
 }
 
-nb::dict energy_explanation_of(const SnapshotHandle& snapshot, std::optional<std::uint64_t> frame,
-                               std::optional<std::pair<std::int64_t, std::int64_t>> time, std::uint64_t seed) {
+nb::dict energy_explanation_of(const SnapshotHandle& snapshot, std::string site, std::optional<std::uint64_t> frame,
+                               std::optional<std::pair<std::int64_t, std::int64_t>> time,
+                               std::vector<std::size_t> base_captures, std::uint64_t seed) {
   EnergyExplanation why;
   {
     const nb::gil_scoped_release release;
@@ -151,25 +184,20 @@ nb::dict energy_explanation_of(const SnapshotHandle& snapshot, std::optional<std
     if (time) {
       how.slow.time = TimeRange{time->first, time->second};
     }
+    how.site = std::move(site);
+    how.base_captures = std::move(base_captures);
     how.seed = seed;
     why = explain_energy(*snapshot.timeline, how);
   }
   const auto known = [&](double value) {
     return why.costly != 0 ? nb::object(nb::float_(value)) : nb::object(nb::none());
   };
-  nb::list costliest;
-  for (const FrameJoules& one : why.costliest) {
-    nb::dict row;
-    row["number"] = one.frame.number;
-    row["start_ns"] = one.frame.start_ns;
-    row["duration_ns"] = one.frame.duration_ns;
-    row["joules"] = one.joules;
-    costliest.append(row);
-  }
   nb::dict row;
   row["text"] = make_text(describe(why));
+  row["is_comparison"] = why.is_comparison;
+  row["site"] = why.name.empty() ? nb::object(nb::none()) : nb::object(make_text(why.name));
   row["has_power"] = why.has_power;
-  row["frames"] = why.frames;
+  row["instances"] = why.instances;
   row["unknown"] = why.unknown;
   row["unresolved"] = why.unresolved;
   row["costly"] = why.costly;
@@ -180,7 +208,7 @@ nb::dict energy_explanation_of(const SnapshotHandle& snapshot, std::optional<std
   row["unexplained_joules"] = known(why.unexplained_joules);
   row["findings"] = make_energy_findings(why.findings);
   row["less"] = make_energy_findings(why.less);
-  row["costliest"] = costliest;
+  row["costliest"] = make_instances(why.costliest);
   row["notes"] = make_texts(why.notes);
   return row;
 }
@@ -190,8 +218,8 @@ nb::dict energy_explanation_of(const SnapshotHandle& snapshot, std::optional<std
 void add_explanations(nb::class_<SnapshotHandle>& snapshot) {
   snapshot.def("explain", explanations_of, nb::kw_only(), nb::arg("site"), nb::arg("over_ns").none(),
                nb::arg("frame").none(), nb::arg("time").none(), nb::arg("base_captures"), nb::arg("seed"));
-  snapshot.def("explain_energy", energy_explanation_of, nb::kw_only(), nb::arg("frame").none(), nb::arg("time").none(),
-               nb::arg("seed"));
+  snapshot.def("explain_energy", energy_explanation_of, nb::kw_only(), nb::arg("site"), nb::arg("frame").none(),
+               nb::arg("time").none(), nb::arg("base_captures"), nb::arg("seed"));
 }
 
 }  // namespace kymo::python

@@ -81,7 +81,15 @@ class Snapshot:
         base_captures: Sequence[int],
         seed: int,
     ) -> list[Explanation]: ...
-    def explain_energy(self, *, frame: int | None, time: tuple[int, int] | None, seed: int) -> EnergyExplanation: ...
+    def explain_energy(
+        self,
+        *,
+        site: str,
+        frame: int | None,
+        time: tuple[int, int] | None,
+        base_captures: Sequence[int],
+        seed: int,
+    ) -> EnergyExplanation: ...
     def energy(self, *, by_process: bool, power_sources: Sequence[str], idle_watts: float | None) -> Any: ...
 
 class Reader:

@@ -308,59 +308,66 @@ class Answers:
         ValueError
             A view, a frame, a target and a base do not go together, or the base is a view.
         """
-        is_view = self._selection != Selection()
-        given = [frame is not None, over_ns is not None, base is not None, is_view]
+        given = [frame is not None, over_ns is not None, base is not None, self._selection != Selection()]
         if sum(given) > 1 or (frame is not None and site is not None):
             raise ValueError("give a frame, a target, a base or a view: they do not go together")
-        if is_view and self._selection != Selection().between(self._selection.start_ns, self._selection.end_ns):
-            raise ValueError("a view of a stretch of time can be explained, a partition cannot")
-        snapshot = self._snapshot()
-        before: list[int] = []
-        if base is not None:
-            old = self._opened(base)
-            if old._selection != Selection():
-                raise ValueError("the base is a whole capture, not a view")
-            paths = [os.fsencode(capture["path"]) for side in (old, self) for capture in side.captures]
-            snapshot = Reader(paths).snapshot()
-            before = list(range(len(old)))
+        snapshot, before, time = self._sides(base)
         return snapshot.explain(
-            site=site or "",
-            over_ns=over_ns,
-            frame=frame,
-            time=(self.start_ns, self.end_ns) if is_view else None,
-            base_captures=before,
-            seed=seed,
+            site=site or "", over_ns=over_ns, frame=frame, time=time, base_captures=before, seed=seed
         )
 
-    def explain_energy(self, *, frame: int | None = None, seed: int = 1) -> EnergyExplanation:
+    def _sides(
+        self, base: Capture | Path | Iterable[Path] | None
+    ) -> tuple[Snapshot, list[int], tuple[int, int] | None]:
+        """Return what to explain, which of its captures are the base's, and the view's stretch of time."""
+        is_view = self._selection != Selection()
+        if is_view and self._selection != Selection().between(self._selection.start_ns, self._selection.end_ns):
+            raise ValueError("a view of a stretch of time can be explained, a partition cannot")
+        if base is None:
+            return self._snapshot(), [], (self.start_ns, self.end_ns) if is_view else None
+        old = self._opened(base)
+        if old._selection != Selection():
+            raise ValueError("the base is a whole capture, not a view")
+        paths = [os.fsencode(capture["path"]) for side in (old, self) for capture in side.captures]
+        return Reader(paths).snapshot(), list(range(len(old))), None
+
+    def explain_energy(
+        self,
+        *,
+        site: str | None = None,
+        frame: int | None = None,
+        base: Capture | Path | Iterable[Path] | None = None,
+        seed: int = 1,
+    ) -> EnergyExplanation:
         """
-        Say why frames took more joules than the others, like ``kymo explain --energy --json``.
+        Say why frames or scopes took more joules than the others, like ``kymo explain --energy --json``.
 
         Parameters
         ----------
+        site : str, optional
+            A pattern: explain the scopes of this name. By default the frames of the main stream.
         frame : int, optional
             Explain this frame, from 1. By default those that took more by more than chance; of a view, those in it.
+        base : Capture, path, or iterable of paths, optional
+            Explain why frames or scopes took more joules than in these captures.
         seed : int
             The seed of the random numbers, which makes results reproducible.
 
         Returns
         -------
         EnergyExplanation
-            The scopes and GPU spans that used the excess. Times are on the capture's axis.
+            The scopes and GPU spans that used the excess. Times are on the capture's axis; with `base`, on that of the
+            base's first capture.
 
         Raises
         ------
         KeyError
-            There are no frames, or not this one.
+            There are no such frames or scopes.
         ValueError
-            A view and a frame do not go together.
+            A view, a frame and a base do not go together, or the base is a view.
         """
-        is_view = self._selection != Selection()
-        if is_view and (
-            frame is not None
-            or self._selection != Selection().between(self._selection.start_ns, self._selection.end_ns)
-        ):
-            raise ValueError("give a frame of a whole capture, or a view of a stretch of time")
-        return self._snapshot().explain_energy(
-            frame=frame, time=(self.start_ns, self.end_ns) if is_view else None, seed=seed
-        )
+        given = [frame is not None, base is not None, self._selection != Selection()]
+        if sum(given) > 1 or (frame is not None and site is not None):
+            raise ValueError("give a frame, a base, or a view of the whole capture: they do not go together")
+        snapshot, before, time = self._sides(base)
+        return snapshot.explain_energy(site=site or "", frame=frame, time=time, base_captures=before, seed=seed)

@@ -129,16 +129,22 @@ class Captures:
         frame: int | None = None,
         over_ms: float | None = None,
         base: str | None = None,
+        *,
+        energy: bool = False,
     ) -> dict[str, Any]:
         """
         Say why slow frames, or slow scopes of a `site`, are slow: causes with their share of the excess.
 
         Choose one `frame` from 1, a target `over_ms`, or a `base` capture that was faster; by default the slow ones by
-        more than chance. What only "goes along" is no cause.
+        more than chance. What only "goes along" is no cause. `energy`: why some took more joules, instead of time.
         """
         over_ns = None if over_ms is None else round(over_ms * 1e6)
         with self._open(capture) as opened:
             before = None if base is None else self._find(base)
+            if energy:
+                if over_ms is not None:
+                    raise ValueError("a target is one of time: give over_ms or energy")
+                return {"energy": opened.explain_energy(site=site, frame=frame, base=before)}
             return {"explanations": opened.explain(site=site, frame=frame, over_ns=over_ns, base=before)}
 
     def slice(self, capture: str, start_s: float, end_s: float) -> dict[str, Any]:

@@ -329,6 +329,22 @@ class FindingPartRow(TypedDict):
     excess_ns: float
 
 
+class FindingFunctionRow(TypedDict):
+    """
+    A function that the excess went to, by sampled stacks: itself, the kernel for it, or what it called (`is_caller`).
+
+    `share` is of the finding's excess; `samples` are those, or the waits, of slow instances.
+    """
+
+    name: str
+    module: str
+    is_kernel: bool
+    is_caller: bool
+    share: float
+    share_interval: tuple[float, float] | None
+    samples: int
+
+
 class FindingInstanceRow(TypedDict):
     """A slow frame or scope, and how much of its time the cause owns."""
 
@@ -338,12 +354,24 @@ class FindingInstanceRow(TypedDict):
     owned_ns: float
 
 
+class CompanionRow(TypedDict):
+    """A metric whose values go along with the slow instances: medians. It is never a cause."""
+
+    metric: str
+    labels: dict[str, str]
+    unit: str
+    slow: float
+    usual: float
+    p_value: float
+
+
 class FindingRow(TypedDict):
     """
     A cause of the excess.
 
     `share` is of the whole excess; its 95 % interval needs three slow instances, else it is None. `p_value` is
     corrected for everything that was tried. `in_instances`: slow ones that have more of it than 95 % of the usual.
+    `bytes`: metrics of I/O that go along with a blocked one.
     """
 
     text: str
@@ -356,18 +384,9 @@ class FindingRow(TypedDict):
     in_instances: int
     is_first_time: bool
     parts: list[FindingPartRow]
+    functions: list[FindingFunctionRow]
+    bytes: list[CompanionRow]
     slow: list[FindingInstanceRow]
-
-
-class CompanionRow(TypedDict):
-    """A metric whose values go along with the slow instances: medians. It is never a cause."""
-
-    metric: str
-    labels: dict[str, str]
-    unit: str
-    slow: float
-    usual: float
-    p_value: float
 
 
 class Explanation(TypedDict):
@@ -394,7 +413,11 @@ class Explanation(TypedDict):
 
 
 class EnergyFindingRow(TypedDict):
-    """Scopes of a site or spans of a queue that used more joules in the frames that took more, as `FindingRow`."""
+    """
+    Scopes of a site or spans of a queue that used more joules in the instances that took more, as `FindingRow`.
+
+    `costly`: these instances, with the joules that it used.
+    """
 
     text: str
     name: str
@@ -405,11 +428,12 @@ class EnergyFindingRow(TypedDict):
     share: float
     share_interval: tuple[float, float] | None
     p_value: float
-    in_frames: int
+    in_instances: int
+    costly: list[InstanceJoulesRow]
 
 
-class FrameJoulesRow(TypedDict):
-    """A frame with the joules of its machine and GPUs."""
+class InstanceJoulesRow(TypedDict):
+    """A frame or scope with joules: those of its machine and GPUs, or of a finding."""
 
     number: int
     start_ns: int
@@ -419,15 +443,17 @@ class FrameJoulesRow(TypedDict):
 
 class EnergyExplanation(TypedDict):
     """
-    Why some frames took more joules: what `Capture.explain_energy` returns.
+    Why some frames, or scopes of `site`, took more joules: what `Capture.explain_energy` returns.
 
-    No findings: nothing stands out, or without `has_power` nothing was recorded. Joules are None where no frame took
-    more than the others by more than chance.
+    No findings: nothing stands out, or without `has_power` nothing was recorded. Joules are None where none took more
+    than the others by more than chance.
     """
 
     text: str
+    is_comparison: bool
+    site: str | None
     has_power: bool
-    frames: int
+    instances: int
     unknown: int
     unresolved: int
     costly: int
@@ -438,5 +464,5 @@ class EnergyExplanation(TypedDict):
     unexplained_joules: float | None
     findings: list[EnergyFindingRow]
     less: list[EnergyFindingRow]
-    costliest: list[FrameJoulesRow]
+    costliest: list[InstanceJoulesRow]
     notes: list[str]

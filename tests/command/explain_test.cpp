@@ -39,6 +39,26 @@ class ExplainTest : public CommandTest {
     program.frame(main);
     program.finish();
   }
+  /// 100 frames of "load" and "train" at 20 W, from a time on. Each `every`th takes 40 W more in "train".
+  void write_powered(const std::string& name, int every, std::int64_t start_ns) const {
+    MadeUpProgram program(file_named(name));
+    const TrackId main = program.thread("main");
+    program.idle_until(main, start_ns);
+    for (int i = 1; i <= 100; ++i) {
+      program.frame(main);
+      for (const char* const site : {"load", "train"}) {
+        const std::int64_t scope_ns = program.now(main);
+        program.scope(main, site, 50 * ms);
+        // Between samples the power is a straight line, so 1 ms at each end has half.
+        const bool is_costly = i % every == 0 && site == std::string("train");
+        for (const std::int64_t at_ns : {ms, 49 * ms}) {
+          program.sample("machine_power", "W", scope_ns + at_ns, 20 + 0.1 * (i * 7 % 5) + (is_costly ? 40 : 0));
+        }
+      }
+    }
+    program.frame(main);
+    program.finish();
+  }
 };
 
 TEST_F(ExplainTest, NamesTheCauseItsShareAndWhereToLook) {
@@ -165,22 +185,7 @@ TEST_F(ExplainTest, TheReportBeginsWithTheReason) {
 }
 
 TEST_F(ExplainTest, JoulesAreExplainedByWhoUsedThem) {
-  MadeUpProgram program(file_named("run.kymo"));
-  const TrackId main = program.thread("main");
-  for (int i = 1; i <= 100; ++i) {
-    program.frame(main);
-    for (const char* const site : {"load", "train"}) {
-      const std::int64_t start_ns = program.now(main);
-      program.scope(main, site, 50 * ms);
-      // 40 W more in every tenth frame's "train". Between samples the power is a straight line, so 1 ms at each end has half.
-      const bool is_costly = i % 10 == 0 && site == std::string("train");
-      for (const std::int64_t at_ns : {ms, 49 * ms}) {
-        program.sample("machine_power", "W", start_ns + at_ns, 20 + 0.1 * (i * 7 % 5) + (is_costly ? 40 : 0));
-      }
-    }
-  }
-  program.frame(main);
-  program.finish();
+  write_powered("run.kymo", 10, 0);
   const CommandResult result = kymo({"explain", "--energy", "run.kymo"});
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out.find("10 of 100 frames took 1.96 J more than usual (3.99 J against 2.02 J); "), 0U)
@@ -195,7 +200,77 @@ TEST_F(ExplainTest, JoulesAreExplainedByWhoUsedThem) {
   EXPECT_NEAR(why["excess_joules"].get<double>(), 2, 0.1);
   write("plain.kymo", 0);
   EXPECT_EQ(kymo({"explain", "--energy", "plain.kymo"}).out.find("no power was recorded"), 0U);
-  EXPECT_EQ(kymo({"explain", "--energy", "--site", "draw", "plain.kymo"}).status, 2);
+  EXPECT_EQ(kymo({"explain", "--energy", "--over", "5ms", "plain.kymo"}).status, 2);
+}
+
+TEST_F(ExplainTest, JoulesOfASitesScopesAreExplained) {
+  write_powered("run.kymo", 10, 0);
+  const CommandResult result = kymo({"explain", "--energy", "--site", "train", "run.kymo"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out.find("10 of 100 scopes \"train\" took 1.9"), 0U) << result.out;
+  EXPECT_NE(result.out.find("1  in \"train\" (game.cpp:72) on main: at more power (5"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("look: kymo view --time "), std::string::npos) << result.out;
+  const auto why = nlohmann::json::parse(kymo({"explain", "--energy", "--site", "train", "--json", "run.kymo"}).out);
+  EXPECT_EQ(why["energy"]["site"], "train");
+  EXPECT_EQ(why["energy"]["findings"][0]["costly"].size(), 10U);
+}
+
+TEST_F(ExplainTest, JoulesOfNewRecordingsAreExplainedByTheBase) {
+  write_powered("base.kymo", 1'000, 0);
+  // Later on the same machine.
+  write_powered("new.kymo", 1, 20'000 * ms);
+  const CommandResult more = kymo({"explain", "--energy", "--base", "base.kymo", "new.kymo"});
+  ASSERT_EQ(more.status, 0) << more.err;
+  EXPECT_EQ(more.out.find("new frames took 2.00 J more than those of the base (4.02 J against 2.02 J); 99 %"), 0U)
+      << more.out;
+  EXPECT_NE(more.out.find("1  in \"train\" (game.cpp:72) on main: at more power (5"), std::string::npos) << more.out;
+  EXPECT_EQ(more.out.find("look:"), std::string::npos) << more.out;
+  const CommandResult less = kymo({"explain", "--energy", "--base", "new.kymo", "base.kymo"});
+  EXPECT_EQ(less.out.find("new frames took no more joules than those of the base"), 0U) << less.out << less.err;
+}
+
+TEST_F(ExplainTest, TheReportSaysWhoUsedTheJoules) {
+  write_powered("run.kymo", 10, 0);
+  ASSERT_EQ(kymo({"report", "run.kymo"}).status, 0);
+  const std::string page = read_text(file_named("run.html"));
+  const std::size_t section = page.find("<section id=\"explanations\">");
+  ASSERT_NE(section, std::string::npos);
+  const std::size_t sentence = page.find("<p>10 of 100 frames took 1.96 J more than usual", section);
+  ASSERT_NE(sentence, std::string::npos);
+  EXPECT_LT(sentence, page.find("<section id=\"overview\">"));
+  EXPECT_NE(page.find("in &quot;train&quot; (game.cpp:72) on main: at more power", sentence), std::string::npos);
+}
+
+TEST_F(ExplainTest, FunctionsOfSampledStacksAreNamed) {
+  MadeUpProgram program(file_named("run.kymo"), true);
+  const TrackId main = program.thread("main");
+  program.sample_stacks(1'000);
+  for (int i = 1; i <= 100; ++i) {
+    program.frame(main);
+    program.open(main, "tick");
+    program.in_functions(main, {"main@/opt/game", "tick@/opt/game"});
+    program.run(main, 4 * ms + i % 7 * ms / 50);
+    program.in_functions(main, {"main@/opt/game", "tick@/opt/game", "malloc@/usr/lib/libc.so.6"});
+    program.run(main, i % 10 == 0 ? 9 * ms : 1 * ms);
+    program.close(main);
+  }
+  program.frame(main);
+  program.finish();
+  const CommandResult result = kymo({"explain", "run.kymo"});
+  EXPECT_NE(result.out.find("computing in \"tick\" (game.cpp:72): longer calls (13"), std::string::npos)
+      << result.out << result.err;
+  EXPECT_NE(result.out.find(" in malloc (libc.so.6) "), std::string::npos) << result.out;
+  const CommandResult evidence = kymo({"explain", "--finding", "1", "--evidence", "run.kymo"});
+  EXPECT_NE(evidence.out.find("in malloc"), evidence.out.rfind("in malloc")) << "in its own table: " << evidence.out;
+  const auto why = nlohmann::json::parse(kymo({"explain", "--json", "run.kymo"}).out)["explanations"][0];
+  const auto& function = why["findings"][0]["functions"][0];
+  EXPECT_EQ(function["name"], "malloc");
+  EXPECT_EQ(function["module"], "libc.so.6");
+  EXPECT_NEAR(function["share"].get<double>(), 1, 0.03);
+  EXPECT_NEAR(function["samples"].get<double>(), 90, 3);
+  ASSERT_EQ(kymo({"report", "run.kymo"}).status, 0);
+  EXPECT_NE(read_text(file_named("run.html")).find(" in malloc (libc.so.6)</"), std::string::npos);
 }
 
 TEST_F(ExplainTest, SaysWhatIsMissing) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <kymo/explain.hpp>
+#include <kymo/explain_energy.hpp>
 
 #include "panel/draw/text.hpp"
 #include "selection_tabs.hpp"
@@ -35,11 +36,13 @@ TEST_F(ExplainTab, SaysWhatIsSaidOfTheWholeCaptureAndLightsAFindingsFrames) {
   ASSERT_FALSE(why.findings.empty());
   EXPECT_TRUE(has_text(text(), describe(why).c_str())) << text();
   const auto listed = rows();
-  ASSERT_EQ(listed.size(), why.findings.size() + why.shorter.size() + 1);
+  // The game's load is in watts: rows of joules follow.
+  const std::size_t of_time = why.findings.size() + why.shorter.size() + 1;
+  ASSERT_GE(listed.size(), of_time);
   for (std::size_t i = 0; i < why.findings.size(); ++i) {
     EXPECT_TRUE(has_text(text(), why.findings[i].text.c_str())) << text();
   }
-  EXPECT_EQ(listed.back()[0], "unexplained");
+  EXPECT_EQ(listed[of_time - 1][0], "unexplained");
   EXPECT_TRUE(view_.state().lit().empty());
   screen_.key(ImGuiKey_DownArrow);
   ASSERT_EQ(view_.state().lit().size(), why.findings.front().slow.size());
@@ -84,6 +87,55 @@ TEST_F(ExplainTab, LightsWhatIsOutOfViewByGoingThere) {
   const TimeRange seen = view_.state().flame().range();
   EXPECT_LE(seen.start_ns, Game::start_of(Game::slow_frame));
   EXPECT_GE(seen.end_ns, Game::start_of(Game::slow_frame + 1));
+}
+
+/// The game on a machine that takes 20 W, and 100 W more in every tenth frame.
+std::vector<EventBatch> powered_game() {
+  std::vector<EventBatch> batches = Game().batches();
+  MetricDeclaration power;
+  power.id = MetricId{2};
+  power.name = "machine_power";
+  power.unit = "W";
+  batches.front().declarations.metrics.push_back(power);
+  unsigned frame = 0;
+  for (EventBatch& batch : batches) {
+    SampleRun& run = batch.samples.emplace_back();
+    run.metric = power.id;
+    for (; frame < Game().frames && Game::start_of(frame) < batch.end_ns; ++frame) {
+      for (std::int64_t at_ns = Game::start_of(frame); at_ns < Game::start_of(frame + 1); at_ns += 1'000'000) {
+        run.times_ns.push_back(at_ns);
+        run.values.push_back(20 + 0.1 * (frame * 7 % 5) + (frame % 10 == 4 ? 100 : 0));
+      }
+    }
+  }
+  return batches;
+}
+
+class ExplainJoulesTab : public SelectionTabs {
+ protected:
+  ExplainJoulesTab() : SelectionTabs(powered_game()) {}
+};
+
+TEST_F(ExplainJoulesTab, SaysWhoUsedTheJoulesToo) {
+  open("explain");
+  screen_.key(ImGuiKey_DownArrow);
+  screen_.frames(3);
+  std::vector<CaptureReader> readers;
+  readers.push_back(open_bytes(bytes_));
+  const Timeline timeline(std::move(readers));
+  const EnergyExplanation why = explain_energy(timeline);
+  ASSERT_FALSE(why.findings.empty());
+  EXPECT_TRUE(has_text(view_.copied_tab(panel::CopyAs::text), describe(why).c_str()));
+  const auto listed = rows();
+  const std::size_t of_time = listed.size() - (why.findings.size() + why.less.size() + 1);
+  EXPECT_EQ(listed[of_time - 1][0], "unexplained") << "that of time";
+  EXPECT_TRUE(has_text(view_.copied_tab(panel::CopyAs::text), why.findings.front().text.c_str()));
+  EXPECT_EQ(listed.back()[0], "unexplained");
+  for (std::size_t row = 0; row <= of_time; ++row) {
+    screen_.key(ImGuiKey_DownArrow);
+  }
+  ASSERT_EQ(view_.state().lit().size(), why.costly);
+  EXPECT_EQ(view_.state().lit().front().start_ns, why.findings.front().costly.front().instance.start_ns);
 }
 
 TEST(ExplainThread, AnswersInTheBackgroundAndGivesUpWhatIsNoLongerAsked) {

@@ -123,13 +123,20 @@ def test_joules_are_explained_as_by_the_command(tmp_path: Path, slow: Path) -> N
     with kymo.open(path) as capture:
         found = json.loads(json.dumps(capture.explain_energy(seed=5)))
         start_ns = capture.start_ns
-    command = [sys.executable, "-m", "kymograph", "explain", "--energy", "--json", "--seed", "5", path]
-    said = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["energy"]
-    for one in said["costliest"]:
-        one["start_ns"] += start_ns  # the command counts from the start of the recording
-    assert found == said
+        of_site = json.loads(json.dumps(capture.explain_energy(site="step", seed=5)))
+        against_itself = capture.explain_energy(base=path)
+    for how, answer in (([], found), (["--site", "step"], of_site)):
+        command = [sys.executable, "-m", "kymograph", "explain", "--energy", "--json", "--seed", "5", *how, path]
+        said = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["energy"]
+        for finding in said["findings"] + said["less"] + [{"costly": said["costliest"]}]:
+            for one in finding["costly"]:
+                one["start_ns"] += start_ns  # the command counts from the start of the recording
+        assert answer == said
     assert found["has_power"]
-    assert found["frames"] + found["unknown"] == 60
+    assert found["instances"] + found["unknown"] == 60
+    assert of_site["site"] == "step"
+    assert against_itself["is_comparison"]
+    assert against_itself["findings"] == []
     with kymo.open(slow) as capture:
         why = capture.explain_energy()
         assert why["has_power"] or why["text"].startswith("no power was recorded")

@@ -78,18 +78,20 @@ def test_tools_are_read_only_and_their_numbers_are_those_of_the_package(folder: 
             ("compare", {"base": "run.kymo", "new": "runs"}),
             ("explain", run),
             ("slice", {**run, "start_s": 0, "end_s": 1000}),
+            ("explain", {**run, "energy": True}),
         ],
     )
     assert {tool.name for tool in tools} == {
         "list_captures", "info", "stats", "functions", "compare", "explain", "slice",
     }  # fmt: skip
     assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
-    listed, info, stats, functions, compared, explained, part = map(read, answers)
+    listed, info, stats, functions, compared, explained, part, of_energy = map(read, answers)
     assert {row["capture"] for row in listed["captures"]} == {"run.kymo", "runs/other.kymo"}
     with kymo.open(folder / "run.kymo") as capture:
         assert (info["frames"], info["dropped_scopes"]) == (50, 0)
         assert stats["sites"] == json.loads(json.dumps(capture.stats(site="step 7")["sites"]))
         assert explained["explanations"][0]["text"] == capture.explain()[0]["text"]
+        assert of_energy["energy"]["text"] == capture.explain_energy()["text"]
         assert functions == {"functions": []}
         assert part["span_count"] == len(capture.spans) == 202
         longest = sorted(capture.spans["duration_ns"].tolist())[-30:]
@@ -126,10 +128,12 @@ def test_failures_give_their_reasons(folder: Path) -> None:
             ("info", {"capture": "not.kymo"}),
             ("explain", {"capture": "run.kymo", "frame": 1, "over_ms": 3}),
             ("info", {"capture": "run.kymo"}),
+            ("explain", {"capture": "run.kymo", "energy": True, "over_ms": 3}),
         ],
     )
     (folder / "not.kymo").unlink()
-    assert [answer.is_error for answer in answers] == [True, True, True, False]
+    assert [answer.is_error for answer in answers] == [True, True, True, False, True]
     assert "none" in answers[0].content[0].text
     assert "not.kymo" in answers[1].content[0].text
     assert "do not go together" in answers[2].content[0].text
+    assert "over_ms or energy" in answers[4].content[0].text

@@ -66,7 +66,7 @@ TEST_F(ExplainEnergy, NamesTheScopeThatTookMorePower) {
   });
   const EnergyExplanation why = explain_it();
   EXPECT_TRUE(why.has_power);
-  EXPECT_EQ(why.frames, 100U);
+  EXPECT_EQ(why.instances, 100U);
   EXPECT_EQ(why.costly, 10U);
   EXPECT_NEAR(why.excess_joules(), 2.0, 0.02);
   ASSERT_EQ(why.findings.size(), 1U);
@@ -76,7 +76,11 @@ TEST_F(ExplainEnergy, NamesTheScopeThatTookMorePower) {
   EXPECT_NEAR(finding.excess_joules, 2.0, 0.02);
   EXPECT_NEAR(finding.share, 1, 0.02);
   EXPECT_LE(finding.interval->low, finding.share);
-  EXPECT_EQ(finding.in_frames, 10U);
+  EXPECT_EQ(finding.in_instances, 10U);
+  ASSERT_EQ(finding.costly.size(), 10U);
+  for (const InstanceJoules& one : finding.costly) {
+    EXPECT_EQ(one.instance.number % 10, 5U) << "frames count from 1";
+  }
   EXPECT_EQ(describe(why).find("10 of 100 frames took 2.0"), 0U) << describe(why);
 }
 
@@ -170,13 +174,43 @@ TEST_F(ExplainEnergy, OneFrameIsExplainedOnDemand) {
   EXPECT_THROW((void)explain_it(options), SelectionError);
 }
 
+TEST_F(ExplainEnergy, ScopesOfASiteAreExplainedWithoutFrames) {
+  for (int frame = 0; frame < frames; ++frame) {
+    const std::int64_t start_ns = frame * frame_ns;
+    recording_.open(start_ns, main_track, "epoch");
+    recording_.scope(start_ns + 10 * ms, start_ns + 40 * ms, main_track, "load");
+    recording_.scope(start_ns + 40 * ms, start_ns + 90 * ms, main_track, "train");
+    recording_.close(start_ns + 90 * ms, main_track);
+  }
+  measure([](std::int64_t in_frame_ns, int frame) {
+    const bool is_training = in_frame_ns >= 40 * ms && in_frame_ns < 90 * ms;
+    return 20 + 0.1 * (frame * 7 % 5) + (is_training && is_costly(frame) ? 40.0 : 0.0);
+  });
+  EXPECT_THROW((void)explain_it(), SelectionError) << "there are no frames";
+  ExplainOptions options;
+  options.site = "epoch";
+  const EnergyExplanation why = explain_it(options);
+  EXPECT_EQ(why.name, "epoch");
+  EXPECT_EQ(why.instances, 100U);
+  EXPECT_EQ(why.costly, 10U);
+  ASSERT_EQ(why.findings.size(), 1U);
+  EXPECT_EQ(why.findings.front().text.find("in \"train\""), 0U) << why.findings.front().text;
+  // 40 W for 50 ms.
+  EXPECT_NEAR(why.findings.front().excess_joules, 2, 0.02);
+  EXPECT_EQ(describe(why).find("10 of 100 scopes \"epoch\" took 2.0"), 0U) << describe(why);
+  options.site = "load";
+  EXPECT_TRUE(explain_it(options).findings.empty());
+  options.site = "nowhere";
+  EXPECT_THROW((void)explain_it(options), SelectionError);
+}
+
 TEST_F(ExplainEnergy, FramesWithoutAReadingAreLeftOut) {
   mark_frames();
   recording_.scope(0, frames * frame_ns, main_track, "train");
   measure([](std::int64_t, int frame) { return frame == 50 ? std::nan("") : 20.0; });
   const EnergyExplanation why = explain_it();
   EXPECT_GT(why.unknown, 0U);
-  EXPECT_EQ(why.frames + why.unknown, 100U);
+  EXPECT_EQ(why.instances + why.unknown, 100U);
 }
 
 /// What the sharing says of the parts of each frame adds up to what it says of all of them together.

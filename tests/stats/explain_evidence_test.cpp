@@ -5,36 +5,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "stats/common/random_source.hpp"
-#include "stats/made_up_program.hpp"
-#include "support/nanoseconds.hpp"
-#include "support/temporary_directory.hpp"
+#include "stats/explained_frames.hpp"
 
 namespace kymo::test {
 namespace {
 
-constexpr std::int64_t microsecond = 1'000;
-
-class ExplainEvidence : public ::testing::Test {
+class ExplainEvidence : public ExplainedFrames {
  protected:
-  /// Frames of about 2 ms in "update". `body` does the rest.
-  void write(int frames, const std::function<void(MadeUpProgram&, TrackId main, int frame)>& body) {
-    path_ = directory_ / (std::to_string(++runs_) + ".kymo");
-    MadeUpProgram program(path_, true);
-    const TrackId main = program.thread("main");
-    stats::RandomSource random(7);
-    program.frame(main);
-    for (int frame = 1; frame <= frames; ++frame) {
-      program.scope(main, "update", 2 * ms + static_cast<std::int64_t>(random.normal() * 20e3));
-      body(program, main, frame);
-      program.frame(main);
-    }
-    program.finish();
-  }
   /// Some frames take so much longer.
   void write_slow(const std::vector<int>& slow, std::int64_t extra_ns) {
     write(100, [&](MadeUpProgram& program, TrackId main, int frame) {
@@ -42,20 +22,7 @@ class ExplainEvidence : public ::testing::Test {
       program.scope(main, "draw", 300 * microsecond + (is_slow ? extra_ns : 0));
     });
   }
-  [[nodiscard]] Explanation explain_it(const ExplainOptions& options = {}) const {
-    return explain(Timeline(path_), options).front();
-  }
-
- private:
-  TemporaryDirectory directory_;
-  std::string path_;
-  int runs_ = 0;
 };
-
-bool has(const std::vector<std::string>& texts, const std::string& words) {
-  return std::any_of(texts.begin(), texts.end(),
-                     [&](const std::string& text) { return text.find(words) != std::string::npos; });
-}
 
 TEST_F(ExplainEvidence, WhatCameOnFewerThanThreeOccasionsIsNoFinding) {
   for (const std::vector<int>& slow : {std::vector<int>{40}, {30, 70}, {30, 31, 32}, {30, 31, 70, 71}}) {
@@ -203,6 +170,75 @@ TEST_F(ExplainEvidence, SaysThatScopesWereDroppedAroundTheSlowOnes) {
   const Explanation elsewhere = record(false);
   EXPECT_TRUE(has(elsewhere.notes, "scopes were dropped while recording"));
   EXPECT_FALSE(has(elsewhere.notes, "slow ones")) << elsewhere.notes.back();
+}
+
+TEST_F(ExplainEvidence, BytesAndTheDiskGoAlongWithWhatIsBlocked) {
+  write(120, [](MadeUpProgram& program, TrackId main, int frame) {
+    const bool is_slow = frame % 10 == 5;
+    program.open(main, "save");
+    program.block(main, is_slow ? 4 * ms : 100 * microsecond);
+    program.close(main);
+    const std::int64_t now_ns = program.now(main);
+    const double noise = 1 + 0.01 * (frame % 3);
+    program.sample("io_MB", "MB", now_ns, (is_slow ? 8 : 0.1) * noise);
+    program.sample("process_read_bytes", "B/s", now_ns, 1e6 * noise);
+    program.sample("process_written_bytes", "B/s", now_ns, (is_slow ? 2e9 : 3e7) * noise);
+    program.sample("disk_read", "B/s", now_ns, 5e5 * noise);
+    program.sample("disk_write", "B/s", now_ns, (is_slow ? 2.1e9 : 4e7) * noise);
+  });
+  const Explanation why = explain_it();
+  ASSERT_EQ(why.findings.size(), 1U);
+  const Finding& finding = why.findings.front();
+  EXPECT_EQ(finding.text,
+            "blocked in \"save\" (game.cpp:72); goes along: io_MB (8.08 MB against 0.101 MB), process_written_bytes "
+            "(2.02 GB/s against 30.3 MB/s), disk_write (2.12 GB/s against 40.4 MB/s)");
+  EXPECT_EQ(finding.bytes.size(), 3U);
+}
+
+TEST_F(ExplainEvidence, BytesOfOtherFramesAreNotNamed) {
+  write(240, [](MadeUpProgram& program, TrackId main, int frame) {
+    // Two causes, in different frames. Only the second moves bytes.
+    program.open(main, "wait for input");
+    program.block(main, frame % 20 == 5 ? 4 * ms : 100 * microsecond);
+    program.close(main);
+    program.open(main, "save");
+    program.block(main, frame % 20 == 15 ? 4 * ms : 100 * microsecond);
+    program.close(main);
+    program.sample("io_MB", "MB", program.now(main), (frame % 20 == 15 ? 8 : 0.1) * (1 + 0.01 * (frame % 3)));
+  });
+  const Explanation why = explain_it();
+  ASSERT_EQ(why.findings.size(), 2U);
+  for (const Finding& finding : why.findings) {
+    const bool is_save = finding.text.find("\"save\"") != std::string::npos;
+    EXPECT_EQ(finding.bytes.size(), is_save ? 1U : 0U) << finding.text;
+  }
+}
+
+TEST_F(ExplainEvidence, WhatComputesHasNoBytes) {
+  write(120, [](MadeUpProgram& program, TrackId main, int frame) {
+    program.scope(main, "parse", frame % 10 == 5 ? 4 * ms : 100 * microsecond);
+    program.sample("io_MB", "MB", program.now(main), frame % 10 == 5 ? 8 : 0.1);
+  });
+  EXPECT_EQ(explain_it().findings.at(0).text.find("io_MB"), std::string::npos);
+  EXPECT_EQ(explain_it().companions.size(), 1U) << "it goes along all the same";
+}
+
+TEST_F(ExplainEvidence, SaysWhereTheHostTookCpuTime) {
+  const auto record = [this](double stolen) {
+    write(120, [=](MadeUpProgram& program, TrackId main, int frame) {
+      const bool is_slow = frame % 10 == 5;
+      program.scope(main, "draw", is_slow ? 4 * ms : 300 * microsecond);
+      program.sample("cpu_steal", "%", program.now(main), 0.1 * (frame % 3) + (is_slow ? stolen : 0));
+    });
+    return explain_it();
+  };
+  const Explanation stolen = record(30);
+  ASSERT_EQ(stolen.findings.size(), 1U);
+  // On top of 0, 0.1 or 0.2 %: 0.1 % on average, in each set.
+  EXPECT_TRUE(has(stolen.notes, "the host took 30.1 % of the machine's CPU time in slow ones against 0.1"))
+      << stolen.notes.size();
+  EXPECT_FALSE(has(record(0).notes, "the host"));
+  EXPECT_FALSE(has(record(0.5).notes, "the host")) << "too little to say";
 }
 
 }  // namespace

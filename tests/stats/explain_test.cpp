@@ -51,7 +51,7 @@ TEST(ExplainCompanions, AreTheMetricsThatMoveWithTheCauseAndNoOthers) {
 
 INSTANTIATE_TEST_SUITE_P(All, ExplainProgram, ::testing::ValuesIn(explained_programs()), [](const auto& tested) {
   std::string name = tested.param.name;
-  const auto is_mark = [](char c) { return c == ' ' || c == '\''; };
+  const auto is_mark = [](char c) { return c == ' ' || c == '\'' || c == ','; };
   name.erase(std::remove_if(name.begin(), name.end(), is_mark), name.end());
   return name;
 });

@@ -343,6 +343,66 @@ void gc_pause(FrameSimulation& at) {
   });
 }
 
+/// Allocations take longer, as stacks tell: there is no scope for them.
+void allocator_by_stacks(FrameSimulation& at) {
+  MadeUpProgram& program = at.program;
+  program.sample_stacks(999);
+  const std::vector<std::string> main{"main@/opt/game", "build_list@/opt/game"};
+  const std::vector<std::string> allocator{"main@/opt/game", "build_list@/opt/game", "malloc@/usr/lib/libc.so.6"};
+  at.frames([&](std::int64_t extra_ns) {
+    at.work("update", 4 * ms);
+    program.open(at.main, "build list");
+    for (int i = 0; i < 5; ++i) {
+      program.in_functions(at.main, main);
+      program.run(at.main, at.noisy(600 * us));
+      program.in_functions(at.main, allocator);
+      program.run(at.main, at.noisy(200 * us) + extra_ns / 5);
+    }
+    program.in_functions(at.main, main);
+    program.close(at.main);
+    at.work("draw", 2 * ms);
+  });
+}
+
+/// A collector of garbage spends its time in many functions that it calls, and has no scope.
+void collector_by_stacks(FrameSimulation& at) {
+  MadeUpProgram& program = at.program;
+  program.sample_stacks(999);
+  const std::vector<std::string> main{"main@/opt/app", "update@/opt/app"};
+  constexpr int visits = 15;
+  at.frames([&](std::int64_t extra_ns) {
+    program.open(at.main, "update");
+    program.in_functions(at.main, main);
+    program.run(at.main, at.noisy(4 * ms));
+    for (int i = 0; extra_ns != 0 && i < visits; ++i) {
+      program.in_functions(at.main, {"main@/opt/app", "update@/opt/app", "allocate@/opt/app", "collect@/opt/app",
+                                     "visit_" + std::to_string(i) + "@/opt/app"});
+      program.run(at.main, at.noisy(extra_ns / visits));
+    }
+    program.in_functions(at.main, main);
+    program.run(at.main, at.noisy(1 * ms));
+    program.close(at.main);
+    at.work("draw", 4 * ms);
+  });
+}
+
+/// A call that writes to a disk waits, as stacks of waits and the disk's bytes tell.
+void disk_by_stacks(FrameSimulation& at) {
+  MadeUpProgram& program = at.program;
+  program.sample_stacks(999);
+  at.frames([&](std::int64_t extra_ns) {
+    at.work("update", 5 * ms);
+    const std::int64_t wait_ns = at.noisy(300 * us) + extra_ns;
+    program.open(at.main, "save");
+    program.in_functions(at.main, {"main@/opt/game", "save@/opt/game", "fdatasync@/usr/lib/libc.so.6", "[kernel]"});
+    program.block(at.main, wait_ns);
+    program.in_functions(at.main, {"main@/opt/game"});
+    program.close(at.main);
+    program.sample("disk_write", "B/s", program.now(at.main), static_cast<double>(at.noisy(wait_ns, 0.1)));
+    at.work("draw", 4 * ms);
+  });
+}
+
 bool has_all(const std::string& text, const std::vector<std::string>& words) {
   return std::all_of(words.begin(), words.end(),
                      [&text](const std::string& word) { return text.find(word) != std::string::npos; });
@@ -350,7 +410,8 @@ bool has_all(const std::string& text, const std::vector<std::string>& words) {
 
 bool needs_states(const ExplainedProgram& program) {
   const auto is_one_of = [&](auto... run) { return ((program.run == run) || ...); };
-  return is_one_of(outside_hog, own_collector, priority_inversion, fsync_blocks, cold_files);
+  return is_one_of(outside_hog, own_collector, priority_inversion, fsync_blocks, cold_files, allocator_by_stacks,
+                   collector_by_stacks, disk_by_stacks);
 }
 
 /// The injected share of what is between kymo's slow and usual frames.
@@ -390,6 +451,11 @@ const std::vector<ExplainedProgram>& explained_programs() {
       {"allocator contention", {"\"wait for heap\"", "held by worker 1", "\"allocate\""}, allocator_contention},
       {"false sharing", {"computing in \"count\"", "longer calls"}, false_sharing},
       {"garbage collection", {"computing in \"collect garbage\""}, gc_pause},
+      {"allocator, by stacks", {"computing in \"build list\"", " in malloc (libc.so.6)"}, allocator_by_stacks},
+      {"garbage collection, by stacks", {"computing in \"update\"", " under collect (app)"}, collector_by_stacks},
+      {"disk, by stacks",
+       {"blocked in \"save\"", " in fdatasync (libc.so.6)", "goes along: disk_write"},
+       disk_by_stacks},
       {"thermal throttle", {"computing at a lower clock", "against"}, thermal_throttle},
       {"power throttle", {"computing at a lower clock", "against"}, power_throttle},
       {"profiler's own collector", {"pushed off the CPU by kymo's own kymo-collector"}, own_collector},

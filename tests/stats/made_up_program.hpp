@@ -74,6 +74,26 @@ class MadeUpProgram {
   void run(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::running); }
   void push_off(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::runnable); }
   void block(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::blocked); }
+  /// From here on, stacks are sampled so often in a second of a thread's CPU time, and at the end of each wait.
+  void sample_stacks(std::uint32_t hz) {
+    sample_ns_ = 1'000'000'000 / hz;
+    fact("stacks.hz", std::to_string(hz));
+  }
+  void fact(const std::string& key, const std::string& value) { pending_.infos.push_back({ProcessId{1}, key, value}); }
+  /// Where the thread is from here on, the outermost function first: "draw@/opt/program", "[kernel]".
+  void in_functions(TrackId track, const std::vector<std::string>& functions) {
+    StackId stack;
+    for (const std::string& function : functions) {
+      stack = stack_of(stack, function_of(function));
+    }
+    threads_[track].stack = stack;
+  }
+  /// Runs without being sampled, as in a kernel that hides itself.
+  void run_unsampled(TrackId track, std::int64_t duration_ns) {
+    const std::int64_t sample_ns = std::exchange(sample_ns_, 0);
+    run(track, duration_ns);
+    sample_ns_ = sample_ns;
+  }
   /// An observed thread runs on the CPU of the others.
   void run_observed(ThreadId thread, std::int64_t start_ns, std::int64_t duration_ns) {
     others_[thread].push_back({start_ns, duration_ns, 0, RunState::running});
@@ -147,6 +167,8 @@ class MadeUpProgram {
     std::vector<OpenScope> open;
     ScopeRun run;
     StateRun state_run;
+    StackId stack;
+    std::int64_t unsampled_ns = 0;  // CPU time since the last sample
   };
 
   static capture::CaptureWriterOptions options() {
@@ -189,6 +211,40 @@ class MadeUpProgram {
     }
     return id;
   }
+  FunctionId function_of(const std::string& text) {
+    FunctionId& id = functions_[text];
+    if (!id) {
+      id = FunctionId{static_cast<std::uint32_t>(functions_.size())};
+      const std::size_t at = text.find('@');
+      FunctionDeclaration function;
+      function.id = id;
+      function.name = text.substr(0, at);
+      if (at != std::string::npos) {
+        function.module = module_of(text.substr(at + 1));
+      }
+      pending_.functions.push_back(function);
+    }
+    return id;
+  }
+  ModuleId module_of(const std::string& path) {
+    ModuleId& id = modules_[path];
+    if (!id) {
+      id = ModuleId{static_cast<std::uint32_t>(modules_.size())};
+      ModuleDeclaration module;
+      module.id = id;
+      module.path = path;
+      pending_.modules.push_back(module);
+    }
+    return id;
+  }
+  StackId stack_of(StackId caller, FunctionId function) {
+    StackId& id = stacks_[{caller, function}];
+    if (!id) {
+      id = StackId{static_cast<std::uint32_t>(stacks_.size())};
+      pending_.stacks.push_back({id, caller, function});
+    }
+    return id;
+  }
   MetricId metric_of(MetricDeclaration metric) {
     MetricId& id = metrics_[{metric.name, metric.labels}];
     if (!id) {
@@ -219,7 +275,27 @@ class MadeUpProgram {
     if (has_states_ && duration_ns > 0) {
       thread.state_run.states.push_back({thread.now_ns, duration_ns, thread.cpu, state});
     }
+    if (sample_ns_ != 0) {
+      sample(thread, duration_ns, state);
+    }
     thread.now_ns += duration_ns;
+  }
+  void sample(Thread& thread, std::int64_t duration_ns, RunState state) {
+    if (state == RunState::blocked && duration_ns > 0) {
+      add_sample(thread, thread.now_ns + duration_ns, duration_ns);
+    }
+    if (state != RunState::running) {
+      return;
+    }
+    std::int64_t at_ns = sample_ns_ - thread.unsampled_ns;
+    for (; at_ns <= duration_ns; at_ns += sample_ns_) {
+      // At the end of a stretch it would belong to the next one.
+      add_sample(thread, thread.now_ns + at_ns - 1, 0);
+    }
+    thread.unsampled_ns = sample_ns_ - (at_ns - duration_ns);
+  }
+  void add_sample(const Thread& thread, std::int64_t time_ns, std::int64_t blocked_ns) {
+    batch_.stack_samples.push_back({thread.state_run.thread, thread.stack, 0, time_ns, blocked_ns});
   }
 
   /// The earliest time at which something may still be recorded.
@@ -282,8 +358,12 @@ class MadeUpProgram {
   std::map<std::pair<std::string, std::string>, SiteId> sites_;
   std::map<std::string, NameId> names_;
   std::map<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>, MetricId> metrics_;
+  std::map<std::string, FunctionId> functions_;
+  std::map<std::string, ModuleId> modules_;
+  std::map<std::pair<StackId, FunctionId>, StackId> stacks_;
   Declarations pending_;
   EventBatch batch_;
+  std::int64_t sample_ns_ = 0;
   std::uint32_t tracks_ = 0;
   std::uint64_t frames_ = 0;
   std::int64_t flushed_ns_ = 0;

@@ -280,7 +280,7 @@ void write_comparison_page(const ComparisonReport& report, base::OutputFile& fil
     report.flame.append(out);
     out += "</section>\n";
   }
-  append_explanations(report.reasons, out);
+  append_explanations(report.reasons, std::nullopt, out);
   append_tables(report, drawn, file);
   append_only_in("base", report.comparison.only_in_base, out);
   append_only_in("new", report.comparison.only_in_new, out);

@@ -25,7 +25,18 @@ std::string signed_joules(double joules) {
   return (joules < 0 ? "-" : "") + format_joules(std::abs(joules));
 }
 
-Json json_of(const EnergyFinding& finding) {
+Json json_of(const Timeline& timeline, const std::vector<InstanceJoules>& instances) {
+  Json rows = Json::array();
+  for (const InstanceJoules& one : instances) {
+    rows.push_back({{"number", one.instance.number},
+                    {"start_ns", stats::nanoseconds_between(timeline.range().start_ns, one.instance.start_ns)},
+                    {"duration_ns", one.instance.duration_ns},
+                    {"joules", one.joules}});
+  }
+  return rows;
+}
+
+Json json_of(const Timeline& timeline, const EnergyFinding& finding) {
   return {{"text", finding.text},
           {"name", finding.subject.name},
           {"file", finding.subject.file},
@@ -35,13 +46,14 @@ Json json_of(const EnergyFinding& finding) {
           {"share", finding.share},
           {"share_interval", finding.interval ? Json{finding.interval->low, finding.interval->high} : Json()},
           {"p_value", finding.p_value},
-          {"in_frames", finding.in_frames}};
+          {"in_instances", finding.in_instances},
+          {"costly", json_of(timeline, finding.costly)}};
 }
 
-Json json_of(const std::vector<EnergyFinding>& findings) {
+Json json_of(const Timeline& timeline, const std::vector<EnergyFinding>& findings) {
   Json all = Json::array();
   for (const EnergyFinding& finding : findings) {
-    all.push_back(json_of(finding));
+    all.push_back(json_of(timeline, finding));
   }
   return all;
 }
@@ -51,12 +63,12 @@ Json json_of(const std::vector<EnergyFinding>& findings) {
 void print_energy_explanation(const Timeline& timeline, const std::vector<std::string>& paths,
                               const EnergyExplanation& why) {
   print_wrapped(printable(describe(why)), Style::heading);
-  Table table({{""}, {"used", Align::left}, {"excess"}, {"share"}, {"95 % interval"}, {"frames with it"}});
+  Table table({{""}, {"used", Align::left}, {"excess"}, {"share"}, {"95 % interval"}, {"costly ones with it"}});
   std::size_t number = 0;
   for (const EnergyFinding& finding : why.findings) {
     table.add({std::to_string(++number), printable(finding.text), format_joules(finding.excess_joules),
                stats::share_of_excess_text(finding.share), stats::share_interval_text(finding.interval),
-               fmt::format("{} of {}", finding.in_frames, why.costly)});
+               fmt::format("{} of {}", finding.in_instances, why.costly)});
   }
   for (const EnergyFinding& finding : why.less) {
     table.add({"-", "less " + printable(finding.text), signed_joules(finding.excess_joules),
@@ -70,26 +82,21 @@ void print_energy_explanation(const Timeline& timeline, const std::vector<std::s
   for (const std::string& note : why.notes) {
     print_wrapped("note: " + printable(note));
   }
-  if (!why.costliest.empty()) {
-    print_look_at(timeline, paths, why.costliest.front().frame);
+  if (!why.costliest.empty() && !why.is_comparison) {  // captures of two sides are not on one axis
+    print_look_at(timeline, paths, why.costliest.front().instance, !why.name.empty());
   }
 }
 
 void print_energy_explanation_json(const Timeline& timeline, const EnergyExplanation& why,
                                    const std::vector<std::string>& warnings) {
-  Json costliest = Json::array();
-  for (const FrameJoules& one : why.costliest) {
-    costliest.push_back({{"number", one.frame.number},
-                         {"start_ns", stats::nanoseconds_between(timeline.range().start_ns, one.frame.start_ns)},
-                         {"duration_ns", one.frame.duration_ns},
-                         {"joules", one.joules}});
-  }
   const bool has_set = why.costly != 0;
   const auto known = [](bool is_known, double value) { return is_known ? Json(value) : Json(); };
   print_json({{"energy",
                {{"text", describe(why)},
+                {"is_comparison", why.is_comparison},
+                {"site", why.name.empty() ? Json() : Json(why.name)},
                 {"has_power", why.has_power},
-                {"frames", why.frames},
+                {"instances", why.instances},
                 {"unknown", why.unknown},
                 {"unresolved", why.unresolved},
                 {"costly", why.costly},
@@ -98,9 +105,9 @@ void print_energy_explanation_json(const Timeline& timeline, const EnergyExplana
                 {"usual_mean_joules", known(has_set, why.usual_mean_joules)},
                 {"excess_joules", known(has_set, why.excess_joules())},
                 {"unexplained_joules", known(has_set, why.unexplained_joules)},
-                {"findings", json_of(why.findings)},
-                {"less", json_of(why.less)},
-                {"costliest", std::move(costliest)},
+                {"findings", json_of(timeline, why.findings)},
+                {"less", json_of(timeline, why.less)},
+                {"costliest", json_of(timeline, why.costliest)},
                 {"notes", why.notes}}},
               {"warnings", warnings}});
 }

@@ -153,11 +153,10 @@ void add_explain_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--seed", options->how.seed, "What random numbers begin with (1): the same gives the same results")
       ->option_text("N");
   command
-      ->add_flag("--energy", options->is_energy,
-                 "Explain why frames of the main stream took more joules than the others")
-      ->excludes(site)
+      ->add_flag(
+          "--energy", options->is_energy,
+          "Explain joules instead of time: why some took more of them than the others, or than those of the base")
       ->excludes(evidence)
-      ->excludes("--base")
       ->excludes("--over");
   command->add_flag("--json", options->is_json, "Print JSON, durations in nanoseconds")->excludes(evidence);
   command->footer(

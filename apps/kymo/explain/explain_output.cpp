@@ -95,11 +95,7 @@ void print_look(const Timeline& timeline, const std::vector<std::string>& paths,
   if (why.slowest.empty()) {
     return;
   }
-  if (why.name.empty()) {
-    print_look_at(timeline, paths, why.slowest.front());
-  } else {
-    fmt::print("look: {}\n", printable(look_at_range(timeline, paths, why.slowest.front())));
-  }
+  print_look_at(timeline, paths, why.slowest.front(), !why.name.empty());
   if (!why.findings.empty()) {
     const std::string site = why.name.empty() ? "" : " --site " + shell_word(why.name);
     fmt::print("      {}\n", printable(fmt::format("kymo explain{} --finding {} --evidence{}", site, first_finding,
@@ -137,6 +133,19 @@ void print_histograms(const Finding& finding) {
   fmt::print("    usual |{}|\n", bars_of(finding.usual_ns, greatest));
 }
 
+void print_functions(const Finding& finding) {
+  Table functions({{"functions", Align::left}, {"share"}, {"95 % interval"}, {"samples"}, {"module", Align::left, 2}});
+  for (const FindingFunction& function : finding.functions) {
+    const char* const how = function.is_caller ? "under " : function.is_kernel ? "in the kernel for " : "in ";
+    functions.add({how + printable(function.name), stats::share_of_excess_text(function.share),
+                   stats::share_interval_text(function.interval), std::to_string(function.samples),
+                   printable(function.module)});
+  }
+  if (!functions.empty()) {
+    functions.print(2);
+  }
+}
+
 void print_one_evidence(const Timeline& timeline, const Explanation& why, const Finding& finding, std::size_t number) {
   fmt::print("{}  {}\n", number, printable(finding.text));
   fmt::print("  {} of {} more than usual, {} {}; permutation test p = {:.4f}, corrected\n",
@@ -149,6 +158,7 @@ void print_one_evidence(const Timeline& timeline, const Explanation& why, const 
                signed_duration(part.excess_ns)});
   }
   parts.print(2);
+  print_functions(finding);
   Table instances({{"slow ones", Align::left}, {"takes"}, {"of that"}});
   for (std::size_t i = 0; i < std::min(finding.slow.size(), instances_shown); ++i) {
     const FindingInstance& one = finding.slow[i];
@@ -161,6 +171,20 @@ void print_one_evidence(const Timeline& timeline, const Explanation& why, const 
   }
 }
 
+Json json_of(const Timeline& timeline, const std::vector<Companion>& companions) {
+  Json rows = Json::array();
+  for (const Companion& companion : companions) {
+    const MetricDeclaration& metric = timeline.metric(companion.metric);
+    rows.push_back({{"metric", metric.name},
+                    {"labels", Json(metric.labels)},
+                    {"unit", metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s"},
+                    {"slow", companion.slow},
+                    {"usual", companion.usual},
+                    {"p_value", companion.p_value}});
+  }
+  return rows;
+}
+
 Json json_of(const Timeline& timeline, const Finding& finding) {
   Json parts = Json::array();
   for (const FindingPart& part : finding.parts) {
@@ -169,6 +193,17 @@ Json json_of(const Timeline& timeline, const Finding& finding) {
                      {"line", part.subject.line},
                      {"thread", part.thread},
                      {"excess_ns", part.excess_ns}});
+  }
+  Json functions = Json::array();
+  for (const FindingFunction& function : finding.functions) {
+    functions.push_back(
+        {{"name", function.name},
+         {"module", function.module},
+         {"is_kernel", function.is_kernel},
+         {"is_caller", function.is_caller},
+         {"share", function.share},
+         {"share_interval", function.interval ? Json{function.interval->low, function.interval->high} : Json()},
+         {"samples", function.samples}});
   }
   Json instances = Json::array();
   for (const FindingInstance& one : finding.slow) {
@@ -187,15 +222,18 @@ Json json_of(const Timeline& timeline, const Finding& finding) {
           {"in_instances", finding.in_instances},
           {"is_first_time", finding.is_first_time},
           {"parts", std::move(parts)},
+          {"functions", std::move(functions)},
+          {"bytes", json_of(timeline, finding.bytes)},
           {"slow", std::move(instances)}};
 }
 
 }  // namespace
 
-void print_look_at(const Timeline& timeline, const std::vector<std::string>& paths, const Instance& frame) {
-  const bool is_one = timeline.capture_count() == 1 && paths.size() == 1;
-  const std::string look = is_one ? fmt::format("kymo view{}#frame={}", path_words(paths), frame.number)
-                                  : look_at_range(timeline, paths, frame);
+void print_look_at(const Timeline& timeline, const std::vector<std::string>& paths, const Instance& instance,
+                   bool is_scope) {
+  const bool is_named = !is_scope && timeline.capture_count() == 1 && paths.size() == 1;
+  const std::string look = is_named ? fmt::format("kymo view{}#frame={}", path_words(paths), instance.number)
+                                    : look_at_range(timeline, paths, instance);
   fmt::print("look: {}\n", printable(look));
 }
 
@@ -207,16 +245,6 @@ Json json_of(const Timeline& timeline, const Explanation& why) {
   Json shorter = Json::array();
   for (const Finding& finding : why.shorter) {
     shorter.push_back(json_of(timeline, finding));
-  }
-  Json companions = Json::array();
-  for (const Companion& companion : why.companions) {
-    const MetricDeclaration& metric = timeline.metric(companion.metric);
-    companions.push_back({{"metric", metric.name},
-                          {"labels", Json(metric.labels)},
-                          {"unit", metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s"},
-                          {"slow", companion.slow},
-                          {"usual", companion.usual},
-                          {"p_value", companion.p_value}});
   }
   return {{"text", describe(why)},
           {"is_comparison", why.is_comparison},
@@ -230,7 +258,7 @@ Json json_of(const Timeline& timeline, const Explanation& why) {
           {"unexplained_ns", why.unexplained_ns},
           {"findings", std::move(findings)},
           {"shorter", std::move(shorter)},
-          {"goes_along", std::move(companions)},
+          {"goes_along", json_of(timeline, why.companions)},
           {"notes", why.notes}};
 }
 

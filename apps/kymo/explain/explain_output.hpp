@@ -20,8 +20,9 @@ void print_explanations(const Timeline& timeline, const std::vector<std::string>
 /// Throws Failure if there is no such finding.
 void print_evidence(const Timeline& timeline, const std::vector<Explanation>& explanations, std::size_t number);
 
-/// The command that shows a frame.
-void print_look_at(const Timeline& timeline, const std::vector<std::string>& paths, const Instance& frame);
+/// The command that shows a frame, or a scope.
+void print_look_at(const Timeline& timeline, const std::vector<std::string>& paths, const Instance& instance,
+                   bool is_scope);
 
 /// A sentence and a table of findings. `number`: of the last finding before; becomes that of the last.
 void print_explanation(const Explanation& why, std::size_t& number);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <kymo/explain.hpp>
+#include <kymo/explain_energy.hpp>
 #include <kymo/timeline.hpp>
 
 #include "apps/kymo/report/flame_graph.hpp"
@@ -42,6 +43,7 @@ struct Report {
   std::vector<stats::LockStatistics> locks;
   std::vector<stats::PhaseStatistics> phase_statistics;  ///< of all phases; empty if there are too many
   std::vector<Explanation> explanations;                 ///< those that say something
+  std::optional<EnergyExplanation> energy_explanation;   ///< likewise
   stats::SampledFunctions functions;
   FlameGraph flame;  ///< of the functions
   Warnings warnings;

@@ -90,6 +90,20 @@ void read_explanations(Report& report) {
   all.erase(std::remove_if(all.begin(), all.end(), says_nothing), all.end());
 }
 
+void explain_joules(Report& report) {
+  Progress progress("explaining joules");
+  ExplainOptions how;
+  how.on_progress = progress.callback();
+  try {
+    EnergyExplanation why = explain_energy(report.timeline, how);
+    if (why.instances >= least_instances) {
+      report.energy_explanation = std::move(why);
+    }
+  } catch (const stats::SelectionError&) {
+    return;  // no frames
+  }
+}
+
 void read_energy(Report& report) {
   Progress progress("adding up energy");
   stats::EnergyOptions how;
@@ -146,13 +160,16 @@ int run(const ReportCommand& command) {
   const Timeline timeline = open_timeline(command.captures);
   ReportOptions how = command.report;
   how.redacts = command.captures.redacts;
-  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   read_tables(report);
   report.locks = stats::lock_statistics(timeline, report.statistics);
   read_tree(report);
   read_frames(report);
   read_explanations(report);
   read_energy(report);
+  if (!report.energy.sources.empty()) {
+    explain_joules(report);
+  }
   read_phases(report);
   read_functions(report);
   report.warnings = find_warnings(timeline, report.statistics.drops);

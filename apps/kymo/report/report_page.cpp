@@ -152,17 +152,18 @@ void append_contents(const Report& report, std::string& out) {
     const char* title;
   };
   const stats::Statistics& statistics = report.statistics;
-  const std::array<Entry, 11> entries{{{!report.explanations.empty(), "explanations", "Why it was slow"},
-                                       {true, "overview", "Overview"},
-                                       {!statistics.frame_streams.empty(), "frames", "Frames"},
-                                       {!statistics.sites.empty(), "scopes", "Scopes"},
-                                       {!report.tree.rows.empty(), "tree", "Call tree"},
-                                       {!report.locks.empty(), "locks", "Locks"},
-                                       {!statistics.spans.empty(), "spans", "Spans"},
-                                       {report.functions.samples != 0, "functions", "Functions"},
-                                       {!statistics.metrics.empty(), "metrics", "Metrics"},
-                                       {!report.energy.sources.empty(), "energy", "Energy"},
-                                       {!report.phases.empty(), "phases", "Phases"}}};
+  const std::array<Entry, 11> entries{
+      {{!report.explanations.empty() || report.energy_explanation, "explanations", "Why it was slow"},
+       {true, "overview", "Overview"},
+       {!statistics.frame_streams.empty(), "frames", "Frames"},
+       {!statistics.sites.empty(), "scopes", "Scopes"},
+       {!report.tree.rows.empty(), "tree", "Call tree"},
+       {!report.locks.empty(), "locks", "Locks"},
+       {!statistics.spans.empty(), "spans", "Spans"},
+       {report.functions.samples != 0, "functions", "Functions"},
+       {!statistics.metrics.empty(), "metrics", "Metrics"},
+       {!report.energy.sources.empty(), "energy", "Energy"},
+       {!report.phases.empty(), "phases", "Phases"}}};
   out += "<nav aria-label=\"Sections\">";
   for (const Entry& entry : entries) {
     out += entry.is_there ? fmt::format("<a href=\"#{}\">{}</a>\n", entry.id, entry.title) : std::string();
@@ -184,7 +185,7 @@ void write_report(const Report& report, base::OutputFile& file) {
   append_processes(report, out);
   append_contents(report, out);
   out += "</header>\n<main>\n";
-  append_explanations(report.explanations, out);
+  append_explanations(report.explanations, report.energy_explanation, out);
   out += "<section id=\"overview\"><h2>Overview</h2>\n<div class=\"wide\"><div class=\"overview\">\n";
   OverviewOptions overview;
   overview.width = 1160;

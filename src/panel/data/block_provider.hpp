@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <kymo/explain.hpp>
+#include <kymo/explain_energy.hpp>
 #include <kymo/timeline.hpp>
 
 #include "base/site_or_name.hpp"
@@ -103,6 +104,10 @@ class BlockProvider {
   /// Why some frames or scopes take longer than the others, as kymo::explain() says, and throws. A second further thread
   /// may call it; refresh() takes nothing new meanwhile. Nothing where there are no captures.
   [[nodiscard]] virtual std::optional<std::vector<Explanation>> explain(const ExplainOptions& /*options*/) const {
+    return std::nullopt;
+  }
+  /// Likewise of joules, as kymo::explain_energy() says. Nothing either without power, or where there are no such frames.
+  [[nodiscard]] virtual std::optional<EnergyExplanation> explain_energy(const ExplainOptions& /*options*/) const {
     return std::nullopt;
   }
   /// Looks up a span again, with its arguments.

@@ -16,7 +16,7 @@ class Superseded : public std::exception {};
 
 void PanelData::ask_to_explain(const ExplainOptions& options) {
   stop_explaining();
-  explained_ = {Explained::State::reading, {}, {}, data_version_, explained_.version + 1};
+  explained_ = {Explained::State::reading, {}, {}, {}, data_version_, explained_.version + 1};
   const std::uint64_t number = *explanation_;
   if (explainer_ == nullptr) {
     explainer_ = std::make_unique<Worker>(options_.has_thread, Worker::Load());
@@ -33,6 +33,7 @@ void PanelData::ask_to_explain(const ExplainOptions& options) {
       auto explanations = provider_->explain(asked);
       explained.state = explanations ? Explained::State::known : Explained::State::impossible;
       explained.explanations = std::move(explanations).value_or(std::vector<Explanation>());
+      explained.of_energy = provider_->explain_energy(asked);
     } catch (const std::exception& failure) {
       explained.state = Explained::State::failed;
       explained.failure = failure.what();
@@ -41,6 +42,7 @@ void PanelData::ask_to_explain(const ExplainOptions& options) {
       if (number == *explanation_) {
         explained_.state = explained.state;
         explained_.explanations = explained.explanations;
+        explained_.of_energy = explained.of_energy;
         explained_.failure = explained.failure;
         ++explained_.version;
       }

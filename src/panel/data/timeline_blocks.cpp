@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include <kymo/statistics.hpp>
+
 #include "base/system/clock.hpp"
 #include "panel/data/time_math.hpp"
 #include "timeline/unwritten.hpp"
@@ -133,6 +135,16 @@ std::vector<stats::SiteFigures> TimelineBlocks::figures() const {
 std::optional<std::vector<Explanation>> TimelineBlocks::explain(const ExplainOptions& options) const {
   const std::shared_lock lock(mutex_);
   return kymo::explain(timeline_, options);
+}
+
+std::optional<EnergyExplanation> TimelineBlocks::explain_energy(const ExplainOptions& options) const {
+  const std::shared_lock lock(mutex_);
+  try {
+    EnergyExplanation why = kymo::explain_energy(timeline_, options);
+    return why.instances != 0 ? std::optional(std::move(why)) : std::nullopt;
+  } catch (const SelectionError&) {
+    return std::nullopt;
+  }
 }
 
 SpanFacts TimelineBlocks::find_span(const SpanKey& key) const {

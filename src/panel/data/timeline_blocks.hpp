@@ -42,6 +42,7 @@ class TimelineBlocks final : public BlockProvider {
   [[nodiscard]] bool read_summary(std::size_t capture, std::size_t place, Detail& out) const override;
   [[nodiscard]] std::vector<stats::SiteFigures> figures() const override;
   [[nodiscard]] std::optional<std::vector<Explanation>> explain(const ExplainOptions& options) const override;
+  [[nodiscard]] std::optional<EnergyExplanation> explain_energy(const ExplainOptions& options) const override;
   [[nodiscard]] SpanFacts find_span(const SpanKey& key) const override;
 
   /// For the thread that calls refresh().

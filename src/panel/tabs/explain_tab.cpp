@@ -12,68 +12,107 @@
 #include "panel/tabs/focus.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
+#include "stats/common/value_text.hpp"
 #include "stats/explain/explanation_text.hpp"
 
 namespace kymo::panel {
 
 namespace {
 
-/// Findings of all explanations, what took less time, and what is unexplained of each.
+/// Findings of all explanations, what took less time, and what is unexplained of each; last those of joules.
 class FindingRows final : public TableRows {
  public:
   enum Column : std::size_t { cause_column, excess_column, share_column, interval_column, slow_column };
 
   struct Row {
     const Explanation* why = nullptr;
-    const Finding* finding = nullptr;  ///< nullptr: unexplained
-    bool is_shorter = false;
+    const Finding* finding = nullptr;  ///< nullptr: unexplained, or of joules
+    const EnergyExplanation* of_energy = nullptr;
+    const EnergyFinding* energy_finding = nullptr;  ///< likewise
+    bool is_less = false;
+
+    [[nodiscard]] bool is_unexplained() const { return finding == nullptr && energy_finding == nullptr; }
+    [[nodiscard]] double excess() const {
+      return finding != nullptr          ? finding->excess_ns
+             : energy_finding != nullptr ? energy_finding->excess_joules
+             : why != nullptr            ? why->unexplained_ns
+                                         : of_energy->unexplained_joules;
+    }
+    [[nodiscard]] double share() const {
+      return excess() / (why != nullptr ? why->excess_ns() : of_energy->excess_joules());
+    }
+    [[nodiscard]] std::optional<Interval> interval() const {
+      return finding != nullptr          ? finding->interval
+             : energy_finding != nullptr ? energy_finding->interval
+                                         : std::nullopt;
+    }
+    [[nodiscard]] std::size_t with_it() const {
+      return finding != nullptr ? finding->in_instances : energy_finding->in_instances;
+    }
+    [[nodiscard]] std::size_t of_all() const { return why != nullptr ? why->slow : of_energy->costly; }
+    [[nodiscard]] std::string cause() const {
+      const std::string less = finding != nullptr ? "less time " : "less ";
+      return is_unexplained()
+                 ? "unexplained"
+                 : (is_less ? less : "") + clean_text(finding != nullptr ? finding->text : energy_finding->text, 400);
+    }
   };
 
-  explicit FindingRows(const std::vector<Explanation>& explanations) {
-    for (const Explanation& why : explanations) {
+  explicit FindingRows(const Explained& explained) {
+    for (const Explanation& why : explained.explanations) {
       for (const Finding& finding : why.findings) {
-        rows_.push_back({&why, &finding, false});
+        rows_.push_back({&why, &finding, nullptr, nullptr, false});
       }
       for (const Finding& finding : why.shorter) {
-        rows_.push_back({&why, &finding, true});
+        rows_.push_back({&why, &finding, nullptr, nullptr, true});
       }
       if (!why.findings.empty() || !why.shorter.empty()) {
-        rows_.push_back({&why, nullptr, false});
+        rows_.push_back({&why, nullptr, nullptr, nullptr, false});
       }
+    }
+    if (explained.of_energy && !explained.of_energy->findings.empty()) {
+      const EnergyExplanation& why = *explained.of_energy;
+      for (const EnergyFinding& finding : why.findings) {
+        rows_.push_back({nullptr, nullptr, &why, &finding, false});
+      }
+      for (const EnergyFinding& finding : why.less) {
+        rows_.push_back({nullptr, nullptr, &why, &finding, true});
+      }
+      rows_.push_back({nullptr, nullptr, &why, nullptr, false});
     }
   }
 
   [[nodiscard]] const Row& row(std::size_t row) const { return rows_[row]; }
   [[nodiscard]] std::size_t count() const override { return rows_.size(); }
   [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
-    const auto& [why, finding, is_shorter] = rows_[row];
+    const Row& shown = rows_[row];
+    const bool has_evidence = !shown.is_unexplained() && !shown.is_less;
     switch (column) {
       case cause_column:
-        return finding == nullptr ? "unexplained" : (is_shorter ? "less time " : "") + clean_text(finding->text, 400);
+        return shown.cause();
       case excess_column:
-        return (number(row, column) < 0 ? "-" : "") +
-               duration_text(static_cast<std::int64_t>(std::abs(number(row, column))));
+        return (shown.excess() < 0 ? "-" : "") +
+               (shown.of_energy == nullptr ? duration_text(static_cast<std::int64_t>(std::abs(shown.excess())))
+                                           : stats::value_text(std::abs(shown.excess()), "J"));
       case share_column:
-        return stats::share_of_excess_text(number(row, column));
+        return stats::share_of_excess_text(shown.share());
       case interval_column:
-        return finding == nullptr || is_shorter ? "" : stats::share_interval_text(finding->interval);
+        return has_evidence ? stats::share_interval_text(shown.interval()) : "";
       default:
-        return finding == nullptr || is_shorter ? ""
-                                                : count_text(finding->in_instances) + " of " + count_text(why->slow);
+        return has_evidence ? count_text(shown.with_it()) + " of " + count_text(shown.of_all()) : "";
     }
   }
   [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
-    const auto& [why, finding, is_shorter] = rows_[row];
-    const double excess_ns = finding != nullptr ? finding->excess_ns : why->unexplained_ns;
+    const Row& shown = rows_[row];
     switch (column) {
       case excess_column:
-        return excess_ns;
+        return shown.excess();
       case share_column:
-        return finding != nullptr ? finding->share : excess_ns / why->excess_ns();
+        return shown.share();
       case interval_column:
-        return finding != nullptr && finding->interval ? finding->interval->low : -1;
+        return shown.interval() ? shown.interval()->low : -1;
       default:
-        return finding != nullptr ? static_cast<double>(finding->in_instances) : -1;
+        return shown.is_unexplained() ? -1 : static_cast<double>(shown.with_it());
     }
   }
 
@@ -108,7 +147,10 @@ class ExplainTab final : public Tab {
     for (const Explanation& why : explained.explanations) {
       draw_sentence(clean_text(describe(why), 1000));
     }
-    const FindingRows rows(explained.explanations);
+    if (explained.of_energy) {
+      draw_sentence(clean_text(describe(*explained.of_energy), 1000));
+    }
+    const FindingRows rows(explained);
     table_.update(rows, explained.version);
     if (rows.count() != 0) {
       // What goes along stands below the rows, or below the window where there is no room.
@@ -130,19 +172,22 @@ class ExplainTab final : public Tab {
       ask(context);
       return;
     }
-    const FindingRows rows(context.state.data().explained().explanations);
+    const FindingRows rows(context.state.data().explained());
     if (const auto next = table_.neighbour(chosen_, down); next && *next < rows.count()) {
       choose(context, *next);
     }
   }
   void sort_by(std::size_t column) override { table_.sort_by(column); }
   [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
-    const std::vector<Explanation>& explanations = context.state.data().explained().explanations;
+    const Explained& explained = context.state.data().explained();
     std::string text;
-    for (const Explanation& why : explanations) {
+    for (const Explanation& why : explained.explanations) {
       text += as == CopyAs::text ? clean_text(describe(why), 1000) + "\n" : "";
     }
-    return text + table_.copied(FindingRows(explanations), as);
+    if (explained.of_energy && as == CopyAs::text) {
+      text += clean_text(describe(*explained.of_energy), 1000) + "\n";
+    }
+    return text + table_.copied(FindingRows(explained), as);
   }
 
  private:
@@ -204,24 +249,37 @@ class ExplainTab final : public Tab {
         all.push_back("note: " + clean_text(note, 400));
       }
     }
+    if (const auto& of_energy = context.state.data().explained().of_energy) {
+      for (const std::string& note : of_energy->notes) {
+        all.push_back("note: " + clean_text(note, 400));
+      }
+    }
     return all;
   }
 
   /// Lights the instances of a finding, and marks the scope where most of its time goes.
   void choose(TabContext& context, std::size_t row) {
-    const FindingRows rows(context.state.data().explained().explanations);
+    const FindingRows rows(context.state.data().explained());
     chosen_ = row;
     std::vector<Instance> instances;
     const FindingRows::Row& chosen = rows.row(row);
-    if (chosen.finding == nullptr) {
-      instances = chosen.why->slowest;
-    } else {
+    if (chosen.finding != nullptr) {
       for (const FindingInstance& one : chosen.finding->slow) {
         instances.push_back(one.instance);
       }
       if (!chosen.finding->parts.empty()) {
         context.state.mark_site(find_site(context, chosen.finding->parts.front().subject));
       }
+    } else if (chosen.of_energy != nullptr) {
+      for (const InstanceJoules& one :
+           chosen.energy_finding != nullptr ? chosen.energy_finding->costly : chosen.of_energy->costliest) {
+        instances.push_back(one.instance);
+      }
+      if (chosen.energy_finding != nullptr) {
+        context.state.mark_site(find_site(context, chosen.energy_finding->subject));
+      }
+    } else {
+      instances = chosen.why->slowest;
     }
     context.state.light(std::move(instances));
   }

@@ -12,6 +12,7 @@
 
 #include "stats/common/sample_tests.hpp"
 #include "stats/common/value_text.hpp"
+#include "stats/explain/finding_text.hpp"
 #include "stats/explain/permutation_test.hpp"
 
 namespace kymo::stats {
@@ -135,17 +136,6 @@ std::vector<ArgumentColumn> columns_of(const FindingFacts& facts, const Cause& c
   return columns;
 }
 
-std::string shown_text(const std::string& text) {
-  if (text.size() <= most_text_shown) {
-    return text;
-  }
-  std::size_t size = most_text_shown;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
-    --size;
-  }
-  return text.substr(0, size) + "...";
-}
-
 std::string describe_column(const FindingFacts& facts, const ArgumentColumn& column) {
   const std::string name(facts.timeline.name(column.name));
   if (column.text == nullptr) {
@@ -153,8 +143,8 @@ std::string describe_column(const FindingFacts& facts, const ArgumentColumn& col
            value_text(column.usual, "", argument_form);
   }
   const auto percent = [](double share) { return std::to_string(std::llround(100 * share)) + " %"; };
-  return name + " = " + shown_text(*column.text) + " in " + percent(column.slow) + " of calls against " +
-         percent(column.usual);
+  return name + " = " + shortened(*column.text, most_text_shown) + " in " + percent(column.slow) +
+         " of calls against " + percent(column.usual);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stats/common/random_source.hpp"
+#include "stats/common/sample_tests.hpp"
 #include "stats/explain/permutation_test.hpp"
 
 namespace kymo::stats {
@@ -91,6 +92,17 @@ LookedAt look_at(const Instances& instances, const std::vector<double>& amounts,
     looked_at.is_slow.push_back(is_slow);
   }
   return looked_at;
+}
+
+bool amounts_differ(const LookedAt& looked_at, double most_p) {
+  std::vector<double> slow;
+  std::vector<double> usual;
+  for (std::size_t i = 0; i < looked_at.amounts.size(); ++i) {
+    (looked_at.is_slow[i] ? slow : usual).push_back(looked_at.amounts[i]);
+  }
+  std::sort(slow.begin(), slow.end());
+  std::sort(usual.begin(), usual.end());
+  return mann_whitney(usual, slow).p_value <= most_p;
 }
 
 std::vector<std::size_t> instances_with(const LookedAt& looked_at, const Cause& cause) {

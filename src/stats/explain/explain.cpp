@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
-#include "stats/common/sample_tests.hpp"
 #include "stats/common/value_text.hpp"
 #include "stats/explain/causes.hpp"
 #include "stats/explain/clock.hpp"
 #include "stats/explain/companions.hpp"
 #include "stats/explain/finding_text.hpp"
+#include "stats/explain/functions.hpp"
 #include "stats/explain/own_cost.hpp"
 #include "stats/paths/critical_path.hpp"
 #include "stats/statistics/statistics.hpp"
@@ -41,16 +42,17 @@ class Explaining {
       return std::move(result_);
     }
     looked_at_ = look_at(instances_, durations_of(instances_), set_);
-    if (result_.excess_ns() > 0 && (!result_.is_comparison || differ_by_more_than_chance())) {
+    if (result_.excess_ns() > 0 && (!result_.is_comparison || amounts_differ(looked_at_, options_.most_p))) {
       paths_ = find_critical_paths(timeline_, looked_at_.instances, owners_, options_.on_progress);
       // Metrics of several captures are not joined.
       if (!result_.is_comparison) {
         move_clock_parts(timeline_, looked_at_, paths_, owners_);
+        metrics_.emplace(timeline_, looked_at_);
       }
       find_findings();
     }
-    if (!result_.findings.empty() && !result_.is_comparison) {
-      result_.companions = find_companions(timeline_, looked_at_, most_companions);
+    if (!result_.findings.empty() && metrics_) {
+      result_.companions = metrics_->companions(most_companions);
     }
     add_notes();
     return std::move(result_);
@@ -58,7 +60,6 @@ class Explaining {
 
  private:
   void describe_instances();
-  [[nodiscard]] bool differ_by_more_than_chance() const;
   void find_findings();
   void add_notes();
   [[nodiscard]] Finding finding_of(const Cause& cause) const;
@@ -74,6 +75,7 @@ class Explaining {
   OwnerTable owners_;
   LookedAt looked_at_;
   CriticalPaths paths_;
+  std::optional<InstanceMetrics> metrics_;
   Explanation result_;
   bool is_rare_ = false;  ///< there were causes that may be the machine's doing
 };
@@ -104,17 +106,6 @@ void Explaining::describe_instances() {
   for (std::size_t i = 0; i < std::min(set_.slow.size(), most_slowest); ++i) {
     result_.slowest.push_back(instances_.all[set_.slow[i]]);
   }
-}
-
-bool Explaining::differ_by_more_than_chance() const {
-  std::vector<double> slow;
-  std::vector<double> usual;
-  for (std::size_t i = 0; i < looked_at_.instances.size(); ++i) {
-    (looked_at_.is_slow[i] ? slow : usual).push_back(static_cast<double>(looked_at_.instances[i].duration_ns));
-  }
-  std::sort(slow.begin(), slow.end());
-  std::sort(usual.begin(), usual.end());
-  return mann_whitney(usual, slow).p_value <= options_.most_p;
 }
 
 std::vector<std::string> Explaining::waits_of(ChainId chain) const {
@@ -201,6 +192,14 @@ Finding Explaining::finding_of(const Cause& cause) const {
   finding.is_first_time = is_first_time(facts, cause);
   const bool is_delay = owner.kind == OwnerKind::pushed_off || owner.kind == OwnerKind::waking;
   finding.text = describe_cause(facts, cause, finding, is_delay ? find_pusher(facts, cause) : std::string());
+  if (finding.excess_ns > 0) {
+    finding.functions = find_functions(facts, cause);
+    finding.text += describe_functions(finding.functions);
+  }
+  if (finding.excess_ns > 0 && finding.kind == OwnerKind::blocked && metrics_) {
+    finding.bytes = metrics_->bytes_with(cause);
+    finding.text += describe_bytes(timeline_, finding.bytes);
+  }
   add_evidence(cause, finding);
   return finding;
 }
@@ -244,7 +243,7 @@ void Explaining::add_notes() {
     result_.notes.push_back("only the first " + count_text(most_instances) + " were looked at");
   }
   if (paths_.is_cut) {
-    result_.notes.emplace_back("there are more waits, holds and flows than are kept: some waits were not followed");
+    result_.notes.emplace_back("there are more waits, holds, flows or stacks than are kept: some were not followed");
   }
   if (is_rare_) {
     result_.notes.push_back("what came on fewer than " + std::to_string(least_occasions) +
@@ -254,28 +253,19 @@ void Explaining::add_notes() {
                                        "` tells what took the time in one of them"
                                  : ""));
   }
+  if (std::string steal = metrics_ ? metrics_->describe_steal() : std::string(); !steal.empty()) {
+    result_.notes.push_back(std::move(steal));
+  }
   for (std::string& note : describe_own_cost(timeline_, looked_at_, paths_, result_.excess_ns())) {
     result_.notes.push_back(std::move(note));
   }
 }
 
-SlowSet sides_of(const Timeline& timeline, const ExplainOptions& options, const Instances& instances) {
-  SlowSet set = choose_sides(instances, [&](const Instance& instance) {
-    const std::size_t capture = timeline.process(timeline.track(instance.track).process).capture;
-    return std::find(options.base_captures.begin(), options.base_captures.end(), capture) !=
-           options.base_captures.end();
-  });
-  if (std::min(set.slow.size(), set.usual.size()) < least_instances) {
-    throw SelectionError("the base has " + count_text(set.usual.size()) + " and the new captures have " +
-                         count_text(set.slow.size()) + (instances.name.empty() ? " frames" : " of these scopes") +
-                         "; both need at least " + std::to_string(least_instances));
-  }
-  return set;
-}
-
 Explanation explain_set(const Timeline& timeline, const ExplainOptions& options, const Instances& instances) {
   if (!options.base_captures.empty()) {
-    return Explaining(timeline, options, instances, sides_of(timeline, options, instances)).run();
+    return Explaining(timeline, options, instances,
+                      choose_sides(timeline, instances, durations_of(instances), options.base_captures))
+        .run();
   }
   const SlowSet set = choose_slow(instances, options.slow);
   if (set.slow.empty() && (options.slow.number || options.slow.time)) {

@@ -27,7 +27,7 @@ constexpr std::size_t most_less = 3;
 constexpr std::size_t most_costliest = 5;
 constexpr std::size_t least_for_energy_interval = 3;
 
-/// A user's joules, and its share of the power over time, of each frame.
+/// A user's joules, and its share of the power over time, of each instance.
 struct Usage {
   std::vector<OwnerId> owners;
   std::vector<double> joules;
@@ -48,64 +48,90 @@ class ExplainingEnergy {
       : timeline_(timeline), options_(options), energies_(timeline), owners_(timeline) {}
 
   EnergyExplanation run() {
+    result_.name = options_.site;
+    result_.is_comparison = !options_.base_captures.empty();
     result_.has_power = energies_.has_sources();
     if (!result_.has_power) {
       return std::move(result_);
     }
-    measure_frames();
-    SlowSetOptions how = options_.slow;
-    how.over_ns = std::nullopt;  // not for joules
-    const SlowSet set = choose_slow(frames_, joules_, how);
-    check_choice(set);
+    measure();
+    const SlowSet set = choose();
     describe_set(set);
     if (set.slow.empty() || set.usual.empty() || result_.excess_joules() <= 0) {
       return std::move(result_);
     }
-    looked_at_ = look_at(frames_, joules_, set);
-    divide();
-    find_findings();
+    looked_at_ = look_at(instances_, joules_, set);
+    if (!result_.is_comparison || amounts_differ(looked_at_, options_.most_p)) {
+      divide();
+      find_findings();
+    }
     return std::move(result_);
   }
 
  private:
-  [[nodiscard]] EnergyInterval interval_of(const Instance& frame) const {
-    return {{frame.start_ns, frame.end_ns()}, timeline_.track(frame.track).process};
+  [[nodiscard]] EnergyInterval interval_of(const Instance& instance) const {
+    return {{instance.start_ns, instance.end_ns()}, timeline_.track(instance.track).process};
+  }
+  [[nodiscard]] std::string things() const { return result_.name.empty() ? "frames" : "scopes"; }
+
+  [[nodiscard]] Instances find_instances() const {
+    if (!options_.site.empty()) {
+      return scopes_of_sites(timeline_, options_.site, options_.on_progress);
+    }
+    Instances frames = frames_of_main_streams(timeline_);
+    if (frames.all.empty()) {
+      throw SelectionError(
+          "joules are explained of frames or of a site's scopes, and there are no frames: mark them with "
+          "frame_mark(), or name a site");
+    }
+    return frames;
   }
 
-  void measure_frames() {
-    const Instances all = frames_of_main_streams(timeline_);
-    if (all.all.empty()) {
-      throw SelectionError("joules are explained of frames, and there are none: mark them with frame_mark()");
-    }
-    for (const Instance& frame : all.all) {
-      const EnergyInterval interval = interval_of(frame);
+  void measure() {
+    Instances all = find_instances();
+    instances_.name = result_.name = all.name;
+    for (const Instance& instance : all.all) {
+      const EnergyInterval interval = interval_of(instance);
       const Energy energy = energies_.between(interval);
-      if (2 * energy.unknown_s * 1e9 > static_cast<double>(frame.duration_ns) || !std::isfinite(energy.joules)) {
+      if (2 * energy.unknown_s * 1e9 > static_cast<double>(instance.duration_ns) || !std::isfinite(energy.joules)) {
         ++result_.unknown;
         continue;
       }
       const std::int64_t renewal_ns = energies_.renewal_ns(interval.process);
       result_.renewal_ns = std::max(result_.renewal_ns, renewal_ns);
-      result_.unresolved += frame.duration_ns < renewal_ns ? 1U : 0U;
-      frames_.all.push_back(frame);
+      result_.unresolved += instance.duration_ns < renewal_ns ? 1U : 0U;
+      instances_.all.push_back(instance);
       joules_.push_back(energy.joules);
     }
-    result_.frames = frames_.all.size();
-    if (2 * result_.unresolved > result_.frames) {
+    result_.instances = instances_.all.size();
+    if (all.is_cut) {
+      result_.notes.push_back("only the first " + count_text(most_instances) + " were looked at");
+    }
+    if (2 * result_.unresolved > result_.instances) {
       result_.notes.push_back("the power is known every " + duration_text(static_cast<double>(result_.renewal_ns)) +
-                              ", and most frames are shorter: what one took counts in part for its neighbours");
+                              ", and most " + things() +
+                              " are shorter: what one took counts in part for its neighbours");
     }
     if (result_.unknown != 0) {
-      result_.notes.push_back(count_text(result_.unknown) +
-                              " frames are left out: no source could be read for half of their time");
+      result_.notes.push_back(count_text(result_.unknown) + " " + things() +
+                              " are left out: no source could be read for half of their time");
     }
   }
 
-  void check_choice(const SlowSet& set) const {
-    if (set.slow.empty() && (options_.slow.number || options_.slow.time) && result_.frames >= least_instances) {
-      throw SelectionError("no such frame or time: there are " + count_text(result_.frames) + " frames with joules");
+  [[nodiscard]] SlowSet choose() const {
+    if (result_.is_comparison) {
+      return choose_sides(timeline_, instances_, joules_, options_.base_captures);
     }
+    SlowSetOptions how = options_.slow;
+    how.over_ns = std::nullopt;  // not for joules
+    SlowSet set = choose_slow(instances_, joules_, how);
+    if (set.slow.empty() && is_chosen() && result_.instances >= least_instances) {
+      throw SelectionError("no such frame or time: there are " + count_text(result_.instances) + " " + things() +
+                           " with joules");
+    }
+    return set;
   }
+  [[nodiscard]] bool is_chosen() const { return options_.slow.number || options_.slow.time || result_.is_comparison; }
 
   void describe_set(const SlowSet& set) {
     result_.costly = set.slow.size();
@@ -117,11 +143,11 @@ class ExplainingEnergy {
     result_.median_joules = ascending.empty() ? 0 : ascending[ascending.size() / 2];
     result_.most_joules = ascending.empty() ? 0 : ascending.back();
     for (std::size_t i = 0; i < std::min(set.slow.size(), most_costliest); ++i) {
-      result_.costliest.push_back({frames_.all[set.slow[i]], joules_[set.slow[i]]});
+      result_.costliest.push_back({instances_.all[set.slow[i]], joules_[set.slow[i]]});
     }
   }
 
-  void add(const OwnerId owner, std::size_t frame, double joules, double share_s) {
+  void add(const OwnerId owner, std::size_t instance, double joules, double share_s) {
     const Owner& who = owners_.owner(owner);
     Usage& usage = usages_[{who.kind, who.subject}];
     if (usage.joules.empty()) {
@@ -131,18 +157,18 @@ class ExplainingEnergy {
     if (std::find(usage.owners.begin(), usage.owners.end(), owner) == usage.owners.end()) {
       usage.owners.push_back(owner);
     }
-    usage.joules[frame] += joules;
-    usage.share_s[frame] += share_s;
+    usage.joules[instance] += joules;
+    usage.share_s[instance] += share_s;
     auto& of_track = by_track_[owner];
-    of_track += (looked_at_.is_slow[frame] ? 1.0 : 0.0) * joules;
+    of_track += (looked_at_.is_slow[instance] ? 1.0 : 0.0) * joules;
   }
 
-  /// What nobody used is a part too, so that the parts of a frame add up to its joules.
+  /// What nobody used is a part too, so that the parts of an instance add up to its joules.
   void divide() {
     std::vector<EnergyInterval> intervals;
     intervals.reserve(looked_at_.instances.size());
-    for (const Instance& frame : looked_at_.instances) {
-      intervals.push_back(interval_of(frame));
+    for (const Instance& instance : looked_at_.instances) {
+      intervals.push_back(interval_of(instance));
     }
     const std::vector<DividedEnergy> divided = energies_.divide(intervals, options_.on_progress);
     const OwnerId rest = owners_.owner_of({0, OwnerKind::computing, 0, {}});
@@ -177,8 +203,7 @@ class ExplainingEnergy {
       if (cause.p_value > options_.most_p || (finding.interval && finding.interval->low <= 0)) {
         continue;
       }
-      const bool is_chosen = options_.slow.number || options_.slow.time;
-      if (!is_chosen && count_occasions(looked_at_, cause) < least_occasions) {
+      if (!is_chosen() && count_occasions(looked_at_, cause) < least_occasions) {
         is_rare = true;
         continue;
       }
@@ -210,7 +235,7 @@ class ExplainingEnergy {
     if (looked_at_.slow >= least_for_energy_interval) {
       finding.interval = bootstrap_share(looked_at_, cause, options_.seed);
     }
-    finding.in_frames = instances_with(looked_at_, cause).size();
+    finding.in_instances = instances_with(looked_at_, cause).size();
     double most = -1;
     for (const OwnerId id : cause.owners) {
       const double joules = by_track_.at(id);
@@ -220,6 +245,13 @@ class ExplainingEnergy {
       }
     }
     finding.text = text_of(owner, finding, usages_.at({owner.kind, owner.subject}));
+    for (std::size_t i = 0; i < cause.owned.size(); ++i) {
+      if (looked_at_.is_slow[i]) {
+        finding.costly.push_back({looked_at_.instances[i], cause.owned[i]});
+      }
+    }
+    std::stable_sort(finding.costly.begin(), finding.costly.end(),
+                     [](const InstanceJoules& a, const InstanceJoules& b) { return a.joules > b.joules; });
     return finding;
   }
 
@@ -264,11 +296,11 @@ class ExplainingEnergy {
   const ExplainOptions& options_;
   IntervalEnergies energies_;
   OwnerTable owners_;
-  Instances frames_;
+  Instances instances_;
   std::vector<double> joules_;
   LookedAt looked_at_;
   std::map<std::pair<OwnerKind, SubjectId>, Usage> usages_;
-  std::map<OwnerId, double> by_track_;  // joules in the frames that took more
+  std::map<OwnerId, double> by_track_;  // joules in the instances that took more
   EnergyExplanation result_;
 };
 
@@ -289,8 +321,20 @@ std::string describe(const EnergyExplanation& why) {
   if (!why.has_power) {
     return "no power was recorded, so nothing can be said of joules; `kymo doctor` tells which sources this machine has";
   }
-  const std::string all = stats::count_text(why.frames) + " frames";
-  if (why.frames < least_instances) {
+  const std::string things = why.name.empty() ? "frames" : "scopes \"" + why.name + "\"";
+  const std::string all = stats::count_text(why.instances) + " " + things;
+  const std::string against =
+      " (" + joules_text(why.costly_mean_joules) + " against " + joules_text(why.usual_mean_joules) + ")";
+  const auto percent = std::llround(100 * (1 - why.unexplained_joules / why.excess_joules()));
+  const std::string explained = why.findings.empty() ? "nothing stands out: no cause of it is sure"
+                                                     : std::to_string(percent) + " % of that is explained";
+  if (why.is_comparison) {
+    const std::string who = "new " + things + " took ";
+    return why.findings.empty()
+               ? who + "no more joules than those of the base, or no cause of it is sure" + against
+               : who + joules_text(why.excess_joules()) + " more than those of the base" + against + "; " + explained;
+  }
+  if (why.instances < least_instances) {
     return "nothing can be said: the joules of " + all + " are known, and at least " + std::to_string(least_instances) +
            " are needed to tell what is usual";
   }
@@ -300,15 +344,10 @@ std::string describe(const EnergyExplanation& why) {
   }
   const std::string who =
       why.costly == 1 ? "one of " + all + " took " : std::to_string(why.costly) + " of " + all + " took ";
-  const std::string against =
-      " (" + joules_text(why.costly_mean_joules) + " against " + joules_text(why.usual_mean_joules) + ")";
   if (why.excess_joules() <= 0) {
     return who + "no more joules than usual" + against;
   }
-  const auto percent = std::llround(100 * (1 - why.unexplained_joules / why.excess_joules()));
-  return who + joules_text(why.excess_joules()) + " more than usual" + against + "; " +
-         (why.findings.empty() ? "nothing stands out: no cause of it is sure"
-                               : std::to_string(percent) + " % of that is explained");
+  return who + joules_text(why.excess_joules()) + " more than usual" + against + "; " + explained;
 }
 
 }  // namespace kymo

@@ -70,14 +70,17 @@ std::string share_interval_text(const std::optional<Interval>& interval) {
                   : "";
 }
 
-std::string companion_text(const MetricDeclaration& metric, const Companion& companion) {
+std::string companion_values_text(const MetricDeclaration& metric, const Companion& companion) {
   std::string name = metric.name;
   for (const auto& [key, value] : metric.labels) {
     name += " " + key + "=" + value;
   }
   const std::string unit = metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s";
-  return "goes along: " + name + " (" + value_text(companion.slow, unit) + " against " +
-         value_text(companion.usual, unit) + ")";
+  return name + " (" + value_text(companion.slow, unit) + " against " + value_text(companion.usual, unit) + ")";
+}
+
+std::string companion_text(const MetricDeclaration& metric, const Companion& companion) {
+  return "goes along: " + companion_values_text(metric, companion);
 }
 
 }  // namespace stats

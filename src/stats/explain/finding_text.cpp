@@ -28,6 +28,16 @@ std::string quoted(const Subject& subject) {
   return text;
 }
 
+std::string shortened(const std::string& text, std::size_t most) {
+  if (text.size() <= most) {
+    return text;
+  }
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) {
+    --most;
+  }
+  return text.substr(0, most) + "...";
+}
+
 namespace {
 
 constexpr NumberForm short_form{3, false};

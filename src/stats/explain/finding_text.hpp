@@ -1,6 +1,7 @@
 // Findings in words.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include <kymo/explain.hpp>
@@ -11,6 +12,9 @@ namespace kymo::stats {
 
 /// "stream level" (game.cpp:72), with the quotation marks.
 [[nodiscard]] std::string quoted(const Subject& subject);
+
+/// At most so many bytes of a text, whole characters, and "..." after them.
+[[nodiscard]] std::string shortened(const std::string& text, std::size_t most);
 
 /// Says what the cause of a finding did, where, and which numbers of calls or arguments go with it. Needs the finding's kind,
 /// waits and parts. `pusher`: who had the CPU meanwhile; empty: not known.

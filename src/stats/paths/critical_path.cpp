@@ -11,6 +11,7 @@
 #include <kymo/thread_states.hpp>
 
 #include "stats/paths/hand_overs.hpp"
+#include "stats/paths/path_samples.hpp"
 #include "stats/paths/track_walk.hpp"
 #include "timeline/source.hpp"
 
@@ -42,7 +43,11 @@ struct LateWait {
 class PathFinder {
  public:
   PathFinder(const Timeline& timeline, const std::vector<Instance>& instances, OwnerTable& owners)
-      : timeline_(timeline), owners_(owners), states_(timeline), hand_overs_(timeline, ranges_of(instances)) {
+      : timeline_(timeline),
+        owners_(owners),
+        states_(timeline),
+        hand_overs_(timeline, ranges_of(instances)),
+        samples_(timeline, union_of(ranges_of(instances))) {
     found_.paths.resize(instances.size());
     for (std::size_t i = 0; i < instances.size(); ++i) {
       const Instance& instance = instances[i];
@@ -62,7 +67,7 @@ class PathFinder {
       }
     }
     own_late_waits();
-    found_.is_cut = found_.is_cut || hand_overs_.is_cut();
+    found_.is_cut = found_.is_cut || hand_overs_.is_cut() || samples_.is_cut();
     return std::move(found_);
   }
 
@@ -75,6 +80,7 @@ class PathFinder {
  private:
   using Walk = TrackWalk<PathFinder>;
   static constexpr std::size_t most_requests = HandOvers::most_events;
+  static constexpr std::size_t most_stacks = 2 * PathSamples::most_samples;  // instances may overlap
 
   static std::vector<TimeRange> ranges_of(const std::vector<Instance>& instances) {
     std::vector<TimeRange> ranges;
@@ -97,6 +103,7 @@ class PathFinder {
   void add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, TrackId track,
            TimeRange range);
   void add_delay(const Delay& delay);
+  void add_stacks(std::uint32_t instance, OwnerId owner, TimeRange range);
   [[nodiscard]] std::uint32_t number_of(const std::pair<SubjectId, NameId>& argument, std::string_view text);
   template <typename Visit>
   void split(ActiveRequest& active, TimeRange range, const Visit& visit);
@@ -105,6 +112,7 @@ class PathFinder {
   OwnerTable& owners_;
   ThreadStates states_;
   HandOvers hand_overs_;
+  PathSamples samples_;
   CriticalPaths found_;
   std::map<std::pair<SubjectId, NameId>, std::map<std::string, std::uint32_t, std::less<>>> text_numbers_;
   std::string_view batch_text_;
@@ -241,6 +249,26 @@ void PathFinder::add(const PathRequest& request, ChainId chain, OwnerKind kind, 
   found_.paths[request.instance].parts[owner].duration_ns += range.end_ns - range.start_ns;
   if (kind == OwnerKind::waking && range.start_ns < range.end_ns) {
     add_delay({range, track, std::nullopt, owner, request.instance});
+  }
+  if (!samples_.empty()) {
+    add_stacks(request.instance, owner, range);
+  }
+}
+
+void PathFinder::add_stacks(std::uint32_t instance, OwnerId owner, TimeRange range) {
+  const auto add_one = [&](std::uint32_t stack, double amount) {
+    found_.is_cut = found_.is_cut || found_.stacks.size() == most_stacks;
+    if (found_.stacks.size() < most_stacks) {
+      found_.stacks.push_back({instance, owner, stack, amount});
+    }
+  };
+  const auto& [chain, kind, subject, track] = owners_.owner(owner);
+  if (kind == OwnerKind::computing) {
+    samples_.visit_samples(track, range, [&](std::uint32_t stack) { add_one(stack, 1); });
+  } else if (kind == OwnerKind::blocked) {
+    samples_.visit_waits(track, range, [&](std::uint32_t stack, std::int64_t waited_ns) {
+      add_one(stack, static_cast<double>(waited_ns));
+    });
   }
 }
 

@@ -50,6 +50,14 @@ struct Delay {
   std::uint32_t instance = 0;
 };
 
+/// What a sampled stack has of an owner in an instance: a sample that found its thread on a CPU, or a part of a wait.
+struct SampledStack {
+  std::uint32_t instance = 0;
+  OwnerId owner = 0;
+  std::uint32_t stack = 0;  ///< its number in a StackTree
+  double amount = 0;        ///< of owners that compute 1, of those that are blocked nanoseconds
+};
+
 /// The path of one instance.
 struct CriticalPath {
   std::unordered_map<OwnerId, OwnedTime> parts;
@@ -57,11 +65,12 @@ struct CriticalPath {
 };
 
 struct CriticalPaths {
-  std::vector<CriticalPath> paths;  ///< of the instances, in their order
-  std::vector<Delay> delays;        ///< the first `most_delays`
-  bool is_cut = false;              ///< not all hand-overs could be kept: some waits have no further owner
-  std::vector<std::string> texts;   ///< values of arguments, truth values as "true" and "false"
-  double slow_clock_mhz = 0;        ///< where parts belong to a lower clock (clock.hpp)
+  std::vector<CriticalPath> paths;   ///< of the instances, in their order
+  std::vector<Delay> delays;         ///< the first `most_delays`
+  std::vector<SampledStack> stacks;  ///< of all that compute or are blocked, as far as they were sampled
+  bool is_cut = false;               ///< not all hand-overs could be kept: some waits have no further owner
+  std::vector<std::string> texts;    ///< values of arguments, truth values as "true" and "false"
+  double slow_clock_mhz = 0;         ///< where parts belong to a lower clock (clock.hpp)
   double usual_clock_mhz = 0;
 };
 

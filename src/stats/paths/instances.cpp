@@ -13,6 +13,7 @@
 #include "base/text/pattern.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "stats/common/random_source.hpp"
+#include "stats/common/value_text.hpp"
 #include "stats/statistics/statistics.hpp"
 
 namespace kymo::stats {
@@ -290,17 +291,23 @@ SlowSet choose_slow(const Instances& instances, const SlowSetOptions& options) {
   return choose_slow(instances, durations_of(instances), options);
 }
 
-SlowSet choose_sides(const Instances& instances, const std::function<bool(const Instance&)>& is_base,
-                     std::size_t most_of_each) {
+SlowSet choose_sides(const Timeline& timeline, const Instances& instances, const std::vector<double>& amounts,
+                     const std::vector<std::size_t>& base_captures, std::size_t most_of_each) {
   SlowSet set;
   for (std::size_t i = 0; i < instances.all.size(); ++i) {
-    (is_base(instances.all[i]) ? set.usual : set.slow).push_back(i);
+    const std::size_t capture = timeline.process(timeline.track(instances.all[i].track).process).capture;
+    const bool is_base = std::find(base_captures.begin(), base_captures.end(), capture) != base_captures.end();
+    (is_base ? set.usual : set.slow).push_back(i);
   }
   thin(set.usual, most_of_each);
   thin(set.slow, most_of_each);
-  std::stable_sort(set.slow.begin(), set.slow.end(), [&instances](std::size_t a, std::size_t b) {
-    return instances.all[a].duration_ns > instances.all[b].duration_ns;
-  });
+  std::stable_sort(set.slow.begin(), set.slow.end(),
+                   [&amounts](std::size_t a, std::size_t b) { return amounts[a] > amounts[b]; });
+  if (std::min(set.slow.size(), set.usual.size()) < least_instances) {
+    throw SelectionError("the base has " + count_text(set.usual.size()) + " and the new captures have " +
+                         count_text(set.slow.size()) + (instances.name.empty() ? " frames" : " of these scopes") +
+                         "; both need at least " + std::to_string(least_instances));
+  }
   return set;
 }
 

@@ -63,8 +63,10 @@ struct SlowSet {
 /// By their durations.
 [[nodiscard]] SlowSet choose_slow(const Instances& instances, const SlowSetOptions& options = {});
 
-/// A random sample of the base's instances as the usual ones, one of the others as the slow ones.
-[[nodiscard]] SlowSet choose_sides(const Instances& instances, const std::function<bool(const Instance&)>& is_base,
+/// A random sample of the instances of the base captures as the usual ones, one of the others as the slow ones. Throws
+/// SelectionError if either has fewer than `least_instances`.
+[[nodiscard]] SlowSet choose_sides(const Timeline& timeline, const Instances& instances,
+                                   const std::vector<double>& amounts, const std::vector<std::size_t>& base_captures,
                                    std::size_t most_of_each = 2'000);
 
 }  // namespace kymo::stats
