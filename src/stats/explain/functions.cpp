@@ -27,8 +27,8 @@ constexpr std::size_t most_functions = 3;
 constexpr double least_share_of_caller = 0.8;
 /// Of the usual instances' samples: what goes through a caller that tells something.
 constexpr double most_usual_share_of_caller = 0.5;
-/// Of the samples that the excess should have. If more were lost, the others may be of something else.
-constexpr double least_share_sampled = 0.5;
+/// Of the samples that the excess should have. They are lost in a row, so the others are of whole instances.
+constexpr double least_share_sampled = 0.25;
 constexpr std::size_t least_for_function_interval = 3;
 constexpr std::size_t function_resamples = 999;
 constexpr std::size_t most_name_shown = 60;
@@ -300,8 +300,7 @@ Interval FunctionSearch::draw(const NamedFunction& function) const {
   std::sort(shares.begin(), shares.end());
   // Where others have less in slow instances, it may be more than the whole.
   const double most = std::max(1.0, excess_of((function.is_caller ? total_ : self_).at(function.number)) / whole());
-  return {shares[function_resamples / 40],
-          std::min(shares[function_resamples - 1 - function_resamples / 40], most)};
+  return {shares[function_resamples / 40], std::min(shares[function_resamples - 1 - function_resamples / 40], most)};
 }
 
 FindingFunction FunctionSearch::describe(const NamedFunction& function) const {
