@@ -73,11 +73,17 @@ TEST(ExplainHostile, TimesAtTheEndsOfTheirTypeHarmNothing) {
                      {TrackId{3}, TrackKind::async, ProcessId{1}, 0, "lock", TrackRole::lock}};
   declared.names.push_back({NameId{1}, "anything"});
   declared.metrics.push_back({MetricId{1}, MetricKind::counter, ProcessId{1}, "metric", "", "", {}, 0, 0, 0, 0});
+  declared.threads.push_back({ThreadId{1}, ProcessId{1}, 1, 1, "main"});
+  declared.functions.push_back({FunctionId{1}, ModuleId{}, 0, "anything"});
+  declared.stacks.push_back({StackId{1}, StackId{1}, FunctionId{1}});  // its own caller
   SampleRun samples;
   samples.metric = MetricId{1};
   const auto mark = [&](std::int64_t time_ns) {
     batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, time_ns});
     batch.flows.push_back({TrackId{1}, FlowPhase::end, time_ns, 1});
+    for (const std::int64_t blocked_ns : {std::int64_t{0}, std::int64_t{5}, earliest, latest}) {
+      batch.stack_samples.push_back({ThreadId{1}, StackId{1}, 0, time_ns, blocked_ns});
+    }
     batch.flows.push_back({TrackId{2}, FlowPhase::begin, time_ns, 1});
     samples.times_ns.push_back(time_ns);
     samples.values.push_back(static_cast<double>(time_ns));

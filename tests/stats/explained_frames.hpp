@@ -23,7 +23,7 @@ constexpr std::int64_t microsecond = 1'000;
 class ExplainedFrames : public ::testing::Test {
  protected:
   /// Frames of about 2 ms in "update", from a time on. `body` does the rest.
-  void write(int frames, const std::function<void(MadeUpProgram&, TrackId main, int frame)>& body,
+  void write(int count, const std::function<void(MadeUpProgram&, TrackId main, int frame)>& body,
              std::int64_t start_ns = 0) {
     path_ = directory_ / (std::to_string(++runs_) + ".kymo");
     MadeUpProgram program(path_, true);
@@ -31,7 +31,7 @@ class ExplainedFrames : public ::testing::Test {
     stats::RandomSource random(7);
     program.idle_until(main, start_ns);
     program.frame(main);
-    for (int frame = 1; frame <= frames; ++frame) {
+    for (int frame = 1; frame <= count; ++frame) {
       program.scope(main, "update", 2 * ms + static_cast<std::int64_t>(random.normal() * 20e3));
       body(program, main, frame);
       program.frame(main);
