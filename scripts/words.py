@@ -7,6 +7,7 @@ Without arguments: README.md, CONTRIBUTING.md and docs/. Code, tables, headings 
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def sentences_of(markdown: str) -> list[int]:
 
 def main() -> int:
     """Print a line a file and one for all."""
+    # Ends as other commands do once nobody reads on, such as after `| head`.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     named = [Path(name) for name in sys.argv[1:]]
     files = named or [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     every: list[int] = []
