@@ -10,6 +10,7 @@
 // Each repetition computes its own ratio, and alternates between the compared kinds of work.
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <thread>

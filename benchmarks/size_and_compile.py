@@ -123,16 +123,19 @@ def measure_compilation(built, folder):
     empty = write(folder, "empty.cpp", "\n")
     including = write(folder, "including.cpp", "#include <kymo/kymo.hpp>\n")
 
-    def compile_ms(source):
-        return 1e3 * run([built["cxx"], "-std=c++17", "-O2", "-I", built["include"], "-c", source, "-o", output])
+    def compile_ms(source, standard):
+        return 1e3 * run([built["cxx"], f"-std=c++{standard}", "-O2", "-I", built["include"], "-c", source, "-o", output])
 
-    compile_ms(including)
-    empty_ms, including_ms = [], []
+    compile_ms(including, 17)
+    times = {}
     for _ in range(REPETITIONS):
-        empty_ms.append(compile_ms(empty))
-        including_ms.append(compile_ms(including))
-    floor_ms = statistics.median(empty_ms)
-    return {"added_ms": [time_ms - floor_ms for time_ms in including_ms], "empty_ms": empty_ms}
+        for standard, suffix in (17, ""), (20, "_cxx20"):
+            for source, name in (empty, "empty"), (including, "added"):
+                times.setdefault(f"{name}{suffix}_ms", []).append(compile_ms(source, standard))
+    for suffix in "", "_cxx20":
+        floor_ms = statistics.median(times[f"empty{suffix}_ms"])
+        times[f"added{suffix}_ms"] = [time_ms - floor_ms for time_ms in times[f"added{suffix}_ms"]]
+    return times
 
 
 def measure_start(built, folder):

@@ -47,10 +47,10 @@ struct Argument {
     return argument;
   }
 
-  std::string_view name;
+  std::string_view name{};
   ArgumentType type = ArgumentType::int64;
   std::uint64_t bits = 0;
-  std::string_view text;
+  std::string_view text{};
 
  private:
   KYMO_SKIP

@@ -22,13 +22,13 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include <kymo/detail/chrono.hpp>
 #include <kymo/export.hpp>
 #include <kymo/gpu_driver.hpp>
 #include <kymo/scope.hpp>
@@ -63,7 +63,7 @@ struct GpuScopeCounts {
 
 /// A scope whose end was not yet submitted to the GPU. For KYMO_GPU_SCOPE.
 struct GpuTiming {
-  std::shared_ptr<gpu::Scopes> scopes;
+  std::shared_ptr<gpu::Scopes> scopes{};
   std::uint64_t correlation = 0;  ///< 0: it becomes part of a graph, and is not timed
   std::uint32_t timer = 0;
 };
@@ -186,7 +186,7 @@ class GpuScopeGuard {
   static Argument none() noexcept { return Argument::from_bits({}, ArgumentType::int64, 0); }
 
   ScopeGuard scope_;
-  GpuTiming timing_;
+  GpuTiming timing_{};
 };
 
 #if defined(KYMO_DETAIL_PROBES)

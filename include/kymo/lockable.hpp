@@ -5,10 +5,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 #include <kymo/kymo.h>
+#include <kymo/detail/chrono.hpp>
 #include <kymo/detail/hot_path.hpp>
 #include <kymo/export.hpp>
 

@@ -6,11 +6,11 @@
 // points, and are refused when called by a sink.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include <kymo/detail/chrono.hpp>
 #include <kymo/export.hpp>
 #include <kymo/path.hpp>
 

@@ -8,7 +8,6 @@
 // A program started with KYMO_RECORD needs none of this: kymo::enable() starts its own sampler. Component kymo::sense.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include <kymo/board.hpp>
+#include <kymo/detail/chrono.hpp>
 #include <kymo/export.hpp>
 
 namespace kymo {

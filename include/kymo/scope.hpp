@@ -186,7 +186,7 @@ class ScopeGuard {
     record_arguments(site.argument_names, list, N);
   }
 
-  ScopeToken token_;
+  ScopeToken token_{};
 };
 
 #if defined(KYMO_DETAIL_PROBES)

@@ -1,13 +1,13 @@
 // Spans that are not scopes: async spans, spans measured elsewhere, and flows that join them. Messages.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
 
 #include <kymo/argument.hpp>
+#include <kymo/detail/chrono.hpp>
 #include <kymo/export.hpp>
 #include <kymo/ids.hpp>
 

@@ -16,12 +16,12 @@ bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
   const std::uint32_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
   detail::make_busy(*state);
   detail::signal_fence();
-  std::uint64_t* const cursor = detail::cursor_of(*state).load(std::memory_order_relaxed);
+  std::uint64_t* const cursor = detail::cursor_of(*state).load(__ATOMIC_RELAXED);
   const std::uint64_t time = detail::time_field_of(*state, start);
   const bool has_room = detail::has_room(*state, cursor, detail::depth_of(key) + 2) && detail::is_in_reach(time);
   if (has_room) {
     *cursor = time | detail::open_tag(id);
-    detail::cursor_of(*state).store(cursor + 1, std::memory_order_release);
+    detail::cursor_of(*state).store(cursor + 1, __ATOMIC_RELEASE);
     token = {key + 1};
   }
   detail::signal_fence();
@@ -32,7 +32,7 @@ bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
 /// Whether the current chunk of this thread has room to open and close `count` scopes.
 bool has_room_for(std::uint64_t count) {
   detail::ThreadState& state = *kymo_thread_v2;
-  return detail::is_free(state.key) && detail::has_room(state, detail::cursor_of(state).load(std::memory_order_relaxed),
+  return detail::is_free(state.key) && detail::has_room(state, detail::cursor_of(state).load(__ATOMIC_RELAXED),
                                                         detail::depth_of(state.key) + 2 * count);
 }
 

@@ -1,5 +1,6 @@
 #include "capture/format/column.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>

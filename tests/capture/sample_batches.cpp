@@ -1,5 +1,6 @@
 #include "capture/sample_batches.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 

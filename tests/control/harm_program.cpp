@@ -2,6 +2,7 @@
 // harmed it, by SIGALRM where it hangs.
 #include "harm_program.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>

@@ -1,5 +1,6 @@
 // A program that ends, forks, crashes or goes on in the way that its first argument says, recording as KYMO_RECORD
 // asks.
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

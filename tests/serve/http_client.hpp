@@ -2,6 +2,7 @@
 // with the server.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -1,6 +1,7 @@
 // Slow sets: what stands apart by more than chance, and that chance makes none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

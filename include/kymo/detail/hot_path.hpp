@@ -49,7 +49,7 @@ constexpr bool likely(bool condition) noexcept {
 
 KYMO_SKIP
 inline bool scopes_on() noexcept {
-  return kymo_scopes_on_v1.load(std::memory_order_relaxed) != 0;
+  return kymo_scopes_on_v1.load(__ATOMIC_RELAXED) != 0;
 }
 
 /// Compares integers, not pointers: the cursor may be past `end` after its reserved words were used.
@@ -77,7 +77,7 @@ constexpr bool is_in_reach(std::uint64_t time_field) noexcept {
 KYMO_SKIP
 inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint64_t word) noexcept {
   *cursor = word;
-  cursor_of(state).store(cursor + 1, std::memory_order_release);
+  cursor_of(state).store(cursor + 1, __ATOMIC_RELEASE);
   signal_fence();
 }
 
@@ -122,7 +122,7 @@ inline ScopeToken open_scope(kymo_site& site) noexcept {
   if (likely(is_free((id - 1) | key))) {
     make_busy(*state);
     signal_fence();
-    std::uint64_t* const cursor = cursor_of(*state).load(std::memory_order_relaxed);
+    std::uint64_t* const cursor = cursor_of(*state).load(__ATOMIC_RELAXED);
     const std::uint64_t time = time_field_of(*state, read_counter());
     if (likely(is_in_reach(time)) && likely(has_room(*state, cursor, depth_of(key) + words_of_a_scope))) {
       publish(*state, cursor, time + (id * 2 + 1));  // open_tag(id), in one instruction
@@ -147,7 +147,7 @@ inline void close_scope(ScopeToken token) noexcept {
   if (likely(state->key == token.word)) {
     make_busy(*state);
     signal_fence();
-    std::uint64_t* const cursor = cursor_of(*state).load(std::memory_order_relaxed);
+    std::uint64_t* const cursor = cursor_of(*state).load(__ATOMIC_RELAXED);
     const std::uint64_t time = time_field_of(*state, read_counter());
     if (likely(is_in_reach(time))) {
       const std::uint64_t before = token.word - 1;
@@ -176,7 +176,7 @@ inline void record_arguments(std::uint32_t& names, const Argument* arguments, st
   if (likely(is_free(key))) {
     make_busy(*state);
     signal_fence();
-    std::uint64_t* cursor = cursor_of(*state).load(std::memory_order_relaxed);
+    std::uint64_t* cursor = cursor_of(*state).load(__ATOMIC_RELAXED);
     bool is_plain = first_name != 0 && has_room(*state, cursor, depth_of(key) + 2 * count);
     for (std::size_t i = 0; i < count; ++i) {
       is_plain = is_plain && arguments[i].type != ArgumentType::string;
@@ -188,7 +188,7 @@ inline void record_arguments(std::uint32_t& names, const Argument* arguments, st
         cursor[1] = arguments[i].bits;
         cursor += 2;
       }
-      cursor_of(*state).store(cursor, std::memory_order_release);
+      cursor_of(*state).store(cursor, __ATOMIC_RELEASE);
       signal_fence();
       state->key = key;
       return;

@@ -11,10 +11,10 @@
 // parent's chunk.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include <kymo/detail/shared.hpp>
 #include <kymo/export.hpp>
 
 namespace kymo::detail {
@@ -36,7 +36,7 @@ enum class WordKind : std::uint32_t {
 };
 
 /// The next free word of a thread's chunk; everything before it is published. In shared memory.
-using Cursor = std::atomic<std::uint64_t*>;
+using Cursor = Shared<std::uint64_t*>;
 
 /// The private state of one recording thread. Its cursor is `cursor_distance` behind it: see cursor_of().
 ///
@@ -59,7 +59,7 @@ struct alignas(256) ThreadState {
   std::uint64_t time_base = 0;                  ///< counter value that the times of new words count from
 };
 
-static_assert(sizeof(Cursor) == sizeof(std::uint64_t*) && Cursor::is_always_lock_free);
+static_assert(sizeof(Cursor) == sizeof(std::uint64_t*));
 
 /// The same for all threads, so that the hot path needs no pointer to the cursor.
 #if defined(__EMSCRIPTEN__)
@@ -135,7 +135,7 @@ constexpr std::uint64_t kind_tag(WordKind kind, std::uint64_t operand) {
 /// Orders plain accesses of this thread against a signal handler of the same thread. Costs no instruction.
 KYMO_SKIP
 inline void signal_fence() {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 }  // namespace kymo::detail
@@ -154,5 +154,5 @@ extern "C" {
 KYMO_API extern __thread kymo::detail::ThreadState* kymo_thread_v2 KYMO_STATIC_TLS;
 
 /// Nonzero while scopes are recorded.
-KYMO_API extern std::atomic<std::uint32_t> kymo_scopes_on_v1;
+KYMO_API extern kymo::detail::Shared<std::uint32_t> kymo_scopes_on_v1;
 }

@@ -23,7 +23,7 @@ constinit detail::ThreadState nobody;
 
 __attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v2 KYMO_STATIC_TLS =
     &kymo::record::nobody;
-__attribute__((visibility("default"))) std::atomic<std::uint32_t> kymo_scopes_on_v1{0};
+__attribute__((visibility("default"))) kymo::detail::Shared<std::uint32_t> kymo_scopes_on_v1{0};
 
 namespace kymo::record {
 

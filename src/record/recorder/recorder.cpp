@@ -1,5 +1,6 @@
 #include "record/recorder/recorder.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <exception>
 #include <string>
