@@ -50,7 +50,7 @@ lint:
 	@scripts/lint.sh $(JOBS)
 
 release:
-	@scripts/bootstrap.sh build web
+	@scripts/bootstrap.sh build web test
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS)
-	@scripts/release.sh $(VERSION)
+	@JOBS=$(JOBS) scripts/release.sh $(VERSION)

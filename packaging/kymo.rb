@@ -15,7 +15,6 @@ class Kymo < Formula
   depends_on "cpp-httplib"
   depends_on "fmt"
   depends_on "lz4"
-  depends_on "openssl@3"
   depends_on "zstd"
 
   def install

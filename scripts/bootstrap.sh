@@ -11,7 +11,7 @@
 set -eu
 
 # One package per word. "a|b" is satisfied by either; the first one that the system offers is installed.
-build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev zlib1g-dev libssl-dev libimgui-dev libstb-dev libglfw3-dev libegl-dev libgl-dev libcli11-dev libfmt-dev libprotozero-dev nlohmann-json3-dev libcpp-httplib-dev libdw-dev"
+build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev zlib1g-dev libimgui-dev libstb-dev libglfw3-dev libegl-dev libgl-dev libcli11-dev libfmt-dev libprotozero-dev nlohmann-json3-dev libcpp-httplib-dev libdw-dev"
 web="emscripten dpkg-dev"
 bench="libbenchmark-dev python3 binutils"
 test="$bench $web libgtest-dev libegl1 libgl1-mesa-dri libvulkan-dev mesa-vulkan-drivers xvfb xauth libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang nodejs npm systemtap-sdt-dev abigail-tools mmdebstrap libclang-rt-14-dev|libclang-rt-dev openjdk-17-jre-headless|default-jre-headless"
@@ -21,7 +21,7 @@ browser="chromium"
 lint="clang-format-14|clang-format clang-tidy-14|clang-tidy libc++-13-dev|libc++-dev libc++abi-13-dev|libc++abi-dev"
 
 # A compiler for arm64, an emulator for its programs, and the arm64 libraries that kymo and its tests link.
-arm64="g++-aarch64-linux-gnu qemu-user liblz4-dev:arm64 libzstd-dev:arm64 zlib1g-dev:arm64 libssl-dev:arm64 libimgui-dev:arm64 libstb-dev:arm64 libglfw3-dev:arm64 libegl-dev:arm64 libgl-dev:arm64 libfmt-dev:arm64 libcpp-httplib-dev:arm64 libgtest-dev:arm64 systemtap-sdt-dev:arm64"
+arm64="g++-aarch64-linux-gnu qemu-user liblz4-dev:arm64 libzstd-dev:arm64 zlib1g-dev:arm64 libimgui-dev:arm64 libstb-dev:arm64 libglfw3-dev:arm64 libegl-dev:arm64 libgl-dev:arm64 libfmt-dev:arm64 libcpp-httplib-dev:arm64 libgtest-dev:arm64 systemtap-sdt-dev:arm64"
 
 native=$(dpkg --print-architecture 2>/dev/null || echo unknown)
 [ "$native" != arm64 ] || arm64=""  # `make test` covers it there

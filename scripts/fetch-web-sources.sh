@@ -1,21 +1,21 @@
 #!/bin/sh
-# Fetches the sources of libraries that the browser build compiles itself, because Debian has none for WebAssembly: the
-# source packages of Dear ImGui, lz4 and zstd of the distribution's own release.
+# Fetches the sources of libraries that kymo compiles itself where Debian has none to link with: source packages of the
+# distribution's own release.
 #
-#   scripts/fetch-web-sources.sh [FOLDER]      FOLDER: build/web-sources
+#   scripts/fetch-web-sources.sh [FOLDER [PACKAGE...]]      FOLDER: build/web-sources, PACKAGE: imgui lz4 libzstd, for the browser
 #
-# Creates FOLDER/imgui, FOLDER/lz4 and FOLDER/libzstd. apt verifies the downloads with the distribution's signatures.
-# apt's sources and lists are separate ones in FOLDER, so the system's do not change and no privileges are needed. Does
-# nothing if everything is present.
+# Creates FOLDER/PACKAGE of each. apt verifies the downloads with the distribution's signatures. apt's sources and lists are
+# separate ones in FOLDER, so the system's do not change and no privileges are needed. Does nothing if everything is present.
 set -eu
 cd "${0%/*}/.."
 place=${1:-build/web-sources}
-packages="imgui lz4 libzstd"
+shift $(($# > 1 ? 1 : $#))
+packages=${*:-imgui lz4 libzstd}
 
 [ ! -e "$place/complete" ] || exit 0
 if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-source >/dev/null 2>&1; then
-  echo "fetch-web-sources: this needs apt-get and dpkg-source (Debian: dpkg-dev). Elsewhere, unpack the sources of Dear ImGui," >&2
-  echo "lz4 and zstd into $place/imgui, lz4 and libzstd, and create the file $place/complete" >&2
+  echo "fetch-web-sources: this needs apt-get and dpkg-source (Debian: dpkg-dev). Elsewhere, unpack the sources of each" >&2
+  echo "of these into a folder of its name in $place, and create the file $place/complete: $packages" >&2
   exit 1
 fi
 

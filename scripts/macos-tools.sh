@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs a compiler for macOS in build/macos-tools: PyPI's ziglang, and commands with the names that CMake looks for.
+# Installs a compiler for macOS and for Linux with an old glibc in build/macos-tools: PyPI's ziglang, and commands with the
+# names that CMake looks for.
 #
 #   scripts/macos-tools.sh
 #
@@ -9,22 +10,23 @@ cd "$(dirname "$0")/.."
 version=0.15.2
 place=build/macos-tools
 
-if [ "$(cat $place/complete 2>/dev/null)" = "$version" ]; then
-  exit 0
+if [ "$(cat $place/complete 2>/dev/null)" != "$version" ]; then
+  echo "macos-tools: installing ziglang $version into $place"
+  rm -rf $place
+  mkdir -p $place
+  # A separate pip fetches it; nothing is built.
+  /usr/bin/python3 -m venv $place/pip
+  $place/pip/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile --only-binary :all: --target $place \
+    "ziglang==$version"
+  rm -rf $place/pip $place/ziglang/doc
 fi
-echo "macos-tools: installing ziglang $version into $place"
-rm -rf $place
-mkdir -p $place
-# A separate pip fetches it; nothing is built.
-/usr/bin/python3 -m venv $place/pip
-$place/pip/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile --only-binary :all: --target $place \
-  "ziglang==$version"
-rm -rf $place/pip $place/ziglang/doc
 
-# command FILE ARGUMENTS...: creates a command that calls the compiler with these arguments before its own.
+# command FILE ARGUMENTS...: creates a command that calls the compiler with these arguments before its own. One that is there
+# stays: compilers' caches go by its age.
 command_of() {
   file=$1
   shift
+  [ ! -x "$file" ] || return 0
   mkdir -p "$(dirname "$file")"
   cat >"$file" <<END
 #!/bin/sh
@@ -38,6 +40,8 @@ END
 for architecture in aarch64 x86_64; do
   command_of $place/$architecture/clang cc -target $architecture-macos
   command_of $place/$architecture/clang++ c++ -target $architecture-macos
+  command_of $place/$architecture-linux/clang cc -target $architecture-linux-gnu.2.31
+  command_of $place/$architecture-linux/clang++ c++ -target $architecture-linux-gnu.2.31
 done
 command_of $place/bin/ar ar
 command_of $place/bin/ranlib ranlib

@@ -4,7 +4,7 @@
 #   scripts/release.sh VERSION [BUILD [FOLDER]]      BUILD: build/release, FOLDER: build/kymo-VERSION if not given
 #
 #   kymo-VERSION.tar.gz             the sources, of the commit that is checked out
-#   kymo-VERSION-SYSTEM.tar.gz      the command with the libraries that it needs, for any Linux with the glibc it names
+#   kymo-VERSION-SYSTEM.tar.gz      the command for any Linux with glibc 2.31 or later, by scripts/portable.sh
 #   *.deb                           Debian packages
 #   PKGBUILD, kymo.rb, ...          packaging/ with this version and the sources' checksum
 #   *.whl                           what cibuildwheel left in build/wheels
@@ -41,25 +41,33 @@ for file in $(cd packaging && find . -type f); do
   sed "s/@VERSION@/$version/g; s/@SHA256@/$checksum/g" "packaging/$file" >"$folder/$file"
 done
 
-# The command looks for libraries beside it before it asks the system.
-beside=$(readelf -d "$build/apps/kymo/kymo" | sed -n 's,.*(RPATH).*\[$ORIGIN/\.\./\(.*\)\],\1,p')
-[ -n "$beside" ] || fail "$build/apps/kymo/kymo looks for no libraries beside it"
+# The command, from a build of its own.
+scripts/portable.sh "${JOBS:-$(nproc)}"
+portable=build/portable/apps/kymo/kymo
 name=kymo-$version-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree/$name/bin" "$tree/$name/$beside" "$tree/$name/share/doc/kymo"
-strip -o "$tree/$name/bin/kymo" "$build/apps/kymo/kymo"
-ldd "$build/apps/kymo/kymo" | sed -n 's/^\t\([^ ]*\) => \([^ ]*\) .*/\1 \2/p' | while read -r library path; do
-  case $library in libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | ld-linux*) continue ;; esac
-  cp -L "$path" "$tree/$name/$beside/$library"
-  package=$(dpkg -S "$path" 2>/dev/null || dpkg -S "/usr$path" 2>/dev/null || true)
-  cp "/usr/share/doc/${package%%:*}/copyright" "$tree/$name/share/doc/kymo/$library.copyright" 2>/dev/null ||
-    fail "$library: no copyright file is found, without which it may not be given away"
+documents=$tree/$name/share/doc/kymo
+mkdir -p "$tree/$name/bin" "$documents"
+strip -o "$tree/$name/bin/kymo" "$portable"
+# What is linked in may only be given away with its licence.
+for library in lz4 libzstd zlib cpp-httplib; do
+  cp "build/portable-sources/$library/debian/copyright" "$documents/$library.copyright"
+done
+for package in libfmt-dev libcli11-dev nlohmann-json3-dev libprotozero-dev; do
+  cp "/usr/share/doc/$package/copyright" "$documents/${package%-dev}.copyright" ||
+    fail "$package: no copyright file is found, without which the command may not be given away"
+done
+for library in libcxx libcxxabi libunwind; do
+  cp "build/macos-tools/ziglang/lib/$library/LICENSE.TXT" "$documents/$library.copyright"
 done
 [ ! -d "$build/apps/kymo/share" ] || cp -r "$build/apps/kymo/share/." "$tree/$name/share/"
-cp LICENSE "$tree/$name/share/doc/kymo/"
-glibc=$(objdump -T "$tree/$name/bin/kymo" "$tree/$name/$beside"/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
-echo "kymo $version for $(uname -m). It needs glibc ${glibc#GLIBC_} or later. Run bin/kymo where it is; see share/man for its pages." \
+if [ -d "$build/web" ]; then
+  mkdir -p "$tree/$name/share/kymo"
+  cp -r "$build/web" "$tree/$name/share/kymo/web"
+fi
+cp LICENSE "$documents/"
+echo "kymo $version for $(uname -m). It needs glibc 2.31 or later. Run bin/kymo where it is; see share/man for its pages." \
   >"$tree/$name/README"
 tar -C "$tree" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | gzip -n >"$folder/$name.tar.gz"
 
@@ -69,4 +77,4 @@ cp "$build"/packages/*.deb "$folder/"
 cp build/wheels/*.whl "$folder/" 2>/dev/null || echo "release: without wheels: build/wheels has none" >&2
 
 (cd "$folder" && find . -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
-echo "$folder: $(wc -l <"$folder/SHA256SUMS") files; the command needs glibc ${glibc#GLIBC_}"
+echo "$folder: $(wc -l <"$folder/SHA256SUMS") files"

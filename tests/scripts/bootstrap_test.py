@@ -9,7 +9,7 @@ import unittest
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "bootstrap.sh"
 
 BUILD_PACKAGES = [
-    "g++", "cmake", "ninja-build", "make", "pkg-config", "liblz4-dev", "libzstd-dev", "zlib1g-dev", "libssl-dev",
+    "g++", "cmake", "ninja-build", "make", "pkg-config", "liblz4-dev", "libzstd-dev", "zlib1g-dev",
     "libimgui-dev",
     "libstb-dev", "libglfw3-dev", "libegl-dev", "libgl-dev",
     "libcli11-dev", "libfmt-dev",
