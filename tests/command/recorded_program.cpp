@@ -89,7 +89,8 @@ int await(const char* file) {
 }  // namespace
 
 /// The C library's, but for the kill that comes in the middle: the kernel goes by whole pages.
-extern "C" __attribute__((visibility("default"))) ssize_t pwrite(int file, const void* bytes, std::size_t size, off_t offset) {
+extern "C" __attribute__((visibility("default"))) ssize_t pwrite(int file, const void* bytes, std::size_t size,
+                                                                 off_t offset) {
   constexpr off_t page = 4'096;
   const off_t torn_at = (offset + static_cast<off_t>(size) - 1) / page * page;
   const bool is_torn = dies_at_next_write != 0 && torn_at > offset;

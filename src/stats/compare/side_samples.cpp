@@ -65,29 +65,13 @@ std::string rate_of(const MetricDeclaration& metric) {
   return (metric.unit.empty() ? "1" : metric.unit) + "/s";
 }
 
-/// The name of a process's thread, by which another run knows it: its number is another one there. The number if it has
-/// no name.
-std::string name_of_thread(const Declarations& declared, ProcessId process, const std::string& number) {
-  for (const TrackDeclaration& track : declared.tracks) {
-    if (track.kind == TrackKind::thread && track.process == process && !track.name.empty() &&
-        std::to_string(track.os_thread_id) == number) {
-      return track.name;
-    }
-  }
-  const bool is_main =
-      std::any_of(declared.processes.begin(), declared.processes.end(),
-                  [&](const ProcessDeclaration& at) { return at.id == process && std::to_string(at.pid) == number; });
-  return is_main ? "main" : number;
-}
-
-ThingName name_of(const MetricDeclaration& metric, const Declarations& declared) {
+ThingName name_of(const MetricDeclaration& metric) {
   ThingName name{ThingKind::metric, metric.name, {}, {}, {}, metric.unit};
   for (const auto& [key, value] : metric.labels) {
     if (key == "uuid" && metric.labels.size() > 1) {
       continue;  // the GPU of that number in another machine is compared with it
     }
-    name.labels += (name.labels.empty() ? "" : " ") + key + '=' +
-                   (key == "thread" ? name_of_thread(declared, metric.process, value) : value);
+    name.labels += (name.labels.empty() ? "" : " ") + key + '=' + value;
   }
   if (metric.kind != MetricKind::gauge) {
     name.unit = rate_of(metric);
@@ -248,7 +232,7 @@ class RunSamples {
         return;
       }
       metric.is_counter = declared.kind != MetricKind::gauge;
-      metric.values = &values_of(name_of(declared, timeline_.declarations()));
+      metric.values = &values_of(name_of(declared));
     }
     const std::size_t count = std::min(run.times_ns.size(), run.values.size());
     for (std::size_t i = 0; i < count; ++i) {
