@@ -1,4 +1,6 @@
 // Run states from the kernel to `kymo stats`, beside what the recorded program says of itself.
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -88,6 +90,28 @@ class ThreadsTest : public CommandTest {
   std::map<std::string, double> cpu_ns_;
   std::map<std::string, double> switches_;
 };
+
+/// One that kept the only processor would keep it from whoever stops it.
+TEST_F(ThreadsTest, ARecorderInRealTimeEndsWithItsCommand) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  ASSERT_EQ(::sched_getaffinity(0, sizeof cpus, &cpus), 0);
+  std::size_t cpu = 0;
+  while (!CPU_ISSET(cpu, &cpus)) {
+    ++cpu;
+  }
+  const std::vector<std::string> in_real_time{"timeout",           "-s",   "KILL", "60", "taskset", "-c",
+                                              std::to_string(cpu), "chrt", "-f",   "1"};
+  const auto run_so = [&](const std::vector<std::string>& command) {
+    std::vector<std::string> words = in_real_time;
+    words.insert(words.end(), command.begin(), command.end());
+    return run_any(words).status;
+  };
+  if (run_so({"true"}) != 0) {
+    GTEST_SKIP() << "nothing may run in real time here";
+  }
+  EXPECT_EQ(run_so(kymo_words({"record", "--hz", "0", "-q", "-o", "run.kymo", "--", "sleep", "0.1"})), 0);
+}
 
 /// Recorded by `kymo record`, or by itself.
 class ThreadsTimesTest : public ThreadsTest, public testing::WithParamInterface<bool> {};

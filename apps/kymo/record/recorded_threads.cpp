@@ -125,6 +125,7 @@ void RecordedThreads::wait() {
     timeout_ms = static_cast<int>(std::ceil(1000 / medium_hz_));
   } else {
     polled = events_.polled();
+    timeout_ms = events_.most_wait_ms(timeout_ms);
   }
   polled.push_back({stop_.get(), POLLIN, 0});
   ::poll(polled.data(), polled.size(), timeout_ms);

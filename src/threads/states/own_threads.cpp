@@ -52,12 +52,14 @@ void OwnThreads::run() {
   base::name_this_thread("kymo-states");
   while (!is_stopping_.load(std::memory_order_acquire)) {
     std::vector<pollfd> polled;
+    int timeout_ms = own_read_period_ms;
     {
       const std::lock_guard lock(mutex_);
       polled = events_.polled();
+      timeout_ms = events_.most_wait_ms(timeout_ms);
     }
     polled.push_back({wake_.get(), POLLIN, 0});
-    ::poll(polled.data(), polled.size(), own_read_period_ms);
+    ::poll(polled.data(), polled.size(), timeout_ms);
     {
       const std::lock_guard lock(mutex_);
       events_.note_polled(polled);

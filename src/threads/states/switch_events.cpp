@@ -340,6 +340,13 @@ std::vector<pollfd> SwitchEvents::polled() const {
   return all;
 }
 
+int SwitchEvents::most_wait_ms(int period_ms) const {
+  constexpr int unwoken_ms = 10;
+  const bool is_any_unwoken =
+      std::any_of(rings_.begin(), rings_.end(), [](const Ring& ring) { return ring.has_hung_up; });
+  return is_any_unwoken ? std::min(period_ms, unwoken_ms) : period_ms;
+}
+
 void SwitchEvents::note_polled(std::span<const pollfd> polled) {
   for (std::size_t i = 0; i < std::min(rings_.size(), polled.size()); ++i) {
     rings_[i].has_hung_up = rings_[i].has_hung_up || (polled[i].revents & POLLHUP) != 0;

@@ -71,6 +71,8 @@ class SwitchEvents {
   /// all that an event observed has ended, poll(2) would return at once for ever.
   [[nodiscard]] std::vector<pollfd> polled() const;
   void note_polled(std::span<const pollfd> polled);
+  /// For how long to poll at most: the period, or 10 ms where other events write into a ring that wakes nobody any more.
+  [[nodiscard]] int most_wait_ms(int period_ms) const;
 
  private:
   struct Ring {
