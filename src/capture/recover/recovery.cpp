@@ -344,8 +344,8 @@ void describe_damages(const CaptureReader& capture, bool is_torn_end_whole, std:
     if (is_torn_end && is_torn_end_whole) {
       continue;
     }
-    notes.push_back("bytes " + std::to_string(damage.offset) + " to " +
-                    std::to_string(damage.offset + damage.size) + ": " + damage.what);
+    notes.push_back("bytes " + std::to_string(damage.offset) + " to " + std::to_string(damage.offset + damage.size) +
+                    ": " + damage.what);
   }
 }
 
