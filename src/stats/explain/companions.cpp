@@ -37,6 +37,7 @@ std::optional<std::size_t> byte_group_of(std::string_view metric) {
 /// Puts corrected p-values in place, and leaves only what is sure.
 void keep_sure(std::vector<Companion>& companions) {
   std::vector<double> p_values;
+  p_values.reserve(companions.size());
   for (const Companion& companion : companions) {
     p_values.push_back(companion.p_value);
   }

@@ -240,6 +240,7 @@ std::vector<NamedFunction> FunctionSearch::choose() const {
   std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   shares.resize(std::min(shares.size(), most_functions));
   std::vector<NamedFunction> chosen;
+  chosen.reserve(shares.size() + 1);
   for (const auto& [share, number] : shares) {
     chosen.push_back({number, false, std::vector<double>(amounts_.size()), 0});
   }
