@@ -27,8 +27,8 @@ function(kymo_configure target)
   endif()
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
-    # Joined files see each other's constants, whose names may be anybody's; other joined builds warn of nothing.
-    -Wall -Wextra -Wpedantic $<$<NOT:$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<PLATFORM_ID:Darwin>>>:-Wshadow>
+    # Joined files see each other's constants, whose names may be anybody's.
+    -Wall -Wextra -Wpedantic $<$<NOT:$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wshadow>
     -Wconversion -Wsign-conversion
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual>
     $<$<BOOL:${KYMO_WARNINGS_AS_ERRORS}>:-Werror>

@@ -21,7 +21,7 @@ if [ "$(cat $place/complete 2>/dev/null)" != "$version" ]; then
   rm -rf $place/pip $place/ziglang/doc
 fi
 
-# command FILE ARGUMENTS...: creates a command that calls the compiler with these arguments before its own. One that is there
+# command_of FILE ARGUMENTS...: creates a command that calls the compiler with these arguments before its own. One that is there
 # stays: compilers' caches go by its age.
 command_of() {
   file=$1
@@ -37,11 +37,13 @@ exec "\$tools/ziglang/zig" $* "\$@"
 END
   chmod +x "$file"
 }
+# Without what this compiler adds to unoptimised code.
 for architecture in aarch64 x86_64; do
-  command_of $place/$architecture/clang cc -target $architecture-macos
-  command_of $place/$architecture/clang++ c++ -target $architecture-macos
-  command_of $place/$architecture-linux/clang cc -target $architecture-linux-gnu.2.31
-  command_of $place/$architecture-linux/clang++ c++ -target $architecture-linux-gnu.2.31
+  for system in macos linux-gnu.2.31; do
+    folder=$place/$architecture${system#macos}
+    command_of "${folder%-gnu*}/clang" cc -target $architecture-$system -fno-sanitize=undefined
+    command_of "${folder%-gnu*}/clang++" c++ -target $architecture-$system -fno-sanitize=undefined
+  done
 done
 command_of $place/bin/ar ar
 command_of $place/bin/ranlib ranlib

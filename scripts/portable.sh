@@ -2,12 +2,13 @@
 # Builds the command for any Linux with glibc 2.31 or later, with everything else that it needs in it, and checks the
 # result: what it asks of a system, and that it records and reads here.
 #
-#   scripts/portable.sh [JOBS]
+#   scripts/portable.sh [JOBS [-DOPTION=VALUE...]]
 #
 # The command is build/portable/apps/kymo/kymo.
 set -eu
 cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
+shift $(($# > 1 ? 1 : $#))
 newest=2.31
 program=build/portable/apps/kymo/kymo
 fail() { echo "portable: $*" >&2; exit 1; }
@@ -17,7 +18,7 @@ scripts/fetch-web-sources.sh build/portable-sources lz4 libzstd zlib cpp-httplib
 log=$(mktemp)
 work=$(mktemp -d)
 trap 'rm -rf "$log" "$work"' EXIT
-cmake --preset portable >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+cmake --preset portable "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 cmake --build --preset portable --parallel "$jobs"
 
 others=$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |

@@ -9,6 +9,8 @@
 #   PKGBUILD, kymo.rb, ...          packaging/ with this version and the sources' checksum
 #   *.whl                           what cibuildwheel left in build/wheels
 #   notes.md, SHA256SUMS            what changed, by CHANGELOG.md; the checksums of all
+#
+# JOBS=n sets how many jobs run at once; CONFIGURE=-DOPTION=VALUE configures the build of the command.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | head -n -1 >&2; exit 2; }
@@ -41,8 +43,8 @@ for file in $(cd packaging && find . -type f); do
   sed "s/@VERSION@/$version/g; s/@SHA256@/$checksum/g" "packaging/$file" >"$folder/$file"
 done
 
-# The command, from a build of its own.
-scripts/portable.sh "${JOBS:-$(nproc)}"
+# The command, from a build of its own. Unquoted: options are words.
+scripts/portable.sh "${JOBS:-$(nproc)}" ${CONFIGURE-}
 portable=build/portable/apps/kymo/kymo
 name=kymo-$version-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)
 tree=$(mktemp -d)

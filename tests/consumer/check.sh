@@ -3,7 +3,7 @@
 #
 # SOURCE is kymo's tree, BUILT where it was built; DRAWS (ON or OFF) says whether the project has the panel; BUILD_TYPE, C_FLAGS,
 # CXX_FLAGS say how to compile; CC, CXX, CMAKE, PKG_CONFIG and LAUNCHER (of compilers:
-# ccache, or empty) are programs; WARNINGS_AS_ERRORS is that of the build these tests belong to. WORK is a folder that the ways
+# ccache, or empty) are programs. WORK is a folder that the ways
 # of one linkage share; add_subdirectory, or install, comes first and leaves an installed kymo in it.
 set -eu
 way=$1
@@ -24,7 +24,7 @@ build_project() {
     -DCMAKE_C_FLAGS_"$(echo "$BUILD_TYPE" | tr '[:lower:]' '[:upper:]')"="$C_FLAGS" \
     -DCMAKE_CXX_FLAGS_"$(echo "$BUILD_TYPE" | tr '[:lower:]' '[:upper:]')"="$CXX_FLAGS" \
     -DCMAKE_C_COMPILER_LAUNCHER="$LAUNCHER" -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER" \
-    -DCONSUMER_DRAWS="$DRAWS" -DKYMO_WARNINGS_AS_ERRORS="$WARNINGS_AS_ERRORS" --no-warn-unused-cli "$@"
+    -DCONSUMER_DRAWS="$DRAWS" --no-warn-unused-cli "$@"
   "$CMAKE" --build "$build"
 }
 
