@@ -14,3 +14,12 @@ if(KYMO_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     CCACHE_SLOPPINESS=pch_defines,time_macros "${KYMO_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
+
+if(KYMO_SANITIZER)
+  # Sanitized programs are large, and GNU's linker takes several times as long with them.
+  find_program(KYMO_LLD ld.lld)
+  mark_as_advanced(KYMO_LLD)
+  if(KYMO_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
