@@ -38,12 +38,12 @@ END
   chmod +x "$file"
 }
 # Without what this compiler adds to unoptimised code.
+plain=-fno-sanitize=undefined
 for architecture in aarch64 x86_64; do
-  for system in macos linux-gnu.2.31; do
-    folder=$place/$architecture${system#macos}
-    command_of "${folder%-gnu*}/clang" cc -target $architecture-$system -fno-sanitize=undefined
-    command_of "${folder%-gnu*}/clang++" c++ -target $architecture-$system -fno-sanitize=undefined
-  done
+  command_of $place/$architecture/clang cc -target $architecture-macos $plain
+  command_of $place/$architecture/clang++ c++ -target $architecture-macos $plain
+  command_of $place/$architecture-linux/clang cc -target $architecture-linux-gnu.2.31 $plain
+  command_of $place/$architecture-linux/clang++ c++ -target $architecture-linux-gnu.2.31 $plain
 done
 command_of $place/bin/ar ar
 command_of $place/bin/ranlib ranlib

@@ -8,6 +8,7 @@
 #include <kymo/functions.hpp>
 
 #include "capture.hpp"
+#include "selection.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;
@@ -20,20 +21,12 @@ nb::object known(const Energy& energy, double value) {
 }
 
 nb::list functions_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std::int64_t end_ns,
-                      std::vector<std::string> sites, std::vector<std::string> threads,
-                      std::optional<std::pair<std::uint64_t, std::uint64_t>> frames,
+                      std::vector<std::string> sites, std::vector<std::string> threads, const FrameNumbers& frames,
                       std::optional<std::uint64_t> phase) {
   SampledFunctions found;
   {
     const nb::gil_scoped_release release;
-    SelectionOptions part;
-    part.sites = std::move(sites);
-    part.threads = std::move(threads);
-    part.time = {start_ns, end_ns};
-    part.phase = phase;
-    if (frames) {
-      part.frames = FrameRange{frames->first, frames->second};
-    }
+    const SelectionOptions part = make_selection(start_ns, end_ns, std::move(sites), std::move(threads), frames, phase);
     found = read_functions(*snapshot.timeline, part);
   }
   nb::list rows;

@@ -13,6 +13,7 @@
 
 #include "capture.hpp"
 #include "ids.hpp"
+#include "selection.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;
@@ -138,21 +139,13 @@ nb::list make_spans(const Timeline& timeline, const Statistics& statistics) {
 }
 
 nb::dict statistics_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std::int64_t end_ns,
-                       std::vector<std::string> sites, std::vector<std::string> threads,
-                       std::optional<std::pair<std::uint64_t, std::uint64_t>> frames,
+                       std::vector<std::string> sites, std::vector<std::string> threads, const FrameNumbers& frames,
                        std::optional<std::uint64_t> phase, bool by_process) {
   const Timeline& timeline = *snapshot.timeline;
   Statistics statistics;
   {
     const nb::gil_scoped_release release;
-    SelectionOptions part;
-    part.sites = std::move(sites);
-    part.threads = std::move(threads);
-    part.time = {start_ns, end_ns};
-    part.phase = phase;
-    if (frames) {
-      part.frames = FrameRange{frames->first, frames->second};
-    }
+    const SelectionOptions part = make_selection(start_ns, end_ns, std::move(sites), std::move(threads), frames, phase);
     statistics = read_statistics(timeline, part, by_process, true);
   }
   nb::list streams;

@@ -8,6 +8,7 @@
 #include <kymo/thread_activity.hpp>
 
 #include "capture.hpp"
+#include "selection.hpp"
 #include "text.hpp"
 
 namespace nb = nanobind;
@@ -16,19 +17,12 @@ namespace kymo::python {
 namespace {
 
 nb::list thread_activity_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std::int64_t end_ns,
-                            std::vector<std::string> threads,
-                            std::optional<std::pair<std::uint64_t, std::uint64_t>> frames,
+                            std::vector<std::string> threads, const FrameNumbers& frames,
                             std::optional<std::uint64_t> phase) {
   std::vector<ThreadActivity> found;
   {
     const nb::gil_scoped_release release;
-    SelectionOptions part;
-    part.threads = std::move(threads);
-    part.time = {start_ns, end_ns};
-    part.phase = phase;
-    if (frames) {
-      part.frames = FrameRange{frames->first, frames->second};
-    }
+    const SelectionOptions part = make_selection(start_ns, end_ns, {}, std::move(threads), frames, phase);
     found = read_thread_activity(*snapshot.timeline, part);
   }
   nb::list rows;

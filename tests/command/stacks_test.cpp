@@ -361,7 +361,7 @@ TEST_F(StacksTest, TheKernelsFunctionsAreBehindTheProgramsThatCalledThem) {
 
 TEST_F(StacksTest, WaitsHaveTheirStacksAndLengths) {
   set_environment({});
-  ChildProcess process(shell({ATTACHED_PROGRAM}));
+  ChildProcess process(shell({ATTACHED_PROGRAM}, ">program.out 2>&1"));
   const std::string pid = std::to_string(std::stoi(wait_for("ready")));
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(kymo({"record", "--hz", "0", "-q", "--stacks", "--pid", pid, "--for", "400ms", "-o", "run.kymo"}).status,
@@ -391,7 +391,7 @@ TEST_F(StacksTest, WaitsHaveTheirStacksAndLengths) {
 
 TEST_F(StacksTest, AProcessThatRunsIsRecordedWithItsThreadsAndGoesOn) {
   set_environment({});
-  ChildProcess process(shell({ATTACHED_PROGRAM}));
+  ChildProcess process(shell({ATTACHED_PROGRAM}, ">program.out 2>&1"));
   const std::string pid = std::to_string(std::stoi(wait_for("ready")));
   const auto start = std::chrono::steady_clock::now();
   const CommandResult recorded =
@@ -416,7 +416,7 @@ TEST_F(StacksTest, AProcessThatRunsIsRecordedWithItsThreadsAndGoesOn) {
 
 TEST_F(StacksTest, ARecordingOfAProcessEndsWithItOrWithASignal) {
   set_environment({});
-  ChildProcess process(shell({ATTACHED_PROGRAM}));
+  ChildProcess process(shell({ATTACHED_PROGRAM}, ">program.out 2>&1"));
   const std::string pid = std::to_string(std::stoi(wait_for("ready")));
   ChildProcess stopped(
       kymo_words({"record", "--hz", "0", "-q", "--stacks", "--pid", pid, "-o", file_named("one.kymo")}));
@@ -465,8 +465,10 @@ TEST_F(StacksTest, ABadRateIsRefused) {
 
 TEST_F(StacksTest, AKillOfKymoLeavesTheStacksBeforeIt) {
   set_environment({});
+  // The program outlives its recorder, and says something at its end.
   ChildProcess process(shell(kymo_words({"record", "-q", "--hz", "0", "--stacks", "-o", "run.kymo", "--", "/bin/sh",
-                                         "-c", std::string(STACKS_PROGRAM) + " 200; exec sleep 10"})));
+                                         "-c", std::string(STACKS_PROGRAM) + " 200; exec sleep 10"}),
+                             ">program.out 2>&1"));
   ASSERT_TRUE(wait_until([this] {
     const std::string part = part_of("run.kymo");
     const CommandResult read = part.empty() ? CommandResult() : kymo({"stats", "--functions", "--json", part});

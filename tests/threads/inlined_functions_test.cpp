@@ -175,8 +175,8 @@ TEST_F(InlinedFunctionsTest, AFileThatWasReplacedOrHasNoDebugInformationHasNone)
 TEST_F(InlinedFunctionsTest, DamagedFilesCostTheirOwnAlone) {
   std::ifstream program(INLINED_PROGRAM, std::ios::binary);
   const std::string whole(std::istreambuf_iterator<char>(program), {});
-  const std::size_t code = 0x1000;
-  ASSERT_GT(whole.size(), 2 * code);
+  const std::size_t headers = 0x400;  // a file whose own are damaged has nothing to look at
+  ASSERT_GT(whole.size(), 2 * headers);
   const test::TemporaryDirectory directory;
   const std::string path = directory / "damaged";
   FrameProcess process;
@@ -185,13 +185,13 @@ TEST_F(InlinedFunctionsTest, DamagedFilesCostTheirOwnAlone) {
   for (std::uint32_t module = 1; module <= 30; ++module) {
     std::string bytes = whole;
     for (std::uint32_t change = 1; change < module; ++change) {
-      bytes[code + random() % (bytes.size() - code)] = static_cast<char>(random());
+      bytes[headers + random() % (bytes.size() - headers)] = static_cast<char>(random());
     }
     bytes.resize(module % 10 == 9 ? random() % bytes.size() : bytes.size());
     std::ofstream(path, std::ios::binary) << bytes;
     struct stat status {};
     ASSERT_EQ(::stat(path.c_str(), &status), 0);
-    for (std::uint64_t address = code; address < 2 * code; address += 8) {
+    for (std::uint64_t address = 0x1000; address < 0x2000; address += 8) {
       found += process.find_inlined(module, path, status.st_ino, address).empty() ? 0U : 1U;
     }
   }

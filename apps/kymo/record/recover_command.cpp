@@ -103,6 +103,9 @@ void recover_capture(const RecoverArguments& arguments, const std::string& path,
   }
   if (report.was_closed) {
     fmt::print("{}: was closed; there is nothing to recover\n", printable(path));
+  } else if (report.recovered_scope_events == 0) {
+    fmt::print("{}: shared memory has no scope that the file lacks; {} is closed now\n", printable(path),
+               printable(report.output));
   } else {
     fmt::print("{}: {} were only in shared memory and are in {} now\n", printable(path),
                format_plural(report.recovered_scope_events, "scope event"), printable(report.output));

@@ -173,6 +173,26 @@ std::vector<Cause> find_causes(const LookedAt& looked_at, const CriticalPaths& p
   return causes;
 }
 
+std::vector<const Cause*> lengthening(const std::vector<Cause>& causes, double least, double most_p) {
+  std::vector<const Cause*> chosen;
+  for (const Cause& cause : causes) {
+    if (cause.excess >= least && cause.p_value <= most_p) {
+      chosen.push_back(&cause);
+    }
+  }
+  return chosen;
+}
+
+std::vector<const Cause*> shortening(const std::vector<Cause>& causes, double least, double most_p) {
+  std::vector<const Cause*> chosen;
+  for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) {
+    if (cause->excess <= -least && cause->p_value <= most_p) {
+      chosen.push_back(&*cause);
+    }
+  }
+  return chosen;
+}
+
 Interval bootstrap_share(const LookedAt& looked_at, const Cause& cause, std::uint64_t seed) {
   std::vector<std::size_t> slow;
   std::vector<std::size_t> usual;

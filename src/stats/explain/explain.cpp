@@ -205,36 +205,33 @@ Finding Explaining::finding_of(const Cause& cause) const {
 }
 
 void Explaining::find_findings() {
-  std::vector<Cause> causes = find_causes(looked_at_, paths_, owners_, options_.seed);
+  const std::vector<Cause> causes = find_causes(looked_at_, paths_, owners_, options_.seed);
   const double least_ns = options_.least_share * result_.excess_ns();
   result_.unexplained_ns = result_.excess_ns();
-  const auto is_sure = [&](const Cause& cause) { return cause.p_value <= options_.most_p; };
-  for (const Cause& cause : causes) {
-    if (cause.excess < least_ns || result_.findings.size() == most_findings) {
+  for (const Cause* cause : lengthening(causes, least_ns, options_.most_p)) {
+    if (result_.findings.size() == most_findings) {
       break;
     }
-    if (!is_sure(cause)) {
-      continue;
-    }
-    Finding finding = finding_of(cause);
+    Finding finding = finding_of(*cause);
     if (finding.interval && finding.interval->low <= 0) {
       continue;
     }
-    if (may_be_the_machine(cause, finding)) {
+    if (may_be_the_machine(*cause, finding)) {
       is_rare_ = true;
       continue;
     }
     result_.unexplained_ns -= finding.excess_ns;
     result_.findings.push_back(std::move(finding));
   }
-  for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) {
-    if (cause->excess > -least_ns || result_.shorter.size() == most_shorter || result_.findings.empty()) {
+  if (result_.findings.empty()) {
+    return;
+  }
+  for (const Cause* cause : shortening(causes, least_ns, options_.most_p)) {
+    if (result_.shorter.size() == most_shorter) {
       break;
     }
-    if (is_sure(*cause)) {
-      result_.unexplained_ns -= cause->excess;
-      result_.shorter.push_back(finding_of(*cause));
-    }
+    result_.unexplained_ns -= cause->excess;
+    result_.shorter.push_back(finding_of(*cause));
   }
 }
 

@@ -195,29 +195,27 @@ class ExplainingEnergy {
     const double least = options_.least_share * result_.excess_joules();
     result_.unexplained_joules = result_.excess_joules();
     bool is_rare = false;
-    for (const Cause& cause : causes) {
-      if (cause.excess < least || result_.findings.size() == most_energy_findings) {
+    for (const Cause* cause : lengthening(causes, least, options_.most_p)) {
+      if (result_.findings.size() == most_energy_findings) {
         break;
       }
-      EnergyFinding finding = finding_of(cause);
-      if (cause.p_value > options_.most_p || (finding.interval && finding.interval->low <= 0)) {
+      EnergyFinding finding = finding_of(*cause);
+      if (finding.interval && finding.interval->low <= 0) {
         continue;
       }
-      if (!is_chosen() && count_occasions(looked_at_, cause) < least_occasions) {
+      if (!is_chosen() && count_occasions(looked_at_, *cause) < least_occasions) {
         is_rare = true;
         continue;
       }
       result_.unexplained_joules -= finding.excess_joules;
       result_.findings.push_back(std::move(finding));
     }
-    for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) {
-      if (cause->excess > -least || result_.less.size() == most_less || result_.findings.empty()) {
+    for (const Cause* cause : shortening(causes, least, options_.most_p)) {
+      if (result_.less.size() == most_less || result_.findings.empty()) {
         break;
       }
-      if (cause->p_value <= options_.most_p) {
-        result_.unexplained_joules -= cause->excess;
-        result_.less.push_back(finding_of(*cause));
-      }
+      result_.unexplained_joules -= cause->excess;
+      result_.less.push_back(finding_of(*cause));
     }
     if (is_rare) {
       result_.notes.push_back("what came on fewer than " + std::to_string(least_occasions) +
