@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -169,16 +170,44 @@ TEST_F(CollectorTest, AFrameDoesNotSpanTheGapBetweenTwoCaptures) {
   EXPECT_EQ(test::values_of(recorded(), "frame_ms").size(), 2U);
 }
 
-/// What the collector asked of the observer; complete once a call that waits for the collector has returned.
-std::vector<Observation> asked;
+/// What the collector asked of the observer. It asks for more by itself at any time.
+class Asked {
+ public:
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    all_.clear();
+  }
+  std::size_t add(Observation extent) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(extent);
+    return all_.size();
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return all_.size();
+  }
+  /// The last time that it asked for what is not asked by itself.
+  Observation last_of_a_sink() {
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::find_if(all_.rbegin(), all_.rend(), [](Observation one) { return one != Observation::more; });
+    return found == all_.rend() ? Observation::more : *found;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Observation> all_;
+};
+
+Asked asked;
 
 /// Sees a thread that ran for a moment.
 bool observe_a_moment(EventBatch* batch, Observation extent) noexcept {
-  asked.push_back(extent);
-  if (asked.size() == 1) {
+  const std::size_t count = asked.add(extent);
+  if (count == 1) {
     batch->declarations.threads.push_back({ThreadId{7}, ProcessId{1}, 1, 2, "observed"});
   }
-  batch->start_ns = batch->end_ns = static_cast<std::int64_t>(asked.size());
+  batch->start_ns = batch->end_ns = static_cast<std::int64_t>(count);
   batch->states.push_back({ThreadId{7}, {{batch->start_ns, 0, 0, RunState::running}}});
   return true;
 }
@@ -208,20 +237,20 @@ TEST_F(CollectorTest, EachSinkReceivesWhatIsObservedUntilItGoes) {
   static_cast<void>(recorded());
   recorder.observe_by(nullptr);
   recorder.remove_sink(handle);
-  EXPECT_EQ(asked.back(), Observation::summed_up) << "the other sink stays";
+  EXPECT_EQ(asked.last_of_a_sink(), Observation::summed_up) << "the other sink stays";
   EXPECT_TRUE(knows_the_thread(*later)) << "it was declared before";
   const std::size_t taken = moments(*later);
   EXPECT_GE(taken, 2U);
   recorder.remove_sink(handle_);
-  EXPECT_EQ(asked.back(), Observation::last) << "what has begun goes on to the last sink's end";
+  EXPECT_EQ(asked.last_of_a_sink(), Observation::last) << "what has begun goes on to the last sink's end";
   EXPECT_EQ(moments(*later), taken);
-  EXPECT_EQ(moments(*sink_), asked.size());
+  EXPECT_EQ(moments(*sink_), asked.count());
 
   sink_ = std::make_shared<MemorySink>();
   handle_ = recorder.add_sink(sink_);
   static_cast<void>(recorded());
   EXPECT_FALSE(knows_the_thread(*sink_)) << "it belongs to those who are gone";
-  EXPECT_EQ(asked.back(), Observation::last);
+  EXPECT_EQ(asked.last_of_a_sink(), Observation::last);
 }
 
 }  // namespace
