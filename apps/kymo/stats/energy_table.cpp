@@ -9,6 +9,7 @@
 
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/stats/process_json.hpp"
 
 namespace kymo::command {
 
@@ -152,15 +153,6 @@ void put(Json& row, const char* prefix, const Energy& energy) {
   row[name + "joules"] = energy.is_known() ? Json(energy.joules) : Json();
   row[name + "bound_joules"] = energy.is_known() ? Json(energy.bound_joules) : Json();
   row[name + "unknown_s"] = energy.unknown_s;
-}
-
-void put_process(const Timeline& timeline, bool by_process, ProcessId id, std::size_t processes, Json& row) {
-  if (by_process) {
-    row["process"] = id.value();
-    row["pid"] = timeline.process(id).declaration.pid;
-  } else {
-    row["processes"] = processes;
-  }
 }
 
 Json sites_to_json(const Timeline& timeline, const EnergyStatistics& statistics, const EnergyTableOptions& options) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/kymo/stats/process_json.hpp"
 #include "apps/kymo/stats/stats_table.hpp"
 #include "base/system/unresolved.hpp"
 
@@ -26,16 +27,6 @@ Json to_json(const DurationStatistics& durations, bool has_histogram) {
     json["histogram"] = std::move(buckets);
   }
   return json;
-}
-
-/// If each row belongs to one process, adds which one.
-void put_process(const Timeline& timeline, bool by_process, ProcessId id, std::size_t processes, Json& row) {
-  if (by_process) {
-    row["process"] = id.value();
-    row["pid"] = timeline.process(id).declaration.pid;
-  } else {
-    row["processes"] = processes;
-  }
 }
 
 Json beside_to_json(stats::SiteMetrics& beside, SiteId site) {
