@@ -25,8 +25,7 @@ trap 'umount -R "$work/root/proc" "$work/root/dev" 2>/dev/null; rm -rf "$work"' 
 say "packages, and all that is given away"
 version=$(sed -n 's/^project(kymo VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 # Whether the command works is asked here, not how quickly.
-flags=-O0
-CONFIGURE="-DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=$flags -DCMAKE_CXX_FLAGS_DEBUG=$flags" \
+CONFIGURE="-DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS_DEBUG=-O0" \
   scripts/release.sh "$version" "$build" "$work/release"
 (cd "$work/release" && sha256sum --quiet -c SHA256SUMS)
 # Not a file more or less: each by its package.
