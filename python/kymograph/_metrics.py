@@ -85,8 +85,13 @@ class Metric:
 
     @property
     def full_name(self) -> str:
-        """The name with its labels: ``cpu_energy package=0 domain=dram``."""
-        return " ".join([self.name, *(f"{key}={value}" for key, value in self.labels.items())])
+        """
+        The name with its labels: ``cpu_energy package=0 domain=dram``.
+
+        A ``uuid`` beside other labels is left out: the number of the GPU identifies it on its machine.
+        """
+        labels = {key: value for key, value in self.labels.items() if key != "uuid"} or self.labels
+        return " ".join([self.name, *(f"{key}={value}" for key, value in labels.items())])
 
     def _read(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         if self._series is None:

@@ -54,8 +54,41 @@ kymo_site* intern_code(PyCodeObject* code, PyObject* module) {
 
 namespace {
 
+/// Whether a module is a package or within it.
+bool is_within(std::string_view module, std::string_view package) {
+  return module.substr(0, package.size()) == package &&
+         (module.size() == package.size() || module[package.size()] == '.');
+}
+
+std::string module_of(PyObject* frame) {
+  const Owned globals(PyObject_GetAttrString(frame, "f_globals"));
+  if (!globals) {
+    PyErr_Clear();
+    return {};
+  }
+  PyObject* const name = PyDict_GetItemString(globals.get(), "__name__");
+  return name != nullptr && PyUnicode_Check(name) ? std::string(Text(name).view()) : std::string();
+}
+
+/// The innermost frame of the program. This package's own are not, nor PyTorch's where kymograph.torch follows it: they are
+/// the same for all scopes. Null if there is none, as on PyTorch's own threads.
+Owned frame_of_program() {
+  bool is_torch_followed = false;
+  Owned frame = Owned::of(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame) {
+    const std::string module = module_of(frame.get());
+    if (!is_within(module, "kymograph") && !(is_torch_followed && is_within(module, "torch"))) {
+      break;
+    }
+    is_torch_followed = is_torch_followed || module == "kymograph.torch";
+    frame = Owned(reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame.get()))));
+  }
+  return frame;
+}
+
 kymo_site* make_site_of_scope(std::string_view text) {
-  PyFrameObject* const frame = PyEval_GetFrame();
+  const Owned owned = frame_of_program();
+  auto* const frame = reinterpret_cast<PyFrameObject*>(owned.get());
   if (frame == nullptr) {
     return intern_site(text, "", "", 0);
   }

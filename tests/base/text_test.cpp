@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text/metric_name.hpp"
 
 namespace kymo::base {
 namespace {
@@ -25,6 +29,19 @@ TEST(CutTextTest, ACutNeverSplitsACharacter) {
 TEST(CutTextTest, WhatIsNotUtf8IsCutWhereItFalls) {
   const std::string text(20, '\x80');
   EXPECT_EQ(cut_text(text, 10).size(), 10U);
+}
+
+MetricDeclaration metric_of(std::vector<std::pair<std::string, std::string>> labels) {
+  MetricDeclaration metric;
+  metric.name = "gpu_power";
+  metric.labels = std::move(labels);
+  return metric;
+}
+
+TEST(FullNameTest, HasTheLabelsWithoutAUuidBesideOthers) {
+  EXPECT_EQ(full_name(metric_of({})), "gpu_power");
+  EXPECT_EQ(full_name(metric_of({{"gpu", "1"}, {"mig", "2"}, {"uuid", "GPU-7"}})), "gpu_power gpu=1 mig=2");
+  EXPECT_EQ(full_name(metric_of({{"uuid", "GPU-7"}})), "gpu_power uuid=GPU-7");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ from kymograph import _gpu, _record
 sys.path.append(str(Path(__file__).parent))
 from conftest import Run
 from gpu_stand_ins import SECOND, Gpu, Stream, make_cupy, make_torch
-from support import command, rows_of
+from support import command, places_of, rows_of
 
 
 class Machine:
@@ -348,3 +348,24 @@ kymo.stop_capture()
     run_script(script)
     rows = [row for row in rows_of(tmp_path / "run.kymo", "spans") if row["name"] == "matmul"]
     assert len([row for row in rows if row["track"] == "GPU 0"]) == 10
+
+
+def test_a_scopes_place_is_the_programs(tmp_path: Path, run_script: Run) -> None:
+    run_script(
+        """
+        import kymograph as kymo
+
+        def load():
+            with kymo.gpu_scope("load"):
+                pass
+
+        with kymo.capture("run.kymo"):
+            load()
+            for batch in kymo.frames([1, 2]):
+                pass
+        """
+    )
+    places = places_of(tmp_path / "run.kymo")
+    script = str(tmp_path / "script.py")
+    assert places["load"] == (script, 5)
+    assert places["wait for data"] == (script, 10)

@@ -136,6 +136,30 @@ TEST(Nvml, ACallThatComputesForLongRestsAndTheOthersDoNot) {
   EXPECT_EQ(sensor(sensors, 0, Tier::medium).trouble(), "");
 }
 
+TEST(Nvml, ASingleSlowCallDoesNotSilenceItsMetric) {
+  Fake fake(FAKE_NVML);
+  const SensorList sensors = fake.make();
+  (void)fake.read(sensors, 0);
+  (void)fake.read(sensors, 100);
+  fake->energy_cost_ns = 40 * ms;
+  EXPECT_EQ(fake.read(sensors, 200).count(on(0, "gpu_energy")), 1U);
+  EXPECT_EQ(fake.read(sensors, 300).count(on(0, "gpu_energy")), 1U);
+  EXPECT_EQ(fake.read(sensors, 400).count(on(0, "gpu_energy")), 0U) << "two of three";
+  fake->energy_cost_ns = 0;
+  EXPECT_EQ(fake.read(sensors, 10'400).count(on(0, "gpu_energy")), 1U) << "40 ms are 1/250 of ten seconds";
+}
+
+TEST(Nvml, TheFirstCallIsAskedAgainAfterASecondHoweverSlowItWas) {
+  Fake fake(FAKE_NVML);
+  fake->energy_cost_ns = 40 * ms;
+  const SensorList sensors = fake.make();
+  EXPECT_EQ(fake.read(sensors, 0).count(on(0, "gpu_energy")), 1U);
+  fake->energy_cost_ns = 0;
+  EXPECT_EQ(fake.read(sensors, 900).count(on(0, "gpu_energy")), 0U);
+  EXPECT_EQ(fake.read(sensors, 1'000).count(on(0, "gpu_energy")), 1U);
+  EXPECT_EQ(fake.read(sensors, 1'100).count(on(0, "gpu_energy")), 1U);
+}
+
 TEST(Nvml, PowerNowAndPowerAveragedAreToldApart) {
   const Fake fake(FAKE_NVML);
   const SensorList sensors = fake.make();

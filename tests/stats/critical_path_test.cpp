@@ -329,6 +329,68 @@ TEST(CriticalPath, AWaitForAQueueThatGoesOnLateIsStillOneForTheQueue) {
   }
 }
 
+/// Eight times the thread polls until the pass is done. A scope that once ends with it computed.
+TEST(CriticalPath, AThreadThatRunsUntilWorkIsDoneThatItHandedInBeforeWaitsForTheQueue) {
+  ProgramOfItsOwn run(true);
+  MadeUpProgram& program = run.program;
+  const TrackId main = program.thread("main");
+  const TrackId queue = program.queue("GPU 0");
+  constexpr std::int64_t us = 1'000;
+  program.frame(main);
+  for (int frame = 0; frame < 8; ++frame) {
+    program.open(main, "submit");
+    const std::int64_t start_ns = program.now(main) + 100 * us;
+    program.hand_in(main, queue, "pass", start_ns, start_ns + 3'000 * us);
+    program.run(main, 100 * us);
+    program.close(main);
+    program.scope(main, "update", frame == 5 ? 990 * us : 1'000 * us);
+    program.open(main, "synchronize");
+    program.run(main, 500 * us);
+    program.push_off(main, 10 * us);
+    program.run(main, start_ns + 3'010 * us - program.now(main));
+    program.close(main);
+    const std::int64_t copy_ns = program.now(main);
+    program.hand_in(main, queue, "copy", copy_ns, copy_ns + 400 * us);
+    program.scope(main, "update", frame == 3 ? 410 * us : 1'000 * us);
+    program.frame(main);
+  }
+  const std::vector<Owned> owned = run.owned_by_frame();
+  for (int frame = 0; frame < 8; ++frame) {
+    const std::int64_t before_us = frame == 5 ? 990 : 1'000;
+    const std::int64_t after_us = frame == 3 ? 410 : 1'000;
+    const Owned expected{{{"", "computing", "submit", "main"}, 100 * us},
+                         {{"", "computing", "update", "main"}, (before_us + after_us) * us},
+                         {{"", "pushed_off", "synchronize", "main"}, 10 * us},
+                         {{"synchronize/", "queue", "pass", "GPU 0"}, (3'000 - before_us - 10) * us},
+                         {{"", "computing", "synchronize", "main"}, 10 * us}};
+    EXPECT_EQ(owned.at(static_cast<std::size_t>(frame)), expected) << "frame " << frame;
+  }
+}
+
+/// The queue waits for the thread: its work begins and ends with the scope that hands it in.
+TEST(CriticalPath, AThreadThatHandsWorkInAsQuicklyAsItIsDoneComputes) {
+  for (const bool has_states : {false, true}) {
+    ProgramOfItsOwn run(has_states);
+    MadeUpProgram& program = run.program;
+    const TrackId main = program.thread("main");
+    const TrackId queue = program.queue("GPU 0");
+    constexpr std::int64_t us = 1'000;
+    program.frame(main);
+    for (int frame = 0; frame < 8; ++frame) {
+      program.open(main, "submit");
+      const std::int64_t start_ns = program.now(main);
+      program.hand_in(main, queue, "pass", start_ns + 5 * us, start_ns + 490 * us);
+      program.run(main, 500 * us);
+      program.close(main);
+      program.frame(main);
+    }
+    const Owned expected{{{"", "computing", "submit", "main"}, 500 * us}};
+    for (const Owned& owned : run.owned_by_frame()) {
+      EXPECT_EQ(owned, expected);
+    }
+  }
+}
+
 TEST(CriticalPath, ThreadsThatWaitForEachOtherEnd) {
   ProgramOfItsOwn run;
   MadeUpProgram& program = run.program;

@@ -38,6 +38,44 @@ TEST_F(ExplainEvidence, WhatCameOnFewerThanThreeOccasionsIsNoFinding) {
   EXPECT_FALSE(has(explain_it().notes, "occasions"));
 }
 
+TEST_F(ExplainEvidence, AFifthOfTheFramesThatTakesTwiceAsLongMakesARecordingSlowerThanItsBase) {
+  const auto record = [this](bool has_slow, std::int64_t start_ns) {
+    write(
+        300,
+        [has_slow](MadeUpProgram& program, TrackId main, int frame) {
+          // The others are quicker by a little, so that a typical frame is.
+          const std::int64_t noise = frame * 7'919 % 1'000 * (has_slow ? 98 : 100);
+          program.scope(main, "draw", (has_slow && frame % 5 == 2 ? 2 * ms : 1 * ms) + noise);
+        },
+        start_ns);
+    return path();
+  };
+  const std::string base = record(false, 0);
+  const std::string changed = record(true, 10'000 * ms);
+  ExplainOptions options;
+  options.base_captures = {0};
+  const Explanation why = explain(Timeline({base, changed}), options).front();
+  ASSERT_EQ(why.findings.size(), 1U);
+  EXPECT_EQ(why.findings.front().text.find("computing in \"draw\""), 0U) << why.findings.front().text;
+  EXPECT_TRUE(explain(Timeline({base, record(false, 20'000 * ms)}), options).front().findings.empty());
+}
+
+TEST_F(ExplainEvidence, WhatSlowFramesHaveLessOfIsSaidSo) {
+  write(200, [](MadeUpProgram& program, TrackId main, int frame) {
+    const bool is_slow = frame % 10 == 5;
+    program.scope(main, "load", is_slow ? 9 * ms : 3 * ms);
+    if (!is_slow || frame % 20 == 5) {
+      program.scope(main, "tidy", 2 * ms);
+    }
+    program.scope(main, "spare", is_slow ? 1 * ms : 3 * ms);
+  });
+  const Explanation why = explain_it();
+  ASSERT_EQ(why.shorter.size(), 2U);
+  EXPECT_NE(why.shorter.front().text.find("shorter calls (1 ms against 3 ms)"), std::string::npos)
+      << why.shorter.front().text;
+  EXPECT_NE(why.shorter.back().text.find("fewer calls (0.5 against 1)"), std::string::npos) << why.shorter.back().text;
+}
+
 TEST_F(ExplainEvidence, OneFrameIsAFindingIfItIsAskedForOrTooLongForTheMachine) {
   write_slow({40}, 2 * ms);
   ExplainOptions options;
@@ -78,6 +116,21 @@ TEST_F(ExplainEvidence, TextsAndTruthValuesThatGoWithSlowCallsAreNamed) {
   EXPECT_NE(text.find("format = webp in 100 % of calls against 0 %"), std::string::npos) << text;
   EXPECT_NE(text.find("is_cold = true in 100 % of calls against 0 %"), std::string::npos) << text;
   EXPECT_EQ(text.find("name = "), std::string::npos) << text;
+}
+
+TEST_F(ExplainEvidence, TheNumbersOfGpuScopesSayNothing) {
+  write(200, [](MadeUpProgram& program, TrackId main, int frame) {
+    const bool is_slow = frame > 150 && frame % 5 == 0;
+    program.open(main, "draw");
+    program.argument(main, "correlation", std::int64_t{frame});
+    program.argument(main, "frame", std::int64_t{frame});
+    program.run(main, 300 * microsecond + (is_slow ? 2 * ms : 0));
+    program.close(main);
+  });
+  ASSERT_EQ(explain_it().findings.size(), 1U);
+  const std::string text = explain_it().findings.front().text;
+  EXPECT_NE(text.find("with frame = "), std::string::npos) << text;
+  EXPECT_EQ(text.find("correlation"), std::string::npos) << text;
 }
 
 TEST_F(ExplainEvidence, ArgumentsThatChanceMakesAreNotNamed) {

@@ -257,8 +257,8 @@ void page_faults(FrameSimulation& at) {
   });
 }
 
-/// The GPU works longer on one pass; main waits for it without saying so.
-void gpu_busy(FrameSimulation& at) {
+/// The GPU works longer on one pass; main waits for it without saying so, blocked or by polling it.
+void wait_for_gpu(FrameSimulation& at, bool is_polled) {
   MadeUpProgram& program = at.program;
   const TrackId queue = program.queue("GPU 0");
   at.frames([&](std::int64_t extra_ns) {
@@ -267,12 +267,26 @@ void gpu_busy(FrameSimulation& at) {
     const std::int64_t start_ns = program.now(at.main);
     const std::int64_t shadows_ns = start_ns + at.noisy(3 * ms) + extra_ns;
     const std::int64_t colours_ns = shadows_ns + at.noisy(2 * ms);
-    program.work(queue, "shadow pass", start_ns, shadows_ns);
-    program.work(queue, "colour pass", shadows_ns, colours_ns);
+    program.hand_in(at.main, queue, "shadow pass", start_ns, shadows_ns);
+    program.hand_in(at.main, queue, "colour pass", shadows_ns, colours_ns);
+    at.work("animate", 1 * ms);
     program.open(at.main, "present");
-    program.idle_until(at.main, colours_ns + at.noisy(15 * us));
+    const std::int64_t end_ns = colours_ns + at.noisy(15 * us);
+    if (is_polled) {
+      program.run(at.main, end_ns - program.now(at.main));
+    } else {
+      program.idle_until(at.main, end_ns);
+    }
     program.close(at.main);
   });
+}
+
+void gpu_busy(FrameSimulation& at) {
+  wait_for_gpu(at, false);
+}
+
+void gpu_polled(FrameSimulation& at) {
+  wait_for_gpu(at, true);
 }
 
 /// Heat, or a limit of power: everything computes at a lower clock.
@@ -410,8 +424,8 @@ bool has_all(const std::string& text, const std::vector<std::string>& words) {
 
 bool needs_states(const ExplainedProgram& program) {
   const auto is_one_of = [&](auto... run) { return ((program.run == run) || ...); };
-  return is_one_of(outside_hog, own_collector, priority_inversion, fsync_blocks, cold_files, allocator_by_stacks,
-                   collector_by_stacks, disk_by_stacks);
+  return is_one_of(outside_hog, own_collector, priority_inversion, gpu_polled, fsync_blocks, cold_files,
+                   allocator_by_stacks, collector_by_stacks, disk_by_stacks);
 }
 
 /// The injected share of what is between kymo's slow and usual frames.
@@ -459,7 +473,8 @@ const std::vector<ExplainedProgram>& explained_programs() {
       {"thermal throttle", {"computing at a lower clock", "against"}, thermal_throttle},
       {"power throttle", {"computing at a lower clock", "against"}, power_throttle},
       {"profiler's own collector", {"pushed off the CPU by kymo's own kymo-collector"}, own_collector},
-      {"GPU busy", {"waiting in \"present\"", "GPU 0", "\"shadow pass\""}, gpu_busy}};
+      {"GPU busy", {"waiting in \"present\"", "GPU 0", "\"shadow pass\""}, gpu_busy},
+      {"GPU busy, polled", {"waiting in \"present\"", "GPU 0", "\"shadow pass\""}, gpu_polled}};
   return programs;
 }
 

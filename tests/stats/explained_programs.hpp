@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct ExplainedProgram {
   const char* name;
   std::vector<std::string> words;  ///< of the text of the finding that names the cause
   void (*run)(class FrameSimulation& simulation);
+
+  /// For GoogleTest, which would print the bytes.
+  friend void PrintTo(const ExplainedProgram& program, std::ostream* out) { *out << program.name; }
 };
 
 [[nodiscard]] const std::vector<ExplainedProgram>& explained_programs();

@@ -135,6 +135,12 @@ class MadeUpProgram {
     span.duration_ns = end_ns - start_ns;
     batch_.spans.push_back(span);
   }
+  /// The same, handed in by a thread, with a flow as GPU scopes have it.
+  void hand_in(TrackId thread, TrackId queue, const std::string& name, std::int64_t start_ns, std::int64_t end_ns) {
+    work(queue, name, start_ns, end_ns);
+    flow(thread, ++handed_in_, FlowPhase::begin);
+    batch_.flows.push_back({queue, FlowPhase::end, start_ns, handed_in_});
+  }
   void flow(TrackId track, std::uint64_t id, FlowPhase phase) {
     batch_.flows.push_back({track, phase, now(track), id});
   }
@@ -364,6 +370,7 @@ class MadeUpProgram {
   Declarations pending_;
   EventBatch batch_;
   std::int64_t sample_ns_ = 0;
+  std::uint64_t handed_in_ = std::uint64_t{1} << 32U;  // flows
   std::uint32_t tracks_ = 0;
   std::uint64_t frames_ = 0;
   std::int64_t flushed_ns_ = 0;

@@ -294,7 +294,7 @@ TEST(PowerChoice, OfGpusTakesEachOnceByItsBestMetricAndKeepsThemApartFromTheMach
                                                power_metric("gpu_power_limit", {{"gpu", "0"}, {"uuid", "a"}}),
                                                power_metric("power", {{"chip", "power_meter"}, {"channel", "1"}})};
   EXPECT_EQ(names_of(base::choose_power_sources(metrics)),
-            (std::vector<std::string>{"gpu_energy gpu=0 uuid=a (gpu)", "gpu_power gpu=1 uuid=b (gpu)",
+            (std::vector<std::string>{"gpu_energy gpu=0 (gpu)", "gpu_power gpu=1 (gpu)",
                                       "power chip=power_meter channel=1"}));
 }
 

@@ -15,6 +15,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/stats_facts.hpp"
+#include "base/text/metric_name.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::command {
@@ -67,14 +68,6 @@ struct Row {
   [[nodiscard]] std::size_t reach() const { return samples < 2 ? 1 : 1 + 2 * (last - first) / (samples - 1); }
 };
 
-std::string labels_of(const MetricDeclaration& metric) {
-  std::string text;
-  for (const auto& [key, value] : metric.labels) {
-    text += ' ' + key + '=' + value;
-  }
-  return text;
-}
-
 /// The rows of the metrics in the statistics. Equal metrics of several processes share a row.
 class Rows {
  public:
@@ -95,7 +88,7 @@ class Rows {
 
  private:
   static std::string key_of(const MetricDeclaration& metric) {
-    return metric.name + '\0' + metric.unit + '\0' + labels_of(metric);
+    return metric.name + '\0' + metric.unit + '\0' + base::labels_text(metric);
   }
 
   void read(const Timeline& timeline) {
@@ -268,7 +261,7 @@ void append_table(const Report& report, const Rows& rows, bool is_own_ones, std:
     if (is_own(declared) != is_own_ones) {
       continue;
     }
-    const std::string name = escape_html(printable(declared.name + labels_of(declared), 300));
+    const std::string name = escape_html(printable(base::full_name(declared), 300));
     const Row* const row = rows.find(i);
     table.row(name + "<small>" + escape_html(provenance_of(declared, metric.processes, row)) + "</small>", "name");
     table.cell(exact_count(metric.count));

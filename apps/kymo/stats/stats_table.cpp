@@ -16,6 +16,7 @@
 #include "apps/kymo/stats/sketch.hpp"
 #include "apps/kymo/stats/stats_facts.hpp"
 #include "base/system/unresolved.hpp"
+#include "base/text/metric_name.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::command {
@@ -384,15 +385,11 @@ void print_metrics(const Timeline& timeline, const Statistics& statistics, const
       continue;
     }
     ++added;
-    std::string name = declared.name;
-    for (const auto& [key, value] : declared.labels) {
-      name += fmt::format(" {}={}", key, value);
-    }
     const auto text_of = [unit = printable(declared.unit, 12)](double value) {
       return std::isnan(value) ? std::string() : stats::value_text(value, unit);
     };
     table.add(
-        {printable(name), options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
+        {printable(base::full_name(declared)), options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
          format_count(metric.count), text_of(metric.min), text_of(metric.mean), text_of(metric.standard_deviation),
          text_of(metric.p50), text_of(metric.p95), text_of(metric.p99), text_of(metric.max), text_of(metric.last)});
   }

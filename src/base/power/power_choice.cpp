@@ -5,6 +5,8 @@
 #include <map>
 #include <string_view>
 
+#include "base/text/metric_name.hpp"
+
 namespace kymo::base {
 
 namespace {
@@ -305,17 +307,6 @@ class Choosing {
 };
 
 }  // namespace
-
-std::string full_name(const MetricDeclaration& metric) {
-  std::string name = metric.name;
-  for (const auto& [key, value] : metric.labels) {
-    name += ' ';
-    name += key;
-    name += '=';
-    name += value;
-  }
-  return name;
-}
 
 PowerChoice choose_power_sources(const std::vector<MetricDeclaration>& metrics, const std::vector<std::string>& names) {
   Choosing choosing(metrics);

@@ -50,7 +50,4 @@ struct PowerChoice {
 [[nodiscard]] PowerChoice choose_power_sources(const std::vector<MetricDeclaration>& metrics,
                                                const std::vector<std::string>& names = {});
 
-/// "name key=value key=value".
-[[nodiscard]] std::string full_name(const MetricDeclaration& metric);
-
 }  // namespace kymo::base

@@ -178,13 +178,30 @@ void NvmlSensor::report(std::string_view call, NvmlReturn error, bool all_failed
   }
 }
 
-NvmlReturn NvmlSensor::make_call(Row& row, NvmlValues& values) {
+/// How long a call rests: by the median cost of the last three calls, of two by the cheaper one. After the first it rests for
+/// at most a second.
+std::int64_t NvmlSensor::pause_after(Row& row, std::int64_t cost_ns) {
   constexpr std::int64_t least_pause = 250;
   constexpr std::int64_t cheap_ns = 100'000;
+  constexpr std::int64_t most_after_first_ns = 1'000'000'000;
+  const auto [older_ns, last_ns] = row.costs_ns;
+  row.costs_ns = {last_ns, cost_ns};
+  std::int64_t typical_ns = cost_ns;
+  if (row.cost_count == 1) {
+    typical_ns = std::min(last_ns, cost_ns);
+  } else if (row.cost_count > 1) {
+    typical_ns = std::max(std::min(older_ns, last_ns), std::min(std::max(older_ns, last_ns), cost_ns));
+  }
+  const std::int64_t pause_ns = typical_ns > cheap_ns ? least_pause * typical_ns : 0;
+  return row.cost_count++ == 0 ? std::min(pause_ns, most_after_first_ns) : pause_ns;
+}
+
+NvmlReturn NvmlSensor::make_call(Row& row, NvmlValues& values) {
   const std::int64_t before_ns = base::thread_cpu_ns();
   const NvmlReturn result = row.call.read(gpu_, values);
-  const std::int64_t cost_ns = base::thread_cpu_ns() - before_ns;
-  row.next_ns = tier() == Tier::medium && cost_ns > cheap_ns ? gpu_.now_ns + least_pause * cost_ns : 0;
+  if (tier() == Tier::medium) {
+    row.next_ns = gpu_.now_ns + pause_after(row, base::thread_cpu_ns() - before_ns);
+  }
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Sensors of one NVIDIA GPU. Their common part: a list of calls, each of which fills some metrics.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -89,8 +90,9 @@ struct NvmlCall {
 };
 
 /// Makes the calls of one tier. In the medium tier a call takes 1/250 of a core at most: a costlier one rests. On an H200
-/// the energy counter takes 4 ms of CPU, other calls take 0.05. If the GPU does not support a call at the first attempt, the call is dropped. Any other
-/// error is a gap.
+/// the energy counter takes 4 ms of CPU, other calls take 0.05. A single slow call does not count: the driver blocks others
+/// for tens of milliseconds while a program starts to use the GPU. If the GPU does not support a call at the first attempt,
+/// the call is dropped. Any other error is a gap.
 class NvmlSensor final : public Sensor {
  public:
   /// If the GPU has no handle yet, each read requests it.
@@ -103,12 +105,15 @@ class NvmlSensor final : public Sensor {
   struct Row {
     NvmlCall call;
     std::size_t first_metric = 0;
-    bool is_known = false;     // it has succeeded and its metrics exist
-    std::int64_t next_ns = 0;  // of a costly call: not before
+    bool is_known = false;                   // it has succeeded and its metrics exist
+    std::int64_t next_ns = 0;                // of a costly call: not before
+    std::array<std::int64_t, 2> costs_ns{};  // of the calls before
+    std::size_t cost_count = 0;
   };
 
   void list_calls();
   [[nodiscard]] NvmlReturn make_call(Row& row, NvmlValues& values);
+  [[nodiscard]] static std::int64_t pause_after(Row& row, std::int64_t cost_ns);
   void list_facts();
   void add_metrics(Row& row, const NvmlValues& values);
   void store(const Row& row, const NvmlValues& values, std::int64_t now_ns);

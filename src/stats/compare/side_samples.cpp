@@ -9,6 +9,7 @@
 
 #include <kymo/thread_states.hpp>
 
+#include "base/text/metric_name.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "capture/summary/keyed_table.hpp"
 #include "capture/summary/scope_matcher.hpp"
@@ -66,13 +67,9 @@ std::string rate_of(const MetricDeclaration& metric) {
 }
 
 ThingName name_of(const MetricDeclaration& metric) {
-  ThingName name{ThingKind::metric, metric.name, {}, {}, {}, metric.unit};
-  for (const auto& [key, value] : metric.labels) {
-    if (key == "uuid" && metric.labels.size() > 1) {
-      continue;  // the GPU of that number in another machine is compared with it
-    }
-    name.labels += (name.labels.empty() ? "" : " ") + key + '=' + value;
-  }
+  // A GPU is compared with the one of its number in another machine: its uuid is no part of the text.
+  const std::string labels = base::labels_text(metric);
+  ThingName name{ThingKind::metric, metric.name, {}, {}, labels.empty() ? labels : labels.substr(1), metric.unit};
   if (metric.kind != MetricKind::gauge) {
     name.unit = rate_of(metric);
   }

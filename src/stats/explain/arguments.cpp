@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ constexpr double most_p_of_arguments = 0.01;
 constexpr std::size_t most_arguments_named = 2;
 constexpr std::size_t least_values_of_argument = 3;
 constexpr std::size_t most_text_shown = 40;
+/// Numbers GPU scopes one after the other, so it only tells how late they are.
+constexpr std::string_view numbering_argument = "correlation";
 
 /// A number, or how often an argument has a text.
 struct ArgumentColumn {
@@ -115,7 +118,7 @@ std::vector<ArgumentColumn> columns_of(const FindingFacts& facts, const Cause& c
   std::map<NameId, std::vector<bool>> has_texts;
   for (std::size_t i = 0; i < facts.paths.paths.size(); ++i) {
     for (const auto& [key, values] : facts.paths.paths[i].arguments) {
-      if (subjects.count(key.first) != 0) {
+      if (subjects.count(key.first) != 0 && facts.timeline.name(key.second) != numbering_argument) {
         add_values(facts, key.second, values, i, all);
         if (values.text_count != 0) {
           has_texts.try_emplace(key.second, facts.paths.paths.size()).first->second[i] = true;

@@ -94,7 +94,7 @@ LookedAt look_at(const Instances& instances, const std::vector<double>& amounts,
   return looked_at;
 }
 
-bool amounts_differ(const LookedAt& looked_at, double most_p) {
+bool amounts_differ(const LookedAt& looked_at, double most_p, std::uint64_t seed) {
   std::vector<double> slow;
   std::vector<double> usual;
   for (std::size_t i = 0; i < looked_at.amounts.size(); ++i) {
@@ -102,7 +102,8 @@ bool amounts_differ(const LookedAt& looked_at, double most_p) {
   }
   std::sort(slow.begin(), slow.end());
   std::sort(usual.begin(), usual.end());
-  return mann_whitney(usual, slow).p_value <= most_p;
+  return mann_whitney(usual, slow).p_value <= most_p / 2 ||
+         permutation_p_values({&looked_at.amounts}, looked_at.is_slow, seed, ColumnScale::common).front() <= most_p / 2;
 }
 
 std::vector<std::size_t> instances_with(const LookedAt& looked_at, const Cause& cause) {

@@ -24,8 +24,9 @@ struct LookedAt {
 /// Those of a set. `amounts`: of all instances.
 [[nodiscard]] LookedAt look_at(const Instances& instances, const std::vector<double>& amounts, const SlowSet& set);
 
-/// Whether the amounts of slow and usual ones differ by a rank test.
-[[nodiscard]] bool amounts_differ(const LookedAt& looked_at, double most_p);
+/// Whether the amounts of slow and usual ones differ: by a rank test, or in their mean by a permutation test, which sees that
+/// few take much longer. Each has half of `most_p`.
+[[nodiscard]] bool amounts_differ(const LookedAt& looked_at, double most_p, std::uint64_t seed);
 
 /// Owners that count as one cause: on the instance's own thread those of one scope, or all times in which it was pushed off;
 /// behind waits, those of one kind behind the same ones.

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
+#include <string>
 #include <string_view>
 
+#include "base/text/metric_name.hpp"
 #include "stats/common/sample_tests.hpp"
 #include "stats/common/value_text.hpp"
 #include "stats/explain/explanation_text.hpp"
@@ -85,6 +88,13 @@ std::vector<Companion> InstanceMetrics::companions(std::size_t most) const {
   keep_sure(companions);
   std::stable_sort(companions.begin(), companions.end(),
                    [](const Companion& a, const Companion& b) { return a.p_value < b.p_value; });
+  // Two processes of a recording may read the same, such as the control group of both.
+  std::set<std::string> names;
+  companions.erase(std::remove_if(companions.begin(), companions.end(),
+                                  [&](const Companion& one) {
+                                    return !names.insert(base::full_name(timeline_.metric(one.metric))).second;
+                                  }),
+                   companions.end());
   companions.resize(std::min(companions.size(), most));
   return companions;
 }

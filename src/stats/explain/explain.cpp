@@ -42,7 +42,8 @@ class Explaining {
       return std::move(result_);
     }
     looked_at_ = look_at(instances_, durations_of(instances_), set_);
-    if (result_.excess_ns() > 0 && (!result_.is_comparison || amounts_differ(looked_at_, options_.most_p))) {
+    if (result_.excess_ns() > 0 &&
+        (!result_.is_comparison || amounts_differ(looked_at_, options_.most_p, options_.seed))) {
       paths_ = find_critical_paths(timeline_, looked_at_.instances, owners_, options_.on_progress);
       // Metrics of several captures are not joined.
       if (!result_.is_comparison) {

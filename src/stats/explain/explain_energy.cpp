@@ -61,7 +61,7 @@ class ExplainingEnergy {
       return std::move(result_);
     }
     looked_at_ = look_at(instances_, joules_, set);
-    if (!result_.is_comparison || amounts_differ(looked_at_, options_.most_p)) {
+    if (!result_.is_comparison || amounts_differ(looked_at_, options_.most_p, options_.seed)) {
       divide();
       find_findings();
     }

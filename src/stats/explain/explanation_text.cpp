@@ -1,7 +1,9 @@
 #include "stats/explain/explanation_text.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/text/metric_name.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo {
@@ -21,7 +23,8 @@ std::string against(const Explanation& why) {
 }
 
 std::string explained(const Explanation& why) {
-  const auto percent = std::llround(100 * (1 - why.unexplained_ns / why.excess_ns()));
+  // What takes less time may outweigh what was found.
+  const auto percent = std::llround(100 * std::clamp(1 - why.unexplained_ns / why.excess_ns(), 0.0, 1.0));
   return std::to_string(percent) + " % of that is explained";
 }
 
@@ -71,12 +74,9 @@ std::string share_interval_text(const std::optional<Interval>& interval) {
 }
 
 std::string companion_values_text(const MetricDeclaration& metric, const Companion& companion) {
-  std::string name = metric.name;
-  for (const auto& [key, value] : metric.labels) {
-    name += " " + key + "=" + value;
-  }
   const std::string unit = metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s";
-  return name + " (" + value_text(companion.slow, unit) + " against " + value_text(companion.usual, unit) + ")";
+  return base::full_name(metric) + " (" + value_text(companion.slow, unit) + " against " +
+         value_text(companion.usual, unit) + ")";
 }
 
 std::string companion_text(const MetricDeclaration& metric, const Companion& companion) {

@@ -82,7 +82,7 @@ Means owned_by(const FindingFacts& facts, const Cause& cause) {
   return means;
 }
 
-/// Whether there are more calls or longer ones; which of the two makes more of the excess.
+/// Whether the number of calls differs or their length; which of the two makes more of the excess.
 std::string describe_calls(const FindingFacts& facts, const Cause& cause) {
   const Means calls = calls_of(facts, cause);
   const Means owned = owned_by(facts, cause);
@@ -95,12 +95,12 @@ std::string describe_calls(const FindingFacts& facts, const Cause& cause) {
   const double each_slow = owned.slow / calls.slow;
   const double each_usual = owned.usual / calls.usual;
   const double by_number = (calls.slow - calls.usual) * each_usual;
-  if (2 * by_number > owned.slow - owned.usual) {
-    return ": more calls (" + value_text(calls.slow, "", short_form) + " against " +
-           value_text(calls.usual, "", short_form) + ")";
+  if (by_number / (owned.slow - owned.usual) > 0.5) {
+    return (calls.slow > calls.usual ? ": more calls (" : ": fewer calls (") + value_text(calls.slow, "", short_form) +
+           " against " + value_text(calls.usual, "", short_form) + ")";
   }
-  return std::string(longer_calls) + " (" + duration_text(each_slow, short_form) + " against " +
-         duration_text(each_usual, short_form) + ")";
+  return std::string(each_slow > each_usual ? longer_calls : ": shorter calls") + " (" +
+         duration_text(each_slow, short_form) + " against " + duration_text(each_usual, short_form) + ")";
 }
 
 /// Whether a scope of the subject began before a time.

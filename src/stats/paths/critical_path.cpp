@@ -12,6 +12,7 @@
 
 #include "stats/paths/hand_overs.hpp"
 #include "stats/paths/path_samples.hpp"
+#include "stats/paths/queue_waits.hpp"
 #include "stats/paths/track_walk.hpp"
 #include "timeline/source.hpp"
 
@@ -20,8 +21,6 @@ namespace kymo::stats {
 namespace {
 
 constexpr std::string_view lock_wait_prefix = "wait for ";
-/// Shorter waits are not looked up among the spans of queues.
-constexpr std::int64_t least_queue_wait_ns = 20'000;
 /// So many flows that arrive after another are looked at for one that was waited for as well.
 constexpr std::size_t most_joined = 1'024;
 
@@ -32,14 +31,6 @@ struct LockWait {
   SiteId site;
 };
 
-/// A thread was blocked while a queue became idle, and went on later than by the usual delay.
-struct LateWait {
-  PathRequest request;
-  SiteId site;
-  TimeRange range;
-  TrackId queue;
-};
-
 class PathFinder {
  public:
   PathFinder(const Timeline& timeline, const std::vector<Instance>& instances, OwnerTable& owners)
@@ -47,6 +38,7 @@ class PathFinder {
         owners_(owners),
         states_(timeline),
         hand_overs_(timeline, ranges_of(instances)),
+        queue_waits_(timeline, hand_overs_),
         samples_(timeline, union_of(ranges_of(instances))) {
     found_.paths.resize(instances.size());
     for (std::size_t i = 0; i < instances.size(); ++i) {
@@ -66,7 +58,7 @@ class PathFinder {
         follow_lock(wait);
       }
     }
-    own_late_waits();
+    own_possible_waits();
     found_.is_cut = found_.is_cut || hand_overs_.is_cut() || samples_.is_cut();
     return std::move(found_);
   }
@@ -96,10 +88,9 @@ class PathFinder {
   void follow_flow(ActiveRequest& active, SiteId site, TimeRange range, TrackId sender);
   void follow(const PathRequest& from, TimeRange range, TrackId track, ChainId chain, SubjectId subject);
   void own(ActiveRequest& active, SiteId site, TimeRange range);
-  [[nodiscard]] bool own_by_queue(const PathRequest& request, SiteId site, TimeRange range, bool is_blocked);
-  [[nodiscard]] bool is_late_wait(const PathRequest& request, SiteId site, TimeRange range);
-  void own_late_waits();
-  void own_by_work(const PathRequest& request, SiteId site, TimeRange range, TrackId queue, ChainId chain);
+  [[nodiscard]] bool own_by_queue(const ScopeStretch& stretch);
+  void own_possible_waits();
+  void own_by_work(const ScopeStretch& stretch, TrackId queue, OwnerKind own_kind);
   void add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, TrackId track,
            TimeRange range);
   void add_delay(const Delay& delay);
@@ -112,14 +103,13 @@ class PathFinder {
   OwnerTable& owners_;
   ThreadStates states_;
   HandOvers hand_overs_;
+  QueueWaits queue_waits_;
   PathSamples samples_;
   CriticalPaths found_;
   std::map<std::pair<SubjectId, NameId>, std::map<std::string, std::uint32_t, std::less<>>> text_numbers_;
   std::string_view batch_text_;
   std::vector<PathRequest> next_;
   std::vector<LockWait> lock_waits_;
-  std::vector<LateWait> late_waits_;
-  std::map<std::pair<SiteId, TrackId>, std::int64_t> prompt_waits_;  ///< less the late ones
   bool may_follow_ = true;
 };
 
@@ -346,7 +336,7 @@ void PathFinder::follow_flow(ActiveRequest& active, SiteId site, TimeRange range
     if (kind == TrackKind::thread) {
       follow(request, part, sender, owners_.chain_of({request.chain, WaitKind::flow, subject}), subject);
     } else if (kind == TrackKind::queue) {
-      own_by_work(request, site, part, sender, owners_.chain_of({request.chain, WaitKind::queue, subject}));
+      own_by_work({request, site, part}, sender, OwnerKind::blocked);
     } else {
       add(request, request.chain, OwnerKind::blocked, subject, request.track, part);
     }
@@ -396,18 +386,30 @@ void PathFinder::follow_lock(const LockWait& wait) {
 }
 
 void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
-  if (active.states.empty() && own_by_queue(active.request, site, range, false)) {
+  const ScopeStretch whole{active.request, site, range};
+  const SubjectId subject = owners_.subject_of(site);
+  if (active.states.empty()) {
+    const PathRequest& request = active.request;
+    if (const TrackId queue = queue_waits_.of_unknown(whole); queue) {
+      own_by_work(whole, queue, OwnerKind::blocked);
+    } else {
+      add(request, request.chain, OwnerKind::computing, subject, request.track, range);
+    }
     return;
   }
+  std::optional<TrackId> polled;  // asked for when the thread is found to run
   split(active, range, [&](Known known, std::uint32_t cpu, TimeRange part) {
     const PathRequest& request = active.request;
-    if (known == Known::blocked && own_by_queue(request, site, part, true)) {
+    if (known == Known::running && !polled) {
+      polled = queue_waits_.of_running(whole);
+    }
+    if ((known == Known::running && *polled && queue_waits_.keep({request, site, part}, *polled)) ||
+        (known == Known::blocked && own_by_queue({request, site, part}))) {
       return;
     }
     const OwnerKind kind = known == Known::runnable  ? OwnerKind::pushed_off
                            : known == Known::blocked ? OwnerKind::blocked
                                                      : OwnerKind::computing;
-    const SubjectId subject = owners_.subject_of(site);
     add(request, request.chain, kind, subject, request.track, part);
     if (kind == OwnerKind::pushed_off) {
       const OwnerId owner = owners_.owner_of({request.chain, kind, subject, request.track});
@@ -416,63 +418,50 @@ void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
   });
 }
 
-bool PathFinder::own_by_queue(const PathRequest& request, SiteId site, TimeRange range, bool is_blocked) {
-  if (range.end_ns - range.start_ns < least_queue_wait_ns) {
-    return false;
+/// Whether a blocked stretch is owned by a queue, or kept until that is known.
+bool PathFinder::own_by_queue(const ScopeStretch& stretch) {
+  const auto [queue, is_kept] = queue_waits_.of_blocked(stretch);
+  if (queue) {
+    own_by_work(stretch, queue, OwnerKind::blocked);
   }
-  const TrackId queue = hand_overs_.queue_ended_by(timeline_.track(request.track).process, range, is_blocked);
-  if (!queue) {
-    return is_blocked && is_late_wait(request, site, range);
-  }
-  std::int64_t busy_ns = 0;
-  for (const QueueWork& work : hand_overs_.work(queue, range)) {
-    busy_ns += work.end_ns - work.start_ns;
-  }
-  if (!is_blocked && 2 * busy_ns < range.end_ns - range.start_ns) {
-    return false;
-  }
-  ++prompt_waits_[{site, queue}];
-  own_by_work(request, site, range, queue,
-              owners_.chain_of({request.chain, WaitKind::queue, owners_.subject_of(site)}));
-  return true;
+  return queue || is_kept;
 }
 
-bool PathFinder::is_late_wait(const PathRequest& request, SiteId site, TimeRange range) {
-  const TrackId queue = hand_overs_.queue_idle_since(timeline_.track(request.track).process, range);
-  if (!queue || late_waits_.size() == most_requests) {
-    return false;
-  }
-  --prompt_waits_[{site, queue}];
-  late_waits_.push_back({request, site, range, queue});
-  return true;
-}
-
-/// Where a scope's waits mostly end with the spans of a queue, its late ones were for the queue as well. Elsewhere the queue
-/// became idle by chance.
-void PathFinder::own_late_waits() {
-  for (const auto& [request, site, range, queue] : late_waits_) {
-    const SubjectId subject = owners_.subject_of(site);
-    if (prompt_waits_[{site, queue}] > 0) {
-      own_by_work(request, site, range, queue, owners_.chain_of({request.chain, WaitKind::queue, subject}));
+/// Stretches that only all of their scope's could judge.
+void PathFinder::own_possible_waits() {
+  for (const auto& [stretch, queue, is_running] : queue_waits_.decide()) {
+    const OwnerKind own_kind = is_running ? OwnerKind::computing : OwnerKind::blocked;
+    if (queue) {
+      own_by_work(stretch, queue, own_kind);
     } else {
-      add(request, request.chain, OwnerKind::blocked, subject, request.track, range);
+      const PathRequest& request = stretch.request;
+      add(request, request.chain, own_kind, owners_.subject_of(stretch.site), request.track, stretch.range);
     }
   }
 }
 
-void PathFinder::own_by_work(const PathRequest& request, SiteId site, TimeRange range, TrackId queue, ChainId chain) {
+/// The queue's spans own their times, the thread the rest. A thread that was blocked went on some time after the last span.
+void PathFinder::own_by_work(const ScopeStretch& stretch, TrackId queue, OwnerKind own_kind) {
+  const auto& [request, site, range] = stretch;
   const SubjectId subject = owners_.subject_of(site);
+  const ChainId chain = owners_.chain_of({request.chain, WaitKind::queue, subject});
   std::int64_t reached_ns = range.start_ns;
   for (const QueueWork& work : hand_overs_.work(queue, range)) {
     if (work.start_ns > reached_ns) {
-      add(request, request.chain, OwnerKind::blocked, subject, request.track, {reached_ns, work.start_ns});
+      add(request, request.chain, own_kind, subject, request.track, {reached_ns, work.start_ns});
     }
     add(request, chain, OwnerKind::queue, owners_.subject_of(timeline_.name(work.name)), queue,
         {work.start_ns, work.end_ns});
     reached_ns = work.end_ns;
   }
-  if (reached_ns < range.end_ns) {
-    add(request, chain, OwnerKind::waking, subject, request.track, {reached_ns, range.end_ns});
+  const TimeRange rest{reached_ns, range.end_ns};
+  if (rest.start_ns == rest.end_ns) {
+    return;
+  }
+  if (own_kind == OwnerKind::blocked) {
+    add(request, chain, OwnerKind::waking, subject, request.track, rest);
+  } else {
+    add(request, request.chain, own_kind, subject, request.track, rest);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 
 #include <kymo/batch_cursor.hpp>
@@ -149,6 +150,11 @@ std::span<const Arrival> HandOvers::arrivals(TrackId track, TimeRange range) con
   const auto first = std::upper_bound(all.begin(), all.end(), range.start_ns, is_before);
   const auto last = std::upper_bound(first, all.end(), range.end_ns, is_before);
   return {all.data() + (first - all.begin()), static_cast<std::size_t>(last - first)};
+}
+
+std::optional<std::int64_t> HandOvers::last_sent_to(TrackId queue, std::int64_t time_ns) const {
+  const std::span<const Arrival> before = arrivals(queue, {std::numeric_limits<std::int64_t>::min(), time_ns - 1});
+  return before.empty() ? std::nullopt : std::optional(before.back().sent_ns);
 }
 
 TrackId HandOvers::thread_of(ProcessId process, const std::string& name) const {

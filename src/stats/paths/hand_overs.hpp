@@ -55,6 +55,9 @@ class HandOvers {
   /// The thread of a process by its name; 0 if none or several have it.
   [[nodiscard]] TrackId thread_of(ProcessId process, const std::string& name) const;
 
+  /// When the work was handed in with which a queue began last before a time; none where no flow tells.
+  [[nodiscard]] std::optional<std::int64_t> last_sent_to(TrackId queue, std::int64_t time_ns) const;
+
   /// The queue of the process whose work the thread waited for in an interval that ended when a span of the queue did.
   /// `is_blocked`: the thread is known to have waited; otherwise the queue must be idle afterwards. 0 if there is none.
   [[nodiscard]] TrackId queue_ended_by(ProcessId process, TimeRange range, bool is_blocked) const;

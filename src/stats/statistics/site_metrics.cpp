@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/power/power_choice.hpp"
+#include "base/text/metric_name.hpp"
 #include "stats/common/step_series.hpp"
 #include "stats/statistics/scope_order.hpp"
 
