@@ -388,10 +388,11 @@ void print_metrics(const Timeline& timeline, const Statistics& statistics, const
     const auto text_of = [unit = printable(declared.unit, 12)](double value) {
       return std::isnan(value) ? std::string() : stats::value_text(value, unit);
     };
-    table.add(
-        {printable(base::full_name(declared)), options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
-         format_count(metric.count), text_of(metric.min), text_of(metric.mean), text_of(metric.standard_deviation),
-         text_of(metric.p50), text_of(metric.p95), text_of(metric.p99), text_of(metric.max), text_of(metric.last)});
+    table.add({printable(base::full_name(declared)),
+               options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
+               format_count(metric.count), text_of(metric.min), text_of(metric.mean),
+               text_of(metric.standard_deviation), text_of(metric.p50), text_of(metric.p95), text_of(metric.p99),
+               text_of(metric.max), text_of(metric.last)});
   }
   table.print_below();
   if (options.is_brief && added < all) {
