@@ -190,7 +190,7 @@ bool Shown::poll() {
   return compared_ != nullptr ? compared_->poll() : view_ != nullptr && view_->state().data().poll();
 }
 bool Shown::is_busy() const {
-  return compared_ != nullptr ? compared_->is_busy() : view_ != nullptr && view_->state().data().is_busy();
+  return compared_ != nullptr ? compared_->is_busy() : view_ != nullptr && view_->state().is_busy();
 }
 bool Shown::is_live() const {
   return compared_ != nullptr ? compared_->is_live() : view_ != nullptr && view_->state().data().provider().is_live();

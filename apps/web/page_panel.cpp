@@ -204,7 +204,7 @@ class Page {
   void work() {
     if (compared_ != nullptr && compared_->is_busy()) {
       static_cast<void>(compared_->poll());
-    } else if (view_ != nullptr && view_->state().data().is_busy()) {
+    } else if (view_ != nullptr && view_->state().is_busy()) {
       static_cast<void>(view_->state().data().poll());
     }
   }
@@ -212,7 +212,7 @@ class Page {
   /// Whether another frame would differ without any input.
   [[nodiscard]] bool is_busy() const {
     return !input_.is_empty() || (compared_ != nullptr && compared_->is_busy()) ||
-           (view_ != nullptr && view_->state().data().is_busy());
+           (view_ != nullptr && view_->state().is_busy());
   }
   [[nodiscard]] const std::string& describe() {
     text_ = shown() == nullptr ? std::string("null") : describe_view(*shown(), ratio_, drawn_);

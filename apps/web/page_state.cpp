@@ -72,7 +72,7 @@ std::string describe_view(panel::PanelView& view, float ratio, std::uint64_t dra
   out += ",\"arrival\":" + quoted(name_of(provider.arrival()));
   out += ",\"follows\":" + truth(state.follows());
   out += ",\"is_paused\":" + truth(state.is_paused());
-  out += ",\"is_busy\":" + truth(state.data().is_busy());
+  out += ",\"is_busy\":" + truth(state.is_busy());
   constexpr double bar_pixels = 3;  // the width used for drawing, so that no new layout is computed
   out += ",\"frames\":" + std::to_string(state.frame_bars(bar_pixels).count);
   out += ",\"pinned_ns\":" +

@@ -108,7 +108,7 @@ void PanelState::tick() {
   implementation_->tick();
 }
 bool PanelState::is_busy() const {
-  return implementation_->state().data().is_busy();
+  return implementation_->state().is_busy();
 }
 bool PanelState::is_paused() const {
   return implementation_->state().is_paused();
@@ -158,7 +158,7 @@ void ReplayState::show() {
   implementation_->show();
 }
 bool ReplayState::is_busy() const {
-  return implementation_->state().data().is_busy();
+  return implementation_->state().is_busy();
 }
 bool ReplayState::is_paused() const {
   return implementation_->state().is_paused();

@@ -224,6 +224,71 @@ TEST(FlameLayout, BoxesAreBoundedByPixels) {
   }
 }
 
+/// The left ends of all boxes.
+std::vector<float> lefts_of(const panel::FlameLayout& layout) {
+  std::vector<float> lefts;
+  for (const FlameRow& row : layout.rows) {
+    for (const FlameBox& box : row.boxes) {
+      lefts.push_back(box.left);
+    }
+  }
+  return lefts;
+}
+
+TEST(FlameLayout, OfAViewThatDiffersLittleBeginsWhereTheLastOneEnded) {
+  Game game;
+  game.frames = 2000;
+  const std::vector<Piece> pieces = exact_pieces(game);
+  const panel::TimeAxis axis = axis_over({0, Game::start_of(2000)}, 400);
+  panel::FlameOptions options;
+  options.first_line = 2;  // "update" and "render" fill it
+  options.end_line = 3;
+  options.most_boxes = 60;
+  const panel::FlameLayout first = panel::lay_out_flame(pieces, axis, options);
+  ASSERT_GT(first.next_doublings, 0U);
+  options.doublings = first.next_doublings;
+  const panel::FlameLayout next = panel::lay_out_flame(pieces, axis, options);
+  EXPECT_EQ(next.next_doublings, first.next_doublings);
+  EXPECT_EQ(lefts_of(next), lefts_of(first));
+  options.doublings = first.next_doublings + 2;
+  EXPECT_EQ(panel::lay_out_flame(pieces, axis, options).next_doublings, first.next_doublings + 1) << "there is room";
+}
+
+TEST(FlameLayout, AViewThatStandsStillShowsAllItHasRoomFor) {
+  Game game;
+  game.frames = 2000;
+  panel::FlameOptions options;
+  options.most_boxes = 300;
+  const auto lay_out = [&options](panel::ViewState& state) {
+    state.begin_frame();
+    std::vector<float> lefts = lefts_of(state.flame_layout(options));
+    state.end_frame();
+    return lefts;
+  };
+  const auto settle = [&](panel::ViewState& state) {
+    std::vector<float> lefts = lay_out(state);
+    for (int frame = 0; frame < 200 && state.is_busy(); ++frame) {
+      lefts = lay_out(state);
+    }
+    EXPECT_FALSE(state.is_busy());
+    return lefts;
+  };
+  panel::ViewState moved(provide(game.write()), immediate_data());
+  moved.flame().set_width(400);
+  settle(moved);
+  const TimeRange part{Game::start_of(500), Game::start_of(600)};
+  moved.flame().show(part);
+  lay_out(moved);
+  EXPECT_TRUE(moved.is_busy()) << "it began with boxes as wide as those of everything";
+  panel::ViewState fresh(provide(game.write()), immediate_data());
+  fresh.flame().set_width(400);
+  settle(fresh);
+  fresh.flame().show({Game::start_of(0), Game::start_of(1)});
+  settle(fresh);
+  fresh.flame().show(part);
+  EXPECT_EQ(settle(moved), settle(fresh));
+}
+
 TEST(FlameLayout, CoarsePiecesShowWhatTheFineOnesDo) {
   // Bins of a block, far narrower than its frames, say where "frame" ran and where it did not.
   Game game;

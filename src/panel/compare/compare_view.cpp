@@ -137,7 +137,7 @@ bool CompareView::poll() {
 }
 
 bool CompareView::is_busy() const {
-  return worker_.is_busy() || sides_[0].state().data().is_busy() || sides_[1].state().data().is_busy();
+  return worker_.is_busy() || sides_[0].state().is_busy() || sides_[1].state().is_busy();
 }
 
 bool CompareView::is_live() const {

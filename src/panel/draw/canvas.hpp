@@ -1,6 +1,8 @@
 // Draws on a window's draw list within the limits of 16-bit indices.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -55,6 +57,38 @@ class Canvas {
   /// Clean text (clean_text); what is wider than the width ends in three dots, if a letter fits
   /// before them. Returns whether any of it was drawn.
   bool text(float left, float top, float width, ImU32 colour, std::string_view text);
+
+  /// Many boxes at once, for which the list makes room once. Nothing else is drawn on it until they are finished.
+  class Boxes {
+   public:
+    Boxes(ImDrawList* list, std::size_t most)
+        : list_(list),
+          left_(std::min(static_cast<int>(std::min<std::size_t>(most, most_vertices)),
+                         std::max(most_vertices - list->VtxBuffer.Size, 0) / 4)) {
+      list_->PrimReserve(left_ * 6, left_ * 4);
+    }
+    Boxes(const Boxes&) = delete;
+    Boxes& operator=(const Boxes&) = delete;
+    ~Boxes() { finish(); }
+
+    void fill(float left, float top, float right, float bottom, ImU32 colour) {
+      if (left_ > 0) {
+        --left_;
+        list_->PrimRect(ImVec2(left, top), ImVec2(right, bottom), colour);
+      }
+    }
+
+    /// Gives back what was not used; then the list may be drawn on again.
+    void finish() {
+      list_->PrimUnreserve(left_ * 6, left_ * 4);
+      left_ = 0;
+    }
+
+   private:
+    ImDrawList* list_;
+    int left_;
+  };
+  [[nodiscard]] Boxes boxes(std::size_t most) { return {list_, most}; }
 
  private:
   [[nodiscard]] bool has_room(int vertices) const { return list_->VtxBuffer.Size + vertices < most_vertices; }

@@ -18,11 +18,11 @@ void Names::colour_sites() {
   palette_->add_all(std::move(fresh));
 }
 
-const NameLook& Names::look(base::SiteOrName what, const Theme& theme) {
-  const std::uint64_t key = (std::uint64_t{base::value_of(what)} << 1U) | (base::is_name(what) ? 1U : 0U);
+const NameLook& Names::find_look(std::uint64_t key, base::SiteOrName what, const Theme& theme) {
   constexpr std::size_t most_looks = 20000;
   if (looks_.size() > most_looks || was_light_ != theme.is_light) {
     looks_.clear();
+    recent_ = {};
     was_light_ = theme.is_light;
   }
   NameLook& look = looks_[key];
@@ -36,6 +36,7 @@ const NameLook& Names::look(base::SiteOrName what, const Theme& theme) {
     look.colour = look.is_unresolved ? theme.bad : palette_colour(palette_->place_of(text));
     look.is_wait = !named && site.role == SiteRole::wait;
   }
+  recent_[key % recent_.size()] = {key, &look};
   return look;
 }
 

@@ -123,7 +123,7 @@ class RowBuilder {
   /// The name of the spans that take most of the time among several, of which a sample votes.
   static std::uint32_t name_of_most(std::vector<DetailSpan>::const_iterator from,
                                     std::vector<DetailSpan>::const_iterator end) {
-    constexpr std::int64_t most_voters = 16;
+    constexpr std::int64_t most_voters = 8;
     capture::SiteVote vote;
     if (end - from <= most_voters) {
       for (auto at = from; at != end; ++at) {
@@ -177,6 +177,10 @@ class RowBuilder {
   /// Votes on the name of the last box. Votes for one name in a row count together, which changes no result.
   void vote(const FlameBox& box) {
     if (box.name != voted_) {
+      if (!is_contested_) {
+        vote_ = {};
+        is_contested_ = true;
+      }
       vote_.add(voted_, votes_);
       voted_ = box.name;
       votes_ = 0;
@@ -184,12 +188,13 @@ class RowBuilder {
     votes_ += weight_of(box);
   }
 
-  /// Names the last box by the vote on it, if there was one.
+  /// Names the last box by the vote on it, if there was one. Most have one candidate.
   void name_last() {
-    if (votes_ != 0) {
-      vote_.add(voted_, std::exchange(votes_, 0));
+    if (votes_ != 0 && is_contested_) {
+      vote_.add(voted_, votes_);
       row_.boxes.back().name = vote_.leader();
     }
+    votes_ = 0;
   }
 
   [[nodiscard]] bool is_near(const FlameBox& box, const FlameBox& last) const {
@@ -219,8 +224,9 @@ class RowBuilder {
       box.right = box.left + static_cast<float>(least_ / 2);
     }
     if (put_after_last(box)) {
-      vote_ = {};
-      vote(voter);
+      is_contested_ = false;
+      voted_ = voter.name;
+      votes_ = weight_of(voter);
     }
   }
 
@@ -244,9 +250,10 @@ class RowBuilder {
   const TimeAxis& axis_;
   double least_;
   FlameRow& row_;
-  capture::SiteVote vote_;   // on the name of the last narrow box, except for
-  std::uint64_t votes_ = 0;  // the last votes,
-  std::uint32_t voted_ = 0;  // which are for this name
+  capture::SiteVote vote_;     // on the name of the last narrow box, once there are several names, except for
+  std::uint64_t votes_ = 0;    // the last votes,
+  std::uint32_t voted_ = 0;    // which are for this name
+  bool is_contested_ = false;  // there are several
   std::int64_t start_ns_;
   std::int64_t end_ns_;
 };
@@ -472,7 +479,8 @@ FlameLayout lay_out_flame(const std::vector<Piece>& pieces, const TimeAxis& axis
   // With every row full of boxes of this width, there would be exactly the maximum. Rows are seldom full.
   const double full = static_cast<double>(rows.size()) * axis.width() /
                       static_cast<double>(std::max<std::size_t>(options.most_boxes, 1));
-  double least = std::max({options.least_pixels, 1.0, full / 2});
+  double least = std::ldexp(std::max({options.least_pixels, 1.0, full / 2}), static_cast<int>(options.doublings));
+  layout.next_doublings = options.doublings;
   const auto fill = [&] {
     const std::size_t most = least < axis.width() ? options.most_boxes : std::numeric_limits<std::size_t>::max();
     layout.boxes = Filler(axis, least, rows).fill(pieces, most);
@@ -480,10 +488,15 @@ FlameLayout lay_out_flame(const std::vector<Piece>& pieces, const TimeAxis& axis
   fill();
   while (layout.boxes > options.most_boxes && least < axis.width()) {
     least *= 2;
+    ++layout.next_doublings;
     for (FlameRow& row : rows) {
       row.boxes.clear();
     }
     fill();
+  }
+  // Half of the width makes about twice as many boxes.
+  if (layout.next_doublings != 0 && 3 * layout.boxes < options.most_boxes) {
+    --layout.next_doublings;
   }
   for (FlameRow& row : rows) {
     for (FlameBox& box : row.boxes) {

@@ -51,6 +51,7 @@ struct FlameLayout {
   std::vector<FlameRow> rows;      ///< those within the requested lines, by ascending track
   std::uint32_t lines = 0;         ///< of all tracks
   std::size_t boxes = 0;
+  unsigned next_doublings = 0;  ///< FlameOptions::doublings for a view that differs little
 };
 
 /// A depth of a track: its track, whether its spans are named, and the depth.
@@ -87,7 +88,8 @@ class TrackView {
 
 struct FlameOptions {
   double least_pixels = 2;         ///< narrower spans are joined
-  std::size_t most_boxes = 10000;  ///< more spans are joined if this is exceeded
+  std::size_t most_boxes = 10000;  ///< if this is exceeded, the width is doubled and the layout made again
+  unsigned doublings = 0;          ///< so often at least
   std::uint32_t first_line = 0;    ///< the visible lines
   std::uint32_t end_line = 0xFFFFFFFF;
   TrackView* tracks = nullptr;  ///< else by ascending id, only with rows that hold something

@@ -182,26 +182,35 @@ bool is_constant(const MetricDeclaration* metric, const MetricSteps& steps) {
 }
 
 void MetricHolds::learn(const std::vector<Piece>& pieces) {
-  std::unordered_map<MetricId, std::int64_t> last_ns;
-  const auto learn_interval = [this](MetricId metric, std::int64_t length_ns) {
-    if (length_ns > 0) {
-      std::int64_t& shortest = intervals_.try_emplace(metric, length_ns).first->second;
-      shortest = std::min(shortest, length_ns);
-    }
+  struct Known {
+    std::int64_t last_ns = 0;
+    std::int64_t shortest_ns = forever;
   };
+  std::map<MetricId, Known> all;
+  auto next = all.end();  // pieces usually have the same metrics in the same order
   for (const Piece& piece : pieces) {
     for (const DetailSeries& series : piece->series) {
       if (series.samples.empty()) {
         continue;
       }
+      const bool is_next = next != all.end() && next->first == series.metric;
+      const auto [place, is_new] = is_next ? std::pair(next, false) : all.try_emplace(series.metric);
+      Known& known = place->second;
       const std::int64_t first = series.samples.front().start_ns;
       const std::int64_t last = series.samples.back().start_ns;
-      if (const auto count = static_cast<std::int64_t>(series.samples.size()); count > 1) {
-        learn_interval(series.metric, length_between(first, last) / (count - 1));
-      } else if (const auto known = last_ns.find(series.metric); known != last_ns.end()) {
-        learn_interval(series.metric, length_between(known->second, first));
-      }
-      last_ns[series.metric] = last;
+      const auto count = static_cast<std::int64_t>(series.samples.size());
+      const std::int64_t length_ns = count > 1 ? length_between(first, last) / (count - 1)
+                                     : is_new  ? 0
+                                               : length_between(known.last_ns, first);
+      known.shortest_ns = length_ns > 0 ? std::min(known.shortest_ns, length_ns) : known.shortest_ns;
+      known.last_ns = last;
+      next = std::next(place) == all.end() ? all.begin() : std::next(place);
+    }
+  }
+  for (const auto& [metric, known] : all) {
+    if (known.shortest_ns != forever) {
+      std::int64_t& shortest = intervals_.try_emplace(metric, known.shortest_ns).first->second;
+      shortest = std::min(shortest, known.shortest_ns);
     }
   }
 }

@@ -26,7 +26,7 @@ void TimeAxis::set_bounds(TimeRange data, const std::optional<TimeRange>& room) 
     bounds_.end_ns = std::max(bounds_.end_ns, cut(room->end_ns));
   }
   if (shows_all_) {
-    range_ = bounds_;
+    fit();
   } else {
     show(range_);
   }
@@ -39,11 +39,13 @@ void TimeAxis::show(TimeRange range) {
   range_.start_ns = std::clamp(start, bounds_.start_ns, bounds_.end_ns - length);
   range_.end_ns = range_.start_ns + length;
   shows_all_ = length == whole;
+  scale();
 }
 
 void TimeAxis::fit() {
   range_ = bounds_;
   shows_all_ = true;
+  scale();
 }
 
 void TimeAxis::zoom(double factor, double pixel) {

@@ -20,7 +20,10 @@ class TimeAxis {
   /// Sets the range of the data, and room around it if there is more to show. An axis that shows everything
   /// continues to do so.
   void set_bounds(TimeRange data, const std::optional<TimeRange>& room = std::nullopt);
-  void set_width(double pixels) { width_ = pixels < 1 ? 1 : pixels; }
+  void set_width(double pixels) {
+    width_ = pixels < 1 ? 1 : pixels;
+    scale();
+  }
 
   [[nodiscard]] TimeRange data() const { return data_; }
   /// The data and the room around it.
@@ -43,17 +46,19 @@ class TimeAxis {
   /// The position of a time, limited to +-1e9 of the axis.
   [[nodiscard]] double to_pixel(std::int64_t time_ns) const {
     constexpr double farthest = 1e9;
-    return std::clamp(static_cast<double>(cut(time_ns) - range_.start_ns) / ns_per_pixel(), -farthest, farthest);
+    return std::clamp(static_cast<double>(cut(time_ns) - range_.start_ns) * pixels_per_ns_, -farthest, farthest);
   }
   [[nodiscard]] std::int64_t to_time(double pixel) const;
 
  private:
+  void scale() { pixels_per_ns_ = width_ / static_cast<double>(length_ns()); }
   static std::int64_t cut(std::int64_t time_ns) { return std::clamp(time_ns, -latest_ns, latest_ns); }
 
   TimeRange data_{0, least_length_ns};
   TimeRange bounds_{0, least_length_ns};
   TimeRange range_{0, least_length_ns};
   double width_ = 1;
+  double pixels_per_ns_ = 1.0 / least_length_ns;  ///< kept, since charts ask for thousands of positions
   bool shows_all_ = true;
 };
 

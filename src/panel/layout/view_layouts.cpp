@@ -109,12 +109,16 @@ const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
   key.detail = options.first_line;
   key.end_detail = options.end_line;
   key.tracks = tracks_.order().version();
-  if (is_new(flame_key_, key)) {
+  const bool is_moving = is_new(flame_key_, key);
+  if (is_moving || flame_is_draft_) {
     ++layouts_made_;
     const Wish wish{Asker::flame, true, static_cast<std::int64_t>(options.least_pixels * flame_.ns_per_pixel())};
     const std::vector<Piece> pieces = data_.pieces(flame_.range(), wish);
     FlameOptions arranged = options;
     arranged.tracks = &tracks_;
+    // While it moves, the chart begins with what the last frame came to. Once it stands still, it shows all it has room for.
+    arranged.doublings = is_moving ? flame_layout_.next_doublings : 0;
+    flame_is_draft_ = arranged.doublings != 0;
     flame_layout_ = lay_out_flame(pieces, flame_, arranged);
     find_threads();
     mark_layout_ = lay_out_marks(pieces, flame_, flame_layout_, threads_);

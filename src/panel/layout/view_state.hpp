@@ -170,6 +170,8 @@ class ViewState {
   [[nodiscard]] const FlameLayout& flame_layout(const FlameOptions& options);
   /// The last one.
   [[nodiscard]] const FlameLayout& flame_layout() const { return flame_layout_; }
+  /// Whether the next frame may differ though nothing moves: data are being read, or the flame chart may have room for more.
+  [[nodiscard]] bool is_busy() const { return data_.is_busy() || flame_is_draft_; }
   /// The arrangement of tracks: threads, the main one first, then fibers, locks, queues and async lanes.
   [[nodiscard]] TrackView& tracks() { return tracks_; }
   /// The user's arrangement of metric rows.
@@ -282,6 +284,7 @@ class ViewState {
   TrackView tracks_;
   LayoutKey flame_key_;
   FlameLayout flame_layout_;
+  bool flame_is_draft_ = false;
   MarkLayout mark_layout_;
   StateLayout state_layout_;
   std::vector<std::uint32_t> cpus_;                                   // seen so far

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "panel/data/time_math.hpp"
 #include "panel/draw/text.hpp"
@@ -25,6 +26,10 @@ Area beside(const Area& area, const Area& cover) {
   const Area before{area.left, area.top, cover.left - gap, area.bottom};
   const Area behind{cover.right + gap, area.top, area.right, area.bottom};
   return before.width() > behind.width() ? before : behind;
+}
+
+bool is_unbalanced(const FlameBox& box) {
+  return (box.flags & timeline::DetailSpan::unbalanced) != 0;
 }
 
 }  // namespace
@@ -184,7 +189,6 @@ void PanelView::show_track_facts(const TrackDeclaration& track, bool is_collapse
 
 void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayout& layout, float line_height) {
   Canvas canvas(ImGui::GetWindowDrawList());
-  const float pad = std::floor(line_height * 0.1F);
   const auto y_of = [&](std::uint32_t line) { return area.top + static_cast<float>(line) * line_height - scroll; };
   for (const FlameTrack& track : layout.tracks) {
     const float y = y_of(track.line);
@@ -205,71 +209,96 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
       }
     }
   }
-  const bool is_limited = is_searching() && !state_.search().empty();
+  marks_.measured = measured_label(area, state_.flame());
   // Boxes first: if vertices run out, names are dropped before boxes.
+  draw_boxes(area, scroll, layout, line_height);
+  draw_box_names(area, scroll, layout, line_height);
+  draw_lit(area, layout, line_height);
+  draw_marks(area, line_height);
+  draw_measured(area, state_.flame());
+}
+
+void PanelView::draw_boxes(const Area& area, float scroll, const FlameLayout& layout, float line_height) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  const bool is_limited = is_searching() && !state_.search().empty();
+  struct Marked {
+    const FlameBox& box;
+    const NameLook& look;
+    float share;
+  };
+  std::vector<Marked> marked;
+  // A box for many spans is slightly lower than one for a single span.
+  const auto top_of = [&](const FlameBox& box, float y) { return box.is_one ? y : y + line_height * 0.18F; };
+  const auto right_of = [&](const FlameBox& box) { return area.left + box.right - (box.right - box.left > 3 ? 1 : 0); };
   for (const FlameRow& row : layout.rows) {
-    const float y = y_of(row.line);
-    const NameLook* known = nullptr;
-    std::uint32_t name = 0;
+    const float y = area.top + static_cast<float>(row.line) * line_height - scroll;
+    marked.clear();
+    Canvas::Boxes boxes = canvas.boxes(row.boxes.size());
     for (const FlameBox& box : row.boxes) {
-      // Neighbours often have one name.
-      known = known == nullptr || box.name != name ? &look_of(row.what(box)) : known;
-      name = box.name;
-      const NameLook& look = *known;
+      const NameLook& look = look_of(row.what(box));
       float share = box.is_one ? 1.0F : 0.35F + 0.6F * box.covered;
       share *= is_limited && !is_found(look) ? 0.25F : 1.0F;
+      if (look.is_wait || (box.is_one && (look.is_unresolved || is_unbalanced(box)))) {
+        marked.push_back({box, look, share});
+      }
+      if (!look.is_unresolved || !box.is_one) {
+        boxes.fill(area.left + box.left, top_of(box, y), right_of(box), y + line_height - 1, fade(look.colour, share));
+      }
+    }
+    boxes.finish();
+    for (const auto& [box, look, share] : marked) {
       if (look.is_unresolved && box.is_one) {
         canvas.diamond(area.left + box.left, y + line_height / 2, line_height * 0.28F, fade(look.colour, share));
         continue;
       }
-      const float gap = box.right - box.left > 3 ? 1.0F : 0.0F;
-      // A box for many spans is slightly lower than one for a single span.
-      const float top = box.is_one ? y : y + line_height * 0.18F;
-      canvas.fill(area.left + box.left, top, area.left + box.right - gap, y + line_height - 1,
-                  fade(look.colour, share));
       if (look.is_wait) {
-        canvas.stripes(area.left + std::max(box.left, 0.0F), top, area.left + std::min(box.right, area.width()) - gap,
-                       y + line_height - 1, fade(theme_.box_text, share * 0.5F));
+        const float gap = box.right - box.left > 3 ? 1.0F : 0.0F;
+        canvas.stripes(area.left + std::max(box.left, 0.0F), top_of(box, y),
+                       area.left + std::min(box.right, area.width()) - gap, y + line_height - 1,
+                       fade(theme_.box_text, share * 0.5F));
       }
-      const bool is_unbalanced = (box.flags & timeline::DetailSpan::unbalanced) != 0 && box.is_one;
-      if (is_unbalanced && box.right - box.left > 6) {
-        canvas.fill(area.left + box.right - 4, y, area.left + box.right - gap, y + line_height - 1, theme_.bad);
+      if (is_unbalanced(box) && box.is_one && box.right - box.left > 6) {
+        canvas.fill(area.left + box.right - 4, y, right_of(box), y + line_height - 1, theme_.bad);
       }
     }
   }
+}
+
+void PanelView::draw_box_names(const Area& area, float scroll, const FlameLayout& layout, float line_height) {
+  Canvas canvas(ImGui::GetWindowDrawList());
+  const float pad = std::floor(line_height * 0.1F);
+  const float least_width = ImGui::GetFontSize() * 1.5F;
+  const bool is_limited = is_searching() && !state_.search().empty();
+  const bool may_be_marked = is_limited || state_.marked_site();
   const auto& selected = state_.selected();
-  marks_.measured = measured_label(area, state_.flame());
   for (const FlameRow& row : layout.rows) {
-    const float y = y_of(row.line);
+    const float y = area.top + static_cast<float>(row.line) * line_height - scroll;
     for (const FlameBox& box : row.boxes) {
       const float left = std::max(box.left, 0.0F);
       const float width = std::min(box.right, area.width()) - left;
       const bool is_selected = selected && box.is_one && row.track == selected->track && row.depth == selected->depth &&
                                row.named == base::is_name(selected->what) && box.start_ns == selected->start_ns;
-      if (!is_selected && width <= 3) {
-        continue;  // has no room for what follows
+      const bool has_name = box.is_one && width > least_width;
+      if (!is_selected && !has_name && (!may_be_marked || width <= 3)) {
+        continue;
       }
       const NameLook& look = look_of(row.what(box));
-      const bool is_dimmed = is_limited && !is_found(look);
+      const bool is_hit = is_limited && is_found(look);
       const bool has_length = box.is_one ? state_.marked_lengths().holds(length_between(box.start_ns, box.end_ns))
                                          : state_.marked_lengths() == LengthRange{};
       const bool is_marked =
-          (state_.marked_site() && base::site_of(row.what(box)) == state_.marked_site() && has_length) ||
-          is_found(look);
+          (state_.marked_site() && base::site_of(row.what(box)) == state_.marked_site() && has_length) || is_hit;
       if (is_selected || (is_marked && width > 3)) {
         canvas.outline(area.left + left, y, area.left + left + width, y + line_height - 1, theme_.chosen,
                        is_selected ? 2.0F : 1.0F);
       }
-      if (width > ImGui::GetFontSize() * 1.5F && box.is_one) {
+      if (has_name) {
         const Area room =
             beside({area.left + left + 3, y, area.left + left + width - 3, y + line_height}, marks_.measured);
-        canvas.text(room.left, y + pad, room.width(), is_dimmed ? theme_.text : theme_.box_text, look.text);
+        canvas.text(room.left, y + pad, room.width(), is_limited && !is_hit ? theme_.text : theme_.box_text, look.text);
       }
     }
   }
-  draw_lit(area, layout, line_height);
-  draw_marks(area, line_height);
-  draw_measured(area, state_.flame());
 }
 
 void PanelView::use_flame_pointer(const Area& area, const FlameLayout& layout, float line_height) {
@@ -351,7 +380,7 @@ void PanelView::show_box_facts(const FlameRow& row, const FlameBox& box, const s
   } else if ((box.flags & timeline::DetailSpan::goes_on) != 0) {
     text = "at least " + text + ", its end is not known here";
   }
-  if ((box.flags & timeline::DetailSpan::unbalanced) != 0 && box.is_one) {
+  if (is_unbalanced(box) && box.is_one) {
     text += "\ndid not close itself";
   }
   if (!row.named && box.is_one && state_.data().provider().site(SiteId{box.name}).role == SiteRole::wait) {

@@ -242,6 +242,9 @@ class PanelView {
   /// Takes the order of the tracks, and whether they are of several processes.
   void note_tracks(const FlameLayout& layout);
   void draw_flame_rows(const Area& area, float scroll, const FlameLayout& layout, float line_height);
+  void draw_boxes(const Area& area, float scroll, const FlameLayout& layout, float line_height);
+  /// The names of boxes, and the outlines of those that are selected or marked.
+  void draw_box_names(const Area& area, float scroll, const FlameLayout& layout, float line_height);
   void draw_marks(const Area& area, float line_height);
   /// The flows that touch the selected span or the one under the pointer.
   [[nodiscard]] std::vector<std::uint64_t> flows_in_focus() const;
