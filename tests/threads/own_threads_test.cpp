@@ -16,6 +16,7 @@
 
 #include "base/system/clock.hpp"
 #include "threads/states/entry.hpp"
+#include "support/wait_until.hpp"
 #include "threads/states/own_threads.hpp"
 
 namespace kymo::threads {
@@ -58,12 +59,25 @@ std::int64_t time_in(const EventBatch& batch, std::uint32_t tid, RunState state)
   return sum_ns;
 }
 
+bool wait_until_asked(const OwnThreads& threads) {
+  return test::wait_until([&threads] { return threads.has_asked(); });
+}
+
+/// The same of what kymo_begin_states_v1() began, by what it says first.
+bool wait_until_asked() {
+  return test::wait_until([] {
+    EventBatch batch;
+    return kymo_take_states_v2(&batch, record::Observation::more);
+  });
+}
+
 void sleep_30ms() {
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
 }
 
 TEST_F(OwnThreadsTest, AThreadThatBeganBeforeAndOneThatBeganLaterAreBothKnown) {
   OwnThreads threads;
+  ASSERT_TRUE(wait_until_asked(threads));
   std::uint32_t tid = 0;
   std::thread([&tid] {
     tid = own_tid();
@@ -81,13 +95,36 @@ TEST_F(OwnThreadsTest, AThreadThatBeganBeforeAndOneThatBeganLaterAreBothKnown) {
   EXPECT_GE(time_in(batch, own_tid(), RunState::blocked), 29'000'000);
 }
 
+TEST_F(OwnThreadsTest, TheThreadThatBeganItIsKnownToRunFromThenOnUnlessItLeftItsCpu) {
+  bool has_stayed = false;
+  for (int round = 0; round < 50 && !has_stayed; ++round) {
+    OwnThreads threads;
+    const RunningThread begun = RunningThread::calling();
+    while (!threads.has_asked()) {
+      // The kernel makes the other thread wait, not this one.
+    }
+    const RunningThread asked = RunningThread::calling();
+    has_stayed = asked.switches == begun.switches;
+    EventBatch batch;
+    ASSERT_TRUE(threads.take_last(batch));
+    const std::int64_t known_ns = time_in(batch, own_tid(), RunState::running);
+    if (has_stayed) {
+      EXPECT_GE(known_ns, asked.time_ns - begun.time_ns);
+    }
+  }
+  if (!has_stayed) {
+    GTEST_SKIP() << "this thread never kept its CPU for so long";
+  }
+}
+
 TEST_F(OwnThreadsTest, AForkedChildClosesWhatItInheritedAndObservesItself) {
   ASSERT_TRUE(kymo_begin_states_v1(true));
+  ASSERT_TRUE(wait_until_asked());
   ASSERT_FALSE(perf_descriptors().empty());
   const pid_t child = ::fork();
   if (child == 0) {
     kymo_forget_states_v1();
-    bool is_right = perf_descriptors().empty() && kymo_begin_states_v1(true);
+    bool is_right = perf_descriptors().empty() && kymo_begin_states_v1(true) && wait_until_asked();
     sleep_30ms();
     EventBatch batch;
     is_right = kymo_take_states_v2(&batch, record::Observation::last) && is_right;
@@ -109,6 +146,7 @@ TEST_F(OwnThreadsTest, AForkedChildClosesWhatItInheritedAndObservesItself) {
 
 TEST_F(OwnThreadsTest, AProgramThatClosesAllDescriptorsHasUnknownStatesThenNotWrongOnes) {
   OwnThreads threads;
+  ASSERT_TRUE(wait_until_asked(threads));
   for (const std::string& number : perf_descriptors()) {
     ::close(std::stoi(number));
   }
@@ -133,7 +171,7 @@ TEST_F(OwnThreadsTest, ItLeavesTheProgramItsDescriptors) {
   std::thread other([done = end.get_future()] { done.wait(); });
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
   SwitchEvents events;
-  const Refusal refusal = events.attach_own();
+  const Refusal refusal = events.attach_own(RunningThread::calling());
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &few), 0);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   end.set_value();

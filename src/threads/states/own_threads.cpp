@@ -29,10 +29,7 @@ void add_fact(EventBatch& batch, const char* key, std::string value) {
 
 }  // namespace
 
-OwnThreads::OwnThreads() : refusal_(events_.attach_own()) {
-  if (refusal_.error != 0) {
-    return;
-  }
+OwnThreads::OwnThreads() {
   wake_ = base::KnownFile(base::move_high(base::FileDescriptor(::eventfd(0, EFD_CLOEXEC))));
   // Signals are the program's: none is handled here.
   sigset_t all;
@@ -40,16 +37,28 @@ OwnThreads::OwnThreads() : refusal_(events_.attach_own()) {
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this, caller = RunningThread::calling()] { run(caller); });
   } catch (const std::exception& failure) {
-    give_up({EAGAIN, failure.what(), {}});
+    refusal_ = {EAGAIN, failure.what(), {}};
+    has_asked_.store(true, std::memory_order_release);
   }
   ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
 
-void OwnThreads::run() {
+void OwnThreads::run(const RunningThread& caller) {
   base::leave_real_time();
   base::name_this_thread("kymo-states");
+  try {
+    refusal_ = events_.attach_own(caller);
+  } catch (const std::exception& failure) {
+    events_.clear();
+    refusal_ = {ENOMEM, failure.what(), {}};
+  }
+  is_settled_.store(true, std::memory_order_release);
+  has_asked_.store(true, std::memory_order_release);
+  if (refusal_.error != 0) {
+    return;
+  }
   while (!is_stopping_.load(std::memory_order_acquire)) {
     std::vector<pollfd> polled;
     int timeout_ms = own_read_period_ms;
@@ -105,11 +114,17 @@ void OwnThreads::drop_waiting() {
 }
 
 bool OwnThreads::take(EventBatch& batch) {
+  if (!has_asked()) {
+    return false;
+  }
   const std::lock_guard lock(mutex_);
   return collect(own_open_ns, batch);
 }
 
 bool OwnThreads::take_summed_up(EventBatch& batch) {
+  if (!has_asked()) {
+    return false;
+  }
   // A reading hands over what came before the start of the one before.
   read();
   read();

@@ -17,18 +17,22 @@
 
 namespace kymo::threads {
 
-/// Reads the kernel's records on a thread of its own. The other threads execute nothing of it.
+/// Asks for the kernel's records and reads them on a thread of its own. The other threads execute nothing of it.
 class OwnThreads {
  public:
   /// States that wait to be taken: some 12 MB. Beyond that they are dropped and counted.
   static constexpr std::size_t most_waiting = std::size_t{1} << 19U;
 
-  /// Begins: 5 us for each thread and CPU. If the kernel refuses, only the reason is recorded.
+  /// Begins. The thread asks the kernel, which takes 10 to 20 ms where nobody else observes threads: what other threads do
+  /// meanwhile is unknown, and what the calling one does if it leaves its CPU. If the kernel refuses, only the reason is
+  /// recorded.
   OwnThreads();
   OwnThreads(const OwnThreads&) = delete;
   OwnThreads& operator=(const OwnThreads&) = delete;
   ~OwnThreads() { stop(); }
 
+  /// Whether the kernel has answered.
+  [[nodiscard]] bool has_asked() const { return has_asked_.load(std::memory_order_acquire); }
   /// Moves what became known since the last call into `batch`. Returns whether that is anything. Does not wait for the
   /// kernel.
   [[nodiscard]] bool take(EventBatch& batch);
@@ -41,7 +45,7 @@ class OwnThreads {
   void forget() noexcept;
 
  private:
-  void run();
+  void run(const RunningThread& caller);
   void read();
   void give_up(Refusal refusal);
   [[nodiscard]] bool collect(std::int64_t open_ns, EventBatch& batch);
@@ -49,7 +53,8 @@ class OwnThreads {
   void stop() noexcept;
   void drop_waiting();
 
-  std::mutex mutex_;  // of all that follows, except the thread and the stop
+  std::atomic<bool> has_asked_{false};  // the kernel; before that, all that follows belongs to the thread
+  std::mutex mutex_;                    // of all that follows, except the thread and the stop
   SwitchEvents events_;
   RunStates states_;
   Refusal refusal_;
@@ -58,7 +63,7 @@ class OwnThreads {
   std::uint64_t left_out_ = 0;
   std::uint64_t cpu_ns_ = 0;
 
-  std::atomic<bool> is_settled_{true};  // no event is opened or closed now
+  std::atomic<bool> is_settled_{false};  // no event is opened or closed now
   std::atomic<bool> is_stopping_{false};
   base::KnownFile wake_;  // an eventfd, readable from stop() on
   std::thread thread_;

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <linux/perf_event.h>
@@ -14,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/system/clock.hpp"
+#include "base/system/file.hpp"
 #include "threads/states/running_process.hpp"
 
 namespace kymo::threads {
@@ -37,6 +42,20 @@ constexpr std::size_t least_record_bytes = 32;
 
 int open_with(perf_event_attr& settings, pid_t process, int cpu) {
   return static_cast<int>(::syscall(SYS_perf_event_open, &settings, process, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+/// How often a thread of this process has left a CPU; none if that cannot be read.
+std::optional<std::uint64_t> count_switches(pid_t thread) {
+  const std::string status = base::read_small_file("/proc/self/task/" + std::to_string(thread) + "/status");
+  std::uint64_t count = 0;
+  for (const std::string_view key : {"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"}) {
+    const std::size_t at = status.find(key);
+    if (at == std::string::npos) {
+      return std::nullopt;
+    }
+    count += std::strtoull(status.c_str() + at + key.size(), nullptr, 10);
+  }
+  return count;
 }
 
 /// As many as the user may have open at all: many threads and CPUs need many events.
@@ -232,7 +251,19 @@ Refusal SwitchEvents::attach_running(pid_t process, const EventChoice& choice) {
   return {};
 }
 
-Refusal SwitchEvents::attach_own() {
+RunningThread RunningThread::calling() {
+  RunningThread running;
+  rusage usage{};
+  if (::getrusage(RUSAGE_THREAD, &usage) == 0) {
+    running.switches = static_cast<std::uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw);
+  }
+  running.thread = static_cast<pid_t>(::syscall(SYS_gettid));
+  running.cpu = static_cast<std::uint32_t>(std::max(::sched_getcpu(), 0));
+  running.time_ns = base::monotonic_now_ns();
+  return running;
+}
+
+Refusal SwitchEvents::attach_own(const RunningThread& running) {
   constexpr rlim_t part = 4;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -241,16 +272,17 @@ Refusal SwitchEvents::attach_own() {
   usual_ring_bytes_ = own_ring_bytes;
   EventChoice choice;
   choice.is_own = true;
+  own_pid_ = static_cast<std::uint32_t>(::getpid());
   Refusal refusal = attach_running(::getpid(), choice);
-  if (refusal.error == 0) {
-    // Whoever calls runs. The kernel says so only when it gets a CPU the next time.
-    KernelRecord running;
-    running.kind = KernelRecord::Kind::switched_in;
-    running.pid = static_cast<std::uint32_t>(::getpid());
-    running.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-    running.cpu = static_cast<std::uint32_t>(std::max(::sched_getcpu(), 0));
-    running.time_ns = base::monotonic_now_ns();
-    pending_.push_back({std::move(running), 0});
+  // The kernel tells of a thread that runs only when it gets a CPU the next time.
+  if (refusal.error == 0 && count_switches(running.thread) == running.switches) {
+    KernelRecord record;
+    record.kind = KernelRecord::Kind::switched_in;
+    record.pid = own_pid_;
+    record.tid = static_cast<std::uint32_t>(running.thread);
+    record.cpu = running.cpu;
+    record.time_ns = running.time_ns;
+    pending_.push_back({std::move(record), 0});
   }
   return refusal;
 }
@@ -258,8 +290,7 @@ Refusal SwitchEvents::attach_own() {
 void SwitchEvents::drain(Ring& ring) {
   const bool is_whole = ring.ring.drain([&](std::span<const std::byte> bytes) {
     KernelRecord record = parse_record(bytes);
-    if (ring.choice.is_own && record.kind != KernelRecord::Kind::lost_records &&
-        record.pid != static_cast<std::uint32_t>(::getpid())) {
+    if (ring.choice.is_own && record.kind != KernelRecord::Kind::lost_records && record.pid != own_pid_) {
       return;
     }
     if (record.kind == KernelRecord::Kind::lost_records && ring.kind != EventKind::threads) {

@@ -30,6 +30,17 @@ class RecordTaker {
   virtual void lose() = 0;
 };
 
+/// A thread of this process that is known to run at a time: the one that says so.
+struct RunningThread {
+  pid_t thread = 0;
+  std::uint32_t cpu = 0;
+  std::int64_t time_ns = 0;
+  std::uint64_t switches = 0;  ///< how often it left a CPU before
+
+  /// The calling thread. Two system calls.
+  [[nodiscard]] static RunningThread calling();
+};
+
 /// The switches and stacks of a process tree. One thread at a time.
 class SwitchEvents {
  public:
@@ -43,8 +54,10 @@ class SwitchEvents {
   [[nodiscard]] Refusal attach_running(pid_t process, const EventChoice& choice = {});
 
   /// Attaches to all threads of this process, and to those that they start. Takes at most a quarter of the descriptors that
-  /// the process may have open, and numbers that it does not use by itself. The rings take 64 KiB a CPU.
-  [[nodiscard]] Refusal attach_own();
+  /// the process may have open, and numbers that it does not use by itself. The rings take 64 KiB a CPU. `running` is known
+  /// to run from its time on, if it has not left its CPU since. Where nobody else has such an event the kernel lets the
+  /// caller wait for 10 to 20 ms.
+  [[nodiscard]] Refusal attach_own(const RunningThread& running);
 
   /// Hands what the rings hold to `states` and then to each of `takers`: all records up to the start of the call before,
   /// which are complete and in order by then. Losses become unknown stretches.
@@ -103,6 +116,7 @@ class SwitchEvents {
   /// What an unprivileged user may lock for each CPU by default (perf_event_mlock_kb), less the page of positions.
   std::size_t usual_ring_bytes_ = std::size_t{512} << 10U;
   std::size_t most_events_ = SIZE_MAX;
+  std::uint32_t own_pid_ = 0;  // of attach_own()
   std::int64_t last_start_ns_ = 0;
   std::int64_t complete_until_ns_ = 0;
   std::uint64_t lost_records_ = 0;
