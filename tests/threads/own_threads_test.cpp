@@ -15,8 +15,8 @@
 #include <gtest/gtest.h>
 
 #include "base/system/clock.hpp"
-#include "threads/states/entry.hpp"
 #include "support/wait_until.hpp"
+#include "threads/states/entry.hpp"
 #include "threads/states/own_threads.hpp"
 
 namespace kymo::threads {
