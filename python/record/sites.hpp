@@ -19,9 +19,8 @@ namespace kymo::python {
 /// The site of a code object, named by module and qualified name. `module` may be null.
 [[nodiscard]] kymo_site* intern_code(PyCodeObject* code, PyObject* module);
 
-/// The site for `with kymo.scope(name)`. Its place is that of the program's code that
-/// uses the name first. After 65,536 names the rest share one
-/// site. A few nanoseconds for a literal. `name` is a str.
+/// The site for `with kymo.scope(name)`. Its place is that of the program's code that uses the name first. After
+/// 65,536 names the rest share one site. A few nanoseconds for a literal. `name` is a str.
 [[nodiscard]] kymo_site* site_of_scope(PyObject* name);
 
 /// The name of an argument, and its id in the recorder.

@@ -257,6 +257,7 @@ TEST(FlameLayout, OfAViewThatDiffersLittleBeginsWhereTheLastOneEnded) {
 TEST(FlameLayout, AViewThatStandsStillShowsAllItHasRoomFor) {
   Game game;
   game.frames = 2000;
+  const Bytes bytes = game.write();
   panel::FlameOptions options;
   options.most_boxes = 300;
   const auto lay_out = [&options](panel::ViewState& state) {
@@ -273,14 +274,14 @@ TEST(FlameLayout, AViewThatStandsStillShowsAllItHasRoomFor) {
     EXPECT_FALSE(state.is_busy());
     return lefts;
   };
-  panel::ViewState moved(provide(game.write()), immediate_data());
+  panel::ViewState moved(provide(bytes), immediate_data());
   moved.flame().set_width(400);
   settle(moved);
   const TimeRange part{Game::start_of(500), Game::start_of(600)};
   moved.flame().show(part);
   lay_out(moved);
   EXPECT_TRUE(moved.is_busy()) << "it began with boxes as wide as those of everything";
-  panel::ViewState fresh(provide(game.write()), immediate_data());
+  panel::ViewState fresh(provide(bytes), immediate_data());
   fresh.flame().set_width(400);
   settle(fresh);
   fresh.flame().show({Game::start_of(0), Game::start_of(1)});

@@ -14,8 +14,16 @@ import pytest
 from support import command, environment_of_programs
 
 _WORK = """
-import json, sys, time
+import json, pathlib, sys, time
 import kymograph as kymo
+
+def wait_for_states():
+    # The kernel has answered once the thread that reads its records waits for them.
+    def is_reading(task):
+        return "(kymo-states) S" in (task / "stat").read_text()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not any(map(is_reading, pathlib.Path("/proc/self/task").iterdir())):
+        time.sleep(0.001)
 
 def work():
     used = {"compute": 0.0, "sleep": 0.0}
@@ -33,6 +41,7 @@ def work():
 
 if len(sys.argv) > 1:
     with kymo.capture(sys.argv[1], sample=True):
+        wait_for_states()
         used = work()
 else:
     kymo.enable()

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text/metric_name.hpp"
 #include "stats/common/sample_tests.hpp"
@@ -88,13 +89,13 @@ std::vector<Companion> InstanceMetrics::companions(std::size_t most) const {
   keep_sure(companions);
   std::stable_sort(companions.begin(), companions.end(),
                    [](const Companion& a, const Companion& b) { return a.p_value < b.p_value; });
-  // Two processes of a recording may read the same, such as the control group of both.
-  std::set<std::string> names;
-  companions.erase(std::remove_if(companions.begin(), companions.end(),
-                                  [&](const Companion& one) {
-                                    return !names.insert(base::full_name(timeline_.metric(one.metric))).second;
-                                  }),
-                   companions.end());
+  // Two processes of a machine may read the same, such as the control group of both.
+  std::set<std::pair<std::string, std::string>> known;
+  const auto is_known = [&](const Companion& one) {
+    const MetricDeclaration& metric = timeline_.metric(one.metric);
+    return !known.emplace(timeline_.process(metric.process).declaration.host, base::full_name(metric)).second;
+  };
+  companions.erase(std::remove_if(companions.begin(), companions.end(), is_known), companions.end());
   companions.resize(std::min(companions.size(), most));
   return companions;
 }

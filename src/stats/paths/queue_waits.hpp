@@ -21,7 +21,7 @@ struct ScopeStretch {
   TimeRange range;
 };
 
-/// A stretch for which all have to be known that the scope had: it was for the queue if most of them were.
+/// A stretch that may have been a wait for the queue. It was if most of its scope's were.
 struct PossibleWait {
   ScopeStretch stretch;
   TrackId queue;
@@ -33,8 +33,8 @@ class QueueWaits {
  public:
   QueueWaits(const Timeline& timeline, const HandOvers& hand_overs) : timeline_(timeline), hand_overs_(hand_overs) {}
 
-  /// The queue that a stretch waited for whose run states are not known. It ends with a span of the queue, which is busy for
-  /// half of it, idle afterwards, and was handed the span before.
+  /// The queue that a stretch waited for whose run states are not known. It ends with a span of the queue. The queue is busy
+  /// for half of it and idle afterwards, and had that span handed in before it.
   [[nodiscard]] TrackId of_unknown(const ScopeStretch& stretch);
 
   /// The queue that a blocked stretch waited for, which ends with a span of it. A stretch that ends later is kept: `is_kept`.
