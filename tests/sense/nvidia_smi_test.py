@@ -153,7 +153,7 @@ def main() -> None:
     kymo, folder = sys.argv[1:3]
     tool = shutil.which("nvidia-smi")
     if tool is None or subprocess.run([tool, "-L"], capture_output=True, check=False).returncode != 0:
-        print("no GPU of NVIDIA's is there")
+        print("skipped 'nvidia-smi finds no GPU'")
         sys.exit(SKIPPED)
     directory = pathlib.Path(folder)
     shutil.rmtree(directory, ignore_errors=True)
