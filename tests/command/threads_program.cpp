@@ -95,7 +95,7 @@ void share_a_cpu() {
 /// A program that records itself knows its states from the moment when the kernel has answered: its thread for them then
 /// waits for records. Where it is refused there is no such thread.
 void wait_for_states() {
-  for (int absent = 0; absent < 50;) {
+  for (int absent = 0, waits = 0; absent < 50 && waits < 30'000; ++waits) {
     bool is_there = false;
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
       std::ifstream file(task.path() / "stat");

@@ -59,12 +59,12 @@ std::int64_t time_in(const EventBatch& batch, std::uint32_t tid, RunState state)
   return sum_ns;
 }
 
-bool wait_until_asked(const OwnThreads& threads) {
-  return test::wait_until([&threads] { return threads.has_asked(); });
+bool wait_for_answer(const OwnThreads& threads) {
+  return test::wait_until([&threads] { return threads.has_answer(); });
 }
 
 /// The same of what kymo_begin_states_v1() began, by what it says first.
-bool wait_until_asked() {
+bool wait_for_answer() {
   return test::wait_until([] {
     EventBatch batch;
     return kymo_take_states_v2(&batch, record::Observation::more);
@@ -77,7 +77,7 @@ void sleep_30ms() {
 
 TEST_F(OwnThreadsTest, AThreadThatBeganBeforeAndOneThatBeganLaterAreBothKnown) {
   OwnThreads threads;
-  ASSERT_TRUE(wait_until_asked(threads));
+  ASSERT_TRUE(wait_for_answer(threads));
   std::uint32_t tid = 0;
   std::thread([&tid] {
     tid = own_tid();
@@ -101,7 +101,7 @@ TEST_F(OwnThreadsTest, TheThreadThatBeganItIsKnownToRunFromThenOnUnlessItLeftIts
     const RunningThread before = RunningThread::calling();
     OwnThreads threads;
     const std::int64_t begun_ns = base::monotonic_now_ns();
-    while (!threads.has_asked()) {
+    while (!threads.has_answer()) {
       // The kernel makes the other thread wait, not this one.
     }
     const RunningThread asked = RunningThread::calling();
@@ -120,12 +120,12 @@ TEST_F(OwnThreadsTest, TheThreadThatBeganItIsKnownToRunFromThenOnUnlessItLeftIts
 
 TEST_F(OwnThreadsTest, AForkedChildClosesWhatItInheritedAndObservesItself) {
   ASSERT_TRUE(kymo_begin_states_v1(true));
-  ASSERT_TRUE(wait_until_asked());
+  ASSERT_TRUE(wait_for_answer());
   ASSERT_FALSE(perf_descriptors().empty());
   const pid_t child = ::fork();
   if (child == 0) {
     kymo_forget_states_v1();
-    bool is_right = perf_descriptors().empty() && kymo_begin_states_v1(true) && wait_until_asked();
+    bool is_right = perf_descriptors().empty() && kymo_begin_states_v1(true) && wait_for_answer();
     sleep_30ms();
     EventBatch batch;
     is_right = kymo_take_states_v2(&batch, record::Observation::last) && is_right;
@@ -147,7 +147,7 @@ TEST_F(OwnThreadsTest, AForkedChildClosesWhatItInheritedAndObservesItself) {
 
 TEST_F(OwnThreadsTest, AProgramThatClosesAllDescriptorsHasUnknownStatesThenNotWrongOnes) {
   OwnThreads threads;
-  ASSERT_TRUE(wait_until_asked(threads));
+  ASSERT_TRUE(wait_for_answer(threads));
   for (const std::string& number : perf_descriptors()) {
     ::close(std::stoi(number));
   }

@@ -221,9 +221,11 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
 void PanelView::draw_boxes(const Area& area, float scroll, const FlameLayout& layout, float line_height) {
   Canvas canvas(ImGui::GetWindowDrawList());
   const bool is_limited = is_searching() && !state_.search().empty();
-  struct Marked {
+  struct Marked {  // no reference to the look: it ends where there are too many names
     const FlameBox& box;
-    const NameLook& look;
+    ImU32 colour;
+    bool is_unresolved;
+    bool is_wait;
     float share;
   };
   std::vector<Marked> marked;
@@ -239,19 +241,19 @@ void PanelView::draw_boxes(const Area& area, float scroll, const FlameLayout& la
       float share = box.is_one ? 1.0F : 0.35F + 0.6F * box.covered;
       share *= is_limited && !is_found(look) ? 0.25F : 1.0F;
       if (look.is_wait || (box.is_one && (look.is_unresolved || is_unbalanced(box)))) {
-        marked.push_back({box, look, share});
+        marked.push_back({box, look.colour, look.is_unresolved, look.is_wait, share});
       }
       if (!look.is_unresolved || !box.is_one) {
         boxes.fill(area.left + box.left, top_of(box, y), right_of(box), y + line_height - 1, fade(look.colour, share));
       }
     }
     boxes.finish();
-    for (const auto& [box, look, share] : marked) {
-      if (look.is_unresolved && box.is_one) {
-        canvas.diamond(area.left + box.left, y + line_height / 2, line_height * 0.28F, fade(look.colour, share));
+    for (const auto& [box, colour, is_unresolved, is_wait, share] : marked) {
+      if (is_unresolved && box.is_one) {
+        canvas.diamond(area.left + box.left, y + line_height / 2, line_height * 0.28F, fade(colour, share));
         continue;
       }
-      if (look.is_wait) {
+      if (is_wait) {
         const float gap = box.right - box.left > 3 ? 1.0F : 0.0F;
         canvas.stripes(area.left + std::max(box.left, 0.0F), top_of(box, y),
                        area.left + std::min(box.right, area.width()) - gap, y + line_height - 1,

@@ -40,7 +40,7 @@ OwnThreads::OwnThreads() {
     thread_ = std::thread([this, caller = RunningThread::calling()] { run(caller); });
   } catch (const std::exception& failure) {
     refusal_ = {EAGAIN, failure.what(), {}};
-    has_asked_.store(true, std::memory_order_release);
+    has_answer_.store(true, std::memory_order_release);
   }
   ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
@@ -55,7 +55,7 @@ void OwnThreads::run(const RunningThread& caller) {
     refusal_ = {ENOMEM, failure.what(), {}};
   }
   is_settled_.store(true, std::memory_order_release);
-  has_asked_.store(true, std::memory_order_release);
+  has_answer_.store(true, std::memory_order_release);
   if (refusal_.error != 0) {
     return;
   }
@@ -114,7 +114,7 @@ void OwnThreads::drop_waiting() {
 }
 
 bool OwnThreads::take(EventBatch& batch) {
-  if (!has_asked()) {
+  if (!has_answer()) {
     return false;
   }
   const std::lock_guard lock(mutex_);
@@ -122,7 +122,7 @@ bool OwnThreads::take(EventBatch& batch) {
 }
 
 bool OwnThreads::take_summed_up(EventBatch& batch) {
-  if (!has_asked()) {
+  if (!has_answer()) {
     return false;
   }
   // A reading hands over what came before the start of the one before.

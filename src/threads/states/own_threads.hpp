@@ -32,7 +32,7 @@ class OwnThreads {
   ~OwnThreads() { stop(); }
 
   /// Whether the kernel has answered.
-  [[nodiscard]] bool has_asked() const { return has_asked_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool has_answer() const { return has_answer_.load(std::memory_order_acquire); }
   /// Moves what became known since the last call into `batch`. Returns whether that is anything. Does not wait for the
   /// kernel.
   [[nodiscard]] bool take(EventBatch& batch);
@@ -53,8 +53,8 @@ class OwnThreads {
   void stop() noexcept;
   void drop_waiting();
 
-  std::atomic<bool> has_asked_{false};  // the kernel; before that, all that follows belongs to the thread
-  std::mutex mutex_;                    // of all that follows, except the thread and the stop
+  std::atomic<bool> has_answer_{false};  // of the kernel; before that, all that follows belongs to the thread
+  std::mutex mutex_;                     // of all that follows, except the thread and the stop
   SwitchEvents events_;
   RunStates states_;
   Refusal refusal_;
