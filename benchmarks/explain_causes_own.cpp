@@ -119,6 +119,7 @@ Body throttle() {
 }
 
 /// Written data goes to the disk, as often as the cause is strong. It adds what the thread waits; what it computes is not that.
+/// So much at once that the waits are long: the thread's clock counts what a switch takes as computing.
 Body fsync() {
   const std::shared_ptr<std::FILE> file(std::tmpfile(), &std::fclose);
   return [file](Nanoseconds extra) {
@@ -127,7 +128,7 @@ Body fsync() {
     const Nanoseconds start = now();
     const Nanoseconds cpu_start = read_clock(CLOCK_THREAD_CPUTIME_ID);
     while (now() - start < extra) {
-      const std::string text(4096, 'x');
+      const std::string text(std::size_t{1} << 18U, 'x');
       if (::write(::fileno(file.get()), text.data(), text.size()) < 0 || ::fsync(::fileno(file.get())) != 0) {
         break;
       }

@@ -1,6 +1,7 @@
 // kymo explain: the words, the evidence and the JSON of explanations.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -171,6 +172,20 @@ TEST_F(ExplainTest, NewRecordingsAreExplainedByTheBase) {
   EXPECT_EQ(faster.out.find("new frames take no longer than those of the base"), 0U) << faster.out;
   const CommandResult same = kymo({"explain", "--base", "base.kymo", "--site", "update", "new.kymo"});
   EXPECT_EQ(same.out.find("new scopes \"update\" take no longer"), 0U) << same.out;
+}
+
+TEST_F(ExplainTest, OfTwoDirectoriesTheFirstIsTheBase) {
+  std::filesystem::create_directory(file_named("base"));
+  std::filesystem::create_directory(file_named("new"));
+  for (const char* const run : {"1.kymo", "2.kymo"}) {
+    write(std::string("base/") + run, 1 * ms, 1);
+    write(std::string("new/") + run, 9 * ms, 1);
+  }
+  const CommandResult slower = kymo({"explain", "base/", "new/"});
+  EXPECT_EQ(slower.out.find("new frames take 8.00 ms more than those of the base "), 0U) << slower.out << slower.err;
+  EXPECT_EQ(slower.out, kymo({"explain", "--base", "base", "new"}).out);
+  EXPECT_EQ(kymo({"explain", "new", "base"}).out.find("new frames take no longer"), 0U);
+  EXPECT_EQ(kymo({"explain", "--over", "5ms", "base", "new"}).status, 2);
 }
 
 TEST_F(ExplainTest, TheReportBeginsWithTheReason) {

@@ -1,7 +1,10 @@
 // kymo explain: why slow frames and scopes are slow.
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -28,6 +31,23 @@ struct ExplainCommandOptions {
   bool is_json = false;
   bool is_energy = false;
 };
+
+/// Two directories are compared, as by `kymo compare`: the first is the base.
+void take_base_of_two_directories(ExplainCommandOptions& options) {
+  std::vector<std::string>& paths = options.captures.paths;
+  const auto is_directory = [](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::is_directory(path, error);
+  };
+  if (!options.base.empty() || paths.size() != 2 || !is_directory(paths[0]) || !is_directory(paths[1])) {
+    return;
+  }
+  if (options.how.slow.number || options.how.slow.over_ns || options.time) {
+    throw CLI::ValidationError("--frame, --over, --time", "explain one recording; two directories are compared");
+  }
+  options.base = {paths[0]};
+  paths = {paths[1]};
+}
 
 /// Opens the base's captures first, and tells which they are.
 Timeline open_sides(const ExplainCommandOptions& options, ExplainOptions& how) {
@@ -165,14 +185,19 @@ void add_explain_command(CLI::App& app, Invocation& invocation) {
       "The time of a frame goes to whoever kept it waiting: the holder of the lock, the sender of the flow, the GPU's work.\n"
       "Record with `kymo record` to also know when threads were pushed off the CPU or blocked; with --stacks, in which\n"
       "functions they computed or waited.\n\n"
+      "Two directories are compared: the second is explained by the first, as by --base.\n\n"
       "Examples:\n"
       "  kymo explain run.kymo\n"
       "  kymo explain --site 'load asset' run.kymo\n"
       "  kymo explain --base before.kymo after.kymo\n"
+      "  kymo explain before/ after/\n"
       "  kymo explain --finding 1 --evidence run.kymo\n"
       "  kymo explain --energy run.kymo\n"
       "  kymo explain --json run.kymo | jq '.explanations[0].findings[] | {text, share}'");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] {
+    take_base_of_two_directories(*options);
+    exit_code = run(*options);
+  });
 }
 
 }  // namespace kymo::command
