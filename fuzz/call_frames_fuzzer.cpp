@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::memcpy(sample.stack.data() + at, &word, sizeof word);
     }
     unwinder->unwind(sample, spaces, [&](std::uint32_t) { return Unwinder::File{path, status.st_ino}; });
-    static_cast<void>(unwinder->find_inlined(module, path, status.st_ino, place));
+    static_cast<void>(unwinder->find_source(module, path, status.st_ino, place));
     if (sample.chain.size() > Unwinder::most_frames) {
       std::abort();
     }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/system/file.hpp"
-#include "threads/stacks/module_symbols.hpp"
+#include "threads/symbols/module_symbols.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const kymo::base::FileDescriptor file(::memfd_create("elf", MFD_CLOEXEC));

@@ -110,13 +110,15 @@ struct FunctionDeclaration {
   ModuleId module{};                ///< none: an address of no known module, or the kernel
   std::uint64_t module_offset = 0;  ///< its address in the module's file; without a name: the sampled address
   std::string name;                 ///< empty: the module has no symbol there
+  std::string file = {};            ///< the path of its source; empty: not known
 };
 
-/// A call stack: a function and the stack that called it. Stacks that begin alike share their outer part.
+/// A call stack: a place in a function and the stack that called it. Stacks that begin alike share their outer part.
 struct StackDeclaration {
   StackId id{};
   StackId caller{};  ///< declared before, with a smaller id; none: this is the outermost function
   FunctionId function{};
+  std::uint32_t line = 0;  ///< in the function's file: where it was found, or where it called; 0: not known
 };
 
 /// One recorded process. A capture written by one process declares process 1; a merge declares several.

@@ -17,12 +17,16 @@
 
 namespace kymo {
 
-/// All functions of one name in one file.
+/// What a row is: all functions of one name in one file, or one line in them.
+enum class SampledRows { functions, lines };
+
 struct FunctionStatistics {
-  std::string name;                   ///< "draw"; without a name "libm.so.6+0x1f40", "[vdso]", "[unknown]"
-  std::string module;                 ///< the file's path; empty: none
-  std::uint64_t self = 0;             ///< samples that found a thread in it
-  std::uint64_t total = 0;            ///< samples that found a thread in it or in what it called
+  std::string name;         ///< "draw"; without a name "libm.so.6+0x1f40", "[vdso]", "[unknown]"
+  std::string module;       ///< the file's path; empty: none
+  std::string file;         ///< the path of the function's source, as debug information has it; empty: not known
+  std::uint32_t line = 0;   ///< of SampledRows::lines: where it was found, or where it called; 0: not known
+  std::uint64_t self = 0;   ///< samples that found a thread in it
+  std::uint64_t total = 0;  ///< samples that found a thread in it or in what it called
   std::uint64_t self_blocked_ns = 0;  ///< what threads waited in it
   std::uint64_t total_blocked_ns = 0;
   Energy self_energy;  ///< estimated; where SampledFunctions::has_energy
@@ -35,12 +39,13 @@ struct SampledFunctions {
   std::uint64_t unread = 0;                   ///< among them those whose stack could not be read
   std::size_t threads = 0;                    ///< that have samples
   bool has_energy = false;                    ///< power was recorded
-  std::vector<FunctionStatistics> functions;  ///< by descending self, then total
+  std::vector<FunctionStatistics> functions;  ///< or lines; by descending self, then total
   std::vector<std::uint32_t> by_stack;        ///< samples by number of the stack; 0: not declared
 };
 
 /// The functions of a selection; with sites only samples taken inside their scopes on the same thread. Three passes over the
 /// timeline's samples, with sites another over its scopes. Throws SelectionError.
-[[nodiscard]] KYMO_API SampledFunctions read_functions(const Timeline& timeline, const SelectionOptions& part = {});
+[[nodiscard]] KYMO_API SampledFunctions read_functions(const Timeline& timeline, const SelectionOptions& part = {},
+                                                       SampledRows rows = SampledRows::functions);
 
 }  // namespace kymo

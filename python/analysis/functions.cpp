@@ -22,18 +22,22 @@ nb::object known(const Energy& energy, double value) {
 
 nb::list functions_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std::int64_t end_ns,
                       std::vector<std::string> sites, std::vector<std::string> threads, const FrameNumbers& frames,
-                      std::optional<std::uint64_t> phase) {
+                      std::optional<std::uint64_t> phase, bool has_lines) {
   SampledFunctions found;
   {
     const nb::gil_scoped_release release;
     const SelectionOptions part = make_selection(start_ns, end_ns, std::move(sites), std::move(threads), frames, phase);
-    found = read_functions(*snapshot.timeline, part);
+    found = read_functions(*snapshot.timeline, part, has_lines ? SampledRows::lines : SampledRows::functions);
   }
   nb::list rows;
   for (const FunctionStatistics& function : found.functions) {
     nb::dict row;
     row["name"] = make_text(function.name);
     row["module"] = make_text(function.module);
+    row["file"] = make_text(function.file);
+    if (has_lines) {
+      row["line"] = function.line != 0 ? nb::cast(function.line) : nb::none();
+    }
     row["self"] = function.self;
     row["total"] = function.total;
     row["self_blocked_ns"] = function.self_blocked_ns;
@@ -53,7 +57,7 @@ nb::list functions_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std
 
 void add_functions(nb::class_<SnapshotHandle>& snapshot) {
   snapshot.def("functions", functions_of, nb::kw_only(), nb::arg("start_ns"), nb::arg("end_ns"), nb::arg("sites"),
-               nb::arg("threads"), nb::arg("frames").none(), nb::arg("phase").none());
+               nb::arg("threads"), nb::arg("frames").none(), nb::arg("phase").none(), nb::arg("lines"));
 }
 
 }  // namespace kymo::python

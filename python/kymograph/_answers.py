@@ -166,6 +166,7 @@ class Answers:
         thread: str | Sequence[str] | None = None,
         frames: tuple[int, int] | None = None,
         phase: int | None = None,
+        lines: bool = False,
     ) -> list[FunctionRow]:
         """
         Count the sampled stacks by function: the rows of ``kymo stats --functions --json``.
@@ -178,12 +179,15 @@ class Answers:
             First and last frame of each process's main stream, numbered from 1, both included.
         phase : int, optional
             The phase with this number in each process.
+        lines : bool, optional
+            Count by line of the source, as ``kymo stats --lines`` does.
 
         Returns
         -------
         list of FunctionRow
-            By descending ``self``: ``name``, ``module``, ``self`` and ``total`` samples, ``self_blocked_ns`` and
-            ``total_blocked_ns``, and where power was recorded ``self_joules`` and ``total_joules``, estimated, with
+            By descending ``self``: ``name``, ``module``, ``file`` of the source (empty if it is not known), ``self`` and
+            ``total`` samples, ``self_blocked_ns`` and ``total_blocked_ns``; with `lines` the ``line``, None if it is not
+            known; where power was recorded ``self_joules`` and ``total_joules``, estimated, with
             ``self_bound_joules`` and ``total_bound_joules``; None if the power could not be read.
 
         Raises
@@ -198,6 +202,7 @@ class Answers:
             threads=list(as_patterns(thread)),
             frames=frames,
             phase=phase,
+            lines=lines,
         )
 
     def thread_activity(

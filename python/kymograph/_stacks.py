@@ -33,6 +33,8 @@ class Stacks(Table):
         0: the thread was on a CPU. Else a wait of this length.
     cpu : uint32
         The CPU.
+    file : str, line : uint32
+        Where in the source of the innermost function; empty and 0 if it is not known.
     function, stack : str
         The innermost function, and all of them, ``"main;draw"``, the outermost first.
     """
@@ -46,6 +48,8 @@ class Stacks(Table):
         blocked_ns: Integers
         cpu: npt.NDArray[np.uint32]
         function: Texts
+        file: Texts
+        line: npt.NDArray[np.uint32]
         stack: Texts
 
 
@@ -54,6 +58,8 @@ class FunctionRow(TypedDict):
 
     name: str
     module: str
+    file: str
+    line: NotRequired[int | None]
     self: int
     total: int
     self_blocked_ns: int

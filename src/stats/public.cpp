@@ -44,8 +44,9 @@ std::vector<ThreadActivity> read_thread_activity(const Timeline& timeline, const
   return stats::gather_thread_activity(timeline, stats::Selection(timeline, part));
 }
 
-SampledFunctions read_functions(const Timeline& timeline, const SelectionOptions& part) {
+SampledFunctions read_functions(const Timeline& timeline, const SelectionOptions& part, SampledRows rows) {
   stats::FunctionOptions how;
+  how.rows = rows;
   how.selection = stats::Selection(timeline, part);
   return stats::gather_functions_with_energy(timeline, std::move(how), {});
 }

@@ -183,10 +183,10 @@ Declarations BatchSource::wild_declarations(std::size_t rows) {
     all.threads.push_back({id(), id(), number(), number(), text()});
   }
   for (std::size_t i = count(); i > 0; --i) {
-    all.functions.push_back({id(), id(), number(), text()});
+    all.functions.push_back({id(), id(), number(), text(), text()});
   }
   for (std::size_t i = count(); i > 0; --i) {
-    all.stacks.push_back({id(), id(), id()});
+    all.stacks.push_back({id(), id(), id(), static_cast<std::uint32_t>(number())});
   }
   return all;
 }

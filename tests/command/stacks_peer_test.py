@@ -19,6 +19,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 KYMO, PROGRAM, NODE = sys.argv[1:4]
 TRACE_PROCESSOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers", "trace_processor.js")
+THREAD = os.path.basename(PROGRAM)[:15]  # as the kernel cuts it
 FIELD = descriptor_pb2.FieldDescriptorProto
 MESSAGES = {
     "ValueType": [("type", 1, ""), ("unit", 2, "")],
@@ -27,7 +28,7 @@ MESSAGES = {
     "Mapping": [("id", 1, ""), ("filename", 5, "")],
     "Line": [("function_id", 1, ""), ("line", 2, "")],
     "Location": [("id", 1, ""), ("mapping_id", 2, ""), ("address", 3, ""), ("line", 4, "*Line")],
-    "Function": [("id", 1, ""), ("name", 2, "")],
+    "Function": [("id", 1, ""), ("name", 2, ""), ("filename", 4, "")],
     "Profile": [
         ("sample_type", 1, "*ValueType"),
         ("sample", 2, "*Sample"),
@@ -83,6 +84,11 @@ class StacksPeerTest(unittest.TestCase):
         statistics = json.loads(cls.kymo("stats", "--functions", "--json", cls.capture))
         cls.expected = {row["name"]: [row["self"], row["total"]] for row in statistics["functions"] if row["total"] > 0}
         cls.samples = statistics["samples"]
+        lines = subprocess.run([KYMO, "stats", "--lines", "--json", cls.capture], capture_output=True, text=True)
+        rows = json.loads(lines.stdout)["lines"] if lines.returncode == 0 else []  # without libdw there are none
+        cls.self_of_lines = collections.Counter()
+        for row in rows:
+            cls.self_of_lines[row["file"], row["line"] or 0] += row["self"]
         assert cls.samples > 100, statistics
 
     @staticmethod
@@ -93,6 +99,10 @@ class StacksPeerTest(unittest.TestCase):
         path = os.path.join(self.folder, "run." + form)
         self.kymo("export", "--to", form, "-o", path, self.capture)
         return path
+
+    def expect_lines(self, self_of_lines):
+        if self.self_of_lines:
+            self.assertEqual(+self_of_lines, +self.self_of_lines)
 
     def test_pprof(self):
         profile = profile_class()()
@@ -105,6 +115,12 @@ class StacksPeerTest(unittest.TestCase):
             [("samples", "count"), ("blocked", "nanoseconds"), ("cpu", "nanoseconds")],
         )
         functions = {function.id: text[function.name] for function in profile.function}
+        files = {function.id: text[function.filename] for function in profile.function}
+        lines = {place.id: (files[place.line[0].function_id], place.line[0].line) for place in profile.location}
+        self_of_lines = collections.Counter()
+        for sample in profile.sample:
+            self_of_lines[lines[sample.location_id[0]]] += sample.value[0]
+        self.expect_lines(self_of_lines)
         places = {place.id: functions[place.line[0].function_id] for place in profile.location}
         stacks = [([places[id_] for id_ in sample.location_id], sample.value[0]) for sample in profile.sample]
         self.assertEqual(counts_of(stacks), self.expected)
@@ -113,7 +129,7 @@ class StacksPeerTest(unittest.TestCase):
         for sample in profile.sample:
             self.assertEqual(sample.value[2], sample.value[0] * period)
             labels = {text[label.key]: text[label.str] or label.num for label in sample.label}
-            self.assertEqual(labels["thread"], "stacks_program")
+            self.assertEqual(labels["thread"], THREAD)
             self.assertEqual(labels["tid"], labels["pid"])
         paths = {mapping.id: text[mapping.filename] for mapping in profile.mapping}
         self.assertIn(os.path.realpath(PROGRAM), map(os.path.realpath, paths.values()))
@@ -122,6 +138,7 @@ class StacksPeerTest(unittest.TestCase):
         with open(self.export("firefox"), encoding="utf-8") as file:
             profile = json.load(file)
         stacks = []
+        self_of_lines = collections.Counter()
         for thread in profile["threads"]:
             for table in thread.values():
                 if isinstance(table, dict):
@@ -132,8 +149,12 @@ class StacksPeerTest(unittest.TestCase):
             names = [text[name] for name in thread["funcTable"]["name"]]
             self.assertEqual(thread["samples"]["time"], sorted(thread["samples"]["time"]))
             self.assertGreaterEqual(thread["samples"]["time"][0], 0)
+            files = [text[file] if file is not None else "" for file in thread["funcTable"]["fileName"]]
+            frames = thread["frameTable"]
             for stack in thread["samples"]["stack"]:
                 functions = []
+                frame = thread["stackTable"]["frame"][stack]
+                self_of_lines[files[frames["func"][frame]], frames["line"][frame] or 0] += 1
                 while stack is not None:
                     functions.append(names[thread["frameTable"]["func"][thread["stackTable"]["frame"][stack]]])
                     caller = thread["stackTable"]["prefix"][stack]
@@ -141,6 +162,7 @@ class StacksPeerTest(unittest.TestCase):
                     stack = caller
                 stacks.append((functions, 1))
         self.assertEqual(counts_of(stacks), self.expected)
+        self.expect_lines(self_of_lines)
         self.assertAlmostEqual(profile["meta"]["interval"], 1000 / 999, places=3)
 
     def test_perfetto(self):
@@ -162,7 +184,7 @@ class StacksPeerTest(unittest.TestCase):
         )
         samples, callsites, problems = json.loads(answer.stdout)
         self.assertEqual(problems, [])
-        self.assertEqual({row["thread"] for row in samples}, {"stacks_program"})
+        self.assertEqual({row["thread"] for row in samples}, {THREAD})
         places = {row["id"]: row for row in callsites}
         stacks = []
         for row in samples:

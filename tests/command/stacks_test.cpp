@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "command/command_fixture.hpp"
+#include "stats/made_up_program.hpp"
 #include "support/wait_until.hpp"
 #include "threads/stacks/call_frames.hpp"
-#include "threads/stacks/kernel_symbols.hpp"
 #include "threads/states/source.hpp"
+#include "threads/symbols/kernel_symbols.hpp"
 
 namespace kymo::test {
 namespace {
@@ -70,6 +71,16 @@ class StacksTest : public CommandTest {
   [[nodiscard]] static double self_of(const std::map<std::string, Json>& rows, const std::string& name) {
     const auto row = rows.find(name);
     return row == rows.end() ? 0 : row->second["self"].get<double>();
+  }
+
+  /// A line of stacks_program.cpp, without its indentation.
+  [[nodiscard]] static std::string line_of_source(int number) {
+    std::ifstream source(std::filesystem::path(__FILE__).replace_filename("stacks_program.cpp"));
+    std::string line;
+    for (int i = 0; i < number; ++i) {
+      std::getline(source, line);
+    }
+    return line.substr(std::min(line.find_first_not_of(' '), line.size()));
   }
 
   /// With what the kernel did on its behalf, which is much where many threads share a CPU.
@@ -130,6 +141,19 @@ TEST_F(StacksTest, AProgramWithoutRelocationAndLibrariesHasItsNames) {
   expect_shares("shop::weigh", "shop::count");
 }
 #endif
+
+TEST_F(StacksTest, FunctionsOfRustHaveTheNamesOfTheirSource) {
+#ifdef STACKS_PROGRAM_RUST
+  for (const std::string version : {"", "_v0"}) {
+    record({STACKS_PROGRAM_RUST + version});
+    expect_shares("<stacks_program::shop::Cart<f64> as stacks_program::shop::Weigh>::weigh",
+                  "stacks_program::shop::count");
+    std::filesystem::remove(file_named("run.kymo"));
+  }
+#else
+  GTEST_SKIP() << "rustc is not here, or kymo was built without libiberty";
+#endif
+}
 
 class UnwindingTest : public StacksTest {
  protected:
@@ -217,6 +241,44 @@ TEST_F(UnwindingTest, InlinedFunctionsHaveTheirSharesAndAreBehindTheirCaller) {
               std::string::npos);
     std::filesystem::remove(file_named("run.kymo"));
   }
+}
+
+TEST_F(UnwindingTest, LinesHaveTheSamplesOfTheirFunctions) {
+  record({STACKS_PROGRAM_INLINED, "60"});
+  const CommandResult result = kymo({"stats", "--lines", "--json", "run.kymo"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::map<std::string, double> of_functions;
+  std::map<std::string, double> of_lines;
+  const Json all = Json::parse(result.out);
+  for (const Json& row : all["lines"]) {
+    of_functions[row["name"]] += row["self"].get<double>();
+    const std::filesystem::path file = row["file"].get<std::string>();
+    if (row["line"].is_number() && file.filename() == "stacks_program.cpp") {
+      of_lines[line_of_source(row["line"])] += row["self"].get<double>();
+    }
+  }
+  for (const auto& [name, row] : functions()) {
+    EXPECT_EQ(of_functions[name], row["self"]) << name;
+  }
+  for (const auto& [name, line] : {std::pair("shop::weigh (inlined)", "value = 1 / (value + 1.5);"),
+                                   std::pair("shop::count (inlined)", "value = 1 / (value + 2.5);")}) {
+    EXPECT_GT(of_lines[line], 0.5 * of_functions[name]) << "its work is there";
+    EXPECT_LE(of_lines[line], of_functions[name]);
+  }
+  EXPECT_NE(kymo({"stats", "--lines", "run.kymo"}).out.find("stacks_program.cpp:"), std::string::npos);
+}
+
+TEST_F(CommandTest, LinesThatAreNotKnownNeedDebugInformation) {
+  MadeUpProgram program(file_named("run.kymo"), true);
+  const TrackId main = program.thread("main");
+  program.sample_stacks(1'000);
+  program.in_functions(main, {"main@/opt/game"});
+  program.run(main, 4'000'000);
+  program.finish();
+  EXPECT_EQ(kymo({"stats", "--functions", "run.kymo"}).status, 0);
+  const CommandResult result = kymo({"stats", "--lines", "run.kymo"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find("debug information"), std::string::npos) << result.err;
 }
 
 TEST_F(StacksTest, AStrippedProgramWithoutABuildIdHasTheNamesOfTheFileThatItLinksTo) {

@@ -13,7 +13,7 @@ BUILD_PACKAGES = [
     "libimgui-dev",
     "libstb-dev", "libglfw3-dev", "libegl-dev", "libgl-dev",
     "libcli11-dev", "libfmt-dev",
-    "libprotozero-dev", "nlohmann-json3-dev", "libcpp-httplib-dev", "libdw-dev",
+    "libprotozero-dev", "nlohmann-json3-dev", "libcpp-httplib-dev", "libdw-dev", "libiberty-dev",
 ]
 
 

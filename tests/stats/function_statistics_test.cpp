@@ -52,8 +52,9 @@ class FunctionStatisticsTest : public ::testing::Test {
     module.path = "/usr/lib/libwork.so";
     batch.declarations.modules.push_back(module);
     for (std::uint32_t function = 1; function <= functions; ++function) {
+      const std::string name = "f" + std::to_string(function);
       batch.declarations.functions.push_back(
-          {FunctionId{function}, ModuleId{1}, 16 * std::uint64_t{function}, "f" + std::to_string(function)});
+          {FunctionId{function}, ModuleId{1}, 16 * std::uint64_t{function}, name, "/src/" + name + ".cpp"});
     }
     batch.declarations.stacks = stacks;
     batch.stack_samples = samples;
@@ -73,22 +74,33 @@ TEST_F(FunctionStatisticsTest, SelfAndTotalAreThoseOfACountSampleBySample) {
   const auto below = [&random](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
   std::vector<StackDeclaration> stacks;
   for (std::uint32_t id = 1; id <= 200; ++id) {
-    stacks.push_back({StackId{id}, StackId{below(id)}, FunctionId{1 + below(functions)}});
+    stacks.push_back({StackId{id}, StackId{below(id)}, FunctionId{1 + below(functions)}, below(3)});
   }
   std::vector<StackSample> samples;
   Counts expected;
+  Counts expected_lines;
+  const auto line_of = [&stacks](std::uint32_t stack) {
+    const StackDeclaration& declared = stacks[stack - 1];
+    return "f" + std::to_string(declared.function.value()) + ":" + std::to_string(declared.line);
+  };
   for (int i = 0; i < 5'000; ++i) {
     const std::uint32_t id = below(201);
     samples.push_back({ThreadId{1 + below(2)}, StackId{id}, 0, i});
     std::set<std::string> on_path;
+    std::set<std::string> lines_on_path;
     for (std::uint32_t at = id; at != 0; at = stacks[at - 1].caller.value()) {
       on_path.insert("f" + std::to_string(stacks[at - 1].function.value()));
+      lines_on_path.insert(line_of(at));
     }
     for (const std::string& name : on_path) {
       ++expected[name].second;
     }
+    for (const std::string& line : lines_on_path) {
+      ++expected_lines[line].second;
+    }
     if (id != 0) {
       ++expected["f" + std::to_string(stacks[id - 1].function.value())].first;
+      ++expected_lines[line_of(id)].first;
     }
   }
   write(stacks, samples);
@@ -99,6 +111,14 @@ TEST_F(FunctionStatisticsTest, SelfAndTotalAreThoseOfACountSampleBySample) {
   EXPECT_EQ(found.threads, 2U);
   EXPECT_EQ(found.unread, static_cast<std::uint64_t>(std::count_if(samples.begin(), samples.end(),
                                                                    [](const auto& row) { return !row.stack; })));
+  FunctionOptions by_line;
+  by_line.rows = SampledRows::lines;
+  Counts lines;
+  for (const FunctionStatistics& row : gather_functions(timeline, by_line).functions) {
+    EXPECT_EQ(row.file, "/src/" + row.name + ".cpp");
+    lines[row.name + ":" + std::to_string(row.line)] = {row.self, row.total};
+  }
+  EXPECT_EQ(lines, expected_lines);
   // Of two runs merged, each function has the sum.
   write(stacks, samples, "other.kymo");
   const std::array<std::filesystem::path, 2> inputs{path_of("run.kymo"), path_of("other.kymo")};

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "support/temporary_directory.hpp"
-#include "threads/stacks/kernel_symbols.hpp"
-#include "threads/stacks/perf_map.hpp"
+#include "threads/symbols/kernel_symbols.hpp"
+#include "threads/symbols/perf_map.hpp"
 
 namespace kymo::threads {
 namespace {

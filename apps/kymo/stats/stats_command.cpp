@@ -53,7 +53,7 @@ int show(const StatsOptions& options) {
     if (options.by_thread) {
       return show_threads(timeline, options);
     }
-    if (options.has_functions) {
+    if (options.has_functions || options.has_lines) {
       return show_functions(timeline, options);
     }
     if (options.has_tree) {

@@ -1,4 +1,4 @@
-// kymo stats --functions: where the threads were found on a CPU.
+// kymo stats --functions and --lines: where the threads were found on a CPU.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -74,11 +74,31 @@ std::string format_error(std::uint64_t hits, std::uint64_t samples) {
   return fmt::format("{:.1f}", 50 * (interval.high - interval.low));
 }
 
-void print_table(const SampledFunctions& found, std::size_t most) {
+std::string last_part_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// A place in the source as "cart.cpp:31"; "-" if it is not known.
+std::string place_of(const FunctionStatistics& row) {
+  return row.line != 0 ? fmt::format("{}:{}", last_part_of(row.file), row.line) : "-";
+}
+
+/// The columns that tell rows apart: of lines the place, then the function.
+void add_names(std::vector<std::string>& cells, const FunctionStatistics& row, bool has_lines) {
+  cells.push_back(printable(row.name));
+  if (has_lines) {
+    cells.insert(cells.begin(), printable(place_of(row)));
+  }
+}
+
+void print_table(const SampledFunctions& found, bool has_lines, std::size_t most) {
   const bool has_energy = found.has_energy;
   std::vector<Table::Column> columns{
       {"function", Align::left}, {"self"}, {"share"}, {"+-", Align::right, 1}, {"total", Align::right}, {"share"},
       {"+-", Align::right, 1}};
+  if (has_lines) {
+    columns.insert(columns.begin(), {"line", Align::left});
+  }
   if (has_energy) {
     columns.insert(columns.end(), {{"self energy"}, {"+-", Align::right, 1}, {"total"}, {"+-", Align::right, 1}});
   }
@@ -90,30 +110,31 @@ void print_table(const SampledFunctions& found, std::size_t most) {
       break;
     }
     const auto all = static_cast<double>(found.samples);
-    std::vector<std::string> cells{printable(row.name),
-                                   format_count(row.self),
-                                   format_share(static_cast<double>(row.self), all),
-                                   format_error(row.self, found.samples),
-                                   format_count(row.total),
-                                   format_share(static_cast<double>(row.total), all),
-                                   format_error(row.total, found.samples)};
+    std::vector<std::string> cells;
+    add_names(cells, row, has_lines);
+    for (const std::uint64_t samples : {row.self, row.total}) {
+      cells.push_back(format_count(samples));
+      cells.push_back(format_share(static_cast<double>(samples), all));
+      cells.push_back(format_error(samples, found.samples));
+    }
     if (has_energy) {
       for (const stats::Energy& energy : {row.self_energy, row.total_energy}) {
         cells.push_back(format_energy(energy));
         cells.push_back(format_bound(energy));
       }
     }
-    cells.push_back(printable(row.module.substr(row.module.rfind('/') + 1)));
+    cells.push_back(printable(last_part_of(row.module)));
     table.add(cells);
   }
   table.print();
   if (found.functions.size() > most) {
-    fmt::print("... and {} more; --top shows them\n", format_plural(found.functions.size() - most, "function"));
+    fmt::print("... and {} more; --top shows them\n",
+               format_plural(found.functions.size() - most, has_lines ? "line" : "function"));
   }
 }
 
 /// Where threads waited, by what was called last.
-void print_waits(const SampledFunctions& found, std::size_t most) {
+void print_waits(const SampledFunctions& found, bool has_lines, std::size_t most) {
   std::vector<const FunctionStatistics*> rows;
   for (const FunctionStatistics& row : found.functions) {
     if (row.total_blocked_ns != 0) {
@@ -127,13 +148,21 @@ void print_waits(const SampledFunctions& found, std::size_t most) {
     return;
   }
   fmt::print("\n{} blocked, all threads together\n", format_duration(static_cast<double>(found.blocked_ns)));
-  Table table({{"waited in", Align::left}, {"self"}, {"share"}, {"total"}, {"share"}, {"module", Align::left, 2}});
+  std::vector<Table::Column> columns{{"waited in", Align::left}, {"self"}, {"share"}, {"total"}, {"share"},
+                                     {"module", Align::left, 2}};
+  if (has_lines) {
+    columns.insert(columns.begin(), {"line", Align::left});
+  }
+  Table table(columns);
   const auto all = static_cast<double>(found.blocked_ns);
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
     const auto self = static_cast<double>(rows[i]->self_blocked_ns);
     const auto total = static_cast<double>(rows[i]->total_blocked_ns);
-    table.add({printable(rows[i]->name), format_duration(self), format_share(self, all), format_duration(total),
-               format_share(total, all), printable(rows[i]->module.substr(rows[i]->module.rfind('/') + 1))});
+    std::vector<std::string> cells;
+    add_names(cells, *rows[i], has_lines);
+    cells.insert(cells.end(), {format_duration(self), format_share(self, all), format_duration(total),
+                               format_share(total, all), printable(last_part_of(rows[i]->module))});
+    table.add(cells);
   }
   table.print();
 }
@@ -142,7 +171,7 @@ Json to_json(const stats::Energy& energy) {
   return energy.is_known() ? Json{{"joules", energy.joules}, {"bound_joules", energy.bound_joules}} : Json();
 }
 
-Json to_json(const Timeline& timeline, const SampledFunctions& found, std::size_t most) {
+Json to_json(const Timeline& timeline, const SampledFunctions& found, bool has_lines, std::size_t most) {
   Json rows = Json::array();
   for (const FunctionStatistics& row : found.functions) {
     if (rows.size() == most) {
@@ -153,6 +182,7 @@ Json to_json(const Timeline& timeline, const SampledFunctions& found, std::size_
     const auto all = static_cast<double>(std::max<std::uint64_t>(found.samples, 1));
     rows.push_back({{"name", row.name},
                     {"module", row.module},
+                    {"file", row.file},
                     {"self", row.self},
                     {"self_share", static_cast<double>(row.self) / all},
                     {"self_share_95", {self.low, self.high}},
@@ -161,6 +191,9 @@ Json to_json(const Timeline& timeline, const SampledFunctions& found, std::size_
                     {"total_share_95", {total.low, total.high}},
                     {"self_blocked_ns", row.self_blocked_ns},
                     {"total_blocked_ns", row.total_blocked_ns}});
+    if (has_lines) {
+      rows.back()["line"] = row.line != 0 ? Json(row.line) : Json();
+    }
     if (found.has_energy) {
       rows.back()["self_energy_estimated"] = to_json(row.self_energy);
       rows.back()["total_energy_estimated"] = to_json(row.total_energy);
@@ -169,7 +202,7 @@ Json to_json(const Timeline& timeline, const SampledFunctions& found, std::size_
   const std::uint32_t hz = stats::samples_hz(timeline);
   return {{"samples", found.samples},       {"samples_hz", hz != 0 ? Json(hz) : Json()},
           {"blocked_ns", found.blocked_ns}, {"samples_without_stack", found.unread},
-          {"threads", found.threads},       {"functions", std::move(rows)}};
+          {"threads", found.threads},       {has_lines ? "lines" : "functions", std::move(rows)}};
 }
 
 }  // namespace
@@ -180,7 +213,15 @@ int show_functions(const Timeline& timeline, const StatsOptions& options) {
     throw Failure(refused.empty() ? std::string("no stacks were recorded: kymo record --stacks records them")
                                   : fmt::format("no stacks were recorded: {}", printable(refused)));
   }
+  const auto& stacks = timeline.declarations().stacks;
+  if (options.has_lines &&
+      std::none_of(stacks.begin(), stacks.end(), [](const auto& stack) { return stack.line != 0; })) {
+    throw Failure(
+        "no line of the source is known: the recorded files have no debug information (-g or -g1), or kymo record "
+        "had no libdw to read it");
+  }
   stats::FunctionOptions how;
+  how.rows = options.has_lines ? stats::SampledRows::lines : stats::SampledRows::functions;
   how.selection = stats::Selection(timeline, selection_of(timeline, options));
   SampledFunctions found;
   {
@@ -194,7 +235,7 @@ int show_functions(const Timeline& timeline, const StatsOptions& options) {
                            : options.is_json || options.has_selection() ? found.functions.size()
                                                                         : functions_of_first_screen;
   if (options.is_json) {
-    Json json = to_json(timeline, found, most);
+    Json json = to_json(timeline, found, options.has_lines, most);
     json["warnings"] = warnings.texts;
     print_json(json);
     return warnings.exit_code();
@@ -211,8 +252,8 @@ int show_functions(const Timeline& timeline, const StatsOptions& options) {
   if (found.has_energy) {
     fmt::print("energy is estimated: all power of the machine, shared by the samples\n");
   }
-  print_table(found, most);
-  print_waits(found, most);
+  print_table(found, options.has_lines, most);
+  print_waits(found, options.has_lines, most);
   return warnings.exit_code();
 }
 

@@ -49,6 +49,8 @@ void add_views(CLI::App& command, StatsOptions& options) {
   CLI::Option* const functions = command.add_flag(
       "--functions", options.has_functions,
       "Functions by the samples of stacks that `kymo record --stacks` took; with --site, of those inside its scopes");
+  CLI::Option* const lines = command.add_flag(
+      "--lines", options.has_lines, "The same by line of the source, of functions whose file has debug information");
   CLI::Option* const histogram =
       command.add_flag("--histogram", options.has_histograms,
                        "Beside each row a sketch of its durations, from least to greatest on a logarithmic axis");
@@ -61,7 +63,7 @@ void add_views(CLI::App& command, StatsOptions& options) {
           ->allow_extra_args(false);
   CLI::Option* const filter = command.get_option("--filter");
   CLI::Option* const metrics = command.get_option("--metrics");
-  const std::array<CLI::Option*, 5> views{tree, slowest, phases, energy, functions};
+  const std::array<CLI::Option*, 6> views{tree, slowest, phases, energy, functions, lines};
   for (std::size_t i = 0; i < views.size(); ++i) {
     for (std::size_t k = i + 1; k < views.size(); ++k) {
       views[i]->excludes(views[k]);
@@ -189,6 +191,7 @@ void add_stats_options(CLI::App& command, StatsOptions& options) {
       "  kymo stats --slowest-frames 3 run.kymo\n"
       "  kymo stats --histogram --with power,memory run.kymo\n"
       "  kymo stats --functions --site 'step*' run.kymo\n"
+      "  kymo stats --lines --top 10 run.kymo\n"
       "  kymo stats --by process captures/\n"
       "  kymo stats --by thread run.kymo\n"
       "  kymo stats --energy --idle-watts 12.5 run.kymo\n"
@@ -196,9 +199,10 @@ void add_stats_options(CLI::App& command, StatsOptions& options) {
 }
 
 void expect_one_view(const StatsOptions& options) {
-  if (options.by_thread && (options.has_tree || options.slowest_frames != 0 || options.has_phases ||
-                            options.has_energy || options.has_functions || options.has_histograms ||
-                            !options.with.empty() || !options.filters.empty() || options.has_metrics)) {
+  if (options.by_thread &&
+      (options.has_tree || options.slowest_frames != 0 || options.has_phases || options.has_energy ||
+       options.has_functions || options.has_lines || options.has_histograms || !options.with.empty() ||
+       !options.filters.empty() || options.has_metrics)) {
     throw CLI::ValidationError(
         "--by thread", "is a view of its own; it takes the options that select a part, --sort, --top and --json");
   }

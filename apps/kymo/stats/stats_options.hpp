@@ -40,6 +40,7 @@ struct StatsOptions : SelectionArguments {
   bool has_phases = false;
   bool has_energy = false;
   bool has_functions = false;
+  bool has_lines = false;
   bool by_thread = false;
 
   // Additions to the tables.

@@ -123,6 +123,7 @@ void visit(Columns& columns, const FunctionDeclaration*) {
   columns.number(2, &FunctionDeclaration::id, wandering);
   columns.number(3, &FunctionDeclaration::module);
   columns.number(4, &FunctionDeclaration::module_offset);
+  columns.text(5, &FunctionDeclaration::file);
 }
 
 template <typename Columns>
@@ -130,6 +131,7 @@ void visit(Columns& columns, const StackDeclaration*) {
   columns.number(1, &StackDeclaration::id, wandering);
   columns.number(2, &StackDeclaration::caller, wandering);
   columns.number(3, &StackDeclaration::function);
+  columns.number(4, &StackDeclaration::line, wandering);
 }
 
 /// Calls visit(table, rows) for each table of declarations but that of labels.

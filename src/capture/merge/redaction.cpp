@@ -51,6 +51,9 @@ void redact(Declarations& declarations) {
   for (SiteDeclaration& site : declarations.sites) {
     cut_directories(site.file);
   }
+  for (FunctionDeclaration& function : declarations.functions) {
+    cut_directories(function.file);
+  }
   // Names of threads are mostly those of programs.
   for (ThreadDeclaration& thread : declarations.threads) {
     thread.name.clear();

@@ -22,6 +22,8 @@ class StackRows final : public BlockRows<StackRows> {
     add_column({"blocked_ns", "l"}, &StackRows::fill<&Row::blocked_ns>);
     add_column({"cpu", "I"}, &StackRows::fill<&Row::cpu>);
     add_column({"function", "I", false, functions_}, &StackRows::fill<&Row::function>);
+    add_column({"file", "I", false, files_}, &StackRows::fill<&Row::file>);
+    add_column({"line", "I"}, &StackRows::fill<&Row::line>);
     add_column({"stack", "I", false, stacks_}, &StackRows::fill<&Row::stack>);
     add_process_columns(processes_);
     columns_ = pick_columns(std::move(columns_), query.columns);
@@ -36,8 +38,9 @@ class StackRows final : public BlockRows<StackRows> {
       const Thread& thread = value_of(known_, sample.thread);
       if (thread.is_taken && choice_.holds(sample.time_ns)) {
         const Texts& texts = texts_of(tree_.index_of(sample.stack));
-        rows_.push_back({thread.process, thread.name, sample.cpu, texts.function, texts.stack, thread.os_thread_id,
-                         sample.time_ns, sample.blocked_ns});
+        const std::uint32_t line = tree_.line_of(tree_.index_of(sample.stack));
+        rows_.push_back({thread.process, thread.name, sample.cpu, texts.function, texts.file, line, texts.stack,
+                         thread.os_thread_id, sample.time_ns, sample.blocked_ns});
       }
     }
     fill_columns(processes_, rows_.size(), [this](std::size_t row) { return rows_[row].process; });
@@ -54,6 +57,7 @@ class StackRows final : public BlockRows<StackRows> {
   /// Numbers of texts.
   struct Texts {
     std::uint32_t function = 0;
+    std::uint32_t file = 0;
     std::uint32_t stack = 0;
   };
   struct Row {
@@ -61,6 +65,8 @@ class StackRows final : public BlockRows<StackRows> {
     std::uint32_t thread = 0;
     std::uint32_t cpu = 0;
     std::uint32_t function = 0;
+    std::uint32_t file = 0;
+    std::uint32_t line = 0;
     std::uint32_t stack = 0;
     std::uint64_t os_thread_id = 0;
     std::int64_t time_ns = 0;
@@ -94,7 +100,9 @@ class StackRows final : public BlockRows<StackRows> {
       for (auto at = path.rbegin(); at != path.rend(); ++at) {
         text += (text.empty() ? "" : ";") + tree_.name_of(tree_.function_of(*at));
       }
-      place->second = {functions_->add(tree_.name_of(tree_.function_of(stack))), stacks_->add(text)};
+      const FunctionId function = tree_.function_of(stack);
+      place->second = {functions_->add(tree_.name_of(function)), files_->add(tree_.source_of(function)),
+                       stacks_->add(text)};
     }
     return place->second;
   }
@@ -113,6 +121,7 @@ class StackRows final : public BlockRows<StackRows> {
   BatchCursor cursor_;
   std::vector<Thread> known_;  // by id; the last one for undeclared ones
   std::shared_ptr<ArrowDictionary> functions_ = std::make_shared<ArrowDictionary>();
+  std::shared_ptr<ArrowDictionary> files_ = std::make_shared<ArrowDictionary>();
   std::shared_ptr<ArrowDictionary> stacks_ = std::make_shared<ArrowDictionary>();
   std::unordered_map<std::uint32_t, Texts> texts_;
   EventBatch batch_;

@@ -124,7 +124,7 @@ class ThreadTables {
     std::size_t index = stack != 0 ? stacks_.at(stack) : 0;
     bool has_caller = stack != 0;
     for (auto next = path.rbegin(); next != path.rend(); ++next) {
-      const std::size_t frame = frame_of(tree_.function_of(*next));
+      const std::size_t frame = frame_of(*next);
       has_caller ? stack_prefixes_.add(std::uint64_t{index}) : stack_prefixes_.add_raw("null");
       index = stack_frames_.size();
       stack_frames_.add(std::uint64_t{frame});
@@ -134,13 +134,26 @@ class ThreadTables {
     return index;
   }
 
-  /// A frame for each function, with the same number.
-  std::size_t frame_of(FunctionId function) {
-    const auto [place, is_new] = frames_.try_emplace(function, function_names_.size());
+  /// The frame of a stack's function and line.
+  std::size_t frame_of(std::uint32_t stack) {
+    const FunctionId function = tree_.function_of(stack);
+    const std::uint32_t line = tree_.line_of(stack);
+    const auto [place, is_new] = frames_.try_emplace({function, line}, frame_functions_.size());
+    if (is_new) {
+      frame_functions_.add(std::uint64_t{number_of(function)});
+      frame_lines_.add_raw(line == 0 ? "null" : std::to_string(line));
+    }
+    return place->second;
+  }
+
+  std::size_t number_of(FunctionId function) {
+    const auto [place, is_new] = functions_.try_emplace(function, function_names_.size());
     if (is_new) {
       const std::string module = tree_.module_of(function);
+      const std::string source = tree_.source_of(function);
       function_resources_.add_raw(module.empty() ? "-1" : std::to_string(resource_of(module)));
       function_names_.add(std::uint64_t{text_of(tree_.name_of(function))});
+      function_files_.add_raw(source.empty() ? "null" : std::to_string(text_of(source)));
     }
     return place->second;
   }
@@ -166,31 +179,26 @@ class ThreadTables {
   }
 
   void append_functions(std::string& out) const {
-    const std::size_t count = function_names_.size();
-    Column frame_functions("func");
-    for (std::size_t i = 0; i < count; ++i) {
-      frame_functions.add(std::uint64_t{i});
-    }
-    const auto nulls = [count](const char* name) { return filled(name, count, "null"); };
+    const auto nulls = [](const char* name, std::size_t count) { return filled(name, count, "null"); };
+    std::size_t count = frame_functions_.size();
     const Column addresses = filled("address", count, "-1");
     const Column depths = filled("inlineDepth", count, "0");
     const Column categories = filled("category", count, "0");
     const Column subcategories = filled("subcategory", count, "0");
-    const Column symbols = nulls("nativeSymbol");
+    const Column symbols = nulls("nativeSymbol", count);
     const Column windows = filled("innerWindowID", count, "0");
-    const Column implementations = nulls("implementation");
-    const Column lines = nulls("line");
-    const Column columns = nulls("column");
+    const Column implementations = nulls("implementation", count);
+    const Column columns = nulls("column", count);
     append_table(out, "frameTable", count,
-                 {&addresses, &depths, &categories, &subcategories, &frame_functions, &symbols, &windows,
-                  &implementations, &lines, &columns});
+                 {&addresses, &depths, &categories, &subcategories, &frame_functions_, &symbols, &windows,
+                  &implementations, &frame_lines_, &columns});
+    count = function_names_.size();
     const Column are_script = filled("isJS", count, "false");
     const Column are_relevant = filled("relevantForJS", count, "false");
-    const Column file_names = nulls("fileName");
-    const Column line_numbers = nulls("lineNumber");
-    const Column column_numbers = nulls("columnNumber");
+    const Column line_numbers = nulls("lineNumber", count);
+    const Column column_numbers = nulls("columnNumber", count);
     append_table(out, "funcTable", count,
-                 {&are_script, &are_relevant, &function_names_, &function_resources_, &file_names, &line_numbers,
+                 {&are_script, &are_relevant, &function_names_, &function_resources_, &function_files_, &line_numbers,
                   &column_numbers});
   }
 
@@ -199,15 +207,19 @@ class ThreadTables {
   Column sample_times_{"time"};
   Column stack_frames_{"frame"};
   Column stack_prefixes_{"prefix"};
+  Column frame_functions_{"func"};
+  Column frame_lines_{"line"};
   Column function_names_{"name"};
   Column function_resources_{"resource"};
+  Column function_files_{"fileName"};
   Column resource_libs_{"lib"};
   Column resource_names_{"name"};
   Column resource_hosts_{"host"};
   Column resource_types_{"type"};
   Column texts_{"stringArray"};
   std::unordered_map<std::uint32_t, std::size_t> stacks_;
-  std::unordered_map<FunctionId, std::size_t> frames_;
+  std::map<std::pair<FunctionId, std::uint32_t>, std::size_t> frames_;  // by function and line
+  std::unordered_map<FunctionId, std::size_t> functions_;
   std::unordered_map<std::string, std::size_t> resources_;
   std::unordered_map<std::string, std::size_t> text_places_;
 };

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ enum class SampleField : protozero::pbf_tag_type { location_id = 1, value = 2, l
 enum class LabelField : protozero::pbf_tag_type { key = 1, str = 2, num = 3 };
 enum class MappingField : protozero::pbf_tag_type { id = 1, filename = 5, build_id = 6, has_functions = 7 };
 enum class LocationField : protozero::pbf_tag_type { id = 1, mapping_id = 2, line = 4 };
-enum class LineField : protozero::pbf_tag_type { function_id = 1 };
+enum class LineField : protozero::pbf_tag_type { function_id = 1, line = 2 };
 enum class FunctionField : protozero::pbf_tag_type { id = 1, name = 2, system_name = 3, filename = 4 };
 
 using ProfileBuilder = protozero::pbf_builder<ProfileField>;
@@ -121,34 +122,46 @@ class PprofWriter {
     return place->second;
   }
 
-  /// The location, with the same id as its function.
-  std::uint64_t location_of(FunctionId function) {
+  std::uint64_t id_of(FunctionId function) {
     const std::uint64_t id = std::uint64_t{function.value()} + 1;
-    if (!locations_.insert({function, true}).second) {
-      return id;
-    }
-    const std::uint64_t mapping = mapping_of(tree_.module_of(function));
-    const std::int64_t name = text(tree_.name_of(function));
-    ProfileBuilder profile(file_.buffer());
-    {
+    if (functions_.insert(function).second) {
+      const std::int64_t name = text(tree_.name_of(function));
+      const std::int64_t source = text(tree_.source_of(function));
+      ProfileBuilder profile(file_.buffer());
       protozero::pbf_builder<FunctionField> declared(profile, ProfileField::function);
       declared.add_uint64(FunctionField::id, id);
       declared.add_int64(FunctionField::name, name);
       declared.add_int64(FunctionField::system_name, name);
+      declared.add_int64(FunctionField::filename, source);
     }
-    protozero::pbf_builder<LocationField> location(profile, ProfileField::location);
-    location.add_uint64(LocationField::id, id);
-    if (mapping != 0) {
-      location.add_uint64(LocationField::mapping_id, mapping);
-    }
-    protozero::pbf_builder<LineField>(location, LocationField::line).add_uint64(LineField::function_id, id);
     return id;
+  }
+
+  /// The location of a stack's function and line.
+  std::uint64_t location_of(std::uint32_t stack) {
+    const FunctionId function = tree_.function_of(stack);
+    const std::uint32_t line_number = tree_.line_of(stack);
+    const auto [place, is_new] = locations_.try_emplace({function, line_number}, locations_.size() + 1);
+    if (is_new) {
+      const std::uint64_t mapping = mapping_of(tree_.module_of(function));
+      const std::uint64_t id = id_of(function);
+      ProfileBuilder profile(file_.buffer());
+      protozero::pbf_builder<LocationField> location(profile, ProfileField::location);
+      location.add_uint64(LocationField::id, place->second);
+      if (mapping != 0) {
+        location.add_uint64(LocationField::mapping_id, mapping);
+      }
+      protozero::pbf_builder<LineField> line(location, LocationField::line);
+      line.add_uint64(LineField::function_id, id);
+      line.add_int64(LineField::line, line_number);
+    }
+    return place->second;
   }
 
   void write_sample(ThreadId thread, std::uint32_t stack, const Counts& counts) {
     std::vector<std::uint64_t> locations;
     for (std::uint32_t at = stack; at != 0 && locations.size() < most_functions_of_stack; at = tree_.caller_of(at)) {
-      locations.push_back(location_of(tree_.function_of(at)));
+      locations.push_back(location_of(at));
     }
     std::vector<std::int64_t> values{counts.samples, counts.blocked_ns};
     if (period_ns_ != 0) {
@@ -183,7 +196,8 @@ class PprofWriter {
   std::vector<std::string> texts_{std::string()};
   std::unordered_map<std::string, std::int64_t> text_places_{{std::string(), 0}};
   std::unordered_map<std::string, std::uint64_t> mappings_;  // by path
-  std::unordered_map<FunctionId, bool> locations_;
+  std::unordered_set<FunctionId> functions_;
+  std::map<std::pair<FunctionId, std::uint32_t>, std::uint64_t> locations_;  // by function and line
   std::int64_t period_ns_ = 0;
 };
 

@@ -15,6 +15,10 @@ FunctionId StackTree::function_of(std::uint32_t stack) const {
   return stack != 0 ? declared_.stacks[stack - std::size_t{1}].function : FunctionId{};
 }
 
+std::uint32_t StackTree::line_of(std::uint32_t stack) const {
+  return stack != 0 ? declared_.stacks[stack - std::size_t{1}].line : 0;
+}
+
 const FunctionDeclaration* StackTree::find(FunctionId function) const {
   return function.index() < declared_.functions.size() ? &declared_.functions[function.index()] : nullptr;
 }
@@ -24,6 +28,11 @@ std::string StackTree::module_of(FunctionId function) const {
   return declaration != nullptr && declaration->module.index() < declared_.modules.size()
              ? declared_.modules[declaration->module.index()].path
              : std::string();
+}
+
+std::string StackTree::source_of(FunctionId function) const {
+  const FunctionDeclaration* const declaration = find(function);
+  return declaration != nullptr ? declaration->file : std::string();
 }
 
 std::uint64_t StackTree::offset_of(FunctionId function) const {

@@ -23,6 +23,8 @@ class KYMO_API StackTree {
   [[nodiscard]] std::uint32_t index_of(StackId stack) const { return stack.value() < size() ? stack.value() : 0; }
   [[nodiscard]] std::uint32_t caller_of(std::uint32_t stack) const;
   [[nodiscard]] FunctionId function_of(std::uint32_t stack) const;
+  /// The line in the function's source that was found, or that called; 0: not known.
+  [[nodiscard]] std::uint32_t line_of(std::uint32_t stack) const;
 
   /// "draw"; without a name "libm.so.6+0x1f40", "[vdso]", "[unknown]".
   [[nodiscard]] std::string name_of(FunctionId function) const;
@@ -30,6 +32,8 @@ class KYMO_API StackTree {
   [[nodiscard]] std::uint64_t offset_of(FunctionId function) const;
   /// The path of the function's file; empty if there is none.
   [[nodiscard]] std::string module_of(FunctionId function) const;
+  /// The path of the function's source; empty if it is not known.
+  [[nodiscard]] std::string source_of(FunctionId function) const;
 
  private:
   [[nodiscard]] const FunctionDeclaration* find(FunctionId function) const;

@@ -58,7 +58,7 @@ class SampleCounter {
   void select_threads();
   void count(Thread& thread, const WaitingSample& sample);
   void mark(const Span& span);
-  [[nodiscard]] std::uint32_t row_of(FunctionId function);
+  [[nodiscard]] std::uint32_t row_of(std::uint32_t stack);
   void count_totals();
 
   const Timeline& timeline_;
@@ -70,8 +70,8 @@ class SampleCounter {
   std::vector<std::uint64_t> blocked_;
   std::vector<Energy> energy_;
   SampledFunctions found_;
-  std::unordered_map<FunctionId, std::uint32_t> rows_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> rows_by_name_;
+  std::unordered_map<std::uint64_t, std::uint32_t> rows_;  // by function and line
+  std::map<std::tuple<std::string, std::string, std::uint32_t>, std::uint32_t> rows_by_name_;
 };
 
 /// A thread that recorded scopes belongs to its own process, any other to its observer.
@@ -173,16 +173,20 @@ void SampleCounter::find_scopes() {
   }
 }
 
-std::uint32_t SampleCounter::row_of(FunctionId function) {
-  const auto [place, is_new] = rows_.try_emplace(function, 0);
+std::uint32_t SampleCounter::row_of(std::uint32_t stack) {
+  const FunctionId function = tree_.function_of(stack);
+  const std::uint32_t line = options_.rows == SampledRows::lines ? tree_.line_of(stack) : 0;
+  const auto [place, is_new] = rows_.try_emplace((std::uint64_t{function.value()} << 32U) | line, 0);
   if (is_new) {
     const auto next = static_cast<std::uint32_t>(found_.functions.size());
-    auto key = std::make_pair(tree_.module_of(function), tree_.name_of(function));
+    auto key = std::make_tuple(tree_.module_of(function), tree_.name_of(function), line);
     place->second = rows_by_name_.try_emplace(std::move(key), next).first->second;
     if (place->second == next) {
       FunctionStatistics& row = found_.functions.emplace_back();
       row.name = tree_.name_of(function);
       row.module = tree_.module_of(function);
+      row.file = tree_.source_of(function);
+      row.line = line;
     }
   }
   return place->second;
@@ -210,7 +214,7 @@ void SampleCounter::count_totals() {
   std::vector<std::uint32_t> path;
   std::unordered_map<std::uint32_t, std::uint32_t> on_path;  // rows, how often
   for (std::uint32_t stack = first[0]; stack != 0;) {
-    const std::uint32_t row = row_of(tree_.function_of(stack));
+    const std::uint32_t row = row_of(stack);
     FunctionStatistics& function = found_.functions[row];
     const bool is_first = on_path[row]++ == 0;
     function.self += self_[stack];
@@ -225,7 +229,7 @@ void SampleCounter::count_totals() {
     stack = first[stack];
     while (stack == 0 && !path.empty()) {
       stack = next[path.back()];
-      --on_path[row_of(tree_.function_of(path.back()))];
+      --on_path[row_of(path.back())];
       path.pop_back();
     }
   }
@@ -236,8 +240,8 @@ SampledFunctions SampleCounter::finish() {
   found_.by_stack = std::move(self_);
   std::sort(found_.functions.begin(), found_.functions.end(),
             [](const FunctionStatistics& a, const FunctionStatistics& b) {
-              return std::tie(b.self, b.total, b.self_blocked_ns, a.name, a.module) <
-                     std::tie(a.self, a.total, a.self_blocked_ns, b.name, b.module);
+              return std::tie(b.self, b.total, b.self_blocked_ns, a.name, a.module, a.line) <
+                     std::tie(a.self, a.total, a.self_blocked_ns, b.name, b.module, b.line);
             });
   return std::move(found_);
 }

@@ -17,8 +17,10 @@ namespace kymo::stats {
 
 using kymo::FunctionStatistics;
 using kymo::SampledFunctions;
+using kymo::SampledRows;
 
 struct FunctionOptions {
+  SampledRows rows = SampledRows::functions;
   Selection selection;  ///< with sites: only samples taken inside their scopes on the same thread
   std::function<Energy(const StackSample&)> energy_of = {};  ///< what a sample stands for; may be empty
   std::function<void(double)> on_progress = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -20,16 +21,16 @@
 #include <unistd.h>
 
 #include "threads/stacks/call_frames.hpp"
-#include "threads/stacks/inlined_functions.hpp"
+#include "threads/stacks/source_frames.hpp"
 
 namespace kymo::threads {
 namespace {
 
 constexpr std::size_t longest_path = 4096;
-constexpr std::size_t most_name_bytes = std::size_t{16} << 10U;
+constexpr std::size_t most_frame_bytes = std::size_t{32} << 10U;
 constexpr int most_seconds = 2;
 
-/// What is answered; the names' bytes follow, each with a zero behind it.
+/// What is answered; frames of the source follow: symbol, file and line as text, each with a zero behind it.
 struct Answer {
   static constexpr std::uint64_t failed = UINT64_MAX;
 
@@ -39,10 +40,10 @@ struct Answer {
   UnwindRule rule;
 };
 
-void answer(int socket, const Answer& reply, std::string_view names = {}) {
-  std::vector<char> message(sizeof reply + names.size());
+void answer(int socket, const Answer& reply, std::string_view frames = {}) {
+  std::vector<char> message(sizeof reply + frames.size());
   std::memcpy(message.data(), &reply, sizeof reply);
-  std::copy(names.begin(), names.end(), message.data() + sizeof reply);
+  std::copy(frames.begin(), frames.end(), message.data() + sizeof reply);
   static_cast<void>(!::send(socket, message.data(), message.size(), MSG_NOSIGNAL));
 }
 
@@ -117,38 +118,66 @@ class ReadFiles {
 struct FrameProcess::Question {
   std::uint64_t number = 0;
   std::uint64_t inode = 0;
-  std::uint64_t place = 0;  ///< an offset in the file, of inlined functions an address
+  std::uint64_t place = 0;  ///< an offset in the file, of the source an address
   std::uint32_t module = 0;
-  bool is_inlined = false;
+  bool is_of_source = false;
 };
 
 struct FrameProcess::Reply {
   Answer answer;
-  std::vector<std::string> names;
+  std::vector<SourceFrame> frames;
 };
 
 namespace {
 
+/// As they follow an answer: from the outermost on, as far as there is room.
+std::string bytes_of(const std::vector<SourceFrame>& frames) {
+  std::string bytes;
+  for (const SourceFrame& frame : frames) {
+    const std::size_t before = bytes.size();
+    for (const std::string& text : {frame.symbol, frame.file, std::to_string(frame.line)}) {
+      bytes.append(text).push_back('\0');
+    }
+    if (bytes.size() > most_frame_bytes) {
+      bytes.resize(before);
+      break;
+    }
+  }
+  return bytes;
+}
+
+std::vector<SourceFrame> frames_of(std::string_view bytes) {
+  std::vector<SourceFrame> frames;
+  const auto next_text = [&bytes] {
+    const std::string_view text = bytes.substr(0, bytes.find('\0'));
+    bytes.remove_prefix(std::min(text.size() + 1, bytes.size()));
+    return text;
+  };
+  while (!bytes.empty()) {
+    SourceFrame frame;
+    frame.symbol = next_text();
+    frame.file = next_text();
+    const std::string_view line = next_text();
+    std::from_chars(line.data(), line.data() + line.size(), frame.line);
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
 /// Waits for a whole answer. False if there is none in time, or the other end is closed.
-bool receive(int socket, Answer& reply, std::vector<std::string>& names) {
+bool receive(int socket, Answer& reply, std::vector<SourceFrame>& frames) {
   constexpr int most_wait_ms = 2000 * most_seconds;
   pollfd polled{socket, POLLIN, 0};
   int ready = 0;
   while ((ready = ::poll(&polled, 1, most_wait_ms)) < 0 && errno == EINTR) {
   }
-  std::array<char, sizeof(Answer) + most_name_bytes> message{};
+  std::array<char, sizeof(Answer) + most_frame_bytes> message{};
   const ssize_t size = ready == 1 ? ::recv(socket, message.data(), message.size(), 0) : -1;
   if (size < static_cast<ssize_t>(sizeof reply)) {
     return false;
   }
   std::memcpy(&reply, message.data(), sizeof reply);
-  const char* const end = message.data() + size;
-  names.clear();
-  for (const char* at = message.data() + sizeof reply; at != end;) {
-    const char* const name_end = std::find(at, end, '\0');
-    names.emplace_back(at, name_end);
-    at = name_end == end ? end : name_end + 1;
-  }
+  frames = frames_of({message.data() + sizeof reply, static_cast<std::size_t>(size) - sizeof reply});
   return true;
 }
 
@@ -156,7 +185,7 @@ bool receive(int socket, Answer& reply, std::vector<std::string>& names) {
 template <typename Question>
 void serve(int socket) {
   ReadFiles<CallFrames> frames;
-  ReadFiles<InlinedFunctions> inlined;
+  ReadFiles<SourceFrames> sources;
   std::array<char, sizeof(Question) + longest_path> message{};
   for (;;) {
     const ssize_t size = ::recv(socket, message.data(), message.size(), 0);
@@ -168,17 +197,13 @@ void serve(int socket) {
     const std::string path(message.data() + sizeof question, static_cast<std::size_t>(size) - sizeof question);
     Answer reply;
     reply.number = question.number;
-    std::string names;
+    std::string found;
     set_alarm(most_seconds);
-    if (question.is_inlined) {
-      InlinedFunctions* const functions = inlined.find(question.module, path, question.inode);
-      reply.has_information = functions != nullptr;
-      for (const std::string& name :
-           functions != nullptr ? functions->find(question.place) : std::vector<std::string>()) {
-        if (names.size() + name.size() < most_name_bytes) {
-          names += name;
-          names += '\0';
-        }
+    if (question.is_of_source) {
+      SourceFrames* const source = sources.find(question.module, path, question.inode);
+      reply.has_information = source != nullptr;
+      if (source != nullptr) {
+        found = bytes_of(source->find(question.place));
       }
     } else if (const CallFrames* const rules = frames.find(question.module, path, question.inode)) {
       reply.has_information = true;
@@ -188,7 +213,7 @@ void serve(int socket) {
       }
     }
     set_alarm(0);
-    answer(socket, reply, names);
+    answer(socket, reply, found);
   }
 }
 
@@ -250,7 +275,7 @@ bool FrameProcess::ask(const Question& question, const std::string& path, Reply&
   std::memcpy(message.data() + sizeof question, path.data(), path.size());
   bool is_sent = ::send(socket_.get(), message.data(), sizeof question + path.size(), MSG_NOSIGNAL) > 0;
   while (is_sent) {
-    is_sent = receive(socket_.get(), reply.answer, reply.names);
+    is_sent = receive(socket_.get(), reply.answer, reply.frames);
     if (is_sent && (reply.answer.number == Answer::failed || reply.answer.number == question.number)) {
       return true;
     }
@@ -272,17 +297,17 @@ std::optional<UnwindRule> FrameProcess::find(std::uint32_t module, const std::st
   return reply.answer.is_found ? std::optional(reply.answer.rule) : std::nullopt;
 }
 
-std::vector<std::string> FrameProcess::find_inlined(std::uint32_t module, const std::string& path, std::uint64_t inode,
-                                                    std::uint64_t address) {
+std::vector<SourceFrame> FrameProcess::find_source(std::uint32_t module, const std::string& path, std::uint64_t inode,
+                                                   std::uint64_t address) {
   Reply reply;
-  if (!socket_ || path.size() > longest_path || refused_inlined_.count(module) != 0 ||
+  if (!socket_ || path.size() > longest_path || refused_source_.count(module) != 0 ||
       !ask({++asked_, inode, address, module, true}, path, reply)) {
     return {};
   }
   if (!reply.answer.has_information) {
-    refused_inlined_.insert(module);
+    refused_source_.insert(module);
   }
-  return std::move(reply.names);
+  return std::move(reply.frames);
 }
 
 }  // namespace kymo::threads

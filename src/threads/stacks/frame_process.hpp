@@ -1,4 +1,4 @@
-// Rules of unwinding and names of inlined functions from a process of its own, so that no file can harm the recording.
+// Rules of unwinding, and functions and lines of the source, from a process of its own, so that no file can harm the recording.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,12 @@
 #include <sys/types.h>
 
 #include "base/system/file.hpp"
+#include "threads/stacks/source_frames.hpp"
 #include "threads/states/unwind_rule.hpp"
 
 namespace kymo::threads {
 
-/// A process that reads files' call frame information (call_frames.hpp) and debug information (inlined_functions.hpp). What
+/// A process that reads files' call frame information (call_frames.hpp) and debug information (source_frames.hpp). What
 /// crashes there, takes more than two seconds or 2 GiB costs what that file has of the kind. One thread.
 class FrameProcess {
  public:
@@ -31,10 +32,9 @@ class FrameProcess {
   [[nodiscard]] std::optional<UnwindRule> find(std::uint32_t module, const std::string& path, std::uint64_t inode,
                                                std::uint64_t file_offset);
 
-  /// The names of the functions that are inlined at an address of the file that the caller calls `module`, the innermost
-  /// last: as the linker would call them, or as the source does. Some 50 us; the first of a file takes longer.
-  [[nodiscard]] std::vector<std::string> find_inlined(std::uint32_t module, const std::string& path,
-                                                      std::uint64_t inode, std::uint64_t address);
+  /// See SourceFrames, of the file that the caller calls `module`. Some 50 us; the first of a file takes longer.
+  [[nodiscard]] std::vector<SourceFrame> find_source(std::uint32_t module, const std::string& path, std::uint64_t inode,
+                                                     std::uint64_t address);
 
  private:
   struct Question;
@@ -44,8 +44,8 @@ class FrameProcess {
   base::FileDescriptor socket_;
   pid_t pid_ = -1;
   std::uint64_t asked_ = 0;
-  std::unordered_set<std::uint32_t> refused_;          // files without rules, or that the process failed at
-  std::unordered_set<std::uint32_t> refused_inlined_;  // the same of debug information
+  std::unordered_set<std::uint32_t> refused_;         // files without rules, or that the process failed at
+  std::unordered_set<std::uint32_t> refused_source_;  // the same of debug information
 };
 
 }  // namespace kymo::threads

@@ -1,6 +1,6 @@
 // Without libdw's headers, or on another processor than x86-64.
 #include "threads/stacks/call_frames.hpp"
-#include "threads/stacks/inlined_functions.hpp"
+#include "threads/stacks/source_frames.hpp"
 
 namespace kymo::threads {
 
@@ -20,15 +20,15 @@ std::optional<UnwindRule> CallFrames::find(std::uint64_t /*file_offset*/) const 
   return std::nullopt;
 }
 
-struct InlinedFunctions::State {};
+struct SourceFrames::State {};
 
-std::unique_ptr<InlinedFunctions> InlinedFunctions::open(const std::string& /*path*/, std::uint64_t /*inode*/) {
+std::unique_ptr<SourceFrames> SourceFrames::open(const std::string& /*path*/, std::uint64_t /*inode*/) {
   return nullptr;
 }
 
-InlinedFunctions::~InlinedFunctions() = default;
+SourceFrames::~SourceFrames() = default;
 
-std::vector<std::string> InlinedFunctions::find(std::uint64_t /*address*/) {
+std::vector<SourceFrame> SourceFrames::find(std::uint64_t /*address*/) {
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/append.hpp"
+#include "threads/symbols/symbol_name.hpp"
 
 namespace kymo::threads {
 
@@ -95,25 +96,26 @@ ModuleId StackSamples::declare(Module& module) {
   return module.id;
 }
 
-FunctionId StackSamples::function_of(std::uint32_t module, std::uint64_t address, const std::string& name) {
+FunctionId StackSamples::function_of(std::uint32_t module, std::uint64_t address, const std::string& name,
+                                     const std::string& file) {
   const std::uint64_t key = key_of(module, address);
   const auto known = functions_.find(key);
-  return known != functions_.end() ? known->second : add_function(key, module, address, name);
+  return known != functions_.end() ? known->second : add_function(key, module, address, name, file);
 }
 
-/// `symbol` as InlinedFunctions has it. Wherever it is inlined it is one function, whose address is the first that was seen.
-FunctionId StackSamples::inlined_function_of(std::uint32_t module, std::uint64_t address, const std::string& symbol) {
+/// Wherever it is inlined it is one function, whose address is the first that was seen.
+FunctionId StackSamples::inlined_function_of(std::uint32_t module, std::uint64_t address, const SourceFrame& source) {
   constexpr std::uint64_t mark = std::uint64_t{1} << 63U;  // beyond all modules
-  const auto [known, is_new] = inlined_.try_emplace({module, symbol});
+  const auto [known, is_new] = inlined_.try_emplace({module, source.symbol});
   if (is_new) {
-    known->second =
-        add_function(mark | inlined_.size(), module, address, record::demangle(symbol).qualified + " (inlined)");
+    const std::string name = name_of_symbol(source.symbol) + " (inlined)";
+    known->second = add_function(mark | inlined_.size(), module, address, name, source.file);
   }
   return known->second;
 }
 
 FunctionId StackSamples::add_function(std::uint64_t key, std::uint32_t module, std::uint64_t address,
-                                      const std::string& name) {
+                                      const std::string& name, const std::string& file) {
   if (functions_.size() == most_functions) {
     return {};
   }
@@ -122,6 +124,7 @@ FunctionId StackSamples::add_function(std::uint64_t key, std::uint32_t module, s
   FunctionDeclaration declaration;
   declaration.id = id;
   declaration.name = name;
+  declaration.file = file;
   if (module != 0) {
     declaration.module = declare(modules_[module - std::size_t{1}]);
     declaration.module_offset = address;
@@ -130,10 +133,10 @@ FunctionId StackSamples::add_function(std::uint64_t key, std::uint32_t module, s
   return id;
 }
 
-std::vector<FunctionId> StackSamples::resolve(std::uint32_t number, std::uint64_t file_offset) {
+std::vector<StackSamples::Frame> StackSamples::resolve(std::uint32_t number, std::uint64_t file_offset) {
   Module& module = modules_[number - std::size_t{1}];
   if (!is_file(module.path)) {
-    return {function_of(number, 0, {})};
+    return {{function_of(number, 0, {})}};
   }
   if (!module.symbols) {
     module.symbols.emplace(module.path, module.inode);
@@ -141,16 +144,22 @@ std::vector<FunctionId> StackSamples::resolve(std::uint32_t number, std::uint64_
   const NamedFunction function = module.symbols->find(file_offset);
   const std::uint64_t address = module.symbols->address_of(file_offset);
   if (function.address >> position_bits != 0 || address >> position_bits != 0) {
-    return {function_of(0, unknown_place, {})};
+    return {{function_of(0, unknown_place, {})}};
   }
-  std::vector<FunctionId> functions{function_of(number, function.address, function.name)};
+  std::vector<SourceFrame> source;
   if (unwinder_ && !module.symbols->debug_path().empty()) {
-    for (const std::string& symbol :
-         unwinder_->find_inlined(number, module.symbols->debug_path(), module.symbols->debug_inode(), address)) {
-      functions.push_back(inlined_function_of(number, address, symbol));
-    }
+    source = unwinder_->find_source(number, module.symbols->debug_path(), module.symbols->debug_inode(), address);
   }
-  return functions;
+  if (source.empty()) {
+    return {{function_of(number, function.address, function.name)}};
+  }
+  // The symbol table names the outermost, as it names functions without debug information.
+  std::vector<Frame> frames{
+      {function_of(number, function.address, function.name, source.front().file), source.front().line}};
+  std::for_each(source.begin() + 1, source.end(), [&](const SourceFrame& inlined) {
+    frames.push_back({inlined_function_of(number, address, inlined), inlined.line});
+  });
+  return frames;
 }
 
 /// Code that the program compiled: none if its map has no name for it.
@@ -197,15 +206,15 @@ bool StackSamples::is_scheduler(std::uint64_t address) {
          });
 }
 
-std::span<const FunctionId> StackSamples::functions_at(std::uint32_t pid, std::uint64_t address) {
+std::span<const StackSamples::Frame> StackSamples::frames_at(std::uint32_t pid, std::uint64_t address) {
   AddressSpaces::Place place;
   const bool is_mapped = spaces_.find(pid, address, place) && place.file_offset >> position_bits == 0;
   if (!is_mapped || modules_[place.module - std::size_t{1}].path == "[anonymous]") {
-    single_ = compiled_function_at(pid, address);
-    if (!single_ && !is_mapped) {
-      single_ = function_of(0, unknown_place, {});
+    single_ = {compiled_function_at(pid, address)};
+    if (!single_.function && !is_mapped) {
+      single_ = {function_of(0, unknown_place, {})};
     }
-    if (single_) {
+    if (single_.function) {
       return {&single_, 1};
     }
   }
@@ -213,25 +222,32 @@ std::span<const FunctionId> StackSamples::functions_at(std::uint32_t pid, std::u
   if (const auto known = places_.find(key); known != places_.end()) {
     return known->second;
   }
-  std::vector<FunctionId> functions = resolve(place.module, place.file_offset);
+  std::vector<Frame> frames = resolve(place.module, place.file_offset);
   if (places_.size() == most_functions) {
     places_.clear();
   }
-  return places_.emplace(key, std::move(functions)).first->second;
+  return places_.emplace(key, std::move(frames)).first->second;
 }
 
-StackId StackSamples::stack_of(StackId caller, FunctionId function) {
-  const std::uint64_t key = (std::uint64_t{caller.value()} << 32U) | function.value();
+std::size_t StackSamples::HashOfCalledFrame::operator()(const CalledFrame& key) const noexcept {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;  // 2^64 by the golden ratio
+  const std::uint64_t function = (std::uint64_t{key.caller.value()} << 32U) | key.frame.function.value();
+  const std::uint64_t mixed = (function * odd) ^ key.frame.line;
+  return (mixed ^ (mixed >> 32U)) * odd;
+}
+
+StackId StackSamples::stack_of(StackId caller, const Frame& frame) {
+  const CalledFrame key{caller, frame};
   const auto known = stacks_.find(key);
   if (known != stacks_.end()) {
     return known->second;
   }
-  if (!function || stacks_.size() == most_stacks) {
+  if (!frame.function || stacks_.size() == most_stacks) {
     return {};
   }
   const StackId id = StackId::from_index(stacks_.size());
   stacks_.emplace(key, id);
-  pending_.declarations.stacks.push_back({id, caller, function});
+  pending_.declarations.stacks.push_back({id, caller, frame.function, frame.line});
   return id;
 }
 
@@ -239,26 +255,26 @@ StackId StackSamples::stack_of(StackId caller, FunctionId function) {
 std::optional<StackId> StackSamples::find_stack(const KernelRecord& record, std::size_t skipped) {
   StackId stack;
   bool is_complete = true;
-  const auto push = [&](FunctionId function) {
-    stack = is_complete ? stack_of(stack, function) : StackId{};
+  const auto push = [&](const Frame& frame) {
+    stack = is_complete ? stack_of(stack, frame) : StackId{};
     is_complete = static_cast<bool>(stack);
   };
   const FunctionId unknown = function_of(0, unknown_place, {});
   FunctionId last;
   for (std::size_t i = record.chain.size(); i-- > 0;) {
     // A return address may be the first byte behind the function that called.
-    for (const FunctionId function : functions_at(record.pid, record.chain[i] - (i != 0 ? 1 : 0))) {
-      if (function != unknown || last != unknown) {
-        push(function);
+    for (const Frame& frame : frames_at(record.pid, record.chain[i] - (i != 0 ? 1 : 0))) {
+      if (frame.function != unknown || last != unknown) {
+        push(frame);
       }
-      last = function;
+      last = frame.function;
     }
   }
   for (std::size_t i = record.kernel_chain.size(); i-- > skipped;) {
-    push(kernel_function_at(record.kernel_chain[i] - (i != 0 ? 1 : 0)));
+    push({kernel_function_at(record.kernel_chain[i] - (i != 0 ? 1 : 0))});
   }
   if (record.is_in_kernel && record.kernel_chain.empty()) {
-    push(function_of(0, kernel_place, kernel_name));
+    push({function_of(0, kernel_place, kernel_name)});
   }
   return is_complete ? std::optional(stack) : std::nullopt;
 }

@@ -16,16 +16,17 @@
 #include <kymo/events.hpp>
 
 #include "threads/stacks/address_spaces.hpp"
-#include "threads/stacks/kernel_symbols.hpp"
-#include "threads/stacks/module_symbols.hpp"
-#include "threads/stacks/perf_map.hpp"
 #include "threads/stacks/unwinder.hpp"
 #include "threads/states/switch_events.hpp"
+#include "threads/symbols/kernel_symbols.hpp"
+#include "threads/symbols/module_symbols.hpp"
+#include "threads/symbols/perf_map.hpp"
 
 namespace kymo::threads {
 
 /// Interns functions and stacks; names a function when it is first seen, from the symbols of the file that the process
-/// mapped there. With an unwinder, inlined functions are there too, as far as the file has debug information. One thread.
+/// mapped there. With an unwinder, inlined functions and lines are there too, as far as the file has debug information. One
+/// thread.
 class StackSamples final : public RecordTaker {
  public:
   /// `unwinder` for samples with copies of stacks; null: callers by frame pointers alone.
@@ -58,6 +59,21 @@ class StackSamples final : public RecordTaker {
     std::uint64_t inode = 0;
     std::optional<ModuleSymbols> symbols;
   };
+  /// A function, and the line of the source in it.
+  struct Frame {
+    FunctionId function;
+    std::uint32_t line = 0;
+  };
+  struct CalledFrame {
+    StackId caller;
+    Frame frame;
+    bool operator==(const CalledFrame& other) const {
+      return caller == other.caller && frame.function == other.frame.function && frame.line == other.frame.line;
+    }
+  };
+  struct HashOfCalledFrame {
+    std::size_t operator()(const CalledFrame& key) const noexcept;
+  };
   /// A thread that leaves its CPU, or has left it.
   struct Wait {
     ThreadId thread;
@@ -80,29 +96,31 @@ class StackSamples final : public RecordTaker {
   [[nodiscard]] std::optional<StackId> find_stack(const KernelRecord& record, std::size_t skipped = 0);
   [[nodiscard]] bool is_scheduler(std::uint64_t address);
   /// The function at an address, and those inlined there, the innermost last. Valid until the next call.
-  [[nodiscard]] std::span<const FunctionId> functions_at(std::uint32_t pid, std::uint64_t address);
+  [[nodiscard]] std::span<const Frame> frames_at(std::uint32_t pid, std::uint64_t address);
   [[nodiscard]] FunctionId compiled_function_at(std::uint32_t pid, std::uint64_t address);
   [[nodiscard]] FunctionId kernel_function_at(std::uint64_t address);
   [[nodiscard]] std::uint32_t number_of(std::string path, std::uint64_t inode);
-  [[nodiscard]] std::vector<FunctionId> resolve(std::uint32_t number, std::uint64_t file_offset);
-  [[nodiscard]] FunctionId inlined_function_of(std::uint32_t module, std::uint64_t address, const std::string& symbol);
-  [[nodiscard]] FunctionId function_of(std::uint32_t module, std::uint64_t address, const std::string& name);
+  [[nodiscard]] std::vector<Frame> resolve(std::uint32_t number, std::uint64_t file_offset);
+  [[nodiscard]] FunctionId inlined_function_of(std::uint32_t module, std::uint64_t address, const SourceFrame& source);
+  /// `file` is that of the source.
+  [[nodiscard]] FunctionId function_of(std::uint32_t module, std::uint64_t address, const std::string& name,
+                                       const std::string& file = {});
   [[nodiscard]] FunctionId add_function(std::uint64_t key, std::uint32_t module, std::uint64_t address,
-                                        const std::string& name);
+                                        const std::string& name, const std::string& file);
   [[nodiscard]] ModuleId declare(Module& module);
-  [[nodiscard]] StackId stack_of(StackId caller, FunctionId function);
+  [[nodiscard]] StackId stack_of(StackId caller, const Frame& frame);
 
   AddressSpaces spaces_;
   std::unique_ptr<Unwinder> unwinder_;
   std::deque<Module> modules_;                                                     // its numbers count from 1
   std::map<std::pair<std::string, std::uint64_t>, std::uint32_t> module_numbers_;  // by path and inode
-  std::unordered_map<std::uint64_t, std::vector<FunctionId>> places_;              // what was looked up, by offset
+  std::unordered_map<std::uint64_t, std::vector<Frame>> places_;                   // what was looked up, by offset
   std::map<std::pair<std::uint32_t, std::string>, FunctionId> inlined_;            // by module and symbol
-  FunctionId single_;                                                              // what functions_at() found
+  Frame single_;                                                                   // what frames_at() found
   std::unordered_map<std::uint64_t, FunctionId> functions_;                        // by address; module 0: none
-  std::unordered_map<std::uint64_t, StackId> stacks_;                              // by caller and function
-  std::unordered_map<std::uint32_t, PerfMap> perf_maps_;                           // by process
-  std::unordered_map<std::string, FunctionId> compiled_;                           // by name
+  std::unordered_map<CalledFrame, StackId, HashOfCalledFrame> stacks_;
+  std::unordered_map<std::uint32_t, PerfMap> perf_maps_;  // by process
+  std::unordered_map<std::string, FunctionId> compiled_;  // by name
   std::optional<KernelSymbols> kernel_;
   std::unordered_map<std::uint32_t, Wait> waits_;  // by the kernel's number of a thread
   std::uint32_t last_module_ = 0;

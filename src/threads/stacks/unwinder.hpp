@@ -32,9 +32,9 @@ class Unwinder {
   [[nodiscard]] bool is_running() const { return process_.is_running(); }
 
   /// See FrameProcess.
-  [[nodiscard]] std::vector<std::string> find_inlined(std::uint32_t module, const std::string& path,
-                                                      std::uint64_t inode, std::uint64_t address) {
-    return process_.find_inlined(module, path, inode, address);
+  [[nodiscard]] std::vector<SourceFrame> find_source(std::uint32_t module, const std::string& path, std::uint64_t inode,
+                                                     std::uint64_t address) {
+    return process_.find_source(module, path, inode, address);
   }
 
   /// Replaces a sample's chain, which the kernel found by frame pointers, if the sample has a copy of the stack. A file

@@ -1,4 +1,4 @@
-#include "threads/stacks/perf_map.hpp"
+#include "threads/symbols/perf_map.hpp"
 
 #include <algorithm>
 #include <charconv>

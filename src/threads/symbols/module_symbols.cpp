@@ -1,4 +1,4 @@
-#include "threads/stacks/module_symbols.hpp"
+#include "threads/symbols/module_symbols.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 
 #include "base/system/file.hpp"
-#include "threads/stacks/debug_file.hpp"
-#include "threads/stacks/file_parts.hpp"
+#include "threads/symbols/debug_file.hpp"
+#include "threads/symbols/file_parts.hpp"
+#include "threads/symbols/symbol_name.hpp"
 
 namespace kymo::threads {
 ModuleSymbols::ModuleSymbols(const std::string& path, std::uint64_t inode) {
@@ -105,7 +106,7 @@ NamedFunction ModuleSymbols::find(std::uint64_t file_offset) const {
     function.address = *std::prev(next);
   }
   if (const std::string symbol = symbols_.name_at(function.address); !symbol.empty()) {
-    function.name = record::demangle(symbol).qualified;
+    function.name = name_of_symbol(symbol);
   }
   return function;
 }

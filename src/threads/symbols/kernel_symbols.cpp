@@ -1,4 +1,4 @@
-#include "threads/stacks/kernel_symbols.hpp"
+#include "threads/symbols/kernel_symbols.hpp"
 
 #include <algorithm>
 #include <charconv>

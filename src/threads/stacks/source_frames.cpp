@@ -1,4 +1,4 @@
-#include "threads/stacks/inlined_functions.hpp"
+#include "threads/stacks/source_frames.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -31,6 +31,14 @@ struct DebugLibrary {
   decltype(&::dwarf_attr_integrate) attribute = nullptr;
   decltype(&::dwarf_formstring) text = nullptr;
   decltype(&::dwarf_diename) name = nullptr;
+  decltype(&::dwarf_attr) own_attribute = nullptr;
+  decltype(&::dwarf_formudata) number = nullptr;
+  decltype(&::dwarf_decl_file) file = nullptr;
+  decltype(&::dwarf_getsrcfiles) files = nullptr;
+  decltype(&::dwarf_filesrc) file_name = nullptr;
+  decltype(&::dwarf_getsrc_die) line = nullptr;
+  decltype(&::dwarf_linesrc) file_of_line = nullptr;
+  decltype(&::dwarf_lineno) line_number = nullptr;
   bool is_there = false;
 };
 
@@ -53,7 +61,11 @@ DebugLibrary load_debug_library() {
       load_function(dwarf, "dwarf_tag", all.tag) && load_function(dwarf, "dwarf_haspc", all.has_address) &&
       load_function(dwarf, "dwarf_attr_integrate", all.attribute) &&
       load_function(dwarf, "dwarf_formstring", all.text) && load_function(dwarf, "dwarf_diename", all.name) &&
-      all.version(EV_CURRENT) != EV_NONE;
+      load_function(dwarf, "dwarf_attr", all.own_attribute) && load_function(dwarf, "dwarf_formudata", all.number) &&
+      load_function(dwarf, "dwarf_decl_file", all.file) && load_function(dwarf, "dwarf_getsrcfiles", all.files) &&
+      load_function(dwarf, "dwarf_filesrc", all.file_name) && load_function(dwarf, "dwarf_getsrc_die", all.line) &&
+      load_function(dwarf, "dwarf_linesrc", all.file_of_line) &&
+      load_function(dwarf, "dwarf_lineno", all.line_number) && all.version(EV_CURRENT) != EV_NONE;
   return all;
 }
 
@@ -135,21 +147,62 @@ bool enter(Dwarf_Die& entry, Dwarf_Addr address) {
   return false;
 }
 
-std::string name_of_entry(Dwarf_Die entry) {
+std::string text_or_empty(const char* text) {
+  return text != nullptr ? text : "";
+}
+
+std::string symbol_of(Dwarf_Die& entry) {
   Dwarf_Attribute attribute{};
   const char* name = nullptr;
   if (debug_library().attribute(&entry, DW_AT_linkage_name, &attribute) != nullptr) {
     name = debug_library().text(&attribute);
   }
-  if (name == nullptr) {
-    name = debug_library().name(&entry);
+  return text_or_empty(name != nullptr ? name : debug_library().name(&entry));
+}
+
+/// A function, whose line is not known yet.
+SourceFrame frame_of(Dwarf_Die& entry) {
+  return {symbol_of(entry), text_or_empty(debug_library().file(&entry)), 0};
+}
+
+/// A line is of use only together with its file.
+void set_line(SourceFrame& frame, const char* file, Dwarf_Word line) {
+  if (file != nullptr && frame.file.empty()) {
+    frame.file = file;
   }
-  return name != nullptr ? name : "";
+  frame.line = file != nullptr && frame.file == file && line <= UINT32_MAX ? static_cast<std::uint32_t>(line) : 0;
+}
+
+/// An attribute of the entry itself, not of the function that it is a copy of; 0: there is none.
+Dwarf_Word number_of(Dwarf_Die& entry, unsigned name) {
+  Dwarf_Attribute attribute{};
+  Dwarf_Word value = 0;
+  const bool is_there = debug_library().own_attribute(&entry, name, &attribute) != nullptr &&
+                        debug_library().number(&attribute, &value) == 0;
+  return is_there ? value : 0;
+}
+
+/// The line where an inlined function is called.
+void set_line_of_call(SourceFrame& frame, Dwarf_Die unit, Dwarf_Die& inlined) {
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  const Dwarf_Word file = number_of(inlined, DW_AT_call_file);
+  const bool is_there = debug_library().files(&unit, &files, &count) == 0 && file < count;
+  set_line(frame, is_there ? debug_library().file_name(files, file, nullptr, nullptr) : nullptr,
+           number_of(inlined, DW_AT_call_line));
+}
+
+void set_line_of_address(SourceFrame& frame, Dwarf_Die unit, Dwarf_Addr address) {
+  Dwarf_Line* const row = debug_library().line(&unit, address);
+  int line = 0;
+  if (row != nullptr && debug_library().line_number(row, &line) == 0 && line > 0) {
+    set_line(frame, debug_library().file_of_line(row, nullptr, nullptr), static_cast<Dwarf_Word>(line));
+  }
 }
 
 }  // namespace
 
-struct InlinedFunctions::State {
+struct SourceFrames::State {
   base::FileDescriptor file;
   std::unique_ptr<Elf, EndDebugElf> elf;
   std::unique_ptr<Dwarf, EndDebug> debug;
@@ -159,7 +212,7 @@ struct InlinedFunctions::State {
   void read_units();
 };
 
-void InlinedFunctions::State::read_units() {
+void SourceFrames::State::read_units() {
   Dwarf_CU* unit = nullptr;
   Dwarf_Die entry{};
   Dwarf_Die split{};  // in a file of its own, if it is found
@@ -174,11 +227,11 @@ void InlinedFunctions::State::read_units() {
   sort_ranges(units);
 }
 
-InlinedFunctions::InlinedFunctions(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SourceFrames::SourceFrames(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-InlinedFunctions::~InlinedFunctions() = default;
+SourceFrames::~SourceFrames() = default;
 
-std::unique_ptr<InlinedFunctions> InlinedFunctions::open(const std::string& path, std::uint64_t inode) {
+std::unique_ptr<SourceFrames> SourceFrames::open(const std::string& path, std::uint64_t inode) {
   constexpr off_t most_bytes = off_t{1} << 30U;
   if (!debug_library().is_there) {
     return nullptr;
@@ -199,14 +252,14 @@ std::unique_ptr<InlinedFunctions> InlinedFunctions::open(const std::string& path
     return nullptr;
   }
   state->read_units();
-  return state->units.empty() ? nullptr : std::unique_ptr<InlinedFunctions>(new InlinedFunctions(std::move(state)));
+  return state->units.empty() ? nullptr : std::unique_ptr<SourceFrames>(new SourceFrames(std::move(state)));
 }
 
-std::vector<std::string> InlinedFunctions::find(std::uint64_t address) {
-  std::vector<std::string> names;
+std::vector<SourceFrame> SourceFrames::find(std::uint64_t address) {
+  std::vector<SourceFrame> frames;
   const EntryRange* const unit = find_range(state_->units, address);
   if (unit == nullptr) {
-    return names;
+    return frames;
   }
   const auto [functions, is_new] = state_->functions.try_emplace(unit->entry.addr);
   if (is_new) {
@@ -215,17 +268,22 @@ std::vector<std::string> InlinedFunctions::find(std::uint64_t address) {
   }
   const EntryRange* const function = find_range(functions->second, address);
   if (function == nullptr) {
-    return names;
+    return frames;
   }
   Dwarf_Die entry = function->entry;
-  for (std::size_t depth = 0; depth < most && enter(entry, address); ++depth) {
+  frames.push_back(frame_of(entry));
+  for (std::size_t depth = 0; depth < most_inlined && enter(entry, address); ++depth) {
     if (debug_library().tag(&entry) == DW_TAG_inlined_subroutine) {
-      if (std::string name = name_of_entry(entry); !name.empty()) {
-        names.push_back(std::move(name));
+      set_line_of_call(frames.back(), unit->entry, entry);
+      SourceFrame inlined = frame_of(entry);
+      if (inlined.symbol.empty()) {
+        return frames;
       }
+      frames.push_back(std::move(inlined));
     }
   }
-  return names;
+  set_line_of_address(frames.back(), unit->entry, address);
+  return frames;
 }
 
 }  // namespace kymo::threads

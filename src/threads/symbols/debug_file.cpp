@@ -1,4 +1,4 @@
-#include "threads/stacks/debug_file.hpp"
+#include "threads/symbols/debug_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/system/file.hpp"
-#include "threads/stacks/file_parts.hpp"
+#include "threads/symbols/file_parts.hpp"
 
 namespace kymo::threads {
 namespace {
