@@ -61,6 +61,7 @@ class Snapshot:
         threads: Sequence[str],
         frames: tuple[int, int] | None,
         phase: int | None,
+        lines: bool,
     ) -> list[FunctionRow]: ...
     def thread_activity(
         self,
