@@ -73,13 +73,21 @@ def print_costs(title: str, unit: str, least: dict[str, float]) -> None:
         print(f"  {name:26} {value:10.2f} {unit}  {100 * (value / least['alone'] - 1):+6.2f} %")
 
 
+def plain_name(name: str) -> str:
+    """Return a function's name without what the tools write differently: version, parameters, types of a template."""
+    name = re.sub("[(<].*", "", name.replace("(anonymous namespace)::", ""))
+    return name.split("@")[0].strip().split(" ")[-1]
+
+
 def shares_of_kymo(kymo: str, folder: str, command: list[str]) -> dict[str, float]:
     """Return each function's share of the samples in percent."""
-    output_of([kymo, "record", "-q", "--hz", "0", f"--stacks={RATE}", "-o", f"{folder}/run.kymo", "--", *command])
+    # Without run states and waits, which perf does not record either: they would add work of the kernel.
+    recording = [kymo, "record", "-q", "--hz", "0", f"--stacks={RATE}", "--threads", "off"]
+    output_of([*recording, "-o", f"{folder}/run.kymo", "--", *command])
     found = json.loads(output_of([kymo, "stats", "--functions", "--json", f"{folder}/run.kymo"]))
     shares: dict[str, float] = collections.defaultdict(float)
     for row in found["functions"]:
-        shares[row["name"]] += 100 * row["self_share"]
+        shares[plain_name(row["name"])] += 100 * row["self_share"]
     return shares
 
 
@@ -89,9 +97,9 @@ def shares_of_perf(folder: str, command: list[str]) -> dict[str, float]:
     output_of(["perf", "record", "-q", "-o", data, "-e", "cpu-clock", "-F", RATE, "-g", "--", *command])
     report = output_of(["perf", "report", "-i", data, "--stdio", "--no-children", "-g", "none", "-F", "overhead,sym"])
     shares: dict[str, float] = collections.defaultdict(float)
-    for share, name in re.findall(r"^\s*([\d.]+)%\s+\[[.k]\]\s+([^\s(]+)", report, re.MULTILINE):
+    for share, name in re.findall(r"^\s*([\d.]+)%\s+\[[.k]\]\s+(.+?)\s*$", report, re.MULTILINE):
         if not name.startswith("0x"):
-            shares[name.split("@")[0]] += float(share)
+            shares[plain_name(name)] += float(share)
     return shares
 
 
