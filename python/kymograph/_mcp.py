@@ -112,10 +112,14 @@ class Captures:
         with self._open(capture) as opened:
             return dict(opened.stats(site=site))
 
-    def functions(self, capture: str, site: str | None = None) -> dict[str, Any]:
-        """Count sampled call stacks by function, the most samples first. `site`: only inside scopes of that name."""
+    def functions(self, capture: str, site: str | None = None, lines: bool = False) -> dict[str, Any]:
+        """
+        Count sampled call stacks by function, the most samples first. `site`: only inside scopes of that name.
+
+        `lines`: by line of the source instead, as far as it is known.
+        """
         with self._open(capture) as opened:
-            return {"functions": opened.functions(site=site)}
+            return {"lines" if lines else "functions": opened.functions(site=site, lines=lines)}
 
     def compare(self, base: str, new: str) -> dict[str, Any]:
         """Test whether a capture, or a directory of them, differs from another by more than chance, the worst first."""

@@ -83,6 +83,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "blocked_ns",
         "cpu",
         "function",
+        "file",
+        "line",
         "stack",
         "pid",
         "host",

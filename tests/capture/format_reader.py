@@ -67,8 +67,8 @@ class Declarations:
         8: ("metrics", ["name:t", "id", "kind", "process", "unit:t", "source:t", "step:f", "renewal_ns", "window_ns", "traits"]),
         10: ("frame_streams", ["name:t", "id", "process"]),
         11: ("threads", ["name:t", "id", "process", "pid", "os_thread_id"]),
-        12: ("functions", ["name:t", "id", "module", "module_offset"]),
-        13: ("stacks", ["id", "caller", "function"]),
+        12: ("functions", ["name:t", "id", "module", "module_offset", "file:t"]),
+        13: ("stacks", ["id", "caller", "function", "line"]),
     }
 
     def __init__(self):

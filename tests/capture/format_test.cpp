@@ -246,5 +246,32 @@ TEST(Format, AnIndependentReaderFindsTheTracksThatEnded) {
   EXPECT_EQ(seen["end"]["tracks"][7]["dropped_scopes"], 8);
 }
 
+TEST(Format, AnIndependentReaderFindsTheSameFunctionsAndStacks) {
+  EventBatch batch;
+  ModuleDeclaration module;
+  module.id = ModuleId{1};
+  module.path = "/opt/game";
+  batch.declarations.modules.push_back(module);
+  batch.declarations.functions = {{FunctionId{1}, ModuleId{1}, 0x1f40, "main", "/src/main.cpp"},
+                                  {FunctionId{2}, ModuleId{}, 0, ""}};
+  batch.declarations.stacks = {{StackId{1}, StackId{}, FunctionId{1}, 72}, {StackId{2}, StackId{1}, FunctionId{2}}};
+  const json seen = read_with_python(test::write_capture({batch}, true, test::sample_options()));
+  for (const FunctionDeclaration& function : batch.declarations.functions) {
+    const json& row = seen["declarations"]["functions"][function.id.index()];
+    EXPECT_EQ(row["id"], function.id.value());
+    EXPECT_EQ(row["module"], function.module.value());
+    EXPECT_EQ(row["module_offset"], function.module_offset);
+    EXPECT_EQ(row["name"], function.name);
+    EXPECT_EQ(row["file"], function.file);
+  }
+  for (const StackDeclaration& stack : batch.declarations.stacks) {
+    const json& row = seen["declarations"]["stacks"][stack.id.index()];
+    EXPECT_EQ(row["id"], stack.id.value());
+    EXPECT_EQ(row["caller"], stack.caller.value());
+    EXPECT_EQ(row["function"], stack.function.value());
+    EXPECT_EQ(row["line"], stack.line);
+  }
+}
+
 }  // namespace
 }  // namespace kymo::capture

@@ -75,6 +75,7 @@ def test_tools_are_read_only_and_their_numbers_are_those_of_the_package(folder: 
             ("info", run),
             ("stats", {**run, "site": "step 7"}),
             ("functions", run),
+            ("functions", {**run, "lines": True}),
             ("compare", {"base": "run.kymo", "new": "runs"}),
             ("explain", run),
             ("slice", {**run, "start_s": 0, "end_s": 1000}),
@@ -85,14 +86,14 @@ def test_tools_are_read_only_and_their_numbers_are_those_of_the_package(folder: 
         "list_captures", "info", "stats", "functions", "compare", "explain", "slice",
     }  # fmt: skip
     assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
-    listed, info, stats, functions, compared, explained, part, of_energy = map(read, answers)
+    listed, info, stats, functions, lines, compared, explained, part, of_energy = map(read, answers)
     assert {row["capture"] for row in listed["captures"]} == {"run.kymo", "runs/other.kymo"}
     with kymo.open(folder / "run.kymo") as capture:
         assert (info["frames"], info["dropped_scopes"]) == (50, 0)
         assert stats["sites"] == json.loads(json.dumps(capture.stats(site="step 7")["sites"]))
         assert explained["explanations"][0]["text"] == capture.explain()[0]["text"]
         assert of_energy["energy"]["text"] == capture.explain_energy()["text"]
-        assert functions == {"functions": []}
+        assert (functions, lines) == ({"functions": []}, {"lines": []})
         assert part["span_count"] == len(capture.spans) == 202
         longest = sorted(capture.spans["duration_ns"].tolist())[-30:]
         assert sorted(row["duration_ms"] * 1e6 for row in part["longest_spans"]) == pytest.approx(longest)

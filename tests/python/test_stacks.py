@@ -42,6 +42,24 @@ def test_functions_are_those_of_the_command(path: Path) -> None:
     assert sum(row["self"] for row in rows) == told["samples"] > 20
 
 
+def test_lines_have_the_samples_of_their_functions(path: Path) -> None:
+    with kymo.open(path) as capture:
+        functions = capture.functions()
+        lines = capture.functions(lines=True)
+        stacks = capture.stacks
+    assert all("line" not in row for row in functions)
+    for key in ("self", "self_blocked_ns"):
+        by_name: Counter[tuple[str, str]] = Counter()
+        for row in lines:
+            by_name[row["module"], row["name"]] += row[key]
+        assert +by_name == +Counter({(row["module"], row["name"]): row[key] for row in functions})
+    told: Counter[tuple[str, int]] = Counter()
+    for row in lines:
+        told[row["file"], row["line"] or 0] += row["self"]
+    on_cpu = stacks[stacks.blocked_ns == 0]
+    assert Counter(zip(on_cpu.file, on_cpu.line.tolist(), strict=True)) == +told
+
+
 def test_the_table_has_each_sample(path: Path) -> None:
     with kymo.open(path) as capture:
         stacks = capture.stacks
