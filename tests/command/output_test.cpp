@@ -92,8 +92,8 @@ void write_named(const std::string& path, const std::string& name) {
   declared.frame_streams = {{FrameStreamId{1}, ProcessId{1}, ""}};
   declared.threads = {{ThreadId{1}, ProcessId{1}, 7, 70, name}};
   declared.modules = {{ModuleId{1}, ProcessId{1}, 0, 0, name, ""}};
-  declared.functions = {{FunctionId{1}, ModuleId{1}, 16, name}};
-  declared.stacks = {{StackId{1}, {}, FunctionId{1}}};
+  declared.functions = {{FunctionId{1}, ModuleId{1}, 16, name, name}};
+  declared.stacks = {{StackId{1}, {}, FunctionId{1}, 7}};
   declared.sites.resize(1);
   declared.sites[0].id = SiteId{1};
   declared.sites[0].name = declared.sites[0].function = declared.sites[0].file = name;
@@ -121,6 +121,8 @@ TEST_F(Output, NamesOfSampledFunctionsAndCausesCannotSteerTheTerminalEither) {
   const std::vector<std::vector<std::string>> commands{
       {"stats", "--functions", "run.kymo"},
       {"stats", "--functions", "--json", "run.kymo"},
+      {"stats", "--lines", "run.kymo"},
+      {"stats", "--lines", "--json", "run.kymo"},
       {"explain", "run.kymo"},
       {"explain", "--finding", "1", "--evidence", "run.kymo"},
       {"explain", "--json", "run.kymo"},

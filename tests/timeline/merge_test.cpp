@@ -206,6 +206,7 @@ TEST(Merge, RedactsWhatTellsWhoRanWhat) {
   site.name = "work";
   site.file = "/home/secret-user/src/work.cpp";
   options.declarations.sites.push_back(site);
+  options.declarations.functions = {{FunctionId{1}, ModuleId{}, 0, "work", "/home/secret-user/src/work.cpp"}};
   const std::string input = directory / "in.kymo";
   capture::CaptureWriter(input, std::move(options)).finish();
   capture::MergeOptions how;
@@ -223,6 +224,7 @@ TEST(Merge, RedactsWhatTellsWhoRanWhat) {
     EXPECT_EQ(process.infos, (Infos{{"cpu", "a processor"}, {"record.exit_status", "0"}}));
     EXPECT_EQ(timeline->declarations().sites.at(0).file, "work.cpp");
     EXPECT_EQ(timeline->declarations().sites.at(0).name, "work");
+    EXPECT_EQ(timeline->declarations().functions.at(0).file, "work.cpp");
   }
 }
 
