@@ -118,7 +118,7 @@ TEST_F(Functions, SamplesStandOnTheirThreadsTracksWithTheirStacks) {
   EXPECT_EQ(view_.tip(), "on the CPU in\nsimulate\nstep\nmain");
   screen_.move(flame_x(start + Game::frame_ns * 7 / 10), flame_y(0));
   screen_.frame();
-  EXPECT_EQ(view_.tip(), "on the CPU in\npaint\nstep\nmain");
+  EXPECT_EQ(view_.tip(), "on the CPU in\npaint  paint.cpp:31\nstep\nmain");
   screen_.move(flame_x(start + Game::frame_ns / 2), flame_y(3));
   screen_.frame();
   EXPECT_EQ(view_.tip(), "waited 6 ms in\nsleep\npool") << "anywhere in the wait";

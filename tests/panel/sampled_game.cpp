@@ -14,11 +14,12 @@ void declare_stacks(Declarations& declared) {
   declared.modules = {{ModuleId{1}, ProcessId{1}, 0, 0, "/opt/game", ""}};
   const char* const names[] = {"main", "step", "simulate", "paint", "pool", "sleep"};
   for (std::size_t i = 0; i < std::size(names); ++i) {
-    declared.functions.push_back({FunctionId::from_index(i), ModuleId{1}, 16 * i, names[i]});
+    declared.functions.push_back(
+        {FunctionId::from_index(i), ModuleId{1}, 16 * i, names[i], i == 3 ? "/src/paint.cpp" : ""});
   }
-  // Stack, its caller, its function.
+  // Stack, its caller, its function, in one its line.
   declared.stacks = {{StackId{1}, {}, FunctionId{1}},         {StackId{2}, StackId{1}, FunctionId{2}},
-                     {StackId{3}, StackId{2}, FunctionId{3}}, {StackId{4}, StackId{2}, FunctionId{4}},
+                     {StackId{3}, StackId{2}, FunctionId{3}}, {StackId{4}, StackId{2}, FunctionId{4}, 31},
                      {StackId{5}, {}, FunctionId{5}},         {StackId{6}, StackId{5}, FunctionId{3}},
                      {StackId{7}, StackId{5}, FunctionId{6}}};
 }

@@ -190,11 +190,12 @@ class FunctionsTab final : public Tab {
   void show_tip(TabContext& context, std::uint32_t node) const {
     const stats::StackTree tree(context.state.data().provider().declarations());
     const std::string module = clean_text(tree.module_of(nodes()[node].function));
+    const std::string source = clean_text(tree.source_of(nodes()[node].function));
     const double share =
         100.0 * static_cast<double>(total_of(node)) / static_cast<double>(std::max<std::uint64_t>(total_of(0), 1));
     ImGui::BeginTooltip();
-    say(texts_[node] + (module.empty() ? "" : "\n" + module) + "\n" + size_text(total_of(node)) + ", " +
-        value_text(share, "%") + " of all; self " + size_text(self_of(node)));
+    say(texts_[node] + (module.empty() ? "" : "\n" + module) + (source.empty() ? "" : "\n" + source) + "\n" +
+        size_text(total_of(node)) + ", " + value_text(share, "%") + " of all; self " + size_text(self_of(node)));
     ImGui::EndTooltip();
   }
 

@@ -244,7 +244,8 @@ bool PanelView::use_samples(const Pointer& pointer, std::uint32_t line) {
   text += at == 0 ? "\n[unknown]" : "";
   for (; at != 0; at = tree.caller_of(at)) {
     if (functions++ < most_functions) {
-      text += "\n" + clean_text(tree.name_of(tree.function_of(at)), 120);
+      const std::string place = clean_text(tree.place_of(at));
+      text += "\n" + clean_text(tree.name_of(tree.function_of(at)), 120) + (place.empty() ? "" : "  " + place);
     }
   }
   text += functions > most_functions ? "\nand " + count_text(functions - most_functions) + " callers" : "";

@@ -35,6 +35,12 @@ std::string StackTree::source_of(FunctionId function) const {
   return declaration != nullptr ? declaration->file : std::string();
 }
 
+std::string StackTree::place_of(std::uint32_t stack) const {
+  const std::uint32_t line = line_of(stack);
+  const std::string path = source_of(function_of(stack));
+  return line != 0 ? path.substr(path.rfind('/') + 1) + ':' + std::to_string(line) : std::string();
+}
+
 std::uint64_t StackTree::offset_of(FunctionId function) const {
   const FunctionDeclaration* const declaration = find(function);
   return declaration != nullptr ? declaration->module_offset : 0;

@@ -34,6 +34,8 @@ class KYMO_API StackTree {
   [[nodiscard]] std::string module_of(FunctionId function) const;
   /// The path of the function's source; empty if it is not known.
   [[nodiscard]] std::string source_of(FunctionId function) const;
+  /// "cart.cpp:31"; empty if the line is not known.
+  [[nodiscard]] std::string place_of(std::uint32_t stack) const;
 
  private:
   [[nodiscard]] const FunctionDeclaration* find(FunctionId function) const;
