@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <kymo/export.hpp>
+#include <kymo/text.hpp>
 
 /// Converts a float to the double with the same shortest decimal: 0.1 rather than 0.10000000149011612. About 10 ns.
 extern "C" KYMO_API double kymo_shortest_double_v1(float value) noexcept;
@@ -26,14 +27,14 @@ struct Argument {
   // NOLINTNEXTLINE(google-explicit-constructor): an argument is written as {"name", value}
   KYMO_SKIP
   constexpr Argument(const char (&literal)[N], const T& argument_value)  // NOLINT(modernize-avoid-c-arrays)
-      : name(literal, N - 1) {
+      : name(std::string_view(literal, N - 1)) {
     set(argument_value);
   }
 
   /// For names that are not literals (C interface, other languages). The name must stay valid until the argument is
   /// recorded.
   KYMO_SKIP
-  static Argument from_bits(std::string_view name, ArgumentType type, std::uint64_t bits) noexcept {
+  static Argument from_bits(Text name, ArgumentType type, std::uint64_t bits) noexcept {
     Argument argument;
     argument.name = name;
     argument.type = type;
@@ -41,16 +42,16 @@ struct Argument {
     return argument;
   }
   KYMO_SKIP
-  static Argument from_text(std::string_view name, std::string_view text) noexcept {
+  static Argument from_text(Text name, Text text) noexcept {
     Argument argument = from_bits(name, ArgumentType::string, 0);
     argument.text = text;
     return argument;
   }
 
-  std::string_view name{};
+  Text name{};
   ArgumentType type = ArgumentType::int64;
   std::uint64_t bits = 0;
-  std::string_view text{};
+  Text text{};
 
  private:
   KYMO_SKIP
@@ -80,12 +81,12 @@ struct Argument {
     } else if constexpr (std::is_convertible_v<const T&, const char*>) {
       const char* characters = value;
       type = ArgumentType::string;
-      text = characters != nullptr ? std::string_view(characters) : std::string_view("(null)");
+      text = characters != nullptr ? characters : "(null)";
     } else {
       static_assert(std::is_convertible_v<const T&, std::string_view>,
                     "an argument is an integer, a float, a boolean or a string");
       type = ArgumentType::string;
-      text = value;
+      text = Text(value);
     }
   }
 };

@@ -29,6 +29,7 @@
 #include <string_view>
 
 #include <kymo/detail/chrono.hpp>
+#include <kymo/detail/cxx_library.hpp>
 #include <kymo/export.hpp>
 #include <kymo/gpu_driver.hpp>
 #include <kymo/scope.hpp>
@@ -166,7 +167,7 @@ class GpuScopeGuard {
                  const Argument& f = none()) noexcept {
     const std::array<Argument, 6> list{a, b, c, d, e, f};
     std::size_t count = 0;
-    while (count < list.size() && !list[count].name.empty()) {
+    while (count < list.size() && !list[count].name.view().empty()) {
       ++count;
     }
     if (count != 0) {

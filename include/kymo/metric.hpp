@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include <kymo/export.hpp>
 #include <kymo/ids.hpp>
+#include <kymo/text.hpp>
 
 namespace kymo {
 
@@ -14,23 +14,23 @@ namespace kymo {
 /// in it. The name is looked up by content and cut at 256 bytes. At most 65,536 names made at run time are
 /// distinguished. NaN marks a value that could not be read. About 30 ns, lock-free. A load and a branch while nothing
 /// is recorded.
-KYMO_API void record_metric(std::string_view name, double value) noexcept;
+KYMO_API void record_metric(Text name, double value) noexcept;
 
 /// The same with a unit ("ms", "W", "1"). A metric keeps the unit of its first sample.
-KYMO_API void record_metric_unit(std::string_view name, double value, std::string_view unit) noexcept;
+KYMO_API void record_metric_unit(Text name, double value, Text unit) noexcept;
 
 /// A label distinguishes metrics of one name: the core, the disk, the GPU.
 struct MetricLabel {
-  std::string_view key;
-  std::string_view value;
+  Text key;
+  Text value;
 };
 
 /// Description of a metric. MetricDeclaration documents the fields.
 struct MetricDescription {
-  std::string_view name;
-  std::string_view unit = {};
+  Text name;
+  Text unit = {};
   MetricKind kind = MetricKind::gauge;
-  std::string_view source = {};
+  Text source = {};
   const MetricLabel* labels = nullptr;
   std::size_t label_count = 0;
   double step = 0;

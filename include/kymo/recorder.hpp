@@ -8,11 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include <kymo/detail/chrono.hpp>
 #include <kymo/export.hpp>
 #include <kymo/path.hpp>
+#include <kymo/text.hpp>
 
 namespace kymo {
 
@@ -67,14 +67,14 @@ KYMO_API bool trigger() noexcept;
 KYMO_API bool flush() noexcept;
 
 /// Names the calling thread's track. Cut at 256 bytes.
-KYMO_API void set_thread_name(std::string_view name) noexcept;
+KYMO_API void set_thread_name(Text name) noexcept;
 
 /// Acquires the calling thread's chunk, so that the first scope of a real-time loop does not have to. False if
 /// recording is off or the pool is empty.
 KYMO_API bool prepare_thread() noexcept;
 
 /// Records a fact about the run (a model's name, a configuration). A later value of a key replaces the earlier one.
-KYMO_API void set_info(std::string_view key, std::string_view value) noexcept;
+KYMO_API void set_info(Text key, Text value) noexcept;
 
 /// Measures the current cost of a recorded scope on this machine, in nanoseconds. Takes about 2 ms of CPU.
 KYMO_API double calibrate() noexcept;

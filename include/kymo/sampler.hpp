@@ -16,6 +16,7 @@
 
 #include <kymo/board.hpp>
 #include <kymo/detail/chrono.hpp>
+#include <kymo/detail/cxx_library.hpp>
 #include <kymo/export.hpp>
 
 namespace kymo {

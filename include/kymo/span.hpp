@@ -4,18 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <string_view>
 
+#include <kymo/kymo.h>
 #include <kymo/argument.hpp>
 #include <kymo/detail/chrono.hpp>
 #include <kymo/export.hpp>
 #include <kymo/ids.hpp>
+#include <kymo/text.hpp>
 
 namespace kymo {
 
 /// Returns the track of that name, created on first use: a lane of async spans, or a queue such as a GPU's. 0 while
 /// nothing is recorded. Looks the name up by content, about 20 ns.
-[[nodiscard]] KYMO_API TrackId track(std::string_view name, TrackKind kind = TrackKind::queue) noexcept;
+[[nodiscard]] KYMO_API TrackId track(Text name, TrackKind kind = TrackKind::queue) noexcept;
 
 /// A span that may begin on one thread and end on another, or live across a co_await. Spans of one lane may overlap.
 ///
@@ -24,7 +25,7 @@ class KYMO_API AsyncSpan {
  public:
   AsyncSpan() = default;
   /// Begins now. About 40 ns; 1 ns while nothing is recorded.
-  AsyncSpan(std::string_view lane, std::string_view name) noexcept;
+  AsyncSpan(Text lane, Text name) noexcept;
   KYMO_SKIP
   AsyncSpan(AsyncSpan&& other) noexcept : id_(other.id_) { other.id_ = 0; }
   AsyncSpan& operator=(AsyncSpan&& other) noexcept;
@@ -81,19 +82,34 @@ class KYMO_API ClockDomain {
   bool has_pair_ = false;
 };
 
-/// Records a completed span with times of CLOCK_MONOTONIC. A negative duration becomes zero. At most 16 arguments.
-/// About 60 ns.
-KYMO_API void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
-                        std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments = {}) noexcept;
+namespace detail {
+KYMO_API void emit_span(TrackId track, Text name, Text category, std::int64_t start_ns, std::int64_t duration_ns,
+                        const Argument* arguments, std::size_t count) noexcept;
+}  // namespace detail
 
-/// The same, with a number of arguments known at run time only.
-KYMO_API void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
-                        std::chrono::nanoseconds duration, const Argument* arguments, std::size_t count) noexcept;
+/// Records a completed span with times of CLOCK_MONOTONIC; the number of arguments may be known at run time only. A
+/// negative duration becomes zero. At most 16 arguments. About 60 ns.
+KYMO_SKIP
+inline void emit_span(TrackId track, Text name, Text category, std::chrono::nanoseconds start,
+                      std::chrono::nanoseconds duration, const Argument* arguments, std::size_t count) noexcept {
+  detail::emit_span(track, name, category, start.count(), duration.count(), arguments, count);
+}
+
+/// The same, with a list of arguments.
+KYMO_SKIP
+inline void emit_span(TrackId track, Text name, Text category, std::chrono::nanoseconds start,
+                      std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments = {}) noexcept {
+  detail::emit_span(track, name, category, start.count(), duration.count(), arguments.begin(), arguments.size());
+}
 
 /// The same, with times in ticks of a device's clock.
-KYMO_API void emit_span(const ClockDomain& domain, TrackId track, std::string_view name, std::string_view category,
-                        std::uint64_t start_ticks, std::uint64_t duration_ticks,
-                        std::initializer_list<Argument> arguments = {}) noexcept;
+KYMO_SKIP
+inline void emit_span(const ClockDomain& domain, TrackId track, Text name, Text category, std::uint64_t start_ticks,
+                      std::uint64_t duration_ticks, std::initializer_list<Argument> arguments = {}) noexcept {
+  const std::int64_t start_ns = domain.to_monotonic_ns(start_ticks);
+  const std::int64_t end_ns = domain.to_monotonic_ns(start_ticks + duration_ticks);
+  detail::emit_span(track, name, category, start_ns, end_ns - start_ns, arguments.begin(), arguments.size());
+}
 
 /// A flow leaves, passes or enters the scope open on this thread. All points with one id form one flow.
 KYMO_API void flow_begin(std::uint64_t flow_id) noexcept;
@@ -102,11 +118,20 @@ KYMO_API void flow_end(std::uint64_t flow_id) noexcept;
 
 /// The same for emitted spans: the point belongs to the innermost span on the track at `time`, in CLOCK_MONOTONIC. The
 /// span may be emitted before or after the point. Ignored on track 0. About 20 ns.
-KYMO_API void flow_begin(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
-KYMO_API void flow_step(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
-KYMO_API void flow_end(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept;
+KYMO_SKIP
+inline void flow_begin(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+  kymo_flow_at(track.value(), time.count(), flow_id, KYMO_FLOW_BEGIN);
+}
+KYMO_SKIP
+inline void flow_step(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+  kymo_flow_at(track.value(), time.count(), flow_id, KYMO_FLOW_STEP);
+}
+KYMO_SKIP
+inline void flow_end(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+  kymo_flow_at(track.value(), time.count(), flow_id, KYMO_FLOW_END);
+}
 
 /// Records a text at the current time. Cut at 4,096 bytes and marked as cut.
-KYMO_API void message(std::string_view text) noexcept;
+KYMO_API void message(Text text) noexcept;
 
 }  // namespace kymo

@@ -107,7 +107,7 @@ bool flush() noexcept {
   return guarded([] { return Recorder::instance().flush(Recorder::wait_for_collector); });
 }
 
-void set_info(std::string_view key, std::string_view value) noexcept {
+void set_info(Text key, Text value) noexcept {
   guarded([&] {
     Control::instance().set_info(key, value);
     return true;

@@ -1,7 +1,9 @@
 // kymo.h: the C calls that record an event.
+#include <array>
 #include <cmath>
 
 #include <kymo/kymo.h>
+#include <kymo/detail/cxx_library.hpp>
 #include <kymo/detail/hot_path.hpp>
 #include <kymo/frame.hpp>
 #include <kymo/metric.hpp>
@@ -9,6 +11,7 @@
 #include <kymo/span.hpp>
 
 #include "record/hot/track_writer.hpp"
+#include "record/pool/event_words.hpp"
 #include "record/recorder/recorder.hpp"
 
 // In builds with probes for other tools, these names are macros for wrappers around the calls below.
@@ -19,8 +22,10 @@ namespace {
 
 using kymo::Argument;
 using kymo::ArgumentType;
+using kymo::record::EventKind;
 using kymo::record::NameSpace;
 using kymo::record::Recorder;
+using kymo::record::write_event;
 
 std::string_view text_of(const char* text) noexcept {
   return text != nullptr ? std::string_view(text) : std::string_view();
@@ -162,8 +167,7 @@ void kymo_async_end(uint64_t id) {
 }
 
 void kymo_emit_span(uint32_t track, const char* name, const char* category, int64_t start_ns, int64_t duration_ns) {
-  kymo::emit_span(kymo::TrackId{track}, text_of(name), text_of(category), std::chrono::nanoseconds(start_ns),
-                  std::chrono::nanoseconds(duration_ns));
+  kymo::detail::emit_span(kymo::TrackId{track}, text_of(name), text_of(category), start_ns, duration_ns, nullptr, 0);
 }
 
 void kymo_flow(uint64_t flow_id, int phase) {
@@ -181,17 +185,17 @@ void kymo_flow(uint64_t flow_id, int phase) {
 }
 
 void kymo_flow_at(uint32_t track, int64_t time_ns, uint64_t flow_id, int phase) {
-  const std::chrono::nanoseconds time(time_ns);
-  switch (phase) {
-    case KYMO_FLOW_BEGIN:
-      kymo::flow_begin(flow_id, kymo::TrackId{track}, time);
-      break;
-    case KYMO_FLOW_END:
-      kymo::flow_end(flow_id, kymo::TrackId{track}, time);
-      break;
-    default:
-      kymo::flow_step(flow_id, kymo::TrackId{track}, time);
-      break;
+  if (track != 0 && Recorder::instance().is_on()) {
+    const bool is_end = phase == KYMO_FLOW_BEGIN || phase == KYMO_FLOW_END;
+    const auto kept_phase = static_cast<std::uint64_t>(is_end ? phase : KYMO_FLOW_STEP);
+    const std::array<std::uint64_t, 2> words{flow_id, static_cast<std::uint64_t>(time_ns)};
+    write_event(EventKind::flow_at, std::uint64_t{track} | (kept_phase << 32U), words);
   }
 }
+
+#if defined(_LIBCPP_VERSION)
+const char kymo_was_built_with_libcxx_v1 = 1;
+#else
+const char kymo_was_built_with_libstdcxx_v1 = 1;
+#endif
 }

@@ -102,22 +102,15 @@ void flow(std::uint64_t flow_id, FlowPhase phase) noexcept {
   }
 }
 
-void flow_at(TrackId track, std::uint64_t flow_id, FlowPhase phase, std::chrono::nanoseconds time) noexcept {
-  if (track && is_on()) {
-    const std::array<std::uint64_t, 2> words{flow_id, static_cast<std::uint64_t>(time.count())};
-    write_event(EventKind::flow_at, std::uint64_t{track.value()} | (static_cast<std::uint64_t>(phase) << 32U), words);
-  }
-}
-
 }  // namespace
 
-void record_metric(std::string_view name, double value) noexcept {
+void record_metric(Text name, double value) noexcept {
   if (is_on()) {
     sample(name, value, {});
   }
 }
 
-void record_metric_unit(std::string_view name, double value, std::string_view unit) noexcept {
+void record_metric_unit(Text name, double value, Text unit) noexcept {
   if (is_on()) {
     sample(name, value, unit);
   }
@@ -167,10 +160,11 @@ void record_io(std::uint64_t duration_ns, std::uint64_t bytes) noexcept {
   }
 }
 
-void frame_mark(std::string_view stream) noexcept {
+void frame_mark(Text stream_name) noexcept {
   if (!is_on()) {
     return;
   }
+  const std::string_view stream = stream_name;
   static_cast<void>(Recorder::instance().pool_for_events());
   const FrameStreamId id{Recorder::instance().id_of(NameSpace::frame_stream, stream)};
   if (!id) {
@@ -197,15 +191,15 @@ std::uint64_t sync() noexcept {
   return number;
 }
 
-void message(std::string_view text) noexcept {
+void message(Text text) noexcept {
   if (is_on()) {
     const std::string_view kept = base::cut_text(text, record::longest_message);
-    const bool is_cut = kept.size() < text.size();
+    const bool is_cut = kept.size() < text.view().size();
     write_event(EventKind::message, (std::uint64_t{kept.size()} << 1U) | (is_cut ? 1U : 0U), {}, kept);
   }
 }
 
-TrackId track(std::string_view name, TrackKind kind) noexcept {
+TrackId track(Text name, TrackKind kind) noexcept {
   if (!is_on()) {
     return {};
   }
@@ -213,7 +207,7 @@ TrackId track(std::string_view name, TrackKind kind) noexcept {
   return TrackId{Recorder::instance().id_of(kind == TrackKind::async ? NameSpace::async_lane : NameSpace::queue, name)};
 }
 
-AsyncSpan::AsyncSpan(std::string_view lane, std::string_view name) noexcept {
+AsyncSpan::AsyncSpan(Text lane, Text name) noexcept {
   if (!is_on()) {
     return;
   }
@@ -275,22 +269,24 @@ std::int64_t ClockDomain::to_monotonic_ns(std::uint64_t ticks) const noexcept {
   return monotonic_ns_ + static_cast<std::int64_t>(static_cast<double>(distance) * step_ns_);
 }
 
-void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
-               std::chrono::nanoseconds duration, const Argument* arguments, std::size_t count) noexcept {
+namespace detail {
+
+void emit_span(TrackId track, Text name, Text category, std::int64_t start_ns, std::int64_t duration_ns,
+               const Argument* arguments, std::size_t count) noexcept {
   if (!track || !is_on()) {
     return;
   }
   Recorder& recorder = Recorder::instance();
   static_cast<void>(recorder.pool_for_events());
   const NameId name_id{recorder.id_of(NameSpace::text, name)};
-  const NameId category_id{category.empty() ? 0 : recorder.id_of(NameSpace::text, category)};
+  const NameId category_id{category.view().empty() ? 0 : recorder.id_of(NameSpace::text, category)};
   if (!name_id) {
     drop_event();
     return;
   }
   const std::array<std::uint64_t, 3> words{name_id.value() | (std::uint64_t{category_id.value()} << 32U),
-                                           static_cast<std::uint64_t>(start.count()),
-                                           static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0))};
+                                           static_cast<std::uint64_t>(start_ns),
+                                           static_cast<std::uint64_t>(std::max<std::int64_t>(duration_ns, 0))};
   const std::span<const Argument> kept(arguments, std::min(count, record::most_span_arguments));
   ArgumentNames names;
   for (std::size_t i = 0; i < count; ++i) {
@@ -304,19 +300,7 @@ void emit_span(TrackId track, std::string_view name, std::string_view category, 
   write_with_arguments(EventKind::span, track.value(), words, kept, names);
 }
 
-void emit_span(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
-               std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments) noexcept {
-  emit_span(track, name, category, start, duration, arguments.begin(), arguments.size());
-}
-
-void emit_span(const ClockDomain& domain, TrackId track, std::string_view name, std::string_view category,
-               std::uint64_t start_ticks, std::uint64_t duration_ticks,
-               std::initializer_list<Argument> arguments) noexcept {
-  const std::int64_t start_ns = domain.to_monotonic_ns(start_ticks);
-  const std::int64_t end_ns = domain.to_monotonic_ns(start_ticks + duration_ticks);
-  emit_span(track, name, category, std::chrono::nanoseconds(start_ns), std::chrono::nanoseconds(end_ns - start_ns),
-            arguments);
-}
+}  // namespace detail
 
 void flow_begin(std::uint64_t flow_id) noexcept {
   flow(flow_id, FlowPhase::begin);
@@ -327,16 +311,6 @@ void flow_step(std::uint64_t flow_id) noexcept {
 void flow_end(std::uint64_t flow_id) noexcept {
   flow(flow_id, FlowPhase::end);
 }
-void flow_begin(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
-  flow_at(track, flow_id, FlowPhase::begin, time);
-}
-void flow_step(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
-  flow_at(track, flow_id, FlowPhase::step, time);
-}
-void flow_end(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
-  flow_at(track, flow_id, FlowPhase::end, time);
-}
-
 bool prepare_thread() noexcept {
   if (!is_on()) {
     return false;
@@ -350,7 +324,7 @@ bool prepare_thread() noexcept {
   return write && write.make_room(record::small_chunk_words) != nullptr;
 }
 
-void set_thread_name(std::string_view name) noexcept {
+void set_thread_name(Text name) noexcept {
   record::notice_fork();
   // Inside a fiber the name still goes to the thread; a thread that has recorded nothing yet has no track to name.
   record::TrackSlot* const own = record::is_in_fiber() ? record::thread_slot()
