@@ -41,7 +41,7 @@ namespace gpu {
 class Scopes;
 }  // namespace gpu
 
-struct GpuOptions {
+struct KYMO_DETAIL_STANDARD_TYPES GpuOptions {
   static constexpr std::uint32_t greatest_pending = 1U << 20U;
 
   /// Limit of scopes that are open or wait for the GPU; those beyond are unresolved. Each takes two timers of the API

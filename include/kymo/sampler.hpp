@@ -29,7 +29,7 @@ enum class Tier : std::uint8_t {
 };
 
 /// Selects the sensors.
-struct SensorOptions {
+struct KYMO_DETAIL_STANDARD_TYPES SensorOptions {
   std::string root = "/";            ///< root of the machine's files; a recorded tree can replace any machine
   std::vector<std::string> sensors;  ///< names as listed by `kymo doctor`; empty: all. "-name" excludes one
   std::uint64_t process = 0;         ///< root of the process tree to watch; 0: this process
@@ -39,7 +39,7 @@ struct SensorOptions {
 };
 
 /// Rates are in hertz, 0.1 to 1000; 0 turns a tier off.
-struct SamplerOptions {
+struct KYMO_DETAIL_STANDARD_TYPES SamplerOptions {
   double fast_hz = 100;
   double medium_hz = 10;
   double slow_hz = 1;

@@ -64,7 +64,7 @@ class OtherLibraryTest(unittest.TestCase):
         source.write_text("#include <kymo/sampler.hpp>\nint main() { kymo::Sampler sampler; }\n", encoding="utf-8")
         built = self.compile(source, "-lkymo", "-lkymo_sense")
         self.assertNotEqual(built.returncode, 0)
-        self.assertIn("kymo_was_built_with_libcxx_v1", built.stderr)
+        self.assertIn("needs_a_kymo_built_with_libcxx", built.stderr)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,11 @@
-// Headers that hand types of the C++ standard library to the library of kymo include this. A program built with another
-// C++ library than kymo does not link then; it would crash.
+// Marks structures that hand types of the C++ standard library to the library of kymo. The names of functions that take them
+// differ by that library: a program with another one than kymo does not link; it would crash.
 #pragma once
 
 #include <cstddef>  // says which C++ library this is
 
-#include <kymo/export.hpp>
-
-extern "C" {
 #if defined(_LIBCPP_VERSION)
-KYMO_API extern const char kymo_was_built_with_libcxx_v1;
+#define KYMO_DETAIL_STANDARD_TYPES __attribute__((abi_tag("needs_a_kymo_built_with_libcxx")))
 #else
-KYMO_API extern const char kymo_was_built_with_libstdcxx_v1;
+#define KYMO_DETAIL_STANDARD_TYPES
 #endif
-}
-
-namespace kymo::detail {
-
-#if defined(_LIBCPP_VERSION)
-__attribute__((used)) inline const char* const cxx_library = &kymo_was_built_with_libcxx_v1;
-#else
-__attribute__((used)) inline const char* const cxx_library = &kymo_was_built_with_libstdcxx_v1;
-#endif
-
-}  // namespace kymo::detail

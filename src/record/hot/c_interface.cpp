@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include <kymo/kymo.h>
-#include <kymo/detail/cxx_library.hpp>
 #include <kymo/detail/hot_path.hpp>
 #include <kymo/frame.hpp>
 #include <kymo/metric.hpp>
@@ -192,10 +191,4 @@ void kymo_flow_at(uint32_t track, int64_t time_ns, uint64_t flow_id, int phase) 
     write_event(EventKind::flow_at, std::uint64_t{track} | (kept_phase << 32U), words);
   }
 }
-
-#if defined(_LIBCPP_VERSION)
-const char kymo_was_built_with_libcxx_v1 = 1;
-#else
-const char kymo_was_built_with_libstdcxx_v1 = 1;
-#endif
 }
