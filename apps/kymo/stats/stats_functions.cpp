@@ -79,7 +79,7 @@ std::string last_part_of(const std::string& path) {
 }
 
 /// A place in the source as "cart.cpp:31"; "-" if it is not known.
-std::string place_of(const FunctionStatistics& row) {
+std::string line_text(const FunctionStatistics& row) {
   return row.line != 0 ? fmt::format("{}:{}", last_part_of(row.file), row.line) : "-";
 }
 
@@ -87,7 +87,7 @@ std::string place_of(const FunctionStatistics& row) {
 void add_names(std::vector<std::string>& cells, const FunctionStatistics& row, bool has_lines) {
   cells.push_back(printable(row.name));
   if (has_lines) {
-    cells.insert(cells.begin(), printable(place_of(row)));
+    cells.insert(cells.begin(), printable(line_text(row)));
   }
 }
 
