@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string>
 
 #include <fcntl.h>
@@ -395,14 +394,7 @@ EXPORT int nvmlDeviceGetFieldValues(Device* device, int count, FieldValue* value
   return 0;
 }
 EXPORT int nvmlDeviceGetTotalEnergyConsumption(Device* device, unsigned long long* millijoules) {
-  timespec now{};
-  const auto cpu_ns = [&now] {
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-  };
-  const std::int64_t begin_ns = cpu_ns();
-  while (cpu_ns() - begin_ns < control.energy_cost_ns) {
-  }
+  control.cpu_ns += control.energy_cost_ns;
   *millijoules = 1'000'000 + k() * 20'000;
   return error_of(device, FakeCall::energy);
 }

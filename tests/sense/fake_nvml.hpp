@@ -59,7 +59,8 @@ struct FakeNvml {
   std::atomic<bool> is_shared_out{};              // GPU 1 has instances 0 and 2
   std::atomic<int> initialised{};                 // initialisations less shutdowns
   std::atomic<int> initialisations{};
-  std::atomic<std::int64_t> energy_cost_ns{};  // CPU time that the energy counter takes
+  std::atomic<std::int64_t> cpu_ns{};          // CPU time that all calls have taken
+  std::atomic<std::int64_t> energy_cost_ns{};  // what the energy counter takes of it
 
   /// For a test to begin with: a library that was closed may stay in memory.
   void reset() {
@@ -83,6 +84,7 @@ struct FakeNvml {
     is_shared_out = false;
     initialised = 0;
     initialisations = 0;
+    cpu_ns = 0;
     energy_cost_ns = 0;
   }
   void fail(unsigned gpu, FakeCall call, int code) { error[gpu][static_cast<unsigned>(call)] = code; }

@@ -59,6 +59,7 @@ class Fake {
     sense::SensorContext context;
     context.process = process;
     context.nvml_library = path_;
+    context.cpu_clock = [control = control_] { return control->cpu_ns.load(); };
     make_nvml_sensors(context, list);
     return list;
   }

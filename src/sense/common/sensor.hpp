@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@
 #include <kymo/events.hpp>
 #include <kymo/sampler.hpp>
 
+#include "base/system/clock.hpp"
 #include "sense/common/renewal.hpp"
 
 namespace kymo::sense {
@@ -163,6 +165,8 @@ struct SensorContext {
   std::shared_ptr<const BoardConfig> board = {};  ///< replaces the board found below root; null: use that one
   /// The library for NVIDIA GPUs. Below another root it is used only if it differs from this default.
   std::string nvml_library = std::string(default_nvml_library);
+  /// CPU time of the calling thread, ns: what a call of NVML costs.
+  std::function<std::int64_t()> cpu_clock = base::thread_cpu_ns;
 
   static constexpr std::string_view default_nvml_library = "libnvidia-ml.so.1";
 

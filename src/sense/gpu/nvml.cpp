@@ -197,10 +197,10 @@ std::int64_t NvmlSensor::pause_after(Row& row, std::int64_t cost_ns) {
 }
 
 NvmlReturn NvmlSensor::make_call(Row& row, NvmlValues& values) {
-  const std::int64_t before_ns = base::thread_cpu_ns();
+  const std::int64_t before_ns = gpu_.cpu_clock();
   const NvmlReturn result = row.call.read(gpu_, values);
   if (tier() == Tier::medium) {
-    row.next_ns = gpu_.now_ns + pause_after(row, base::thread_cpu_ns() - before_ns);
+    row.next_ns = gpu_.now_ns + pause_after(row, gpu_.cpu_clock() - before_ns);
   }
   return result;
 }
@@ -320,6 +320,7 @@ void make_nvml_sensors(const SensorContext& context, SensorList& list) {
     gpu.nvml = library;
     gpu.index = index;
     gpu.users = users;
+    gpu.cpu_clock = context.cpu_clock;
     gpu.sees_all_processes = is_in_first_pid_namespace();
     // If the handle is unavailable, the sensors request it again.
     (void)open_gpu(gpu);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,6 +63,7 @@ struct NvmlGpu {
   std::vector<NvmlProcess> processes;  ///< buffer for the list of processes
   std::shared_ptr<CriticalErrors> critical_errors;
   std::shared_ptr<UnitActivity> activity;
+  std::function<std::int64_t()> cpu_clock;  ///< CPU time of the calling thread, ns
 };
 
 /// One metric of a call.
