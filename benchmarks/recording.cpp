@@ -42,7 +42,7 @@ Recording::Recording() {
   if (!start_capture(options)) {
     throw std::runtime_error("the recorder started no capture");
   }
-  path_ = capture_path().view();
+  path_ = capture_path().c_str();
 }
 
 Recording::~Recording() {

@@ -107,13 +107,19 @@ function(kymo_add_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "SMALL" "" "")
   add_library(kymo_${name}_objects OBJECT EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
   kymo_configure(kymo_${name}_objects)
-  # The linker removes unused functions, and loops are not unrolled.
-  target_compile_options(kymo_${name}_objects PRIVATE -ffunction-sections -fdata-sections $<$<CONFIG:Release>:-O2>)
-  if(ARG_SMALL AND NOT KYMO_SANITIZER)
-    target_compile_options(kymo_${name}_objects PRIVATE $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Os>)
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    # In the tree of another project it is compile time that counts.
+    set(optimization $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  elseif(ARG_SMALL AND NOT KYMO_SANITIZER)
+    set(optimization $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Os>)
     kymo_can_optimize_links(can_optimize_links)
     set_target_properties(kymo_${name}_objects PROPERTIES INTERPROCEDURAL_OPTIMIZATION_RELEASE ${can_optimize_links})
+  else()
+    # Loops are not unrolled.
+    set(optimization $<$<CONFIG:Release>:-O2>)
   endif()
+  # The linker removes unused functions.
+  target_compile_options(kymo_${name}_objects PRIVATE -ffunction-sections -fdata-sections ${optimization})
   if(NOT BUILD_SHARED_LIBS)
     target_compile_definitions(kymo_${name}_objects PUBLIC KYMO_STATIC)
   endif()
@@ -139,12 +145,24 @@ function(kymo_add_layer name)
   endif()
 endfunction()
 
-# kymo_prefer_speed(SOURCES...): the sources of a SMALL layer that run for every event.
-function(kymo_prefer_speed)
-  if(NOT KYMO_SANITIZER)
-    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-O2>")
-    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+# kymo_prefer_speed(target SOURCES...): sources of a target that run for every event.
+function(kymo_prefer_speed target)
+  if(KYMO_SANITIZER)
+    return()
   endif()
+  set(sources ${ARGN})
+  if(CMAKE_UNITY_BUILD)
+    # CMake does not join sources with options of their own.
+    list(TRANSFORM sources REPLACE "(.+)" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\1\"\n" OUTPUT_VARIABLE lines)
+    string(JOIN "" lines ${lines})
+    set(joined "${CMAKE_CURRENT_BINARY_DIR}/${target}_for_speed.cpp")
+    file(CONFIGURE OUTPUT "${joined}" CONTENT "${lines}")
+    set_source_files_properties(${sources} PROPERTIES HEADER_FILE_ONLY ON)
+    target_sources(${target} PRIVATE "${joined}")
+    set(sources "${joined}")
+  endif()
+  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-O2>")
+  set_property(SOURCE ${sources} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # kymo_add_fuzzer(name SOURCES <files> LIBRARIES <targets>): one libFuzzer program; `fuzzers` builds them all. Its name

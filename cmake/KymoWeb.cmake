@@ -48,7 +48,7 @@ ExternalProject_Add(kymo_web
     "-DKYMO_WEB_SOURCES=${web_sources}"
     "-DKYMO_WEB_PAGE=${KYMO_WEB_PAGE}"
     -DCMAKE_UNITY_BUILD=ON  # a fifth of the time; warnings of single files are the library's builds' to give
-    -DCMAKE_UNITY_BUILD_BATCH_SIZE=16
+    -DCMAKE_UNITY_BUILD_BATCH_SIZE=64
     "-DKYMO_WARNINGS_AS_ERRORS=${KYMO_WARNINGS_AS_ERRORS}"
     "-DKYMO_BUILD_TESTS=${KYMO_BUILD_TESTS}"
     "-DKYMO_BUILD_EXAMPLES=${KYMO_BUILD_EXAMPLES}"

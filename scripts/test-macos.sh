@@ -13,7 +13,7 @@ scripts/macos-tools.sh
 for processor in "$@"; do
   preset=macos-$processor
   # A compile and link check needs no optimisation. Files are joined as in the sanitizers' builds.
-  cmake --preset $preset -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 -DCMAKE_BUILD_TYPE=Debug \
+  cmake --preset $preset -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=64 -DCMAKE_BUILD_TYPE=Debug \
     -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS_DEBUG=-O0 >build/$preset.log || {
     cat build/$preset.log >&2
     exit 1

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
 #include <type_traits>
 
 #include <kymo/export.hpp>
@@ -27,7 +26,7 @@ struct Argument {
   // NOLINTNEXTLINE(google-explicit-constructor): an argument is written as {"name", value}
   KYMO_SKIP
   constexpr Argument(const char (&literal)[N], const T& argument_value)  // NOLINT(modernize-avoid-c-arrays)
-      : name(std::string_view(literal, N - 1)) {
+      : name(literal, N - 1) {
     set(argument_value);
   }
 
@@ -83,8 +82,7 @@ struct Argument {
       type = ArgumentType::string;
       text = characters != nullptr ? characters : "(null)";
     } else {
-      static_assert(std::is_convertible_v<const T&, std::string_view>,
-                    "an argument is an integer, a float, a boolean or a string");
+      static_assert(std::is_convertible_v<const T&, Text>, "an argument is an integer, a float, a boolean or a string");
       type = ArgumentType::string;
       text = Text(value);
     }

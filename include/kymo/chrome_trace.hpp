@@ -1,8 +1,6 @@
 // Writes a Chrome trace while the program runs.
 #pragma once
 
-#include <string_view>
-
 #include <kymo/export.hpp>
 #include <kymo/path.hpp>
 #include <kymo/sink_guard.hpp>

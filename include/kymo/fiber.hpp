@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
 #include <kymo/kymo.h>
 #include <kymo/export.hpp>
+#include <kymo/text.hpp>
 
 namespace kymo {
 
@@ -20,7 +20,7 @@ class Fiber {
  public:
   /// The name is copied and cut at 256 bytes. Names need not be unique.
   KYMO_SKIP
-  explicit Fiber(std::string_view name) noexcept : fiber_(kymo_fiber_create(name.data(), name.size())) {}
+  explicit Fiber(Text name) noexcept : fiber_(kymo_fiber_create(name.data(), name.size())) {}
   KYMO_SKIP
   Fiber(Fiber&& other) noexcept : fiber_(other.fiber_) { other.fiber_ = nullptr; }
   KYMO_SKIP

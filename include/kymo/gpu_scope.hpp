@@ -167,7 +167,7 @@ class GpuScopeGuard {
                  const Argument& f = none()) noexcept {
     const std::array<Argument, 6> list{a, b, c, d, e, f};
     std::size_t count = 0;
-    while (count < list.size() && !list[count].name.view().empty()) {
+    while (count < list.size() && !list[count].name.empty()) {
       ++count;
     }
     if (count != 0) {

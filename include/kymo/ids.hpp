@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace kymo {
 
@@ -78,37 +77,4 @@ enum class MetricKind : std::uint8_t {
   energy_counter = 2,  ///< a running total in joules
 };
 
-/// Name of a track's kind and role for tables: "thread", "fiber", "async", "lock", "queue".
-[[nodiscard]] constexpr std::string_view name_of(TrackKind kind, TrackRole role) noexcept {
-  if (role != TrackRole::plain) {
-    return role == TrackRole::fiber ? "fiber" : "lock";
-  }
-  if (kind == TrackKind::async) {
-    return "async";
-  }
-  return kind == TrackKind::queue ? "queue" : "thread";
-}
-
-/// Name of a run state for tables: "running", "runnable", "blocked".
-[[nodiscard]] constexpr std::string_view name_of(RunState state) noexcept {
-  if (state == RunState::runnable) {
-    return "runnable";
-  }
-  return state == RunState::blocked ? "blocked" : "running";
-}
-
-/// Name of a metric kind for tables: "gauge", "counter", "energy_counter".
-[[nodiscard]] constexpr std::string_view name_of(MetricKind kind) noexcept {
-  if (kind == MetricKind::counter) {
-    return "counter";
-  }
-  return kind == MetricKind::energy_counter ? "energy_counter" : "gauge";
-}
-
 }  // namespace kymo
-
-// <string_view> declares std::hash too, and costs a fraction of <functional>.
-template <kymo::IdKind kind>
-struct std::hash<kymo::Id<kind>> {
-  std::size_t operator()(kymo::Id<kind> id) const noexcept { return std::hash<std::uint32_t>()(id.value()); }
-};

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 #include <type_traits>
 
 #include <kymo/export.hpp>
+#include <kymo/text.hpp>
 
 namespace kymo {
 
@@ -17,31 +17,35 @@ class Path {
   static constexpr std::size_t most_bytes = 4095;
 
   Path() = default;
-  /// From anything that converts to std::string_view: literals, std::string.
-  template <typename Text, typename = std::enable_if_t<std::is_convertible_v<const Text&, std::string_view> &&
-                                                       !std::is_same_v<Text, Path>>>
+  /// From what a Text is made of: literals, std::string, std::string_view. A null pointer is an empty path.
+  template <typename T, typename = std::enable_if_t<std::is_convertible_v<const T&, Text> && !std::is_same_v<T, Path>>>
   KYMO_SKIP
   // NOLINTNEXTLINE(google-explicit-constructor): a path is written as a text
-  Path(const Text& text) noexcept {
-    const std::string_view bytes = text;
-    is_too_long_ = bytes.size() > most_bytes;
-    size_ = bytes.copy(static_cast<char*>(text_), most_bytes);
+  Path(const T& path) noexcept {
+    const Text text = path;
+    is_too_long_ = text.size() > most_bytes;
+    size_ = is_too_long_ ? most_bytes : text.size();
+    if (size_ != 0) {
+      __builtin_memcpy(static_cast<char*>(text_), text.data(), size_);
+    }
   }
-  /// A null pointer is an empty path.
-  // NOLINTNEXTLINE(google-explicit-constructor): as above
-  KYMO_SKIP
-  Path(const char* text) noexcept : Path(text != nullptr ? std::string_view(text) : std::string_view()) {}
 
   /// NUL-terminated.
   [[nodiscard]] KYMO_SKIP
   const char* c_str() const noexcept { return static_cast<const char*>(text_); }
   [[nodiscard]] KYMO_SKIP
-  std::string_view view() const noexcept { return {c_str(), size_}; }
-  // NOLINTNEXTLINE(google-explicit-constructor): a path is read as a text
-  KYMO_SKIP
-  operator std::string_view() const noexcept { return view(); }
+  std::size_t size() const noexcept { return size_; }
   [[nodiscard]] KYMO_SKIP
   bool empty() const noexcept { return size_ == 0; }
+  // NOLINTNEXTLINE(google-explicit-constructor): a path is read as a text
+  KYMO_SKIP
+  operator Text() const noexcept { return {c_str(), size_}; }
+  /// To std::string_view.
+  template <template <typename...> class View, typename Traits,
+            typename = std::enable_if_t<detail::is_view<View<char, Traits>>>>
+  KYMO_SKIP
+  // NOLINTNEXTLINE(google-explicit-constructor): as above
+  operator View<char, Traits>() const noexcept { return {c_str(), size_}; }
   /// True if the text had more than most_bytes; the path then holds the first most_bytes.
   [[nodiscard]] KYMO_SKIP
   bool is_too_long() const noexcept { return is_too_long_; }

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <kymo/detail/chrono.hpp>
 #include <kymo/export.hpp>
+#include <kymo/nanoseconds.hpp>
 #include <kymo/path.hpp>
 #include <kymo/text.hpp>
 
@@ -18,12 +18,12 @@ namespace kymo {
 
 /// Contents and location of a capture. The defaults match those of the environment variables.
 struct CaptureOptions {
-  Path path = "kymo.kymo";  ///< file, or directory (one file per process); %p %h %r %j as in KYMO_RECORD
-  std::chrono::nanoseconds keep_duration{0};  ///< flight recorder: keep only this latest interval; zero: no time limit
-  std::uint64_t keep_bytes = 0;               ///< flight recorder: limit in bytes; zero: no size limit
-  std::uint64_t max_bytes = 0;                ///< above this size, scopes stop and metrics continue; zero: no limit
-  std::chrono::nanoseconds sync_period{0};    ///< fsync interval; zero: leave it to the kernel
-  std::uint64_t pool_bytes = 0;               ///< pool size if the pool does not exist yet; zero: 16 MiB
+  Path path = "kymo.kymo";       ///< file, or directory (one file per process); %p %h %r %j as in KYMO_RECORD
+  Nanoseconds keep_duration{};   ///< flight recorder: keep only this latest interval; zero: no time limit
+  std::uint64_t keep_bytes = 0;  ///< flight recorder: limit in bytes; zero: no size limit
+  std::uint64_t max_bytes = 0;   ///< above this size, scopes stop and metrics continue; zero: no limit
+  Nanoseconds sync_period{};     ///< fsync interval; zero: leave it to the kernel
+  std::uint64_t pool_bytes = 0;  ///< pool size if the pool does not exist yet; zero: 16 MiB
 };
 
 /// Starts what the KYMO_* environment variables ask for. Returns true if something is being recorded. If none of them

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstring>
-#include <string_view>
 #include <type_traits>
 
 #include <kymo/detail/probes.h>
 #include <kymo/argument.hpp>
 #include <kymo/detail/hot_path.hpp>
+#include <kymo/text.hpp>
 
 namespace kymo::detail {
 #if defined(KYMO_DETAIL_PROBES)
@@ -162,7 +162,7 @@ class ScopeGuard {
     kymo_site& place;
 
     KYMO_SKIP
-    void operator()(std::string_view name) const noexcept {
+    void operator()(Text name) const noexcept {
       if constexpr (has_probes) {
         // Listening tools take NUL-terminated strings.
         char text[256];  // NOLINT(modernize-avoid-c-arrays): <array> would make this header more expensive to include
@@ -241,7 +241,7 @@ class ScopeGuard {
 /// Records the rest of the enclosing block under the name of the enclosing function.
 #define KYMO_FUNCTION() KYMO_DETAIL_FUNCTION(__LINE__)
 
-/// Like KYMO_SCOPE, with a name made at run time: anything that converts to std::string_view and lives through the
+/// Like KYMO_SCOPE, with a name made at run time: a literal, a std::string or another string that lives through the
 /// statement. Each distinct name is interned once; a look-up costs about 20 ns. At most 65,536 distinct names are
 /// distinguished.
 #define KYMO_SCOPE_DYNAMIC(text) KYMO_DETAIL_SCOPE_DYNAMIC(__LINE__, text)

@@ -7,9 +7,9 @@
 
 #include <kymo/kymo.h>
 #include <kymo/argument.hpp>
-#include <kymo/detail/chrono.hpp>
 #include <kymo/export.hpp>
 #include <kymo/ids.hpp>
+#include <kymo/nanoseconds.hpp>
 #include <kymo/text.hpp>
 
 namespace kymo {
@@ -90,15 +90,15 @@ KYMO_API void emit_span(TrackId track, Text name, Text category, std::int64_t st
 /// Records a completed span with times of CLOCK_MONOTONIC; the number of arguments may be known at run time only. A
 /// negative duration becomes zero. At most 16 arguments. About 60 ns.
 KYMO_SKIP
-inline void emit_span(TrackId track, Text name, Text category, std::chrono::nanoseconds start,
-                      std::chrono::nanoseconds duration, const Argument* arguments, std::size_t count) noexcept {
+inline void emit_span(TrackId track, Text name, Text category, Nanoseconds start, Nanoseconds duration,
+                      const Argument* arguments, std::size_t count) noexcept {
   detail::emit_span(track, name, category, start.count(), duration.count(), arguments, count);
 }
 
 /// The same, with a list of arguments.
 KYMO_SKIP
-inline void emit_span(TrackId track, Text name, Text category, std::chrono::nanoseconds start,
-                      std::chrono::nanoseconds duration, std::initializer_list<Argument> arguments = {}) noexcept {
+inline void emit_span(TrackId track, Text name, Text category, Nanoseconds start, Nanoseconds duration,
+                      std::initializer_list<Argument> arguments = {}) noexcept {
   detail::emit_span(track, name, category, start.count(), duration.count(), arguments.begin(), arguments.size());
 }
 
@@ -119,15 +119,15 @@ KYMO_API void flow_end(std::uint64_t flow_id) noexcept;
 /// The same for emitted spans: the point belongs to the innermost span on the track at `time`, in CLOCK_MONOTONIC. The
 /// span may be emitted before or after the point. Ignored on track 0. About 20 ns.
 KYMO_SKIP
-inline void flow_begin(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+inline void flow_begin(std::uint64_t flow_id, TrackId track, Nanoseconds time) noexcept {
   kymo_flow_at(track.value(), time.count(), flow_id, KYMO_FLOW_BEGIN);
 }
 KYMO_SKIP
-inline void flow_step(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+inline void flow_step(std::uint64_t flow_id, TrackId track, Nanoseconds time) noexcept {
   kymo_flow_at(track.value(), time.count(), flow_id, KYMO_FLOW_STEP);
 }
 KYMO_SKIP
-inline void flow_end(std::uint64_t flow_id, TrackId track, std::chrono::nanoseconds time) noexcept {
+inline void flow_end(std::uint64_t flow_id, TrackId track, Nanoseconds time) noexcept {
   kymo_flow_at(track.value(), time.count(), flow_id, KYMO_FLOW_END);
 }
 

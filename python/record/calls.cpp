@@ -33,7 +33,7 @@ PyObject* is_recording_scopes(PyObject*, PyObject*) {
 }
 
 /// A duration in seconds. None or no argument: zero.
-bool read_seconds(PyObject* value, const char* name, std::chrono::nanoseconds& duration) {
+bool read_seconds(PyObject* value, const char* name, Nanoseconds& duration) {
   if (value == nullptr || value == Py_None) {
     return true;
   }
@@ -46,7 +46,7 @@ bool read_seconds(PyObject* value, const char* name, std::chrono::nanoseconds& d
     PyErr_Format(PyExc_ValueError, "%s must be a positive number of seconds or None, not %R", name, value);
     return false;
   }
-  duration = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+  duration = Nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   return true;
 }
 

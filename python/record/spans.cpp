@@ -1,6 +1,5 @@
 // Spans that are not scopes: async spans, work measured elsewhere, flows.
 #include <array>
-#include <chrono>
 #include <new>
 #include <utility>
 
@@ -15,15 +14,14 @@ namespace {
 
 /// emit_span takes a list of compile-time length, so there is one call per length.
 template <std::size_t... I>
-void emit(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
-          std::chrono::nanoseconds duration, const KeptArguments& arguments, std::index_sequence<I...> /*indices*/) {
+void emit(TrackId track, std::string_view name, std::string_view category, Nanoseconds start, Nanoseconds duration,
+          const KeptArguments& arguments, std::index_sequence<I...> /*indices*/) {
   kymo::emit_span(track, name, category, start, duration, {arguments[I]...});
 }
 
 template <std::size_t... Count>
-void emit_any(TrackId track, std::string_view name, std::string_view category, std::chrono::nanoseconds start,
-              std::chrono::nanoseconds duration, const KeptArguments& arguments,
-              std::index_sequence<Count...> /*counts*/) {
+void emit_any(TrackId track, std::string_view name, std::string_view category, Nanoseconds start, Nanoseconds duration,
+              const KeptArguments& arguments, std::index_sequence<Count...> /*counts*/) {
   ((arguments.size() == Count
         ? emit(track, name, category, start, duration, arguments, std::make_index_sequence<Count>())
         : void()),
@@ -89,7 +87,7 @@ PyObject* emit_span(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
   if (PyErr_Occurred() != nullptr) {
     return nullptr;
   }
-  emit_any(track, name, category, std::chrono::nanoseconds(start_ns), std::chrono::nanoseconds(duration_ns), kept,
+  emit_any(track, name, category, Nanoseconds(start_ns), Nanoseconds(duration_ns), kept,
            std::make_index_sequence<KeptArguments::most + 1>());
   Py_RETURN_NONE;
 }
@@ -103,7 +101,7 @@ PyObject* make_track(PyObject*, PyObject* name) {
 }
 
 using FlowOfScope = void (*)(std::uint64_t) noexcept;
-using FlowOfSpan = void (*)(std::uint64_t, TrackId, std::chrono::nanoseconds) noexcept;
+using FlowOfSpan = void (*)(std::uint64_t, TrackId, Nanoseconds) noexcept;
 
 /// flow_begin(flow_id, track=None, time_ns=None, /) and similar
 template <FlowOfScope OfScope, FlowOfSpan OfSpan>
@@ -130,7 +128,7 @@ PyObject* flow(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (PyErr_Occurred() != nullptr) {
     return nullptr;
   }
-  OfSpan(id, track, std::chrono::nanoseconds(time_ns));
+  OfSpan(id, track, Nanoseconds(time_ns));
   Py_RETURN_NONE;
 }
 

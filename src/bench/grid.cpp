@@ -7,6 +7,8 @@
 
 #include <kymo/latency_stats.hpp>
 
+#include "base/text/ascii.hpp"
+
 namespace kymo::bench {
 namespace {
 
@@ -142,10 +144,7 @@ Verdict judge(const Criterion& criterion, const Measurements& measurements, cons
 std::string as_file_name(std::string_view text) {
   std::string name;
   for (const char character : text.substr(0, 120)) {
-    const bool is_plain = (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
-                          (character >= '0' && character <= '9') ||
-                          std::string_view("._=,+-").find(character) != std::string_view::npos;
-    name += is_plain ? character : '_';
+    name += base::is_letter_digit_or("._=,+-", character) ? character : '_';
   }
   return name.empty() || name.front() == '.' || name.front() == '-' ? "_" + name : name;
 }

@@ -57,15 +57,16 @@ bool add_file(int file) {
 bool download_capture(const Path& path) noexcept {
   try {
     if (kymo_can_download() == 0) {
-      base::say(std::string(path.view()) + " cannot be saved from here: only pages have downloads");
+      base::say(std::string(path.c_str()) + " cannot be saved from here: only pages have downloads");
       return false;
     }
     const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const bool is_whole = static_cast<bool>(file) && add_file(file.get());
     if (!is_whole) {
-      base::say(base::describe_errno("cannot read", std::string(path.view()), errno));
+      base::say(base::describe_errno("cannot read", path.c_str(), errno));
     }
-    const std::string_view name = path.view().substr(path.view().find_last_of('/') + 1);
+    const std::string_view whole = path.c_str();
+    const std::string_view name = whole.substr(whole.find_last_of('/') + 1);
     kymo_end_download(name.data(), static_cast<int>(name.size()), is_whole ? 1 : 0);
     return is_whole;
   } catch (...) {

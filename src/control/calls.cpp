@@ -175,10 +175,10 @@ int kymo_start_capture(const kymo_capture_options* options) {
       if (known.path != nullptr) {
         wanted.path = known.path;
       }
-      wanted.keep_duration = std::chrono::nanoseconds(known.keep_ns);
+      wanted.keep_duration = kymo::Nanoseconds(static_cast<std::int64_t>(known.keep_ns));
       wanted.keep_bytes = known.keep_bytes;
       wanted.max_bytes = known.max_bytes;
-      wanted.sync_period = std::chrono::nanoseconds(known.sync_period_ns);
+      wanted.sync_period = kymo::Nanoseconds(static_cast<std::int64_t>(known.sync_period_ns));
       wanted.pool_bytes = known.pool_bytes;
     }
     return kymo::start_capture(wanted) ? 1 : 0;

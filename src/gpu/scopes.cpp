@@ -117,10 +117,10 @@ void Scopes::add_arguments(const GpuTiming& timing, const Argument* arguments, s
     kept.name_size = cut_size(argument.name);
     kept.type = argument.type;
     kept.bits = argument.bits;
-    entry->text.append(argument.name.view().substr(0, kept.name_size));
+    entry->text.append(argument.name.data(), kept.name_size);
     if (argument.type == ArgumentType::string) {
       // A byte more than the limit, so that the recorder notices the cut.
-      const std::string_view text = argument.text.view().substr(0, longest_text + 1);
+      const std::string_view text = std::string_view(argument.text).substr(0, longest_text + 1);
       kept.bits = entry->text.size();
       kept.text_size = static_cast<std::uint32_t>(text.size());
       entry->text.append(text);

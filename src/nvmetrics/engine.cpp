@@ -134,7 +134,7 @@ class SharedCapture {
   /// Starts a capture, or takes the one that is being written. Throws if neither is possible.
   Place enter(const std::string& output_path, bool keeps_capture) {
     const std::lock_guard guard(mutex_);
-    std::string path(capture_path().view());
+    std::string path(capture_path().c_str());
     if (!path.empty()) {
       ++running_;
       return {std::move(path), ++last_recorder_};
@@ -147,7 +147,7 @@ class SharedCapture {
     running_ = 1;
     is_ours_ = true;
     keeps_capture_ = keeps_capture;
-    return {std::string(capture_path().view()), 0};
+    return {capture_path().c_str(), 0};
   }
 
   /// Ends the capture after the last engine, or has it hold everything recorded so far. Returns whether the file is to

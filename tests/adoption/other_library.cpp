@@ -1,6 +1,7 @@
 // Every call of the recorder that takes a text, a time or an argument, built with another C++ library than kymo's.
 #include <kymo/kymo.hpp>
 
+#include <chrono>
 #include <string>
 
 int main() {

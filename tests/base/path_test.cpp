@@ -12,7 +12,7 @@ TEST(Path, OwnsACopyOfWhatItIsMadeFrom) {
   std::string text = "runs/run.kymo";
   const Path path = text;
   text.assign(text.size(), '?');
-  EXPECT_EQ(path.view(), "runs/run.kymo");
+  EXPECT_EQ(std::string_view(path), "runs/run.kymo");
   EXPECT_STREQ(path.c_str(), "runs/run.kymo");
   EXPECT_FALSE(path.is_too_long());
 }
@@ -28,7 +28,7 @@ TEST(Path, SaysWhenATextIsLongerThanAPathCanBe) {
   EXPECT_FALSE(Path(std::string(Path::most_bytes, 'a')).is_too_long());
   const Path path = std::string(Path::most_bytes + 1, 'a');
   EXPECT_TRUE(path.is_too_long());
-  EXPECT_EQ(path.view().size(), Path::most_bytes);
+  EXPECT_EQ(path.size(), Path::most_bytes);
 }
 
 }  // namespace

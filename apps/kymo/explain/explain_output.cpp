@@ -13,6 +13,7 @@
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "apps/kymo/stats/sketch.hpp"
+#include "base/text/ascii.hpp"
 #include "stats/common/power_curve.hpp"
 #include "stats/common/value_text.hpp"
 #include "stats/explain/explanation_text.hpp"
@@ -56,10 +57,8 @@ void print_companions(const Timeline& timeline, const Explanation& why) {
 
 /// A path as a word of a shell.
 std::string shell_word(const std::string& path) {
-  const bool is_plain = std::all_of(path.begin(), path.end(), [](char c) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    return is_letter || c == '/' || c == '.' || c == '_' || c == '-' || c == '+' || c == ':' || c == ',';
-  });
+  const bool is_plain =
+      std::all_of(path.begin(), path.end(), [](char c) { return base::is_letter_digit_or("/._-+:,", c); });
   if (is_plain && !path.empty() && path.front() != '-') {
     return path;
   }

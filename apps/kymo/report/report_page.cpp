@@ -19,7 +19,7 @@ namespace kymo::command {
 
 namespace {
 
-constexpr std::size_t most_processes = 64;
+constexpr std::size_t most_processes_shown = 64;
 
 constexpr std::string_view report_style = R"(small { display: block; color: var(--soft); }
 .name { white-space: normal; overflow-wrap: anywhere; min-width: 10rem; max-width: 22rem; }
@@ -87,7 +87,7 @@ void append_processes(const Report& report, std::string& out) {
   const Timeline& timeline = report.timeline;
   const auto& processes = timeline.processes();
   out += fmt::format("<details><summary>All facts of {}</summary>\n", format_plural(processes.size(), "process"));
-  for (std::size_t i = 0; i < std::min(most_processes, processes.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(most_processes_shown, processes.size()); ++i) {
     const TimelineProcess& process = processes[i];
     const ProcessDeclaration& declared = process.declaration;
     out += fmt::format("<h3>process {}{}{}</h3>\n<dl>\n", declared.pid,
@@ -101,8 +101,8 @@ void append_processes(const Report& report, std::string& out) {
     }
     out += "</dl>\n";
   }
-  if (processes.size() > most_processes) {
-    out += fmt::format("<p>and {}</p>\n", format_plural(processes.size() - most_processes, "more process"));
+  if (processes.size() > most_processes_shown) {
+    out += fmt::format("<p>and {}</p>\n", format_plural(processes.size() - most_processes_shown, "more process"));
   }
   out += "</details>\n";
 }

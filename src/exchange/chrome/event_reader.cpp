@@ -8,6 +8,7 @@
 #include <limits>
 #include <system_error>
 
+#include "base/text/ascii.hpp"
 #include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
@@ -17,10 +18,6 @@ namespace {
 
 constexpr std::size_t most_facts = 4096;
 constexpr std::int64_t latest_ns = std::int64_t{1} << 62U;
-
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
 
 std::uint64_t bits_of_double(double value) {
   std::uint64_t bits = 0;
@@ -43,7 +40,7 @@ Decimal parse_decimal(std::string_view text) {
   at += decimal.is_negative ? 1 : 0;
   bool has_digits = false;
   bool has_point = false;
-  for (; at < text.size() && (is_digit(text[at]) || (text[at] == '.' && !has_point)); ++at) {
+  for (; at < text.size() && (base::is_digit(text[at]) || (text[at] == '.' && !has_point)); ++at) {
     if (text[at] == '.') {
       has_point = true;
       continue;

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text/ascii.hpp"
 #include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
@@ -17,10 +18,6 @@ constexpr std::size_t most_digits = 512;
 
 bool is_space(int byte) {
   return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
-}
-
-bool is_digit(int byte) {
-  return byte >= '0' && byte <= '9';
 }
 
 /// Bytes that a string may hold unescaped.
@@ -156,7 +153,7 @@ JsonToken JsonReader::read_value(int first) {
     default:
       break;
   }
-  if (first == '-' || is_digit(first)) {
+  if (first == '-' || base::is_digit(first)) {
     read_number(first);
     return end_value(JsonToken::number);
   }
@@ -319,7 +316,7 @@ unsigned JsonReader::read_hex() {
   for (int i = 0; i < 4; ++i) {
     const int byte = take();
     const int lower = byte | 0x20;
-    if (is_digit(byte)) {
+    if (base::is_digit(byte)) {
       code = code * 16 + static_cast<unsigned>(byte - '0');
     } else if (byte != no_byte && lower >= 'a' && lower <= 'f') {
       code = code * 16 + static_cast<unsigned>(lower - 'a' + 10);
@@ -366,10 +363,10 @@ void JsonReader::read_number(int first) {
     }
   }
   const auto read_digits = [this] {
-    if (!is_digit(peek())) {
+    if (!base::is_digit(peek())) {
       fail("a digit is missing");
     }
-    for (; is_digit(peek()); ++at_) {
+    for (; base::is_digit(peek()); ++at_) {
       if (text_.size() >= most_digits) {
         fail("a number has more than " + std::to_string(most_digits) + " digits");
       }

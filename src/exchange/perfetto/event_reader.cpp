@@ -19,7 +19,7 @@ constexpr std::size_t most_texts = std::size_t{64} << 20U;
 constexpr std::size_t most_name = std::size_t{64} << 10U;
 constexpr std::size_t most_things = std::size_t{1} << 16U;
 constexpr std::size_t interned_text_weight = 64;  // memory of an interned text beside its bytes
-constexpr std::int64_t latest_ns = std::int64_t{1} << 62U;
+constexpr std::int64_t latest_event_ns = std::int64_t{1} << 62U;
 constexpr std::uint64_t boot_clock = 6;
 constexpr std::uint64_t realtime_clock = 1;
 
@@ -337,7 +337,7 @@ void PerfettoEventReader::take_snapshot(std::uint64_t sequence, std::string_view
       }
     }
     std::int64_t ns = 0;
-    if (clock.multiplier <= 0 || __builtin_mul_overflow(time, clock.multiplier, &ns) || ns > latest_ns) {
+    if (clock.multiplier <= 0 || __builtin_mul_overflow(time, clock.multiplier, &ns) || ns > latest_event_ns) {
       losses_.damage("clock readings out of range");
       continue;
     }
@@ -370,7 +370,7 @@ void PerfettoEventReader::take_snapshot(std::uint64_t sequence, std::string_view
       anchor = reading;
     }
   }
-  if (anchor == readings.end() || trace_ns > latest_ns || trace_ns < -latest_ns) {
+  if (anchor == readings.end() || trace_ns > latest_event_ns || trace_ns < -latest_event_ns) {
     return;
   }
   for (const auto& [key, ns] : readings) {
@@ -391,11 +391,11 @@ ChromeTime PerfettoEventReader::time_of(const Packet& packet, const Sequence& se
   const auto place = clocks_.find(key);
   std::int64_t ns = 0;
   if (__builtin_mul_overflow(packet.timestamp, place != clocks_.end() ? place->second.multiplier : 1, &ns) ||
-      ns > latest_ns) {
+      ns > latest_event_ns) {
     return {ChromeTime::Kind::out_of_range, 0};
   }
   if (place != clocks_.end() && place->second.is_incremental) {
-    if (__builtin_add_overflow(ns, place->second.last_ns, &ns) || ns > latest_ns) {
+    if (__builtin_add_overflow(ns, place->second.last_ns, &ns) || ns > latest_event_ns) {
       return {ChromeTime::Kind::out_of_range, 0};
     }
     place->second.last_ns = ns;
@@ -408,7 +408,7 @@ ChromeTime PerfettoEventReader::time_of(const Packet& packet, const Sequence& se
     losses_.damage("times of clocks that the trace does not join with its own");
     return {};
   }
-  if (__builtin_add_overflow(ns, place->second.offset_ns, &ns) || ns > latest_ns || ns < -latest_ns) {
+  if (__builtin_add_overflow(ns, place->second.offset_ns, &ns) || ns > latest_event_ns || ns < -latest_event_ns) {
     return {ChromeTime::Kind::out_of_range, 0};
   }
   return {ChromeTime::Kind::sound, ns};

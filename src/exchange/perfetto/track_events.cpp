@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_tracks = std::size_t{1} << 16U;
 constexpr std::size_t most_flows = std::size_t{1} << 20U;
-constexpr std::size_t most_depth = 16;
+constexpr std::size_t most_nested_values = 16;
 constexpr std::size_t most_parents = 32;
 constexpr std::uint64_t slice_begin = 1;
 constexpr std::uint64_t slice_end = 2;
@@ -222,7 +222,7 @@ void PerfettoEventReader::take_annotation(Sequence& sequence, ChromeEvent& event
         break;
       case 11:
       case 12:
-        if (depth < most_depth) {
+        if (depth < most_nested_values) {
           take_annotation(sequence, event, field.tag() == 12 ? key + '[' + std::to_string(elements++) + ']' : key,
                           field.bytes(), depth + 1);
         } else {

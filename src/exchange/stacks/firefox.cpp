@@ -22,9 +22,9 @@ struct Sample {
 };
 
 /// A column, or a table of columns, as JSON.
-class Column {
+class JsonColumn {
  public:
-  explicit Column(const char* name) : text_(std::string("\"") + name + "\":[") {}
+  explicit JsonColumn(const char* name) : text_(std::string("\"") + name + "\":[") {}
   template <typename Integer>
   void add(Integer value) {
     next();
@@ -56,12 +56,13 @@ class Column {
   std::size_t size_ = 0;
 };
 
-void append_table(std::string& out, const char* name, std::size_t length, const std::vector<const Column*>& columns) {
+void append_table(std::string& out, const char* name, std::size_t length,
+                  const std::vector<const JsonColumn*>& columns) {
   out += ",\"";
   out += name;
   out += "\":{\"length\":";
   base::append_json_integer(out, std::uint64_t{length});
-  for (const Column* const column : columns) {
+  for (const JsonColumn* const column : columns) {
     out += ',';
     out += column->text();
     out += ']';
@@ -70,8 +71,8 @@ void append_table(std::string& out, const char* name, std::size_t length, const 
 }
 
 /// Columns of which each value is the same.
-Column filled(const char* name, std::size_t length, std::string_view value) {
-  Column column(name);
+JsonColumn filled(const char* name, std::size_t length, std::string_view value) {
+  JsonColumn column(name);
   for (std::size_t i = 0; i < length; ++i) {
     column.add_raw(value);
   }
@@ -172,8 +173,8 @@ class ThreadTables {
 
   void append_stacks(std::string& out) const {
     const std::size_t stacks = stack_frames_.size();
-    const Column stack_categories = filled("category", stacks, "0");
-    const Column stack_subcategories = filled("subcategory", stacks, "0");
+    const JsonColumn stack_categories = filled("category", stacks, "0");
+    const JsonColumn stack_subcategories = filled("subcategory", stacks, "0");
     append_table(out, "stackTable", stacks,
                  {&stack_frames_, &stack_prefixes_, &stack_categories, &stack_subcategories});
   }
@@ -181,42 +182,42 @@ class ThreadTables {
   void append_functions(std::string& out) const {
     const auto nulls = [](const char* name, std::size_t count) { return filled(name, count, "null"); };
     std::size_t count = frame_functions_.size();
-    const Column addresses = filled("address", count, "-1");
-    const Column depths = filled("inlineDepth", count, "0");
-    const Column categories = filled("category", count, "0");
-    const Column subcategories = filled("subcategory", count, "0");
-    const Column symbols = nulls("nativeSymbol", count);
-    const Column windows = filled("innerWindowID", count, "0");
-    const Column implementations = nulls("implementation", count);
-    const Column columns = nulls("column", count);
+    const JsonColumn addresses = filled("address", count, "-1");
+    const JsonColumn depths = filled("inlineDepth", count, "0");
+    const JsonColumn categories = filled("category", count, "0");
+    const JsonColumn subcategories = filled("subcategory", count, "0");
+    const JsonColumn symbols = nulls("nativeSymbol", count);
+    const JsonColumn windows = filled("innerWindowID", count, "0");
+    const JsonColumn implementations = nulls("implementation", count);
+    const JsonColumn columns = nulls("column", count);
     append_table(out, "frameTable", count,
                  {&addresses, &depths, &categories, &subcategories, &frame_functions_, &symbols, &windows,
                   &implementations, &frame_lines_, &columns});
     count = function_names_.size();
-    const Column are_script = filled("isJS", count, "false");
-    const Column are_relevant = filled("relevantForJS", count, "false");
-    const Column line_numbers = nulls("lineNumber", count);
-    const Column column_numbers = nulls("columnNumber", count);
+    const JsonColumn are_script = filled("isJS", count, "false");
+    const JsonColumn are_relevant = filled("relevantForJS", count, "false");
+    const JsonColumn line_numbers = nulls("lineNumber", count);
+    const JsonColumn column_numbers = nulls("columnNumber", count);
     append_table(out, "funcTable", count,
                  {&are_script, &are_relevant, &function_names_, &function_resources_, &function_files_, &line_numbers,
                   &column_numbers});
   }
 
   const stats::StackTree& tree_;
-  Column sample_stacks_{"stack"};
-  Column sample_times_{"time"};
-  Column stack_frames_{"frame"};
-  Column stack_prefixes_{"prefix"};
-  Column frame_functions_{"func"};
-  Column frame_lines_{"line"};
-  Column function_names_{"name"};
-  Column function_resources_{"resource"};
-  Column function_files_{"fileName"};
-  Column resource_libs_{"lib"};
-  Column resource_names_{"name"};
-  Column resource_hosts_{"host"};
-  Column resource_types_{"type"};
-  Column texts_{"stringArray"};
+  JsonColumn sample_stacks_{"stack"};
+  JsonColumn sample_times_{"time"};
+  JsonColumn stack_frames_{"frame"};
+  JsonColumn stack_prefixes_{"prefix"};
+  JsonColumn frame_functions_{"func"};
+  JsonColumn frame_lines_{"line"};
+  JsonColumn function_names_{"name"};
+  JsonColumn function_resources_{"resource"};
+  JsonColumn function_files_{"fileName"};
+  JsonColumn resource_libs_{"lib"};
+  JsonColumn resource_names_{"name"};
+  JsonColumn resource_hosts_{"host"};
+  JsonColumn resource_types_{"type"};
+  JsonColumn texts_{"stringArray"};
   std::unordered_map<std::uint32_t, std::size_t> stacks_;
   std::map<std::pair<FunctionId, std::uint32_t>, std::size_t> frames_;  // by function and line
   std::unordered_map<FunctionId, std::size_t> functions_;
@@ -236,7 +237,7 @@ void append_head(std::string& out, std::int64_t period_ns) {
 
 void append_thread(std::string& out, const ThreadDeclaration& thread, std::string_view name,
                    const std::vector<Sample>& samples, std::int64_t start_ns) {
-  Column times("times");
+  JsonColumn times("times");
   times.add_time(samples.front().time_ns - start_ns);
   out += R"({"processType":"default","processName":)";
   base::append_json_string(out, "process " + std::to_string(thread.pid));

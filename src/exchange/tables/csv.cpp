@@ -29,9 +29,9 @@ void append_marks(std::string& out, unsigned flags) {
 }
 
 /// Writes rows of spans. Caches the fields that are the same for all spans of a track or a site.
-class SpanRows {
+class CsvSpans {
  public:
-  SpanRows(const Timeline& timeline, base::OutputFile& file) : timeline_(timeline), file_(file) {}
+  CsvSpans(const Timeline& timeline, base::OutputFile& file) : timeline_(timeline), file_(file) {}
 
   void write(const Span& span, const SpanList& list) {
     std::string& out = file_.buffer();
@@ -140,7 +140,7 @@ void append_csv_field(std::string& out, std::string_view text) {
 std::vector<std::string> write_spans_csv(const Timeline& timeline, base::OutputFile file,
                                          const ExportRequest& request) {
   file.buffer() += spans_csv_header;
-  SpanRows rows(timeline, file);
+  CsvSpans rows(timeline, file);
   const auto write_rows = [&rows](const SpanList& list) {
     for (const Span& span : list.spans) {
       rows.write(span, list);

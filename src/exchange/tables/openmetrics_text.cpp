@@ -5,30 +5,24 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text/ascii.hpp"
 #include "base/text/json_text.hpp"
 #include "base/text/plain_text.hpp"
 
 namespace kymo::exchange {
 namespace {
 
-bool is_letter(char character) {
-  return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
-}
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
-
 /// A text of letters, digits and underscores that does not begin with a digit and has no two adjacent underscores.
 std::string plain_name(std::string_view text) {
   std::string name;
   for (const char character : text) {
-    if (is_letter(character) || is_digit(character)) {
+    if (base::is_letter_or_digit(character)) {
       name += character;
     } else if (name.empty() || name.back() != '_') {
       name += '_';
     }
   }
-  if (name.empty() || is_digit(name.front())) {
+  if (name.empty() || base::is_digit(name.front())) {
     name.insert(name.begin(), '_');
   }
   return name;

@@ -10,7 +10,7 @@ namespace kymo::exchange {
 namespace {
 
 constexpr std::size_t most_pending_events = 1'000'000;
-constexpr std::size_t most_name_bytes = std::size_t{48} << 20U;
+constexpr std::size_t most_site_bytes = std::size_t{48} << 20U;
 /// Bytes counted for a name, a site or a track in addition to its text.
 constexpr std::size_t name_cost = 128;
 
@@ -86,7 +86,7 @@ void FlameEvents::take_site(const FlameSite& site) {
 
 bool FlameEvents::has_room(std::size_t bytes) {
   const std::size_t cost = name_cost + bytes;
-  if (name_bytes_ + cost > most_name_bytes) {
+  if (name_bytes_ + cost > most_site_bytes) {
     return false;
   }
   name_bytes_ += cost;

@@ -194,7 +194,7 @@ std::uint64_t sync() noexcept {
 void message(Text text) noexcept {
   if (is_on()) {
     const std::string_view kept = base::cut_text(text, record::longest_message);
-    const bool is_cut = kept.size() < text.view().size();
+    const bool is_cut = kept.size() < text.size();
     write_event(EventKind::message, (std::uint64_t{kept.size()} << 1U) | (is_cut ? 1U : 0U), {}, kept);
   }
 }
@@ -279,7 +279,7 @@ void emit_span(TrackId track, Text name, Text category, std::int64_t start_ns, s
   Recorder& recorder = Recorder::instance();
   static_cast<void>(recorder.pool_for_events());
   const NameId name_id{recorder.id_of(NameSpace::text, name)};
-  const NameId category_id{category.view().empty() ? 0 : recorder.id_of(NameSpace::text, category)};
+  const NameId category_id{category.empty() ? 0 : recorder.id_of(NameSpace::text, category)};
   if (!name_id) {
     drop_event();
     return;

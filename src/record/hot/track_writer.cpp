@@ -402,7 +402,7 @@ std::size_t words_of(const Argument& argument) noexcept {
 std::uint64_t* put_argument(std::uint64_t* at, std::uint32_t name, const Argument& argument) noexcept {
   const std::string_view text = kept_text(argument);
   const bool is_text = argument.type == ArgumentType::string;
-  const bool is_cut = is_text && text.size() < argument.text.view().size();
+  const bool is_cut = is_text && text.size() < argument.text.size();
   *at++ = (std::uint64_t{name} << detail::time_shift) |
           detail::kind_tag(detail::WordKind::argument,
                            argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));

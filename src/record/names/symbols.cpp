@@ -14,6 +14,7 @@
 #include <link.h>
 
 #include "base/system/file.hpp"
+#include "base/text/ascii.hpp"
 #include "base/text/escapes.hpp"
 
 namespace kymo::record {
@@ -339,9 +340,7 @@ class NameScanner {
  private:
   static constexpr std::string_view operator_word = "operator";
 
-  static bool is_identifier(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
-  }
+  static bool is_identifier(char c) noexcept { return base::is_letter_digit_or("_$", c); }
 
   [[nodiscard]] bool is_operator_at(std::size_t at) const noexcept {
     const std::size_t end = at + operator_word.size();
@@ -431,8 +430,8 @@ std::size_t begin_of_clone(const std::string& symbol) {
     const std::size_t at = symbol.find(mark);
     const std::size_t behind = at + mark.size();
     const bool is_mark = at != std::string::npos &&
-                         (behind == symbol.size() || (behind + 1 < symbol.size() && symbol[behind] == '.' &&
-                                                      symbol[behind + 1] >= '0' && symbol[behind + 1] <= '9'));
+                         (behind == symbol.size() ||
+                          (behind + 1 < symbol.size() && symbol[behind] == '.' && base::is_digit(symbol[behind + 1])));
     begin = is_mark ? std::min(begin, at) : begin;
   }
   return begin;

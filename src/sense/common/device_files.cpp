@@ -26,7 +26,7 @@ bool comes_before(const std::string& left, const std::string& right) {
   std::size_t j = 0;
   const auto digits_at = [](const std::string& text, std::size_t at) {
     std::size_t end = at;
-    while (end < text.size() && is_digit(text[end])) {
+    while (end < text.size() && base::is_digit(text[end])) {
       ++end;
     }
     return end - at;
@@ -96,7 +96,7 @@ bool is_there(const std::string& path) {
 
 std::optional<unsigned> number_between(std::string_view name, std::string_view prefix, std::string_view suffix) {
   TextCursor cursor(name);
-  if (!cursor.skip(prefix) || cursor.at_end() || !is_digit(cursor.rest().front())) {
+  if (!cursor.skip(prefix) || cursor.at_end() || !base::is_digit(cursor.rest().front())) {
     return std::nullopt;
   }
   const std::optional<std::uint64_t> number = cursor.number();

@@ -9,12 +9,9 @@
 #include <optional>
 #include <string_view>
 
-namespace kymo::sense {
+#include "base/text/ascii.hpp"
 
-/// Whether it is a digit, independent of the locale.
-[[nodiscard]] constexpr bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
+namespace kymo::sense {
 
 [[nodiscard]] constexpr bool is_blank(char character) {
   return character == ' ' || character == '\t' || character == '\n' || character == '\r' || character == '\0';
@@ -53,7 +50,7 @@ class TextCursor {
     skip_blanks();
     std::uint64_t value = 0;
     std::size_t size = 0;
-    while (size < rest_.size() && rest_[size] >= '0' && rest_[size] <= '9') {
+    while (size < rest_.size() && base::is_digit(rest_[size])) {
       const auto digit = static_cast<std::uint64_t>(rest_[size] - '0');
       if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) {
         return std::nullopt;

@@ -40,7 +40,7 @@ std::string listed_name(const std::string& root, const std::string& vendor, cons
 }
 
 /// The card's own name, else the one that is listed, else its numbers.
-std::string name_of(const GpuCard& card, const std::string& root) {
+std::string card_name_of(const GpuCard& card, const std::string& root) {
   std::string name = read_trimmed(card.device + "/product_name");
   const std::string vendor = hex_id(card.device + "/vendor");
   const std::string device = hex_id(card.device + "/device");
@@ -85,7 +85,7 @@ std::string power_limit_of(const GpuCard& card) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> facts_of_gpu(const GpuCard& card, const std::string& root) {
-  return {{"name", name_of(card, root)}, {"driver", driver_of(card, root)}, {"power_limit", power_limit_of(card)}};
+  return {{"name", card_name_of(card, root)}, {"driver", driver_of(card, root)}, {"power_limit", power_limit_of(card)}};
 }
 
 }  // namespace kymo::sense

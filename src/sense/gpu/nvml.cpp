@@ -8,7 +8,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/system/clock.hpp"
 #include "base/text/number_text.hpp"
 #include "sense/gpu/nvml_extra_calls.hpp"
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/system/clock.hpp"
 #include "sense/common/sensor.hpp"
 #include "sense/gpu/nvml_library.hpp"
 #include "sense/process/process_tree.hpp"
@@ -63,7 +64,7 @@ struct NvmlGpu {
   std::vector<NvmlProcess> processes;  ///< buffer for the list of processes
   std::shared_ptr<CriticalErrors> critical_errors;
   std::shared_ptr<UnitActivity> activity;
-  std::function<std::int64_t()> cpu_clock;  ///< CPU time of the calling thread, ns
+  std::function<std::int64_t()> cpu_clock = base::thread_cpu_ns;  ///< CPU time of the calling thread, ns
 };
 
 /// One metric of a call.

@@ -10,7 +10,7 @@ namespace kymo::sense {
 
 namespace {
 
-constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t average_window_ns = 1'000'000'000;  // of the power that the driver averages
 constexpr double most_percent = 100;
 
 double valid_percent(unsigned value) {
@@ -270,7 +270,7 @@ void find_calls(NvmlGpu& gpu) {
 std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
   constexpr std::int64_t pcie_window_ns = 20'000'000;
   constexpr MetricKind gauge = MetricKind::gauge;
-  const std::int64_t power_window_ns = gpu.averages_power ? second_ns : 0;
+  const std::int64_t power_window_ns = gpu.averages_power ? average_window_ns : 0;
   switch (tier) {
     case Tier::fast:
       return {{"nvmlDeviceGetUtilizationRates",
@@ -292,7 +292,7 @@ std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
           {"nvmlDeviceGetComputeRunningProcesses_v3", {{"gpu_process_mem", "B"}}, read_process_memory}};
       if (gpu.has_instant_power) {
         calls.push_back({"nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_AVERAGE)",
-                         {{"gpu_power_average", "W", gauge, 0.001, second_ns}},
+                         {{"gpu_power_average", "W", gauge, 0.001, average_window_ns}},
                          read_average_power});
       }
       add_health_calls(tier, calls);

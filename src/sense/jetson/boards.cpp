@@ -198,7 +198,7 @@ void add_rails_of(const std::string& directory, std::string_view chip, std::vect
 std::optional<unsigned> chip_address(std::string_view name) {
   const std::size_t dash = name.find('-');
   unsigned address = 0;
-  if (dash == std::string_view::npos || dash == 0 || !is_digit(name.front())) {
+  if (dash == std::string_view::npos || dash == 0 || !base::is_digit(name.front())) {
     return std::nullopt;
   }
   const std::string_view digits = name.substr(dash + 1);

@@ -22,7 +22,7 @@ constexpr double sector_bytes = 512;  // always, whatever the disk's sector size
 /// Whether the name is a partition's: sda1, vdb2, nvme0n1p3, mmcblk0p1. For trees without /sys/block.
 bool is_partition_name(std::string_view name) {
   std::size_t base = name.size();
-  while (base > 0 && is_digit(name[base - 1])) {
+  while (base > 0 && base::is_digit(name[base - 1])) {
     --base;
   }
   if (base == name.size() || base == 0) {
@@ -32,7 +32,7 @@ bool is_partition_name(std::string_view name) {
   if (begins_with("sd") || begins_with("hd") || begins_with("vd") || begins_with("xvd")) {
     return true;
   }
-  return name[base - 1] == 'p' && base >= 2 && is_digit(name[base - 2]);
+  return name[base - 1] == 'p' && base >= 2 && base::is_digit(name[base - 2]);
 }
 
 class DiskSensor final : public Sensor {
@@ -147,7 +147,7 @@ class DiskSensor final : public Sensor {
   [[nodiscard]] bool is_whole_disk(std::string_view name) const {
     for (const std::string_view in_memory : {"loop", "ram", "zram"}) {
       if (name.substr(0, in_memory.size()) == in_memory && name.size() > in_memory.size() &&
-          is_digit(name[in_memory.size()])) {
+          base::is_digit(name[in_memory.size()])) {
         return false;
       }
     }

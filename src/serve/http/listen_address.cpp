@@ -13,6 +13,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "base/text/ascii.hpp"
+
 namespace kymo::serve {
 namespace {
 
@@ -29,10 +31,8 @@ std::optional<std::uint16_t> parse_port(std::string_view digits) {
 }
 
 bool is_name_or_address(std::string_view host) {
-  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == '_' || c == ':' || c == '%';
-  });
+  return !host.empty() && host.size() <= 253 &&
+         std::all_of(host.begin(), host.end(), [](char c) { return base::is_letter_digit_or("-._:%", c); });
 }
 
 std::string describe(const ListenAddress& address) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/text/ascii.hpp"
+
 namespace kymo::serve {
 namespace {
 
@@ -24,8 +26,7 @@ bool is_control(char c) {
 
 /// Whether a character may stand in a header's name (RFC 9110, section 5.6.2: tchar).
 bool is_name_character(char c) {
-  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || marks.find(c) != marks.npos;
+  return base::is_letter_digit_or("!#$%&'*+-.^_`|~", c);
 }
 
 /// Whether a line is `name:value` in the one form that every reader splits alike. A space before the colon, a folded

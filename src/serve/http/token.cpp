@@ -8,6 +8,7 @@
 
 #include <sys/random.h>
 
+#include "base/text/ascii.hpp"
 #include "base/text/escapes.hpp"
 
 namespace kymo::serve {
@@ -25,10 +26,8 @@ std::string make_token() {
 }
 
 bool is_usable_token(std::string_view text) {
-  return text.size() >= 16 && text.size() <= 128 && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-                  c == '.' || c == '~';
-         });
+  return text.size() >= 16 && text.size() <= 128 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return base::is_letter_digit_or("-_.~", c); });
 }
 
 bool carries_token(std::string_view authorization, std::string_view token) {
