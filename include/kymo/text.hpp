@@ -34,15 +34,20 @@ class Text {
   constexpr Text() noexcept = default;
   KYMO_SKIP
   constexpr Text(const char* data, std::size_t size) noexcept : data_(data), size_(size) {}
-  /// Up to the NUL. A null pointer is an empty text.
+  /// From characters up to the NUL, or from a string or a view of one, of the standard or any other library: std::string,
+  /// std::string_view. A null pointer is an empty text.
+  template <typename T, typename = std::enable_if_t<detail::is_text<T> || std::is_convertible_v<const T&, const char*>>>
   KYMO_SKIP
   // NOLINTNEXTLINE(google-explicit-constructor): it stands for a text
-  constexpr Text(const char* text) noexcept : data_(text), size_(text != nullptr ? __builtin_strlen(text) : 0) {}
-  /// From a string or a view of one, of the standard or any other library: std::string, std::string_view.
-  template <typename T, typename = std::enable_if_t<detail::is_text<T>>>
-  KYMO_SKIP
-  // NOLINTNEXTLINE(google-explicit-constructor): as above
-  constexpr Text(const T& text) noexcept : data_(text.data()), size_(static_cast<std::size_t>(text.size())) {}
+  constexpr Text(const T& text) noexcept {
+    if constexpr (detail::is_text<T>) {
+      data_ = text.data();
+      size_ = static_cast<std::size_t>(text.size());
+    } else {
+      data_ = text;
+      size_ = data_ != nullptr ? __builtin_strlen(data_) : 0;
+    }
+  }
 
   /// Not NUL-terminated. May be null if the text is empty.
   [[nodiscard]] KYMO_SKIP

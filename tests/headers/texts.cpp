@@ -34,6 +34,13 @@ constexpr std::string_view read(std::string_view text) {
   return text;
 }
 
+/// Whether a call that takes a text takes a literal 0, which could be a null pointer.
+template <typename T, typename = void>
+constexpr bool takes_zero = false;
+template <typename T>
+constexpr bool takes_zero<T, std::void_t<decltype(T(0))>> = true;
+static_assert(!takes_zero<Text> && !takes_zero<Path>);
+
 constexpr const char* none = nullptr;
 static_assert(read(Text("literal")) == "literal" && read(Text("up to\0here")) == "up to");
 static_assert(read(Text(std::string_view("with\0nul", 8))).size() == 8);
