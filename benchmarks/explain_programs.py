@@ -62,7 +62,7 @@ PYTHON_CAUSES = {
 # Programs of both kinds, recorded with stacks: the words name functions without a scope of their own.
 STACK_CAUSES = {
     "allocator": ['computing in "build list"', "libc.so.6"],
-    "fsync": ['blocked in "save"', " in fsync (libc.so.6)"],
+    "fsync": ['blocked in "save"', " in fsync (libc.so.6"],
 }
 # Where the interpreter has no symbols, the collector is an address of its file.
 PYTHON_STACK_CAUSES = {"GC pause": ['computing in "allocate"', " under "]}

@@ -73,6 +73,13 @@ struct FindingPart {
   double excess_ns = 0;
 };
 
+/// A line of the source.
+struct SourcePlace {
+  std::string function;  ///< that it is in
+  std::string file;      ///< its path
+  std::uint32_t line = 0;
+};
+
 /// A function that the finding's excess was spent in, by sampled stacks of threads that computed or waited.
 struct FindingFunction {
   std::string name;                  ///< "malloc"; without a symbol "libc.so.6+0x1f40"
@@ -82,6 +89,8 @@ struct FindingFunction {
   double share = 0;                  ///< of the finding's excess
   std::optional<Interval> interval;  ///< 95 % interval of the share; none for waits in fewer than three slow instances
   std::uint64_t samples = 0;         ///< in slow instances: samples, or parts of waits
+  /// The line that at least half of its excess was in: its own, or where its source is not known the line it was called from.
+  std::optional<SourcePlace> place;
 };
 
 /// An instance as evidence of a finding.

@@ -56,6 +56,14 @@ nb::list make_functions(const std::vector<FindingFunction>& functions) {
     row["share"] = function.share;
     row["share_interval"] = make_share_interval(function.interval);
     row["samples"] = function.samples;
+    row["place"] = nb::none();
+    if (function.place) {
+      nb::dict place;
+      place["function"] = make_text(function.place->function);
+      place["file"] = make_text(function.place->file);
+      place["line"] = function.place->line;
+      row["place"] = place;
+    }
     rows.append(row);
   }
   return rows;

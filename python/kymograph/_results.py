@@ -329,11 +329,20 @@ class FindingPartRow(TypedDict):
     excess_ns: float
 
 
+class SourcePlaceRow(TypedDict):
+    """A line of the source, and the function that it is in."""
+
+    function: str
+    file: str
+    line: int
+
+
 class FindingFunctionRow(TypedDict):
     """
     A function that the excess went to, by sampled stacks: itself, the kernel for it, or what it called (`is_caller`).
 
-    `share` is of the finding's excess; `samples` are those, or the waits, of slow instances.
+    `share` is of the finding's excess; `samples` are those, or the waits, of slow instances. `place` is the line that
+    at least half of the function's excess was in, or was called from where its own source is not known.
     """
 
     name: str
@@ -343,6 +352,7 @@ class FindingFunctionRow(TypedDict):
     share: float
     share_interval: tuple[float, float] | None
     samples: int
+    place: SourcePlaceRow | None
 
 
 class FindingInstanceRow(TypedDict):

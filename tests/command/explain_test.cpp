@@ -266,7 +266,7 @@ TEST_F(ExplainTest, FunctionsOfSampledStacksAreNamed) {
     program.open(main, "tick");
     program.in_functions(main, {"main@/opt/game", "tick@/opt/game"});
     program.run(main, 4 * ms + i % 7 * ms / 50);
-    program.in_functions(main, {"main@/opt/game", "tick@/opt/game", "malloc@/usr/lib/libc.so.6"});
+    program.in_functions(main, {"main@/opt/game", "tick@/opt/game@/src/game.cpp:31", "malloc@/usr/lib/libc.so.6"});
     program.run(main, i % 10 == 0 ? 9 * ms : 1 * ms);
     program.close(main);
   }
@@ -275,17 +275,20 @@ TEST_F(ExplainTest, FunctionsOfSampledStacksAreNamed) {
   const CommandResult result = kymo({"explain", "run.kymo"});
   EXPECT_NE(result.out.find("computing in \"tick\" (game.cpp:72): longer calls (13"), std::string::npos)
       << result.out << result.err;
-  EXPECT_NE(result.out.find(" in malloc (libc.so.6) "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find(" in malloc (libc.so.6, from game.cpp:31) "), std::string::npos) << result.out;
   const CommandResult evidence = kymo({"explain", "--finding", "1", "--evidence", "run.kymo"});
   EXPECT_NE(evidence.out.find("in malloc"), evidence.out.rfind("in malloc")) << "in its own table: " << evidence.out;
+  EXPECT_NE(evidence.out.find("  libc.so.6  from game.cpp:31\n"), std::string::npos) << evidence.out;
   const auto why = nlohmann::json::parse(kymo({"explain", "--json", "run.kymo"}).out)["explanations"][0];
   const auto& function = why["findings"][0]["functions"][0];
   EXPECT_EQ(function["name"], "malloc");
   EXPECT_EQ(function["module"], "libc.so.6");
+  const nlohmann::json place{{"function", "tick"}, {"file", "/src/game.cpp"}, {"line", 31}};
+  EXPECT_EQ(function["place"], place);
   EXPECT_NEAR(function["share"].get<double>(), 1, 0.03);
   EXPECT_NEAR(function["samples"].get<double>(), 90, 3);
   ASSERT_EQ(kymo({"report", "run.kymo"}).status, 0);
-  EXPECT_NE(read_text(file_named("run.html")).find(" in malloc (libc.so.6)</"), std::string::npos);
+  EXPECT_NE(read_text(file_named("run.html")).find(" in malloc (libc.so.6, from game.cpp:31)</"), std::string::npos);
 }
 
 TEST_F(ExplainTest, SaysWhatIsMissing) {

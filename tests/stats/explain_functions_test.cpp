@@ -69,8 +69,52 @@ TEST_F(ExplainFunctions, NamesTheOneWithTheExcessByItsOwnTime) {
   EXPECT_NE(finding.text.find(" %] in malloc (libc.so.6), "), std::string::npos) << finding.text;
 }
 
+TEST_F(ExplainFunctions, NamesTheLineThatHalfOfAFunctionsExcessIsIn) {
+  const auto hash_at = [](int line) { return below(tick, {"hash@/opt/game@/src/hash.cpp:" + std::to_string(line)}); };
+  // Of 6 ms more 4 are at line 12. What is usual is at line 10.
+  write_parts({{tick, 1 * ms, 1 * ms},
+               {hash_at(10), 6 * ms, 6 * ms},
+               {hash_at(11), 1 * ms, 3 * ms},
+               {hash_at(12), 1 * ms, 5 * ms}});
+  const Finding finding = find_one();
+  ASSERT_EQ(finding.functions.size(), 1U) << finding.text;
+  ASSERT_TRUE(finding.functions.front().place);
+  EXPECT_EQ(finding.functions.front().place->function, "hash");
+  EXPECT_EQ(finding.functions.front().place->file, "/src/hash.cpp");
+  EXPECT_EQ(finding.functions.front().place->line, 12U);
+  EXPECT_NE(finding.text.find(" in hash (game, hash.cpp:12)"), std::string::npos) << finding.text;
+
+  write_parts({{tick, 1 * ms, 1 * ms},
+               {hash_at(10), 1 * ms, 3 * ms},
+               {hash_at(11), 1 * ms, 3 * ms},
+               {hash_at(12), 1 * ms, 3 * ms}});
+  const Finding scattered = find_one();
+  ASSERT_EQ(scattered.functions.size(), 1U) << scattered.text;
+  EXPECT_FALSE(scattered.functions.front().place);
+  EXPECT_NE(scattered.text.find(" in hash (game)"), std::string::npos) << scattered.text;
+}
+
+TEST_F(ExplainFunctions, WithoutASourceTheLineIsThatOfTheNearestCallerWithOne) {
+  const Functions list{"main@/opt/game@/src/main.cpp:3", "list@/opt/game@/src/list.cpp:31", "wrap@/usr/lib/libx.so"};
+  write_parts({{tick, 1 * ms, 1 * ms},
+               {below(list, {"malloc@/usr/lib/libc.so.6"}), 1 * ms, 5 * ms},
+               {below(list, {"malloc@/usr/lib/libc.so.6", "clear_page@[kernel]"}), 0, 4 * ms}});
+  const Finding finding = find_one();
+  ASSERT_EQ(finding.functions.size(), 3U) << finding.text;
+  for (const FindingFunction& function : finding.functions) {
+    EXPECT_EQ(function.name, "malloc");
+    ASSERT_TRUE(function.place);
+    EXPECT_EQ(function.place->function, "list");
+    EXPECT_EQ(function.place->line, 31U);
+  }
+  EXPECT_NE(finding.text.find(" in malloc (libc.so.6, from list.cpp:31), "), std::string::npos) << finding.text;
+  EXPECT_NE(finding.text.find(" in the kernel for malloc (libc.so.6, from list.cpp:31)"), std::string::npos)
+      << finding.text;
+}
+
 TEST_F(ExplainFunctions, NamesTheCallerWhereTheTimeIsScattered) {
-  const Functions collect = below(tick, {"allocate@/usr/bin/python3.11", "gc_collect_main@/usr/bin/python3.11"});
+  const Functions collect =
+      below(tick, {"allocate@/usr/bin/python3.11", "gc_collect_main@/usr/bin/python3.11@Modules/gcmodule.c:1216"});
   std::vector<Part> parts{{tick, 4 * ms, 4 * ms}};
   for (int i = 0; i < 12; ++i) {
     parts.push_back({below(collect, {"traverse_" + std::to_string(i) + "@/usr/bin/python3.11"}), 0, 1 * ms});
@@ -82,7 +126,8 @@ TEST_F(ExplainFunctions, NamesTheCallerWhereTheTimeIsScattered) {
   EXPECT_TRUE(collector.is_caller);
   EXPECT_EQ(collector.name, "gc_collect_main");
   EXPECT_NEAR(collector.share, 1, 0.02);
-  EXPECT_NE(finding.text.find(" under gc_collect_main (python3.11)"), std::string::npos) << finding.text;
+  EXPECT_NE(finding.text.find(" under gc_collect_main (python3.11, gcmodule.c:1216)"), std::string::npos)
+      << finding.text;
 }
 
 TEST_F(ExplainFunctions, ACallerOfEverythingSaysNothing) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -80,11 +81,15 @@ class MadeUpProgram {
     fact("stacks.hz", std::to_string(hz));
   }
   void fact(const std::string& key, const std::string& value) { pending_.infos.push_back({ProcessId{1}, key, value}); }
-  /// Where the thread is from here on, the outermost function first: "draw@/opt/program", "[kernel]".
+  /// Where the thread is from here on, the outermost function first: "draw@/opt/program", with its source
+  /// "draw@/opt/program@src/draw.cpp:12", "[kernel]".
   void in_functions(TrackId track, const std::vector<std::string>& functions) {
     StackId stack;
     for (const std::string& function : functions) {
-      stack = stack_of(stack, function_of(function));
+      const bool has_source = function.find('@') != function.rfind('@');
+      const std::size_t end = has_source ? function.rfind(':') : function.size();
+      stack = stack_of(stack, function_of(function.substr(0, end)),
+                       has_source ? static_cast<std::uint32_t>(std::stoul(function.substr(end + 1))) : 0);
     }
     threads_[track].stack = stack;
   }
@@ -226,7 +231,9 @@ class MadeUpProgram {
       function.id = id;
       function.name = text.substr(0, at);
       if (at != std::string::npos) {
-        function.module = module_of(text.substr(at + 1));
+        const std::size_t source = std::min(text.find('@', at + 1), text.size());
+        function.module = module_of(text.substr(at + 1, source - at - 1));
+        function.file = text.substr(std::min(source + 1, text.size()));
       }
       pending_.functions.push_back(function);
     }
@@ -243,11 +250,11 @@ class MadeUpProgram {
     }
     return id;
   }
-  StackId stack_of(StackId caller, FunctionId function) {
-    StackId& id = stacks_[{caller, function}];
+  StackId stack_of(StackId caller, FunctionId function, std::uint32_t line) {
+    StackId& id = stacks_[{caller, function, line}];
     if (!id) {
       id = StackId{static_cast<std::uint32_t>(stacks_.size())};
-      pending_.stacks.push_back({id, caller, function});
+      pending_.stacks.push_back({id, caller, function, line});
     }
     return id;
   }
@@ -366,7 +373,7 @@ class MadeUpProgram {
   std::map<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>, MetricId> metrics_;
   std::map<std::string, FunctionId> functions_;
   std::map<std::string, ModuleId> modules_;
-  std::map<std::pair<StackId, FunctionId>, StackId> stacks_;
+  std::map<std::tuple<StackId, FunctionId, std::uint32_t>, StackId> stacks_;
   Declarations pending_;
   EventBatch batch_;
   std::int64_t sample_ns_ = 0;

@@ -133,12 +133,17 @@ void print_histograms(const Finding& finding) {
 }
 
 void print_functions(const Finding& finding) {
-  Table functions({{"functions", Align::left}, {"share"}, {"95 % interval"}, {"samples"}, {"module", Align::left, 2}});
+  Table functions({{"functions", Align::left},
+                   {"share"},
+                   {"95 % interval"},
+                   {"samples"},
+                   {"module", Align::left, 2},
+                   {"line", Align::left, 2}});
   for (const FindingFunction& function : finding.functions) {
     const char* const how = function.is_caller ? "under " : function.is_kernel ? "in the kernel for " : "in ";
     functions.add({how + printable(function.name), stats::share_of_excess_text(function.share),
                    stats::share_interval_text(function.interval), std::to_string(function.samples),
-                   printable(function.module)});
+                   printable(function.module), printable(stats::source_place_text(function))});
   }
   if (!functions.empty()) {
     functions.print(2);
@@ -202,7 +207,11 @@ Json json_of(const Timeline& timeline, const Finding& finding) {
          {"is_caller", function.is_caller},
          {"share", function.share},
          {"share_interval", function.interval ? Json{function.interval->low, function.interval->high} : Json()},
-         {"samples", function.samples}});
+         {"samples", function.samples},
+         {"place", function.place ? Json{{"function", function.place->function},
+                                         {"file", function.place->file},
+                                         {"line", function.place->line}}
+                                  : Json()}});
   }
   Json instances = Json::array();
   for (const FindingInstance& one : finding.slow) {

@@ -73,6 +73,15 @@ std::string share_interval_text(const std::optional<Interval>& interval) {
                   : "";
 }
 
+std::string source_place_text(const FindingFunction& function) {
+  if (!function.place) {
+    return {};
+  }
+  const std::string& path = function.place->file;
+  return (function.place->function == function.name ? "" : "from ") + path.substr(path.rfind('/') + 1) + ':' +
+         std::to_string(function.place->line);
+}
+
 std::string companion_values_text(const MetricDeclaration& metric, const Companion& companion) {
   const std::string unit = metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s";
   return base::full_name(metric) + " (" + value_text(companion.slow, unit) + " against " +

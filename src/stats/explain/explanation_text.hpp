@@ -14,6 +14,8 @@ namespace kymo::stats {
 [[nodiscard]] KYMO_API std::string share_of_excess_text(double share);
 /// "[71..84 %]"; empty without an interval.
 [[nodiscard]] KYMO_API std::string share_interval_text(const std::optional<Interval>& interval);
+/// "hash.cpp:31": the line of a function that is named; "from list.cpp:12" where it is a caller's. Empty without one.
+[[nodiscard]] KYMO_API std::string source_place_text(const FindingFunction& function);
 /// "cpu_clock core=1 (2.1 GHz against 3.4 GHz)". Names as recorded, unescaped.
 [[nodiscard]] KYMO_API std::string companion_values_text(const MetricDeclaration& metric, const Companion& companion);
 /// "goes along: cpu_clock core=1 (2.1 GHz against 3.4 GHz)". Names as recorded, unescaped.

@@ -14,6 +14,7 @@
 
 #include "stats/common/random_source.hpp"
 #include "stats/common/stack_tree.hpp"
+#include "stats/explain/explanation_text.hpp"
 #include "stats/explain/finding_text.hpp"
 #include "stats/statistics/function_statistics.hpp"
 
@@ -29,6 +30,8 @@ constexpr double least_share_of_caller = 0.8;
 constexpr double most_usual_share_of_caller = 0.5;
 /// Of the samples that the excess should have. They are lost in a row, so the others are of whole instances.
 constexpr double least_share_sampled = 0.25;
+/// Of a function's excess: of a line that is named.
+constexpr double least_share_of_line = 0.5;
 constexpr std::size_t least_for_function_interval = 3;
 constexpr std::size_t function_resamples = 999;
 constexpr std::size_t most_name_shown = 60;
@@ -79,6 +82,20 @@ class FunctionNames {
     }
     return path;
   }
+  /// The innermost line of a stack that is known, of its functions from the one at `depth` of path_of() on. Line 0: none.
+  [[nodiscard]] SourcePlace place_of(std::uint32_t stack, std::size_t depth) {
+    std::size_t passed = 0;
+    for (; stack != 0; stack = tree_.caller_of(stack)) {
+      if (names_[number_of(stack)].is_kernel) {
+        continue;
+      }
+      if (passed++ >= depth && tree_.line_of(stack) != 0) {
+        const FunctionId function = tree_.function_of(stack);
+        return {tree_.name_of(function), tree_.source_of(function), tree_.line_of(stack)};
+      }
+    }
+    return {};
+  }
 
  private:
   [[nodiscard]] std::uint32_t number_of(std::uint32_t stack) {
@@ -118,12 +135,20 @@ struct Sums {
   }
 };
 
+/// Orders places.
+struct PlaceOrder {
+  bool operator()(const SourcePlace& a, const SourcePlace& b) const {
+    return std::tie(a.file, a.line, a.function) < std::tie(b.file, b.line, b.function);
+  }
+};
+
 /// A function that is named, with its amount in each instance.
 struct NamedFunction {
   std::uint32_t number = 0;
   bool is_caller = false;
   std::vector<double> amounts;
   std::uint64_t samples = 0;
+  std::map<SourcePlace, Sums, PlaceOrder> places;
 };
 
 bool is_kernel_hidden(const Timeline& timeline) {
@@ -168,6 +193,10 @@ class FunctionSearch {
   [[nodiscard]] std::vector<NamedFunction> choose() const;
   [[nodiscard]] std::optional<std::uint32_t> choose_caller() const;
   void add_amounts(std::vector<NamedFunction>& chosen);
+  [[nodiscard]] const Sums& sums_of(const NamedFunction& function) const {
+    return (function.is_caller ? total_ : self_).at(function.number);
+  }
+  [[nodiscard]] std::optional<SourcePlace> find_place(const NamedFunction& function) const;
   [[nodiscard]] FindingFunction describe(const NamedFunction& function) const;
   [[nodiscard]] Interval draw(const NamedFunction& function) const;
 
@@ -242,12 +271,12 @@ std::vector<NamedFunction> FunctionSearch::choose() const {
   std::vector<NamedFunction> chosen;
   chosen.reserve(shares.size() + 1);
   for (const auto& [share, number] : shares) {
-    chosen.push_back({number, false, std::vector<double>(amounts_.size()), 0});
+    chosen.push_back({number, false, std::vector<double>(amounts_.size()), 0, {}});
   }
   const bool is_said = !shares.empty() && shares.front().first >= least_share_of_caller;
   const std::optional<std::uint32_t> caller = is_said ? std::nullopt : choose_caller();
   if (caller) {
-    chosen.push_back({*caller, true, std::vector<double>(amounts_.size()), 0});
+    chosen.push_back({*caller, true, std::vector<double>(amounts_.size()), 0, {}});
   }
   return chosen;
 }
@@ -258,9 +287,13 @@ void FunctionSearch::add_amounts(std::vector<NamedFunction>& chosen) {
     const std::uint32_t self = names_.self_of(stack, are_waits_);
     const std::vector<std::uint32_t> path = names_.path_of(stack);
     std::vector<bool>& of_stack = has[stack];
-    for (const NamedFunction& one : chosen) {
-      of_stack.push_back(one.is_caller ? std::find(path.begin(), path.end(), one.number) != path.end()
-                                       : one.number == self);
+    for (NamedFunction& one : chosen) {
+      const auto depth = one.is_caller ? std::find(path.begin(), path.end(), one.number) - path.begin() : 0;
+      const bool is_in = one.is_caller ? depth != std::ssize(path) : one.number == self;
+      of_stack.push_back(is_in);
+      if (is_in) {
+        one.places[names_.place_of(stack, static_cast<std::size_t>(depth))].add(sums);
+      }
     }
   }
   visit_stacks([&](const SampledStack& stack, bool is_slow) {
@@ -300,8 +333,17 @@ Interval FunctionSearch::draw(const NamedFunction& function) const {
   }
   std::sort(shares.begin(), shares.end());
   // Where others have less in slow instances, it may be more than the whole.
-  const double most = std::max(1.0, excess_of((function.is_caller ? total_ : self_).at(function.number)) / whole());
+  const double most = std::max(1.0, excess_of(sums_of(function)) / whole());
   return {shares[function_resamples / 40], std::min(shares[function_resamples - 1 - function_resamples / 40], most)};
+}
+
+std::optional<SourcePlace> FunctionSearch::find_place(const NamedFunction& function) const {
+  const auto most =
+      std::max_element(function.places.begin(), function.places.end(),
+                       [this](const auto& a, const auto& b) { return excess_of(a.second) < excess_of(b.second); });
+  const double least = least_share_of_line * excess_of(sums_of(function));
+  const bool is_known = most != function.places.end() && most->first.line != 0 && excess_of(most->second) >= least;
+  return is_known ? std::optional(most->first) : std::nullopt;
 }
 
 FindingFunction FunctionSearch::describe(const NamedFunction& function) const {
@@ -311,8 +353,9 @@ FindingFunction FunctionSearch::describe(const NamedFunction& function) const {
   row.module = name.file;
   row.is_kernel = name.is_kernel;
   row.is_caller = function.is_caller;
-  row.share = excess_of((function.is_caller ? total_ : self_).at(function.number)) / whole();
+  row.share = excess_of(sums_of(function)) / whole();
   row.samples = function.samples;
+  row.place = find_place(function);
   if (facts_.looked_at.slow >= least_for_function_interval) {
     row.interval = draw(function);
   }
@@ -352,7 +395,11 @@ std::string text_of(const FindingFunction& function) {
   const std::string name = shortened(function.name, most_name_shown);
   const bool names_file =
       function.module.empty() || function.name.front() == '[' || function.name.rfind(function.module + "+0x", 0) == 0;
-  const std::string where = name + (names_file ? "" : " (" + function.module + ")");
+  std::string place = names_file ? "" : function.module;
+  if (function.place) {
+    place += (place.empty() ? "" : ", ") + source_place_text(function);
+  }
+  const std::string where = name + (place.empty() ? "" : " (" + place + ")");
   if (!function.is_kernel) {
     return (function.is_caller ? "under " : "in ") + where;
   }
