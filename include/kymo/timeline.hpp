@@ -15,6 +15,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -158,7 +159,8 @@ class KYMO_API Timeline {
  public:
   /// Opens captures and directories of captures (their files *.kymo, in order of name). Throws CaptureError if a path
   /// cannot be opened, a file named here is not a capture, or a directory contains none. A file in a directory that is
-  /// not a capture is left out and listed in complaints().
+  /// not a capture is left out and listed in complaints(). An empty file beside others, whose process was killed before
+  /// it recorded anything, is left out and listed in empty_files().
   explicit Timeline(const std::vector<std::string>& paths, const TimelineOptions& options = {});
   explicit Timeline(const std::string& path, const TimelineOptions& options = {});
   /// Takes captures that are already open, for example in memory.
@@ -171,6 +173,8 @@ class KYMO_API Timeline {
   [[nodiscard]] const CaptureReader& capture(std::size_t index) const;
   /// Data left out at opening, with reasons, and data missing from a killed process.
   [[nodiscard]] const std::vector<std::string>& complaints() const;
+  /// Files left out because they are empty. Nothing is missing; refresh() takes those that became captures.
+  [[nodiscard]] const std::set<std::string>& empty_files() const;
   /// From the first event to the end of the last; start_ns == end_ns if there are none.
   [[nodiscard]] TimeRange range() const;
 

@@ -1,5 +1,8 @@
 #include "control/capture_sink.hpp"
 
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include <sys/stat.h>
@@ -42,6 +45,15 @@ void add_whereabouts(const record::Pool* pool, Declarations& facts) {
   if (std::string own = capture::own_pid_namespace(); !own.empty()) {
     facts.infos.push_back({ProcessId{1}, capture::pid_namespace_key, std::move(own)});
   }
+}
+
+/// Notes the capture in the spool, for whoever finds the spool of a killed process.
+void name_capture_in_spool(record::Pool& pool, const std::string& path) {
+  char absolute[PATH_MAX] = "";
+  const char* const found = ::realpath(path.c_str(), static_cast<char*>(absolute));
+  record::SpoolHeader& header = pool.header();
+  std::snprintf(static_cast<char*>(header.capture_path), sizeof header.capture_path, "%s",
+                found != nullptr ? found : path.c_str());
 }
 
 /// While it lives, the spool says that the end of a capture may be torn.
@@ -90,8 +102,11 @@ CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& optio
       base::say("the flight recorder found no room in shared memory: kill -9 loses what it holds");
     }
   }
-  const WriteInSpool note(recorder.pool());
+  // A kill here leaves an empty file, or one with a header alone: nothing that its spool would have to complete.
   writer_ = std::make_unique<capture::CaptureWriter>(std::string(options.path), std::move(writer_options));
+  if (recorder.pool() != nullptr) {
+    name_capture_in_spool(*recorder.pool(), path());
+  }
 }
 
 /// A full disk does not end the capture: losses are counted, and stated once there is room.

@@ -20,7 +20,7 @@ namespace kymo::control {
 
 class CaptureSink final : public Sink {
  public:
-  /// Creates the file and writes its header. `recorder` is the one that the sink is added to; `declarations` are the
+  /// Creates the file, writes its header and names it in the spool. `recorder` is the one that the sink is added to; `declarations` are the
   /// facts of the run. Throws capture::WriteError.
   CaptureSink(record::Recorder& recorder, const CaptureOptions& options, Declarations declarations);
 

@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <new>
 #include <stdexcept>
 #include <utility>
-
-#include <climits>
-#include <cstdlib>
 
 #include "base/system/file.hpp"
 #include "base/system/message.hpp"
@@ -23,30 +19,7 @@
 
 namespace kymo::control {
 
-namespace {
-
 using record::Recorder;
-
-/// Notes the capture in the spool, for whoever finds the spool of a killed process.
-void name_capture_in_spool(const std::string& path) {
-  record::Pool* const pool = Recorder::instance().pool();
-  if (pool == nullptr) {
-    return;
-  }
-  char absolute[PATH_MAX] = "";
-  if (::realpath(path.c_str(), static_cast<char*>(absolute)) == nullptr) {
-    return;
-  }
-  record::SpoolHeader& header = pool->header();
-  const std::size_t size = std::strlen(static_cast<const char*>(absolute));
-  // No name is better than that of an earlier capture.
-  header.capture_path[0] = '\0';
-  if (size < sizeof header.capture_path) {
-    std::memcpy(static_cast<void*>(header.capture_path), static_cast<const void*>(absolute), size + 1);
-  }
-}
-
-}  // namespace
 
 /// Serializes changes to what is recorded. Empty if a sink asks for one, which would wait for itself.
 class Control::Operation {
@@ -263,7 +236,6 @@ bool Control::open_capture(const CaptureOptions& wanted) {
       throw std::runtime_error("its path is longer than " + std::to_string(Path::most_bytes) + " bytes");
     }
     auto capture = std::make_shared<CaptureSink>(record::Recorder::instance(), options, std::move(facts));
-    name_capture_in_spool(capture->path());
     const std::uint64_t handle = Recorder::instance().add_sink(capture);
     const std::lock_guard lock(mutex_);
     capture_handle_ = handle;

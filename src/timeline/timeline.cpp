@@ -12,6 +12,7 @@
 
 #include "base/event_lists.hpp"
 #include "capture/merge/redaction.hpp"
+#include "capture/read/capture_files.hpp"
 #include "timeline/source.hpp"
 #include "timeline/span_builder.hpp"
 #include "timeline/timeline_implementation.hpp"
@@ -24,23 +25,6 @@ namespace fs = std::filesystem;
 using timeline::Source;
 
 namespace {
-
-/// The captures of a directory, by name.
-std::vector<std::string> captures_in(const std::string& directory) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->path().extension() == ".kymo" && entry->is_regular_file(ignored)) {
-      paths.push_back(entry->path().string());
-    }
-  }
-  if (error) {
-    throw CaptureError(directory, 0, "cannot list the directory: " + error.message());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
 
 /// Puts a declaration at the index of its id. The id is either the next one or an earlier one.
 template <typename Declaration>
@@ -85,17 +69,22 @@ void Timeline::Implementation::open_all(const std::vector<std::string>& paths) {
     std::error_code error;
     if (fs::is_directory(path, error)) {
       directories_.push_back(path);
-      const std::vector<std::string> found = captures_in(path);
+      const std::vector<std::string> found = capture::captures_in(path);
       for (const std::string& file : found) {
-        open_in_directory(file);
+        open_one_of_several(file);
       }
       if (found.empty()) {
         throw CaptureError(path, 0, "the directory holds no captures (files *.kymo)");
       }
+    } else if (paths.size() > 1 && capture::is_empty_file(path)) {
+      open_one_of_several(path);
     } else {
       add(CaptureReader(path));
       known_files_.insert(path);
     }
+  }
+  if (sources_.empty() && !empty_files_.empty()) {
+    static_cast<void>(CaptureReader(*empty_files_.begin()));  // throws
   }
   if (sources_.empty()) {
     throw CaptureError(paths.empty() ? std::string() : paths.front(), 0,
@@ -103,7 +92,13 @@ void Timeline::Implementation::open_all(const std::vector<std::string>& paths) {
   }
 }
 
-bool Timeline::Implementation::open_in_directory(const std::string& file) {
+/// What cannot be read is left out. Empty files may become captures.
+bool Timeline::Implementation::open_one_of_several(const std::string& file) {
+  if (capture::is_empty_file(file)) {
+    empty_files_.insert(file);
+    return false;
+  }
+  empty_files_.erase(file);
   if (!known_files_.insert(file).second) {
     return false;
   }
@@ -189,8 +184,8 @@ bool Timeline::Implementation::refresh() {
     }
   }
   for (const std::string& directory : directories_) {
-    for (const std::string& file : captures_in(directory)) {
-      is_new = open_in_directory(file) || is_new;
+    for (const std::string& file : capture::captures_in(directory)) {
+      is_new = open_one_of_several(file) || is_new;
     }
   }
   return is_new;
@@ -227,6 +222,9 @@ const CaptureReader& Timeline::capture(std::size_t index) const {
 }
 const std::vector<std::string>& Timeline::complaints() const {
   return implementation_->complaints_;
+}
+const std::set<std::string>& Timeline::empty_files() const {
+  return implementation_->empty_files_;
 }
 const Declarations& Timeline::declarations() const {
   return implementation_->declarations_;

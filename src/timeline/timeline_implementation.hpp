@@ -35,10 +35,11 @@ class Timeline::Implementation {
   std::vector<std::string> complaints_;
   std::vector<std::string> directories_;
   std::set<std::string> known_files_;
+  std::set<std::string> empty_files_;
   // NOLINTEND(readability-identifier-naming)
 
  private:
-  bool open_in_directory(const std::string& file);
+  bool open_one_of_several(const std::string& file);
   void absorb(std::size_t index);
   void take_infos(const std::vector<InfoDeclaration>& infos);
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -186,6 +187,9 @@ TEST_F(ExplainTest, OfTwoDirectoriesTheFirstIsTheBase) {
   EXPECT_EQ(slower.out, kymo({"explain", "--base", "base", "new"}).out);
   EXPECT_EQ(kymo({"explain", "new", "base"}).out.find("new frames take no longer"), 0U);
   EXPECT_EQ(kymo({"explain", "--over", "5ms", "base", "new"}).status, 2);
+  std::ofstream(file_named("base/3.kymo")) << "this is no capture";
+  std::ofstream(file_named("base/4.kymo")).flush();
+  EXPECT_EQ(kymo({"explain", "base/", "new/"}).out, slower.out) << "captures of the base are those that were opened";
 }
 
 TEST_F(ExplainTest, TheReportBeginsWithTheReason) {

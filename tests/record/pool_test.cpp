@@ -267,18 +267,19 @@ TEST(PoolTest, WithoutATmpfsAHolderKeepsTheMemoryAlive) {
   EXPECT_EQ(magic, spool_magic);
 }
 
-TEST(PoolTest, ASpoolOfADeadProcessThatHoldsNothingUnsavedIsSweptAwayAndOthersAreKept) {
+TEST(PoolTest, SpoolsOfDeadProcessesGoUnlessACaptureLacksEventsInThem) {
   // Any process that records here may sweep /dev/shm itself.
   const test::TemporaryDirectory directory("/dev/shm");
   PoolOptions options = small_pool();
   options.spool_directory = directory.path();
-  const auto make_spool_in_child = [&options](bool is_saved) {
+  const auto make_spool_in_child = [&options](bool is_saved, const char* capture) {
     int pipe_ends[2];
     EXPECT_EQ(::pipe(static_cast<int*>(pipe_ends)), 0);
     const pid_t child = ::fork();
     if (child == 0) {
       const std::unique_ptr<Pool> pool = Pool::create(options);
       pool->header().is_saved.store(is_saved ? 1 : 0);
+      std::strcpy(static_cast<char*>(pool->header().capture_path), capture);
       ChunkHeader& used = pool->chunk(0).header;
       used.used_words = 7;
       used.next.store(2);
@@ -294,13 +295,15 @@ TEST(PoolTest, ASpoolOfADeadProcessThatHoldsNothingUnsavedIsSweptAwayAndOthersAr
     ::close(pipe_ends[1]);
     return std::string(static_cast<char*>(path));
   };
-  const std::string unsaved = make_spool_in_child(false);
-  const std::string saved = make_spool_in_child(true);
+  const std::string unsaved = make_spool_in_child(false, "/run.kymo");
+  const std::string saved = make_spool_in_child(true, "/run.kymo");
+  const std::string without_capture = make_spool_in_child(false, "");
   EXPECT_EQ(::access(saved.c_str(), F_OK), 0);
   const OwnedPool owned(options);
   const std::string& own = owned.pool->spool_path();
   EXPECT_TRUE(sweep_spools(options.spool_directory.c_str(), own.c_str(), 1'000'000'000'000));
   EXPECT_NE(::access(saved.c_str(), F_OK), 0);
+  EXPECT_NE(::access(without_capture.c_str(), F_OK), 0);
   EXPECT_EQ(::access(unsaved.c_str(), F_OK), 0);
   EXPECT_EQ(::access(own.c_str(), F_OK), 0);
 }

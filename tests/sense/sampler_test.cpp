@@ -141,7 +141,10 @@ TEST_F(SamplerTest, TheLockIsThatOfOneProcess) {
     sense::MachineLock other("/test/of/the/lock");
     const bool is_right = !other.try_acquire() && other.holder() == ::getppid();
     sense::MachineLock of_another_recording("/test/of/the/lock", "/home/me/run.kymo");
-    ::_exit(is_right && of_another_recording.try_acquire() ? 0 : 1);
+    const bool is_apart = of_another_recording.try_acquire();
+    of_another_recording.release();
+    sense::MachineLock of_another_root("/test/of/another");
+    ::_exit(is_right && is_apart && of_another_root.try_acquire() ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

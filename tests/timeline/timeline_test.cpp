@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -464,6 +465,42 @@ TEST(Timeline, AFileOfADirectoryThatIsNoCaptureIsLeftOutAndSaid) {
   EXPECT_EQ(timeline.capture_count(), 1U);
   ASSERT_EQ(timeline.complaints().size(), 1U);
   EXPECT_NE(timeline.complaints()[0].find("b.kymo"), std::string::npos);
+}
+
+TEST(Timeline, AnEmptyFileBesideOthersIsLeftOutUntilItIsACapture) {
+  const RecordingModel model({.seed = 44});
+  const RecordingModel later({.seed = 45, .prefix = "later ", .pid = 2});
+  const TemporaryDirectory directory;
+  static_cast<void>(model.write_file(directory / "a.kymo"));
+  const std::string empty = directory / "b.kymo";
+  std::ofstream{empty};
+  const Timeline named({empty, directory / "a.kymo"});
+  EXPECT_EQ(named.capture_count(), 1U);
+  EXPECT_EQ(named.empty_files(), std::set<std::string>{empty});
+  Timeline timeline(directory.path().string());
+  EXPECT_EQ(timeline.empty_files(), std::set<std::string>{empty});
+  EXPECT_TRUE(timeline.complaints().empty());
+  EXPECT_FALSE(timeline.refresh());
+  std::filesystem::remove(empty);
+  static_cast<void>(later.write_file(empty));
+  EXPECT_TRUE(timeline.refresh());
+  EXPECT_EQ(timeline.capture_count(), 2U);
+  EXPECT_TRUE(timeline.empty_files().empty());
+}
+
+TEST(Timeline, EmptyFilesAloneAreAnError) {
+  const TemporaryDirectory directory;
+  const std::string empty = directory / "a.kymo";
+  std::ofstream{empty};
+  for (const std::vector<std::string>& paths :
+       {std::vector<std::string>{empty}, {empty, empty}, {directory.path().string()}}) {
+    try {
+      const Timeline timeline(paths);
+      ADD_FAILURE() << "opened " << paths.front();
+    } catch (const CaptureError& error) {
+      EXPECT_NE(std::string(error.what()).find(empty + ": is empty"), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(Timeline, ADamagedBlockCostsOnlyWhatItHolds) {

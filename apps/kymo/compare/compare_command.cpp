@@ -161,10 +161,14 @@ void fail_without_common(const stats::Comparison& comparison, const Side& base, 
       list_names(base.samples->things()), list_names(changed.samples->things()), units));
 }
 
-std::vector<std::string> captures_of(const std::vector<std::string>& paths) {
+std::vector<std::string> captures_of(const std::vector<std::string>& paths, Warnings& warnings) {
   CaptureArguments arguments;
   arguments.paths = paths;
-  return list_captures(arguments);
+  ListedCaptures listed = list_captures(arguments);
+  for (const std::string& file : listed.empty) {
+    warnings.texts.push_back(describe_empty_file(file));
+  }
+  return std::move(listed.paths);
 }
 
 /// A script that fails a build must not go by what two recordings of the same program differ in.
@@ -242,15 +246,15 @@ int run(const CompareOptions& options) {
   report.fail_share = options.fail_on.empty() ? -1 : parse_share(options.fail_on);
   Side base;
   Side changed;
-  base.paths = captures_of(has_two ? std::vector<std::string>{options.two[0]} : options.base);
-  changed.paths = captures_of(has_two ? std::vector<std::string>{options.two[1]} : options.changed);
+  Warnings warnings;
+  base.paths = captures_of(has_two ? std::vector<std::string>{options.two[0]} : options.base, warnings);
+  changed.paths = captures_of(has_two ? std::vector<std::string>{options.two[1]} : options.changed, warnings);
   require_runs(options, base, changed);
   base::Replacing replacing{page_mark, options.is_forced, base.paths};
   replacing.inputs.insert(replacing.inputs.end(), changed.paths.begin(), changed.paths.end());
   if (!options.page.empty()) {
     base::require_replaceable(options.page, replacing);
   }
-  Warnings warnings;
   read_side(base, 0, options, "base", report, warnings);
   read_side(changed, 1, options, "new", report, warnings);
   if (options.has_functions) {

@@ -28,12 +28,20 @@ struct MergeArguments {
 
 int run(const MergeArguments& arguments) {
   std::vector<std::filesystem::path> inputs;
-  for (const std::string& path : list_captures(arguments.captures)) {
-    inputs.emplace_back(path);
-  }
-  const std::vector<std::string> damage = describe_damage(open_timeline(arguments.captures));
-  capture::MergeReport report;
+  std::vector<std::string> damage;
   std::vector<std::string> complaints;
+  {
+    const Timeline timeline = open_timeline(arguments.captures);
+    for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
+      inputs.emplace_back(timeline.capture(i).path());
+    }
+    damage = describe_damage(timeline);
+    complaints = timeline.complaints();
+    for (const std::string& file : timeline.empty_files()) {
+      damage.push_back(describe_empty_file(file));
+    }
+  }
+  capture::MergeReport report;
   {
     Progress progress("merging");
     capture::MergeOptions options;

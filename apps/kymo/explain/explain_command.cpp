@@ -1,4 +1,5 @@
 // kymo explain: why slow frames and scopes are slow.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -53,12 +54,15 @@ void take_base_of_two_directories(ExplainCommandOptions& options) {
 Timeline open_sides(const ExplainCommandOptions& options, ExplainOptions& how) {
   CaptureArguments all = options.captures;
   all.paths = options.base;
-  const std::size_t of_base = options.base.empty() ? 0 : list_captures(all).size();
-  for (std::size_t capture = 0; capture < of_base; ++capture) {
-    how.base_captures.push_back(capture);
-  }
+  const std::vector<std::string> base = options.base.empty() ? std::vector<std::string>() : list_captures(all).paths;
   all.paths.insert(all.paths.end(), options.captures.paths.begin(), options.captures.paths.end());
-  return open_timeline(all);
+  Timeline timeline = open_timeline(all);
+  // Files in a directory that cannot be read were left out.
+  const std::size_t most = std::min(base.size(), timeline.capture_count());
+  for (std::size_t i = 0; i < most && std::count(base.begin(), base.end(), timeline.capture(i).path()) != 0; ++i) {
+    how.base_captures.push_back(i);
+  }
+  return timeline;
 }
 
 void print_energy(const ExplainCommandOptions& options, const Timeline& timeline, const EnergyExplanation& why,

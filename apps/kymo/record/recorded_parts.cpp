@@ -14,6 +14,7 @@
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "base/system/system.hpp"
+#include "capture/read/capture_files.hpp"
 #include "capture/recover/recovery.hpp"
 #include "capture/write/block_ring.hpp"
 
@@ -54,6 +55,9 @@ Parts look_at_parts(const std::string& directory) {
       continue;
     }
     const std::string path = entry.path().string();
+    if (capture::is_empty_file(path)) {
+      continue;  // its process was killed before it recorded anything
+    }
     try {
       const CaptureReader capture(path);
       parts.captures.push_back(path);

@@ -168,9 +168,12 @@ int run(const RecoverArguments& arguments) {
   if (arguments.takes_all) {
     return clear_all(arguments);
   }
-  const std::vector<std::string> captures = list_captures(arguments.captures);
+  const auto [captures, empty] = list_captures(arguments.captures);
   if (!arguments.output.empty() && captures.size() > 1) {
     throw Failure("-o names one file, and there are several captures to recover");
+  }
+  for (const std::string& file : empty) {
+    say("warning: {}\n", describe_empty_file(file));
   }
   Outcome outcome;
   for (const std::string& path : captures) {

@@ -156,7 +156,7 @@ std::size_t SpoolHolder::save(const std::string& directory) const {
   SpoolHeader header;
   std::uint64_t size = 0;
   for (const base::FileDescriptor& spool : spools_) {
-    if (!read_header(spool.get(), header, size) || header.is_saved.load() != 0) {
+    if (!read_header(spool.get(), header, size) || header.is_needless()) {
       continue;
     }
     const std::string path =

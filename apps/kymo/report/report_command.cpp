@@ -155,7 +155,7 @@ void cut_directories(const std::vector<std::string>& captures, Report& report) {
 
 int run(const ReportCommand& command) {
   const std::string path = command.output.empty() ? default_output(command.captures.paths.front()) : command.output;
-  const base::Replacing replacing{page_mark, command.is_forced, list_captures(command.captures)};
+  const base::Replacing replacing{page_mark, command.is_forced, list_captures(command.captures).paths};
   base::require_replaceable(path, replacing);
   const Timeline timeline = open_timeline(command.captures);
   ReportOptions how = command.report;

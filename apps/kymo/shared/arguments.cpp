@@ -10,7 +10,9 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/units.hpp"
 #include "base/time_math.hpp"
+#include "capture/read/capture_files.hpp"
 
 namespace kymo::command {
 
@@ -139,28 +141,32 @@ Timeline open_timeline(const CaptureArguments& arguments) {
   return Timeline(arguments.paths, options);
 }
 
-std::vector<std::string> list_captures(const CaptureArguments& arguments) {
-  std::vector<std::string> captures;
+ListedCaptures list_captures(const CaptureArguments& arguments) {
+  ListedCaptures listed;
+  std::vector<std::string>& paths = listed.paths;
   for (const std::string& path : arguments.paths) {
     std::error_code error;
     if (!fs::is_directory(path, error)) {
-      captures.push_back(path);
+      paths.push_back(path);
       continue;
     }
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(path)) {
-      std::error_code ignored;
-      if (entry.path().extension() == ".kymo" && entry.is_regular_file(ignored)) {
-        found.push_back(entry.path().string());
-      }
-    }
+    const std::vector<std::string> found = capture::captures_in(path);
     if (found.empty()) {
       throw Failure(fmt::format("{}: the directory holds no captures (files *.kymo)", path));
     }
-    std::sort(found.begin(), found.end());
-    captures.insert(captures.end(), found.begin(), found.end());
+    paths.insert(paths.end(), found.begin(), found.end());
   }
-  return captures;
+  const auto empty = std::stable_partition(paths.begin(), paths.end(),
+                                           [](const std::string& path) { return !capture::is_empty_file(path); });
+  if (empty != paths.begin()) {
+    listed.empty.assign(empty, paths.end());
+    paths.erase(empty, paths.end());
+  }
+  return listed;
+}
+
+std::string describe_empty_file(const std::string& path) {
+  return fmt::format("{}: is empty: nothing was recorded into it", printable(path));
 }
 
 }  // namespace kymo::command

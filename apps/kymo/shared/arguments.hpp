@@ -60,7 +60,14 @@ void add_sensor_arguments(CLI::App& command, SensorOptions& options);
 /// Opens the captures. Throws Failure if that is not possible.
 [[nodiscard]] Timeline open_timeline(const CaptureArguments& arguments);
 
-/// The paths of the captures: named files, and the contents of named directories.
-[[nodiscard]] std::vector<std::string> list_captures(const CaptureArguments& arguments);
+/// Named files, and the contents of named directories.
+struct ListedCaptures {
+  std::vector<std::string> paths;
+  std::vector<std::string> empty;  ///< files left out because they are empty and others are not
+};
+[[nodiscard]] ListedCaptures list_captures(const CaptureArguments& arguments);
+
+/// What is said of a file left out because it is empty.
+[[nodiscard]] std::string describe_empty_file(const std::string& path);
 
 }  // namespace kymo::command

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
@@ -205,6 +206,9 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
   for (const std::string& complaint : timeline.complaints()) {
     warnings.texts.push_back(printable(complaint));
     warnings.is_damaged = true;
+  }
+  for (const std::string& file : timeline.empty_files()) {
+    warnings.texts.push_back(describe_empty_file(file));
   }
   for (const TimelineProcess& process : timeline.processes()) {
     warn_of_alignment(process, warnings);

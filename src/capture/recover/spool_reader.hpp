@@ -53,10 +53,10 @@ class SpoolReader {
 
   [[nodiscard]] std::string id() const;
   [[nodiscard]] std::string boot_id() const;
-  /// Absolute path of its capture; empty if none was being written.
+  /// Absolute path of its capture, perhaps cut; empty if none was begun.
   [[nodiscard]] std::string capture_path() const;
   [[nodiscard]] std::uint64_t owner_pid() const;
-  /// Whether finished captures contain everything in it, and none has a torn end.
+  /// Whether no capture lacks anything that is in it.
   [[nodiscard]] bool is_needless() const;
 
   /// Decodes events missing from the coverage into batches of limited size. Returns what was damaged or missing, in

@@ -65,7 +65,7 @@ struct SpoolHeader {
   std::uint64_t owner_start;  ///< start time of the owner from /proc/PID/stat (field 22); 0: unknown
   double counter_step_ns;
   char boot_id[40];
-  char capture_path[1024];              ///< absolute; empty while no capture is written
+  char capture_path[1024];              ///< absolute, perhaps cut; empty until a capture is begun
   std::atomic<std::uint32_t> is_saved;  ///< 1: a finished capture contains everything
   std::atomic<std::uint32_t> writing;   ///< writes to captures under way: a kill leaves their ends torn
 
@@ -89,9 +89,9 @@ struct SpoolHeader {
 
   /// Whether a capture's end may be torn. It needs its spool then, to tell that nothing is missing.
   [[nodiscard]] bool is_torn() const noexcept { return writing.load(std::memory_order_relaxed) != 0; }
-  /// Whether the file may be deleted.
+  /// Whether no capture lacks anything that is in it.
   [[nodiscard]] bool is_needless() const noexcept {
-    return is_saved.load(std::memory_order_relaxed) != 0 && !is_torn();
+    return capture_path[0] == '\0' || (is_saved.load(std::memory_order_relaxed) != 0 && !is_torn());
   }
 };
 

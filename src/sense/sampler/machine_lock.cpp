@@ -68,11 +68,11 @@ std::string recording_group() {
 MachineLock::MachineLock(std::string_view root, std::string_view group) {
   path_ = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
   path_ += "/kymo-sampler-" + std::to_string(::getuid());
-  if (const std::string base = without_end_slash(root); !base.empty()) {
-    path_ += "-" + std::to_string(std::hash<std::string>()(base));
-  }
+  const std::string base = without_end_slash(root);
   constexpr std::size_t places = std::size_t{1} << 30U;
-  place_ = group.empty() ? 0 : static_cast<off_t>(1 + std::hash<std::string_view>()(group) % places);
+  if (!base.empty() || !group.empty()) {
+    place_ = static_cast<off_t>(1 + std::hash<std::string>()(base + '\n' + std::string(group)) % places);
+  }
 }
 
 bool MachineLock::open() {

@@ -7,6 +7,8 @@
 
 #include <sys/stat.h>
 
+#include "capture/read/capture_files.hpp"
+
 namespace kymo::serve {
 namespace {
 
@@ -24,18 +26,6 @@ std::int64_t changed_ns_of(const std::string& directory) {
 std::int64_t wall_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-std::vector<std::string> capture_files_in(const std::string& directory, std::error_code& error) {
-  std::vector<std::string> files;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->path().extension() == ".kymo" && entry->is_regular_file(ignored)) {
-      files.push_back(entry->path().string());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 /// Whether an opened file, found in a directory, lies there once links are followed. A link in a served directory must
@@ -160,7 +150,7 @@ bool Catalogue::look_into(Directory& directory, bool is_first) {
     return false;
   }
   std::error_code error;
-  const std::vector<std::string> files = capture_files_in(directory.path, error);
+  const std::vector<std::string> files = capture::captures_in(directory.path, error);
   if (error && is_first) {
     throw CaptureError(directory.path, 0, "cannot list the directory: " + error.message());
   }
