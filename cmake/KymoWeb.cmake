@@ -32,6 +32,11 @@ if(NOT KYMO_HAS_WEB)
   return()
 endif()
 
+# With more than -O1 the links take as long as all compilations.
+set(web_optimization -O3)
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(web_optimization -O1)
+endif()
 include(ExternalProject)
 # Joined with a character that does not separate lists.
 string(REPLACE ";" "|" web_launcher "${CMAKE_CXX_COMPILER_LAUNCHER}")
@@ -43,6 +48,7 @@ ExternalProject_Add(kymo_web
   LIST_SEPARATOR |
   CONFIGURE_COMMAND "${KYMO_EMCMAKE}" "${CMAKE_COMMAND}" -S <SOURCE_DIR> -B <BINARY_DIR> -G "${CMAKE_GENERATOR}"
     -DCMAKE_BUILD_TYPE=Release
+    "-DCMAKE_CXX_FLAGS_RELEASE=${web_optimization} -DNDEBUG"
     "-DCMAKE_C_COMPILER_LAUNCHER=${web_launcher}"
     "-DCMAKE_CXX_COMPILER_LAUNCHER=${web_launcher}"
     "-DKYMO_WEB_SOURCES=${web_sources}"
