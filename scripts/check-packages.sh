@@ -1,6 +1,7 @@
 #!/bin/bash
-# Makes the Debian packages of a finished build and plays the first hour with them in a clean root of this release: installs
-# them, records programs in C and C++ that were built with them, reads what was recorded, and removes them without a trace.
+# Makes the packages of a finished build. Has Conan make its package of the sources, and run a program that was built with it.
+# Plays the first hour with Debian's packages in a clean root of this release: installs them, records programs in C and C++ that
+# were built with them, reads what was recorded, and removes them without a trace.
 #
 #   scripts/check-packages.sh [BUILD]      BUILD: build/dev if not given
 #
@@ -34,6 +35,18 @@ say "$names"
 for package in kymo libkymo-dev; do
   case " $names" in *" $package "*) ;; *) say "$package is missing"; exit 1 ;; esac
 done
+
+if [ -x build/peers/bin/conan ]; then
+  say "the package of Conan, with the system's lz4"
+  export CONAN_HOME=$work/conan
+  build/peers/bin/conan profile detect >"$work/conan.log" 2>&1
+  printf 'include(default)\n[platform_requires]\nlz4/%s\n' "$(pkg-config --modversion liblz4)" >"$work/profile"
+  build/peers/bin/conan create "$work/release/conan" --profile:all "$work/profile" --conf \
+    "tools.cmake.cmaketoolchain:extra_variables={'CMAKE_UNITY_BUILD': 'ON', 'CMAKE_UNITY_BUILD_BATCH_SIZE': '64'}" \
+    >>"$work/conan.log" 2>&1 && grep -q "^recorded by kymo $version" "$work/conan.log" || { cat "$work/conan.log"; exit 1; }
+else
+  say "without Conan: scripts/peers.sh installs it"
+fi
 
 say "a clean root"
 . /etc/os-release

@@ -60,7 +60,7 @@ class PackagingTest(unittest.TestCase):
     def test_every_option_that_a_recipe_sets_exists(self) -> None:
         options = set(re.findall(r"^option\((\w+)", (PROJECT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE))
         used = set()
-        for file in FILES:
+        for file in (file for file in FILES if file.suffix != ".cpp"):
             used |= set(re.findall(r"KYMO_[A-Z_]+", file.read_text(encoding="utf-8")))
         self.assertGreater(len(used), 7)
         self.assertLessEqual(used, options)
