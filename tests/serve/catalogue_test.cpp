@@ -115,6 +115,18 @@ TEST(Catalogue, ACaptureThatWasSeenBeforeItsFirstBlockIsKnownLater) {
   EXPECT_EQ(catalogue.open(0)->size(), bytes.size());
 }
 
+TEST(Catalogue, AnEmptyFileBesideOthersIsServedOnceItIsACapture) {
+  const TemporaryDirectory directory;
+  write_file(directory / "run.kymo", test::small_capture());
+  write_file(directory / "begun.kymo", {});
+  EXPECT_THROW(Catalogue({directory / "begun.kymo"}, plenty), CaptureError);
+  Catalogue catalogue({directory / "run.kymo", directory / "begun.kymo"}, plenty);
+  EXPECT_EQ(names_of(catalogue), (Names{"run.kymo"}));
+  write_file(directory / "begun.kymo", test::small_capture());
+  EXPECT_TRUE(catalogue.look(true));
+  EXPECT_EQ(names_of(catalogue), (Names{"run.kymo", "begun.kymo"}));
+}
+
 TEST(Catalogue, AFileThatTookAnothersPlaceIsNotReadInItsName) {
   const TemporaryDirectory directory;
   const std::string path = directory / "run.kymo";

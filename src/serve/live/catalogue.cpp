@@ -49,7 +49,9 @@ Catalogue::Catalogue(const std::vector<std::string>& paths, std::size_t most) : 
       look_into(directories_.back(), true);
     } else {
       named_files_.push_back(path);
-      add(path, true, {});
+      if (paths.size() == 1 || !capture::is_empty_file(path)) {
+        add(path, true, {});
+      }
     }
   }
   generation_ = 1;

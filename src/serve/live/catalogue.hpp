@@ -36,7 +36,8 @@ struct CaptureChange {
 class Catalogue {
  public:
   /// Takes captures and directories of captures (files *.kymo). Throws CaptureError if a file cannot be read or is not
-  /// a capture, or if a directory cannot be listed. Serves at most `most` captures.
+  /// a capture, or if a directory cannot be listed. An empty file beside others is served once it is a capture. Serves
+  /// at most `most` captures.
   Catalogue(const std::vector<std::string>& paths, std::size_t most);
 
   /// Checks whether growing captures became larger or were closed. With `everywhere` also checks captures without a
