@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the documentation as a site, without a network: scripts/site.sh [KYMO [FOLDER]]
 #
-# KYMO is the command whose help becomes the reference, build/dev's if not given. FOLDER gets the site, build/site if not
+# The reference is of the public headers, and of the command by its help. KYMO is that command, build/dev's if not given. FOLDER gets the site, build/site if not
 # given. Fails where a link leads nowhere.
 set -eu
 cd "$(dirname "$0")/.."

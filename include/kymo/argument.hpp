@@ -14,6 +14,7 @@ extern "C" KYMO_API double kymo_shortest_double_v1(float value) noexcept;
 
 namespace kymo {
 
+/// What the bits of an argument are.
 enum class ArgumentType : std::uint8_t { int64 = 0, uint64 = 1, float64 = 2, boolean = 3, string = 4 };
 
 /// A named integer, float, boolean or string: `{"objects", n}`.

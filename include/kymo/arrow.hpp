@@ -48,6 +48,7 @@ extern "C" {
 #define ARROW_FLAG_NULLABLE 2
 #define ARROW_FLAG_MAP_KEYS_SORTED 4
 
+/// The types of an array.
 struct ArrowSchema {
   const char* format;
   const char* name;
@@ -60,6 +61,7 @@ struct ArrowSchema {
   void* private_data;
 };
 
+/// The data of an array.
 struct ArrowArray {
   std::int64_t length;
   std::int64_t null_count;
@@ -78,6 +80,7 @@ struct ArrowArray {
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE
 
+/// A stream of arrays of one type.
 struct ArrowArrayStream {
   int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
   int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
@@ -97,6 +100,7 @@ KYMO_API int kymo_open_arrow_stream_v1(const char* const* captures, std::size_t 
 
 namespace kymo {
 
+/// The tables that a timeline can be read as.
 enum class ArrowTable : std::uint8_t {
   spans = 0,
   frames = 1,

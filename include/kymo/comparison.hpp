@@ -56,6 +56,7 @@ struct ThingName {
   friend bool operator==(const ThingName& a, const ThingName& b) { return !(a < b) && !(b < a); }
 };
 
+/// A confidence interval.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -115,6 +116,7 @@ struct ComparedSide {
   std::uint32_t line = 0;
 };
 
+/// One site, span, frame stream or metric of both sides, with the verdict.
 struct ComparedThing {
   ThingName name;  ///< as in the base
   ComparedSide base;

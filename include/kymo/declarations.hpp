@@ -106,6 +106,7 @@ struct MetricDeclaration {
   static constexpr std::uint32_t renewal_measured = 4;
 };
 
+/// A stream of frames; a process may have several.
 struct FrameStreamDeclaration {
   FrameStreamId id{};
   ProcessId process{1};
@@ -201,6 +202,7 @@ struct Declarations {
 
 }  // namespace kymo
 
+/// Ids as keys of unordered containers.
 template <kymo::IdKind kind>
 struct std::hash<kymo::Id<kind>> {
   std::size_t operator()(kymo::Id<kind> id) const noexcept { return std::hash<std::uint32_t>()(id.value()); }

@@ -84,6 +84,7 @@ struct SpanEnergy {
   [[nodiscard]] bool is_resolved() const { return 2 * unresolved <= count; }
 };
 
+/// The joules of a frame stream.
 struct FrameEnergy {
   FrameStreamId stream{};
   std::size_t processes = 1;
@@ -95,6 +96,7 @@ struct FrameEnergy {
   [[nodiscard]] bool is_resolved() const { return 2 * unresolved <= count; }
 };
 
+/// The joules of a phase.
 struct PhaseEnergy {
   Phase phase;
   bool is_resolved = true;
@@ -102,6 +104,7 @@ struct PhaseEnergy {
   Energy gpu;
 };
 
+/// The joules of a timeline: per source, site, GPU span, frame and phase.
 struct EnergyStatistics {
   std::vector<SourceEnergy> sources;                          ///< empty: nothing measured power
   std::vector<std::pair<std::string, std::string>> left_out;  ///< sources that would count twice, and the reason

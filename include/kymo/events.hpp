@@ -154,6 +154,7 @@ struct StackSample {
   [[nodiscard]] bool is_wait() const { return blocked_ns > 0; }
 };
 
+/// A text at a moment of a track.
 struct Message {
   TrackId track{};
   bool is_cut = false;
@@ -161,6 +162,7 @@ struct Message {
   std::string text;
 };
 
+/// Where a flow event stands in its flow.
 enum class FlowPhase : std::uint8_t { begin = 0, step = 1, end = 2 };
 
 /// One point of a flow. It leaves, passes or enters the scope open on the track at that time.

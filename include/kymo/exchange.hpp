@@ -29,6 +29,7 @@ class KYMO_API ExchangeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Options of all exports.
 struct ExportOptions {
   std::function<void(double)> on_progress;  ///< receives the finished share, 0 to 1
   /// Whether any file at `path` may be replaced. If false, only an empty file, or a file that kymo wrote in the same
@@ -84,6 +85,7 @@ KYMO_API void export_arrow(const Timeline& timeline, const std::string& path, Ar
 KYMO_API void export_parquet(const Timeline& timeline, const std::string& path, ArrowTable table,
                              const ExportOptions& options = {});
 
+/// Options of export_nvmt().
 struct NvmtExportOptions : ExportOptions {
   ProcessId process{};    ///< process to export; 0: the only one that sampled a machine
   unsigned recorder = 0;  ///< number of one of its recorders; 0: the one without a number, else the first
@@ -103,6 +105,7 @@ struct NvmtExportReport {
 KYMO_API NvmtExportReport export_nvmt(const Timeline& timeline, const std::string& path,
                                       const NvmtExportOptions& options = {});
 
+/// Options of export_vor().
 struct VorExportOptions : ExportOptions {
   ProcessId process{};  ///< process to export; 0: the only one that marked frames
 };

@@ -127,6 +127,7 @@ struct Finding {
   std::vector<double> usual_ns;       ///< what it owns of each usual instance
 };
 
+/// Why some instances of a site, or some frames, took longer than the usual ones.
 struct Explanation {
   std::string name;            ///< of the site; empty: frames of the main stream
   bool is_comparison = false;  ///< slow ones are those of the new captures, usual ones those of the base
@@ -147,6 +148,7 @@ struct Explanation {
   [[nodiscard]] double excess_ns() const { return slow_mean_ns - usual_mean_ns; }
 };
 
+/// Selects what is explained, and how.
 struct ExplainOptions {
   std::string site;  ///< pattern; empty: frames, or the costliest sites if there are none
   SlowSetOptions slow;

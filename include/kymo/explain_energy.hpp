@@ -41,6 +41,7 @@ struct EnergyFinding {
   std::vector<InstanceJoules> costly;  ///< the set, by descending joules of the finding's
 };
 
+/// Why some instances took more joules than the usual ones.
 struct EnergyExplanation {
   std::string name;            ///< of the site; empty: frames of the main stream
   bool is_comparison = false;  ///< the set is the new captures' instances, usual ones are those of the base

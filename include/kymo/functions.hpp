@@ -20,6 +20,7 @@ namespace kymo {
 /// What a row is: all functions of one name in one file, or one line in them.
 enum class SampledRows { functions, lines };
 
+/// The samples of one function, or of one of its lines.
 struct FunctionStatistics {
   std::string name;         ///< "draw"; without a name "libm.so.6+0x1f40", "[vdso]", "[unknown]"
   std::string module;       ///< the file's path; empty: none
@@ -33,6 +34,7 @@ struct FunctionStatistics {
   Energy total_energy;
 };
 
+/// Where the selected threads computed and waited, by sampled stacks.
 struct SampledFunctions {
   std::uint64_t blocked_ns = 0;               ///< all waits that were selected
   std::uint64_t samples = 0;                  ///< all that were selected

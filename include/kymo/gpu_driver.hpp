@@ -32,6 +32,7 @@ struct GpuTimes {
   std::uint64_t end_ticks = 0;
 };
 
+/// Whether the times of a scope are there.
 enum class GpuAnswer : std::uint8_t {
   ready,    ///< the times are available
   pending,  ///< the GPU has not reached the end

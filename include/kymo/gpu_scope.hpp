@@ -41,6 +41,7 @@ namespace gpu {
 class Scopes;
 }  // namespace gpu
 
+/// Options of a context that times GPU work.
 struct KYMO_DETAIL_STANDARD_TYPES GpuOptions {
   static constexpr std::uint32_t greatest_pending = 1U << 20U;
 

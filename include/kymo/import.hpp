@@ -47,6 +47,7 @@ struct ImportReport {
   }
 };
 
+/// Options of the imports.
 struct ImportOptions {
   /// Bytes of events sorted in memory. Larger traces are sorted through an unnamed file in the capture's directory,
   /// about as large as the trace.

@@ -36,6 +36,7 @@ inline constexpr std::size_t name_bytes = 24;
 // NOLINTBEGIN(modernize-avoid-c-arrays)
 #pragma pack(push, 1)
 
+/// The first bytes of a file.
 struct FileHeader {
   std::uint32_t magic;
   std::uint32_t version;
@@ -56,6 +57,7 @@ struct FileHeader {
   std::uint8_t reserved[64];  ///< zero
 };
 
+/// A sample of the fast tier.
 struct FastSample {
   double time_s;                  ///< since the start
   std::uint16_t gpu_load;         ///< tenths of a percent, 0 to 1000
@@ -66,6 +68,7 @@ struct FastSample {
   float emc_util;  ///< percent; -1: not available
 };
 
+/// A sample of the medium tier.
 struct MediumSample {
   double time_s;
   std::uint32_t voltage_mv[max_power_rails];
@@ -73,11 +76,13 @@ struct MediumSample {
   float power_mw[max_power_rails];  ///< voltage_mv x current_ma / 1000
 };
 
+/// A sample of the slow tier.
 struct SlowSample {
   double time_s;
   float temp_c[max_thermal_zones];
 };
 
+/// A numbered mark between fast samples.
 struct SyncPoint {
   std::uint64_t sync_id;          ///< 1, 2, 3, ...
   std::uint64_t fast_sample_idx;  ///< index of the first fast sample after it

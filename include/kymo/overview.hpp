@@ -13,6 +13,7 @@
 
 namespace kymo {
 
+/// What an overview shows, and how large.
 struct OverviewOptions {
   TimeRange range;                ///< part of the timeline to draw
   unsigned width = 960;           ///< pixels; 320 to 4096

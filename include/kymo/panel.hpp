@@ -28,6 +28,7 @@
 
 namespace kymo {
 
+/// How a panel looks and how much it keeps.
 struct PanelConfig {
   std::string title = "kymo";                          ///< title of the window that show() opens
   std::size_t history_capacity = 1200;                 ///< number of the running program's frames that are kept

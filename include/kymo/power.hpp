@@ -92,6 +92,7 @@ struct EnergyReport {
   double bound_j = 0;
 };
 
+/// What a PowerTracker measures, and how often.
 struct PowerTrackerOptions {
   double hz = 10;                ///< 0.1 to 1000
   std::string label;             ///< name of the report

@@ -32,6 +32,7 @@ struct FrameRange {
   FrameNumber last = std::numeric_limits<FrameNumber>::max();
 };
 
+/// Selects events by name, thread, frame, time and phase.
 struct SelectionOptions {
   std::vector<std::string> sites;      ///< patterns for names of sites and spans; one must match. Empty: all
   std::vector<std::string> threads;    ///< patterns for names of tracks; one must match. Empty: all
@@ -79,6 +80,7 @@ struct SpanStatistics {
   DurationStatistics durations;
 };
 
+/// The durations of a frame stream.
 struct FrameStatistics {
   FrameStreamId stream{};
   std::size_t processes = 1;
@@ -118,6 +120,7 @@ struct DropTotals {
   }
 };
 
+/// The statistics of a selection.
 struct Statistics {
   std::vector<SiteStatistics> sites;  ///< by descending total; likewise spans
   std::vector<SpanStatistics> spans;

@@ -139,6 +139,7 @@ struct TimelineProcess {
   std::vector<std::pair<std::string, std::string>> infos;  ///< header facts, labels, set_info: key and value
 };
 
+/// How captures are put on one axis, and what is read of them.
 struct TimelineOptions {
   /// Aligns captures of different boots by the lowest sync point that they share with the first one, instead of wall
   /// clock. Captures that share none use the wall clock. Costs a pass over the captures.

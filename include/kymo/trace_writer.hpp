@@ -24,6 +24,7 @@
 
 namespace kymo {
 
+/// How a TraceWriter writes numbers.
 struct TraceWriterOptions {
   /// Writes `ts` and `dur` as whole microseconds, rounded to the nearest, for readers that refuse decimals. Otherwise they
   /// have up to three decimals, exact to the nanosecond.

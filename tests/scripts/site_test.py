@@ -31,12 +31,22 @@ class SiteTest(unittest.TestCase):
             missing = [page.name for page in (PROJECT / "docs").glob("*.md") if f"docs/{page.name}" not in navigation]
             self.assertEqual(missing, [])
             self.assertIn("--fail-on-regression", (site / "reference" / "kymo.html").read_text())
+            self.assertIn("A fiber may be destroyed on any thread", (site / "cpp" / "classkymo_1_1Fiber.html").read_text())
+
+    def test_every_public_type_says_what_it_is(self) -> None:
+        nameless = []
+        for header in sorted((PROJECT / "include" / "kymo").glob("*.hpp")):
+            text = re.sub(r"(?ms)^namespace detail \{.*?^\}  // namespace detail", "", header.read_text())
+            for found in re.finditer(r"(?m)^(.*)\n(?:template .*\n)?(?:struct|class|enum class) [^;\n]*\{", text):
+                if not found[1].startswith("///"):
+                    nameless.append(f"{header.name}: {found[0].splitlines()[-1]}")
+        self.assertEqual(nameless, [])
 
     def test_a_link_that_leads_nowhere_fails(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder) / "kymo"
             copy.mkdir()
-            for name in ("docs", "examples", "scripts", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE",
+            for name in ("docs", "examples", "include", "scripts", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE",
                          "mkdocs.yml"):
                 subprocess.run(["cp", "-R", PROJECT / name, copy], check=True)
             for name in ("src/rooms.txt", "build/peers"):
