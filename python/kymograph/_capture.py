@@ -404,7 +404,8 @@ def open(  # noqa: A001
     Parameters
     ----------
     path : path or iterable of paths
-        Files ``*.kymo``, or directories of these.
+        Files ``*.kymo``, or directories of these. Other files of a directory are left out and listed in
+        `Capture.damages`; an empty file beside others, of a process that was killed at its start, is left out.
     align_by_sync_points : bool
         Align captures of different boots by the lowest sync point that they share with the first one, rather than by
         wall clock. Costs a pass over them.

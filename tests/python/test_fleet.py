@@ -74,11 +74,12 @@ def answers(fleet: Path) -> dict[str, Sites]:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Two workers, each a process of its own; little is optimised, since little is computed."""
     quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss2m"
     settings = {
         "spark.ui.enabled": "false",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": quick,
