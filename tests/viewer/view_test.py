@@ -210,9 +210,12 @@ class Screenshot(Case):
         (self.folder / "text.kymo").write_text("this is no capture\n" * 100)
         (self.folder / "empty.kymo").write_bytes(b"")
         os.makedirs(self.folder / "nothing", exist_ok=True)
-        for name in ("missing.kymo", "text.kymo", "empty.kymo", "nothing"):
-            error = self.refused(KYMO, "view", "--screenshot", "never.png", "run.kymo", name, status=1)
-            self.assertTrue(error.startswith("kymo: ") and name in error, error)
+        for names in (["run.kymo", "missing.kymo"], ["run.kymo", "text.kymo"], ["empty.kymo"], ["run.kymo", "nothing"]):
+            error = self.refused(KYMO, "view", "--screenshot", "never.png", *names, status=1)
+            self.assertTrue(error.startswith("kymo: ") and names[-1] in error, error)
+        left_out = self.run_program(KYMO, "view", "--screenshot", "with-empty.png", "run.kymo", "empty.kymo")
+        self.assertEqual(left_out.returncode, 0, left_out.stderr)
+        self.assertIn("warning: empty.kymo: is empty", left_out.stderr)
         error = self.refused(KYMO, "view", "--screenshot", "never.png", "--base", "missing.kymo", "run.kymo", status=1)
         self.assertIn("missing.kymo", error)
         error = self.refused(KYMO, "view", "--screenshot", "run.kymo", "--force", "--base", "run.kymo", "run.kymo", status=1)

@@ -1,8 +1,10 @@
 // kymo view: starts the viewer, a separate program, so that the kymo command needs neither GLFW nor OpenGL.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -11,8 +13,11 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/warnings.hpp"
+#include "capture/read/capture_files.hpp"
 
 namespace kymo::command {
 
@@ -28,16 +33,27 @@ std::filesystem::path find_viewer() {
   return self.parent_path() / "kymo-viewer";
 }
 
-/// Says which of the captures among the words are damaged. The viewer says what is wrong with the others.
+/// Says which of the captures among the words are damaged or left out. The viewer says what it cannot open.
 void say_damage(const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
+  std::vector<std::string> paths;
+  std::copy_if(words.begin(), words.end(), std::back_inserter(paths), [](const std::string& word) {
     std::error_code error;
-    if (std::filesystem::path(word).extension() != ".kymo" && !std::filesystem::is_directory(word, error)) {
-      continue;
+    return std::filesystem::path(word).extension() == ".kymo" || std::filesystem::is_directory(word, error);
+  });
+  for (const std::string& path : paths) {
+    if (paths.size() > 1 && capture::is_empty_file(path)) {
+      say("warning: {}\n", describe_empty_file(path));
     }
     try {
-      for (const std::string& text : describe_damage(Timeline(word))) {
+      const Timeline timeline(path);
+      for (const std::string& text : describe_damage(timeline)) {
         say("warning: {}\n", text);
+      }
+      for (const std::string& text : timeline.complaints()) {
+        say("warning: {}\n", printable(text));
+      }
+      for (const std::string& file : timeline.empty_files()) {
+        say("warning: {}\n", describe_empty_file(file));
       }
     } catch (const std::exception&) {
       continue;
