@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -259,6 +260,31 @@ TEST_F(ExplainTest, TheReportSaysWhoUsedTheJoules) {
   ASSERT_NE(sentence, std::string::npos);
   EXPECT_LT(sentence, page.find("<section id=\"overview\">"));
   EXPECT_NE(page.find("in &quot;train&quot; (game.cpp:72) on main: at more power", sentence), std::string::npos);
+}
+
+TEST_F(ExplainTest, LabelsOfMetricsThatGoAlongAreAnObjectAlsoWhereThereAreNone) {
+  MadeUpProgram program(file_named("run.kymo"));
+  const TrackId main = program.thread("main");
+  MetricDeclaration labelled;
+  labelled.name = "queue";
+  labelled.unit = "1";
+  labelled.labels = {{"shard", "7"}};
+  for (int i = 1; i <= 120; ++i) {
+    const bool is_slow = i % 10 == 5;
+    program.frame(main);
+    program.scope(main, "parse", is_slow ? 4 * ms : ms / 10);
+    program.sample("io_MB", "MB", program.now(main), is_slow ? 8 : 0.1);
+    program.sample(labelled, program.now(main), is_slow ? 90 : 1);
+  }
+  program.frame(main);
+  program.finish();
+  const auto why = nlohmann::json::parse(kymo({"explain", "--json", "run.kymo"}).out)["explanations"][0];
+  std::map<std::string, nlohmann::json> labels;
+  for (const auto& row : why["goes_along"]) {
+    labels[row["metric"]] = row["labels"];
+  }
+  EXPECT_EQ(labels,
+            (std::map<std::string, nlohmann::json>{{"io_MB", nlohmann::json::object()}, {"queue", {{"shard", "7"}}}}));
 }
 
 TEST_F(ExplainTest, FunctionsOfSampledStacksAreNamed) {

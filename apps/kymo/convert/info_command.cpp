@@ -179,10 +179,6 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
   }
   Json metrics = Json::array();
   for (const MetricDeclaration& metric : timeline.declarations().metrics) {
-    Json labels = Json::object();
-    for (const auto& [key, value] : metric.labels) {
-      labels[key] = value;
-    }
     metrics.push_back({{"id", metric.id.value()},
                        {"process", metric.process.value()},
                        {"name", metric.name},
@@ -195,7 +191,7 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
                        {"window_ns", metric.window_ns},
                        {"is_estimated", has_trait(metric, MetricDeclaration::estimated)},
                        {"is_total", has_trait(metric, MetricDeclaration::total)},
-                       {"labels", std::move(labels)}});
+                       {"labels", labels_json(metric.labels)}});
   }
   Json streams = Json::array();
   for (const FrameStreamDeclaration& stream : timeline.declarations().frame_streams) {

@@ -180,7 +180,7 @@ Json json_of(const Timeline& timeline, const std::vector<Companion>& companions)
   for (const Companion& companion : companions) {
     const MetricDeclaration& metric = timeline.metric(companion.metric);
     rows.push_back({{"metric", metric.name},
-                    {"labels", Json(metric.labels)},
+                    {"labels", labels_json(metric.labels)},
                     {"unit", metric.kind == MetricKind::gauge ? metric.unit : metric.unit + "/s"},
                     {"slow", companion.slow},
                     {"usual", companion.usual},

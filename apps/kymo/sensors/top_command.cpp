@@ -187,12 +187,8 @@ Json to_json(const TopData& data) {
   const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   Json metrics = Json::array();
   for (const LiveRow* const row : data.rows) {
-    Json labels = Json::object();
-    for (const auto& [key, value] : row->metric().labels) {
-      labels[key] = value;
-    }
     metrics.push_back({{"name", row->name()},
-                       {"labels", std::move(labels)},
+                       {"labels", labels_json(row->metric().labels)},
                        {"unit", row->unit()},
                        {"value", number(row->latest())},
                        {"least", number(row->min())},

@@ -249,6 +249,14 @@ void warn_of_missing_blocks(const stats::Statistics& statistics, bool uses_summa
   }
 }
 
+nlohmann::ordered_json labels_json(const std::vector<std::pair<std::string, std::string>>& labels) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : labels) {
+    object[key] = value;
+  }
+  return object;
+}
+
 void print_json(const nlohmann::ordered_json& json) {
   const std::string text = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   // The library escapes C0. What else terminals obey, DEL and C1, stands in strings only.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -46,5 +47,8 @@ void warn_of_missing_blocks(const stats::Statistics& statistics, bool uses_summa
 
 /// Prints JSON on stdout. Bytes that are not UTF-8 become U+FFFD.
 void print_json(const nlohmann::ordered_json& json);
+
+/// A metric's labels: an object, which may be empty.
+[[nodiscard]] nlohmann::ordered_json labels_json(const std::vector<std::pair<std::string, std::string>>& labels);
 
 }  // namespace kymo::command

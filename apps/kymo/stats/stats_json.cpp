@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/kymo/shared/warnings.hpp"
 #include "apps/kymo/stats/process_json.hpp"
 #include "apps/kymo/stats/stats_table.hpp"
 #include "base/system/unresolved.hpp"
@@ -133,12 +134,10 @@ Json tables_to_json(const Timeline& timeline, const Statistics& statistics,
   Json metrics = Json::array();
   for (const stats::MetricStatistics& metric : statistics.metrics) {
     const MetricDeclaration& declared = timeline.metric(metric.metric);
-    Json labels = Json::object();
-    for (const auto& [key, value] : declared.labels) {
-      labels[key] = value;
-    }
-    Json row = {
-        {"name", declared.name}, {"unit", declared.unit}, {"labels", std::move(labels)}, {"source", declared.source}};
+    Json row = {{"name", declared.name},
+                {"unit", declared.unit},
+                {"labels", labels_json(declared.labels)},
+                {"source", declared.source}};
     put_process(timeline, options.by_process, declared.process, metric.processes, row);
     row.update({{"count", metric.count},
                 {"min", metric.min},
