@@ -45,8 +45,8 @@ TEST(Nvml, WhatAGpuDoesNotSupportIsLeftOut) {
   EXPECT_EQ(readings.count(on(1, "gpu_util")), 1U);
   EXPECT_EQ(readings.count(on(0, "pcie")), 0U);
   EXPECT_EQ(readings.count(on(0, "gpu_power")), 1U);
-  EXPECT_EQ(sensor(sensors, 0, Tier::fast).trouble(), "");
-  EXPECT_TRUE(sensor(sensors, 0, Tier::slow).is_unavailable());
+  EXPECT_EQ(sensor_of(sensors, 0, Tier::fast).trouble(), "");
+  EXPECT_TRUE(sensor_of(sensors, 0, Tier::slow).is_unavailable());
 }
 
 TEST(Nvml, WhereTheNewerCallForMemoryIsNotTakenTheOlderOneIs) {
@@ -58,7 +58,7 @@ TEST(Nvml, WhereTheNewerCallForMemoryIsNotTakenTheOlderOneIs) {
   for (const unsigned gpu : {0U, 1U}) {
     EXPECT_EQ(readings.at(on(gpu, "gpu_mem")), 2 * gib) << "with what the driver reserves";
     EXPECT_EQ(declaration_of(sensors, on(gpu, "gpu_mem")).source, "nvmlDeviceGetMemoryInfo");
-    EXPECT_EQ(sensor(sensors, gpu, Tier::fast).trouble(), "");
+    EXPECT_EQ(sensor_of(sensors, gpu, Tier::fast).trouble(), "");
   }
 }
 
@@ -74,7 +74,7 @@ TEST(Nvml, AnErrorIsAGapOfThatMetricUntilItIsOver) {
   EXPECT_TRUE(std::isnan(readings.at(on(0, "gpu_temp"))));
   EXPECT_EQ(readings.at(on(0, "gpu_util")), 1);
   EXPECT_EQ(readings.at(on(1, "gpu_power")), 201);
-  const Sensor& fast = sensor(sensors, 0, Tier::fast);
+  const Sensor& fast = sensor_of(sensors, 0, Tier::fast);
   EXPECT_NE(fast.trouble().find("GPU 0: nvmlDeviceGetFieldValues"), std::string::npos) << fast.trouble();
   EXPECT_NE(fast.trouble().find("Unknown Error"), std::string::npos) << fast.trouble();
   EXPECT_FALSE(fast.is_unavailable());
@@ -100,10 +100,10 @@ TEST(Nvml, AGpuThatFallsOffIsAGapAndTheOtherGoesOn) {
   EXPECT_TRUE(std::isnan(readings.at(on(0, "pcie_rx"))));
   EXPECT_EQ(readings.at(on(1, "gpu_util")), 2);
   for (const Tier tier : {Tier::fast, Tier::medium, Tier::slow}) {
-    EXPECT_TRUE(sensor(sensors, 0, tier).is_unavailable());
-    EXPECT_NE(sensor(sensors, 0, tier).trouble().find("GPU is lost"), std::string::npos);
-    EXPECT_NE(sensor(sensors, 0, tier).advice(), "");
-    EXPECT_FALSE(sensor(sensors, 1, tier).is_unavailable());
+    EXPECT_TRUE(sensor_of(sensors, 0, tier).is_unavailable());
+    EXPECT_NE(sensor_of(sensors, 0, tier).trouble().find("GPU is lost"), std::string::npos);
+    EXPECT_NE(sensor_of(sensors, 0, tier).advice(), "");
+    EXPECT_FALSE(sensor_of(sensors, 1, tier).is_unavailable());
   }
   for (unsigned call = 0; call < static_cast<unsigned>(FakeCall::calls); ++call) {
     fake->error[0][call] = 0;
@@ -118,7 +118,7 @@ TEST(Nvml, AGpuThatIsThereOnlyLaterIsReadThen) {
   const SensorList sensors = fake.make();
   EXPECT_EQ(sensors.size(), 6U);
   EXPECT_EQ(fake.read(sensors, 0).count(on(1, "gpu_util")), 1U);
-  EXPECT_TRUE(sensor(sensors, 0, Tier::fast).is_unavailable());
+  EXPECT_TRUE(sensor_of(sensors, 0, Tier::fast).is_unavailable());
   fake->fail(0, FakeCall::handle, 0);
   EXPECT_EQ(fake.read(sensors, 1100).at(on(0, "gpu_util")), 11);
 }
@@ -153,7 +153,7 @@ TEST(Nvml, AForkedProcessMakesNoCall) {
   const pid_t child = ::fork();
   if (child == 0) {
     const bool is_silent =
-        std::isnan(fake.read(sensors, 100).at(on(0, "gpu_util"))) && sensor(sensors, 0, Tier::fast).is_unavailable();
+        std::isnan(fake.read(sensors, 100).at(on(0, "gpu_util"))) && sensor_of(sensors, 0, Tier::fast).is_unavailable();
     sensors.clear();
     const SensorList own = fake.make();
     const bool is_refused = own.size() == 1 && own[0]->is_unavailable() && !own[0]->advice().empty();

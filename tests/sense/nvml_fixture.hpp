@@ -69,7 +69,7 @@ inline std::string on(unsigned gpu, const std::string& metric) {
   return metric + "{gpu=" + std::to_string(gpu) + ",uuid=GPU-0000000" + std::to_string(gpu) + "}";
 }
 
-inline const Sensor& sensor(const SensorList& list, unsigned gpu, Tier tier) {
+inline const Sensor& sensor_of(const SensorList& list, unsigned gpu, Tier tier) {
   return *list.at(gpu * 3 + static_cast<unsigned>(tier));
 }
 

@@ -64,7 +64,7 @@ TEST(Nvml, ACallThatComputesForLongRestsAndTheOthersDoNot) {
   EXPECT_EQ(soon.at(on(0, "gpu_temp")), 40);
   EXPECT_GE(declaration_of(sensors, on(0, "gpu_energy")).renewal_ns, second);
   EXPECT_EQ(fake.read(sensors, 60'000).at(on(0, "gpu_energy")), 13'000);
-  EXPECT_EQ(sensor(sensors, 0, Tier::medium).trouble(), "");
+  EXPECT_EQ(sensor_of(sensors, 0, Tier::medium).trouble(), "");
 }
 
 TEST(Nvml, ASingleSlowCallDoesNotSilenceItsMetric) {
@@ -130,7 +130,7 @@ TEST(Nvml, WherePowerNowIsNotKnownItsWindowDependsOnTheChip) {
 TEST(Nvml, RepeatedValuesAreStaleAndTheirRenewalIsMeasured) {
   const Fake fake(FAKE_NVML);
   const SensorList sensors = fake.make();
-  const Sensor& fast = sensor(sensors, 0, Tier::fast);
+  const Sensor& fast = sensor_of(sensors, 0, Tier::fast);
   unsigned fresh = 0;
   constexpr std::int64_t step = 10;
   for (std::int64_t now = 0; now < 10'000; now += step) {
