@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the documentation as a site, without a network: scripts/site.sh [KYMO [FOLDER]]
 #
-# The reference is of the public headers, and of the command by its help. KYMO is that command, build/dev's if not given. FOLDER gets the site, build/site if not
-# given. Fails where a link leads nowhere.
+# The reference is of the public headers, and of the command by its help. KYMO is that command, build/dev's if not given.
+# FOLDER gets the site, build/site if not given. Fails where a link leads nowhere.
 set -eu
 cd "$(dirname "$0")/.."
 kymo=${1:-build/dev/apps/kymo/kymo}

@@ -20,8 +20,8 @@ namespace kymo::control {
 
 class CaptureSink final : public Sink {
  public:
-  /// Creates the file, writes its header and names it in the spool. `recorder` is the one that the sink is added to; `declarations` are the
-  /// facts of the run. Throws capture::WriteError.
+  /// Creates the file, writes its header and names it in the spool. `recorder` is the one that the sink is added to;
+  /// `declarations` are the facts of the run. Throws capture::WriteError.
   CaptureSink(record::Recorder& recorder, const CaptureOptions& options, Declarations declarations);
 
   void write(const EventBatch& batch) override;

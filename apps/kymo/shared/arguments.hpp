@@ -60,11 +60,13 @@ void add_sensor_arguments(CLI::App& command, SensorOptions& options);
 /// Opens the captures. Throws Failure if that is not possible.
 [[nodiscard]] Timeline open_timeline(const CaptureArguments& arguments);
 
-/// Named files, and the contents of named directories.
 struct ListedCaptures {
   std::vector<std::string> paths;
   std::vector<std::string> empty;  ///< files left out because they are empty and others are not
 };
+
+/// The paths of the captures: named files, and the contents of named directories. Throws Failure if a directory holds
+/// none, and CaptureError if it cannot be listed.
 [[nodiscard]] ListedCaptures list_captures(const CaptureArguments& arguments);
 
 /// What is said of a file left out because it is empty.

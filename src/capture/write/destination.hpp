@@ -26,8 +26,8 @@ class BlockDestination {
   BlockDestination& operator=(const BlockDestination&) = delete;
   virtual ~BlockDestination() = default;
 
-  /// Appends all bytes or, with a WriteError, none. The first call passes the preamble and the header, later ones one or more
-  /// complete blocks, the last one the INDEX block and the trailer.
+  /// Appends all bytes or, with a WriteError, none. The first call passes the preamble and the header, later ones one
+  /// or more complete blocks, the last one the INDEX block and the trailer.
   virtual void append(std::span<const std::byte> bytes) = 0;
   /// Only the closing words follow: they may use the room reserved for them.
   virtual void begin_closing() {}
