@@ -109,7 +109,7 @@ function(kymo_add_layer name)
   kymo_configure(kymo_${name}_objects)
   if(NOT PROJECT_IS_TOP_LEVEL)
     # In the tree of another project it is compile time that counts.
-    set(optimization $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+    set(optimization $<$<CONFIG:Release,RelWithDebInfo>:-Og>)
   elseif(ARG_SMALL AND NOT KYMO_SANITIZER)
     set(optimization $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Os>)
     kymo_can_optimize_links(can_optimize_links)
@@ -135,8 +135,8 @@ function(kymo_add_layer name)
       <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
       <string_view> <unordered_map> <utility> <vector>)
   endif()
-  if(KYMO_SANITIZER MATCHES "address")
-    # What the tests and the fuzzing run most; the tests themselves compile longer than they run.
+  if(KYMO_SANITIZER MATCHES "address" AND NOT name MATCHES "^(stats|panel|exchange)")
+    # What the tests and the fuzzing run most; the other layers, as the tests themselves, compile longer than they run.
     target_compile_options(kymo_${name}_objects PRIVATE -O1)
   endif()
   if(KYMO_BUILD_FUZZERS)

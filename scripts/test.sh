@@ -10,9 +10,9 @@ cmake --preset "$preset" "$@"
 cmake --build --preset "$preset" --parallel "$jobs"
 failed="build/$preset/Testing/Temporary/LastTestsFailed.log"
 rm -f "$failed"
-# One more than can compute at once: tests often wait for a moment.
+# Twice as many as can compute at once: tests wait half of their time.
 status=0
-ctest --preset "$preset" --parallel $((jobs + 1)) --output-junit "$PWD/build/$preset/tests.xml" || status=$?
+ctest --preset "$preset" --parallel $((jobs * 2)) --output-junit "$PWD/build/$preset/tests.xml" || status=$?
 # Where few fail, they run again without others beside them: a loaded machine may keep a test from its deadline. Both
 # tries stand in the output, and which tests needed the second one.
 if [ "$status" -ne 0 ] && [ -s "$failed" ] && [ "$(wc -l <"$failed")" -le 3 ]; then

@@ -8,4 +8,8 @@
 #endif
 
 /// Excludes a function from the hooks of kymo_instrument_functions(). Goes before its declaration.
+#ifdef __clang__
+#define KYMO_SKIP __attribute__((no_instrument_function, xray_never_instrument))
+#else
 #define KYMO_SKIP __attribute__((no_instrument_function))
+#endif

@@ -1,7 +1,9 @@
 // What is left of hooked functions when their program is killed.
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +16,14 @@
 
 namespace kymo {
 namespace {
+
+std::uint64_t scopes_of(const Timeline& timeline) {
+  std::uint64_t scopes = 0;
+  for (const TrackTotals& track : timeline.totals()) {
+    scopes += track.recorded_scopes;
+  }
+  return scopes;
+}
 
 TEST(KilledHooks, FunctionsMetJustBeforeTheKillHaveTheirNamesAndModules) {
   const test::TemporaryDirectory directory;
@@ -39,7 +49,7 @@ TEST(KilledHooks, FunctionsMetJustBeforeTheKillHaveTheirNamesAndModules) {
 }
 
 TEST(HookedPrograms, RecordThemselvesWhereTheEnvironmentAsksForIt) {
-  for (const char* const program : {WHOLE_PROGRAM_PLAIN, WHOLE_PROGRAM_WITH_KEYWORDS}) {
+  for (const char* const program : {WHOLE_PROGRAM_PLAIN, WHOLE_PROGRAM_WITH_KEYWORDS, WHOLE_PROGRAM_PATCHABLE}) {
     const test::TemporaryDirectory directory;
     const std::string path = directory / "whole.kymo";
     test::ChildProcess silent({program});
@@ -51,11 +61,20 @@ TEST(HookedPrograms, RecordThemselvesWhereTheEnvironmentAsksForIt) {
     EXPECT_TRUE(std::any_of(declared.sites.begin(), declared.sites.end(), [](const SiteDeclaration& site) {
       return site.name == "collatz_steps";
     })) << program;
-    std::uint64_t scopes = 0;
-    for (const TrackTotals& track : timeline.totals()) {
-      scopes += track.recorded_scopes;
+    EXPECT_EQ(scopes_of(timeline), 101U) << program << ": main and a hundred calls";
+  }
+}
+
+TEST(HookedPrograms, RecordTheFunctionsThatTheEnvironmentChooses) {
+  for (const char* const program : {WHOLE_PROGRAM_PLAIN, WHOLE_PROGRAM_PATCHABLE}) {
+    for (const auto& [sites, scopes] : {std::pair("collatz*", 100U), std::pair("-collatz*", 1U)}) {
+      const test::TemporaryDirectory directory;
+      const std::string path = directory / "chosen.kymo";
+      test::ChildProcess recorded(
+          {"/usr/bin/env", "KYMO_SAMPLE=0", "KYMO_RECORD=" + path, std::string("KYMO_SITES=") + sites, program});
+      ASSERT_EQ(recorded.wait(), 0) << program;
+      EXPECT_EQ(scopes_of(Timeline({path})), scopes) << program << " " << sites;
     }
-    EXPECT_EQ(scopes, 101U) << program << ": main and a hundred calls";
   }
 }
 
@@ -69,11 +88,7 @@ TEST(HookedPrograms, APluginWithAHookedArchiveStartsTheRecordingWhileItIsLoaded)
   const std::vector<SiteDeclaration>& sites = timeline.declarations().sites;
   ASSERT_EQ(sites.size(), 1U);
   EXPECT_EQ(sites.front().name, "lone_work");
-  std::uint64_t scopes = 0;
-  for (const TrackTotals& track : timeline.totals()) {
-    scopes += track.recorded_scopes;
-  }
-  EXPECT_EQ(scopes, 1U);
+  EXPECT_EQ(scopes_of(timeline), 1U);
 }
 
 }  // namespace

@@ -112,9 +112,10 @@ inline void close_rest(ScopeToken token) noexcept {
   }
 }
 
-/// Opens a scope. The caller has checked that scopes are on.
+/// Opens a scope. The caller has checked that scopes are on. `rest(site, key)` is the slow path.
+template <typename Rest>
 __attribute__((always_inline)) KYMO_SKIP
-inline ScopeToken open_scope(kymo_site& site) noexcept {
+inline ScopeToken open_scope(kymo_site& site, const Rest& rest) noexcept {
   ThreadState* const state = kymo_thread_v2;
   const std::uint64_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
   const std::uint64_t key = state->key;
@@ -131,7 +132,12 @@ inline ScopeToken open_scope(kymo_site& site) noexcept {
     }
     signal_fence();
   }
-  return open_rest(site, key);
+  return rest(site, key);
+}
+
+__attribute__((always_inline)) KYMO_SKIP
+inline ScopeToken open_scope(kymo_site& site) noexcept {
+  return open_scope(site, open_rest);
 }
 
 /// Counts a scope as dropped because its name exceeds the limit of distinct names.
@@ -140,9 +146,10 @@ inline ScopeToken drop_scope() noexcept {
   return {kymo_open_slow_v2(nullptr, kymo_thread_v2->key)};
 }
 
-/// Closes a scope opened by open_scope, which reserved the space.
-KYMO_SKIP
-inline void close_scope(ScopeToken token) noexcept {
+/// Closes a scope opened by open_scope, which reserved the space. `rest(token)` is the slow path.
+template <typename Rest>
+__attribute__((always_inline)) KYMO_SKIP
+inline void close_scope(ScopeToken token, const Rest& rest) noexcept {
   ThreadState* const state = kymo_thread_v2;
   if (likely(state->key == token.word)) {
     make_busy(*state);
@@ -158,7 +165,12 @@ inline void close_scope(ScopeToken token) noexcept {
     }
     signal_fence();
   }
-  close_rest(token);
+  rest(token);
+}
+
+KYMO_SKIP
+inline void close_scope(ScopeToken token) noexcept {
+  close_scope(token, close_rest);
 }
 
 /// Whether an argument recorded now belongs to a recorded scope.

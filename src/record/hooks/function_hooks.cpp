@@ -1,4 +1,5 @@
-// Compiler function hooks: -finstrument-functions makes every function of a program call them on entry and exit.
+// Compiler function hooks: -finstrument-functions makes every function of a program call them on entry and exit. Functions
+// that are patched instead (patched_functions.hpp) come here by their handler.
 //
 // A hook has no guard object for its scope's token, so each thread keeps its own stack of open hooked functions. An
 // exit closes the innermost open scope of its function and drops the frames above, which were left without an exit (by
@@ -12,6 +13,8 @@
 #include <kymo/detail/hot_path.hpp>
 
 #include "record/hooks/function_table.hpp"
+#include "record/hooks/kept_registers.hpp"
+#include "record/hooks/patched_functions.hpp"
 #include "record/hot/track_writer.hpp"
 #include "record/recorder/recorder.hpp"
 
@@ -32,6 +35,8 @@ constinit TableStorage table_storage;
 FunctionTable& table() noexcept {
   return table_storage.table;
 }
+
+constinit PatchedFunctions patched_functions;
 
 /// An open hooked function.
 struct Frame {
@@ -214,6 +219,86 @@ __attribute__((noinline)) void exit_slow(HookThread& thread, const void* functio
   }
 }
 
+/// How a compiler's hook runs what is not quick: it is a call like any other.
+struct HookCall {
+  template <typename Work>
+  static auto run(const Work& work) noexcept {
+    return work();
+  }
+};
+
+/// How a patched function's handler does. The program does not expect a call there.
+struct PatchCall {
+  template <typename Work>
+  static auto run(const Work& work) noexcept {
+    return with_registers_kept(work);
+  }
+};
+
+/// `entry` is the function's; null if that is not known.
+template <typename Call>
+inline void enter(FunctionEntry* entry, const void* function, const void* call_site) noexcept {
+  if (HookThread* const thread = hook_thread; thread != nullptr && entry != nullptr) {
+    if (entry->is_filtered) {
+      return;
+    }
+    if (__atomic_load_n(&entry->site.id, __ATOMIC_RELAXED) != 0) {
+      push(*thread, function, call_site, [entry] {
+        return detail::open_scope(entry->site, [](kymo_site& site, std::uint64_t key) {
+          return Call::run([&site, key] { return detail::open_rest(site, key); });
+        });
+      });
+      return;
+    }
+    if (is_left_out(entry->site)) {
+      push_left_out(*thread, function, call_site);
+      return;
+    }
+  }
+  Call::run([&] { enter_slow(function, call_site); });
+}
+
+template <typename Call>
+inline void exit(const void* function, const void* call_site) noexcept {
+  HookThread* const thread = hook_thread;
+  if (thread == nullptr || thread->depth == 0) {
+    return;
+  }
+  Frame& frame = thread->frames[thread->depth - 1];
+  if (frame.function != function || frame.call_site != call_site) {
+    Call::run([&] { exit_slow(*thread, function, call_site); });
+    return;
+  }
+  const detail::ScopeToken token = frame.token;
+  frame.function = nullptr;
+  detail::signal_fence();
+  --thread->depth;
+  if (token.word != 0) {
+    detail::close_scope(token, [](detail::ScopeToken open) { Call::run([open] { detail::close_rest(open); }); });
+  }
+}
+
+/// What patched functions call.
+void on_patched(std::int32_t number, int kind) noexcept {
+  FunctionEntry* const entry = patched_functions.at(number);
+  if (entry == nullptr) {
+    return;
+  }
+  const auto* const function = reinterpret_cast<const void*>(entry->address.load(std::memory_order_relaxed));
+  switch (static_cast<PatchKind>(kind)) {
+    case PatchKind::entry:
+    case PatchKind::entry_with_argument:
+      if (detail::scopes_on()) {
+        enter<PatchCall>(entry, function, nullptr);
+      }
+      break;
+    case PatchKind::exit:
+    case PatchKind::tail_call:
+      exit<PatchCall>(function, nullptr);
+      break;
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -222,46 +307,17 @@ KYMO_HOOK void __cyg_profile_func_enter(void* function, void* call_site);
 KYMO_HOOK void __cyg_profile_func_exit(void* function, void* call_site);
 KYMO_HOOK void kymo_add_function_filter_v1(kymo_function_filter_v1* filter);
 KYMO_HOOK void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter);
+KYMO_HOOK void kymo_add_function_patches_v1(const kymo_function_patches_v1* runtime);
 
 void __cyg_profile_func_enter(void* function, void* call_site) {
-  if (!kymo::detail::scopes_on()) {
-    return;
+  if (kymo::detail::scopes_on()) {
+    enter<HookCall>(hook_thread != nullptr ? table().find(reinterpret_cast<std::uintptr_t>(function)) : nullptr,
+                    function, call_site);
   }
-  if (HookThread* const thread = hook_thread) {
-    if (FunctionEntry* const entry = table().find(reinterpret_cast<std::uintptr_t>(function))) {
-      if (entry->is_filtered) {
-        return;
-      }
-      if (__atomic_load_n(&entry->site.id, __ATOMIC_RELAXED) != 0) {
-        push(*thread, function, call_site, [entry] { return kymo::detail::open_scope(entry->site); });
-        return;
-      }
-      if (is_left_out(entry->site)) {
-        push_left_out(*thread, function, call_site);
-        return;
-      }
-    }
-  }
-  enter_slow(function, call_site);
 }
 
 void __cyg_profile_func_exit(void* function, void* call_site) {
-  HookThread* const thread = hook_thread;
-  if (thread == nullptr || thread->depth == 0) {
-    return;
-  }
-  Frame& frame = thread->frames[thread->depth - 1];
-  if (frame.function != function || frame.call_site != call_site) {
-    exit_slow(*thread, function, call_site);
-    return;
-  }
-  const kymo::detail::ScopeToken token = frame.token;
-  frame.function = nullptr;
-  kymo::detail::signal_fence();
-  --thread->depth;
-  if (token.word != 0) {
-    kymo::detail::close_scope(token);
-  }
+  exit<HookCall>(function, call_site);
 }
 
 void kymo_add_function_filter_v1(kymo_function_filter_v1* filter) {
@@ -270,6 +326,13 @@ void kymo_add_function_filter_v1(kymo_function_filter_v1* filter) {
 
 void kymo_remove_function_filter_v1(kymo_function_filter_v1* filter) {
   kymo::record::table().remove_filter(*filter);
+}
+
+/// Called when an executable with patchable functions is loaded: they are patched before events are first turned on.
+void kymo_add_function_patches_v1(const kymo_function_patches_v1* runtime) {
+  patched_functions.set_runtime(*runtime);
+  find_registers_to_keep();
+  Recorder::instance().prepare_by([] { patched_functions.patch(table(), Recorder::instance().sites(), on_patched); });
 }
 }
 

@@ -118,6 +118,11 @@ std::uint64_t Recorder::add_sink(std::shared_ptr<Sink> sink) noexcept {
     if (current == nullptr) {
       return 0;
     }
+    const bool wants_scopes =
+        (scopes_off_.load(std::memory_order_relaxed) & static_cast<std::uint32_t>(ScopesOff::never_wanted)) == 0;
+    if (void (*const prepare)() = prepare_.load(std::memory_order_acquire); prepare != nullptr && wants_scopes) {
+      prepare();
+    }
     const std::uint64_t handle = current->add_sink(std::move(sink), wait_for_collector);
     if (handle == 0) {
       base::say("a sink could not be installed: the collector does not answer");

@@ -71,6 +71,9 @@ class Recorder {
   /// sink is removed.
   void observe_by(Observer observer) noexcept { observer_.store(observer, std::memory_order_release); }
 
+  /// Has each add_sink() call a function before it turns events on, unless scopes are never wanted.
+  void prepare_by(void (*prepare)()) noexcept { prepare_.store(prepare, std::memory_order_release); }
+
   /// Called at the process's end: drains, finishes all sinks, deletes the spool and stops recording. If the collector
   /// does not finish within `wait_for_collector`, the spool stays for recovery.
   void shut_down() noexcept;
@@ -158,6 +161,7 @@ class Recorder {
   bool has_log_lock_ = false;
   std::uint32_t* process_mark_ = nullptr;  // a page that the kernel wipes in every child
   std::atomic<Observer> observer_{nullptr};
+  std::atomic<void (*)()> prepare_{nullptr};
   std::atomic<bool> is_child_pending_{false};
   std::atomic<bool> is_on_{false};
   std::atomic<std::uint32_t> scopes_off_{0};

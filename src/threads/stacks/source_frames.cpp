@@ -195,7 +195,8 @@ void set_line_of_call(SourceFrame& frame, Dwarf_Die unit, Dwarf_Die& inlined) {
 void set_line_of_address(SourceFrame& frame, Dwarf_Die unit, Dwarf_Addr address) {
   Dwarf_Line* const row = debug_library().line(&unit, address);
   int line = 0;
-  if (row != nullptr && debug_library().line_number(row, &line) == 0 && line > 0) {
+  // Code of no line has a file nevertheless.
+  if (row != nullptr && debug_library().line_number(row, &line) == 0 && line >= 0) {
     set_line(frame, debug_library().file_of_line(row, nullptr, nullptr), static_cast<Dwarf_Word>(line));
   }
 }
