@@ -145,6 +145,7 @@ TEST_F(Input, EmptyFilesBesideOthersAreLeftOutAndSaid) {
                                              {"stats", "runs/a.kymo", "runs/b.kymo", "runs/c.kymo"},
                                              {"merge", "-o", "all.kymo", "runs"},
                                              {"recover", "runs"},
+                                             {"top", "--once", "runs"},
                                              {"compare", "runs/a.kymo", "runs"}}) {
     const CommandResult result = kymo(command);
     EXPECT_EQ(result.status, 0) << command[0] << result.err;

@@ -96,9 +96,7 @@ int serve_metrics(const ExportCommand& options) {
   serve::ServerOptions server;
   apply(options.listen, server);
   // What cannot be opened and what is damaged is told here, not to a scraper.
-  Warnings warnings;
-  warnings.texts = describe_damage(open_timeline(options.captures));
-  warnings.print();
+  find_unread(open_timeline(options.captures)).print();
   server.metrics = live_metrics([captures = options.captures] { return open_timeline(captures); });
   serve_until_ended(std::move(server), [](const serve::Server& running) {
     say("serving metrics; Ctrl-C ends it\n");

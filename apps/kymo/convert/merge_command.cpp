@@ -1,8 +1,10 @@
 // kymo merge: combines several captures.
 #include "capture/merge/merge.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -28,18 +30,16 @@ struct MergeArguments {
 
 int run(const MergeArguments& arguments) {
   std::vector<std::filesystem::path> inputs;
-  std::vector<std::string> damage;
+  Warnings unread;
   std::vector<std::string> complaints;
+  std::vector<std::string> new_complaints;
   {
     const Timeline timeline = open_timeline(arguments.captures);
     for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
       inputs.emplace_back(timeline.capture(i).path());
     }
-    damage = describe_damage(timeline);
+    unread = find_unread(timeline);
     complaints = timeline.complaints();
-    for (const std::string& file : timeline.empty_files()) {
-      damage.push_back(describe_empty_file(file));
-    }
   }
   capture::MergeReport report;
   {
@@ -48,22 +48,28 @@ int run(const MergeArguments& arguments) {
     options.compression_level = arguments.level;
     options.redacts = arguments.captures.redacts;
     options.align_by_sync_points = arguments.captures.align_by_sync_points;
-    options.find_unwritten = [&complaints](const CaptureReader& reader) {
-      return timeline::find_unwritten(reader, complaints);
+    options.find_unwritten = [&](const CaptureReader& reader) {
+      std::vector<std::string> found;
+      std::vector<EventBatch> batches = timeline::find_unwritten(reader, found);
+      for (std::string& text : found) {
+        // What opening it complained of is said already.
+        if (std::find(complaints.begin(), complaints.end(), text) == complaints.end()) {
+          new_complaints.push_back(std::move(text));
+        }
+      }
+      return batches;
     };
     options.on_progress = progress.callback();
     report = capture::merge(inputs, arguments.output, options);
   }
-  report.notes.insert(report.notes.end(), complaints.begin(), complaints.end());
-  for (const std::string& text : damage) {
-    say("warning: {}\n", text);
-  }
+  report.notes.insert(report.notes.end(), new_complaints.begin(), new_complaints.end());
+  unread.print();
   for (const std::string& note : report.notes) {
     say("warning: {}\n", printable(note));
   }
   fmt::print("{}: {} of {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
              format_plural(inputs.size(), "capture"), format_bytes(report.bytes));
-  return to_int(report.notes.empty() ? ExitCode::ok : ExitCode::damaged);
+  return to_int(report.notes.empty() && complaints.empty() ? ExitCode::ok : ExitCode::damaged);
 }
 
 }  // namespace

@@ -352,8 +352,8 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       ->allow_extra_args(false);
   command
       ->add_option("--sites", options->sites,
-                   "Record only sites whose names match a pattern, and none that match one behind a '-':\n"
-                   "'render*,-*log*'; sets KYMO_SITES")
+                   "Record only scopes and instrumented functions whose names match a pattern, and none\n"
+                   "that match one behind a '-': 'render*,-*log*'; sets KYMO_SITES")
       ->option_text("PATTERN,-PATTERN,...")
       ->check([](const std::string& text) {
         return control::parse_sites(text) ? std::string() : std::string("needs patterns such as render*,-*log*");

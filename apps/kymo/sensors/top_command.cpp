@@ -243,9 +243,7 @@ int run(const TopOptions& options) {
     return to_int(ExitCode::ok);
   }
   print(*source, options);
-  Warnings warnings;
-  warnings.texts = source->damage();
-  warnings.is_damaged = !warnings.texts.empty();
+  const Warnings warnings = source->unread();
   warnings.print();
   return warnings.exit_code();
 }

@@ -129,7 +129,7 @@ class CaptureSource final : public TopSource {
     return data;
   }
 
-  [[nodiscard]] std::vector<std::string> damage() const override { return describe_damage(timeline_); }
+  [[nodiscard]] Warnings unread() const override { return find_unread(timeline_); }
 
  private:
   struct Followed {

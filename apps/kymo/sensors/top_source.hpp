@@ -9,6 +9,7 @@
 #include <kymo/sampler.hpp>
 
 #include "apps/kymo/sensors/top_screen.hpp"
+#include "apps/kymo/shared/warnings.hpp"
 
 namespace kymo::command {
 
@@ -22,8 +23,8 @@ class TopSource {
   virtual void update() = 0;
   /// What there is by now. Valid until the next update().
   [[nodiscard]] virtual TopData data() const = 0;
-  /// A line for each capture that is damaged. Compares every block with its checksum.
-  [[nodiscard]] virtual std::vector<std::string> damage() const { return {}; }
+  /// What of the captures is not read. Compares every block with its checksum.
+  [[nodiscard]] virtual Warnings unread() const { return {}; }
 };
 
 /// The sensors of this machine, read by this process, and its processes. Sensors of process trees are left out unless

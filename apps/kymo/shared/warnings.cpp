@@ -156,6 +156,17 @@ void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
   }
 }
 
+/// What could not be opened is missing; nothing is in an empty file.
+void warn_of_left_out(const Timeline& timeline, Warnings& warnings) {
+  for (const std::string& complaint : timeline.complaints()) {
+    warnings.texts.push_back(printable(complaint));
+    warnings.is_damaged = true;
+  }
+  for (const std::string& file : timeline.empty_files()) {
+    warnings.texts.push_back(describe_empty_file(file));
+  }
+}
+
 void warn_of_alignment(const TimelineProcess& process, Warnings& warnings) {
   const std::string& host = process.declaration.host;
   const std::string who =
@@ -185,15 +196,17 @@ int Warnings::exit_code() const {
   return to_int(is_damaged ? ExitCode::damaged : ExitCode::ok);
 }
 
-std::vector<std::string> describe_damage(const Timeline& timeline) {
-  std::vector<std::string> texts;
+Warnings find_unread(const Timeline& timeline) {
+  Warnings warnings;
   check_blocks(timeline::sources_of(timeline));
   for (const auto& source : timeline::sources_of(timeline)) {
     if (const std::vector<Damage> damages = damages_of(*source); !damages.empty()) {
-      texts.push_back(describe_damage(*source, damages, add_up(source->reader(), damages)));
+      warnings.texts.push_back(describe_damage(*source, damages, add_up(source->reader(), damages)));
+      warnings.is_damaged = true;
     }
   }
-  return texts;
+  warn_of_left_out(timeline, warnings);
+  return warnings;
 }
 
 Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops) {
@@ -203,13 +216,7 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
   for (const auto& source : timeline::sources_of(timeline)) {
     warn_of_damage(*source, warnings);
   }
-  for (const std::string& complaint : timeline.complaints()) {
-    warnings.texts.push_back(printable(complaint));
-    warnings.is_damaged = true;
-  }
-  for (const std::string& file : timeline.empty_files()) {
-    warnings.texts.push_back(describe_empty_file(file));
-  }
+  warn_of_left_out(timeline, warnings);
   for (const TimelineProcess& process : timeline.processes()) {
     warn_of_alignment(process, warnings);
     for (const auto& [key, value] : process.infos) {

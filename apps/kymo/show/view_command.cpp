@@ -45,16 +45,7 @@ void say_damage(const std::vector<std::string>& words) {
       say("warning: {}\n", describe_empty_file(path));
     }
     try {
-      const Timeline timeline(path);
-      for (const std::string& text : describe_damage(timeline)) {
-        say("warning: {}\n", text);
-      }
-      for (const std::string& text : timeline.complaints()) {
-        say("warning: {}\n", printable(text));
-      }
-      for (const std::string& file : timeline.empty_files()) {
-        say("warning: {}\n", describe_empty_file(file));
-      }
+      find_unread(Timeline(path)).print();
     } catch (const std::exception&) {
       continue;
     }

@@ -237,7 +237,7 @@ struct PatchCall {
 
 /// `entry` is the function's; null if that is not known.
 template <typename Call>
-inline void enter(FunctionEntry* entry, const void* function, const void* call_site) noexcept {
+inline void enter_function(FunctionEntry* entry, const void* function, const void* call_site) noexcept {
   if (HookThread* const thread = hook_thread; thread != nullptr && entry != nullptr) {
     if (entry->is_filtered) {
       return;
@@ -259,7 +259,7 @@ inline void enter(FunctionEntry* entry, const void* function, const void* call_s
 }
 
 template <typename Call>
-inline void exit(const void* function, const void* call_site) noexcept {
+inline void exit_function(const void* function, const void* call_site) noexcept {
   HookThread* const thread = hook_thread;
   if (thread == nullptr || thread->depth == 0) {
     return;
@@ -289,12 +289,12 @@ void on_patched(std::int32_t number, int kind) noexcept {
     case PatchKind::entry:
     case PatchKind::entry_with_argument:
       if (detail::scopes_on()) {
-        enter<PatchCall>(entry, function, nullptr);
+        enter_function<PatchCall>(entry, function, nullptr);
       }
       break;
     case PatchKind::exit:
     case PatchKind::tail_call:
-      exit<PatchCall>(function, nullptr);
+      exit_function<PatchCall>(function, nullptr);
       break;
   }
 }
@@ -311,13 +311,14 @@ KYMO_HOOK void kymo_add_function_patches_v1(const kymo_function_patches_v1* runt
 
 void __cyg_profile_func_enter(void* function, void* call_site) {
   if (kymo::detail::scopes_on()) {
-    enter<HookCall>(hook_thread != nullptr ? table().find(reinterpret_cast<std::uintptr_t>(function)) : nullptr,
-                    function, call_site);
+    enter_function<HookCall>(
+        hook_thread != nullptr ? table().find(reinterpret_cast<std::uintptr_t>(function)) : nullptr, function,
+        call_site);
   }
 }
 
 void __cyg_profile_func_exit(void* function, void* call_site) {
-  exit<HookCall>(function, call_site);
+  exit_function<HookCall>(function, call_site);
 }
 
 void kymo_add_function_filter_v1(kymo_function_filter_v1* filter) {
