@@ -1,5 +1,5 @@
-// How often `kymo compare` finds slowdowns, raises false alarms, and gives intervals that hold the truth: simulated programs
-// whose differences are known. Prints the tables of docs/comparing.md and what a comparison takes.
+// How often `kymo compare` finds slowdowns, raises false alarms, and gives intervals that hold the truth: simulated
+// programs whose differences are known. Prints the tables of docs/comparing.md and what a comparison takes.
 //
 //     comparison_benchmark [COMPARISONS]    comparisons a cell (500: some 10 minutes of CPU), a fifth with many sites
 #include <chrono>
@@ -29,7 +29,8 @@ double percent(double share) {
   return 100 * share;
 }
 
-/// Ten sites, one of which slows down. By run, the alarms are about programs; verdicts "here" of one run are told apart.
+/// Ten sites, one of which slows down. By run, the alarms are about programs; verdicts "here" of one run are told
+/// apart.
 void print_power() {
   std::printf(
       "| runs a side | run noise | 5 %% slower found | 10 %% slower found | false alarms | intervals hold the truth |\n");

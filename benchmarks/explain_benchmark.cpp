@@ -1,5 +1,5 @@
-// How often `kymo explain` names the cause of slow frames, with which share, and how often it finds one where there is none:
-// made-up programs with one known cause each. Prints a table of docs/explain.md.
+// How often `kymo explain` names the cause of slow frames, with which share, and how often it finds one where there is
+// none: made-up programs with one known cause each. Prints a table of docs/explain.md.
 //
 //     explain_benchmark [RUNS]    runs of each program with its cause, and as many without it (50)
 #include <algorithm>

@@ -101,7 +101,8 @@ Body slow_category() {
   };
 }
 
-/// Everything computes at a lower clock, for some frames on end: so says the made-up machine whose files EXPLAIN_ROOT has.
+/// Everything computes at a lower clock, for some frames on end: so says the made-up machine whose files EXPLAIN_ROOT
+/// has.
 Body throttle() {
   const char* const root = std::getenv("EXPLAIN_ROOT");
   const std::string clock_file =
@@ -118,8 +119,8 @@ Body throttle() {
   };
 }
 
-/// Written data goes to the disk, as often as the cause is strong. It adds what the thread waits; what it computes is not that.
-/// So much at once that the waits are long: the thread's clock counts what a switch takes as computing.
+/// Written data goes to the disk, as often as the cause is strong. It adds what the thread waits; what it computes is
+/// not that. So much at once that the waits are long: the thread's clock counts what a switch takes as computing.
 Body fsync() {
   const std::shared_ptr<std::FILE> file(std::tmpfile(), &std::fclose);
   return [file](Nanoseconds extra) {

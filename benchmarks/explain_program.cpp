@@ -2,8 +2,8 @@
 //
 //     explain_program CAUSE STRENGTH_MS SEED [real-time]    STRENGTH_MS 0: the same program without the cause
 //
-// Prints, for each frame, in nanoseconds: what the cause added, as measured; what the program planned to compute beside it;
-// how long the frame took by the program's own clock; and the CPU time of its thread, by the kernel's.
+// Prints, for each frame, in nanoseconds: what the cause added, as measured; what the program planned to compute beside
+// it; how long the frame took by the program's own clock; and the CPU time of its thread, by the kernel's.
 #include <algorithm>
 #include <cstdio>
 #include <map>

@@ -2,7 +2,8 @@
 //
 // - CPU time of the drawing thread per frame at 1920x1080, without the renderer,
 // - time to the first picture,
-// - time until the statistics of a range are on the screen: some of them, and all; and the most memory in use until then,
+// - time until the statistics of a range are on the screen: some of them, and all; and the most memory in use until
+//   then,
 // - following recording programs.
 #include <unistd.h>
 

@@ -307,7 +307,8 @@ void run_sampling(benchmark::State& state, double seconds) {
 }
 
 /// Wake-up lateness of a thread that only sleeps until each deadline, relative to its earliest: the effect of this
-/// machine's timers on every sampler. It skips deadlines that have passed, as a sampler does; they are late by a period.
+/// machine's timers on every sampler. It skips deadlines that have passed, as a sampler does; they are late by a
+/// period.
 std::vector<double> bare_lateness_us(double seconds, double hz) {
   static_cast<void>(sense::schedule_tier(Tier::fast, {}));  // can only report a missing pin
   const auto period_ns = static_cast<std::uint64_t>(1e9 / hz);

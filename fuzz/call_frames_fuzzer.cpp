@@ -1,5 +1,5 @@
-// A file that a process executes, and the process's stack: followed by what the file says, whatever that is. The process
-// that reads it may end over it, the recording not.
+// A file that a process executes, and the process's stack: followed by what the file says, whatever that is. The
+// process that reads it may end over it, the recording not.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

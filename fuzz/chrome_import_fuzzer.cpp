@@ -1,5 +1,5 @@
-// A Chrome or a Perfetto trace, compressed or not: imported with little memory, so that sorting goes through a file; then
-// the result is opened. The capture must be valid and match the report.
+// A Chrome or a Perfetto trace, compressed or not: imported with little memory, so that sorting goes through a file;
+// then the result is opened. The capture must be valid and match the report.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -88,7 +88,8 @@ int run(int argc, char** argv) {
   return invocation.exit_code;
 }
 
-/// Whether a failure only says that nobody reads stdout any more, as behind `| head`: all that was wanted has been read.
+/// Whether a failure only says that nobody reads stdout any more, as behind `| head`: all that was wanted has been
+/// read.
 bool is_reader_gone(const std::exception& failure) {
   const auto* const system = dynamic_cast<const std::system_error*>(&failure);
   const bool is_broken_pipe = (system != nullptr && system->code().value() == EPIPE) ||

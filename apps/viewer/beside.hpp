@@ -7,11 +7,12 @@
 
 namespace kymo::viewer {
 
-/// Where notes about captures are kept: run.kymo.notes, or kymo.notes in a directory of captures. Empty without captures.
+/// Where notes about captures are kept: run.kymo.notes, or kymo.notes in a directory of captures. Empty without
+/// captures.
 [[nodiscard]] std::string notes_path(const std::vector<std::string>& captures);
 
-/// Where the arrangement of a program's rows is kept, in a folder: a file named after the program, whose command line is
-/// given: its first word, and of an interpreter's the next one too. Empty without either.
+/// Where the arrangement of a program's rows is kept, in a folder: a file named after the program, whose command line
+/// is given: its first word, and of an interpreter's the next one too. Empty without either.
 [[nodiscard]] std::string arrangement_path(const std::string& folder, const std::string& command_line);
 
 /// The content of a regular file of up to 4 MiB; empty if it is none, or cannot be read.

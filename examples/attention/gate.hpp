@@ -1,5 +1,5 @@
-// The gate of the crate ruvector-attn-mincut: selects the logits for attention by the minimum cut of the graph that they
-// form. Written from the crate's documentation and from what it returns, and tested against that.
+// The gate of the crate ruvector-attn-mincut: selects the logits for attention by the minimum cut of the graph that
+// they form. Written from the crate's documentation and from what it returns, and tested against that.
 #pragma once
 
 #include <cstddef>

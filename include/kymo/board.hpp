@@ -46,8 +46,8 @@ struct BoardConfig {
 [[nodiscard]] KYMO_API BoardConfig detect_board(std::string_view root = "/");
 
 /// Returns a board by name, with all its cores, and with the rails and zones that are found below `root`. If that is
-/// another kind of machine, the board's own rails and zones are returned with the paths that JetPack 6 gives them. Throws
-/// std::runtime_error for an unknown name. Thread-safe.
+/// another kind of machine, the board's own rails and zones are returned with the paths that JetPack 6 gives them.
+/// Throws std::runtime_error for an unknown name. Thread-safe.
 [[nodiscard]] KYMO_API BoardConfig get_board_config(std::string_view name, std::string_view root = "/");
 
 }  // namespace kymo

@@ -64,8 +64,8 @@ struct Interval {
   [[nodiscard]] bool contains(double value) const { return low <= value && value <= high; }
 };
 
-/// Verdicts "here" are about the recordings, since one side has a single run of the thing: the next run of the same program
-/// may differ as much.
+/// Verdicts "here" are about the recordings, since one side has a single run of the thing: the next run of the same
+/// program may differ as much.
 enum class Verdict : std::uint8_t {
   worse,    ///< durations: longer
   better,   ///< durations: shorter
@@ -127,11 +127,11 @@ struct ComparedThing {
   std::optional<Interval> median_share;  ///< `median` as a share of the base; set where `median` is
   std::optional<Interval> p95_share;     ///< set where `p95` is
   double greater = 0.5;                  ///< how often a new value is greater than a base value
-  /// Of a rank test of the samples; by run: of the moderated t-test of the quantile that differs more clearly. None with
-  /// too few samples.
+  /// Of a rank test of the samples; by run: of the moderated t-test of the quantile that differs more clearly. None
+  /// with too few samples.
   std::optional<double> p_value;
-  /// Corrected for the number of durations (or metrics) tested: by run, the chance of any p-value this small in comparisons
-  /// of equal sides; by samples, Benjamini and Hochberg's. Decides the verdict.
+  /// Corrected for the number of durations (or metrics) tested: by run, the chance of any p-value this small in
+  /// comparisons of equal sides; by samples, Benjamini and Hochberg's. Decides the verdict.
   std::optional<double> adjusted_p_value;
   /// Unclear verdicts by run: about how many more runs a side would settle it in 4 of 5 cases, if the difference is as
   /// large as measured. None for over 100.
@@ -140,11 +140,11 @@ struct ComparedThing {
 
   [[nodiscard]] double median_difference() const { return changed.median - base.median; }
   [[nodiscard]] double p95_difference() const { return changed.p95 - base.p95; }
-  /// True if it got slower by at least this share of the base: the verdict is worse (here), and either the median or the
-  /// 95th percentile rose by that share with an interval entirely above zero.
+  /// True if it got slower by at least this share of the base: the verdict is worse (here), and either the median or
+  /// the 95th percentile rose by that share with an interval entirely above zero.
   [[nodiscard]] KYMO_API bool regressed_by(double share) const;
-  /// True if it is a duration that did not get slower by this share as far as is known, but may have: the interval of the
-  /// median or of the 95th percentile reaches that share, or there is none.
+  /// True if it is a duration that did not get slower by this share as far as is known, but may have: the interval of
+  /// the median or of the 95th percentile reaches that share, or there is none.
   [[nodiscard]] KYMO_API bool may_have_regressed_by(double share) const;
 };
 
@@ -169,8 +169,8 @@ struct ComparedFact {
 
 /// Result of a comparison.
 struct CaptureComparison {
-  /// Durations before metrics. Each by verdict in the order of the enumeration, then by the total time (metrics: the share)
-  /// of the difference.
+  /// Durations before metrics. Each by verdict in the order of the enumeration, then by the total time (metrics: the
+  /// share) of the difference.
   std::vector<ComparedThing> things;
   std::vector<ThingName> only_in_base;
   std::vector<ThingName> only_in_new;

@@ -113,8 +113,9 @@ struct FrameStreamDeclaration {
   std::string name;  ///< empty: the program's main stream
 };
 
-/// A thread whose run states or stacks were observed from outside. It may record scopes of its own: their track has the same process
-/// and kernel thread id. The kernel reuses such ids, so several threads of a capture may have one, one after the other.
+/// A thread whose run states or stacks were observed from outside. It may record scopes of its own: their track has the
+/// same process and kernel thread id. The kernel reuses such ids, so several threads of a capture may have one, one
+/// after the other.
 struct ThreadDeclaration {
   ThreadId id{};
   ProcessId process{1};   ///< the observer, not the thread's own process

@@ -142,8 +142,8 @@ struct StateRun {
   std::vector<ThreadState> states;
 };
 
-/// A moment at which a thread was found on a CPU, or the end of a wait. Those on a CPU come at the rate in the observer's
-/// fact `stacks.hz`, counted in each thread's CPU time; waits are all there.
+/// A moment at which a thread was found on a CPU, or the end of a wait. Those on a CPU come at the rate in the
+/// observer's fact `stacks.hz`, counted in each thread's CPU time; waits are all there.
 struct StackSample {
   ThreadId thread{};
   StackId stack{};  ///< none: the stack could not be read

@@ -33,8 +33,8 @@ class KYMO_API ExchangeError : public std::runtime_error {
 struct ExportOptions {
   std::function<void(double)> on_progress;  ///< receives the finished share, 0 to 1
   /// Whether any file at `path` may be replaced. If false, only an empty file, or a file that kymo wrote in the same
-  /// format, is replaced; others cause ExchangeError. Collapsed stacks, OpenMetrics, Parquet, NVMT and .vor cannot tell their
-  /// own files. A capture that is being exported is never replaced.
+  /// format, is replaced; others cause ExchangeError. Collapsed stacks, OpenMetrics, Parquet, NVMT and .vor cannot tell
+  /// their own files. A capture that is being exported is never replaced.
   bool replaces_any = true;
   /// The part to export; all if empty. What extends beyond its time is cut there. Of scopes of the selected sites,
   /// everything that ran inside them is exported too. Sites and threads do not select frames and metrics. Takes room in
@@ -59,8 +59,8 @@ KYMO_API void export_perfetto_trace(const Timeline& timeline, const std::string&
 KYMO_API void export_collapsed_stacks(const Timeline& timeline, const std::string& path,
                                       const ExportOptions& options = {});
 
-/// Spans as CSV, in the order in which they ended. Columns:
-/// process,track,kind,name,category,start_ns,duration_ns,self_ns,depth,async_id,marks,arguments,function,file,line,holder.
+/// Spans as CSV, in the order in which they ended. Columns: process, track, kind, name, category, start_ns,
+/// duration_ns, self_ns, depth, async_id, marks, arguments, function, file, line, holder.
 /// `marks`: unbalanced, open, end_unknown, self_is_bound, separated by spaces. `arguments`: a JSON object. The site's
 /// `function`, `file` and `line` are empty if unknown. `holder`: of a wait for a lock, the thread that held it.
 KYMO_API void export_spans_csv(const Timeline& timeline, const std::string& path, const ExportOptions& options = {});

@@ -57,8 +57,8 @@ enum class OwnerKind : std::uint8_t {
 /// Name for tables and files: that of the enumerator.
 [[nodiscard]] KYMO_API std::string_view name_of(OwnerKind kind) noexcept;
 
-/// A site or a named span. Sites of several processes or versions are one if name, function and file are equal; of waits, if
-/// name and file are.
+/// A site or a named span. Sites of several processes or versions are one if name, function and file are equal; of
+/// waits, if name and file are.
 struct Subject {
   std::string name;
   std::string function;
@@ -89,7 +89,8 @@ struct FindingFunction {
   double share = 0;                  ///< of the finding's excess
   std::optional<Interval> interval;  ///< 95 % interval of the share; none for waits in fewer than three slow instances
   std::uint64_t samples = 0;         ///< in slow instances: samples, or parts of waits
-  /// The line that at least half of its excess was in: its own, or where its source is not known the line it was called from.
+  /// The line that at least half of its excess was in: its own, or where its source is not known the line it was called
+  /// from.
   std::optional<SourcePlace> place;
 };
 
@@ -159,18 +160,20 @@ struct ExplainOptions {
   std::function<void(double)> on_progress = {};
 };
 
-/// Explains the slow frames of the main stream, the slow scopes of a site, or, without frames, those of the costliest sites:
-/// one explanation for each of up to three that have any. Never empty: where nothing is slow, the explanation of the first
-/// has no findings. Throws SelectionError if the site or the frame does not exist, or there is nothing to explain.
+/// Explains the slow frames of the main stream, the slow scopes of a site, or, without frames, those of the costliest
+/// sites: one explanation for each of up to three that have any. Never empty: where nothing is slow, the explanation of
+/// the first has no findings. Throws SelectionError if the site or the frame does not exist, or there is nothing to
+/// explain.
 ///
-/// With base captures, instances of all others are compared with theirs, as far as these take longer by more than chance. That
-/// is about these recordings: whether the programs differ, the runs tell (comparison.hpp).
+/// With base captures, instances of all others are compared with theirs, as far as these take longer by more than
+/// chance. That is about these recordings: whether the programs differ, the runs tell (comparison.hpp).
 ///
 /// A few passes over the blocks around the instances that are looked at, about 30 ns a scope each. Memory is bounded by
 /// two million instances, waits, hand-overs and sampled stacks each, not by the files.
 [[nodiscard]] KYMO_API std::vector<Explanation> explain(const Timeline& timeline, const ExplainOptions& options = {});
 
-/// Says in a sentence which instances take how much longer, and how much of that is explained. Names as recorded, unescaped.
+/// Says in a sentence which instances take how much longer, and how much of that is explained. Names as recorded,
+/// unescaped.
 [[nodiscard]] KYMO_API std::string describe(const Explanation& why);
 
 }  // namespace kymo

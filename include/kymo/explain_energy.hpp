@@ -1,4 +1,5 @@
-// Why some frames or scopes took more joules than the others: which scopes and GPU spans used them, and how sure that is.
+// Why some frames or scopes took more joules than the others: which scopes and GPU spans used them, and how sure that
+// is.
 //
 //     const kymo::EnergyExplanation why = kymo::explain_energy(timeline);
 //     for (const kymo::EnergyFinding& finding : why.findings) { use(finding.text, finding.share); }
@@ -26,8 +27,8 @@ struct InstanceJoules {
   double joules = 0;
 };
 
-/// Part of the difference between the instances that took more joules and the usual ones. Divided as by read_energy(): an
-/// estimate wherever several threads ran.
+/// Part of the difference between the instances that took more joules and the usual ones. Divided as by read_energy():
+/// an estimate wherever several threads ran.
 struct EnergyFinding {
   Subject subject;     ///< a site's scopes, without those inside them, or a queue's spans; no name: no scope was open
   std::string thread;  ///< the thread or the queue with most of it
@@ -65,12 +66,12 @@ struct EnergyExplanation {
   [[nodiscard]] double excess_joules() const { return costly_mean_joules - usual_mean_joules; }
 };
 
-/// Explains the frames of the main stream that took more joules than the others by more than chance, or a site's scopes, or
-/// the chosen ones, as explain() does; `over_ns` is not for joules. Scopes of several threads at one time count the same
-/// joules. Throws SelectionError if there are no such frames or scopes.
+/// Explains the frames of the main stream that took more joules than the others by more than chance, or a site's
+/// scopes, or the chosen ones, as explain() does; `over_ns` is not for joules. Scopes of several threads at one time
+/// count the same joules. Throws SelectionError if there are no such frames or scopes.
 ///
-/// A pass over the samples, and two over the scopes: about 250 ns a scope with one power source. Memory is bounded by the power
-/// samples, two million instances and a million parts of them.
+/// A pass over the samples, and two over the scopes: about 250 ns a scope with one power source. Memory is bounded by
+/// the power samples, two million instances and a million parts of them.
 [[nodiscard]] KYMO_API EnergyExplanation explain_energy(const Timeline& timeline, const ExplainOptions& options = {});
 
 /// Says in a sentence which instances took how many joules more, and how much of that is explained. Names as recorded,

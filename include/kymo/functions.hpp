@@ -45,8 +45,8 @@ struct SampledFunctions {
   std::vector<std::uint32_t> by_stack;        ///< samples by number of the stack; 0: not declared
 };
 
-/// The functions of a selection; with sites only samples taken inside their scopes on the same thread. Three passes over the
-/// timeline's samples, with sites another over its scopes. Throws SelectionError.
+/// The functions of a selection; with sites only samples taken inside their scopes on the same thread. Three passes
+/// over the timeline's samples, with sites another over its scopes. Throws SelectionError.
 [[nodiscard]] KYMO_API SampledFunctions read_functions(const Timeline& timeline, const SelectionOptions& part = {},
                                                        SampledRows rows = SampledRows::functions);
 

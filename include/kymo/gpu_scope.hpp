@@ -216,7 +216,8 @@ class GpuScopeGuard {
 /// Records the rest of the enclosing block as a scope, and has the GPU time the work submitted in it:
 /// KYMO_GPU_SCOPE(context, "shadow pass") or, with up to six arguments,
 /// KYMO_GPU_SCOPE(context, "shadow pass", {"casters", n}).
-/// A macro of yours may open a scope of the thread beside it. `context` is an OpenGlContext, `vulkan.on(command_buffer)` or `cuda.on(stream)`. Scopes may nest.
+/// A macro of yours may open a scope of the thread beside it. `context` is an OpenGlContext,
+/// `vulkan.on(command_buffer)` or `cuda.on(stream)`. Scopes may nest.
 ///
 /// Off, it costs a load and a branch and no call of the API. On, it costs less than a microsecond, plus two calls of
 /// the API and its queries for the times.

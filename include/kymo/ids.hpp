@@ -10,9 +10,9 @@ namespace kymo {
 enum class IdKind : std::uint8_t { process, name, module, site, track, metric, frame_stream, thread, function, stack };
 constexpr std::size_t id_kinds = 10;
 
-/// The id of a declared thing. Ids of each kind count from 1 within one capture or timeline; 0 means "none" and is false.
-/// Ids of different kinds do not convert into each other, and ids and integers only explicitly. Costs what an integer
-/// costs.
+/// The id of a declared thing. Ids of each kind count from 1 within one capture or timeline; 0 means "none" and is
+/// false. Ids of different kinds do not convert into each other, and ids and integers only explicitly. Costs what an
+/// integer costs.
 template <IdKind of_kind>
 class Id {
  public:

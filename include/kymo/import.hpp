@@ -58,9 +58,9 @@ struct ImportOptions {
   std::string name = {};
 };
 
-/// Converts a Chrome trace (Trace Event JSON), compressed with gzip or not, to a capture. The trace is an array of events, terminated or not, or an
-/// object with traceEvents. Events may come in any order. GPU work in a torch.profiler trace goes onto tracks of its
-/// queues. docs/chrome.md describes the mapping.
+/// Converts a Chrome trace (Trace Event JSON), compressed with gzip or not, to a capture. The trace is an array of
+/// events, terminated or not, or an object with traceEvents. Events may come in any order. GPU work in a torch.profiler
+/// trace goes onto tracks of its queues. docs/chrome.md describes the mapping.
 ///
 /// Reads the file sequentially once, so it may be a pipe. Memory does not grow with the file, except for names, threads
 /// and spans left open: up to some hundred MB in the worst case. About a second for 50 MB.
@@ -70,10 +70,10 @@ struct ImportOptions {
 KYMO_API ImportReport import_chrome_trace(const std::string& trace, const std::string& capture,
                                           const ImportOptions& options = {});
 
-/// Converts a Perfetto trace (protobuf), compressed with gzip or not, to a capture: its track events, counters, flows, and the names of its processes,
-/// threads and tracks. Other packets are left out and counted. docs/chrome.md describes the mapping. Reads the file once,
-/// so it may be a pipe. Holds at most a packet of 16 MiB and 64 MiB of interned texts beside what import_chrome_trace()
-/// does.
+/// Converts a Perfetto trace (protobuf), compressed with gzip or not, to a capture: its track events, counters, flows,
+/// and the names of its processes, threads and tracks. Other packets are left out and counted. docs/chrome.md describes
+/// the mapping. Reads the file once, so it may be a pipe. Holds at most a packet of 16 MiB and 64 MiB of interned texts
+/// beside what import_chrome_trace() does.
 ///
 /// Throws as import_chrome_trace() does.
 KYMO_API ImportReport import_perfetto_trace(const std::string& trace, const std::string& capture,

@@ -1,5 +1,5 @@
-// A duration. <chrono> takes a compiler longer than all of kymo's headers together, so that its durations are told by what they
-// have.
+// A duration. <chrono> takes a compiler longer than all of kymo's headers together, so that its durations are told by
+// what they have.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace kymo {
 
-/// A number of nanoseconds, or a time of CLOCK_MONOTONIC. std::chrono's durations of whole nanoseconds or longer units convert to
-/// it, as they do to std::chrono::nanoseconds: `options.keep_duration = std::chrono::seconds(30)`.
+/// A number of nanoseconds, or a time of CLOCK_MONOTONIC. std::chrono's durations of whole nanoseconds or longer units
+/// convert to it, as they do to std::chrono::nanoseconds: `options.keep_duration = std::chrono::seconds(30)`.
 class Nanoseconds {
  public:
   constexpr Nanoseconds() noexcept = default;

@@ -22,8 +22,8 @@ struct OverviewOptions {
 };
 
 /// Draws a self-contained SVG element: usable as a file or inside a page. Names are escaped, whatever bytes they
-/// contain; nothing is loaded or executed. Background and text colours follow a dark theme. Order and colours are those of
-/// the panel. Sampled metrics that do not change are counted, not drawn.
+/// contain; nothing is loaded or executed. Background and text colours follow a dark theme. Order and colours are those
+/// of the panel. Sampled metrics that do not change are counted, not drawn.
 ///
 /// Tracks are drawn from the summaries if a capture has them, otherwise from the events. Frames and samples are read
 /// from the events. Throws CaptureError if a file becomes unreadable. Memory does not grow with the captures, except

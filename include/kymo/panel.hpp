@@ -36,8 +36,8 @@ struct PanelConfig {
   double good_frame_ms = 16.7;                         ///< frames up to this are good,
   double slow_frame_ms = 33.4;                         ///< up to this slow, and above it bad
   std::size_t cache_bytes = std::size_t{256} << 20;    ///< size of the cache of computed drawing data
-  /// Show the machine and the process beside the running program: kymo::start_sampling() while the panel exists. Nothing
-  /// happens if kymo::sense is neither linked nor installed.
+  /// Show the machine and the process beside the running program: kymo::start_sampling() while the panel exists.
+  /// Nothing happens if kymo::sense is neither linked nor installed.
   bool samples_machine = true;
 };
 

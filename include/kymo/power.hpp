@@ -61,8 +61,8 @@ class KYMO_API FixedPowerSource final : public PowerSource {
 /// an unknown sensor.
 [[nodiscard]] KYMO_API std::vector<std::unique_ptr<PowerSource>> find_power_sources(const SensorOptions& options = {});
 
-/// Says why this machine's sensors of power give nothing, those that do: "rapl: permission denied; nvml: ...", with what
-/// to do about it. Empty if all of them work. Takes as long as find_power_sources(), and throws the same.
+/// Says why this machine's sensors of power give nothing, those that do: "rapl: permission denied; nvml: ...", with
+/// what to do about it. Empty if all of them work. Takes as long as find_power_sources(), and throws the same.
 [[nodiscard]] KYMO_API std::string explain_missing_power(const SensorOptions& options = {});
 
 /// Power at one moment.
@@ -122,9 +122,9 @@ class KYMO_API PowerTracker {
   [[nodiscard]] bool is_running() const noexcept;
   /// The result so far.
   [[nodiscard]] EnergyReport report() const;
-  /// The latest readings whose power is known, in the order of time: CLOCK_MONOTONIC in seconds, and watts, for a counter
-  /// its growth from one renewal to the next. Of `options.kept_samples` at most; write_csv() of <kymo/bench.hpp> takes
-  /// them.
+  /// The latest readings whose power is known, in the order of time: CLOCK_MONOTONIC in seconds, and watts, for a
+  /// counter its growth from one renewal to the next. Of `options.kept_samples` at most; write_csv() of
+  /// <kymo/bench.hpp> takes them.
   [[nodiscard]] std::vector<PowerSample> samples() const;
 
   /// Takes one reading at this time, for callers that set their own pace; start() is not needed. Times must ascend; an

@@ -30,9 +30,9 @@ struct CaptureOptions {
 /// is set, costs less than a microsecond and changes nothing.
 KYMO_API bool enable() noexcept;
 
-/// Samples the machine and this process from now on, at the rates of KYMO_SAMPLE (100, 10 and 1 Hz), for whatever records:
-/// a capture, a panel, a sink. enable() does so by itself if KYMO_RECORD is set. False if it runs already, if all rates
-/// are 0, or if kymo::sense is neither linked nor installed. Takes some milliseconds and up to three threads.
+/// Samples the machine and this process from now on, at the rates of KYMO_SAMPLE (100, 10 and 1 Hz), for whatever
+/// records: a capture, a panel, a sink. enable() does so by itself if KYMO_RECORD is set. False if it runs already, if
+/// all rates are 0, or if kymo::sense is neither linked nor installed. Takes some milliseconds and up to three threads.
 KYMO_API bool start_sampling() noexcept;
 /// Ends that sampling. stop_capture() does so as well once nothing else records, and disable().
 KYMO_API void stop_sampling() noexcept;

@@ -65,8 +65,8 @@ class KYMO_API Sampler {
   explicit Sampler(SamplerOptions options = {});
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
-  /// Stops. Does not wait for a source that has not answered within a second: its thread is left behind, which a message
-  /// says.
+  /// Stops. Does not wait for a source that has not answered within a second: its thread is left behind, which a
+  /// message says.
   ~Sampler();
 
   /// Starts sampling. False if already running. Samples go to the same places as events; without a capture or sink they
@@ -76,9 +76,9 @@ class KYMO_API Sampler {
   void stop() noexcept;
   /// The same, but false if a source has not answered within `timeout`: its thread still runs, and ends once it has.
   bool stop(std::chrono::nanoseconds timeout) noexcept;
-  /// Waits until the fast tier has taken ten samples since the start and every metric has its first value. A metric that
-  /// has none after two reads and two of its windows, or after a second at most, is not waited for: its source cannot
-  /// be read. Returns false if that takes longer than `timeout`.
+  /// Waits until the fast tier has taken ten samples since the start and every metric has its first value. A metric
+  /// that has none after two reads and two of its windows, or after a second at most, is not waited for: its source
+  /// cannot be read. Returns false if that takes longer than `timeout`.
   bool wait_for_warmup(std::chrono::nanoseconds timeout = std::chrono::seconds(10)) const;
   /// Sets a sync point and returns its number: 1, 2, 3, ..., or 0 while nothing is recorded.
   std::uint64_t sync() noexcept;

@@ -29,8 +29,8 @@ class KYMO_API Sink {
   virtual ~Sink();
 
   /// Receives one batch: at most about 130,000 scope events, or the events of 100 ms. A sink's first batch repeats all
-  /// declarations made before it was installed. Run states, where the program has them, come in batches of their own that
-  /// reach further back. The batch belongs to the caller again after return.
+  /// declarations made before it was installed. Run states, where the program has them, come in batches of their own
+  /// that reach further back. The batch belongs to the caller again after return.
   virtual void write(const EventBatch& batch) = 0;
 
   /// Called on a trigger (kymo::trigger, `kymo trigger`) or a crash of the program: a sink that buffers events writes

@@ -1,5 +1,5 @@
-// A text by reference, as the recorder's calls take it. <string_view> takes a C++20 compiler longer than all of kymo's headers
-// together, so that texts are told by what they have.
+// A text by reference, as the recorder's calls take it. <string_view> takes a C++20 compiler longer than all of kymo's
+// headers together, so that texts are told by what they have.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace kymo {
 
 namespace detail {
 
-/// Whether T is a string or a view of one: it has data(), size() and compare(). An array or a vector of characters lacks
-/// compare(), and need not be a text.
+/// Whether T is a string or a view of one: it has data(), size() and compare(). An array or a vector of characters
+/// lacks compare(), and need not be a text.
 template <typename T, typename = void>
 inline constexpr bool is_text = false;
 template <typename T>
@@ -27,15 +27,15 @@ inline constexpr bool is_view =
 
 }  // namespace detail
 
-/// Refers to a text that somebody else keeps, like std::string_view. Its layout does not depend on the C++ library, so that
-/// a program built with libc++ records with a kymo that was built with libstdc++, and the other way round.
+/// Refers to a text that somebody else keeps, like std::string_view. Its layout does not depend on the C++ library, so
+/// that a program built with libc++ records with a kymo that was built with libstdc++, and the other way round.
 class Text {
  public:
   constexpr Text() noexcept = default;
   KYMO_SKIP
   constexpr Text(const char* data, std::size_t size) noexcept : data_(data), size_(size) {}
-  /// From characters up to the NUL, or from a string or a view of one, of the standard or any other library: std::string,
-  /// std::string_view. A null pointer is an empty text.
+  /// From characters up to the NUL, or from a string or a view of one, of the standard or any other library:
+  /// std::string, std::string_view. A null pointer is an empty text.
   template <typename T, typename = std::enable_if_t<detail::is_text<T> || std::is_convertible_v<const T&, const char*>>>
   KYMO_SKIP
   // NOLINTNEXTLINE(google-explicit-constructor): it stands for a text

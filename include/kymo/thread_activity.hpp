@@ -28,8 +28,8 @@ struct ThreadActivity {
   std::optional<std::uint64_t> major_faults;  ///< those whose page had to be read
 };
 
-/// The threads of a part of a timeline by descending CPU time; sites do not select. One pass over run states and samples. Throws
-/// as read_statistics() does.
+/// The threads of a part of a timeline by descending CPU time; sites do not select. One pass over run states and
+/// samples. Throws as read_statistics() does.
 [[nodiscard]] KYMO_API std::vector<ThreadActivity> read_thread_activity(const Timeline& timeline,
                                                                         const SelectionOptions& part = {});
 

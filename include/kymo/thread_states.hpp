@@ -33,7 +33,8 @@ struct RunTimes {
 /// What is known of a thread in a range, parts of which may not be known.
 struct KnownStates {
   RunTimes times;
-  /// How often it began to run on another CPU than it had run on before. The CPU of a new thread's first stretch is none.
+  /// How often it began to run on another CPU than it had run on before. The CPU of a new thread's first stretch is
+  /// none.
   std::uint64_t migrations = 0;
 };
 
@@ -49,8 +50,8 @@ class KYMO_API ThreadStates {
 
   /// Whether there are any states.
   [[nodiscard]] bool empty() const;
-  /// The threads that a track's scopes ran on: those with its kernel thread id in its process, one after the other. None
-  /// for tracks of fibers and of other kinds.
+  /// The threads that a track's scopes ran on: those with its kernel thread id in its process, one after the other.
+  /// None for tracks of fibers and of other kinds.
   [[nodiscard]] std::vector<ThreadId> threads_of(TrackId track) const;
   /// The states of a thread that overlap the range, by ascending start. Rows that touch and agree are joined.
   [[nodiscard]] std::vector<ThreadState> states(ThreadId thread, TimeRange range = {}) const;

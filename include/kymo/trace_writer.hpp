@@ -26,8 +26,8 @@ namespace kymo {
 
 /// How a TraceWriter writes numbers.
 struct TraceWriterOptions {
-  /// Writes `ts` and `dur` as whole microseconds, rounded to the nearest, for readers that refuse decimals. Otherwise they
-  /// have up to three decimals, exact to the nanosecond.
+  /// Writes `ts` and `dur` as whole microseconds, rounded to the nearest, for readers that refuse decimals. Otherwise
+  /// they have up to three decimals, exact to the nanosecond.
   bool whole_microseconds = false;
   /// The time of CLOCK_MONOTONIC at which `ts` is 0; by default the writer's creation. 0 gives the times of the other
   /// traces that kymo writes.

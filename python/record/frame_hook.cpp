@@ -111,8 +111,8 @@ bool leave_to_monitoring() {
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
 PyObject* getitem_name = nullptr;  // interned like all names of functions
 
-/// Early releases of 3.11 run a hot __getitem__ within the caller's evaluation, where this hook does not see it: those of
-/// functions whose version has no more than 16 bits. Versions are of no other use than to tell functions apart.
+/// Early releases of 3.11 run a hot __getitem__ within the caller's evaluation, where this hook does not see it: those
+/// of functions whose version has no more than 16 bits. Versions are of no other use than to tell functions apart.
 void keep_from_inlining(const FrameHead& head) {
   constexpr std::uint32_t first = 1U << 31U;
   static std::uint32_t last = first;

@@ -92,8 +92,8 @@ bool is_for_cloudpickle() {
   return name != nullptr && PyUnicode_Check(name) && Text(name).view().find("cloudpickle") != std::string_view::npos;
 }
 
-/// Pickled like functions: by qualified name, or by value where functions of `__main__` are. As the function may refer to
-/// itself, the object comes first and the function after it.
+/// Pickled like functions: by qualified name, or by value where functions of `__main__` are. As the function may refer
+/// to itself, the object comes first and the function after it.
 PyObject* reduce(PyObject* self, PyObject* /*unused*/) {
   const Profiled& made = profiled(self);
   const Owned module(PyObject_GetAttrString(made.function, "__module__"));

@@ -1,7 +1,7 @@
 // Generators, coroutines and async generators of profiled functions.
 //
-// In a task of an event loop, what is awaited is one scope from its beginning to its end, as each task has a track of its
-// own. Elsewhere each resumption is a scope, until it yields, awaits or ends: none is open while it waits.
+// In a task of an event loop, what is awaited is one scope from its beginning to its end, as each task has a track of
+// its own. Elsewhere each resumption is a scope, until it yields, awaits or ends: none is open while it waits.
 #include "profiled.hpp"
 #include "resuming.hpp"
 #include "task.hpp"

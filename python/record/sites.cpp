@@ -70,8 +70,8 @@ std::string module_of(PyObject* frame) {
   return name != nullptr && PyUnicode_Check(name) ? std::string(Text(name).view()) : std::string();
 }
 
-/// The innermost frame of the program. This package's own are not, nor PyTorch's where kymograph.torch follows it: they are
-/// the same for all scopes. Null if there is none, as on PyTorch's own threads.
+/// The innermost frame of the program. This package's own are not, nor PyTorch's where kymograph.torch follows it: they
+/// are the same for all scopes. Null if there is none, as on PyTorch's own threads.
 Owned frame_of_program() {
   bool is_torch_followed = false;
   Owned frame = Owned::of(reinterpret_cast<PyObject*>(PyEval_GetFrame()));

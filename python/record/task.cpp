@@ -3,7 +3,8 @@
 //     resumed    the thread enters the task's fiber, and the scope "await" closes
 //     suspended  the scope "await" opens, and the thread leaves the fiber
 //
-// The first resumption opens a scope around the whole task, and a flow leads to it from the scope that created the task.
+// The first resumption opens a scope around the whole task, and a flow leads to it from the scope that created the
+// task.
 #include "task.hpp"
 
 #include <unordered_map>

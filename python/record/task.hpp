@@ -1,5 +1,5 @@
-// Tasks of an event loop. Each is recorded on a track of its own, a fiber: its scopes stay open while it waits, and what
-// other tasks do meanwhile is not in them.
+// Tasks of an event loop. Each is recorded on a track of its own, a fiber: its scopes stay open while it waits, and
+// what other tasks do meanwhile is not in them.
 #pragma once
 
 #include "profiled.hpp"

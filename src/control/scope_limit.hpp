@@ -12,7 +12,8 @@ namespace kymo::control {
 /// were, so the capture has no scope without an end. What is recorded apart from scopes stays.
 class ScopeLimit {
  public:
-  /// The batch without run states and the scopes that it opens. Batches come in their order; the first is that after the last whole one.
+  /// The batch without run states and the scopes that it opens. Batches come in their order; the first is that after
+  /// the last whole one.
   [[nodiscard]] EventBatch without_scopes(const EventBatch& batch);
 
  private:

@@ -42,8 +42,8 @@ CaptureBlocks list_capture(const Source& source) {
   return list;
 }
 
-/// Converts the times of a summary's rows to those of the timeline, and its ids by `to_track(row, id)` and `to_name(row,
-/// id)`.
+/// Converts the times of a summary's rows to those of the timeline, and its ids by `to_track(row, id)` and
+/// `to_name(row, id)`.
 template <typename ToTrack, typename ToName>
 void translate_rows(const Source& source, std::array<DetailBins, Detail::levels>& all, ToTrack&& to_track,
                     ToName&& to_name) {

@@ -10,8 +10,8 @@
 
 namespace kymo::timeline {
 
-/// Ascending: the main threads of processes, other threads, fibers, locks, queues, async lanes; each by id, which is the
-/// order of their first events.
+/// Ascending: the main threads of processes, other threads, fibers, locks, queues, async lanes; each by id, which is
+/// the order of their first events.
 [[nodiscard]] inline std::uint64_t track_rank(const TrackDeclaration& track,
                                               const std::vector<ProcessDeclaration>& processes) {
   const bool is_main = std::any_of(processes.begin(), processes.end(), [&track](const ProcessDeclaration& process) {

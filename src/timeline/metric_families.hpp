@@ -1,5 +1,5 @@
-// Metrics that a machine has once for each of its cores, GPUs or the like. Views fold them into one row: on a machine of
-// many cores they would hide everything else.
+// Metrics that a machine has once for each of its cores, GPUs or the like. Views fold them into one row: on a machine
+// of many cores they would hide everything else.
 #pragma once
 
 #include <cstddef>

@@ -9,8 +9,8 @@
 
 namespace kymo::timeline {
 
-/// The observed threads that each track's scopes ran on: those with its kernel thread id in a process of its pid, on the
-/// machine that was observed, one after the other. None for tracks of fibers and of other kinds.
+/// The observed threads that each track's scopes ran on: those with its kernel thread id in a process of its pid, on
+/// the machine that was observed, one after the other. None for tracks of fibers and of other kinds.
 [[nodiscard]] KYMO_API std::unordered_map<TrackId, std::vector<ThreadId>> threads_of_tracks(
     const Declarations& declared);
 

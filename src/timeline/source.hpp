@@ -61,7 +61,8 @@ class Source {
   /// The async spans still open at the end of the capture. Costs a pass over the blocks added since the last call.
   [[nodiscard]] std::vector<AsyncBegin> open_async() const;
 
-  /// From then on events are read without what they tell about the user. Declarations are those with the timeline's ids.
+  /// From then on events are read without what they tell about the user. Declarations are those with the timeline's
+  /// ids.
   void redact_with(const Declarations& declared) {
     redaction_ = redaction_ ? redaction_ : capture::EventRedaction();
     redaction_->learn(declared);

@@ -146,7 +146,8 @@ TEST(SummaryTest, AScopeThatNeverClosesIsSeenInEverySummary) {
   EXPECT_EQ(last[0].level, total_level);
 }
 
-/// Ten blocks of 20,000 scopes, one after the other; `next` gives the number of a scope in its block its site and length.
+/// Ten blocks of 20,000 scopes, one after the other; `next` gives the number of a scope in its block its site and
+/// length.
 Summary summary_of(const std::function<std::pair<SiteId, std::int64_t>(int)>& next) {
   SummaryAccumulator accumulator;
   std::int64_t time_ns = 0;

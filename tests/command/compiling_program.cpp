@@ -1,4 +1,5 @@
-// Runs code that it writes into memory, as compilers at run time do, and names it in /tmp/perf-PID.map. Prints that path.
+// Runs code that it writes into memory, as compilers at run time do, and names it in /tmp/perf-PID.map. Prints that
+// path.
 #include <cstdio>
 #include <cstring>
 #include <string>

@@ -89,8 +89,8 @@ class StacksTest : public CommandTest {
     return row == rows.end() ? 0 : row->second["total"].get<double>();
   }
 
-  /// Whether the samples of the two functions share as the program's own clock says, within what chance allows five times
-  /// in ten million and a hundredth for the clock's own calls.
+  /// Whether the samples of the two functions share as the program's own clock says, within what chance allows five
+  /// times in ten million and a hundredth for the clock's own calls.
   void expect_shares(const std::string& weigh, const std::string& count) {
     const std::map<std::string, Json> rows = functions();
     const double weighed = self_of(rows, weigh);

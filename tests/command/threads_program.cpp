@@ -1,5 +1,5 @@
-// Computes, sleeps, waits for a lock and shares its CPU in scopes, and prints each one's CPU time by the thread's own clock and how
-// often it got a CPU.
+// Computes, sleeps, waits for a lock and shares its CPU in scopes, and prints each one's CPU time by the thread's own
+// clock and how often it got a CPU.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -92,8 +92,8 @@ void share_a_cpu() {
   ::waitpid(rival, nullptr, 0);
 }
 
-/// A program that records itself knows its states from the moment when the kernel has answered: its thread for them then
-/// waits for records. Where it is refused there is no such thread.
+/// A program that records itself knows its states from the moment when the kernel has answered: its thread for them
+/// then waits for records. Where it is refused there is no such thread.
 void wait_for_states() {
   for (int absent = 0, waits = 0; absent < 50 && waits < 30'000; ++waits) {
     bool is_there = false;

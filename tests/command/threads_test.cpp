@@ -63,8 +63,8 @@ class ThreadsTest : public CommandTest {
     return read(recorded, file);
   }
 
-  /// Records until `agrees` holds, five times at most: a busy machine interrupts the program between two of its clocks now
-  /// and then. Returns the last recording's rows.
+  /// Records until `agrees` holds, five times at most: a busy machine interrupts the program between two of its clocks
+  /// now and then. Returns the last recording's rows.
   template <typename Agrees>
   std::map<std::string, Json> record_until(Agrees&& agrees, bool is_by_itself = false) {
     std::map<std::string, Json> sites;
@@ -79,8 +79,8 @@ class ThreadsTest : public CommandTest {
     return sites;
   }
 
-  /// Whether a site's CPU time is that of its thread's own clock within 1 % or 50 us a scope. The clock also counts each
-  /// switch to the thread, before the kernel reports it: 10 us on a virtual machine whose CPUs are busy.
+  /// Whether a site's CPU time is that of its thread's own clock within 1 % or 50 us a scope. The clock also counts
+  /// each switch to the thread, before the kernel reports it: 10 us on a virtual machine whose CPUs are busy.
   [[nodiscard]] bool has_own_cpu_time(const Json& site) const {
     const double expected_ns = cpu_ns_.at(site["name"]);
     return std::abs(site["run_states"]["running_ns"].get<double>() - expected_ns) <=

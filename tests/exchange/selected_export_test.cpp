@@ -246,7 +246,8 @@ TEST_F(SelectedExportTest, ProcessesOfSeveralCapturesKeepTheirIdsTheirTimesAndHo
   }
 }
 
-/// A thread that slept from 0, worked from 1 us to 3 us, and was found so at four times; and one that was only observed.
+/// A thread that slept from 0, worked from 1 us to 3 us, and was found so at four times; and one that was only
+/// observed.
 EventBatch sampled() {
   EventBatch batch;
   batch.end_ns = 4000;

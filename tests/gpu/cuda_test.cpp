@@ -185,7 +185,8 @@ class RealCudaTest : public ::testing::Test {
 };
 
 TEST_F(RealCudaTest, TimesLieBetweenFencesAroundTheWorkAndLastAsLongAsItsKernel) {
-  // The kernel's own two readings of the GPU's clock, which may step by a microsecond, and the time to start and end it.
+  // The kernel's own two readings of the GPU's clock, which may step by a microsecond, and the time to start and end
+  // it.
   constexpr std::int64_t step_ns = 1100;
   constexpr std::int64_t launch_ns = 100'000;
   CudaContext cuda;

@@ -1,5 +1,5 @@
-// Texts are made of what is a string, of whichever library, and nothing else; they are read as std::string_view. Both by
-// headers that do not include <string_view>.
+// Texts are made of what is a string, of whichever library, and nothing else; they are read as std::string_view. Both
+// by headers that do not include <string_view>.
 #include <array>
 #include <cstddef>
 #include <string>

@@ -52,7 +52,8 @@ TEST(LivePanel, ShowsWhatTheProgramDoesWithoutAFile) {
   };
   ASSERT_TRUE(work());
   screen.frames(3);
-  // What the worker decodes comes as it can. Meanwhile the program works on: the view follows, and leaves the past behind.
+  // What the worker decodes comes as it can. Meanwhile the program works on: the view follows, and leaves the past
+  // behind.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (screen.checked_vertices() < empty + 200 && std::chrono::steady_clock::now() < deadline) {
     ASSERT_TRUE(work());

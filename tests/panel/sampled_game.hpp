@@ -7,9 +7,9 @@
 
 namespace kymo::test {
 
-/// In each frame, after these parts of it, a sample finds on the main thread "main > step > simulate" at 0.2 and 0.3 (in
-/// "update") and "main > step > paint" at 0.7 (in "render"); on the worker "pool > simulate" at 0.15, in "job". There a wait
-/// in "pool > sleep" lasts from 0.3 to 0.9. One more sample, of frame 5, could not be read.
+/// In each frame, after these parts of it, a sample finds on the main thread "main > step > simulate" at 0.2 and 0.3
+/// (in "update") and "main > step > paint" at 0.7 (in "render"); on the worker "pool > simulate" at 0.15, in "job".
+/// There a wait in "pool > sleep" lasts from 0.3 to 0.9. One more sample, of frame 5, could not be read.
 struct SampledGame {
   static constexpr ThreadId main_thread{1};
   static constexpr ThreadId worker_thread{2};

@@ -23,7 +23,8 @@ namespace {
 constexpr std::uint32_t observed = 3;
 constexpr std::uint32_t cpus = 3;
 
-/// A capture of threads whose states last anything from nanoseconds to seconds, in blocks and summaries of random sizes.
+/// A capture of threads whose states last anything from nanoseconds to seconds, in blocks and summaries of random
+/// sizes.
 Bytes make_observed(std::mt19937& random) {
   const auto below = [&random](std::int64_t most) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
@@ -194,8 +195,8 @@ TEST(States, LanesOfThreadsAndCpusAreWhatTheTimelineSaysInEveryRange) {
   EXPECT_GT(windows, rounds(12) * 4);
 }
 
-/// In each frame main runs for half of it on CPU 0, is pushed off by the worker for a tenth and then blocked, in "render".
-/// The worker runs on CPU 1 for a quarter, and on CPU 0 where main is pushed off.
+/// In each frame main runs for half of it on CPU 0, is pushed off by the worker for a tenth and then blocked, in
+/// "render". The worker runs on CPU 1 for a quarter, and on CPU 0 where main is pushed off.
 std::vector<EventBatch> stated_game() {
   std::vector<EventBatch> all = Game().batches();
   Declarations& declared = all.front().declarations;

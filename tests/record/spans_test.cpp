@@ -113,8 +113,8 @@ TEST_F(SpansTest, AnEndThatTheCollectorSeesBeforeItsBeginGoesOutTogetherWithIt) 
   for (std::uint32_t i = 1; i < Recorder::instance().pool()->slot_count(); ++i) {
     slots += Recorder::instance().pool()->slot(i).state.load() == SlotState::active ? 1U : 0U;
   }
-  // After each look at a thread in one round of them, a span goes from one thread to the other. One of them begins behind
-  // the look at the first thread, and ends before the look at the second.
+  // After each look at a thread in one round of them, a span goes from one thread to the other. One of them begins
+  // behind the look at the first thread, and ends before the look at the second.
   std::atomic<std::size_t> handed{0};
   std::atomic<bool> is_round{false};
   std::size_t seen = 0;

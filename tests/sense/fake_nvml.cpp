@@ -1,6 +1,6 @@
 // A stand-in for libnvidia-ml.so.1: written from the documentation of its C interface, and not from kymo's declarations
-// of it. Built once more as FAKE_NVML_IS_OLD, without the functions that came late, and as FAKE_NVML_STALLS: that creates
-// the file that STALLED_NVML_MARK names, and hangs.
+// of it. Built once more as FAKE_NVML_IS_OLD, without the functions that came late, and as FAKE_NVML_STALLS: that
+// creates the file that STALLED_NVML_MARK names, and hangs.
 #include "fake_nvml.hpp"
 
 #include <cstdlib>

@@ -106,7 +106,8 @@ TEST(PowerTracker, PrefersTheCounterAndTakesThePowerWhereItWentBack) {
 }
 
 TEST(PowerTracker, BoundsACounterByItsStepsAtBothEnds) {
-  // 50 W in steps of 200 ms, read every 100 ms from 50 ms on: from 50 to 1050 ms it shows the five steps at 200, 400, ... 1000.
+  // 50 W in steps of 200 ms, read every 100 ms from 50 ms on: from 50 to 1050 ms it shows the five steps at 200, 400,
+  // ... 1000.
   ScriptedSource source([](std::int64_t now_ns) {
     return PowerReading{missing, 50.0 * static_cast<double>(now_ns / (200 * ms)) * 0.2};
   });

@@ -42,7 +42,8 @@ class Gate {
   bool is_open_ = false;
 };
 
-/// A thread that touches pages when told so, and says what the kernel counted for it just before it waits and just after.
+/// A thread that touches pages when told so, and says what the kernel counted for it just before it waits and just
+/// after.
 class FaultingThread {
  public:
   struct Counted {

@@ -65,7 +65,8 @@ TEST(Comparison, NeverSaysSameOfWhatAnIntervalExcludesAndTellsHowManyRunsWouldSe
   EXPECT_EQ(few.unclear_beside_zero, 0);
   EXPECT_LT(few.found_share(), 0.6);
   ASSERT_GE(few.advised_runs.size(), 12U);
-  // What is unclear looks larger or smaller than it is. The advice in the middle settles it in about four of five cases.
+  // What is unclear looks larger or smaller than it is. The advice in the middle settles it in about four of five
+  // cases.
   std::vector<double> advised = few.advised_runs;
   std::sort(advised.begin(), advised.end());
   const auto more = static_cast<std::size_t>(advised[advised.size() / 2]);

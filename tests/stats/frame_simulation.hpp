@@ -15,8 +15,8 @@ namespace kymo::test {
 
 constexpr std::int64_t us = 1'000;
 
-/// Draws the frames of a program: how many, how noisy, how strong its cause is and in which frames. Half of the programs with
-/// a cause have a lesser one beside it, in the same frames: "tidy up" takes up to 60 % as much.
+/// Draws the frames of a program: how many, how noisy, how strong its cause is and in which frames. Half of the
+/// programs with a cause have a lesser one beside it, in the same frames: "tidy up" takes up to 60 % as much.
 class FrameSimulation {
  public:
   FrameSimulation(const std::string& path, bool has_cause, std::uint64_t seed, bool has_states)

@@ -1,4 +1,5 @@
-// A made-up program with a time of its own, recorded as kymo would: threads with scopes, locks, flows, queues, run states.
+// A made-up program with a time of its own, recorded as kymo would: threads with scopes, locks, flows, queues, run
+// states.
 #pragma once
 
 #include <algorithm>

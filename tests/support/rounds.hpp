@@ -12,8 +12,8 @@ inline constexpr bool has_sanitizer = true;
 inline constexpr bool has_sanitizer = false;
 #endif
 
-/// Whether AddressSanitizer is built in. Its allocator in GCC 12 and Clang 14 does not support fork: a child may find it
-/// locked by a thread that it does not have. Programs that fork therefore have no threads that allocate then.
+/// Whether AddressSanitizer is built in. Its allocator in GCC 12 and Clang 14 does not support fork: a child may find
+/// it locked by a thread that it does not have. Programs that fork therefore have no threads that allocate then.
 #if defined(KYMO_TEST_ADDRESS_SANITIZED)
 inline constexpr bool has_address_sanitizer = true;
 #else

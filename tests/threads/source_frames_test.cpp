@@ -73,8 +73,8 @@ std::string text_of(const std::string& symbol, const std::string& file, const st
   return symbol + " at " + file.substr(file.rfind('/') + 1) + ":" + line;
 }
 
-/// addr2line's functions and lines at each address, the innermost first. It writes the address, then by turns a function and a
-/// place in the source.
+/// addr2line's functions and lines at each address, the innermost first. It writes the address, then by turns a
+/// function and a place in the source.
 std::map<std::uint64_t, std::vector<std::string>> frames_by_addr2line(const std::string& path,
                                                                       const std::vector<std::uint64_t>& addresses) {
   std::ostringstream command;

@@ -127,8 +127,8 @@ std::array<std::int64_t, 4> times_in(const EventBatch& batch, pid_t tid, const S
   return times;
 }
 
-/// By how much a stretch's CPU time may differ from the thread's own clock: 1 % or 50 us. The clock also counts each switch
-/// to the thread, before the kernel reports it: 10 us on a virtual machine whose CPUs are busy.
+/// By how much a stretch's CPU time may differ from the thread's own clock: 1 % or 50 us. The clock also counts each
+/// switch to the thread, before the kernel reports it: 10 us on a virtual machine whose CPUs are busy.
 std::int64_t allowed_ns(const EventBatch& batch, pid_t tid, const Stretch& stretch) {
   constexpr std::int64_t switch_ns = 20'000;
   std::int64_t allowed = std::max<std::int64_t>(50'000, stretch.cpu_ns / 100);
@@ -151,9 +151,9 @@ class SwitchEventsTest : public ::testing::Test {
     }
   }
 
-  /// Observes the work and calls check(batch, observed), until the CPU time of each of the first `count` stretches is that
-  /// of the thread's own clock (allowed_ns()). A busy machine interrupts the process between two of its clocks now and
-  /// then; a systematic difference shows in each of five observations.
+  /// Observes the work and calls check(batch, observed), until the CPU time of each of the first `count` stretches is
+  /// that of the thread's own clock (allowed_ns()). A busy machine interrupts the process between two of its clocks now
+  /// and then; a systematic difference shows in each of five observations.
   template <typename Check>
   static void expect_cpu_times(const std::function<void(Stretch*)>& work, std::size_t count, Check&& check) {
     std::string differences;

@@ -200,8 +200,8 @@ void find_regressions(ComparisonReport& report, const CompareOptions& options) {
   }
 }
 
-/// Explains the first regressions; for a page without --fail-on-regression, what is worse. Where there are too few frames or
-/// scopes, nothing can be said.
+/// Explains the first regressions; for a page without --fail-on-regression, what is worse. Where there are too few
+/// frames or scopes, nothing can be said.
 void find_reasons(ComparisonReport& report, const CompareOptions& options) {
   constexpr std::size_t most_reasons = 3;
   std::vector<std::string> paths = report.base_paths;

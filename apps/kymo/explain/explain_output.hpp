@@ -16,8 +16,8 @@ namespace kymo::command {
 void print_explanations(const Timeline& timeline, const std::vector<std::string>& paths,
                         const std::vector<Explanation>& explanations);
 
-/// The evidence of a finding, numbered from 1 over all explanations: its parts, how often it owned how much, its instances.
-/// Throws Failure if there is no such finding.
+/// The evidence of a finding, numbered from 1 over all explanations: its parts, how often it owned how much, its
+/// instances. Throws Failure if there is no such finding.
 void print_evidence(const Timeline& timeline, const std::vector<Explanation>& explanations, std::size_t number);
 
 /// The command that shows a frame, or a scope.

@@ -23,7 +23,8 @@ namespace {
 
 constexpr int read_period_ms = 100;
 constexpr std::uint32_t most_copied_bytes = std::uint32_t{32} << 10U;
-/// States that last are cut after this time, so that a reader of a growing capture sees them, and few blocks reach far back.
+/// States that last are cut after this time, so that a reader of a growing capture sees them, and few blocks reach far
+/// back.
 constexpr std::int64_t most_open_ns = 1'000'000'000;
 
 }  // namespace

@@ -24,8 +24,8 @@ namespace kymo::command {
 using threads::ThreadsMode;
 
 /// Records the states and stacks of a command's threads, and a span for each of its processes, into a capture of their
-/// own, on a thread of its own. If the kernel refuses its events, there are neither stacks nor spans, and each thread's CPU
-/// time and waiting time are sampled instead of states, at the rate of the medium tier.
+/// own, on a thread of its own. If the kernel refuses its events, there are neither stacks nor spans, and each thread's
+/// CPU time and waiting time are sampled instead of states, at the rate of the medium tier.
 class RecordedThreads {
  public:
   /// `stacks_hz`: samples of stacks in a second of CPU time; 0: none.

@@ -22,8 +22,8 @@ class FlameGraph {
   void add(const Timeline& timeline, const stats::SampledFunctions& functions, std::size_t side = 0);
 
   [[nodiscard]] bool empty() const { return nodes_.size() == 1; }
-  /// Appends a figure, of at most 5,000 bars: those narrower than half a pixel are left out. Of two sides, a bar is as wide
-  /// as its mean share, and its colour is that of the side whose share is greater.
+  /// Appends a figure, of at most 5,000 bars: those narrower than half a pixel are left out. Of two sides, a bar is as
+  /// wide as its mean share, and its colour is that of the side whose share is greater.
   void append(std::string& out) const;
 
   /// Rules for the page.

@@ -42,8 +42,8 @@ struct PageColumn {
   bool is_text = false;  ///< aligned left; else right, for numbers
 };
 
-/// A table that scrolls sideways if it is too wide. Its first column names the row. Of many rows the first page is shown
-/// and the rest folded.
+/// A table that scrolls sideways if it is too wide. Its first column names the row. Of many rows the first page is
+/// shown and the rest folded.
 class PageTable {
  public:
   static constexpr std::size_t rows_of_page = 20;

@@ -14,7 +14,8 @@
 namespace kymo::command {
 
 /// Takes over stdin and stdout for its lifetime: alternate screen, no echo, no cursor. One at a time, from the only
-/// thread or before others start: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP and SIGWINCH are blocked and returned by wait().
+/// thread or before others start: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP and SIGWINCH are blocked and returned by
+/// wait().
 class Terminal {
  public:
   /// Whether stdin and stdout are a terminal.

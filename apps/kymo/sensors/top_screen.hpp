@@ -79,8 +79,8 @@ struct TopView {
   std::string filter;      ///< part of a name, in letters of any size; empty: all
 };
 
-/// The lines, none wider than a view of at least 24 columns, and as many as it has rows at most. `scroll` becomes the nearest that shows
-/// something. Colours are SGR sequences, the only control characters.
+/// The lines, none wider than a view of at least 24 columns, and as many as it has rows at most. `scroll` becomes the
+/// nearest that shows something. Colours are SGR sequences, the only control characters.
 [[nodiscard]] std::vector<std::string> top_screen(const TopData& data, TopView& view);
 
 /// The body alone, without title and limits, for pipes.

@@ -12,8 +12,8 @@
 
 namespace kymo::command {
 
-/// Writes to stderr. Names in it cannot steer the terminal. If that is closed or full, the message is lost and the command continues; its exit code still
-/// tells the result. (fmt::print throws.)
+/// Writes to stderr. Names in it cannot steer the terminal. If that is closed or full, the message is lost and the
+/// command continues; its exit code still tells the result. (fmt::print throws.)
 template <typename... Values>
 void say(fmt::format_string<Values...> format, Values&&... values) noexcept {
   try {

@@ -12,9 +12,9 @@ namespace kymo::command {
 
 enum class Align { left, right };
 
-/// Collects rows and prints them on stdout, each column as wide as its widest cell. On a terminal a table is never wider
-/// than that: columns of a rank are left out, the greatest rank first, and texts (left-aligned cells) are cut in the
-/// middle.
+/// Collects rows and prints them on stdout, each column as wide as its widest cell. On a terminal a table is never
+/// wider than that: columns of a rank are left out, the greatest rank first, and texts (left-aligned cells) are cut in
+/// the middle.
 class Table {
  public:
   struct Column {

@@ -8,8 +8,8 @@
 
 namespace kymo::command {
 
-/// Prints the help that was asked for, or what is wrong with the command line and which word was meant. Its words cannot
-/// steer the terminal. Returns true for help.
+/// Prints the help that was asked for, or what is wrong with the command line and which word was meant. Its words
+/// cannot steer the terminal. Returns true for help.
 bool print_usage(const CLI::App& app, const CLI::ParseError& error);
 
 /// Whether there is such a subcommand; if not, says so and which one was meant.

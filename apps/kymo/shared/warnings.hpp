@@ -38,8 +38,8 @@ struct Warnings {
 /// with its checksum: a pass over the files without decoding them.
 [[nodiscard]] Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops);
 
-/// Checks what of the captures is not read, for commands that have no other warnings: a line for each damaged one, for what
-/// could not be opened, and for empty files.
+/// Checks what of the captures is not read, for commands that have no other warnings: a line for each damaged one, for
+/// what could not be opened, and for empty files.
 [[nodiscard]] Warnings find_unread(const Timeline& timeline);
 
 /// Where blocks of events are damaged: says which of the statistics' numbers count their content. `uses_summaries` if

@@ -1,5 +1,5 @@
-// std::chrono's durations and clocks. All of <chrono>, with its calendars, takes a C++20 compiler longer than the rest of kymo's
-// headers together.
+// std::chrono's durations and clocks. All of <chrono>, with its calendars, takes a C++20 compiler longer than the rest
+// of kymo's headers together.
 #pragma once
 
 #include <cstdint>  // says which C++ library this is

@@ -1,5 +1,5 @@
-// Marks structures that hand types of the C++ standard library to the library of kymo. The names of functions that take them
-// differ by that library: a program with another one than kymo does not link; it would crash.
+// Marks structures that hand types of the C++ standard library to the library of kymo. The names of functions that take
+// them differ by that library: a program with another one than kymo does not link; it would crash.
 #pragma once
 
 #include <cstddef>  // says which C++ library this is

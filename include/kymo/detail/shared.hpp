@@ -1,13 +1,13 @@
-// A value that one thread writes and others read. <atomic> has it too, but takes a C++20 compiler longer than all of kymo's
-// headers together.
+// A value that one thread writes and others read. <atomic> has it too, but takes a C++20 compiler longer than all of
+// kymo's headers together.
 #pragma once
 
 #include <kymo/export.hpp>
 
 namespace kymo::detail {
 
-/// Load and store of std::atomic. An order is a std::memory_order or one of the compiler's __ATOMIC_ constants, which have the
-/// same values.
+/// Load and store of std::atomic. An order is a std::memory_order or one of the compiler's __ATOMIC_ constants, which
+/// have the same values.
 template <typename T>
 class Shared {
  public:

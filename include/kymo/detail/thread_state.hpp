@@ -7,8 +7,8 @@
 // Some kinds are followed by words with plain values.
 //
 // Chunks and cursors are in the pool, which is shared memory: words published before a kill can be read afterwards. The
-// rest of a state is private to its process: the kernel clears it in every forked child, so that no child goes on in its
-// parent's chunk.
+// rest of a state is private to its process: the kernel clears it in every forked child, so that no child goes on in
+// its parent's chunk.
 #pragma once
 
 #include <cstddef>

@@ -24,8 +24,8 @@ void send_again(int signal, siginfo_t& info) noexcept;
 /// errno of the failure: EOPNOTSUPP if unsupported.
 [[nodiscard]] int reserve_space(int file, std::uint64_t from, std::uint64_t bytes) noexcept;
 
-/// Half of the memory that is available without swapping, in bytes: what a recording may take without harm to others. The
-/// greatest number if the system does not report it.
+/// Half of the memory that is available without swapping, in bytes: what a recording may take without harm to others.
+/// The greatest number if the system does not report it.
 [[nodiscard]] std::uint64_t spare_memory();
 /// The same of the free room of a directory in memory (tmpfs); 0 for other directories.
 [[nodiscard]] std::uint64_t spare_room(const std::string& directory);

@@ -20,8 +20,8 @@ inline constexpr std::string_view hex_digits = "0123456789abcdef";
   return hex;
 }
 
-/// Appends text as the content or an attribute of XML and HTML. Control characters, which XML cannot represent or advises
-/// against, become blanks.
+/// Appends text as the content or an attribute of XML and HTML. Control characters, which XML cannot represent or
+/// advises against, become blanks.
 inline void append_xml(std::string& out, std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char character = text[i];

@@ -7,8 +7,8 @@
 
 namespace kymo::base {
 
-/// " gpu=0 mig=1": the labels of a metric, each behind a space. Leaves out a `uuid` beside other labels, since the number of
-/// the device identifies it on its machine. Files and JSON keep all labels.
+/// " gpu=0 mig=1": the labels of a metric, each behind a space. Leaves out a `uuid` beside other labels, since the
+/// number of the device identifies it on its machine. Files and JSON keep all labels.
 [[nodiscard]] inline std::string labels_text(const MetricDeclaration& metric) {
   std::string text;
   for (const auto& [key, value] : metric.labels) {

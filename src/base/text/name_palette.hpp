@@ -39,9 +39,9 @@ inline constexpr std::size_t palette_size = 2 * palette_hues;
   return {dim(hue.red), dim(hue.green), dim(hue.blue)};
 }
 
-/// Gives names colours of the palette: a name's own hue, or the next one while fewer names have that. So a name usually has
-/// the same colour in every run, up to palette_hues names have different hues, and up to palette_size different colours.
-/// Not by total time: that would give a site another colour in the next run, and beside it in a comparison.
+/// Gives names colours of the palette: a name's own hue, or the next one while fewer names have that. So a name usually
+/// has the same colour in every run, up to palette_hues names have different hues, and up to palette_size different
+/// colours. Not by total time: that would give a site another colour in the next run, and beside it in a comparison.
 class NamePalette {
  public:
   /// Gives colours to names, whose order does not matter: the order of declaration differs from run to run. Views that

@@ -1,5 +1,5 @@
-// The fields of plain rows as columns of a table. A visit() lists the fields of a kind of row once, for both directions:
-// it is called with a RowsOut to write them and with a RowsIn to read them.
+// The fields of plain rows as columns of a table. A visit() lists the fields of a kind of row once, for both
+// directions: it is called with a RowsOut to write them and with a RowsIn to read them.
 #pragma once
 
 #include <cstddef>

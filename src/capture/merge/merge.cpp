@@ -94,7 +94,8 @@ void Merging::open(const std::filesystem::path& path) {
   blocks_in_all_ += input.block_count();
 }
 
-/// What a process observed of others, without threads of its own, joins the capture that the process recorded beside it.
+/// What a process observed of others, without threads of its own, joins the capture that the process recorded beside
+/// it.
 void Merging::find_process(Input& input, const Declarations& own) const {
   const auto is_thread = [](const TrackDeclaration& track) { return track.kind == TrackKind::thread; };
   if (std::any_of(own.tracks.begin(), own.tracks.end(), is_thread) || !own.sites.empty()) {

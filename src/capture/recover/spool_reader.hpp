@@ -35,7 +35,8 @@ struct TrackResume {
 
 /// A capture's content as far as it concerns its spool.
 struct CaptureCoverage {
-  /// Its first batch is there, which states every track. Before that, what went to sinks went to those of earlier captures.
+  /// Its first batch is there, which states every track. Before that, what went to sinks went to those of earlier
+  /// captures.
   bool has_begun = true;
   std::map<TrackId, TrackResume> tracks;
   record::AsyncSpans async_spans;

@@ -112,8 +112,8 @@ struct Summary {
   KeyedTable<MetricSummary> metrics;
   KeyedTable<TrackSummary> tracks;
   Coverage coverage;
-  /// Threads' run states. A state is the depth of a row of its thread, and the CPUs vote by their number plus 1. A named
-  /// row is of the CPU of that number plus 1: when recorded threads ran there, which vote by their ids.
+  /// Threads' run states. A state is the depth of a row of its thread, and the CPUs vote by their number plus 1. A
+  /// named row is of the CPU of that number plus 1: when recorded threads ran there, which vote by their ids.
   Coverage states;
 
   /// Adds another summary of the same capture, in any order, but of different blocks. The level stays.

@@ -41,8 +41,8 @@ struct BlockRingOptions {
   std::chrono::nanoseconds duration{0};  ///< blocks that ended this long before the newest go; zero: never
 };
 
-/// Keeps the newest blocks. It takes memory as blocks come, at most half of what the machine can spare. Where the rest of
-/// the room goes to others before it is full, it stays as small as it is. Not thread-safe.
+/// Keeps the newest blocks. It takes memory as blocks come, at most half of what the machine can spare. Where the rest
+/// of the room goes to others before it is full, it stays as small as it is. Not thread-safe.
 class BlockRing {
  public:
   /// In shared memory if there is room, else in private memory, which does not survive kill -9. Throws WriteError if

@@ -97,8 +97,8 @@ class TraceEventSource {
  public:
   virtual ~TraceEventSource() = default;
 
-  /// Reads the next event. Returns false at the end of the trace. After a MalformedInput, which has the byte where reading
-  /// cannot go on, nothing more can be read; everything read before is valid.
+  /// Reads the next event. Returns false at the end of the trace. After a MalformedInput, which has the byte where
+  /// reading cannot go on, nothing more can be read; everything read before is valid.
   [[nodiscard]] virtual bool next(ChromeEvent& event) = 0;
   /// The facts of the recording read so far.
   [[nodiscard]] virtual const std::vector<std::pair<std::string, std::string>>& facts() const = 0;

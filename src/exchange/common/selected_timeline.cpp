@@ -312,8 +312,8 @@ void extend(EventBatch& batch, std::int64_t time_ns) {
   batch.end_ns = is_first ? time_ns : std::max(batch.end_ns, time_ns);
 }
 
-/// Ends the scopes that are open at the end of the selected time, or at that of their capture. Adds the async spans that
-/// never ended.
+/// Ends the scopes that are open at the end of the selected time, or at that of their capture. Adds the async spans
+/// that never ended.
 EventBatch SelectedCopy::last_batch() {
   EventBatch batch;
   for (auto& [id, track] : tracks_) {

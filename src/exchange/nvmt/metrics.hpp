@@ -68,14 +68,15 @@ struct NvmtMetrics {
 [[nodiscard]] const std::string* find_fact(const TimelineProcess& process, unsigned recorder, const std::string& name,
                                            const std::string& key);
 
-/// Searches the metrics of a process, in declaration order: those of one of its recorders. Recorder 0 is the one without
-/// a number or, if there is none, the first that has one. If its facts list rails and zones (nvmt.rail.0, nvmt.zone.0,
-/// ...), exactly these become columns. Of the cores, the first become columns, as many as nvmt.cores says at most.
+/// Searches the metrics of a process, in declaration order: those of one of its recorders. Recorder 0 is the one
+/// without a number or, if there is none, the first that has one. If its facts list rails and zones (nvmt.rail.0,
+/// nvmt.zone.0, ...), exactly these become columns. Of the cores, the first become columns, as many as nvmt.cores says
+/// at most.
 [[nodiscard]] NvmtMetrics find_nvmt_metrics(const std::vector<MetricDeclaration>& metrics,
                                             const TimelineProcess& process, unsigned recorder = 0);
 
-/// Leaves only cores that `is_sampled`, in order, so that cores which were never online have no columns. If none is, the
-/// stated number of columns remains.
+/// Leaves only cores that `is_sampled`, in order, so that cores which were never online have no columns. If none is,
+/// the stated number of columns remains.
 void keep_cores(NvmtMetrics& metrics, const std::function<bool(MetricId)>& is_sampled);
 
 }  // namespace kymo::exchange

@@ -142,8 +142,8 @@ class OverviewPicture {
     return '#' + base::to_hex(parts.data(), parts.size());
   }
 
-  /// Bars from zero for frames; a band from the least to the greatest value for metrics, faint with the mean in it where
-  /// it is of several.
+  /// Bars from zero for frames; a band from the least to the greatest value for metrics, faint with the mean in it
+  /// where it is of several.
   void draw_row(const exchange::OverviewRow& row, bool is_bars) {
     const double low = is_bars ? 0 : row.all.least;
     const double high = row.all.greatest;

@@ -101,8 +101,8 @@ void PerfettoSchedule::add_switch(BundleBuilder& bundle, std::int64_t time_ns, c
   change.add_int32(SwitchField::next_pid, state_after ? 0 : number);
 }
 
-/// Readers take the times of such events for those of CLOCK_BOOTTIME. This says that it is the trace's clock: the two differ
-/// by how long the machine was suspended, which no capture knows.
+/// Readers take the times of such events for those of CLOCK_BOOTTIME. This says that it is the trace's clock: the two
+/// differ by how long the machine was suspended, which no capture knows.
 void PerfettoSchedule::begin(std::int64_t time_ns) {
   if (std::exchange(is_begun_, true)) {
     return;

@@ -17,8 +17,8 @@ namespace kymo::exchange {
 
 /// Appends to a trace that PerfettoNames::begin() began. Numbers of processes and threads are the system's.
 ///
-/// Each stretch that a thread ran is two switches: from the idle thread to it, and back. So it needs no other thread's states,
-/// and stretches may come in any order. What ran and was not recorded looks idle.
+/// Each stretch that a thread ran is two switches: from the idle thread to it, and back. So it needs no other thread's
+/// states, and stretches may come in any order. What ran and was not recorded looks idle.
 class PerfettoSchedule {
  public:
   /// Both must outlive this.

@@ -2,8 +2,8 @@
 //
 //   { "meta": {...}, "libs": [...], "threads": [ thread, ... ] }
 //
-// A thread holds tables as objects of columns: samples refer to stacks, stacks to frames and to the stack of their caller,
-// frames to functions, functions to resources (files) and texts.
+// A thread holds tables as objects of columns: samples refer to stacks, stacks to frames and to the stack of their
+// caller, frames to functions, functions to resources (files) and texts.
 #pragma once
 
 #include <string_view>

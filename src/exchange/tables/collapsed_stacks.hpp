@@ -1,5 +1,5 @@
-// Stacks in the format of flame-graph tools: of scopes with the time spent in each, `thread;outer;inner <nanoseconds>`, or
-// sampled ones with their number, `thread;outer;inner <samples>`.
+// Stacks in the format of flame-graph tools: of scopes with the time spent in each, `thread;outer;inner <nanoseconds>`,
+// or sampled ones with their number, `thread;outer;inner <samples>`.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace kymo::exchange {
 
-/// Adds up the self time of every distinct stack. Runs of fibers that have scopes are left out of their threads' stacks:
-/// the fibers' own stacks have that time. Holds about 100 bytes per stack and the open scopes. About 20 ns per
+/// Adds up the self time of every distinct stack. Runs of fibers that have scopes are left out of their threads'
+/// stacks: the fibers' own stacks have that time. Holds about 100 bytes per stack and the open scopes. About 20 ns per
 /// scope.
 class CollapsedStacks {
  public:

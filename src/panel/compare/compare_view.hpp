@@ -93,7 +93,8 @@ class CompareView {
   };
 
   void start_judging();
-  /// Judges again what grew, at most every second and in a quarter of the time. Without a thread it would stop the screen.
+  /// Judges again what grew, at most every second and in a quarter of the time. Without a thread it would stop the
+  /// screen.
   void judge_what_grew();
   void take(std::shared_ptr<const Judged> judged);
   /// Increases with what either side reads.

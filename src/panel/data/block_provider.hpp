@@ -101,12 +101,13 @@ class BlockProvider {
   [[nodiscard]] virtual std::shared_ptr<const Detail> records() const { return nullptr; }
   /// The statistics of each site over all of the data.
   [[nodiscard]] virtual std::vector<stats::SiteFigures> figures() const = 0;
-  /// Why some frames or scopes take longer than the others, as kymo::explain() says, and throws. A second further thread
-  /// may call it; refresh() takes nothing new meanwhile. Nothing where there are no captures.
+  /// Why some frames or scopes take longer than the others, as kymo::explain() says, and throws. A second further
+  /// thread may call it; refresh() takes nothing new meanwhile. Nothing where there are no captures.
   [[nodiscard]] virtual std::optional<std::vector<Explanation>> explain(const ExplainOptions& /*options*/) const {
     return std::nullopt;
   }
-  /// Likewise of joules, as kymo::explain_energy() says. Nothing either without power, or where there are no such frames.
+  /// Likewise of joules, as kymo::explain_energy() says. Nothing either without power, or where there are no such
+  /// frames.
   [[nodiscard]] virtual std::optional<EnergyExplanation> explain_energy(const ExplainOptions& /*options*/) const {
     return std::nullopt;
   }

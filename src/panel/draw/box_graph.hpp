@@ -39,8 +39,8 @@ class BoxGraph {
 
   /// What leads back from a widened box; nothing where all is shown.
   void draw_whole_button();
-  /// Fills the rest of the window. A click chooses a box, a double click widens it. Boxes narrower than a pixel are left
-  /// out. Returns the box under the pointer; 0: none.
+  /// Fills the rest of the window. A click chooses a box, a double click widens it. Boxes narrower than a pixel are
+  /// left out. Returns the box under the pointer; 0: none.
   std::uint32_t draw(const Theme& theme, const std::function<Look(std::uint32_t box)>& look_of);
   /// Whether the last draw() chose a box.
   [[nodiscard]] bool is_clicked() const { return is_clicked_; }

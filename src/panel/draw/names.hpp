@@ -31,8 +31,8 @@ class Names {
                  std::shared_ptr<base::NamePalette> palette = std::make_shared<base::NamePalette>())
       : provider_(provider), palette_(std::move(palette)) {}
 
-  /// The look of a site, or of a named span. Sites that are declared at once have the same colours in every run, and named
-  /// spans come after those. Valid until the next call.
+  /// The look of a site, or of a named span. Sites that are declared at once have the same colours in every run, and
+  /// named spans come after those. Valid until the next call.
   [[nodiscard]] const NameLook& look(base::SiteOrName what, const Theme& theme) {
     const std::uint64_t key = (std::uint64_t{base::value_of(what)} << 1U) | (base::is_name(what) ? 1U : 0U);
     const auto& [recent_key, recent] = recent_[key % recent_.size()];

@@ -1,7 +1,8 @@
 // What the user arranged, by the names of rows, so that it holds for the program's next capture too.
 //
-// As text, a line each: how long a frame may take in ns, then rows in the order in which they stand. A row has its kind, what was done with it
-// (p: pinned, h: hidden, m: moved, -: none of these), the steps by which it is higher than usual, and its name.
+// As text, a line each: how long a frame may take in ns, then rows in the order in which they stand. A row has its
+// kind, what was done with it (p: pinned, h: hidden, m: moved, -: none of these), the steps by which it is higher than
+// usual, and its name.
 //
 //     target 16666667
 //     metric pm 1 loss
@@ -54,7 +55,8 @@ class KeptRows {
 
 class Arrangement {
  public:
-  /// Arranges what was declared since the last call, and takes what the user did. Returns whether the user did anything.
+  /// Arranges what was declared since the last call, and takes what the user did. Returns whether the user did
+  /// anything.
   bool keep(const Declarations& declarations, RowOrder& metrics, RowOrder& tracks);
 
   /// How long a frame may take; 0: never set.

@@ -90,8 +90,8 @@ class RowBuilder {
     }
   }
 
-  /// Takes a piece with more spans than pixels. Bins begin where the piece does: the span that was open there began in an
-  /// earlier one, perhaps long before, and is shown by itself.
+  /// Takes a piece with more spans than pixels. Bins begin where the piece does: the span that was open there began in
+  /// an earlier one, perhaps long before, and is shown by itself.
   void take_crowded(const DetailBins& level, const DetailRow& row, const DetailSpan& first,
                     std::int64_t piece_start_ns) {
     const double left = axis_.to_pixel(first.start_ns);

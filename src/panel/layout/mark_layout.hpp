@@ -39,8 +39,8 @@ struct SyncMark {
   std::int64_t time_ns = 0;
 };
 
-/// A moment at which a track's thread was on the CPU, or several that are too close to show individually; or a wait, with
-/// its whole length. On the track's title.
+/// A moment at which a track's thread was on the CPU, or several that are too close to show individually; or a wait,
+/// with its whole length. On the track's title.
 struct SampleMark {
   float from = 0;  ///< where the wait begins
   float pixel = 0;

@@ -116,7 +116,8 @@ const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
     const std::vector<Piece> pieces = data_.pieces(flame_.range(), wish);
     FlameOptions arranged = options;
     arranged.tracks = &tracks_;
-    // While it moves, the chart begins with what the last frame came to. Once it stands still, it shows all it has room for.
+    // While it moves, the chart begins with what the last frame came to. Once it stands still, it shows all it has room
+    // for.
     arranged.doublings = is_moving ? flame_layout_.next_doublings : 0;
     flame_is_draft_ = arranged.doublings != 0;
     flame_layout_ = lay_out_flame(pieces, flame_, arranged);

@@ -170,7 +170,8 @@ class ViewState {
   [[nodiscard]] const FlameLayout& flame_layout(const FlameOptions& options);
   /// The last one.
   [[nodiscard]] const FlameLayout& flame_layout() const { return flame_layout_; }
-  /// Whether the next frame may differ though nothing moves: data are being read, or the flame chart may have room for more.
+  /// Whether the next frame may differ though nothing moves: data are being read, or the flame chart may have room for
+  /// more.
   [[nodiscard]] bool is_busy() const { return data_.is_busy() || flame_is_draft_; }
   /// The arrangement of tracks: threads, the main one first, then fibers, locks, queues and async lanes.
   [[nodiscard]] TrackView& tracks() { return tracks_; }
@@ -179,13 +180,14 @@ class ViewState {
   [[nodiscard]] const RowOrder& metric_order() const { return metric_order_; }
   /// The marks for the last flame_layout().
   [[nodiscard]] const MarkLayout& marks() const { return mark_layout_; }
-  /// The run states for the last flame_layout(), and the CPUs that have lanes below its lines: first a line for their title.
+  /// The run states for the last flame_layout(), and the CPUs that have lanes below its lines: first a line for their
+  /// title.
   [[nodiscard]] const StateLayout& states() const { return state_layout_; }
   [[nodiscard]] const std::vector<std::uint32_t>& cpus() const { return cpus_; }
   /// The frames of the flame chart's range. Those narrower than 3 pixels are joined.
   [[nodiscard]] const FrameBars& chart_frames();
-  /// The number of a frame, from 1 on; nothing while it is being counted, or if earlier frames are gone. `asker`: one of
-  /// the askers for numbers, which asks for one frame at a time.
+  /// The number of a frame, from 1 on; nothing while it is being counted, or if earlier frames are gone. `asker`: one
+  /// of the askers for numbers, which asks for one frame at a time.
   [[nodiscard]] std::optional<FrameNumber> frame_number(const Frame& frame, Asker asker);
   /// The sync points in the overview.
   [[nodiscard]] const std::vector<SyncMark>& overview_sync_points();

@@ -9,8 +9,8 @@
 
 namespace kymo::panel {
 
-/// Scopes that extend beyond the range count with the part inside. With a site as the key's id, scopes count that are of
-/// it or inside of one on their thread.
+/// Scopes that extend beyond the range count with the part inside. With a site as the key's id, scopes count that are
+/// of it or inside of one on their thread.
 class SiteGatherer {
  public:
   SiteGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key), runs_(key.range) {}

@@ -12,9 +12,8 @@
 
 namespace kymo::panel {
 
-/// take() is for the worker's thread; the others for the drawing thread, while nothing is taken. Takes 32 bytes a stack,
-/// and inside a site 32 a sample and 16 a scope, up to a
-/// bound.
+/// take() is for the worker's thread; the others for the drawing thread, while nothing is taken. Takes 32 bytes a
+/// stack, and inside a site 32 a sample and 16 a scope, up to a bound.
 class StackGatherer {
  public:
   StackGatherer(const ListKey& key, const BlockProvider& provider) : key_(key), provider_(provider) {}

@@ -8,7 +8,8 @@
 
 namespace kymo::panel {
 
-/// The part of a tree that lies inside scopes of a site, whatever they lie in. The site's outermost scopes are at the top.
+/// The part of a tree that lies inside scopes of a site, whatever they lie in. The site's outermost scopes are at the
+/// top.
 [[nodiscard]] TreeList inside_of(const TreeList& whole, SiteId site);
 
 class FocusedTree {

@@ -17,8 +17,8 @@ using detail::WordKind;
 /// Words searched in a row for opens and closes: few if other words stand between them.
 constexpr std::size_t least_stretch = 8;
 constexpr std::size_t most_stretch = 512;
-/// Words decoded one by one before pairs are tried again: twice as many after each try that found few, since the end of a
-/// try is a mispredicted branch. Odd, or every try would begin at a close.
+/// Words decoded one by one before pairs are tried again: twice as many after each try that found few, since the end of
+/// a try is a mispredicted branch. Odd, or every try would begin at a close.
 constexpr std::ptrdiff_t most_at_once = 255;
 /// Words in pairs that are worth a try.
 constexpr std::ptrdiff_t enough_in_pairs = 16;

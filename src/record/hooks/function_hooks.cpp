@@ -1,5 +1,5 @@
-// Compiler function hooks: -finstrument-functions makes every function of a program call them on entry and exit. Functions
-// that are patched instead (patched_functions.hpp) come here by their handler.
+// Compiler function hooks: -finstrument-functions makes every function of a program call them on entry and exit.
+// Functions that are patched instead (patched_functions.hpp) come here by their handler.
 //
 // A hook has no guard object for its scope's token, so each thread keeps its own stack of open hooked functions. An
 // exit closes the innermost open scope of its function and drops the frames above, which were left without an exit (by

@@ -1,7 +1,7 @@
 // Keeps what a patched function may hold in vector registers.
 //
-// XRay keeps the lower 128 bits of the registers for arguments and results around its handler. Functions may have more in
-// them, such as an __m256. kymo's own code leaves the upper bits alone, but the C library's memcpy does not.
+// XRay keeps the lower 128 bits of the registers for arguments and results around its handler. Functions may have more
+// in them, such as an __m256. kymo's own code leaves the upper bits alone, but the C library's memcpy does not.
 #pragma once
 
 #include <type_traits>

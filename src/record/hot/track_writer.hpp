@@ -29,8 +29,8 @@ inline void set_current_slot(TrackSlot* slot) noexcept {
   kymo_thread_v2 = slot != nullptr ? &slot->own() : &nobody;
 }
 
-/// For slow paths, before they touch anything shared: in a process made without fork handlers, this thread's slots belong
-/// to the parent.
+/// For slow paths, before they touch anything shared: in a process made without fork handlers, this thread's slots
+/// belong to the parent.
 void notice_fork() noexcept;
 
 /// Gives the calling thread, or its current fiber, a slot. Null if there is none.

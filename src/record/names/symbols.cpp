@@ -420,8 +420,8 @@ std::string_view qualified_name(std::string_view demangled) noexcept {
 
 namespace {
 
-/// Where a C compiler's mark of a function that it derived begins: "parse.constprop.0", "parse.cold". Go's names have dots of
-/// their own: "main.parse.func1".
+/// Where a C compiler's mark of a function that it derived begins: "parse.constprop.0", "parse.cold". Go's names have
+/// dots of their own: "main.parse.func1".
 std::size_t begin_of_clone(const std::string& symbol) {
   constexpr std::array<std::string_view, 8> marks{".constprop", ".isra", ".part",  ".cold",
                                                   ".lto_priv",  ".llvm", ".clone", ".localalias"};

@@ -90,8 +90,8 @@ class BasicSignalSafeLock {
 
 using SignalSafeLock = BasicSignalSafeLock<ThreadsOfThisProcess>;
 
-/// A lock that signal handlers take as well. Signals are held back under it, so that no handler interrupts its holder: who
-/// waits for it waits for a thread that goes on, also where a handler forks.
+/// A lock that signal handlers take as well. Signals are held back under it, so that no handler interrupts its holder:
+/// who waits for it waits for a thread that goes on, also where a handler forks.
 class UninterruptedLock {
  public:
   /// False in the handler of a fault under the lock, and where its holder does not come back.
@@ -119,8 +119,8 @@ class UninterruptedLock {
   std::atomic<bool> is_lost_{false};
 };
 
-/// A mutex of calls that no handler makes, but that a handler may interrupt. A fork takes it: where a handler forks, its
-/// own thread does not hold it.
+/// A mutex of calls that no handler makes, but that a handler may interrupt. A fork takes it: where a handler forks,
+/// its own thread does not hold it.
 class UninterruptedMutex {
  public:
   void lock() {

@@ -92,8 +92,8 @@ void Pool::lay_out(const Layout& layout, const std::uint64_t (&id)[2]) {
   header.magic = spool_magic;
 }
 
-/// Adds a reserved large chunk, unless another thread has. The collector wakes once an eighth of the pool is taken, or 16
-/// chunks.
+/// Adds a reserved large chunk, unless another thread has. The collector wakes once an eighth of the pool is taken, or
+/// 16 chunks.
 void Pool::add_free(std::uint32_t index) noexcept {
   std::uint32_t expected = index;
   if (!header_->chunk_count.compare_exchange_strong(expected, index + 1, std::memory_order_acq_rel)) {

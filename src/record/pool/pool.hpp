@@ -118,8 +118,8 @@ class Pool {
   [[nodiscard]] static Layout plan(std::uint64_t bytes, bool is_on_demand);
   /// Initializes the reserved beginning of the mapping.
   void lay_out(const Layout& layout, const std::uint64_t (&id)[2]);
-  /// Backs a part of the mapping with memory, zero at first, so that no access to it fails or faults. Several threads may
-  /// reserve the same part. Async-signal-safe.
+  /// Backs a part of the mapping with memory, zero at first, so that no access to it fails or faults. Several threads
+  /// may reserve the same part. Async-signal-safe.
   [[nodiscard]] bool reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool open_backing(PoolBacking backing, const PoolOptions& options, const std::uint64_t (&id)[2],
                                   std::uint64_t bytes);

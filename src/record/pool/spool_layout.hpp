@@ -7,8 +7,8 @@
 //
 // Chunks are numbered by index: large ones from 0, piece p of large chunk c is most_chunks + 32 c + p.
 //
-// In the owner's memory, each slot's thread has a private state at a fixed distance before the slot (TrackSlot::own). It is
-// no part of the spool.
+// In the owner's memory, each slot's thread has a private state at a fixed distance before the slot (TrackSlot::own).
+// It is no part of the spool.
 //
 // The owner writes it, recovery reads it and trusts nothing in it.
 #pragma once

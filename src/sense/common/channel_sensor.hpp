@@ -48,8 +48,8 @@ struct Channel {
   double range = 0;
 };
 
-/// The shortest stretch for computing watts from joules: 20 renewals of RAPL. Sources that renew less often get a longer
-/// one: from a renewal to another.
+/// The shortest stretch for computing watts from joules: 20 renewals of RAPL. Sources that renew less often get a
+/// longer one: from a renewal to another.
 inline constexpr std::int64_t power_window_ns = 20'000'000;
 
 /// Reads channels. Searches for them at the first read and whenever signature() changes or a file vanishes, at most

@@ -177,8 +177,8 @@ void NvmlSensor::report(std::string_view call, NvmlReturn error, bool all_failed
   }
 }
 
-/// How long a call rests: by the median cost of the last three calls, of two by the cheaper one. After the first it rests for
-/// at most a second.
+/// How long a call rests: by the median cost of the last three calls, of two by the cheaper one. After the first it
+/// rests for at most a second.
 std::int64_t NvmlSensor::pause_after(Row& row, std::int64_t cost_ns) {
   constexpr std::int64_t least_pause = 250;
   constexpr std::int64_t cheap_ns = 100'000;

@@ -92,10 +92,10 @@ struct NvmlCall {
   NvmlReturn (*read)(NvmlGpu& gpu, NvmlValues& values);
 };
 
-/// Makes the calls of one tier. In the medium tier a call takes 1/250 of a core at most: a costlier one rests. On an H200
-/// the energy counter takes 4 ms of CPU, other calls take 0.05. A single slow call does not count: the driver blocks others
-/// for tens of milliseconds while a program starts to use the GPU. If the GPU does not support a call at the first attempt,
-/// the call is dropped. Any other error is a gap.
+/// Makes the calls of one tier. In the medium tier a call takes 1/250 of a core at most: a costlier one rests. On an
+/// H200 the energy counter takes 4 ms of CPU, other calls take 0.05. A single slow call does not count: the driver
+/// blocks others for tens of milliseconds while a program starts to use the GPU. If the GPU does not support a call at
+/// the first attempt, the call is dropped. Any other error is a gap.
 class NvmlSensor final : public Sensor {
  public:
   /// If the GPU has no handle yet, each read requests it.

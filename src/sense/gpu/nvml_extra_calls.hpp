@@ -17,12 +17,12 @@ template <typename... Parameters, typename... Arguments>
   return function == nullptr ? NvmlReturn::not_supported : function(arguments...);
 }
 
-/// Reads one field of a GPU. `scope` is a link, or all_links for their sum. Returns not_supported if the driver is older
-/// than the field.
+/// Reads one field of a GPU. `scope` is a link, or all_links for their sum. Returns not_supported if the driver is
+/// older than the field.
 [[nodiscard]] NvmlReturn read_field(const NvmlGpu& gpu, unsigned id, unsigned scope, double& value);
 
-/// What the driver has sampled of each process of a GPU within the last second: the mean of its shares in percent. Empty
-/// if none has used it.
+/// What the driver has sampled of each process of a GPU within the last second: the mean of its shares in percent.
+/// Empty if none has used it.
 [[nodiscard]] NvmlReturn read_process_shares(const NvmlLibrary& nvml, NvmlDevice device,
                                              std::map<std::uint64_t, double>& shares);
 

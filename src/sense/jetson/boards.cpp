@@ -206,8 +206,8 @@ std::optional<unsigned> chip_address(std::string_view name) {
   return error == std::errc() && end == digits.data() + digits.size() ? std::optional<unsigned>(address) : std::nullopt;
 }
 
-/// Every labelled channel of every INA3221 and, on a Jetson, the input's INA238, ordered by chip address. The number after
-/// "hwmon" is arbitrary.
+/// Every labelled channel of every INA3221 and, on a Jetson, the input's INA238, ordered by chip address. The number
+/// after "hwmon" is arbitrary.
 std::vector<PowerRail> find_rails(const std::string& root, bool is_jetson) {
   std::vector<std::pair<unsigned, std::string>> chips;
   for (const std::string_view driver : {chips_directory, old_chips_directory, input_chips_directory}) {

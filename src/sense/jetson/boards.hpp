@@ -17,8 +17,8 @@ struct BoardRail {
   char channel = '1';
 };
 
-/// A kind of board. Rails and zones are found on the machine; an entry adds the zones' order, and says what there is for
-/// configurations made elsewhere.
+/// A kind of board. Rails and zones are found on the machine; an entry adds the zones' order, and says what there is
+/// for configurations made elsewhere.
 struct BoardEntry {
   std::string_view name;
   /// "maker,part": one of them occurs in the device tree's `compatible`. The first matching entry is used.

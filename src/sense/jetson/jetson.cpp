@@ -1,5 +1,5 @@
-// Jetson boards: GPU load, memory controller load, power rails, fan, power mode, clocks and alarms. Sensors "gpu_load", "emc",
-// "ina3221" and "jetson".
+// Jetson boards: GPU load, memory controller load, power rails, fan, power mode, clocks and alarms. Sensors "gpu_load",
+// "emc", "ina3221" and "jetson".
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -1,9 +1,9 @@
 // Page faults of each thread of a process tree.
 //
-// They are in /proc/PID/task/TID/stat, which anybody may read of one's own processes: the same numbers as getrusage's of the
-// thread. The kernel's software counters would need a descriptor for each thread and CPU, and where
-// perf_event_paranoid is 2 they leave out what the kernel faults in on a thread's behalf. So the file is read, some 10 us, but
-// only of threads that ran since the last look: the others have no new faults.
+// They are in /proc/PID/task/TID/stat, which anybody may read of one's own processes: the same numbers as getrusage's
+// of the thread. The kernel's software counters would need a descriptor for each thread and CPU, and where
+// perf_event_paranoid is 2 they leave out what the kernel faults in on a thread's behalf. So the file is read, some 10
+// us, but only of threads that ran since the last look: the others have no new faults.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,8 @@ struct FaultyThread {
   bool was_seen = false;
 };
 
-/// Whether a thread needs its stat file read now. One that comes and goes within a look is never taken up: there are too many.
+/// Whether a thread needs its stat file read now. One that comes and goes within a look is never taken up: there are
+/// too many.
 [[nodiscard]] inline bool wants_faults(const FaultyThread& thread, bool is_first_look, bool has_run) {
   return thread.metrics ? has_run : is_first_look || thread.was_seen;
 }

@@ -15,8 +15,8 @@
 
 namespace {
 
-// Plain pointers without destructors: the recorder stops the sampler when the process ends. One inherited by fork cannot
-// be destroyed, since its threads do not exist here.
+// Plain pointers without destructors: the recorder stops the sampler when the process ends. One inherited by fork
+// cannot be destroyed, since its threads do not exist here.
 struct Entry {
   kymo::Sampler* sampler = nullptr;
   const Entry* left_behind = nullptr;

@@ -48,8 +48,8 @@ class SensorFeed {
 
   /// Reads the sensor and appends its values.
   void sample(std::int64_t now_ns, std::vector<MetricSample>& samples);
-  /// Whether every metric has a value, or has had the time for its first one: two reads and two of its windows, a second
-  /// at most. A metric whose source cannot be read gets none.
+  /// Whether every metric has a value, or has had the time for its first one: two reads and two of its windows, a
+  /// second at most. A metric whose source cannot be read gets none.
   [[nodiscard]] bool is_warm() const { return is_warm_; }
   /// Duration of the last read.
   [[nodiscard]] std::int64_t read_ns() const { return read_ns_; }
@@ -97,8 +97,8 @@ class TierThread {
   /// Labels for every metric. Call before start().
   void set_labels(Labels labels) { labels_ = std::move(labels); }
   [[nodiscard]] const Labels& labels() const { return labels_; }
-  /// Adds a sensor. The thread starts to read it at its next deadline, or at once if the tier has none of its own. Thread
-  /// safe.
+  /// Adds a sensor. The thread starts to read it at its next deadline, or at once if the tier has none of its own.
+  /// Thread safe.
   void add(std::unique_ptr<Sensor> sensor, double hz) { add(std::move(sensor), hz, *this); }
   /// Adds a sensor of another tier, which outlives this thread. While it is quick it is read along with this tier's
   /// sensors and needs no wake-up of its own.

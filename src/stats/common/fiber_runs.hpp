@@ -1,4 +1,5 @@
-// Counts the time of fibers once: a run of a fiber is a scope of the thread, and the fiber's scopes are on its own track.
+// Counts the time of fibers once: a run of a fiber is a scope of the thread, and the fiber's scopes are on its own
+// track.
 #pragma once
 
 #include <set>

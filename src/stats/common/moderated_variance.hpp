@@ -1,9 +1,9 @@
 // Empirical Bayes for variances: what many variances have in common makes each of them more certain.
 //
-// The model: the true variances of things alike are s0^2 times d0 over chi-squared numbers with d0 degrees of freedom. Source:
-// G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in microarray
-// experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004), article 3, sections 3 and 6.2; as in
-// the function fitFDist of the R package limma.
+// The model: the true variances of things alike are s0^2 times d0 over chi-squared numbers with d0 degrees of freedom.
+// Source: G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in microarray
+// experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004), article 3, sections 3 and 6.2; as
+// in the function fitFDist of the R package limma.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct VariancePrior {
 /// Fewer variances than this tell too little of each other.
 constexpr std::size_t least_variances = 4;
 
-/// Estimates the prior from the mean and the variance of the logarithms. All variances have the same degrees of freedom.
-/// Zeros count as 1e-5 of the median. Degrees are 0 for fewer than `least_variances` and if most variances are 0. Reorders
-/// the variances. About 20 ns a variance.
+/// Estimates the prior from the mean and the variance of the logarithms. All variances have the same degrees of
+/// freedom. Zeros count as 1e-5 of the median. Degrees are 0 for fewer than `least_variances` and if most variances are
+/// 0. Reorders the variances. About 20 ns a variance.
 [[nodiscard]] VariancePrior fit_prior(std::span<double> variances, double degrees);
 
 /// Derivatives of the logarithm of the gamma function, for x > 0, with a relative error of about 1e-14.

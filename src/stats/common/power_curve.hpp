@@ -1,8 +1,9 @@
 // The power of one source over time, from its metric's samples, and the energy between any two times.
 //
 // An energy counter gives pieces of constant power, from one renewal of the source to the next. A power gauge gives
-// trapezoids between fresh samples; a counter beside it makes longer times exact. Each piece keeps its uncertainty: the least and the most energy it can have had,
-// and how much earlier than its start it may have begun, since a renewal is seen only when the source is read.
+// trapezoids between fresh samples; a counter beside it makes longer times exact. Each piece keeps its uncertainty: the
+// least and the most energy it can have had, and how much earlier than its start it may have begun, since a renewal is
+// seen only when the source is read.
 #pragma once
 
 #include <cstddef>

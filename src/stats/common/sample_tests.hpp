@@ -25,9 +25,9 @@ namespace kymo::stats {
   return ascending[percentile_rank(ascending.size(), percent) - 1];
 }
 
-/// The percentile of ascending values by Hyndman and Fan's definition 8, which interpolates: its median over samples is the
-/// true percentile whatever their number, nearly so for any distribution. Not empty.
-/// `errors`: so many standard errors higher, by the binomial distribution of the rank (Woodruff 1952), within the values.
+/// The percentile of ascending values by Hyndman and Fan's definition 8, which interpolates: its median over samples is
+/// the true percentile whatever their number, nearly so for any distribution. Not empty. `errors`: so many standard
+/// errors higher, by the binomial distribution of the rank (Woodruff 1952), within the values.
 [[nodiscard]] double unbiased_percentile_of(std::span<const double> ascending, unsigned percent, double errors = 0);
 
 /// A two-sided Mann-Whitney U test.
@@ -71,8 +71,8 @@ struct QuantileDifferences {
   Interval p95_share;
 };
 
-/// Bootstrap of the differences of medians and of 95th percentiles (nearest rank) of two samples, each ascending and not
-/// empty, with percentile intervals.
+/// Bootstrap of the differences of medians and of 95th percentiles (nearest rank) of two samples, each ascending and
+/// not empty, with percentile intervals.
 ///
 /// No resample is written out. The k-th smallest of n draws is the value at floor(n * the k-th smallest of n uniform
 /// numbers), and those are ratios of gamma-distributed numbers. About 300 ns a resample, for any n.

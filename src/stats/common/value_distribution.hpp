@@ -9,8 +9,8 @@ namespace kymo::stats {
 
 /// Standard deviation and percentiles of values, each value counting once. Values are counted by sign, exponent and the
 /// first ten bits of the mantissa, so a percentile is at most 1/1024 nearer to zero than the exact value, and exact for
-/// integers up to 2048. Values in more than `most_counts` different counts halve that precision, so memory is bounded: about
-/// 48 bytes a count.
+/// integers up to 2048. Values in more than `most_counts` different counts halve that precision, so memory is bounded:
+/// about 48 bytes a count.
 class ValueDistribution {
  public:
   static constexpr std::size_t most_counts = 65'536;

@@ -30,8 +30,8 @@ struct ComparisonOptions {
   std::uint64_t seed = 1;
   std::size_t resamples = 10'000;
   std::size_t rotations = 10'000;
-  /// By run: the greatest adjusted p-value of what differs. Of 100 comparisons of equal programs, at most 5 have a false
-  /// alarm: 4 among the durations and 1 among the metrics.
+  /// By run: the greatest adjusted p-value of what differs. Of 100 comparisons of equal programs, at most 5 have a
+  /// false alarm: 4 among the durations and 1 among the metrics.
   double level_of_durations = 0.04;
   double level_of_metrics = 0.01;
   /// By samples. At exactly 0.05, half of all batches of 1,000 equal pairs would give over 50 false alarms; this level

@@ -12,9 +12,10 @@
 
 namespace kymo::stats {
 
-/// The functions of one run. A value is a function's own CPU time in one of up to 20 equal parts of the run's time, times
-/// their number: what the run would take at that rate. A run of few samples has fewer parts, so that each has 100 or more. Nothing if the timeline has no sampled stacks or does not say
-/// their rate. Takes 8 bytes a declared stack and slice that was met.
+/// The functions of one run. A value is a function's own CPU time in one of up to 20 equal parts of the run's time,
+/// times their number: what the run would take at that rate. A run of few samples has fewer parts, so that each has 100
+/// or more. Nothing if the timeline has no sampled stacks or does not say their rate. Takes 8 bytes a declared stack
+/// and slice that was met.
 using FunctionRun = std::map<ThingName, RunValues>;
 [[nodiscard]] FunctionRun read_function_run(const Timeline& timeline,
                                             const std::function<void(double)>& on_progress = {});

@@ -151,8 +151,8 @@ std::vector<double> Group::residuals_of(std::size_t member) const {
 }
 
 /// With as many runs on both sides, it makes no difference which side varies more. Otherwise the side with fewer runs
-/// may, and all variances are too small by one factor. This is that factor, at least 1; lowers the degrees of freedom to
-/// those of Welch's test.
+/// may, and all variances are too small by one factor. This is that factor, at least 1; lowers the degrees of freedom
+/// to those of Welch's test.
 double Group::weigh_sides() {
   const auto base = static_cast<double>(base_runs_);
   const auto changed = static_cast<double>(runs_.size() - base_runs_);

@@ -35,8 +35,8 @@ struct RunDifference {
   Interval share;               ///< the same as a share of the base
   double p_value = 1;           ///< of a moderated t-test; at most 0.05 where the interval does not hold 0
   double adjusted_p_value = 1;  ///< the probability that equal sides have any p-value this small in the whole family
-  /// How many more runs a side would give an adjusted p-value up to the level in 4 of 5 comparisons, if the difference is
-  /// as large as measured. None where it is already, and where it would be more than `most_runs_advised`.
+  /// How many more runs a side would give an adjusted p-value up to the level in 4 of 5 comparisons, if the difference
+  /// is as large as measured. None where it is already, and where it would be more than `most_runs_advised`.
   std::optional<std::size_t> more_runs;
 };
 
@@ -56,8 +56,10 @@ struct RunTestOptions {
 /// - A moderated variance is at least what the values within the runs say about the error of the difference.
 /// - The moderated variance has no more degrees of freedom than all variances together, and things that rise and
 ///   fall together count less: n^2 over the sum of the squared correlations of all pairs (Satterthwaite's approximation).
-/// - If one side has fewer runs and varies more, variances are weighted as in Welch's test, by one factor for all things.
-/// - The adjusted p-value is by rotation (Langsrud, "Rotation tests", Statistics and Computing 15, 2005): the levels of all
+/// - If one side has fewer runs and varies more, variances are weighted as in Welch's test, by one factor for all
+///   things.
+/// - The adjusted p-value is by rotation (Langsrud, "Rotation tests", Statistics and Computing 15, 2005): the levels of
+///   all
 ///   runs, less their mean, are rotated at random, all by the same rotation, and the greatest statistic of each rotation is
 ///   noted. This keeps how things depend on each other, whatever it is. It is exact if levels are normally distributed
 ///   with the same variance in both sides.

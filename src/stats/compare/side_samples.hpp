@@ -44,8 +44,9 @@ struct ThingSamples {
   return runs == 0 || kept_a_side / runs < least_a_run ? least_a_run : kept_a_side / runs;
 }
 
-/// Collects durations of scopes, spans and frames in nanoseconds, CPU times of scopes whose run states are known throughout, values of gauges, and rates of counters between two
-/// readings. Scopes that never ended, stale readings and non-finite values do not count.
+/// Collects durations of scopes, spans and frames in nanoseconds, CPU times of scopes whose run states are known
+/// throughout, values of gauges, and rates of counters between two readings. Scopes that never ended, stale readings
+/// and non-finite values do not count.
 ///
 /// Memory grows with the number of things and runs, not with the captures: at most 8 bytes times `kept_a_run` per thing
 /// and run.

@@ -18,8 +18,8 @@ namespace kymo::stats {
 using ConsumerId = std::uint32_t;
 
 /// What one or several sharers weigh: as much as their number times a full weight, or less if they only run now and
-/// then. In truth, the mean over a piece of a power curve may be anything from `least` to `most`, and anyone may have run
-/// while others did or did not; the bound of the energy covers that.
+/// then. In truth, the mean over a piece of a power curve may be anything from `least` to `most`, and anyone may have
+/// run while others did or did not; the bound of the energy covers that.
 struct Weight {
   std::int32_t likely = 1;
   std::int32_t least = 1;
@@ -40,8 +40,8 @@ struct Weight {
 
 class EnergySharing {
  public:
-  /// The curves must outlive this object; without any, all energy is unknown. `full` is the weight of a sharer that runs
-  /// all the time.
+  /// The curves must outlive this object; without any, all energy is unknown. `full` is the weight of a sharer that
+  /// runs all the time.
   explicit EnergySharing(const std::vector<const PowerCurve*>& curves, std::int32_t full = 1);
 
   /// Advances to a time. Earlier times count as the current one.

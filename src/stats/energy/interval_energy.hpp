@@ -20,7 +20,8 @@ struct EnergyInterval {
   ProcessId process{};
 };
 
-/// Who used joules in an interval: a site's scopes on a thread while they were the innermost, or a queue's spans of a name.
+/// Who used joules in an interval: a site's scopes on a thread while they were the innermost, or a queue's spans of a
+/// name.
 struct EnergyUser {
   TrackId track{};
   SiteId site{};
@@ -33,7 +34,8 @@ struct EnergyPart {
   double share_s = 0;  ///< the user's share of the power, integrated over time
 };
 
-/// What the interval's machine took beyond the sum of the parts, it took while no scope was open, and its GPUs without spans.
+/// What the interval's machine took beyond the sum of the parts, it took while no scope was open, and its GPUs without
+/// spans.
 struct DividedEnergy {
   std::vector<EnergyPart> parts;
 };
@@ -50,8 +52,8 @@ class IntervalEnergies {
   /// The longest renewal of the machine's sources; 0: not known.
   [[nodiscard]] std::int64_t renewal_ns(ProcessId process);
 
-  /// The same joules by their users, in the order of the intervals, which may overlap. Two passes over the scopes. Beyond
-  /// `most_parts` parts, further users have no part.
+  /// The same joules by their users, in the order of the intervals, which may overlap. Two passes over the scopes.
+  /// Beyond `most_parts` parts, further users have no part.
   [[nodiscard]] std::vector<DividedEnergy> divide(const std::vector<EnergyInterval>& intervals,
                                                   const std::function<void(double)>& on_progress = nullptr);
 

@@ -30,7 +30,8 @@ void append_steps(TrackId track, std::span<const ThreadState> states, TimeRange 
 /// Puts states before samples.
 class JoinedLoads {
  public:
-  /// Appends the changes of all tracks by ascending time. The steps come in any order, none before those of earlier calls.
+  /// Appends the changes of all tracks by ascending time. The steps come in any order, none before those of earlier
+  /// calls.
   void join(std::vector<LoadStep> steps, std::vector<LoadChange>& changes);
   [[nodiscard]] bool is_by_state(TrackId track) const;
 
@@ -42,8 +43,8 @@ class JoinedLoads {
   std::unordered_map<TrackId, Loads> loads_;
 };
 
-/// One pass. Holds the states of a fifth of a second, so memory does not grow with the number of switches. A thread that
-/// does not run keeps a thousandth of a core, as in ThreadLoads::changes().
+/// One pass. Holds the states of a fifth of a second, so memory does not grow with the number of switches. A thread
+/// that does not run keeps a thousandth of a core, as in ThreadLoads::changes().
 class LoadChanges {
  public:
   /// `sampled`: the changes by samples, by ascending time. The timeline must outlive this.

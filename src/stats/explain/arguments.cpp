@@ -75,8 +75,8 @@ void add_absent_texts(const std::map<NameId, std::vector<bool>>& has_texts, Argu
   }
 }
 
-/// Sets what both sides have; puts the mean in place of what is missing, which says nothing to the test. False if too few
-/// instances have the argument.
+/// Sets what both sides have; puts the mean in place of what is missing, which says nothing to the test. False if too
+/// few instances have the argument.
 bool summarise(const LookedAt& looked_at, ArgumentColumn& column) {
   std::vector<double> slow;
   std::vector<double> usual;

@@ -21,12 +21,12 @@ class InstanceMetrics {
   /// One pass over the samples.
   InstanceMetrics(const Timeline& timeline, const LookedAt& looked_at);
 
-  /// The metrics whose values differ most surely between slow and usual instances, at most `most`, by a rank test corrected
-  /// for the number of metrics.
+  /// The metrics whose values differ most surely between slow and usual instances, at most `most`, by a rank test
+  /// corrected for the number of metrics.
   [[nodiscard]] std::vector<Companion> companions(std::size_t most) const;
 
-  /// Bytes that the program moved, and those of the disk with most of them, as far as there are surely more of them in the
-  /// slow instances that have the cause than in usual ones: the program's own count, its processes' and a disk's.
+  /// Bytes that the program moved, and those of the disk with most of them, as far as there are surely more of them in
+  /// the slow instances that have the cause than in usual ones: the program's own count, its processes' and a disk's.
   [[nodiscard]] std::vector<Companion> bytes_with(const Cause& cause) const;
 
   /// A sentence if the host surely took more of the machine's CPU time in slow instances; else empty.

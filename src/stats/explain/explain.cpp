@@ -153,8 +153,8 @@ std::vector<FindingPart> Explaining::parts_of(const Cause& cause) const {
   return parts;
 }
 
-/// Whether the cause came so rarely and briefly that a disturbance by the machine is as likely. Not asked where the user
-/// chose the instances: these are explained as they are.
+/// Whether the cause came so rarely and briefly that a disturbance by the machine is as likely. Not asked where the
+/// user chose the instances: these are explained as they are.
 bool Explaining::may_be_the_machine(const Cause& cause, const Finding& finding) const {
   const SlowSetOptions& chosen = options_.slow;
   if (chosen.number || chosen.time || chosen.over_ns || result_.is_comparison || finding.is_first_time ||

@@ -82,7 +82,8 @@ class FunctionNames {
     }
     return path;
   }
-  /// The innermost line of a stack that is known, of its functions from the one at `depth` of path_of() on. Line 0: none.
+  /// The innermost line of a stack that is known, of its functions from the one at `depth` of path_of() on. Line 0:
+  /// none.
   [[nodiscard]] SourcePlace place_of(std::uint32_t stack, std::size_t depth) {
     std::size_t passed = 0;
     for (; stack != 0; stack = tree_.caller_of(stack)) {

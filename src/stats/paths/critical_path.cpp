@@ -440,7 +440,8 @@ void PathFinder::own_possible_waits() {
   }
 }
 
-/// The queue's spans own their times, the thread the rest. A thread that was blocked went on some time after the last span.
+/// The queue's spans own their times, the thread the rest. A thread that was blocked went on some time after the last
+/// span.
 void PathFinder::own_by_work(const ScopeStretch& stretch, TrackId queue, OwnerKind own_kind) {
   const auto& [request, site, range] = stretch;
   const SubjectId subject = owners_.subject_of(site);

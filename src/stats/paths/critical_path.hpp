@@ -1,9 +1,9 @@
-// Lays the time of instances along their critical paths: each nanosecond gets one owner, and the owners' times add up to
-// the instance's duration exactly.
+// Lays the time of instances along their critical paths: each nanosecond gets one owner, and the owners' times add up
+// to the instance's duration exactly.
 //
-// The path runs through the thread's scopes. Where the thread waits for a lock, it goes on in the thread that holds it; where
-// a flow ends the wait, in the thread that sends it; where a queue's span ends with the wait, in the queue. Run states, where
-// recorded, tell computing from being pushed off the CPU and from being blocked.
+// The path runs through the thread's scopes. Where the thread waits for a lock, it goes on in the thread that holds it;
+// where a flow ends the wait, in the thread that sends it; where a queue's span ends with the wait, in the queue. Run
+// states, where recorded, tell computing from being pushed off the CPU and from being blocked.
 #pragma once
 
 #include <cstddef>
@@ -78,8 +78,8 @@ struct CriticalPaths {
 constexpr std::size_t most_waits_followed = 6;
 constexpr std::size_t most_delays = 100'000;
 
-/// The paths of instances, in ascending order of start. A pass over the blocks around the instances for each thread that
-/// waits follow one another through. Memory grows with the instances and their waits, not with their scopes.
+/// The paths of instances, in ascending order of start. A pass over the blocks around the instances for each thread
+/// that waits follow one another through. Memory grows with the instances and their waits, not with their scopes.
 [[nodiscard]] CriticalPaths find_critical_paths(const Timeline& timeline, const std::vector<Instance>& instances,
                                                 OwnerTable& owners,
                                                 const std::function<void(double)>& on_progress = nullptr);

@@ -38,8 +38,8 @@ struct QueueWork {
   NameId name{};
 };
 
-/// The holds, arrivals and queue spans that overlap given intervals. Bounded: what lies beyond `most_events` of a kind is
-/// left out, and is_cut() says so. Constant once made.
+/// The holds, arrivals and queue spans that overlap given intervals. Bounded: what lies beyond `most_events` of a kind
+/// is left out, and is_cut() says so. Constant once made.
 class HandOvers {
  public:
   static constexpr std::size_t most_events = 2'000'000;

@@ -36,9 +36,9 @@ class MetricValues {
   std::vector<std::pair<double, std::uint32_t>> sums_;
 };
 
-/// Reads the chosen metrics of processes. An instance's value is the mean of the samples in it, else the next sample; of
-/// counters, what they grew by per second. Instances ascend by start. One pass over the samples; memory: 24 bytes for each
-/// metric and instance.
+/// Reads the chosen metrics of processes. An instance's value is the mean of the samples in it, else the next sample;
+/// of counters, what they grew by per second. Instances ascend by start. One pass over the samples; memory: 24 bytes
+/// for each metric and instance.
 [[nodiscard]] std::map<MetricId, MetricValues> read_instance_values(
     const Timeline& timeline, const std::vector<Instance>& instances,
     const std::function<bool(const MetricDeclaration&)>& is_chosen);

@@ -76,9 +76,9 @@ double deviations_of_chance(std::size_t count) {
 
 /// The logarithm above which a group of the longest stands apart from the others by a gap; infinite if none does.
 ///
-/// Of exponential numbers, each gap between neighbours times the number of those above it has the same exponential distribution
-/// (Renyi). Tails of durations' logarithms are rarely heavier than that. So the gap below the k longest is compared with the
-/// mean of the gaps from there down to the median, for each k up to a quarter.
+/// Of exponential numbers, each gap between neighbours times the number of those above it has the same exponential
+/// distribution (Renyi). Tails of durations' logarithms are rarely heavier than that. So the gap below the k longest is
+/// compared with the mean of the gaps from there down to the median, for each k up to a quarter.
 double gap_of(const std::vector<double>& ascending) {
   const std::size_t count = ascending.size();
   const auto scaled_gap = [&](std::size_t above) {

@@ -19,8 +19,8 @@ struct Instances {
   bool is_cut = false;  ///< there are more than could be kept
 };
 
-/// Times of captures are any numbers. What is not within 73 years of the clock's zero is left out, so that sums and differences
-/// of the others do not overflow.
+/// Times of captures are any numbers. What is not within 73 years of the clock's zero is left out, so that sums and
+/// differences of the others do not overflow.
 constexpr std::int64_t farthest_ns = std::int64_t{1} << 61U;
 [[nodiscard]] constexpr bool is_usable_time(std::int64_t time_ns) {
   return time_ns > -farthest_ns && time_ns < farthest_ns;
@@ -51,9 +51,10 @@ struct SlowSet {
 /// The nanoseconds of each.
 [[nodiscard]] std::vector<double> durations_of(const Instances& instances);
 
-/// Chooses by amounts of the instances: durations, or joules. An instance is in the tail if it takes at least a tenth more than
-/// the median and one of these holds:
-/// - Its amount's logarithm exceeds the median's by so many deviations that of as many normal numbers one in a hundred sets
+/// Chooses by amounts of the instances: durations, or joules. An instance is in the tail if it takes at least a tenth
+/// more than the median and one of these holds:
+/// - Its amount's logarithm exceeds the median's by so many deviations that of as many normal numbers one in a hundred
+///   sets
 ///   had such a one. The deviation is the lesser of two that the tail does not move: from the median down to the 16th
 ///   percentile, and between neighbours in time.
 /// - It is above a gap that one in a hundred sets with an exponential tail of logarithms had.

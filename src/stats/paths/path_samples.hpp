@@ -11,7 +11,8 @@
 
 namespace kymo::stats {
 
-/// The samples and waits of threads that overlap given intervals. Beyond `most_samples` they are left out, and is_cut() says so.
+/// The samples and waits of threads that overlap given intervals. Beyond `most_samples` they are left out, and is_cut()
+/// says so.
 class PathSamples {
  public:
   static constexpr std::size_t most_samples = 2'000'000;
@@ -22,8 +23,8 @@ class PathSamples {
   [[nodiscard]] bool empty() const { return threads_.empty(); }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
-  /// Calls visit(stack) for each sample that found the track's thread on a CPU in the range. The stack is its number in a
-  /// StackTree.
+  /// Calls visit(stack) for each sample that found the track's thread on a CPU in the range. The stack is its number in
+  /// a StackTree.
   template <typename Visit>
   void visit_samples(TrackId track, TimeRange range, const Visit& visit) {
     for (Thread* const thread : threads_of(track)) {

@@ -13,7 +13,8 @@ bool QueueWaits::is_short(const TimeRange& range) {
   return range.end_ns - range.start_ns < least_wait_ns;
 }
 
-/// A thread that hands work in has the same times as the work where the queue is faster: such work began after the stretch.
+/// A thread that hands work in has the same times as the work where the queue is faster: such work began after the
+/// stretch.
 TrackId QueueWaits::polled_queue(const ScopeStretch& stretch, bool needs_flow) const {
   const auto& [request, site, range] = stretch;
   const TrackId queue = hand_overs_.queue_ended_by(timeline_.track(request.track).process, range, false);
@@ -75,8 +76,8 @@ bool QueueWaits::keep(const ScopeStretch& part, TrackId queue) {
   return has_room;
 }
 
-/// Where a scope's stretches mostly end with the spans of a queue, the others were for the queue as well if they end late, and
-/// none is chance. Elsewhere the queue became idle by chance.
+/// Where a scope's stretches mostly end with the spans of a queue, the others were for the queue as well if they end
+/// late, and none is chance. Elsewhere the queue became idle by chance.
 std::vector<PossibleWait> QueueWaits::decide() {
   for (PossibleWait& wait : kept_) {
     const std::pair<SiteId, TrackId> key{wait.stretch.site, wait.queue};

@@ -33,19 +33,20 @@ class QueueWaits {
  public:
   QueueWaits(const Timeline& timeline, const HandOvers& hand_overs) : timeline_(timeline), hand_overs_(hand_overs) {}
 
-  /// The queue that a stretch waited for whose run states are not known. It ends with a span of the queue. The queue is busy
-  /// for half of it and idle afterwards, and had that span handed in before it.
+  /// The queue that a stretch waited for whose run states are not known. It ends with a span of the queue. The queue is
+  /// busy for half of it and idle afterwards, and had that span handed in before it.
   [[nodiscard]] TrackId of_unknown(const ScopeStretch& stretch);
 
-  /// The queue that a blocked stretch waited for, which ends with a span of it. A stretch that ends later is kept: `is_kept`.
+  /// The queue that a blocked stretch waited for, which ends with a span of it. A stretch that ends later is kept:
+  /// `is_kept`.
   struct Blocked {
     TrackId queue;
     bool is_kept = false;
   };
   [[nodiscard]] Blocked of_blocked(const ScopeStretch& stretch);
 
-  /// The queue that a stretch in which the thread ran may have waited for, by the rule of of_unknown(). Programs poll a GPU
-  /// rather than sleep, as CUDA does by default. The scope's other stretches decide: see keep().
+  /// The queue that a stretch in which the thread ran may have waited for, by the rule of of_unknown(). Programs poll a
+  /// GPU rather than sleep, as CUDA does by default. The scope's other stretches decide: see keep().
   [[nodiscard]] TrackId of_running(const ScopeStretch& stretch);
 
   /// Keeps a part of a stretch for which of_running() named a queue. False if there is no room.

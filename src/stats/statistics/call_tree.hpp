@@ -27,7 +27,8 @@ struct CallTreeRow {
   std::uint64_t self_ns = 0;
 };
 
-/// All scopes of one site, anywhere in the tree. Not SiteStatistics: time in recursion counts once, and open scopes count.
+/// All scopes of one site, anywhere in the tree. Not SiteStatistics: time in recursion counts once, and open scopes
+/// count.
 struct CallTreeSite {
   SiteId site;  ///< 0: other paths
   std::uint64_t count = 0;

@@ -71,8 +71,8 @@ void ScopeOrder::put(Track& track, std::uint32_t number, std::int64_t time_ns, s
   pending_.push_back({track.last_ns, std::min(start_ns, track.last_ns), number, site});
 }
 
-/// Puts the begins and ends of a track's scopes. No time precedes the run's first event: earlier ones may have been handed
-/// out already.
+/// Puts the begins and ends of a track's scopes. No time precedes the run's first event: earlier ones may have been
+/// handed out already.
 class ScopeOrder::Visitor {
  public:
   Visitor(ScopeOrder& order, std::uint32_t number, std::int64_t first_ns)

@@ -17,8 +17,8 @@ struct ThreadSiteStatistics {
   SiteStatistics scopes;
 };
 
-/// Of each track with scopes of the selection, by descending self time of the track, then by descending total of the site. Summaries keep no
-/// tracks apart, so every block is decoded: about 20 ns a scope.
+/// Of each track with scopes of the selection, by descending self time of the track, then by descending total of the
+/// site. Summaries keep no tracks apart, so every block is decoded: about 20 ns a scope.
 [[nodiscard]] std::vector<ThreadSiteStatistics> gather_thread_statistics(
     const Timeline& timeline, const Selection& selection, const std::function<void(double)>& on_progress = {});
 

@@ -46,8 +46,8 @@ class ProcessSpans final : public RecordTaker {
     std::string command;
     std::int64_t duration_ns = 0;
   };
-  /// The longest ones that started three others at most, as compilers do, and unlike make. Of one and those that it started
-  /// the longest is there alone, and never the command itself.
+  /// The longest ones that started three others at most, as compilers do, and unlike make. Of one and those that it
+  /// started the longest is there alone, and never the command itself.
   [[nodiscard]] std::vector<Ended> longest(std::size_t count) const;
   [[nodiscard]] std::uint64_t started() const { return started_; }
   [[nodiscard]] std::size_t most_at_once() const { return lanes_.size(); }

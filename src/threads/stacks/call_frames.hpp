@@ -15,12 +15,12 @@ namespace kymo::threads {
 /// Whether this kymo was built to read it, and the library is here.
 [[nodiscard]] bool has_call_frames();
 
-/// libdw bounds neither its memory nor its time in what a file says: for a process of its own (frame_process.hpp) that may
-/// fail. One thread.
+/// libdw bounds neither its memory nor its time in what a file says: for a process of its own (frame_process.hpp) that
+/// may fail. One thread.
 class CallFrames {
  public:
-  /// None if the file is no longer the one with this inode, is no ELF file of x86-64, is larger than 1 GiB, or has none.
-  /// "[vdso]" is the kernel's, which is the same in all processes.
+  /// None if the file is no longer the one with this inode, is no ELF file of x86-64, is larger than 1 GiB, or has
+  /// none. "[vdso]" is the kernel's, which is the same in all processes.
   [[nodiscard]] static std::unique_ptr<CallFrames> open(const std::string& path, std::uint64_t inode);
   ~CallFrames();
   CallFrames(const CallFrames&) = delete;

@@ -1,4 +1,5 @@
-// Rules of unwinding, and functions and lines of the source, from a process of its own, so that no file can harm the recording.
+// Rules of unwinding, and functions and lines of the source, from a process of its own, so that no file can harm the
+// recording.
 #pragma once
 
 #include <cstddef>

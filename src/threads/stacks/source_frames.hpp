@@ -1,5 +1,5 @@
-// Functions and lines of the source, from the debug information (.debug_info, .debug_line) of one file, read with elfutils'
-// libdw.
+// Functions and lines of the source, from the debug information (.debug_info, .debug_line) of one file, read with
+// elfutils' libdw.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct SourceFrame {
       0;  ///< in that file: of the address, or of the call of the next function; 0: unknown, or elsewhere
 };
 
-/// libdw bounds neither its memory nor its time in what a file says: for a process of its own (frame_process.hpp) that may
-/// fail. One thread.
+/// libdw bounds neither its memory nor its time in what a file says: for a process of its own (frame_process.hpp) that
+/// may fail. One thread.
 class SourceFrames {
  public:
   static constexpr std::size_t most_inlined = 64;  ///< of one address
@@ -31,8 +31,8 @@ class SourceFrames {
   SourceFrames(const SourceFrames&) = delete;
   SourceFrames& operator=(const SourceFrames&) = delete;
 
-  /// The function that has code at an address of the file, then those that the compiler put into it there, the innermost
-  /// last. Empty if the debug information has none. The first of a unit reads its functions and lines.
+  /// The function that has code at an address of the file, then those that the compiler put into it there, the
+  /// innermost last. Empty if the debug information has none. The first of a unit reads its functions and lines.
   [[nodiscard]] std::vector<SourceFrame> find(std::uint64_t address);
 
  private:

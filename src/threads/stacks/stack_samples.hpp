@@ -25,8 +25,8 @@
 namespace kymo::threads {
 
 /// Interns functions and stacks; names a function when it is first seen, from the symbols of the file that the process
-/// mapped there. With an unwinder, inlined functions and lines are there too, as far as the file has debug information. One
-/// thread.
+/// mapped there. With an unwinder, inlined functions and lines are there too, as far as the file has debug information.
+/// One thread.
 class StackSamples final : public RecordTaker {
  public:
   /// `unwinder` for samples with copies of stacks; null: callers by frame pointers alone.

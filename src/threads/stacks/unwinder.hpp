@@ -38,8 +38,8 @@ class Unwinder {
   }
 
   /// Replaces a sample's chain, which the kernel found by frame pointers, if the sample has a copy of the stack. A file
-  /// without rules is unwound by frame pointers. Beyond the copy the kernel's chain goes on where it has the same caller;
-  /// else address 0 stands for the rest. 0.1 us a frame whose rule is known.
+  /// without rules is unwound by frame pointers. Beyond the copy the kernel's chain goes on where it has the same
+  /// caller; else address 0 stands for the rest. 0.1 us a frame whose rule is known.
   void unwind(KernelRecord& sample, const AddressSpaces& spaces, const FileOf& file_of);
 
  private:

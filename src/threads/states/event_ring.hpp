@@ -21,12 +21,12 @@ class EventRing {
   EventRing& operator=(const EventRing&) = delete;
   ~EventRing();
 
-  /// Maps the event's ring: a power of two of bytes, at least a page. Its records have at most `largest` bytes. Returns 0 or
-  /// errno; EPERM if the user may not lock so much memory. The event belongs to the ring in any case.
+  /// Maps the event's ring: a power of two of bytes, at least a page. Its records have at most `largest` bytes. Returns
+  /// 0 or errno; EPERM if the user may not lock so much memory. The event belongs to the ring in any case.
   [[nodiscard]] int map(base::FileDescriptor event, std::size_t bytes, std::size_t largest);
 
-  /// Passes each record written so far to `take`, as bytes that are valid during the call. Returns false if the ring may
-  /// have been full meanwhile, or held bytes that are no record, and were dropped.
+  /// Passes each record written so far to `take`, as bytes that are valid during the call. Returns false if the ring
+  /// may have been full meanwhile, or held bytes that are no record, and were dropped.
   [[nodiscard]] bool drain(const std::function<void(std::span<const std::byte>)>& take);
 
   [[nodiscard]] int descriptor() const { return event_.number(); }

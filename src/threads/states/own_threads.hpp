@@ -23,9 +23,9 @@ class OwnThreads {
   /// States that wait to be taken: some 12 MB. Beyond that they are dropped and counted.
   static constexpr std::size_t most_waiting = std::size_t{1} << 19U;
 
-  /// Begins. The thread asks the kernel, which takes 10 to 20 ms where nobody else observes threads: what other threads do
-  /// meanwhile is unknown, and what the calling one does if it leaves its CPU. If the kernel refuses, only the reason is
-  /// recorded.
+  /// Begins. The thread asks the kernel, which takes 10 to 20 ms where nobody else observes threads: what other threads
+  /// do meanwhile is unknown, and what the calling one does if it leaves its CPU. If the kernel refuses, only the
+  /// reason is recorded.
   OwnThreads();
   OwnThreads(const OwnThreads&) = delete;
   OwnThreads& operator=(const OwnThreads&) = delete;

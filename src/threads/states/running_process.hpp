@@ -15,8 +15,8 @@ namespace kymo::threads {
 /// The threads that a process has now. `proc` is where /proc is. Empty if there is no such process.
 [[nodiscard]] std::vector<std::uint32_t> list_threads(pid_t process, const std::string& proc = "/proc");
 
-/// Records of Kind::found for its threads and, if asked, Kind::mapped for what it can execute, all at `time_ns`. At most 65,536
-/// of each.
+/// Records of Kind::found for its threads and, if asked, Kind::mapped for what it can execute, all at `time_ns`. At
+/// most 65,536 of each.
 [[nodiscard]] std::vector<KernelRecord> describe_process(pid_t process, std::int64_t time_ns,
                                                          const std::string& proc = "/proc", bool has_mappings = true);
 

@@ -32,12 +32,13 @@ constexpr std::size_t least_ring_bytes = std::size_t{16} << 10U;
 constexpr std::size_t largest_switch = 256;
 constexpr std::size_t largest_stack = std::size_t{6} << 10U;
 
-/// With copies of stacks a ring is larger, and holds at least so many of them: an eighth of a second at the usual rate. What
-/// the user may lock thus decides how long the copies are.
+/// With copies of stacks a ring is larger, and holds at least so many of them: an eighth of a second at the usual rate.
+/// What the user may lock thus decides how long the copies are.
 constexpr std::size_t ring_growth = 8;
 constexpr std::uint32_t least_copies = 128;
 
-/// Records of one ring that wait for their turn: twice what the ring holds. Only times in the future could make them more.
+/// Records of one ring that wait for their turn: twice what the ring holds. Only times in the future could make them
+/// more.
 constexpr std::size_t least_record_bytes = 32;
 
 int open_with(perf_event_attr& settings, pid_t process, int cpu) {

@@ -44,23 +44,23 @@ struct RunningThread {
 /// The switches and stacks of a process tree. One thread at a time.
 class SwitchEvents {
  public:
-  /// Attaches to a process of one thread: to it, and to whatever threads and processes it starts. Returns what the kernel
-  /// said. The rings take 512 KiB a CPU, with
-  /// samples 768, with copies of stacks 4,352, less where the user may lock less.
+  /// Attaches to a process of one thread: to it, and to whatever threads and processes it starts. Returns what the
+  /// kernel said. The rings take 512 KiB a CPU, with samples 768, with copies of stacks 4,352, less where the user may
+  /// lock less.
   [[nodiscard]] Refusal attach(pid_t process, const EventChoice& choice = {});
 
-  /// Attaches to all threads of a process that runs, and to whatever threads and processes they start. Opens an event for
-  /// each thread and CPU: 5 us each. ESRCH if there is no such process. The process notices nothing.
+  /// Attaches to all threads of a process that runs, and to whatever threads and processes they start. Opens an event
+  /// for each thread and CPU: 5 us each. ESRCH if there is no such process. The process notices nothing.
   [[nodiscard]] Refusal attach_running(pid_t process, const EventChoice& choice = {});
 
-  /// Attaches to all threads of this process, and to those that they start. Takes at most a quarter of the descriptors that
-  /// the process may have open, and numbers that it does not use by itself. The rings take 64 KiB a CPU. `running` is known
-  /// to run from its time on, if it has not left its CPU since. Where nobody else has such an event the kernel lets the
-  /// caller wait for 10 to 20 ms.
+  /// Attaches to all threads of this process, and to those that they start. Takes at most a quarter of the descriptors
+  /// that the process may have open, and numbers that it does not use by itself. The rings take 64 KiB a CPU. `running`
+  /// is known to run from its time on, if it has not left its CPU since. Where nobody else has such an event the kernel
+  /// lets the caller wait for 10 to 20 ms.
   [[nodiscard]] Refusal attach_own(const RunningThread& running);
 
-  /// Hands what the rings hold to `states` and then to each of `takers`: all records up to the start of the call before,
-  /// which are complete and in order by then. Losses become unknown stretches.
+  /// Hands what the rings hold to `states` and then to each of `takers`: all records up to the start of the call
+  /// before, which are complete and in order by then. Losses become unknown stretches.
   void read(RunStates& states, const std::vector<RecordTaker*>& takers = {});
   /// The same up to the present, for the last time.
   void read_last(RunStates& states, const std::vector<RecordTaker*>& takers = {});
@@ -80,11 +80,12 @@ class SwitchEvents {
   [[nodiscard]] std::uint64_t lost_samples() const { return lost_samples_; }
   [[nodiscard]] std::uint64_t sample_overruns() const { return sample_overruns_; }
 
-  /// For poll(2): readable when a ring is a quarter full. Whoever has polled calls note_polled() with what came back: once
-  /// all that an event observed has ended, poll(2) would return at once for ever.
+  /// For poll(2): readable when a ring is a quarter full. Whoever has polled calls note_polled() with what came back:
+  /// once all that an event observed has ended, poll(2) would return at once for ever.
   [[nodiscard]] std::vector<pollfd> polled() const;
   void note_polled(std::span<const pollfd> polled);
-  /// For how long to poll at most: the period, or 10 ms where other events write into a ring that wakes nobody any more.
+  /// For how long to poll at most: the period, or 10 ms where other events write into a ring that wakes nobody any
+  /// more.
   [[nodiscard]] int most_wait_ms(int period_ms) const;
 
  private:

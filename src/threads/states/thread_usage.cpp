@@ -65,8 +65,8 @@ bool parse_schedstat(std::string_view text, ThreadTimes& times) {
   return runnable.ec == std::errc() && runnable.ptr != end && *runnable.ptr == ' ' && times.runnable_ns >= 0;
 }
 
-/// The tree below the root. Children of a process that ended belong to it no more than to others, so they are followed as
-/// long as they were seen before.
+/// The tree below the root. Children of a process that ended belong to it no more than to others, so they are followed
+/// as long as they were seen before.
 std::vector<std::uint64_t> ThreadUsage::processes() const {
   std::set<std::uint64_t> tree{static_cast<std::uint64_t>(root_)};
   for (const auto& [key, metrics] : metrics_) {

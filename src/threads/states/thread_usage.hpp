@@ -23,8 +23,8 @@ struct ThreadTimes {
 /// Parses "running runnable timeslices". Returns false for anything else.
 [[nodiscard]] bool parse_schedstat(std::string_view text, ThreadTimes& times);
 
-/// Samples the threads of a process tree as metrics, `thread_running_time` and `thread_runnable_time`. A thread that begins
-/// and ends between two readings is missed. One thread.
+/// Samples the threads of a process tree as metrics, `thread_running_time` and `thread_runnable_time`. A thread that
+/// begins and ends between two readings is missed. One thread.
 class ThreadUsage {
  public:
   /// Threads beyond this number are left out.

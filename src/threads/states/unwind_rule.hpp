@@ -1,5 +1,5 @@
-// How the registers of a function's caller are found: DWARF's call frame information of one place, in the few forms that
-// compilers write.
+// How the registers of a function's caller are found: DWARF's call frame information of one place, in the few forms
+// that compilers write.
 #pragma once
 
 #include <array>

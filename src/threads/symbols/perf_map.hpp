@@ -13,8 +13,8 @@
 
 namespace kymo::threads {
 
-/// One process's map. Reads what is new in the file when an address is not found in what was read. Trusts nothing in it.
-/// One thread.
+/// One process's map. Reads what is new in the file when an address is not found in what was read. Trusts nothing in
+/// it. One thread.
 class PerfMap {
  public:
   static constexpr std::size_t most_functions = std::size_t{1} << 20U;
@@ -26,8 +26,8 @@ class PerfMap {
   /// The map of a process that may have ended.
   [[nodiscard]] static PerfMap of_process(std::uint32_t pid);
 
-  /// The name of the function at an address, valid until the next call; null if it has none. Of several the latest written.
-  /// 0.1 us, and a stat of the file where nothing is found.
+  /// The name of the function at an address, valid until the next call; null if it has none. Of several the latest
+  /// written. 0.1 us, and a stat of the file where nothing is found.
   [[nodiscard]] const std::string* find(std::uint64_t address);
 
  private:
