@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     KernelRecord sample;
     sample.pid = 1;
     sample.registers.assign(register_count, stack_address + place % 64);
-    sample.registers[return_address] = address + place;
+    sample.registers[program_counter] = address + place;
     sample.stack.resize(1024);
     // Return addresses within the file, and places within the stack.
     for (std::size_t at = 0; at < sample.stack.size(); at += sizeof(std::uint64_t)) {

@@ -21,7 +21,7 @@ browser="chromium"
 lint="clang-format-14|clang-format clang-tidy-14|clang-tidy libc++-13-dev|libc++-dev libc++abi-13-dev|libc++abi-dev"
 
 # A compiler for arm64, an emulator for its programs, and the arm64 libraries that kymo and its tests link.
-arm64="g++-aarch64-linux-gnu qemu-user liblz4-dev:arm64 libzstd-dev:arm64 zlib1g-dev:arm64 libimgui-dev:arm64 libstb-dev:arm64 libglfw3-dev:arm64 libegl-dev:arm64 libgl-dev:arm64 libfmt-dev:arm64 libcpp-httplib-dev:arm64 libgtest-dev:arm64 systemtap-sdt-dev:arm64"
+arm64="g++-aarch64-linux-gnu qemu-user liblz4-dev:arm64 libzstd-dev:arm64 zlib1g-dev:arm64 libdw1:arm64 libimgui-dev:arm64 libstb-dev:arm64 libglfw3-dev:arm64 libegl-dev:arm64 libgl-dev:arm64 libfmt-dev:arm64 libcpp-httplib-dev:arm64 libgtest-dev:arm64 systemtap-sdt-dev:arm64"
 
 native=$(dpkg --print-architecture 2>/dev/null || echo unknown)
 [ "$native" != arm64 ] || arm64=""  # `make test` covers it there

@@ -100,7 +100,7 @@ TEST(KernelRecords, ASampleHasTheStacksOfTheProgramAndTheKernel) {
   }
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 TEST(KernelRecords, ASampleHasTheRegistersAndTheCopyOfTheStack) {
   std::vector<std::byte> bytes = test::sample_bytes({10, 11, 12'345, 3}, PERF_RECORD_MISC_USER, {});
   const auto add = [&bytes](std::uint64_t word) {
@@ -120,10 +120,17 @@ TEST(KernelRecords, ASampleHasTheRegistersAndTheCopyOfTheStack) {
   const KernelRecord sample = parse_record(bytes);
   EXPECT_EQ(sample.kind, Kind::sampled);
   ASSERT_EQ(sample.registers.size(), register_count);
+#ifdef __aarch64__
+  EXPECT_EQ(sample.registers[1], 101U);
+  EXPECT_EQ(sample.registers[return_address], 130U);
+  EXPECT_EQ(sample.registers[stack_pointer], 131U);
+  EXPECT_EQ(sample.registers[program_counter], 132U);
+#else
   EXPECT_EQ(sample.registers[0], 100U) << "rax, the kernel's number 0";
   EXPECT_EQ(sample.registers[1], 103U) << "rdx";
   EXPECT_EQ(sample.registers[stack_pointer], 107U);
-  EXPECT_EQ(sample.registers[return_address], 108U) << "rip";
+  EXPECT_EQ(sample.registers[program_counter], 108U) << "rip";
+#endif
   EXPECT_EQ(sample.stack.size(), 16U);
   for (std::size_t size = plain; size < bytes.size(); ++size) {
     const KernelRecord cut = parse_record(std::span(bytes).first(size));

@@ -217,7 +217,7 @@ TEST_F(SourceFramesTest, DamagedFilesCostTheirOwnAlone) {
     std::ofstream(path, std::ios::binary) << bytes;
     struct stat status {};
     ASSERT_EQ(::stat(path.c_str(), &status), 0);
-    for (std::uint64_t address = 0x1000; address < 0x2000; address += 8) {
+    for (std::uint64_t address = 0x400; address < 0x2000; address += 8) {
       found += process.find_source(module, path, status.st_ino, address).empty() ? 0U : 1U;
     }
   }

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <execinfo.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/ucontext.h>
 #include <ucontext.h>
@@ -48,7 +52,7 @@ TEST_F(UnwinderTest, CompiledCodeIsFollowedByFramePointersUpToTheFunctionWithout
   KernelRecord sample;
   sample.pid = mapping.pid;
   sample.registers.assign(register_count, stack);
-  sample.registers[return_address] = code + 1;
+  sample.registers[program_counter] = code + 1;
   sample.registers[frame_pointer] = stack + 16;
   const std::array<std::uint64_t, 4> words{7, 7, 0,
                                            code + 2};  // the last: the caller's frame pointer, where it goes on
@@ -59,25 +63,37 @@ TEST_F(UnwinderTest, CompiledCodeIsFollowedByFramePointersUpToTheFunctionWithout
   EXPECT_EQ(sample.chain, (std::vector<std::uint64_t>{code + 1, code + 2}));
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 struct Moment {
   KernelRecord sample;
   std::vector<std::uint64_t> callers;  // as the compiler's runtime finds them
 };
 
-/// The copy goes up to this address.
-__attribute__((noinline, no_sanitize("address", "thread"))) void take_moment(Moment& moment, const char* stack_end) {
+/// The registers by DWARF's numbers.
+std::vector<std::uint64_t> registers_of(const mcontext_t& context) {
+  std::vector<std::uint64_t> registers;
+#ifdef __aarch64__
+  registers.assign(std::begin(context.regs), std::end(context.regs));
+  registers.push_back(context.sp);
+  registers.push_back(context.pc);
+#else
   constexpr std::array<int, register_count> order{REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
                                                   REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                                   REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+  for (const int number : order) {
+    registers.push_back(static_cast<std::uint64_t>(context.gregs[number]));
+  }
+#endif
+  return registers;
+}
+
+/// The copy goes up to this address.
+__attribute__((noinline, no_sanitize("address", "thread"))) void take_moment(Moment& moment, const char* stack_end) {
   std::array<void*, 64> addresses{};
   ucontext_t context{};
-  moment.sample.registers.reserve(register_count);
   ::getcontext(&context);
   const int count = ::backtrace(addresses.data(), addresses.size());
-  for (const int number : order) {
-    moment.sample.registers.push_back(static_cast<std::uint64_t>(context.uc_mcontext.gregs[number]));
-  }
+  moment.sample.registers = registers_of(context.uc_mcontext);
   const auto* const top = reinterpret_cast<const std::byte*>(moment.sample.registers[stack_pointer]);
   const auto size = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(stack_end) - top);
   moment.sample.stack.resize(size);
@@ -129,8 +145,75 @@ TEST_F(UnwinderTest, CallersAreThoseThatTheCompilersRuntimeFinds) {
   }
   cut.stack.resize(end);
   unwind(cut);
-  EXPECT_EQ(cut.chain, (std::vector<std::uint64_t>{moment.sample.registers[return_address], *first, 77}))
+  EXPECT_EQ(cut.chain, (std::vector<std::uint64_t>{moment.sample.registers[program_counter], *first, 77}))
       << "the kernel's chain goes on";
+}
+
+/// What a signal interrupts: a function that calls nothing, so that it may leave its return address in a register.
+struct Interrupted {
+  bool has_begun = false;  // both by the compiler's atomic operations, which are no calls
+  bool is_taken = false;
+  void* spin_returns_to = nullptr;
+  void* caller_returns_to = nullptr;
+  const std::byte* stack_end = nullptr;
+  KernelRecord sample;
+};
+Interrupted* interrupted = nullptr;
+
+__attribute__((noinline, no_sanitize("address", "thread", "undefined"))) void spin(Interrupted& moment) {
+  moment.spin_returns_to = __builtin_return_address(0);
+  __atomic_store_n(&moment.has_begun, true, __ATOMIC_RELEASE);
+  while (!__atomic_load_n(&moment.is_taken, __ATOMIC_ACQUIRE)) {
+  }
+}
+
+__attribute__((noinline)) int call_spin(Interrupted& moment) {
+  moment.caller_returns_to = __builtin_return_address(0);
+  spin(moment);
+  return __atomic_load_n(&moment.is_taken, __ATOMIC_ACQUIRE) ? 1 : 0;
+}
+
+__attribute__((no_sanitize("address", "thread"))) void take_interrupted(int, siginfo_t*, void* context) {
+  KernelRecord& sample = interrupted->sample;
+  sample.registers = registers_of(static_cast<ucontext_t*>(context)->uc_mcontext);
+  const auto* const top = reinterpret_cast<const std::byte*>(sample.registers[stack_pointer]);
+  sample.stack.resize(static_cast<std::size_t>(interrupted->stack_end - top));
+  for (std::size_t i = 0; i < sample.stack.size(); ++i) {
+    sample.stack[i] = top[i];
+  }
+  __atomic_store_n(&interrupted->is_taken, true, __ATOMIC_RELEASE);
+}
+
+TEST_F(UnwinderTest, AFunctionThatCallsNothingHasItsCallers) {
+  Interrupted moment;
+  moment.stack_end = static_cast<const std::byte*>(__builtin_frame_address(0));
+  interrupted = &moment;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_sigaction = take_interrupted;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  std::thread signaller([&moment, target = ::pthread_self()] {
+    while (!__atomic_load_n(&moment.has_begun, __ATOMIC_ACQUIRE)) {
+      std::this_thread::yield();
+    }
+    ::pthread_kill(target, SIGUSR1);
+  });
+  EXPECT_EQ(call_spin(moment), 1);
+  signaller.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
+
+  const KernelRecord mapping = test::own_mapping(reinterpret_cast<std::uint64_t>(&spin));
+  KernelRecord sample = moment.sample;
+  sample.pid = mapping.pid;
+  AddressSpaces spaces;
+  spaces.map(mapping, 1);
+  Unwinder unwinder;
+  unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
+  ASSERT_GE(sample.chain.size(), 3U);
+  EXPECT_EQ(sample.chain[0], moment.sample.registers[program_counter]);
+  EXPECT_EQ(sample.chain[1], reinterpret_cast<std::uint64_t>(moment.spin_returns_to));
+  EXPECT_EQ(sample.chain[2], reinterpret_cast<std::uint64_t>(moment.caller_returns_to));
 }
 
 TEST_F(UnwinderTest, RegistersAndStacksOfAnyContentEnd) {
@@ -150,7 +233,7 @@ TEST_F(UnwinderTest, RegistersAndStacksOfAnyContentEnd) {
       std::memcpy(sample.stack.data() + at, &word, sizeof word);
     }
     sample.registers.assign(register_count, begin + random() % 64);
-    sample.registers[return_address] = mapping.address + random() % mapping.size;
+    sample.registers[program_counter] = mapping.address + random() % mapping.size;
     unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
     EXPECT_LE(sample.chain.size(), Unwinder::most_frames);
   }

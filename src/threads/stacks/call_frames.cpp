@@ -18,6 +18,12 @@
 namespace kymo::threads {
 namespace {
 
+#ifdef __aarch64__
+constexpr unsigned own_machine = EM_AARCH64;
+#else
+constexpr unsigned own_machine = EM_X86_64;
+#endif
+
 /// The libraries' functions, found at run time: a copy of the command also runs where they are missing.
 struct Library {
   decltype(&::elf_version) version = nullptr;
@@ -104,7 +110,7 @@ bool CallFrames::State::read_segments() {
   constexpr std::size_t most_segments = 1024;
   GElf_Ehdr header{};
   std::size_t count = 0;
-  if (library().get_header(elf.get(), &header) == nullptr || header.e_machine != EM_X86_64 ||
+  if (library().get_header(elf.get(), &header) == nullptr || header.e_machine != own_machine ||
       header.e_ident[EI_CLASS] != ELFCLASS64 || library().count_segments(elf.get(), &count) != 0) {
     return false;
   }

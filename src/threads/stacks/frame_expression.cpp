@@ -70,11 +70,12 @@ std::optional<Term> apply(std::uint8_t operation, const Term& left, const Term& 
 /// A register's value and a number; none of registers that are not followed.
 std::optional<Term> register_term(std::uint64_t number, std::int64_t offset, std::uint64_t place,
                                   bool& depends_on_place) {
-  if (number == return_address) {
+  if (number == program_counter) {
     depends_on_place = true;
     return Term{Term::constant, false, wrapping_sum(static_cast<std::int64_t>(place), offset)};
   }
-  return number < return_address ? std::optional(Term{static_cast<std::uint8_t>(number), false, offset}) : std::nullopt;
+  return number < program_counter ? std::optional(Term{static_cast<std::uint8_t>(number), false, offset})
+                                  : std::nullopt;
 }
 
 std::optional<Term> operand(const Dwarf_Op& operation, std::uint64_t place, bool& depends_on_place) {
@@ -145,7 +146,7 @@ UnwindValue reduce_expression(std::span<const Dwarf_Op> operations, ExpressionKi
     const std::uint8_t atom = operation.atom;
     if (atom == DW_OP_stack_value && &operation == &operations.back()) {
       is_value = true;
-    } else if (atom >= DW_OP_reg0 && atom < DW_OP_reg0 + return_address && operations.size() == 1 && !is_value) {
+    } else if (atom >= DW_OP_reg0 && atom < DW_OP_reg0 + program_counter && operations.size() == 1 && !is_value) {
       return {UnwindValue::Kind::sum, static_cast<std::uint8_t>(atom - DW_OP_reg0), 0};
     } else if (!step(stack, operation, place, depends_on_place)) {
       return {};

@@ -15,7 +15,7 @@ enum class ExpressionKind : std::uint8_t {
   location,  ///< yields where the value is, unless it ends in DW_OP_stack_value
 };
 
-/// Unknown if it is of another form. `place` stands for the return address's register, of which PLTs read the low bits;
+/// Unknown if it is of another form. `place` stands for the program counter, of which x86-64's PLTs read the low bits;
 /// `depends_on_place` is set if it does.
 [[nodiscard]] UnwindValue reduce_expression(std::span<const Dwarf_Op> operations, ExpressionKind kind,
                                             std::uint64_t place, bool& depends_on_place);

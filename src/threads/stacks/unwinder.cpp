@@ -10,6 +10,17 @@ namespace {
 
 using ValueKind = UnwindValue::Kind;
 
+// x86-64's calls push the return address; AArch64's leave it in a register, so that the innermost function may have no
+// stack of its own.
+constexpr bool calls_push = program_counter == return_address;
+
+/// A return address without the signature that AArch64 may put into its upper bits. The kernel's addresses are of no
+/// interest here.
+std::uint64_t without_signature(std::uint64_t address) {
+  constexpr unsigned address_bits = 48;
+  return calls_push ? address : address & ((std::uint64_t{1} << address_bits) - 1);
+}
+
 /// The registers of one frame after the other; what is not known of one is missing.
 class Frame {
  public:
@@ -17,12 +28,13 @@ class Frame {
     std::copy(sample.registers.begin(), sample.registers.end(), registers_.begin());
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> place() const { return registers_[return_address]; }
+  [[nodiscard]] std::optional<std::uint64_t> place() const { return registers_[program_counter]; }
 
   [[nodiscard]] bool has_no_frame_pointer() const { return registers_[frame_pointer] == std::uint64_t{0}; }
 
-  /// Goes to the caller. Returns false if the frame does not tell.
-  bool leave(const UnwindRule& rule) {
+  /// Goes to the caller. Returns false if the frame does not tell. `has_called`: it is not the innermost function, nor one
+  /// that a signal interrupted.
+  bool leave(const UnwindRule& rule, bool has_called) {
     const auto frame = value_of(rule.frame, std::nullopt);
     if (!frame) {
       return false;
@@ -36,9 +48,15 @@ class Frame {
         kind != ValueKind::sum && kind != ValueKind::memory) {
       next[stack_pointer] = frame;
     }
+    if (!next[return_address] || !next[stack_pointer]) {
+      return false;
+    }
+    next[program_counter] = without_signature(*next[return_address]);
     // Handlers may have a stack of their own; all others grow in one direction.
-    if (!next[return_address] || !next[stack_pointer] ||
-        (!rule.is_signal && registers_[stack_pointer] && *next[stack_pointer] <= *registers_[stack_pointer])) {
+    const std::uint64_t least_growth = calls_push || has_called ? 1 : 0;
+    if (!rule.is_signal && registers_[stack_pointer] &&
+        (*next[stack_pointer] < *registers_[stack_pointer] ||
+         *next[stack_pointer] - *registers_[stack_pointer] < least_growth)) {
       return false;
     }
     registers_ = next;
@@ -133,19 +151,25 @@ void Unwinder::unwind(KernelRecord& sample, const AddressSpaces& spaces, const F
   std::vector<std::uint64_t> chain{*frame.place()};
   bool is_exact = true;  // the place itself, not the one behind a call
   bool is_whole = false;
+  bool has_stack_pointer = true;
   while (chain.size() < most_frames) {
     AddressSpaces::Place place;
     const std::uint64_t address = *frame.place() - (is_exact ? 0 : 1);
     if (!spaces.find(sample.pid, address, place)) {
       break;
     }
-    const UnwindRule* const known = rule_of(place, file_of);
+    const UnwindRule* known = rule_of(place, file_of);
+    if (known != nullptr && !has_stack_pointer && known->frame.base != frame_pointer) {
+      known = nullptr;
+    }
     // The first function of a thread says that nothing called it; by frame pointers, there is none.
     is_whole =
         known != nullptr ? known->registers[return_address].kind == ValueKind::none : frame.has_no_frame_pointer();
-    if (is_whole || !frame.leave(known != nullptr ? *known : by_frame_pointer)) {
+    if (is_whole || !frame.leave(known != nullptr ? *known : by_frame_pointer, !is_exact)) {
       break;
     }
+    // AArch64's frame pointer does not tell where the frame ends.
+    has_stack_pointer = has_stack_pointer && (calls_push || known != nullptr);
     is_whole = *frame.place() == 0;
     if (is_whole) {
       break;

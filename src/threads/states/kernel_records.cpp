@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include <linux/perf_event.h>
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 #include <asm/perf_regs.h>
 #endif
 
@@ -75,12 +75,23 @@ KernelRecord parse_mapping(std::span<const std::byte> body, KernelRecord record)
   return record;
 }
 
-#if defined(__x86_64__)
 /// The kernel's numbers of the registers by DWARF's.
+#if defined(__x86_64__)
 constexpr std::array<std::uint8_t, register_count> kernel_registers{
     PERF_REG_X86_AX,  PERF_REG_X86_DX,  PERF_REG_X86_CX,  PERF_REG_X86_BX,  PERF_REG_X86_SI,  PERF_REG_X86_DI,
     PERF_REG_X86_BP,  PERF_REG_X86_SP,  PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11,
     PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15, PERF_REG_X86_IP};
+#elif defined(__aarch64__)
+// The same numbers.
+static_assert(PERF_REG_ARM64_X29 == frame_pointer && PERF_REG_ARM64_LR == return_address &&
+              PERF_REG_ARM64_SP == stack_pointer && PERF_REG_ARM64_PC == program_counter);
+constexpr std::array<std::uint8_t, register_count> kernel_registers = [] {
+  std::array<std::uint8_t, register_count> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<std::uint8_t>(i);
+  }
+  return numbers;
+}();
 #else
 constexpr std::array<std::uint8_t, 0> kernel_registers{};
 #endif

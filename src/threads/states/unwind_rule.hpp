@@ -8,11 +8,22 @@
 
 namespace kymo::threads {
 
-/// x86-64's registers by DWARF's numbers; the last is the return address, and the place of the frame itself.
+// Registers by DWARF's numbers. `program_counter` is the place of a frame itself; `return_address` has that of its caller.
+#ifdef __aarch64__
+/// AArch64's; the last is DWARF's for none of them ("DWARF for the Arm 64-bit Architecture").
+inline constexpr std::size_t register_count = 33;
+inline constexpr std::uint8_t frame_pointer = 29;
+inline constexpr std::uint8_t return_address = 30;
+inline constexpr std::uint8_t stack_pointer = 31;
+inline constexpr std::uint8_t program_counter = 32;
+#else
+/// x86-64's (its System V ABI).
 inline constexpr std::size_t register_count = 17;
 inline constexpr std::uint8_t frame_pointer = 6;
 inline constexpr std::uint8_t stack_pointer = 7;
 inline constexpr std::uint8_t return_address = 16;
+inline constexpr std::uint8_t program_counter = return_address;
+#endif
 
 /// A value in terms of the frame: `base` + `offset`, or what the memory there holds.
 struct UnwindValue {
