@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/system/file.hpp"
+#include "threads/debug_frames_only.hpp"
 #include "threads/own_mapping.hpp"
 #include "threads/stacks/call_frames.hpp"
 #include "threads/stacks/unwinder.hpp"
@@ -167,7 +168,8 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) void sp
   }
 }
 
-__attribute__((noinline)) int call_spin(Interrupted& moment) {
+int call_spin(void* context) {
+  auto& moment = *static_cast<Interrupted*>(context);
   moment.caller_returns_to = __builtin_return_address(0);
   spin(moment);
   return __atomic_load_n(&moment.is_taken, __ATOMIC_ACQUIRE) ? 1 : 0;
@@ -184,7 +186,7 @@ __attribute__((no_sanitize("address", "thread"))) void take_interrupted(int, sig
   __atomic_store_n(&interrupted->is_taken, true, __ATOMIC_RELEASE);
 }
 
-TEST_F(UnwinderTest, AFunctionThatCallsNothingHasItsCallers) {
+TEST_F(UnwinderTest, AFunctionThatCallsNothingHasItsCallersAndCallFramesForDebuggersWillDo) {
   Interrupted moment;
   moment.stack_end = static_cast<const std::byte*>(__builtin_frame_address(0));
   interrupted = &moment;
@@ -199,7 +201,8 @@ TEST_F(UnwinderTest, AFunctionThatCallsNothingHasItsCallers) {
     }
     ::pthread_kill(target, SIGUSR1);
   });
-  EXPECT_EQ(call_spin(moment), 1);
+  void* returns_to = nullptr;
+  EXPECT_EQ(test::call_without_tables(call_spin, &moment, returns_to), 1);
   signaller.join();
   ::sigaction(SIGUSR1, &before, nullptr);
 
@@ -210,10 +213,11 @@ TEST_F(UnwinderTest, AFunctionThatCallsNothingHasItsCallers) {
   spaces.map(mapping, 1);
   Unwinder unwinder;
   unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
-  ASSERT_GE(sample.chain.size(), 3U);
+  ASSERT_GE(sample.chain.size(), 4U);
   EXPECT_EQ(sample.chain[0], moment.sample.registers[program_counter]);
   EXPECT_EQ(sample.chain[1], reinterpret_cast<std::uint64_t>(moment.spin_returns_to));
   EXPECT_EQ(sample.chain[2], reinterpret_cast<std::uint64_t>(moment.caller_returns_to));
+  EXPECT_EQ(sample.chain[3], reinterpret_cast<std::uint64_t>(returns_to)) << "past the one without tables";
 }
 
 TEST_F(UnwinderTest, RegistersAndStacksOfAnyContentEnd) {

@@ -35,6 +35,9 @@ struct Library {
   decltype(&::gelf_getehdr) get_header = nullptr;
   decltype(&::dwarf_getcfi_elf) get_frames = nullptr;
   decltype(&::dwarf_cfi_end) end_frames = nullptr;
+  decltype(&::dwarf_begin_elf) begin_debug = nullptr;
+  decltype(&::dwarf_end) end_debug = nullptr;
+  decltype(&::dwarf_getcfi) get_debug_frames = nullptr;
   decltype(&::dwarf_cfi_addrframe) find_frame = nullptr;
   decltype(&::dwarf_frame_info) get_info = nullptr;
   decltype(&::dwarf_frame_cfa) get_frame_address = nullptr;
@@ -57,6 +60,8 @@ Library load() {
                  find(elf, "elf_end", all.end) && find(elf, "elf_getphdrnum", all.count_segments) &&
                  find(elf, "gelf_getphdr", all.get_segment) && find(elf, "gelf_getehdr", all.get_header) &&
                  find(dwarf, "dwarf_getcfi_elf", all.get_frames) && find(dwarf, "dwarf_cfi_end", all.end_frames) &&
+                 find(dwarf, "dwarf_begin_elf", all.begin_debug) && find(dwarf, "dwarf_end", all.end_debug) &&
+                 find(dwarf, "dwarf_getcfi", all.get_debug_frames) &&
                  find(dwarf, "dwarf_cfi_addrframe", all.find_frame) && find(dwarf, "dwarf_frame_info", all.get_info) &&
                  find(dwarf, "dwarf_frame_cfa", all.get_frame_address) &&
                  find(dwarf, "dwarf_frame_register", all.get_register) && all.version(EV_CURRENT) != EV_NONE;
@@ -73,6 +78,9 @@ struct EndElf {
 };
 struct EndFrames {
   void operator()(Dwarf_CFI* frames) const { library().end_frames(frames); }
+};
+struct EndDebugInformation {
+  void operator()(Dwarf* debug) const { library().end_debug(debug); }
 };
 struct Free {
   void operator()(Dwarf_Frame* frame) const { std::free(frame); }  // NOLINT(cppcoreguidelines-no-malloc): libdw's
@@ -101,9 +109,13 @@ struct CallFrames::State {
   std::unique_ptr<Elf, EndElf> elf;
   std::unique_ptr<Dwarf_CFI, EndFrames> frames;
   std::vector<Segment> segments;
+  std::unique_ptr<Dwarf, EndDebugInformation> debug;
+  Dwarf_CFI* debug_frames = nullptr;  // belongs to `debug`
+  bool has_looked_for_debug = false;
 
   [[nodiscard]] bool read_segments();
   [[nodiscard]] const Segment* segment_at(std::uint64_t file_offset) const;
+  [[nodiscard]] std::unique_ptr<Dwarf_Frame, Free> find_frame(std::uint64_t address);
 };
 
 bool CallFrames::State::read_segments() {
@@ -130,6 +142,21 @@ const CallFrames::State::Segment* CallFrames::State::segment_at(std::uint64_t fi
     }
   }
   return nullptr;
+}
+
+/// Programs without exceptions may leave out what the runtime would need, and have the debugger's copy alone.
+std::unique_ptr<Dwarf_Frame, Free> CallFrames::State::find_frame(std::uint64_t address) {
+  Dwarf_Frame* found = nullptr;
+  if (frames && library().find_frame(frames.get(), address, &found) == 0) {
+    return std::unique_ptr<Dwarf_Frame, Free>(found);
+  }
+  if (!has_looked_for_debug) {
+    has_looked_for_debug = true;
+    debug.reset(library().begin_debug(elf.get(), DWARF_C_READ, nullptr));
+    debug_frames = debug ? library().get_debug_frames(debug.get()) : nullptr;
+  }
+  const bool is_found = debug_frames != nullptr && library().find_frame(debug_frames, address, &found) == 0;
+  return std::unique_ptr<Dwarf_Frame, Free>(is_found ? found : nullptr);
 }
 
 bool has_call_frames() {
@@ -162,7 +189,7 @@ std::unique_ptr<CallFrames> CallFrames::open(const std::string& path, std::uint6
     return nullptr;
   }
   state->frames.reset(library().get_frames(state->elf.get()));
-  return state->frames ? std::unique_ptr<CallFrames>(new CallFrames(std::move(state))) : nullptr;
+  return std::unique_ptr<CallFrames>(new CallFrames(std::move(state)));
 }
 
 std::optional<UnwindRule> CallFrames::find(std::uint64_t file_offset) const {
@@ -171,25 +198,24 @@ std::optional<UnwindRule> CallFrames::find(std::uint64_t file_offset) const {
     return std::nullopt;
   }
   const std::uint64_t address = segment->address + (file_offset - segment->file_offset);
-  Dwarf_Frame* found = nullptr;
-  if (library().find_frame(state_->frames.get(), address, &found) != 0) {
+  const std::unique_ptr<Dwarf_Frame, Free> frame = state_->find_frame(address);
+  if (!frame) {
     return std::nullopt;
   }
-  const std::unique_ptr<Dwarf_Frame, Free> frame(found);
   UnwindRule rule;
   bool depends_on_place = false;
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
   Dwarf_Op* operations = nullptr;
   std::size_t count = 0;
-  if (library().get_info(found, &begin, &end, &rule.is_signal) != return_address ||
-      library().get_frame_address(found, &operations, &count) != 0 || count == 0) {
+  if (library().get_info(frame.get(), &begin, &end, &rule.is_signal) != return_address ||
+      library().get_frame_address(frame.get(), &operations, &count) != 0 || count == 0) {
     return std::nullopt;
   }
   rule.frame = reduce_expression({operations, count}, ExpressionKind::value, address, depends_on_place);
   for (std::size_t number = 0; number < register_count; ++number) {
     std::array<Dwarf_Op, 3> own{};
-    if (library().get_register(found, static_cast<int>(number), own.data(), &operations, &count) != 0) {
+    if (library().get_register(frame.get(), static_cast<int>(number), own.data(), &operations, &count) != 0) {
       continue;
     }
     if (count != 0) {

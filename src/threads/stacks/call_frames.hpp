@@ -1,4 +1,4 @@
-// The call frame information (.eh_frame) of one file, read with elfutils' libdw.
+// The call frame information of one file (.eh_frame, else .debug_frame), read with elfutils' libdw.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace kymo::threads {
 /// may fail. One thread.
 class CallFrames {
  public:
-  /// None if the file is no longer the one with this inode, is no ELF file of x86-64, is larger than 1 GiB, or has
-  /// none. "[vdso]" is the kernel's, which is the same in all processes.
+  /// None if the file is no longer the one with this inode, is no ELF file of this processor, or is larger than
+  /// 1 GiB. "[vdso]" is the kernel's, which is the same in all processes.
   [[nodiscard]] static std::unique_ptr<CallFrames> open(const std::string& path, std::uint64_t inode);
   ~CallFrames();
   CallFrames(const CallFrames&) = delete;
