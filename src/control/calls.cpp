@@ -13,6 +13,7 @@
 
 #include "base/system/message.hpp"
 #include "base/system/not_cancelled.hpp"
+#include "base/system/unchecked.hpp"
 #include "control/control.hpp"
 #include "control/cost.hpp"
 #include "control/run_facts.hpp"
@@ -28,6 +29,7 @@ using kymo::record::Recorder;
 template <typename Call>
 auto guarded(const Call& call) noexcept -> decltype(call()) {
   const kymo::base::NotCancelled not_cancelled;
+  const kymo::base::Unchecked unchecked;
   try {
     return call();
   } catch (const std::exception& failure) {
@@ -56,6 +58,7 @@ bool start_sampling() noexcept {
 }
 
 void stop_sampling() noexcept {
+  const base::Unchecked unchecked;
   Control::instance().stop_sampling();
 }
 
@@ -96,7 +99,9 @@ bool stop_capture() noexcept {
 }
 
 Path capture_path() noexcept {
-  return guarded([] { return Control::instance().capture_path(); });
+  const Path path = guarded([] { return Control::instance().capture_path(); });
+  base::mark_written(&path, sizeof path);
+  return path;
 }
 
 bool trigger() noexcept {
@@ -202,6 +207,7 @@ void kymo_set_info(const char* key, const char* value) {
 }
 
 void kymo_end_process_v1(void) {
+  const kymo::base::Unchecked unchecked;
   Control::instance().stop_sampling();
   Recorder::instance().shut_down();
 }

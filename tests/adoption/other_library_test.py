@@ -1,6 +1,6 @@
-"""A program with another C++ library than kymo's: other_library_test.py PREFIX CXX
+"""Programs built otherwise than kymo, with another C++ library or a sanitizer: other_library_test.py PREFIX CXX
 
-It records with an installed kymo as any other program does. What would need the same library does not link.
+They record with an installed kymo as any other program does. What would need the same library does not link.
 """
 
 import json
@@ -23,9 +23,11 @@ class OtherLibraryTest(unittest.TestCase):
         (library,) = PREFIX.rglob("libkymo.so")
         self.libraries = library.parent
 
-    def compile(self, source: pathlib.Path, *libraries: str) -> subprocess.CompletedProcess[str]:
+    def compile(
+        self, source: pathlib.Path, *libraries: str, otherwise: str = "-stdlib=libc++"
+    ) -> subprocess.CompletedProcess[str]:
         """Compile and link a program as `program` in the folder."""
-        command = [CXX, "-stdlib=libc++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-I", str(PREFIX / "include"), str(source),
+        command = [CXX, otherwise, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-I", str(PREFIX / "include"), str(source),
                    "-o", str(self.folder / "program"), "-L", str(self.libraries), *libraries, f"-Wl,-rpath,{self.libraries}"]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -36,9 +38,26 @@ class OtherLibraryTest(unittest.TestCase):
     def test_the_recorders_calls_record(self) -> None:
         built = self.compile(HERE / "other_library.cpp", "-lkymo")
         self.assertEqual(built.returncode, 0, built.stderr)
+        self.check_recording()
+
+    def test_sanitizers_have_nothing_against_what_kymo_does(self) -> None:
+        # Those of docs/how-to.md.
+        suppressions = self.folder / "kymo.supp"
+        suppressions.write_text("called_from_lib:libkymo.so\ncalled_from_lib:libkymo_sense.so\n", encoding="utf-8")
+        for sanitizer in ("address,undefined", "memory", "thread"):
+            built = self.compile(HERE / "other_library.cpp", "-lkymo", otherwise=f"-fsanitize={sanitizer}")
+            if "libclang_rt" in built.stderr:
+                self.skipTest(f"the compiler has no sanitizer of {sanitizer}")
+            self.assertEqual(built.returncode, 0, built.stderr)
+            for rates in ("0", "1000"):
+                with self.subTest(sanitizer, sampled=rates):
+                    (self.folder / "run.kymo").unlink(missing_ok=True)
+                    self.check_recording(rates, TSAN_OPTIONS=f"suppressions={suppressions}")
+
+    def check_recording(self, rates: str = "0", **variables: str) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KYMO_")}
         done = subprocess.run([self.folder / "program"], cwd=self.folder, capture_output=True, text=True, check=False,
-                              env=kept | {"KYMO_RECORD": "run.kymo", "KYMO_SAMPLE": "0"})
+                              env=kept | variables | {"KYMO_RECORD": "run.kymo", "KYMO_SAMPLE": rates})
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         stats = self.read("stats", "--metrics")
         counts = {row["name"]: row["count"] for row in stats["sites"]}

@@ -14,6 +14,7 @@
 #include "base/system/message.hpp"
 #include "base/system/scheduling.hpp"
 #include "base/system/system.hpp"
+#include "base/system/unchecked.hpp"
 #include "record/collector/parts.hpp"
 #include "record/pool/collector_sleep.hpp"
 #include "record/pool/spool_sweep.hpp"
@@ -60,6 +61,7 @@ void Collector::start(bool is_held) {
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
     thread_ = std::thread([this] {
+      const base::Unchecked unchecked;
       thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
       base::leave_real_time();
       base::name_this_thread("kymo-collector");

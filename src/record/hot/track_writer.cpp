@@ -10,6 +10,7 @@
 
 #include "base/system/message.hpp"
 #include "base/system/not_cancelled.hpp"
+#include "base/system/unchecked.hpp"
 #include "base/text/text.hpp"
 #include "record/clock/clock.hpp"
 #include "record/hot/fiber.hpp"
@@ -104,6 +105,7 @@ void declare_track(const TrackSlot& slot) noexcept {
 
 TrackSlot* attach_thread() noexcept {
   const base::NotCancelled not_cancelled;
+  const base::Unchecked unchecked;
   notice_fork();
   // A forked child's recorder starts first: signals need not wait for that.
   static_cast<void>(Recorder::instance().pool_for_events());

@@ -15,6 +15,7 @@
 
 #include "base/system/message.hpp"
 #include "base/system/system.hpp"
+#include "base/system/unchecked.hpp"
 #include "base/text/pattern_list.hpp"
 #include "sense/sampler/tier_scheduling.hpp"
 
@@ -261,6 +262,7 @@ void TierThread::start(SamplingState& state) {
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
     thread_ = std::thread([this, &state] {
+      const base::Unchecked unchecked;
       run(state);
       const std::lock_guard lock(mutex_);
       has_ended_ = true;

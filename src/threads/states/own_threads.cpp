@@ -15,6 +15,7 @@
 #include "base/system/message.hpp"
 #include "base/system/scheduling.hpp"
 #include "base/system/system.hpp"
+#include "base/system/unchecked.hpp"
 
 namespace kymo::threads {
 namespace {
@@ -46,6 +47,7 @@ OwnThreads::OwnThreads() {
 }
 
 void OwnThreads::run(const RunningThread& caller) {
+  const base::Unchecked unchecked;
   base::leave_real_time();
   base::name_this_thread("kymo-states");
   try {
