@@ -1,5 +1,5 @@
-// A program may be built with MemorySanitizer, and kymo without: then it does not see what kymo writes, and takes it for
-// uninitialised wherever kymo hands it to the C library.
+// A program may be built with MemorySanitizer, and kymo without: then it does not see what kymo writes, and takes it
+// for uninitialised wherever kymo hands it to the C library.
 #pragma once
 
 #include <cstddef>

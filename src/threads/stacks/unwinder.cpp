@@ -32,8 +32,8 @@ class Frame {
 
   [[nodiscard]] bool has_no_frame_pointer() const { return registers_[frame_pointer] == std::uint64_t{0}; }
 
-  /// Goes to the caller. Returns false if the frame does not tell. `has_called`: it is not the innermost function, nor one
-  /// that a signal interrupted.
+  /// Goes to the caller. Returns false if the frame does not tell. `has_called`: it is not the innermost function, nor
+  /// one that a signal interrupted.
   bool leave(const UnwindRule& rule, bool has_called) {
     const auto frame = value_of(rule.frame, std::nullopt);
     if (!frame) {

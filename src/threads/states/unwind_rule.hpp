@@ -8,7 +8,8 @@
 
 namespace kymo::threads {
 
-// Registers by DWARF's numbers. `program_counter` is the place of a frame itself; `return_address` has that of its caller.
+// Registers by DWARF's numbers. `program_counter` is the place of a frame itself; `return_address` has that of its
+// caller.
 #ifdef __aarch64__
 /// AArch64's; the last is DWARF's for none of them ("DWARF for the Arm 64-bit Architecture").
 inline constexpr std::size_t register_count = 33;
