@@ -121,6 +121,12 @@ function(kymo_write_function_filter file target include exclude starts filters p
 #define KYMO_FILTERS @filters@
 #define KYMO_PATCHES @patches@
 
+#ifdef __clang__
+#define KYMO_NOT_RECORDED no_instrument_function, xray_never_instrument
+#else
+#define KYMO_NOT_RECORDED no_instrument_function
+#endif
+
 struct kymo_function_filter_v1 {
   const char* const* include;
   const char* const* exclude;
@@ -156,7 +162,7 @@ __attribute__((weak)) size_t __xray_max_function_id(void);
 
 #if KYMO_STARTS
 /* Does nothing unless the environment asks for a recording. */
-__attribute__((constructor, no_instrument_function)) static void start_recording(void) {
+__attribute__((constructor, KYMO_NOT_RECORDED)) static void start_recording(void) {
   kymo_enable();
 }
 #endif
@@ -164,7 +170,7 @@ __attribute__((constructor, no_instrument_function)) static void start_recording
 #if KYMO_PATCHES
 static struct kymo_function_patches_v1 patches;
 
-__attribute__((constructor(101), no_instrument_function)) static void add_patches(void) {
+__attribute__((constructor(101), KYMO_NOT_RECORDED)) static void add_patches(void) {
   patches.set_handler = __xray_set_handler;
   patches.patch_function = __xray_patch_function;
   patches.address_of = __xray_function_address;
@@ -178,13 +184,13 @@ __attribute__((constructor(101), no_instrument_function)) static void add_patche
 @exclude_definition@;
 static struct kymo_function_filter_v1 filter;
 
-__attribute__((constructor(101), no_instrument_function)) static void add_filter(void) {
+__attribute__((constructor(101), KYMO_NOT_RECORDED)) static void add_filter(void) {
   filter.include = include_patterns;
   filter.exclude = exclude_patterns;
   kymo_add_function_filter_v1(&filter);
 }
 
-__attribute__((destructor(101), no_instrument_function)) static void remove_filter(void) {
+__attribute__((destructor(101), KYMO_NOT_RECORDED)) static void remove_filter(void) {
   kymo_remove_function_filter_v1(&filter);
 }
 #endif

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the test program with a compiler of its own against a built libkymo, and runs it: check.sh WORK
 #
-# SOURCE is kymo's tree, LIBRARY the libkymo to use; CC, CXX, CMAKE and LAUNCHER (of compilers; may be empty) are programs.
+# SOURCE is kymo's tree, LIBRARY the libkymo to use, KYMO the command or empty; CC, CXX, CMAKE and LAUNCHER (of compilers; may be empty) are programs.
 set -eu
 work=$1
 export CC CXX
@@ -12,6 +12,12 @@ export CC CXX
 "$work/hooks_test" --gtest_brief=1
 "$work/patched_test" --gtest_brief=1
 "$work/lone_plugin_host" "$work/liblone_plugin.so"
+if [ -n "$KYMO" ]; then
+  KYMO_SAMPLE=0 KYMO_RECORD="$work/whole.kymo" "$work/whole_programPATCHABLE"
+  # main and a hundred calls.
+  "$KYMO" stats "$work/whole.kymo" | grep ' 101 scopes '
+  rm "$work/whole.kymo"
+fi
 case $CXX in
   *clang*)
     # It misses what other plugins have, but was loaded.
