@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include <dlfcn.h>
@@ -33,6 +34,10 @@ struct Library {
   decltype(&::elf_getphdrnum) count_segments = nullptr;
   decltype(&::gelf_getphdr) get_segment = nullptr;
   decltype(&::gelf_getehdr) get_header = nullptr;
+  decltype(&::elf_nextscn) next_section = nullptr;
+  decltype(&::gelf_getshdr) get_section = nullptr;
+  decltype(&::elf_getshdrstrndx) get_name_section = nullptr;
+  decltype(&::elf_strptr) get_name = nullptr;
   decltype(&::dwarf_getcfi_elf) get_frames = nullptr;
   decltype(&::dwarf_cfi_end) end_frames = nullptr;
   decltype(&::dwarf_begin_elf) begin_debug = nullptr;
@@ -59,6 +64,8 @@ Library load() {
                  find(elf, "elf_begin", all.begin) && find(elf, "elf_memory", all.memory) &&
                  find(elf, "elf_end", all.end) && find(elf, "elf_getphdrnum", all.count_segments) &&
                  find(elf, "gelf_getphdr", all.get_segment) && find(elf, "gelf_getehdr", all.get_header) &&
+                 find(elf, "elf_nextscn", all.next_section) && find(elf, "gelf_getshdr", all.get_section) &&
+                 find(elf, "elf_getshdrstrndx", all.get_name_section) && find(elf, "elf_strptr", all.get_name) &&
                  find(dwarf, "dwarf_getcfi_elf", all.get_frames) && find(dwarf, "dwarf_cfi_end", all.end_frames) &&
                  find(dwarf, "dwarf_begin_elf", all.begin_debug) && find(dwarf, "dwarf_end", all.end_debug) &&
                  find(dwarf, "dwarf_getcfi", all.get_debug_frames) &&
@@ -115,6 +122,7 @@ struct CallFrames::State {
 
   [[nodiscard]] bool read_segments();
   [[nodiscard]] const Segment* segment_at(std::uint64_t file_offset) const;
+  [[nodiscard]] bool has_debug_frames() const;
   [[nodiscard]] std::unique_ptr<Dwarf_Frame, Free> find_frame(std::uint64_t address);
 };
 
@@ -144,6 +152,24 @@ const CallFrames::State::Segment* CallFrames::State::segment_at(std::uint64_t fi
   return nullptr;
 }
 
+/// Asked before the debug information is opened: that takes long if there is much of it, compressed.
+bool CallFrames::State::has_debug_frames() const {
+  std::size_t names = 0;
+  if (library().get_name_section(elf.get(), &names) != 0) {
+    return false;
+  }
+  for (Elf_Scn* section = nullptr; (section = library().next_section(elf.get(), section)) != nullptr;) {
+    GElf_Shdr header{};
+    const char* const name = library().get_section(section, &header) != nullptr
+                                 ? library().get_name(elf.get(), names, header.sh_name)
+                                 : nullptr;
+    if (name != nullptr && std::string_view(name) == ".debug_frame") {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Programs without exceptions may leave out what the runtime would need, and have the debugger's copy alone.
 std::unique_ptr<Dwarf_Frame, Free> CallFrames::State::find_frame(std::uint64_t address) {
   Dwarf_Frame* found = nullptr;
@@ -152,7 +178,9 @@ std::unique_ptr<Dwarf_Frame, Free> CallFrames::State::find_frame(std::uint64_t a
   }
   if (!has_looked_for_debug) {
     has_looked_for_debug = true;
-    debug.reset(library().begin_debug(elf.get(), DWARF_C_READ, nullptr));
+    if (has_debug_frames()) {
+      debug.reset(library().begin_debug(elf.get(), DWARF_C_READ, nullptr));
+    }
     debug_frames = debug ? library().get_debug_frames(debug.get()) : nullptr;
   }
   const bool is_found = debug_frames != nullptr && library().find_frame(debug_frames, address, &found) == 0;
