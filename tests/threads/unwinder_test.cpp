@@ -88,6 +88,14 @@ std::vector<std::uint64_t> registers_of(const mcontext_t& context) {
   return registers;
 }
 
+std::uint64_t stack_pointer_of(const mcontext_t& context) {
+#ifdef __aarch64__
+  return context.sp;
+#else
+  return static_cast<std::uint64_t>(context.gregs[REG_RSP]);
+#endif
+}
+
 /// The copy goes up to this address.
 __attribute__((noinline, no_sanitize("address", "thread"))) void take_moment(Moment& moment, const char* stack_end) {
   std::array<void*, 64> addresses{};
@@ -157,7 +165,9 @@ struct Interrupted {
   void* spin_returns_to = nullptr;
   void* caller_returns_to = nullptr;
   const std::byte* stack_end = nullptr;
-  KernelRecord sample;
+  mcontext_t context{};
+  std::vector<std::byte> stack = std::vector<std::byte>(std::size_t{1} << 20U);  // more than it takes
+  std::size_t stack_size = 0;
 };
 Interrupted* interrupted = nullptr;
 
@@ -176,12 +186,11 @@ int call_spin(void* context) {
 }
 
 __attribute__((no_sanitize("address", "thread"))) void take_interrupted(int, siginfo_t*, void* context) {
-  KernelRecord& sample = interrupted->sample;
-  sample.registers = registers_of(static_cast<ucontext_t*>(context)->uc_mcontext);
-  const auto* const top = reinterpret_cast<const std::byte*>(sample.registers[stack_pointer]);
-  sample.stack.resize(static_cast<std::size_t>(interrupted->stack_end - top));
-  for (std::size_t i = 0; i < sample.stack.size(); ++i) {
-    sample.stack[i] = top[i];
+  interrupted->context = static_cast<ucontext_t*>(context)->uc_mcontext;
+  const auto* const top = reinterpret_cast<const std::byte*>(stack_pointer_of(interrupted->context));
+  interrupted->stack_size = std::min(static_cast<std::size_t>(interrupted->stack_end - top), interrupted->stack.size());
+  for (std::size_t i = 0; i < interrupted->stack_size; ++i) {
+    interrupted->stack[i] = top[i];
   }
   __atomic_store_n(&interrupted->is_taken, true, __ATOMIC_RELEASE);
 }
@@ -207,14 +216,16 @@ TEST_F(UnwinderTest, AFunctionThatCallsNothingHasItsCallersAndCallFramesForDebug
   ::sigaction(SIGUSR1, &before, nullptr);
 
   const KernelRecord mapping = test::own_mapping(reinterpret_cast<std::uint64_t>(&spin));
-  KernelRecord sample = moment.sample;
+  KernelRecord sample;
   sample.pid = mapping.pid;
+  sample.registers = registers_of(moment.context);
+  sample.stack.assign(moment.stack.begin(), moment.stack.begin() + static_cast<std::ptrdiff_t>(moment.stack_size));
   AddressSpaces spaces;
   spaces.map(mapping, 1);
   Unwinder unwinder;
   unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
   ASSERT_GE(sample.chain.size(), 4U);
-  EXPECT_EQ(sample.chain[0], moment.sample.registers[program_counter]);
+  EXPECT_EQ(sample.chain[0], sample.registers[program_counter]);
   EXPECT_EQ(sample.chain[1], reinterpret_cast<std::uint64_t>(moment.spin_returns_to));
   EXPECT_EQ(sample.chain[2], reinterpret_cast<std::uint64_t>(moment.caller_returns_to));
   EXPECT_EQ(sample.chain[3], reinterpret_cast<std::uint64_t>(returns_to)) << "past the one without tables";
