@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/system/file.hpp"
+#include "support/rounds.hpp"
 #include "threads/debug_frames_only.hpp"
 #include "threads/own_mapping.hpp"
 #include "threads/stacks/call_frames.hpp"
@@ -224,11 +225,13 @@ TEST_F(UnwinderTest, AFunctionThatCallsNothingHasItsCallersAndCallFramesForDebug
   spaces.map(mapping, 1);
   Unwinder unwinder;
   unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
-  ASSERT_GE(sample.chain.size(), 4U);
-  EXPECT_EQ(sample.chain[0], sample.registers[program_counter]);
-  EXPECT_EQ(sample.chain[1], reinterpret_cast<std::uint64_t>(moment.spin_returns_to));
-  EXPECT_EQ(sample.chain[2], reinterpret_cast<std::uint64_t>(moment.caller_returns_to));
-  EXPECT_EQ(sample.chain[3], reinterpret_cast<std::uint64_t>(returns_to)) << "past the one without tables";
+  const auto address_of = [](void* place) { return reinterpret_cast<std::uint64_t>(place); };
+  // ThreadSanitizer's own functions may be within the one that calls nothing.
+  const auto first = std::find(sample.chain.begin(), sample.chain.end(), address_of(moment.spin_returns_to));
+  EXPECT_TRUE(test::has_sanitizer || first == sample.chain.begin() + 1);
+  ASSERT_GE(std::distance(first, sample.chain.end()), 3);
+  EXPECT_EQ(first[1], address_of(moment.caller_returns_to));
+  EXPECT_EQ(first[2], address_of(returns_to)) << "past the one without tables";
 }
 
 TEST_F(UnwinderTest, RegistersAndStacksOfAnyContentEnd) {
