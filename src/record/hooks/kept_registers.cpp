@@ -1,6 +1,7 @@
 #include "record/hooks/kept_registers.hpp"
 
 #ifdef __x86_64__
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,7 +21,7 @@ constexpr std::size_t header_offset = 512;
 constexpr std::size_t header_words = 8;
 
 /// 0 without AVX, where there is no more than XRay keeps.
-std::uint64_t kept_state = 0;
+constinit std::atomic<std::uint64_t> kept_state{0};
 
 std::uint64_t read_state_to_keep() noexcept {
   unsigned eax = 0;
@@ -46,11 +47,12 @@ std::uint64_t read_state_to_keep() noexcept {
 }  // namespace
 
 void find_registers_to_keep() noexcept {
-  kept_state = read_state_to_keep();
+  kept_state.store(read_state_to_keep(), std::memory_order_relaxed);
 }
 
 void detail_of_kept_registers::call(void (*work)(void* context), void* context) noexcept {
-  if (kept_state == 0) {
+  const auto kept = static_cast<std::uint32_t>(kept_state.load(std::memory_order_relaxed));
+  if (kept == 0) {
     work(context);
     return;
   }
@@ -59,10 +61,9 @@ void detail_of_kept_registers::call(void (*work)(void* context), void* context) 
   for (std::size_t i = 0; i < header_words; ++i) {
     reinterpret_cast<volatile std::uint64_t*>(area + header_offset)[i] = 0;
   }
-  const auto low = static_cast<std::uint32_t>(kept_state);
-  asm volatile("xsave64 %0" : "+m"(area) : "a"(low), "d"(0) : "memory");
+  asm volatile("xsave64 %0" : "+m"(area) : "a"(kept), "d"(0) : "memory");
   work(context);
-  asm volatile("xrstor64 %0" : : "m"(area), "a"(low), "d"(0) : "memory");
+  asm volatile("xrstor64 %0" : : "m"(area), "a"(kept), "d"(0) : "memory");
 }
 
 #else
