@@ -8,10 +8,12 @@ find_program(KYMO_CCACHE ccache)
 mark_as_advanced(KYMO_CCACHE)
 if(KYMO_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   # Build folders share identical compilations, wherever their generated files are. The price: debug information may
-  # name another build's folder. The sloppiness is what ccache asks for to cache files with precompiled headers.
+  # name another build's folder. The sloppiness is what ccache asks for to cache files with precompiled headers. Those
+  # hold checksums of the files that they include, so what is the same but for comments must not be found: depend mode
+  # compares whole files, and the namespace keeps away what was cached without it.
   set(CMAKE_C_COMPILER_LAUNCHER
-    "${CMAKE_COMMAND}" -E env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_BINARY_DIR}"
-    CCACHE_SLOPPINESS=pch_defines,time_macros "${KYMO_CCACHE}")
+    "${CMAKE_COMMAND}" -E env CCACHE_NAMESPACE=kymo CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1
+    "CCACHE_BASEDIR=${PROJECT_BINARY_DIR}" CCACHE_SLOPPINESS=pch_defines,time_macros "${KYMO_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 

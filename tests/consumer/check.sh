@@ -18,7 +18,7 @@ unset KYMO_RECORD KYMO_TRACE KYMO_SAMPLE DESTDIR CMAKE_PREFIX_PATH PKG_CONFIG_PA
 
 # That it works is the question here. With the flags of the build that the tests belong to, the compiler's cache has most
 # of it; paths in debug information may then be those of that build.
-export CCACHE_NOHASHDIR=1
+export CCACHE_NAMESPACE=kymo CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1
 build_project() {
   "$CMAKE" -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE="$BUILD_TYPE" \
     -DCMAKE_C_FLAGS_"$(echo "$BUILD_TYPE" | tr '[:lower:]' '[:upper:]')"="$C_FLAGS" \
