@@ -128,7 +128,8 @@ def main() -> None:
         least = least_values(kymo, options.rounds, program, r"shop::\w+ (\d+)")
         print_costs("CPU time of the same work", "ms", {name: value / 1e6 for name, value in least.items()})
     if options.only in (None, "switches"):
-        program = ["perf", "bench", "sched", "pipe", "-T", "-l", "50000"]
+        # On one CPU, so that how long another one takes to wake up does not count.
+        program = ["taskset", "-c", "0", "perf", "bench", "sched", "pipe", "-T", "-l", "100000"]
         least = least_values(kymo, options.rounds, program, r"([\d.]+) usecs/op")
         print_costs("a byte sent to another thread and back", "us", least)
     if options.only in (None, "shares"):

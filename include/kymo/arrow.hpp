@@ -19,8 +19,8 @@
 //             renewal_ns, window_ns, estimated, total, renewal_measured
 //   phases    process, number, start_ns, duration_ns
 //   messages  process, track, time_ns, text
-//   stacks    process (that of the thread), thread, os_thread_id, time_ns, blocked_ns (0: it was on a CPU), cpu, function
-//             (the innermost), stack ("main;draw", the outermost first)
+//   stacks    process (that of the thread), thread, os_thread_id, time_ns, blocked_ns, unsampled_ns (both 0: it was on a CPU), sampled_waits,
+//             cpu, function (the innermost), file, line, stack ("main;draw", the outermost first)
 //   processes process, boot_id, command_line, offset_ns, bound_ns
 //
 // Columns with ? may be null. process is an index into Timeline::processes(). site, track_id and metric are the

@@ -149,9 +149,19 @@ struct StackSample {
   StackId stack{};  ///< none: the stack could not be read
   std::uint32_t cpu = 0;
   std::int64_t time_ns = 0;
-  std::int64_t blocked_ns = 0;  ///< the thread waited in that stack for so long before; 0: it was on the CPU
+  std::int64_t blocked_ns = 0;  ///< the thread waited in that stack for so long before
+  /// Alone: the sum of the thread's waits before, of about one length, whose stacks were not taken and which are likely
+  /// to be this one. So many that were taken say so; 0: none, and the stack is unknown.
+  std::int64_t unsampled_ns = 0;
+  std::uint32_t sampled_waits = 0;
 
-  [[nodiscard]] bool is_wait() const { return blocked_ns > 0; }
+  /// Else the thread was on the CPU.
+  [[nodiscard]] bool is_wait() const { return blocked_ns > 0 || unsampled_ns > 0; }
+  /// What the row counts for, if it is a wait. Of damaged captures the parts may be negative; they count as 0.
+  [[nodiscard]] std::uint64_t waited_ns() const {
+    return static_cast<std::uint64_t>(blocked_ns > 0 ? blocked_ns : 0) +
+           static_cast<std::uint64_t>(unsampled_ns > 0 ? unsampled_ns : 0);
+  }
 };
 
 /// A text at a moment of a track.

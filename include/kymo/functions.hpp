@@ -30,19 +30,24 @@ struct FunctionStatistics {
   std::uint64_t total = 0;  ///< samples that found a thread in it or in what it called
   std::uint64_t self_blocked_ns = 0;  ///< what threads waited in it
   std::uint64_t total_blocked_ns = 0;
+  /// Half the width of 95 % intervals, where SampledFunctions::unsampled_ns is not 0.
+  std::uint64_t self_blocked_bound_ns = 0;
+  std::uint64_t total_blocked_bound_ns = 0;
   Energy self_energy;  ///< estimated; where SampledFunctions::has_energy
   Energy total_energy;
 };
 
 /// Where the selected threads computed and waited, by sampled stacks.
 struct SampledFunctions {
-  std::uint64_t blocked_ns = 0;               ///< all waits that were selected
-  std::uint64_t samples = 0;                  ///< all that were selected
-  std::uint64_t unread = 0;                   ///< among them those whose stack could not be read
-  std::size_t threads = 0;                    ///< that have samples
-  bool has_energy = false;                    ///< power was recorded
-  std::vector<FunctionStatistics> functions;  ///< or lines; by descending self, then total
-  std::vector<std::uint32_t> by_stack;        ///< samples by number of the stack; 0: not declared
+  std::uint64_t blocked_ns = 0;    ///< all waits that were selected
+  std::uint64_t unsampled_ns = 0;  ///< among them those whose stacks were not taken, shared out by others as long
+  std::uint64_t samples = 0;       ///< all that were selected
+  std::uint64_t unread = 0;        ///< among them those whose stack could not be read
+  std::size_t threads = 0;         ///< that have samples
+  bool has_energy = false;         ///< power was recorded
+  std::vector<FunctionStatistics> functions;    ///< or lines; by descending self, then total
+  std::vector<std::uint32_t> by_stack;          ///< samples by number of the stack; 0: not declared
+  std::vector<std::uint64_t> blocked_by_stack;  ///< the same of what threads waited, in ns
 };
 
 /// The functions of a selection; with sites only samples taken inside their scopes on the same thread. Three passes

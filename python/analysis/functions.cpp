@@ -41,7 +41,9 @@ nb::list functions_of(const SnapshotHandle& snapshot, std::int64_t start_ns, std
     row["self"] = function.self;
     row["total"] = function.total;
     row["self_blocked_ns"] = function.self_blocked_ns;
+    row["self_blocked_bound_ns"] = function.self_blocked_bound_ns;
     row["total_blocked_ns"] = function.total_blocked_ns;
+    row["total_blocked_bound_ns"] = function.total_blocked_bound_ns;
     if (found.has_energy) {
       row["self_joules"] = known(function.self_energy, function.self_energy.joules);
       row["self_bound_joules"] = known(function.self_energy, function.self_energy.bound_joules);

@@ -186,9 +186,10 @@ class Answers:
         -------
         list of FunctionRow
             By descending ``self``: ``name``, ``module``, the source's ``file`` (empty if it is not known), ``self`` and
-            ``total`` samples, ``self_blocked_ns`` and ``total_blocked_ns``. With `lines` the ``line``, None if it is
-            not known. Where power was recorded ``self_joules`` and ``total_joules``, estimated, with
-            ``self_bound_joules`` and ``total_bound_joules``; None if the power could not be read.
+            ``total`` samples, ``self_blocked_ns`` and ``total_blocked_ns`` with the bounds ``self_blocked_bound_ns``
+            and ``total_blocked_bound_ns``. With `lines` the ``line``, None if it is not known. Where power was recorded
+            ``self_joules`` and ``total_joules``, estimated, with ``self_bound_joules`` and ``total_bound_joules``; None
+            if the power could not be read.
 
         Raises
         ------

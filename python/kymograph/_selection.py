@@ -81,6 +81,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "os_thread_id",
         "time_ns",
         "blocked_ns",
+        "unsampled_ns",
+        "sampled_waits",
         "cpu",
         "function",
         "file",

@@ -30,7 +30,12 @@ class Stacks(Table):
     time_ns : int64
         Nanoseconds; of a wait its end.
     blocked_ns : int64
-        0: the thread was on a CPU. Else a wait of this length.
+        Above 0: a wait of this length.
+    unsampled_ns : int64
+        Above 0: the sum of waits before, all about as long, whose stacks were not taken and which are likely to be this
+        one. 0 in both columns: the thread was on a CPU.
+    sampled_waits : uint32
+        How many waits whose stacks were taken say so; 0: none, and the stack is unknown.
     cpu : uint32
         The CPU.
     file : str, line : uint32
@@ -46,6 +51,8 @@ class Stacks(Table):
         os_thread_id: npt.NDArray[np.uint64]
         time_ns: Integers
         blocked_ns: Integers
+        unsampled_ns: Integers
+        sampled_waits: npt.NDArray[np.uint32]
         cpu: npt.NDArray[np.uint32]
         function: Texts
         file: Texts
@@ -63,7 +70,9 @@ class FunctionRow(TypedDict):
     self: int
     total: int
     self_blocked_ns: int
+    self_blocked_bound_ns: int
     total_blocked_ns: int
+    total_blocked_bound_ns: int
     self_joules: NotRequired[float | None]
     self_bound_joules: NotRequired[float | None]
     total_joules: NotRequired[float | None]

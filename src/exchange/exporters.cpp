@@ -31,7 +31,7 @@ constexpr Exporter to_chrome{"chrome", "Trace Event JSON, for Perfetto, chrome:/
 constexpr Exporter to_perfetto{"perfetto", "Perfetto's protobuf trace: smaller and quicker to open", perfetto_mark,
                                write_perfetto};
 constexpr Exporter to_collapsed{"collapsed",
-                                "stacks of scopes in ns, or sampled ones, for flame-graph tools; --samples",
+                                "stacks of scopes in ns, or sampled ones, for flame-graph tools; --samples, --waits",
                                 {},
                                 write_collapsed_stacks};
 constexpr Exporter to_pprof{"pprof", "sampled stacks for go tool pprof, speedscope, Grafana", {}, write_pprof};
@@ -90,13 +90,13 @@ std::span<const Exporter> exporters() noexcept {
 
 std::vector<std::string> export_timeline(const Exporter& exporter, const Timeline& timeline, const std::string& path,
                                          const ExportOptions& options, ProcessId process, ArrowTable table,
-                                         bool of_samples) {
+                                         StacksOf stacks) {
   std::vector<std::string> left_out;
   replace(timeline, path, exporter.mark, options,
           [&](const Timeline& part, ExportRequest request, base::OutputFile file) {
             request.process = process;
             request.table = table;
-            request.of_samples = of_samples;
+            request.stacks = stacks;
             left_out = exporter.write(part, std::move(file), request);
           });
   return left_out;

@@ -17,6 +17,6 @@ namespace kymo::exchange {
 /// texts.
 std::vector<std::string> export_timeline(const Exporter& exporter, const Timeline& timeline, const std::string& path,
                                          const ExportOptions& options, ProcessId process = {},
-                                         ArrowTable table = ArrowTable::spans, bool of_samples = false);
+                                         ArrowTable table = ArrowTable::spans, StacksOf stacks = StacksOf::scopes);
 
 }  // namespace kymo::exchange

@@ -292,8 +292,10 @@ class Capture:
                         row = {"thread": table.key, "start_ns": begin, "duration_ns": duration, "state": state, "cpu": cpu}
                         add["states"].append(row)
             elif table.id == 30:
-                for time, thread, stack, cpu, blocked in zip(table.times(1, start), *columns(2, 3, 4), table.signed(5)):
-                    row = {"thread": thread, "stack": stack, "cpu": cpu, "time_ns": time, "blocked_ns": blocked}
+                values = zip(table.times(1, start), *columns(2, 3, 4), table.signed(5), table.signed(6), *columns(7))
+                for time, thread, stack, cpu, blocked, unsampled, waits in values:
+                    row = {"thread": thread, "stack": stack, "cpu": cpu, "time_ns": time, "blocked_ns": blocked,
+                           "unsampled_ns": unsampled, "sampled_waits": waits}
                     add["stack_samples"].append(row)
 
     def take_run(self, table, start, text):

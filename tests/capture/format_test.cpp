@@ -182,7 +182,9 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
                                          {"stack", row.stack.value()},
                                          {"cpu", row.cpu},
                                          {"time_ns", row.time_ns},
-                                         {"blocked_ns", row.blocked_ns}});
+                                         {"blocked_ns", row.blocked_ns},
+                                         {"unsampled_ns", row.unsampled_ns},
+                                         {"sampled_waits", row.sampled_waits}});
     }
     for (const auto& row : batch.async_begins) {
       others["async_begins"].push_back({{"track", row.track.value()},

@@ -119,7 +119,7 @@ EventBatch BatchSource::wild(std::size_t rows) {
     batch.states.push_back(std::move(run));
   }
   for (std::size_t i = count(); i > 0; --i) {
-    batch.stack_samples.push_back({id(), id(), id(), time(), coin() ? time() : 0});
+    batch.stack_samples.push_back({id(), id(), id(), time(), coin() ? time() : 0, coin() ? time() : 0, id()});
   }
   for (std::size_t i = count(); i > 0; --i) {
     batch.messages.push_back({id(), coin(), time(), text()});
@@ -389,7 +389,13 @@ std::string describe(const EventBatch& batch) {
   }
   text.section("stack samples", batch.stack_samples.size());
   for (const auto& row : batch.stack_samples) {
-    text.add(row.thread).add(row.stack).add(row.cpu).add(row.time_ns).add(row.blocked_ns);
+    text.add(row.thread)
+        .add(row.stack)
+        .add(row.cpu)
+        .add(row.time_ns)
+        .add(row.blocked_ns)
+        .add(row.unsampled_ns)
+        .add(row.sampled_waits);
   }
   text.section("messages", batch.messages.size());
   for (const auto& row : batch.messages) {

@@ -451,6 +451,49 @@ TEST_F(StacksTest, WaitsHaveTheirStacksAndLengths) {
   EXPECT_LT(slept_ns, blocked_ns) << "it waits for its helpers too: " << all;
 }
 
+TEST_F(StacksTest, AThreadThatWaitsOftenHasItsWaitsByLengthWithoutTheStackOfEach) {
+  ASSERT_NO_FATAL_FAILURE(record({WAITING_PROGRAM}));
+  if (kymo({"info", "run.kymo"}).out.find("recorded") == std::string::npos) {
+    GTEST_SKIP() << "this user does not get the stacks of waits";
+  }
+  const Json all = Json::parse(kymo({"stats", "--functions", "--json", "--thread", "waiting_program", "run.kymo"}).out);
+  const double blocked_ns = all["blocked_ns"];
+  EXPECT_GT(all["unsampled_blocked_ns"], 0) << "16,000 waits take less than three seconds: " << all;
+  double long_ns = 0;
+  double short_ns = 0;
+  double bound_ns = 0;
+  for (const Json& row : all["functions"]) {
+    const double total_ns = row["total_blocked_ns"];
+    long_ns += row["name"] == "shop::wait_long" ? total_ns : 0;
+    short_ns += row["name"] == "shop::wait_shortly" ? total_ns : 0;
+    bound_ns += row["name"] == "shop::wait_long" ? row["total_blocked_bound_ns"].get<double>() : 0;
+  }
+  constexpr double slept_ns = 200 * 2e6;
+  // Five standard deviations, and a hundredth for what else lasts as long.
+  const double most_off_ns = 2.6 * bound_ns + 0.01 * slept_ns;
+  EXPECT_GT(long_ns, slept_ns - most_off_ns) << all;
+  EXPECT_LT(long_ns, cpu_ns_["long"] + most_off_ns) << all;
+  EXPECT_GT(short_ns, 0) << all;
+  EXPECT_LE(long_ns + short_ns, blocked_ns) << all;
+  // Collapsed stacks and the report have them, too.
+  ASSERT_EQ(kymo({"export", "--to", "collapsed", "--waits", "-o", "waits.txt", "run.kymo"}).status, 0);
+  std::ifstream lines(file_named("waits.txt"));
+  double collapsed_ns = 0;
+  for (std::string line; std::getline(lines, line);) {
+    collapsed_ns += line.find(";shop::wait_long;") != std::string::npos ? std::stod(line.substr(line.rfind(' '))) : 0;
+  }
+  EXPECT_EQ(collapsed_ns, long_ns);
+  ASSERT_EQ(kymo({"report", "-o", "page.html", "run.kymo"}).status, 0);
+  const std::string page = read_text(file_named("page.html"));
+  const std::size_t waits = page.find("Flame graph: the functions of waits");
+  const std::size_t bar = page.find("<title>shop::wait_long: ", waits);
+  ASSERT_NE(bar, std::string::npos);
+  const Json whole = Json::parse(kymo({"stats", "--functions", "--json", "run.kymo"}).out);
+  const std::string_view width = R"(width=")";
+  EXPECT_NEAR(std::stod(page.substr(page.find(width, bar) + width.size())),
+              1160 * long_ns / whole["blocked_ns"].get<double>(), 0.06);
+}
+
 TEST_F(StacksTest, AProcessThatRunsIsRecordedWithItsThreadsAndGoesOn) {
   set_environment({});
   ChildProcess process(shell({ATTACHED_PROGRAM}, ">program.out 2>&1"));

@@ -9,12 +9,14 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <kymo/import.hpp>
 
+#include "capture/write/capture_writer.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo {
@@ -90,11 +92,11 @@ TEST_F(ArrowStream, OpenSpansComeLastAndTheEndIsAReleasedArray) {
   stream.release(&stream);
 }
 
-/// The numbers in a column of 64-bit integers of all batches, or of 32-bit codes.
+/// The numbers in a column of 64-bit integers of all batches, or of 32-bit codes. The stream outlives the query.
 template <typename Number>
 std::vector<Number> read_column(const std::shared_ptr<const Timeline>& timeline, const ArrowQuery& query) {
   ArrowArrayStream stream{};
-  open_arrow_stream(timeline, query, &stream);
+  open_arrow_stream(timeline, *std::make_unique<ArrowQuery>(query), &stream);
   std::vector<Number> numbers;
   ArrowArray batch{};
   while (stream.get_next(&stream, &batch) == 0 && batch.release != nullptr) {
@@ -129,6 +131,35 @@ TEST_F(ArrowStream, AQueryChoosesColumnsNamesTimesAndBlocks) {
   ArrowArrayStream stream{};
   EXPECT_THROW(open_arrow_stream(timeline, query, &stream), std::invalid_argument);
   EXPECT_EQ(stream.release, nullptr);
+}
+
+TEST_F(ArrowStream, SampledStacksAndWaitsAreRows) {
+  capture::CaptureWriterOptions options;
+  options.declarations.processes.push_back({ProcessId{1}, 50, "here", "boot", "", "program"});
+  options.declarations.threads.push_back({ThreadId{1}, ProcessId{1}, 50, 51, "main"});
+  options.declarations.functions.push_back({FunctionId{1}, ModuleId{}, 0, "f"});
+  options.declarations.stacks.push_back({StackId{1}, StackId{}, FunctionId{1}});
+  EventBatch batch;
+  batch.end_ns = 4'000;
+  batch.stack_samples = {{ThreadId{1}, StackId{1}, 0, 1'000, 0, 0},
+                         {ThreadId{1}, StackId{1}, 0, 2'000, 300},
+                         {ThreadId{1}, StackId{1}, 0, 3'000, 0, 70, 1}};
+  capture::CaptureWriter writer(directory_ / "stacks.kymo", std::move(options));
+  writer.write(batch);
+  writer.finish();
+  const auto timeline = std::make_shared<const Timeline>(directory_ / "stacks.kymo");
+  ArrowQuery query;
+  query.table = ArrowTable::stacks;
+  const auto column = [&](const char* name) {
+    query.columns = {name};
+    return read_column<std::int64_t>(timeline, query);
+  };
+  using Numbers = std::vector<std::int64_t>;
+  EXPECT_EQ(column("time_ns"), (Numbers{1'000, 2'000, 3'000}));
+  EXPECT_EQ(column("blocked_ns"), (Numbers{0, 300, 0}));
+  EXPECT_EQ(column("unsampled_ns"), (Numbers{0, 0, 70}));
+  query.range = {1'500, 2'500};
+  EXPECT_EQ(column("time_ns"), (Numbers{2'000}));
 }
 
 TEST_F(ArrowStream, WhatCannotBeOpenedIsToldToC) {

@@ -268,10 +268,9 @@ EventBatch sampled() {
   run.end_sequence = 4;
   run.events = {{0, SiteId{2}, 0, 0}, {1000, {}, 0, 0}, {1000, SiteId{1}, 0, 0}, {3000, {}, 0, 0}};
   batch.runs = {run};
-  batch.stack_samples = {{ThreadId{1}, StackId{2}, 0, 500, 0},
-                         {ThreadId{1}, StackId{1}, 0, 1500, 0},
-                         {ThreadId{2}, StackId{2}, 0, 1600, 0},
-                         {ThreadId{1}, StackId{1}, 0, 2500, 0},
+  batch.stack_samples = {{ThreadId{1}, StackId{2}, 0, 500, 0},    {ThreadId{1}, StackId{1}, 0, 1500, 0},
+                         {ThreadId{2}, StackId{2}, 0, 1600, 0},   {ThreadId{1}, StackId{1}, 0, 2500, 0},
+                         {ThreadId{2}, StackId{2}, 0, 2600, 100}, {ThreadId{2}, StackId{2}, 0, 2700, 0, 200, 1},
                          {ThreadId{1}, StackId{2}, 0, 3500, 0}};
   return batch;
 }
@@ -284,16 +283,18 @@ TEST_F(SelectedExportTest, SampledStacksAreThoseOfTheTimeTheThreadAndTheSite) {
   writer.write(sampled());
   writer.finish();
   const Timeline timeline = open(*bytes);
-  const auto samples = [&](const SelectionOptions& selection) {
+  const auto samples = [&](const SelectionOptions& selection, exchange::StacksOf stacks = exchange::StacksOf::samples) {
     const std::string path = (directory_.path() / "stacks").string();
     ExportOptions options;
     options.selection = selection;
     const auto formats = exchange::exporters();
-    exchange::export_timeline(formats[2], timeline, path, options, ProcessId{}, ArrowTable::spans, true);
+    exchange::export_timeline(formats[2], timeline, path, options, ProcessId{}, ArrowTable::spans, stacks);
     return test::read_file(path);
   };
   SelectionOptions selection;
   EXPECT_EQ(samples(selection), "main;busy 2\nmain;idle 2\nother;idle 1\n");
+  EXPECT_EQ(samples(selection, exchange::StacksOf::waits), "other;idle 300\n")
+      << "and those whose stacks were not taken";
   selection.time = {1500, 3501};
   EXPECT_EQ(samples(selection), "main;busy 2\nmain;idle 1\nother;idle 1\n");
   selection.threads = {"main"};

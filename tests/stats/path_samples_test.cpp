@@ -48,8 +48,12 @@ std::vector<StackSample> write_samples(const std::string& path, std::mt19937& ra
     if (now_ns >= length_ns) {
       break;
     }
-    batch.stack_samples.push_back(
-        {ThreadId{1}, StackId{static_cast<std::uint32_t>(random() % 10)}, 0, now_ns, waited_ns});
+    const StackId stack{static_cast<std::uint32_t>(random() % 10)};
+    batch.stack_samples.push_back({ThreadId{1}, stack, 0, now_ns, waited_ns});
+    if (waited_ns != 0) {
+      // As many again whose stacks were not taken.
+      batch.stack_samples.push_back({ThreadId{1}, stack, 0, now_ns, 0, waited_ns, 1});
+    }
   }
   writer.write(batch);
   writer.finish();
@@ -72,21 +76,24 @@ TEST(PathSamples, AreThoseOfACountSampleBySample) {
     const TimeRange range{start_ns, start_ns + static_cast<std::int64_t>(random() % 2'000)};
     start_ns = range.end_ns;
     std::map<std::uint32_t, int> expected;
-    std::map<std::uint32_t, std::int64_t> expected_waits;
+    std::map<std::uint32_t, double> expected_waits;
     for (const StackSample& sample : all) {
       const std::int64_t waited_ns =
           std::min(sample.time_ns, range.end_ns) - std::max(sample.time_ns - sample.blocked_ns, range.start_ns);
+      if (sample.unsampled_ns != 0) {
+        continue;
+      }
       if (sample.is_wait() && waited_ns > 0) {
-        expected_waits[sample.stack.value()] += waited_ns;
+        expected_waits[sample.stack.value()] += 2 * static_cast<double>(waited_ns);
       } else if (!sample.is_wait() && sample.time_ns >= range.start_ns && sample.time_ns < range.end_ns) {
         ++expected[sample.stack.value()];
       }
     }
     std::map<std::uint32_t, int> found;
-    std::map<std::uint32_t, std::int64_t> found_waits;
+    std::map<std::uint32_t, double> found_waits;
     samples.visit_samples(sampled_track, range, [&](std::uint32_t stack) { ++found[stack]; });
     samples.visit_waits(sampled_track, range,
-                        [&](std::uint32_t stack, std::int64_t waited_ns) { found_waits[stack] += waited_ns; });
+                        [&](std::uint32_t stack, double waited_ns) { found_waits[stack] += waited_ns; });
     ASSERT_EQ(found, expected) << range.start_ns;
     ASSERT_EQ(found_waits, expected_waits) << range.start_ns;
     samples.visit_samples(other_track, range, [&](std::uint32_t) { FAIL() << "nothing sampled this thread"; });

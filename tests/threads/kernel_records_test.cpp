@@ -93,8 +93,10 @@ TEST(KernelRecords, ASampleHasTheStacksOfTheProgramAndTheKernel) {
   EXPECT_TRUE(sample.is_in_kernel);
   EXPECT_EQ(sample.chain, (std::vector<std::uint64_t>{0x401234, 0x401300}));
   EXPECT_EQ(sample.kernel_chain, (std::vector<std::uint64_t>{0xffffffff81000000}));
-  const std::vector<std::byte> leaving = test::sample_bytes({10, 11, 12'345, 3}, PERF_RECORD_MISC_KERNEL, {}, 1);
-  EXPECT_EQ(parse_record(leaving).kind, Kind::leaving) << "a period of one is a switch";
+  const KernelRecord leaving = parse_record(
+      test::sample_bytes({10, 11, 12'345, 3}, PERF_RECORD_MISC_KERNEL, {context(PERF_CONTEXT_USER), 0x401234}, 0));
+  EXPECT_EQ(leaving.kind, Kind::leaving) << "without a period it is a switch";
+  EXPECT_EQ(leaving.chain, std::vector<std::uint64_t>{0x401234});
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_EQ(parse_record(std::span(bytes).first(size)).kind, Kind::other) << size;
   }

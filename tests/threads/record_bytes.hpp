@@ -60,11 +60,15 @@ struct SampleId {
   std::uint32_t cpu;
 };
 
+/// Without a period: a switch.
 inline std::vector<std::byte> sample_bytes(const SampleId& id, std::uint16_t misc,
                                            const std::vector<std::uint64_t>& chain, std::uint64_t period = 1'001'001) {
   RecordBytes record(9, misc);
   record.add(id.pid).add(id.tid).add(id.time_ns).add(id.cpu).add(std::uint32_t{0});
-  record.add(period).add(static_cast<std::uint64_t>(chain.size()));
+  if (period != 0) {
+    record.add(period);
+  }
+  record.add(static_cast<std::uint64_t>(chain.size()));
   for (const std::uint64_t address : chain) {
     record.add(address);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -161,16 +162,14 @@ TEST(StackSamples, AWaitIsAsLongAsTheThreadWasBlockedAndBeingPushedOffIsNone) {
   stacks.take(own_mapping(address_of(sampled_inner)), {});
   stacks.take(leaving(100), thread);
   stacks.take(of_thread(Kind::blocked, 101), {});
-  stacks.take(of_thread(Kind::switched_in, 350), {});
+  stacks.take(of_thread(Kind::switched_in, 350), thread);
   stacks.take(leaving(400), thread);
   stacks.take(of_thread(Kind::pushed_off, 401), {});
-  stacks.take(of_thread(Kind::switched_in, 500), {});
-  stacks.take(of_thread(Kind::blocked, 600), {});  // its stack was lost
-  stacks.take(of_thread(Kind::switched_in, 700), {});
+  stacks.take(of_thread(Kind::switched_in, 500), thread);
   stacks.take(leaving(800), thread);
   stacks.take(of_thread(Kind::blocked, 801), {});
   stacks.lose();  // switches may be missing, and so the wait's end
-  stacks.take(of_thread(Kind::switched_in, 900), {});
+  stacks.take(of_thread(Kind::switched_in, 900), thread);
   EventBatch batch;
   stacks.collect(batch);
   ASSERT_EQ(batch.stack_samples.size(), 1U);
@@ -180,6 +179,96 @@ TEST(StackSamples, AWaitIsAsLongAsTheThreadWasBlockedAndBeingPushedOffIsNone) {
   EXPECT_EQ(stacks_of(batch), std::vector<std::string>{"kymo::threads::sampled_inner"});
   EXPECT_EQ(stacks.waits(), 1U);
   EXPECT_EQ(stacks.samples(), 0U);
+}
+
+/// Waits of one thread, which begin and end one after the other.
+class OneWaiter {
+ public:
+  explicit OneWaiter(StackSamples& stacks) : stacks_(stacks) {}
+
+  /// In a function at an address; 0: the stack is not taken.
+  void wait(std::int64_t length_ns, std::uint64_t address) {
+    now_ns_ += 10;
+    if (address != 0) {
+      KernelRecord record = leaving(now_ns_);
+      record.chain = {address};
+      stacks_.take(record, thread);
+    }
+    stacks_.take(of_thread(Kind::blocked, now_ns_), {});
+    now_ns_ += length_ns;
+    stacks_.take(of_thread(Kind::switched_in, now_ns_), thread);
+  }
+
+ private:
+  StackSamples& stacks_;
+  std::int64_t now_ns_ = 0;
+};
+
+TEST(StackSamples, WaitsWithoutStacksAreSharedOutByThoseAboutAsLong) {
+  StackSamples stacks;
+  stacks.take(own_mapping(address_of(sampled_inner)), {});
+  OneWaiter waiter(stacks);
+  const auto outer = [&] { return address_of(sampled_outer); };
+  waiter.wait(1'000, address_of(sampled_inner));
+  waiter.wait(1'050, address_of(sampled_inner));
+  waiter.wait(1'000, outer());
+  waiter.wait(900'000, outer());
+  waiter.wait(1'200, 0);
+  waiter.wait(1'500, 0);
+  waiter.wait(1'000'000, 0);
+  waiter.wait(80'000, 0);  // as long as none
+  EventBatch batch;
+  stacks.collect(batch, true);
+  std::map<std::string, std::int64_t> unsampled;
+  const std::vector<std::string> names = stacks_of(batch);
+  std::int64_t blocked_ns = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const StackSample& row = batch.stack_samples[i];
+    EXPECT_EQ(row.thread, thread);
+    EXPECT_EQ(row.blocked_ns == 0, row.unsampled_ns != 0);
+    blocked_ns += row.blocked_ns;
+    if (row.unsampled_ns != 0) {
+      unsampled[names[i] + " by " + std::to_string(row.sampled_waits)] += row.unsampled_ns;
+    }
+  }
+  EXPECT_EQ(blocked_ns, 903'050);
+  EXPECT_EQ(unsampled, (std::map<std::string, std::int64_t>{{"kymo::threads::sampled_inner by 3", 1'800},
+                                                            {"kymo::threads::sampled_outer by 3", 900},
+                                                            {"kymo::threads::sampled_outer by 1", 1'000'000},
+                                                            {" by 0", 80'000}}));
+  EXPECT_EQ(stacks.waits(), 4U);
+}
+
+TEST(StackSamples, WhatIsKnownOfWaitsIsKnownForTenSeconds) {
+  StackSamples stacks;
+  stacks.take(own_mapping(address_of(sampled_inner)), {});
+  OneWaiter waiter(stacks);
+  waiter.wait(1'000, 0);
+  EventBatch early;
+  stacks.collect(early);
+  EXPECT_TRUE(early.stack_samples.empty()) << "one as long may come";
+  waiter.wait(1'000, address_of(sampled_inner));
+  EventBatch next;
+  stacks.collect(next);
+  ASSERT_EQ(next.stack_samples.size(), 2U);
+  EXPECT_EQ(next.stack_samples[1].stack, next.stack_samples[0].stack);
+  waiter.wait(11'000'000'000, address_of(sampled_inner));
+  stacks.collect(next);
+  waiter.wait(1'000, 0);
+  waiter.wait(11'000'000'000, address_of(sampled_inner));
+  EventBatch late;
+  stacks.collect(late);
+  ASSERT_EQ(late.stack_samples.size(), 2U);
+  EXPECT_EQ(late.stack_samples[1].unsampled_ns, 1'000);
+  EXPECT_FALSE(late.stack_samples[1].stack);
+}
+
+TEST(StackSamples, WithoutStacksOfWaitsNoWaitIsTaken) {
+  StackSamples stacks(nullptr, false);
+  OneWaiter(stacks).wait(1'000, 0);
+  EventBatch batch;
+  stacks.collect(batch, true);
+  EXPECT_TRUE(batch.stack_samples.empty());
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct ExportCommand {
   std::string table;
   std::uint64_t pid = 0;
   bool of_samples = false;
+  bool of_waits = false;
   bool is_forced = false;
 };
 
@@ -122,7 +123,10 @@ int run(const ExportCommand& options) {
                                          {[&progress](double share) { progress.update(share); }, options.is_forced,
                                           selection_of(timeline, options.selection)},
                                          options.pid == 0 ? ProcessId{} : find_process(timeline, options.pid),
-                                         table_of(options), options.of_samples);
+                                         table_of(options),
+                                         options.of_samples ? exchange::StacksOf::samples
+                                         : options.of_waits ? exchange::StacksOf::waits
+                                                            : exchange::StacksOf::scopes);
   }
   for (const std::string& what : left_out) {
     say("warning: left out of the {} file: {}\n", format->word, printable(what));
@@ -160,8 +164,13 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--table", options->table, "arrow, parquet: which table; spans if not given")
       ->check(is_one_of(table_words(), "table"))
       ->option_text("TABLE");
-  command->add_flag("--samples", options->of_samples,
-                    "collapsed: the stacks that `kymo record --stacks` sampled, also where there are scopes");
+  CLI::Option* const samples =
+      command->add_flag("--samples", options->of_samples,
+                        "collapsed: the stacks that `kymo record --stacks` sampled, also where there are scopes");
+  command
+      ->add_flag("--waits", options->of_waits,
+                 "collapsed: the stacks in which threads waited, in ns, for off-CPU flame graphs")
+      ->excludes(samples);
   command
       ->add_option("--process", options->pid,
                    "nvmt, vor: the process whose machine or frames they are, where there are several")
@@ -194,8 +203,8 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
     if (!options->table.empty() && options->format != "arrow" && options->format != "parquet") {
       throw CLI::ValidationError("--table", "is for --to arrow and --to parquet");
     }
-    if (options->of_samples && options->format != "collapsed") {
-      throw CLI::ValidationError("--samples", "is for --to collapsed");
+    if ((options->of_samples || options->of_waits) && options->format != "collapsed") {
+      throw CLI::ValidationError(options->of_waits ? "--waits" : "--samples", "is for --to collapsed");
     }
     options->output = output_path(options->output);
     exit_code = run(*options);

@@ -63,7 +63,7 @@ void RecordedThreads::attach_sampling(bool is_running) {
   }
   if (refusal_.error == 0) {
     has_unwinder_ = unwinder->is_running();
-    stacks_.emplace(std::move(unwinder));
+    stacks_.emplace(std::move(unwinder), choice.samples_waits);
     samples_kernel_ = choice.samples_kernel;
     samples_waits_ = choice.samples_waits;
     return;
@@ -177,7 +177,7 @@ void RecordedThreads::write_events(std::int64_t open_ns, bool is_last) {
   EventBatch batch;
   states_.collect(events_.complete_until_ns(), open_ns, batch);
   if (stacks_) {
-    stacks_->collect(batch);
+    stacks_->collect(batch, is_last);
   }
   processes_.collect(events_.complete_until_ns(), is_last, batch);
   if (is_last && processes_.started() > 1) {

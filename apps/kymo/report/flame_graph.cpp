@@ -41,8 +41,11 @@ struct FlameGraph::Drawing {
 
 void FlameGraph::add(const Timeline& timeline, const stats::SampledFunctions& functions, std::size_t side) {
   const stats::StackTree tree(timeline);
-  std::vector<std::uint32_t> place(functions.by_stack.size());  // the node of each stack
   std::vector<std::uint64_t> total(functions.by_stack.begin(), functions.by_stack.end());
+  if (widths_ == Widths::waits) {
+    total = functions.blocked_by_stack;
+  }
+  std::vector<std::uint32_t> place(total.size());  // the node of each stack
   for (std::size_t stack = total.size(); stack-- > 1;) {
     total[tree.caller_of(static_cast<std::uint32_t>(stack))] += total[stack];
   }
@@ -60,31 +63,32 @@ void FlameGraph::add(const Timeline& timeline, const stats::SampledFunctions& fu
         nodes_.push_back({tree.name_of(function), {}, {}});
       }
     }
-    nodes_[place[stack]].samples[side] += total[stack];
+    nodes_[place[stack]].size[side] += total[stack];
   }
 }
 
 std::array<double, 2> FlameGraph::shares_of(const Node& node) const {
   std::array<double, 2> shares{};
   for (std::size_t side = 0; side < shares.size(); ++side) {
-    const std::uint64_t all = nodes_.front().samples[side];
-    shares[side] = all == 0 ? 0 : static_cast<double>(node.samples[side]) / static_cast<double>(all);
+    const std::uint64_t all = nodes_.front().size[side];
+    shares[side] = all == 0 ? 0 : static_cast<double>(node.size[side]) / static_cast<double>(all);
   }
   return shares;
 }
 
 double FlameGraph::width_of(const Node& node) const {
   const auto [base, changed] = shares_of(node);
-  return page_width * (nodes_.front().samples[1] == 0 ? base : (base + changed) / 2);
+  return page_width * (nodes_.front().size[1] == 0 ? base : (base + changed) / 2);
 }
 
 void FlameGraph::draw_bar(Drawing& drawing, const Node& node, double x, std::size_t depth) const {
   const double width = width_of(node);
   const auto [base, changed] = shares_of(node);
   std::string its_class = fmt::format("c{}", std::hash<std::string>{}(node.name) % 3);
-  std::string tip =
-      fmt::format("{}: {}, {}", printable(node.name), format_percent(base), format_plural(node.samples[0], "sample"));
-  if (nodes_.front().samples[1] != 0) {
+  const std::string size = widths_ == Widths::waits ? format_duration(static_cast<double>(node.size[0]))
+                                                    : format_plural(node.size[0], "sample");
+  std::string tip = fmt::format("{}: {}, {}", printable(node.name), format_percent(base), size);
+  if (nodes_.front().size[1] != 0) {
     const double change = changed - base;
     constexpr double least_change = 0.005;
     const char* const strength = std::abs(change) > 0.05 ? " c2" : std::abs(change) > 0.02 ? " c1" : " c0";
@@ -122,8 +126,8 @@ void FlameGraph::append(std::string& out) const {
   draw(drawing, nodes_.front(), 0, 0);
   out += fmt::format(
       "<div class=\"wide\"><svg class=\"flame\" role=\"img\" viewBox=\"0 0 {} {}\" aria-label=\"Flame graph: the "
-      "functions of sampled stacks, callers above\">\n{}</svg></div>\n",
-      page_width, drawing.rows * row_height, drawing.bars);
+      "functions of {}, callers above\">\n{}</svg></div>\n",
+      page_width, drawing.rows * row_height, widths_ == Widths::waits ? "waits" : "sampled stacks", drawing.bars);
   if (drawing.is_cut) {
     out += fmt::format("<p class=\"soft\">The drawing has {} rows and {} bars at most.</p>\n", most_rows,
                        format_count(most_bars));

@@ -1,4 +1,5 @@
-// Sampled stacks as a drawing: each function a bar as wide as its share of the samples, beneath the one that called it.
+// Sampled stacks as a drawing: each function a bar as wide as its share of the samples, or of what threads waited,
+// beneath the one that called it.
 #pragma once
 
 #include <array>
@@ -18,6 +19,11 @@ namespace kymo::command {
 /// The stacks of one side, or of two that are compared. Stacks of the same names are one.
 class FlameGraph {
  public:
+  enum class Widths : std::uint8_t { samples, waits };
+
+  FlameGraph() = default;
+  explicit FlameGraph(Widths widths) : widths_(widths) {}
+
   /// Adds a run to a side, 0 or 1. Both must have the same timeline.
   void add(const Timeline& timeline, const stats::SampledFunctions& functions, std::size_t side = 0);
 
@@ -38,7 +44,7 @@ class FlameGraph {
  private:
   struct Node {
     std::string name;
-    std::array<std::uint64_t, 2> samples{};                                 ///< in it and in what it called, by side
+    std::array<std::uint64_t, 2> size{};  ///< samples or ns, in it and in what it called, by side
     std::map<std::pair<std::string, std::string>, std::uint32_t> children;  ///< by module and name
   };
   struct Drawing;
@@ -48,6 +54,7 @@ class FlameGraph {
   void draw(Drawing& drawing, const Node& node, double x, std::size_t depth) const;
   void draw_bar(Drawing& drawing, const Node& node, double x, std::size_t depth) const;
 
+  Widths widths_ = Widths::samples;
   std::vector<Node> nodes_{Node{"all", {}, {}}};
 };
 

@@ -47,6 +47,7 @@ struct Report {
   stats::SampledFunctions functions;
   FlameGraph flame;  ///< of the functions
   Warnings warnings;
+  FlameGraph waits{FlameGraph::Widths::waits};
 };
 
 /// Writes the page piece by piece.
@@ -58,6 +59,7 @@ void append_report_sites(const Report& report, base::OutputFile& file);
 void append_report_locks(const Report& report, base::OutputFile& file);
 void append_report_tree(const Report& report, base::OutputFile& file);
 void append_report_functions(const Report& report, base::OutputFile& file);
+void append_report_waits(const Report& report, base::OutputFile& file);
 /// Reads the samples again to draw them.
 void append_report_metrics(const Report& report, base::OutputFile& file);
 void append_report_energy(const Report& report, std::string& out);

@@ -120,6 +120,7 @@ void read_functions(Report& report) {
   how.on_progress = progress.callback();
   report.functions = stats::gather_functions_with_energy(report.timeline, how, {});
   report.flame.add(report.timeline, report.functions);
+  report.waits.add(report.timeline, report.functions);
 }
 
 void read_phases(Report& report) {

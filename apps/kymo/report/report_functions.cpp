@@ -53,4 +53,52 @@ void append_report_functions(const Report& report, base::OutputFile& file) {
   out += "</section>\n";
 }
 
+void append_report_waits(const Report& report, base::OutputFile& file) {
+  const stats::SampledFunctions& found = report.functions;
+  if (found.blocked_ns == 0) {
+    return;
+  }
+  std::string& out = file.buffer();
+  const auto all = static_cast<double>(found.blocked_ns);
+  const bool is_estimate = found.unsampled_ns != 0;
+  out +=
+      fmt::format("<section id=\"waits\"><h2>Waits</h2>\n<p class=\"soft\">{} blocked, all threads together{}.</p>\n",
+                  format_duration(all),
+                  is_estimate ? fmt::format("; {} of it estimated from waits about as long, whose stacks were taken",
+                                            format_share(static_cast<double>(found.unsampled_ns), all))
+                              : std::string());
+  report.waits.append(out);
+  const std::vector<const stats::FunctionStatistics*> rows = stats::functions_by_waits(found);
+  std::vector<PageColumn> columns{{"waited in", true}};
+  for (const char* const title : {"self", "total"}) {
+    columns.insert(columns.end(), {{title}, {"share"}});
+    if (is_estimate) {
+      columns.push_back({"\u00b1 points"});
+    }
+  }
+  columns.push_back({"module", true});
+  const std::size_t shown = std::min(report.options.top, rows.size());
+  PageTable table(out, "What threads waited in the function (self), or in it or what it called (total)",
+                  std::move(columns), shown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const stats::FunctionStatistics& row = *rows[i];
+    table.row(escape_html(printable(row.name)), "name");
+    for (const auto& [waited_ns, bound_ns] : {std::pair(row.self_blocked_ns, row.self_blocked_bound_ns),
+                                              std::pair(row.total_blocked_ns, row.total_blocked_bound_ns)}) {
+      table.cell(format_duration(static_cast<double>(waited_ns)));
+      table.cell(format_share(static_cast<double>(waited_ns), all));
+      if (is_estimate) {
+        table.cell(fmt::format("{:.1f}", 100 * static_cast<double>(bound_ns) / all));
+      }
+    }
+    table.cell(escape_html(printable(row.module.substr(row.module.rfind('/') + 1))));
+    file.spill();
+  }
+  table.end();
+  if (shown < rows.size()) {
+    out += fmt::format("<p class=\"soft\">and {} more</p>\n", format_plural(rows.size() - shown, "function"));
+  }
+  out += "</section>\n";
+}
+
 }  // namespace kymo::command

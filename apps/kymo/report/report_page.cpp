@@ -152,7 +152,7 @@ void append_contents(const Report& report, std::string& out) {
     const char* title;
   };
   const stats::Statistics& statistics = report.statistics;
-  const std::array<Entry, 11> entries{
+  const std::array<Entry, 12> entries{
       {{!report.explanations.empty() || report.energy_explanation, "explanations", "Why it was slow"},
        {true, "overview", "Overview"},
        {!statistics.frame_streams.empty(), "frames", "Frames"},
@@ -161,6 +161,7 @@ void append_contents(const Report& report, std::string& out) {
        {!report.locks.empty(), "locks", "Locks"},
        {!statistics.spans.empty(), "spans", "Spans"},
        {report.functions.samples != 0, "functions", "Functions"},
+       {report.functions.blocked_ns != 0, "waits", "Waits"},
        {!statistics.metrics.empty(), "metrics", "Metrics"},
        {!report.energy.sources.empty(), "energy", "Energy"},
        {!report.phases.empty(), "phases", "Phases"}}};
@@ -196,6 +197,7 @@ void write_report(const Report& report, base::OutputFile& file) {
   append_report_frames(report, file);
   append_report_sites(report, file);
   append_report_functions(report, file);
+  append_report_waits(report, file);
   append_report_metrics(report, file);
   append_report_energy(report, out);
   append_phases(report, file);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -135,33 +134,42 @@ void print_table(const SampledFunctions& found, bool has_lines, std::size_t most
 
 /// Where threads waited, by what was called last.
 void print_waits(const SampledFunctions& found, bool has_lines, std::size_t most) {
-  std::vector<const FunctionStatistics*> rows;
-  for (const FunctionStatistics& row : found.functions) {
-    if (row.total_blocked_ns != 0) {
-      rows.push_back(&row);
-    }
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const FunctionStatistics* a, const FunctionStatistics* b) {
-    return std::tie(b->self_blocked_ns, b->total_blocked_ns) < std::tie(a->self_blocked_ns, a->total_blocked_ns);
-  });
+  const std::vector<const FunctionStatistics*> rows = stats::functions_by_waits(found);
   if (rows.empty()) {
     return;
   }
-  fmt::print("\n{} blocked, all threads together\n", format_duration(static_cast<double>(found.blocked_ns)));
-  std::vector<Table::Column> columns{{"waited in", Align::left}, {"self"}, {"share"}, {"total"}, {"share"},
-                                     {"module", Align::left, 2}};
+  const auto all = static_cast<double>(found.blocked_ns);
+  fmt::print("\n{} blocked, all threads together\n", format_duration(all));
+  const bool is_estimate = found.unsampled_ns != 0;
+  if (is_estimate) {
+    fmt::print("{} of it estimated from waits about as long, whose stacks were taken\n",
+               format_share(static_cast<double>(found.unsampled_ns), all));
+  }
+  std::vector<Table::Column> columns{{"waited in", Align::left}};
+  for (const char* const title : {"self", "total"}) {
+    columns.insert(columns.end(), {{title}, {"share"}});
+    if (is_estimate) {
+      columns.push_back({"+-", Align::right, 1});
+    }
+  }
+  columns.push_back({"module", Align::left, 2});
   if (has_lines) {
     columns.insert(columns.begin(), {"line", Align::left});
   }
   Table table(columns);
-  const auto all = static_cast<double>(found.blocked_ns);
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
-    const auto self = static_cast<double>(rows[i]->self_blocked_ns);
-    const auto total = static_cast<double>(rows[i]->total_blocked_ns);
+    const FunctionStatistics& row = *rows[i];
     std::vector<std::string> cells;
-    add_names(cells, *rows[i], has_lines);
-    cells.insert(cells.end(), {format_duration(self), format_share(self, all), format_duration(total),
-                               format_share(total, all), printable(last_part_of(rows[i]->module))});
+    add_names(cells, row, has_lines);
+    for (const auto& [waited_ns, bound_ns] : {std::pair(row.self_blocked_ns, row.self_blocked_bound_ns),
+                                              std::pair(row.total_blocked_ns, row.total_blocked_bound_ns)}) {
+      const auto waited = static_cast<double>(waited_ns);
+      cells.insert(cells.end(), {format_duration(waited), format_share(waited, all)});
+      if (is_estimate) {
+        cells.push_back(fmt::format("{:.1f}", 100 * static_cast<double>(bound_ns) / all));
+      }
+    }
+    cells.push_back(printable(last_part_of(row.module)));
     table.add(cells);
   }
   table.print();
@@ -190,7 +198,9 @@ Json to_json(const Timeline& timeline, const SampledFunctions& found, bool has_l
                     {"total_share", static_cast<double>(row.total) / all},
                     {"total_share_95", {total.low, total.high}},
                     {"self_blocked_ns", row.self_blocked_ns},
-                    {"total_blocked_ns", row.total_blocked_ns}});
+                    {"self_blocked_bound_ns", row.self_blocked_bound_ns},
+                    {"total_blocked_ns", row.total_blocked_ns},
+                    {"total_blocked_bound_ns", row.total_blocked_bound_ns}});
     if (has_lines) {
       rows.back()["line"] = row.line != 0 ? Json(row.line) : Json();
     }
@@ -200,9 +210,13 @@ Json to_json(const Timeline& timeline, const SampledFunctions& found, bool has_l
     }
   }
   const std::uint32_t hz = stats::samples_hz(timeline);
-  return {{"samples", found.samples},       {"samples_hz", hz != 0 ? Json(hz) : Json()},
-          {"blocked_ns", found.blocked_ns}, {"samples_without_stack", found.unread},
-          {"threads", found.threads},       {has_lines ? "lines" : "functions", std::move(rows)}};
+  return {{"samples", found.samples},
+          {"samples_hz", hz != 0 ? Json(hz) : Json()},
+          {"blocked_ns", found.blocked_ns},
+          {"unsampled_blocked_ns", found.unsampled_ns},
+          {"samples_without_stack", found.unread},
+          {"threads", found.threads},
+          {has_lines ? "lines" : "functions", std::move(rows)}};
 }
 
 }  // namespace

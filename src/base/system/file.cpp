@@ -40,11 +40,17 @@ std::uint64_t largest_file() noexcept {
 FileDescriptor move_high(FileDescriptor file) noexcept {
   constexpr int lowest = 200;
   const int saved_errno = errno;
+  const FileId id = id_of(file.get());
   for (const int from : {lowest, 3}) {
-    const int moved = file && file.get() < from ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, from) : -1;
-    if (moved >= 0) {
-      errno = saved_errno;
-      return FileDescriptor(moved);
+    FileDescriptor moved(file && file.get() < from ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, from) : -1);
+    if (moved) {
+      // A program that closes all descriptors and opens files of its own meanwhile has the low number by now.
+      if (!is_file(file.get(), id)) {
+        static_cast<void>(file.release());
+      }
+      const bool is_same = is_file(moved.get(), id);
+      errno = is_same ? saved_errno : EBADF;
+      return is_same ? std::move(moved) : FileDescriptor();
     }
   }
   errno = saved_errno;
@@ -105,13 +111,13 @@ std::int64_t read_fully_at(int fd, std::span<std::byte> bytes, std::uint64_t off
 std::string read_small_file(const std::string& path) {
   constexpr std::size_t limit = std::size_t{1} << 20U;
   std::string content;
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const KnownFile file(open_high(path, O_RDONLY));
   if (!file) {
     return content;
   }
   std::byte buffer[4096];
   while (content.size() < limit) {
-    const ssize_t count = ::read(file.get(), static_cast<void*>(buffer), sizeof buffer);
+    const ssize_t count = ::read(file.number(), static_cast<void*>(buffer), sizeof buffer);
     if (count < 0 && errno == EINTR) {
       continue;
     }

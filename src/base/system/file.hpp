@@ -90,7 +90,8 @@ class KnownFile {
 /// beyond it raises SIGXFSZ.
 [[nodiscard]] std::uint64_t largest_file() noexcept;
 
-/// Moves the file to a high descriptor number: low numbers belong to the program, and kymo never uses 0 to 2.
+/// Moves the file to a high descriptor number: low numbers belong to the program, and kymo never uses 0 to 2. None, and
+/// EBADF, if the program closed the file meanwhile.
 [[nodiscard]] FileDescriptor move_high(FileDescriptor file) noexcept;
 
 /// Opens a file that stays open beside the program's own: close-on-exec, with a high number. On failure none, and errno

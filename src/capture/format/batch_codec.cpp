@@ -35,6 +35,8 @@ void visit(Columns& columns, const StackSample*) {
   columns.number(3, &StackSample::stack, wandering);
   columns.number(4, &StackSample::cpu);
   columns.number(5, &StackSample::blocked_ns, signed_values);
+  columns.number(6, &StackSample::unsampled_ns, signed_values);
+  columns.number(7, &StackSample::sampled_waits);
 }
 
 template <typename Columns>

@@ -9,12 +9,12 @@ namespace {
 class ListRows final : public ArrowRows {
  public:
   ListRows(const Timeline& timeline, const ArrowQuery& query)
-      : timeline_(timeline), query_(query), choice_(timeline, query_), processes_(timeline) {
+      : timeline_(timeline), choice_(timeline, query), processes_(timeline) {
     fill();
     for (std::size_t i = 1; i < ArrowProcesses::column_count; ++i) {
       add_process_column(static_cast<ArrowProcesses::Column>(i), false);
     }
-    columns_ = pick_columns(std::move(columns_), query_.columns);
+    columns_ = pick_columns(std::move(columns_), choice_.query().columns);
   }
 
   [[nodiscard]] std::vector<const ArrowColumn*> columns() const override { return columns_of(columns_); }
@@ -84,7 +84,7 @@ class ListRows final : public ArrowRows {
   }
 
   void fill() {
-    switch (query_.table) {
+    switch (choice_.query().table) {
       case ArrowTable::sites:
         return fill_sites();
       case ArrowTable::tracks:
@@ -173,7 +173,7 @@ class ListRows final : public ArrowRows {
   }
 
   void fill_messages() {
-    const std::vector<Message> all = timeline_.messages(query_.range);
+    const std::vector<Message> all = timeline_.messages(choice_.query().range);
     const auto messages = choose<Message>(
         all, [this](const Message& message) { return timeline_.track(message.track).process; },
         [this](const Message& message) { return choice_.takes_track(timeline_.track(message.track)); });
@@ -194,7 +194,6 @@ class ListRows final : public ArrowRows {
   }
 
   const Timeline& timeline_;
-  ArrowQuery query_;
   ArrowChoice choice_;
   ArrowProcesses processes_;
   std::vector<std::uint32_t> rows_;  // the process of each, by index

@@ -1,15 +1,18 @@
 #include "exchange/arrow/rows.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/text/pattern.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::exchange {
 
-ArrowChoice::ArrowChoice(const Timeline& timeline, const ArrowQuery& query)
+ArrowChoice::ArrowChoice(const Timeline& timeline, ArrowQuery query)
     : timeline_(timeline),
-      query_(query),
-      takes_all_processes_(query.processes.empty()),
-      captures_(timeline.capture_count(), query.processes.empty()) {
+      query_(std::move(query)),
+      takes_all_processes_(query_.processes.empty()),
+      captures_(timeline.capture_count(), query_.processes.empty()) {
   for (const TimelineProcess& process : timeline.processes()) {
     if (process.capture < captures_.size() && takes_process(process.declaration.id)) {
       captures_[process.capture] = true;

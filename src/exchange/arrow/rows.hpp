@@ -43,7 +43,9 @@ class ArrowRows {
 /// The part of a timeline that a query selects.
 class ArrowChoice {
  public:
-  ArrowChoice(const Timeline& timeline, const ArrowQuery& query);
+  ArrowChoice(const Timeline& timeline, ArrowQuery query);
+
+  [[nodiscard]] const ArrowQuery& query() const { return query_; }
 
   [[nodiscard]] bool takes_process(ProcessId id) const { return takes_all_processes_ || takes_listed_process(id); }
   [[nodiscard]] bool takes_block(std::size_t capture, std::size_t block) const;
@@ -72,7 +74,7 @@ class ArrowChoice {
   [[nodiscard]] bool takes_listed_process(ProcessId id) const;
 
   const Timeline& timeline_;
-  const ArrowQuery& query_;
+  ArrowQuery query_;
   bool takes_all_processes_;
   std::vector<bool> captures_;  // captures with a selected process
 };

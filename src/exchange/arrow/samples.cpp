@@ -10,7 +10,7 @@ namespace {
 class SampleRows final : public BlockRows<SampleRows> {
  public:
   SampleRows(const Timeline& timeline, const ArrowQuery& query)
-      : query_(query), choice_(timeline, query_), processes_(timeline), cursor_(choice_.cursor(BatchParts::samples)) {
+      : choice_(timeline, query), processes_(timeline), cursor_(choice_.cursor(BatchParts::samples)) {
     const std::vector<MetricDeclaration>& declared = timeline.declarations().metrics;
     const auto names = std::make_shared<ArrowDictionary>();
     const auto units = std::make_shared<ArrowDictionary>();
@@ -32,7 +32,7 @@ class SampleRows final : public BlockRows<SampleRows> {
     add_column({"stale", "b"}, &SampleRows::fill_stale);
     add_column({"metric", "I"}, &SampleRows::fill_metrics, false);
     add_process_columns(processes_);
-    columns_ = pick_columns(std::move(columns_), query_.columns);
+    columns_ = pick_columns(std::move(columns_), choice_.query().columns);
   }
 
   bool add_rows() {
@@ -49,10 +49,10 @@ class SampleRows final : public BlockRows<SampleRows> {
       // Times ascend, so the range is one contiguous stretch.
       const auto begin = run.times_ns.begin();
       const auto end = begin + static_cast<std::ptrdiff_t>(size);
-      first_ = static_cast<std::size_t>(std::lower_bound(begin, end, query_.range.start_ns) - begin);
-      last_ = query_.range.end_ns == TimeRange{}.end_ns
+      first_ = static_cast<std::size_t>(std::lower_bound(begin, end, choice_.query().range.start_ns) - begin);
+      last_ = choice_.query().range.end_ns == TimeRange{}.end_ns
                   ? size
-                  : static_cast<std::size_t>(std::lower_bound(begin, end, query_.range.end_ns) - begin);
+                  : static_cast<std::size_t>(std::lower_bound(begin, end, choice_.query().range.end_ns) - begin);
       last_ = std::max(first_, last_);
       fill_columns(processes_, last_ - first_, [this](std::size_t) { return metric_->process; });
     }
@@ -97,7 +97,6 @@ class SampleRows final : public BlockRows<SampleRows> {
     }
   }
 
-  ArrowQuery query_;
   ArrowChoice choice_;
   ArrowProcesses processes_;
   BatchCursor cursor_;
@@ -112,8 +111,7 @@ class SampleRows final : public BlockRows<SampleRows> {
 class FrameRows final : public BlockRows<FrameRows> {
  public:
   FrameRows(const Timeline& timeline, const ArrowQuery& query)
-      : query_(query),
-        choice_(timeline, query_),
+      : choice_(timeline, query),
         processes_(timeline),
         cursor_(timeline, {}, BatchParts::others,
                 [this](std::size_t capture, std::size_t) { return choice_.takes_lists_of(capture); }) {
@@ -130,7 +128,7 @@ class FrameRows final : public BlockRows<FrameRows> {
     add_column({"start_ns", "l"}, &FrameRows::fill<&Row::start_ns>);
     add_column({"duration_ns", "l"}, &FrameRows::fill<&Row::duration_ns>);
     add_process_columns(processes_);
-    columns_ = pick_columns(std::move(columns_), query_.columns);
+    columns_ = pick_columns(std::move(columns_), choice_.query().columns);
   }
 
   // Reads marks of all times because frames are numbered from the first mark.
@@ -182,7 +180,6 @@ class FrameRows final : public BlockRows<FrameRows> {
     }
   }
 
-  ArrowQuery query_;
   ArrowChoice choice_;
   ArrowProcesses processes_;
   BatchCursor cursor_;

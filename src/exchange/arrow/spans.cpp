@@ -21,15 +21,14 @@ class SpanRows final : public BlockRows<SpanRows> {
  public:
   SpanRows(const Timeline& timeline, const ArrowQuery& query)
       : timeline_(timeline),
-        query_(query),
-        choice_(timeline, query_),
+        choice_(timeline, query),
         processes_(timeline),
         cursor_(choice_.cursor_without_gaps(BatchParts::everything)),
         builders_(timeline.capture_count()) {
     note_tracks();
     note_names();
     declare_columns();
-    columns_ = pick_columns(std::move(columns_), query_.columns);
+    columns_ = pick_columns(std::move(columns_), choice_.query().columns);
     for (const Column& column : columns_) {
       has_arguments_ = has_arguments_ || column.fill == &SpanRows::fill_arguments;
       has_times_ = has_times_ || column.fill == &SpanRows::fill_times<&RunTimes::running_ns> ||
@@ -88,7 +87,7 @@ class SpanRows final : public BlockRows<SpanRows> {
     for (const NameDeclaration& name : declared.names) {
       base::append_json_string(keys_.emplace_back(), name.text);
     }
-    if (!query_.names.empty()) {
+    if (!choice_.query().names.empty()) {
       for (const SiteDeclaration& site : declared.sites) {
         takes_site_.push_back(choice_.takes_name(site.name));
       }
@@ -248,13 +247,15 @@ class SpanRows final : public BlockRows<SpanRows> {
 
   [[nodiscard]] bool takes(const Span& span) const {
     return choice_.overlaps(span.start_ns, span.end_ns()) && value_of(tracks_, span.track).is_taken &&
-           (query_.names.empty() || (span.site ? value_of(takes_site_, span.site) : value_of(takes_name_, span.name)));
+           (choice_.query().names.empty() ||
+            (span.site ? value_of(takes_site_, span.site) : value_of(takes_name_, span.name)));
   }
 
   /// Puts the selected spans of the list into the columns.
   void put_list() {
-    const bool takes_all = query_.names.empty() && query_.tracks.empty() && query_.processes.empty() &&
-                           query_.range.start_ns == TimeRange{}.start_ns && query_.range.end_ns == TimeRange{}.end_ns;
+    const bool takes_all =
+        choice_.query().names.empty() && choice_.query().tracks.empty() && choice_.query().processes.empty() &&
+        choice_.query().range.start_ns == TimeRange{}.start_ns && choice_.query().range.end_ns == TimeRange{}.end_ns;
     if (!takes_all) {
       list_.spans.erase(
           std::remove_if(list_.spans.begin(), list_.spans.end(), [this](const Span& span) { return !takes(span); }),
@@ -277,7 +278,7 @@ class SpanRows final : public BlockRows<SpanRows> {
       const timeline::Source& source = *sources[i];
       const std::size_t begun = choice_.count_begun(i);
       is_mine[i] = begun > 0 && choice_.takes_block(i, begun - 1);
-      goes_on[i] = source.range().end_ns >= query_.range.end_ns;
+      goes_on[i] = source.range().end_ns >= choice_.query().range.end_ns;
     }
     if (std::find(is_mine.begin(), is_mine.end(), true) == is_mine.end()) {
       list_.clear();
@@ -312,7 +313,7 @@ class SpanRows final : public BlockRows<SpanRows> {
     const timeline::Source& source = *timeline::sources_of(timeline_)[capture];
     std::set<Key> ended;
     for (std::size_t block = 0; block < choice_.count_begun(capture); ++block) {
-      if (source.end_ns(block) >= query_.range.end_ns && source.read(block, BatchParts::scopes, batch_)) {
+      if (source.end_ns(block) >= choice_.query().range.end_ns && source.read(block, BatchParts::scopes, batch_)) {
         list_.clear();
         for (const ScopeRun& run : batch_.runs) {
           timeline::SpanBuilder(run.track).take(run, batch_.text, list_);
@@ -326,10 +327,10 @@ class SpanRows final : public BlockRows<SpanRows> {
       if (track.kind != TrackKind::thread || !value_of(tracks_, track.id).is_taken || source_of(track.id) != capture) {
         continue;
       }
-      list_ = timeline_.spans(track.id, {query_.range.end_ns - 1, query_.range.end_ns});
+      list_ = timeline_.spans(track.id, {choice_.query().range.end_ns - 1, choice_.query().range.end_ns});
       list_.spans.erase(std::remove_if(list_.spans.begin(), list_.spans.end(),
                                        [&](const Span& span) {
-                                         return !span.site || span.end_ns() < query_.range.end_ns ||
+                                         return !span.site || span.end_ns() < choice_.query().range.end_ns ||
                                                 ended.count(key_of(span)) != 0;
                                        }),
                         list_.spans.end());
@@ -342,7 +343,6 @@ class SpanRows final : public BlockRows<SpanRows> {
   }
 
   const Timeline& timeline_;
-  ArrowQuery query_;
   ArrowChoice choice_;
   ArrowProcesses processes_;
   BatchCursor cursor_;

@@ -20,6 +20,8 @@ class StackRows final : public BlockRows<StackRows> {
     add_column({"os_thread_id", "L"}, &StackRows::fill<&Row::os_thread_id>);
     add_column({"time_ns", "l"}, &StackRows::fill<&Row::time_ns>);
     add_column({"blocked_ns", "l"}, &StackRows::fill<&Row::blocked_ns>);
+    add_column({"unsampled_ns", "l"}, &StackRows::fill<&Row::unsampled_ns>);
+    add_column({"sampled_waits", "I"}, &StackRows::fill<&Row::sampled_waits>);
     add_column({"cpu", "I"}, &StackRows::fill<&Row::cpu>);
     add_column({"function", "I", false, functions_}, &StackRows::fill<&Row::function>);
     add_column({"file", "I", false, files_}, &StackRows::fill<&Row::file>);
@@ -40,7 +42,8 @@ class StackRows final : public BlockRows<StackRows> {
         const Texts& texts = texts_of(tree_.index_of(sample.stack));
         const std::uint32_t line = tree_.line_of(tree_.index_of(sample.stack));
         rows_.push_back({thread.process, thread.name, sample.cpu, texts.function, texts.file, line, texts.stack,
-                         thread.os_thread_id, sample.time_ns, sample.blocked_ns});
+                         thread.os_thread_id, sample.time_ns, sample.blocked_ns, sample.unsampled_ns,
+                         sample.sampled_waits});
       }
     }
     fill_columns(processes_, rows_.size(), [this](std::size_t row) { return rows_[row].process; });
@@ -71,6 +74,8 @@ class StackRows final : public BlockRows<StackRows> {
     std::uint64_t os_thread_id = 0;
     std::int64_t time_ns = 0;
     std::int64_t blocked_ns = 0;
+    std::int64_t unsampled_ns = 0;
+    std::uint32_t sampled_waits = 0;
   };
 
   /// A thread belongs to the process of its number, where that is in the timeline; else to its observer.

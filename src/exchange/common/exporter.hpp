@@ -1,6 +1,7 @@
 // What a format has to offer to be one that captures are exported to; exporters.cpp has the table.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,12 +15,15 @@
 
 namespace kymo::exchange {
 
+/// Whose stacks are collapsed: scopes, and samples where there are none.
+enum class StacksOf : std::uint8_t { scopes, samples, waits };
+
 struct ExportRequest {
   std::function<void(double)> on_progress;  ///< receives the finished share, 0 to 1; may be empty
   ProcessId process;                        ///< for formats of one process; 0: the only one that fits
   unsigned recorder = 0;                    ///< for NVMT: one of several recorders of the process
   ArrowTable table = ArrowTable::spans;     ///< for Arrow and Parquet
-  bool of_samples = false;                  ///< for collapsed stacks: sampled ones even if there are scopes
+  StacksOf stacks = StacksOf::scopes;       ///< for collapsed stacks
 };
 
 /// Writes a timeline in one format and closes the file. Returns what the format cannot hold, as texts. OutputError if

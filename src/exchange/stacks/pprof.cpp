@@ -40,6 +40,8 @@ enum class FunctionField : protozero::pbf_tag_type { id = 1, name = 2, system_na
 
 using ProfileBuilder = protozero::pbf_builder<ProfileField>;
 
+constexpr std::uint64_t most_value = std::numeric_limits<std::int64_t>::max();
+
 class PprofWriter {
  public:
   PprofWriter(const Timeline& timeline, base::OutputFile file)
@@ -50,7 +52,7 @@ class PprofWriter {
       if (const std::uint32_t stack = tree_.index_of(sample.stack); stack != 0) {
         Counts& counts = counts_[{sample.thread, stack}];
         counts.samples += sample.is_wait() ? 0 : 1;
-        counts.blocked_ns += sample.is_wait() ? sample.blocked_ns : 0;
+        counts.blocked_ns += sample.waited_ns();
       }
     }
   }
@@ -74,7 +76,7 @@ class PprofWriter {
  private:
   struct Counts {
     std::int64_t samples = 0;
-    std::int64_t blocked_ns = 0;
+    std::uint64_t blocked_ns = 0;
   };
 
   /// The place of a text in the string table, whose first is empty.
@@ -163,7 +165,8 @@ class PprofWriter {
     for (std::uint32_t at = stack; at != 0 && locations.size() < most_functions_of_stack; at = tree_.caller_of(at)) {
       locations.push_back(location_of(at));
     }
-    std::vector<std::int64_t> values{counts.samples, counts.blocked_ns};
+    std::vector<std::int64_t> values{counts.samples,
+                                     static_cast<std::int64_t>(std::min(counts.blocked_ns, most_value))};
     if (period_ns_ != 0) {
       values.push_back(counts.samples * period_ns_);
     }

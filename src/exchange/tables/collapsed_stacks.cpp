@@ -137,12 +137,11 @@ std::uint32_t CollapsedStacks::node_of(ThreadId thread, std::uint32_t stack) {
   return place->second;
 }
 
-void CollapsedStacks::add_samples(const EventBatch& batch) {
+void CollapsedStacks::add_samples(const EventBatch& batch, bool are_waits) {
   for (const StackSample& sample : batch.stack_samples) {
-    if (sample.is_wait()) {
-      continue;
+    if (sample.is_wait() == are_waits) {
+      nodes_[node_of(sample.thread, sampled_.index_of(sample.stack))].self += are_waits ? sample.waited_ns() : 1;
     }
-    ++nodes_[node_of(sample.thread, sampled_.index_of(sample.stack))].self;
   }
 }
 
@@ -203,14 +202,15 @@ std::string CollapsedStacks::stack_of(std::uint32_t node) const {
 std::vector<std::string> write_collapsed_stacks(const Timeline& timeline, base::OutputFile file,
                                                 const ExportRequest& request) {
   const Declarations& declared = timeline.declarations();
-  if (request.of_samples && declared.stacks.empty()) {
+  const bool wants_scopes = request.stacks == StacksOf::scopes;
+  if (!wants_scopes && declared.stacks.empty()) {
     throw ExchangeError("no stacks were recorded: kymo record --stacks records them");
   }
-  const bool is_of_samples = !declared.stacks.empty() && (request.of_samples || declared.sites.empty());
+  const bool is_of_samples = !declared.stacks.empty() && (!wants_scopes || declared.sites.empty());
   CollapsedStacks stacks(timeline);
   BatchCursor cursor(timeline, {}, is_of_samples ? BatchParts::stacks : BatchParts::scopes);
   for (EventBatch batch; cursor.next(batch);) {
-    is_of_samples ? stacks.add_samples(batch) : stacks.add(batch);
+    is_of_samples ? stacks.add_samples(batch, request.stacks == StacksOf::waits) : stacks.add(batch);
     if (request.on_progress) {
       request.on_progress(cursor.share_done());
     }

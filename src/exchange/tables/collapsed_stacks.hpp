@@ -28,8 +28,8 @@ class CollapsedStacks {
   explicit CollapsedStacks(const Timeline& timeline) : timeline_(timeline), sampled_(timeline), fibers_(timeline) {}
 
   void add(const EventBatch& batch);
-  /// The batch's samples of stacks instead of its scopes.
-  void add_samples(const EventBatch& batch);
+  /// The batch's samples of stacks instead of its scopes, or its waits in ns.
+  void add_samples(const EventBatch& batch, bool are_waits);
   /// Ends the open scopes at this time and completes the sums.
   void finish(std::int64_t end_ns);
 

@@ -175,7 +175,7 @@ void lay_out_samples(const TimeAxis& axis, const LineFinder& lines,
       const std::int64_t from_ns = subtract_length(sample.time_ns, sample.blocked_ns);
       const auto track = threads.find(sample.thread);
       std::uint32_t line = 0;
-      if (track == threads.end() || !overlaps(from_ns, sample.time_ns, axis.range()) ||
+      if (track == threads.end() || sample.unsampled_ns > 0 || !overlaps(from_ns, sample.time_ns, axis.range()) ||
           !lines.title_of(track->second, line)) {
         continue;
       }

@@ -85,7 +85,7 @@ BlockScan StackGatherer::scan() const {
 void StackGatherer::count(const StackSample& sample, Counts& counts) {
   Count& one = counts[sample.stack];
   one.samples += sample.is_wait() ? 0U : 1U;
-  one.blocked_ns += static_cast<std::uint64_t>(std::max<std::int64_t>(sample.blocked_ns, 0));
+  one.blocked_ns += sample.waited_ns();
 }
 
 void StackGatherer::take(std::size_t /*capture*/, const EventBatch* batch) {

@@ -1,6 +1,7 @@
 #include "sense/common/device_files.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cstdlib>
@@ -58,12 +59,19 @@ bool comes_before(const std::string& left, const std::string& right) {
 
 std::vector<std::string> list_directory(const std::string& path) {
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, Closer> directory(::opendir(path.c_str()));
+  base::FileDescriptor file = base::open_high(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+  const base::FileId id = base::id_of(file.get());
+  std::unique_ptr<DIR, Closer> directory(file ? ::fdopendir(file.get()) : nullptr);
   if (directory != nullptr) {
+    static_cast<void>(file.release());
     while (const dirent* entry = ::readdir(directory.get())) {
       if (entry->d_name[0] != '.') {
         names.emplace_back(entry->d_name);
       }
+    }
+    if (!base::is_file(::dirfd(directory.get()), id)) {
+      // The program closed the descriptor and has a file of its own there: that stays open, at the price of the memory.
+      static_cast<void>(directory.release());
     }
   }
   std::sort(names.begin(), names.end(), comes_before);

@@ -256,9 +256,7 @@ void PathFinder::add_stacks(std::uint32_t instance, OwnerId owner, TimeRange ran
   if (kind == OwnerKind::computing) {
     samples_.visit_samples(track, range, [&](std::uint32_t stack) { add_one(stack, 1); });
   } else if (kind == OwnerKind::blocked) {
-    samples_.visit_waits(track, range, [&](std::uint32_t stack, std::int64_t waited_ns) {
-      add_one(stack, static_cast<double>(waited_ns));
-    });
+    samples_.visit_waits(track, range, add_one);
   }
 }
 

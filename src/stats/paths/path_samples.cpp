@@ -1,5 +1,6 @@
 #include "stats/paths/path_samples.hpp"
 
+#include <map>
 #include <utility>
 
 #include <kymo/batch_cursor.hpp>
@@ -39,21 +40,33 @@ void PathSamples::read(const Timeline& timeline, const std::vector<TimeRange>& i
   };
   const StackTree tree(timeline);
   std::size_t count = 0;
+  std::map<std::pair<ThreadId, std::uint32_t>, std::pair<double, double>> waited;  // taken and not, by stack
   BatchCursor cursor(timeline, {}, BatchParts::stacks);
-  for (EventBatch batch; cursor.next(batch);) {
+  for (EventBatch batch; cursor.next(batch) && !is_cut_;) {
     for (const StackSample& sample : batch.stack_samples) {
+      const std::uint32_t stack = tree.index_of(sample.stack);
       const std::int64_t blocked_ns = std::max<std::int64_t>(sample.blocked_ns, 0);
-      if (!is_usable_time(sample.time_ns) || !is_usable_time(blocked_ns) ||
+      if (sample.is_wait()) {
+        auto& [taken_ns, other_ns] = waited[{sample.thread, stack}];
+        taken_ns += static_cast<double>(blocked_ns);
+        other_ns += static_cast<double>(std::max<std::int64_t>(sample.unsampled_ns, 0));
+      }
+      if (!is_usable_time(sample.time_ns) || !is_usable_time(blocked_ns) || sample.unsampled_ns > 0 ||
           !is_in_one(sample.time_ns - blocked_ns, sample.time_ns)) {
         continue;
       }
       if (count++ == most_samples) {
         is_cut_ = true;
-        return;
+        break;
       }
       Thread& thread = threads_[sample.thread];
-      (sample.is_wait() ? thread.waits : thread.samples)
-          .push_back({sample.time_ns, blocked_ns, tree.index_of(sample.stack)});
+      (sample.is_wait() ? thread.waits : thread.samples).push_back({sample.time_ns, blocked_ns, stack});
+    }
+  }
+  for (auto& [id, thread] : threads_) {
+    for (Taken& wait : thread.waits) {
+      const auto& [taken_ns, other_ns] = waited.at({id, wait.stack});
+      wait.weight = static_cast<float>(1 + other_ns / taken_ns);
     }
   }
 }

@@ -34,14 +34,17 @@ class PathSamples {
       }
     }
   }
-  /// Calls visit(stack, waited_ns) for each wait of the track's thread, with the part of it in the range.
+  /// Calls visit(stack, waited_ns) for each wait of the track's thread that has a stack, with the part of it in the
+  /// range and of what it stands for.
   template <typename Visit>
   void visit_waits(TrackId track, TimeRange range, const Visit& visit) {
     for (Thread* const thread : threads_of(track)) {
       for (std::size_t i = first_after(thread->waits, thread->next_wait, range.start_ns);
            i < thread->waits.size() && thread->waits[i].start_ns() < range.end_ns; ++i) {
         const Taken& wait = thread->waits[i];
-        visit(wait.stack, std::min(wait.time_ns, range.end_ns) - std::max(wait.start_ns(), range.start_ns));
+        const std::int64_t in_range_ns =
+            std::min(wait.time_ns, range.end_ns) - std::max(wait.start_ns(), range.start_ns);
+        visit(wait.stack, static_cast<double>(in_range_ns) * wait.weight);
       }
     }
   }
@@ -52,6 +55,7 @@ class PathSamples {
     std::int64_t time_ns = 0;
     std::int64_t blocked_ns = 0;
     std::uint32_t stack = 0;
+    float weight = 1;  // of a wait: how often it stands for those whose stacks were not taken, too
 
     [[nodiscard]] std::int64_t start_ns() const { return time_ns - blocked_ns; }
   };

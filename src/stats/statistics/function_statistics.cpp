@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <kymo/batch_cursor.hpp>
@@ -19,15 +20,21 @@ namespace {
 struct WaitingSample {
   std::int64_t time_ns = 0;
   std::uint32_t stack = 0;
-  std::uint64_t blocked_ns = 0;
+  std::uint64_t waited_ns = 0;
+  std::uint64_t unsampled_ns = 0;  // among them
+  std::uint32_t sampled_waits = 0;
   bool is_inside = false;
   Energy energy;
 };
 
-/// Of damaged captures it may be anything.
-std::uint64_t blocked_of(const StackSample& sample) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(sample.blocked_ns, 0));
-}
+/// What was shared out at once: waits of a thread, about as long.
+struct SharedOut {
+  double all_ns = 0;
+  std::uint32_t sampled_waits = 0;
+  std::unordered_map<std::uint32_t, double> by_stack;
+};
+
+constexpr double z_of_95_percent = 1.959964;  // of a normal distribution
 
 /// What is selected of a thread.
 struct Thread {
@@ -56,7 +63,9 @@ class SampleCounter {
 
  private:
   void select_threads();
-  void count(Thread& thread, const WaitingSample& sample);
+  void count(ThreadId id, Thread& thread, const WaitingSample& sample);
+  void count_wait(ThreadId id, const WaitingSample& sample);
+  void bound_waits();
   void mark(const Span& span);
   [[nodiscard]] std::uint32_t row_of(std::uint32_t stack);
   void count_totals();
@@ -68,6 +77,7 @@ class SampleCounter {
   std::unordered_map<ThreadId, Thread> threads_;
   std::vector<std::uint32_t> self_;  // samples by stack
   std::vector<std::uint64_t> blocked_;
+  std::map<std::pair<ThreadId, std::int64_t>, SharedOut> shared_out_;  // by time
   std::vector<Energy> energy_;
   SampledFunctions found_;
   std::unordered_map<std::uint64_t, std::uint32_t> rows_;  // by function and line
@@ -96,11 +106,22 @@ void SampleCounter::select_threads() {
   }
 }
 
-void SampleCounter::count(Thread& thread, const WaitingSample& sample) {
+void SampleCounter::count_wait(ThreadId id, const WaitingSample& sample) {
+  found_.blocked_ns += sample.waited_ns;
+  found_.unsampled_ns += sample.unsampled_ns;
+  blocked_[sample.stack] += sample.waited_ns;
+  if (sample.unsampled_ns != 0) {
+    SharedOut& shared = shared_out_[{id, sample.time_ns}];
+    shared.all_ns += static_cast<double>(sample.unsampled_ns);
+    shared.sampled_waits = sample.sampled_waits;
+    shared.by_stack[sample.stack] += static_cast<double>(sample.unsampled_ns);
+  }
+}
+
+void SampleCounter::count(ThreadId id, Thread& thread, const WaitingSample& sample) {
   found_.threads += std::exchange(thread.has_samples, true) ? 0U : 1U;
-  if (sample.blocked_ns != 0) {
-    found_.blocked_ns += sample.blocked_ns;
-    blocked_[sample.stack] += sample.blocked_ns;
+  if (sample.waited_ns != 0) {
+    count_wait(id, sample);
     return;
   }
   ++found_.samples;
@@ -121,14 +142,15 @@ void SampleCounter::read_samples() {
         continue;
       }
       const std::uint32_t stack = tree_.index_of(sample.stack);
-      WaitingSample taken{sample.time_ns, stack, blocked_of(sample), false, {}};
+      const auto unsampled_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(sample.unsampled_ns, 0));
+      WaitingSample taken{sample.time_ns, stack, sample.waited_ns(), unsampled_ns, sample.sampled_waits, false, {}};
       if (options_.energy_of && !sample.is_wait()) {
         taken.energy = options_.energy_of(sample);
       }
       if (options_.selection.chooses_sites()) {
         thread->second.waiting.push_back(taken);
       } else {
-        count(thread->second, taken);
+        count(thread->first, thread->second, taken);
       }
     }
     if (options_.on_progress) {
@@ -167,7 +189,7 @@ void SampleCounter::find_scopes() {
   for (auto& [id, thread] : threads_) {
     for (const WaitingSample& sample : thread.waiting) {
       if (sample.is_inside) {
-        count(thread, sample);
+        count(id, thread, sample);
       }
     }
   }
@@ -235,9 +257,44 @@ void SampleCounter::count_totals() {
   }
 }
 
+/// Of the waits with stacks a function has a share, by chance; what was shared out by it is as far off. Two more of
+/// them have the function, and two have not, so that few say less (Agresti, Coull: Approximate is better than "exact",
+/// 1998). Shares of one thread often come from the same waits: the bounds add up.
+void SampleCounter::bound_waits() {
+  std::vector<std::pair<double, double>> bounds(found_.functions.size());  // of self and total, in ns
+  for (const auto& [key, shared] : shared_out_) {
+    std::unordered_map<std::uint32_t, std::pair<double, double>> parts;  // of self and total, by function
+    for (const auto& [innermost, part_ns] : shared.by_stack) {
+      std::unordered_set<std::uint32_t> seen;
+      for (std::uint32_t stack = innermost; stack != 0; stack = tree_.caller_of(stack)) {
+        const std::uint32_t row = row_of(stack);
+        parts[row].first += stack == innermost ? part_ns : 0;
+        parts[row].second += seen.insert(row).second ? part_ns : 0;
+      }
+    }
+    const double waits = shared.sampled_waits;
+    const auto bound_of = [&shared = shared, waits](double part_ns) {
+      const double share = (waits * part_ns / shared.all_ns + 2) / (waits + 4);
+      return part_ns == 0 ? 0 : z_of_95_percent * shared.all_ns * std::sqrt(share * (1 - share) / (waits + 4));
+    };
+    for (const auto& [row, part] : parts) {
+      bounds[row].first += bound_of(part.first);
+      bounds[row].second += bound_of(part.second);
+    }
+  }
+  const auto most_ns = static_cast<double>(found_.blocked_ns);
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    FunctionStatistics& function = found_.functions[i];
+    function.self_blocked_bound_ns = static_cast<std::uint64_t>(std::min(bounds[i].first, most_ns));
+    function.total_blocked_bound_ns = static_cast<std::uint64_t>(std::min(bounds[i].second, most_ns));
+  }
+}
+
 SampledFunctions SampleCounter::finish() {
   count_totals();
+  bound_waits();
   found_.by_stack = std::move(self_);
+  found_.blocked_by_stack = std::move(blocked_);
   std::sort(found_.functions.begin(), found_.functions.end(),
             [](const FunctionStatistics& a, const FunctionStatistics& b) {
               return std::tie(b.self, b.total, b.self_blocked_ns, a.name, a.module, a.line) <
@@ -257,11 +314,24 @@ SampledFunctions gather_functions(const Timeline& timeline, const FunctionOption
   return counter.finish();
 }
 
+std::vector<const FunctionStatistics*> functions_by_waits(const SampledFunctions& found) {
+  std::vector<const FunctionStatistics*> rows;
+  for (const FunctionStatistics& row : found.functions) {
+    if (row.total_blocked_ns != 0) {
+      rows.push_back(&row);
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const FunctionStatistics* a, const FunctionStatistics* b) {
+    return std::tie(b->self_blocked_ns, b->total_blocked_ns) < std::tie(a->self_blocked_ns, a->total_blocked_ns);
+  });
+  return rows;
+}
+
 ShareInterval share_interval(std::uint64_t hits, std::uint64_t samples) {
   if (samples == 0) {
     return {};
   }
-  constexpr double z = 1.959964;  // 95 % of a normal distribution
+  constexpr double z = z_of_95_percent;
   const auto n = static_cast<double>(samples);
   const double share = static_cast<double>(hits) / n;
   const double middle = (share + z * z / (2 * n)) / (1 + z * z / n);

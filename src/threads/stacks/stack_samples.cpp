@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "base/append.hpp"
@@ -18,6 +19,19 @@ constexpr std::uint64_t unknown_place = 0;
 constexpr std::uint64_t kernel_place = 1;
 constexpr const char* kernel_name = "[kernel]";
 
+constexpr std::int64_t known_for_ns = 10'000'000'000;
+
+/// The thread, and the length in quarters of powers of two.
+std::uint64_t length_of(std::uint32_t tid, std::int64_t waited_ns) {
+  const auto waited = static_cast<std::uint64_t>(waited_ns);
+  const auto bits = static_cast<unsigned>(std::bit_width(waited));
+  const std::uint64_t quarter = (bits > 2 ? waited >> (bits - 3) : waited << (3 - bits)) & 3U;
+  return (std::uint64_t{tid} << 8U) | (std::uint64_t{bits} << 2U) | quarter;
+}
+
+/// Lengths that differ by less than a factor of two: so many quarters longer or shorter.
+constexpr std::uint64_t about = 3;
+
 /// Memory that is no file, such as compiled at run time ("//anon") or the kernel's own ("[vdso]").
 bool is_file(const std::string& path) {
   return path.rfind('/', 0) == 0 && path.rfind("//", 0) != 0;
@@ -26,6 +40,7 @@ bool is_file(const std::string& path) {
 }  // namespace
 
 void StackSamples::take(const KernelRecord& record, ThreadId thread) {
+  last_ns_ = record.time_ns;
   switch (record.kind) {
     case Kind::mapped:
       map(record);
@@ -39,10 +54,12 @@ void StackSamples::take(const KernelRecord& record, ThreadId thread) {
     case Kind::blocked:
       if (const auto wait = waits_.find(record.tid); wait != waits_.end()) {
         wait->second.is_blocked = true;
+      } else if (has_waits_) {
+        waits_[record.tid] = {std::nullopt, record.time_ns, true};
       }
       return;
     case Kind::switched_in:
-      end_wait(record);
+      end_wait(record, thread);
       return;
     case Kind::pushed_off:
       waits_.erase(record.tid);
@@ -298,7 +315,7 @@ void StackSamples::take_sample(const KernelRecord& record, ThreadId thread) {
     return;
   }
   ++samples_;
-  pending_.stack_samples.push_back({thread, *stack, record.cpu, record.time_ns, 0});
+  pending_.stack_samples.push_back({thread, *stack, record.cpu, record.time_ns, 0, 0, 0});
 }
 
 /// The stack is needed now: what the process maps may be another thing by the end of the wait.
@@ -308,27 +325,113 @@ void StackSamples::take_leaving(const KernelRecord& record, ThreadId thread) {
     ++skipped;
   }
   if (const auto stack = thread ? find_stack(record, skipped) : std::nullopt) {
-    waits_[record.tid] = {thread, *stack, record.time_ns, false};
+    waits_[record.tid] = {*stack, record.time_ns, false};
   } else {
     ++left_out_;
   }
 }
 
-void StackSamples::end_wait(const KernelRecord& record) {
+/// Counts one more. Beyond some hundred, what was before counts half.
+void StackSamples::Alike::add(StackId stack) {
+  constexpr std::uint32_t most_waits = 512;
+  constexpr std::size_t most_different = 64;
+  const auto known =
+      std::find_if(stacks.begin(), stacks.end(), [stack](const auto& entry) { return entry.first == stack; });
+  if (known != stacks.end() && known->second < most_waits) {
+    ++known->second;
+    return;
+  }
+  if (known != stacks.end() || stacks.size() == most_different) {
+    for (auto& entry : stacks) {
+      entry.second /= 2;
+    }
+    stacks.erase(std::remove_if(stacks.begin(), stacks.end(), [](const auto& entry) { return entry.second == 0; }),
+                 stacks.end());
+  } else {
+    stacks.emplace_back(stack, 1);
+  }
+}
+
+void StackSamples::end_wait(const KernelRecord& record, ThreadId thread) {
   const auto found = waits_.find(record.tid);
   if (found == waits_.end()) {
     return;
   }
   const Wait wait = found->second;
   waits_.erase(found);
-  if (wait.is_blocked && record.time_ns > wait.since_ns) {
+  const std::int64_t waited_ns = record.time_ns - wait.since_ns;
+  if (!wait.is_blocked || waited_ns <= 0 || !thread) {
+    return;
+  }
+  Alike& alike = alike_[length_of(record.tid, waited_ns)];
+  alike.thread = thread;
+  alike.cpu = record.cpu;
+  if (wait.stack) {
     ++waits_taken_;
-    pending_.stack_samples.push_back(
-        {wait.thread, wait.stack, record.cpu, record.time_ns, record.time_ns - wait.since_ns});
+    alike.add(*wait.stack);
+    alike.stack_ns = record.time_ns;
+    pending_.stack_samples.push_back({thread, *wait.stack, record.cpu, record.time_ns, waited_ns, 0, 0});
+    return;
+  }
+  alike.first_ns = alike.waited_ns == 0 ? record.time_ns : alike.first_ns;
+  alike.last_ns = record.time_ns;
+  alike.waited_ns += waited_ns;
+}
+
+/// The stacks of waits that are about as long.
+StackSamples::Shares StackSamples::shares_of(std::uint64_t length) const {
+  Shares shares;
+  for (std::uint64_t other = length - about; other <= length + about; ++other) {
+    if (const auto alike = alike_.find(other); alike != alike_.end()) {
+      for (const auto& [stack, count] : alike->second.stacks) {
+        shares[stack] += count;
+      }
+    }
+  }
+  return shares;
+}
+
+/// Which waits have stacks is a matter of time, not of what they are. So the others have them in the same shares, by
+/// length: a rare long wait does not count to the function that often waits for a short time.
+void StackSamples::share_out(bool is_last) {
+  for (auto& [length, alike] : alike_) {
+    if (alike.waited_ns == 0) {
+      continue;
+    }
+    const Shares shares = shares_of(length);
+    if (shares.empty() && !is_last && last_ns_ - alike.first_ns < known_for_ns) {
+      continue;
+    }
+    std::uint32_t all = 0;
+    for (const auto& [stack, count] : shares) {
+      all += count;
+    }
+    std::int64_t left_ns = std::exchange(alike.waited_ns, 0);
+    std::uint32_t left = all;
+    const auto push = [&](StackId stack, std::int64_t part_ns) {
+      pending_.stack_samples.push_back({alike.thread, stack, alike.cpu, alike.last_ns, 0, part_ns, all});
+    };
+    for (const auto& [stack, count] : shares) {
+      const auto part_ns = static_cast<std::int64_t>(static_cast<double>(left_ns) * static_cast<double>(count) /
+                                                     static_cast<double>(left));
+      left_ns -= part_ns;
+      left -= count;
+      if (part_ns > 0) {
+        push(stack, part_ns);
+      }
+    }
+    if (left_ns > 0) {
+      push({}, left_ns);
+    }
+  }
+  for (auto entry = alike_.begin(); entry != alike_.end();) {
+    const bool is_old = entry->second.waited_ns == 0 && last_ns_ - entry->second.stack_ns > known_for_ns;
+    entry = is_old ? alike_.erase(entry) : std::next(entry);
   }
 }
 
-void StackSamples::collect(EventBatch& batch) {
+void StackSamples::collect(EventBatch& batch, bool is_last) {
+  share_out(is_last);
   base::append(batch.declarations, pending_.declarations);
   for (const StackSample& sample : pending_.stack_samples) {
     batch.start_ns = std::min(batch.start_ns, sample.time_ns);

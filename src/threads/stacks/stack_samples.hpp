@@ -29,8 +29,10 @@ namespace kymo::threads {
 /// One thread.
 class StackSamples final : public RecordTaker {
  public:
-  /// `unwinder` for samples with copies of stacks; null: callers by frame pointers alone.
-  explicit StackSamples(std::unique_ptr<Unwinder> unwinder = nullptr) : unwinder_(std::move(unwinder)) {}
+  /// `unwinder` for samples with copies of stacks; null: callers by frame pointers alone. `has_waits`: the kernel takes
+  /// stacks of waits, maybe not of all.
+  explicit StackSamples(std::unique_ptr<Unwinder> unwinder = nullptr, bool has_waits = true)
+      : unwinder_(std::move(unwinder)), has_waits_(has_waits) {}
 
   /// Samples that need more are left out and counted, so that a program takes bounded memory however long it runs: some
   /// 200 MB at worst, beside the symbols.
@@ -38,14 +40,15 @@ class StackSamples final : public RecordTaker {
   static constexpr std::size_t most_functions = std::size_t{1} << 18U;
   static constexpr std::size_t most_stacks = std::size_t{1} << 20U;
 
-  /// Takes the next record; they come by ascending time. `thread` is that of a stack. A microsecond for a stack whose
-  /// functions were seen before; the first sample in a file reads its symbols.
+  /// Takes the next record; they come by ascending time. `thread` is that of a stack, or of a wait that ends. A
+  /// microsecond for a stack whose functions were seen before; the first sample in a file reads its symbols.
   void take(const KernelRecord& record, ThreadId thread) override;
   /// Switches may be missing: forgets who waits.
   void lose() override { waits_.clear(); }
 
-  /// Adds what was taken since the last call to `batch`: declarations, samples, and the range that they cover.
-  void collect(EventBatch& batch);
+  /// Adds what was taken since the last call to `batch`: declarations, samples, and the range that they cover. Waits
+  /// whose stacks were not taken are shared out by those about as long whose stacks were.
+  void collect(EventBatch& batch, bool is_last = false);
 
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
   [[nodiscard]] std::uint64_t waits() const { return waits_taken_; }
@@ -76,11 +79,23 @@ class StackSamples final : public RecordTaker {
   };
   /// A thread that leaves its CPU, or has left it.
   struct Wait {
-    ThreadId thread;
-    StackId stack;
+    std::optional<StackId> stack;  // none: it was not taken
     std::int64_t since_ns = 0;
     bool is_blocked = false;
   };
+  /// Waits of a thread that are about as long as each other.
+  struct Alike {
+    ThreadId thread;
+    std::uint32_t cpu = 0;
+    std::vector<std::pair<StackId, std::uint32_t>> stacks;  // of those whose stacks were taken, how many
+    std::int64_t stack_ns = 0;                              // when the last of these ended
+    std::int64_t first_ns = 0;                              // when the first of the others ended
+    std::int64_t last_ns = 0;
+    std::int64_t waited_ns = 0;  // the sum of the others that were not collected yet
+
+    void add(StackId stack);
+  };
+  using Shares = std::map<StackId, std::uint32_t>;
   /// A module's number and a position in its file.
   static std::uint64_t key_of(std::uint32_t module, std::uint64_t position) {
     return (std::uint64_t{module} << position_bits) | position;
@@ -91,7 +106,9 @@ class StackSamples final : public RecordTaker {
   void take_sample(const KernelRecord& record, ThreadId thread);
   [[nodiscard]] std::optional<StackId> find_unwound_stack(const KernelRecord& record);
   void take_leaving(const KernelRecord& record, ThreadId thread);
-  void end_wait(const KernelRecord& record);
+  void end_wait(const KernelRecord& record, ThreadId thread);
+  [[nodiscard]] Shares shares_of(std::uint64_t length) const;
+  void share_out(bool is_last);
   /// Without the innermost `skipped` functions of the kernel.
   [[nodiscard]] std::optional<StackId> find_stack(const KernelRecord& record, std::size_t skipped = 0);
   [[nodiscard]] bool is_scheduler(std::uint64_t address);
@@ -122,7 +139,10 @@ class StackSamples final : public RecordTaker {
   std::unordered_map<std::uint32_t, PerfMap> perf_maps_;  // by process
   std::unordered_map<std::string, FunctionId> compiled_;  // by name
   std::optional<KernelSymbols> kernel_;
-  std::unordered_map<std::uint32_t, Wait> waits_;  // by the kernel's number of a thread
+  std::unordered_map<std::uint32_t, Wait> waits_;   // by the kernel's number of a thread
+  std::unordered_map<std::uint64_t, Alike> alike_;  // by that number and the length
+  bool has_waits_;
+  std::int64_t last_ns_ = 0;
   std::uint32_t last_module_ = 0;
   EventBatch pending_;
   std::uint64_t samples_ = 0;

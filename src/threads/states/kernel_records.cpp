@@ -19,6 +19,9 @@ namespace {
 using Kind = KernelRecord::Kind;
 
 constexpr std::size_t sample_id_size = 24;
+/// Tells samples by CPU time from those of switches, which begin with a number of addresses: no kernel samples more
+/// often, and no record has room for so many.
+constexpr std::uint64_t least_cpu_period_ns = 10'000;
 constexpr std::size_t most_name_bytes = 64;
 constexpr std::size_t most_path_bytes = 4096;
 
@@ -131,11 +134,15 @@ void parse_stack(std::span<const std::byte> body, KernelRecord& record) {
 /// `record` has the ids and the time; `body` begins behind them.
 KernelRecord parse_sample(std::span<const std::byte> body, std::uint16_t misc, KernelRecord record) {
   constexpr std::size_t word = sizeof(std::uint64_t);
-  if (body.size() < 2 * word || number_at<std::uint64_t>(body, word) > body.size() / word - 2) {
+  Kind kind = Kind::leaving;
+  if (body.size() >= word && number_at<std::uint64_t>(body, 0) >= least_cpu_period_ns) {
+    kind = Kind::sampled;
+    body = body.subspan(word);
+  }
+  if (body.size() < word || number_at<std::uint64_t>(body, 0) > body.size() / word - 1) {
     return record;
   }
-  record.kind = number_at<std::uint64_t>(body, 0) == 1 ? Kind::leaving : Kind::sampled;
-  body = body.subspan(word);
+  record.kind = kind;
   record.is_in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   const auto count = static_cast<std::size_t>(number_at<std::uint64_t>(body, 0));
   record.chain.reserve(count);
@@ -190,10 +197,11 @@ perf_event_attr make_settings(EventKind kind, const EventChoice& choice, std::ui
     settings.mmap2 = choice.samples_hz != 0;
     return settings;
   }
-  settings.sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+  settings.sample_type |= PERF_SAMPLE_CALLCHAIN;
   settings.exclude_kernel = !choice.samples_kernel;
   settings.exclude_callchain_kernel = !choice.samples_kernel;
   if (kind == EventKind::samples) {
+    settings.sample_type |= PERF_SAMPLE_PERIOD;
     settings.config = PERF_COUNT_SW_CPU_CLOCK;
     settings.freq = 1;
     settings.sample_freq = choice.samples_hz;

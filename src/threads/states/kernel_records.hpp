@@ -9,8 +9,8 @@
 //   MMAP2 (10)   u32 pid, u32 tid, u64 address, u64 size, u64 offset in the file, u32 major, u32 minor, u64 inode,
 //                u64 generation, u32 protection, u32 flags, path, zeros
 //   LOST (2)     u64 id, u64 number
-//   SAMPLE (9)   the sample id's fields first, then u64 period (1: a switch; else ns of CPU time), u64 number of addresses,
-//                u64 address each; if stacks are copied, u64 1 and u64 each of the registers (or u64 0 and none), u64 size, the
+//   SAMPLE (9)   the sample id's fields first, then u64 ns of CPU time (none: a switch), u64 number of addresses, u64 address
+//                each; if stacks are copied, u64 1 and u64 each of the registers (or u64 0 and none), u64 size, the
 //                stack from its pointer on, and if there is any u64 size of what was copied; no sample id at the end
 #pragma once
 

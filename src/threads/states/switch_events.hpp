@@ -24,7 +24,7 @@ class RecordTaker {
   RecordTaker& operator=(const RecordTaker&) = delete;
   virtual ~RecordTaker() = default;
 
-  /// Takes the next record; they come by ascending time. `thread` is that of a stack.
+  /// Takes the next record; they come by ascending time. `thread` is that of a stack, or of a wait that ends.
   virtual void take(const KernelRecord& record, ThreadId thread) = 0;
   /// Switches may be missing.
   virtual void lose() = 0;
@@ -85,7 +85,7 @@ class SwitchEvents {
   [[nodiscard]] std::vector<pollfd> polled() const;
   void note_polled(std::span<const pollfd> polled);
   /// For how long to poll at most: the period, or 10 ms where other events write into a ring that wakes nobody any
-  /// more.
+  /// more, or until stacks of waits are to be taken, or no longer.
   [[nodiscard]] int most_wait_ms(int period_ms) const;
 
  private:
@@ -96,6 +96,18 @@ class SwitchEvents {
     EventChoice choice;                   ///< of its events
     std::int64_t last_ns = 0;             // of the record read last
     bool has_hung_up = false;             // read by the clock from then on: other events may write into it
+  };
+  struct Event {
+    base::KnownFile file;
+    EventKind kind = EventKind::threads;
+  };
+  /// When the stacks of waits are taken.
+  struct Waits {
+    bool is_enabled = true;
+    bool is_always = true;      // else in windows
+    std::int64_t since_ns = 0;  // since when `seen` counts them
+    std::int64_t until_ns = 0;  // when to look again
+    std::uint64_t seen = 0;
   };
   /// A record, or a loss that begins at its time.
   struct Pending {
@@ -109,16 +121,19 @@ class SwitchEvents {
   [[nodiscard]] int attach_thread(pid_t thread);
   [[nodiscard]] base::FileDescriptor open_event(EventKind kind, pid_t process, int cpu, const EventChoice& choice,
                                                 std::size_t ring_bytes) const;
+  void watch_waits(std::int64_t now_ns);
+  void enable_waits(bool is_enabled);
   void hand_over(std::int64_t until_ns, RunStates& states, const std::vector<RecordTaker*>& takers);
 
   std::vector<Ring> rings_;
-  std::vector<base::KnownFile> more_events_;  // of other threads, which write into the same rings
+  std::vector<Event> more_events_;  // of other threads or kinds, which write into the same rings
   std::vector<Pending> pending_;
   /// What an unprivileged user may lock for each CPU by default (perf_event_mlock_kb), less the page of positions.
   std::size_t usual_ring_bytes_ = std::size_t{512} << 10U;
   std::size_t most_events_ = SIZE_MAX;
   std::uint32_t own_pid_ = 0;  // of attach_own()
   std::int64_t last_start_ns_ = 0;
+  Waits waits_;
   std::int64_t complete_until_ns_ = 0;
   std::uint64_t lost_records_ = 0;
   std::uint64_t overruns_ = 0;
