@@ -35,7 +35,8 @@ class Stacks(Table):
         Above 0: the sum of waits before, all about as long, whose stacks were not taken and which are likely to be this
         one. 0 in both columns: the thread was on a CPU.
     sampled_waits : uint32
-        How many waits whose stacks were taken say so; 0: none, and the stack is unknown.
+        How many waits whose stacks were taken say so, those less than 50 ms apart as one; 0: none, and the stack
+        is unknown.
     cpu : uint32
         The CPU.
     file : str, line : uint32

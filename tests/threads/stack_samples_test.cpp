@@ -213,6 +213,8 @@ TEST(StackSamples, WaitsWithoutStacksAreSharedOutByThoseAboutAsLong) {
   waiter.wait(1'050, address_of(sampled_inner));
   waiter.wait(1'000, outer());
   waiter.wait(900'000, outer());
+  waiter.wait(60'000'000, outer());
+  waiter.wait(900'000, outer());
   waiter.wait(1'200, 0);
   waiter.wait(1'500, 0);
   waiter.wait(1'000'000, 0);
@@ -231,12 +233,12 @@ TEST(StackSamples, WaitsWithoutStacksAreSharedOutByThoseAboutAsLong) {
       unsampled[names[i] + " by " + std::to_string(row.sampled_waits)] += row.unsampled_ns;
     }
   }
-  EXPECT_EQ(blocked_ns, 903'050);
-  EXPECT_EQ(unsampled, (std::map<std::string, std::int64_t>{{"kymo::threads::sampled_inner by 3", 1'800},
-                                                            {"kymo::threads::sampled_outer by 3", 900},
-                                                            {"kymo::threads::sampled_outer by 1", 1'000'000},
+  EXPECT_EQ(blocked_ns, 61'803'050);
+  EXPECT_EQ(unsampled, (std::map<std::string, std::int64_t>{{"kymo::threads::sampled_inner by 1", 1'800},
+                                                            {"kymo::threads::sampled_outer by 1", 900},
+                                                            {"kymo::threads::sampled_outer by 2", 1'000'000},
                                                             {" by 0", 80'000}}));
-  EXPECT_EQ(stacks.waits(), 4U);
+  EXPECT_EQ(stacks.waits(), 6U);
 }
 
 TEST(StackSamples, WhatIsKnownOfWaitsIsKnownForTenSeconds) {

@@ -32,6 +32,10 @@ std::uint64_t length_of(std::uint32_t tid, std::int64_t waited_ns) {
 /// Lengths that differ by less than a factor of two: so many quarters longer or shorter.
 constexpr std::uint64_t about = 3;
 
+/// Waits that end so close to each other are often of one kind, and say no more than one.
+constexpr std::int64_t one_time_ns = 50'000'000;
+constexpr std::uint32_t most_times = known_for_ns / one_time_ns;
+
 /// Memory that is no file, such as compiled at run time ("//anon") or the kernel's own ("[vdso]").
 bool is_file(const std::string& path) {
   return path.rfind('/', 0) == 0 && path.rfind("//", 0) != 0;
@@ -370,6 +374,10 @@ void StackSamples::end_wait(const KernelRecord& record, ThreadId thread) {
     ++waits_taken_;
     alike.add(*wait.stack);
     alike.stack_ns = record.time_ns;
+    if (alike.times < most_times && (alike.times == 0 || record.time_ns - alike.time_ns >= one_time_ns)) {
+      ++alike.times;
+      alike.time_ns = record.time_ns;
+    }
     pending_.stack_samples.push_back({thread, *wait.stack, record.cpu, record.time_ns, waited_ns, 0, 0});
     return;
   }
@@ -384,8 +392,10 @@ StackSamples::Shares StackSamples::shares_of(std::uint64_t length) const {
   for (std::uint64_t other = length - about; other <= length + about; ++other) {
     if (const auto alike = alike_.find(other); alike != alike_.end()) {
       for (const auto& [stack, count] : alike->second.stacks) {
-        shares[stack] += count;
+        shares.counts[stack] += count;
+        shares.all += count;
       }
+      shares.times = std::max(shares.times, alike->second.times);
     }
   }
   return shares;
@@ -399,19 +409,15 @@ void StackSamples::share_out(bool is_last) {
       continue;
     }
     const Shares shares = shares_of(length);
-    if (shares.empty() && !is_last && last_ns_ - alike.first_ns < known_for_ns) {
+    if (shares.all == 0 && !is_last && last_ns_ - alike.first_ns < known_for_ns) {
       continue;
     }
-    std::uint32_t all = 0;
-    for (const auto& [stack, count] : shares) {
-      all += count;
-    }
     std::int64_t left_ns = std::exchange(alike.waited_ns, 0);
-    std::uint32_t left = all;
+    std::uint32_t left = shares.all;
     const auto push = [&](StackId stack, std::int64_t part_ns) {
-      pending_.stack_samples.push_back({alike.thread, stack, alike.cpu, alike.last_ns, 0, part_ns, all});
+      pending_.stack_samples.push_back({alike.thread, stack, alike.cpu, alike.last_ns, 0, part_ns, shares.times});
     };
-    for (const auto& [stack, count] : shares) {
+    for (const auto& [stack, count] : shares.counts) {
       const auto part_ns = static_cast<std::int64_t>(static_cast<double>(left_ns) * static_cast<double>(count) /
                                                      static_cast<double>(left));
       left_ns -= part_ns;

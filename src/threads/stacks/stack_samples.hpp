@@ -89,13 +89,19 @@ class StackSamples final : public RecordTaker {
     std::uint32_t cpu = 0;
     std::vector<std::pair<StackId, std::uint32_t>> stacks;  // of those whose stacks were taken, how many
     std::int64_t stack_ns = 0;                              // when the last of these ended
+    std::uint32_t times = 0;                                // how many of these were 50 ms after the one counted before
+    std::int64_t time_ns = 0;                               // when the last one counted ended
     std::int64_t first_ns = 0;                              // when the first of the others ended
     std::int64_t last_ns = 0;
     std::int64_t waited_ns = 0;  // the sum of the others that were not collected yet
 
     void add(StackId stack);
   };
-  using Shares = std::map<StackId, std::uint32_t>;
+  struct Shares {
+    std::map<StackId, std::uint32_t> counts;
+    std::uint32_t all = 0;
+    std::uint32_t times = 0;
+  };
   /// A module's number and a position in its file.
   static std::uint64_t key_of(std::uint32_t module, std::uint64_t position) {
     return (std::uint64_t{module} << position_bits) | position;
