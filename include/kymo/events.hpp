@@ -150,10 +150,10 @@ struct StackSample {
   std::uint32_t cpu = 0;
   std::int64_t time_ns = 0;
   std::int64_t blocked_ns = 0;  ///< the thread waited in that stack for so long before
-  /// Alone: the sum of the thread's waits before, of about one length, whose stacks were not taken and which are likely
-  /// to be this one. So many that were taken say so; 0: none, and the stack is unknown.
+  /// In rows of its own: a sum of the thread's waits before, whose stacks were not taken. This is their likely stack,
+  /// as that of waits about as long; none if there were no such waits.
   std::int64_t unsampled_ns = 0;
-  std::uint32_t sampled_waits = 0;
+  std::uint32_t sampled_waits = 0;  ///< from how many waits the likely stack is known; docs/format.md
 
   /// Else the thread was on the CPU.
   [[nodiscard]] bool is_wait() const { return blocked_ns > 0 || unsampled_ns > 0; }

@@ -39,12 +39,12 @@ struct FunctionStatistics {
 
 /// Where the selected threads computed and waited, by sampled stacks.
 struct SampledFunctions {
-  std::uint64_t blocked_ns = 0;    ///< all waits that were selected
-  std::uint64_t unsampled_ns = 0;  ///< among them those whose stacks were not taken, shared out by others as long
-  std::uint64_t samples = 0;       ///< all that were selected
-  std::uint64_t unread = 0;        ///< among them those whose stack could not be read
-  std::size_t threads = 0;         ///< that have samples
-  bool has_energy = false;         ///< power was recorded
+  std::uint64_t blocked_ns = 0;                 ///< all waits that were selected
+  std::uint64_t unsampled_ns = 0;               ///< among them those whose stacks were not taken
+  std::uint64_t samples = 0;                    ///< all that were selected
+  std::uint64_t unread = 0;                     ///< among them those whose stack could not be read
+  std::size_t threads = 0;                      ///< that have samples
+  bool has_energy = false;                      ///< power was recorded
   std::vector<FunctionStatistics> functions;    ///< or lines; by descending self, then total
   std::vector<std::uint32_t> by_stack;          ///< samples by number of the stack; 0: not declared
   std::vector<std::uint64_t> blocked_by_stack;  ///< the same of what threads waited, in ns

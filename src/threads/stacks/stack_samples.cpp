@@ -401,6 +401,27 @@ StackSamples::Shares StackSamples::shares_of(std::uint64_t length) const {
   return shares;
 }
 
+/// Writes what was waited as the shares say, to the last nanosecond.
+void StackSamples::push_shares(Alike& alike, const Shares& shares) {
+  std::int64_t left_ns = std::exchange(alike.waited_ns, 0);
+  std::uint32_t left = shares.all;
+  const auto push = [&](StackId stack, std::int64_t part_ns) {
+    pending_.stack_samples.push_back({alike.thread, stack, alike.cpu, alike.last_ns, 0, part_ns, shares.times});
+  };
+  for (const auto& [stack, count] : shares.counts) {
+    const double share = static_cast<double>(count) / static_cast<double>(left);
+    const auto part_ns = static_cast<std::int64_t>(static_cast<double>(left_ns) * share);
+    left_ns -= part_ns;
+    left -= count;
+    if (part_ns > 0) {
+      push(stack, part_ns);
+    }
+  }
+  if (left_ns > 0) {
+    push({}, left_ns);
+  }
+}
+
 /// Which waits have stacks is a matter of time, not of what they are. So the others have them in the same shares, by
 /// length: a rare long wait does not count to the function that often waits for a short time.
 void StackSamples::share_out(bool is_last) {
@@ -409,25 +430,8 @@ void StackSamples::share_out(bool is_last) {
       continue;
     }
     const Shares shares = shares_of(length);
-    if (shares.all == 0 && !is_last && last_ns_ - alike.first_ns < known_for_ns) {
-      continue;
-    }
-    std::int64_t left_ns = std::exchange(alike.waited_ns, 0);
-    std::uint32_t left = shares.all;
-    const auto push = [&](StackId stack, std::int64_t part_ns) {
-      pending_.stack_samples.push_back({alike.thread, stack, alike.cpu, alike.last_ns, 0, part_ns, shares.times});
-    };
-    for (const auto& [stack, count] : shares.counts) {
-      const auto part_ns = static_cast<std::int64_t>(static_cast<double>(left_ns) * static_cast<double>(count) /
-                                                     static_cast<double>(left));
-      left_ns -= part_ns;
-      left -= count;
-      if (part_ns > 0) {
-        push(stack, part_ns);
-      }
-    }
-    if (left_ns > 0) {
-      push({}, left_ns);
+    if (shares.all != 0 || is_last || last_ns_ - alike.first_ns >= known_for_ns) {
+      push_shares(alike, shares);
     }
   }
   for (auto entry = alike_.begin(); entry != alike_.end();) {

@@ -47,7 +47,7 @@ class StackSamples final : public RecordTaker {
   void lose() override { waits_.clear(); }
 
   /// Adds what was taken since the last call to `batch`: declarations, samples, and the range that they cover. Waits
-  /// whose stacks were not taken are shared out by those about as long whose stacks were.
+  /// whose stacks were not taken get those of waits that were about as long, in the same shares.
   void collect(EventBatch& batch, bool is_last = false);
 
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
@@ -115,6 +115,7 @@ class StackSamples final : public RecordTaker {
   void end_wait(const KernelRecord& record, ThreadId thread);
   [[nodiscard]] Shares shares_of(std::uint64_t length) const;
   void share_out(bool is_last);
+  void push_shares(Alike& alike, const Shares& shares);
   /// Without the innermost `skipped` functions of the kernel.
   [[nodiscard]] std::optional<StackId> find_stack(const KernelRecord& record, std::size_t skipped = 0);
   [[nodiscard]] bool is_scheduler(std::uint64_t address);
