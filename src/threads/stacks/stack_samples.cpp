@@ -339,19 +339,21 @@ void StackSamples::take_leaving(const KernelRecord& record, ThreadId thread) {
 void StackSamples::Alike::add(StackId stack) {
   constexpr std::uint32_t most_waits = 512;
   constexpr std::size_t most_different = 64;
-  const auto known =
-      std::find_if(stacks.begin(), stacks.end(), [stack](const auto& entry) { return entry.first == stack; });
-  if (known != stacks.end() && known->second < most_waits) {
-    ++known->second;
-    return;
-  }
-  if (known != stacks.end() || stacks.size() == most_different) {
+  const auto find = [&] {
+    return std::find_if(stacks.begin(), stacks.end(), [stack](const auto& entry) { return entry.first == stack; });
+  };
+  auto known = find();
+  if (known == stacks.end() ? stacks.size() == most_different : known->second == most_waits) {
     for (auto& entry : stacks) {
       entry.second /= 2;
     }
     stacks.erase(std::remove_if(stacks.begin(), stacks.end(), [](const auto& entry) { return entry.second == 0; }),
                  stacks.end());
-  } else {
+    known = find();
+  }
+  if (known != stacks.end()) {
+    ++known->second;
+  } else if (stacks.size() < most_different) {
     stacks.emplace_back(stack, 1);
   }
 }

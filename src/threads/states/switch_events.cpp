@@ -389,7 +389,7 @@ void SwitchEvents::watch_waits(std::int64_t now_ns) {
     waits_.until_ns = now_ns + least_look_ns;
     return;
   }
-  // Where many threads make that slow, the windows get longer.
+  // Where many threads make that slow, it is done less often.
   waits_.is_always = false;
   enable_waits(false);
   const std::int64_t spent_ns = base::monotonic_now_ns() - now_ns;
