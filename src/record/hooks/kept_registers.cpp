@@ -50,7 +50,8 @@ void find_registers_to_keep() noexcept {
   kept_state.store(read_state_to_keep(), std::memory_order_relaxed);
 }
 
-// What AddressSanitizer adds to a function with such an array uses vectors before its first line and after its last one.
+// What AddressSanitizer adds to a function with such an array uses vectors before its first line and after its last
+// one.
 [[gnu::no_sanitize_address]] void detail_of_kept_registers::call(void (*work)(void* context), void* context) noexcept {
   const auto kept = static_cast<std::uint32_t>(kept_state.load(std::memory_order_relaxed));
   if (kept == 0) {
