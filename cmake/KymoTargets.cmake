@@ -101,6 +101,11 @@ function(kymo_can_optimize_links result)
   set(${result} ${KYMO_CAN_OPTIMIZE_LINKS} PARENT_SCOPE)
 endfunction()
 
+# What is compiled once for all files of a target.
+set(KYMO_COMMON_HEADERS
+  <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
+  <string_view> <unordered_map> <utility> <vector>)
+
 # kymo_add_layer(name [SMALL] SOURCES...): one folder of src/ as an object library named kymo_<name>_objects, compiled
 # only if a target uses it. SMALL: it is linked into users' programs and is compiled for size.
 function(kymo_add_layer name)
@@ -128,12 +133,9 @@ function(kymo_add_layer name)
     PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(kymo_${name}_objects PUBLIC Threads::Threads)
   target_compile_options(kymo_${name}_objects PUBLIC ${KYMO_WASM_OPTIONS})
-  # Half of the compiler's time goes to what almost every file includes. Plain builds do without: the compiler's cache
-  # then has their objects for other build folders too, such as that of the wheel.
-  if(KYMO_SANITIZER OR CMAKE_CROSSCOMPILING)
-    target_precompile_headers(kymo_${name}_objects PRIVATE
-      <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
-      <string_view> <unordered_map> <utility> <vector>)
+  # Half of the compiler's time goes to what almost every file includes.
+  if(PROJECT_IS_TOP_LEVEL)
+    target_precompile_headers(kymo_${name}_objects PRIVATE ${KYMO_COMMON_HEADERS})
   endif()
   if(KYMO_SANITIZER MATCHES "address" AND NOT name MATCHES "^(stats|panel|exchange)")
     # What the tests and the fuzzing run most; the other layers, as the tests themselves, compile longer than they run.

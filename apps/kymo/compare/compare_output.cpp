@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "apps/kymo/explain/explain_output.hpp"
 #include "apps/kymo/shared/table.hpp"

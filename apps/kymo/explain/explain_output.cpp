@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/screen.hpp"

@@ -8,7 +8,7 @@
 #include <kymo/explain.hpp>
 #include <kymo/timeline.hpp>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace kymo::command {
 

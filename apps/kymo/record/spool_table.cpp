@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"

@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/units.hpp"

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <kymo/sampler.hpp>
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"

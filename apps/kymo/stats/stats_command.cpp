@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include "apps/kymo/shared/warnings.hpp"
 #include "apps/kymo/stats/process_json.hpp"
 #include "apps/kymo/stats/stats_table.hpp"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/table.hpp"

@@ -1,8 +1,6 @@
 // The views of kymo stats. Each reads what it needs of a timeline, prints it, and returns the exit code.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <kymo/timeline.hpp>
 
 #include "apps/kymo/shared/warnings.hpp"
