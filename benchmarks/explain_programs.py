@@ -86,7 +86,7 @@ def make_machine(root: pathlib.Path) -> list[Any]:
 
 
 def explain(
-    options: argparse.Namespace, folder: str, program: list[Any], has_stacks: bool, strength_ms: float, seed: int
+    options: argparse.Namespace, folder: str, program: list[Any], *, has_stacks: bool, strength_ms: float, seed: int
 ) -> tuple[list[Frame], dict[str, Any]]:
     """Record a run; return its frames, and the explanation."""
     build = options.build
@@ -102,7 +102,20 @@ def explain(
         first = ["chrt", "-f", "5"]
         program = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *program]
     recorded = subprocess.run(
-        [*first, kymo, "record", "-o", capture, *machine, *stacks, "--", *program, str(strength_ms), str(seed), *real_time],
+        [
+            *first,
+            kymo,
+            "record",
+            "-o",
+            capture,
+            *machine,
+            *stacks,
+            "--",
+            *program,
+            str(strength_ms),
+            str(seed),
+            *real_time,
+        ],
         env={**os.environ, "PYTHONPATH": str(build / "python"), "EXPLAIN_ROOT": folder},
         check=True,
         capture_output=True,
@@ -163,7 +176,9 @@ def main() -> None:
         wrong: list[str] = []
         with tempfile.TemporaryDirectory() as folder:
             for run in range(options.runs):
-                frames, why = explain(options, folder, program, has_stacks, strengths.uniform(4, 12), run)
+                frames, why = explain(
+                    options, folder, program, has_stacks=has_stacks, strength_ms=strengths.uniform(4, 12), seed=run
+                )
                 finding: dict[str, Any] = {"text": "nothing stands out", "share": 0.0}
                 if why["findings"]:
                     finding = why["findings"][0]
@@ -177,7 +192,7 @@ def main() -> None:
                         wrong.append(f"share off by {error:.2f}")
                 else:
                     wrong.append(finding["text"])
-                frames, why = explain(options, folder, program, has_stacks, 0, run)
+                frames, why = explain(options, folder, program, has_stacks=has_stacks, strength_ms=0, seed=run)
                 if why["findings"]:
                     alarms += 1
                     is_true = is_confirmed(frames, why)

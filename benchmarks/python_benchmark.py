@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Compares what recording costs in Python: benchmarks/python_benchmark.py BUILD [--rounds N]
+"""Compare what recording costs in Python.
+
+    benchmarks/python_benchmark.py BUILD [--rounds N]
 
 BUILD is a build folder in which the target `kymo_python` was built. Run it with the interpreter that it was built for,
 which has vor-profile, viztracer and nvtx: build/peers/bin/python3 for `dev` and `release`; that of a wheel, with its
 folder in build/wheel. Each recorder runs in a process of its own, one after the other, several times over; figures are
-medians of CPU times, as Markdown. A recorder whose output lacks a single scope makes it end with 1; a missed goal is no failure.
+medians of CPU times, as Markdown. A recorder whose output lacks a single scope makes it end with 1. A missed goal is no
+failure.
 """
 
 from __future__ import annotations
@@ -125,7 +128,17 @@ def measure_programs(bench: Bench, rounds: int) -> dict[str, dict[str, list[tupl
             runs["plain"].append(timed_run(bench, own, sys.executable, script, program, *arguments))
             runs["kymo"].append(
                 timed_run(
-                    bench, own, sys.executable, "-m", "kymograph", "record", "-q", "-o", capture, script, program,
+                    bench,
+                    own,
+                    sys.executable,
+                    "-m",
+                    "kymograph",
+                    "record",
+                    "-q",
+                    "-o",
+                    capture,
+                    script,
+                    program,
                     *arguments,
                 )
             )
@@ -178,14 +191,14 @@ def subject_rows(results: dict[str, dict[str, list[float]]]) -> list[list[str]]:
 def program_rows(results: dict[str, dict[str, list[tuple[float, float]]]]) -> list[list[str]]:
     rows = [["every function", "plain", "kymo", "viztracer", "cProfile", "slowdown over viztracer's", "goal", ""]]
     for program, runs in results.items():
-        for part, title in enumerate(("whole run", "the program in it")):
+        for part, what in enumerate(("whole run", "the program in it")):
             plain, kymo, peer, standard = (
                 statistics.median(run[part] for run in runs[name])
                 for name in ("plain", "kymo", "viztracer", "cProfile")
             )
             others = [f"{seconds / plain:.2f} x" for seconds in (kymo, peer, standard)]
             calls = int(runs["calls"][0][0])
-            title = f"{program}, {calls:,} calls: {title}"
+            title = f"{program}, {calls:,} calls: {what}"
             rows.append([title, f"{plain * 1e3:,.0f} ms", *others, *ratio_cells(kymo / peer)])
     return rows
 

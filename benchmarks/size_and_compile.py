@@ -1,10 +1,11 @@
 """What kymo adds to a program's size, its start and the compilation of a file. Used by run.py.
 
 Size: a program that records a scope, linked with an archive of the recorder as users link theirs (unused sections left
-out), stripped, less the same program without kymo. Compile time: the CPU time the compiler takes for a file that only includes
-kymo/kymo.hpp, less that for an empty file; CPU time, so that what else the machine does is not in it. Start: the wall
-time that the starting thread waits.
+out), stripped, less the same program without kymo. Compile time: the CPU time the compiler takes for a file that only
+includes kymo/kymo.hpp, less that for an empty file; CPU time, so that what else the machine does is not in it. Start:
+the wall time that the starting thread waits.
 """
+
 import os
 import pathlib
 import resource
@@ -28,7 +29,7 @@ int main() {
 
 
 def run(command):
-    """Runs a command and returns the CPU seconds it took."""
+    """Run a command and return the CPU seconds it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -94,9 +95,22 @@ def measure_size(built, folder):
     common = [built["cxx"], "-std=c++17", "-O2", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
     plain = os.path.join(folder, "plain")
     recording = os.path.join(folder, "recording")
-    run(common + [write(folder, "plain.cpp", EMPTY_PROGRAM), "-o", plain])
-    run(common + ["-DKYMO_STATIC", "-I", built["include"], write(folder, "recording.cpp", RECORDING_PROGRAM), built["archive"],
-                  lz4_archive(), "-ldl", "-pthread", "-o", recording])
+    run([*common, write(folder, "plain.cpp", EMPTY_PROGRAM), "-o", plain])
+    run(
+        [
+            *common,
+            "-DKYMO_STATIC",
+            "-I",
+            built["include"],
+            write(folder, "recording.cpp", RECORDING_PROGRAM),
+            built["archive"],
+            lz4_archive(),
+            "-ldl",
+            "-pthread",
+            "-o",
+            recording,
+        ]
+    )
     return {
         "added_kb": [(stripped_size(recording, folder) - stripped_size(plain, folder)) / 1e3],
         "library_kb": [stripped_size(os.path.realpath(built["library"]), folder) / 1e3],
@@ -109,7 +123,9 @@ def code_sizes(built, folder, scope):
     source = write(folder, "site.cpp", SITE % scope)
     run([built["cxx"], "-std=c++17", "-O2", "-I", built["include"], "-c", source, "-o", output])
     lines = subprocess.run(["size", "-A", output], check=True, capture_output=True, text=True).stdout.splitlines()
-    sections = {fields[0]: int(fields[1]) for fields in map(str.split, lines) if len(fields) == 3 and fields[1].isdigit()}
+    sections = {
+        fields[0]: int(fields[1]) for fields in map(str.split, lines) if len(fields) == 3 and fields[1].isdigit()
+    }
     return sections.get(".text", 0), sections.get(".text.unlikely", 0)
 
 
@@ -125,7 +141,9 @@ def measure_compilation(built, folder):
     including = write(folder, "including.cpp", "#include <kymo/kymo.hpp>\n")
 
     def compile_ms(source, standard):
-        return 1e3 * run([built["cxx"], f"-std=c++{standard}", "-O2", "-I", built["include"], "-c", source, "-o", output])
+        return 1e3 * run(
+            [built["cxx"], f"-std=c++{standard}", "-O2", "-I", built["include"], "-c", source, "-o", output]
+        )
 
     compile_ms(including, 17)
     times = {}
@@ -143,8 +161,22 @@ def measure_start(built, folder):
     """With sampling and without; a pool of 64 MB: the cost must not depend on its size."""
     program = os.path.join(folder, "starting")
     library = os.path.dirname(built["library"])
-    run([built["cxx"], "-std=c++17", "-O2", "-I", built["include"], write(folder, "starting.cpp", STARTING_PROGRAM), "-o", program,
-         "-L", library, "-lkymo", f"-Wl,-rpath,{library}"])
+    run(
+        [
+            built["cxx"],
+            "-std=c++17",
+            "-O2",
+            "-I",
+            built["include"],
+            write(folder, "starting.cpp", STARTING_PROGRAM),
+            "-o",
+            program,
+            "-L",
+            library,
+            "-lkymo",
+            f"-Wl,-rpath,{library}",
+        ]
+    )
     variables = os.environ | {"KYMO_RECORD": os.path.join(folder, "start.kymo"), "KYMO_BUFFER": "64MB"}
     times = {}
     for _ in range(REPETITIONS):
@@ -152,7 +184,7 @@ def measure_start(built, folder):
             # Who observes threads first after a second of rest waits for the kernel.
             time.sleep(1.2)
             done = subprocess.run([program], check=True, capture_output=True, text=True, env=variables | sampling)
-            for name, time_ms in zip(("enable", "child"), map(float, done.stdout.split())):
+            for name, time_ms in zip(("enable", "child"), map(float, done.stdout.split()), strict=True):
                 times.setdefault(name + suffix, []).append(time_ms)
             for capture in pathlib.Path(folder).glob("*.kymo"):
                 capture.unlink()
@@ -160,7 +192,7 @@ def measure_start(built, folder):
 
 
 def measure(built):
-    """Returns {figure: {counter: [value of each repetition]}}, as run.py takes from the other benchmarks."""
+    """Return {figure: {counter: [value of each repetition]}}, as run.py takes from the other benchmarks."""
     with tempfile.TemporaryDirectory(prefix="kymo-bench-") as folder:
         return {
             "size": measure_size(built, folder),

@@ -31,8 +31,22 @@ def shared_sources():
 
 
 def compile_source(compiler, path):
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-nostdinc++", "-isystem", LIBCXX, "-isystem", IMGUI, "-Wall",
-               "-Wextra", "-Werror", f"-I{ROOT}/include", f"-I{ROOT}/src", path]
+    command = [
+        compiler,
+        "-std=c++20",
+        "-fsyntax-only",
+        "-nostdinc++",
+        "-isystem",
+        LIBCXX,
+        "-isystem",
+        IMGUI,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{ROOT}/include",
+        f"-I{ROOT}/src",
+        path,
+    ]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return result.returncode, result.stderr
 
@@ -46,7 +60,8 @@ def main():
     sources = list(shared_sources())
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for path, (status, text) in zip(sources, pool.map(lambda path: compile_source(compiler, path), sources)):
+        compiled = pool.map(lambda path: compile_source(compiler, path), sources)
+        for path, (status, text) in zip(sources, compiled, strict=True):
             if status != 0:
                 failures += 1
                 print(f"{os.path.relpath(path, ROOT)} does not compile against libc++ 13:\n{text}", file=sys.stderr)

@@ -33,8 +33,22 @@ def main():
     with open(f"{folder}/imgui.h", encoding="utf-8") as header:
         version = re.search(r'#define IMGUI_VERSION\s+"([^"]+)"', header.read())[1]
     sources = sorted(glob.glob(f"{ROOT}/src/panel/**/*.cpp", recursive=True))
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-isystem", folder, "-DIMGUI_DISABLE_OBSOLETE_FUNCTIONS", "-Wall",
-               "-Wextra", "-Werror", f"-I{ROOT}/include", f"-I{ROOT}/src", "-x", "c++", "-"]
+    command = [
+        compiler,
+        "-std=c++20",
+        "-fsyntax-only",
+        "-isystem",
+        folder,
+        "-DIMGUI_DISABLE_OBSOLETE_FUNCTIONS",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{ROOT}/include",
+        f"-I{ROOT}/src",
+        "-x",
+        "c++",
+        "-",
+    ]
     together = "".join(f'#include "{source}"\n' for source in sources)
     if subprocess.run(command, input=together, text=True, check=False).returncode != 0:
         print(f"the panel does not compile against Dear ImGui {version}", file=sys.stderr)

@@ -20,7 +20,7 @@ sources | xargs -0 awk 'length > 120 && /^ *\/\/+ [^ ]/ && !/[^ ]  +[^ ]/ {
 
 # scripts/peers.sh installs the required version of ruff.
 ruff=build/peers/bin/ruff
-python="python tests/python examples"
+python="benchmarks examples packaging python scripts tests"
 if [ ! -x $ruff ]; then
   echo "format: Python is left out: scripts/peers.sh installs what looks at it" >&2
 elif [ "${1-}" = "--check" ]; then

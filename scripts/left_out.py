@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Lists what a run of the tests left out, with the reason: left_out.py BUILD_FOLDER
+"""List what a run of the tests left out, with the reason.
+
+    left_out.py BUILD_FOLDER
 
 Reads tests.xml, which `ctest --output-junit` writes there, and left_out.txt, in which CMake lists the tests that it did
 not configure.
@@ -15,12 +17,14 @@ from xml.etree import ElementTree
 def reason(case: ElementTree.Element) -> str:
     """Why a test skipped itself: what GoogleTest or unittest printed, on one line."""
     output = case.findtext("system-out", "")
-    match = re.search(r": Skipped\n(.+?)\n\n?\[", output, re.DOTALL) or re.search(r"skipped[ =]+['\"](.+?)['\"]", output)
+    match = re.search(r": Skipped\n(.+?)\n\n?\[", output, re.DOTALL) or re.search(
+        r"skipped[ =]+['\"](.+?)['\"]", output
+    )
     return " ".join(match[1].split()) if match else "it does not say why"
 
 
 def skipped_tests(folder: Path) -> dict[str, list[str]]:
-    """The names of the tests that were skipped, by the reason."""
+    """Return the names of the tests that were skipped, by the reason."""
     names: dict[str, list[str]] = defaultdict(list)
     for case in ElementTree.parse(folder / "tests.xml").iter("testcase"):
         if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
@@ -32,7 +36,7 @@ def skipped_tests(folder: Path) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Prints the list; nothing where every test ran."""
+    """Print the list; nothing where every test ran."""
     folder = Path(sys.argv[1])
     lines = (folder / "left_out.txt").read_text(encoding="utf-8").splitlines()
     for why, names in skipped_tests(folder).items():

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over all sources that a build compiles: tidy.py CLANG_TIDY BUILD_FOLDER [JOBS]
+"""Run clang-tidy over all sources that a build compiles.
+
+    tidy.py CLANG_TIDY BUILD_FOLDER [JOBS]
 
 Most of its time goes to what every file includes, so the files of a folder are looked at together first, and one by one
 if that finds something or they do not compile together. Prints the findings; ends with 1 if there are any.
@@ -39,13 +41,13 @@ def groups(build: Path) -> list[tuple[list[str], list[str]]]:
 
 
 def tidy(program: str, source: str, flags: list[str]) -> str:
-    """What clang-tidy says of one source."""
+    """Return what clang-tidy says of one source."""
     command = [program, "-quiet", source, "--", *flags, "-w"]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
 
 
 def look_at(program: str, build: Path, number: int, files: list[str], flags: list[str]) -> str:
-    """What it says of the files of a group."""
+    """Return what it says of the files of a group."""
     if len(files) > 1:
         joined = build / "joined" / f"{number}{Path(files[0]).suffix}"
         joined.write_text("".join(f'#include "{file}"\n' for file in files), encoding="utf-8")
@@ -55,7 +57,7 @@ def look_at(program: str, build: Path, number: int, files: list[str], flags: lis
 
 
 def main() -> int:
-    """Prints each finding once."""
+    """Print each finding once."""
     program, build = sys.argv[1], Path(sys.argv[2])
     jobs = int(sys.argv[3]) if len(sys.argv) > 3 else os.cpu_count()
     (build / "joined").mkdir(exist_ok=True)

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Words a sentence of the documentation, as a report: scripts/words.py [FILE...]
+"""Report how many words a sentence of the documentation has.
+
+    scripts/words.py [FILE...]
 
 Without arguments: README.md, CONTRIBUTING.md and docs/. Code, tables, headings and links' targets do not count.
 """
@@ -29,7 +31,7 @@ def sentences_of(markdown: str) -> list[int]:
     counts = []
     for paragraph in prose_of(markdown):
         for sentence in re.split(r"(?<=[.!?])\s+", paragraph):
-            words = re.findall(r"[^\W_][\w'’.,/-]*", sentence)
+            words = re.findall(r"[^\W_][\w'\u2019.,/-]*", sentence)
             if len(words) > 1:
                 counts.append(len(words))
     return counts

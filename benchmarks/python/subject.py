@@ -1,10 +1,14 @@
-"""Measures one recorder in a process of its own: subject.py kymo|off|vor|viztracer|nvtx OUTPUT ROUNDS CALLS
+"""Measure one recorder in a process of its own.
+
+    subject.py kymo|off|vor|viztracer|nvtx OUTPUT ROUNDS CALLS
 
 Prints JSON: nanoseconds of the thread's CPU time that each way of recording adds to a call, the median of the rounds.
+Only the recorder that is measured is imported.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import statistics
@@ -35,7 +39,7 @@ def calls_of(function: Callable[[], None]) -> Loop:
 
 
 def kymo(output: str, is_recording: bool) -> Subject:
-    import kymograph as recorder
+    recorder = importlib.import_module("kymograph")
 
     def scope(steps: range) -> None:
         for _ in steps:
@@ -63,7 +67,7 @@ def kymo(output: str, is_recording: bool) -> Subject:
 
 def vor(output: str) -> Subject:
     os.environ.update(VOR_RECORD=output, VOR_RECORD_FLAME="1")
-    import vor as recorder
+    recorder = importlib.import_module("vor")
 
     def scope(steps: range) -> None:
         for _ in steps:
@@ -84,8 +88,7 @@ def vor(output: str) -> Subject:
 
 
 def viztracer(output: str) -> Subject:
-    import viztracer as recorder
-
+    recorder = importlib.import_module("viztracer")
     tracer = recorder.VizTracer(
         log_sparse=True, ignore_c_function=True, tracer_entries=4_000_000, output_file=output, verbose=0
     )
@@ -111,7 +114,7 @@ def viztracer(output: str) -> Subject:
 
 def nvtx(_output: str) -> Subject:
     """Without a tool that listens, as it is in a program that is not being profiled."""
-    import nvtx as recorder
+    recorder = importlib.import_module("nvtx")
 
     def scope(steps: range) -> None:
         for _ in steps:

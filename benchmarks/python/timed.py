@@ -1,4 +1,7 @@
-"""Runs main() of a program beside this file and writes the CPU time of its thread in seconds: timed.py PROGRAM [ARGUMENT...]"""
+"""Run main() of a program beside this file, and write the CPU time of its thread in seconds.
+
+Command line: timed.py PROGRAM [ARGUMENT...]
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The recorder for Conan 2: conan create conan, in a release's folder, where the sources' archive is."""
 
 from pathlib import Path
+from typing import ClassVar
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
@@ -18,8 +19,8 @@ class Kymo(ConanFile):
     license = "MIT"
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False]}
-    default_options = {"shared": True}
+    options: ClassVar[dict[str, list[bool]]] = {"shared": [True, False]}
+    default_options: ClassVar[dict[str, bool]] = {"shared": True}
     requires = "lz4/[>=1.9 <2]"
 
     def export_sources(self) -> None:

@@ -22,7 +22,9 @@ class AbiTest(unittest.TestCase):
         self.dump = PROJECT / "tests" / "abi" / f"{self.soname}.abi"
 
     def compare(self, *folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([PROJECT / "scripts" / "abi.sh", sys.argv[1], *folder], capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [PROJECT / "scripts" / "abi.sh", sys.argv[1], *folder], capture_output=True, text=True, check=False
+        )
 
     def compare_with(self, dump: str) -> subprocess.CompletedProcess[str]:
         (self.folder / self.dump.name).write_text(dump)
@@ -33,10 +35,14 @@ class AbiTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_the_soname_and_the_symbols_have_the_version_that_may_not_be_mixed(self) -> None:
-        major, minor = re.search(r"project\(kymo VERSION (\d+)\.(\d+)", (PROJECT / "CMakeLists.txt").read_text()).groups()
+        major, minor = re.search(
+            r"project\(kymo VERSION (\d+)\.(\d+)", (PROJECT / "CMakeLists.txt").read_text()
+        ).groups()
         version = f"0.{minor}" if major == "0" else major
         self.assertEqual(self.soname, f"libkymo.so.{version}")
-        symbols = subprocess.run(["nm", "-D", "--defined-only", sys.argv[1]], capture_output=True, text=True, check=True).stdout
+        symbols = subprocess.run(
+            ["nm", "-D", "--defined-only", sys.argv[1]], capture_output=True, text=True, check=True
+        ).stdout
         ours = [line.split()[-1] for line in symbols.splitlines() if re.search(r" [TB] (kymo_|_ZNK?4kymo)", line)]
         self.assertGreater(len(ours), 50)
         self.assertEqual([name for name in ours if not name.endswith(f"@@KYMO_{version}")], [])
@@ -48,7 +54,9 @@ class AbiTest(unittest.TestCase):
         self.assertIn("would break with this library", result.stderr)
 
     def test_a_type_that_has_another_size_is_named(self) -> None:
-        text, count = re.subn(r"(<class-decl name='MetricSample' size-in-bits=')\d+'", r"\g<1>64'", self.dump.read_text())
+        text, count = re.subn(
+            r"(<class-decl name='MetricSample' size-in-bits=')\d+'", r"\g<1>64'", self.dump.read_text()
+        )
         self.assertEqual(count, 1)
         result = self.compare_with(text)
         self.assertEqual(result.returncode, 1, result.stderr)

@@ -1,8 +1,8 @@
 """A project that knows nothing of kymo is adopted as docs/how-to.md says: adopt_test.py PROJECT SOURCE PREFIX CMAKE
 
-PROJECT is a folder beside this file with an adopt.patch in it, SOURCE kymo's tree, PREFIX where kymo is installed; CC and CXX are the
-compilers. The project's program prints lines such as "300 store::Table::put": how often it called what. Recorded, each must be in
-the capture exactly that often; without KYMO_RECORD, the program must leave nothing behind.
+PROJECT is a folder beside this file with an adopt.patch in it, SOURCE kymo's tree, PREFIX where kymo is installed; CC
+and CXX are the compilers. The project's program prints lines such as "300 store::Table::put": how often it called what.
+Recorded, each must be in the capture exactly that often; without KYMO_RECORD, the program must leave nothing behind.
 """
 
 import json
@@ -24,7 +24,9 @@ MOST_LINES = 12
 
 def documented(language: str) -> list[str]:
     """The lines of the examples in one language that docs/how-to.md gives to projects that exist."""
-    section = (SOURCE / "docs/how-to.md").read_text(encoding="utf-8").split("## A project that exists\n")[1].split("\n## ")[0]
+    section = (
+        (SOURCE / "docs/how-to.md").read_text(encoding="utf-8").split("## A project that exists\n")[1].split("\n## ")[0]
+    )
     blocks = re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     return [line for block in blocks for line in block.splitlines() if line]
 
@@ -37,14 +39,23 @@ class AdoptionTest(unittest.TestCase):
         shutil.copytree(HERE / PROJECT, self.tree)
         (library,) = PREFIX.rglob("libkymo.so")
         # What the tests' own environment asks of a recorder or a package search is not meant for these.
-        kept = {name: value for name, value in os.environ.items()
-                if not name.startswith(("KYMO_", "CMAKE_")) and name not in ("CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "LIBS")}
-        self.environment = kept | {"PKG_CONFIG_PATH": str(library.parent / "pkgconfig"), "LD_LIBRARY_PATH": str(library.parent),
-                                   "PATH": f"{PREFIX / 'bin'}:{os.environ['PATH']}"}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("KYMO_", "CMAKE_"))
+            and name not in ("CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "LIBS")
+        }
+        self.environment = kept | {
+            "PKG_CONFIG_PATH": str(library.parent / "pkgconfig"),
+            "LD_LIBRARY_PATH": str(library.parent),
+            "PATH": f"{PREFIX / 'bin'}:{os.environ['PATH']}",
+        }
 
     def run_in(self, folder: pathlib.Path, *command: str | pathlib.Path, **more: str) -> str:
         """The output of a command that must succeed."""
-        done = subprocess.run(command, cwd=folder, env=self.environment | more, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=self.environment | more, capture_output=True, text=True, check=False
+        )
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout
 
@@ -63,8 +74,18 @@ class AdoptionTest(unittest.TestCase):
             for line in documented("cmake"):
                 if f"({PROJECT} " in line:
                     self.assertIn(line, added, "what docs/how-to.md says is not what was done")
-            self.run_in(self.tree, CMAKE, "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                        f"-DCMAKE_PREFIX_PATH={PREFIX}")
+            self.run_in(
+                self.tree,
+                CMAKE,
+                "-S",
+                ".",
+                "-B",
+                "build",
+                "-G",
+                "Ninja",
+                "-DCMAKE_BUILD_TYPE=Release",
+                f"-DCMAKE_PREFIX_PATH={PREFIX}",
+            )
             self.run_in(self.tree, CMAKE, "--build", "build")
 
         program = self.tree / PROGRAMS[PROJECT]

@@ -27,8 +27,24 @@ class OtherLibraryTest(unittest.TestCase):
         self, source: pathlib.Path, *libraries: str, otherwise: str = "-stdlib=libc++"
     ) -> subprocess.CompletedProcess[str]:
         """Compile and link a program as `program` in the folder."""
-        command = [CXX, otherwise, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-I", str(PREFIX / "include"), str(source),
-                   "-o", str(self.folder / "program"), "-L", str(self.libraries), *libraries, f"-Wl,-rpath,{self.libraries}"]
+        command = [
+            CXX,
+            otherwise,
+            "-std=c++17",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-I",
+            str(PREFIX / "include"),
+            str(source),
+            "-o",
+            str(self.folder / "program"),
+            "-L",
+            str(self.libraries),
+            *libraries,
+            f"-Wl,-rpath,{self.libraries}",
+        ]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def read(self, *words: str) -> dict:
@@ -56,21 +72,32 @@ class OtherLibraryTest(unittest.TestCase):
 
     def check_recording(self, rates: str = "0", **variables: str) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KYMO_")}
-        done = subprocess.run([self.folder / "program"], cwd=self.folder, capture_output=True, text=True, check=False,
-                              env=kept | variables | {"KYMO_RECORD": "run.kymo", "KYMO_SAMPLE": rates})
+        done = subprocess.run(
+            [self.folder / "program"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=kept | variables | {"KYMO_RECORD": "run.kymo", "KYMO_SAMPLE": rates},
+        )
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         stats = self.read("stats", "--metrics")
         counts = {row["name"]: row["count"] for row in stats["sites"]}
-        self.assertEqual({name: counts.get(name) for name in ("work", "made at run time", "in a fiber")},
-                         {"work": 10, "made at run time": 10, "in a fiber": 10})
+        self.assertEqual(
+            {name: counts.get(name) for name in ("work", "made at run time", "in a fiber")},
+            {"work": 10, "made at run time": 10, "in a fiber": 10},
+        )
         self.assertEqual({row["name"]: row["count"] for row in stats["spans"]}, {"kernel": 10, "request": 10})
         metrics = {row["name"]: row for row in stats["metrics"]}
         self.assertEqual((metrics["rows"]["count"], metrics["rows"]["max"]), (10, 9))
         written = next(row for name, row in metrics.items() if name.startswith("written"))
         self.assertEqual((written["unit"], written["last"]), ("B", 42))
         trace = self.folder / "trace.json"
-        subprocess.run([PREFIX / "bin" / "kymo", "export", "--to", "chrome", "-o", trace, self.folder / "run.kymo"], check=True,
-                       capture_output=True)
+        subprocess.run(
+            [PREFIX / "bin" / "kymo", "export", "--to", "chrome", "-o", trace, self.folder / "run.kymo"],
+            check=True,
+            capture_output=True,
+        )
         events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
         arguments = [event["args"] for event in events if event.get("name") == "work" and event["ph"] == "X"]
         self.assertEqual(arguments, [{"n": n, "what": "text", "share": 0.5} for n in range(10)])

@@ -1,4 +1,5 @@
 """Reads lines of "<bytes in hex> <JSON string>" and checks that each string is what Python makes of the bytes."""
+
 import json
 import sys
 

@@ -124,11 +124,11 @@ class Column:
                 for i, byte in enumerate(cursor.take(self.count)):
                     values[i] |= byte << (low_bits + 8 * plane)
         elif storage == 4:
-            values = list(struct.unpack("<%dQ" % self.count, cursor.take(8 * self.count)))
+            values = list(struct.unpack(f"<{self.count}Q", cursor.take(8 * self.count)))
         elif storage == 5:
             values = unpack_bits(cursor.take(packed_size(self.count, 1)), 1, self.count)
         else:
-            raise ValueError("not a column of numbers: storage %d" % storage)
+            raise ValueError(f"not a column of numbers: storage {storage}")
         if not cursor.at_end() or len(values) != self.count:
             raise ValueError("a column has another size than its count needs")
         return values
@@ -214,12 +214,12 @@ class Block:
     def __init__(self, data, offset):
         header = data[offset : offset + 48]
         if len(header) < 48 or header[:4] != b"\x8bKLK":
-            raise ValueError("no block begins at byte %d" % offset)
+            raise ValueError(f"no block begins at byte {offset}")
         (_, kind, codec, level, stored, raw, payload_crc, number, start, end, events, header_crc) = struct.unpack(
             "<IBBHIIIIqqII", header
         )
         if header_crc != crc32c(header[:44]):
-            raise ValueError("the checksum of the header at byte %d is wrong" % offset)
+            raise ValueError(f"the checksum of the header at byte {offset} is wrong")
         self.offset = offset
         self.kind = KINDS.get(kind, kind)
         self.level = level
@@ -230,15 +230,15 @@ class Block:
         self.end_offset = offset + 48 + stored
         payload = data[offset + 48 : self.end_offset]
         if len(payload) != stored:
-            raise ValueError("the block at byte %d is not complete" % offset)
+            raise ValueError(f"the block at byte {offset} is not complete")
         if payload_crc != crc32c(payload):
-            raise ValueError("the checksum of the payload at byte %d is wrong" % offset)
+            raise ValueError(f"the checksum of the payload at byte {offset} is wrong")
         if codec == 1:
             payload = lz4.block.decompress(payload, uncompressed_size=raw)
         elif codec == 2:
             payload = zstandard.ZstdDecompressor().decompress(payload)
         elif codec != 0:
-            raise ValueError("codec %d is not known" % codec)
+            raise ValueError(f"codec {codec} is not known")
         if len(payload) != raw:
-            raise ValueError("the payload at byte %d has another size than stated" % offset)
+            raise ValueError(f"the payload at byte {offset} has another size than stated")
         self.payload = payload

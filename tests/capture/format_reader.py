@@ -15,6 +15,7 @@ Texts that are not UTF-8 are printed as {"hex": "..."}. Any damage is an error: 
 import json
 import struct
 import sys
+from typing import ClassVar
 
 from format_blocks import MASK, Block, double_of, signed, tables, text_of, unzigzag
 
@@ -28,10 +29,10 @@ def decode_arguments(table, first, text):
     floats = iter(table.floats(first + 3, table.count(first + 3)))
     sizes = table.numbers(first + 4, table.count(first + 4))
     gaps = table.numbers(first + 5, len(sizes))
-    strings = iter(zip(sizes, gaps))
+    strings = iter(zip(sizes, gaps, strict=True))
     end = 0
     arguments = []
-    for name, type_and_cut in zip(names, types):
+    for name, type_and_cut in zip(names, types, strict=True):
         kind = type_and_cut & 0x7F
         if kind == 0:
             value = signed(unzigzag(next(integers)))
@@ -49,7 +50,7 @@ def decode_arguments(table, first, text):
                 raise ValueError("a string argument lies outside its block's text")
             value = text_of(text[begin:end])
         else:
-            raise ValueError("argument type %d is not known" % kind)
+            raise ValueError(f"argument type {kind} is not known")
         arguments.append((name, kind, type_and_cut >= 128, value))
     return arguments
 
@@ -57,14 +58,19 @@ def decode_arguments(table, first, text):
 class Declarations:
     """Each kind by its id, as dictionaries of fields."""
 
-    FIELDS = {
+    FIELDS: ClassVar = {
         2: ("processes", ["host:t", "id", "pid", "boot_id:t", "rank:t", "command_line:t"]),
         4: ("names", ["text:t", "id"]),
         5: ("modules", ["path:t", "id", "process", "load_base", "size", "build_id:t"]),
-        6: ("sites", ["name:t", "id", "kind", "process", "line", "function:t", "file:t", "module", "module_offset",
-                       "role"]),
+        6: (
+            "sites",
+            ["name:t", "id", "kind", "process", "line", "function:t", "file:t", "module", "module_offset", "role"],
+        ),
         7: ("tracks", ["name:t", "id", "kind", "process", "os_thread_id", "role"]),
-        8: ("metrics", ["name:t", "id", "kind", "process", "unit:t", "source:t", "step:f", "renewal_ns", "window_ns", "traits"]),
+        8: (
+            "metrics",
+            ["name:t", "id", "kind", "process", "unit:t", "source:t", "step:f", "renewal_ns", "window_ns", "traits"],
+        ),
         10: ("frame_streams", ["name:t", "id", "process"]),
         11: ("threads", ["name:t", "id", "process", "pid", "os_thread_id"]),
         12: ("functions", ["name:t", "id", "module", "module_offset", "file:t"]),
@@ -78,10 +84,10 @@ class Declarations:
 
     def take(self, table):
         if table.id == 3:
-            for key, process, value in zip(table.texts(1), table.numbers(2), table.texts(3)):
+            for key, process, value in zip(table.texts(1), table.numbers(2), table.texts(3), strict=True):
                 self.infos[(process, key)] = value
         elif table.id == 9:
-            for key, value, row in zip(table.texts(1), table.texts(2), table.numbers(3)):
+            for key, value, row in zip(table.texts(1), table.texts(2), table.numbers(3), strict=True):
                 self.metrics_of_payload[row]["labels"].append([key, value])
         elif table.id in self.FIELDS:
             name, fields = self.FIELDS[table.id]
@@ -89,7 +95,7 @@ class Declarations:
             for column, field in enumerate(fields, 1):
                 name_of_field, _, form = field.partition(":")
                 values = table.texts(column) if form == "t" else table.numbers(column)
-                for row, value in zip(rows, values):
+                for row, value in zip(rows, values, strict=True):
                     row[name_of_field] = double_of(value) if form == "f" else value
             for row in rows:
                 self.all[name][row["id"]] = row
@@ -111,6 +117,113 @@ def added(a, b):
     return sums
 
 
+def columns(table, *ids):
+    return [table.numbers(column) for column in ids]
+
+
+def spans_of(table, start, span_arguments):
+    rows = zip(table.times(1, start), table.signed(2), *columns(table, 3, 4, 5, 6, 7, 8), strict=True)
+    for begin, duration, track, name, category, count, first, async_id in rows:
+        yield {
+            "track": track,
+            "name": name,
+            "category": category,
+            "start_ns": begin,
+            "duration_ns": duration,
+            "async_id": async_id,
+            "arguments": span_arguments[first : first + count] if count else [],
+        }
+
+
+def samples_of(table, times):
+    count = len(times)
+    decimals = table.numbers(4, 1)[0]
+    if 1 not in table.columns and table.count(2) != count:
+        raise ValueError("samples share the times of others that are more or fewer")
+    for time, value, flags in zip(times, table.floats(2, count), table.numbers(3, count), strict=True):
+        sample = {"metric": table.key, "time_ns": time, "value": value / 10.0**decimals if decimals else value}
+        yield sample | ({"flags": flags} if flags else {})
+
+
+def async_begins_of(table, start):
+    for time, track, name, async_id in zip(table.times(1, start), *columns(table, 2, 3, 4), strict=True):
+        yield {"track": track, "name": name, "time_ns": time, "async_id": async_id}
+
+
+def frame_marks_of(table, start):
+    for time, stream, track in zip(table.times(1, start), *columns(table, 2, 3), strict=True):
+        yield {"stream": stream, "track": track, "time_ns": time}
+
+
+def messages_of(table, start):
+    for message, time, track, cut in zip(table.texts(1), table.times(2, start), *columns(table, 3, 4), strict=True):
+        yield {"track": track, "time_ns": time, "text": message, "cut": cut != 0}
+
+
+def flows_of(table, start):
+    for time, track, phase, flow in zip(table.times(1, start), *columns(table, 2, 3, 4), strict=True):
+        yield {"track": track, "phase": phase, "time_ns": time, "flow_id": flow}
+
+
+def sync_points_of(table, start):
+    for time, track, number in zip(table.times(1, start), *columns(table, 2, 3), strict=True):
+        yield {"number": number, "track": track, "time_ns": time}
+
+
+def track_ends_of(table, start):
+    for time, track in zip(table.times(1, start), *columns(table, 2), strict=True):
+        yield {"track": track, "time_ns": time}
+
+
+def clock_anchors_of(table, start):
+    for time, wall, bound in zip(table.times(1, start), table.signed(2), table.signed(3), strict=True):
+        yield {"monotonic_ns": time, "realtime_ns": wall, "bound_ns": bound}
+
+
+def clock_uncertainties_of(table, start):
+    for begin, end, bound in zip(table.times(1, start), table.times(2, start), table.signed(3), strict=True):
+        yield {"start_ns": begin, "end_ns": end, "bound_ns": bound}
+
+
+def states_of(table, start):
+    end = start
+    for duration, gap, state, cpu in zip(table.numbers(1), table.signed(2), *columns(table, 3, 4), strict=True):
+        begin = signed((end + gap) & MASK)
+        end = begin + duration
+        if state <= 2:
+            yield {"thread": table.key, "start_ns": begin, "duration_ns": duration, "state": state, "cpu": cpu}
+
+
+def stack_samples_of(table, start):
+    waited = (table.signed(5), table.signed(6), table.numbers(7))
+    rows = zip(table.times(1, start), *columns(table, 2, 3, 4), *waited, strict=True)
+    for time, thread, stack, cpu, blocked, unsampled, waits in rows:
+        yield {
+            "thread": thread,
+            "stack": stack,
+            "cpu": cpu,
+            "time_ns": time,
+            "blocked_ns": blocked,
+            "unsampled_ns": unsampled,
+            "sampled_waits": waits,
+        }
+
+
+# Of each table of events that stands for itself: what it holds, and how its rows are read.
+EVENT_TABLES = {
+    19: ("async_begins", async_begins_of),
+    20: ("frame_marks", frame_marks_of),
+    22: ("messages", messages_of),
+    23: ("flows", flows_of),
+    24: ("sync_points", sync_points_of),
+    25: ("track_ends", track_ends_of),
+    26: ("clock_anchors", clock_anchors_of),
+    27: ("clock_uncertainties", clock_uncertainties_of),
+    29: ("states", states_of),
+    30: ("stack_samples", stack_samples_of),
+}
+
+
 class Capture:
     def __init__(self, data):
         if data[:8] != b"\x89KYM\r\n\x1a\n":
@@ -124,9 +237,20 @@ class Capture:
         self.events = {
             name: []
             for name in (
-                "scopes spans async_begins frame_marks samples messages flows sync_points track_ends "
-                "clock_anchors clock_uncertainties states stack_samples"
-            ).split()
+                "scopes",
+                "spans",
+                "async_begins",
+                "frame_marks",
+                "samples",
+                "messages",
+                "flows",
+                "sync_points",
+                "track_ends",
+                "clock_anchors",
+                "clock_uncertainties",
+                "states",
+                "stack_samples",
+            )
         }
         self.stacks = {}
         self.blocks = []
@@ -139,7 +263,7 @@ class Capture:
                 break
             block = Block(data, offset)
             if block.number != len(self.blocks):
-                raise ValueError("block %d is missing" % len(self.blocks))
+                raise ValueError(f"block {len(self.blocks)} is missing")
             self.blocks.append(block)
             self.take_block(block)
             offset = block.end_offset
@@ -155,7 +279,7 @@ class Capture:
             facts = table.numbers(8, table.count(8))
             at, number = facts[0], facts[1]
             page = []
-            for stored, start, duration in zip(table.numbers(3), table.signed(5), table.signed(6)):
+            for stored, start, duration in zip(table.numbers(3), table.signed(5), table.signed(6), strict=True):
                 page.append((at, number, start, start + duration))
                 at += 48 + stored
                 number += 1
@@ -170,7 +294,7 @@ class Capture:
             raise ValueError("the index lists other blocks than there are")
         self.add_ended_totals()
         last = next(tables(Block(data, offset).payload))
-        self.check_repetition(*(last.numbers(8, last.count(8)) + [0])[3:5])
+        self.check_repetition(*[*last.numbers(8, last.count(8)), 0][3:5])
 
     def check_repetition(self, all_from, living_from):
         """The header, what is repeated, and the blocks of ended tracks hold every declaration."""
@@ -207,8 +331,8 @@ class Capture:
                     }
                 elif table.id == 41:
                     keys = ("track", "recorded_scopes", "dropped_scopes", "dropped_others", "end_sequence")
-                    rows = zip(*[table.numbers(column) for column in range(1, 6)])
-                    rows = [dict(zip(keys, row)) for row in rows]
+                    rows = zip(*columns(table, 1, 2, 3, 4, 5), strict=True)
+                    rows = [dict(zip(keys, row, strict=True)) for row in rows]
                     if block.kind == "END":
                         self.end["tracks"] = rows
                         continue
@@ -216,7 +340,7 @@ class Capture:
                         known = self.ended_tracks.get(row["track"])
                         self.ended_tracks[row["track"]] = added(known, row) if known else row
                 elif table.id == 42:
-                    self.end["facts"] = dict(zip(table.texts(1), table.numbers(2)))
+                    self.end["facts"] = dict(zip(table.texts(1), table.numbers(2), strict=True))
         elif block.kind == "EVENTS":
             self.take_events(block)
 
@@ -228,75 +352,19 @@ class Capture:
         for table in all_tables:
             if table.id == 18:
                 span_arguments = decode_arguments(table, 1, text)
-        add = self.events
         sample_times = None
         for table in all_tables:
-            columns = lambda *ids: [table.numbers(column) for column in ids]
             if table.id == 16:
                 self.take_run(table, start, text)
             elif table.id == 17:
-                rows = zip(table.times(1, start), table.signed(2), *columns(3, 4, 5, 6, 7, 8))
-                for begin, duration, track, name, category, count, first, async_id in rows:
-                    add["spans"].append(
-                        {
-                            "track": track,
-                            "name": name,
-                            "category": category,
-                            "start_ns": begin,
-                            "duration_ns": duration,
-                            "async_id": async_id,
-                            "arguments": span_arguments[first : first + count] if count else [],
-                        }
-                    )
-            elif table.id == 19:
-                for time, track, name, async_id in zip(table.times(1, start), *columns(2, 3, 4)):
-                    add["async_begins"].append({"track": track, "name": name, "time_ns": time, "async_id": async_id})
-            elif table.id == 20:
-                for time, stream, track in zip(table.times(1, start), *columns(2, 3)):
-                    add["frame_marks"].append({"stream": stream, "track": track, "time_ns": time})
+                self.events["spans"].extend(spans_of(table, start, span_arguments))
             elif table.id == 21:
                 if 1 in table.columns or sample_times is None:
                     sample_times = table.times(1, start)
-                count = len(sample_times)
-                decimals = table.numbers(4, 1)[0]
-                if 1 not in table.columns and table.count(2) != count:
-                    raise ValueError("samples share the times of others that are more or fewer")
-                for time, value, flags in zip(sample_times, table.floats(2, count), table.numbers(3, count)):
-                    sample = {"metric": table.key, "time_ns": time, "value": value / 10.0**decimals if decimals else value}
-                    add["samples"].append(sample | ({"flags": flags} if flags else {}))
-            elif table.id == 22:
-                for message, time, track, cut in zip(table.texts(1), table.times(2, start), *columns(3, 4)):
-                    add["messages"].append({"track": track, "time_ns": time, "text": message, "cut": cut != 0})
-            elif table.id == 23:
-                for time, track, phase, flow in zip(table.times(1, start), *columns(2, 3, 4)):
-                    add["flows"].append({"track": track, "phase": phase, "time_ns": time, "flow_id": flow})
-            elif table.id == 24:
-                for time, track, number in zip(table.times(1, start), *columns(2, 3)):
-                    add["sync_points"].append({"number": number, "track": track, "time_ns": time})
-            elif table.id == 25:
-                for time, track in zip(table.times(1, start), *columns(2)):
-                    add["track_ends"].append({"track": track, "time_ns": time})
-            elif table.id == 26:
-                for time, wall, bound in zip(table.times(1, start), table.signed(2), table.signed(3)):
-                    add["clock_anchors"].append({"monotonic_ns": time, "realtime_ns": wall, "bound_ns": bound})
-            elif table.id == 27:
-                for begin, end, bound in zip(table.times(1, start), table.times(2, start), table.signed(3)):
-                    add["clock_uncertainties"].append({"start_ns": begin, "end_ns": end, "bound_ns": bound})
-
-            elif table.id == 29:
-                end = start
-                for duration, gap, state, cpu in zip(table.numbers(1), table.signed(2), *columns(3, 4)):
-                    begin = signed((end + gap) & MASK)
-                    end = begin + duration
-                    if state <= 2:
-                        row = {"thread": table.key, "start_ns": begin, "duration_ns": duration, "state": state, "cpu": cpu}
-                        add["states"].append(row)
-            elif table.id == 30:
-                values = zip(table.times(1, start), *columns(2, 3, 4), table.signed(5), table.signed(6), *columns(7))
-                for time, thread, stack, cpu, blocked, unsampled, waits in values:
-                    row = {"thread": thread, "stack": stack, "cpu": cpu, "time_ns": time, "blocked_ns": blocked,
-                           "unsampled_ns": unsampled, "sampled_waits": waits}
-                    add["stack_samples"].append(row)
+                self.events["samples"].extend(samples_of(table, sample_times))
+            elif table.id in EVENT_TABLES:
+                name, rows_of = EVENT_TABLES[table.id]
+                self.events[name].extend(rows_of(table, start))
 
     def take_run(self, table, start, text):
         track = table.key
@@ -306,10 +374,10 @@ class Capture:
         open_starts = table.times(3, start, len(open_sites))
         # What is open is stated by every block; arguments that came in earlier blocks are known where it agrees.
         stack = self.stacks.get(track, [])
-        if [(s["site"], s["start_ns"]) for s in stack] != list(zip(open_sites, open_starts)):
+        if [(s["site"], s["start_ns"]) for s in stack] != list(zip(open_sites, open_starts, strict=True)):
             stack = [
                 {"track": track, "site": site, "depth": depth, "start_ns": time, "arguments": []}
-                for depth, (site, time) in enumerate(zip(open_sites, open_starts))
+                for depth, (site, time) in enumerate(zip(open_sites, open_starts, strict=True))
             ]
         self.stacks[track] = stack
 
@@ -319,13 +387,12 @@ class Capture:
         close_deltas = iter(table.numbers(6, event_count - open_count))
         sites = iter(table.numbers(7, open_count))
         odd_count = table.count(8)
-        odd = dict(
-            zip(table.numbers(8, odd_count), zip(table.numbers(9, odd_count), table.numbers(10, odd_count)))
-        )
+        odd_facts = zip(table.numbers(9, odd_count), table.numbers(10, odd_count), strict=True)
+        odd = dict(zip(table.numbers(8, odd_count), odd_facts, strict=True))
         arguments = decode_arguments(table, 12, text)
         positions = table.numbers(11, len(arguments))
         by_position = {}
-        for position, argument in zip(positions, arguments):
+        for position, argument in zip(positions, arguments, strict=True):
             by_position.setdefault(position, []).append(argument)
 
         def attach(position):

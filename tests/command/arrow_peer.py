@@ -2,10 +2,12 @@
 
 arrow_peer.py KYMO LIBKYMO_ANALYSIS
 """
+
 import ctypes
 import gc
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -45,14 +47,44 @@ def make_events():
     for i in range(90_000):
         span = (i % 3, f"work {i % 10}", i * 1000, 100 + i % 7, i)
         spans.append(span)
-        events.append({"name": span[1], "cat": "scope", "ph": "X", "ts": span[2] / 1000, "dur": span[3] / 1000, "pid": 1,
-                       "tid": span[0], "args": {"i": i}} if i % 2 else
-                      {"name": span[1], "cat": "scope", "ph": "X", "ts": span[2] / 1000, "dur": span[3] / 1000, "pid": 1,
-                       "tid": span[0]})
+        events.append(
+            {
+                "name": span[1],
+                "cat": "scope",
+                "ph": "X",
+                "ts": span[2] / 1000,
+                "dur": span[3] / 1000,
+                "pid": 1,
+                "tid": span[0],
+                "args": {"i": i},
+            }
+            if i % 2
+            else {
+                "name": span[1],
+                "cat": "scope",
+                "ph": "X",
+                "ts": span[2] / 1000,
+                "dur": span[3] / 1000,
+                "pid": 1,
+                "tid": span[0],
+            }
+        )
         if i % 100 == 0:
-            events.append({"name": "load \u00e9", "ph": "C", "ts": i, "pid": 1, "args": {"cpu": i / 8, "gpu": float("nan")}})
-            events.append({"name": "frame", "cat": "frame", "ph": "X", "ts": i, "dur": 100, "pid": 1, "tid": 9,
-                           "args": {"number": 1}})
+            events.append(
+                {"name": "load \u00e9", "ph": "C", "ts": i, "pid": 1, "args": {"cpu": i / 8, "gpu": float("nan")}}
+            )
+            events.append(
+                {
+                    "name": "frame",
+                    "cat": "frame",
+                    "ph": "X",
+                    "ts": i,
+                    "dur": 100,
+                    "pid": 1,
+                    "tid": 9,
+                    "args": {"number": 1},
+                }
+            )
     events.append({"name": "request", "cat": "net", "id": 5, "ph": "b", "ts": 5, "pid": 1, "tid": 1})
     events.append({"name": "request", "cat": "net", "id": 5, "ph": "e", "ts": 9.5, "pid": 1, "tid": 1})
     return events, spans
@@ -68,18 +100,27 @@ def check_spans(captures, path, spans):
     del batches
     table.validate(full=True)
     expect("the names are coded", pyarrow.types.is_dictionary(table.schema.field("name").type), True)
-    rows = table.filter(pyarrow.compute.equal(table["kind"].cast("string"), "thread")).select(
-        ["name", "start_ns", "duration_ns", "arguments", "async_id"]).to_pylist()
+    rows = (
+        table.filter(pyarrow.compute.equal(table["kind"].cast("string"), "thread"))
+        .select(["name", "start_ns", "duration_ns", "arguments", "async_id"])
+        .to_pylist()
+    )
     expect("spans", len(rows), len(spans))
-    for row, (_, name, start, duration, i) in zip(sorted(rows, key=lambda row: row["start_ns"]), spans):
+    for row, (_, name, start, duration, i) in zip(sorted(rows, key=lambda row: row["start_ns"]), spans, strict=True):
         expect(name, (row["name"], row["start_ns"], row["duration_ns"]), (name, start, duration))
         expect("arguments", row["arguments"], json.dumps({"i": i}, separators=(",", ":")) if i % 2 else None)
     lane = table.filter(pyarrow.compute.equal(table["kind"].cast("string"), "async")).to_pylist()
-    expect("async spans", [(row["track"], row["name"], row["start_ns"], row["duration_ns"]) for row in lane],
-           [("net", "request", 5000, 4500)])
+    expect(
+        "async spans",
+        [(row["track"], row["name"], row["start_ns"], row["duration_ns"]) for row in lane],
+        [("net", "request", 5000, 4500)],
+    )
     frame = captures.stream([path], 0).read_pandas()
-    expect("pandas", frame[frame["kind"] == "thread"].groupby("name", observed=True)["duration_ns"].sum().to_dict(),
-           {f"work {k}": sum(span[3] for span in spans if span[4] % 10 == k) for k in range(10)})
+    expect(
+        "pandas",
+        frame[frame["kind"] == "thread"].groupby("name", observed=True)["duration_ns"].sum().to_dict(),
+        {f"work {k}": sum(span[3] for span in spans if span[4] % 10 == k) for k in range(10)},
+    )
 
 
 TABLES = ["spans", "frames", "samples", "sites", "tracks", "metrics", "phases", "messages", "processes"]
@@ -112,9 +153,11 @@ def check_files(kymo, captures, path, directory):
         expect(f"DuckDB: {name}.parquet", rows.num_rows, streamed.num_rows)
         expect(f"Polars: {name}.parquet", polars.read_parquet(files["parquet"]).height, streamed.num_rows)
     spans = os.path.join(directory, "spans.parquet")
-    expect("DuckDB: durations", duckdb.sql(
-        f"select sum(duration_ns), count(arguments) from '{spans}' where kind = 'thread'").fetchall(),
-        [(sum(100 + i % 7 for i in range(90_000)), 45_000)])
+    expect(
+        "DuckDB: durations",
+        duckdb.sql(f"select sum(duration_ns), count(arguments) from '{spans}' where kind = 'thread'").fetchall(),
+        [(sum(100 + i % 7 for i in range(90_000)), 45_000)],
+    )
     expect("Polars: names", polars.read_ipc(os.path.join(directory, "spans.arrow"))["name"].n_unique(), 11)
 
     # kymo knows its own Arrow files; of Parquet files nobody can tell.
@@ -123,10 +166,12 @@ def check_files(kymo, captures, path, directory):
     subprocess.run([*again, own, "--to", "arrow", path], check=True)
     pyarrow.feather.write_feather(pyarrow.table({"x": [1]}), other, compression="uncompressed")
     for file, kind in ((other, "arrow"), (spans, "parquet")):
-        before = open(file, "rb").read()
-        refused = subprocess.run([*again, file, "--to", kind, path], stderr=subprocess.PIPE)
-        expect(f"{kind} over another's file", (refused.returncode, open(file, "rb").read()), (1, before))
-    wrong = subprocess.run([*again, own, "--to", "chrome", "--table", "spans", path], stderr=subprocess.PIPE)
+        before = pathlib.Path(file).read_bytes()
+        refused = subprocess.run([*again, file, "--to", kind, path], stderr=subprocess.PIPE, check=False)
+        expect(f"{kind} over another's file", (refused.returncode, pathlib.Path(file).read_bytes()), (1, before))
+    wrong = subprocess.run(
+        [*again, own, "--to", "chrome", "--table", "spans", path], stderr=subprocess.PIPE, check=False
+    )
     expect("--table without a table", wrong.returncode, 2)
 
 
@@ -143,15 +188,26 @@ def main():
         check_files(kymo, captures, path, directory)
 
         duck = duckdb.connect()
-        samples = captures.stream([path], 2)
-        expect("DuckDB: samples", duck.sql(
-            "select name, labels, count(*), count(value), max(value), max(time_ns) from samples group by all order by all"
-        ).fetchall(), [("load \u00e9", "series=cpu", 900, 900, 89_900 / 8, 89_900_000),
-                       ("load \u00e9", "series=gpu", 900, 0, None, 89_900_000)])
-        frames = captures.stream([path], 1)
-        expect("DuckDB: frames", duck.sql(
-            "select stream, min(number), max(number), min(start_ns), sum(duration_ns) from frames group by all").fetchall(),
-            [("", 1, 900, 0, 90_000_000)])
+        duck.register("samples", captures.stream([path], 2))
+        expect(
+            "DuckDB: samples",
+            duck.sql(
+                "select name, labels, count(*), count(value), max(value), max(time_ns) from samples "
+                "group by all order by all"
+            ).fetchall(),
+            [
+                ("load \u00e9", "series=cpu", 900, 900, 89_900 / 8, 89_900_000),
+                ("load \u00e9", "series=gpu", 900, 0, None, 89_900_000),
+            ],
+        )
+        duck.register("frames", captures.stream([path], 1))
+        expect(
+            "DuckDB: frames",
+            duck.sql(
+                "select stream, min(number), max(number), min(start_ns), sum(duration_ns) from frames group by all"
+            ).fetchall(),
+            [("", 1, 900, 0, 90_000_000)],
+        )
 
         # A stream that nobody reads, and one that is given up in the middle.
         captures.stream([path], 0)

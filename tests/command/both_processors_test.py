@@ -2,8 +2,8 @@
 
 both_processors_test.py NATIVE_BUILD EMULATED_PROGRAMS
 
-NATIVE_BUILD is a build of this project for the machine that runs the test, EMULATED_PROGRAMS the folder of what starts the
-other processor's programs.
+NATIVE_BUILD is a build of this project for the machine that runs the test, EMULATED_PROGRAMS the folder of what starts
+the other processor's programs.
 """
 
 import json
@@ -40,8 +40,14 @@ QUESTIONS = [
 
 def run(side: str, program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KYMO_")}
-    return subprocess.run([str(PROGRAMS[side][program]), *arguments], env={**kept, **environment},
-                          stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+    return subprocess.run(
+        [str(PROGRAMS[side][program]), *arguments],
+        env={**kept, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
 
 
 class BothProcessorsTest(unittest.TestCase):

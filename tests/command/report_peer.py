@@ -10,10 +10,18 @@ import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
-TAGS = """html head meta title style body header h1 h2 h3 div strong ul li dl dt dd details summary nav a main section
- table caption thead tr th tbody td data small figure figcaption p footer svg g text rect path line""".split()
-ATTRIBUTES = """lang charset name content http-equiv role aria-label aria-labelledby aria-hidden tabindex id class href
- scope value open title width height viewbox preserveaspectratio xmlns rx d x y x1 x2 y1 y2 text-anchor fill""".split()
+# fmt: off
+TAGS = [
+    "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "h3", "div", "strong", "ul", "li", "dl",
+    "dt", "dd", "details", "summary", "nav", "a", "main", "section", "table", "caption", "thead", "tr", "th", "tbody",
+    "td", "data", "small", "figure", "figcaption", "p", "footer", "svg", "g", "text", "rect", "path", "line",
+]
+ATTRIBUTES = [
+    "lang", "charset", "name", "content", "http-equiv", "role", "aria-label", "aria-labelledby", "aria-hidden",
+    "tabindex", "id", "class", "href", "scope", "value", "open", "title", "width", "height", "viewbox",
+    "preserveaspectratio", "xmlns", "rx", "d", "x", "y", "x1", "x2", "y1", "y2", "text-anchor", "fill",
+]
+# fmt: on
 VOID = {"meta"}
 
 

@@ -1,6 +1,6 @@
 """Run states in a Perfetto trace, as Perfetto's own trace processor reads them, beside `kymo stats --by thread`:
 
-    threads_peer_test.py KYMO THREADS_PROGRAM NODE
+threads_peer_test.py KYMO THREADS_PROGRAM NODE
 """
 
 import collections
@@ -18,7 +18,8 @@ TRACE_PROCESSOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
 QUERIES = [
     "select ts, dur, cpu, tid, pid, thread.name as name, end_state from sched join thread using (utid) "
     "left join process using (upid) where tid != 0 order by ts",
-    "select tid, state, sum(dur) as dur from thread_state join thread using (utid) where tid != 0 and dur > 0 group by 1, 2",
+    "select tid, state, sum(dur) as dur from thread_state join thread using (utid) where tid != 0 and dur > 0 "
+    "group by 1, 2",
     "select name, value from stats where value > 0 and severity != 'info'",
 ]
 

@@ -2,6 +2,7 @@
 
 viztracer_peer.py KYMO
 """
+
 import collections
 import json
 import os
@@ -45,17 +46,22 @@ def main():
         os.chdir(directory)
         with open("program.py", "w") as program:
             program.write(PROGRAM)
-        subprocess.run([sys.executable, "-m", "viztracer", "--quiet", "--log_func_args", "-o", "trace.json", "program.py"],
-                       check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-m", "viztracer", "--quiet", "--log_func_args", "-o", "trace.json", "program.py"],
+            check=True,
+            stdin=subprocess.DEVNULL,
+        )
         with open("trace.json") as trace:
             events = json.load(trace, parse_float=str, parse_int=str)["traceEvents"]
         imported = subprocess.run([kymo, "import", "trace.json"], check=True, capture_output=True, text=True)
         if "warning" in imported.stderr:
             sys.exit(imported.stderr)
-        stats = json.loads(subprocess.run([kymo, "stats", "--json", "trace.kymo"], check=True, capture_output=True,
-                                          text=True).stdout)
-        info = json.loads(subprocess.run([kymo, "info", "--json", "trace.kymo"], check=True, capture_output=True,
-                                         text=True).stdout)
+        stats = json.loads(
+            subprocess.run([kymo, "stats", "--json", "trace.kymo"], check=True, capture_output=True, text=True).stdout
+        )
+        info = json.loads(
+            subprocess.run([kymo, "info", "--json", "trace.kymo"], check=True, capture_output=True, text=True).stdout
+        )
 
     wanted = collections.defaultdict(lambda: [0, 0])
     for event in events:

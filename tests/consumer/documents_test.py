@@ -1,7 +1,9 @@
 """The tutorial and the how-to pages as a reader follows them: documents_test.py SOURCE PREFIX PYTHON
 
-Writes down their programs, runs every shell command in one folder and in order, with the kymo that is installed below PREFIX,
-and the Python package in the folder PYTHON; without that, its commands are left out. A command that fails fails the test."""
+Writes down their programs, runs every shell command in one folder and in order, with the kymo that is installed below
+PREFIX, and the Python package in the folder PYTHON; without that, its commands are left out. A command that fails fails
+the test.
+"""
 
 import os
 import pathlib
@@ -17,8 +19,12 @@ def main() -> int:
     source, prefix, python = map(pathlib.Path, sys.argv[1:4])
     (pc_file,) = prefix.rglob("kymo.pc")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KYMO_")}
-    environment |= {"PATH": f"{prefix / 'bin'}:{os.environ['PATH']}", "PKG_CONFIG_PATH": str(pc_file.parent),
-                    "LD_LIBRARY_PATH": str(pc_file.parents[1]), "PYTHONPATH": str(python)}
+    environment |= {
+        "PATH": f"{prefix / 'bin'}:{os.environ['PATH']}",
+        "PKG_CONFIG_PATH": str(pc_file.parent),
+        "LD_LIBRARY_PATH": str(pc_file.parents[1]),
+        "PYTHONPATH": str(python),
+    }
     has_python = (python / "kymograph").is_dir()
     commands = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -30,12 +36,18 @@ def main() -> int:
                 if "train.py" in text and not has_python:
                     continue
                 # The one that the package was built for.
-                text = text.replace("python3 ", f"{sys.executable} ")
+                command = text.replace("python3 ", f"{sys.executable} ")
                 commands += 1
-                result = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=folder, env=environment,
-                                        capture_output=True, text=True, check=False)
+                result = subprocess.run(
+                    ["bash", "-euo", "pipefail", "-c", command],
+                    cwd=folder,
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
                 if result.returncode != 0:
-                    print(f"{page}: this ended with {result.returncode}:\n{text}\n{result.stdout}{result.stderr}")
+                    print(f"{page}: this ended with {result.returncode}:\n{command}\n{result.stdout}{result.stderr}")
                     return 1
     print(f"{commands} commands")
     return 0 if commands > 10 else 1

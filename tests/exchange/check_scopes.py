@@ -1,5 +1,9 @@
-"""Reads a Chrome trace and a list of "<name> <start> <end> <argument>" and checks that the trace holds exactly those scopes,
-to the nanosecond, and that the scopes of each thread nest, also for a reader that adds times as doubles."""
+"""Reads a Chrome trace and a list of "<name> <start> <end> <argument>".
+
+Checks that the trace holds exactly those scopes, to the nanosecond, and that the scopes of each thread nest, also for a
+reader that adds times as doubles.
+"""
+
 import json
 import sys
 from decimal import Decimal
@@ -15,10 +19,12 @@ for event in trace["traceEvents"]:
         continue
     start = event["ts"] * 1000
     end = start + round(event["dur"] * 1000)
-    assert start == int(start) and abs(event["dur"] * 1000 - round(event["dur"] * 1000)) < Decimal("0.49"), event
+    assert start == int(start), event
+    assert abs(event["dur"] * 1000 - round(event["dur"] * 1000)) < Decimal("0.49"), event
     found.append((event["name"], int(start), int(end), event.get("args", {}).get("n", -1)))
     threads.setdefault((event["pid"], event["tid"]), []).append(
-        (int(start), -int(end), float(event["ts"]), float(event["ts"]) + float(event["dur"])))
+        (int(start), -int(end), float(event["ts"]), float(event["ts"]) + float(event["dur"]))
+    )
 
 for spans in threads.values():
     around = []

@@ -4,8 +4,10 @@
 
 Both are compared with what really happened in the capture, and with what `kymo stats` says of it.
 """
+
 import collections
 import gzip
+import itertools
 import json
 import os
 import subprocess
@@ -20,8 +22,8 @@ KYMO, EXPORT_MODEL, NODE = sys.argv[1:4]
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRACE_PROCESSOR = os.path.join(HERE, "..", "peers", "trace_processor.js")
 
-SLICES = """select s.id, s.ts, s.dur, s.name, s.category, s.arg_set_id, s.track_id, s.depth, t.name as track, th.name as thread,
-  t.type as kind from slice s join track t on s.track_id = t.id
+SLICES = """select s.id, s.ts, s.dur, s.name, s.category, s.arg_set_id, s.track_id, s.depth, t.name as track,
+  th.name as thread, t.type as kind from slice s join track t on s.track_id = t.id
   left join thread_track tt on tt.id = t.id left join thread th using (utid) order by s.id"""
 ARGUMENTS = """select distinct s.id, key, coalesce(string_value, real_value, int_value) as value
   from slice s join args using (arg_set_id)"""
@@ -45,8 +47,13 @@ class Trace:
     """A trace as the peer has read it."""
 
     def __init__(self, path):
-        answer = subprocess.run([NODE, "--liftoff-only", TRACE_PROCESSOR, engine_folder(), path], input=json.dumps(QUERIES), text=True,
-                                capture_output=True, check=False)
+        answer = subprocess.run(
+            [NODE, "--liftoff-only", TRACE_PROCESSOR, engine_folder(), path],
+            input=json.dumps(QUERIES),
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         if answer.returncode != 0:
             raise RuntimeError(answer.stderr)
         self.slices, arguments, self.counters, self.flows, self.problems, self.clocks = json.loads(answer.stdout)
@@ -91,12 +98,18 @@ class TracePeerTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="kymo-traces-")
         cls.addClassCleanup(cls.folder.cleanup)
         subprocess.run([EXPORT_MODEL, cls.folder.name], check=True)
-        cls.traces = {(name, form): Trace(cls.export(name, form)) for name in ("model", "edges")
-                      for form in ("chrome", "perfetto")}
+        cls.traces = {
+            (name, form): Trace(cls.export(name, form))
+            for name in ("model", "edges")
+            for form in ("chrome", "perfetto")
+        }
         with open(cls.path("model.json"), encoding="utf-8") as file:
             cls.truth = json.load(file)
-        cls.statistics = json.loads(subprocess.run([KYMO, "stats", "--json", cls.path("model.kymo")], check=True,
-                                                   capture_output=True, text=True).stdout)
+        cls.statistics = json.loads(
+            subprocess.run(
+                [KYMO, "stats", "--json", cls.path("model.kymo")], check=True, capture_output=True, text=True
+            ).stdout
+        )
 
     @classmethod
     def path(cls, name):
@@ -105,8 +118,9 @@ class TracePeerTest(unittest.TestCase):
     @classmethod
     def export(cls, name, form):
         path = cls.path(f"{name}.{form}")
-        subprocess.run([KYMO, "export", "--to", form, "-o", path, cls.path(name + ".kymo")], check=True,
-                       capture_output=True)
+        subprocess.run(
+            [KYMO, "export", "--to", form, "-o", path, cls.path(name + ".kymo")], check=True, capture_output=True
+        )
         return path
 
     def each(self, name):
@@ -123,24 +137,30 @@ class TracePeerTest(unittest.TestCase):
                 true = [span for span in self.truth["spans"] if span["track"] == thread]
                 rows = [row for row in trace.of("scope", "function") if row["thread"] == thread]
                 self.assertGreater(len(true), 100)
-                self.assertEqual(told((row["ts"], row["dur"], row["name"], told_arguments(trace.arguments[row["id"]]))
-                                      for row in rows),
-                                 told((span["start_ns"], span["duration_ns"], span["name"], true_arguments(span))
-                                      for span in true))
-                # Of a scope that takes no time and stands at the edge of others the JSON does not tell where it belongs.
-                self.assertEqual(sorted((row["ts"], row["depth"]) for row in rows if row["dur"] or form == "perfetto"),
-                                 sorted((span["start_ns"], span["depth"]) for span in true
-                                        if span["duration_ns"] or form == "perfetto"))
+                self.assertEqual(
+                    told(
+                        (row["ts"], row["dur"], row["name"], told_arguments(trace.arguments[row["id"]])) for row in rows
+                    ),
+                    told((span["start_ns"], span["duration_ns"], span["name"], true_arguments(span)) for span in true),
+                )
+                # Of a scope that takes no time and stands at the edge of others, the JSON does not tell where it
+                # belongs.
+                self.assertEqual(
+                    sorted((row["ts"], row["depth"]) for row in rows if row["dur"] or form == "perfetto"),
+                    sorted(
+                        (span["start_ns"], span["depth"]) for span in true if span["duration_ns"] or form == "perfetto"
+                    ),
+                )
 
     def test_spans_of_queues_and_async_lanes_are_what_happened(self):
         for form, trace in self.each("model"):
             true = [span for span in self.truth["spans"] if span["track"] in ("gpu", "requests")]
             rows = [row for row in trace.slices if row["name"].startswith("name ")]
             self.assertGreater(len(true), 100)
-            self.assertEqual(told((row["ts"], row["dur"], row["name"], told_arguments(trace.arguments[row["id"]]))
-                                  for row in rows),
-                             told((span["start_ns"], span["duration_ns"], span["name"], true_arguments(span))
-                                  for span in true))
+            self.assertEqual(
+                told((row["ts"], row["dur"], row["name"], told_arguments(trace.arguments[row["id"]])) for row in rows),
+                told((span["start_ns"], span["duration_ns"], span["name"], true_arguments(span)) for span in true),
+            )
             if form == "perfetto":
                 self.assertEqual({row["track"] for row in rows}, {"gpu", "requests"})
 
@@ -151,9 +171,13 @@ class TracePeerTest(unittest.TestCase):
             for row in trace.of("scope", "function"):
                 if "open" not in trace.arguments[row["id"]]:  # statistics are of what ended
                     sites[row["name"]].append(row["dur"])
-            self.assertEqual({name: (len(times), sum(times), min(times), max(times)) for name, times in sites.items()},
-                             {site["name"]: (site["count"], site["total_ns"], site["min_ns"], site["max_ns"])
-                              for site in self.statistics["sites"]})
+            self.assertEqual(
+                {name: (len(times), sum(times), min(times), max(times)) for name, times in sites.items()},
+                {
+                    site["name"]: (site["count"], site["total_ns"], site["min_ns"], site["max_ns"])
+                    for site in self.statistics["sites"]
+                },
+            )
 
     def test_pure_numbers_have_no_unit(self):
         self.assertEqual([metric["unit"] for metric in self.statistics["metrics"]], ["1"])
@@ -162,27 +186,42 @@ class TracePeerTest(unittest.TestCase):
     def test_frames_samples_and_instants_are_what_happened(self):
         for _, trace in self.each("model"):
             marks = self.truth["frame_marks"]
-            self.assertEqual([(row["ts"], row["dur"], trace.arguments[row["id"]]["number"]) for row in trace.of("frame")],
-                             [(start, end - start, i + 1) for i, (start, end) in enumerate(zip(marks, marks[1:]))])
+            self.assertEqual(
+                [(row["ts"], row["dur"], trace.arguments[row["id"]]["number"]) for row in trace.of("frame")],
+                [(start, end - start, i + 1) for i, (start, end) in enumerate(itertools.pairwise(marks))],
+            )
             self.assertEqual([[row["ts"], row["value"]] for row in trace.counters], self.truth["samples"])
-            self.assertEqual(sorted([row["ts"], row["name"]] for row in trace.of("message")),
-                             sorted(self.truth["messages"]))
-            self.assertEqual([[row["ts"], trace.arguments[row["id"]]["number"]] for row in trace.of("sync")],
-                             self.truth["sync_points"])
+            self.assertEqual(
+                sorted([row["ts"], row["name"]] for row in trace.of("message")), sorted(self.truth["messages"])
+            )
+            self.assertEqual(
+                [[row["ts"], trace.arguments[row["id"]]["number"]] for row in trace.of("sync")],
+                self.truth["sync_points"],
+            )
 
     def test_flows_join_the_scopes_and_spans_that_were_open(self):
         for form, trace in self.each("edges"):
             # Of the other format the peer takes flows of threads only.
             to_queue = [(1000, 2000, "early")] if form == "chrome" else []
-            self.assertEqual(sorted((row["source_ts"], row["target_ts"], row["target"]) for row in trace.flows),
-                             [*to_queue, (1500, 2500, "receive")])
+            self.assertEqual(
+                sorted((row["source_ts"], row["target_ts"], row["target"]) for row in trace.flows),
+                [*to_queue, (1500, 2500, "receive")],
+            )
 
     def test_queue_spans_that_touch_others_keep_their_times(self):
         for _, trace in self.each("edges"):
-            self.assertEqual(sorted((row["ts"], row["dur"], row["name"]) for row in trace.slices
-                                    if row["name"] in ("early", "late")),
-                             [(1000, 1000, "late"), (2000, 1000, "early"), (2000, 2000, "late"), (2200, 600, "late"),
-                              (2500, 1000, "late")])
+            self.assertEqual(
+                sorted(
+                    (row["ts"], row["dur"], row["name"]) for row in trace.slices if row["name"] in ("early", "late")
+                ),
+                [
+                    (1000, 1000, "late"),
+                    (2000, 1000, "early"),
+                    (2000, 2000, "late"),
+                    (2200, 600, "late"),
+                    (2500, 1000, "late"),
+                ],
+            )
 
     def test_names_that_must_be_quoted_and_units_arrive(self):
         for form, trace in self.each("edges"):
@@ -194,18 +233,30 @@ class TracePeerTest(unittest.TestCase):
             self.assertIn(1e15 + 1, [row["value"] for row in trace.counters])
             if form == "perfetto":
                 self.assertEqual({row["unit"] for row in trace.counters}, {"W", "J", "%", None})
-                self.assertEqual([(row["ts"], int(row["clock_value"])) for row in trace.clocks],
-                                 [(1000, 1_700_000_000_000_001_000)])
+                self.assertEqual(
+                    [(row["ts"], int(row["clock_value"])) for row in trace.clocks], [(1000, 1_700_000_000_000_001_000)]
+                )
 
     def test_events_of_a_trace_writer_stand_where_they_were_pushed(self):
         second = 1_000_000_000
         for name, expected in (
-                ("pushed", [(1_000_000 * second + 1, 10_000, 0, "outer"),
-                            (1_000_000 * second + 251, 2123, 1, 'inner "quoted"'),
-                            (1_000_000 * second + 10_001, 1000, 0, "after")]),
-                ("whole", [(1_000_000 * second, 10_000, 0, "outer"),
-                           (1_000_000 * second, 2000, 1, 'inner "quoted"'),
-                           (1_000_000 * second + 10_000, 1000, 0, "after")])):
+            (
+                "pushed",
+                [
+                    (1_000_000 * second + 1, 10_000, 0, "outer"),
+                    (1_000_000 * second + 251, 2123, 1, 'inner "quoted"'),
+                    (1_000_000 * second + 10_001, 1000, 0, "after"),
+                ],
+            ),
+            (
+                "whole",
+                [
+                    (1_000_000 * second, 10_000, 0, "outer"),
+                    (1_000_000 * second, 2000, 1, 'inner "quoted"'),
+                    (1_000_000 * second + 10_000, 1000, 0, "after"),
+                ],
+            ),
+        ):
             trace = Trace(self.path(name + ".json"))
             self.assertEqual(trace.problems, [])
             self.assertEqual([(row["ts"], row["dur"], row["depth"], row["name"]) for row in trace.slices], expected)
@@ -251,17 +302,19 @@ class ForeignTraces(unittest.TestCase):
         texts.interned_data.event_categories.add(iid=1, name="net")
         texts.interned_data.debug_annotation_names.add(iid=1, name="size")
         kind = perfetto_trace_pb2.TrackEvent
-        for delta, fields in [(1, {"type": kind.TYPE_SLICE_BEGIN, "name_iid": 1, "category_iids": [1], "flow_ids": [5]}),
-                              (2, {"type": kind.TYPE_SLICE_BEGIN, "name": "inner"}),
-                              (3, {"type": kind.TYPE_SLICE_END}),
-                              (0, {"type": kind.TYPE_COUNTER, "track_uuid": 13, "counter_value": 2}),
-                              (1, {"type": kind.TYPE_SLICE_BEGIN, "name": "get", "track_uuid": 12}),
-                              (1, {"type": kind.TYPE_INSTANT, "name": "mark"}),
-                              (0, {"type": kind.TYPE_COUNTER, "track_uuid": 13, "counter_value": 3}),
-                              (4, {"type": kind.TYPE_SLICE_END, "track_uuid": 12}),
-                              (1, {"type": kind.TYPE_SLICE_END}),
-                              (1, {"type": kind.TYPE_SLICE_BEGIN, "name": "next", "terminating_flow_ids": [5]}),
-                              (1, {"type": kind.TYPE_SLICE_END})]:
+        for delta, fields in [
+            (1, {"type": kind.TYPE_SLICE_BEGIN, "name_iid": 1, "category_iids": [1], "flow_ids": [5]}),
+            (2, {"type": kind.TYPE_SLICE_BEGIN, "name": "inner"}),
+            (3, {"type": kind.TYPE_SLICE_END}),
+            (0, {"type": kind.TYPE_COUNTER, "track_uuid": 13, "counter_value": 2}),
+            (1, {"type": kind.TYPE_SLICE_BEGIN, "name": "get", "track_uuid": 12}),
+            (1, {"type": kind.TYPE_INSTANT, "name": "mark"}),
+            (0, {"type": kind.TYPE_COUNTER, "track_uuid": 13, "counter_value": 3}),
+            (4, {"type": kind.TYPE_SLICE_END, "track_uuid": 12}),
+            (1, {"type": kind.TYPE_SLICE_END}),
+            (1, {"type": kind.TYPE_SLICE_BEGIN, "name": "next", "terminating_flow_ids": [5]}),
+            (1, {"type": kind.TYPE_SLICE_END}),
+        ]:
             event = packet(timestamp=delta, sequence_flags=2).track_event
             event.MergeFrom(kind(**fields))
             if fields.get("name_iid"):
@@ -287,27 +340,43 @@ class ForeignTraces(unittest.TestCase):
                     with open(path, "rb") as file, gzip.open(os.path.join(folder, name), "wb") as packed:
                         packed.write(file.read())
                 capture, again = (os.path.join(folder, name + end) for end in (".kymo", ".again"))
-                subprocess.run([KYMO, "import", "-o", capture, os.path.join(folder, name)], check=True,
-                               stdout=subprocess.DEVNULL)
-                subprocess.run([KYMO, "export", "--to", "perfetto", "-o", again, capture], check=True,
-                               stdout=subprocess.DEVNULL)
+                subprocess.run(
+                    [KYMO, "import", "-o", capture, os.path.join(folder, name)], check=True, stdout=subprocess.DEVNULL
+                )
+                subprocess.run(
+                    [KYMO, "export", "--to", "perfetto", "-o", again, capture], check=True, stdout=subprocess.DEVNULL
+                )
                 theirs, ours = Trace(path), Trace(again)
 
                 def slices(trace):
-                    return sorted((row["ts"], row["dur"], row["name"], row["thread"] or "",
-                                   # The peer puts _ for the dots of names and adds values of its own.
-                                   sorted((key.replace(".", "_"), value)
-                                          for key, value in trace.arguments[row["id"]].items()
-                                          if key != "category" and not key.startswith("legacy_event.")))
-                                  for row in trace.slices if row["category"] != "kymo")
+                    return sorted(
+                        (
+                            row["ts"],
+                            row["dur"],
+                            row["name"],
+                            row["thread"] or "",
+                            # The peer puts _ for the dots of names and adds values of its own.
+                            sorted(
+                                (key.replace(".", "_"), value)
+                                for key, value in trace.arguments[row["id"]].items()
+                                if key != "category" and not key.startswith("legacy_event.")
+                            ),
+                        )
+                        for row in trace.slices
+                        if row["category"] != "kymo"
+                    )
 
                 self.assertEqual(len(theirs.slices), 6)
                 self.assertEqual(slices(ours), slices(theirs))
                 for counters in (ours.counters, theirs.counters):
-                    self.assertEqual([(row["name"], row["ts"], row["value"]) for row in counters],
-                                     [("bytes", 5_007_000 - 1000, 2048), ("bytes", 5_008_000, 5120)])
-                self.assertEqual([(row["source"], row["target"]) for row in ours.flows],
-                                 [(row["source"], row["target"]) for row in theirs.flows])
+                    self.assertEqual(
+                        [(row["name"], row["ts"], row["value"]) for row in counters],
+                        [("bytes", 5_007_000 - 1000, 2048), ("bytes", 5_008_000, 5120)],
+                    )
+                self.assertEqual(
+                    [(row["source"], row["target"]) for row in ours.flows],
+                    [(row["source"], row["target"]) for row in theirs.flows],
+                )
 
 
 if __name__ == "__main__":

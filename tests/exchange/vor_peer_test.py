@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 
+import pyarrow
 import vor
 
 CONTINUED = "\u2026"
@@ -72,8 +73,6 @@ class Cursor:
 
 
 def decompressed(data):
-    import pyarrow
-
     return pyarrow.decompress(data[4:], int.from_bytes(data[:4], "little"), codec="lz4_raw", asbytes=True)
 
 
@@ -119,7 +118,9 @@ def take_flame(flame):
         assert (threads.signed(), threads.signed()) == (scopes[0][4], max(scope[5] for scope in scopes))
         size -= len(stream.data)
         found += scopes
-    assert threads.at == len(threads.data) and size == 0 and count == len(found)
+    assert threads.at == len(threads.data)
+    assert size == 0
+    assert count == len(found)
     assert all(start <= scope[4] <= scope[5] <= end for scope in found)
     return (number, start, end), found
 
@@ -139,22 +140,30 @@ class Stream:
             for scope in [] if facts == last else scopes:
                 self.add(scope)
             last = facts
-        self.scopes.sort(key=lambda scope: (scope[0][1],) + scope[1:])
+        self.scopes.sort(key=lambda scope: (scope[0][1], *scope[1:]))
 
     def add(self, scope):
-        thread, depth, name, text, start, end = scope
+        text, start, end = scope[3:]
         if text.startswith(CONTINUED):
-            at = next(i for i in reversed(range(len(self.scopes)))
-                      if self.scopes[i][:3] == scope[:3] and self.scopes[i][5] == start)
-            self.scopes[at] = self.scopes[at][:5] + (end,)
+            at = next(
+                i
+                for i in reversed(range(len(self.scopes)))
+                if self.scopes[i][:3] == scope[:3] and self.scopes[i][5] == start
+            )
+            self.scopes[at] = (*self.scopes[at][:5], end)
         else:
             self.scopes.append(scope)
 
     def numbers(self):
         """The frames without flame parts; NaN as a word, since it equals nothing."""
-        word = lambda value: "nan" if math.isnan(value) else value
-        return [([word(value) for value in frame.system], {name: word(value) for name, value in frame.user.items()})
-                for frame in self.frames]
+
+        def word(value):
+            return "nan" if math.isnan(value) else value
+
+        return [
+            ([word(value) for value in frame.system], {name: word(value) for name, value in frame.user.items()})
+            for frame in self.frames
+        ]
 
 
 def check_import(kymo, directory):
@@ -165,8 +174,10 @@ def check_import(kymo, directory):
     subprocess.run([kymo, "import", "-o", capture, original], check=True)
     subprocess.run([kymo, "export", "--to", "vor", "-o", again, capture], check=True)
     before, after = Stream(original), Stream(again)
-    assert len(before.frames) == 41 and len(before.scopes) > 200
-    assert before.columns == after.columns and before.user_columns == after.user_columns
+    assert len(before.frames) == 41
+    assert len(before.scopes) > 200
+    assert before.columns == after.columns
+    assert before.user_columns == after.user_columns
     assert before.numbers() == after.numbers()
     # Which threads there were, apart: vor tells them by their first scope, as kymo does.
     assert before.scopes == after.scopes
@@ -182,6 +193,11 @@ def nanoseconds(microseconds):
     return round(microseconds * 1000)
 
 
+def times_of(event):
+    start = nanoseconds(event["ts"])
+    return start, start + nanoseconds(event["dur"])
+
+
 def check_export(kymo, program, directory):
     """A program's capture -> vor's reader, against the capture's Chrome trace."""
     capture, stream, trace = (os.path.join(directory, name) for name in ("run.kymo", "run.vor", "run.json"))
@@ -190,10 +206,8 @@ def check_export(kymo, program, directory):
     subprocess.run([kymo, "export", "--to", "chrome", "-o", trace, capture], check=True)
     with open(trace, encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
-    begin = lambda event: nanoseconds(event["ts"])
-    end = lambda event: nanoseconds(event["ts"]) + nanoseconds(event["dur"])
     bars = [event for event in events if event["ph"] == "X"]
-    expected = sorted((begin(bar), end(bar), "number=%d" % bar["args"]["number"]) for bar in bars if bar["name"] == "work")
+    expected = sorted((*times_of(bar), f"number={bar['args']['number']:d}") for bar in bars if bar["name"] == "work")
     frames = [nanoseconds(bar["dur"]) for bar in bars if "number" in bar.get("args", {}) and bar["name"] != "work"]
 
     found = Stream(stream)
@@ -202,7 +216,8 @@ def check_export(kymo, program, directory):
     assert {scope[2] for scope in found.scopes} == {"work"}
     assert found.columns[0] == ("frame_ms", "ms")
     assert [frame.system[0] for frame in found.frames] == [0.0] + [duration / 1e6 for duration in frames]
-    assert found.frames[0].user.get("answer") == 42 and ("answer", "1") in found.user_columns
+    assert found.frames[0].user.get("answer") == 42
+    assert ("answer", "1") in found.user_columns
 
 
 if __name__ == "__main__":

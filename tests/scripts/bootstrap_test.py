@@ -1,4 +1,7 @@
-"""scripts/bootstrap.sh against a pretended system: its os-release, and programs of ours in place of dpkg, apt, id and sudo."""
+"""scripts/bootstrap.sh against a pretended system.
+
+It has an os-release of its own, and programs of ours in place of dpkg, apt, id and sudo.
+"""
 
 import os
 import pathlib
@@ -9,11 +12,26 @@ import unittest
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "bootstrap.sh"
 
 BUILD_PACKAGES = [
-    "g++", "cmake", "ninja-build", "make", "pkg-config", "liblz4-dev", "libzstd-dev", "zlib1g-dev",
+    "g++",
+    "cmake",
+    "ninja-build",
+    "make",
+    "pkg-config",
+    "liblz4-dev",
+    "libzstd-dev",
+    "zlib1g-dev",
     "libimgui-dev",
-    "libstb-dev", "libglfw3-dev", "libegl-dev", "libgl-dev",
-    "libcli11-dev", "libfmt-dev",
-    "libprotozero-dev", "nlohmann-json3-dev", "libcpp-httplib-dev", "libdw-dev", "libiberty-dev",
+    "libstb-dev",
+    "libglfw3-dev",
+    "libegl-dev",
+    "libgl-dev",
+    "libcli11-dev",
+    "libfmt-dev",
+    "libprotozero-dev",
+    "nlohmann-json3-dev",
+    "libcpp-httplib-dev",
+    "libdw-dev",
+    "libiberty-dev",
 ]
 
 
@@ -50,8 +68,14 @@ class BootstrapTest(unittest.TestCase):
 
     def bootstrap(self, *groups):
         environment = {"PATH": str(self.root / "bin"), "KYMO_OS_RELEASE": str(self.root / "os-release")}
-        return subprocess.run(["/bin/sh", str(SCRIPT), *groups], env=environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["/bin/sh", str(SCRIPT), *groups],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def installs(self):
         return [line for line in self.calls.read_text().splitlines() if " install " in line]
@@ -120,11 +144,14 @@ class BootstrapTest(unittest.TestCase):
         self.assertIn("build, web, test, bench, lint, arm64 and all", result.stderr)
 
     def pretend_architectures(self, native, foreign=""):
-        self.pretend("dpkg", f"""case $1 in
+        self.pretend(
+            "dpkg",
+            f"""case $1 in
   --print-architecture) echo {native} ;;
   --print-foreign-architectures) printf '%s\\n' {foreign} ;;
   *) echo "dpkg $*" >> {self.calls} ;;
-esac""")
+esac""",
+        )
 
     def test_another_architectures_libraries_are_others_than_the_systems_own(self):
         self.pretend_architectures("amd64")

@@ -31,7 +31,8 @@ class CompilerCacheTest(unittest.TestCase):
                 for word in ("one", "another"):
                     (source / "header.hpp").write_text(f"#pragma once\nconstexpr int value = 0;  // {word}\n")
                     (source / "main.cpp").write_text(
-                        f'#include "header.hpp"\nint {word};\nint main() {{ return value; }}\n')
+                        f'#include "header.hpp"\nint {word};\nint main() {{ return value; }}\n'
+                    )
                     self.build(source, compiler)
 
     def build(self, source: pathlib.Path, compiler: str) -> None:
@@ -39,8 +40,9 @@ class CompilerCacheTest(unittest.TestCase):
         shutil.rmtree(build, ignore_errors=True)
         environment = {**os.environ, "CXX": compiler, "CCACHE_DIR": str(source / "cache")}
         for arguments in (["-G", "Ninja", "-S", str(source), "-B", str(build)], ["--build", str(build)]):
-            result = subprocess.run([sys.argv[1], *arguments], env=environment, capture_output=True, text=True,
-                                    check=False)
+            result = subprocess.run(
+                [sys.argv[1], *arguments], env=environment, capture_output=True, text=True, check=False
+            )
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
 

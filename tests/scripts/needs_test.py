@@ -1,4 +1,7 @@
-"""A configuration without the libraries that kymo needs names all of them at once, and the command that installs them."""
+"""A configuration without the libraries that kymo needs names all of them at once.
+
+It also names the command that installs them.
+"""
 
 import os
 import pathlib
@@ -15,10 +18,21 @@ class NeedsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             # pkg-config and CMake find nothing there.
             result = subprocess.run(
-                [sys.argv[1], "-S", str(PROJECT), "-B", folder, "-DKYMO_BUILD_TESTS=OFF", "-DKYMO_BUILD_WEB=OFF",
-                 "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON"],
+                [
+                    sys.argv[1],
+                    "-S",
+                    str(PROJECT),
+                    "-B",
+                    folder,
+                    "-DKYMO_BUILD_TESTS=OFF",
+                    "-DKYMO_BUILD_WEB=OFF",
+                    "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON",
+                ],
                 env={**os.environ, "PKG_CONFIG_LIBDIR": folder, "PKG_CONFIG_PATH": ""},
-                capture_output=True, text=True, check=False)
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         self.assertNotEqual(result.returncode, 0)
         said = " ".join(result.stderr.split())
         self.assertIn("liblz4, libzstd, fmt. ", said)

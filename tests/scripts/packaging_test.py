@@ -1,4 +1,7 @@
-"""The recipes in packaging/ are well formed, name options that kymo has, and a release is refused where it would be another."""
+"""The recipes in packaging/ are well formed, and name options that kymo has.
+
+A release is refused where it would be another.
+"""
 
 import json
 import pathlib
@@ -20,7 +23,12 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 def filled(name: str) -> str:
     """A recipe as it is in a release."""
-    return (PROJECT / "packaging" / name).read_text(encoding="utf-8").replace("@VERSION@", "1.2.3").replace("@SHA256@", "0" * 64)
+    return (
+        (PROJECT / "packaging" / name)
+        .read_text(encoding="utf-8")
+        .replace("@VERSION@", "1.2.3")
+        .replace("@SHA256@", "0" * 64)
+    )
 
 
 class PackagingTest(unittest.TestCase):
@@ -33,7 +41,12 @@ class PackagingTest(unittest.TestCase):
         return str(path)
 
     def test_the_package_of_arch_is_what_its_shell_reads(self) -> None:
-        said = run("bash", "-euc", '. "$0"; echo "$pkgname $pkgver $source $sha256sums"; type -t build package', self.written("PKGBUILD"))
+        said = run(
+            "bash",
+            "-euc",
+            '. "$0"; echo "$pkgname $pkgver $source $sha256sums"; type -t build package',
+            self.written("PKGBUILD"),
+        )
         self.assertEqual(said.stdout, f"kymo 1.2.3 kymo-1.2.3.tar.gz {'0' * 64}\nfunction\nfunction\n", said.stderr)
 
     @unittest.skipUnless(shutil.which("ruby"), "there is no ruby")
@@ -58,7 +71,9 @@ class PackagingTest(unittest.TestCase):
         compile(filled("conan/conanfile.py"), "conanfile.py", "exec")
 
     def test_every_option_that_a_recipe_sets_exists(self) -> None:
-        options = set(re.findall(r"^option\((\w+)", (PROJECT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE))
+        options = set(
+            re.findall(r"^option\((\w+)", (PROJECT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE)
+        )
         used = set()
         for file in (file for file in FILES if file.suffix != ".cpp"):
             used |= set(re.findall(r"KYMO_[A-Z_]+", file.read_text(encoding="utf-8")))

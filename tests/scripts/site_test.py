@@ -16,8 +16,12 @@ if subprocess.run([*WITHOUT_NETWORK, "true"], capture_output=True, check=False).
 
 class SiteTest(unittest.TestCase):
     def build(self, project: pathlib.Path, folder: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*WITHOUT_NETWORK, project / "scripts" / "site.sh", sys.argv[1], folder],
-                              capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [*WITHOUT_NETWORK, project / "scripts" / "site.sh", sys.argv[1], folder],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def test_every_page_is_there_and_asks_nobody_for_anything(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +35,9 @@ class SiteTest(unittest.TestCase):
             missing = [page.name for page in (PROJECT / "docs").glob("*.md") if f"docs/{page.name}" not in navigation]
             self.assertEqual(missing, [])
             self.assertIn("--fail-on-regression", (site / "reference" / "kymo.html").read_text())
-            self.assertIn("A fiber may be destroyed on any thread", (site / "cpp" / "classkymo_1_1Fiber.html").read_text())
+            self.assertIn(
+                "A fiber may be destroyed on any thread", (site / "cpp" / "classkymo_1_1Fiber.html").read_text()
+            )
 
     def test_every_public_type_says_what_it_is(self) -> None:
         nameless = []
@@ -46,8 +52,18 @@ class SiteTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder) / "kymo"
             copy.mkdir()
-            for name in ("docs", "examples", "include", "scripts", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE",
-                         "mkdocs.yml"):
+            for name in (
+                "docs",
+                "examples",
+                "include",
+                "scripts",
+                "README.md",
+                "CONTRIBUTING.md",
+                "CHANGELOG.md",
+                "SECURITY.md",
+                "LICENSE",
+                "mkdocs.yml",
+            ):
                 subprocess.run(["cp", "-R", PROJECT / name, copy], check=True)
             for name in ("src/rooms.txt", "build/peers"):
                 (copy / name).parent.mkdir(exist_ok=True)

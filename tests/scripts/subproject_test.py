@@ -1,4 +1,7 @@
-"""In the tree of another project, kymo's sources are joined and without warnings, and its headers are none of the user's to warn of."""
+"""In the tree of another project, kymo's sources are joined and without warnings.
+
+Its headers are none of the user's to warn of.
+"""
 
 import json
 import pathlib
@@ -17,10 +20,24 @@ class SubprojectTest(unittest.TestCase):
             (user / "CMakeLists.txt").write_text(
                 "cmake_minimum_required(VERSION 3.22)\nproject(user CXX)\n"
                 f"add_subdirectory({PROJECT} kymo)\nadd_executable(program program.cpp)\n"
-                "target_link_libraries(program PRIVATE kymo::kymo)\n")
+                "target_link_libraries(program PRIVATE kymo::kymo)\n"
+            )
             (user / "program.cpp").write_text("int main() {}\n")
-            said = subprocess.run([sys.argv[1], "-S", folder, "-B", f"{folder}/build", "-G", "Ninja",
-                                   "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], capture_output=True, text=True, check=False)
+            said = subprocess.run(
+                [
+                    sys.argv[1],
+                    "-S",
+                    folder,
+                    "-B",
+                    f"{folder}/build",
+                    "-G",
+                    "Ninja",
+                    "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(said.returncode, 0, said.stderr)
             commands = json.loads((user / "build/compile_commands.json").read_text())
         own = [entry for entry in commands if entry["file"].endswith("program.cpp")]

@@ -1,4 +1,7 @@
-"""What cibuildwheel makes of pyproject.toml: wheels for every Python, C library and architecture that is meant, and no others."""
+"""What cibuildwheel makes of pyproject.toml.
+
+Wheels for every Python, C library and architecture that is meant, and no others.
+"""
 
 import itertools
 import pathlib
@@ -16,13 +19,18 @@ class WheelsTest(unittest.TestCase):
     def identifiers(self) -> list[str]:
         result = subprocess.run(
             [sys.executable, "-m", "cibuildwheel", "--platform", "linux", "--print-build-identifiers", str(PROJECT)],
-            capture_output=True, text=True, check=False)
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout.split()
 
     def test_wheels_are_made_for_every_python_and_library_on_both_architectures(self) -> None:
-        meant = {f"{python}-{library}_{architecture}"
-                 for python, library, architecture in itertools.product(PYTHONS, LIBRARIES, ARCHITECTURES)}
+        meant = {
+            f"{python}-{library}_{architecture}"
+            for python, library, architecture in itertools.product(PYTHONS, LIBRARIES, ARCHITECTURES)
+        }
         self.assertEqual(sorted(self.identifiers()), sorted(meant))
 
 

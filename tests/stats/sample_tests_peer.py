@@ -2,6 +2,7 @@
 
 Argument: the program that answers questions about samples (sample_tests_program.cpp).
 """
+
 import subprocess
 import sys
 
@@ -50,7 +51,7 @@ def quantile(sample, share, axis=None):
 def bootstrap_case(base, new):
     def test(*found):
         expected = [quantile(side, share) for share in (0.5, 0.95) for side in (base, new)]
-        for a, b in zip(found, expected):
+        for a, b in zip(found[:4], expected, strict=True):
             near(a, b)
         for share, *ends in ((0.5, *found[4:6], *found[8:10]), (0.95, *found[6:8], *found[10:12])):
             # As it is told in the books: draw, look, again.
@@ -58,7 +59,8 @@ def bootstrap_case(base, new):
             differences = draws[1] - draws[0]
             relative = draws[1] / draws[0] - 1
             # Ends of intervals vary themselves from 10,000 to 10,000 resamples: by less than between these percentiles.
-            for end, values, percent in zip(ends, (differences, differences, relative, relative), (2.5, 97.5) * 2):
+            changes = (differences, differences, relative, relative)
+            for end, values, percent in zip(ends, changes, (2.5, 97.5) * 2, strict=True):
                 least, most = numpy.percentile(values, [percent - 0.8, percent + 0.8])
                 assert least - 1e-12 <= end <= most + 1e-12, (share, end, least, most)
             assert ends[2] >= -1, ends
@@ -75,15 +77,19 @@ for n, m in sizes:
 rank_case([3.0] * 30, [3.0] * 40)
 for p_value in (0.9, 0.05, 0.04, 1e-3, 1e-9):
     for degrees in (1, 2, 4, 7.3, 60, 5000):
+
         def inverted(found, again, p_value=p_value, degrees=degrees):
             near(found, scipy.stats.t.isf(p_value / 2, degrees), 1e-7)
             near(again, p_value, 1e-7)
+
         ask("student", [p_value], [degrees])(inverted)
 for x in (1e-4, 0.3, 0.5, 1, 1.5, 2, 11.9, 12.1, 300, 2e6):
+
     def derived(digamma, trigamma, same, x=x):
         assert abs(digamma - scipy.special.digamma(x)) < 1e-12 * max(1, abs(scipy.special.digamma(x)))
         near(trigamma, scipy.special.polygamma(1, x), 1e-12)
         near(same, x, 1e-7)
+
     ask("gamma", [x])(derived)
 for n in (1, 2, 3, 10, 20, 101):
     for percent in (50, 95):
@@ -215,9 +221,11 @@ for things, base_runs, new_runs in [(1, 3, 3), (1, 2, 5), (3, 3, 3), (10, 3, 3),
         runs_case(1e5 * numpy.exp(noise), base_runs)
 for n in (1, 2, 50):
     p_values = random.uniform(0, 1, n) ** 3
+
     def corrected(*found, p_values=p_values):
         for a, b in zip(found, scipy.stats.false_discovery_control(p_values), strict=True):
             near(a, b)
+
     ask("correct", p_values)(corrected)
 for n, m in [(5, 5), (20, 20), (200, 150)]:
     bootstrap_case(random.normal(100, 10, n), random.normal(105, 10, m))
@@ -225,10 +233,11 @@ for n, m in [(5, 5), (20, 20), (200, 150)]:
     # The difference is more than the base's median in many resamples.
     bootstrap_case(random.lognormal(3, 2, n), random.lognormal(0, 2, m))
 
-answers = subprocess.run([sys.argv[1]], input="\n".join(questions) + "\n", text=True, stdout=subprocess.PIPE,
-                         check=True).stdout.splitlines()
+answers = subprocess.run(
+    [sys.argv[1]], input="\n".join(questions) + "\n", text=True, stdout=subprocess.PIPE, check=True
+).stdout.splitlines()
 assert len(answers) == len(checks)
-for (question, test), line, asked in zip(checks, answers, questions):
+for (question, test), line, asked in zip(checks, answers, questions, strict=True):
     try:
         test(*(float(word) for word in line.split()))
     except AssertionError:

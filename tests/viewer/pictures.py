@@ -2,6 +2,7 @@
 
 Nothing here looks at letters: bars, boxes and backgrounds are found by what they are coloured with.
 """
+
 import ctypes
 import itertools
 import os

@@ -4,6 +4,7 @@
 
 Pictures are judged by where bars and boxes stand, never by letters.
 """
+
 import json
 import os
 import pathlib
@@ -112,9 +113,7 @@ class Screenshot(Case):
     def test_a_link_shows_its_stretch(self) -> None:
         stretch = "20ms..70ms"
         words = ("--size", "800x500")
-        self.assertEqual(
-            self.shoot(*words, captures=(f"run.kymo#t={stretch}",)), self.shoot(*words, "--time", stretch)
-        )
+        self.assertEqual(self.shoot(*words, captures=(f"run.kymo#t={stretch}",)), self.shoot(*words, "--time", stretch))
 
     def test_a_link_pins_its_frame(self) -> None:
         words = ("--size", "800x500")
@@ -151,7 +150,9 @@ class Screenshot(Case):
         bars = self.judge_bars(at_frame)
         left, right = pictures.find_widest_box(at_frame[: len(rows) // 2], bars.bottom + 10)
         self.assertAlmostEqual(right - left, (bars.right - bars.left) / 2, delta=24, msg="the pinned frame in the base")
-        self.assertEqual(left, pictures.find_widest_box(at_frame[len(rows) // 2 : -270], 10)[0], "and below it in the new")
+        self.assertEqual(
+            left, pictures.find_widest_box(at_frame[len(rows) // 2 : -270], 10)[0], "and below it in the new"
+        )
 
     def test_a_stretch_of_time_is_all_that_is_shown(self) -> None:
         rows = self.shoot("--size", "800x500", "--time", "0ms..120ms")
@@ -178,7 +179,9 @@ class Screenshot(Case):
         whole = (self.folder / "run.kymo").read_bytes()
         (captures / "cut.kymo").write_bytes(whole[: len(whole) * 3 // 4])
         shutil.copy(self.folder / "run.kymo", captures)
-        shot = self.run_program(KYMO, "view", "--screenshot", "cut.png", "--size", "640x400", str(captures), DISPLAY=None)
+        shot = self.run_program(
+            KYMO, "view", "--screenshot", "cut.png", "--size", "640x400", str(captures), DISPLAY=None
+        )
         self.assertEqual(shot.returncode, 0, shot.stderr)
         self.assertRegex(shot.stderr, "^warning: .*cut.kymo: 1 damaged place .* cannot be read\n$")
         self.assertIsNotNone(pictures.find_bars(pictures.read_png(self.folder / "cut.png")))
@@ -218,7 +221,9 @@ class Screenshot(Case):
         self.assertIn("warning: empty.kymo: is empty", left_out.stderr)
         error = self.refused(KYMO, "view", "--screenshot", "never.png", "--base", "missing.kymo", "run.kymo", status=1)
         self.assertIn("missing.kymo", error)
-        error = self.refused(KYMO, "view", "--screenshot", "run.kymo", "--force", "--base", "run.kymo", "run.kymo", status=1)
+        error = self.refused(
+            KYMO, "view", "--screenshot", "run.kymo", "--force", "--base", "run.kymo", "run.kymo", status=1
+        )
         self.assertIn("run.kymo", error)
         self.assertIn("a capture to compare with", self.refused(KYMO, "view", "--base", "run.kymo", status=2))
         error = self.refused(KYMO, "view", "--screenshot", "no/such/folder/a.png", "run.kymo", status=1)

@@ -1,7 +1,8 @@
 """The example page in a headless Chromium: what its timeline holds against what the kymo command reads in its capture.
 
-    page_test.py KYMO NODE CHROMIUM NPM_FOLDER PAGE_FOLDER
+page_test.py KYMO NODE CHROMIUM NPM_FOLDER PAGE_FOLDER
 """
+
 import collections
 import functools
 import http.server
@@ -41,14 +42,19 @@ class PageTest(unittest.TestCase):
         cls.addClassCleanup(server.server_close)
         cls.addClassCleanup(server.shutdown)
         capture = os.path.join(folder.name, "saved.kymo")
-        answer = subprocess.run([NODE, OPEN_PAGE, NPM_FOLDER, CHROMIUM,
-                                 f"http://127.0.0.1:{server.server_address[1]}/index.html", capture],
-                                text=True, capture_output=True, check=False, timeout=100)
+        answer = subprocess.run(
+            [NODE, OPEN_PAGE, NPM_FOLDER, CHROMIUM, f"http://127.0.0.1:{server.server_address[1]}/index.html", capture],
+            text=True,
+            capture_output=True,
+            check=False,
+            timeout=100,
+        )
         if answer.returncode != 0:
             raise RuntimeError(answer.stderr)
         cls.seen = json.loads(answer.stdout)
-        cls.statistics = json.loads(subprocess.run([KYMO, "stats", "--json", capture], check=True, capture_output=True,
-                                                   text=True).stdout)
+        cls.statistics = json.loads(
+            subprocess.run([KYMO, "stats", "--json", capture], check=True, capture_output=True, text=True).stdout
+        )
 
     def measures(self, track: str) -> dict[str, list[dict[str, Any]]]:
         """Those of one track of the browser's timeline, by name."""
@@ -66,12 +72,17 @@ class PageTest(unittest.TestCase):
         sites = {site["name"]: site for site in self.statistics["sites"]}
         self.assertEqual(set(sites), SITES)
         shown = self.measures("main")
-        self.assertEqual({name: len(found) for name, found in shown.items()},
-                         {name: site["count"] for name, site in sites.items()})
+        self.assertEqual(
+            {name: len(found) for name, found in shown.items()}, {name: site["count"] for name, site in sites.items()}
+        )
         for name, found in shown.items():
             # Milliseconds against nanoseconds, each rounded.
-            self.assertAlmostEqual(sum(measure["duration"] for measure in found), sites[name]["total_ns"] / 1e6,
-                                   delta=2e-6 * len(found) + 1e-3, msg=name)
+            self.assertAlmostEqual(
+                sum(measure["duration"] for measure in found),
+                sites[name]["total_ns"] / 1e6,
+                delta=2e-6 * len(found) + 1e-3,
+                msg=name,
+            )
 
     def test_the_timeline_has_the_frames_of_the_capture(self) -> None:
         (stream,) = self.statistics["frame_streams"]

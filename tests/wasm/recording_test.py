@@ -1,7 +1,8 @@
 """A program in WebAssembly, run by Node.js, and what the kymo command reads in its capture:
 
-    recording_test.py KYMO NODE RECORDING_JS
+recording_test.py KYMO NODE RECORDING_JS
 """
+
 import json
 import os
 import subprocess
@@ -27,13 +28,18 @@ class RecordingTest(unittest.TestCase):
         run = subprocess.run([NODE, RECORDING, capture], check=True, capture_output=True, text=True, timeout=50)
         cls.printed = {key: value for line in run.stdout.splitlines() for key, value in json.loads(line).items()}
         cls.said = run.stderr.splitlines()
-        cls.statistics, cls.info = (json.loads(subprocess.run([KYMO, command, "--json", capture], check=True,
-                                                              capture_output=True, text=True).stdout)
-                                    for command in ("stats", "info"))
+        cls.statistics, cls.info = (
+            json.loads(
+                subprocess.run([KYMO, command, "--json", capture], check=True, capture_output=True, text=True).stdout
+            )
+            for command in ("stats", "info")
+        )
 
     def test_every_scope_is_in_the_capture(self) -> None:
-        self.assertEqual({site["name"]: site["count"] for site in self.statistics["sites"]},
-                         {"round": 3000, "step": 300_000, "thrower": 3000})
+        self.assertEqual(
+            {site["name"]: site["count"] for site in self.statistics["sites"]},
+            {"round": 3000, "step": 300_000, "thrower": 3000},
+        )
 
     def test_sinks_of_the_program_get_every_event(self) -> None:
         self.assertEqual(self.printed["events"], 2 * 306_000)
