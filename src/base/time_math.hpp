@@ -15,6 +15,15 @@ namespace kymo::base {
   return time_ns > most - length_ns ? most : time_ns + length_ns;
 }
 
+/// Subtracts a length from a time, saturated. A negative length counts as 0.
+[[nodiscard]] constexpr std::int64_t subtract_length(std::int64_t time_ns, std::int64_t length_ns) {
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  if (length_ns <= 0) {
+    return time_ns;
+  }
+  return time_ns < least + length_ns ? least : time_ns - length_ns;
+}
+
 /// The length from one time to a later one, saturated; 0 if it is not later.
 [[nodiscard]] constexpr std::int64_t length_between(std::int64_t start_ns, std::int64_t end_ns) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();

@@ -231,7 +231,8 @@ TEST_F(StacksTest, AStrippedProgramHasTheNamesOfItsDebugFile) {
 }
 
 TEST_F(UnwindingTest, InlinedFunctionsHaveTheirSharesAndAreBehindTheirCaller) {
-  for (const std::string program : {STACKS_PROGRAM_INLINED, STACKS_PROGRAM_INLINED_SPLIT}) {
+  for (const std::string program :
+       {STACKS_PROGRAM_INLINED, STACKS_PROGRAM_INLINED_SPLIT, STACKS_PROGRAM_INLINED_NAMED}) {
     record({program, "60"});
     const std::string weigh = "shop::weigh (inlined)";
     const std::string count = "shop::count (inlined)";

@@ -1,6 +1,8 @@
 #include "exchange/stacks/firefox.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -10,6 +12,7 @@
 #include <kymo/batch_cursor.hpp>
 
 #include "base/text/json_text.hpp"
+#include "base/time_math.hpp"
 #include "exchange/stacks/sampled_threads.hpp"
 #include "stats/common/stack_tree.hpp"
 
@@ -19,6 +22,25 @@ namespace {
 struct Sample {
   std::int64_t time_ns = 0;
   std::uint32_t stack = 0;
+  std::int64_t blocked_ns = 0;  // of a wait that ended at this time
+
+  [[nodiscard]] std::int64_t begin_ns() const { return base::subtract_length(time_ns, blocked_ns); }
+};
+
+/// What was taken of one thread.
+struct Taken {
+  std::vector<Sample> samples;
+  std::vector<Sample> waits;
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+
+  void sort() {
+    for (std::vector<Sample>* const list : {&samples, &waits}) {
+      std::sort(list->begin(), list->end(), [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
+      for (const Sample& sample : *list) {
+        first_ns = std::min(first_ns, sample.begin_ns());
+      }
+    }
+  }
 };
 
 /// A column, or a table of columns, as JSON.
@@ -90,7 +112,19 @@ class ThreadTables {
     } else {
       sample_stacks_.add(std::uint64_t{stack_of(sample.stack)});
     }
-    sample_times_.add_time(sample.time_ns - start_ns);
+    sample_times_.add_time(base::length_between(start_ns, sample.time_ns));
+  }
+
+  /// A marker, whose stack is what the format calls its cause.
+  void add_wait(const Sample& wait, std::int64_t start_ns) {
+    std::string data = R"({"type":"Wait")";
+    if (wait.stack != 0) {
+      data += R"(,"cause":{"stack":)" + std::to_string(stack_of(wait.stack)) + "}";
+    }
+    wait_data_.add_raw(data + "}");
+    wait_names_.add(std::uint64_t{text_of("Wait")});
+    wait_starts_.add_time(base::length_between(start_ns, wait.begin_ns()));
+    wait_ends_.add_time(base::length_between(start_ns, wait.time_ns));
   }
 
   void append(std::string& out) const {
@@ -98,7 +132,7 @@ class ThreadTables {
     out += ",\"samples\":{\"length\":";
     base::append_json_integer(out, std::uint64_t{samples});
     out += R"(,"weightType":"samples","weight":null,)" + sample_stacks_.text() + "]," + sample_times_.text() + "]}";
-    out += R"(,"markers":{"length":0,"data":[],"name":[],"startTime":[],"endTime":[],"phase":[],"category":[]})";
+    append_waits(out);
     append_stacks(out);
     append_functions(out);
     append_table(out, "resourceTable", resource_names_.size(),
@@ -171,6 +205,13 @@ class ThreadTables {
     return place->second;
   }
 
+  void append_waits(std::string& out) const {
+    const JsonColumn phases = filled("phase", wait_data_.size(), "1");  // an interval
+    const JsonColumn categories = filled("category", wait_data_.size(), "1");
+    append_table(out, "markers", wait_data_.size(),
+                 {&wait_data_, &wait_names_, &wait_starts_, &wait_ends_, &phases, &categories});
+  }
+
   void append_stacks(std::string& out) const {
     const std::size_t stacks = stack_frames_.size();
     const JsonColumn stack_categories = filled("category", stacks, "0");
@@ -206,6 +247,10 @@ class ThreadTables {
   const stats::StackTree& tree_;
   JsonColumn sample_stacks_{"stack"};
   JsonColumn sample_times_{"time"};
+  JsonColumn wait_data_{"data"};
+  JsonColumn wait_names_{"name"};
+  JsonColumn wait_starts_{"startTime"};
+  JsonColumn wait_ends_{"endTime"};
   JsonColumn stack_frames_{"frame"};
   JsonColumn stack_prefixes_{"prefix"};
   JsonColumn frame_functions_{"func"};
@@ -229,16 +274,18 @@ void append_head(std::string& out, std::int64_t period_ns) {
   out += firefox_mark;
   out += R"(,"version":24,"preprocessedProfileVersion":48,"processType":0,"stackwalk":1,"debug":false,"startTime":0)";
   out += R"(,"symbolicated":true,"usesOnlyOneStackType":true,"doesNotUseFrameImplementation":true)";
-  out += R"(,"sourceCodeIsNotOnSearchfox":true,"markerSchema":[])";
-  out += R"(,"categories":[{"name":"Other","color":"grey","subcategories":["Other"]}],"interval":)";
+  out += R"(,"sourceCodeIsNotOnSearchfox":true,"markerSchema":[{"name":"Wait","data":[],)";
+  out += R"("display":["marker-chart","marker-table","timeline-overview"]}])";
+  out += R"(,"categories":[{"name":"Other","color":"grey","subcategories":["Other"]},)";
+  out += R"({"name":"Waiting","color":"blue","subcategories":["Other"]}],"interval":)";
   static_cast<void>(base::append_json_number(out, period_ns != 0 ? static_cast<double>(period_ns) / 1e6 : 1.0));
   out += R"(},"libs":[],"threads":[)";
 }
 
-void append_thread(std::string& out, const ThreadDeclaration& thread, std::string_view name,
-                   const std::vector<Sample>& samples, std::int64_t start_ns) {
+/// `begin_ns`: when the thread was first seen.
+void append_thread(std::string& out, const ThreadDeclaration& thread, std::string_view name, std::int64_t begin_ns) {
   JsonColumn times("times");
-  times.add_time(samples.front().time_ns - start_ns);
+  times.add_time(begin_ns);
   out += R"({"processType":"default","processName":)";
   base::append_json_string(out, "process " + std::to_string(thread.pid));
   out += R"(,"processStartupTime":0,"processShutdownTime":null,"registerTime":)";
@@ -255,38 +302,50 @@ std::vector<std::string> write_firefox(const Timeline& timeline, base::OutputFil
   require_samples(timeline);
   const stats::StackTree tree(timeline);
   const SampledThreads threads(timeline);
-  std::map<ThreadId, std::vector<Sample>> samples;
+  std::map<ThreadId, Taken> taken;
+  std::uint64_t unsampled_ns = 0;
   BatchCursor cursor(timeline, {}, BatchParts::stacks);
   for (EventBatch batch; cursor.next(batch);) {
     for (const StackSample& sample : batch.stack_samples) {
-      if (sample.is_wait()) {
-        continue;
+      if (!sample.is_wait()) {
+        taken[sample.thread].samples.push_back({sample.time_ns, tree.index_of(sample.stack)});
+      } else if (sample.blocked_ns > 0) {
+        taken[sample.thread].waits.push_back({sample.time_ns, tree.index_of(sample.stack), sample.blocked_ns});
       }
-      samples[sample.thread].push_back({sample.time_ns, tree.index_of(sample.stack)});
+      unsampled_ns += static_cast<std::uint64_t>(std::max<std::int64_t>(sample.unsampled_ns, 0));
     }
     if (request.on_progress) {
       request.on_progress(cursor.share_done());
     }
   }
-  const std::int64_t start_ns = timeline.range().start_ns;
+  std::int64_t start_ns = timeline.range().start_ns;
+  for (auto& [thread, of_thread] : taken) {
+    of_thread.sort();
+    start_ns = std::min(start_ns, of_thread.first_ns);
+  }
   append_head(file.buffer(), threads.period_ns());
   const char* separator = "";
-  for (auto& [thread, taken] : samples) {
-    std::sort(taken.begin(), taken.end(), [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
+  for (auto& [thread, of_thread] : taken) {
     ThreadTables tables(tree);
-    for (const Sample& sample : taken) {
-      tables.add(sample, std::min(start_ns, taken.front().time_ns));
+    for (const Sample& sample : of_thread.samples) {
+      tables.add(sample, start_ns);
+    }
+    for (const Sample& wait : of_thread.waits) {
+      tables.add_wait(wait, start_ns);
     }
     std::string& out = file.buffer();
     out += std::exchange(separator, ",");
-    append_thread(out, threads.declared(thread), threads.name_of(thread), taken,
-                  std::min(start_ns, taken.front().time_ns));
+    append_thread(out, threads.declared(thread), threads.name_of(thread),
+                  base::length_between(start_ns, of_thread.first_ns));
     tables.append(out);
     out += '}';
     file.spill();
   }
   file.buffer() += "]}";
   file.close();
+  if (unsampled_ns != 0) {
+    return {"waits whose stacks were not taken, " + std::to_string(unsampled_ns / 1'000'000) + " ms in all"};
+  }
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Without libdw's headers, or on another processor than x86-64.
+// Without libdw's headers, or on a processor that is neither x86-64 nor arm64.
 #include "threads/stacks/call_frames.hpp"
 #include "threads/stacks/source_frames.hpp"
 

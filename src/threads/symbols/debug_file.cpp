@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <elf.h>
@@ -35,9 +36,7 @@ std::optional<DebugLink> parse_link(std::span<const std::byte> section) {
   return link;
 }
 
-std::optional<DebugLink> read_link(int file) {
-  constexpr std::size_t most_bytes = 4096;
-  constexpr std::string_view wanted = ".gnu_debuglink";
+std::optional<Elf64_Shdr> find_section(int file, std::string_view wanted) {
   Elf64_Ehdr head{};
   Elf64_Shdr names{};
   if (!read_record(file, 0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -45,18 +44,26 @@ std::optional<DebugLink> read_link(int file) {
       !read_record(file, head.e_shoff + std::uint64_t{head.e_shstrndx} * sizeof names, names)) {
     return std::nullopt;
   }
+  const std::string whole = std::string(wanted) + '\0';
+  std::string name = whole;
   Elf64_Shdr header{};
   for (std::uint64_t i = 0; i < head.e_shnum && read_record(file, head.e_shoff + i * sizeof header, header); ++i) {
-    std::array<char, wanted.size() + 1> name{};
-    if (header.sh_type != SHT_PROGBITS || header.sh_size > most_bytes ||
-        !read_record(file, names.sh_offset + header.sh_name, name) ||
-        std::string_view(name.data(), name.size()) != std::string_view(wanted.data(), name.size())) {
-      continue;
+    if (header.sh_type == SHT_PROGBITS &&
+        read_all(file, names.sh_offset + header.sh_name, std::as_writable_bytes(std::span(name))) && name == whole) {
+      return header;
     }
-    std::vector<std::byte> section(static_cast<std::size_t>(header.sh_size));
-    return read_all(file, header.sh_offset, section) ? parse_link(section) : std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<DebugLink> read_link(int file) {
+  constexpr std::size_t most_bytes = 4096;
+  const std::optional<Elf64_Shdr> header = find_section(file, ".gnu_debuglink");
+  if (!header || header->sh_size > most_bytes) {
+    return std::nullopt;
+  }
+  std::vector<std::byte> section(static_cast<std::size_t>(header->sh_size));
+  return read_all(file, header->sh_offset, section) ? parse_link(section) : std::nullopt;
 }
 
 /// The CRC-32 of zlib and Ethernet.
@@ -93,6 +100,10 @@ std::optional<std::uint32_t> checksum_of(const std::string& path) {
 }
 
 }  // namespace
+
+bool has_debug_information(int file) {
+  return find_section(file, ".debug_info").has_value();
+}
 
 DebugFile read_debug_file(int file, const std::string& path, const record::BuildId& build_id) {
   const std::string root = "/usr/lib/debug";

@@ -1,4 +1,4 @@
-// The file with the symbols of a stripped one.
+// The file with the symbols or the debug information that were stripped off another one.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,9 @@ struct DebugFile {
   std::string path;
   std::uint64_t inode = 0;
 };
+
+/// Whether the file itself says inlined functions and lines. Trusts nothing in it.
+[[nodiscard]] bool has_debug_information(int file);
 
 /// The debug file of `path`; without symbols if there is none. `file` is open on it.
 ///

@@ -31,12 +31,13 @@ ModuleSymbols::ModuleSymbols(const std::string& path, std::uint64_t inode) {
 void ModuleSymbols::read_symbols(int file, const std::string& path) {
   symbols_ = record::SymbolIndex::read(path, {});
   build_id_ = symbols_.build_id();
-  if (!symbols_.has_symtab()) {
-    if (DebugFile debug = read_debug_file(file, path, build_id_); debug.symbols.has_symtab()) {
-      symbols_ = std::move(debug.symbols);
-      debug_path_ = std::move(debug.path);
-      debug_inode_ = debug.inode;
-    }
+  if (symbols_.has_symtab() && has_debug_information(file)) {
+    return;
+  }
+  if (DebugFile debug = read_debug_file(file, path, build_id_); debug.symbols.has_symtab()) {
+    symbols_ = std::move(debug.symbols);
+    debug_path_ = std::move(debug.path);
+    debug_inode_ = debug.inode;
   }
 }
 

@@ -15,8 +15,9 @@ struct NamedFunction {
   std::string name;           ///< demangled, without parameters; empty: unknown
 };
 
-/// Names from .symtab, of a stripped file from that of its debug file (debug_file.hpp), else from .dynsym; where
-/// functions without a name begin, from .eh_frame_hdr. Trusts nothing in the files. 24 bytes a function.
+/// Names from .symtab, else from .dynsym; of a file without .symtab or debug information from its debug file
+/// (debug_file.hpp), if there is one. Where functions without a name begin, from .eh_frame_hdr. Trusts nothing in the
+/// files. 24 bytes a function.
 class ModuleSymbols {
  public:
   /// Reads the file's symbols if it is still the one with this inode: 0.1 us a symbol. What is no ELF file has none.
