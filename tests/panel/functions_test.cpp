@@ -1,5 +1,7 @@
 // Sampled stacks in the panel: the functions tab, and samples on the tracks.
 #include <map>
+#include <string>
+#include <vector>
 
 #include "sampled_game.hpp"
 #include "selection_tabs.hpp"
@@ -107,6 +109,49 @@ TEST_F(Functions, AClickMarksAFunctionInAllBoxesAndADoubleClickWidensIt) {
   EXPECT_EQ(view_.state().marked_functions(), std::unordered_set<FunctionId>{FunctionId{4}}) << "paint";
   screen_.key(ImGuiKey_Escape);
   EXPECT_TRUE(view_.state().marked_functions().empty());
+}
+
+/// Where "step" calls: "simulate" and half of "paint" on line 12, the other half on line 20.
+class LinesOfFunctions : public SelectionTabs {
+ protected:
+  LinesOfFunctions() : SelectionTabs(batches()) {}
+
+  [[nodiscard]] static std::vector<EventBatch> batches() {
+    std::vector<EventBatch> all = SampledGame::batches();
+    Declarations& declared = all.front().declarations;
+    declared.functions[1].file = "/src/step.cpp";
+    declared.stacks[1].line = 12;
+    declared.stacks.push_back({StackId{8}, StackId{1}, FunctionId{2}, 20});
+    declared.stacks.push_back({StackId{9}, StackId{8}, FunctionId{4}, 31});
+    bool is_other = false;
+    for (EventBatch& batch : all) {
+      for (StackSample& sample : batch.stack_samples) {
+        if (sample.stack == SampledGame::paint && (is_other = !is_other)) {
+          sample.stack = StackId{9};
+        }
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::string tip_at(double share, int depth) {
+    const panel::Area dock = view_.marks().dock;
+    screen_.move(dock.left + dock.width() * static_cast<float>(share),
+                 dock.top + ImGui::GetTextLineHeight() * (1.9F + 1.25F * static_cast<float>(depth)));
+    screen_.frames(2);
+    return view_.tip();
+  }
+};
+
+TEST_F(LinesOfFunctions, StandInTheTipOfABoxWithTheirSharesOfIt) {
+  open("functions");
+  EXPECT_EQ(tip_at(0.1, 0), "main\n/opt/game\n300 samples, 74.81 % of all; self 0 samples") << "no lines are known";
+  EXPECT_EQ(tip_at(0.1, 1),
+            "step\n/opt/game\n/src/step.cpp\n300 samples, 74.81 % of all; self 0 samples\n"
+            "step.cpp:12   83.33 %\nstep.cpp:20   16.67 %");
+  EXPECT_EQ(tip_at(0.6, 2),
+            "paint\n/opt/game\n/src/paint.cpp\n100 samples, 24.94 % of all; self 100 samples\npaint.cpp:31   100 %");
+  EXPECT_EQ(tip_at(0.95, 3), "") << "no box";
 }
 
 TEST_F(Functions, SamplesStandOnTheirThreadsTracksWithTheirStacks) {

@@ -31,7 +31,7 @@ HistogramBars bars_of(const stats::SiteFigures& figures) {
   return bars;
 }
 
-std::optional<std::size_t> draw_histogram(const HistogramBars& bars, const Theme& theme) {
+std::optional<std::size_t> draw_histogram(const HistogramBars& bars, const Theme& theme, std::string& tip) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float line = ImGui::GetTextLineHeight();
@@ -76,10 +76,8 @@ std::optional<std::size_t> draw_histogram(const HistogramBars& bars, const Theme
     return std::nullopt;
   }
   const std::size_t bar = std::min(static_cast<std::size_t>(x / width), bars.counts.size() - 1);
-  ImGui::BeginTooltip();
-  say(count_text(bars.counts[bar]) + " from " + duration_text(static_cast<std::int64_t>(bars.edges_ns[bar])) + " to " +
-      duration_text(static_cast<std::int64_t>(bars.edges_ns[bar + 1])) + "; click to light these");
-  ImGui::EndTooltip();
+  tip = count_text(bars.counts[bar]) + " from " + duration_text(static_cast<std::int64_t>(bars.edges_ns[bar])) +
+        " to " + duration_text(static_cast<std::int64_t>(bars.edges_ns[bar + 1])) + "; click to light these";
   return ImGui::IsItemClicked() ? std::optional(bar) : std::nullopt;
 }
 

@@ -23,8 +23,8 @@ struct HistogramBars {
 
 [[nodiscard]] HistogramBars bars_of(const stats::SiteFigures& figures);
 
-/// Fills the rest of the current window. Returns the bar that was clicked.
-std::optional<std::size_t> draw_histogram(const HistogramBars& bars, const Theme& theme);
+/// Fills the rest of the current window. Returns the bar that was clicked. Sets `tip` while the pointer is over a bar.
+std::optional<std::size_t> draw_histogram(const HistogramBars& bars, const Theme& theme, std::string& tip);
 
 /// The lengths of the next bar that counts something, or all after the last one.
 [[nodiscard]] LengthRange next_lengths(const stats::SiteFigures& figures, LengthRange marked);

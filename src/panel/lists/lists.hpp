@@ -89,6 +89,13 @@ struct StackList {
     std::uint64_t self_blocked_ns = 0;  ///< waits
     std::uint64_t total_blocked_ns = 0;
   };
+  /// What a node's total has of one line: found there, or in what was called from there.
+  struct Line {
+    std::uint32_t node = 0;
+    std::uint32_t line = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t blocked_ns = 0;
+  };
   /// Functions on further paths count as their callers' own.
   static constexpr std::size_t most_nodes = 50'000;
   /// Inside a site: samples; later ones are left out.
@@ -96,6 +103,7 @@ struct StackList {
 
   /// Callers stand before what they call. The first node has no function and is around all others.
   std::vector<Node> nodes;
+  std::vector<Line> lines;  ///< by node, then line; none where lines are not known
   /// Of each function that was found, the one that stands for its name.
   std::unordered_map<FunctionId, FunctionId> same_names;
   bool is_cut = false;  ///< the site has more calls, or samples, than were looked at

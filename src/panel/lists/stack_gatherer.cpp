@@ -2,6 +2,7 @@
 #include "panel/lists/stack_gatherer.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -21,6 +22,27 @@ class NodeMaker {
     list_.nodes.emplace_back();
   }
 
+  void add(StackId stack, std::uint64_t samples, std::uint64_t blocked_ns) {
+    StackList::Node& node = node_of(stack);
+    node.self += samples;
+    node.self_blocked_ns += blocked_ns;
+    StackList::Line& sum = sums_[tree_.index_of(stack)];
+    sum.samples += samples;
+    sum.blocked_ns += blocked_ns;
+  }
+
+  void finish() {
+    for (std::size_t i = list_.nodes.size(); i-- > 1;) {
+      StackList::Node& node = list_.nodes[i];
+      node.total += node.self;
+      node.total_blocked_ns += node.self_blocked_ns;
+      list_.nodes[node.parent].total += node.total;
+      list_.nodes[node.parent].total_blocked_ns += node.total_blocked_ns;
+    }
+    gather_lines();
+  }
+
+ private:
   StackList::Node& node_of(StackId stack) {
     path_.clear();
     std::uint32_t at = tree_.index_of(stack);
@@ -39,17 +61,34 @@ class NodeMaker {
     return list_.nodes[node];
   }
 
-  void finish() {
-    for (std::size_t i = list_.nodes.size(); i-- > 1;) {
-      StackList::Node& node = list_.nodes[i];
-      node.total += node.self;
-      node.total_blocked_ns += node.self_blocked_ns;
-      list_.nodes[node.parent].total += node.total;
-      list_.nodes[node.parent].total_blocked_ns += node.total_blocked_ns;
+  void gather_lines() {
+    std::vector<std::uint32_t> stacks;
+    stacks.reserve(nodes_.size());
+    for (const auto& [stack, node] : nodes_) {
+      stacks.push_back(stack);
+    }
+    std::sort(stacks.begin(), stacks.end(), std::greater<>());  // callers come after what they called
+    std::map<std::pair<std::uint32_t, std::uint32_t>, StackList::Line> lines;
+    for (const std::uint32_t stack : stacks) {
+      const StackList::Line sum = sums_[stack];
+      const auto add_to = [&sum](StackList::Line& to) {
+        to.samples += sum.samples;
+        to.blocked_ns += sum.blocked_ns;
+      };
+      add_to(sums_[tree_.caller_of(stack)]);
+      const std::uint32_t node = nodes_[stack];
+      const std::uint32_t line = tree_.line_of(stack);
+      // A path that is too far down counts as its caller's.
+      if (line != 0 && list_.nodes[node].function == name_of(tree_.function_of(stack))) {
+        StackList::Line& one = lines.try_emplace({node, line}, StackList::Line{node, line, 0, 0}).first->second;
+        add_to(one);
+      }
+    }
+    for (const auto& [place, line] : lines) {
+      list_.lines.push_back(line);
     }
   }
 
- private:
   FunctionId name_of(FunctionId function) {
     const auto [same, is_new] = list_.same_names.try_emplace(function, function);
     if (is_new) {
@@ -70,7 +109,8 @@ class NodeMaker {
 
   stats::StackTree tree_;
   StackList& list_;
-  std::unordered_map<std::uint32_t, std::uint32_t> nodes_;  // by stack
+  std::unordered_map<std::uint32_t, std::uint32_t> nodes_;   // by stack
+  std::unordered_map<std::uint32_t, StackList::Line> sums_;  // by stack: found in it
   std::map<std::pair<std::uint32_t, FunctionId>, std::uint32_t> children_;
   std::map<std::pair<std::string, std::string>, FunctionId> names_;
   std::vector<std::uint32_t> path_;
@@ -154,9 +194,7 @@ StackList StackGatherer::result() const {
   const Counts counts = key_.id != 0 ? counts_inside(list) : counts_;
   NodeMaker maker(provider_.declarations(), list);
   for (const auto& [stack, sums] : std::map<StackId, Count>(counts.begin(), counts.end())) {
-    StackList::Node& node = maker.node_of(stack);
-    node.self += sums.samples;
-    node.self_blocked_ns += sums.blocked_ns;
+    maker.add(stack, sums.samples, sums.blocked_ns);
   }
   maker.finish();
   return list;

@@ -51,7 +51,7 @@ class FlameGraphTab final : public Tab {
       context.state.mark_site(nodes[under].site);
     }
     if (under != 0) {
-      show_tip(context, under);
+      context.tip = tip_of(context, under);
     }
   }
 
@@ -93,15 +93,13 @@ class FlameGraphTab final : public Tab {
     const TreeNode& one = list_.list().nodes[node];
     return one.total_ns - std::min(one.inner_ns, one.total_ns);
   }
-  void show_tip(TabContext& context, std::uint32_t node) const {
+  [[nodiscard]] std::string tip_of(TabContext& context, std::uint32_t node) const {
     const TreeNode& one = list_.list().nodes[node];
     const double share = 100.0 * static_cast<double>(one.total_ns) /
                          static_cast<double>(std::max<std::uint64_t>(list_.list().nodes.front().inner_ns, 1));
-    ImGui::BeginTooltip();
-    say(name_of(context, node) + "\n" + duration_text(static_cast<std::int64_t>(one.total_ns)) + ", " +
-        value_text(share, "%") + " of all; self " + duration_text(static_cast<std::int64_t>(self_of(node))) + "; " +
-        count_text(one.count) + (one.count == 1 ? " scope" : " scopes"));
-    ImGui::EndTooltip();
+    return name_of(context, node) + "\n" + duration_text(static_cast<std::int64_t>(one.total_ns)) + ", " +
+           value_text(share, "%") + " of all; self " + duration_text(static_cast<std::int64_t>(self_of(node))) + "; " +
+           count_text(one.count) + (one.count == 1 ? " scope" : " scopes");
   }
 
   FocusedTree list_;

@@ -143,7 +143,7 @@ class FramesTab final : public Tab {
     bars.title = "frame times, on a logarithmic scale";
     const LengthRange marked = context.state.marked_frames();
     bars.marked = marked;
-    if (const auto clicked = draw_histogram(bars, context.theme)) {
+    if (const auto clicked = draw_histogram(bars, context.theme, context.tip)) {
       context.state.mark_frames(lengths_after_click(frames.durations, *clicked, marked));
     }
   }

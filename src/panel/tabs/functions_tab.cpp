@@ -1,6 +1,7 @@
 // The functions tab: the functions on sampled stacks as boxes, as wide as their share of the samples or of the waits.
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_set>
@@ -94,7 +95,7 @@ class FunctionsTab final : public Tab {
       mark(context, under);
     }
     if (under != 0) {
-      show_tip(context, under);
+      context.tip = tip_of(context, under);
     }
   }
 
@@ -187,16 +188,38 @@ class FunctionsTab final : public Tab {
     context.state.mark_functions(std::move(functions));
   }
 
-  void show_tip(TabContext& context, std::uint32_t node) const {
+  [[nodiscard]] std::string tip_of(TabContext& context, std::uint32_t node) const {
     const stats::StackTree tree(context.state.data().provider().declarations());
     const std::string module = clean_text(tree.module_of(nodes()[node].function));
     const std::string source = clean_text(tree.source_of(nodes()[node].function));
     const double share =
         100.0 * static_cast<double>(total_of(node)) / static_cast<double>(std::max<std::uint64_t>(total_of(0), 1));
-    ImGui::BeginTooltip();
-    say(texts_[node] + (module.empty() ? "" : "\n" + module) + (source.empty() ? "" : "\n" + source) + "\n" +
-        size_text(total_of(node)) + ", " + value_text(share, "%") + " of all; self " + size_text(self_of(node)));
-    ImGui::EndTooltip();
+    return texts_[node] + (module.empty() ? "" : "\n" + module) + (source.empty() ? "" : "\n" + source) + "\n" +
+           size_text(total_of(node)) + ", " + value_text(share, "%") + " of all; self " + size_text(self_of(node)) +
+           lines_of(node, source.substr(source.rfind('/') + 1));
+  }
+
+  /// The lines that have most of a box, and their shares of it.
+  [[nodiscard]] std::string lines_of(std::uint32_t node, const std::string& file) const {
+    constexpr std::size_t most_shown = 5;
+    if (was_reversed_) {
+      return {};
+    }
+    const std::vector<StackList::Line>& all = list_.list().lines;
+    const auto [begin, end] =
+        std::equal_range(all.begin(), all.end(), StackList::Line{node, 0, 0, 0},
+                         [](const StackList::Line& a, const StackList::Line& b) { return a.node < b.node; });
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> sizes;
+    for (auto line = begin; line != end; ++line) {
+      sizes.emplace_back(shows_waits_ ? line->blocked_ns : line->samples, line->line);
+    }
+    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    std::string out;
+    for (std::size_t i = 0; i < std::min(sizes.size(), most_shown) && sizes[i].first != 0; ++i) {
+      const double share = 100.0 * static_cast<double>(sizes[i].first) / static_cast<double>(total_of(node));
+      out += "\n" + file + ":" + std::to_string(sizes[i].second) + "   " + value_text(share, "%");
+    }
+    return out;
   }
 
   KeptList<StackList> list_;

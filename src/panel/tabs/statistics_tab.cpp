@@ -152,7 +152,7 @@ class StatisticsTab final : public Tab {
                  ", on a logarithmic scale";
     const LengthRange marked = context.state.marked_lengths();
     bars.marked = marked;
-    if (const auto clicked = draw_histogram(bars, context.theme)) {
+    if (const auto clicked = draw_histogram(bars, context.theme, context.tip)) {
       context.state.mark_lengths(lengths_after_click(site, *clicked, marked));
     }
   }

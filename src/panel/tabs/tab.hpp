@@ -30,6 +30,7 @@ struct TabContext {
   const Theme& theme;
   FrameTargets& targets;
   bool notes_are_kept = false;  ///< beside the capture
+  std::string tip;              ///< what draw() wants told at the pointer
 };
 
 /// A tab. All functions are for the drawing thread; draw() comes before the others.

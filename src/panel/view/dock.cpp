@@ -99,6 +99,9 @@ void PanelView::draw_dock(float room) {
     TabContext context = tab_context();
     tabs_[last_tab_]->draw(context);
     ImGui::EndChild();
+    if (!context.tip.empty()) {
+      show_tip(context.tip);
+    }
   } else {
     marks_.dock = {};
   }

@@ -279,7 +279,7 @@ class PanelView {
   /// The title of the thread in the layout that ran the fiber at a time; empty if there is none.
   [[nodiscard]] std::string thread_of_fiber(const FlameLayout& layout, TrackId fiber, std::int64_t time_ns) const;
   [[nodiscard]] TabContext tab_context() {
-    return {state_, names_, theme_, options_.targets, options_.save_notes != nullptr};
+    return {state_, names_, theme_, options_.targets, options_.save_notes != nullptr, {}};
   }
   [[nodiscard]] float dock_height(float room) const;
   /// A line that is dragged to change the share of the room that what is above (or below) it has.

@@ -105,9 +105,10 @@ UnwindRule frame_pointer_rule() {
   return rule;
 }
 
-/// The rest of a stack that goes on beyond its copy.
-void append_rest(std::vector<std::uint64_t>& chain, const std::vector<std::uint64_t>& by_frame_pointers) {
-  const auto same = std::find(by_frame_pointers.begin(), by_frame_pointers.end(), chain.back());
+/// The rest of a stack that goes on beyond its copy. `last`: the place of the outermost frame found.
+void append_rest(std::vector<std::uint64_t>& chain, std::optional<std::uint64_t> last,
+                 const std::vector<std::uint64_t>& by_frame_pointers) {
+  const auto same = std::find(by_frame_pointers.begin(), by_frame_pointers.end(), last);
   if (same == by_frame_pointers.end() || std::next(same) == by_frame_pointers.end()) {
     chain.push_back(0);
   } else {
@@ -174,11 +175,15 @@ void Unwinder::unwind(KernelRecord& sample, const AddressSpaces& spaces, const F
     if (is_whole) {
       break;
     }
-    is_exact = known != nullptr && known->is_signal;
-    chain.push_back(*frame.place());
+    const bool is_below_signal = known != nullptr && known->is_signal;
+    if (is_below_signal && !is_exact) {
+      ++chain.back();  // no call returns to the kernel's way out of a handler: its first instruction is meant
+    }
+    is_exact = is_below_signal;
+    chain.push_back(*frame.place() + (is_exact ? 1 : 0));
   }
   if (!is_whole && chain.size() < most_frames) {
-    append_rest(chain, sample.chain);
+    append_rest(chain, frame.place(), sample.chain);
   }
   sample.chain = std::move(chain);
 }

@@ -56,7 +56,8 @@ struct KernelRecord {
   std::uint64_t size = 0;
   std::uint64_t file_offset = 0;
   std::uint64_t inode = 0;
-  /// Sampled, leaving: where the thread was in its program, then the return addresses, the outermost last.
+  /// Sampled, leaving: where the thread was in its program, then the return addresses, the outermost last. Where a
+  /// signal came instead of a call, the address is one behind the place, too.
   std::vector<std::uint64_t> chain;
   std::vector<std::uint64_t> kernel_chain;  ///< the same of the kernel, which called nothing in the program
   std::vector<std::uint64_t>
