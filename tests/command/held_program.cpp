@@ -1,5 +1,5 @@
-// Goes to the end of a stack that is hard to follow, prints its process id there, and computes until a signal ends it:
-// held_program plain|deep|handler|cleanup|stretch|thread
+// Goes to the end of a stack that is hard to follow, prints its process id there, and computes or sleeps until a signal
+// ends it: held_program plain|deep|handler|cleanup|stretch|thread computing|waiting
 #include <alloca.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 namespace maze {
 
 volatile double kept = 0;
+bool waits = false;
 
 // Each function does something after its call, which is thus no jump.
 
@@ -21,6 +22,9 @@ volatile double kept = 0;
   std::fflush(stdout);
   while (kept >= 0) {
     kept = 1 / (kept + 1.5);
+    if (waits) {
+      ::usleep(1'000);
+    }
   }
 }
 
@@ -72,6 +76,7 @@ struct Cleanup {
 
 int main(int count, char** words) {
   const std::string_view way = count > 1 ? words[1] : "";
+  maze::waits = count > 2 && std::string_view(words[2]) == "waiting";
   if (way == "plain") {
     maze::plain();
   } else if (way == "deep") {

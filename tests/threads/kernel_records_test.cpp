@@ -103,8 +103,13 @@ TEST(KernelRecords, ASampleHasTheStacksOfTheProgramAndTheKernel) {
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
-TEST(KernelRecords, ASampleHasTheRegistersAndTheCopyOfTheStack) {
-  std::vector<std::byte> bytes = test::sample_bytes({10, 11, 12'345, 3}, PERF_RECORD_MISC_USER, {});
+/// Of a sample by CPU time, or without a period of a thread that leaves.
+class CopiedStack : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Periods, CopiedStack, ::testing::Values(0U, 1'001'001U));
+
+TEST_P(CopiedStack, ComesWithTheRegistersOrNotAtAll) {
+  std::vector<std::byte> bytes = test::sample_bytes({10, 11, 12'345, 3}, PERF_RECORD_MISC_USER, {}, GetParam());
+  const Kind kind = GetParam() == 0 ? Kind::leaving : Kind::sampled;
   const auto add = [&bytes](std::uint64_t word) {
     const auto* const first = reinterpret_cast<const std::byte*>(&word);
     bytes.insert(bytes.end(), first, first + sizeof word);
@@ -120,7 +125,7 @@ TEST(KernelRecords, ASampleHasTheRegistersAndTheCopyOfTheStack) {
   }
   add(2 * 8);  // of which so much was copied
   const KernelRecord sample = parse_record(bytes);
-  EXPECT_EQ(sample.kind, Kind::sampled);
+  EXPECT_EQ(sample.kind, kind);
   ASSERT_EQ(sample.registers.size(), register_count);
 #ifdef __aarch64__
   EXPECT_EQ(sample.registers[1], 101U);
@@ -136,7 +141,7 @@ TEST(KernelRecords, ASampleHasTheRegistersAndTheCopyOfTheStack) {
   EXPECT_EQ(sample.stack.size(), 16U);
   for (std::size_t size = plain; size < bytes.size(); ++size) {
     const KernelRecord cut = parse_record(std::span(bytes).first(size));
-    EXPECT_EQ(cut.kind, Kind::sampled);
+    EXPECT_EQ(cut.kind, kind);
     EXPECT_TRUE(cut.registers.empty() && cut.stack.empty()) << size;
   }
 }

@@ -61,7 +61,7 @@ TEST_F(UnwinderTest, CompiledCodeIsFollowedByFramePointersUpToTheFunctionWithout
   sample.stack.resize(sizeof words);
   std::memcpy(sample.stack.data(), words.data(), sizeof words);
   Unwinder unwinder;
-  unwinder.unwind(sample, spaces, [&name](std::uint32_t) { return Unwinder::File{name, 0}; });
+  sample.chain = unwinder.unwind(sample, spaces, [&name](std::uint32_t) { return Unwinder::File{name, 0}; });
   EXPECT_EQ(sample.chain, (std::vector<std::uint64_t>{code + 1, code + 2}));
 }
 
@@ -134,7 +134,9 @@ TEST_F(UnwinderTest, CallersAreThoseThatTheCompilersRuntimeFinds) {
   spaces.map(mapping, 1);
   Unwinder unwinder;
   const auto unwind = [&](KernelRecord& record) {
-    unwinder.unwind(record, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
+    record.chain = unwinder.unwind(record, spaces, [&mapping](std::uint32_t) {
+      return Unwinder::File{mapping.name, mapping.inode};
+    });
   };
   KernelRecord sample = moment.sample;
   unwind(sample);
@@ -224,7 +226,9 @@ TEST_F(UnwinderTest, AFunctionThatCallsNothingHasItsCallersAndCallFramesForDebug
   AddressSpaces spaces;
   spaces.map(mapping, 1);
   Unwinder unwinder;
-  unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
+  sample.chain = unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) {
+    return Unwinder::File{mapping.name, mapping.inode};
+  });
   const auto address_of = [](void* place) { return reinterpret_cast<std::uint64_t>(place); };
   // ThreadSanitizer's own functions may be within the one that calls nothing.
   const auto first = std::find(sample.chain.begin(), sample.chain.end(), address_of(moment.spin_returns_to));
@@ -252,7 +256,9 @@ TEST_F(UnwinderTest, RegistersAndStacksOfAnyContentEnd) {
     }
     sample.registers.assign(register_count, begin + random() % 64);
     sample.registers[program_counter] = mapping.address + random() % mapping.size;
-    unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) { return Unwinder::File{mapping.name, mapping.inode}; });
+    sample.chain = unwinder.unwind(sample, spaces, [&mapping](std::uint32_t) {
+      return Unwinder::File{mapping.name, mapping.inode};
+    });
     EXPECT_LE(sample.chain.size(), Unwinder::most_frames);
   }
 }

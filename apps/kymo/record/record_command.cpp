@@ -24,6 +24,7 @@
 #include "apps/kymo/shared/ranges.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/text/pattern_list.hpp"
 #include "capture/merge/merge.hpp"
@@ -314,7 +315,7 @@ void add_process_arguments(CLI::App& command, const std::shared_ptr<RecordOption
               "--pid", options->process,
               "Record the threads of this process, which runs already, instead of a command; it notices nothing")
           ->option_text("PID")
-          ->check(CLI::PositiveNumber);
+          ->check(is_count());
   command
       .add_option_function<std::string>(
           "--for", [options](const std::string& text) { options->duration_ns = *parse_duration(text); },

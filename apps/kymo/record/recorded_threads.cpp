@@ -64,6 +64,7 @@ void RecordedThreads::attach_sampling(bool is_running) {
   if (refusal_.error == 0) {
     has_unwinder_ = unwinder->is_running();
     stacks_.emplace(std::move(unwinder), choice.samples_waits);
+    stacks_->set_meanwhile([this] { events_.make_room(); });
     samples_kernel_ = choice.samples_kernel;
     samples_waits_ = choice.samples_waits;
     return;

@@ -12,6 +12,7 @@
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
 #include "base/output/replacing_file.hpp"
 #include "stats/energy/function_energy.hpp"
@@ -209,7 +210,7 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
   add_force_argument(*command, options->is_forced);
   command->add_option("--top", options->report.top, "Show only so many sites a table (50)")
       ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->check(is_count());
   command->add_option("--slowest-frames", options->report.slowest_frames, "Show so many of the slowest frames (10)")
       ->option_text("N");
   command->footer(

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "apps/kymo/shared/nearest.hpp"
+#include "apps/kymo/shared/ranges.hpp"
 #include "apps/kymo/shared/say.hpp"
 
 namespace kymo::command {
@@ -95,6 +96,24 @@ CLI::Validator is_one_of(std::vector<std::string> words, const std::string& noun
                    : fmt::format("{} is no {}{} There are: {}", text, noun,
                                  did_you_mean(text, words).empty() ? "." : did_you_mean(text, words),
                                  fmt::join(words, ", "));
+      },
+      "");
+}
+
+CLI::Validator is_count() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const auto count = parse_number<std::uint64_t>(text);
+        return count && *count != 0 ? std::string() : text + " is no whole number from 1";
+      },
+      "");
+}
+
+CLI::Validator is_amount() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const auto amount = parse_number<double>(text);
+        return amount && *amount >= 0 ? std::string() : text + " is no number from 0";
       },
       "");
 }

@@ -18,6 +18,12 @@ bool print_usage(const CLI::App& app, const CLI::ParseError& error);
 /// Allows one of the words, and lists them otherwise. `noun` says what they are: "format".
 [[nodiscard]] CLI::Validator is_one_of(std::vector<std::string> words, const std::string& noun);
 
+/// Allows whole numbers from 1.
+[[nodiscard]] CLI::Validator is_count();
+
+/// Allows numbers from 0.
+[[nodiscard]] CLI::Validator is_amount();
+
 /// Allows any file but "-": a capture is not a stream.
 [[nodiscard]] CLI::Validator is_no_stream();
 

@@ -14,16 +14,6 @@ namespace kymo::command {
 
 namespace {
 
-/// Allows whole numbers from 1.
-CLI::Validator is_count() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        const auto count = parse_number<std::uint64_t>(text);
-        return count && *count != 0 ? std::string() : text + " is no whole number from 1";
-      },
-      "");
-}
-
 void add_views(CLI::App& command, StatsOptions& options) {
   CLI::Option* const tree =
       command.add_flag("--tree", options.has_tree, "The call tree: what ran inside what, over all threads");
@@ -89,7 +79,7 @@ void add_views(CLI::App& command, StatsOptions& options) {
       .add_option("--idle-watts", options.idle_watts,
                   "With --energy: what the idle machine draws (default: the least mean of a second)")
       ->option_text("W")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(is_amount())
       ->needs(energy);
 }
 

@@ -268,6 +268,15 @@ FrameProcess::~FrameProcess() {
   }
 }
 
+/// Until the socket has an answer, or its end.
+void FrameProcess::wait_for_answer() const {
+  constexpr int turn_ms = 10;
+  pollfd waited{socket_.get(), POLLIN, 0};
+  while (meanwhile_ && ::poll(&waited, 1, turn_ms) == 0) {
+    meanwhile_();
+  }
+}
+
 /// False if the process is gone.
 bool FrameProcess::ask(const Question& question, const std::string& path, Reply& reply) {
   std::array<char, sizeof(Question) + longest_path> message{};
@@ -275,6 +284,7 @@ bool FrameProcess::ask(const Question& question, const std::string& path, Reply&
   std::memcpy(message.data() + sizeof question, path.data(), path.size());
   bool is_sent = ::send(socket_.get(), message.data(), sizeof question + path.size(), MSG_NOSIGNAL) > 0;
   while (is_sent) {
+    wait_for_answer();
     is_sent = receive(socket_.get(), reply.answer, reply.frames);
     if (is_sent && (reply.answer.number == Answer::failed || reply.answer.number == question.number)) {
       return true;

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -29,6 +31,9 @@ class FrameProcess {
 
   [[nodiscard]] bool is_running() const { return static_cast<bool>(socket_); }
 
+  /// What is called every 10 ms while an answer is waited for.
+  void set_meanwhile(std::function<void()> meanwhile) { meanwhile_ = std::move(meanwhile); }
+
   /// The rule for an offset in the file that the caller calls `module`. Some 30 us; the first of a file takes longer.
   [[nodiscard]] std::optional<UnwindRule> find(std::uint32_t module, const std::string& path, std::uint64_t inode,
                                                std::uint64_t file_offset);
@@ -41,12 +46,14 @@ class FrameProcess {
   struct Question;
   struct Reply;
   [[nodiscard]] bool ask(const Question& question, const std::string& path, Reply& reply);
+  void wait_for_answer() const;
 
   base::FileDescriptor socket_;
   pid_t pid_ = -1;
   std::uint64_t asked_ = 0;
   std::unordered_set<std::uint32_t> refused_;         // files without rules, or that the process failed at
   std::unordered_set<std::uint32_t> refused_source_;  // the same of debug information
+  std::function<void()> meanwhile_;
 };
 
 }  // namespace kymo::threads

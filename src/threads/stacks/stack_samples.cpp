@@ -204,11 +204,15 @@ FunctionId StackSamples::compiled_function_at(std::uint32_t pid, std::uint64_t a
   return known->second;
 }
 
-FunctionId StackSamples::kernel_function_at(std::uint64_t address) {
+const KernelSymbols& StackSamples::kernel() {
   if (!kernel_) {
-    kernel_.emplace();
+    kernel_.emplace("/proc/kallsyms", meanwhile_);
   }
-  const auto* const symbol = kernel_->find(address);
+  return *kernel_;
+}
+
+FunctionId StackSamples::kernel_function_at(std::uint64_t address) {
+  const auto* const symbol = kernel().find(address);
   const std::uint32_t module = symbol != nullptr ? number_of(kernel_name, 0) : 0;
   constexpr std::uint64_t low_bits = (std::uint64_t{1} << position_bits) - 1;
   return module == 0 ? function_of(0, kernel_place, kernel_name)
@@ -217,10 +221,7 @@ FunctionId StackSamples::kernel_function_at(std::uint64_t address) {
 
 /// All waits end in it; what called it tells them apart.
 bool StackSamples::is_scheduler(std::uint64_t address) {
-  if (!kernel_) {
-    kernel_.emplace();
-  }
-  const auto* const symbol = kernel_->find(address);
+  const auto* const symbol = kernel().find(address);
   constexpr std::array<std::string_view, 3> names{"__schedule", "schedule", "io_schedule"};
   return symbol != nullptr && std::any_of(names.begin(), names.end(), [symbol](std::string_view name) {
            return symbol->second.compare(0, name.size(), name) == 0;
@@ -282,9 +283,14 @@ std::optional<StackId> StackSamples::find_stack(const KernelRecord& record, std:
   };
   const FunctionId unknown = function_of(0, unknown_place, {});
   FunctionId last;
-  for (std::size_t i = record.chain.size(); i-- > 0;) {
+  const auto file_of = [this](std::uint32_t number) {
+    const Module& module = modules_[number - std::size_t{1}];
+    return Unwinder::File{module.path, module.inode};
+  };
+  const std::vector<std::uint64_t> chain = unwinder_ ? unwinder_->unwind(record, spaces_, file_of) : record.chain;
+  for (std::size_t i = chain.size(); i-- > 0;) {
     // A return address may be the first byte behind the function that called.
-    for (const Frame& frame : frames_at(record.pid, record.chain[i] - (i != 0 ? 1 : 0))) {
+    for (const Frame& frame : frames_at(record.pid, chain[i] - (i != 0 ? 1 : 0))) {
       if (frame.function != unknown || last != unknown) {
         push(frame);
       }
@@ -300,20 +306,8 @@ std::optional<StackId> StackSamples::find_stack(const KernelRecord& record, std:
   return is_complete ? std::optional(stack) : std::nullopt;
 }
 
-std::optional<StackId> StackSamples::find_unwound_stack(const KernelRecord& record) {
-  if (!unwinder_ || record.stack.empty()) {
-    return find_stack(record);
-  }
-  KernelRecord unwound = record;
-  unwinder_->unwind(unwound, spaces_, [this](std::uint32_t number) {
-    const Module& module = modules_[number - std::size_t{1}];
-    return Unwinder::File{module.path, module.inode};
-  });
-  return find_stack(unwound);
-}
-
 void StackSamples::take_sample(const KernelRecord& record, ThreadId thread) {
-  const auto stack = thread ? find_unwound_stack(record) : std::nullopt;
+  const auto stack = thread ? find_stack(record) : std::nullopt;
   if (!stack) {
     ++left_out_;
     return;

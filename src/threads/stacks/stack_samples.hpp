@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,10 +30,18 @@ namespace kymo::threads {
 /// One thread.
 class StackSamples final : public RecordTaker {
  public:
-  /// `unwinder` for samples with copies of stacks; null: callers by frame pointers alone. `has_waits`: the kernel takes
+  /// `unwinder` for copies of stacks; null: callers by frame pointers alone. `has_waits`: the kernel takes
   /// stacks of waits, maybe not of all.
   explicit StackSamples(std::unique_ptr<Unwinder> unwinder = nullptr, bool has_waits = true)
       : unwinder_(std::move(unwinder)), has_waits_(has_waits) {}
+
+  /// What is called every 10 ms or so while files are read.
+  void set_meanwhile(std::function<void()> meanwhile) {
+    meanwhile_ = std::move(meanwhile);
+    if (unwinder_) {
+      unwinder_->set_meanwhile(meanwhile_);
+    }
+  }
 
   /// Samples that need more are left out and counted, so that a program takes bounded memory however long it runs: some
   /// 200 MB at worst, beside the symbols.
@@ -110,7 +119,6 @@ class StackSamples final : public RecordTaker {
 
   void map(const KernelRecord& record);
   void take_sample(const KernelRecord& record, ThreadId thread);
-  [[nodiscard]] std::optional<StackId> find_unwound_stack(const KernelRecord& record);
   void take_leaving(const KernelRecord& record, ThreadId thread);
   void end_wait(const KernelRecord& record, ThreadId thread);
   [[nodiscard]] Shares shares_of(std::uint64_t length) const;
@@ -118,6 +126,7 @@ class StackSamples final : public RecordTaker {
   void push_shares(Alike& alike, const Shares& shares);
   /// Without the innermost `skipped` functions of the kernel.
   [[nodiscard]] std::optional<StackId> find_stack(const KernelRecord& record, std::size_t skipped = 0);
+  [[nodiscard]] const KernelSymbols& kernel();
   [[nodiscard]] bool is_scheduler(std::uint64_t address);
   /// The function at an address, and those inlined there, the innermost last. Valid until the next call.
   [[nodiscard]] std::span<const Frame> frames_at(std::uint32_t pid, std::uint64_t address);
@@ -146,6 +155,7 @@ class StackSamples final : public RecordTaker {
   std::unordered_map<std::uint32_t, PerfMap> perf_maps_;  // by process
   std::unordered_map<std::string, FunctionId> compiled_;  // by name
   std::optional<KernelSymbols> kernel_;
+  std::function<void()> meanwhile_;
   std::unordered_map<std::uint32_t, Wait> waits_;   // by the kernel's number of a thread
   std::unordered_map<std::uint64_t, Alike> alike_;  // by that number and the length
   bool has_waits_;

@@ -143,9 +143,10 @@ const UnwindRule* Unwinder::rule_of(const AddressSpaces::Place& place, const Fil
   return entry->second ? &*entry->second : nullptr;
 }
 
-void Unwinder::unwind(KernelRecord& sample, const AddressSpaces& spaces, const FileOf& file_of) {
+std::vector<std::uint64_t> Unwinder::unwind(const KernelRecord& sample, const AddressSpaces& spaces,
+                                            const FileOf& file_of) {
   if (sample.registers.size() != register_count || sample.stack.empty() || !is_running()) {
-    return;
+    return sample.chain;
   }
   static const UnwindRule by_frame_pointer = frame_pointer_rule();
   Frame frame(sample);
@@ -185,7 +186,7 @@ void Unwinder::unwind(KernelRecord& sample, const AddressSpaces& spaces, const F
   if (!is_whole && chain.size() < most_frames) {
     append_rest(chain, frame.place(), sample.chain);
   }
-  sample.chain = std::move(chain);
+  return chain;
 }
 
 }  // namespace kymo::threads

@@ -32,15 +32,18 @@ class Unwinder {
   [[nodiscard]] bool is_running() const { return process_.is_running(); }
 
   /// See FrameProcess.
+  void set_meanwhile(std::function<void()> meanwhile) { process_.set_meanwhile(std::move(meanwhile)); }
+  /// Likewise.
   [[nodiscard]] std::vector<SourceFrame> find_source(std::uint32_t module, const std::string& path, std::uint64_t inode,
                                                      std::uint64_t address) {
     return process_.find_source(module, path, inode, address);
   }
 
-  /// Replaces a sample's chain, which the kernel found by frame pointers, if the sample has a copy of the stack. A file
-  /// without rules is unwound by frame pointers. Beyond the copy the kernel's chain goes on where it has the same
-  /// caller; else address 0 stands for the rest. 0.1 us a frame whose rule is known.
-  void unwind(KernelRecord& sample, const AddressSpaces& spaces, const FileOf& file_of);
+  /// The chain of a sample that has a copy of the stack; of others the kernel's own, by frame pointers. A file without
+  /// rules is unwound by frame pointers, too. Beyond the copy the kernel's chain goes on where it has the same caller;
+  /// else address 0 stands for the rest. 0.1 us a frame whose rule is known.
+  [[nodiscard]] std::vector<std::uint64_t> unwind(const KernelRecord& sample, const AddressSpaces& spaces,
+                                                  const FileOf& file_of);
 
  private:
   using Rules = std::map<std::uint64_t, std::optional<UnwindRule>>;  // by begin

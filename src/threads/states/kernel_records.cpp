@@ -107,6 +107,9 @@ std::uint64_t register_mask() {
   return mask;
 }
 
+/// Waits may come in thousands a second.
+constexpr std::uint32_t most_copied_of_wait = std::uint32_t{4} << 10U;
+
 /// The registers and the copy of the stack at a sample's end, if both are there.
 void parse_stack(std::span<const std::byte> body, KernelRecord& record) {
   constexpr std::size_t word = sizeof(std::uint64_t);
@@ -200,19 +203,21 @@ perf_event_attr make_settings(EventKind kind, const EventChoice& choice, std::ui
   settings.sample_type |= PERF_SAMPLE_CALLCHAIN;
   settings.exclude_kernel = !choice.samples_kernel;
   settings.exclude_callchain_kernel = !choice.samples_kernel;
+  std::uint32_t copied_bytes = choice.copied_stack_bytes;
   if (kind == EventKind::samples) {
     settings.sample_type |= PERF_SAMPLE_PERIOD;
     settings.config = PERF_COUNT_SW_CPU_CLOCK;
     settings.freq = 1;
     settings.sample_freq = choice.samples_hz;
-    if (choice.copied_stack_bytes != 0 && !kernel_registers.empty()) {
-      settings.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-      settings.sample_regs_user = register_mask();
-      settings.sample_stack_user = choice.copied_stack_bytes;
-    }
   } else {
     settings.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
     settings.sample_period = 1;
+    copied_bytes = std::min(copied_bytes, most_copied_of_wait);
+  }
+  if (copied_bytes != 0 && !kernel_registers.empty()) {
+    settings.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    settings.sample_regs_user = register_mask();
+    settings.sample_stack_user = copied_bytes;
   }
   return settings;
 }

@@ -71,8 +71,8 @@ struct EventChoice {
   std::uint32_t samples_hz = 0;  ///< call stacks of whatever runs, so often in a second of CPU time; 0: none
   bool samples_kernel = false;   ///< also while the kernel runs on a thread's behalf; perf_event_paranoid 1
   bool samples_waits = false;    ///< also the stacks of threads that leave their CPU; needs samples_kernel
-  /// So much of the stack, from its pointer on, and the registers with each sample by CPU time; a multiple of 8; 0:
-  /// none.
+  /// So much of the stack, from its pointer on, and the registers with each stack, of waits at most 4 KiB; a multiple
+  /// of 8; 0: none.
   std::uint32_t copied_stack_bytes = 0;
   bool is_own = false;  ///< of this process's threads alone, which run meanwhile: no processes that it starts
 };

@@ -41,6 +41,10 @@ constexpr std::uint32_t least_copies = 128;
 /// more.
 constexpr std::size_t least_record_bytes = 32;
 
+/// Records are handed over for so long between two looks at the rings, while they hold no more than this together.
+constexpr std::int64_t longest_turn_ns = 10'000'000;
+constexpr std::size_t most_pending_bytes = std::size_t{64} << 20U;
+
 int open_with(perf_event_attr& settings, pid_t process, int cpu) {
   return static_cast<int>(::syscall(SYS_perf_event_open, &settings, process, cpu, -1, PERF_FLAG_FD_CLOEXEC));
 }
@@ -235,9 +239,7 @@ Refusal SwitchEvents::attach_running(pid_t process, const EventChoice& choice) {
         return refusal;
       }
     }
-    for (Ring& ring : rings_) {
-      drain(ring);
-    }
+    make_room();
     for (const Pending& next : pending_) {
       if (next.record.kind == KernelRecord::Kind::forked) {
         known.insert(next.record.tid);
@@ -305,6 +307,7 @@ void SwitchEvents::drain(Ring& ring) {
     } else if (record.kind != KernelRecord::Kind::other) {
       waits_.seen += record.kind == KernelRecord::Kind::leaving ? 1U : 0U;
       ring.last_ns = record.time_ns;
+      pending_bytes_ += record.stack.size();
       pending_.push_back({std::move(record), 0});
     }
   });
@@ -319,11 +322,25 @@ void SwitchEvents::drain(Ring& ring) {
   }
 }
 
+void SwitchEvents::make_room() {
+  if (pending_bytes_ < most_pending_bytes) {
+    for (Ring& ring : rings_) {
+      drain(ring);
+    }
+  }
+}
+
 void SwitchEvents::hand_over(std::int64_t until_ns, RunStates& states, const std::vector<RecordTaker*>& takers) {
   std::stable_sort(pending_.begin(), pending_.end(),
                    [](const Pending& a, const Pending& b) { return a.record.time_ns < b.record.time_ns; });
   std::size_t done = 0;
+  std::int64_t drained_ns = base::monotonic_now_ns();
   for (; done < pending_.size() && pending_[done].record.time_ns <= until_ns; ++done) {
+    // A file's symbols and call frames may take a while, in which rings of copied stacks fill.
+    if (const std::int64_t now_ns = base::monotonic_now_ns(); now_ns - drained_ns > longest_turn_ns) {
+      drained_ns = now_ns;
+      make_room();
+    }
     const Pending& next = pending_[done];
     if (next.record.kind == KernelRecord::Kind::lost_records) {
       states.lose(next.record.time_ns, next.lost_until_ns);
@@ -341,6 +358,9 @@ void SwitchEvents::hand_over(std::int64_t until_ns, RunStates& states, const std
       }
     }
   }
+  for (std::size_t i = 0; i < done; ++i) {
+    pending_bytes_ -= pending_[i].record.stack.size();
+  }
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(done));
   complete_until_ns_ = until_ns;
 }
@@ -352,6 +372,7 @@ void SwitchEvents::read(RunStates& states, const std::vector<RecordTaker*>& take
   }
   if (pending_.size() > rings_.size() * 4 * usual_ring_bytes_ / least_record_bytes) {
     pending_.clear();
+    pending_bytes_ = 0;
     ++overruns_;
     states.lose(complete_until_ns_, start_ns);
     for (RecordTaker* const taker : takers) {
@@ -363,10 +384,11 @@ void SwitchEvents::read(RunStates& states, const std::vector<RecordTaker*>& take
   hand_over(std::exchange(last_start_ns_, start_ns), states, takers);
 }
 
-/// A thread that leaves its CPU loses 1 us to the event, and 3 to its stack. While all together do it more than 5,000
-/// times a second, the event is enabled for a sixteenth of the time.
+/// A thread that leaves its CPU loses 1 us to the event, and 4 to its stack. While all together do it more than 5,000
+/// times a second, the event is enabled for a sixteenth of the time, or less where that is enough.
 void SwitchEvents::watch_waits(std::int64_t now_ns) {
   constexpr double most_waits_hz = 5'000;
+  constexpr double enough_stacks_hz = 1'500;
   constexpr std::int64_t window_ns = 6'000'000;
   constexpr std::int64_t least_look_ns = 50'000'000;
   const std::int64_t elapsed_ns = now_ns - waits_.since_ns;
@@ -393,7 +415,9 @@ void SwitchEvents::watch_waits(std::int64_t now_ns) {
   waits_.is_always = false;
   enable_waits(false);
   const std::int64_t spent_ns = base::monotonic_now_ns() - now_ns;
-  waits_.until_ns = now_ns + 15 * std::clamp(elapsed_ns, window_ns, 10 * window_ns) + 15 * spent_ns;
+  const double pauses = std::clamp(rate_hz / enough_stacks_hz, 16.0, 64.0) - 1;
+  const auto looked_ns = static_cast<double>(std::clamp(elapsed_ns, window_ns, 10 * window_ns) + spent_ns);
+  waits_.until_ns = now_ns + static_cast<std::int64_t>(pauses * looked_ns);
 }
 
 void SwitchEvents::enable_waits(bool is_enabled) {

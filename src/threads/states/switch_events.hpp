@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
 #include <vector>
@@ -66,6 +67,9 @@ class SwitchEvents {
   void read_last(RunStates& states, const std::vector<RecordTaker*>& takers = {});
   /// False once somebody else closed one of the descriptors: what threads do since may be unknown.
   [[nodiscard]] bool is_whole() const;
+  /// Empties the rings, which fill while a taker of read() takes long; it may call this. No more is kept than 64 MiB of
+  /// stacks.
+  void make_room();
   /// Detaches.
   void clear();
   /// In a forked child, which inherits descriptors but no rings: closes them.
@@ -127,7 +131,8 @@ class SwitchEvents {
 
   std::vector<Ring> rings_;
   std::vector<Event> more_events_;  // of other threads or kinds, which write into the same rings
-  std::vector<Pending> pending_;
+  std::deque<Pending> pending_;     // one is handed over while others come
+  std::size_t pending_bytes_ = 0;   // of copied stacks
   /// What an unprivileged user may lock for each CPU by default (perf_event_mlock_kb), less the page of positions.
   std::size_t usual_ring_bytes_ = std::size_t{512} << 10U;
   std::size_t most_events_ = SIZE_MAX;

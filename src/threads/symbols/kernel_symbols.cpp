@@ -7,10 +7,15 @@
 
 namespace kymo::threads {
 
-KernelSymbols::KernelSymbols(const std::string& path) {
+KernelSymbols::KernelSymbols(const std::string& path, const std::function<void()>& meanwhile) {
   constexpr std::size_t most_functions = std::size_t{1} << 21U;
+  constexpr std::size_t lines_at_once = 4096;
   std::ifstream file(path);
+  std::size_t lines = 0;
   for (std::string line; functions_.size() < most_functions && std::getline(file, line);) {
+    if (++lines % lines_at_once == 0 && meanwhile) {
+      meanwhile();
+    }
     // "ffffffff81000000 T name", of a module "\t[module]" behind it.
     std::uint64_t address = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), address, 16);

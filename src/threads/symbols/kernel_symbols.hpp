@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,8 @@ namespace kymo::threads {
 /// Empty where the kernel hides its addresses (kernel.kptr_restrict). About 10 MB and 100 ms for 200,000 symbols.
 class KernelSymbols {
  public:
-  explicit KernelSymbols(const std::string& path = "/proc/kallsyms");
+  /// `meanwhile`, if any, is called every few milliseconds.
+  explicit KernelSymbols(const std::string& path = "/proc/kallsyms", const std::function<void()>& meanwhile = {});
 
   [[nodiscard]] bool empty() const { return functions_.empty(); }
   /// The function at an address, with its first byte; null if there is none.
