@@ -41,6 +41,9 @@ constexpr std::uint32_t least_copies = 128;
 /// more.
 constexpr std::size_t least_record_bytes = 32;
 
+/// For so long stacks of waits are taken before it is looked how many there are.
+constexpr std::int64_t window_ns = 6'000'000;
+
 /// Records are handed over for so long between two looks at the rings, while they hold no more than this together.
 constexpr std::int64_t longest_turn_ns = 10'000'000;
 constexpr std::size_t most_pending_bytes = std::size_t{64} << 20U;
@@ -195,6 +198,8 @@ Refusal SwitchEvents::attach(pid_t process, const EventChoice& choice) {
     }
   }
   last_start_ns_ = complete_until_ns_ = base::monotonic_now_ns();
+  waits_.since_ns = last_start_ns_;
+  waits_.until_ns = last_start_ns_ + window_ns;
   return rings_.empty() ? explain(ENODEV) : Refusal{};
 }
 
@@ -323,11 +328,12 @@ void SwitchEvents::drain(Ring& ring) {
 }
 
 void SwitchEvents::make_room() {
-  if (pending_bytes_ < most_pending_bytes) {
-    for (Ring& ring : rings_) {
+  for (Ring& ring : rings_) {
+    if (ring.kind == EventKind::threads || pending_bytes_ < most_pending_bytes) {
       drain(ring);
     }
   }
+  watch_waits(base::monotonic_now_ns());
 }
 
 void SwitchEvents::hand_over(std::int64_t until_ns, RunStates& states, const std::vector<RecordTaker*>& takers) {
@@ -389,7 +395,6 @@ void SwitchEvents::read(RunStates& states, const std::vector<RecordTaker*>& take
 void SwitchEvents::watch_waits(std::int64_t now_ns) {
   constexpr double most_waits_hz = 5'000;
   constexpr double enough_stacks_hz = 1'500;
-  constexpr std::int64_t window_ns = 6'000'000;
   constexpr std::int64_t least_look_ns = 50'000'000;
   const std::int64_t elapsed_ns = now_ns - waits_.since_ns;
   if (now_ns < waits_.until_ns) {

@@ -67,8 +67,8 @@ class SwitchEvents {
   void read_last(RunStates& states, const std::vector<RecordTaker*>& takers = {});
   /// False once somebody else closed one of the descriptors: what threads do since may be unknown.
   [[nodiscard]] bool is_whole() const;
-  /// Empties the rings, which fill while a taker of read() takes long; it may call this. No more is kept than 64 MiB of
-  /// stacks.
+  /// Empties the rings, which fill while a taker of read() takes long; it may call this. Of stacks no more is kept than
+  /// 64 MiB.
   void make_room();
   /// Detaches.
   void clear();
