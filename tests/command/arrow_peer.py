@@ -47,28 +47,9 @@ def make_events():
     for i in range(90_000):
         span = (i % 3, f"work {i % 10}", i * 1000, 100 + i % 7, i)
         spans.append(span)
-        events.append(
-            {
-                "name": span[1],
-                "cat": "scope",
-                "ph": "X",
-                "ts": span[2] / 1000,
-                "dur": span[3] / 1000,
-                "pid": 1,
-                "tid": span[0],
-                "args": {"i": i},
-            }
-            if i % 2
-            else {
-                "name": span[1],
-                "cat": "scope",
-                "ph": "X",
-                "ts": span[2] / 1000,
-                "dur": span[3] / 1000,
-                "pid": 1,
-                "tid": span[0],
-            }
-        )
+        event = {"name": span[1], "cat": "scope", "ph": "X", "ts": span[2] / 1000, "dur": span[3] / 1000}
+        event |= {"pid": 1, "tid": span[0]} | ({"args": {"i": i}} if i % 2 else {})
+        events.append(event)
         if i % 100 == 0:
             events.append(
                 {"name": "load \u00e9", "ph": "C", "ts": i, "pid": 1, "args": {"cpu": i / 8, "gpu": float("nan")}}
