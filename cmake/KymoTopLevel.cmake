@@ -7,13 +7,19 @@ endif()
 find_program(KYMO_CCACHE ccache)
 mark_as_advanced(KYMO_CCACHE)
 if(KYMO_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  # Build folders share identical compilations, wherever their generated files are. The price: debug information may
-  # name another build's folder. The sloppiness is what ccache asks for to cache files with precompiled headers. Those
-  # hold checksums of the files that they include, so what is the same but for comments must not be found: depend mode
-  # compares whole files, and the namespace keeps away what was cached without it.
+  # Build folders and clones share identical compilations: the compiler is given relative paths. The price: `__FILE__`
+  # is relative to the build folder, and debug information may name another one. The sloppiness is what ccache asks for
+  # to cache files with precompiled headers. Those hold checksums of the files that they include, so what is the same but
+  # for comments must not be found: depend mode compares whole files, and the namespace keeps away what was cached
+  # without it.
+  set(kymo_cached_paths "${PROJECT_SOURCE_DIR}")
+  cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${PROJECT_BINARY_DIR}" NORMALIZE is_inside)
+  if(NOT is_inside)
+    set(kymo_cached_paths "${PROJECT_BINARY_DIR}")
+  endif()
   set(CMAKE_C_COMPILER_LAUNCHER
     "${CMAKE_COMMAND}" -E env CCACHE_NAMESPACE=kymo CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1
-    "CCACHE_BASEDIR=${PROJECT_BINARY_DIR}" CCACHE_SLOPPINESS=pch_defines,time_macros "${KYMO_CCACHE}")
+    "CCACHE_BASEDIR=${kymo_cached_paths}" CCACHE_SLOPPINESS=pch_defines,time_macros "${KYMO_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 

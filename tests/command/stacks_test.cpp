@@ -75,7 +75,7 @@ class StacksTest : public CommandTest {
 
   /// A line of stacks_program.cpp, without its indentation.
   [[nodiscard]] static std::string line_of_source(int number) {
-    std::ifstream source(std::filesystem::path(__FILE__).replace_filename("stacks_program.cpp"));
+    std::ifstream source(STACKS_PROGRAM_SOURCE);
     std::string line;
     for (int i = 0; i < number; ++i) {
       std::getline(source, line);
