@@ -14,7 +14,7 @@ set -eu
 build="g++ cmake ninja-build make pkg-config liblz4-dev libzstd-dev zlib1g-dev libimgui-dev libstb-dev libglfw3-dev libegl-dev libgl-dev libcli11-dev libfmt-dev libprotozero-dev nlohmann-json3-dev libcpp-httplib-dev libdw-dev libiberty-dev"
 web="emscripten dpkg-dev"
 bench="libbenchmark-dev python3 binutils"
-test="$bench $web libgtest-dev libegl1 libgl1-mesa-dri libvulkan-dev mesa-vulkan-drivers xvfb xauth libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ccache clang lld nodejs npm systemtap-sdt-dev abigail-tools doxygen elfutils mmdebstrap libclang-rt-14-dev|libclang-rt-dev openjdk-17-jre-headless|default-jre-headless"
+test="$bench $web libgtest-dev libegl1 libgl1-mesa-dri libvulkan-dev mesa-vulkan-drivers xvfb xauth libcairo2 fonts-dejavu-core python3-dev python3-lz4 python3-venv python3-zstandard ruby ccache clang lld nodejs npm systemtap-sdt-dev abigail-tools doxygen elfutils makepkg mmdebstrap libclang-rt-14-dev|libclang-rt-dev openjdk-17-jre-headless|default-jre-headless"
 # Ubuntu has Chromium only as a snap, which containers and services cannot run, so tests that need a browser are skipped
 # there.
 browser="chromium"

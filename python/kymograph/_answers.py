@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kymograph._analysis import Reader, Snapshot, compare
-from kymograph._errors import warn_of
+from kymograph._errors import warn_of, warn_of_stacks
 from kymograph._selection import ENERGY_LISTS, Selection, as_patterns
 from kymograph._stacks import FunctionRow
 
@@ -156,7 +156,9 @@ class Answers:
             raise ValueError(f"energy by {by!r}: there are {', '.join(ENERGY_LISTS)}")
         if self._selection != Selection():
             raise ValueError("energy is told of whole captures, not of a view")
-        found = self._snapshot().energy(by_process=by_process, power_sources=list(power_sources), idle_watts=idle_watts)
+        snapshot = self._snapshot()
+        found = snapshot.energy(by_process=by_process, power_sources=list(power_sources), idle_watts=idle_watts)
+        warn_of(snapshot.captures())
         return found if by is None else found[ENERGY_LISTS[by]]
 
     def functions(
@@ -196,7 +198,8 @@ class Answers:
         KeyError
             A pattern matches nothing, or there is no such frame or phase.
         """
-        return self._snapshot().functions(
+        snapshot = self._snapshot()
+        found = snapshot.functions(
             start_ns=self._selection.start_ns,
             end_ns=self._selection.end_ns,
             sites=list(as_patterns(site)),
@@ -205,6 +208,9 @@ class Answers:
             phase=phase,
             lines=lines,
         )
+        warn_of(snapshot.captures())
+        warn_of_stacks(snapshot.captures())
+        return found
 
     def thread_activity(
         self,
@@ -237,13 +243,16 @@ class Answers:
         KeyError
             A pattern matches nothing, or there is no such frame or phase.
         """
-        return self._snapshot().thread_activity(
+        snapshot = self._snapshot()
+        found = snapshot.thread_activity(
             start_ns=self._selection.start_ns,
             end_ns=self._selection.end_ns,
             threads=list(as_patterns(thread)),
             frames=frames,
             phase=phase,
         )
+        warn_of(snapshot.captures())
+        return found
 
     def compare(self, other: Capture | Path | Iterable[Path], *, seed: int = 1) -> Comparison:
         """
@@ -318,9 +327,11 @@ class Answers:
         if sum(given) > 1 or (frame is not None and site is not None):
             raise ValueError("give a frame, a target, a base or a view: they do not go together")
         snapshot, before, time = self._sides(base)
-        return snapshot.explain(
+        found = snapshot.explain(
             site=site or "", over_ns=over_ns, frame=frame, time=time, base_captures=before, seed=seed
         )
+        warn_of(snapshot.captures())
+        return found
 
     def _sides(
         self, base: Capture | Path | Iterable[Path] | None
@@ -376,4 +387,6 @@ class Answers:
         if sum(given) > 1 or (frame is not None and site is not None):
             raise ValueError("give a frame, a base, or a view of the whole capture: they do not go together")
         snapshot, before, time = self._sides(base)
-        return snapshot.explain_energy(site=site or "", frame=frame, time=time, base_captures=before, seed=seed)
+        found = snapshot.explain_energy(site=site or "", frame=frame, time=time, base_captures=before, seed=seed)
+        warn_of(snapshot.captures())
+        return found

@@ -10,10 +10,16 @@ from typing import Any
 
 
 class CaptureWarning(UserWarning):
-    """A part of a capture could not be read; the rest was. `Capture.damages` lists such parts."""
+    """
+    A part of what was recorded is missing; the rest was read.
+
+    `Capture.damages` lists the parts of files that cannot be read. The closing facts of `Capture.captures` count the
+    stacks of samples that were lost.
+    """
 
 
 _warned: set[tuple[str, int]] = set()
+_warned_of_stacks: set[str] = set()
 
 
 def warn_of(captures: Iterable[dict[str, Any]]) -> None:
@@ -29,6 +35,16 @@ def warn_of(captures: Iterable[dict[str, Any]]) -> None:
         if new:
             parts = "a part" if len(new) == 1 else f"{len(new)} parts"
             said = f"{capture['path']}: {parts} could not be read, and the rest was; `Capture.damages` lists them"
+            warnings.warn(said, CaptureWarning, stacklevel=3)
+
+
+def warn_of_stacks(captures: Iterable[dict[str, Any]]) -> None:
+    """Warn of stacks that were lost while they were recorded, once a process for each capture."""
+    for capture in captures:
+        lost = sum(capture["closing_facts"].get(key, 0) for key in ("stacks_lost", "stacks_left_out"))
+        if lost and capture["path"] not in _warned_of_stacks:
+            _warned_of_stacks.add(capture["path"])
+            said = f"{capture['path']}: the stacks of {lost} samples were lost while it was recorded"
             warnings.warn(said, CaptureWarning, stacklevel=3)
 
 

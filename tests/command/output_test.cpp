@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -84,7 +86,8 @@ void expect_harmless(const CommandResult& result, const std::vector<std::string>
 }
 
 /// 40 frames with a scope each, of which one is slow, and sampled stacks of it: all under one name.
-void write_named(const std::string& path, const std::string& name) {
+void write_named(const std::string& path, const std::string& name,
+                 const std::vector<std::pair<const char*, std::uint64_t>>& closing_facts = {}) {
   capture::CaptureWriterOptions options;
   Declarations& declared = options.declarations;
   declared.processes = {{ProcessId{1}, 7, "here", "boot", "", name}};
@@ -113,7 +116,37 @@ void write_named(const std::string& path, const std::string& name) {
   batch.end_ns = now_ns;
   capture::CaptureWriter writer(path, std::move(options));
   writer.write(batch);
+  for (const auto& [key, value] : closing_facts) {
+    writer.set_closing_fact(key, value);
+  }
   writer.finish();
+}
+
+TEST_F(Output, WhatWasLostOfStacksAndRunStatesIsSaidByEveryCommandThatReadsThem) {
+  write_named(file_named("run.kymo"), "work",
+              {{"stacks_lost", 3}, {"stacks_overruns", 1}, {"stacks_left_out", 4}, {"threads_lost_records", 5}});
+  const std::vector<std::string> warnings{
+      "the kernel lost the stacks of 3 samples", "kymo record read too late 1 time: samples may be missing",
+      "4 samples left out: kymo record follows no more", "5 records of what threads did were lost"};
+  const std::vector<std::vector<std::string>> commands{
+      {"info", "run.kymo"},
+      {"stats", "run.kymo"},
+      {"stats", "--functions", "run.kymo"},
+      {"explain", "run.kymo"},
+      {"compare", "run.kymo", "run.kymo"},
+      {"export", "--to", "perfetto", "-o", "trace", "run.kymo"},
+      {"report", "-o", "page.html", "run.kymo"},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    const std::string said = kymo(command).err;
+    for (const std::string& warning : warnings) {
+      EXPECT_NE(said.find(warning), std::string::npos) << command[0] << ": " << warning << "\nnot in: " << said;
+    }
+  }
+  const std::string page = read_text(file_named("page.html"));
+  for (const std::string& warning : warnings) {
+    EXPECT_NE(page.find(warning), std::string::npos) << warning;
+  }
 }
 
 TEST_F(Output, NamesOfSampledFunctionsAndCausesCannotSteerTheTerminalEither) {

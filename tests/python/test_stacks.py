@@ -11,6 +11,7 @@ from pathlib import Path
 import kymograph as kymo
 import numpy as np
 import pytest
+from kymograph._errors import warn_of_stacks
 from support import command, info_of
 
 _WORK = """
@@ -77,6 +78,18 @@ def test_the_table_has_each_sample(path: Path) -> None:
     told = Counter({row["name"]: row["total"] for row in rows if modules[row["name"]] == 1})
     assert {name: count for name, count in totals.items() if modules[name] == 1} == +told
     assert set(on_cpu.thread) >= {os.path.basename(sys.executable)[:15]}
+
+
+def test_lost_stacks_are_a_warning_once() -> None:
+    captures = [
+        {"path": "whole.kymo", "closing_facts": {"stacks_lost": 0}},
+        {"path": "lacking.kymo", "closing_facts": {"stacks_lost": 3, "stacks_left_out": 4, "stacks_samples": 9}},
+    ]
+    with pytest.warns(kymo.CaptureWarning) as warned:
+        warn_of_stacks(captures * 2)
+    assert [str(warning.message) for warning in warned] == [
+        "lacking.kymo: the stacks of 7 samples were lost while it was recorded"
+    ]
 
 
 def test_a_view_has_the_samples_of_its_time(path: Path) -> None:

@@ -4,7 +4,9 @@ A release is refused where it would be another.
 """
 
 import json
+import os
 import pathlib
+import pwd
 import re
 import shutil
 import subprocess
@@ -16,9 +18,10 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 FILES = [file for file in sorted((PROJECT / "packaging").rglob("*")) if file.is_file()]
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command, whatever comes of it."""
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+def run(*words: str, home: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a command, in a home of its own if one is given, whatever comes of it."""
+    environment = {**os.environ, "HOME": str(home)} if home else None
+    return subprocess.run(words, capture_output=True, text=True, check=False, cwd=home, env=environment)
 
 
 def filled(name: str) -> str:
@@ -48,6 +51,18 @@ class PackagingTest(unittest.TestCase):
             self.written("PKGBUILD"),
         )
         self.assertEqual(said.stdout, f"kymo 1.2.3 kymo-1.2.3.tar.gz {'0' * 64}\nfunction\nfunction\n", said.stderr)
+
+    @unittest.skipUnless(shutil.which("makepkg"), "there is no makepkg")
+    def test_the_package_of_arch_is_one_that_makepkg_takes(self) -> None:
+        folder = pathlib.Path(self.written("PKGBUILD")).parent
+        command = ["makepkg", "--printsrcinfo"]
+        if os.geteuid() == 0:  # which makepkg refuses
+            nobody = pwd.getpwnam("nobody")
+            os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+            command = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", *command]
+        said = run(*command, home=folder)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("\tpkgver = 1.2.3\n", said.stdout)
 
     @unittest.skipUnless(shutil.which("ruby"), "there is no ruby")
     def test_the_formula_is_ruby(self) -> None:

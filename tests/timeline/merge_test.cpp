@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <kymo/timeline.hpp>
@@ -250,6 +251,23 @@ TEST(Merge, AddsFactsToTheProcessThatHasThePid) {
   ASSERT_EQ(timeline.processes().size(), 1U);
   EXPECT_EQ(timeline.processes()[0].declaration.command_line, "program");
   EXPECT_EQ(timeline.processes()[0].infos.back(), (std::pair<std::string, std::string>("record.signal", "9")));
+}
+
+TEST(Merge, AddsUpWhatWasSpentAndLostButNotWhatAScopeCosts) {
+  const TemporaryDirectory directory;
+  const auto write = [&](const std::string& name, std::uint64_t cost_ps) {
+    capture::CaptureWriter writer(directory / name, {});
+    writer.set_closing_fact("collector_cpu_ns", 1000 + cost_ps);
+    writer.set_closing_fact("empty_scope_ps", cost_ps);
+    writer.set_closing_fact("stacks_lost", 2);
+    writer.finish();
+    return directory / name;
+  };
+  const auto inputs = paths({write("a.kymo", 20), write("b.kymo", 30), write("c.kymo", 25)});
+  const CaptureReader merged(capture::merge(inputs, directory / "all.kymo").output);
+  const std::map<std::string, std::uint64_t> facts(merged.end().facts.begin(), merged.end().facts.end());
+  EXPECT_EQ(facts, (std::map<std::string, std::uint64_t>{
+                       {"collector_cpu_ns", 3075}, {"empty_scope_ps", 30}, {"stacks_lost", 6}}));
 }
 
 TEST(Merge, NeverOverwritesAndLeavesNothingBehindWhenItFails) {

@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -159,7 +161,26 @@ void report_energy(const RecordOptions& options, const std::string& path) {
   say("kymo: {}\n", describe_run_energy(stats::gather_energy(timeline, totals), timeline.range(), options.factors));
 }
 
-/// What the capture holds.
+/// What a capture holds without any recording of the program's own.
+std::string describe_content(const RecordedMachine& machine, const RecordedThreads& threads) {
+  std::vector<std::string_view> parts;
+  if (threads.has_stacks()) {
+    parts.emplace_back("its stacks");
+  }
+  if (threads.has_states()) {
+    parts.emplace_back("what its threads did");
+  }
+  if (!machine.path().empty()) {
+    parts.emplace_back("what the machine felt");
+  }
+  if (parts.empty()) {
+    return "the facts of the run";
+  }
+  const std::string_view last = parts.back();
+  parts.pop_back();
+  return parts.empty() ? std::string(last) : fmt::format("{} and {}", fmt::join(parts, ", "), last);
+}
+
 void report_capture(const RecordOptions& options, const Parts& parts, const RecordedMachine& machine,
                     const RecordedThreads& threads, const capture::MergeReport& report) {
   const std::size_t recordings =
@@ -169,10 +190,7 @@ void report_capture(const RecordOptions& options, const Parts& parts, const Reco
         format_bytes(report.bytes));
   } else if (recordings == 0) {
     say("kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}\n",
-        printable(options.command.front()), printable(report.output),
-        !machine.path().empty()   ? "what the machine felt meanwhile"
-        : !threads.path().empty() ? "what its threads did"
-                                  : "the facts of the run",
+        printable(options.command.front()), printable(report.output), describe_content(machine, threads),
         format_bytes(report.bytes));
   } else {
     say("kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),

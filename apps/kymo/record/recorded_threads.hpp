@@ -50,6 +50,8 @@ class RecordedThreads {
 
   /// The capture's path; empty if nothing is recorded.
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] bool has_states() const { return has_states_ && !path_.empty(); }
+  [[nodiscard]] bool has_stacks() const { return stacks_ && !path_.empty(); }
 
  private:
   void attach(pid_t process, bool is_running);

@@ -45,7 +45,8 @@ struct Report {
   std::vector<Explanation> explanations;                 ///< those that say something
   std::optional<EnergyExplanation> energy_explanation;   ///< likewise
   stats::SampledFunctions functions;
-  FlameGraph flame;  ///< of the functions
+  stats::SampledFunctions lines;  ///< the same by line of the source; empty if no line is known
+  FlameGraph flame;               ///< of the functions
   Warnings warnings;
   FlameGraph waits{FlameGraph::Widths::waits};
 };

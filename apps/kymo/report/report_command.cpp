@@ -13,6 +13,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/usage.hpp"
+#include "apps/kymo/stats/function_rows.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
 #include "base/output/replacing_file.hpp"
 #include "stats/energy/function_energy.hpp"
@@ -120,6 +121,10 @@ void read_functions(Report& report) {
   stats::FunctionOptions how;
   how.on_progress = progress.callback();
   report.functions = stats::gather_functions_with_energy(report.timeline, how, {});
+  if (knows_lines(report.timeline)) {
+    how.rows = stats::SampledRows::lines;
+    report.lines = stats::gather_functions_with_energy(report.timeline, how, {});
+  }
   report.flame.add(report.timeline, report.functions);
   report.waits.add(report.timeline, report.functions);
 }
@@ -162,7 +167,7 @@ int run(const ReportCommand& command) {
   const Timeline timeline = open_timeline(command.captures);
   ReportOptions how = command.report;
   how.redacts = command.captures.redacts;
-  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   read_tables(report);
   report.locks = stats::lock_statistics(timeline, report.statistics);
   read_tree(report);
@@ -177,6 +182,7 @@ int run(const ReportCommand& command) {
   report.warnings = find_warnings(timeline, report.statistics.drops);
   warn_of_missing_blocks(report.statistics, true, report.warnings);
   warn_of_gaps(report.statistics, report.warnings);
+  warn_of_samples(report.timeline, report.functions, report.warnings);
   const Warnings told = report.warnings;
   if (command.captures.redacts) {
     cut_directories(replacing.inputs, report);

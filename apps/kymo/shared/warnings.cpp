@@ -13,6 +13,7 @@
 #include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
+#include "apps/kymo/shared/ranges.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "base/text/plain_text.hpp"
@@ -36,6 +37,42 @@ void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
   if (drops.dropped_others != 0) {
     warnings.texts.push_back(fmt::format("{} (arguments, samples and the like) were dropped",
                                          format_plural(drops.dropped_others, "other event")));
+  }
+}
+
+/// A fact of all processes and the captures' ends, added up.
+std::uint64_t sum_of_facts(const Timeline& timeline, std::string_view info, std::string_view closing_fact) {
+  std::uint64_t sum = 0;
+  for (const InfoDeclaration& known : timeline.declarations().infos) {
+    if (known.key == info) {
+      sum += parse_number<std::uint64_t>(known.value).value_or(0);
+    }
+  }
+  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
+    for (const auto& [key, value] : timeline.capture(i).end().facts) {
+      sum += key == closing_fact ? value : 0;
+    }
+  }
+  return sum;
+}
+
+/// What was lost of run states and stacks.
+void warn_of_lost_records(const Timeline& timeline, Warnings& warnings) {
+  std::vector<std::string>& texts = warnings.texts;
+  if (const auto lost = sum_of_facts(timeline, "record.threads_lost_records", "threads_lost_records"); lost != 0) {
+    texts.push_back(fmt::format("{} of what threads did were lost: their run states are unknown at those times",
+                                format_plural(lost, "record")));
+  }
+  if (const auto lost = sum_of_facts(timeline, {}, "stacks_lost"); lost != 0) {
+    texts.push_back(fmt::format("the kernel lost the stacks of {}", format_plural(lost, "sample")));
+  }
+  if (const auto overruns = sum_of_facts(timeline, {}, "stacks_overruns"); overruns != 0) {
+    texts.push_back(
+        fmt::format("kymo record read too late {}: samples may be missing", format_plural(overruns, "time")));
+  }
+  if (const auto left_out = sum_of_facts(timeline, {}, "stacks_left_out"); left_out != 0) {
+    texts.push_back(fmt::format("{} left out: kymo record follows no more functions, stacks or threads",
+                                format_plural(left_out, "sample")));
   }
 }
 
@@ -213,6 +250,7 @@ Warnings find_unread(const Timeline& timeline) {
 Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops) {
   Warnings warnings;
   warn_of_drops(drops, warnings);
+  warn_of_lost_records(timeline, warnings);
   check_blocks(timeline::sources_of(timeline));
   for (const auto& source : timeline::sources_of(timeline)) {
     warn_of_damage(*source, warnings);

@@ -34,8 +34,8 @@ struct Warnings {
   [[nodiscard]] int exit_code() const;
 };
 
-/// Checks for drops, damage, recordings cut short, processes off the axis, and sampling of scopes. Compares every block
-/// with its checksum: a pass over the files without decoding them.
+/// Checks for drops, lost run states and stacks, damage, recordings cut short, processes off the axis, and sampling of
+/// scopes. Compares every block with its checksum: a pass over the files without decoding them.
 [[nodiscard]] Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops);
 
 /// Checks what of the captures is not read, for commands that have no other warnings: a line for each damaged one, for

@@ -31,6 +31,15 @@ std::string_view fact_of(const TimelineProcess& process, std::string_view key) {
   return {};
 }
 
+std::string_view fact_of(const Timeline& timeline, std::string_view key) {
+  for (const InfoDeclaration& info : timeline.declarations().infos) {
+    if (info.key == key) {
+      return info.value;
+    }
+  }
+  return {};
+}
+
 std::string machine_of(const TimelineProcess& process) {
   std::string text = process.declaration.host;
   const auto add = [&text](const std::string& more) { text += (text.empty() || more.empty() ? "" : ", ") + more; };

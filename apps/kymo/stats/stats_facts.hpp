@@ -14,6 +14,8 @@ namespace kymo::command {
 [[nodiscard]] const TimelineProcess& main_process(const Timeline& timeline);
 /// A fact of the process by its key; empty if it has none.
 [[nodiscard]] std::string_view fact_of(const TimelineProcess& process, std::string_view key);
+/// The same of whichever process has one.
+[[nodiscard]] std::string_view fact_of(const Timeline& timeline, std::string_view key);
 /// Host, processor, number of CPUs, kernel, architecture: those that are known.
 [[nodiscard]] std::string machine_of(const TimelineProcess& process);
 /// "5,316 scopes on 5 threads".

@@ -12,6 +12,8 @@
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/stats/energy_table.hpp"
+#include "apps/kymo/stats/function_rows.hpp"
+#include "apps/kymo/stats/stats_facts.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
 #include "stats/common/stack_tree.hpp"
 #include "stats/energy/function_energy.hpp"
@@ -27,67 +29,11 @@ using stats::SampledFunctions;
 
 constexpr std::size_t functions_of_first_screen = 30;
 
-/// The value of a fact of any process; empty if none has it.
-std::string find_info(const Timeline& timeline, std::string_view wanted) {
-  for (const InfoDeclaration& info : timeline.declarations().infos) {
-    if (info.key == wanted) {
-      return info.value;
-    }
-  }
-  return {};
-}
-
-std::uint64_t sum_of_closing_facts(const Timeline& timeline, std::string_view wanted) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
-    for (const auto& [key, value] : timeline.capture(i).end().facts) {
-      sum += key == wanted ? value : 0;
-    }
-  }
-  return sum;
-}
-
-void warn_of_missing_samples(const Timeline& timeline, const SampledFunctions& found, Warnings& warnings) {
-  if (const std::uint64_t lost = sum_of_closing_facts(timeline, "stacks_lost"); lost != 0) {
-    warnings.texts.push_back(fmt::format("the kernel lost the stacks of {}", format_plural(lost, "sample")));
-  }
-  if (const std::uint64_t overruns = sum_of_closing_facts(timeline, "stacks_overruns"); overruns != 0) {
-    warnings.texts.push_back(
-        fmt::format("kymo record read too late {} times: samples may be missing", format_count(overruns)));
-  }
-  if (const std::uint64_t left_out = sum_of_closing_facts(timeline, "stacks_left_out"); left_out != 0) {
-    warnings.texts.push_back(fmt::format("{} left out: kymo record follows no more functions, stacks or threads",
-                                         format_plural(left_out, "sample")));
-  }
-  if (found.unread != 0) {
-    warnings.texts.push_back(fmt::format("the stacks of {} could not be read", format_plural(found.unread, "sample")));
-  }
-  if (find_info(timeline, "stacks.kernel") == "not permitted") {
-    warnings.texts.emplace_back(
-        "the kernel did not permit samples of its own work: shares are of the time in the program itself");
-  }
-}
-
-/// Half the width of the interval that holds a share, in percent.
-std::string format_error(std::uint64_t hits, std::uint64_t samples) {
-  const stats::ShareInterval interval = stats::share_interval(hits, samples);
-  return fmt::format("{:.1f}", 50 * (interval.high - interval.low));
-}
-
-std::string last_part_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-/// A place in the source as "cart.cpp:31"; "-" if it is not known.
-std::string line_text(const FunctionStatistics& row) {
-  return row.line != 0 ? fmt::format("{}:{}", last_part_of(row.file), row.line) : "-";
-}
-
 /// The columns that tell rows apart: of lines the place, then the function.
 void add_names(std::vector<std::string>& cells, const FunctionStatistics& row, bool has_lines) {
   cells.push_back(printable(row.name));
   if (has_lines) {
-    cells.insert(cells.begin(), printable(line_text(row)));
+    cells.insert(cells.begin(), line_text(row));
   }
 }
 
@@ -115,7 +61,7 @@ void print_table(const SampledFunctions& found, bool has_lines, std::size_t most
     for (const std::uint64_t samples : {row.self, row.total}) {
       cells.push_back(format_count(samples));
       cells.push_back(format_share(static_cast<double>(samples), all));
-      cells.push_back(format_error(samples, found.samples));
+      cells.push_back(format_reach(samples, found.samples));
     }
     if (has_energy) {
       for (const stats::Energy& energy : {row.self_energy, row.total_energy}) {
@@ -123,7 +69,7 @@ void print_table(const SampledFunctions& found, bool has_lines, std::size_t most
         cells.push_back(format_bound(energy));
       }
     }
-    cells.push_back(printable(last_part_of(row.module)));
+    cells.push_back(module_text(row));
     table.add(cells);
   }
   table.print();
@@ -170,7 +116,7 @@ void print_waits(const SampledFunctions& found, bool has_lines, std::size_t most
         cells.push_back(fmt::format("{:.1f}", 100 * static_cast<double>(bound_ns) / all));
       }
     }
-    cells.push_back(printable(last_part_of(row.module)));
+    cells.push_back(module_text(row));
     table.add(cells);
   }
   table.print();
@@ -224,13 +170,11 @@ Json to_json(const Timeline& timeline, const SampledFunctions& found, bool has_l
 
 int show_functions(const Timeline& timeline, const StatsOptions& options) {
   if (timeline.declarations().stacks.empty()) {
-    const std::string refused = find_info(timeline, "stacks.refused");
+    const std::string_view refused = fact_of(timeline, "stacks.refused");
     throw Failure(refused.empty() ? std::string("no stacks were recorded: kymo record --stacks records them")
                                   : fmt::format("no stacks were recorded: {}", printable(refused)));
   }
-  const auto& stacks = timeline.declarations().stacks;
-  if (options.has_lines &&
-      std::none_of(stacks.begin(), stacks.end(), [](const auto& stack) { return stack.line != 0; })) {
+  if (options.has_lines && !knows_lines(timeline)) {
     throw Failure(
         "no line of the source is known: the recorded files have no debug information (-g or -g1), or kymo record "
         "had no libdw to read it");
@@ -245,7 +189,7 @@ int show_functions(const Timeline& timeline, const StatsOptions& options) {
     found = stats::gather_functions_with_energy(timeline, how, options.power_sources);
   }
   Warnings warnings = find_all_warnings(timeline);
-  warn_of_missing_samples(timeline, found, warnings);
+  warn_of_samples(timeline, found, warnings);
   const std::size_t most = options.top != 0                             ? options.top
                            : options.is_json || options.has_selection() ? found.functions.size()
                                                                         : functions_of_first_screen;

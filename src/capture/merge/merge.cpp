@@ -323,12 +323,13 @@ CaptureHeader Merging::header() const {
   return header;
 }
 
-/// Writes the closing words: sums over the inputs.
+/// Writes the closing words: sums over the inputs, and the greatest of what each scope costs.
 void Merging::close(CaptureWriter& writer) {
   std::map<std::string, std::uint64_t> facts;
   for (const auto& input : inputs_) {
     for (const auto& [key, value] : input->reader.end().facts) {
-      facts[key] += value;
+      std::uint64_t& fact = facts[key];
+      fact = key == "empty_scope_ps" ? std::max(fact, value) : fact + value;
     }
     for (const Damage& damage : input->reader.damages()) {
       // A block cut off by a kill: its events were found in memory.

@@ -245,16 +245,29 @@ PerfettoThread& PerfettoNames::thread(ThreadId id) {
   if (known != nullptr) {
     return *known;
   }
+  PerfettoThread& made = threads_.get(id);
+  made.place = new_row(id, "states");
+  return made;
+}
+
+const std::string& PerfettoNames::waits_place(ThreadId id) {
+  std::string& place = waits_places_[id];
+  if (place.empty()) {
+    place = new_row(id, "waits");
+  }
+  return place;
+}
+
+std::string PerfettoNames::new_row(ThreadId id, std::string_view what) {
   const ThreadDeclaration* const declared = declared_threads_.find(id);
   const ThreadDeclaration lost;
   const ThreadDeclaration& thread = declared != nullptr ? *declared : lost;
   const std::string& boot_id = process(thread.process).boot_id;
   const auto owner = owners_.find({boot_id, thread.pid});
-  PerfettoThread& made = threads_.get(id);
-  made.place = new_place(owner != owners_.end() ? owner->second : thread.process,
-                         "states of " + (thread.name.empty() ? std::string("thread") : valid_text(thread.name)) + " " +
-                             std::to_string(thread.os_thread_id));
-  return made;
+  return new_place(owner != owners_.end() ? owner->second : thread.process,
+                   std::string(what) + " of " +
+                       (thread.name.empty() ? std::string("thread") : valid_text(thread.name)) + " " +
+                       std::to_string(thread.os_thread_id));
 }
 
 const std::string& PerfettoNames::process_place(ProcessId id) {

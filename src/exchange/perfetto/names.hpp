@@ -79,6 +79,8 @@ class PerfettoNames {
   [[nodiscard]] PerfettoFrames& frames(FrameStreamId id);
   [[nodiscard]] PerfettoThread& thread(ThreadId id);
   [[nodiscard]] const std::vector<std::unique_ptr<PerfettoThread>>& threads() const { return threads_.things(); }
+  /// The track_uuid field of the row for a thread's waits.
+  [[nodiscard]] const std::string& waits_place(ThreadId id);
   /// The track_uuid field for events of the process itself.
   [[nodiscard]] const std::string& process_place(ProcessId id);
   /// The track_uuid field of a row for overlapping spans of a track.
@@ -122,6 +124,8 @@ class PerfettoNames {
 
   [[nodiscard]] Process& process(ProcessId id);
   [[nodiscard]] Name& name(NameId id);
+  /// A row of a thread's: "states of worker 4711".
+  [[nodiscard]] std::string new_row(ThreadId id, std::string_view what);
   /// A track beneath a process.
   [[nodiscard]] std::string new_place(ProcessId process, std::string_view name);
   void intern(perfetto::InternedField kind, std::uint64_t iid, std::string_view text);
@@ -137,6 +141,7 @@ class PerfettoNames {
   IdTable<FrameStreamId, FrameStreamDeclaration> streams_;
   IdTable<ThreadId, PerfettoThread> threads_;
   IdTable<ThreadId, ThreadDeclaration> declared_threads_;
+  std::map<ThreadId, std::string> waits_places_;
   std::map<std::pair<std::string, std::uint64_t>, ProcessId> owners_;  // by boot id and pid
   std::map<LaneKey, std::string> lanes_;
   std::map<std::uint64_t, bool> used_pids_;

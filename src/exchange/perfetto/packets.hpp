@@ -92,6 +92,8 @@ enum class EventField : protozero::pbf_tag_type {
   categories = 22,
   name = 23,
   double_counter_value = 44,
+  callstack_iid = 56,     // read since release 53
+  callstack_weight = 57,  // read since July 2026
 };
 enum class LegacyField : protozero::pbf_tag_type {
   phase = 2,

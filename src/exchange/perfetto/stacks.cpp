@@ -1,6 +1,6 @@
 #include "exchange/perfetto/stacks.hpp"
 
-#include <vector>
+#include <algorithm>
 
 #include "base/text/json_text.hpp"
 
@@ -46,10 +46,12 @@ void intern_text(std::string& trace, InternedField kind, std::uint64_t iid, std:
 
 void PerfettoStacks::write(const EventBatch& batch) {
   for (const StackSample& sample : batch.stack_samples) {
-    if (sample.is_wait()) {
-      continue;
+    if (!sample.is_wait()) {
+      write_sample(sample);
+    } else if (sample.blocked_ns > 0) {
+      write_wait(sample);
     }
-    write_sample(sample);
+    unsampled_ns_ += static_cast<std::uint64_t>(std::max<std::int64_t>(sample.unsampled_ns, 0));
   }
 }
 
@@ -68,6 +70,13 @@ void PerfettoStacks::write_sample(const StackSample& sample) {
   written.add_uint32(StackSampleField::pid, static_cast<std::uint32_t>(thread.pid));
   written.add_uint32(StackSampleField::tid, static_cast<std::uint32_t>(thread.os_thread_id));
   written.add_uint64(StackSampleField::callstack_iid, callstack);
+}
+
+void PerfettoStacks::write_wait(const StackSample& wait) {
+  const std::uint32_t stack = tree_.index_of(wait.stack);
+  std::string function;
+  base::append_valid_text(function, stack == 0 ? "wait" : tree_.name_of(tree_.function_of(stack)));
+  writer_.write_wait(wait, function, stack == 0 ? 0 : callstack_of(stack));
 }
 
 /// Names the thread without a track of its own: it may have one, from its scopes.

@@ -247,7 +247,7 @@ void PerfettoTraceWriter::write_flow(const FlowEvent& flow) {
 
 std::vector<std::string> write_perfetto(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   PerfettoTraceWriter writer(std::move(file));
-  PerfettoStacks stacks(timeline, writer.buffer());
+  PerfettoStacks stacks(timeline, writer);
   PerfettoSchedule schedule(timeline, writer.buffer());
   TimelineBatches batches(timeline, request.on_progress);
   for (EventBatch batch; batches.next(batch);) {
@@ -257,7 +257,7 @@ std::vector<std::string> write_perfetto(const Timeline& timeline, base::OutputFi
   }
   schedule.finish();
   writer.finish();
-  return {};
+  return stacks.left_out();
 }
 
 }  // namespace kymo::exchange

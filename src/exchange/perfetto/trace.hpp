@@ -11,6 +11,7 @@
 //   sample              value of a counter track with the metric's unit
 //   flow                flow events of the JSON kind (s, t, f), bound to the slice that is open at that time
 //   stack sample        perf sample of its thread, with the call stack
+//   stack of a wait     slice on a row of its thread's, with the call stack and its length as the stack's weight
 //   run state           slice on a row of its thread's; running ones are switches of the scheduler as well (schedule.hpp)
 //   message, sync point instant; "dropped so far", "clock uncertain" and "run", which has the facts, as well
 //   process, track      track descriptor; rank and host are labels of the process
@@ -53,6 +54,8 @@ class PerfettoTraceWriter {
 
   /// For packets of others, between two calls of write().
   [[nodiscard]] std::string& buffer() { return file_.buffer(); }
+  /// A wait, named after the function that waited. `callstack`: its interned call stack; 0: none.
+  void write_wait(const StackSample& wait, std::string_view function, std::uint64_t callstack);
 
   /// Ends the open spans at the last time seen, marks them "open", and completes the file. Later calls do nothing.
   void finish();

@@ -216,6 +216,22 @@ void PerfettoTraceWriter::write_state(const PerfettoThread& thread, const Thread
   append_slice_end(state.end_ns(), thread.place);
 }
 
+void PerfettoTraceWriter::write_wait(const StackSample& wait, std::string_view function, std::uint64_t callstack) {
+  const std::string& place = names_.waits_place(wait.thread);
+  begin_event(EventType::slice_begin, PerfettoNames::Category::kymo, place);
+  {
+    EventBuilder event(event_);
+    event.add_string(EventField::name, function.data(), function.size());
+    if (callstack != 0) {
+      event.add_uint64(EventField::callstack_iid, callstack);
+      event.add_double(EventField::callstack_weight, static_cast<double>(wait.blocked_ns));
+    }
+  }
+  perfetto::append_event(file_.buffer(), base::subtract_length(wait.time_ns, wait.blocked_ns), event_);
+  append_slice_end(wait.time_ns, place);
+  file_.spill();
+}
+
 void PerfettoTraceWriter::write_instants(const EventBatch& batch) {
   for (const Message& message : batch.messages) {
     text_.clear();

@@ -343,10 +343,7 @@ std::vector<std::string> write_firefox(const Timeline& timeline, base::OutputFil
   }
   file.buffer() += "]}";
   file.close();
-  if (unsampled_ns != 0) {
-    return {"waits whose stacks were not taken, " + std::to_string(unsampled_ns / 1'000'000) + " ms in all"};
-  }
-  return {};
+  return waits_left_out(unsampled_ns);
 }
 
 }  // namespace kymo::exchange

@@ -12,6 +12,13 @@ void require_samples(const Timeline& timeline) {
   }
 }
 
+std::vector<std::string> waits_left_out(std::uint64_t unsampled_ns) {
+  if (unsampled_ns == 0) {
+    return {};
+  }
+  return {"waits whose stacks were not taken, " + std::to_string(unsampled_ns / 1'000'000) + " ms in all"};
+}
+
 const ThreadDeclaration& SampledThreads::declared(ThreadId thread) const {
   static const ThreadDeclaration lost;
   const auto& threads = timeline_.declarations().threads;

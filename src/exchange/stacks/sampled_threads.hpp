@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <kymo/timeline.hpp>
 
@@ -14,6 +15,9 @@ inline constexpr std::size_t most_functions_of_stack = std::size_t{1} << 13U;
 
 /// Throws ExchangeError if the timeline has no sampled stacks.
 void require_samples(const Timeline& timeline);
+
+/// What an export leaves out that has no place for sums of waits; empty if nothing.
+[[nodiscard]] std::vector<std::string> waits_left_out(std::uint64_t unsampled_ns);
 
 class SampledThreads {
  public:

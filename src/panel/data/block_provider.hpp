@@ -37,8 +37,9 @@ enum class Arrival : std::uint8_t {
 struct ProviderFacts {
   std::uint64_t dropped_scopes = 0;
   std::uint64_t dropped_others = 0;
-  bool knows_drops = true;    ///< else both cover only the blocks read so far
-  double empty_scope_ns = 0;  ///< a thread's cost of recording a scope, the maximum of several programs; 0: unknown
+  bool knows_drops = true;        ///< else both cover only the blocks read so far
+  std::uint64_t lost_stacks = 0;  ///< samples whose stacks were lost; known of closed captures
+  double empty_scope_ns = 0;      ///< a thread's cost of recording a scope, the maximum of several programs; 0: unknown
   std::uint64_t collector_cpu_ns = 0;   ///< total CPU time of the collector; 0: unknown
   std::uint64_t collector_wall_ns = 0;  ///< the wall time in which it was used
 };

@@ -65,6 +65,7 @@ void TimelineBlocks::take_over() {
     }
     for (const auto& [name, value] : capture.end().facts) {
       facts_.collector_cpu_ns += name == "collector_cpu_ns" ? value : 0;
+      facts_.lost_stacks += name == "stacks_lost" || name == "stacks_left_out" ? value : 0;
       if (name == "empty_scope_ps") {
         facts_.empty_scope_ns = std::max(facts_.empty_scope_ns, static_cast<double>(value) / 1e3);
       }

@@ -1,4 +1,5 @@
 // The panel's header: the state of the view, the cost and losses of recording, and buttons.
+#include <cstdint>
 #include <string>
 
 #include "panel/data/time_math.hpp"
@@ -18,13 +19,13 @@ void next_to(float width) {
   }
 }
 
-std::string drops_text(const DropCounts& drops, Arrival arrival) {
-  if (drops.scopes + drops.others == 0) {
+std::string drops_text(const DropCounts& drops, std::uint64_t lost_stacks, Arrival arrival) {
+  if (drops.scopes + drops.others + lost_stacks == 0) {
     const bool is_known = arrival == Arrival::complete || arrival == Arrival::recording;
     return !is_known ? "nothing dropped up to there" : drops.is_whole ? "nothing dropped" : "nothing dropped lately";
   }
   return std::string("! dropped") + (drops.is_whole ? ": " : ", at least: ") + count_text(drops.scopes) + " scopes, " +
-         count_text(drops.others) + " others";
+         count_text(drops.others) + " others" + (lost_stacks != 0 ? ", " + count_text(lost_stacks) + " stacks" : "");
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ void PanelView::draw_header() {
     }
   }
   const ProviderFacts facts = provider.facts();
-  put_word(drops_text(state_.data().drops(), provider.arrival()));
+  put_word(drops_text(state_.data().drops(), facts.lost_stacks, provider.arrival()));
   if (facts.collector_cpu_ns != 0 && facts.collector_wall_ns > 0) {
     const double share = static_cast<double>(facts.collector_cpu_ns) / static_cast<double>(facts.collector_wall_ns);
     put_word("collector " + value_text(100.0 * share, "% of a core"));

@@ -298,7 +298,10 @@ std::vector<Explanation> explain(const Timeline& timeline, const ExplainOptions&
   }
   if (all.empty()) {
     throw SelectionError("nothing to explain: there are no frames, and no site has " + std::to_string(least_instances) +
-                         " scopes");
+                         " scopes" +
+                         (timeline.declarations().stacks.empty()
+                              ? ""
+                              : "; `kymo stats --functions` tells what the threads did by their stacks"));
   }
   return all;
 }

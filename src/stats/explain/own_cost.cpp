@@ -135,18 +135,19 @@ void describe_threads(const Timeline& timeline, const LookedAt& looked_at, doubl
   }
 }
 
-/// The cost of an empty scope, as captures state it at their end: that of the first that does; 0: not known.
+/// The cost of an empty scope, as captures state it at their end: the greatest; 0: not known.
 double empty_scope_ns(const Timeline& timeline) {
+  std::uint64_t cost_ps = 0;
   for (const auto& source : timeline::sources_of(timeline)) {
     if (source->reader().is_closed()) {
       for (const auto& [name, value] : source->reader().end().facts) {
         if (name == "empty_scope_ps") {
-          return static_cast<double>(value) / 1e3;
+          cost_ps = std::max(cost_ps, value);
         }
       }
     }
   }
-  return 0;
+  return static_cast<double>(cost_ps) / 1e3;
 }
 
 void describe_scopes(const Timeline& timeline, const LookedAt& looked_at, const CriticalPaths& paths, double excess_ns,
