@@ -1,6 +1,6 @@
 #!/bin/sh
 # Formats all sources according to .clang-format and, for Python, pyproject.toml. With --check it only reports files
-# that differ, and ruff's other findings in Python, and fails if there are any.
+# that differ, what no formatter mends, and ruff's other findings in Python, and fails if there are any.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
@@ -17,6 +17,9 @@ sources | xargs -0 "$formatter" $how || failed=1
 # clang-format leaves comments alone, since some are tables: those have wider gaps.
 sources | xargs -0 awk 'length > 120 && /^ *\/\/+ [^ ]/ && !/[^ ]  +[^ ]/ {
   print FILENAME ":" FNR ": a comment of more than 120 columns"; is_long = 1 } END { exit is_long }' >&2 || failed=1
+# From release 11 of fmt on, join() is in a header of its own, which older releases have too.
+sources | xargs -0 awk 'FNR == 1 { has = 0 } /<fmt\/ranges.h>/ { has = 1 } /fmt::join\(/ && !has {
+  print FILENAME ":" FNR ": fmt::join() needs <fmt/ranges.h>"; lacks = 1 } END { exit lacks }' >&2 || failed=1
 
 # scripts/peers.sh installs the required version of ruff.
 ruff=build/peers/bin/ruff

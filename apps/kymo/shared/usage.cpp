@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/kymo/shared/nearest.hpp"
 #include "apps/kymo/shared/ranges.hpp"
