@@ -41,10 +41,12 @@ std::vector<std::string> options_of(const CLI::App& app) {
 std::string complaint_of(const CLI::App& app, const CLI::ParseError& error) {
   const std::string said = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    // "The following arguments were not expected: --one two"; the library has forgotten them by now.
-    const std::string words = said.substr(said.find(": ") + 1);
-    const std::size_t first = std::min(words.find_first_not_of(' '), words.size());
-    const std::string word = words.substr(first, words.find_first_of(" =", first) - first);
+    // "The following arguments were not expected: --one two", after the command's name in later releases. The library
+    // has forgotten them by now.
+    constexpr std::string_view before = "not expected: ";
+    const std::size_t end = said.find(before);
+    const std::string words = end == std::string::npos ? std::string() : said.substr(end + before.size());
+    const std::string word = words.substr(0, words.find_first_of(" ="));
     if (word.size() > 1 && word.front() == '-') {
       return fmt::format("there is no option {}{}", word, did_you_mean(word, options_of(app)));
     }
