@@ -212,14 +212,16 @@ void Window::take_scale() {
   glfwGetWindowContentScale(window_, &scale, &vertical);
   scale = options_.scale.value_or(std::isfinite(scale) ? std::min(std::max(scale, 0.5F), 8.0F) : 1.0F);
   if (scale != scale_ || shown_.theme() != theme_) {
-    const bool is_first = scale_ == 0;
+    [[maybe_unused]] const bool is_first = scale_ == 0;
     scale_ = scale;
     theme_ = shown_.theme();
     set_look(theme_, scale);
+#if IMGUI_VERSION_NUM < 19200  // later ones notice that the fonts changed
     if (!is_first) {
       ImGui_ImplOpenGL3_DestroyFontsTexture();
       ImGui_ImplOpenGL3_CreateFontsTexture();
     }
+#endif
   }
 }
 

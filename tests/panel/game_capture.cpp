@@ -109,7 +109,7 @@ std::shared_ptr<panel::BlockProvider> provide(const Bytes& bytes) {
 panel::DataOptions immediate_data() {
   panel::DataOptions options;
   options.has_thread = false;
-  options.budget = std::chrono::hours(1);
+  options.budget = options.part_of_scan = std::chrono::hours(1);
   return options;
 }
 

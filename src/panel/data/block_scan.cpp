@@ -7,13 +7,6 @@
 
 namespace kymo::panel {
 
-namespace {
-
-/// The worker's time for a part of a scan.
-constexpr std::chrono::milliseconds time_of_a_part(10);
-
-}  // namespace
-
 struct PanelData::ScanPlaces {
   std::shared_ptr<const BlockScan> scan;
   std::vector<std::pair<std::size_t, std::size_t>> places;  // captures, and numbers of blocks
@@ -37,7 +30,7 @@ void PanelData::scan(std::shared_ptr<const BlockScan> scan) {
 
 void PanelData::go_on_scanning(std::shared_ptr<ScanPlaces> places) {
   worker_.ask([this, places = std::move(places)]() -> Worker::Delivery {
-    const auto end = std::chrono::steady_clock::now() + time_of_a_part;
+    const auto end = std::chrono::steady_clock::now() + options_.part_of_scan;
     while (places->next < places->places.size()) {
       const auto [capture, number] = places->places[places->next++];
       std::shared_ptr<const EventBatch> batch;

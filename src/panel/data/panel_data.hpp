@@ -25,6 +25,8 @@ namespace kymo::panel {
 struct DataOptions {
   bool has_thread = true;  ///< else poll() decodes for the duration `budget`
   std::chrono::nanoseconds budget = std::chrono::milliseconds(3);
+  /// Lists are read in parts of this length, so that the view's data is loaded in between.
+  std::chrono::nanoseconds part_of_scan = std::chrono::milliseconds(10);
   std::size_t cache_bytes = std::size_t{256} << 20U;  ///< of decoded pieces
   /// If a range has more blocks, only summaries are read. The limit is lower for remote blocks.
   std::size_t most_blocks = 4096;
