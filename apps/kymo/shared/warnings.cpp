@@ -40,11 +40,11 @@ void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
   }
 }
 
-/// A fact of all processes and the captures' ends, added up.
+/// A fact of all processes (`info`, if there is such a one) and of the captures' ends, added up.
 std::uint64_t sum_of_facts(const Timeline& timeline, std::string_view info, std::string_view closing_fact) {
   std::uint64_t sum = 0;
   for (const InfoDeclaration& known : timeline.declarations().infos) {
-    if (known.key == info) {
+    if (!info.empty() && known.key == info) {
       sum += parse_number<std::uint64_t>(known.value).value_or(0);
     }
   }
