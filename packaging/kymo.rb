@@ -17,8 +17,10 @@ class Kymo < Formula
   depends_on "lz4"
   depends_on "zstd"
 
+  # Without the window and the page, which would be built or not by what the machine has.
   def install
-    system "cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DKYMO_BUILD_TESTS=OFF", "-DKYMO_BUILD_EXAMPLES=OFF",
+    system "cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DKYMO_BUILD_PANEL=OFF", "-DKYMO_BUILD_VIEWER=OFF",
+           "-DKYMO_BUILD_WEB=OFF", "-DKYMO_BUILD_TESTS=OFF", "-DKYMO_BUILD_EXAMPLES=OFF",
            "-DKYMO_WARNINGS_AS_ERRORS=OFF", *std_cmake_args
     system "cmake", "--build", "build"
     system "cmake", "--install", "build"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Makes the packages of a finished build. Has Conan make its package of the sources, and run a program that was built with it.
 # Plays the first hour with Debian's packages in a clean root of this release: installs them, records programs in C and C++ that
-# were built with them, reads what was recorded, and removes them without a trace.
+# were built with them, reads what was recorded, and removes them without a trace. The same in Python, with the wheel that
+# the build's tests have made.
 #
 #   scripts/check-packages.sh [BUILD]      BUILD: build/dev if not given
 #
@@ -138,3 +139,15 @@ files >"$work/after"
 diff "$work/before" "$work/after" || { say "that is what is left"; exit 1; }
 [ -z "$(ls -A "$root/dev/shm")" ] || { ls "$root/dev/shm"; say "left in shared memory"; exit 1; }
 say "nothing is left"
+
+wheel=$(find "$build-wheel/wheel" -name '*.whl' 2>/dev/null || true)
+if [ -n "$wheel" ]; then
+  say "the first hour in Python"
+  within apt-get install -y -q --no-install-recommends python3-numpy python3-pip >/dev/null 2>&1
+  rm -rf "${root:?}"/packages/*
+  cp "$wheel" tests/python/wheel_smoke.py "$root/packages/"
+  expect "" pip install --quiet --no-index --no-deps --target /packages/site "/packages/${wheel##*/}"
+  expect "kymograph $version" env PYTHONPATH=/packages/site python3 /packages/wheel_smoke.py
+else
+  say "without Python: no test has made $build-wheel/wheel"
+fi

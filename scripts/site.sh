@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the documentation as a site, without a network: scripts/site.sh [KYMO [FOLDER]]
 #
-# The reference is of the public headers, and of the command by its help. KYMO is that command, build/dev's if not given.
-# FOLDER gets the site, build/site if not given. Fails where a link leads nowhere.
+# The reference is of the public headers, of the Python package, and of the command by its help. KYMO is that command,
+# build/dev's if not given. FOLDER gets the site, build/site if not given. Fails where a link leads nowhere.
 set -eu
 cd "$(dirname "$0")/.."
 kymo=${1:-build/dev/apps/kymo/kymo}
@@ -23,6 +23,10 @@ find "$source/examples" -type d | while read -r examples; do
 done
 sed -i 's,](\(\(\.\./\)\{0\,1\}examples[a-z_/]*\)),](\1/contents.md),g' "$source"/*.md "$source"/docs/*.md
 
+# The built package, whose extension knows the docstrings of its functions, else the sources.
+python=$(realpath -m "$(dirname "$kymo")/../../python")
+[ -d "$python/kymograph" ] || python=$PWD/python
+
 reference=$source/reference/kymo.md
 {
   echo '# The command'
@@ -35,7 +39,15 @@ reference=$source/reference/kymo.md
   done
 } >"$reference"
 
-sed "s,^docs_dir:.*,docs_dir: $source,; s,^site_dir:.*,site_dir: $folder," mkdocs.yml >"$folder.yml"
+{
+  echo '# The Python package'
+  echo
+  echo '`import kymograph as kymo`. Modules whose names begin with an underscore are not for import.'
+  printf '\n::: kymograph\n'
+  (cd python/kymograph && grep -l '^__all__' [a-z]*.py */__init__.py) | sed 's,/__init__,,; s,\.py$,,; s,.*,\n::: kymograph.&,'
+} >"$source/reference/python.md"
+
+sed "s,^docs_dir:.*,docs_dir: $source,; s,^site_dir:.*,site_dir: $folder,; s,paths: .python.,paths: [$python]," mkdocs.yml >"$folder.yml"
 NO_MKDOCS_2_WARNING=1 build/peers/bin/python -m mkdocs build --strict --config-file "$folder.yml" >"$folder.log" 2>&1 || {
   cat "$folder.log" >&2
   exit 1

@@ -6,7 +6,7 @@
 //     engine.sync();                                  // marks the start of a phase: 1, 2, 3, ...
 //     engine.stop();                                  // run.nvmt is complete
 //
-// A file is [FileHeader][FastSample x N][MediumSample x M][SlowSample x S][SyncPoint x P]: little-endian, no padding.
+// A file is a FileHeader, then all FastSamples, MediumSamples, SlowSamples and SyncPoints: little-endian, no padding.
 // docs/nvmt.md describes the mapping between its columns and kymo's metrics. Engine is part of component
 // kymo::nvmetrics, write_trace() of kymo::analysis; the structs need neither.
 #pragma once

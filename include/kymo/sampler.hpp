@@ -43,7 +43,7 @@ struct KYMO_DETAIL_STANDARD_TYPES SamplerOptions {
   double fast_hz = 100;
   double medium_hz = 10;
   double slow_hz = 1;
-  /// Rates of single sensors: "cpu", or "nvml.fast" where a sensor has parts in several tiers.
+  /// Rates of single sensors, in tiers that are off too: "cpu", or "nvml.fast" for a sensor's part of one tier.
   std::vector<std::pair<std::string, double>> sensor_hz;
   std::vector<int> cpus;  ///< CPUs for the sampling threads; empty: any
   /// Added to every metric: keeps several samplers of one process apart. Only a sampler without labels records facts

@@ -1,4 +1,5 @@
-/* Scopes in C, as macros. Off, one costs a load and a branch; on, some 25 ns. KYMO_DISABLE makes them nothing.
+/** @file
+ * Scopes in C, as macros. Off, one costs a load and a branch; on, some 25 ns. KYMO_DISABLE makes them nothing.
  *
  *     void draw(const struct scene* scene) {
  *       KYMO_C_FUNCTION();             // GCC, Clang: until the block is left, however that happens
@@ -53,11 +54,11 @@ static inline void kymo_c_close(const kymo_scope* scope) {
 #define KYMO_DETAIL_C_SITE(variable, name, kind) \
   static kymo_site variable = {0, 0, "" name, __func__, __FILE__, __LINE__, kind}
 
-/* Opens a scope whose variable is in view until the end of the block. */
+/** Opens a scope whose variable is in view until the end of the block. */
 #define KYMO_C_BEGIN(variable, name)                               \
   KYMO_DETAIL_C_SITE(variable##_kymo_site, name, KYMO_SITE_SCOPE); \
   const kymo_scope variable = kymo_c_open(&variable##_kymo_site)
-/* Closes it, innermost first. */
+/** Closes it, innermost first. */
 #define KYMO_C_END(variable) kymo_c_close(&variable)
 
 #if defined(__GNUC__)
@@ -65,9 +66,9 @@ static inline void kymo_c_close(const kymo_scope* scope) {
   KYMO_DETAIL_C_SITE(KYMO_DETAIL_C_JOIN(kymo_site_, id), name, kind);                                   \
   const kymo_scope KYMO_DETAIL_C_JOIN(kymo_scope_, id) __attribute__((cleanup(kymo_c_close), unused)) = \
       kymo_c_open(&KYMO_DETAIL_C_JOIN(kymo_site_, id))
-/* A scope from here to the end of the block; a return, a break or a goto out of it closes it too. */
+/** A scope from here to the end of the block; a return, a break or a goto out of it closes it too. */
 #define KYMO_C_SCOPE(name) KYMO_DETAIL_C_SCOPE(__LINE__, name, KYMO_SITE_SCOPE)
-/* The same, named after the function. */
+/** The same, named after the function. */
 #define KYMO_C_FUNCTION() KYMO_DETAIL_C_SCOPE(__LINE__, "", KYMO_SITE_FUNCTION)
 #endif
 

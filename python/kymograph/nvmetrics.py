@@ -80,9 +80,10 @@ class ThermalZone:
     temp_path: str
 
 
-#: The names of these in fastnvmetrics.
 PowerRailConfig = PowerRail
+"""`PowerRail`, by its name in fastnvmetrics."""
 ThermalZoneConfig = ThermalZone
+"""`ThermalZone`, by its name in fastnvmetrics."""
 
 
 @dataclass(frozen=True)

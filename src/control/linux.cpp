@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,11 +13,11 @@
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/system/file.hpp"
+#include "base/system/system.hpp"
 #include "base/text/escapes.hpp"
 #include "control/control.hpp"
 #include "control/platform.hpp"
@@ -32,9 +33,6 @@
 namespace kymo::control {
 
 namespace {
-
-/// The same number in every kernel.
-constexpr ino_t first_time_namespace = 0xEFFFFFFA;
 
 /// A small file's content without trailing newlines and zero bytes.
 std::string trimmed_file(const char* path) {
@@ -112,24 +110,13 @@ std::string executable_path() {
   return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-/// Offset of this process's time namespace from CLOCK_MONOTONIC: empty if zero, otherwise a number or "unknown".
+/// Empty if zero, otherwise a number or "unknown".
 std::string namespace_offset_ns() {
-  struct stat own {};
-  struct stat of_children {};
-  if (::stat("/proc/self/ns/time", &own) != 0 || ::stat("/proc/self/ns/time_for_children", &of_children) != 0 ||
-      own.st_ino == first_time_namespace) {
-    return {};
-  }
-  // The kernel shows the offsets that apply to children.
-  long long seconds = 0;
-  long long nanoseconds = 0;
-  const std::string offsets = base::read_small_file("/proc/self/timens_offsets");
-  if (own.st_ino != of_children.st_ino ||
-      std::sscanf(offsets.c_str(), "monotonic %lld %lld", &seconds, &nanoseconds) != 2) {
+  const std::optional<std::int64_t> offset_ns = base::time_namespace_offset_ns();
+  if (!offset_ns) {
     return "unknown";
   }
-  const long long offset_ns = seconds * 1'000'000'000 + nanoseconds;
-  return offset_ns == 0 ? std::string() : std::to_string(offset_ns);
+  return *offset_ns == 0 ? std::string() : std::to_string(*offset_ns);
 }
 
 }  // namespace

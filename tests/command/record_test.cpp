@@ -287,6 +287,16 @@ TEST_F(Record, TheGpusNameDriverAndPowerLimitAreFactsThatCanBeLeftOut) {
   EXPECT_EQ(facts_of("clean.kymo"), expected) << "they say nothing about the user";
 }
 
+TEST_F(Record, ASensorWithARateOfItsOwnIsSampledWhereAllElseIsOff) {
+  set_environment({});
+  ChildProcess process(shell(kymo_words({"record", "-o", "run.kymo", "--hz", "0", "--sensor-hz", "memory=50", "--",
+                                         "/bin/sh", "-c", "while [ ! -e done ]; do sleep 0.01; done"})));
+  EXPECT_TRUE(test::wait_until([&] { return has_metric_by_now("run", "memory_available"); }));
+  EXPECT_FALSE(has_metric_by_now("run", "cpu_util"));
+  std::ofstream(file_named("done")) << "now\n";
+  EXPECT_EQ(process.wait(), 0);
+}
+
 TEST_F(Record, WithoutSamplingOnlyTheCommandIsRecorded) {
   EXPECT_EQ(kymo({"record", "-o", "run.kymo", "--hz", "0", "--threads", "off", "--", RECORDED_PROGRAM, "scopes", "10"})
                 .status,

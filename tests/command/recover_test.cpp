@@ -424,6 +424,11 @@ TEST_F(Sweep, AKillWithinAWriteThatHoldsNoEventIsNoLoss) {
 TEST_F(Sweep, ASpoolWithEventsThatAreInNoFileGivesTheRestOfItsMemoryBackAndIsStillRecovered) {
   kill_program();
   const std::string spool = spool_path();
+  {
+    // As if the kill had come while all of the pool was being reserved.
+    const base::FileDescriptor file(::open(spool.c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(::posix_fallocate(file.get(), 0, static_cast<off_t>(fs::file_size(spool))), 0);
+  }
   EXPECT_TRUE(is_swept_until([&] { return memory_of(spool) < 2'000'000U; })) << memory_of(spool);
   EXPECT_EQ(work_count("run.kymo"), 3000U) << "an overlay reads it";
   EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 0);

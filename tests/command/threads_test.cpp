@@ -158,6 +158,30 @@ TEST_P(ThreadsTimesTest, WhoWaitsForALockIsBlocked) {
   record_until(agrees, GetParam());
 }
 
+/// The kernel tells times of its own clock.
+TEST_F(ThreadsTest, StatesAreOnTheClockOfTheProcessInATimeNamespaceToo) {
+  const std::vector<std::string> hour_ahead{"unshare", "-T", "--monotonic", "3600", "--fork"};
+  const auto run_ahead = [&](const std::vector<std::string>& command) {
+    std::vector<std::string> words = hour_ahead;
+    words.insert(words.end(), command.begin(), command.end());
+    return run_any(words);
+  };
+  if (run_ahead({"true"}).status != 0) {
+    GTEST_SKIP() << "this user may not make a time namespace";
+  }
+  const auto check = [this](std::map<std::string, Json> sites) {
+    const Json& compute = sites["compute"];
+    ASSERT_TRUE(compute.contains("run_states")) << compute;
+    EXPECT_EQ(compute["run_states"]["scopes"], compute["count"]) << compute;
+    EXPECT_GT(compute["run_states"]["running_ns"], cpu_ns_["compute"] / 2) << compute;
+  };
+  check(record_itself("itself.kymo", {}, hour_ahead));
+  const CommandResult recorded =
+      run_ahead(kymo_words({"record", "--hz", "0", "-q", "-o", "run.kymo", "--", THREADS_PROGRAM}));
+  EXPECT_EQ(recorded.status, 0) << recorded.err;
+  check(read(recorded, "run.kymo"));
+}
+
 TEST_F(ThreadsTest, EachThreadHasItsTimesMigrationsAndFaults) {
   ASSERT_EQ(
       kymo({"record", "-q", "--hz", "0,10,0", "--sensors", "process", "-o", "a.kymo", "--", THREADS_PROGRAM}).status,

@@ -15,8 +15,10 @@ import tempfile
 BLOCK = re.compile(r'^```(cpp|py|sh)(?: title="([\w.]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 
 
-def main() -> int:
-    source, prefix, python = map(pathlib.Path, sys.argv[1:4])
+def run_as_user(
+    command: str, folder: pathlib.Path, prefix: pathlib.Path, python: pathlib.Path
+) -> "subprocess.CompletedProcess[str]":
+    """Run a shell command as somebody does who has the installed kymo and the Python package."""
     (pc_file,) = prefix.rglob("kymo.pc")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KYMO_")}
     environment |= {
@@ -25,6 +27,18 @@ def main() -> int:
         "LD_LIBRARY_PATH": str(pc_file.parents[1]),
         "PYTHONPATH": str(python),
     }
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def main() -> int:
+    source, prefix, python = map(pathlib.Path, sys.argv[1:4])
     has_python = (python / "kymograph").is_dir()
     commands = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -38,14 +52,7 @@ def main() -> int:
                 # The one that the package was built for.
                 command = text.replace("python3 ", f"{sys.executable} ")
                 commands += 1
-                result = subprocess.run(
-                    ["bash", "-euo", "pipefail", "-c", command],
-                    cwd=folder,
-                    env=environment,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
+                result = run_as_user(command, pathlib.Path(folder), prefix, python)
                 if result.returncode != 0:
                     print(f"{page}: this ended with {result.returncode}:\n{command}\n{result.stdout}{result.stderr}")
                     return 1

@@ -1,4 +1,4 @@
-"""What the Python package's tests share: an environment without KYMO_*, and scripts in processes of their own."""
+"""What the Python package's tests share: an environment without KYMO_*, scripts in processes of their own, a model."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import kymograph as kymo
 import pytest
+from reading import write_model
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -41,3 +43,20 @@ def run_script(tmp_path: Path) -> Run:
         return done
 
     return run
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder with model.kymo, a made-up recording in which everything happens, and what happened."""
+    folder = tmp_path_factory.mktemp("model")
+    return folder, write_model(folder)
+
+
+@pytest.fixture(scope="module")
+def folder(model: tuple[Path, dict[str, Any]]) -> Path:
+    return model[0]
+
+
+@pytest.fixture(scope="module")
+def truth(model: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
+    return model[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -34,8 +35,14 @@ def _run(*command: str | Path, cwd: Path = SOURCE, **variables: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build it as pip does, without a network; SKBUILD_* and CMAKE_ARGS say what the compiler's cache has."""
-    folder = tmp_path_factory.mktemp("wheel")
+    """
+    Build it as pip does, without a network; SKBUILD_* and CMAKE_ARGS say what the compiler's cache has.
+
+    It stays in the build's folder, for scripts/check-packages.sh.
+    """
+    build = os.environ.get("SKBUILD_BUILD_DIR")
+    folder = Path(build) / "wheel" if build else tmp_path_factory.mktemp("wheel")
+    shutil.rmtree(folder, ignore_errors=True)
     _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
          "--no-cache-dir", "--wheel-dir", folder, SOURCE)  # fmt: skip
     (built,) = folder.glob("*.whl")

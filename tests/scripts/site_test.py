@@ -29,15 +29,45 @@ class SiteTest(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             site = pathlib.Path(folder) / "site"
             for page in (PROJECT / "docs").glob("*.md"):
-                text = (site / "docs" / f"{page.stem}.html").read_text()
-                self.assertEqual(re.findall(r'(?:src|rel="stylesheet" href)="https?:', text), [], page.name)
+                self.assert_asks_nobody(site / "docs" / f"{page.stem}.html")
             navigation = (PROJECT / "mkdocs.yml").read_text()
             missing = [page.name for page in (PROJECT / "docs").glob("*.md") if f"docs/{page.name}" not in navigation]
             self.assertEqual(missing, [])
-            self.assertIn("--fail-on-regression", (site / "reference" / "kymo.html").read_text())
-            self.assertIn(
-                "A fiber may be destroyed on any thread", (site / "cpp" / "classkymo_1_1Fiber.html").read_text()
-            )
+            self.assert_reference_is_whole(site)
+
+    def assert_asks_nobody(self, page: pathlib.Path) -> None:
+        self.assertEqual(re.findall(r'(?:src|rel="stylesheet" href)="https?:', page.read_text()), [], page.name)
+
+    def assert_reference_is_whole(self, site: pathlib.Path) -> None:
+        for page, words in (
+            ("reference/kymo.html", "--fail-on-regression"),
+            ("cpp/classkymo_1_1Fiber.html", "A fiber may be destroyed on any thread"),
+            ("cpp/scope_8h.html", "a return, a break or a goto out of it closes it too"),
+            ("reference/python.html", "One or several recordings on one time axis"),
+        ):
+            self.assertTrue(words in (site / page).read_text(), f"{page} does not say: {words}")
+
+        headers = sorted(path.name for path in (PROJECT / "include" / "kymo").glob("*.h*"))
+        files = (site / "cpp" / "files.html").read_text()
+        # Each with what it says at its top.
+        self.assertEqual(headers, sorted(re.findall(r"<strong>([a-z_]+\.hp*)</strong></a> <em>\w", files)))
+
+        c_functions = re.findall(r"(?m)^KYMO_API .*?(kymo_[a-z0-9_]+)\(", (PROJECT / "include/kymo/kymo.h").read_text())
+        c_page = (site / "cpp" / "kymo_8h.html").read_text()
+        self.assertEqual([name for name in c_functions if f'id="function-{name}"' not in c_page], [])
+
+        page = site / "reference" / "python.html"
+        self.assert_asks_nobody(page)
+        text = page.read_text()
+        if (pathlib.Path(sys.argv[1]).parents[2] / "python" / "kymograph").is_dir():
+            self.assertTrue("it is not fetched behind your back" in text, "the extension's own words are missing")
+        package = PROJECT / "python" / "kymograph"
+        for path in [*package.glob("[a-z]*.py"), *package.glob("*/__init__.py"), package / "__init__.py"]:
+            module = ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+            exported = re.search(r"(?s)^__all__ = \[(.*?)\]", path.read_text(), re.MULTILINE)
+            names = re.findall(r'"(\w+)"', exported[1]) if exported else []
+            missing = [name for name in names if f'id="{module}.{name}"' not in text]
+            self.assertEqual(missing, [], module)
 
     def test_every_public_type_says_what_it_is(self) -> None:
         nameless = []
@@ -56,6 +86,7 @@ class SiteTest(unittest.TestCase):
                 "docs",
                 "examples",
                 "include",
+                "python",
                 "scripts",
                 "README.md",
                 "CONTRIBUTING.md",

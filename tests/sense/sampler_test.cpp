@@ -1,5 +1,6 @@
 #include <kymo/sampler.hpp>
 
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -57,6 +58,25 @@ TEST_F(SamplerTest, SamplesUntilItIsStoppedAndMayStartAgain) {
   EXPECT_GE(available.size(), 20U);
   EXPECT_EQ(available.front(), 9'000'000.0 * 1024);
   EXPECT_EQ(available.back(), 9'000'000.0 * 1024);
+}
+
+TEST_F(SamplerTest, ASensorThatIsMadeLateIsSampledAtItsOwnRateWhereItsTierIsOff) {
+  // The sampler asks for NVIDIA's library by its name, which the stand-in has.
+  ASSERT_NE(::dlopen(FAKE_NVML, RTLD_NOW), nullptr) << ::dlerror();
+  for (const double slow_hz : {1.0, 0.0}) {
+    SamplerOptions gpus;
+    gpus.fast_hz = 0;
+    gpus.medium_hz = 0;
+    gpus.slow_hz = slow_hz;
+    gpus.sensor_hz = {{"nvml", 50}};
+    gpus.sensors.sensors = {"nvml"};
+    const std::size_t before = values_of("gpu_power", "gpu=0,uuid=GPU-00000000").size();
+    Sampler sampler(gpus);
+    sampler.start();
+    EXPECT_TRUE(wait_until([&] { return values_of("gpu_power", "gpu=0,uuid=GPU-00000000").size() > before + 2; }))
+        << slow_hz;
+    sampler.stop();
+  }
 }
 
 TEST_F(SamplerTest, SyncPointsAreNumbered) {
@@ -208,9 +228,9 @@ TEST(SensorList, NamesCanBeChosenAndLeftOut) {
   const test::MachineTree tree;
   SensorOptions options;
   options.root = tree.root();
-  const auto names = [&] {
+  const auto names = [&](sense::SensorGroup group = sense::SensorGroup::all) {
     std::vector<std::string> result;
-    for (const auto& sensor : sense::make_sensors(options)) {
+    for (const auto& sensor : sense::make_sensors(options, group)) {
       if (result.empty() || result.back() != sensor->name()) {
         result.push_back(sensor->name());
       }
@@ -227,10 +247,18 @@ TEST(SensorList, NamesCanBeChosenAndLeftOut) {
   options.sensors = {"-memory"};
   EXPECT_EQ(names().size() + 1, all.size());
   options.sensors = {};
-  options.covers_machine = false;
-  for (const std::string& name : names()) {
-    EXPECT_TRUE(sense::is_of_process(name)) << name;
+
+  using Group = sense::SensorGroup;
+  const std::vector<std::string> of_process = names(Group::of_process);
+  std::vector<std::string> grouped = of_process;
+  for (const Group group : {Group::quick_of_machine, Group::slow_of_machine}) {
+    const std::vector<std::string> more = names(group);
+    grouped.insert(grouped.end(), more.begin(), more.end());
   }
+  EXPECT_EQ(grouped.size(), all.size()) << "each is of one group";
+  EXPECT_TRUE(std::is_permutation(grouped.begin(), grouped.end(), all.begin(), all.end()));
+  options.covers_machine = false;
+  EXPECT_EQ(names(), of_process);
 }
 
 TEST(SensorList, AMachineWithoutAnyFileHasSensorsThatSayWhy) {

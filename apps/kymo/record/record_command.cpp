@@ -361,8 +361,10 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
       ->option_text("FILE");
   command->add_flag("-q,--quiet", options->is_quiet, "Say nothing when all went well");
   command
-      ->add_option("--hz", options->hz,
-                   "Sampling rates of the fast, medium and slow tier (100,10,1); 0 turns one off, a single 0 all")
+      ->add_option(
+          "--hz", options->hz,
+          "Sampling rates of the fast, medium and slow tier (100,10,1); 0 turns one off, a single 0 all, but no "
+          "sensor with a rate of its own")
       ->option_text("FAST,MEDIUM,SLOW");
   command
       ->add_option("--sensor-hz", options->sensor_hz,

@@ -1,6 +1,7 @@
 // kymo record's own recording: samples the machine and the command's process tree.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,7 +22,11 @@ struct SamplingOptions {
   SensorOptions sensors;                                  ///< selection of sensors and root of the machine's files
   sense::MachineMode machine = sense::MachineMode::own;
 
-  [[nodiscard]] bool is_off() const { return hz == control::SampleRates{}; }
+  /// Whether no sensor has a rate.
+  [[nodiscard]] bool is_off() const {
+    return hz == control::SampleRates{} &&
+           std::all_of(sensor_hz.begin(), sensor_hz.end(), [](const auto& rate) { return rate.second == 0; });
+  }
 };
 
 /// Parses "100,10,1" as in KYMO_SAMPLE. Throws Failure if it is invalid.

@@ -61,13 +61,18 @@ FileDescriptor open_high(const std::string& path, int flags, unsigned mode) noex
   return move_high(FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC, mode)));
 }
 
+KnownFile KnownFile::opened_again(const std::string& path, int flags) const noexcept {
+  KnownFile again(open_high(path, flags | O_NOFOLLOW));
+  return is_file(again.number(), id_) ? std::move(again) : KnownFile();
+}
+
 int KnownFile::get_or_reopen(const std::string& path, int flags) noexcept {
   if (get() < 0) {
-    FileDescriptor again = open_high(path, flags | O_NOFOLLOW);
-    if (!is_file(again.get(), id_)) {
+    KnownFile again = opened_again(path, flags);
+    if (!again) {
       return -1;
     }
-    *this = KnownFile(std::move(again));
+    *this = std::move(again);
   }
   return file_.get();
 }

@@ -69,8 +69,9 @@ class KnownFile {
   [[nodiscard]] int number() const noexcept { return file_.get(); }
   /// Whether a file was opened. The program may have closed it since.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(file_); }
-  /// get(), but reopens the file by name if the program has closed it. -1 if the name belongs to another file by
-  /// then.
+  /// The same file opened anew by its name; none if that belongs to another file by now. Async-signal-safe.
+  [[nodiscard]] KnownFile opened_again(const std::string& path, int flags) const noexcept;
+  /// get(), but opens the file again if the program has closed it; -1 if that fails.
   [[nodiscard]] int get_or_reopen(const std::string& path, int flags) noexcept;
   /// Gives up ownership of the descriptor; -1 like get().
   [[nodiscard]] int release() noexcept {

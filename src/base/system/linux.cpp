@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -11,6 +12,7 @@
 #include <linux/magic.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -32,6 +34,26 @@ std::string boot_id() {
   std::string id = read_small_file("/proc/sys/kernel/random/boot_id");
   id.erase(id.find_last_not_of('\n') + 1);
   return id;
+}
+
+std::optional<std::int64_t> time_namespace_offset_ns() {
+  // The same number in every kernel.
+  constexpr ino_t first_namespace = 0xEFFFFFFA;
+  struct stat own {};
+  struct stat of_children {};
+  if (::stat("/proc/self/ns/time", &own) != 0 || ::stat("/proc/self/ns/time_for_children", &of_children) != 0 ||
+      own.st_ino == first_namespace) {
+    return 0;
+  }
+  // The kernel shows the offsets that apply to children.
+  long long seconds = 0;
+  long long nanoseconds = 0;
+  const std::string offsets = read_small_file("/proc/self/timens_offsets");
+  if (own.st_ino != of_children.st_ino ||
+      std::sscanf(offsets.c_str(), "monotonic %lld %lld", &seconds, &nanoseconds) != 2) {
+    return std::nullopt;
+  }
+  return seconds * 1'000'000'000 + nanoseconds;
 }
 
 std::uint64_t process_start(std::uint64_t pid) {

@@ -17,6 +17,10 @@ namespace kymo::base {
 /// process from earlier ones with the same id. 0 if unknown.
 [[nodiscard]] std::uint64_t process_start(std::uint64_t pid = 0);
 
+/// What this process's time namespace adds to the kernel's own CLOCK_MONOTONIC, in nanoseconds: 0 outside of such
+/// namespaces. None if that cannot be read. Linux only.
+[[nodiscard]] std::optional<std::int64_t> time_namespace_offset_ns();
+
 /// Sends a signal to the calling thread, with the received signal's siginfo if the system allows it. Async-signal-safe.
 void send_again(int signal, siginfo_t& info) noexcept;
 

@@ -50,9 +50,12 @@ void Collector::work() {
   } else {
     drain();
   }
-  serve_requests();
+  const bool was_asked = serve_requests();
   answer_shared_requests();
-  pool_.reserve_ahead();
+  // Whoever asked continues now, perhaps on the same core: a start of recording, above all.
+  if (!was_asked) {
+    pool_.reserve_ahead();
+  }
 }
 
 void Collector::finish() {

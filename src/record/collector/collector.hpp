@@ -130,7 +130,8 @@ class Collector {
   void state_written(std::uint32_t chunk, std::size_t words);
   void free_finished_tracks();
   void forget_ended_tracks();
-  void serve_requests();
+  /// Whether there were any.
+  bool serve_requests();
   void serve(Request& request);
   void answer_shared_requests();
   void drop_sink(std::size_t index);

@@ -39,14 +39,14 @@ void Collector::answer_shared_requests() {
   answer(header.end_done, ends);
 }
 
-void Collector::serve_requests() {
+bool Collector::serve_requests() {
   std::vector<std::shared_ptr<Request>> requests;
   {
     const std::lock_guard lock(request_mutex_);
     requests.swap(requests_);
   }
   if (requests.empty()) {
-    return;
+    return false;
   }
   // This drain includes everything recorded before a request was made.
   if (!is_held_.load(std::memory_order_acquire)) {
@@ -74,6 +74,7 @@ void Collector::serve_requests() {
     removal.handle = handle;
     serve(removal);
   }
+  return true;
 }
 
 void Collector::serve(Request& request) {

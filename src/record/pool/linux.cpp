@@ -159,20 +159,27 @@ bool Pool::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
   const base::NotCancelled not_cancelled;
   const int saved_errno = errno;
   // The program may have closed the descriptor and reused its number. The mapping stays valid, but growing it by access
-  // alone would kill the program on a full tmpfs.
+  // alone would kill the program on a full tmpfs. Several threads may be here, so the member stays as it is.
+  const base::KnownFile again = file_ && file_.get() < 0 ? file_.opened_again(spool_path_, O_RDWR) : base::KnownFile();
+  const int file = again ? again.number() : file_.get();
   bool is_reserved = backing_ == PoolBacking::private_memory;
   // A signal interrupts it, and is handled before the next attempt.
   for (int attempts = 0; !is_reserved && attempts < 100 && (attempts == 0 || errno == EINTR); ++attempts) {
-    is_reserved = ::fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+    is_reserved = ::fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
   }
   if (is_reserved) {
     constexpr std::uint64_t page_bytes = 4096;
     auto* const begin = static_cast<char*>(mapping_) + offset / page_bytes * page_bytes;
     auto* const end = static_cast<char*>(mapping_) + offset + bytes;
+    // In pieces: the program's own mmap and munmap wait for as long as one takes.
+    constexpr std::ptrdiff_t piece_bytes = 128 * 1024;
     constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
-    if (::madvise(begin, static_cast<std::size_t>(end - begin), populate_write) != 0) {
-      for (char* page = begin; page < end; page += page_bytes) {
-        __atomic_fetch_or(page, char{0}, __ATOMIC_RELAXED);
+    for (char* piece = begin; piece < end; piece += piece_bytes) {
+      char* const piece_end = piece + std::min(piece_bytes, end - piece);
+      if (::madvise(piece, static_cast<std::size_t>(piece_end - piece), populate_write) != 0) {
+        for (char* page = piece; page < piece_end; page += page_bytes) {
+          __atomic_fetch_or(page, char{0}, __ATOMIC_RELAXED);
+        }
       }
     }
   }

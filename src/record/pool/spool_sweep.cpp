@@ -88,9 +88,8 @@ class DeadSpool {
         begin = i + 1;
       }
     }
-    if (!is_all) {
-      punch(begin, count);
-    }
+    // A process that died while it reserved more has not counted that yet.
+    punch(begin, header_.most_chunks);
     return is_all;
   }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <kymo/events.hpp>
+
 #include "base/system/file.hpp"
 
 namespace kymo::sense {
@@ -55,7 +57,8 @@ class SourceFile {
   std::string path_;
   std::size_t most_bytes_;
   std::size_t longest_line_ = 0;  // of a table; 0: unknown
-  std::vector<char> buffer_;      // for a table as large as it has been so far
+  // For a table as large as it has been so far. Only the pages that a file has filled take memory.
+  std::vector<char, detail::UninitializedAllocator<char>> buffer_;
   base::KnownFile file_;
   int error_ = 0;
   bool reopens_ = false;

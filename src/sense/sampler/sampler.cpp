@@ -109,9 +109,7 @@ class Sampler::Implementation {
       }
     }
     check_cpus(options_.cpus);
-    SensorOptions of_process = options_.sensors;
-    of_process.covers_machine = false;
-    add(sense::make_sensors(of_process));
+    add(sense::make_sensors(options_.sensors, sense::SensorGroup::of_process));
   }
 
   ~Implementation() { stop(); }
@@ -124,6 +122,8 @@ class Sampler::Implementation {
     state_.stop.reset();
     state_.claim_machine = [this] { claim_machine_slowly(); };
     state_.cpus = options_.cpus;
+    state_.has_own_rates = std::any_of(options_.sensor_hz.begin(), options_.sensor_hz.end(),
+                                       [](const auto& rate) { return rate.second != 0; });
     for (const TierThread& tier : tiers_) {
       state_.claiming_tier = tier.hz() != 0 ? tier.tier() : state_.claiming_tier;
     }
@@ -162,10 +162,12 @@ class Sampler::Implementation {
 
   bool wait_for_warmup(std::chrono::nanoseconds timeout) const {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
-    return tiers_.front().wait_for_ticks(warmup_samples, timeout) &&
-           std::all_of(tiers_.begin(), tiers_.end(), [&](const TierThread& tier) {
-             return tier.wait_until_warm(deadline - std::chrono::steady_clock::now());
-           });
+    const auto is_warm = [&](const TierThread& tier) {
+      return tier.wait_until_warm(deadline - std::chrono::steady_clock::now());
+    };
+    // The claiming tier first: it makes sensors of the others.
+    return tiers_.front().wait_for_ticks(warmup_samples, timeout) && is_warm(tier(state_.claiming_tier)) &&
+           std::all_of(tiers_.begin(), tiers_.end(), is_warm);
   }
 
   [[nodiscard]] bool is_running() const noexcept { return is_running_; }
@@ -196,7 +198,7 @@ class Sampler::Implementation {
   void claim_machine() {
     if (!has_machine_ && options_.sensors.covers_machine && machine_mode_ != sense::MachineMode::off &&
         (machine_mode_ == sense::MachineMode::own || lock_.try_acquire())) {
-      add_of_machine(sense::Making::only_quick);
+      add(sense::make_sensors(options_.sensors, sense::SensorGroup::quick_of_machine));
       has_machine_ = true;
     }
   }
@@ -205,17 +207,9 @@ class Sampler::Implementation {
   void claim_machine_slowly() {
     claim_machine();
     if (has_machine_ && !has_slow_sensors_) {
-      add_of_machine(sense::Making::only_slow);
+      add(sense::make_sensors(options_.sensors, sense::SensorGroup::slow_of_machine));
       has_slow_sensors_ = true;
     }
-  }
-
-  void add_of_machine(sense::Making making) {
-    sense::SensorList sensors = sense::make_sensors(options_.sensors, making);
-    sensors.erase(std::remove_if(sensors.begin(), sensors.end(),
-                                 [](const auto& sensor) { return sense::is_of_process(sensor->name()); }),
-                  sensors.end());
-    add(std::move(sensors));
   }
 
   /// Facts have no labels: they are those of the process's main sampler.

@@ -42,6 +42,20 @@ class NameFilter {
   bool has_wanted_ = false;
 };
 
+bool belongs_to(SensorGroup group, const SensorKind& kind) {
+  switch (group) {
+    case SensorGroup::all:
+      return true;
+    case SensorGroup::of_process:
+      return kind.is_of_process;
+    case SensorGroup::quick_of_machine:
+      return !kind.is_of_process && !kind.is_slow_to_make;
+    case SensorGroup::slow_of_machine:
+      return !kind.is_of_process && kind.is_slow_to_make;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> sensor_names() {
@@ -56,19 +70,12 @@ std::vector<std::string> sensor_names() {
   return names;
 }
 
-bool is_of_process(std::string_view sensor) {
-  const std::span<const SensorKind> kinds = sensor_kinds();
-  return std::any_of(kinds.begin(), kinds.end(), [sensor](const SensorKind& kind) {
-    return kind.is_of_process && std::find(kind.names.begin(), kind.names.end(), sensor) != kind.names.end();
-  });
-}
-
 bool is_of_power(std::string_view sensor) {
   const std::span<const SensorKind> kinds = sensor_kinds();
   return std::any_of(kinds.begin(), kinds.end(), [sensor](const SensorKind& kind) { return kind.power == sensor; });
 }
 
-SensorList make_sensors(const SensorOptions& options, Making making) {
+SensorList make_sensors(const SensorOptions& options, SensorGroup group) {
   const NameFilter filter(options.sensors);
   SensorContext context;
   context.root = without_end_slash(options.root);
@@ -76,8 +83,7 @@ SensorList make_sensors(const SensorOptions& options, Making making) {
   context.board = options.board;
   SensorList list;
   for (const SensorKind& kind : sensor_kinds()) {
-    const bool is_now = making == Making::all || kind.is_slow_to_make == (making == Making::only_slow);
-    const bool is_wanted = is_now && (options.covers_machine || kind.is_of_process) &&
+    const bool is_wanted = belongs_to(group, kind) && (options.covers_machine || kind.is_of_process) &&
                            std::any_of(kind.names.begin(), kind.names.end(), [&filter](std::string_view name) {
                              return !name.empty() && filter.takes(std::string(name));
                            });

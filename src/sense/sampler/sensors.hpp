@@ -25,14 +25,11 @@ struct SensorKind {
 /// All sensors of this system in creation order: the table in linux.cpp or macos.cpp.
 [[nodiscard]] std::span<const SensorKind> sensor_kinds() noexcept;
 
-/// Some sensors are slow to create: a GPU's driver may have to wake up first.
-enum class Making : std::uint8_t { all, only_quick, only_slow };
+/// Which sensors to create. Some of the machine's are slow to create: a GPU's driver may have to wake up first.
+enum class SensorGroup : std::uint8_t { all, of_process, quick_of_machine, slow_of_machine };
 
-/// Creates the sensors that the options request. Throws std::invalid_argument for a name that no sensor has.
-[[nodiscard]] SensorList make_sensors(const SensorOptions& options, Making making = Making::all);
-
-/// Whether a sensor measures the process tree rather than the machine.
-[[nodiscard]] bool is_of_process(std::string_view sensor);
+/// Creates the sensors of a group that the options request. Throws std::invalid_argument for a name that no sensor has.
+[[nodiscard]] SensorList make_sensors(const SensorOptions& options, SensorGroup group = SensorGroup::all);
 
 /// Whether a sensor can measure power.
 [[nodiscard]] bool is_of_power(std::string_view sensor);

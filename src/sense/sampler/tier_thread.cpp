@@ -195,6 +195,7 @@ void TierThread::add(std::unique_ptr<Sensor> sensor, double hz, TierThread& home
   const std::lock_guard lock(mutex_);
   added_.emplace_back(std::move(sensor), hz, home);
   has_added_.store(true, std::memory_order_release);
+  is_warm_ = is_warm_ && has_ended_;
   wake_for_added();
 }
 
@@ -245,7 +246,7 @@ void TierThread::start(SamplingState& state) {
   ticks_ = 0;
   missed_ = 0;
   take_added();
-  is_warm_ = hz_ == 0 && feeds_.empty();
+  is_warm_ = hz_ == 0 && feeds_.empty() && !state.has_own_rates;
   if (is_warm_) {
     return;
   }
@@ -396,7 +397,7 @@ void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
   }
   if (!is_warm_ && std::all_of(feeds_.begin(), feeds_.end(), [](const SensorFeed& feed) { return feed.is_warm(); })) {
     const std::lock_guard lock(mutex_);
-    is_warm_ = true;
+    is_warm_ = added_.empty();
     has_ticked_.notify_all();
   }
   if (end_ns - cost_time_ns_ >= second_ns) {

@@ -35,6 +35,7 @@ struct SamplingState {
   StopSignal stop;
   std::function<void()> claim_machine;  ///< adds the machine's sensors once nobody else samples it; one thread calls it
   Tier claiming_tier = Tier::slow;      ///< its thread calls claim_machine() once a second
+  bool has_own_rates = false;           ///< a tier that is off may get sensors with rates of their own
   std::vector<int> cpus;
 };
 
@@ -106,7 +107,7 @@ class TierThread {
   /// Whether each deadline at that rate is one of this tier as well.
   [[nodiscard]] bool has_deadlines_of(double hz) const;
 
-  /// Starts the thread if the tier is on or has sensors. `state` must outlive it.
+  /// Starts the thread if the tier is on, or has sensors or may get some. `state` must outlive it.
   void start(SamplingState& state);
   void join() noexcept;
   /// Wakes the thread, whose stop signal was raised, and waits until it is about to end. False if a read has not
@@ -119,7 +120,7 @@ class TierThread {
   [[nodiscard]] std::uint64_t ticks() const noexcept { return ticks_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t missed_deadlines() const noexcept { return missed_.load(std::memory_order_acquire); }
   [[nodiscard]] bool wait_for_ticks(std::uint64_t count, std::chrono::nanoseconds timeout) const;
-  /// Waits until all its sensors are warm; at once if it has none.
+  /// Waits until all its sensors are warm, those that it has got since its start too; at once without a thread.
   [[nodiscard]] bool wait_until_warm(std::chrono::nanoseconds timeout) const;
 
  private:

@@ -19,6 +19,7 @@
 
 #include "base/system/clock.hpp"
 #include "base/system/file.hpp"
+#include "base/system/system.hpp"
 #include "threads/states/running_process.hpp"
 
 namespace kymo::threads {
@@ -181,6 +182,12 @@ bool SwitchEvents::is_whole() const {
 }
 
 Refusal SwitchEvents::attach(pid_t process, const EventChoice& choice) {
+  const std::optional<std::int64_t> offset_ns = base::time_namespace_offset_ns();
+  if (!offset_ns) {
+    return {ENOTSUP, "the kernel's times are of another time namespace, and nothing says how far off that is",
+            "a process in the time namespace of its children"};
+  }
+  clock_offset_ns_ = *offset_ns;
   std::size_t ring_bytes = usual_ring_bytes_;
   const long cpus = std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L);
   for (int cpu = 0; cpu < cpus;) {
@@ -299,6 +306,9 @@ Refusal SwitchEvents::attach_own(const RunningThread& running) {
 void SwitchEvents::drain(Ring& ring) {
   const bool is_whole = ring.ring.drain([&](std::span<const std::byte> bytes) {
     KernelRecord record = parse_record(bytes);
+    // Unsigned: whatever the ring holds, the sum must not overflow.
+    record.time_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(record.time_ns) +
+                                               static_cast<std::uint64_t>(clock_offset_ns_));
     if (ring.choice.is_own && record.kind != KernelRecord::Kind::lost_records && record.pid != own_pid_) {
       return;
     }

@@ -129,6 +129,7 @@ class SwitchEvents {
   void enable_waits(bool is_enabled);
   void hand_over(std::int64_t until_ns, RunStates& states, const std::vector<RecordTaker*>& takers);
 
+  std::int64_t clock_offset_ns_ = 0;  // from the kernel's own CLOCK_MONOTONIC to this process's
   std::vector<Ring> rings_;
   std::vector<Event> more_events_;  // of other threads or kinds, which write into the same rings
   std::deque<Pending> pending_;     // one is handed over while others come
