@@ -58,6 +58,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EventBatch batch;
   std::int64_t latest_ns = 0;
   while (const std::size_t record_bytes = kymo::threads::record_size(bytes)) {
+    constexpr kymo::threads::WakeTracepoint tracepoint{375, 24};
+    if (const KernelRecord wake = kymo::threads::parse_record(bytes.first(record_bytes), tracepoint);
+        wake.kind == KernelRecord::Kind::waking) {
+      states.take(wake);
+    }
     const KernelRecord record = kymo::threads::parse_record(bytes.first(record_bytes));
     bytes = bytes.subspan(record_bytes);
     if (record.time_ns > latest_ns) {

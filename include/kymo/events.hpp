@@ -142,6 +142,13 @@ struct StateRun {
   std::vector<ThreadState> states;
 };
 
+/// A thread ended another's wait: the other could go on from then on.
+struct ThreadWake {
+  ThreadId thread{};  ///< that waited
+  ThreadId waker{};
+  std::int64_t time_ns = 0;
+};
+
 /// A moment at which a thread was found on a CPU, or the end of a wait. Those on a CPU come at the rate in the
 /// observer's fact `stacks.hz`, counted in each thread's CPU time; waits are all there.
 struct StackSample {
@@ -225,6 +232,7 @@ struct EventBatch {
   std::vector<FrameMark> frame_marks;
   std::vector<SampleRun> samples;
   std::vector<StateRun> states;
+  std::vector<ThreadWake> wakes;
   std::vector<StackSample> stack_samples;
   std::vector<Message> messages;
   std::vector<FlowEvent> flows;

@@ -48,7 +48,7 @@ enum class OwnerKind : std::uint8_t {
   computing = 0,   ///< inside a scope, on the CPU or without known run state
   pushed_off = 1,  ///< could have run, but another thread had the CPU
   blocked = 2,     ///< waited for something that the capture does not name
-  held = 3,        ///< held a lock, in a thread that is not known
+  held = 3,        ///< held a lock, in a thread that is not known; or was to end the wait, in a thread without scopes
   queue = 4,       ///< a span of a queue ran, such as one of a GPU
   waking = 5,      ///< what was waited for had come; the waiter had not gone on yet
   clock = 6,       ///< computing, for the part of the time that a lower clock than usual adds; an estimate

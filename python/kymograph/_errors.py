@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -18,8 +19,19 @@ class CaptureWarning(UserWarning):
     """
 
 
+_PACKAGE = os.path.dirname(__file__) + os.sep
 _warned: set[tuple[str, int]] = set()
 _warned_of_stacks: set[str] = set()
+
+
+def _users_level() -> int:
+    """Of the caller's stack levels, as `warnings.warn` counts them, the innermost outside of this package."""
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level += 1
+        frame = frame.f_back
+    return level
 
 
 def warn_of(captures: Iterable[dict[str, Any]]) -> None:
@@ -35,7 +47,7 @@ def warn_of(captures: Iterable[dict[str, Any]]) -> None:
         if new:
             parts = "a part" if len(new) == 1 else f"{len(new)} parts"
             said = f"{capture['path']}: {parts} could not be read, and the rest was; `Capture.damages` lists them"
-            warnings.warn(said, CaptureWarning, stacklevel=3)
+            warnings.warn(said, CaptureWarning, stacklevel=_users_level())
 
 
 def warn_of_stacks(captures: Iterable[dict[str, Any]]) -> None:
@@ -45,7 +57,7 @@ def warn_of_stacks(captures: Iterable[dict[str, Any]]) -> None:
         if lost and capture["path"] not in _warned_of_stacks:
             _warned_of_stacks.add(capture["path"])
             said = f"{capture['path']}: the stacks of {lost} samples were lost while it was recorded"
-            warnings.warn(said, CaptureWarning, stacklevel=3)
+            warnings.warn(said, CaptureWarning, stacklevel=_users_level())
 
 
 class CaptureError(ValueError):

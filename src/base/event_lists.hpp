@@ -13,6 +13,7 @@ void for_each_plain_list(const Visit& visit, Batches&... batches) {
   visit(batches.span_arguments...);
   visit(batches.async_begins...);
   visit(batches.frame_marks...);
+  visit(batches.wakes...);
   visit(batches.stack_samples...);
   visit(batches.messages...);
   visit(batches.flows...);

@@ -9,6 +9,10 @@ Refusal check_switch_events() {
   return {ENOTSUP, "kymo reads the run states of threads on Linux only", {}};
 }
 
+Refusal check_wake_events() {
+  return check_switch_events();
+}
+
 bool has_call_frames() {
   return false;
 }

@@ -265,6 +265,7 @@ void count_bytes(Detail& out) {
   for (const StateRun& run : out.states) {
     out.bytes += sizeof run + run.states.capacity() * sizeof(ThreadState);
   }
+  out.bytes += out.wakes.capacity() * sizeof(ThreadWake);
   for (const DetailFrames& frames : out.frames) {
     out.bytes += sizeof frames + frames.marks_ns.capacity() * 8 + frames.groups.capacity() * sizeof(FrameGroup);
   }

@@ -124,6 +124,7 @@ struct Detail {
   std::array<DetailBins, levels> bins;
   /// If it is exact: run states by ascending thread; those of one ascend apart from each other.
   std::vector<StateRun> states;
+  std::vector<ThreadWake> wakes;  ///< if it is exact, by ascending time
   /// Run states, in rows as those of capture::Summary::states: threads' by state, then CPUs' with the threads there.
   std::array<DetailBins, levels> state_bins;
   std::vector<DetailFrames> frames;

@@ -24,7 +24,7 @@ void make_disjoint(std::vector<ThreadState>& states) {
 }  // namespace
 
 void take_states(const EventBatch& batch, bool with_states, Detail& out) {
-  if (batch.states.empty()) {
+  if (batch.states.empty() && batch.wakes.empty()) {
     return;
   }
   capture::Coverage coverage;
@@ -32,6 +32,9 @@ void take_states(const EventBatch& batch, bool with_states, Detail& out) {
     coverage.add(run);
   }
   if (with_states) {
+    out.wakes = batch.wakes;
+    std::stable_sort(out.wakes.begin(), out.wakes.end(),
+                     [](const ThreadWake& a, const ThreadWake& b) { return a.time_ns < b.time_ns; });
     out.states = batch.states;
     std::stable_sort(out.states.begin(), out.states.end(),
                      [](const StateRun& a, const StateRun& b) { return a.thread < b.thread; });

@@ -194,6 +194,11 @@ def states_of(table, start):
             yield {"thread": table.key, "start_ns": begin, "duration_ns": duration, "state": state, "cpu": cpu}
 
 
+def wakes_of(table, start):
+    for time, thread, waker in zip(table.times(1, start), *columns(table, 2, 3), strict=True):
+        yield {"thread": thread, "waker": waker, "time_ns": time}
+
+
 def stack_samples_of(table, start):
     waited = (table.signed(5), table.signed(6), table.numbers(7))
     rows = zip(table.times(1, start), *columns(table, 2, 3, 4), *waited, strict=True)
@@ -221,6 +226,7 @@ EVENT_TABLES = {
     27: ("clock_uncertainties", clock_uncertainties_of),
     29: ("states", states_of),
     30: ("stack_samples", stack_samples_of),
+    31: ("wakes", wakes_of),
 }
 
 
@@ -234,24 +240,8 @@ class Capture:
         self.header = {}
         self.end = {"tracks": [], "facts": {}}
         self.ended_tracks = {}
-        self.events = {
-            name: []
-            for name in (
-                "scopes",
-                "spans",
-                "async_begins",
-                "frame_marks",
-                "samples",
-                "messages",
-                "flows",
-                "sync_points",
-                "track_ends",
-                "clock_anchors",
-                "clock_uncertainties",
-                "states",
-                "stack_samples",
-            )
-        }
+        names = ["scopes", "spans", "samples", *(name for name, _ in EVENT_TABLES.values())]
+        self.events = {name: [] for name in names}
         self.stacks = {}
         self.blocks = []
         self.closed = False

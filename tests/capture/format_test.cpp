@@ -167,7 +167,8 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
                    {"messages", json::array()},      {"flows", json::array()},
                    {"sync_points", json::array()},   {"track_ends", json::array()},
                    {"clock_anchors", json::array()}, {"clock_uncertainties", json::array()},
-                   {"states", json::array()},        {"stack_samples", json::array()}};
+                   {"states", json::array()},        {"stack_samples", json::array()},
+                   {"wakes", json::array()}};
     for (const StateRun& run : batch.states) {
       for (const ThreadState& row : run.states) {
         others["states"].push_back({{"thread", run.thread.value()},
@@ -176,6 +177,10 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
                                     {"state", static_cast<int>(row.state)},
                                     {"cpu", row.cpu}});
       }
+    }
+    for (const ThreadWake& row : batch.wakes) {
+      others["wakes"].push_back(
+          {{"thread", row.thread.value()}, {"waker", row.waker.value()}, {"time_ns", row.time_ns}});
     }
     for (const StackSample& row : batch.stack_samples) {
       others["stack_samples"].push_back({{"thread", row.thread.value()},

@@ -119,6 +119,9 @@ EventBatch BatchSource::wild(std::size_t rows) {
     batch.states.push_back(std::move(run));
   }
   for (std::size_t i = count(); i > 0; --i) {
+    batch.wakes.push_back({id(), id(), time()});
+  }
+  for (std::size_t i = count(); i > 0; --i) {
     batch.stack_samples.push_back({id(), id(), id(), time(), coin() ? time() : 0, coin() ? time() : 0, id()});
   }
   for (std::size_t i = count(); i > 0; --i) {
@@ -386,6 +389,10 @@ std::string describe(const EventBatch& batch) {
     for (const auto& row : run.states) {
       text.add(row.start_ns).add(row.duration_ns).add(row.cpu).add(static_cast<int>(row.state));
     }
+  }
+  text.section("wakes", batch.wakes.size());
+  for (const auto& row : batch.wakes) {
+    text.add(row.thread).add(row.waker).add(row.time_ns);
   }
   text.section("stack samples", batch.stack_samples.size());
   for (const auto& row : batch.stack_samples) {

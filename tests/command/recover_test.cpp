@@ -182,6 +182,22 @@ TEST_F(Recover, WhereASpoolMayBeElsewhereItIsRefusedUnlessForced) {
   EXPECT_EQ(work_count("run.kymo"), 3000U);
 }
 
+TEST_F(Recover, ItSaysWhatTheFileLacked) {
+  const auto recovered = [this] { return kymo({"recover", "run.kymo"}).out; };
+  kill_program();
+  EXPECT_NE(recovered().find(" scope events were only in shared memory and are in "), std::string::npos);
+  EXPECT_NE(recovered().find(": was closed; there is nothing to recover\n"), std::string::npos);
+  fs::remove(capture_path());
+  set_environment({{"KYMO_RECORD", "run.kymo"}});
+  ChildProcess process(shell({RECORDED_PROGRAM, "await", "ready"}, ">program.out 2>&1"));
+  static_cast<void>(wait_for("ready"));
+  ASSERT_TRUE(test::wait_until([this] { return work_count("run.kymo") == 100; }));
+  process.signal(SIGKILL);
+  process.wait();
+  const std::string words = recovered();
+  EXPECT_NE(words.find(": shared memory has no scope that the file lacks; "), std::string::npos) << words;
+}
+
 TEST_F(Recover, SeveralAtOnceLoseNothingAndLeaveNothing) {
   for (int round = 0; round < test::rounds(6); ++round) {
     fs::remove(capture_path());

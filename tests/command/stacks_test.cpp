@@ -246,7 +246,8 @@ TEST_F(StacksTest, ATimeAndAThreadSelectSamples) {
   EXPECT_LT(first, all);
   static_cast<void>(functions({"--thread", "stacks_program"}));
   EXPECT_EQ(samples_, all);
-  EXPECT_NE(kymo({"stats", "--functions", "--thread", "nobody", "run.kymo"}).err.find("no thread is called nobody"),
+  EXPECT_NE(kymo({"stats", "--functions", "--thread", "nobody", "run.kymo"})
+                .err.find("no thread is called nobody; there are: stacks_program"),
             std::string::npos);
 }
 

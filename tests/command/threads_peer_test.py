@@ -1,6 +1,6 @@
 """Run states in a Perfetto trace, as Perfetto's own trace processor reads them, beside `kymo stats --by thread`:
 
-threads_peer_test.py KYMO THREADS_PROGRAM NODE
+threads_peer_test.py KYMO THREADS_PROGRAM WOKEN_PROGRAM NODE
 """
 
 import collections
@@ -15,14 +15,41 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from trace_processor import PROBLEMS, query
 
-KYMO, PROGRAM, NODE = sys.argv[1:4]
+KYMO, PROGRAM, WOKEN_PROGRAM, NODE = sys.argv[1:5]
 QUERIES = [
     "select ts, dur, cpu, tid, pid, thread.name as name, end_state from sched join thread using (utid) "
     "left join process using (upid) where tid != 0 order by ts",
-    "select tid, state, sum(dur) as dur from thread_state join thread using (utid) where tid != 0 and dur > 0 "
-    "group by 1, 2",
+    # kymo's blocked states last until the thread runs again, also where it is known when it could have.
+    "select tid, case when waker_utid is null then state else 'S' end as state, sum(dur) as dur "
+    "from thread_state join thread using (utid) where tid != 0 and dur > 0 group by 1, 2",
     PROBLEMS,
 ]
+
+
+WAKES = (
+    "select waker.name as waker, woken.name as woken, count(*) as number from thread_state "
+    "join thread woken using (utid) join thread waker on waker.utid = waker_utid group by 1, 2"
+)
+#: Runs a command where tracefs is mounted, without which nobody knows of wakes.
+TRACED = ["unshare", "-m", "sh", "-c", 'mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"', "sh"]
+
+
+class WakesPeerTest(unittest.TestCase):
+    def test_who_ended_whose_wait_is_known(self):
+        with tempfile.TemporaryDirectory(prefix="kymo-wakes-") as folder:
+            capture = os.path.join(folder, "run.kymo")
+            trace = os.path.join(folder, "run.pftrace")
+            words = [*TRACED, KYMO, "record", "--hz", "0", "-q", "-o", capture, "--", WOKEN_PROGRAM]
+            recorded = subprocess.run(words, check=False, capture_output=True, text=True)
+            facts = subprocess.run([KYMO, "info", "--json", capture], check=False, capture_output=True, text=True)
+            if recorded.returncode != 0 or '"threads.wakes":"recorded"' not in facts.stdout.replace(" ", ""):
+                raise unittest.SkipTest("the kernel does not say who ended a wait")
+            subprocess.run([KYMO, "export", "--to", "perfetto", "-o", trace, capture], check=True)
+            wakes, problems = query(NODE, trace, WAKES, PROBLEMS)
+        self.assertEqual(problems, [])
+        cooked = [row["number"] for row in wakes if (row["waker"], row["woken"]) == ("cook", "woken_program")]
+        self.assertEqual(len(cooked), 1, wakes)
+        self.assertGreaterEqual(cooked[0], 30, wakes)
 
 
 class ThreadsPeerTest(unittest.TestCase):

@@ -220,6 +220,9 @@ std::vector<EventBatch> stated_game() {
     add(1, 25, 50, 1, RunState::blocked);
     add(1, 50, 60, 0, RunState::running);
     add(1, 60, 100, 0, RunState::blocked);
+    std::vector<ThreadWake>& wakes = all[frame / Game().frames_in_block].wakes;
+    wakes.push_back({ThreadId{2}, ThreadId{1}, start + length * 49 / 100});
+    wakes.push_back({ThreadId{1}, ThreadId{2}, start + length * 99 / 100});
   }
   return all;
 }
@@ -269,6 +272,7 @@ TEST_F(StateLanes, SayWhatAThreadDidAndWhereAndWhatItWaitedFor) {
   const std::string blocked = tip_at(80, 0, 0.2F);
   EXPECT_TRUE(has_text(blocked, "blocked for 4 ms; before, on CPU 0\nin render")) << blocked;
   EXPECT_TRUE(has_text(blocked, "worker in job")) << "its holder: " << blocked;
+  EXPECT_TRUE(has_text(blocked, "ended by worker, 100 us before it ran")) << blocked;
   EXPECT_EQ(tip_at(12, 3, 0.2F), "running for 2.5 ms, on CPU 1");
   EXPECT_EQ(tip_at(25, 0, 0.8F), "") << "below the lane";
 }

@@ -107,6 +107,7 @@ def test_damages_are_a_table_and_a_warning_once(folder: Path, tmp_path: Path) ->
                 len(capture.spans.name)
     (warning,) = warned
     assert warning.category is kymo.CaptureWarning
+    assert warning.filename == __file__
     assert "damaged.kymo: a part could not be read" in str(warning.message)
     with kymo.open(path) as capture:
         len(capture.spans.name)

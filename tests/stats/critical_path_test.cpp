@@ -299,6 +299,63 @@ TEST(CriticalPath, AJoinWaitsForTheLastToSendWhicheverItTakesFirst) {
   EXPECT_EQ(run.owned_by_frame().front(), expected);
 }
 
+TEST(CriticalPath, AWaitThatAThreadEndedBelongsToWhatThatThreadDidMeanwhile) {
+  ProgramOfItsOwn run(true);
+  MadeUpProgram& program = run.program;
+  const TrackId main = program.thread("main");
+  const TrackId worker = program.thread("worker");
+  const TrackId reader = program.thread("reader");
+  program.frame(main);
+  program.open(reader, "read");
+  program.run(reader, 350);
+  program.close(reader);
+  program.wake(worker, program.thread_of(reader), 350);
+  program.scope(worker, "prepare", 200);
+  program.open(worker, "await data");
+  program.block(worker, 160);
+  program.close(worker);
+  program.scope(worker, "decode", 140);
+  program.wake(main, program.thread_of(worker), 500);
+  program.run(main, 100);
+  program.open(main, "join");
+  program.block(main, 430);
+  program.close(main);
+  program.run(main, 20);
+  program.frame(main);
+  const Owned expected{{{"", "computing", "", "main"}, 120},
+                       {{"join/", "computing", "prepare", "worker"}, 100},
+                       {{"join/await data/", "computing", "read", "reader"}, 150},
+                       {{"join/await data/", "waking", "await data", "worker"}, 10},
+                       {{"join/", "computing", "decode", "worker"}, 140},
+                       {{"join/", "waking", "join", "main"}, 30}};
+  EXPECT_EQ(run.owned_by_frame().front(), expected);
+}
+
+/// Neither who woke it before, nor what an interrupt ended, says what a wait was for.
+TEST(CriticalPath, AWaitThatAThreadWithoutScopesEndedBelongsToIt) {
+  ProgramOfItsOwn run(true);
+  MadeUpProgram& program = run.program;
+  const TrackId main = program.thread("main");
+  const ThreadId pool = program.observed("pool", 1);
+  program.frame(main);
+  program.wake(main, pool, 40);
+  program.run(main, 100);
+  program.open(main, "join");
+  program.block(main, 200);
+  program.close(main);
+  program.wake(main, pool, 290);
+  program.open(main, "sleep");
+  program.block(main, 50);
+  program.close(main);
+  program.run(main, 10);
+  program.frame(main);
+  const Owned expected{{{"", "computing", "", "main"}, 110},
+                       {{"join/", "held", "pool", "main"}, 190},
+                       {{"join/", "waking", "join", "main"}, 10},
+                       {{"", "blocked", "sleep", "main"}, 50}};
+  EXPECT_EQ(run.owned_by_frame().front(), expected);
+}
+
 /// Eight waits end with the pass, and one 900 us after it. A thread that only sleeps meanwhile waited for nothing.
 TEST(CriticalPath, AWaitForAQueueThatGoesOnLateIsStillOneForTheQueue) {
   ProgramOfItsOwn run(true);

@@ -40,6 +40,11 @@ class MadeUpProgram {
     pending_.threads.push_back(observed_.back());
     return observed_.back().id;
   }
+  /// The kernel's word that a thread ended the wait of another. Both have states.
+  void wake(TrackId woken, ThreadId waker, std::int64_t time_ns) {
+    batch_.wakes.push_back({threads_[woken].state_run.thread, waker, time_ns});
+  }
+  [[nodiscard]] ThreadId thread_of(TrackId track) { return threads_[track].state_run.thread; }
   TrackId queue(const std::string& name) { return declare(name, TrackKind::queue, TrackRole::plain); }
 
   [[nodiscard]] std::int64_t now(TrackId track) { return threads_[track].now_ns; }

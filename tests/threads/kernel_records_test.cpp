@@ -1,10 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 #include <linux/perf_event.h>
 
 #include "threads/record_bytes.hpp"
 #include "threads/states/kernel_records.hpp"
 #include "threads/states/unwind_rule.hpp"
+#include "threads/states/wake_tracepoint.hpp"
 
 namespace kymo::threads {
 namespace {
@@ -41,6 +45,46 @@ TEST(KernelRecords, AForkNamesTheNewThreadNotTheOneThatForks) {
   EXPECT_EQ(fork(PERF_RECORD_FORK).tid, 21U);
   EXPECT_EQ(fork(PERF_RECORD_FORK).parent_tid, 11U);
   EXPECT_EQ(fork(PERF_RECORD_EXIT).kind, Kind::exited);
+}
+
+TEST(KernelRecords, AWakeNamesTheWokenThreadUnlessAnInterruptWokeIt) {
+  const std::optional<WakeTracepoint> tracepoint{{375, 24}};
+  const auto wake_bytes = [](std::uint8_t flags, std::uint32_t size) {
+    RecordBytes record(PERF_RECORD_SAMPLE, 0);
+    record.add(std::uint32_t{10}).add(std::uint32_t{11}).add(std::uint64_t{7}).add(std::uint32_t{3}).add(0U);
+    record.add(size).add(std::uint16_t{375}).add(flags).add(std::uint8_t{0}).add(std::uint32_t{11});
+    record.add(std::uint64_t{0}).add(std::uint64_t{0});  // the woken thread's name
+    return record.add(std::uint32_t{12}).add(std::uint32_t{120}).add(std::uint32_t{1}).finish();
+  };
+  const KernelRecord wake = parse_record(wake_bytes(0x05, 36), tracepoint);
+  EXPECT_EQ(wake.kind, Kind::waking);
+  EXPECT_EQ(wake.tid, 11U);
+  EXPECT_EQ(wake.woken_tid, 12U);
+  EXPECT_EQ(wake.time_ns, 7);
+  EXPECT_EQ(parse_record(wake_bytes(0x08, 36), tracepoint).kind, Kind::other) << "a timer, a disk";
+  EXPECT_EQ(parse_record(wake_bytes(0x10, 36), tracepoint).kind, Kind::other) << "a network card";
+  EXPECT_EQ(parse_record(wake_bytes(0, 27), tracepoint).kind, Kind::other) << "too short";
+  EXPECT_EQ(parse_record(wake_bytes(0, 0xFFFFFFFF), {{375, 1000}}).kind, Kind::other) << "more than there is";
+}
+
+TEST(WakeTracepoint, ItsNumberAndItsFieldAreThoseOfTheKernelsDescription) {
+  const std::string described =
+      "name: sched_waking\nID: 375\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+      "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+      "\n\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n";
+  const auto found = parse_wake_format(described);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id, 375U);
+  EXPECT_EQ(found->woken_offset, 24U);
+  for (const char* const changed : {"ID: 375", "pid_t pid", "\toffset:24", "size:4", "common_flags;\toffset:2"}) {
+    std::string other = described;
+    other.replace(other.find(changed), std::string(changed).size() - 1, "x");
+    EXPECT_FALSE(parse_wake_format(other)) << changed;
+  }
+  std::string far = described;
+  far.replace(far.find("offset:24"), 9, "offset:99999999999");
+  EXPECT_FALSE(parse_wake_format(far));
+  EXPECT_FALSE(parse_wake_format(""));
 }
 
 TEST(KernelRecords, ANameEndsAtItsZeroAndALossHasItsNumber) {

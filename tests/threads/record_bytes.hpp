@@ -9,8 +9,6 @@
 
 namespace kymo::test {
 
-struct SampleId;
-
 /// One record under construction.
 class RecordBytes {
  public:
@@ -39,16 +37,14 @@ class RecordBytes {
     add(pid).add(tid).add(time_ns).add(cpu).add(std::uint32_t{0});
     return finish();
   }
-
- private:
-  friend std::vector<std::byte> sample_bytes(const SampleId& id, std::uint16_t misc,
-                                             const std::vector<std::uint64_t>& chain, std::uint64_t period);
+  /// Ends it as it is.
   [[nodiscard]] std::vector<std::byte> finish() {
     const auto size = static_cast<std::uint16_t>(bytes_.size());
     std::memcpy(bytes_.data() + 6, &size, sizeof size);
     return bytes_;
   }
 
+ private:
   std::vector<std::byte> bytes_;
 };
 

@@ -65,6 +65,30 @@ void take_all(RunStates& states, const std::vector<KernelRecord>& records) {
   }
 }
 
+TEST(RunStates, AWakeIsKeptIfItEndedAWait) {
+  const auto wake = [](std::int64_t time_ns, std::uint32_t waker, std::uint32_t woken) {
+    KernelRecord record = make(Kind::waking, time_ns, waker);
+    record.woken_tid = woken;
+    return record;
+  };
+  RunStates states;
+  take_all(states, {make(Kind::switched_in, 10, 100), make(Kind::switched_in, 10, 101), wake(15, 100, 101),
+                    make(Kind::blocked, 20, 101), wake(30, 999, 101), wake(31, 100, 998), wake(32, 100, 101),
+                    make(Kind::switched_in, 40, 101), make(Kind::pushed_off, 50, 101), wake(60, 100, 101)});
+  EventBatch batch;
+  states.collect(200, 0, batch);
+  std::map<ThreadId, std::uint64_t> tids;
+  for (const ThreadDeclaration& thread : batch.declarations.threads) {
+    tids[thread.id] = thread.os_thread_id;
+  }
+  ASSERT_EQ(batch.wakes.size(), 1U);
+  EXPECT_EQ(tids[batch.wakes[0].thread], 101U);
+  EXPECT_EQ(tids[batch.wakes[0].waker], 100U);
+  EXPECT_EQ(batch.wakes[0].time_ns, 32);
+  states.collect(200, 0, batch);
+  EXPECT_TRUE(batch.wakes.empty());
+}
+
 TEST(RunStates, FollowAThreadFromItsForkToItsEnd) {
   RunStates states;
   take_all(states,

@@ -16,6 +16,7 @@
 #include "base/system/clock.hpp"
 #include "base/system/system.hpp"
 #include "control/run_facts.hpp"
+#include "threads/states/wake_tracepoint.hpp"
 
 namespace kymo::command {
 
@@ -47,7 +48,9 @@ void RecordedThreads::attach(pid_t process, bool is_running) {
     attach_sampling(is_running);
   }
   if (has_states_ && !stacks_) {
-    refusal_ = attach_events(is_running, {});
+    threads::EventChoice choice;
+    choice.wakes = threads::find_wake_tracepoint(wakes_refusal_);
+    refusal_ = attach_events(is_running, choice);
   }
 }
 
@@ -56,6 +59,9 @@ void RecordedThreads::attach_sampling(bool is_running) {
   auto unwinder = std::make_unique<threads::Unwinder>();
   threads::EventChoice choice{has_states_, stacks_hz_, true, has_states_,
                               unwinder->is_running() ? most_copied_bytes : 0};
+  if (has_states_) {
+    choice.wakes = threads::find_wake_tracepoint(wakes_refusal_);
+  }
   refusal_ = attach_events(is_running, choice);
   if (refusal_.error == EACCES || refusal_.error == EPERM) {
     choice.samples_kernel = choice.samples_waits = false;
@@ -88,6 +94,10 @@ void RecordedThreads::open_writer(const std::string& directory) {
     add("threads.source", refusal_.error == 0 ? "perf_event_open" : "schedstat (coarse)");
     if (refusal_.error != 0) {
       add("threads.refused", refusal_.reason);
+    } else {
+      add("threads.wakes", events_.has_wakes()         ? "recorded"
+                           : wakes_refusal_.error == 0 ? "not permitted"
+                                                       : wakes_refusal_.reason);
     }
   }
   if (stacks_) {
@@ -184,7 +194,8 @@ void RecordedThreads::write_events(std::int64_t open_ns, bool is_last) {
   if (is_last && processes_.started() > 1) {
     add_longest(batch);
   }
-  if (!batch.states.empty() || !batch.stack_samples.empty() || !batch.spans.empty() || !batch.declarations.empty()) {
+  if (!batch.states.empty() || !batch.wakes.empty() || !batch.stack_samples.empty() || !batch.spans.empty() ||
+      !batch.declarations.empty()) {
     write(batch);
   }
 }

@@ -196,8 +196,15 @@ void print_options(const std::vector<SensorFinding>& findings) {
   }
 }
 
+void print_reason(const threads::Refusal& refusal) {
+  print_wrapped(printable(refusal.reason), Style::plain, advice_indent);
+  if (!refusal.advice.empty()) {
+    print_wrapped(fmt::format("needs {}", printable(refusal.advice)), Style::plain, advice_indent);
+  }
+}
+
 /// Where the run states and stacks of threads come from, and what would permit more.
-void print_thread_source(const threads::Refusal& refusal) {
+void print_thread_source(const threads::Refusal& refusal, const threads::Refusal& wakes) {
   if (refusal.error == 0) {
     print_wrapped("run states of threads: exact, and stacks: sampled on demand, by perf_event_open");
     if (threads::has_call_frames()) {
@@ -207,13 +214,16 @@ void print_thread_source(const threads::Refusal& refusal) {
       print_wrapped("libdw1 and libelf1, and on x86-64 a kymo that was built with libdw-dev, find all", Style::plain,
                     advice_indent);
     }
+    if (wakes.error == 0) {
+      print_wrapped("which thread ended another's wait: known, by the tracepoint sched_waking");
+    } else {
+      print_wrapped("which thread ended another's wait: not known");
+      print_reason(wakes);
+    }
     return;
   }
   print_wrapped("run states and stacks of threads: not permitted; each thread's CPU time is sampled instead");
-  print_wrapped(printable(refusal.reason), Style::plain, advice_indent);
-  if (!refusal.advice.empty()) {
-    print_wrapped(printable(refusal.advice), Style::plain, advice_indent);
-  }
+  print_reason(refusal);
 }
 
 int run(const DoctorOptions& options) {
@@ -222,6 +232,7 @@ int run(const DoctorOptions& options) {
   const pid_t holder = sense::MachineLock(options.sensors.root).holder();
   const char* const counter = record::counter_name();
   const threads::Refusal refusal = threads::check_switch_events();
+  const threads::Refusal wakes = threads::check_wake_events();
   const std::vector<capture::Leftover> spools = capture::list_leftovers();
   if (options.is_json) {
     Json rows = Json::array();
@@ -249,7 +260,10 @@ int run(const DoctorOptions& options) {
                  {{"source", refusal.error == 0 ? "perf_event_open" : "schedstat"},
                   {"callers", threads::has_call_frames() ? "call frame information" : "frame pointers"},
                   {"trouble", refusal.reason},
-                  {"advice", refusal.advice}}},
+                  {"advice", refusal.advice},
+                  {"wakes", wakes.error == 0},
+                  {"wakes_trouble", wakes.reason},
+                  {"wakes_advice", wakes.advice}}},
                 {"may_use_real_time", is_real_time},
                 {"machine_holder", holder}});
     return to_int(ExitCode::ok);
@@ -265,7 +279,7 @@ int run(const DoctorOptions& options) {
         "busy machine");
     print_wrapped("sudo setcap cap_sys_nice+ep PROGRAM, or `ulimit -r 1`, permits it", Style::plain, advice_indent);
   }
-  print_thread_source(refusal);
+  print_thread_source(refusal, wakes);
   if (holder != 0) {
     print_wrapped(fmt::format("process {} samples this machine for all that share it (KYMO_MACHINE=shared)", holder));
   }

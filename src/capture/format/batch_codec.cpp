@@ -29,6 +29,13 @@ void visit(Columns& columns, const FrameMark*) {
 }
 
 template <typename Columns>
+void visit(Columns& columns, const ThreadWake*) {
+  columns.time(1, &ThreadWake::time_ns);
+  columns.number(2, &ThreadWake::thread);
+  columns.number(3, &ThreadWake::waker);
+}
+
+template <typename Columns>
 void visit(Columns& columns, const StackSample*) {
   columns.time(1, &StackSample::time_ns);
   columns.number(2, &StackSample::thread);
@@ -248,6 +255,9 @@ void decode_other(const TableView& table, Origin origin, EventBatch& batch) {
     case TableId::frame_marks:
       read_rows(table, origin, batch.frame_marks);
       break;
+    case TableId::wakes:
+      read_rows(table, origin, batch.wakes);
+      break;
     case TableId::messages:
       read_rows(table, origin, batch.messages);
       break;
@@ -319,6 +329,7 @@ void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
   for (const StateRun& run : batch.states) {
     encode_states(run, origin, table);
   }
+  write_rows(TableId::wakes, batch.wakes, origin, table);
   write_rows(TableId::stack_samples, batch.stack_samples, origin, table);
   write_rows(TableId::messages, batch.messages, origin, table);
   write_rows(TableId::flows, batch.flows, origin, table);

@@ -50,6 +50,7 @@ enum class TableId : std::uint8_t {
   text = 28,
   thread_states = 29,  ///< one table per run; the key is the thread
   stack_samples = 30,
+  wakes = 31,
   blocks = 40,
   track_totals = 41,
   closing_facts = 42,

@@ -132,6 +132,10 @@ void IdTranslation::translate(EventBatch& batch, const OnUndeclared& on_undeclar
   for (StateRun& run : batch.states) {
     to_shared(run.thread);
   }
+  for (ThreadWake& wake : batch.wakes) {
+    to_shared(wake.thread);
+    to_shared(wake.waker);
+  }
   for (StackSample& sample : batch.stack_samples) {
     to_shared(sample.thread);
     to_shared(sample.stack);
@@ -185,6 +189,7 @@ void shift_times(EventBatch& batch, std::int64_t offset_ns) {
   };
   shift_each(batch.async_begins);
   shift_each(batch.frame_marks);
+  shift_each(batch.wakes);
   shift_each(batch.stack_samples);
   shift_each(batch.messages);
   shift_each(batch.flows);

@@ -291,6 +291,7 @@ void SelectedCopy::cut(EventBatch& batch, std::size_t capture) {
     keep_if(run.states, [&part](ThreadState& state) { return part.cut(state); });
   }
   keep_if(batch.states, [](const StateRun& run) { return !run.states.empty(); });
+  keep_if(batch.wakes, [this](const ThreadWake& wake) { return threads_[wake.thread].holds(wake.time_ns); });
   keep_if(batch.stack_samples, [this](const StackSample& sample) {
     return !selection_.chooses_sites() && threads_[sample.thread].holds(sample.time_ns);
   });

@@ -60,7 +60,7 @@ enum class StackSampleField : protozero::pbf_tag_type { cpu = 1, pid = 2, tid = 
 enum class ProcessTreeField : protozero::pbf_tag_type { threads = 2 };
 enum class ThreadNameField : protozero::pbf_tag_type { tid = 1, name = 2, tgid = 3 };
 enum class BundleField : protozero::pbf_tag_type { cpu = 1, event = 2 };
-enum class KernelEventField : protozero::pbf_tag_type { timestamp = 1, pid = 2, sched_switch = 4 };
+enum class KernelEventField : protozero::pbf_tag_type { timestamp = 1, pid = 2, sched_switch = 4, sched_waking = 20 };
 enum class SwitchField : protozero::pbf_tag_type {
   prev_comm = 1,
   prev_pid = 2,
@@ -68,6 +68,7 @@ enum class SwitchField : protozero::pbf_tag_type {
   next_comm = 5,
   next_pid = 6,
 };
+enum class WakingField : protozero::pbf_tag_type { comm = 1, pid = 2 };
 enum class InternedTextField : protozero::pbf_tag_type { iid = 1, name = 2 };
 
 enum class TrackField : protozero::pbf_tag_type {

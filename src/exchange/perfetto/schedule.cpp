@@ -15,6 +15,7 @@ using perfetto::PacketBuilder;
 using perfetto::PacketField;
 using perfetto::SwitchField;
 using perfetto::TraceField;
+using perfetto::WakingField;
 
 namespace {
 
@@ -29,6 +30,10 @@ constexpr std::string_view idle_name = "swapper";
 }  // namespace
 
 void PerfettoSchedule::write(const EventBatch& batch) {
+  for (const ThreadWake& wake : batch.wakes) {
+    thread(wake.thread);
+    thread(wake.waker).wakes.push_back(wake);
+  }
   for (const StateRun& run : batch.states) {
     Thread& one = thread(run.thread);
     for (const ThreadState& state : run.states) {
@@ -81,6 +86,7 @@ void PerfettoSchedule::write_stretch(Thread& thread, std::int64_t state_after) {
   BundleBuilder bundle(packet, PacketField::ftrace_events);
   bundle.add_uint32(BundleField::cpu, ran->cpu);
   add_switch(bundle, ran->start_ns, thread, std::nullopt);
+  add_wakes(bundle, thread, {ran->start_ns, ran->end_ns()});
   add_switch(bundle, ran->end_ns(), thread, state_after);
 }
 
@@ -99,6 +105,24 @@ void PerfettoSchedule::add_switch(BundleBuilder& bundle, std::int64_t time_ns, c
   change.add_int64(SwitchField::prev_state, state_after.value_or(kernel_runnable));
   change.add_string(SwitchField::next_comm, after.data(), after.size());
   change.add_int32(SwitchField::next_pid, state_after ? 0 : number);
+}
+
+void PerfettoSchedule::add_wakes(BundleBuilder& bundle, Thread& waker, TimeRange ran) {
+  std::size_t kept = 0;
+  for (const ThreadWake& wake : waker.wakes) {
+    const Thread& woken = known_.at(wake.thread);
+    if (wake.time_ns > ran.end_ns) {
+      waker.wakes[kept++] = wake;
+    } else if (wake.time_ns >= ran.start_ns && woken.number != 0) {
+      protozero::pbf_builder<KernelEventField> event(bundle, BundleField::event);
+      event.add_uint64(KernelEventField::timestamp, static_cast<std::uint64_t>(wake.time_ns));
+      event.add_uint32(KernelEventField::pid, static_cast<std::uint32_t>(waker.number));
+      protozero::pbf_builder<WakingField> waking(event, KernelEventField::sched_waking);
+      waking.add_string(WakingField::comm, woken.name);
+      waking.add_int32(WakingField::pid, static_cast<std::int32_t>(woken.number));
+    }
+  }
+  waker.wakes.resize(kept);
 }
 
 /// Readers take the times of such events for those of CLOCK_BOOTTIME. This says that it is the trace's clock: the two

@@ -1,4 +1,5 @@
-// Run states in a Perfetto trace as the events of its scheduler: what ran on each CPU, and the states of each thread.
+// Run states in a Perfetto trace as the events of its scheduler: what ran on each CPU, the states of each thread, and
+// who woke whom.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <kymo/timeline.hpp>
 
@@ -33,6 +35,7 @@ class PerfettoSchedule {
     std::string name;
     StateJoiner states;
     std::optional<ThreadState> ran;  ///< the latest stretch, until it is known what followed
+    std::vector<ThreadWake> wakes;   ///< of others, until the stretch is known that they were in
   };
 
   Thread& thread(ThreadId id);
@@ -40,6 +43,7 @@ class PerfettoSchedule {
   void write_stretch(Thread& thread, std::int64_t state_after);
   void add_switch(perfetto::BundleBuilder& bundle, std::int64_t time_ns, const Thread& thread,
                   std::optional<std::int64_t> state_after) const;
+  void add_wakes(perfetto::BundleBuilder& bundle, Thread& waker, TimeRange ran);
   void begin(std::int64_t time_ns);
 
   SampledThreads threads_;

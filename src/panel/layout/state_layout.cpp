@@ -367,4 +367,21 @@ ThreadId thread_on(const std::vector<Piece>& pieces, std::uint32_t cpu, std::int
   return {};
 }
 
+std::optional<ThreadWake> wake_of(const std::vector<Piece>& pieces, const std::vector<ThreadId>& threads,
+                                  TimeRange wait) {
+  std::optional<ThreadWake> last;
+  for (const Piece& piece : pieces) {
+    const auto first =
+        std::lower_bound(piece->wakes.begin(), piece->wakes.end(), wait.start_ns,
+                         [](const ThreadWake& wake, std::int64_t time_ns) { return wake.time_ns < time_ns; });
+    for (auto wake = first; wake != piece->wakes.end() && wake->time_ns <= wait.end_ns; ++wake) {
+      const bool is_of_them = std::find(threads.begin(), threads.end(), wake->thread) != threads.end();
+      if (is_of_them && (!last || wake->time_ns > last->time_ns)) {
+        last = *wake;
+      }
+    }
+  }
+  return last;
+}
+
 }  // namespace kymo::panel

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -64,5 +65,9 @@ void add_cpus(const std::vector<Piece>& pieces, std::vector<std::uint32_t>& cpus
 
 /// The observed thread that was on a CPU at a time, as far as exact pieces tell; else none.
 [[nodiscard]] ThreadId thread_on(const std::vector<Piece>& pieces, std::uint32_t cpu, std::int64_t time_ns);
+
+/// The wake that ended a wait of one of the threads, as far as exact pieces tell.
+[[nodiscard]] std::optional<ThreadWake> wake_of(const std::vector<Piece>& pieces, const std::vector<ThreadId>& threads,
+                                                TimeRange wait);
 
 }  // namespace kymo::panel

@@ -183,6 +183,8 @@ class ViewState {
   /// The run states for the last flame_layout(), and the CPUs that have lanes below its lines: first a line for their
   /// title.
   [[nodiscard]] const StateLayout& states() const { return state_layout_; }
+  /// Those that a track recorded.
+  [[nodiscard]] const std::vector<ThreadId>& threads_of(TrackId track) { return thread_tracks_[track]; }
   [[nodiscard]] const std::vector<std::uint32_t>& cpus() const { return cpus_; }
   /// The frames of the flame chart's range. Those narrower than 3 pixels are joined.
   [[nodiscard]] const FrameBars& chart_frames();

@@ -159,6 +159,10 @@ std::string PanelView::state_text(const StateBox& box, TrackId track, std::int64
   }
   if (state == RunState::blocked) {
     text += blocked_text(track, time_ns);
+    if (const auto wake = wake_of(state_.marks().pieces, state_.threads_of(track), {box.start_ns, box.end_ns})) {
+      text += "\nended by " + thread_title(wake->waker) + ", " +
+              duration_text(length_between(wake->time_ns, box.end_ns)) + " before it ran";
+    }
   }
   return text;
 }

@@ -20,16 +20,14 @@ std::string list_some(const std::vector<std::string>& texts) {
   return list.empty() ? "none" : list + (texts.size() > most ? ", ..." : "");
 }
 
-template <typename Declared, typename NameOf>
-std::vector<std::string> names_of(const std::vector<Declared>& declared, NameOf name_of) {
-  std::vector<std::string> names;
+template <typename Declared>
+void add_names(std::vector<std::string>& names, const std::vector<Declared>& declared) {
   for (const Declared& entry : declared) {
-    const std::string& name = name_of(entry);
+    const std::string& name = entry.name;
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end() && names.size() < 64) {
       names.push_back(name);
     }
   }
-  return names;
 }
 
 bool fits_any(const std::vector<std::string>& patterns, std::string_view text) {
@@ -124,10 +122,9 @@ void Selection::check_patterns(const Timeline& timeline) const {
                                      [&fits](const SiteDeclaration& site) { return fits(site.name); });
     if (!is_site && std::none_of(declared.names.begin(), declared.names.end(),
                                  [&fits](const NameDeclaration& name) { return fits(name.text); })) {
-      throw SelectionError("no site is called " + pattern + "; there are: " +
-                           list_some(names_of(declared.sites, [](const SiteDeclaration& site) -> const std::string& {
-                             return site.name;
-                           })));
+      std::vector<std::string> names;
+      add_names(names, declared.sites);
+      throw SelectionError("no site is called " + pattern + "; there are: " + list_some(names));
     }
   }
   for (const std::string& pattern : options_.threads) {
@@ -135,10 +132,10 @@ void Selection::check_patterns(const Timeline& timeline) const {
                      [&pattern](const TrackDeclaration& track) { return fits_pattern(pattern, track.name); }) &&
         std::none_of(declared.threads.begin(), declared.threads.end(),
                      [&pattern](const ThreadDeclaration& thread) { return fits_pattern(pattern, thread.name); })) {
-      throw SelectionError("no thread is called " + pattern + "; there are: " +
-                           list_some(names_of(declared.tracks, [](const TrackDeclaration& track) -> const std::string& {
-                             return track.name;
-                           })));
+      std::vector<std::string> names;
+      add_names(names, declared.threads);
+      add_names(names, declared.tracks);
+      throw SelectionError("no thread is called " + pattern + "; there are: " + list_some(names));
     }
   }
 }

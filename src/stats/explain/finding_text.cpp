@@ -210,7 +210,8 @@ std::string describe_cause(const FindingFacts& facts, const Cause& cause, const 
   }
   const ChainId chain = facts.owners.owner(cause.owners.front()).chain;
   const bool is_lock = facts.owners.wait(chain).kind == WaitKind::lock;
-  return "waiting in " + waits + (is_lock ? ", held by " : " for ") + describe_other(facts, cause, finding, pusher);
+  return "waiting in " + waits + (is_lock ? ", held by " : " for ") + describe_other(facts, cause, finding, pusher) +
+         (!is_lock && finding.kind == OwnerKind::held ? ", a thread without scopes" : "");
 }
 
 std::string find_pusher(const FindingFacts& facts, const Cause& cause) {

@@ -41,6 +41,11 @@ class PathFinder {
         queue_waits_(timeline, hand_overs_),
         samples_(timeline, union_of(ranges_of(instances))) {
     found_.paths.resize(instances.size());
+    for (const TrackDeclaration& track : timeline.tracks()) {
+      for (const ThreadId thread : states_.threads_of(track.id)) {
+        tracks_.emplace(thread, track.id);
+      }
+    }
     for (std::size_t i = 0; i < instances.size(); ++i) {
       const Instance& instance = instances[i];
       next_.push_back({{instance.start_ns, instance.end_ns()}, instance.track, static_cast<std::uint32_t>(i), 0});
@@ -89,6 +94,7 @@ class PathFinder {
   void follow(const PathRequest& from, TimeRange range, TrackId track, ChainId chain, SubjectId subject);
   void own(ActiveRequest& active, SiteId site, TimeRange range);
   [[nodiscard]] bool own_by_queue(const ScopeStretch& stretch);
+  [[nodiscard]] bool own_by_waker(const ScopeStretch& wait, ThreadId thread, bool has_scopes);
   void own_possible_waits();
   void own_by_work(const ScopeStretch& stretch, TrackId queue, OwnerKind own_kind);
   void add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, TrackId track,
@@ -105,6 +111,7 @@ class PathFinder {
   HandOvers hand_overs_;
   QueueWaits queue_waits_;
   PathSamples samples_;
+  std::unordered_map<ThreadId, TrackId> tracks_;
   CriticalPaths found_;
   std::map<std::pair<SubjectId, NameId>, std::map<std::string, std::uint32_t, std::less<>>> text_numbers_;
   std::string_view batch_text_;
@@ -185,6 +192,7 @@ void PathFinder::activate(ActiveRequest& active) {
   for (const ThreadId thread : states_.threads_of(active.request.track)) {
     active.states = states_.states(thread, active.request.range);
     if (!active.states.empty()) {
+      active.thread = thread;
       return;
     }
   }
@@ -401,8 +409,10 @@ void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
     if (known == Known::running && !polled) {
       polled = queue_waits_.of_running(whole);
     }
-    if ((known == Known::running && *polled && queue_waits_.keep({request, site, part}, *polled)) ||
-        (known == Known::blocked && own_by_queue({request, site, part}))) {
+    const ScopeStretch stretch{request, site, part};
+    if ((known == Known::running && *polled && queue_waits_.keep(stretch, *polled)) ||
+        (known == Known::blocked && (own_by_waker(stretch, active.thread, true) || own_by_queue(stretch) ||
+                                     own_by_waker(stretch, active.thread, false)))) {
       return;
     }
     const OwnerKind kind = known == Known::runnable  ? OwnerKind::pushed_off
@@ -414,6 +424,29 @@ void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
       add_delay({part, request.track, cpu, owner, request.instance});
     }
   });
+}
+
+/// Whether a blocked stretch is owned by the thread that ended it, which has scopes or none.
+bool PathFinder::own_by_waker(const ScopeStretch& wait, ThreadId thread, bool has_scopes) {
+  const auto& [request, site, range] = wait;
+  const std::optional<ThreadWake> wake = may_follow_ ? hand_overs_.wake_of(thread, range) : std::nullopt;
+  const auto track = wake ? tracks_.find(wake->waker) : tracks_.end();
+  if (!wake || (track != tracks_.end()) != has_scopes) {
+    return false;
+  }
+  const SubjectId subject = owners_.subject_of(site);
+  const ChainId chain = owners_.chain_of({request.chain, WaitKind::wake, subject});
+  const TimeRange waited{range.start_ns, wake->time_ns};
+  if (has_scopes) {
+    follow(request, waited, track->second, chain, subject);
+  } else {
+    const auto& threads = timeline_.declarations().threads;
+    const std::size_t waker = wake->waker.index();
+    const std::string_view name = waker < threads.size() ? std::string_view(threads[waker].name) : std::string_view();
+    add(request, chain, OwnerKind::held, owners_.subject_of(name), request.track, waited);
+  }
+  add(request, chain, OwnerKind::waking, subject, request.track, {wake->time_ns, range.end_ns});
+  return true;
 }
 
 /// Whether a blocked stretch is owned by a queue, or kept until that is known.

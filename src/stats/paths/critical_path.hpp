@@ -2,8 +2,9 @@
 // to the instance's duration exactly.
 //
 // The path runs through the thread's scopes. Where the thread waits for a lock, it goes on in the thread that holds it;
-// where a flow ends the wait, in the thread that sends it; where a queue's span ends with the wait, in the queue. Run
-// states, where recorded, tell computing from being pushed off the CPU and from being blocked.
+// where a flow ends the wait, in the thread that sends it; where a queue's span ends with the wait, in the queue; where
+// the kernel said who ended it, in that thread. Run states, where recorded, tell computing from being pushed off the
+// CPU and from being blocked.
 #pragma once
 
 #include <cstddef>

@@ -67,6 +67,17 @@ void HandOvers::take(const EventBatch& batch, const Timeline& timeline, std::spa
       of_queue->second.push_back({span.start_ns, end_ns, span.track, span.name});
     }
   }
+  for (const ThreadWake& wake : batch.wakes) {
+    if (!overlaps(intervals, wake.time_ns, wake.time_ns)) {
+      continue;
+    }
+    if (wake_count_ == most_events) {
+      is_cut_ = true;
+      break;
+    }
+    ++wake_count_;
+    wakes_[wake.thread].push_back(wake);
+  }
   for (const FlowEvent& flow : batch.flows) {
     if (!overlaps(intervals, flow.time_ns, flow.time_ns)) {
       continue;
@@ -106,6 +117,10 @@ void HandOvers::sort() {
       latest_ns = std::max(latest_ns, hold.end_ns);
       hold.latest_end_ns = latest_ns;
     }
+  }
+  for (auto& [thread, wakes] : wakes_) {
+    std::sort(wakes.begin(), wakes.end(),
+              [](const ThreadWake& a, const ThreadWake& b) { return a.time_ns < b.time_ns; });
   }
   for (auto& [queue, work] : work_) {
     std::sort(work.begin(), work.end(), [](const QueueWork& a, const QueueWork& b) { return a.end_ns < b.end_ns; });
@@ -150,6 +165,19 @@ std::span<const Arrival> HandOvers::arrivals(TrackId track, TimeRange range) con
   const auto first = std::upper_bound(all.begin(), all.end(), range.start_ns, is_before);
   const auto last = std::upper_bound(first, all.end(), range.end_ns, is_before);
   return {all.data() + (first - all.begin()), static_cast<std::size_t>(last - first)};
+}
+
+std::optional<ThreadWake> HandOvers::wake_of(ThreadId thread, TimeRange wait) const {
+  const auto of_thread = wakes_.find(thread);
+  if (of_thread == wakes_.end()) {
+    return std::nullopt;
+  }
+  const std::vector<ThreadWake>& all = of_thread->second;
+  const auto after =
+      std::upper_bound(all.begin(), all.end(), wait.end_ns,
+                       [](std::int64_t time_ns, const ThreadWake& wake) { return time_ns < wake.time_ns; });
+  return after != all.begin() && std::prev(after)->time_ns >= wait.start_ns ? std::optional(*std::prev(after))
+                                                                            : std::nullopt;
 }
 
 std::optional<std::int64_t> HandOvers::last_sent_to(TrackId queue, std::int64_t time_ns) const {

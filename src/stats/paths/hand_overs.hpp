@@ -1,4 +1,4 @@
-// What ends waits: locks that are released, flows that arrive, spans of queues that end.
+// What ends waits: locks that are released, flows that arrive, spans of queues that end, other threads.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ struct QueueWork {
   NameId name{};
 };
 
-/// The holds, arrivals and queue spans that overlap given intervals. Bounded: what lies beyond `most_events` of a kind
-/// is left out, and is_cut() says so. Constant once made.
+/// The holds, arrivals, wakes and queue spans that overlap given intervals. Bounded: what lies beyond `most_events` of
+/// a kind is left out, and is_cut() says so. Constant once made.
 class HandOvers {
  public:
   static constexpr std::size_t most_events = 2'000'000;
@@ -52,6 +52,8 @@ class HandOvers {
   [[nodiscard]] std::vector<Hold> holds(ProcessId process, const std::string& lock, TimeRange range) const;
   /// The flows that reached a track after the start of the interval and up to its end, by ascending time.
   [[nodiscard]] std::span<const Arrival> arrivals(TrackId track, TimeRange range) const;
+  /// The wake that ended a wait which the interval is of; none if that is not known.
+  [[nodiscard]] std::optional<ThreadWake> wake_of(ThreadId thread, TimeRange wait) const;
   /// The thread of a process by its name; 0 if none or several have it.
   [[nodiscard]] TrackId thread_of(ProcessId process, const std::string& name) const;
 
@@ -82,12 +84,14 @@ class HandOvers {
 
   std::map<Lock, std::vector<Hold>> holds_;
   std::unordered_map<TrackId, std::vector<Arrival>> arrivals_;
+  std::unordered_map<ThreadId, std::vector<ThreadWake>> wakes_;
   std::unordered_map<TrackId, std::vector<QueueWork>> work_;
   std::unordered_map<ProcessId, std::vector<TrackId>> queues_;
   std::map<std::pair<ProcessId, std::string>, std::vector<TrackId>> threads_;
   std::vector<FlowEvent> flows_;
   std::size_t hold_count_ = 0;
   std::size_t work_count_ = 0;
+  std::size_t wake_count_ = 0;
   bool is_cut_ = false;
 };
 

@@ -20,6 +20,7 @@ enum class WaitKind : std::uint8_t {
   lock = 0,   ///< to the thread that holds the lock
   flow = 1,   ///< to the thread that sends the flow which ends the wait
   queue = 2,  ///< to the queue's span that ends with the wait
+  wake = 3,   ///< to the thread that ended the wait, by the kernel's word
 };
 
 /// Counts from 0. 0 is no scope at all.

@@ -27,6 +27,7 @@ struct PathRequest {
 /// A request while its interval is walked.
 struct ActiveRequest {
   PathRequest request;
+  ThreadId thread{};                ///< whose states are known; none: nobody's
   std::vector<ThreadState> states;  ///< of the thread in the interval, as far as they are known
   std::size_t next_state = 0;
 };
@@ -93,7 +94,7 @@ class TrackWalk {
       return;
     }
     for (; next_ < requests_.size() && requests_[next_].range.start_ns <= time_ns; ++next_) {
-      active_.push_back({requests_[next_], {}, 0});
+      active_.push_back({requests_[next_], {}, {}, 0});
       receiver_.activate(active_.back());
     }
     const SiteId site = sites_.empty() ? SiteId{} : sites_.back();

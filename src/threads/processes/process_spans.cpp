@@ -197,6 +197,7 @@ void ProcessSpans::take(const KernelRecord& record, ThreadId /*thread*/) {
     case Kind::mapped:
     case Kind::sampled:
     case Kind::leaving:
+    case Kind::waking:
     case Kind::lost_records:
       return;
   }

@@ -166,6 +166,24 @@ KernelRecord parse_sample(std::span<const std::byte> body, std::uint16_t misc, K
   return record;
 }
 
+/// `record` has the ids and the time; `body` begins behind them.
+KernelRecord parse_wake(std::span<const std::byte> body, const WakeTracepoint& wakes, KernelRecord record) {
+  constexpr std::size_t flags_offset = 2;
+  constexpr unsigned in_interrupt = 0x08U | 0x10U;  // TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ
+  const std::size_t woken_end = std::size_t{wakes.woken_offset} + sizeof record.woken_tid;
+  if (body.size() < sizeof(std::uint32_t) ||
+      std::min<std::size_t>(number_at<std::uint32_t>(body, 0), body.size() - sizeof(std::uint32_t)) <
+          std::max(woken_end, flags_offset + 1)) {
+    return record;
+  }
+  const std::span<const std::byte> fields = body.subspan(sizeof(std::uint32_t));
+  if ((number_at<std::uint8_t>(fields, flags_offset) & in_interrupt) == 0) {
+    record.kind = Kind::waking;
+    record.woken_tid = number_at<std::uint32_t>(fields, wakes.woken_offset);
+  }
+  return record;
+}
+
 /// The sample id's fields. False if the time is none of CLOCK_MONOTONIC.
 bool parse_id(std::span<const std::byte> id, KernelRecord& record) {
   record.pid = number_at<std::uint32_t>(id, 0);
@@ -200,6 +218,14 @@ perf_event_attr make_settings(EventKind kind, const EventChoice& choice, std::ui
     settings.mmap2 = choice.samples_hz != 0;
     return settings;
   }
+  if (kind == EventKind::wakes) {
+    settings.type = PERF_TYPE_TRACEPOINT;
+    settings.config = choice.wakes ? choice.wakes->id : 0;
+    settings.sample_type |= PERF_SAMPLE_RAW;
+    settings.sample_period = 1;
+    settings.exclude_kernel = 0;
+    return settings;
+  }
   settings.sample_type |= PERF_SAMPLE_CALLCHAIN;
   settings.exclude_kernel = !choice.samples_kernel;
   settings.exclude_callchain_kernel = !choice.samples_kernel;
@@ -230,7 +256,7 @@ std::size_t record_size(std::span<const std::byte> bytes) noexcept {
   return size >= sizeof(perf_event_header) && size <= bytes.size() ? size : 0;
 }
 
-KernelRecord parse_record(std::span<const std::byte> bytes) {
+KernelRecord parse_record(std::span<const std::byte> bytes, const std::optional<WakeTracepoint>& wakes) {
   KernelRecord record;
   if (bytes.size() < sizeof(perf_event_header) + sample_id_size) {
     return record;
@@ -239,7 +265,11 @@ KernelRecord parse_record(std::span<const std::byte> bytes) {
   const auto misc = number_at<std::uint16_t>(bytes, offsetof(perf_event_header, misc));
   const std::span<const std::byte> content = bytes.subspan(sizeof(perf_event_header));
   if (type == PERF_RECORD_SAMPLE) {
-    return parse_id(content, record) ? parse_sample(content.subspan(sample_id_size), misc, std::move(record)) : record;
+    if (!parse_id(content, record)) {
+      return record;
+    }
+    const std::span<const std::byte> body = content.subspan(sample_id_size);
+    return wakes ? parse_wake(body, *wakes, std::move(record)) : parse_sample(body, misc, std::move(record));
   }
   const std::span<const std::byte> body = content.first(content.size() - sample_id_size);
   if (!parse_id(content.last(sample_id_size), record)) {

@@ -11,11 +11,13 @@
 //   LOST (2)     u64 id, u64 number
 //   SAMPLE (9)   the sample id's fields first, then u64 ns of CPU time (none: a switch), u64 number of addresses, u64 address
 //                each; if stacks are copied, u64 1 and u64 each of the registers (or u64 0 and none), u64 size, the
-//                stack from its pointer on, and if there is any u64 size of what was copied; no sample id at the end
+//                stack from its pointer on, and if there is any u64 size of what was copied; no sample id at the end.
+//                Of wakes: the sample id's fields, then u32 size, and so many bytes that the tracepoint describes
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +40,7 @@ struct KernelRecord {
     mapped,        ///< its process can execute a file's bytes at an address
     sampled,       ///< it ran, in this call stack
     leaving,       ///< it is about to leave the CPU, in this call stack; pushed_off or blocked follows
+    waking,        ///< it ended the wait of the thread `woken_tid`
     lost_records,  ///< the ring had no room for `lost` records
   };
 
@@ -46,6 +49,7 @@ struct KernelRecord {
   std::uint32_t tid = 0;
   std::uint32_t parent_pid = 0;
   std::uint32_t parent_tid = 0;
+  std::uint32_t woken_tid = 0;
   std::uint32_t cpu = 0;
   std::int64_t time_ns = 0;  ///< CLOCK_MONOTONIC
   std::uint64_t lost = 0;
@@ -65,6 +69,12 @@ struct KernelRecord {
   std::vector<std::byte> stack;  ///< from where the stack pointer points on
 };
 
+/// The kernel's tracepoint sched_waking: its number, and where in its bytes the number of the woken thread is.
+struct WakeTracepoint {
+  std::uint64_t id = 0;
+  std::uint32_t woken_offset = 0;
+};
+
 /// What to ask the kernel for, beside forks, exits and names.
 struct EventChoice {
   bool switches = true;
@@ -75,6 +85,7 @@ struct EventChoice {
   /// of 8; 0: none.
   std::uint32_t copied_stack_bytes = 0;
   bool is_own = false;  ///< of this process's threads alone, which run meanwhile: no processes that it starts
+  std::optional<WakeTracepoint> wakes = std::nullopt;  ///< who ended whose wait, if the kernel permits it; none: nobody
 };
 
 /// What one event tells.
@@ -82,10 +93,11 @@ enum class EventKind : std::uint8_t {
   threads,  ///< switches, forks, exits, names, mappings
   samples,  ///< stacks by CPU time
   waits,    ///< stacks of threads that leave their CPU
+  wakes,    ///< wakes, in the rings of `threads`
 };
 
 /// The settings with which an event yields the records above, permitted for one's own processes up to
-/// perf_event_paranoid 2.
+/// perf_event_paranoid 2; wakes up to -1, or with CAP_PERFMON.
 [[nodiscard]] perf_event_attr make_settings(EventKind kind, const EventChoice& choice,
                                             std::uint32_t wakeup_bytes) noexcept;
 
@@ -93,6 +105,9 @@ enum class EventKind : std::uint8_t {
 [[nodiscard]] std::size_t record_size(std::span<const std::byte> bytes) noexcept;
 
 /// Parses one whole record. What is too short for its type, or of another type, is Kind::other. Believes no byte.
-[[nodiscard]] KernelRecord parse_record(std::span<const std::byte> bytes);
+/// With a tracepoint, samples are wakes. Those by an interrupt are Kind::other: the thread that it interrupted has no
+/// part in them.
+[[nodiscard]] KernelRecord parse_record(std::span<const std::byte> bytes,
+                                        const std::optional<WakeTracepoint>& wakes = std::nullopt);
 
 }  // namespace kymo::threads

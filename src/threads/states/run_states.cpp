@@ -96,6 +96,19 @@ void RunStates::take(const KernelRecord& record) {
                thread->state == RunState::running);
       }
       return;
+    case Kind::waking:
+      wake(record);
+      return;
+  }
+}
+
+/// A thread may be woken while it makes ready to wait: it does not wait then.
+void RunStates::wake(const KernelRecord& record) {
+  const auto woken = threads_.find(record.woken_tid);
+  const auto waker = threads_.find(record.tid);
+  if (woken != threads_.end() && waker != threads_.end() && woken->second.state == RunState::blocked) {
+    ended_.wakes.push_back({woken->second.id, waker->second.id, record.time_ns});
+    ++waiting_;
   }
 }
 
@@ -162,6 +175,10 @@ void RunStates::collect(std::int64_t now_ns, std::int64_t most_open_ns, EventBat
   for (const StateRun& run : batch.states) {
     batch.start_ns = std::min(batch.start_ns, run.states.front().start_ns);
     batch.end_ns = std::max(batch.end_ns, run.states.back().end_ns());
+  }
+  for (const ThreadWake& wake : batch.wakes) {
+    batch.start_ns = std::min(batch.start_ns, wake.time_ns);
+    batch.end_ns = std::max(batch.end_ns, wake.time_ns);
   }
 }
 

@@ -35,13 +35,13 @@ class RunStates {
   /// Records from this interval may be missing. Call before records later than its start are taken.
   void lose(std::int64_t from_ns, std::int64_t until_ns);
 
-  /// Moves what became known into `batch`: declarations, states, and the range that they cover. States that last since
-  /// `most_open_ns` or longer are cut at `now_ns`, up to which all records were taken; the rest of them follows later.
+  /// Moves what became known into `batch`: declarations, states, wakes, and the range that they cover. States that last
+  /// since `most_open_ns` or longer are cut at `now_ns`, up to which all records were taken; the rest follows later.
   void collect(std::int64_t now_ns, std::int64_t most_open_ns, EventBatch& batch);
   /// The next collect() declares all threads again, for another capture.
   void declare_again();
 
-  /// States that the next collect() has at least.
+  /// States and wakes that the next collect() has at least.
   [[nodiscard]] std::size_t waiting() const { return waiting_; }
 
   [[nodiscard]] std::uint64_t switches() const { return switches_; }
@@ -63,6 +63,7 @@ class RunStates {
   Thread* find(const KernelRecord& record);
   Thread* begin(const KernelRecord& record);
   void change(Thread& thread, const KernelRecord& record, RunState next, bool is_expected);
+  void wake(const KernelRecord& record);
   void end(const KernelRecord& record);
   void end_others(const KernelRecord& record);
   void close(Thread& thread, std::int64_t end_ns);
@@ -70,7 +71,7 @@ class RunStates {
 
   bool has_switches_;
   std::unordered_map<std::uint32_t, Thread> threads_;  // by the kernel's id
-  EventBatch ended_;                                   // of threads that ended since the last collect()
+  EventBatch ended_;                                   // since the last collect(): wakes, and all of threads that ended
   std::uint32_t last_id_ = 0;
   std::int64_t trusted_from_ns_ = std::numeric_limits<std::int64_t>::min();
   std::size_t waiting_ = 0;

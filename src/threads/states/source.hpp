@@ -31,4 +31,7 @@ struct Refusal {
 /// Tries it on the calling thread; some ten system calls.
 [[nodiscard]] Refusal check_switch_events();
 
+/// Tries whether it also tells who ended whose wait.
+[[nodiscard]] Refusal check_wake_events();
+
 }  // namespace kymo::threads

@@ -21,6 +21,7 @@
 #include "base/system/file.hpp"
 #include "base/system/system.hpp"
 #include "threads/states/running_process.hpp"
+#include "threads/states/wake_tracepoint.hpp"
 
 namespace kymo::threads {
 namespace {
@@ -41,9 +42,6 @@ constexpr std::uint32_t least_copies = 128;
 /// Records of one ring that wait for their turn: twice what the ring holds. Only times in the future could make them
 /// more.
 constexpr std::size_t least_record_bytes = 32;
-
-/// For so long stacks of waits are taken before it is looked how many there are.
-constexpr std::int64_t window_ns = 6'000'000;
 
 /// Records are handed over for so long between two looks at the rings, while they hold no more than this together.
 constexpr std::int64_t longest_turn_ns = 10'000'000;
@@ -103,6 +101,20 @@ Refusal explain(int error) {
 Refusal check_switch_events() {
   SwitchEvents events;
   return events.attach(0);
+}
+
+Refusal check_wake_events() {
+  Refusal refusal;
+  EventChoice choice;
+  choice.wakes = find_wake_tracepoint(refusal);
+  if (choice.wakes) {
+    SwitchEvents events;
+    refusal = events.attach(0, choice);
+    if (refusal.error == 0 && !events.has_wakes()) {
+      refusal = {EACCES, "the kernel does not permit it", "root, CAP_PERFMON or kernel.perf_event_paranoid=-1"};
+    }
+  }
+  return refusal;
 }
 
 /// Sets errno.
@@ -181,7 +193,22 @@ bool SwitchEvents::is_whole() const {
                      [](const Event& event) { return event.file.get() >= 0; });
 }
 
+/// Where the kernel does not permit it, nobody is known to have ended a wait.
+void SwitchEvents::add_wakes(pid_t thread) {
+  for (const Ring& ring : rings_) {
+    if (ring.kind == EventKind::threads && ring.choice.wakes) {
+      has_wakes_ = add_event(EventKind::wakes, thread, ring) == 0 || has_wakes_;
+    }
+  }
+}
+
 Refusal SwitchEvents::attach(pid_t process, const EventChoice& choice) {
+  Refusal refusal = open_all(process, choice);
+  add_wakes(process);
+  return refusal;
+}
+
+Refusal SwitchEvents::open_all(pid_t process, const EventChoice& choice) {
   const std::optional<std::int64_t> offset_ns = base::time_namespace_offset_ns();
   if (!offset_ns) {
     return {ENOTSUP, "the kernel's times are of another time namespace, and nothing says how far off that is",
@@ -205,8 +232,8 @@ Refusal SwitchEvents::attach(pid_t process, const EventChoice& choice) {
     }
   }
   last_start_ns_ = complete_until_ns_ = base::monotonic_now_ns();
-  waits_.since_ns = last_start_ns_;
-  waits_.until_ns = last_start_ns_ + window_ns;
+  waits_.start(last_start_ns_);
+  wakes_.start(last_start_ns_);
   return rings_.empty() ? explain(ENODEV) : Refusal{};
 }
 
@@ -242,7 +269,7 @@ Refusal SwitchEvents::attach_running(pid_t process, const EventChoice& choice) {
       has_new = true;
       Refusal refusal;
       if (rings_.empty()) {
-        refusal = attach(static_cast<pid_t>(thread), choice);
+        refusal = open_all(static_cast<pid_t>(thread), choice);
       } else if (const int error = attach_thread(static_cast<pid_t>(thread)); error != 0) {
         refusal = explain(error);
       }
@@ -260,6 +287,10 @@ Refusal SwitchEvents::attach_running(pid_t process, const EventChoice& choice) {
   }
   if (rings_.empty()) {
     return explain(ESRCH);
+  }
+  // Last: descriptors may run out.
+  for (const std::uint32_t thread : known) {
+    add_wakes(static_cast<pid_t>(thread));
   }
   for (KernelRecord& record : describe_process(process, before_ns, "/proc", !choice.is_own)) {
     pending_.push_back({std::move(record), 0});
@@ -305,7 +336,7 @@ Refusal SwitchEvents::attach_own(const RunningThread& running) {
 
 void SwitchEvents::drain(Ring& ring) {
   const bool is_whole = ring.ring.drain([&](std::span<const std::byte> bytes) {
-    KernelRecord record = parse_record(bytes);
+    KernelRecord record = parse_record(bytes, ring.kind == EventKind::threads ? ring.choice.wakes : std::nullopt);
     // Unsigned: whatever the ring holds, the sum must not overflow.
     record.time_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(record.time_ns) +
                                                static_cast<std::uint64_t>(clock_offset_ns_));
@@ -320,7 +351,11 @@ void SwitchEvents::drain(Ring& ring) {
       record.time_ns = std::min(ring.last_ns, until_ns);
       pending_.push_back({std::move(record), until_ns});
     } else if (record.kind != KernelRecord::Kind::other) {
-      waits_.seen += record.kind == KernelRecord::Kind::leaving ? 1U : 0U;
+      if (record.kind == KernelRecord::Kind::leaving) {
+        waits_.count();
+      } else if (record.kind == KernelRecord::Kind::waking) {
+        wakes_.count();
+      }
       ring.last_ns = record.time_ns;
       pending_bytes_ += record.stack.size();
       pending_.push_back({std::move(record), 0});
@@ -343,7 +378,7 @@ void SwitchEvents::make_room() {
       drain(ring);
     }
   }
-  watch_waits(base::monotonic_now_ns());
+  watch(base::monotonic_now_ns());
 }
 
 void SwitchEvents::hand_over(std::int64_t until_ns, RunStates& states, const std::vector<RecordTaker*>& takers) {
@@ -395,50 +430,19 @@ void SwitchEvents::read(RunStates& states, const std::vector<RecordTaker*>& take
       taker->lose();
     }
   }
-  watch_waits(start_ns);
+  watch(start_ns);
   // A record that was under way at the start of this reading may have come to a ring after it was read.
   hand_over(std::exchange(last_start_ns_, start_ns), states, takers);
 }
 
-/// A thread that leaves its CPU loses 1 us to the event, and 4 to its stack. While all together do it more than 5,000
-/// times a second, the event is enabled for a sixteenth of the time, or less where that is enough.
-void SwitchEvents::watch_waits(std::int64_t now_ns) {
-  constexpr double most_waits_hz = 5'000;
-  constexpr double enough_stacks_hz = 1'500;
-  constexpr std::int64_t least_look_ns = 50'000'000;
-  const std::int64_t elapsed_ns = now_ns - waits_.since_ns;
-  if (now_ns < waits_.until_ns) {
-    return;
-  }
-  if (!waits_.is_enabled) {
-    enable_waits(true);
-    waits_.since_ns = now_ns;
-    waits_.until_ns = now_ns + window_ns;
-    waits_.seen = 0;
-    return;
-  }
-  const double rate_hz =
-      static_cast<double>(waits_.seen) * 1e9 / static_cast<double>(std::max<std::int64_t>(elapsed_ns, 1));
-  waits_.since_ns = now_ns;
-  waits_.seen = 0;
-  if (rate_hz <= (waits_.is_always ? most_waits_hz : most_waits_hz / 2)) {
-    waits_.is_always = true;
-    waits_.until_ns = now_ns + least_look_ns;
-    return;
-  }
-  // Where many threads make that slow, it is done less often.
-  waits_.is_always = false;
-  enable_waits(false);
-  const std::int64_t spent_ns = base::monotonic_now_ns() - now_ns;
-  const double pauses = std::clamp(rate_hz / enough_stacks_hz, 16.0, 64.0) - 1;
-  const auto looked_ns = static_cast<double>(std::clamp(elapsed_ns, window_ns, 10 * window_ns) + spent_ns);
-  waits_.until_ns = now_ns + static_cast<std::int64_t>(pauses * looked_ns);
+void SwitchEvents::watch(std::int64_t now_ns) {
+  waits_.look(now_ns, [this](bool is_on) { enable(EventKind::waits, is_on); });
+  wakes_.look(now_ns, [this](bool is_on) { enable(EventKind::wakes, is_on); });
 }
 
-void SwitchEvents::enable_waits(bool is_enabled) {
-  waits_.is_enabled = is_enabled;
+void SwitchEvents::enable(EventKind kind, bool is_enabled) {
   for (const Event& event : more_events_) {
-    if (const int file = event.kind == EventKind::waits ? event.file.get() : -1; file >= 0) {
+    if (const int file = event.kind == kind ? event.file.get() : -1; file >= 0) {
       ::ioctl(file, is_enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
     }
   }
@@ -462,11 +466,14 @@ int SwitchEvents::most_wait_ms(int period_ms) const {
   const bool is_any_unwoken =
       std::any_of(rings_.begin(), rings_.end(), [](const Ring& ring) { return ring.has_hung_up; });
   const int most_ms = is_any_unwoken ? std::min(period_ms, unwoken_ms) : period_ms;
-  if (waits_.is_always) {
-    return most_ms;
+  int left_ms = most_ms;
+  for (const EventWindows& windows : {waits_, wakes_}) {
+    if (!windows.is_always()) {
+      const std::int64_t left_ns = std::max<std::int64_t>(windows.until_ns() - base::monotonic_now_ns(), 0);
+      left_ms = static_cast<int>(std::min<std::int64_t>(left_ms, left_ns / 1'000'000 + 1));
+    }
   }
-  const std::int64_t left_ns = std::max<std::int64_t>(waits_.until_ns - base::monotonic_now_ns(), 0);
-  return static_cast<int>(std::min<std::int64_t>(most_ms, left_ns / 1'000'000 + 1));
+  return left_ms;
 }
 
 void SwitchEvents::note_polled(std::span<const pollfd> polled) {
