@@ -248,6 +248,24 @@ TEST_F(ExplainEvidence, BytesAndTheDiskGoAlongWithWhatIsBlocked) {
   EXPECT_EQ(finding.bytes.size(), 3U);
 }
 
+TEST_F(ExplainEvidence, ItSaysWhereWhoEndedTheWaitsWasNotRecorded) {
+  const auto record = [this](const std::string& wakes, bool is_blocked) {
+    write(120, [&](MadeUpProgram& program, TrackId main, int frame) {
+      if (frame == 1) {
+        program.fact("threads.wakes", wakes);
+      }
+      const std::int64_t time_ns = frame % 10 == 5 ? 4 * ms : 100 * microsecond;
+      program.open(main, "step");
+      is_blocked ? program.block(main, time_ns) : program.run(main, time_ns);
+      program.close(main);
+    });
+    return explain_it().notes;
+  };
+  EXPECT_TRUE(has(record("not recorded", true), "which threads ended these waits was not recorded"));
+  EXPECT_FALSE(has(record("not recorded", false), "ended these waits"));
+  EXPECT_FALSE(has(record("recorded", true), "ended these waits"));
+}
+
 TEST_F(ExplainEvidence, BytesOfOtherFramesAreNotNamed) {
   write(240, [](MadeUpProgram& program, TrackId main, int frame) {
     // Two causes, in different frames. Only the second moves bytes.

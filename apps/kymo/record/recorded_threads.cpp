@@ -28,6 +28,12 @@ constexpr std::uint32_t most_copied_bytes = std::uint32_t{32} << 10U;
 /// back.
 constexpr std::int64_t most_open_ns = 1'000'000'000;
 
+/// Why there are none, `kymo doctor` says.
+std::optional<threads::WakeTracepoint> find_wakes() {
+  threads::Refusal unused;
+  return threads::find_wake_tracepoint(unused);
+}
+
 }  // namespace
 
 RecordedThreads::~RecordedThreads() {
@@ -49,7 +55,7 @@ void RecordedThreads::attach(pid_t process, bool is_running) {
   }
   if (has_states_ && !stacks_) {
     threads::EventChoice choice;
-    choice.wakes = threads::find_wake_tracepoint(wakes_refusal_);
+    choice.wakes = find_wakes();
     refusal_ = attach_events(is_running, choice);
   }
 }
@@ -60,7 +66,7 @@ void RecordedThreads::attach_sampling(bool is_running) {
   threads::EventChoice choice{has_states_, stacks_hz_, true, has_states_,
                               unwinder->is_running() ? most_copied_bytes : 0};
   if (has_states_) {
-    choice.wakes = threads::find_wake_tracepoint(wakes_refusal_);
+    choice.wakes = find_wakes();
   }
   refusal_ = attach_events(is_running, choice);
   if (refusal_.error == EACCES || refusal_.error == EPERM) {
@@ -95,9 +101,7 @@ void RecordedThreads::open_writer(const std::string& directory) {
     if (refusal_.error != 0) {
       add("threads.refused", refusal_.reason);
     } else {
-      add("threads.wakes", events_.has_wakes()         ? "recorded"
-                           : wakes_refusal_.error == 0 ? "not permitted"
-                                                       : wakes_refusal_.reason);
+      add("threads.wakes", events_.has_wakes() ? "recorded" : "not recorded");
     }
   }
   if (stacks_) {

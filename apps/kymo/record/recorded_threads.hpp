@@ -72,7 +72,6 @@ class RecordedThreads {
   pid_t command_ = -1;
   threads::SwitchEvents events_;
   threads::Refusal refusal_;
-  threads::Refusal wakes_refusal_;
   std::string stacks_refused_;  // why there are no stacks
   bool has_unwinder_ = false;
   bool samples_kernel_ = false;

@@ -251,6 +251,15 @@ void Explaining::add_notes() {
                                        "` tells what took the time in one of them"
                                  : ""));
   }
+  const auto is_blocked = [](const Finding& finding) { return finding.kind == OwnerKind::blocked; };
+  const auto lacks_wakes = [](const InfoDeclaration& info) {
+    return info.key == "threads.wakes" && info.value != "recorded";
+  };
+  const auto& infos = timeline_.declarations().infos;
+  if (std::any_of(result_.findings.begin(), result_.findings.end(), is_blocked) &&
+      std::any_of(infos.begin(), infos.end(), lacks_wakes)) {
+    result_.notes.emplace_back("which threads ended these waits was not recorded; `kymo doctor` says what that needs");
+  }
   if (std::string steal = metrics_ ? metrics_->describe_steal() : std::string(); !steal.empty()) {
     result_.notes.push_back(std::move(steal));
   }

@@ -193,8 +193,14 @@ bool SwitchEvents::is_whole() const {
                      [](const Event& event) { return event.file.get() >= 0; });
 }
 
-/// Where the kernel does not permit it, nobody is known to have ended a wait.
+/// Where the kernel does not permit it, nobody is known to have ended a wait. Half of the descriptors stay free.
 void SwitchEvents::add_wakes(pid_t thread) {
+  allow_many_files();
+  rlimit limit{};
+  const std::size_t open = 2 * rings_.size() + more_events_.size();
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || open > limit.rlim_cur / 2) {
+    return;
+  }
   for (const Ring& ring : rings_) {
     if (ring.kind == EventKind::threads && ring.choice.wakes) {
       has_wakes_ = add_event(EventKind::wakes, thread, ring) == 0 || has_wakes_;
@@ -204,7 +210,9 @@ void SwitchEvents::add_wakes(pid_t thread) {
 
 Refusal SwitchEvents::attach(pid_t process, const EventChoice& choice) {
   Refusal refusal = open_all(process, choice);
-  add_wakes(process);
+  if (choice.wakes) {
+    add_wakes(process);
+  }
   return refusal;
 }
 
@@ -289,8 +297,8 @@ Refusal SwitchEvents::attach_running(pid_t process, const EventChoice& choice) {
     return explain(ESRCH);
   }
   // Last: descriptors may run out.
-  for (const std::uint32_t thread : known) {
-    add_wakes(static_cast<pid_t>(thread));
+  for (auto thread = known.begin(); choice.wakes && thread != known.end(); ++thread) {
+    add_wakes(static_cast<pid_t>(*thread));
   }
   for (KernelRecord& record : describe_process(process, before_ns, "/proc", !choice.is_own)) {
     pending_.push_back({std::move(record), 0});

@@ -52,7 +52,8 @@ class SwitchEvents {
   [[nodiscard]] Refusal attach(pid_t process, const EventChoice& choice = {});
 
   /// Attaches to all threads of a process that runs, and to whatever threads and processes they start. Opens an event
-  /// for each thread and CPU: 5 us each. ESRCH if there is no such process. The process notices nothing.
+  /// for each thread and CPU, with wakes two: 5 us each. ESRCH if there is no such process. The process notices
+  /// nothing.
   [[nodiscard]] Refusal attach_running(pid_t process, const EventChoice& choice = {});
 
   /// Attaches to all threads of this process, and to those that they start. Takes at most a quarter of the descriptors
