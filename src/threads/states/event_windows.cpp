@@ -39,9 +39,10 @@ void EventWindows::look(std::int64_t now_ns, const std::function<void(bool is_on
   }
   is_always_ = false;
   is_on_ = false;
+  const std::int64_t before_ns = base::monotonic_now_ns();
   switch_event(false);
   // Where many threads make the switching slow, it is done less often.
-  const std::int64_t spent_ns = base::monotonic_now_ns() - now_ns;
+  const std::int64_t spent_ns = base::monotonic_now_ns() - before_ns;
   const double pauses = std::clamp(rate_hz / enough_hz_, 16.0, 64.0) - 1;
   const auto looked_ns = static_cast<double>(std::clamp(elapsed_ns, window_ns, 10 * window_ns) + spent_ns);
   until_ns_ = now_ns + static_cast<std::int64_t>(pauses * looked_ns);
