@@ -188,7 +188,12 @@ TEST_F(ThreadsTest, StatesAreOnTheClockOfTheProcessInATimeNamespaceToo) {
 TEST_F(ThreadsTest, WhoEndedAWaitIsKnownAndExplainsSlowFrames) {
   const auto run_traced = [&](const std::vector<std::string>& command) {
     std::vector<std::string> words{
-        "unshare", "-m", "sh", "-c", "mount -t tracefs tracefs /sys/kernel/tracing && exec \"$@\"", "sh"};
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        "{ [ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing; } && exec \"$@\"",
+        "sh"};
     words.insert(words.end(), command.begin(), command.end());
     return run_any(words);
   };

@@ -78,6 +78,9 @@ class Observed {
     }
     ::close(go[0]);
     go_ = base::FileDescriptor(go[1]);
+    // Of a thread that runs when it is attached to, nothing is known up to its first switch.
+    const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
+    EXPECT_TRUE(test::wait_until([&] { return base::read_small_file(stat).find(") S ") != std::string::npos; }));
   }
   Observed(const Observed&) = delete;
   Observed& operator=(const Observed&) = delete;
