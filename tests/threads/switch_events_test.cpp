@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/system/clock.hpp"
+#include "base/system/file.hpp"
 #include "support/wait_until.hpp"
 #include "threads/states/switch_events.hpp"
 
