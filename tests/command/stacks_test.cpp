@@ -45,6 +45,16 @@ TEST_F(StacksTest, FunctionsOfRustHaveTheNamesOfTheirSource) {
 #endif
 }
 
+TEST_F(StacksTest, FunctionsOfGoHaveTheirNamesAndCallers) {
+#ifdef STACKS_PROGRAM_GO
+  record({STACKS_PROGRAM_GO});
+  expect_shares("main.(*cart).weigh", "main.count");
+  EXPECT_GT(total_of(functions(), "main.main"), 0.8 * samples_);
+#else
+  GTEST_SKIP() << "go is not here";
+#endif
+}
+
 class UnwindingTest : public StacksTest {
  protected:
   void SetUp() override {
