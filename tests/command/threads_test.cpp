@@ -221,10 +221,14 @@ TEST_F(ThreadsTest, WhoEndedAWaitIsKnownAndExplainsSlowFrames) {
   const Json all = Json::parse(kymo({"explain", "--json", "--over", "6ms", "run.kymo"}).out);
   const Json& why = all["explanations"].at(0);
   EXPECT_GE(why["slow"], 10);
-  const Json& finding = why["findings"].at(0);
-  EXPECT_EQ(finding["text"].get<std::string>().rfind("waiting in \"await dish\" for cook in \"boil\"", 0), 0U)
-      << finding;
-  EXPECT_GT(finding["share"].get<double>(), 0.5) << finding;
+  // On a busy machine the cook is pushed off its CPU as well.
+  double share = 0;
+  for (const Json& finding : why["findings"]) {
+    const bool is_cook =
+        finding["text"].get<std::string>().rfind("waiting in \"await dish\" for cook in \"boil\"", 0) == 0;
+    share += is_cook ? finding["share"].get<double>() : 0;
+  }
+  EXPECT_GT(share, 0.5) << why;
 }
 
 TEST_F(ThreadsTest, EachThreadHasItsTimesMigrationsAndFaults) {
