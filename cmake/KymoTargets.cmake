@@ -23,11 +23,14 @@ function(kymo_configure target)
     POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-  if(NOT PROJECT_IS_TOP_LEVEL AND NOT KYMO_WARNINGS_AS_ERRORS)
-    # What a user's compiler and options warn of here is nothing that the user can mend, unless they ask for it. With a fifth
-    # more memory before it collects garbage, GCC takes a tenth less time.
-    target_compile_options(${target} PRIVATE -w
+  if(CMAKE_UNITY_BUILD)
+    # With a fifth more memory before it collects garbage, GCC takes a tenth less time.
+    target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-expand=200> $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
+  endif()
+  if(NOT PROJECT_IS_TOP_LEVEL AND NOT KYMO_WARNINGS_AS_ERRORS)
+    # What a user's compiler and options warn of here is nothing that the user can mend, unless they ask for it.
+    target_compile_options(${target} PRIVATE -w)
   else()
     target_compile_options(${target} PRIVATE
       # Joined files see each other's constants, whose names may be anybody's.
@@ -105,10 +108,18 @@ function(kymo_can_optimize_links result)
   set(${result} ${KYMO_CAN_OPTIMIZE_LINKS} PARENT_SCOPE)
 endfunction()
 
-# What is compiled once for all files of a target.
+# What almost every file includes.
 set(KYMO_COMMON_HEADERS
   <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
   <string_view> <unordered_map> <utility> <vector>)
+
+# kymo_precompile(target HEADERS...): compiles the common headers, and these, once for all files of a target: they take half
+# of the compiler's time. Joined files include them once anyway.
+function(kymo_precompile target)
+  if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_UNITY_BUILD)
+    target_precompile_headers(${target} PRIVATE ${KYMO_COMMON_HEADERS} ${ARGN})
+  endif()
+endfunction()
 
 # kymo_add_layer(name [SMALL] SOURCES...): one folder of src/ as an object library named kymo_<name>_objects, compiled
 # only if a target uses it. SMALL: it is linked into users' programs and is compiled for size.
@@ -137,10 +148,7 @@ function(kymo_add_layer name)
     PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(kymo_${name}_objects PUBLIC Threads::Threads)
   target_compile_options(kymo_${name}_objects PUBLIC ${KYMO_WASM_OPTIONS})
-  # Half of the compiler's time goes to what almost every file includes.
-  if(PROJECT_IS_TOP_LEVEL)
-    target_precompile_headers(kymo_${name}_objects PRIVATE ${KYMO_COMMON_HEADERS})
-  endif()
+  kymo_precompile(kymo_${name}_objects)
   if(KYMO_SANITIZER MATCHES "address" AND NOT name MATCHES "^(stats|panel|exchange)")
     # What the tests and the fuzzing run most; the other layers, as the tests themselves, compile longer than they run.
     target_compile_options(kymo_${name}_objects PRIVATE -O1)
