@@ -183,7 +183,8 @@ def row_of(figure, results):
     notes = [f"{key} {number(statistics.median(counters[key]))}" for key in beside if key in counters]
     dropped = sum(counters.get("dropped", []))
     if "dropped" in counters:
-        notes.append(f"dropped {dropped:,.0f} of {sum(counters['issued']):,.0f}")
+        of_all = f" of {sum(counters['issued']):,.0f}" if "issued" in counters else ""
+        notes.append(f"dropped {dropped:,.0f}{of_all}")
     verdict = ""
     if goal is not None:
         is_met = meets(value, comparison, goal) and not (name in WITHOUT_DROPS and dropped > 0)

@@ -27,6 +27,7 @@ struct Instance {
   std::int64_t duration_ns = 0;
   TrackId track{};           ///< whose thread's time it is
   std::uint64_t number = 0;  ///< frames: the FrameNumber; scopes: by ascending start, from 1
+  ThreadId thread{};         ///< whose time it is, of a thread without scopes, which has no track
 
   [[nodiscard]] std::int64_t end_ns() const { return start_ns + duration_ns; }
 };

@@ -1,6 +1,7 @@
 // Why slow frames and scopes are slow, as dicts with the keys of `kymo explain --json`.
 #include <kymo/explain.hpp>
 #include <kymo/explain_energy.hpp>
+#include <kymo/explain_run.hpp>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -69,19 +70,23 @@ nb::list make_functions(const std::vector<FindingFunction>& functions) {
   return rows;
 }
 
+nb::list make_parts(const std::vector<FindingPart>& parts, const char* time_key) {
+  nb::list rows;
+  for (const FindingPart& part : parts) {
+    nb::dict row;
+    row["name"] = make_text(part.subject.name);
+    row["file"] = make_text(part.subject.file);
+    row["line"] = part.subject.line;
+    row["thread"] = make_text(part.thread);
+    row[time_key] = part.excess_ns;
+    rows.append(row);
+  }
+  return rows;
+}
+
 nb::list make_findings(const Timeline& timeline, const std::vector<Finding>& findings) {
   nb::list rows;
   for (const Finding& finding : findings) {
-    nb::list parts;
-    for (const FindingPart& part : finding.parts) {
-      nb::dict row;
-      row["name"] = make_text(part.subject.name);
-      row["file"] = make_text(part.subject.file);
-      row["line"] = part.subject.line;
-      row["thread"] = make_text(part.thread);
-      row["excess_ns"] = part.excess_ns;
-      parts.append(row);
-    }
     nb::list slow;
     for (const FindingInstance& one : finding.slow) {
       slow.append(make_instance(one));
@@ -96,7 +101,7 @@ nb::list make_findings(const Timeline& timeline, const std::vector<Finding>& fin
     row["p_value"] = finding.p_value;
     row["in_instances"] = finding.in_instances;
     row["is_first_time"] = finding.is_first_time;
-    row["parts"] = parts;
+    row["parts"] = make_parts(finding.parts, "excess_ns");
     row["functions"] = make_functions(finding.functions);
     row["bytes"] = make_companions(timeline, finding.bytes);
     row["slow"] = slow;
@@ -146,6 +151,36 @@ nb::list explanations_of(const SnapshotHandle& snapshot, std::string site, std::
     rows.append(make_explanation(*snapshot.timeline, why));
   }
   return rows;
+}
+
+nb::dict run_of(const SnapshotHandle& snapshot) {
+  RunExplanation run;
+  {
+    const nb::gil_scoped_release release;
+    run = explain_run(*snapshot.timeline);
+  }
+  nb::list parts;
+  for (const RunPart& part : run.parts) {
+    nb::dict row;
+    row["text"] = make_text(part.text);
+    row["kind"] = make_text(name_of(part.kind));
+    row["waits"] = make_texts(part.waits);
+    row["duration_ns"] = part.duration_ns;
+    row["share"] = part.share;
+    row["parts"] = make_parts(part.parts, "duration_ns");
+    row["functions"] = make_functions(part.functions);
+    parts.append(row);
+  }
+  nb::dict row;
+  row["text"] = make_text(describe(run));
+  row["thread"] = make_text(run.thread);
+  row["pid"] = run.pid;
+  row["start_ns"] = run.range.start_ns;
+  row["duration_ns"] = run.range.end_ns - run.range.start_ns;
+  row["parts"] = parts;
+  row["other_ns"] = run.other_ns;
+  row["notes"] = make_texts(run.notes);
+  return row;
 }
 
 nb::list make_instances(const std::vector<InstanceJoules>& instances) {
@@ -226,6 +261,7 @@ nb::dict energy_explanation_of(const SnapshotHandle& snapshot, std::string site,
 void add_explanations(nb::class_<SnapshotHandle>& snapshot) {
   snapshot.def("explain", explanations_of, nb::kw_only(), nb::arg("site"), nb::arg("over_ns").none(),
                nb::arg("frame").none(), nb::arg("time").none(), nb::arg("base_captures"), nb::arg("seed"));
+  snapshot.def("explain_run", run_of);
   snapshot.def("explain_energy", energy_explanation_of, nb::kw_only(), nb::arg("site"), nb::arg("frame").none(),
                nb::arg("time").none(), nb::arg("base_captures"), nb::arg("seed"));
 }

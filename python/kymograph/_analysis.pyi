@@ -4,7 +4,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kymograph._results import Comparison, EnergyExplanation, Explanation, Statistics, ThreadActivity
+from kymograph._results import (
+    Comparison,
+    EnergyExplanation,
+    Explanation,
+    RunExplanation,
+    Statistics,
+    ThreadActivity,
+)
 from kymograph._stacks import FunctionRow
 
 class Query:
@@ -82,6 +89,7 @@ class Snapshot:
         base_captures: Sequence[int],
         seed: int,
     ) -> list[Explanation]: ...
+    def explain_run(self) -> RunExplanation: ...
     def explain_energy(
         self,
         *,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         FrameEnergyRow,
         PhaseEnergyRow,
         PowerSourceRow,
+        RunExplanation,
         SiteEnergyRow,
         SpanEnergyRow,
         Statistics,
@@ -330,6 +331,30 @@ class Answers:
         found = snapshot.explain(
             site=site or "", over_ns=over_ns, frame=frame, time=time, base_captures=before, seed=seed
         )
+        warn_of(snapshot.captures())
+        return found
+
+    def explain_run(self) -> RunExplanation:
+        """
+        Say where the time of the whole run went, like ``kymo explain --run --json``. It needs no scopes.
+
+        Returns
+        -------
+        RunExplanation
+            Parts of the time of the main thread that was recorded longest: computing, waiting and for whom, without a
+            CPU. Times are on the capture's axis.
+
+        Raises
+        ------
+        KeyError
+            No thread was recorded.
+        ValueError
+            This is a view: only whole captures are explained so.
+        """
+        if self._selection != Selection():
+            raise ValueError("the run of a whole capture is explained, not a view's")
+        snapshot = self._snapshot()
+        found = snapshot.explain_run()
         warn_of(snapshot.captures())
         return found
 

@@ -422,6 +422,41 @@ class Explanation(TypedDict):
     notes: list[str]
 
 
+class RunPlaceRow(TypedDict):
+    """A scope or span in which a part of a run's time went; of a thread without scopes `name` is the thread's."""
+
+    name: str
+    file: str
+    line: int
+    thread: str
+    duration_ns: float
+
+
+class RunPartRow(TypedDict):
+    """What took a part of a run's time: `share` of it. Kind `held` without `waits`: nothing was recorded."""
+
+    text: str
+    kind: str
+    waits: list[str]
+    duration_ns: float
+    share: float
+    parts: list[RunPlaceRow]
+    functions: list[FindingFunctionRow]
+
+
+class RunExplanation(TypedDict):
+    """Where the time of the main thread went: what `Capture.explain_run` returns. Parts and `other_ns` add up."""
+
+    text: str
+    thread: str
+    pid: int
+    start_ns: int
+    duration_ns: int
+    parts: list[RunPartRow]
+    other_ns: float
+    notes: list[str]
+
+
 class EnergyFindingRow(TypedDict):
     """
     Scopes of a site or spans of a queue that used more joules in the instances that took more, as `FindingRow`.

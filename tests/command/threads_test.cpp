@@ -231,6 +231,26 @@ TEST_F(ThreadsTest, WhoEndedAWaitIsKnownAndExplainsSlowFrames) {
   EXPECT_GT(share, 0.5) << why;
 }
 
+TEST_F(ThreadsTest, TheRunOfACommandWithoutScopesGoesToTheChildrenThatItWaitsFor) {
+  const CommandResult recorded =
+      kymo({"record", "--hz", "0", "-q", "-o", "run.kymo", "--", "sh", "-c", "sleep 0.3; exit 0"});
+  ASSERT_EQ(recorded.status, 0) << recorded.err;
+  const CommandResult explained = kymo({"explain", "run.kymo", "--json"});
+  ASSERT_EQ(explained.status, 0) << explained.err;
+  const Json run = Json::parse(explained.out)["run"];
+  EXPECT_EQ(run["thread"], "sh");
+  double all_ns = run["other_ns"];
+  double slept_ns = 0;
+  for (const Json& part : run["parts"]) {
+    all_ns += part["duration_ns"].get<double>();
+    slept_ns += part["text"] == "waiting for sleep, which was blocked" ? part["duration_ns"].get<double>() : 0;
+  }
+  EXPECT_NEAR(all_ns, run["duration_ns"].get<double>(), 1) << run;
+  EXPECT_GE(slept_ns, 0.3e9 - 1e6) << run;
+  EXPECT_LE(slept_ns, run["duration_ns"].get<double>()) << run;
+  EXPECT_NE(run["notes"].dump().find("nothing to compare"), std::string::npos) << run;
+}
+
 TEST_F(ThreadsTest, EachThreadHasItsTimesMigrationsAndFaults) {
   ASSERT_EQ(
       kymo({"record", "-q", "--hz", "0,10,0", "--sensors", "process", "-o", "a.kymo", "--", THREADS_PROGRAM}).status,

@@ -30,7 +30,7 @@ Owned owned_by(const Timeline& timeline, const OwnerTable& owners, const Critica
     }
     if (part.duration_ns != 0) {
       owned[{waits, std::string(name_of(owner.kind)), owners.subject(owner.subject).name,
-             timeline.track(owner.track).name}] += part.duration_ns;
+             name_of(timeline, owner.actor)}] += part.duration_ns;
     }
   }
   return owned;
@@ -353,6 +353,41 @@ TEST(CriticalPath, AWaitThatAThreadWithoutScopesEndedBelongsToIt) {
                        {{"join/", "held", "pool", "main"}, 190},
                        {{"join/", "waking", "join", "main"}, 10},
                        {{"", "blocked", "sleep", "main"}, 50}};
+  EXPECT_EQ(run.owned_by_frame().front(), expected);
+}
+
+TEST(CriticalPath, AThreadWithoutScopesIsFollowedByItsRunStates) {
+  ProgramOfItsOwn run(true);
+  MadeUpProgram& program = run.program;
+  const TrackId main = program.thread("main");
+  const TrackId reader = program.thread("reader");
+  const TrackId pool = program.thread_without_scopes("pool");
+  const TrackId disk = program.thread_without_scopes("disk");
+  program.frame(main);
+  program.block(pool, 80);
+  program.run(pool, 120);
+  program.push_off(pool, 50);
+  program.block(pool, 130);
+  program.scope(reader, "read", 370);
+  program.wake(pool, program.thread_of(reader), 370);
+  program.run(pool, 20);
+  program.block(pool, 60);
+  program.run(disk, 450);
+  program.wake(pool, program.thread_of(disk), 450);
+  program.run(pool, 40);
+  program.wake(main, program.thread_of(pool), 490);
+  program.run(main, 100);
+  program.open(main, "join");
+  program.block(main, 400);
+  program.close(main);
+  program.frame(main);
+  const Owned expected{{{"", "computing", "", "main"}, 100},
+                       {{"join/", "computing", "pool", "pool"}, 100 + 20 + 30},
+                       {{"join/", "pushed_off", "pool", "pool"}, 50},
+                       {{"join/pool/", "computing", "read", "reader"}, 120},
+                       {{"join/pool/", "waking", "pool", "pool"}, 10 + 10},
+                       {{"join/pool/", "computing", "disk", "disk"}, 50},
+                       {{"join/", "waking", "join", "main"}, 10}};
   EXPECT_EQ(run.owned_by_frame().front(), expected);
 }
 

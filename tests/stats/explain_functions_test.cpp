@@ -280,5 +280,29 @@ TEST_F(ExplainFunctions, BehindAWaitTheyAreTheHolders) {
   EXPECT_NE(finding.text.find("held by loader in \"load\" (game.cpp:72); of it "), std::string::npos) << finding.text;
 }
 
+TEST_F(ExplainFunctions, BehindAWaitForAThreadWithoutScopesTheyAreThatThreads) {
+  TrackId pool{};
+  write(120, [&](MadeUpProgram& program, TrackId main, int frame) {
+    if (frame == 1) {
+      program.sample_stacks(1'000);
+      pool = program.thread_without_scopes("pool");
+    }
+    program.in_functions(pool, {"start@/usr/lib/libc.so.6", "poll@/usr/lib/libc.so.6"});
+    program.idle_until(pool, program.now(main));
+    program.in_functions(pool, {"start@/usr/lib/libc.so.6", "inflate@/usr/lib/libz.so.1"});
+    program.run(pool, frame % 10 == 5 ? 5 * ms : 300 * microsecond);
+    program.wake(main, program.thread_of(pool), program.now(pool));
+    program.open(main, "draw");
+    program.in_functions(main, tick);
+    program.idle_until(main, program.now(pool) + 10 * microsecond);
+    program.close(main);
+  });
+  const Finding finding = find_one();
+  ASSERT_EQ(finding.functions.size(), 1U) << finding.text;
+  EXPECT_EQ(finding.functions.front().name, "inflate");
+  EXPECT_NE(finding.text.find("waiting in \"draw\" for pool (a thread without scopes); of it "), std::string::npos)
+      << finding.text;
+}
+
 }  // namespace
 }  // namespace kymo::test

@@ -33,6 +33,12 @@ class MadeUpProgram {
     }
     return track;
   }
+  /// A thread at time 0 that is observed only, since it has no scopes. Its id is no track's.
+  TrackId thread_without_scopes(const std::string& name, std::uint64_t pid = 1) {
+    const TrackId key{1'000'000U + static_cast<std::uint32_t>(observed_.size())};
+    threads_[key].state_run.thread = observed(name, pid);
+    return key;
+  }
   /// A thread of another program, which is observed only.
   ThreadId observed(const std::string& name, std::uint64_t pid) {
     const auto number = static_cast<std::uint32_t>(observed_.size() + 1);
@@ -81,6 +87,8 @@ class MadeUpProgram {
   void run(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::running); }
   void push_off(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::runnable); }
   void block(TrackId track, std::int64_t duration_ns) { spend(track, duration_ns, RunState::blocked); }
+  /// Nothing is known of the thread meanwhile.
+  void skip(TrackId track, std::int64_t duration_ns) { threads_[track].now_ns += duration_ns; }
   /// From here on, stacks are sampled so often in a second of a thread's CPU time, and at the end of each wait.
   void sample_stacks(std::uint32_t hz) {
     sample_ns_ = 1'000'000'000 / hz;

@@ -91,12 +91,12 @@ TEST(PathSamples, AreThoseOfACountSampleBySample) {
     }
     std::map<std::uint32_t, int> found;
     std::map<std::uint32_t, double> found_waits;
-    samples.visit_samples(sampled_track, range, [&](std::uint32_t stack) { ++found[stack]; });
-    samples.visit_waits(sampled_track, range,
+    samples.visit_samples({sampled_track, {}}, range, [&](std::uint32_t stack) { ++found[stack]; });
+    samples.visit_waits({sampled_track, {}}, range,
                         [&](std::uint32_t stack, double waited_ns) { found_waits[stack] += waited_ns; });
     ASSERT_EQ(found, expected) << range.start_ns;
     ASSERT_EQ(found_waits, expected_waits) << range.start_ns;
-    samples.visit_samples(other_track, range, [&](std::uint32_t) { FAIL() << "nothing sampled this thread"; });
+    samples.visit_samples({other_track, {}}, range, [&](std::uint32_t) { FAIL() << "nothing sampled this thread"; });
   }
 }
 

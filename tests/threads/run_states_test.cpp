@@ -65,6 +65,74 @@ void take_all(RunStates& states, const std::vector<KernelRecord>& records) {
   }
 }
 
+/// Wakes as "woken by waker at time", by the numbers of the threads.
+std::vector<std::string> wakes_of(RunStates& states) {
+  EventBatch batch;
+  states.collect(1'000'000'000, 0, batch);
+  std::map<ThreadId, std::uint64_t> tids;
+  for (const ThreadDeclaration& thread : batch.declarations.threads) {
+    tids[thread.id] = thread.os_thread_id;
+  }
+  std::vector<std::string> wakes;
+  for (const ThreadWake& wake : batch.wakes) {
+    wakes.push_back(std::to_string(tids.at(wake.thread)) + " by " + std::to_string(tids.at(wake.waker)) + " at " +
+                    std::to_string(wake.time_ns));
+  }
+  return wakes;
+}
+
+/// Process 200, a child of 100, begins at 10 and ends at 50 000 while 100 waits from 20 on, and goes on at a time.
+std::vector<KernelRecord> end_of_a_child(std::int64_t goes_on_ns) {
+  KernelRecord begins = fork_of(100, 10, 200);
+  begins.pid = 200;
+  KernelRecord runs = make(Kind::switched_in, 15, 200);
+  runs.pid = 200;
+  KernelRecord ends = make(Kind::exited, 50'000, 200);
+  ends.pid = 200;
+  ends.parent_pid = 100;
+  return {make(Kind::switched_in, 5, 100), begins, runs,
+          make(Kind::blocked, 20, 100),    ends,   make(Kind::switched_in, goes_on_ns, 100)};
+}
+
+TEST(RunStates, TheEndOfAProcessEndsTheWaitOfItsParent) {
+  RunStates states;
+  take_all(states, end_of_a_child(60'000));
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>{"100 by 200 at 50000"});
+}
+
+TEST(RunStates, AParentThatGoesOnLaterWasWokenBySomethingElse) {
+  RunStates states;
+  take_all(states, end_of_a_child(10'050'001));
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>());
+}
+
+TEST(RunStates, TheEndOfAProcessEndsOneWaitOnly) {
+  RunStates states;
+  take_all(states, end_of_a_child(60'000));
+  take_all(states, {make(Kind::blocked, 70'000, 100), make(Kind::switched_in, 80'000, 100)});
+  EXPECT_EQ(wakes_of(states).size(), 1U);
+}
+
+TEST(RunStates, AWaitThatBeganAfterTheEndIsNotEndedByIt) {
+  RunStates states;
+  std::vector<KernelRecord> records = end_of_a_child(60'000);
+  records[3].time_ns = 50'500;
+  std::swap(records[3], records[4]);
+  take_all(states, records);
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>());
+}
+
+TEST(RunStates, TheKernelsWordAboutAWakeIsPreferred) {
+  RunStates states;
+  std::vector<KernelRecord> records = end_of_a_child(60'000);
+  KernelRecord wake = make(Kind::waking, 30'000, 101);
+  wake.woken_tid = 100;
+  records.insert(records.begin() + 4, wake);
+  records.insert(records.begin(), make(Kind::switched_in, 1, 101));
+  take_all(states, records);
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>{"100 by 101 at 30000"});
+}
+
 TEST(RunStates, AWakeIsKeptIfItEndedAWait) {
   const auto wake = [](std::int64_t time_ns, std::uint32_t waker, std::uint32_t woken) {
     KernelRecord record = make(Kind::waking, time_ns, waker);

@@ -31,6 +31,12 @@ struct ExplainCommandOptions {
   bool shows_evidence = false;
   bool is_json = false;
   bool is_energy = false;
+  bool is_run = false;
+
+  /// Whether no frames, scopes or captures are named.
+  [[nodiscard]] bool is_open() const {
+    return how.site.empty() && !how.slow.number && !how.slow.over_ns && !time && base.empty();
+  }
 };
 
 /// Two directories are compared, as by `kymo compare`: the first is the base.
@@ -75,6 +81,38 @@ void print_energy(const ExplainCommandOptions& options, const Timeline& timeline
   print_energy_explanation(timeline, options.captures.paths, why);
 }
 
+void answer_with_run(const ExplainCommandOptions& options, const Timeline& timeline, const RunExplanation& run,
+                     const Warnings& warnings) {
+  if (options.is_json) {
+    print_run_json(timeline, run, warnings.texts);
+    return;
+  }
+  warnings.print();
+  print_run(run);
+}
+
+/// The whole run where nothing can be compared, and says so.
+std::optional<RunExplanation> explain_or_run(const ExplainCommandOptions& options, const ExplainOptions& how,
+                                             const Timeline& timeline, std::vector<Explanation>& explanations) {
+  std::string reason;
+  if (!options.is_run) {
+    try {
+      explanations = explain(timeline, how);
+      return std::nullopt;
+    } catch (const SelectionError& error) {
+      if (!options.is_open() || options.shows_evidence) {
+        throw;
+      }
+      reason = error.what();
+    }
+  }
+  RunExplanation run = explain_run(timeline, how.on_progress);
+  if (!reason.empty()) {
+    run.notes.insert(run.notes.begin(), reason);
+  }
+  return run;
+}
+
 int run(const ExplainCommandOptions& options) {
   ExplainOptions how = options.how;
   const Timeline timeline = open_sides(options, how);
@@ -91,14 +129,19 @@ int run(const ExplainCommandOptions& options) {
   const Warnings warnings = find_warnings(timeline, drops);
   std::vector<Explanation> explanations;
   EnergyExplanation of_energy;
+  std::optional<RunExplanation> of_run;
   {
     Progress progress("explaining");
     how.on_progress = progress.callback();
     if (options.is_energy) {
       of_energy = explain_energy(timeline, how);
     } else {
-      explanations = explain(timeline, how);
+      of_run = explain_or_run(options, how, timeline, explanations);
     }
+  }
+  if (of_run) {
+    answer_with_run(options, timeline, *of_run, warnings);
+    return warnings.exit_code();
   }
   if (options.is_energy) {
     print_energy(options, timeline, of_energy, warnings);
@@ -182,10 +225,21 @@ void add_explain_command(CLI::App& app, Invocation& invocation) {
           "Explain joules instead of time: why some took more of them than the others, or than those of the base")
       ->excludes(evidence)
       ->excludes("--over");
+  command
+      ->add_flag("--run", options->is_run,
+                 "Tell where the time of the whole run went: computing, waiting and for whom, without a CPU")
+      ->excludes(site)
+      ->excludes(frame)
+      ->excludes(evidence)
+      ->excludes("--base")
+      ->excludes("--time")
+      ->excludes("--over")
+      ->excludes("--energy");
   command->add_flag("--json", options->is_json, "Print JSON, durations in nanoseconds")->excludes(evidence);
   command->footer(
-      "Without frames, the slow scopes of the costliest sites are explained. Slow is what stands apart from the usual by\n"
-      "more than chance. Where nothing does, the answer is \"nothing stands out\".\n\n"
+      "Without frames, the slow scopes of the costliest sites are explained; without these, the whole run, as by --run.\n"
+      "Slow is what stands apart from the usual by more than chance. Where nothing does, the answer is \"nothing stands\n"
+      "out\".\n\n"
       "The time of a frame goes to whoever kept it waiting: the holder of the lock, the sender of the flow, the GPU's work.\n"
       "Record with `kymo record` to also know when threads were pushed off the CPU or blocked; with --stacks, in which\n"
       "functions they computed or waited.\n\n"
@@ -197,6 +251,7 @@ void add_explain_command(CLI::App& app, Invocation& invocation) {
       "  kymo explain before/ after/\n"
       "  kymo explain --finding 1 --evidence run.kymo\n"
       "  kymo explain --energy run.kymo\n"
+      "  kymo explain --run run.kymo\n"
       "  kymo explain --json run.kymo | jq '.explanations[0].findings[] | {text, share}'");
   command->callback([options, &exit_code] {
     take_base_of_two_directories(*options);

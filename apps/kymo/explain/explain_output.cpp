@@ -190,18 +190,10 @@ Json json_of(const Timeline& timeline, const std::vector<Companion>& companions)
   return rows;
 }
 
-Json json_of(const Timeline& timeline, const Finding& finding) {
-  Json parts = Json::array();
-  for (const FindingPart& part : finding.parts) {
-    parts.push_back({{"name", part.subject.name},
-                     {"file", part.subject.file},
-                     {"line", part.subject.line},
-                     {"thread", part.thread},
-                     {"excess_ns", part.excess_ns}});
-  }
-  Json functions = Json::array();
-  for (const FindingFunction& function : finding.functions) {
-    functions.push_back(
+Json json_of(const std::vector<FindingFunction>& functions) {
+  Json rows = Json::array();
+  for (const FindingFunction& function : functions) {
+    rows.push_back(
         {{"name", function.name},
          {"module", function.module},
          {"is_kernel", function.is_kernel},
@@ -214,6 +206,22 @@ Json json_of(const Timeline& timeline, const Finding& finding) {
                                          {"line", function.place->line}}
                                   : Json()}});
   }
+  return rows;
+}
+
+Json json_of(const std::vector<FindingPart>& parts, const char* time_key) {
+  Json rows = Json::array();
+  for (const FindingPart& part : parts) {
+    rows.push_back({{"name", part.subject.name},
+                    {"file", part.subject.file},
+                    {"line", part.subject.line},
+                    {"thread", part.thread},
+                    {time_key, part.excess_ns}});
+  }
+  return rows;
+}
+
+Json json_of(const Timeline& timeline, const Finding& finding) {
   Json instances = Json::array();
   for (const FindingInstance& one : finding.slow) {
     instances.push_back({{"number", one.instance.number},
@@ -230,8 +238,8 @@ Json json_of(const Timeline& timeline, const Finding& finding) {
           {"p_value", finding.p_value},
           {"in_instances", finding.in_instances},
           {"is_first_time", finding.is_first_time},
-          {"parts", std::move(parts)},
-          {"functions", std::move(functions)},
+          {"parts", json_of(finding.parts, "excess_ns")},
+          {"functions", json_of(finding.functions)},
           {"bytes", json_of(timeline, finding.bytes)},
           {"slow", std::move(instances)}};
 }
@@ -319,6 +327,46 @@ void print_explanations_json(const Timeline& timeline, const std::vector<Explana
     all.push_back(json_of(timeline, why));
   }
   print_json({{"explanations", std::move(all)}, {"warnings", warnings}});
+}
+
+void print_run(const RunExplanation& run) {
+  print_wrapped(printable(describe(run)), Style::heading);
+  Table table({{""}, {"what", Align::left}, {"time"}, {"share"}});
+  std::size_t number = 0;
+  for (const RunPart& part : run.parts) {
+    table.add({std::to_string(++number), printable(part.text), format_duration(part.duration_ns),
+               stats::share_of_excess_text(part.share)});
+  }
+  table.add(
+      {"-", "other", format_duration(run.other_ns), stats::share_of_excess_text(run.other_ns / run.duration_ns())});
+  table.print();
+  for (const std::string& note : run.notes) {
+    print_wrapped("note: " + printable(note));
+  }
+}
+
+void print_run_json(const Timeline& timeline, const RunExplanation& run, const std::vector<std::string>& warnings) {
+  Json parts = Json::array();
+  for (const RunPart& part : run.parts) {
+    parts.push_back({{"text", part.text},
+                     {"kind", std::string(name_of(part.kind))},
+                     {"waits", part.waits},
+                     {"duration_ns", part.duration_ns},
+                     {"share", part.share},
+                     {"parts", json_of(part.parts, "duration_ns")},
+                     {"functions", json_of(part.functions)}});
+  }
+  const Json all = {{"run",
+                     {{"text", describe(run)},
+                      {"thread", run.thread},
+                      {"pid", run.pid},
+                      {"start_ns", stats::nanoseconds_between(timeline.range().start_ns, run.range.start_ns)},
+                      {"duration_ns", run.range.end_ns - run.range.start_ns},
+                      {"parts", std::move(parts)},
+                      {"other_ns", run.other_ns},
+                      {"notes", run.notes}}},
+                    {"warnings", warnings}};
+  print_json(all);
 }
 
 }  // namespace kymo::command

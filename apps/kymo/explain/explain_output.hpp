@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <kymo/explain.hpp>
+#include <kymo/explain_run.hpp>
 #include <kymo/timeline.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -32,5 +33,10 @@ void print_explanation(const Explanation& why, std::size_t& number);
 /// Durations in nanoseconds, times since the start of the recording.
 void print_explanations_json(const Timeline& timeline, const std::vector<Explanation>& explanations,
                              const std::vector<std::string>& warnings);
+
+/// A sentence and a table of where the time of the run went.
+void print_run(const RunExplanation& run);
+/// Durations in nanoseconds, times since the start of the recording.
+void print_run_json(const Timeline& timeline, const RunExplanation& run, const std::vector<std::string>& warnings);
 
 }  // namespace kymo::command

@@ -10,6 +10,7 @@
 
 #include <kymo/explain.hpp>
 #include <kymo/explain_energy.hpp>
+#include <kymo/explain_run.hpp>
 #include <kymo/timeline.hpp>
 
 #include "apps/kymo/report/flame_graph.hpp"
@@ -44,6 +45,7 @@ struct Report {
   std::vector<stats::PhaseStatistics> phase_statistics;  ///< of all phases; empty if there are too many
   std::vector<Explanation> explanations;                 ///< those that say something
   std::optional<EnergyExplanation> energy_explanation;   ///< likewise
+  std::optional<RunExplanation> run;                     ///< where nothing can be compared and run states are known
   stats::SampledFunctions functions;
   stats::SampledFunctions lines;  ///< the same by line of the source; empty if no line is known
   FlameGraph flame;               ///< of the functions

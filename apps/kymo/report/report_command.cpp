@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <kymo/thread_states.hpp>
+
 #include "apps/kymo/report/page.hpp"
 #include "apps/kymo/report/report.hpp"
 #include "apps/kymo/shared/arguments.hpp"
@@ -76,6 +78,17 @@ void read_frames(Report& report) {
   report.slow = stats::find_slowest_frames(report.timeline, report.options.slowest_frames, how);
 }
 
+void explain_whole_run(Report& report, const ExplainOptions& how) {
+  if (ThreadStates(report.timeline).empty()) {
+    return;
+  }
+  try {
+    report.run = explain_run(report.timeline, how.on_progress);
+  } catch (const stats::SelectionError&) {
+    return;  // no main thread
+  }
+}
+
 void read_explanations(Report& report) {
   Progress progress("explaining");
   ExplainOptions how;
@@ -83,7 +96,8 @@ void read_explanations(Report& report) {
   try {
     report.explanations = explain(report.timeline, how);
   } catch (const stats::SelectionError&) {
-    return;  // too few scopes and no frames
+    explain_whole_run(report, how);  // too few scopes and no frames
+    return;
   }
   auto& all = report.explanations;
   const auto says_nothing = [](const Explanation& why) {
@@ -167,7 +181,8 @@ int run(const ReportCommand& command) {
   const Timeline timeline = open_timeline(command.captures);
   ReportOptions how = command.report;
   how.redacts = command.captures.redacts;
-  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Report report{timeline, how, title_of(command.captures.paths), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                {},       {}};
   read_tables(report);
   report.locks = stats::lock_statistics(timeline, report.statistics);
   read_tree(report);

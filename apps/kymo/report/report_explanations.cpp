@@ -100,4 +100,21 @@ void append_explanations(const std::vector<Explanation>& explanations,
   out += "</section>\n";
 }
 
+void append_run(const std::optional<RunExplanation>& run, std::string& out) {
+  if (!run) {
+    return;
+  }
+  out += "<section id=\"run\"><h2>Where the time went</h2>\n";
+  put_texts(describe(*run), run->notes, out);
+  PageTable table(out, "Parts of the run's time", {{"what", true}, {"time"}, {"share"}});
+  for (const RunPart& part : run->parts) {
+    table.row(escape_html(printable(part.text)), "name");
+    put_excess(part.duration_ns, part.share, table);
+  }
+  table.row("other", "name");
+  put_excess(run->other_ns, run->other_ns / run->duration_ns(), table);
+  table.end();
+  out += "</section>\n";
+}
+
 }  // namespace kymo::command

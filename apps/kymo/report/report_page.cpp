@@ -152,8 +152,9 @@ void append_contents(const Report& report, std::string& out) {
     const char* title;
   };
   const stats::Statistics& statistics = report.statistics;
-  const std::array<Entry, 12> entries{
+  const std::array<Entry, 13> entries{
       {{!report.explanations.empty() || report.energy_explanation, "explanations", "Why it was slow"},
+       {report.run.has_value(), "run", "Where the time went"},
        {true, "overview", "Overview"},
        {!statistics.frame_streams.empty(), "frames", "Frames"},
        {!statistics.sites.empty(), "scopes", "Scopes"},
@@ -187,6 +188,7 @@ void write_report(const Report& report, base::OutputFile& file) {
   append_contents(report, out);
   out += "</header>\n<main>\n";
   append_explanations(report.explanations, report.energy_explanation, out);
+  append_run(report.run, out);
   out += "<section id=\"overview\"><h2>Overview</h2>\n<div class=\"wide\"><div class=\"overview\">\n";
   OverviewOptions overview;
   overview.width = 1160;

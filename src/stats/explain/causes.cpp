@@ -18,12 +18,13 @@ constexpr std::size_t resamples = 999;
 /// Of fewer slow instances nothing can be steady.
 constexpr std::size_t least_steady = 3;
 
-using CauseKey = std::tuple<ChainId, OwnerKind, SubjectId>;
+using CauseKey = std::tuple<ChainId, OwnerKind, SubjectId, bool>;
 
 CauseKey key_of(const Owner& owner) {
   // In which scope a thread loses its CPU is chance.
   const bool is_by_scope = owner.chain == 0 && owner.kind != OwnerKind::pushed_off;
-  return {owner.chain, owner.kind, is_by_scope ? owner.subject : SubjectId{0}};
+  return {owner.chain, owner.kind, is_by_scope || owner.actor.thread ? owner.subject : SubjectId{0},
+          static_cast<bool>(owner.actor.thread)};
 }
 
 double difference_of(const LookedAt& looked_at, const std::vector<double>& values) {
@@ -32,7 +33,8 @@ double difference_of(const LookedAt& looked_at, const std::vector<double>& value
   for (std::size_t i = 0; i < values.size(); ++i) {
     (looked_at.is_slow[i] ? slow : usual) += values[i];
   }
-  return slow / static_cast<double>(looked_at.slow) - usual / static_cast<double>(values.size() - looked_at.slow);
+  const double usual_mean = looked_at.has_usual() ? usual / static_cast<double>(values.size() - looked_at.slow) : 0;
+  return slow / static_cast<double>(looked_at.slow) - usual_mean;
 }
 
 /// The causes that vary most between instances, with their owners only.
@@ -71,6 +73,24 @@ std::vector<Cause> most_varying(const CriticalPaths& paths, const OwnerTable& ow
     causes.push_back({std::move(sums[i].owners), {}, 0, 1});
   }
   return causes;
+}
+
+/// Adds up what causes own, by their owners.
+void add_owned(const CriticalPaths& paths, const OwnerTable& owners, std::vector<Cause>& causes) {
+  std::vector<std::size_t> cause_of(owners.owner_count(), causes.size());
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    causes[i].owned.resize(paths.paths.size());
+    for (const OwnerId owner : causes[i].owners) {
+      cause_of[owner] = i;
+    }
+  }
+  for (std::size_t i = 0; i < paths.paths.size(); ++i) {
+    for (const auto& [owner, part] : paths.paths[i].parts) {
+      if (cause_of[owner] != causes.size()) {
+        causes[cause_of[owner]].owned[i] += static_cast<double>(part.duration_ns);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -156,21 +176,25 @@ void test_causes(const LookedAt& looked_at, std::vector<Cause>& causes, std::uin
 std::vector<Cause> find_causes(const LookedAt& looked_at, const CriticalPaths& paths, const OwnerTable& owners,
                                std::uint64_t seed) {
   std::vector<Cause> causes = most_varying(paths, owners);
-  std::vector<std::size_t> cause_of(owners.owner_count(), causes.size());
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    causes[i].owned.resize(paths.paths.size());
-    for (const OwnerId owner : causes[i].owners) {
-      cause_of[owner] = i;
-    }
-  }
-  for (std::size_t i = 0; i < paths.paths.size(); ++i) {
-    for (const auto& [owner, part] : paths.paths[i].parts) {
-      if (cause_of[owner] != causes.size()) {
-        causes[cause_of[owner]].owned[i] += static_cast<double>(part.duration_ns);
-      }
-    }
-  }
+  add_owned(paths, owners, causes);
   test_causes(looked_at, causes, seed);
+  return causes;
+}
+
+std::vector<Cause> all_causes(const LookedAt& looked_at, const CriticalPaths& paths, const OwnerTable& owners) {
+  std::map<CauseKey, std::vector<OwnerId>> by_key;
+  for (OwnerId id = 0; id < owners.owner_count(); ++id) {
+    by_key[key_of(owners.owner(id))].push_back(id);
+  }
+  std::vector<Cause> causes;
+  for (auto& [key, of_key] : by_key) {
+    causes.push_back({std::move(of_key), {}, 0, 1});
+  }
+  add_owned(paths, owners, causes);
+  for (Cause& cause : causes) {
+    cause.excess = difference_of(looked_at, cause.owned);
+  }
+  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) { return a.excess > b.excess; });
   return causes;
 }
 

@@ -19,6 +19,9 @@ struct LookedAt {
   std::vector<double> amounts;  ///< what is explained of each: its nanoseconds, or its joules
   std::vector<bool> is_slow;    ///< of each; the others are usual
   std::size_t slow = 0;         ///< their number
+
+  /// Nothing is compared.
+  [[nodiscard]] bool has_usual() const { return slow < instances.size(); }
 };
 
 /// Those of a set. `amounts`: of all instances.
@@ -29,7 +32,7 @@ struct LookedAt {
 [[nodiscard]] bool amounts_differ(const LookedAt& looked_at, double most_p, std::uint64_t seed);
 
 /// Owners that count as one cause: on the instance's own thread those of one scope, or all times in which it was pushed
-/// off; behind waits, those of one kind behind the same ones.
+/// off; behind waits, those of one kind behind the same ones. Threads without scopes are apart from others, by name.
 struct Cause {
   std::vector<OwnerId> owners;
   std::vector<double> owned;  ///< of each instance's amount
@@ -61,6 +64,11 @@ constexpr double most_disturbance_ns = 10e6;
 
 /// More causes than this are not tried: those that vary least between instances are left out.
 constexpr std::size_t most_causes = 256;
+
+/// The causes of all owners, untested, by descending excess. Where no instance is usual, that is what they own of an
+/// instance on average.
+[[nodiscard]] std::vector<Cause> all_causes(const LookedAt& looked_at, const CriticalPaths& paths,
+                                            const OwnerTable& owners);
 
 /// Sets excess and p-value of causes whose owned amounts are known, and orders them by descending excess. The p-value
 /// is that of a permutation test over instances: how often the largest of all causes' differences is as large as the

@@ -1,7 +1,6 @@
 #include <kymo/explain.hpp>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -10,7 +9,6 @@
 #include "stats/explain/clock.hpp"
 #include "stats/explain/companions.hpp"
 #include "stats/explain/finding_text.hpp"
-#include "stats/explain/functions.hpp"
 #include "stats/explain/own_cost.hpp"
 #include "stats/paths/critical_path.hpp"
 #include "stats/statistics/statistics.hpp"
@@ -26,7 +24,6 @@ constexpr std::size_t most_shorter = 3;
 constexpr std::size_t most_companions = 5;
 constexpr std::size_t most_slowest = 5;
 constexpr std::size_t most_sites = 3;
-constexpr std::size_t most_parts = 8;
 /// Intervals of fewer slow instances would only tell of the usual ones.
 constexpr std::size_t least_for_interval = 3;
 
@@ -64,8 +61,6 @@ class Explaining {
   void find_findings();
   void add_notes();
   [[nodiscard]] Finding finding_of(const Cause& cause) const;
-  [[nodiscard]] std::vector<FindingPart> parts_of(const Cause& cause) const;
-  [[nodiscard]] std::vector<std::string> waits_of(ChainId chain) const;
   [[nodiscard]] bool may_be_the_machine(const Cause& cause, const Finding& finding) const;
   void add_evidence(const Cause& cause, Finding& finding) const;
 
@@ -109,50 +104,6 @@ void Explaining::describe_instances() {
   }
 }
 
-std::vector<std::string> Explaining::waits_of(ChainId chain) const {
-  std::vector<std::string> waits;
-  for (; chain != 0; chain = owners_.wait(chain).outer) {
-    const std::string& name = owners_.subject(owners_.wait(chain).subject).name;
-    waits.push_back(name.empty() ? "(outside of scopes)" : name);
-  }
-  std::reverse(waits.begin(), waits.end());
-  return waits;
-}
-
-std::vector<FindingPart> Explaining::parts_of(const Cause& cause) const {
-  std::map<SubjectId, std::map<TrackId, double>> excess;
-  for (std::size_t i = 0; i < paths_.paths.size(); ++i) {
-    const double weight = looked_at_.is_slow[i]
-                              ? 1 / static_cast<double>(looked_at_.slow)
-                              : -1 / static_cast<double>(looked_at_.instances.size() - looked_at_.slow);
-    for (const OwnerId id : cause.owners) {
-      const auto part = paths_.paths[i].parts.find(id);
-      if (part != paths_.paths[i].parts.end()) {
-        const Owner& owner = owners_.owner(id);
-        excess[owner.subject][owner.track] += weight * static_cast<double>(part->second.duration_ns);
-      }
-    }
-  }
-  std::vector<FindingPart> parts;
-  for (const auto& [subject, by_track] : excess) {
-    FindingPart part{owners_.subject(subject), {}, 0};
-    double most_ns = 0;
-    for (const auto& [track, excess_ns] : by_track) {
-      part.excess_ns += excess_ns;
-      if (track && std::abs(excess_ns) > most_ns) {
-        most_ns = std::abs(excess_ns);
-        part.thread = timeline_.track(track).name;
-      }
-    }
-    parts.push_back(std::move(part));
-  }
-  std::stable_sort(parts.begin(), parts.end(), [](const FindingPart& a, const FindingPart& b) {
-    return std::abs(a.excess_ns) > std::abs(b.excess_ns);
-  });
-  parts.resize(std::min(parts.size(), most_parts));
-  return parts;
-}
-
 /// Whether the cause came so rarely and briefly that a disturbance by the machine is as likely. Not asked where the
 /// user chose the instances: these are explained as they are.
 bool Explaining::may_be_the_machine(const Cause& cause, const Finding& finding) const {
@@ -177,26 +128,13 @@ void Explaining::add_evidence(const Cause& cause, Finding& finding) const {
 }
 
 Finding Explaining::finding_of(const Cause& cause) const {
-  const Owner& owner = owners_.owner(cause.owners.front());
-  const FindingFacts facts{timeline_, looked_at_, paths_, owners_, options_.seed};
-  Finding finding;
-  finding.kind = owner.kind;
-  finding.waits = waits_of(owner.chain);
-  finding.parts = parts_of(cause);
-  finding.excess_ns = cause.excess;
+  Finding finding = describe_finding({timeline_, looked_at_, paths_, owners_, options_.seed}, cause);
   finding.share = cause.excess / result_.excess_ns();
   finding.p_value = cause.p_value;
   if (looked_at_.slow >= least_for_interval) {
     finding.interval = bootstrap_share(looked_at_, cause, options_.seed);
   }
   finding.in_instances = instances_with(looked_at_, cause).size();
-  finding.is_first_time = is_first_time(facts, cause);
-  const bool is_delay = owner.kind == OwnerKind::pushed_off || owner.kind == OwnerKind::waking;
-  finding.text = describe_cause(facts, cause, finding, is_delay ? find_pusher(facts, cause) : std::string());
-  if (finding.excess_ns > 0) {
-    finding.functions = find_functions(facts, cause);
-    finding.text += describe_functions(finding.functions);
-  }
   if (finding.excess_ns > 0 && finding.kind == OwnerKind::blocked && metrics_) {
     finding.bytes = metrics_->bytes_with(cause);
     finding.text += describe_bytes(timeline_, finding.bytes);
@@ -306,11 +244,8 @@ std::vector<Explanation> explain(const Timeline& timeline, const ExplainOptions&
     }
   }
   if (all.empty()) {
-    throw SelectionError("nothing to explain: there are no frames, and no site has " + std::to_string(least_instances) +
-                         " scopes" +
-                         (timeline.declarations().stacks.empty()
-                              ? ""
-                              : "; `kymo stats --functions` tells what the threads did by their stacks"));
+    throw SelectionError("nothing to compare: there are no frames, and no site has " + std::to_string(least_instances) +
+                         " scopes");
   }
   return all;
 }

@@ -177,8 +177,8 @@ class ExplainingEnergy {
       for (const EnergyPart& part : divided[i].parts) {
         const Owner owner =
             part.user.span
-                ? Owner{0, OwnerKind::queue, owners_.subject_of(timeline_.name(part.user.span)), part.user.track}
-                : Owner{0, OwnerKind::computing, owners_.subject_of(part.user.site), part.user.track};
+                ? Owner{0, OwnerKind::queue, owners_.subject_of(timeline_.name(part.user.span)), {part.user.track, {}}}
+                : Owner{0, OwnerKind::computing, owners_.subject_of(part.user.site), {part.user.track, {}}};
         add(owners_.owner_of(owner), i, part.joules, part.share_s);
         left -= part.joules;
       }
@@ -237,9 +237,9 @@ class ExplainingEnergy {
     double most = -1;
     for (const OwnerId id : cause.owners) {
       const double joules = by_track_.at(id);
-      if (owners_.owner(id).track && joules > most) {
+      if (owners_.owner(id).actor.track && joules > most) {
         most = joules;
-        finding.thread = timeline_.track(owners_.owner(id).track).name;
+        finding.thread = timeline_.track(owners_.owner(id).actor.track).name;
       }
     }
     finding.text = text_of(owner, finding, usages_.at({owner.kind, owner.subject}));

@@ -14,6 +14,7 @@
 
 #include "stats/common/value_text.hpp"
 #include "stats/explain/arguments.hpp"
+#include "stats/explain/functions.hpp"
 #include "stats/explain/migrations.hpp"
 #include "stats/explain/own_cost.hpp"
 
@@ -42,13 +43,60 @@ namespace {
 
 constexpr NumberForm short_form{3, false};
 constexpr std::size_t most_delays_looked_at = 2'000;
+constexpr std::size_t most_parts = 8;
 constexpr std::string_view longer_calls = ": longer calls";
 
-/// Where the owner's time went: "worker 1 in "load" (game.cpp:72)".
-std::string place_of(const Finding& finding, bool names_thread) {
-  const FindingPart& part = finding.parts.front();
-  const std::string where = part.subject.name.empty() ? "outside of scopes" : "in " + quoted(part.subject);
-  return names_thread && !part.thread.empty() ? part.thread + " " + where : where;
+/// What waited, the instance's own thread first.
+std::vector<Wait> waits_before(const OwnerTable& owners, ChainId chain) {
+  std::vector<Wait> waits;
+  for (; chain != 0; chain = owners.wait(chain).outer) {
+    waits.push_back(owners.wait(chain));
+  }
+  std::reverse(waits.begin(), waits.end());
+  return waits;
+}
+
+std::string wait_text(const std::string& name) {
+  return name.empty() ? "(outside of scopes)" : name;
+}
+
+std::string describe_waits(const OwnerTable& owners, ChainId chain) {
+  std::string text = "waiting";
+  const std::vector<Wait> waits = waits_before(owners, chain);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const std::string& name = owners.subject(waits[i].subject).name;
+    if (!waits[i].is_without_scope) {
+      text += (i == 0 ? " in \"" : waits[i - 1].is_without_scope ? " for another in \"" : ", then \"");
+      text += wait_text(name) + '"';
+    } else if (i != 0) {
+      text += " for " + (name.empty() ? "a thread" : name) + ", which waited";
+    }
+  }
+  return text;
+}
+
+/// Where the owner's time went: " in "load" (game.cpp:72)". For a thread without scopes that is nowhere.
+std::string place_of(const FindingFacts& facts, const Cause& cause, const Finding& finding) {
+  const Subject& subject = finding.parts.front().subject;
+  if (facts.owners.owner(cause.owners.front()).actor.thread) {
+    return {};
+  }
+  return subject.name.empty() ? " outside of scopes" : " in " + quoted(subject);
+}
+
+/// Said where others have scopes.
+std::string_view without_scopes(const FindingFacts& facts) {
+  return facts.looked_at.instances.front().thread ? "" : " (a thread without scopes)";
+}
+
+/// The thread and where its time went: "worker 1 in "load" (game.cpp:72)".
+std::string thread_and_place_of(const FindingFacts& facts, const Cause& cause, const Finding& finding) {
+  const std::string& thread = finding.parts.front().thread;
+  if (facts.owners.owner(cause.owners.front()).actor.thread) {
+    return (thread.empty() ? "a thread" : thread) + std::string(without_scopes(facts));
+  }
+  const std::string place = place_of(facts, cause, finding);
+  return thread.empty() ? place.substr(1) : thread + place;
 }
 
 struct Means {
@@ -129,21 +177,24 @@ bool ran_before(const FindingFacts& facts, const Subject& subject, std::int64_t 
 }
 
 std::string describe_own(const FindingFacts& facts, const Cause& cause, const Finding& finding) {
+  const std::string computing = "computing" + place_of(facts, cause, finding);
+  if (!facts.looked_at.has_usual()) {
+    return computing;
+  }
   const std::string calls =
       finding.is_first_time ? ", which runs there for the first time" : describe_calls(facts, cause);
   // More calls need no other reason; longer ones may.
   const bool are_longer = calls.substr(0, longer_calls.size()) == longer_calls;
-  return "computing " + place_of(finding, false) + calls + describe_arguments(facts, cause) +
-         (are_longer ? describe_migrations(facts) : "");
+  return computing + calls + describe_arguments(facts, cause) + (are_longer ? describe_migrations(facts) : "");
 }
 
 /// What the thread at the end of the waits did.
 std::string describe_other(const FindingFacts& facts, const Cause& cause, const Finding& finding,
                            const std::string& pusher) {
-  std::string place = place_of(finding, true);
+  std::string place = thread_and_place_of(facts, cause, finding);
   switch (finding.kind) {
     case OwnerKind::computing:
-      return place + describe_arguments(facts, cause);
+      return place + (facts.looked_at.has_usual() ? describe_arguments(facts, cause) : "");
     case OwnerKind::pushed_off:
       return place + ", which was pushed off the CPU" + (pusher.empty() ? "" : " by " + pusher);
     case OwnerKind::blocked:
@@ -166,7 +217,7 @@ std::int64_t length_of(const Delay& delay) {
 
 /// The CPU on which the thread goes on after a delay.
 std::optional<std::uint32_t> cpu_after(const ThreadStates& states, const Delay& delay) {
-  for (const ThreadId thread : states.threads_of(delay.track)) {
+  for (const ThreadId thread : threads_of(states, delay.actor)) {
     const std::vector<ThreadState> after = states.states(thread, {delay.range.end_ns, delay.range.end_ns + 1});
     if (!after.empty() && after.back().state == RunState::running) {
       return after.back().cpu;
@@ -182,17 +233,53 @@ std::string text_of_thread(const ThreadDeclaration& thread) {
          " of process " + std::to_string(thread.pid) + ")";
 }
 
-}  // namespace
+std::vector<FindingPart> parts_of(const FindingFacts& facts, const Cause& cause) {
+  const LookedAt& looked_at = facts.looked_at;
+  std::map<SubjectId, std::map<std::string, double>> excess;  // by thread
+  for (std::size_t i = 0; i < facts.paths.paths.size(); ++i) {
+    const double weight = looked_at.is_slow[i] ? 1 / static_cast<double>(looked_at.slow)
+                                               : -1 / static_cast<double>(looked_at.instances.size() - looked_at.slow);
+    for (const OwnerId id : cause.owners) {
+      const auto part = facts.paths.paths[i].parts.find(id);
+      if (part != facts.paths.paths[i].parts.end()) {
+        const Owner& owner = facts.owners.owner(id);
+        excess[owner.subject][name_of(facts.timeline, owner.actor)] +=
+            weight * static_cast<double>(part->second.duration_ns);
+      }
+    }
+  }
+  std::vector<FindingPart> parts;
+  for (const auto& [subject, by_thread] : excess) {
+    FindingPart part{facts.owners.subject(subject), {}, 0};
+    double most_ns = 0;
+    for (const auto& [thread, excess_ns] : by_thread) {
+      part.excess_ns += excess_ns;
+      if (std::abs(excess_ns) > most_ns) {
+        most_ns = std::abs(excess_ns);
+        part.thread = thread;
+      }
+    }
+    parts.push_back(std::move(part));
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const FindingPart& a, const FindingPart& b) {
+    return std::abs(a.excess_ns) > std::abs(b.excess_ns);
+  });
+  parts.resize(std::min(parts.size(), most_parts));
+  return parts;
+}
 
 std::string describe_cause(const FindingFacts& facts, const Cause& cause, const Finding& finding,
                            const std::string& pusher) {
   if (finding.waits.empty()) {
+    std::string place = place_of(facts, cause, finding);
     switch (finding.kind) {
       case OwnerKind::pushed_off:
-        return "pushed off the CPU" + (pusher.empty() ? "" : " by " + pusher) + ", most " + place_of(finding, false) +
-               describe_migrations(facts);
+        place = place.empty() ? "" : ", most" + place;
+        return "pushed off the CPU" + (pusher.empty() ? "" : " by " + pusher) + place + describe_migrations(facts);
       case OwnerKind::blocked:
-        return "blocked " + place_of(finding, false);
+        return "blocked" + place;
+      case OwnerKind::held:
+        return "not recorded";
       case OwnerKind::clock:
         return "computing at a lower clock: " + value_text(facts.paths.slow_clock_mhz, "MHz", short_form) +
                " against " + value_text(facts.paths.usual_clock_mhz, "MHz", short_form) + ", an estimate";
@@ -200,20 +287,19 @@ std::string describe_cause(const FindingFacts& facts, const Cause& cause, const 
         return describe_own(facts, cause, finding);
     }
   }
-  std::string waits;
-  for (const std::string& wait : finding.waits) {
-    waits += (waits.empty() ? "\"" : ", then \"") + wait + "\"";
-  }
+  const ChainId chain = facts.owners.owner(cause.owners.front()).chain;
+  const std::string waits = describe_waits(facts.owners, chain);
   if (finding.kind == OwnerKind::waking) {
-    return "waiting in " + waits + ": late to go on after what it waited for had come" +
+    return waits + ": late to go on after what it waited for had come" +
            (pusher.empty() ? "" : ", while the CPU belonged to " + pusher);
   }
-  const ChainId chain = facts.owners.owner(cause.owners.front()).chain;
   const bool is_lock = facts.owners.wait(chain).kind == WaitKind::lock;
-  return "waiting in " + waits + (is_lock ? ", held by " : " for ") + describe_other(facts, cause, finding, pusher) +
-         (!is_lock && finding.kind == OwnerKind::held ? ", a thread without scopes" : "");
+  return waits + (is_lock ? ", held by " : " for ") + describe_other(facts, cause, finding, pusher) +
+         (!is_lock && finding.kind == OwnerKind::held ? std::string(without_scopes(facts)) : "");
 }
 
+/// Who ran on the CPU while slow instances could have, for a cause that is pushed off or late to go on: the observed
+/// thread that did so most of the time, or words for threads that were not observed. Empty if that is not known.
 std::string find_pusher(const FindingFacts& facts, const Cause& cause) {
   std::vector<Delay> delays;
   for (const Delay& delay : facts.paths.delays) {
@@ -261,6 +347,7 @@ std::string find_pusher(const FindingFacts& facts, const Cause& cause) {
   return is_pushed && 2 * others_ns > all_ns ? "threads that were not recorded" : "";
 }
 
+/// Whether a scope's very first run, in the whole timeline, is in a slow instance that accounts for most of the cause.
 bool is_first_time(const FindingFacts& facts, const Cause& cause) {
   const Owner& owner = facts.owners.owner(cause.owners.front());
   if (owner.chain != 0 || owner.kind != OwnerKind::computing || owner.subject == 0) {
@@ -280,6 +367,27 @@ bool is_first_time(const FindingFacts& facts, const Cause& cause) {
     return false;
   }
   return !ran_before(facts, facts.owners.subject(owner.subject), facts.looked_at.instances[most].start_ns);
+}
+
+}  // namespace
+
+Finding describe_finding(const FindingFacts& facts, const Cause& cause) {
+  const Owner& owner = facts.owners.owner(cause.owners.front());
+  Finding finding;
+  finding.kind = owner.kind;
+  for (const Wait& wait : waits_before(facts.owners, owner.chain)) {
+    finding.waits.push_back(wait_text(facts.owners.subject(wait.subject).name));
+  }
+  finding.parts = parts_of(facts, cause);
+  finding.excess_ns = cause.excess;
+  finding.is_first_time = facts.looked_at.has_usual() && is_first_time(facts, cause);
+  const bool is_delay = owner.kind == OwnerKind::pushed_off || owner.kind == OwnerKind::waking;
+  finding.text = describe_cause(facts, cause, finding, is_delay ? find_pusher(facts, cause) : std::string());
+  if (finding.excess_ns > 0) {
+    finding.functions = find_functions(facts, cause);
+    finding.text += describe_functions(finding.functions);
+  }
+  return finding;
 }
 
 }  // namespace kymo::stats

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -28,6 +29,8 @@ constexpr std::size_t most_functions = 3;
 constexpr double least_share_of_caller = 0.8;
 /// Of the usual instances' samples: what goes through a caller that tells something.
 constexpr double most_usual_share_of_caller = 0.5;
+/// Of a program: `_start`, `__libc_start_main`, `main`. Without usual instances, they are what everything goes through.
+constexpr std::size_t depth_of_main = 3;
 /// Of the samples that the excess should have. They are lost in a row, so the others are of whole instances.
 constexpr double least_share_sampled = 0.25;
 /// Of a function's excess: of a line that is named.
@@ -36,6 +39,13 @@ constexpr std::size_t least_for_function_interval = 3;
 constexpr std::size_t function_resamples = 999;
 constexpr std::size_t most_name_shown = 60;
 constexpr const char* kernel_name = "[kernel]";
+
+/// Where the C library begins a program or a thread: a line there says nothing about its caller.
+bool is_start(std::string_view function) {
+  constexpr std::array<std::string_view, 5> starts{"__libc_start_call_main", "__libc_start_main", "start_thread",
+                                                   "clone3", "__clone3"};
+  return std::find(starts.begin(), starts.end(), function) != starts.end();
+}
 
 /// Functions of one name in files of one name are one: so are those of a base and of a new build.
 struct FunctionName {
@@ -90,8 +100,8 @@ class FunctionNames {
       if (names_[number_of(stack)].is_kernel) {
         continue;
       }
-      if (passed++ >= depth && tree_.line_of(stack) != 0) {
-        const FunctionId function = tree_.function_of(stack);
+      const FunctionId function = tree_.function_of(stack);
+      if (passed++ >= depth && tree_.line_of(stack) != 0 && !is_start(tree_.name_of(function))) {
         return {tree_.name_of(function), tree_.source_of(function), tree_.line_of(stack)};
       }
     }
@@ -184,7 +194,8 @@ class FunctionSearch {
   void add_up();
   [[nodiscard]] double excess_of(const Sums& sums) const {
     const auto slow = static_cast<double>(facts_.looked_at.slow);
-    return sums.slow / slow - sums.usual / (static_cast<double>(facts_.looked_at.instances.size()) - slow);
+    const double usual = static_cast<double>(facts_.looked_at.instances.size()) - slow;
+    return sums.slow / slow - (facts_.looked_at.has_usual() ? sums.usual / usual : 0);
   }
   /// What shares are of: the samples. Where the kernel hides its own, what they should be, if that is more.
   [[nodiscard]] double whole_of(double samples, double cause_ns) const {
@@ -255,7 +266,8 @@ std::optional<std::uint32_t> FunctionSearch::choose_caller() const {
       least = sums;
     }
   }
-  const bool is_everywhere = least.usual > most_usual_share_of_caller * all_.usual;
+  const bool is_everywhere = facts_.looked_at.has_usual() ? least.usual > most_usual_share_of_caller * all_.usual
+                                                          : least.depth <= depth_of_main;
   return is_everywhere ? std::nullopt : innermost;
 }
 

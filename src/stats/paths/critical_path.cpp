@@ -48,7 +48,10 @@ class PathFinder {
     }
     for (std::size_t i = 0; i < instances.size(); ++i) {
       const Instance& instance = instances[i];
-      next_.push_back({{instance.start_ns, instance.end_ns()}, instance.track, static_cast<std::uint32_t>(i), 0});
+      next_.push_back({{instance.start_ns, instance.end_ns()},
+                       {instance.track, instance.thread},
+                       static_cast<std::uint32_t>(i),
+                       0});
     }
   }
 
@@ -91,14 +94,14 @@ class PathFinder {
   void walk(std::vector<PathRequest> requests);
   void follow_lock(const LockWait& wait);
   void follow_flow(ActiveRequest& active, SiteId site, TimeRange range, TrackId sender);
-  void follow(const PathRequest& from, TimeRange range, TrackId track, ChainId chain, SubjectId subject);
+  void follow(const PathRequest& from, TimeRange range, Actor actor, ChainId chain, SubjectId subject);
   void own(ActiveRequest& active, SiteId site, TimeRange range);
   [[nodiscard]] bool own_by_queue(const ScopeStretch& stretch);
+  [[nodiscard]] SubjectId subject_of(const PathRequest& request, SiteId site);
   [[nodiscard]] bool own_by_waker(const ScopeStretch& wait, ThreadId thread, bool has_scopes);
   void own_possible_waits();
   void own_by_work(const ScopeStretch& stretch, TrackId queue, OwnerKind own_kind);
-  void add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, TrackId track,
-           TimeRange range);
+  void add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, Actor actor, TimeRange range);
   void add_delay(const Delay& delay);
   void add_stacks(std::uint32_t instance, OwnerId owner, TimeRange range);
   [[nodiscard]] std::uint32_t number_of(const std::pair<SubjectId, NameId>& argument, std::string_view text);
@@ -144,15 +147,21 @@ std::vector<bool> blocks_of(const timeline::Source& source, const std::vector<Ti
 
 void PathFinder::walk(std::vector<PathRequest> requests) {
   std::vector<TimeRange> ranges;
-  ranges.reserve(requests.size());
-  for (const PathRequest& request : requests) {
-    ranges.push_back(request.range);
-  }
-  ranges = union_of(std::move(ranges));
   std::unordered_map<TrackId, std::vector<PathRequest>> by_track;
   for (const PathRequest& request : std::exchange(requests, {})) {
-    by_track[request.track].push_back(request);
+    if (!request.actor.track) {
+      ActiveRequest active{request, {}, {}, 0};
+      activate(active);
+      own(active, SiteId{}, request.range);
+      continue;
+    }
+    ranges.push_back(request.range);
+    by_track[request.actor.track].push_back(request);
   }
+  if (by_track.empty()) {
+    return;
+  }
+  ranges = union_of(std::move(ranges));
   std::unordered_map<TrackId, Walk> walks;
   std::unordered_map<TrackId, bool> is_in_batch;
   for (auto& [track, of_track] : by_track) {
@@ -189,7 +198,7 @@ void PathFinder::walk(std::vector<PathRequest> requests) {
 }
 
 void PathFinder::activate(ActiveRequest& active) {
-  for (const ThreadId thread : states_.threads_of(active.request.track)) {
+  for (const ThreadId thread : threads_of(states_, active.request.actor)) {
     active.states = states_.states(thread, active.request.range);
     if (!active.states.empty()) {
       active.thread = thread;
@@ -199,7 +208,7 @@ void PathFinder::activate(ActiveRequest& active) {
 }
 
 void PathFinder::call(const ActiveRequest& active, SiteId site) {
-  const Owner owner{active.request.chain, OwnerKind::computing, owners_.subject_of(site), active.request.track};
+  const Owner owner{active.request.chain, OwnerKind::computing, owners_.subject_of(site), active.request.actor};
   ++found_.paths[active.request.instance].parts[owners_.owner_of(owner)].calls;
 }
 
@@ -241,12 +250,12 @@ std::uint32_t PathFinder::number_of(const std::pair<SubjectId, NameId>& argument
   return number;
 }
 
-void PathFinder::add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, TrackId track,
+void PathFinder::add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, Actor actor,
                      TimeRange range) {
-  const OwnerId owner = owners_.owner_of({chain, kind, subject, track});
+  const OwnerId owner = owners_.owner_of({chain, kind, subject, actor});
   found_.paths[request.instance].parts[owner].duration_ns += range.end_ns - range.start_ns;
   if (kind == OwnerKind::waking && range.start_ns < range.end_ns) {
-    add_delay({range, track, std::nullopt, owner, request.instance});
+    add_delay({range, actor, std::nullopt, owner, request.instance});
   }
   if (!samples_.empty()) {
     add_stacks(request.instance, owner, range);
@@ -260,11 +269,11 @@ void PathFinder::add_stacks(std::uint32_t instance, OwnerId owner, TimeRange ran
       found_.stacks.push_back({instance, owner, stack, amount});
     }
   };
-  const auto& [chain, kind, subject, track] = owners_.owner(owner);
+  const auto& [chain, kind, subject, actor] = owners_.owner(owner);
   if (kind == OwnerKind::computing) {
-    samples_.visit_samples(track, range, [&](std::uint32_t stack) { add_one(stack, 1); });
+    samples_.visit_samples(actor, range, [&](std::uint32_t stack) { add_one(stack, 1); });
   } else if (kind == OwnerKind::blocked) {
-    samples_.visit_waits(track, range, add_one);
+    samples_.visit_waits(actor, range, add_one);
   }
 }
 
@@ -303,13 +312,13 @@ void PathFinder::stretch(ActiveRequest& active, SiteId site, TimeRange range) {
     const bool has_room = lock_waits_.size() < most_requests;
     found_.is_cut = found_.is_cut || !has_room;
     if (may_follow_ && has_room) {
-      lock_waits_.push_back({{range, request.track, request.instance, request.chain}, site});
+      lock_waits_.push_back({{range, request.actor, request.instance, request.chain}, site});
     } else {
-      add(request, request.chain, OwnerKind::blocked, owners_.subject_of(site), request.track, range);
+      add(request, request.chain, OwnerKind::blocked, owners_.subject_of(site), request.actor, range);
     }
     return;
   }
-  const std::span<const Arrival> arrivals = hand_overs_.arrivals(request.track, range);
+  const std::span<const Arrival> arrivals = hand_overs_.arrivals(request.actor.track, range);
   for (std::size_t i = 0; may_follow_ && i < arrivals.size(); ++i) {
     // The thread goes on with the first flow to arrive. It may have waited for others that it takes right after.
     const Arrival& first = arrivals[i];
@@ -321,8 +330,8 @@ void PathFinder::stretch(ActiveRequest& active, SiteId site, TimeRange range) {
       continue;  // it had come before the thread could wait for it
     }
     follow_flow(active, site, {range.start_ns, last_sent->sent_ns}, last_sent->sender);
-    const ChainId chain = owners_.chain_of({request.chain, WaitKind::flow, owners_.subject_of(site)});
-    add(request, chain, OwnerKind::waking, owners_.subject_of(site), request.track,
+    const ChainId chain = owners_.chain_of({request.chain, WaitKind::flow, owners_.subject_of(site), false});
+    add(request, chain, OwnerKind::waking, owners_.subject_of(site), request.actor,
         {last_sent->sent_ns, first.time_ns});
     range.start_ns = first.time_ns;
   }
@@ -335,26 +344,26 @@ void PathFinder::follow_flow(ActiveRequest& active, SiteId site, TimeRange range
     const SubjectId subject = owners_.subject_of(site);
     if (known == Known::running || known == Known::runnable) {
       add(request, request.chain, known == Known::running ? OwnerKind::computing : OwnerKind::pushed_off, subject,
-          request.track, part);
+          request.actor, part);
       return;
     }
     const TrackKind kind = timeline_.track(sender).kind;
     if (kind == TrackKind::thread) {
-      follow(request, part, sender, owners_.chain_of({request.chain, WaitKind::flow, subject}), subject);
+      follow(request, part, {sender, {}}, owners_.chain_of({request.chain, WaitKind::flow, subject, false}), subject);
     } else if (kind == TrackKind::queue) {
       own_by_work({request, site, part}, sender, OwnerKind::blocked);
     } else {
-      add(request, request.chain, OwnerKind::blocked, subject, request.track, part);
+      add(request, request.chain, OwnerKind::blocked, subject, request.actor, part);
     }
   });
 }
 
-void PathFinder::follow(const PathRequest& from, TimeRange range, TrackId track, ChainId chain, SubjectId subject) {
+void PathFinder::follow(const PathRequest& from, TimeRange range, Actor actor, ChainId chain, SubjectId subject) {
   if (next_.size() < most_requests) {
-    next_.push_back({range, track, from.instance, chain});
+    next_.push_back({range, actor, from.instance, chain});
   } else {
     found_.is_cut = true;
-    add(from, chain, OwnerKind::blocked, subject, from.track, range);
+    add(from, chain, OwnerKind::blocked, subject, from.actor, range);
   }
 }
 
@@ -362,14 +371,14 @@ void PathFinder::follow_lock(const LockWait& wait) {
   const PathRequest& request = wait.request;
   const SiteDeclaration& declared = timeline_.site(wait.site);
   const SubjectId subject = owners_.subject_of(wait.site);
-  const ChainId chain = owners_.chain_of({request.chain, WaitKind::lock, subject});
+  const ChainId chain = owners_.chain_of({request.chain, WaitKind::lock, subject, false});
   const bool has_name = std::string_view(declared.name).substr(0, lock_wait_prefix.size()) == lock_wait_prefix;
   const auto own_by = [&](TimeRange range, const std::string& holder) {
     const TrackId thread = hand_overs_.thread_of(declared.process, holder);
-    if (thread && thread != request.track) {
-      follow(request, range, thread, chain, subject);
+    if (thread && thread != request.actor.track) {
+      follow(request, range, {thread, {}}, chain, subject);
     } else {
-      add(request, chain, OwnerKind::held, owners_.subject_of(holder), request.track, range);
+      add(request, chain, OwnerKind::held, owners_.subject_of(holder), request.actor, range);
     }
   };
   std::int64_t reached_ns = request.range.start_ns;
@@ -378,7 +387,7 @@ void PathFinder::follow_lock(const LockWait& wait) {
          hand_overs_.holds(declared.process, declared.name.substr(lock_wait_prefix.size()), request.range)) {
       const TimeRange held{std::max(hold.start_ns, reached_ns), std::min(hold.end_ns, request.range.end_ns)};
       if (held.start_ns > reached_ns) {
-        add(request, chain, OwnerKind::waking, subject, request.track, {reached_ns, held.start_ns});
+        add(request, chain, OwnerKind::waking, subject, request.actor, {reached_ns, held.start_ns});
       }
       own_by(held, std::string(timeline_.name(hold.holder)));
       reached_ns = held.end_ns;
@@ -387,19 +396,19 @@ void PathFinder::follow_lock(const LockWait& wait) {
   if (reached_ns == request.range.start_ns) {
     own_by(request.range, declared.function);
   } else if (reached_ns < request.range.end_ns) {
-    add(request, chain, OwnerKind::waking, subject, request.track, {reached_ns, request.range.end_ns});
+    add(request, chain, OwnerKind::waking, subject, request.actor, {reached_ns, request.range.end_ns});
   }
 }
 
 void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
   const ScopeStretch whole{active.request, site, range};
-  const SubjectId subject = owners_.subject_of(site);
+  const SubjectId subject = subject_of(active.request, site);
   if (active.states.empty()) {
     const PathRequest& request = active.request;
     if (const TrackId queue = queue_waits_.of_unknown(whole); queue) {
       own_by_work(whole, queue, OwnerKind::blocked);
     } else {
-      add(request, request.chain, OwnerKind::computing, subject, request.track, range);
+      add(request, request.chain, OwnerKind::computing, subject, request.actor, range);
     }
     return;
   }
@@ -415,15 +424,23 @@ void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
                                      own_by_waker(stretch, active.thread, false)))) {
       return;
     }
+    const bool is_unknown = known == Known::nothing && request.actor.thread;
     const OwnerKind kind = known == Known::runnable  ? OwnerKind::pushed_off
                            : known == Known::blocked ? OwnerKind::blocked
+                           : is_unknown              ? OwnerKind::held
                                                      : OwnerKind::computing;
-    add(request, request.chain, kind, subject, request.track, part);
+    add(request, request.chain, kind, subject, request.actor, part);
     if (kind == OwnerKind::pushed_off) {
-      const OwnerId owner = owners_.owner_of({request.chain, kind, subject, request.track});
-      add_delay({part, request.track, cpu, owner, request.instance});
+      const OwnerId owner = owners_.owner_of({request.chain, kind, subject, request.actor});
+      add_delay({part, request.actor, cpu, owner, request.instance});
     }
   });
+}
+
+/// What is the innermost in a thread: a scope, or the thread itself if it has none.
+SubjectId PathFinder::subject_of(const PathRequest& request, SiteId site) {
+  const bool is_thread = request.actor.thread && request.chain != 0;
+  return is_thread ? owners_.subject_of(name_of(timeline_, request.actor)) : owners_.subject_of(site);
 }
 
 /// Whether a blocked stretch is owned by the thread that ended it, which has scopes or none.
@@ -434,18 +451,17 @@ bool PathFinder::own_by_waker(const ScopeStretch& wait, ThreadId thread, bool ha
   if (!wake || (track != tracks_.end()) != has_scopes) {
     return false;
   }
-  const SubjectId subject = owners_.subject_of(site);
-  const ChainId chain = owners_.chain_of({request.chain, WaitKind::wake, subject});
+  const SubjectId subject = subject_of(request, site);
+  const ChainId chain =
+      owners_.chain_of({request.chain, WaitKind::wake, subject, static_cast<bool>(request.actor.thread)});
   const TimeRange waited{range.start_ns, wake->time_ns};
-  if (has_scopes) {
-    follow(request, waited, track->second, chain, subject);
+  const Actor waker = has_scopes ? Actor{track->second, {}} : Actor{{}, wake->waker};
+  if (has_scopes || !states_.states(wake->waker, waited).empty()) {
+    follow(request, waited, waker, chain, subject);
   } else {
-    const auto& threads = timeline_.declarations().threads;
-    const std::size_t waker = wake->waker.index();
-    const std::string_view name = waker < threads.size() ? std::string_view(threads[waker].name) : std::string_view();
-    add(request, chain, OwnerKind::held, owners_.subject_of(name), request.track, waited);
+    add(request, chain, OwnerKind::held, owners_.subject_of(name_of(timeline_, waker)), request.actor, waited);
   }
-  add(request, chain, OwnerKind::waking, subject, request.track, {wake->time_ns, range.end_ns});
+  add(request, chain, OwnerKind::waking, subject, request.actor, {wake->time_ns, range.end_ns});
   return true;
 }
 
@@ -466,7 +482,7 @@ void PathFinder::own_possible_waits() {
       own_by_work(stretch, queue, own_kind);
     } else {
       const PathRequest& request = stretch.request;
-      add(request, request.chain, own_kind, owners_.subject_of(stretch.site), request.track, stretch.range);
+      add(request, request.chain, own_kind, owners_.subject_of(stretch.site), request.actor, stretch.range);
     }
   }
 }
@@ -476,13 +492,13 @@ void PathFinder::own_possible_waits() {
 void PathFinder::own_by_work(const ScopeStretch& stretch, TrackId queue, OwnerKind own_kind) {
   const auto& [request, site, range] = stretch;
   const SubjectId subject = owners_.subject_of(site);
-  const ChainId chain = owners_.chain_of({request.chain, WaitKind::queue, subject});
+  const ChainId chain = owners_.chain_of({request.chain, WaitKind::queue, subject, false});
   std::int64_t reached_ns = range.start_ns;
   for (const QueueWork& work : hand_overs_.work(queue, range)) {
     if (work.start_ns > reached_ns) {
-      add(request, request.chain, own_kind, subject, request.track, {reached_ns, work.start_ns});
+      add(request, request.chain, own_kind, subject, request.actor, {reached_ns, work.start_ns});
     }
-    add(request, chain, OwnerKind::queue, owners_.subject_of(timeline_.name(work.name)), queue,
+    add(request, chain, OwnerKind::queue, owners_.subject_of(timeline_.name(work.name)), {queue, {}},
         {work.start_ns, work.end_ns});
     reached_ns = work.end_ns;
   }
@@ -491,9 +507,9 @@ void PathFinder::own_by_work(const ScopeStretch& stretch, TrackId queue, OwnerKi
     return;
   }
   if (own_kind == OwnerKind::blocked) {
-    add(request, chain, OwnerKind::waking, subject, request.track, rest);
+    add(request, chain, OwnerKind::waking, subject, request.actor, rest);
   } else {
-    add(request, request.chain, own_kind, subject, request.track, rest);
+    add(request, request.chain, own_kind, subject, request.actor, rest);
   }
 }
 

@@ -45,7 +45,7 @@ constexpr std::uint32_t other_text = 0xFFFFFFFE;
 /// A stretch on the path in which a thread could have run: it was pushed off its CPU, or what it waited for had come.
 struct Delay {
   TimeRange range;
-  TrackId track{};
+  Actor actor;
   std::optional<std::uint32_t> cpu;  ///< that it was pushed off; none: that on which it goes on
   OwnerId owner = 0;
   std::uint32_t instance = 0;

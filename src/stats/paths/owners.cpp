@@ -26,6 +26,18 @@ std::string_view name_of(OwnerKind kind) noexcept {
 
 namespace kymo::stats {
 
+std::vector<ThreadId> threads_of(const ThreadStates& states, const Actor& actor) {
+  return actor.thread ? std::vector{actor.thread} : states.threads_of(actor.track);
+}
+
+std::string name_of(const Timeline& timeline, const Actor& actor) {
+  if (actor.track) {
+    return timeline.track(actor.track).name;
+  }
+  const auto& threads = timeline.declarations().threads;
+  return actor.thread.index() < threads.size() ? threads[actor.thread.index()].name : std::string();
+}
+
 OwnerTable::OwnerTable(const Timeline& timeline) : timeline_(timeline), subjects_(1) {}
 
 SubjectId OwnerTable::intern(Subject subject) {
@@ -58,8 +70,8 @@ SubjectId OwnerTable::subject_of(std::string_view name) {
 }
 
 ChainId OwnerTable::chain_of(const Wait& wait) {
-  const auto [found, is_new] =
-      chain_ids_.try_emplace({wait.outer, wait.kind, wait.subject}, static_cast<ChainId>(waits_.size() + 1));
+  const auto [found, is_new] = chain_ids_.try_emplace({wait.outer, wait.kind, wait.subject, wait.is_without_scope},
+                                                      static_cast<ChainId>(waits_.size() + 1));
   if (is_new) {
     waits_.push_back(wait);
   }
@@ -68,12 +80,13 @@ ChainId OwnerTable::chain_of(const Wait& wait) {
 
 OwnerId OwnerTable::owner_of(const Owner& owner) {
   const std::uint64_t key = (std::uint64_t{owner.chain} << 40U) ^ (std::uint64_t{owner.subject} << 16U) ^
-                            (std::uint64_t{owner.track.value()} << 3U) ^ static_cast<std::uint64_t>(owner.kind);
+                            (std::uint64_t{owner.actor.track.value()} << 3U) ^
+                            (std::uint64_t{owner.actor.thread.value()} << 32U) ^ static_cast<std::uint64_t>(owner.kind);
   std::vector<OwnerId>& ids = owner_ids_[key];
   for (const OwnerId id : ids) {
     const Owner& known = owners_[id];
     if (known.chain == owner.chain && known.kind == owner.kind && known.subject == owner.subject &&
-        known.track == owner.track) {
+        known.actor == owner.actor) {
       return id;
     }
   }

@@ -34,14 +34,28 @@ using OwnerId = std::uint32_t;
 struct Wait {
   ChainId outer = 0;
   WaitKind kind = WaitKind::lock;
-  SubjectId subject = 0;  ///< the scope that waits
+  SubjectId subject = 0;          ///< the scope that waits
+  bool is_without_scope = false;  ///< the subject names a thread without scopes; 0: the instance's own
 };
+
+/// Whose time it is: that of a track, or of a thread that has none, since it has no scopes.
+struct Actor {
+  TrackId track{};
+  ThreadId thread{};
+
+  friend bool operator==(const Actor& a, const Actor& b) { return a.track == b.track && a.thread == b.thread; }
+};
+
+/// The threads whose run states are those of an actor.
+[[nodiscard]] std::vector<ThreadId> threads_of(const ThreadStates& states, const Actor& actor);
+/// The name of its track or thread; empty where neither has one.
+[[nodiscard]] std::string name_of(const Timeline& timeline, const Actor& actor);
 
 struct Owner {
   ChainId chain = 0;
   OwnerKind kind = OwnerKind::computing;
-  SubjectId subject = 0;
-  TrackId track{};  ///< of the owner; of a held lock: of the one that waits
+  SubjectId subject = 0;  ///< of a thread without scopes its name; 0 where it is the instance's own
+  Actor actor;            ///< of a held lock: the one that waits
 };
 
 /// Numbers subjects, waits and owners. Memory grows with the different ones. Not thread-safe.
@@ -69,7 +83,7 @@ class OwnerTable {
   std::map<Key, SubjectId> subject_ids_;
   std::unordered_map<SiteId, SubjectId> of_sites_;
   std::vector<Wait> waits_;
-  std::map<std::tuple<ChainId, WaitKind, SubjectId>, ChainId> chain_ids_;
+  std::map<std::tuple<ChainId, WaitKind, SubjectId, bool>, ChainId> chain_ids_;
   std::vector<Owner> owners_;
   std::unordered_map<std::uint64_t, std::vector<OwnerId>> owner_ids_;  // by a hash of what they are
 };

@@ -17,6 +17,7 @@ PathSamples::PathSamples(const Timeline& timeline, const std::vector<TimeRange>&
   }
   read(timeline, intervals);
   for (auto& [id, thread] : threads_) {
+    alone_[id] = {&thread};
     for (std::vector<Taken>* const all : {&thread.samples, &thread.waits}) {
       std::stable_sort(all->begin(), all->end(), [](const Taken& a, const Taken& b) { return a.time_ns < b.time_ns; });
     }
@@ -71,9 +72,13 @@ void PathSamples::read(const Timeline& timeline, const std::vector<TimeRange>& i
   }
 }
 
-const std::vector<PathSamples::Thread*>& PathSamples::threads_of(TrackId track) const {
+const std::vector<PathSamples::Thread*>& PathSamples::threads_of(const Actor& actor) const {
   static const std::vector<Thread*> none;
-  const auto found = tracks_.find(track);
+  if (actor.thread) {
+    const auto found = alone_.find(actor.thread);
+    return found != alone_.end() ? found->second : none;
+  }
+  const auto found = tracks_.find(actor.track);
   return found != tracks_.end() ? found->second : none;
 }
 

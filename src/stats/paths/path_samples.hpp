@@ -9,6 +9,8 @@
 
 #include <kymo/timeline.hpp>
 
+#include "stats/paths/owners.hpp"
+
 namespace kymo::stats {
 
 /// The samples and waits of threads that overlap given intervals. Beyond `most_samples` they are left out, and is_cut()
@@ -23,22 +25,22 @@ class PathSamples {
   [[nodiscard]] bool empty() const { return threads_.empty(); }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
-  /// Calls visit(stack) for each sample that found the track's thread on a CPU in the range. The stack is its number in
+  /// Calls visit(stack) for each sample that found the actor's thread on a CPU in the range. The stack is its number in
   /// a StackTree.
   template <typename Visit>
-  void visit_samples(TrackId track, TimeRange range, const Visit& visit) {
-    for (Thread* const thread : threads_of(track)) {
+  void visit_samples(const Actor& actor, TimeRange range, const Visit& visit) {
+    for (Thread* const thread : threads_of(actor)) {
       for (std::size_t i = first_after(thread->samples, thread->next_sample, range.start_ns - 1);
            i < thread->samples.size() && thread->samples[i].time_ns < range.end_ns; ++i) {
         visit(thread->samples[i].stack);
       }
     }
   }
-  /// Calls visit(stack, waited_ns) for each wait of the track's thread that has a stack, with the part of it in the
+  /// Calls visit(stack, waited_ns) for each wait of the actor's thread that has a stack, with the part of it in the
   /// range and of what it stands for.
   template <typename Visit>
-  void visit_waits(TrackId track, TimeRange range, const Visit& visit) {
-    for (Thread* const thread : threads_of(track)) {
+  void visit_waits(const Actor& actor, TimeRange range, const Visit& visit) {
+    for (Thread* const thread : threads_of(actor)) {
       for (std::size_t i = first_after(thread->waits, thread->next_wait, range.start_ns);
            i < thread->waits.size() && thread->waits[i].start_ns() < range.end_ns; ++i) {
         const Taken& wait = thread->waits[i];
@@ -67,12 +69,13 @@ class PathSamples {
   };
 
   void read(const Timeline& timeline, const std::vector<TimeRange>& intervals);
-  [[nodiscard]] const std::vector<Thread*>& threads_of(TrackId track) const;
+  [[nodiscard]] const std::vector<Thread*>& threads_of(const Actor& actor) const;
   /// The first after a time. `hint` is tried before others, and set.
   static std::size_t first_after(const std::vector<Taken>& all, std::size_t& hint, std::int64_t time_ns);
 
   std::unordered_map<ThreadId, Thread> threads_;
   std::unordered_map<TrackId, std::vector<Thread*>> tracks_;
+  std::unordered_map<ThreadId, std::vector<Thread*>> alone_;
   bool is_cut_ = false;
 };
 

@@ -9,15 +9,15 @@ constexpr std::int64_t least_wait_ns = 20'000;
 
 }  // namespace
 
-bool QueueWaits::is_short(const TimeRange& range) {
-  return range.end_ns - range.start_ns < least_wait_ns;
+bool QueueWaits::is_judged(const ScopeStretch& stretch) {
+  return stretch.request.actor.track && stretch.range.end_ns - stretch.range.start_ns >= least_wait_ns;
 }
 
 /// A thread that hands work in has the same times as the work where the queue is faster: such work began after the
 /// stretch.
 TrackId QueueWaits::polled_queue(const ScopeStretch& stretch, bool needs_flow) const {
   const auto& [request, site, range] = stretch;
-  const TrackId queue = hand_overs_.queue_ended_by(timeline_.track(request.track).process, range, false);
+  const TrackId queue = hand_overs_.queue_ended_by(timeline_.track(request.actor.track).process, range, false);
   if (!queue) {
     return {};
   }
@@ -33,15 +33,15 @@ TrackId QueueWaits::polled_queue(const ScopeStretch& stretch, bool needs_flow) c
 }
 
 TrackId QueueWaits::of_unknown(const ScopeStretch& stretch) {
-  return is_short(stretch.range) ? TrackId{} : polled_queue(stretch, false);
+  return is_judged(stretch) ? polled_queue(stretch, false) : TrackId{};
 }
 
 QueueWaits::Blocked QueueWaits::of_blocked(const ScopeStretch& stretch) {
   const auto& [request, site, range] = stretch;
-  if (is_short(range)) {
+  if (!is_judged(stretch)) {
     return {};
   }
-  const ProcessId process = timeline_.track(request.track).process;
+  const ProcessId process = timeline_.track(request.actor.track).process;
   if (const TrackId queue = hand_overs_.queue_ended_by(process, range, true); queue) {
     ++blocked_[{site, queue}];
     return {queue, false};
@@ -56,7 +56,7 @@ QueueWaits::Blocked QueueWaits::of_blocked(const ScopeStretch& stretch) {
 }
 
 TrackId QueueWaits::of_running(const ScopeStretch& stretch) {
-  if (is_short(stretch.range)) {
+  if (!is_judged(stretch)) {
     return {};
   }
   const TrackId queue = polled_queue(stretch, true);

@@ -59,7 +59,7 @@ class QueueWaits {
   /// Of a scope and a queue: waits for it, less those that ended otherwise.
   using Balance = std::map<std::pair<SiteId, TrackId>, std::int64_t>;
 
-  [[nodiscard]] static bool is_short(const TimeRange& range);
+  [[nodiscard]] static bool is_judged(const ScopeStretch& stretch);
   [[nodiscard]] TrackId polled_queue(const ScopeStretch& stretch, bool needs_flow) const;
 
   const Timeline& timeline_;

@@ -19,7 +19,7 @@ namespace kymo::stats {
 /// An interval of a track whose owners are asked for.
 struct PathRequest {
   TimeRange range;
-  TrackId track{};
+  Actor actor;
   std::uint32_t instance = 0;  ///< for which
   ChainId chain = 0;           ///< the waits that led to it
 };

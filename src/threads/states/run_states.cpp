@@ -7,6 +7,13 @@ namespace kymo::threads {
 
 using Kind = KernelRecord::Kind;
 
+namespace {
+
+/// From the end of a process until a parent that waited for it goes on.
+constexpr std::int64_t longest_reaping_ns = 10'000'000;
+
+}  // namespace
+
 RunStates::Thread* RunStates::begin(const KernelRecord& record) {
   if (last_id_ == most_threads) {
     ++unfollowed_;
@@ -45,6 +52,7 @@ void RunStates::change(Thread& thread, const KernelRecord& record, RunState next
   thread.state = is_late || record.time_ns < trusted_from_ns_ ? std::nullopt : std::optional(next);
   thread.since_ns = std::max(record.time_ns, thread.since_ns);
   thread.cpu = record.cpu;
+  thread.is_woken = false;
 }
 
 void RunStates::take(const KernelRecord& record) {
@@ -86,6 +94,7 @@ void RunStates::take(const KernelRecord& record) {
       return;
     case Kind::switched_in:
       if (Thread* const thread = find(record)) {
+        wake_by_exit(*thread, record.time_ns);
         change(*thread, record, RunState::running, thread->state != RunState::running);
       }
       return;
@@ -108,8 +117,20 @@ void RunStates::wake(const KernelRecord& record) {
   const auto waker = threads_.find(record.tid);
   if (woken != threads_.end() && waker != threads_.end() && woken->second.state == RunState::blocked) {
     ended_.wakes.push_back({woken->second.id, waker->second.id, record.time_ns});
+    woken->second.is_woken = true;
     ++waiting_;
   }
+}
+
+void RunStates::wake_by_exit(Thread& thread, std::int64_t time_ns) {
+  const auto exit = exits_.find(thread.pid);
+  if (exit == exits_.end() || thread.state != RunState::blocked || thread.is_woken ||
+      exit->second.time_ns < thread.since_ns || time_ns - exit->second.time_ns > longest_reaping_ns) {
+    return;
+  }
+  ended_.wakes.push_back({thread.id, exit->second.thread, exit->second.time_ns});
+  ++waiting_;
+  exits_.erase(exit);
 }
 
 void RunStates::end(const KernelRecord& record) {
@@ -120,6 +141,10 @@ void RunStates::end(const KernelRecord& record) {
   // A thread ends itself, so it runs. Only the start of another with its number says that its end was missed.
   if (record.kind == Kind::exited && found->second.state == RunState::running) {
     close(found->second, record.time_ns);
+  }
+  exits_.erase(record.tid);
+  if (record.kind == Kind::exited && record.tid == record.pid && threads_.count(record.parent_pid) != 0) {
+    exits_[record.parent_pid] = {found->second.id, record.time_ns};
   }
   hand_over(found->first, found->second, ended_);
   threads_.erase(found);
@@ -143,6 +168,7 @@ void RunStates::lose(std::int64_t from_ns, std::int64_t until_ns) {
     thread.state.reset();
     thread.since_ns = std::max(thread.since_ns, from_ns);
   }
+  exits_.clear();
   trusted_from_ns_ = std::max(trusted_from_ns_, until_ns);
 }
 

@@ -25,8 +25,9 @@ class RunStates {
   /// Without switches, threads are followed for their names alone.
   explicit RunStates(bool has_switches = true) : has_switches_(has_switches) {}
 
-  /// Takes the next record. Records must come by ascending time; one that comes too late only ends what is known of its
-  /// thread. About 100 ns.
+  /// Takes the next record. A thread that waited while a child of its process ended, and goes on within 10 ms, was
+  /// woken by that: the kernel records no wake of a thread that has come so far in its end. Records must come by
+  /// ascending time; one that comes too late only ends what is known of its thread. About 100 ns.
   void take(const KernelRecord& record);
 
   /// The thread that a record is of; none beyond most_threads.
@@ -57,13 +58,19 @@ class RunStates {
     std::optional<RunState> state;
     std::int64_t since_ns = 0;
     std::uint32_t cpu = 0;  ///< that it ran on last
+    bool is_woken = false;  ///< who ended its present wait is known
     std::vector<ThreadState> done;
+  };
+  struct Exit {
+    ThreadId thread{};
+    std::int64_t time_ns = 0;
   };
 
   Thread* find(const KernelRecord& record);
   Thread* begin(const KernelRecord& record);
   void change(Thread& thread, const KernelRecord& record, RunState next, bool is_expected);
   void wake(const KernelRecord& record);
+  void wake_by_exit(Thread& thread, std::int64_t time_ns);
   void end(const KernelRecord& record);
   void end_others(const KernelRecord& record);
   void close(Thread& thread, std::int64_t end_ns);
@@ -71,6 +78,7 @@ class RunStates {
 
   bool has_switches_;
   std::unordered_map<std::uint32_t, Thread> threads_;  // by the kernel's id
+  std::unordered_map<std::uint32_t, Exit> exits_;      // of the last child to end, by its parent's process
   EventBatch ended_;                                   // since the last collect(): wakes, and all of threads that ended
   std::uint32_t last_id_ = 0;
   std::int64_t trusted_from_ns_ = std::numeric_limits<std::int64_t>::min();
