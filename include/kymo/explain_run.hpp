@@ -43,7 +43,7 @@ struct RunExplanation {
 
 /// Explains the time of the main thread that was recorded longest: that of the program, where `kymo record` ran it.
 /// Waits are followed as explain() does it: through locks, flows, queues and the threads that ended them, scopes or
-/// not. Throws SelectionError if no thread was recorded.
+/// not. Throws SelectionError if neither scopes nor run states were recorded.
 ///
 /// A few passes over all data, one for each thread that waits follow one another through. Stretches of ten seconds are
 /// explained one by one, so memory is bounded by two million waits, hand-overs and sampled stacks each. A wait that

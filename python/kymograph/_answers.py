@@ -347,7 +347,7 @@ class Answers:
         Raises
         ------
         KeyError
-            No thread was recorded.
+            Neither scopes nor run states were recorded.
         ValueError
             This is a view: only whole captures are explained so.
         """

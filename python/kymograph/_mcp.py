@@ -135,16 +135,22 @@ class Captures:
         base: str | None = None,
         *,
         energy: bool = False,
+        whole_run: bool = False,
     ) -> dict[str, Any]:
         """
         Say why slow frames, or slow scopes of a `site`, are slow: causes with their share of the excess.
 
         Choose one `frame` from 1, a target `over_ms`, or a `base` capture that was faster; by default the slow ones by
         more than chance. What only "goes along" is no cause. `energy`: why some took more joules, instead of time.
+        `whole_run`: where the time of the run went instead, which needs neither frames nor scopes.
         """
         over_ns = None if over_ms is None else round(over_ms * 1e6)
         with self._open(capture) as opened:
             before = None if base is None else self._find(base)
+            if whole_run:
+                if energy or (site, frame, over_ns, before) != (None, None, None, None):
+                    raise ValueError("a whole run is explained by itself: give nothing beside whole_run")
+                return {"run": opened.explain_run()}
             if energy:
                 if over_ms is not None:
                     raise ValueError("a target is one of time: give over_ms or energy")

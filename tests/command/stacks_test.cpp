@@ -231,9 +231,11 @@ TEST_F(StacksTest, TheCommandSaysWhatACaptureWithoutScopesHolds) {
   };
   const std::string all = said({"--stacks"});
   EXPECT_TRUE(holds(all, "its stacks, what its threads did and what the machine felt")) << all;
-  EXPECT_NE(kymo({"explain", "said.kymo"}).err.find("`kymo stats --functions`"), std::string::npos);
+  EXPECT_NE(all.find("`kymo explain said.kymo` tells where its time went"), std::string::npos) << all;
+  EXPECT_NE(kymo({"explain", "said.kymo"}).out.find("stacks_program (process "), std::string::npos);
   const std::string stacks = said({"--stacks", "--threads", "off", "--hz", "0"});
   EXPECT_TRUE(holds(stacks, "its stacks")) << stacks;
+  EXPECT_NE(kymo({"explain", "said-1.kymo"}).err.find("`kymo stats --functions`"), std::string::npos);
   const std::string none = said({"--threads", "off", "--hz", "0"});
   EXPECT_TRUE(holds(none, "the facts of the run")) << none;
 }

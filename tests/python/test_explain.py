@@ -104,6 +104,22 @@ def test_a_base_tells_why_the_new_one_takes_longer(tmp_path: Path) -> None:
             capture.explain(base=opened.between(0, 1))
 
 
+def test_the_whole_run_is_explained_as_by_the_command(slow: Path) -> None:
+    with kymo.open(slow) as capture:
+        found = json.loads(json.dumps(capture.explain_run()))
+        start_ns = capture.start_ns
+        with pytest.raises(ValueError, match="whole capture"):
+            capture.between(0, 1).explain_run()
+    command = [sys.executable, "-m", "kymograph", "explain", "--run", "--json", slow]
+    said = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["run"]
+    said["start_ns"] += start_ns
+    assert found == said
+    assert sum(part["duration_ns"] for part in found["parts"]) + found["other_ns"] == pytest.approx(
+        found["duration_ns"]
+    )
+    assert any('"' in part["text"] for part in found["parts"]), "scopes are named"
+
+
 #: Frames whose power the program records itself, more of it in every ninth.
 POWERED = """
 import sys

@@ -80,19 +80,21 @@ def test_tools_are_read_only_and_their_numbers_are_those_of_the_package(folder: 
             ("explain", run),
             ("slice", {**run, "start_s": 0, "end_s": 1000}),
             ("explain", {**run, "energy": True}),
+            ("explain", {**run, "whole_run": True}),
         ],
     )
     assert {tool.name for tool in tools} == {
         "list_captures", "info", "stats", "functions", "compare", "explain", "slice",
     }  # fmt: skip
     assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
-    listed, info, stats, functions, lines, compared, explained, part, of_energy = map(read, answers)
+    listed, info, stats, functions, lines, compared, explained, part, of_energy, of_run = map(read, answers)
     assert {row["capture"] for row in listed["captures"]} == {"run.kymo", "runs/other.kymo"}
     with kymo.open(folder / "run.kymo") as capture:
         assert (info["frames"], info["dropped_scopes"]) == (50, 0)
         assert stats["sites"] == json.loads(json.dumps(capture.stats(site="step 7")["sites"]))
         assert explained["explanations"][0]["text"] == capture.explain()[0]["text"]
         assert of_energy["energy"]["text"] == capture.explain_energy()["text"]
+        assert of_run["run"] == json.loads(json.dumps(capture.explain_run()))
         assert (functions, lines) == ({"functions": []}, {"lines": []})
         assert part["span_count"] == len(capture.spans) == 202
         longest = sorted(capture.spans["duration_ns"].tolist())[-30:]

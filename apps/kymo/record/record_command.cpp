@@ -190,9 +190,12 @@ void report_capture(const RecordOptions& options, const Parts& parts, const Reco
     say("kymo: {} holds what the threads of process {} did, {}\n", printable(report.output), options.process,
         format_bytes(report.bytes));
   } else if (recordings == 0) {
-    say("kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}\n",
-        printable(options.command.front()), printable(report.output), describe_content(machine, threads),
-        format_bytes(report.bytes));
+    const std::string output = printable(report.output);
+    const std::string next =
+        threads.has_states() ? fmt::format("; `kymo explain {}` tells where its time went", output) : std::string();
+    say("kymo: {} recorded nothing itself (no process called kymo::enable()); {} holds {}, {}{}\n",
+        printable(options.command.front()), output, describe_content(machine, threads), format_bytes(report.bytes),
+        next);
   } else {
     say("kymo: {}: {}, {}, {}\n", printable(report.output), format_plural(report.scopes, "scope"),
         format_plural(recordings, "recording"), format_bytes(report.bytes));

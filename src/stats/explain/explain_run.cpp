@@ -109,7 +109,10 @@ Runner find_runner(const Timeline& timeline) {
     runner = main_track(timeline, whole);
   }
   if (!runner || runner->length_ns() <= 0) {
-    throw SelectionError("nothing to explain: no thread was recorded");
+    throw SelectionError(std::string("nothing to explain: neither scopes nor run states were recorded") +
+                         (timeline.declarations().stacks.empty()
+                              ? ""
+                              : "; `kymo stats --functions` tells what the threads did by their stacks"));
   }
   return *runner;
 }
