@@ -51,13 +51,18 @@ TEST(PoolTest, EveryChunkIsTakenOnceAndThenThePoolIsEmpty) {
   const OwnedPool owned;
   Pool& pool = *owned.pool;
   std::set<std::uint32_t> taken;
+  std::size_t before_scarce = 0;
   while (const auto chunk = pool.take_chunk()) {
     EXPECT_LT(*chunk, pool.chunk_count());
     EXPECT_TRUE(taken.insert(*chunk).second);
+    before_scarce = pool.is_scarce() ? before_scarce : taken.size();
   }
   EXPECT_EQ(taken.size(), pool.chunk_count());
   EXPECT_EQ(pool.header().free_count.load(), 0U);
+  EXPECT_EQ(taken.size() - before_scarce, taken.size() / 16 + 1) << "from when a sixteenth is left";
+  EXPECT_FALSE(pool.may_have_chunk());
   pool.return_chunk(5);
+  EXPECT_TRUE(pool.may_have_chunk());
   EXPECT_EQ(pool.take_chunk(), 5U);
 }
 

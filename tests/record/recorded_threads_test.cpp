@@ -41,6 +41,39 @@ TEST_F(RecordingTest, EveryScopeOfManyThreadsIsRecordedOrCounted) {
   EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches), threads * scopes_each);
 }
 
+/// Each records so fast, for a moment, that it would fill a large chunk in no time.
+TEST_F(RecordingTest, ThereMayBeMoreBusyThreadsThanLargeChunks) {
+  constexpr int rounds = 3;
+  constexpr int scopes_a_burst = 300;
+  const int thread_count = static_cast<int>(Recorder::instance().pool()->header().most_chunks) * 3 / 2;
+  std::atomic<int> turn{-1};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < thread_count; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < rounds; ++round) {
+        const int own = round * thread_count + i;
+        for (int now = turn.load(); now != own; now = turn.load()) {
+          turn.wait(now);
+        }
+        for (int n = 0; n < scopes_a_burst; ++n) {
+          KYMO_SCOPE("burst");
+        }
+        EXPECT_TRUE(Recorder::instance().flush(std::chrono::seconds(30)));
+        turn.store(own + 1);
+        turn.notify_all();
+      }
+    });
+  }
+  turn.store(0);
+  turn.notify_all();
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  const std::vector<EventBatch> batches = recorded();
+  EXPECT_EQ(dropped_scopes(batches), 0U);
+  EXPECT_EQ(test::closed_scopes(batches).size(), static_cast<std::size_t>(rounds * thread_count * scopes_a_burst));
+}
+
 TEST_F(RecordingTest, WhatWasDroppedForEarlierSinksIsNotTheNextOnesLoss) {
   const auto gate = std::make_shared<GatedSink>();
   const std::uint64_t gate_handle = Recorder::instance().add_sink(gate);

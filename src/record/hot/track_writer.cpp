@@ -236,19 +236,25 @@ SlotWrite::~SlotWrite() {
 }
 
 bool SlotWrite::take_chunk(std::uint64_t words) noexcept {
+  // Each scope that is dropped comes here: two system calls would cost more than it would have.
+  if (Pool* const pool = Recorder::instance().pool(); !pool->may_have_chunk()) {
+    pool->wake_collector();
+    return false;
+  }
   // A handler that forks would leave its child halfway into a chunk of a pool that it does not have.
   const SignalsHeld held;
   if (current_slot() != &slot_) {
     return false;
   }
   Pool& pool = *Recorder::instance().pool();
-  // Threads that record little get small chunks: a pool has room for thousands of them.
+  // Threads that record little get small chunks: a pool has room for thousands of them. So do all where it is scarce:
+  // more threads than it has large chunks may record much.
   const bool fits_small = words <= small_chunk_words - spare_words;
   Chunk* const filled = cursor() != nullptr ? &pool.chunk(slot_.current_chunk) : nullptr;
   if (filled != nullptr) {
     filled->header.used_words = static_cast<std::uint32_t>(cursor() - filled->words);
   }
-  const bool wants_small = fits_small && (filled == nullptr || !records_much(filled->header));
+  const bool wants_small = fits_small && (filled == nullptr || pool.is_scarce() || !records_much(filled->header));
   std::optional<std::uint32_t> taken = pool.take_chunk(wants_small ? ChunkSize::small : ChunkSize::large);
   if (!taken && fits_small && !wants_small) {
     taken = pool.take_chunk(ChunkSize::small);

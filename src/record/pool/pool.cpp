@@ -177,6 +177,17 @@ std::uint32_t Pool::take_piece() noexcept {
   return first + 1;
 }
 
+bool Pool::may_have_chunk() const noexcept {
+  return header_->free_count.load(std::memory_order_relaxed) != 0 || !is_full_.load(std::memory_order_relaxed);
+}
+
+bool Pool::is_scarce() const noexcept {
+  const std::uint64_t free = header_->free_count.load(std::memory_order_relaxed);
+  const std::uint64_t most = header_->most_chunks;
+  const std::uint64_t not_reserved = is_full_.load(std::memory_order_relaxed) ? 0 : most - chunk_count();
+  return 16 * (free + not_reserved * pieces_a_chunk) <= most * pieces_a_chunk;
+}
+
 std::optional<std::uint32_t> Pool::take_chunk(ChunkSize size) noexcept {
   SpoolHeader& header = *header_;
   const bool is_small = size == ChunkSize::small;

@@ -88,6 +88,10 @@ class Pool {
 
   /// Wakes the collector if it sleeps. Async-signal-safe; a system call only if it sleeps.
   void wake_collector() noexcept;
+  /// Whether a chunk is free, or may be reserved. Without one, the next scope is dropped. Costs two loads.
+  [[nodiscard]] bool may_have_chunk() const noexcept;
+  /// Whether at most a sixteenth of the memory that it may take is free.
+  [[nodiscard]] bool is_scarce() const noexcept;
 
   /// Deletes the spool file, and those of dead processes that nobody needs; the mapping stays.
   void remove_spool() noexcept;
