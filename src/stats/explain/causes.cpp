@@ -187,6 +187,7 @@ std::vector<Cause> all_causes(const LookedAt& looked_at, const CriticalPaths& pa
     by_key[key_of(owners.owner(id))].push_back(id);
   }
   std::vector<Cause> causes;
+  causes.reserve(by_key.size());
   for (auto& [key, of_key] : by_key) {
     causes.push_back({std::move(of_key), {}, 0, 1});
   }

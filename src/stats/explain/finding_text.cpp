@@ -177,7 +177,7 @@ bool ran_before(const FindingFacts& facts, const Subject& subject, std::int64_t 
 }
 
 std::string describe_own(const FindingFacts& facts, const Cause& cause, const Finding& finding) {
-  const std::string computing = "computing" + place_of(facts, cause, finding);
+  std::string computing = "computing" + place_of(facts, cause, finding);
   if (!facts.looked_at.has_usual()) {
     return computing;
   }
