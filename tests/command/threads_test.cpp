@@ -246,7 +246,8 @@ TEST_F(ThreadsTest, TheRunOfACommandWithoutScopesGoesToTheChildrenThatItWaitsFor
     slept_ns += part["text"] == "waiting for sleep, which was blocked" ? part["duration_ns"].get<double>() : 0;
   }
   EXPECT_NEAR(all_ns, run["duration_ns"].get<double>(), 1) << run;
-  EXPECT_GE(slept_ns, 0.3e9 - 1e6) << run;
+  // On a busy machine the shell may begin to wait after the other has begun to sleep.
+  EXPECT_GE(slept_ns, 0.2e9) << run;
   EXPECT_LE(slept_ns, run["duration_ns"].get<double>()) << run;
   EXPECT_NE(run["notes"].dump().find("nothing to compare"), std::string::npos) << run;
 }
