@@ -162,6 +162,21 @@ TEST_F(ExplainRun, LongRunsAddUp) {
   EXPECT_EQ(parts_of(explain()), (Parts{{"computing", 28e9}, {"blocked", 7e9}}));
 }
 
+/// Stretches of ten seconds would be a hundred million.
+TEST_F(ExplainRun, TimesThatLieDecadesApartCostNoMemory) {
+  MadeUpProgram program(path_, true);
+  const TrackId main = program.thread_without_scopes("program", 101);
+  constexpr std::int64_t decades_ns = std::int64_t{1} << 60U;
+  program.run(main, 30 * ms);
+  program.skip(main, decades_ns);
+  program.run(main, 30 * ms);
+  program.finish();
+  const RunExplanation run = explain();
+  ASSERT_EQ(run.parts.size(), 1U);
+  EXPECT_EQ(run.parts[0].text, "not recorded");
+  EXPECT_EQ(run.range.end_ns - run.range.start_ns, decades_ns + 60 * ms);
+}
+
 TEST_F(ExplainRun, WithoutRunStatesItSaysWhatThatMeans) {
   MadeUpProgram program(path_);
   const TrackId main = program.thread("main");

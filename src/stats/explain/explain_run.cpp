@@ -1,8 +1,9 @@
 #include <kymo/explain_run.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -11,7 +12,6 @@
 #include "stats/common/value_text.hpp"
 #include "stats/explain/causes.hpp"
 #include "stats/explain/finding_text.hpp"
-#include "stats/explain/own_cost.hpp"
 #include "stats/paths/critical_path.hpp"
 #include "stats/paths/instances.hpp"
 #include "stats/statistics/statistics.hpp"
@@ -26,7 +26,9 @@ namespace {
 constexpr std::size_t most_run_parts = 10;
 constexpr double least_share_of_run = 0.01;
 /// Bounds what is decoded of a thread's states at one time.
-constexpr std::int64_t run_stretch_ns = 10'000'000'000;
+constexpr std::int64_t least_stretch_ns = 10'000'000'000;
+/// Of stretches: times of a capture may lie 73 years apart.
+constexpr std::int64_t most_stretches = 10'000;
 
 struct Runner {
   Actor actor;
@@ -38,9 +40,10 @@ struct Runner {
 };
 
 std::vector<TimeRange> stretches_of(TimeRange range) {
+  const std::int64_t length_ns = std::max(least_stretch_ns, (range.end_ns - range.start_ns) / most_stretches + 1);
   std::vector<TimeRange> stretches;
-  for (std::int64_t start_ns = range.start_ns; start_ns < range.end_ns; start_ns += run_stretch_ns) {
-    stretches.push_back({start_ns, start_ns + std::min(run_stretch_ns, range.end_ns - start_ns)});
+  for (std::int64_t start_ns = range.start_ns; start_ns < range.end_ns; start_ns = stretches.back().end_ns) {
+    stretches.push_back({start_ns, start_ns + std::min(length_ns, range.end_ns - start_ns)});
   }
   return stretches;
 }
@@ -67,19 +70,22 @@ std::optional<Runner> observed_main_thread(const Timeline& timeline, TimeRange w
       tracks.emplace(thread, track);
     }
   }
-  std::optional<Runner> longest;
+  const ThreadDeclaration* longest = nullptr;
+  std::int64_t longest_ns = 0;
   for (const ThreadDeclaration& thread : timeline.declarations().threads) {
-    if (thread.os_thread_id != thread.pid) {
-      continue;
-    }
-    Runner runner{{}, thread.name, thread.pid, known_range(states, thread.id, whole)};
-    const auto track = tracks.find(thread.id);
-    runner.actor = track != tracks.end() ? Actor{track->second, {}} : Actor{{}, thread.id};
-    if (runner.length_ns() > 0 && (!longest || runner.length_ns() > longest->length_ns())) {
-      longest = std::move(runner);
+    const RunTimes times = states.known(thread.id, whole).times;
+    const std::int64_t known_ns = times.running_ns + times.runnable_ns + times.blocked_ns;
+    if (thread.os_thread_id == thread.pid && known_ns > longest_ns) {
+      longest = &thread;
+      longest_ns = known_ns;
     }
   }
-  return longest;
+  if (longest == nullptr) {
+    return std::nullopt;
+  }
+  const auto track = tracks.find(longest->id);
+  const Actor actor = track != tracks.end() ? Actor{track->second, {}} : Actor{{}, longest->id};
+  return Runner{actor, longest->name, longest->pid, known_range(states, longest->id, whole)};
 }
 
 /// The track of a process's main thread, else of the first thread that there is.

@@ -403,7 +403,7 @@ void PathFinder::follow_lock(const LockWait& wait) {
 void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
   const ScopeStretch whole{active.request, site, range};
   const SubjectId subject = subject_of(active.request, site);
-  if (active.states.empty()) {
+  if (active.states.empty() && active.request.actor.track) {
     const PathRequest& request = active.request;
     if (const TrackId queue = queue_waits_.of_unknown(whole); queue) {
       own_by_work(whole, queue, OwnerKind::blocked);
