@@ -28,7 +28,7 @@ constexpr double least_share_of_run = 0.01;
 /// Bounds what is decoded of a thread's states at one time.
 constexpr std::int64_t least_stretch_ns = 10'000'000'000;
 /// Of stretches: times of a capture may lie 73 years apart.
-constexpr std::int64_t most_stretches = 10'000;
+constexpr std::int64_t most_run_stretches = 10'000;
 
 struct Runner {
   Actor actor;
@@ -40,7 +40,7 @@ struct Runner {
 };
 
 std::vector<TimeRange> stretches_of(TimeRange range) {
-  const std::int64_t length_ns = std::max(least_stretch_ns, (range.end_ns - range.start_ns) / most_stretches + 1);
+  const std::int64_t length_ns = std::max(least_stretch_ns, (range.end_ns - range.start_ns) / most_run_stretches + 1);
   std::vector<TimeRange> stretches;
   for (std::int64_t start_ns = range.start_ns; start_ns < range.end_ns; start_ns = stretches.back().end_ns) {
     stretches.push_back({start_ns, start_ns + std::min(length_ns, range.end_ns - start_ns)});
