@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -120,6 +121,63 @@ TEST(RunStates, AWaitThatBeganAfterTheEndIsNotEndedByIt) {
   std::swap(records[3], records[4]);
   take_all(states, records);
   EXPECT_EQ(wakes_of(states), std::vector<std::string>());
+}
+
+/// The main thread waits from 20 on, and goes on at a time. Thread 101 runs, and ends at another time.
+std::vector<KernelRecord> end_of_a_thread(std::int64_t ends_ns, std::int64_t goes_on_ns, std::int64_t runs_ns = 15) {
+  std::vector<KernelRecord> records{make(Kind::switched_in, 5, 100),       fork_of(100, 10, 101),
+                                    make(Kind::switched_in, runs_ns, 101), make(Kind::blocked, 20, 100),
+                                    make(Kind::exited, ends_ns, 101),      make(Kind::switched_in, goes_on_ns, 100)};
+  std::stable_sort(records.begin(), records.end(),
+                   [](const KernelRecord& a, const KernelRecord& b) { return a.time_ns < b.time_ns; });
+  return records;
+}
+
+TEST(RunStates, TheEndOfAThreadEndsTheWaitOfOneThatGoesOnSoonAfter) {
+  RunStates states;
+  take_all(states, end_of_a_thread(50'000, 100'000));
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>{"100 by 101 at 50000"});
+}
+
+TEST(RunStates, AThreadThatGoesOnLongAfterTheEndOfAnotherWasWokenBySomethingElse) {
+  RunStates states;
+  take_all(states, end_of_a_thread(50'000, 550'001));
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>());
+}
+
+TEST(RunStates, TheEndOfAThreadMayBeRecordedShortlyAfterTheWaitThatItEnds) {
+  RunStates states;
+  take_all(states, end_of_a_thread(300'000, 100'000));
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>{"100 by 101 at 100000"});
+  RunStates later;
+  take_all(later, end_of_a_thread(300'001, 100'000));
+  EXPECT_EQ(wakes_of(later), std::vector<std::string>());
+}
+
+TEST(RunStates, AThreadThatDidNotRunYetEndedNoWait) {
+  RunStates states;
+  take_all(states, end_of_a_thread(200'000, 100'000, 150'000));
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>());
+}
+
+TEST(RunStates, TheEndOfAThreadOfAnotherProcessEndsNoWait) {
+  RunStates states;
+  std::vector<KernelRecord> records = end_of_a_thread(50'000, 100'000);
+  for (KernelRecord& record : records) {
+    record.pid = record.tid == 101 ? 300 : record.pid;
+  }
+  take_all(states, records);
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>());
+}
+
+TEST(RunStates, TheThreadThatEndsItsProcessEndsTheWaitsOfAllOthers) {
+  RunStates states;
+  take_all(states, {make(Kind::switched_in, 1, 100), fork_of(100, 2, 101), fork_of(100, 3, 102),
+                    make(Kind::switched_in, 4, 101), make(Kind::switched_in, 5, 102), make(Kind::blocked, 6, 101),
+                    make(Kind::blocked, 7, 100), make(Kind::exited, 1'000'000, 102),
+                    make(Kind::switched_in, 1'030'000, 101), make(Kind::exited, 1'040'000, 101),
+                    make(Kind::switched_in, 1'050'000, 100), make(Kind::exited, 1'060'000, 100)});
+  EXPECT_EQ(wakes_of(states), (std::vector<std::string>{"101 by 102 at 1000000", "100 by 102 at 1000000"}));
 }
 
 TEST(RunStates, TheKernelsWordAboutAWakeIsPreferred) {

@@ -11,6 +11,10 @@ namespace {
 
 /// From the end of a process until a parent that waited for it goes on.
 constexpr std::int64_t longest_reaping_ns = 10'000'000;
+/// From the end of a thread until one that waited for it goes on.
+constexpr std::int64_t longest_joining_ns = 500'000;
+/// From when a thread goes on that an end woke until that end is recorded.
+constexpr std::int64_t latest_end_ns = 200'000;
 
 }  // namespace
 
@@ -94,7 +98,7 @@ void RunStates::take(const KernelRecord& record) {
       return;
     case Kind::switched_in:
       if (Thread* const thread = find(record)) {
-        wake_by_exit(*thread, record.time_ns);
+        wake_by_exit(record.tid, *thread, record.time_ns);
         change(*thread, record, RunState::running, thread->state != RunState::running);
       }
       return;
@@ -116,21 +120,57 @@ void RunStates::wake(const KernelRecord& record) {
   const auto woken = threads_.find(record.woken_tid);
   const auto waker = threads_.find(record.tid);
   if (woken != threads_.end() && waker != threads_.end() && woken->second.state == RunState::blocked) {
-    ended_.wakes.push_back({woken->second.id, waker->second.id, record.time_ns});
     woken->second.is_woken = true;
-    ++waiting_;
+    add_wake(woken->second.id, waker->second.id, record.time_ns);
   }
 }
 
-void RunStates::wake_by_exit(Thread& thread, std::int64_t time_ns) {
-  const auto exit = exits_.find(thread.pid);
-  if (exit == exits_.end() || thread.state != RunState::blocked || thread.is_woken ||
-      exit->second.time_ns < thread.since_ns || time_ns - exit->second.time_ns > longest_reaping_ns) {
+void RunStates::add_wake(ThreadId woken, ThreadId waker, std::int64_t time_ns) {
+  ended_.wakes.push_back({woken, waker, time_ns});
+  ++waiting_;
+}
+
+void RunStates::wake_by_exit(std::uint32_t tid, Thread& thread, std::int64_t time_ns) {
+  if (thread.state != RunState::blocked || thread.is_woken) {
     return;
   }
-  ended_.wakes.push_back({thread.id, exit->second.thread, exit->second.time_ns});
-  ++waiting_;
-  exits_.erase(exit);
+  const auto ended_wait = [&](const auto& exit, const auto& exits, std::int64_t longest_ns) {
+    return exit != exits.end() && exit->second.time_ns >= thread.since_ns &&
+           time_ns - exit->second.last_ns <= longest_ns;
+  };
+  if (const auto child = child_exits_.find(thread.pid); ended_wait(child, child_exits_, longest_reaping_ns)) {
+    add_wake(thread.id, child->second.thread, child->second.time_ns);
+    child_exits_.erase(child);
+    return;
+  }
+  if (const auto other = thread_exits_.find(thread.pid); ended_wait(other, thread_exits_, longest_joining_ns)) {
+    thread.woken_by_exit = other->second;
+    add_wake(thread.id, other->second.thread, other->second.time_ns);
+    return;
+  }
+  while (!resumptions_.empty() && resumptions_.front().time_ns < time_ns - latest_end_ns) {
+    resumptions_.pop_front();
+  }
+  resumptions_.push_back({tid, thread.id, thread.pid, time_ns});
+}
+
+void RunStates::wake_by_late_exit(const Exit& exit, const Thread& thread) {
+  if (thread.state != RunState::running) {
+    return;
+  }
+  for (Resumption& resumption : resumptions_) {
+    const bool is_joined = resumption.pid == thread.pid && resumption.time_ns > thread.since_ns &&
+                           exit.last_ns - resumption.time_ns <= latest_end_ns;
+    if (!is_joined) {
+      continue;
+    }
+    add_wake(resumption.thread, exit.thread, resumption.time_ns);
+    resumption.pid = 0;
+    const auto woken = threads_.find(resumption.tid);
+    if (woken != threads_.end() && woken->second.id == resumption.thread) {
+      woken->second.woken_by_exit = exit;
+    }
+  }
 }
 
 void RunStates::end(const KernelRecord& record) {
@@ -142,12 +182,30 @@ void RunStates::end(const KernelRecord& record) {
   if (record.kind == Kind::exited && found->second.state == RunState::running) {
     close(found->second, record.time_ns);
   }
-  exits_.erase(record.tid);
-  if (record.kind == Kind::exited && record.tid == record.pid && threads_.count(record.parent_pid) != 0) {
-    exits_[record.parent_pid] = {found->second.id, record.time_ns};
+  if (record.kind == Kind::exited) {
+    remember_exit(record, found->second);
   }
   hand_over(found->first, found->second, ended_);
   threads_.erase(found);
+}
+
+/// Of a process, the end of the main thread is the last word.
+void RunStates::remember_exit(const KernelRecord& record, const Thread& thread) {
+  if (record.tid == record.pid) {
+    child_exits_.erase(record.pid);
+    thread_exits_.erase(record.pid);
+    if (threads_.count(record.parent_pid) != 0) {
+      child_exits_[record.parent_pid] = {thread.id, record.time_ns, record.time_ns};
+    }
+    return;
+  }
+  const std::optional<Exit>& cause = thread.woken_by_exit;
+  Exit exit{thread.id, record.time_ns, record.time_ns};
+  if (cause && record.time_ns - cause->last_ns <= longest_joining_ns) {
+    exit = {cause->thread, cause->time_ns, record.time_ns};
+  }
+  thread_exits_[record.pid] = exit;
+  wake_by_late_exit(exit, thread);
 }
 
 /// The thread that calls execve goes on under its process's number, whatever its own was.
@@ -168,7 +226,9 @@ void RunStates::lose(std::int64_t from_ns, std::int64_t until_ns) {
     thread.state.reset();
     thread.since_ns = std::max(thread.since_ns, from_ns);
   }
-  exits_.clear();
+  child_exits_.clear();
+  thread_exits_.clear();
+  resumptions_.clear();
   trusted_from_ns_ = std::max(trusted_from_ns_, until_ns);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <string>
@@ -25,9 +26,12 @@ class RunStates {
   /// Without switches, threads are followed for their names alone.
   explicit RunStates(bool has_switches = true) : has_switches_(has_switches) {}
 
-  /// Takes the next record. A thread that waited while a child of its process ended, and goes on within 10 ms, was
-  /// woken by that: the kernel records no wake of a thread that has come so far in its end. Records must come by
-  /// ascending time; one that comes too late only ends what is known of its thread. About 100 ns.
+  /// Takes the next record. Records must come by ascending time; one that comes too late only ends what is known of its
+  /// thread. About 100 ns.
+  ///
+  /// The kernel records no wake of a thread that has come far in its end. So a thread that waited counts as woken by the
+  /// end of a child of its process if it goes on within 10 ms; by that of a thread of its process if it goes on within
+  /// 500 us, or 200 us before: the end is recorded late by kernels before 6.16, and where it ends the process.
   void take(const KernelRecord& record);
 
   /// The thread that a record is of; none beyond most_threads.
@@ -50,6 +54,12 @@ class RunStates {
   [[nodiscard]] std::uint64_t unfollowed() const { return unfollowed_; }
 
  private:
+  /// The end of a thread, and of those that went on because of it and ended as well.
+  struct Exit {
+    ThreadId thread{};
+    std::int64_t time_ns = 0;
+    std::int64_t last_ns = 0;  ///< of the last of them
+  };
   struct Thread {
     ThreadId id{};
     std::uint32_t pid = 0;
@@ -57,12 +67,16 @@ class RunStates {
     bool is_declared = false;  ///< with its present name
     std::optional<RunState> state;
     std::int64_t since_ns = 0;
-    std::uint32_t cpu = 0;  ///< that it ran on last
-    bool is_woken = false;  ///< who ended its present wait is known
+    std::uint32_t cpu = 0;              ///< that it ran on last
+    bool is_woken = false;              ///< who ended its present wait is known
+    std::optional<Exit> woken_by_exit;  ///< the last time
     std::vector<ThreadState> done;
   };
-  struct Exit {
+  /// A wait whose end is not explained yet.
+  struct Resumption {
+    std::uint32_t tid = 0;
     ThreadId thread{};
+    std::uint32_t pid = 0;
     std::int64_t time_ns = 0;
   };
 
@@ -70,16 +84,21 @@ class RunStates {
   Thread* begin(const KernelRecord& record);
   void change(Thread& thread, const KernelRecord& record, RunState next, bool is_expected);
   void wake(const KernelRecord& record);
-  void wake_by_exit(Thread& thread, std::int64_t time_ns);
+  void wake_by_exit(std::uint32_t tid, Thread& thread, std::int64_t time_ns);
+  void remember_exit(const KernelRecord& record, const Thread& thread);
+  void wake_by_late_exit(const Exit& exit, const Thread& thread);
+  void add_wake(ThreadId woken, ThreadId waker, std::int64_t time_ns);
   void end(const KernelRecord& record);
   void end_others(const KernelRecord& record);
   void close(Thread& thread, std::int64_t end_ns);
   void hand_over(std::uint32_t tid, Thread& thread, EventBatch& batch);
 
   bool has_switches_;
-  std::unordered_map<std::uint32_t, Thread> threads_;  // by the kernel's id
-  std::unordered_map<std::uint32_t, Exit> exits_;      // of the last child to end, by its parent's process
-  EventBatch ended_;                                   // since the last collect(): wakes, and all of threads that ended
+  std::unordered_map<std::uint32_t, Thread> threads_;     // by the kernel's id
+  std::unordered_map<std::uint32_t, Exit> child_exits_;   // of the last child to end, by its parent's process
+  std::unordered_map<std::uint32_t, Exit> thread_exits_;  // of the last thread to end, by its process
+  std::deque<Resumption> resumptions_;                    // the last 200 us
+  EventBatch ended_;  // since the last collect(): wakes, and all of threads that ended
   std::uint32_t last_id_ = 0;
   std::int64_t trusted_from_ns_ = std::numeric_limits<std::int64_t>::min();
   std::size_t waiting_ = 0;
