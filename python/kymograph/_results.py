@@ -423,7 +423,7 @@ class Explanation(TypedDict):
 
 
 class RunPlaceRow(TypedDict):
-    """A scope or span in which a part of a run's time went; of a thread without scopes `name` is the thread's."""
+    """A scope or span in which a part of a run's time went; of a thread without scopes `name` is words for it."""
 
     name: str
     file: str

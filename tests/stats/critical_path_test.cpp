@@ -350,7 +350,7 @@ TEST(CriticalPath, AWaitThatAThreadWithoutScopesEndedBelongsToIt) {
   program.run(main, 10);
   program.frame(main);
   const Owned expected{{{"", "computing", "", "main"}, 110},
-                       {{"join/", "held", "pool", "main"}, 190},
+                       {{"join/", "held", "thread pool", "main"}, 190},
                        {{"join/", "waking", "join", "main"}, 10},
                        {{"", "blocked", "sleep", "main"}, 50}};
   EXPECT_EQ(run.owned_by_frame().front(), expected);
@@ -382,13 +382,39 @@ TEST(CriticalPath, AThreadWithoutScopesIsFollowedByItsRunStates) {
   program.close(main);
   program.frame(main);
   const Owned expected{{{"", "computing", "", "main"}, 100},
-                       {{"join/", "computing", "pool", "pool"}, 100 + 20 + 30},
-                       {{"join/", "pushed_off", "pool", "pool"}, 50},
-                       {{"join/pool/", "computing", "read", "reader"}, 120},
-                       {{"join/pool/", "waking", "pool", "pool"}, 10 + 10},
-                       {{"join/pool/", "computing", "disk", "disk"}, 50},
+                       {{"join/", "computing", "thread pool", "pool"}, 100 + 20 + 30},
+                       {{"join/", "pushed_off", "thread pool", "pool"}, 50},
+                       {{"join/thread pool/", "computing", "read", "reader"}, 120},
+                       {{"join/thread pool/", "waking", "thread pool", "pool"}, 10 + 10},
+                       {{"join/thread pool/", "computing", "thread disk", "disk"}, 50},
                        {{"join/", "waking", "join", "main"}, 10}};
   EXPECT_EQ(run.owned_by_frame().front(), expected);
+}
+
+TEST(OwnerTable, AThreadWithoutScopesIsSpokenOfAsItsProcessOrAnotherSees) {
+  ProgramOfItsOwn run(true);
+  // Numbers of threads follow each other from 101 on.
+  const ThreadId main = run.program.observed("java", 101);
+  const ThreadId unnamed = run.program.observed("java", 101);
+  const ThreadId reader = run.program.observed("reader", 101);
+  const ThreadId alike = run.program.observed("java", 104);
+  const ThreadId gzip = run.program.observed("gzip", 105);
+  const ThreadId worker = run.program.observed("gzip", 105);
+  const ThreadId writer = run.program.observed("writer", 105);
+  const ThreadId stranger = run.program.observed("sleep", 999);
+  run.program.finish();
+  const Timeline timeline(run.path);
+  OwnerTable owners(timeline);
+  const auto words = [&](ThreadId thread) { return owners.subject(owners.subject_of(thread, 101)).name; };
+  EXPECT_EQ(words(main), "the main thread");
+  EXPECT_EQ(words(unnamed), "another thread");
+  EXPECT_EQ(words(reader), "thread reader");
+  EXPECT_EQ(words(alike), "another java");
+  EXPECT_EQ(words(gzip), "gzip");
+  EXPECT_EQ(words(worker), "a thread of gzip");
+  EXPECT_EQ(words(writer), "thread writer of gzip");
+  EXPECT_EQ(words(stranger), "thread sleep") << "its process is not known";
+  EXPECT_EQ(owners.subject(owners.subject_of(main, 105)).name, "java");
 }
 
 /// Eight waits end with the pass, and one 900 us after it. A thread that only sleeps meanwhile waited for nothing.

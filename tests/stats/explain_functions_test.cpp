@@ -300,7 +300,7 @@ TEST_F(ExplainFunctions, BehindAWaitForAThreadWithoutScopesTheyAreThatThreads) {
   const Finding finding = find_one();
   ASSERT_EQ(finding.functions.size(), 1U) << finding.text;
   EXPECT_EQ(finding.functions.front().name, "inflate");
-  EXPECT_NE(finding.text.find("waiting in \"draw\" for pool (a thread without scopes); of it "), std::string::npos)
+  EXPECT_NE(finding.text.find("waiting in \"draw\" for thread pool (without scopes); of it "), std::string::npos)
       << finding.text;
 }
 

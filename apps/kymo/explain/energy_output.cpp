@@ -63,20 +63,25 @@ Json json_of(const Timeline& timeline, const std::vector<EnergyFinding>& finding
 void print_energy_explanation(const Timeline& timeline, const std::vector<std::string>& paths,
                               const EnergyExplanation& why) {
   print_wrapped(printable(describe(why)), Style::heading);
-  Table table({{""}, {"used", Align::left}, {"excess"}, {"share"}, {"95 % interval"}, {"costly ones with it"}});
+  Table table({{""},
+               {"excess"},
+               {"share"},
+               {"95 % interval", Align::right, 2},
+               {"costly with it", Align::right, 1},
+               sentences("used")});
   std::size_t number = 0;
   for (const EnergyFinding& finding : why.findings) {
-    table.add({std::to_string(++number), printable(finding.text), format_joules(finding.excess_joules),
+    table.add({std::to_string(++number), format_joules(finding.excess_joules),
                stats::share_of_excess_text(finding.share), stats::share_interval_text(finding.interval),
-               fmt::format("{} of {}", finding.in_instances, why.costly)});
+               fmt::format("{} of {}", finding.in_instances, why.costly), printable(finding.text)});
   }
   for (const EnergyFinding& finding : why.less) {
-    table.add({"-", "less " + printable(finding.text), signed_joules(finding.excess_joules),
-               stats::share_of_excess_text(finding.share)});
+    table.add({"-", signed_joules(finding.excess_joules), stats::share_of_excess_text(finding.share), "", "",
+               "less " + printable(finding.text)});
   }
   if (!table.empty()) {
-    table.add({"-", "unexplained", signed_joules(why.unexplained_joules),
-               stats::share_of_excess_text(why.unexplained_joules / why.excess_joules())});
+    table.add({"-", signed_joules(why.unexplained_joules),
+               stats::share_of_excess_text(why.unexplained_joules / why.excess_joules()), "", "", "unexplained"});
     table.print();
   }
   for (const std::string& note : why.notes) {

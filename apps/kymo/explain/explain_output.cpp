@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,20 +33,38 @@ std::string signed_duration(double duration_ns) {
   return (duration_ns < 0 ? "-" : "") + format_duration(std::abs(duration_ns));
 }
 
+/// Adds a row whose last cell is the text, and one for each of its functions.
+void add_lines(std::vector<std::string> cells, const std::string& text, const std::vector<FindingFunction>& functions,
+               Table& table) {
+  const std::size_t columns = cells.size();
+  std::string before;
+  for (const std::string& line : stats::lines_of(text, functions)) {
+    cells.resize(columns);
+    cells.push_back(before + printable(line));
+    table.add(std::exchange(cells, {}));
+    before = before.empty() ? "  of it " : "        ";
+  }
+}
+
 void print_findings(const Explanation& why, std::size_t& number) {
-  Table table({{""}, {"cause", Align::left}, {"excess"}, {"share"}, {"95 % interval"}, {"slow ones with it"}});
+  Table table({{""},
+               {"excess"},
+               {"share"},
+               {"95 % interval", Align::right, 2},
+               {"slow with it", Align::right, 1},
+               sentences("cause")});
   for (const Finding& finding : why.findings) {
-    table.add({std::to_string(++number), printable(finding.text), format_duration(finding.excess_ns),
-               stats::share_of_excess_text(finding.share), stats::share_interval_text(finding.interval),
-               fmt::format("{} of {}", finding.in_instances, why.slow)});
+    add_lines({std::to_string(++number), format_duration(finding.excess_ns), stats::share_of_excess_text(finding.share),
+               stats::share_interval_text(finding.interval), fmt::format("{} of {}", finding.in_instances, why.slow)},
+              finding.text, finding.functions, table);
   }
   for (const Finding& finding : why.shorter) {
-    table.add({"-", "less time " + printable(finding.text), signed_duration(finding.excess_ns),
-               stats::share_of_excess_text(finding.share)});
+    table.add({"-", signed_duration(finding.excess_ns), stats::share_of_excess_text(finding.share), "", "",
+               "less time " + printable(finding.text)});
   }
   if (!table.empty()) {
-    table.add({"-", "unexplained", signed_duration(why.unexplained_ns),
-               stats::share_of_excess_text(why.unexplained_ns / why.excess_ns())});
+    table.add({"-", signed_duration(why.unexplained_ns),
+               stats::share_of_excess_text(why.unexplained_ns / why.excess_ns()), "", "", "unexplained"});
     table.print();
   }
 }
@@ -331,14 +350,14 @@ void print_explanations_json(const Timeline& timeline, const std::vector<Explana
 
 void print_run(const RunExplanation& run) {
   print_wrapped(printable(describe(run)), Style::heading);
-  Table table({{""}, {"what", Align::left}, {"time"}, {"share"}});
+  Table table({{""}, {"time"}, {"share"}, sentences("what")});
   std::size_t number = 0;
   for (const RunPart& part : run.parts) {
-    table.add({std::to_string(++number), printable(part.text), format_duration(part.duration_ns),
-               stats::share_of_excess_text(part.share)});
+    add_lines({std::to_string(++number), format_duration(part.duration_ns), stats::share_of_excess_text(part.share)},
+              part.text, part.functions, table);
   }
   table.add(
-      {"-", "other", format_duration(run.other_ns), stats::share_of_excess_text(run.other_ns / run.duration_ns())});
+      {"-", format_duration(run.other_ns), stats::share_of_excess_text(run.other_ns / run.duration_ns()), "other"});
   table.print();
   for (const std::string& note : run.notes) {
     print_wrapped("note: " + printable(note));

@@ -50,8 +50,8 @@ std::string styled(std::string_view text, Style style) {
                                                                : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-void print_wrapped(std::string_view text, Style style, std::size_t indent) {
-  const std::size_t width = screen().width - std::min(indent, screen().width - 1);
+std::vector<std::string_view> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string_view> lines;
   while (width_of(text) > width) {
     std::size_t columns = 0;
     std::size_t end = 0;
@@ -65,10 +65,17 @@ void print_wrapped(std::string_view text, Style style, std::size_t indent) {
     }
     space = text[end] == ' ' ? end : space;
     const std::size_t cut = space != 0 ? space : end;
-    fmt::print("{:{}}{}\n", "", indent, styled(text.substr(0, cut), style));
+    lines.push_back(text.substr(0, cut));
     text.remove_prefix(cut + (space != 0 ? 1 : 0));
   }
-  fmt::print("{:{}}{}\n", "", indent, styled(text, style));
+  lines.push_back(text);
+  return lines;
+}
+
+void print_wrapped(std::string_view text, Style style, std::size_t indent) {
+  for (const std::string_view line : wrapped(text, screen().width - std::min(indent, screen().width - 1))) {
+    fmt::print("{:{}}{}\n", "", indent, styled(line, style));
+  }
 }
 
 }  // namespace kymo::command

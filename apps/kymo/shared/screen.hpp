@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kymo::command {
 
@@ -21,6 +22,9 @@ struct Screen {
 
 /// A printable text in a style; unchanged where there are no colours.
 [[nodiscard]] std::string styled(std::string_view text, Style style);
+
+/// A text broken at spaces into lines of so many columns at most.
+[[nodiscard]] std::vector<std::string_view> wrapped(std::string_view text, std::size_t width);
 
 /// Prints a printable text on stdout, broken at spaces so that no line is wider than the screen; each line is indented.
 void print_wrapped(std::string_view text, Style style = Style::plain, std::size_t indent = 0);

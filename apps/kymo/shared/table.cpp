@@ -16,6 +16,7 @@ constexpr std::size_t gap = 2;
 // The columns that are left of a text that is cut; the first names the row.
 constexpr std::size_t least_name = 24;
 constexpr std::size_t least_text = 16;
+constexpr std::size_t least_sentence = 40;
 
 /// The width of a line with these columns; a column of width 0 is left out.
 std::size_t line_width(const std::vector<std::size_t>& widths) {
@@ -27,6 +28,10 @@ std::size_t line_width(const std::vector<std::size_t>& widths) {
 }
 
 }  // namespace
+
+Table::Column sentences(std::string title) {
+  return {std::move(title), Align::left, -1, Style::plain, false, true};
+}
 
 std::vector<std::size_t> Table::content_widths() const {
   std::vector<std::size_t> widths(columns_.size(), 0);
@@ -46,7 +51,8 @@ void Table::drop_columns(std::vector<std::size_t>& widths, std::size_t room) con
     std::vector<std::size_t> least = widths;
     for (std::size_t i = 0; i < least.size(); ++i) {
       const bool is_text = columns_[i].align == Align::left && !columns_[i].is_whole;
-      least[i] = is_text ? std::min(least[i], i == 0 ? least_name : least_text) : least[i];
+      const std::size_t least_left = i == 0 ? least_name : columns_[i].is_wrapped ? least_sentence : least_text;
+      least[i] = is_text ? std::min(least[i], least_left) : least[i];
     }
     return line_width(least);
   };
@@ -86,33 +92,44 @@ void Table::print_below() const {
   }
 }
 
+void Table::print_line(const std::vector<std::size_t>& widths, const std::vector<std::string_view>& cells,
+                       std::size_t indent, bool is_title) const {
+  std::string line(indent, ' ');
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    if (widths[i] == 0) {
+      continue;
+    }
+    const std::string cell = i < cells.size() ? cut_middle(cells[i], widths[i]) : std::string();
+    const std::string padding(widths[i] - width_of(cell), ' ');
+    const std::string shown = styled(cell, is_title ? Style::heading : columns_[i].style);
+    line += (columns_[i].align == Align::left ? shown + padding : padding + shown) + std::string(gap, ' ');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  fmt::print("{}\n", line);
+}
+
 void Table::print(std::size_t indent) const {
   std::vector<std::size_t> widths = content_widths();
   fit(widths, screen().width - std::min(indent, screen().width));
-  const auto last = static_cast<std::size_t>(
-      std::find_if(widths.rbegin(), widths.rend(), [](std::size_t width) { return width != 0; }).base() -
-      widths.begin());
-  const auto print_row = [&](const auto& cell_of, bool is_title) {
-    std::string line(indent, ' ');
-    bool is_first = true;
-    for (std::size_t i = 0; i < last; ++i) {
-      if (widths[i] == 0) {
-        continue;
-      }
-      line += is_first ? "" : std::string(gap, ' ');
-      is_first = false;
-      const std::string cell = cut_middle(cell_of(i), widths[i]);
-      const std::string padding(widths[i] - width_of(cell), ' ');
-      const std::string shown = styled(cell, is_title ? Style::heading : columns_[i].style);
-      line += columns_[i].align == Align::left ? shown + padding : padding + shown;
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", line);
-  };
-  static const std::string empty;
-  print_row([this](std::size_t i) -> const std::string& { return columns_[i].title; }, true);
+  std::vector<std::string_view> titles;
+  for (const Column& column : columns_) {
+    titles.emplace_back(column.title);
+  }
+  print_line(widths, titles, indent, true);
+  const auto wraps =
+      std::find_if(columns_.begin(), columns_.end(), [](const Column& column) { return column.is_wrapped; });
+  const auto text = static_cast<std::size_t>(wraps - columns_.begin());
   for (const auto& row : rows_) {
-    print_row([&row](std::size_t i) -> const std::string& { return i < row.size() ? row[i] : empty; }, false);
+    std::vector<std::string_view> cells(row.begin(), row.end());
+    if (text >= std::min(cells.size(), widths.size()) || widths[text] == 0) {
+      print_line(widths, cells, indent, false);
+      continue;
+    }
+    for (const std::string_view line : wrapped(row[text], widths[text])) {
+      cells[text] = line;
+      print_line(widths, cells, indent, false);
+      std::fill(cells.begin(), cells.end(), std::string_view());
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,8 @@ class Table {
     Align align = Align::right;
     int rank = 0;  ///< 0: stays as long as there is room for anything
     Style style = Style::plain;
-    bool is_whole = false;  ///< never cut, as a drawing is
+    bool is_whole = false;    ///< never cut, as a drawing is
+    bool is_wrapped = false;  ///< a text that is broken into lines instead of cut
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -37,10 +39,15 @@ class Table {
  private:
   [[nodiscard]] std::vector<std::size_t> content_widths() const;
   void fit(std::vector<std::size_t>& widths, std::size_t room) const;
+  void print_line(const std::vector<std::size_t>& widths, const std::vector<std::string_view>& cells,
+                  std::size_t indent, bool is_title) const;
   void drop_columns(std::vector<std::size_t>& widths, std::size_t room) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// A column of sentences, which are broken into lines instead of cut, and left out last.
+[[nodiscard]] Table::Column sentences(std::string title);
 
 }  // namespace kymo::command

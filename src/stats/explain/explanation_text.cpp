@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/text/metric_name.hpp"
 #include "stats/common/value_text.hpp"
+#include "stats/explain/finding_text.hpp"
+#include "stats/explain/functions.hpp"
 
 namespace kymo {
 
 namespace {
+
+constexpr std::size_t most_name_shown = 60;
+constexpr std::string_view kernel_function = "[kernel]";
 
 using stats::count_text;
 using stats::duration_text;
@@ -80,6 +86,33 @@ std::string source_place_text(const FindingFunction& function) {
   const std::string& path = function.place->file;
   return (function.place->function == function.name ? "" : "from ") + path.substr(path.rfind('/') + 1) + ':' +
          std::to_string(function.place->line);
+}
+
+std::string function_text(const FindingFunction& function) {
+  const std::string name = shortened(function.name, most_name_shown);
+  const bool names_file =
+      function.module.empty() || function.name.front() == '[' || function.name.rfind(function.module + "+0x", 0) == 0;
+  std::string place = names_file ? "" : function.module;
+  if (function.place) {
+    place += (place.empty() ? "" : ", ") + source_place_text(function);
+  }
+  std::string text = share_of_excess_text(function.share);
+  if (function.interval &&
+      share_of_excess_text(function.interval->low) != share_of_excess_text(function.interval->high)) {
+    text += " " + share_interval_text(function.interval);
+  }
+  text += !function.is_kernel                ? (function.is_caller ? " under " : " in ") + name
+          : function.name == kernel_function ? " in the kernel"
+                                             : " in the kernel for " + name;
+  return text + (place.empty() ? "" : " (" + place + ")");
+}
+
+std::vector<std::string> lines_of(const std::string& text, const std::vector<FindingFunction>& functions) {
+  std::vector<std::string> lines{text.substr(0, text.size() - describe_functions(functions).size())};
+  for (const FindingFunction& function : functions) {
+    lines.push_back(function_text(function));
+  }
+  return lines;
 }
 
 std::string companion_values_text(const MetricDeclaration& metric, const Companion& companion) {

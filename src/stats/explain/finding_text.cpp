@@ -69,7 +69,7 @@ std::string describe_waits(const OwnerTable& owners, ChainId chain) {
       text += (i == 0 ? " in \"" : waits[i - 1].is_without_scope ? " for another in \"" : ", then \"");
       text += wait_text(name) + '"';
     } else if (i != 0) {
-      text += " for " + (name.empty() ? "a thread" : name) + ", which waited";
+      text += " for " + name + ", which waited";
     }
   }
   return text;
@@ -86,15 +86,15 @@ std::string place_of(const FindingFacts& facts, const Cause& cause, const Findin
 
 /// Said where others have scopes.
 std::string_view without_scopes(const FindingFacts& facts) {
-  return facts.looked_at.instances.front().thread ? "" : " (a thread without scopes)";
+  return facts.looked_at.instances.front().thread ? "" : " (without scopes)";
 }
 
 /// The thread and where its time went: "worker 1 in "load" (game.cpp:72)".
 std::string thread_and_place_of(const FindingFacts& facts, const Cause& cause, const Finding& finding) {
-  const std::string& thread = finding.parts.front().thread;
   if (facts.owners.owner(cause.owners.front()).actor.thread) {
-    return (thread.empty() ? "a thread" : thread) + std::string(without_scopes(facts));
+    return finding.parts.front().subject.name + std::string(without_scopes(facts));
   }
+  const std::string& thread = finding.parts.front().thread;
   const std::string place = place_of(facts, cause, finding);
   return thread.empty() ? place.substr(1) : thread + place;
 }

@@ -37,7 +37,6 @@ constexpr double least_share_sampled = 0.25;
 constexpr double least_share_of_line = 0.5;
 constexpr std::size_t least_for_function_interval = 3;
 constexpr std::size_t function_resamples = 999;
-constexpr std::size_t most_name_shown = 60;
 constexpr const char* kernel_name = "[kernel]";
 
 /// Where the C library begins a program or a thread: a line there says nothing about its caller.
@@ -404,21 +403,6 @@ std::vector<FindingFunction> FunctionSearch::run() {
   return found;
 }
 
-std::string text_of(const FindingFunction& function) {
-  const std::string name = shortened(function.name, most_name_shown);
-  const bool names_file =
-      function.module.empty() || function.name.front() == '[' || function.name.rfind(function.module + "+0x", 0) == 0;
-  std::string place = names_file ? "" : function.module;
-  if (function.place) {
-    place += (place.empty() ? "" : ", ") + source_place_text(function);
-  }
-  const std::string where = name + (place.empty() ? "" : " (" + place + ")");
-  if (!function.is_kernel) {
-    return (function.is_caller ? "under " : "in ") + where;
-  }
-  return function.name == kernel_name ? "in the kernel" : "in the kernel for " + where;
-}
-
 }  // namespace
 
 std::vector<FindingFunction> find_functions(const FindingFacts& facts, const Cause& cause) {
@@ -430,15 +414,9 @@ std::vector<FindingFunction> find_functions(const FindingFacts& facts, const Cau
 }
 
 std::string describe_functions(const std::vector<FindingFunction>& functions) {
-  const auto percent = [](double share) { return std::llround(100 * share); };
   std::string text;
   for (const FindingFunction& function : functions) {
-    text += (text.empty() ? "; of it " : ", ") + std::to_string(percent(function.share)) + " %";
-    if (function.interval && percent(function.interval->low) != percent(function.interval->high)) {
-      text += " [" + std::to_string(percent(function.interval->low)) + ".." +
-              std::to_string(percent(function.interval->high)) + " %]";
-    }
-    text += " " + text_of(function);
+    text += (text.empty() ? "; of it " : ", ") + function_text(function);
   }
   return text;
 }

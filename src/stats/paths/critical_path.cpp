@@ -48,6 +48,7 @@ class PathFinder {
     }
     for (std::size_t i = 0; i < instances.size(); ++i) {
       const Instance& instance = instances[i];
+      pids_.push_back(pid_of(timeline, {instance.track, instance.thread}));
       next_.push_back({{instance.start_ns, instance.end_ns()},
                        {instance.track, instance.thread},
                        static_cast<std::uint32_t>(i),
@@ -98,6 +99,7 @@ class PathFinder {
   void own(ActiveRequest& active, SiteId site, TimeRange range);
   [[nodiscard]] bool own_by_queue(const ScopeStretch& stretch);
   [[nodiscard]] SubjectId subject_of(const PathRequest& request, SiteId site);
+  [[nodiscard]] std::uint64_t own_pid(const PathRequest& request) const { return pids_[request.instance]; }
   [[nodiscard]] bool own_by_waker(const ScopeStretch& wait, ThreadId thread, bool has_scopes);
   void own_possible_waits();
   void own_by_work(const ScopeStretch& stretch, TrackId queue, OwnerKind own_kind);
@@ -118,6 +120,7 @@ class PathFinder {
   CriticalPaths found_;
   std::map<std::pair<SubjectId, NameId>, std::map<std::string, std::uint32_t, std::less<>>> text_numbers_;
   std::string_view batch_text_;
+  std::vector<std::uint64_t> pids_;  // of the instances
   std::vector<PathRequest> next_;
   std::vector<LockWait> lock_waits_;
   bool may_follow_ = true;
@@ -440,7 +443,7 @@ void PathFinder::own(ActiveRequest& active, SiteId site, TimeRange range) {
 /// What is the innermost in a thread: a scope, or the thread itself if it has none.
 SubjectId PathFinder::subject_of(const PathRequest& request, SiteId site) {
   const bool is_thread = request.actor.thread && request.chain != 0;
-  return is_thread ? owners_.subject_of(name_of(timeline_, request.actor)) : owners_.subject_of(site);
+  return is_thread ? owners_.subject_of(request.actor.thread, own_pid(request)) : owners_.subject_of(site);
 }
 
 /// Whether a blocked stretch is owned by the thread that ended it, which has scopes or none.
@@ -459,7 +462,7 @@ bool PathFinder::own_by_waker(const ScopeStretch& wait, ThreadId thread, bool ha
   if (has_scopes || !states_.states(wake->waker, waited).empty()) {
     follow(request, waited, waker, chain, subject);
   } else {
-    add(request, chain, OwnerKind::held, owners_.subject_of(name_of(timeline_, waker)), request.actor, waited);
+    add(request, chain, OwnerKind::held, owners_.subject_of(wake->waker, own_pid(request)), request.actor, waited);
   }
   add(request, chain, OwnerKind::waking, subject, request.actor, {wake->time_ns, range.end_ns});
   return true;

@@ -1,5 +1,7 @@
 #include "stats/paths/owners.hpp"
 
+#include <algorithm>
+
 namespace kymo {
 
 std::string_view name_of(OwnerKind kind) noexcept {
@@ -38,6 +40,15 @@ std::string name_of(const Timeline& timeline, const Actor& actor) {
   return actor.thread.index() < threads.size() ? threads[actor.thread.index()].name : std::string();
 }
 
+std::uint64_t pid_of(const Timeline& timeline, const Actor& actor) {
+  if (actor.track) {
+    const ProcessId process = timeline.track(actor.track).process;
+    return process ? timeline.process(process).declaration.pid : 0;
+  }
+  const auto& threads = timeline.declarations().threads;
+  return actor.thread.index() < threads.size() ? threads[actor.thread.index()].pid : 0;
+}
+
 OwnerTable::OwnerTable(const Timeline& timeline) : timeline_(timeline), subjects_(1) {}
 
 SubjectId OwnerTable::intern(Subject subject) {
@@ -67,6 +78,37 @@ SubjectId OwnerTable::subject_of(SiteId site) {
 
 SubjectId OwnerTable::subject_of(std::string_view name) {
   return intern({std::string(name), {}, {}, 0});
+}
+
+SubjectId OwnerTable::subject_of(ThreadId thread, std::uint64_t own_pid) {
+  const auto [known, is_new] = of_threads_.try_emplace({thread, own_pid}, 0);
+  if (is_new) {
+    known->second = subject_of(words_for(thread, own_pid));
+  }
+  return known->second;
+}
+
+std::string OwnerTable::words_for(ThreadId thread, std::uint64_t own_pid) const {
+  const auto& threads = timeline_.declarations().threads;
+  if (thread.index() >= threads.size()) {
+    return "a thread";
+  }
+  const ThreadDeclaration& declared = threads[thread.index()];
+  const auto name_of_process = [&](std::uint64_t pid) {
+    const auto main = std::find_if(threads.rbegin(), threads.rend(), [&](const ThreadDeclaration& other) {
+      return other.pid == pid && other.os_thread_id == pid;
+    });
+    return main != threads.rend() ? main->name : std::string();
+  };
+  const bool is_own = declared.pid == own_pid;
+  const std::string process = name_of_process(declared.pid);
+  if (declared.os_thread_id == declared.pid) {
+    const bool is_alike = !is_own && process == name_of_process(own_pid);
+    return is_own ? "the main thread" : process.empty() ? "another process" : (is_alike ? "another " : "") + process;
+  }
+  const bool has_name = !declared.name.empty() && declared.name != process;
+  const std::string words = has_name ? "thread " + declared.name : is_own ? "another thread" : "a thread";
+  return is_own || process.empty() ? words : words + " of " + process;
 }
 
 ChainId OwnerTable::chain_of(const Wait& wait) {

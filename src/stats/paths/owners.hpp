@@ -35,7 +35,7 @@ struct Wait {
   ChainId outer = 0;
   WaitKind kind = WaitKind::lock;
   SubjectId subject = 0;          ///< the scope that waits
-  bool is_without_scope = false;  ///< the subject names a thread without scopes; 0: the instance's own
+  bool is_without_scope = false;  ///< the subject is a thread without scopes; 0: the instance's own
 };
 
 /// Whose time it is: that of a track, or of a thread that has none, since it has no scopes.
@@ -50,11 +50,13 @@ struct Actor {
 [[nodiscard]] std::vector<ThreadId> threads_of(const ThreadStates& states, const Actor& actor);
 /// The name of its track or thread; empty where neither has one.
 [[nodiscard]] std::string name_of(const Timeline& timeline, const Actor& actor);
+/// Of its process; 0 where it has none.
+[[nodiscard]] std::uint64_t pid_of(const Timeline& timeline, const Actor& actor);
 
 struct Owner {
   ChainId chain = 0;
   OwnerKind kind = OwnerKind::computing;
-  SubjectId subject = 0;  ///< of a thread without scopes its name; 0 where it is the instance's own
+  SubjectId subject = 0;  ///< of a thread without scopes itself; 0 where it is the instance's own
   Actor actor;            ///< of a held lock: the one that waits
 };
 
@@ -65,6 +67,9 @@ class OwnerTable {
 
   [[nodiscard]] SubjectId subject_of(SiteId site);
   [[nodiscard]] SubjectId subject_of(std::string_view name);
+  /// A thread without scopes, in the words of its process or of another: "gzip" and "thread reader of gzip"; of its own
+  /// "the main thread", "thread reader", and "another thread" where it has no name but the process's.
+  [[nodiscard]] SubjectId subject_of(ThreadId thread, std::uint64_t own_pid);
   [[nodiscard]] ChainId chain_of(const Wait& wait);
   [[nodiscard]] OwnerId owner_of(const Owner& owner);
 
@@ -77,11 +82,13 @@ class OwnerTable {
   using Key = std::tuple<std::string, std::string, std::string>;  // name, function, file
 
   [[nodiscard]] SubjectId intern(Subject subject);
+  [[nodiscard]] std::string words_for(ThreadId thread, std::uint64_t own_pid) const;
 
   const Timeline& timeline_;
   std::vector<Subject> subjects_;
   std::map<Key, SubjectId> subject_ids_;
   std::unordered_map<SiteId, SubjectId> of_sites_;
+  std::map<std::pair<ThreadId, std::uint64_t>, SubjectId> of_threads_;
   std::vector<Wait> waits_;
   std::map<std::tuple<ChainId, WaitKind, SubjectId, bool>, ChainId> chain_ids_;
   std::vector<Owner> owners_;
