@@ -83,6 +83,51 @@ TEST_F(ExplainRun, AProgramWithoutScopesIsFollowedThroughThoseItWaitsFor) {
   EXPECT_FALSE(has_note(run, "doctor"));
 }
 
+/// Two workers take turns for 60 of 80 ms, the loader runs for 30. kymo's own threads work for nobody.
+void write_blocked_main_thread(MadeUpProgram& program) {
+  const TrackId main = program.thread_without_scopes("app", 101);
+  const TrackId first = program.thread_without_scopes("worker", 101);
+  const TrackId second = program.thread_without_scopes("worker", 101);
+  const TrackId loader = program.thread_without_scopes("loader", 101);
+  const TrackId own = program.thread_without_scopes("kymo-collector", 101);
+  program.run(main, 20 * ms);
+  program.block(main, 80 * ms);
+  program.run(first, 60 * ms);
+  program.block(first, 40 * ms);
+  program.block(second, 50 * ms);
+  program.run(second, 30 * ms);
+  program.block(second, 20 * ms);
+  program.run(loader, 50 * ms);
+  program.block(loader, 50 * ms);
+  program.run(own, 100 * ms);
+  program.finish();
+}
+
+TEST_F(ExplainRun, WithoutWakesItSaysWhoRanWhileAThreadWasBlocked) {
+  MadeUpProgram program(path_, true);
+  write_blocked_main_thread(program);
+  EXPECT_EQ(parts_of(explain()),
+            (Parts{{"computing", 20e6}, {"blocked while thread worker ran 75 % of the time", 80e6}}));
+}
+
+TEST_F(ExplainRun, WithWakesABlockedThreadWaitedForNobodyWhoRan) {
+  MadeUpProgram program(path_, true);
+  program.fact("threads.wakes", "recorded");
+  write_blocked_main_thread(program);
+  EXPECT_EQ(parts_of(explain()), (Parts{{"computing", 20e6}, {"blocked", 80e6}}));
+}
+
+TEST_F(ExplainRun, WhoRanForLessThanAQuarterOfAWaitIsNotNamed) {
+  MadeUpProgram program(path_, true);
+  const TrackId main = program.thread_without_scopes("app", 101);
+  const TrackId worker = program.thread_without_scopes("worker", 101);
+  program.block(main, 80 * ms);
+  program.run(worker, 19 * ms);
+  program.block(worker, 61 * ms);
+  program.finish();
+  EXPECT_EQ(parts_of(explain()), (Parts{{"blocked", 80e6}}));
+}
+
 TEST_F(ExplainRun, TimeInScopesIsSaidByScopeAndWaitsByLock) {
   MadeUpProgram program(path_, true);
   const TrackId main = program.thread("main");

@@ -12,6 +12,7 @@
 #include "stats/common/value_text.hpp"
 #include "stats/explain/causes.hpp"
 #include "stats/explain/finding_text.hpp"
+#include "stats/explain/scheduling.hpp"
 #include "stats/paths/critical_path.hpp"
 #include "stats/paths/instances.hpp"
 #include "stats/statistics/statistics.hpp"
@@ -143,15 +144,12 @@ void add_run_notes(const Timeline& timeline, const CriticalPaths& paths, RunExpl
   if (paths.is_cut) {
     run.notes.emplace_back("there are more waits, holds, flows or stacks than are kept: some were not followed");
   }
-  const Declarations& declared = timeline.declarations();
   if (ThreadStates(timeline).empty()) {
     run.notes.emplace_back("run states were not recorded: what is not known to wait counts as computing");
-  } else if (std::none_of(declared.infos.begin(), declared.infos.end(), [](const InfoDeclaration& info) {
-               return info.key == "threads.wakes" && info.value == "recorded";
-             })) {
+  } else if (!has_wakes(timeline)) {
     run.notes.emplace_back("which threads ended the waits was not recorded; `kymo doctor` says what that needs");
   }
-  if (declared.stacks.empty()) {
+  if (timeline.declarations().stacks.empty()) {
     run.notes.emplace_back("`kymo record --stacks` also tells in which functions");
   }
 }

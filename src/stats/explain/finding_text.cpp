@@ -15,8 +15,7 @@
 #include "stats/common/value_text.hpp"
 #include "stats/explain/arguments.hpp"
 #include "stats/explain/functions.hpp"
-#include "stats/explain/migrations.hpp"
-#include "stats/explain/own_cost.hpp"
+#include "stats/explain/scheduling.hpp"
 
 namespace kymo::stats {
 
@@ -42,7 +41,6 @@ std::string shortened(const std::string& text, std::size_t most) {
 namespace {
 
 constexpr NumberForm short_form{3, false};
-constexpr std::size_t most_delays_looked_at = 2'000;
 constexpr std::size_t most_parts = 8;
 constexpr std::string_view longer_calls = ": longer calls";
 
@@ -198,7 +196,7 @@ std::string describe_other(const FindingFacts& facts, const Cause& cause, const 
     case OwnerKind::pushed_off:
       return place + ", which was pushed off the CPU" + (pusher.empty() ? "" : " by " + pusher);
     case OwnerKind::blocked:
-      return place + ", which was blocked";
+      return place + ", which was blocked" + describe_meanwhile(facts, cause);
     case OwnerKind::held:
       return finding.parts.front().subject.name.empty() ? "an unknown thread" : finding.parts.front().subject.name;
     case OwnerKind::queue:
@@ -209,28 +207,6 @@ std::string describe_other(const FindingFacts& facts, const Cause& cause, const 
       break;
   }
   return place;
-}
-
-std::int64_t length_of(const Delay& delay) {
-  return delay.range.end_ns - delay.range.start_ns;
-}
-
-/// The CPU on which the thread goes on after a delay.
-std::optional<std::uint32_t> cpu_after(const ThreadStates& states, const Delay& delay) {
-  for (const ThreadId thread : threads_of(states, delay.actor)) {
-    const std::vector<ThreadState> after = states.states(thread, {delay.range.end_ns, delay.range.end_ns + 1});
-    if (!after.empty() && after.back().state == RunState::running) {
-      return after.back().cpu;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string text_of_thread(const ThreadDeclaration& thread) {
-  const std::string whose =
-      std::string_view(thread.name).substr(0, own_threads.size()) == own_threads ? "kymo's own " : "";
-  return whose + (thread.name.empty() ? "thread" : thread.name) + " (thread " + std::to_string(thread.os_thread_id) +
-         " of process " + std::to_string(thread.pid) + ")";
 }
 
 std::vector<FindingPart> parts_of(const FindingFacts& facts, const Cause& cause) {
@@ -277,7 +253,7 @@ std::string describe_cause(const FindingFacts& facts, const Cause& cause, const 
         place = place.empty() ? "" : ", most" + place;
         return "pushed off the CPU" + (pusher.empty() ? "" : " by " + pusher) + place + describe_migrations(facts);
       case OwnerKind::blocked:
-        return "blocked" + place;
+        return "blocked" + place + describe_meanwhile(facts, cause);
       case OwnerKind::held:
         return "not recorded";
       case OwnerKind::clock:
@@ -296,55 +272,6 @@ std::string describe_cause(const FindingFacts& facts, const Cause& cause, const 
   const bool is_lock = facts.owners.wait(chain).kind == WaitKind::lock;
   return waits + (is_lock ? ", held by " : " for ") + describe_other(facts, cause, finding, pusher) +
          (!is_lock && finding.kind == OwnerKind::held ? std::string(without_scopes(facts)) : "");
-}
-
-/// Who ran on the CPU while slow instances could have, for a cause that is pushed off or late to go on: the observed
-/// thread that did so most of the time, or words for threads that were not observed. Empty if that is not known.
-std::string find_pusher(const FindingFacts& facts, const Cause& cause) {
-  std::vector<Delay> delays;
-  for (const Delay& delay : facts.paths.delays) {
-    const bool is_of_cause = std::find(cause.owners.begin(), cause.owners.end(), delay.owner) != cause.owners.end();
-    if (is_of_cause && facts.looked_at.is_slow[delay.instance]) {
-      delays.push_back(delay);
-    }
-  }
-  std::sort(delays.begin(), delays.end(), [](const Delay& a, const Delay& b) { return length_of(a) > length_of(b); });
-  delays.resize(std::min(delays.size(), most_delays_looked_at));
-  std::sort(delays.begin(), delays.end(),
-            [](const Delay& a, const Delay& b) { return a.range.start_ns < b.range.start_ns; });
-  ThreadStates states(facts.timeline);
-  std::int64_t all_ns = 0;
-  for (Delay& delay : delays) {
-    all_ns += length_of(delay);
-    delay.cpu = delay.cpu ? delay.cpu : cpu_after(states, delay);
-  }
-  std::int64_t others_ns = all_ns;
-  std::string most;
-  std::int64_t most_ns = 0;
-  for (const ThreadDeclaration& thread : facts.timeline.declarations().threads) {
-    std::int64_t ran_ns = 0;
-    for (const Delay& delay : delays) {
-      for (const ThreadState& state : states.states(thread.id, delay.range)) {
-        if (state.state == RunState::running && state.cpu == delay.cpu) {
-          ran_ns += std::min(state.end_ns(), delay.range.end_ns) - std::max(state.start_ns, delay.range.start_ns);
-        }
-      }
-    }
-    others_ns -= ran_ns;
-    if (ran_ns > most_ns) {
-      most_ns = ran_ns;
-      most = text_of_thread(thread);
-    }
-  }
-  if (all_ns == 0) {
-    return {};
-  }
-  if (2 * most_ns > all_ns) {
-    return most;
-  }
-  // A CPU may be idle while a thread wakes up.
-  const bool is_pushed = facts.owners.owner(cause.owners.front()).kind == OwnerKind::pushed_off;
-  return is_pushed && 2 * others_ns > all_ns ? "threads that were not recorded" : "";
 }
 
 /// Whether a scope's very first run, in the whole timeline, is in a slow instance that accounts for most of the cause.

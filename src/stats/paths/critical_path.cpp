@@ -260,6 +260,9 @@ void PathFinder::add(const PathRequest& request, ChainId chain, OwnerKind kind, 
   if (kind == OwnerKind::waking && range.start_ns < range.end_ns) {
     add_delay({range, actor, std::nullopt, owner, request.instance});
   }
+  if (kind == OwnerKind::blocked && found_.waits.size() < most_delays) {
+    found_.waits.push_back({range, actor, std::nullopt, owner, request.instance});
+  }
   if (!samples_.empty()) {
     add_stacks(request.instance, owner, range);
   }

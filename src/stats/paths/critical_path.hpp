@@ -42,7 +42,7 @@ struct ArgumentValues {
 constexpr std::size_t most_texts = 64;
 constexpr std::uint32_t other_text = 0xFFFFFFFE;
 
-/// A stretch on the path in which a thread could have run: it was pushed off its CPU, or what it waited for had come.
+/// A stretch on the path in which a thread did not run.
 struct Delay {
   TimeRange range;
   Actor actor;
@@ -67,7 +67,8 @@ struct CriticalPath {
 
 struct CriticalPaths {
   std::vector<CriticalPath> paths;   ///< of the instances, in their order
-  std::vector<Delay> delays;         ///< the first `most_delays`
+  std::vector<Delay> delays;         ///< in which it could have: pushed off, or what it waited for had come
+  std::vector<Delay> waits;          ///< in which it was blocked, by nobody who is known
   std::vector<SampledStack> stacks;  ///< of all that compute or are blocked, as far as they were sampled
   bool is_cut = false;               ///< not all hand-overs could be kept: some waits have no further owner
   std::vector<std::string> texts;    ///< values of arguments, truth values as "true" and "false"
@@ -77,7 +78,7 @@ struct CriticalPaths {
 
 /// Waits are followed through so many threads; what lies beyond is owned by the last wait.
 constexpr std::size_t most_waits_followed = 6;
-constexpr std::size_t most_delays = 100'000;
+constexpr std::size_t most_delays = 100'000;  ///< as many waits
 
 /// The paths of instances, in ascending order of start. A pass over the blocks around the instances for each thread
 /// that waits follow one another through. Memory grows with the instances and their waits, not with their scopes.

@@ -67,11 +67,13 @@ class OwnerTable {
 
   [[nodiscard]] SubjectId subject_of(SiteId site);
   [[nodiscard]] SubjectId subject_of(std::string_view name);
-  /// A thread without scopes, in the words of its process or of another: "gzip" and "thread reader of gzip"; of its own
-  /// "the main thread", "thread reader", and "another thread" where it has no name but the process's.
   [[nodiscard]] SubjectId subject_of(ThreadId thread, std::uint64_t own_pid);
   [[nodiscard]] ChainId chain_of(const Wait& wait);
   [[nodiscard]] OwnerId owner_of(const Owner& owner);
+
+  /// A thread in the words of a process, its own or another: "gzip" and "thread reader of gzip"; of its own "the main
+  /// thread", "thread reader", and "another thread" where it has no name but the process's.
+  [[nodiscard]] std::string words_for(ThreadId thread, std::uint64_t own_pid) const;
 
   [[nodiscard]] const Subject& subject(SubjectId id) const { return subjects_[id]; }
   [[nodiscard]] const Wait& wait(ChainId id) const { return waits_[id - 1]; }
@@ -82,7 +84,6 @@ class OwnerTable {
   using Key = std::tuple<std::string, std::string, std::string>;  // name, function, file
 
   [[nodiscard]] SubjectId intern(Subject subject);
-  [[nodiscard]] std::string words_for(ThreadId thread, std::uint64_t own_pid) const;
 
   const Timeline& timeline_;
   std::vector<Subject> subjects_;
