@@ -169,7 +169,18 @@ TEST_F(ExplainRun, FunctionsOfThreadsWithoutScopesAreNamed) {
   EXPECT_NEAR(run.parts[0].functions[0].share, 0.75, 0.011);
   EXPECT_EQ(run.parts[0].functions[1].name, "parse");
   EXPECT_EQ(run.parts[1].text, "blocked; of it 100 % in fsync (libc.so.6)");
+  EXPECT_FALSE(has_note(run, "compiled at run time"));
   EXPECT_FALSE(has_note(run, "--stacks"));
+}
+
+TEST_F(ExplainRun, ANoteTellsHowCodeThatWasCompiledAtRunTimeGetsNames) {
+  MadeUpProgram program(path_, true);
+  program.sample_stacks(1'000);
+  const TrackId main = program.thread_without_scopes("node", 101);
+  program.in_functions(main, {"[anonymous]@[anonymous]"});
+  program.run(main, 75 * ms);
+  program.finish();
+  EXPECT_TRUE(has_note(explain(), "compiled at run time"));
 }
 
 TEST_F(ExplainRun, TheMainThreadThatIsKnownLongestIsExplained) {

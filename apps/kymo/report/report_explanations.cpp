@@ -51,7 +51,7 @@ void append_explanation(const Explanation& why, std::string& out) {
     return;
   }
   PageTable table(out, "Causes of the excess",
-                  {{"cause", true}, {"excess"}, {"share"}, {"95 % interval"}, {"slow ones with it"}});
+                  {{"cause", true}, {"excess"}, {"share"}, {"95 % interval"}, {"slow with it"}});
   for (const std::vector<Finding>* const findings : {&why.findings, &why.shorter}) {
     for (const Finding& finding : *findings) {
       put_finding(why, finding, table);
@@ -70,7 +70,7 @@ void append_energy_explanation(const EnergyExplanation& why, std::string& out) {
     return;
   }
   PageTable table(out, "Who used the excess of joules",
-                  {{"used", true}, {"excess"}, {"share"}, {"95 % interval"}, {"costly ones with it"}});
+                  {{"used", true}, {"excess"}, {"share"}, {"95 % interval"}, {"costly with it"}});
   for (const std::vector<EnergyFinding>* const findings : {&why.findings, &why.less}) {
     for (const EnergyFinding& finding : *findings) {
       put_energy_finding(why, finding, table);

@@ -298,7 +298,7 @@ class ExplainTab final : public Tab {
   SiteId site_;
   std::optional<std::size_t> chosen_;
   Table table_{"findings",
-               {{"cause", 7, false}, {"excess"}, {"share", 1, true, true}, {"95 % interval"}, {"slow ones with it"}},
+               {{"cause", 7, false}, {"excess"}, {"share", 1, true, true}, {"95 % interval"}, {"slow with it"}},
                Table::unsorted};
 };
 

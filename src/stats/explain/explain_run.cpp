@@ -140,6 +140,11 @@ RunPart run_part_of(const FindingFacts& facts, const Cause& cause, double run_ns
           duration_ns / run_ns};
 }
 
+bool names_anonymous_code(const RunPart& part) {
+  return std::any_of(part.functions.begin(), part.functions.end(),
+                     [](const FindingFunction& function) { return function.name == "[anonymous]"; });
+}
+
 void add_run_notes(const Timeline& timeline, const CriticalPaths& paths, RunExplanation& run) {
   if (paths.is_cut) {
     run.notes.emplace_back("there are more waits, holds, flows or stacks than are kept: some were not followed");
@@ -151,6 +156,11 @@ void add_run_notes(const Timeline& timeline, const CriticalPaths& paths, RunExpl
   }
   if (timeline.declarations().stacks.empty()) {
     run.notes.emplace_back("`kymo record --stacks` also tells in which functions");
+  }
+  if (std::any_of(run.parts.begin(), run.parts.end(), names_anonymous_code)) {
+    run.notes.emplace_back(
+        "[anonymous] is code that was compiled at run time; `node --perf-basic-prof`, `python3 -X perf` and perf map agents "
+        "for Java name its functions");
   }
 }
 
