@@ -103,8 +103,24 @@ TEST(RunStates, TheEndOfAProcessEndsTheWaitOfItsParent) {
 
 TEST(RunStates, AParentThatGoesOnLaterWasWokenBySomethingElse) {
   RunStates states;
-  take_all(states, end_of_a_child(10'050'001));
+  take_all(states, end_of_a_child(1'000'050'001));
   EXPECT_EQ(wakes_of(states), std::vector<std::string>());
+}
+
+TEST(RunStates, AWaitThatIsHandedOverInPartsIsEndedByTheEndOfAProcessAllTheSame) {
+  RunStates states;
+  std::vector<KernelRecord> records = end_of_a_child(700'000'000);
+  const KernelRecord goes_on = records.back();
+  records.pop_back();
+  take_all(states, records);
+  std::map<ThreadId, std::uint64_t> tids;
+  collect(states, 400'000'000, 1'000, &tids);
+  states.take(goes_on);
+  EventBatch batch;
+  states.collect(800'000'000, 1'000, batch);
+  ASSERT_EQ(batch.wakes.size(), 1U);
+  EXPECT_EQ(tids.at(batch.wakes.front().thread), 100U);
+  EXPECT_EQ(batch.wakes.front().time_ns, 50'000);
 }
 
 TEST(RunStates, TheEndOfAProcessEndsOneWaitOnly) {

@@ -9,8 +9,8 @@ using Kind = KernelRecord::Kind;
 
 namespace {
 
-/// From the end of a process until a parent that waited for it goes on.
-constexpr std::int64_t longest_reaping_ns = 10'000'000;
+/// From the end of a process until a parent that waited for it goes on: its memory is freed meanwhile.
+constexpr std::int64_t longest_reaping_ns = 1'000'000'000;
 /// From the end of a thread until one that waited for it goes on.
 constexpr std::int64_t longest_joining_ns = 500'000;
 /// From when a thread goes on that an end woke until that end is recorded.
@@ -54,7 +54,7 @@ void RunStates::change(Thread& thread, const KernelRecord& record, RunState next
     close(thread, record.time_ns);
   }
   thread.state = is_late || record.time_ns < trusted_from_ns_ ? std::nullopt : std::optional(next);
-  thread.since_ns = std::max(record.time_ns, thread.since_ns);
+  thread.began_ns = thread.since_ns = std::max(record.time_ns, thread.since_ns);
   thread.cpu = record.cpu;
   thread.is_woken = false;
 }
@@ -135,7 +135,7 @@ void RunStates::wake_by_exit(std::uint32_t tid, Thread& thread, std::int64_t tim
     return;
   }
   const auto ended_wait = [&](const auto& exit, const auto& exits, std::int64_t longest_ns) {
-    return exit != exits.end() && exit->second.time_ns >= thread.since_ns &&
+    return exit != exits.end() && exit->second.time_ns >= thread.began_ns &&
            time_ns - exit->second.last_ns <= longest_ns;
   };
   if (const auto child = child_exits_.find(thread.pid); ended_wait(child, child_exits_, longest_reaping_ns)) {
@@ -159,7 +159,7 @@ void RunStates::wake_by_late_exit(const Exit& exit, const Thread& thread) {
     return;
   }
   for (Resumption& resumption : resumptions_) {
-    const bool is_joined = resumption.pid == thread.pid && resumption.time_ns > thread.since_ns &&
+    const bool is_joined = resumption.pid == thread.pid && resumption.time_ns > thread.began_ns &&
                            exit.last_ns - resumption.time_ns <= latest_end_ns;
     if (!is_joined) {
       continue;

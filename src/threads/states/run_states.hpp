@@ -30,7 +30,7 @@ class RunStates {
   /// thread. About 100 ns.
   ///
   /// The kernel records no wake of a thread that has come far in its end. So a thread that waited counts as woken by the
-  /// end of a child of its process if it goes on within 10 ms; by that of a thread of its process if it goes on within
+  /// end of a child of its process if it goes on within a second; by that of a thread of its process if it goes on within
   /// 500 us, or 200 us before: the end is recorded late by kernels before 6.16, and where it ends the process.
   void take(const KernelRecord& record);
 
@@ -66,7 +66,8 @@ class RunStates {
     std::string name;
     bool is_declared = false;  ///< with its present name
     std::optional<RunState> state;
-    std::int64_t since_ns = 0;
+    std::int64_t since_ns = 0;          ///< what is not handed over yet of the state
+    std::int64_t began_ns = 0;          ///< the state
     std::uint32_t cpu = 0;              ///< that it ran on last
     bool is_woken = false;              ///< who ended its present wait is known
     std::optional<Exit> woken_by_exit;  ///< the last time
