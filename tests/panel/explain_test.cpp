@@ -162,5 +162,45 @@ TEST(ExplainThread, AnswersInTheBackgroundAndGivesUpWhatIsNoLongerAsked) {
   data.ask_to_explain({});  // and ends while it is asked
 }
 
+/// A recorded command without scopes: "make" runs for 20 ms and waits for "cc" for 80.
+std::vector<EventBatch> command_without_scopes() {
+  EventBatch batch;
+  batch.start_ns = 1'000'000'000;
+  batch.end_ns = batch.start_ns + 100'000'000;
+  batch.declarations.processes = {{ProcessId{1}, 100, "host", "boot", "", "make"}};
+  batch.declarations.threads = {{ThreadId{1}, ProcessId{1}, 100, 100, "make"},
+                                {ThreadId{2}, ProcessId{1}, 101, 101, "cc"}};
+  batch.declarations.infos = {{ProcessId{1}, "threads.wakes", "recorded"}};
+  const std::int64_t forked_ns = batch.start_ns + 20'000'000;
+  batch.states = {{ThreadId{1},
+                   {{batch.start_ns, 20'000'000, 0, RunState::running}, {forked_ns, 80'000'000, 0, RunState::blocked}}},
+                  {ThreadId{2}, {{forked_ns, 80'000'000, 1, RunState::running}}}};
+  batch.wakes = {{ThreadId{1}, ThreadId{2}, batch.end_ns}};
+  return {batch};
+}
+
+class ExplainRunTab : public SelectionTabs {
+ protected:
+  ExplainRunTab() : SelectionTabs(command_without_scopes()) {}
+};
+
+TEST_F(ExplainRunTab, SaysWhereTheTimeOfTheRunWentWhereNothingCanBeCompared) {
+  open("explain");
+  screen_.key(ImGuiKey_DownArrow);
+  screen_.frames(3);
+  const std::string text = view_.copied_tab(panel::CopyAs::text);
+  EXPECT_TRUE(has_text(text, "make (process 100) took 100 ms;")) << text;
+  EXPECT_EQ(rows(), (std::vector<std::vector<std::string>>{
+                        {"waiting for cc", "80000000", "0.8"}, {"computing", "20000000", "0.2"}, {"other", "0", "0"}}));
+  screen_.key(ImGuiKey_DownArrow);
+  screen_.key(ImGuiKey_DownArrow);
+  EXPECT_TRUE(view_.state().lit().empty());
+  view_.state().measure(TimeRange{1'000'000'000, 1'050'000'000});
+  screen_.frames(2);
+  screen_.key(ImGuiKey_DownArrow);
+  screen_.frames(3);
+  EXPECT_EQ(view_.state().data().explained().state, panel::Explained::State::failed) << "a part of a run is not one";
+}
+
 }  // namespace
 }  // namespace kymo::test

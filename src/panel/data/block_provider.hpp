@@ -13,6 +13,7 @@
 
 #include <kymo/explain.hpp>
 #include <kymo/explain_energy.hpp>
+#include <kymo/explain_run.hpp>
 #include <kymo/timeline.hpp>
 
 #include "base/site_or_name.hpp"
@@ -110,6 +111,11 @@ class BlockProvider {
   /// Likewise of joules, as kymo::explain_energy() says. Nothing either without power, or where there are no such
   /// frames.
   [[nodiscard]] virtual std::optional<EnergyExplanation> explain_energy(const ExplainOptions& /*options*/) const {
+    return std::nullopt;
+  }
+  /// Likewise where the time of the whole run went, as kymo::explain_run() says.
+  [[nodiscard]] virtual std::optional<RunExplanation> explain_run(
+      const std::function<void(double)>& /*on_progress*/) const {
     return std::nullopt;
   }
   /// Looks up a span again, with its arguments.

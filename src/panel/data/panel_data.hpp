@@ -80,6 +80,7 @@ struct Explained {
   State state = State::none;
   std::vector<Explanation> explanations;
   std::optional<EnergyExplanation> of_energy;  ///< where power was recorded
+  std::optional<RunExplanation> of_run;        ///< where all is asked about and nothing can be compared
   std::string failure;
   std::uint64_t data_version = 0;  ///< of the data it is of
   std::uint64_t version = 0;       ///< increases with each change

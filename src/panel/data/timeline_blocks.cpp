@@ -148,6 +148,11 @@ std::optional<EnergyExplanation> TimelineBlocks::explain_energy(const ExplainOpt
   }
 }
 
+std::optional<RunExplanation> TimelineBlocks::explain_run(const std::function<void(double)>& on_progress) const {
+  const std::shared_lock lock(mutex_);
+  return kymo::explain_run(timeline_, on_progress);
+}
+
 SpanFacts TimelineBlocks::find_span(const SpanKey& key) const {
   const std::shared_lock lock(mutex_);
   const std::int64_t end_ns =

@@ -43,6 +43,8 @@ class TimelineBlocks final : public BlockProvider {
   [[nodiscard]] std::vector<stats::SiteFigures> figures() const override;
   [[nodiscard]] std::optional<std::vector<Explanation>> explain(const ExplainOptions& options) const override;
   [[nodiscard]] std::optional<EnergyExplanation> explain_energy(const ExplainOptions& options) const override;
+  [[nodiscard]] std::optional<RunExplanation> explain_run(
+      const std::function<void(double)>& on_progress) const override;
   [[nodiscard]] SpanFacts find_span(const SpanKey& key) const override;
 
   /// For the thread that calls refresh().

@@ -1,4 +1,5 @@
-// The explain tab: why the slow frames of the selection, or its slow scopes, take longer than the others.
+// The explain tab: why the slow frames of the selection, or its slow scopes, take longer than the others; where there is
+// nothing to compare, where the time of the run went.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -120,6 +121,37 @@ class FindingRows final : public TableRows {
   std::vector<Row> rows_;
 };
 
+/// The parts of a run's time, and the rest.
+class RunRows final : public TableRows {
+ public:
+  enum Column : std::size_t { what_column, time_column, share_column };
+
+  explicit RunRows(const RunExplanation& run) : run_(run) {}
+
+  [[nodiscard]] std::size_t count() const override { return run_.parts.size() + 1; }
+  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
+    switch (column) {
+      case what_column:
+        return is_other(row) ? "other" : clean_text(run_.parts[row].text, 400);
+      case time_column:
+        return duration_text(std::llround(time(row)));
+      default:
+        return stats::share_of_excess_text(number(row, share_column));
+    }
+  }
+  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
+    return column == share_column ? time(row) / run_.duration_ns() : time(row);
+  }
+
+ private:
+  [[nodiscard]] bool is_other(std::size_t row) const { return row == run_.parts.size(); }
+  [[nodiscard]] double time(std::size_t row) const {
+    return is_other(row) ? run_.other_ns : run_.parts[row].duration_ns;
+  }
+
+  const RunExplanation& run_;
+};
+
 class ExplainTab final : public Tab {
  public:
   [[nodiscard]] const char* title() const override { return "Explain"; }
@@ -144,24 +176,23 @@ class ExplainTab final : public Tab {
       say(state_text(explained));
       return;
     }
-    for (const Explanation& why : explained.explanations) {
-      draw_sentence(clean_text(describe(why), 1000));
+    for (const std::string& sentence : sentences(explained)) {
+      draw_sentence(sentence);
     }
-    if (explained.of_energy) {
-      draw_sentence(clean_text(describe(*explained.of_energy), 1000));
-    }
-    const FindingRows rows(explained);
-    table_.update(rows, explained.version);
-    if (rows.count() != 0) {
+    with_rows(explained, [&](Table& table, const TableRows& rows) {
+      table.update(rows, explained.version);
+      if (rows.count() == 0) {
+        return;
+      }
       // What goes along stands below the rows, or below the window where there is no room.
       const float line = ImGui::GetTextLineHeightWithSpacing();
       const float all = (static_cast<float>(rows.count()) + 1.7F) * line;
       const float room = ImGui::GetContentRegionAvail().y - static_cast<float>(remarks(context).size()) * line;
-      const TableUse use = table_.draw(rows, chosen_, std::clamp(room, std::min(4 * line, all), all), context.theme);
+      const TableUse use = table.draw(rows, chosen_, std::clamp(room, std::min(4 * line, all), all), context.theme);
       if (use.clicked) {
         choose(context, *use.clicked);
       }
-    }
+    });
     for (const std::string& remark : remarks(context)) {
       say(remark);
     }
@@ -172,25 +203,52 @@ class ExplainTab final : public Tab {
       ask(context);
       return;
     }
-    const FindingRows rows(context.state.data().explained());
-    if (const auto next = table_.neighbour(chosen_, down); next && *next < rows.count()) {
-      choose(context, *next);
-    }
+    with_rows(context.state.data().explained(), [&](const Table& table, const TableRows& rows) {
+      if (const auto next = table.neighbour(chosen_, down); next && *next < rows.count()) {
+        choose(context, *next);
+      }
+    });
   }
-  void sort_by(std::size_t column) override { table_.sort_by(column); }
+  void sort_by(std::size_t column) override {
+    findings_.sort_by(column);
+    parts_.sort_by(column);
+  }
   [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
     const Explained& explained = context.state.data().explained();
     std::string text;
-    for (const Explanation& why : explained.explanations) {
-      text += as == CopyAs::text ? clean_text(describe(why), 1000) + "\n" : "";
+    if (as == CopyAs::text) {
+      for (const std::string& sentence : sentences(explained)) {
+        text += sentence + "\n";
+      }
     }
-    if (explained.of_energy && as == CopyAs::text) {
-      text += clean_text(describe(*explained.of_energy), 1000) + "\n";
-    }
-    return text + table_.copied(FindingRows(explained), as);
+    return text + (explained.of_run ? parts_.copied(RunRows(*explained.of_run), as)
+                                    : findings_.copied(FindingRows(explained), as));
   }
 
  private:
+  [[nodiscard]] static std::vector<std::string> sentences(const Explained& explained) {
+    std::vector<std::string> all;
+    for (const Explanation& why : explained.explanations) {
+      all.push_back(clean_text(describe(why), 1000));
+    }
+    if (explained.of_energy) {
+      all.push_back(clean_text(describe(*explained.of_energy), 1000));
+    }
+    if (explained.of_run) {
+      all.push_back(clean_text(describe(*explained.of_run), 1000));
+    }
+    return all;
+  }
+
+  template <typename Use>
+  void with_rows(const Explained& explained, const Use& use) {
+    if (explained.of_run) {
+      use(parts_, RunRows(*explained.of_run));
+    } else {
+      use(findings_, FindingRows(explained));
+    }
+  }
+
   static void draw_sentence(const std::string& text) {
     ImGui::PushTextWrapPos(0);
     say(text);
@@ -249,9 +307,11 @@ class ExplainTab final : public Tab {
         all.push_back("note: " + clean_text(note, 400));
       }
     }
-    if (const auto& of_energy = context.state.data().explained().of_energy) {
-      for (const std::string& note : of_energy->notes) {
-        all.push_back("note: " + clean_text(note, 400));
+    const Explained& explained = context.state.data().explained();
+    for (const auto* const notes : {explained.of_energy ? &explained.of_energy->notes : nullptr,
+                                    explained.of_run ? &explained.of_run->notes : nullptr}) {
+      for (std::size_t i = 0; notes != nullptr && i < notes->size(); ++i) {
+        all.push_back("note: " + clean_text((*notes)[i], 400));
       }
     }
     return all;
@@ -259,8 +319,12 @@ class ExplainTab final : public Tab {
 
   /// Lights the instances of a finding, and marks the scope where most of its time goes.
   void choose(TabContext& context, std::size_t row) {
-    const FindingRows rows(context.state.data().explained());
     chosen_ = row;
+    const Explained& explained = context.state.data().explained();
+    if (explained.of_run) {
+      return;  // its parts lie all over the run
+    }
+    const FindingRows rows(explained);
     std::vector<Instance> instances;
     const FindingRows::Row& chosen = rows.row(row);
     if (chosen.finding != nullptr) {
@@ -297,9 +361,10 @@ class ExplainTab final : public Tab {
   TimeRange range_;
   SiteId site_;
   std::optional<std::size_t> chosen_;
-  Table table_{"findings",
-               {{"cause", 7, false}, {"excess"}, {"share", 1, true, true}, {"95 % interval"}, {"slow with it"}},
-               Table::unsorted};
+  Table parts_{"parts", {{"what", 7, false}, {"time"}, {"share", 1, true, true}}, Table::unsorted};
+  Table findings_{"findings",
+                  {{"cause", 7, false}, {"excess"}, {"share", 1, true, true}, {"95 % interval"}, {"slow with it"}},
+                  Table::unsorted};
 };
 
 }  // namespace
