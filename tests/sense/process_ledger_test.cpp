@@ -153,6 +153,16 @@ TEST(ProcessLedger, IsExactWhereNothingHappensWithinALook) {
   }
 }
 
+TEST(PacedCpuTime, GrowsNoFasterThanTheCpusAndLosesNothing) {
+  PacedCpuTime time(2);
+  EXPECT_EQ(time.take(1'000, 500), 500) << "what was used before";
+  EXPECT_EQ(time.take(1'010, 515), 515);
+  EXPECT_EQ(time.take(1'020, 590), 535) << "a child's 60 are seen at its end";
+  EXPECT_EQ(time.take(1'030, 590), 555);
+  EXPECT_EQ(time.take(1'060, 595), 595);
+  EXPECT_EQ(time.take(1'070, 600), 600);
+}
+
 TEST(FinishedSum, AChildThatWasSeenIsCountedOnceHoweverItsEndIsSeen) {
   // In the parent's numbers at the look that misses it.
   FinishedSum at_once(7);

@@ -24,6 +24,27 @@
 
 namespace kymo::sense {
 
+/// A sum of CPU time, parts of which are seen late. It grows no faster than the CPUs allow: what is beyond that comes
+/// with later reads.
+class PacedCpuTime {
+ public:
+  explicit PacedCpuTime(std::int64_t cpus) : cpus_(cpus) {}
+
+  /// Takes a sum at a time, both not less than before. Returns what is shown of it.
+  std::int64_t take(std::int64_t now_ns, std::int64_t sum_ns) {
+    shown_ns_ = is_first_ ? sum_ns : std::min(sum_ns, shown_ns_ + cpus_ * (now_ns - last_ns_));
+    is_first_ = false;
+    last_ns_ = now_ns;
+    return shown_ns_;
+  }
+
+ private:
+  std::int64_t cpus_;
+  std::int64_t shown_ns_ = 0;
+  std::int64_t last_ns_ = 0;
+  bool is_first_ = true;
+};
+
 /// The amounts of one process's finished children.
 class FinishedSum {
  public:

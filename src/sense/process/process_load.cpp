@@ -101,6 +101,7 @@ class ProcessLoadSensor final : public Sensor {
         // CPU clocks belong to the machine that this runs on.
         uses_clocks_(context.root.empty()),
         tick_ns_(1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK))),
+        cpu_time_shown_(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))),
         page_bytes_(std::max(1L, ::sysconf(_SC_PAGESIZE))),
         // User and system time are each truncated to whole ticks.
         ledger_({2 * tick_ns_, 0, 0}) {
@@ -150,7 +151,8 @@ class ProcessLoadSensor final : public Sensor {
       }
     }
     highest_cpu_ns_ = std::max(highest_cpu_ns_, ledger_.total()[cpu_ns]);
-    set(cpu_time_, static_cast<double>(highest_cpu_ns_) / 1e9);
+    const std::int64_t shown_ns = uses_clocks_ ? cpu_time_shown_.take(now_ns, highest_cpu_ns_) : highest_cpu_ns_;
+    set(cpu_time_, static_cast<double>(shown_ns) / 1e9);
     if (pages) {
       set(rss_, *pages * static_cast<double>(page_bytes_));
     }
@@ -268,6 +270,7 @@ class ProcessLoadSensor final : public Sensor {
   ProcessTree tree_;
   bool uses_clocks_;
   std::int64_t tick_ns_;
+  PacedCpuTime cpu_time_shown_;
   std::int64_t page_bytes_;
   LoadLedger ledger_;
   std::map<std::uint64_t, LoadMember> members_;
