@@ -1,7 +1,6 @@
 #include "stats/paths/critical_path.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <kymo/thread_states.hpp>
 
 #include "stats/paths/hand_overs.hpp"
+#include "stats/paths/path_arguments.hpp"
 #include "stats/paths/path_samples.hpp"
 #include "stats/paths/queue_waits.hpp"
 #include "stats/paths/track_walk.hpp"
@@ -106,7 +106,6 @@ class PathFinder {
   void add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, Actor actor, TimeRange range);
   void add_delay(const Delay& delay);
   void add_stacks(std::uint32_t instance, OwnerId owner, TimeRange range);
-  [[nodiscard]] std::uint32_t number_of(const std::pair<SubjectId, NameId>& argument, std::string_view text);
   template <typename Visit>
   void split(ActiveRequest& active, TimeRange range, const Visit& visit);
 
@@ -118,18 +117,12 @@ class PathFinder {
   PathSamples samples_;
   std::unordered_map<ThreadId, TrackId> tracks_;
   CriticalPaths found_;
-  std::map<std::pair<SubjectId, NameId>, std::map<std::string, std::uint32_t, std::less<>>> text_numbers_;
-  std::string_view batch_text_;
+  PathArguments arguments_{found_};
   std::vector<std::uint64_t> pids_;  // of the instances
   std::vector<PathRequest> next_;
   std::vector<LockWait> lock_waits_;
   bool may_follow_ = true;
 };
-
-std::string_view argument_text(const ArgumentValue& value, std::string_view text) {
-  return value.bits <= text.size() ? text.substr(static_cast<std::size_t>(value.bits), value.text_size)
-                                   : std::string_view();
-}
 
 /// Which blocks of a capture have to be read: those that the requests touch, from the end of what is before.
 std::vector<bool> blocks_of(const timeline::Source& source, const std::vector<TimeRange>& ranges) {
@@ -178,7 +171,7 @@ void PathFinder::walk(std::vector<PathRequest> requests) {
                      [&chosen](std::size_t capture, std::size_t block) { return chosen[capture][block]; });
   for (EventBatch batch; cursor.next(batch);) {
     is_in_batch.clear();
-    batch_text_ = batch.text;
+    arguments_.begin_batch(batch.text);
     for (const ScopeRun& run : batch.runs) {
       const auto found = walks.find(run.track);
       if (found != walks.end()) {
@@ -216,41 +209,7 @@ void PathFinder::call(const ActiveRequest& active, SiteId site) {
 }
 
 void PathFinder::argument(const ActiveRequest& active, SiteId site, const ArgumentValue& value) {
-  const std::pair<SubjectId, NameId> key{owners_.subject_of(site), value.name};
-  ArgumentValues& values = found_.paths[active.request.instance].arguments[key];
-  if (value.type == ArgumentType::string || value.type == ArgumentType::boolean) {
-    const std::string_view text = value.type == ArgumentType::string ? argument_text(value, batch_text_)
-                                  : value.bits != 0                  ? "true"
-                                                                     : "false";
-    ++values.texts[number_of(key, text)];
-    ++values.text_count;
-    return;
-  }
-  double number = static_cast<double>(value.bits);
-  if (value.type == ArgumentType::int64) {
-    std::int64_t integer = 0;
-    std::memcpy(&integer, &value.bits, sizeof integer);
-    number = static_cast<double>(integer);
-  } else if (value.type == ArgumentType::float64) {
-    std::memcpy(&number, &value.bits, sizeof number);
-  }
-  values.sum += number;
-  ++values.count;
-}
-
-std::uint32_t PathFinder::number_of(const std::pair<SubjectId, NameId>& argument, std::string_view text) {
-  auto& numbers = text_numbers_[argument];
-  const auto known = numbers.find(text);
-  if (known != numbers.end()) {
-    return known->second;
-  }
-  if (numbers.size() == most_texts) {
-    return other_text;
-  }
-  const auto number = static_cast<std::uint32_t>(found_.texts.size());
-  numbers.emplace(text, number);
-  found_.texts.emplace_back(text);
-  return number;
+  arguments_.take(active.request.instance, owners_.subject_of(site), value);
 }
 
 void PathFinder::add(const PathRequest& request, ChainId chain, OwnerKind kind, SubjectId subject, Actor actor,
