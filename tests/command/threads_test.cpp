@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
@@ -250,6 +251,26 @@ TEST_F(ThreadsTest, TheRunOfACommandWithoutScopesGoesToTheChildrenThatItWaitsFor
   EXPECT_GE(slept_ns, 0.2e9) << run;
   EXPECT_LE(slept_ns, run["duration_ns"].get<double>()) << run;
   EXPECT_NE(run["notes"].dump().find("nothing to compare"), std::string::npos) << run;
+}
+
+/// By the ends of the threads that it joins. On a busy machine the main thread goes on late after some of them.
+TEST_F(ThreadsTest, TheRunOfAProgramGoesToTheThreadsThatItJoins) {
+  for (const bool ends_in_a_thread : {false, true}) {
+    std::vector<std::string> words{"record", "--hz", "0", "-q", "-o", "run.kymo", "--", JOINING_PROGRAM};
+    if (ends_in_a_thread) {
+      words.emplace_back("exit");
+    }
+    const CommandResult recorded = kymo(words);
+    ASSERT_EQ(recorded.status, 0) << recorded.err;
+    const Json run = Json::parse(kymo({"explain", "run.kymo", "--json"}).out)["run"];
+    std::map<std::string, double> shares;
+    for (const Json& part : run["parts"]) {
+      shares[part["text"]] += part["share"].get<double>();
+    }
+    EXPECT_GT(shares["waiting for thread worker"], 0.05) << run;
+    EXPECT_GT(shares["waiting for thread last"], ends_in_a_thread ? 0.05 : -1) << run;
+    std::filesystem::remove(file_named("run.kymo"));
+  }
 }
 
 TEST_F(ThreadsTest, EachThreadHasItsTimesMigrationsAndFaults) {
