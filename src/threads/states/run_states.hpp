@@ -29,9 +29,9 @@ class RunStates {
   /// Takes the next record. Records must come by ascending time; one that comes too late only ends what is known of its
   /// thread. About 100 ns.
   ///
-  /// The kernel records no wake of a thread that has come far in its end. So a thread that waited counts as woken by the
-  /// end of a child of its process if it goes on within a second; by that of a thread of its process if it goes on within
-  /// 500 us, or 200 us before: the end is recorded late by kernels before 6.16, and where it ends the process.
+  /// The kernel records no wake of a thread that has come far in its end. So a thread that waited counts as woken by
+  /// the end of a child of its process if it goes on within a second; by that of a thread of its process if it goes on
+  /// within 500 us, or 200 us before: the end is recorded late by kernels before 6.16, and where it ends the process.
   void take(const KernelRecord& record);
 
   /// The thread that a record is of; none beyond most_threads.
