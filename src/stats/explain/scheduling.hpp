@@ -19,8 +19,8 @@ namespace kymo::stats {
 /// Whether it was recorded which threads ended waits.
 [[nodiscard]] bool has_wakes(const Timeline& timeline);
 
-/// " while gzip ran 98 % of the time": who ran for at least a quarter of the time in which slow instances were blocked. It
-/// may be whom they waited for. Threads with the same words count as one. Empty where wakes tell, or nobody did.
+/// " while gzip ran 98 % of the time": who ran for at least a quarter of the time in which slow instances were blocked.
+/// It may be whom they waited for. Threads with the same words count as one. Empty where wakes tell, or nobody did.
 [[nodiscard]] std::string describe_meanwhile(const FindingFacts& facts, const Cause& cause);
 
 }  // namespace kymo::stats

@@ -13,8 +13,8 @@
 
 namespace kymo::stats {
 
-/// Adds up what the scopes of each subject recorded. `found` must outlive this. Memory grows with subjects, argument names
-/// and their different texts, of which at most `most_texts` are kept.
+/// Adds up what the scopes of each subject recorded. `found` must outlive this. Memory grows with subjects, argument
+/// names and their different texts, of which at most `most_texts` are kept.
 class PathArguments {
  public:
   explicit PathArguments(CriticalPaths& found) : found_(found) {}
