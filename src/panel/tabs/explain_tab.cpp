@@ -1,5 +1,5 @@
-// The explain tab: why the slow frames of the selection, or its slow scopes, take longer than the others; where there is
-// nothing to compare, where the time of the run went.
+// The explain tab: why the slow frames of the selection, or its slow scopes, take longer than the others; where there
+// is nothing to compare, where the time of the run went.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
