@@ -57,14 +57,14 @@ def test_lines_have_the_samples_of_their_functions(path: Path) -> None:
     told: Counter[tuple[str, int]] = Counter()
     for row in lines:
         told[row["file"], row["line"] or 0] += row["self"]
-    on_cpu = stacks[stacks.blocked_ns == 0]
+    on_cpu = stacks[(stacks.blocked_ns == 0) & (stacks.unsampled_ns == 0)]
     assert Counter(zip(on_cpu.file, on_cpu.line.tolist(), strict=True)) == +told
 
 
 def test_the_table_has_each_sample(path: Path) -> None:
     with kymo.open(path) as capture:
         stacks = capture.stacks
-        on_cpu = stacks[stacks.blocked_ns == 0]
+        on_cpu = stacks[(stacks.blocked_ns == 0) & (stacks.unsampled_ns == 0)]
         rows = capture.functions()
     told: Counter[str] = Counter()
     modules = Counter(row["name"] for row in rows)

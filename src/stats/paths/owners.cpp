@@ -96,7 +96,7 @@ std::string OwnerTable::words_for(ThreadId thread, std::uint64_t own_pid) const 
   const ThreadDeclaration& declared = threads[thread.index()];
   const auto name_of_process = [&](std::uint64_t pid) {
     const auto main = std::find_if(threads.rbegin(), threads.rend(), [&](const ThreadDeclaration& other) {
-      return other.pid == pid && other.os_thread_id == pid;
+      return other.process == declared.process && other.pid == pid && other.os_thread_id == pid;
     });
     return main != threads.rend() ? main->name : std::string();
   };

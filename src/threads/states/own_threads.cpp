@@ -158,7 +158,7 @@ bool OwnThreads::collect(std::int64_t open_ns, EventBatch& batch) {
     told_ = refusal_.reason;
     add_fact(batch, "threads.refused", told_);
   }
-  return !batch.states.empty() || !batch.declarations.empty();
+  return !batch.states.empty() || !batch.wakes.empty() || !batch.declarations.empty();
 }
 
 void OwnThreads::stop() noexcept {
