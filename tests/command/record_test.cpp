@@ -97,6 +97,8 @@ TEST_F(Record, PutsWhatTheCommandRecordsIntoOneClosedCapture) {
   EXPECT_TRUE(infos.contains("kernel"));
   EXPECT_TRUE(infos.contains("started"));
   EXPECT_FALSE(has_parts());
+  const std::string stats = kymo({"stats", "run.kymo"}).out;
+  EXPECT_NE(stats.find(" on 1 thread, nothing dropped"), std::string::npos) << "kymo's process is none: " << stats;
 }
 
 TEST_F(Record, EndsAsTheCommandDid) {
@@ -127,6 +129,9 @@ TEST_F(Record, OfACommandThatDoesNotRecordHoldsTheFactsOfTheRun) {
   EXPECT_EQ(command["command_line"], "/bin/sh -c 'exit 4'");
   EXPECT_EQ(command["infos"]["record.exit_status"], "4");
   EXPECT_NE(command["boot_id"], "");
+  const std::string stats = kymo({"stats", "run.kymo"}).out;
+  EXPECT_NE(stats.find(", no scopes, nothing dropped"), std::string::npos) << stats;
+  EXPECT_NE(stats.find("`kymo explain` tells where the run's time went"), std::string::npos) << stats;
 }
 
 TEST_F(Record, TheMachineAndTheProcessTreeAreSampledMeanwhile) {
@@ -406,6 +411,8 @@ TEST_F(Record, ForksAndExecsJoin) {
     pids.insert(process["pid"].get<std::uint64_t>());
   }
   EXPECT_EQ(pids.size(), 3U) << "kymo, the program and its child; the exec keeps its number";
+  const std::string stats = kymo({"stats", "run.kymo"}).out;
+  EXPECT_NE(stats.find(" threads in 3 processes, nothing dropped"), std::string::npos) << "one by its exec: " << stats;
 }
 
 TEST_F(Record, ACommandThatIsKilledLosesNothingThatWasClosed) {

@@ -12,6 +12,17 @@ namespace kymo::command {
 
 namespace {
 
+/// A cell of what an explanation says, and below each of its functions.
+std::string lines_cell(const std::string& before, const std::string& text,
+                       const std::vector<FindingFunction>& functions) {
+  std::string cell;
+  for (const std::string& line : stats::lines_of(text, functions)) {
+    cell += cell.empty() ? escape_html(before + printable(line))
+                         : fmt::format("<small>of it {}</small>", escape_html(printable(line)));
+  }
+  return cell;
+}
+
 void put_excess(double excess_ns, double share, PageTable& table) {
   table.cell(exact(excess_ns, (excess_ns < 0 ? "-" : "") + format_duration(std::abs(excess_ns))));
   table.cell(escape_html(stats::share_of_excess_text(share)));
@@ -24,7 +35,7 @@ void put_joules(double joules, double share, PageTable& table) {
 
 void put_finding(const Explanation& why, const Finding& finding, PageTable& table) {
   const bool is_less = finding.excess_ns < 0;
-  table.row(escape_html((is_less ? "less time " : "") + printable(finding.text)), "name");
+  table.row(lines_cell(is_less ? "less time " : "", finding.text, finding.functions), "name sentence");
   put_excess(finding.excess_ns, finding.share, table);
   table.cell(escape_html(stats::share_interval_text(finding.interval)));
   table.cell(is_less ? std::string() : fmt::format("{} of {}", finding.in_instances, why.slow));
@@ -32,7 +43,7 @@ void put_finding(const Explanation& why, const Finding& finding, PageTable& tabl
 
 void put_energy_finding(const EnergyExplanation& why, const EnergyFinding& finding, PageTable& table) {
   const bool is_less = finding.excess_joules < 0;
-  table.row(escape_html((is_less ? "less " : "") + printable(finding.text)), "name");
+  table.row(escape_html((is_less ? "less " : "") + printable(finding.text)), "name sentence");
   put_joules(finding.excess_joules, finding.share, table);
   table.cell(escape_html(stats::share_interval_text(finding.interval)));
   table.cell(is_less ? std::string() : fmt::format("{} of {}", finding.in_instances, why.costly));
@@ -108,7 +119,7 @@ void append_run(const std::optional<RunExplanation>& run, std::string& out) {
   put_texts(describe(*run), run->notes, out);
   PageTable table(out, "Parts of the run's time", {{"what", true}, {"time"}, {"share"}});
   for (const RunPart& part : run->parts) {
-    table.row(escape_html(printable(part.text)), "name");
+    table.row(lines_cell("", part.text, part.functions), "name sentence");
     put_excess(part.duration_ns, part.share, table);
   }
   table.row("other", "name");

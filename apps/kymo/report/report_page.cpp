@@ -23,6 +23,7 @@ constexpr std::size_t most_processes_shown = 64;
 
 constexpr std::string_view report_style = R"(small { display: block; color: var(--soft); }
 .name { white-space: normal; overflow-wrap: anywhere; min-width: 10rem; max-width: 22rem; }
+.sentence { max-width: 46rem; }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .15rem 1rem; font-size: .875rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 nav a { margin-right: 1rem; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -52,6 +53,17 @@ std::string machine_of(const TimelineProcess& process) {
   return text;
 }
 
+std::size_t count_recording_processes(const Timeline& timeline) {
+  std::set<ProcessId> recording;
+  for (const SiteDeclaration& site : timeline.declarations().sites) {
+    recording.insert(site.process);
+  }
+  for (const FrameStreamDeclaration& stream : timeline.declarations().frame_streams) {
+    recording.insert(stream.process);
+  }
+  return recording.size();
+}
+
 std::string describe_scopes(const Timeline& timeline, const stats::Statistics& statistics) {
   std::uint64_t scopes = 0;
   for (const stats::SiteStatistics& site : statistics.sites) {
@@ -61,8 +73,13 @@ std::string describe_scopes(const Timeline& timeline, const stats::Statistics& s
   const auto threads = std::count_if(totals.begin(), totals.end(), [&timeline](const TrackTotals& total) {
     return total.recorded_scopes != 0 && timeline.track(total.track).role == TrackRole::plain;
   });
-  return fmt::format("{} on {}", format_plural(scopes, "scope"),
-                     format_plural(static_cast<std::uint64_t>(threads), "thread"));
+  if (scopes == 0 && threads == 0) {
+    return "no scopes";
+  }
+  const std::size_t processes = count_recording_processes(timeline);
+  return fmt::format("{} on {}{}", format_plural(scopes, "scope"),
+                     format_plural(static_cast<std::uint64_t>(threads), "thread"),
+                     processes > 1 ? " in " + format_plural(processes, "process") : "");
 }
 
 bool is_own(const MetricDeclaration& metric) {

@@ -1,6 +1,7 @@
 // Facts about a recorded run, for the first lines of outputs.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,9 @@ namespace kymo::command {
 [[nodiscard]] std::string_view fact_of(const Timeline& timeline, std::string_view key);
 /// Host, processor, number of CPUs, kernel, architecture: those that are known.
 [[nodiscard]] std::string machine_of(const TimelineProcess& process);
-/// "5,316 scopes on 5 threads".
+/// Processes that recorded scopes or frames of their own, rather than being watched or watching.
+[[nodiscard]] std::size_t count_recording_processes(const Timeline& timeline);
+/// "5,316 scopes on 5 threads in 2 processes".
 [[nodiscard]] std::string describe_scopes(const Timeline& timeline, const stats::Statistics& statistics);
 /// Whether the program itself recorded the metric, rather than the sampler from a source of the machine.
 [[nodiscard]] bool is_own(const MetricDeclaration& metric);

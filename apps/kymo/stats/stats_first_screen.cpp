@@ -43,9 +43,6 @@ void print_facts(const Timeline& timeline, const stats::Statistics& statistics, 
     drops.add(track);
   }
   std::string facts = fmt::format("{}, {}", format_duration(table.length_ns), describe_scopes(timeline, statistics));
-  if (timeline.processes().size() > 1) {
-    facts += fmt::format(" in {}", format_plural(timeline.processes().size(), "process"));
-  }
   facts += ", " + describe_drops(drops);
   if (const std::string machine = machine_of(process); !machine.empty()) {
     facts += ". " + printable(machine);
@@ -90,7 +87,8 @@ void print_more(const Timeline& timeline, const stats::Statistics& statistics, b
   if (machine != 0 && !has_machine) {
     text += fmt::format(" --metrics ({} of the machine),", format_count(machine));
   }
-  text += " --tree, --slowest-frames 5, --histogram, --help";
+  text += statistics.sites.empty() ? " --help; `kymo explain` tells where the run's time went"
+                                   : " --tree, --slowest-frames 5, --histogram, --help";
   fmt::print("\n");
   print_wrapped(text, Style::soft);
 }

@@ -9,6 +9,7 @@
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/table.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/stats/stats_facts.hpp"
 #include "apps/kymo/stats/stats_table.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
 #include "stats/common/power_curve.hpp"
@@ -102,8 +103,9 @@ std::string since_start(const Timeline& timeline, std::int64_t time_ns) {
 }
 
 std::string process_note(const Timeline& timeline, ProcessId process) {
-  return timeline.processes().size() < 2 ? std::string()
-                                         : fmt::format(" of process {}", timeline.process(process).declaration.pid);
+  return count_recording_processes(timeline) < 2
+             ? std::string()
+             : fmt::format(" of process {}", timeline.process(process).declaration.pid);
 }
 
 int show_slowest_frames(const Timeline& timeline, const StatsOptions& options) {
