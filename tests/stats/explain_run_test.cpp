@@ -197,6 +197,20 @@ TEST_F(ExplainRun, TheMainThreadThatIsKnownLongestIsExplained) {
   EXPECT_EQ(parts_of(run), (Parts{{"computing", 40e6}}));
 }
 
+TEST_F(ExplainRun, WhereRecordsWereLostTheRunIsTheWholeRecording) {
+  MadeUpProgram program(path_, true);
+  program.fact("record.threads_lost_records", "5");
+  const TrackId main = program.thread_without_scopes("program", 101);
+  const TrackId worker = program.thread_without_scopes("worker", 101);
+  program.skip(main, 20 * ms);
+  program.run(main, 10 * ms);
+  program.run(worker, 100 * ms);
+  program.finish();
+  const RunExplanation run = explain();
+  EXPECT_EQ(run.duration_ns(), 100e6) << "it may have begun earlier and ended later than is known";
+  EXPECT_EQ(parts_of(run), (Parts{{"not recorded", 90e6}, {"computing", 10e6}}));
+}
+
 TEST_F(ExplainRun, WhatIsNotKnownOfAThreadWithoutScopesIsNoComputing) {
   MadeUpProgram program(path_, true);
   const TrackId main = program.thread_without_scopes("program", 101);

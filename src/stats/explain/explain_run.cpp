@@ -62,6 +62,21 @@ TimeRange known_range(const ThreadStates& states, ThreadId thread, TimeRange who
           std::min(whole.end_ns, states.states(thread, *last).back().end_ns())};
 }
 
+/// Whether records of what threads did were lost. When a thread began and ended is not known then.
+bool has_losses(const Timeline& timeline) {
+  const auto& infos = timeline.declarations().infos;
+  bool is_any = std::any_of(infos.begin(), infos.end(), [](const InfoDeclaration& info) {
+    return info.key == "record.threads_lost_records" && info.value != "0";
+  });
+  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
+    const auto& facts = timeline.capture(i).end().facts;
+    is_any = is_any || std::any_of(facts.begin(), facts.end(), [](const auto& fact) {
+               return fact.first == "threads_lost_records" && fact.second != 0;
+             });
+  }
+  return is_any;
+}
+
 /// The main thread that is known longest; nothing where none was observed.
 std::optional<Runner> observed_main_thread(const Timeline& timeline, TimeRange whole) {
   const ThreadStates states(timeline);
@@ -86,7 +101,8 @@ std::optional<Runner> observed_main_thread(const Timeline& timeline, TimeRange w
   }
   const auto track = tracks.find(longest->id);
   const Actor actor = track != tracks.end() ? Actor{track->second, {}} : Actor{{}, longest->id};
-  return Runner{actor, longest->name, longest->pid, known_range(states, longest->id, whole)};
+  const TimeRange range = has_losses(timeline) ? whole : known_range(states, longest->id, whole);
+  return Runner{actor, longest->name, longest->pid, range};
 }
 
 /// The track of a process's main thread, else of the first thread that there is.

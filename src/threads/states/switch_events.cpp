@@ -401,6 +401,12 @@ void SwitchEvents::hand_over(std::int64_t until_ns, RunStates& states, const std
       make_room();
     }
     const Pending& next = pending_[done];
+    const bool is_sample =
+        next.record.kind == KernelRecord::Kind::sampled || next.record.kind == KernelRecord::Kind::leaving;
+    if (is_sample && pending_.size() > most_pending() / 2) {
+      ++lost_samples_;  // before all that is pending is lost
+      continue;
+    }
     if (next.record.kind == KernelRecord::Kind::lost_records) {
       states.lose(next.record.time_ns, next.lost_until_ns);
       for (RecordTaker* const taker : takers) {
@@ -408,9 +414,7 @@ void SwitchEvents::hand_over(std::int64_t until_ns, RunStates& states, const std
       }
     } else {
       states.take(next.record);
-      const bool has_thread = next.record.kind == KernelRecord::Kind::sampled ||
-                              next.record.kind == KernelRecord::Kind::leaving ||
-                              next.record.kind == KernelRecord::Kind::switched_in;
+      const bool has_thread = is_sample || next.record.kind == KernelRecord::Kind::switched_in;
       const ThreadId thread = has_thread && !takers.empty() ? states.thread_of(next.record) : ThreadId{};
       for (RecordTaker* const taker : takers) {
         taker->take(next.record, thread);
@@ -429,7 +433,7 @@ void SwitchEvents::read(RunStates& states, const std::vector<RecordTaker*>& take
   for (Ring& ring : rings_) {
     drain(ring);
   }
-  if (pending_.size() > rings_.size() * 4 * usual_ring_bytes_ / least_record_bytes) {
+  if (pending_.size() > most_pending()) {
     pending_.clear();
     pending_bytes_ = 0;
     ++overruns_;
@@ -441,6 +445,10 @@ void SwitchEvents::read(RunStates& states, const std::vector<RecordTaker*>& take
   watch(start_ns);
   // A record that was under way at the start of this reading may have come to a ring after it was read.
   hand_over(std::exchange(last_start_ns_, start_ns), states, takers);
+}
+
+std::size_t SwitchEvents::most_pending() const {
+  return rings_.size() * 4 * usual_ring_bytes_ / least_record_bytes;
 }
 
 void SwitchEvents::watch(std::int64_t now_ns) {

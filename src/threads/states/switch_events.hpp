@@ -123,6 +123,8 @@ class SwitchEvents {
   [[nodiscard]] base::FileDescriptor open_event(EventKind kind, pid_t process, int cpu, const EventChoice& choice,
                                                 std::size_t ring_bytes) const;
   void add_wakes(pid_t thread);
+  /// More records than these are not kept.
+  [[nodiscard]] std::size_t most_pending() const;
   void watch(std::int64_t now_ns);
   void enable(EventKind kind, bool is_enabled);
   void hand_over(std::int64_t until_ns, RunStates& states, const std::vector<RecordTaker*>& takers);
