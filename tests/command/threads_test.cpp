@@ -1,5 +1,6 @@
 // Run states from the kernel to `kymo stats`, beside what the recorded program says of itself.
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -271,6 +272,39 @@ TEST_F(ThreadsTest, TheRunOfAProgramGoesToTheThreadsThatItJoins) {
     EXPECT_GT(shares["waiting for thread last"], ends_in_a_thread ? 0.05 : -1) << run;
     std::filesystem::remove(file_named("run.kymo"));
   }
+}
+
+/// The nice values of processes and threads, from the contents of their `stat` files.
+std::vector<int> nice_values(const std::string& stats) {
+  std::vector<int> values;
+  std::istringstream lines(stats);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line.substr(line.rfind(')') + 1));
+    constexpr int behind_name = 17;
+    std::string field;
+    for (int i = 0; i < behind_name; ++i) {
+      fields >> field;
+    }
+    values.push_back(std::stoi(field));
+  }
+  return values;
+}
+
+TEST_F(ThreadsTest, OnlyTheThreadThatReadsSwitchesGoesBeforeOthersWhereTheUserMay) {
+  if (::setpriority(PRIO_PROCESS, 0, -1) != 0) {
+    GTEST_SKIP() << "this user may not raise a priority";
+  }
+  ::setpriority(PRIO_PROCESS, 0, 0);
+  // kymo's thread may begin later than the command.
+  const std::string script =
+      "for i in $(seq 1000); do cat /proc/$PPID/task/*/stat > stats; grep -q ' 0 -20 ' stats && break; sleep 0.01; done;"
+      "cat stats; cat /proc/$$/stat";
+  const CommandResult recorded = kymo({"record", "--hz", "0", "-q", "-o", "run.kymo", "--", "sh", "-c", script});
+  ASSERT_EQ(recorded.status, 0) << recorded.err;
+  const std::vector<int> values = nice_values(recorded.out);
+  EXPECT_EQ(std::count(values.begin(), values.end(), -20), 1) << recorded.out;
+  EXPECT_EQ(std::count(values.begin(), values.end(), 0), std::ssize(values) - 1) << recorded.out;
+  EXPECT_EQ(values.back(), 0) << "the command's";
 }
 
 TEST_F(ThreadsTest, EachThreadHasItsTimesMigrationsAndFaults) {
