@@ -21,6 +21,7 @@ namespace kymo::test {
 namespace {
 
 constexpr std::uint32_t observed = 3;
+constexpr std::uint32_t with_scopes = 2;  // the others have no tracks
 constexpr std::uint32_t cpus = 3;
 
 /// A capture of threads whose states last anything from nanoseconds to seconds, in blocks and summaries of random
@@ -34,7 +35,9 @@ Bytes make_observed(std::mt19937& random) {
   declared.processes = {{ProcessId{1}, 1, "host", "boot", "", "observed"}};
   std::vector<std::int64_t> now(observed, 1'000'000'000);
   for (std::uint32_t i = 0; i < observed; ++i) {
-    declared.tracks.push_back({TrackId{i + 1}, TrackKind::thread, ProcessId{1}, 100 + std::uint64_t{i}, "thread"});
+    if (i < with_scopes) {
+      declared.tracks.push_back({TrackId{i + 1}, TrackKind::thread, ProcessId{1}, 100 + std::uint64_t{i}, "thread"});
+    }
     declared.threads.push_back({ThreadId{i + 1}, ProcessId{1}, 1, 100 + std::uint64_t{i}, "thread"});
   }
   declared.sites.resize(1);
@@ -60,6 +63,9 @@ Bytes make_observed(std::mt19937& random) {
       if (!run.states.empty()) {
         batch.start_ns = std::min(batch.start_ns, run.states.front().start_ns);
         batch.states.push_back(std::move(run));
+      }
+      if (i >= with_scopes) {
+        continue;
       }
       ScopeRun scopes;
       scopes.track = TrackId{i + 1};
@@ -157,6 +163,14 @@ TEST(States, LanesOfThreadsAndCpusAreWhatTheTimelineSaysInEveryRange) {
       const TimeRange range = state.flame().range();
       // Where no piece has states, there are no lanes.
       const bool is_known = !state.states().threads.empty();
+      std::vector<std::pair<ThreadId, panel::StateLane>> lanes;
+      for (const panel::StateLane& lane : state.states().threads) {
+        lanes.emplace_back(ThreadId{lane.track.value()}, lane);
+      }
+      for (const panel::StateLane& lane : state.states().scopeless) {
+        lanes.emplace_back(lane.thread, lane);
+      }
+      ASSERT_EQ(lanes.size(), is_known ? observed : 0U);
       for (std::uint32_t thread = 1; thread <= observed && !is_known; ++thread) {
         ASSERT_EQ(truth.of_thread(ThreadId{thread}, range), (std::array<double, 3>{})) << "round " << round;
       }
@@ -168,8 +182,8 @@ TEST(States, LanesOfThreadsAndCpusAreWhatTheTimelineSaysInEveryRange) {
         const TimeRange quarter{from_ns, from_ns + part_ns};
         // A bin of up to two pixels may reach out of it at each end; shares are coded in 1/254.
         const double tolerance = 5 * state.flame().ns_per_pixel() + 0.006 * static_cast<double>(part_ns);
-        for (const panel::StateLane& lane : state.states().threads) {
-          const auto expected = truth.of_thread(ThreadId{lane.track.value()}, quarter);
+        for (const auto& [thread, lane] : lanes) {
+          const auto expected = truth.of_thread(thread, quarter);
           const auto shown = drawn(lane, state.flame(), quarter);
           for (std::size_t i = 0; i < 3; ++i) {
             ASSERT_NEAR(shown[i], expected[i], tolerance) << "round " << round << " state " << i;
@@ -180,8 +194,8 @@ TEST(States, LanesOfThreadsAndCpusAreWhatTheTimelineSaysInEveryRange) {
           ASSERT_LT(drawn(lane, state.flame(), quarter)[0], truth.of_cpu(lane.cpu, quarter) + tolerance);
         }
       }
-      for (const panel::StateLane& lane : state.states().threads) {
-        const std::vector<ThreadState> known = truth.states(ThreadId{lane.track.value()}, range);
+      for (const auto& [thread, lane] : lanes) {
+        const std::vector<ThreadState> known = truth.states(thread, range);
         for (const panel::StateBox& box : lane.boxes) {
           const bool was = std::any_of(known.begin(), known.end(), [&box](const ThreadState& one) {
             return one.start_ns == box.start_ns && one.end_ns() == box.end_ns && one.state == box.state() &&
@@ -253,7 +267,7 @@ TEST(LiveStates, OfARunningProgramHaveLanesToo) {
 
 class StateLanes : public Interaction {
  protected:
-  StateLanes() : Interaction(stated_game()) {}
+  explicit StateLanes(const std::vector<EventBatch>& batches = stated_game()) : Interaction(batches) {}
 
   [[nodiscard]] const std::string& tip_at(int percent, unsigned line, float down) {
     const float height = std::floor(ImGui::GetTextLineHeight() * 1.25F);
@@ -288,6 +302,47 @@ TEST_F(StateLanes, CpusSayWhichThreadRanOnThem) {
   EXPECT_EQ(tip_at(25, 8, 0.5F), "");
   screen_.click(view_.marks().titles.left + 20, flame_y(7));
   EXPECT_EQ(tip_at(25, 8, 0.5F), "main\nran here for 5 ms");
+}
+
+/// The game with a loader, which runs through the first half of each frame and waits for the worker then, and a process
+/// of its own that only waits.
+std::vector<EventBatch> game_with_a_loader() {
+  std::vector<EventBatch> all = stated_game();
+  std::vector<ThreadDeclaration>& threads = all.front().declarations.threads;
+  threads.push_back({ThreadId{3}, ProcessId{1}, 7, 7, "tool"});
+  threads.push_back({ThreadId{4}, ProcessId{1}, 1, 102, "loader"});
+  for (unsigned frame = 0; frame < Game().frames; ++frame) {
+    const std::int64_t start = Game::start_of(frame);
+    const std::int64_t half = (Game::start_of(frame + 1) - start) / 2;
+    EventBatch& batch = all[frame / Game().frames_in_block];
+    batch.states.resize(4);
+    batch.states[2].thread = ThreadId{3};
+    batch.states[2].states.push_back({start, 2 * half, 0, RunState::blocked});
+    batch.states[3].thread = ThreadId{4};
+    batch.states[3].states.push_back({start, half, 2, RunState::running});
+    batch.states[3].states.push_back({start + half, half, 2, RunState::blocked});
+    batch.wakes.push_back({ThreadId{4}, ThreadId{2}, start + 2 * half - 100'000});
+  }
+  return all;
+}
+
+class ScopelessLanes : public StateLanes {
+ protected:
+  ScopelessLanes() : StateLanes(game_with_a_loader()) {}
+};
+
+// Lines: those above up to three CPUs at 8, 9 and 10, the title of the threads, "loader", "tool 7".
+TEST_F(ScopelessLanes, SayWhatThreadsDidThatRecordedNoScopes) {
+  click_bar(20);
+  ASSERT_EQ(view_.state().scopeless_threads(), (std::vector{ThreadId{4}, ThreadId{3}})) << "by process";
+  EXPECT_EQ(tip_at(25, 12, 0.5F), "running for 5 ms, on CPU 2");
+  EXPECT_EQ(tip_at(75, 12, 0.9F), "blocked for 5 ms; before, on CPU 2\nended by worker, 100 us before it ran");
+  EXPECT_TRUE(has_text(tip_at(75, 13, 0.5F), "blocked for ")) << view_.tip();
+  screen_.click(view_.marks().titles.left + 20, flame_y(11));
+  EXPECT_EQ(tip_at(25, 12, 0.5F), "") << "a click on their title folds them";
+  screen_.click(view_.marks().titles.left + 20, flame_y(7));
+  screen_.click(view_.marks().titles.left + 20, flame_y(8));
+  EXPECT_EQ(tip_at(25, 9, 0.5F), "running for 5 ms, on CPU 2") << "they follow the CPUs, which are folded";
 }
 
 TEST_F(StateLanes, StatesOfAPixelOrLessAreShownByTheirShares) {

@@ -226,14 +226,19 @@ void add_thread(const PieceView& view, ThreadId thread, LaneBuilder& lane) {
   }
 }
 
+/// The lanes of a group that are in view: from the first up to the second.
+std::pair<std::size_t, std::size_t> lanes_in_view(const LaneGroup& group, const StatePlaces& places) {
+  const std::size_t first_line = std::size_t{group.line} + 1;
+  const std::size_t count = group.is_folded ? 0 : group.lanes;
+  const auto lane_at = [&](std::size_t line) { return std::min(line - std::min(line, first_line), count); };
+  return {lane_at(places.first_line), lane_at(places.end_line)};
+}
+
 /// What ran on the CPUs in view.
 void lay_out_cpus(const std::vector<PieceView>& views, LaneBuilder& builder, const StatePlaces& places,
                   StateLayout& out) {
-  const auto is_in_view = [&places](std::size_t lane) {
-    const std::size_t line = places.cpu_line + lane;
-    return line >= places.first_line && line < places.end_line;
-  };
-  if (places.cpu_line >= places.end_line) {
+  const auto [first, end] = lanes_in_view(places.cpu_group, places);
+  if (first == end) {
     return;
   }
   std::unordered_map<std::uint32_t, std::vector<Stretch>> exact;
@@ -255,10 +260,7 @@ void lay_out_cpus(const std::vector<PieceView>& views, LaneBuilder& builder, con
       }
     }
   }
-  for (std::size_t i = 0; i < places.cpus.size(); ++i) {
-    if (!is_in_view(i)) {
-      continue;
-    }
+  for (std::size_t i = first; i < end; ++i) {
     for (const PieceView* const view : coarse) {
       for (const DetailRow& row : rows_of(view->bins(), TrackId{places.cpus[i] + 1}, true)) {
         builder.add(view->bins(), row, RunState::running);
@@ -267,7 +269,8 @@ void lay_out_cpus(const std::vector<PieceView>& views, LaneBuilder& builder, con
     for (const Stretch& stretch : exact[places.cpus[i]]) {
       builder.add(stretch);
     }
-    out.cpus.push_back({{}, places.cpus[i], places.cpu_line + static_cast<std::uint32_t>(i), builder.take()});
+    const auto line = static_cast<std::uint32_t>(places.cpu_group.line + 1 + i);
+    out.cpus.push_back({{}, places.cpus[i], {}, line, builder.take()});
   }
 }
 
@@ -291,7 +294,15 @@ StateLayout lay_out_lanes(const std::vector<Piece>& pieces, const TimeAxis& axis
         add_thread(view, thread, builder);
       }
     }
-    out.threads.push_back({track.track, 0, track.line, builder.take()});
+    out.threads.push_back({track.track, 0, {}, track.line, builder.take()});
+  }
+  const auto [first, end] = lanes_in_view(places.scopeless_group, places);
+  for (std::size_t i = first; i < end; ++i) {
+    for (const PieceView& view : views) {
+      add_thread(view, places.scopeless[i], builder);
+    }
+    const auto line = static_cast<std::uint32_t>(places.scopeless_group.line + 1 + i);
+    out.scopeless.push_back({{}, 0, places.scopeless[i], line, builder.take()});
   }
   lay_out_cpus(views, builder, places, out);
   return out;
@@ -322,7 +333,7 @@ void add_cpus(const std::vector<Piece>& pieces, std::vector<std::uint32_t>& cpus
       }
       const std::uint32_t cpu = row.track.value() - 1;
       const auto place = std::lower_bound(cpus.begin(), cpus.end(), cpu);
-      if ((place == cpus.end() || *place != cpu) && cpus.size() < most_cpu_lanes) {
+      if ((place == cpus.end() || *place != cpu) && cpus.size() < most_state_lanes) {
         cpus.insert(place, cpu);
       }
     }
@@ -336,7 +347,7 @@ StateLayout lay_out_states(const std::vector<Piece>& pieces, const TimeAxis& axi
   double width = std::max(places.column_pixels, least_column_pixels);
   for (bool is_done = !has_states; !is_done; width *= is_done ? 1 : 2) {
     out = lay_out_lanes(pieces, axis, width, places);
-    const std::size_t rectangles = rectangles_of(out.threads) + rectangles_of(out.cpus);
+    const std::size_t rectangles = rectangles_of(out.threads) + rectangles_of(out.cpus) + rectangles_of(out.scopeless);
     is_done = rectangles <= most_rectangles || width >= axis.width();
     // With room for twice as many and more, the next one is finer.
     out.column_pixels = rectangles <= most_rectangles / 3 ? width / 2 : width;

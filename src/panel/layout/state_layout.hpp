@@ -25,26 +25,39 @@ struct StateBox {
   [[nodiscard]] RunState state() const;  ///< the one with most of it
 };
 
-/// The lane of a track's threads, on the line of its title; or that of a CPU.
+/// The lane of a track's threads, on the line of its title; that of a CPU, or of a thread without a track.
 struct StateLane {
-  TrackId track;          ///< of a thread's lane
-  std::uint32_t cpu = 0;  ///< of a CPU's
+  TrackId track{};
+  std::uint32_t cpu = 0;
+  ThreadId thread{};
   std::uint32_t line = 0;
   std::vector<StateBox> boxes;  ///< by ascending left end
 };
 
 struct StateLayout {
-  std::vector<StateLane> threads;  ///< those in view, by ascending line
-  std::vector<StateLane> cpus;     ///< likewise
-  double column_pixels = 0;        ///< for StatePlaces of the next layout, which is probably like this one
+  std::vector<StateLane> threads;    ///< those in view, by ascending line
+  std::vector<StateLane> cpus;       ///< likewise
+  std::vector<StateLane> scopeless;  ///< of threads without tracks, likewise
+  double column_pixels = 0;          ///< for StatePlaces of the next layout, which is probably like this one
+};
+
+/// Lanes below all tracks: a line for their title, then one for each.
+struct LaneGroup {
+  std::uint32_t line = 0;  ///< that of the title
+  std::uint32_t lanes = 0;
+  bool is_folded = false;  ///< then the title stands alone
+
+  [[nodiscard]] std::uint32_t lines() const { return lanes == 0 ? 0 : is_folded ? 1 : lanes + 1; }
 };
 
 /// What lays out run states needs of the chart.
 struct StatePlaces {
   const FlameLayout& flame;
   const std::unordered_map<TrackId, std::vector<ThreadId>>& threads;  ///< those that tracks recorded
-  std::vector<std::uint32_t> cpus;                                    ///< those that have lanes, from cpu_line on
-  std::uint32_t cpu_line = 0;
+  const std::vector<std::uint32_t>& cpus;                             ///< those that have lanes
+  const std::vector<ThreadId>& scopeless;                             ///< threads without tracks, likewise
+  LaneGroup cpu_group;
+  LaneGroup scopeless_group;
   std::uint32_t first_line = 0;  ///< the lines in view
   std::uint32_t end_line = 0xFFFFFFFF;
   double column_pixels = 0;  ///< narrower states are added up; at least two
@@ -55,8 +68,8 @@ struct StatePlaces {
 [[nodiscard]] StateLayout lay_out_states(const std::vector<Piece>& pieces, const TimeAxis& axis,
                                          const StatePlaces& places);
 
-/// More CPUs than these have no lanes.
-constexpr std::size_t most_cpu_lanes = 1024;
+/// More CPUs, or threads without tracks, than these have no lanes.
+constexpr std::size_t most_state_lanes = 1024;
 /// Adds the CPUs that pieces name to those known, which ascend.
 void add_cpus(const std::vector<Piece>& pieces, std::vector<std::uint32_t>& cpus);
 

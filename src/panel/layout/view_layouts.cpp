@@ -1,4 +1,6 @@
 // The layouts of a view, made anew where what they depend on has changed.
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "panel/layout/view_state.hpp"
@@ -9,7 +11,7 @@ namespace kymo::panel {
 bool ViewState::LayoutKey::operator==(const LayoutKey& other) const {
   return revision == other.revision && range.start_ns == other.range.start_ns && range.end_ns == other.range.end_ns &&
          width == other.width && least_pixels == other.least_pixels && detail == other.detail &&
-         end_detail == other.end_detail && tracks == other.tracks;
+         end_detail == other.end_detail && tracks == other.tracks && folds == other.folds;
 }
 
 bool ViewState::is_new(LayoutKey& known, const LayoutKey& now) {
@@ -102,6 +104,31 @@ void ViewState::find_threads() {
       threads_[thread] = track;
     }
   }
+  std::vector<const ThreadDeclaration*> scopeless;
+  for (const ThreadDeclaration& thread : declared.threads) {
+    if (threads_.count(thread.id) == 0) {
+      scopeless.push_back(&thread);
+    }
+  }
+  const auto place = [](const ThreadDeclaration* thread) {
+    return std::tuple(thread->process, thread->pid, thread->os_thread_id);
+  };
+  std::stable_sort(scopeless.begin(), scopeless.end(),
+                   [&](const auto* a, const auto* b) { return place(a) < place(b); });
+  scopeless.resize(std::min(scopeless.size(), most_state_lanes));
+  scopeless_threads_.clear();
+  for (const ThreadDeclaration* const thread : scopeless) {
+    scopeless_threads_.push_back(thread->id);
+  }
+}
+
+void ViewState::place_lanes() {
+  constexpr std::size_t most_unfolded = 64;
+  cpu_group_.line = flame_layout_.lines;
+  cpu_group_.lanes = static_cast<std::uint32_t>(cpus_.size());
+  scopeless_group_.line = cpu_group_.line + cpu_group_.lines();
+  scopeless_group_.lanes = static_cast<std::uint32_t>(scopeless_threads_.size());
+  scopeless_group_.is_folded = folds_scopeless_.value_or(scopeless_threads_.size() > most_unfolded);
 }
 
 const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
@@ -109,6 +136,7 @@ const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
   key.detail = options.first_line;
   key.end_detail = options.end_line;
   key.tracks = tracks_.order().version();
+  key.folds = (cpu_group_.is_folded ? 1U : 0U) + (!folds_scopeless_ ? 2U : *folds_scopeless_ ? 4U : 0U);
   const bool is_moving = is_new(flame_key_, key);
   if (is_moving || flame_is_draft_) {
     ++layouts_made_;
@@ -124,10 +152,11 @@ const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
     find_threads();
     mark_layout_ = lay_out_marks(pieces, flame_, flame_layout_, threads_);
     add_cpus(pieces, cpus_);
-    // Below all tracks, and below the title of their own.
-    state_layout_ = lay_out_states(pieces, flame_,
-                                   {flame_layout_, thread_tracks_, cpus_, flame_layout_.lines + 1, options.first_line,
-                                    options.end_line, state_layout_.column_pixels});
+    place_lanes();
+    state_layout_ =
+        lay_out_states(pieces, flame_,
+                       {flame_layout_, thread_tracks_, cpus_, scopeless_threads_, cpu_group_, scopeless_group_,
+                        options.first_line, options.end_line, state_layout_.column_pixels});
   }
   return flame_layout_;
 }

@@ -180,12 +180,17 @@ class ViewState {
   [[nodiscard]] const RowOrder& metric_order() const { return metric_order_; }
   /// The marks for the last flame_layout().
   [[nodiscard]] const MarkLayout& marks() const { return mark_layout_; }
-  /// The run states for the last flame_layout(), and the CPUs that have lanes below its lines: first a line for their
-  /// title.
+  /// The run states for the last flame_layout(). Below its lines, CPUs have lanes, and threads without tracks.
   [[nodiscard]] const StateLayout& states() const { return state_layout_; }
+  [[nodiscard]] const LaneGroup& cpu_group() const { return cpu_group_; }
+  [[nodiscard]] const LaneGroup& scopeless_group() const { return scopeless_group_; }
+  void fold_cpus(bool is_folded) { cpu_group_.is_folded = is_folded; }
+  void fold_scopeless(bool is_folded) { folds_scopeless_ = is_folded; }
   /// Those that a track recorded.
   [[nodiscard]] const std::vector<ThreadId>& threads_of(TrackId track) { return thread_tracks_[track]; }
   [[nodiscard]] const std::vector<std::uint32_t>& cpus() const { return cpus_; }
+  /// The observed threads without tracks: those of a process follow its main thread.
+  [[nodiscard]] const std::vector<ThreadId>& scopeless_threads() const { return scopeless_threads_; }
   /// The frames of the flame chart's range. Those narrower than 3 pixels are joined.
   [[nodiscard]] const FrameBars& chart_frames();
   /// The number of a frame, from 1 on; nothing while it is being counted, or if earlier frames are gone. `asker`: one
@@ -208,6 +213,7 @@ class ViewState {
     std::uint32_t detail = 0;      // the stream, or the first line
     std::uint32_t end_detail = 0;  // the line after the last
     std::uint32_t tracks = 0;      // version of their arrangement
+    std::uint32_t folds = 0;       // of groups of lanes
     [[nodiscard]] bool operator==(const LayoutKey& other) const;
   };
 
@@ -229,6 +235,7 @@ class ViewState {
   void show_span(const SpanKey& key);
   /// Finds the tracks of observed threads, if there are new ones.
   void find_threads();
+  void place_lanes();
 
   PanelData data_;
   TimeAxis overview_;
@@ -291,7 +298,11 @@ class ViewState {
   bool flame_is_draft_ = false;
   MarkLayout mark_layout_;
   StateLayout state_layout_;
+  LaneGroup cpu_group_;
+  LaneGroup scopeless_group_;
+  std::optional<bool> folds_scopeless_;                               // else many are
   std::vector<std::uint32_t> cpus_;                                   // seen so far
+  std::vector<ThreadId> scopeless_threads_;                           // those observed that have no track
   std::unordered_map<ThreadId, TrackId> threads_;                     // those observed
   std::unordered_map<TrackId, std::vector<ThreadId>> thread_tracks_;  // likewise
   std::pair<std::size_t, std::size_t> threads_of_;                    // numbers of threads and tracks declared then

@@ -109,13 +109,13 @@ void PanelView::draw_flame_chart() {
     note_tracks(layout);
   }
   draw_flame_rows(area, flame_scroll_, layout, line_height);
-  if (layout.tracks.empty() && cpu_lines() == 0 && !state_.data().is_busy()) {
+  if (layout.tracks.empty() && lane_lines() == 0 && !state_.data().is_busy()) {
     draw_hint(area, state_.tracks().order().hidden() != 0
                         ? "all tracks are hidden: H shows them"
                         : "no scopes: put KYMO_FUNCTION() or KYMO_SCOPE(\"name\") into the code");
   }
   use_flame_pointer(area, layout, line_height);
-  const float all = static_cast<float>(layout.lines + cpu_lines()) * line_height;
+  const float all = static_cast<float>(layout.lines + lane_lines()) * line_height;
   flame_scroll_ = std::clamp(flame_scroll_, 0.0F, std::max(all - area.height() + line_height, 0.0F));
   draw_scroll_place(area, flame_scroll_, all > area.height() ? all + line_height : 0);
   ImGui::EndChild();
@@ -171,7 +171,7 @@ void PanelView::draw_track_titles(const Area& area, const FlameLayout& layout, f
   over_title.is_over = is_over;
   over_title.is_clicked = is_clicked;
   over_title.y = pointer - area.top;
-  draw_cpu_titles(area, layout, line_height, over_title);
+  draw_lane_titles(area, line_height, over_title);
   ImGui::EndChild();
 }
 
@@ -198,7 +198,7 @@ void PanelView::draw_flame_rows(const Area& area, float scroll, const FlameLayou
     canvas.fill(area.left, y, area.right, y + line_height - 1, theme_.band);
   }
   draw_states(area, line_height);
-  draw_cpus(area, layout, line_height);
+  draw_cpus(area, line_height);
   constexpr float least_line_pixels = 12;
   for (const FrameBar& bar : state_.chart_frames().bars) {
     if (bar.count == 1 && bar.right - bar.left >= least_line_pixels) {

@@ -260,15 +260,21 @@ class PanelView {
   void draw_samples(const Area& area, float line_height);
   /// Shows the stack of the sample under the pointer. Returns whether there is one.
   [[nodiscard]] bool use_samples(const Pointer& pointer, std::uint32_t line);
-  /// The lines of CPUs below those of tracks: that of their title first.
-  [[nodiscard]] std::uint32_t cpu_lines() const;
+  /// The lines below those of tracks: lanes of CPUs and of threads without tracks, and their titles.
+  [[nodiscard]] std::uint32_t lane_lines() const;
+  [[nodiscard]] const ThreadDeclaration* find_thread(ThreadId id) const;
   [[nodiscard]] std::string thread_title(ThreadId id) const;
   void draw_states(const Area& area, float line_height);
-  void draw_cpus(const Area& area, const FlameLayout& layout, float line_height);
-  void draw_cpu_titles(const Area& area, const FlameLayout& layout, float line_height, const Pointer& pointer);
+  void draw_cpus(const Area& area, float line_height);
+  void draw_lane(const Area& area, const StateLane& lane, float top, float height);
+  void draw_lane_titles(const Area& area, float line_height, const Pointer& pointer);
+  /// Returns whether the title of the group was clicked.
+  [[nodiscard]] bool draw_group_titles(const Area& area, const LaneGroup& group, float line_height,
+                                       const Pointer& pointer, const char* tip,
+                                       const std::function<std::string(std::size_t)>& title_of_lane);
   /// Shows the run state under the pointer. Returns whether there is one.
   [[nodiscard]] bool use_states(const Pointer& pointer, std::uint32_t line, float line_height);
-  [[nodiscard]] std::string state_text(const StateBox& box, TrackId track, std::int64_t time_ns);
+  [[nodiscard]] std::string state_text(const StateBox& box, const StateLane& lane, std::int64_t time_ns);
   /// What a track's thread waited for at a time, as far as its scopes tell.
   [[nodiscard]] std::string blocked_text(TrackId track, std::int64_t time_ns);
   void draw_track_titles(const Area& area, const FlameLayout& layout, float line_height);
@@ -339,7 +345,6 @@ class PanelView {
   float rows_scroll_by_ = 0;        // requested by a key
   std::optional<SpanKey> hovered_;  // in the last frame
   bool shows_flows_ = false;        // all, however many
-  bool folds_cpus_ = false;
   bool unfolds_constants_ = false;
   Filter metric_filter_{"##metrics", "filter metrics"};
   MetricRowsKey metric_rows_key_;
