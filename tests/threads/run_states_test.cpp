@@ -196,6 +196,16 @@ TEST(RunStates, TheThreadThatEndsItsProcessEndsTheWaitsOfAllOthers) {
   EXPECT_EQ(wakes_of(states), (std::vector<std::string>{"101 by 102 at 1000000", "100 by 102 at 1000000"}));
 }
 
+TEST(RunStates, OfThreadsThatEndOneAfterTheOtherTheFirstInAWaitEndedIt) {
+  RunStates states;
+  take_all(states, {make(Kind::switched_in, 1, 100), fork_of(100, 2, 101), fork_of(100, 3, 102),
+                    make(Kind::switched_in, 4, 101), make(Kind::switched_in, 5, 102), make(Kind::blocked, 6, 101),
+                    make(Kind::exited, 1'000'000, 102), make(Kind::switched_in, 1'030'000, 101),
+                    make(Kind::blocked, 1'050'000, 100), make(Kind::exited, 1'200'000, 101),
+                    make(Kind::switched_in, 1'230'000, 100)});
+  EXPECT_EQ(wakes_of(states), (std::vector<std::string>{"101 by 102 at 1000000", "100 by 101 at 1200000"}));
+}
+
 TEST(RunStates, TheKernelsWordAboutAWakeIsPreferred) {
   RunStates states;
   std::vector<KernelRecord> records = end_of_a_child(60'000);

@@ -134,24 +134,29 @@ void RunStates::wake_by_exit(std::uint32_t tid, Thread& thread, std::int64_t tim
   if (thread.state != RunState::blocked || thread.is_woken) {
     return;
   }
-  const auto ended_wait = [&](const auto& exit, const auto& exits, std::int64_t longest_ns) {
-    return exit != exits.end() && exit->second.time_ns >= thread.began_ns &&
-           time_ns - exit->second.last_ns <= longest_ns;
-  };
-  if (const auto child = child_exits_.find(thread.pid); ended_wait(child, child_exits_, longest_reaping_ns)) {
-    add_wake(thread.id, child->second.thread, child->second.time_ns);
+  if (const auto child = child_exits_.find(thread.pid);
+      child != child_exits_.end() && wake_by(child->second, thread, time_ns, longest_reaping_ns)) {
     child_exits_.erase(child);
     return;
   }
-  if (const auto other = thread_exits_.find(thread.pid); ended_wait(other, thread_exits_, longest_joining_ns)) {
+  if (const auto other = thread_exits_.find(thread.pid);
+      other != thread_exits_.end() && wake_by(other->second, thread, time_ns, longest_joining_ns)) {
     thread.woken_by_exit = other->second;
-    add_wake(thread.id, other->second.thread, other->second.time_ns);
     return;
   }
   while (!resumptions_.empty() && resumptions_.front().time_ns < time_ns - latest_end_ns) {
     resumptions_.pop_front();
   }
   resumptions_.push_back({tid, thread.id, thread.pid, time_ns});
+}
+
+bool RunStates::wake_by(const Exit& exit, const Thread& thread, std::int64_t time_ns, std::int64_t longest_ns) {
+  if (exit.last_ns < thread.began_ns || time_ns - exit.last_ns > longest_ns) {
+    return false;
+  }
+  const bool is_first = exit.time_ns >= thread.began_ns;
+  add_wake(thread.id, is_first ? exit.thread : exit.last, is_first ? exit.time_ns : exit.last_ns);
+  return true;
 }
 
 void RunStates::wake_by_late_exit(const Exit& exit, const Thread& thread) {
@@ -195,14 +200,15 @@ void RunStates::remember_exit(const KernelRecord& record, const Thread& thread) 
     child_exits_.erase(record.pid);
     thread_exits_.erase(record.pid);
     if (threads_.count(record.parent_pid) != 0) {
-      child_exits_[record.parent_pid] = {thread.id, record.time_ns, record.time_ns};
+      child_exits_[record.parent_pid] = {thread.id, record.time_ns, thread.id, record.time_ns};
     }
     return;
   }
   const std::optional<Exit>& cause = thread.woken_by_exit;
-  Exit exit{thread.id, record.time_ns, record.time_ns};
+  Exit exit{thread.id, record.time_ns, thread.id, record.time_ns};
   if (cause && record.time_ns - cause->last_ns <= longest_joining_ns) {
-    exit = {cause->thread, cause->time_ns, record.time_ns};
+    exit.thread = cause->thread;
+    exit.time_ns = cause->time_ns;
   }
   thread_exits_[record.pid] = exit;
   wake_by_late_exit(exit, thread);

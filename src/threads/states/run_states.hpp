@@ -58,7 +58,8 @@ class RunStates {
   struct Exit {
     ThreadId thread{};
     std::int64_t time_ns = 0;
-    std::int64_t last_ns = 0;  ///< of the last of them
+    ThreadId last{};  ///< the last of them
+    std::int64_t last_ns = 0;
   };
   struct Thread {
     ThreadId id{};
@@ -86,6 +87,8 @@ class RunStates {
   void change(Thread& thread, const KernelRecord& record, RunState next, bool is_expected);
   void wake(const KernelRecord& record);
   void wake_by_exit(std::uint32_t tid, Thread& thread, std::int64_t time_ns);
+  /// Whether the exit ended the wait of a thread that goes on at a time.
+  bool wake_by(const Exit& exit, const Thread& thread, std::int64_t time_ns, std::int64_t longest_ns);
   void remember_exit(const KernelRecord& record, const Thread& thread);
   void wake_by_late_exit(const Exit& exit, const Thread& thread);
   void add_wake(ThreadId woken, ThreadId waker, std::int64_t time_ns);
