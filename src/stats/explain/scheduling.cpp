@@ -104,6 +104,7 @@ std::vector<ThreadDeclaration> busiest_in(const FindingFacts& facts, const Threa
   std::stable_sort(busiest.begin(), busiest.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   busiest.resize(std::min(busiest.size(), most_runners));
   std::vector<ThreadDeclaration> threads;
+  threads.reserve(busiest.size());
   for (auto& [ran_ns, thread] : busiest) {
     threads.push_back(std::move(thread));
   }
