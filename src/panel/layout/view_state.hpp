@@ -16,9 +16,9 @@
 #include "panel/layout/frame_layout.hpp"
 #include "panel/layout/mark_layout.hpp"
 #include "panel/layout/metric_layout.hpp"
-#include "panel/layout/notes.hpp"
 #include "panel/layout/state_layout.hpp"
 #include "panel/layout/time_axis.hpp"
+#include "panel/lists/notes.hpp"
 
 namespace kymo::panel {
 

@@ -7,7 +7,7 @@
 #include "panel/draw/canvas.hpp"
 #include "panel/draw/filter.hpp"
 #include "panel/draw/text.hpp"
-#include "panel/layout/notes.hpp"
+#include "panel/lists/notes.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
 

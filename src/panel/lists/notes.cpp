@@ -1,5 +1,5 @@
 // Notes: texts at times or ranges of a recording.
-#include "panel/layout/notes.hpp"
+#include "panel/lists/notes.hpp"
 
 #include <algorithm>
 #include <charconv>
