@@ -157,9 +157,12 @@ void PanelView::draw_bars(const Area& area) {
                 "latest " + duration_text(bars.latest->duration_ns));
   }
   if (bars.count == 0 && !state_.data().is_busy()) {
-    draw_hint(plot, state_.data().provider().declarations().frame_streams.empty()
-                        ? "no frames: mark them in the main loop with kymo::frame_mark()"
-                        : "no frames here: 0 shows everything");
+    const Declarations& declared = state_.data().provider().declarations();
+    // A program that was only watched may not be the user's to change.
+    const bool is_watched = declared.sites.empty() && !declared.threads.empty();
+    draw_hint(plot, !declared.frame_streams.empty() ? "no frames here: 0 shows everything"
+                    : is_watched                    ? "no frames"
+                                                    : "no frames: mark them in the main loop with kymo::frame_mark()");
   }
   draw_cover(plot, state_.overview(), state_.flame().range(), theme_.selection);
   draw_sync_points(plot, state_.overview_sync_points());
