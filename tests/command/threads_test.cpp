@@ -13,6 +13,7 @@
 #include <kymo/batch_cursor.hpp>
 
 #include "command/command_fixture.hpp"
+#include "support/rounds.hpp"
 
 namespace kymo::test {
 namespace {
@@ -269,7 +270,8 @@ TEST_F(ThreadsTest, TheRunOfAProgramGoesToTheThreadsThatItJoins) {
       shares[part["text"]] += part["share"].get<double>();
     }
     EXPECT_GT(shares["waiting for thread worker"], 0.05) << run;
-    EXPECT_GT(shares["waiting for thread last"], ends_in_a_thread ? 0.05 : -1) << run;
+    // A sanitizer stops all threads when the process ends, which ends their waits before.
+    EXPECT_GT(shares["waiting for thread last"], ends_in_a_thread && !has_sanitizer ? 0.05 : -1) << run;
     std::filesystem::remove(file_named("run.kymo"));
   }
 }
