@@ -1,13 +1,18 @@
-# The command that runs on other Linux systems, for cmake/PortableLinux.cmake: everything but the C library is in it, compiled
-# from sources or headers. libdw is found at run time, as in other builds.
+# What runs on other Linux systems: the command, for cmake/PortableLinux.cmake, and Python's wheels, for cmake/OlderLinux.cmake.
+# All libraries that a system may lack are in it, compiled from sources or headers. libdw is found at run time, as in other
+# builds.
 
-foreach(part IN ITEMS PANEL VIEWER WEB EXAMPLES TESTS BENCHMARKS FUZZERS PYTHON)
+foreach(part IN ITEMS PANEL VIEWER EXAMPLES TESTS BENCHMARKS FUZZERS)
   set(KYMO_BUILD_${part} OFF)
 endforeach()
+if(NOT SKBUILD)
+  set(KYMO_BUILD_PYTHON OFF)
+  set(KYMO_BUILD_WEB OFF)
+endif()
 set(KYMO_INSTALL OFF)
 
 set(KYMO_PORTABLE_SOURCES "${PROJECT_SOURCE_DIR}/build/portable-sources" CACHE PATH
-  "Sources of lz4, zstd, zlib and cpp-httplib in folders lz4, libzstd, zlib and cpp-httplib: scripts/portable.sh fetches them")
+  "Sources of lz4, zstd, zlib and cpp-httplib in folders lz4, libzstd, zlib and cpp-httplib: scripts/fetch-web-sources.sh fetches them")
 set(kymo_sources "${KYMO_PORTABLE_SOURCES}")
 include(KymoFetchedLibraries)
 

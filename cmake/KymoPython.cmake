@@ -4,6 +4,9 @@ if(NOT SKBUILD AND NOT Python_EXECUTABLE AND EXISTS "${PROJECT_SOURCE_DIR}/build
   set(Python_EXECUTABLE "${PROJECT_SOURCE_DIR}/build/peers/bin/python3")
 endif()
 find_package(Python 3.10 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+if(SKBUILD AND CMAKE_CROSSCOMPILING)
+  set(Python_SOABI "${SKBUILD_SOABI}")
+endif()
 set(KYMO_HAS_PYTHON OFF)
 if(Python_FOUND)
   execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir

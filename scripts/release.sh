@@ -7,7 +7,7 @@
 #   kymo-VERSION-SYSTEM.tar.gz      the command for any Linux with glibc 2.31 or later, by scripts/portable.sh
 #   *.deb                           Debian packages
 #   PKGBUILD, kymo.rb, ...          packaging/ with this version and the sources' checksum
-#   *.whl                           what cibuildwheel left in build/wheels
+#   *.whl                           what check-wheels.sh or cibuildwheel left in build/wheels
 #   notes.md, SHA256SUMS            what changed, by CHANGELOG.md; the checksums of all
 #
 # JOBS=n sets how many jobs run at once; CONFIGURE=-DOPTION=VALUE configures the build of the command.
