@@ -92,7 +92,7 @@ TEST(ImportToAFullDisk, LeavesNothingOfAChromeTrace) {
 }
 
 TEST(ImportToAFullDisk, LeavesNothingOfAJetsonTrace) {
-  const std::string trace = encode_nvmt(test::random_trace({.seed = 3, .fast = 9000}));
+  const std::string trace = test::encode_nvmt(test::random_trace({.seed = 3, .fast = 9000}));
   expect_whole_or_nothing(trace, [](const std::string& from, const std::string& to) { return import_nvmt(from, to); });
 }
 

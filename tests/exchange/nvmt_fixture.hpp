@@ -13,6 +13,26 @@ namespace kymo::test {
 
 using namespace exchange;
 
+/// The bytes of a trace. The header gets the magic, the version and the counts of the vectors.
+inline std::string encode_nvmt(const NvmtTrace& trace) {
+  nvmetrics::FileHeader header = trace.header;
+  header.magic = nvmetrics::magic;
+  header.version = nvmetrics::version;
+  header.num_fast_samples = trace.fast.size();
+  header.num_medium_samples = trace.medium.size();
+  header.num_slow_samples = trace.slow.size();
+  header.num_sync_points = trace.sync.size();
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  const auto append = [&bytes](const auto& rows) {
+    bytes.append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
+  };
+  append(trace.fast);
+  append(trace.medium);
+  append(trace.slow);
+  append(trace.sync);
+  return bytes;
+}
+
 struct TraceShape {
   std::uint32_t seed = 1;
   unsigned cores = 12;

@@ -23,6 +23,7 @@
 namespace kymo::exchange {
 namespace {
 
+using test::encode_nvmt;
 using test::random_trace;
 using test::TemporaryDirectory;
 

@@ -17,6 +17,7 @@
 namespace kymo::exchange {
 namespace {
 
+using test::encode_nvmt;
 using test::Json;
 using test::random_trace;
 using test::TemporaryDirectory;

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -72,6 +71,13 @@ class ArrowBatches {
   ArrowOwned<ArrowSchema> schema_;
   ArrowOwned<ArrowArray> batch_;
 };
+
+/// Appends the lowest bytes of a number.
+inline void append_little_endian(std::string& out, std::uint64_t value, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i, value >>= 8U) {
+    out.push_back(static_cast<char>(value & 0xFFU));
+  }
+}
 
 /// Bytes of a value in a column's values of this format; 0 for bits and text.
 [[nodiscard]] inline std::size_t arrow_width(std::string_view format) {

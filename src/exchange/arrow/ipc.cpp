@@ -1,8 +1,6 @@
 // Arrow's IPC file format: "ARROW1", the schema, the dictionaries, the batches, and a footer that says where they are.
 #include "exchange/arrow/ipc.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -196,12 +194,9 @@ class ArrowFile {
     size_ += bytes.size();
   }
   void append_size(std::size_t size) {
-    std::array<char, 4> bytes{};
-    for (char& byte : bytes) {
-      byte = static_cast<char>(size & 0xFFU);
-      size >>= 8U;
-    }
-    append({bytes.data(), bytes.size()});
+    std::string bytes;
+    append_little_endian(bytes, size, 4);
+    append(bytes);
   }
 
   base::OutputFile file_;

@@ -1,4 +1,5 @@
 // Short tables of a timeline, as Arrow tables: sites, tracks, metrics, phases, messages, processes.
+#include <array>
 #include <functional>
 
 #include "exchange/arrow/rows.hpp"
@@ -38,13 +39,11 @@ class ListRows final : public ArrowRows {
   }
 
   /// Selects rows and adds the process column for them.
-  template <typename Thing>
-  std::vector<const Thing*> choose(const std::vector<Thing>& things,
-                                   const std::function<ProcessId(const Thing&)>& process_of,
-                                   const std::function<bool(const Thing&)>& takes) {
+  template <typename Thing, typename ProcessOf, typename Takes>
+  std::vector<const Thing*> choose(const std::vector<Thing>& things, ProcessOf process_of, Takes takes) {
     std::vector<const Thing*> chosen;
     for (const Thing& thing : things) {
-      const ProcessId process = process_of(thing);
+      const ProcessId process = std::invoke(process_of, thing);
       if (takes_lists_of(process) && takes(thing)) {
         chosen.push_back(&thing);
         rows_.push_back(ArrowProcesses::index_of(process));
@@ -59,20 +58,15 @@ class ListRows final : public ArrowRows {
                    NumberOf&& number_of) {
     columns_.push_back({ArrowColumn(name, format), true});
     for (const Thing* const thing : things) {
-      columns_.back().column.add(static_cast<Number>(number_of(*thing)));
+      columns_.back().column.add(static_cast<Number>(std::invoke(number_of, *thing)));
     }
   }
   template <typename Thing, typename TextOf>
   void add_texts(const char* name, const std::vector<const Thing*>& things, TextOf&& text_of) {
     const auto texts = std::make_shared<ArrowDictionary>();
-    std::vector<std::uint32_t> numbers;
-    numbers.reserve(things.size());
-    for (const Thing* const thing : things) {
-      numbers.push_back(texts->add(text_of(*thing)));
-    }
     columns_.push_back({ArrowColumn(name, "I", false, texts), true});
-    for (const std::uint32_t number : numbers) {
-      columns_.back().column.add(number);
+    for (const Thing* const thing : things) {
+      columns_.back().column.add(texts->add(std::invoke(text_of, *thing)));
     }
   }
   template <typename Thing, typename IsSo>
@@ -101,58 +95,44 @@ class ListRows final : public ArrowRows {
   }
 
   void fill_sites() {
-    const auto sites = choose<SiteDeclaration>(
-        timeline_.declarations().sites, [](const SiteDeclaration& site) { return site.process; },
-        [this](const SiteDeclaration& site) { return choice_.takes_name(site.name); });
-    add_numbers<std::uint32_t>("site", "I", sites, [](const SiteDeclaration& site) { return site.id.value(); });
-    add_texts("name", sites, [](const SiteDeclaration& site) { return site.name; });
-    add_texts("function", sites, [](const SiteDeclaration& site) { return site.function; });
-    add_texts("file", sites, [](const SiteDeclaration& site) { return site.file; });
-    add_numbers<std::uint32_t>("line", "I", sites, [](const SiteDeclaration& site) { return site.line; });
-    add_texts("kind", sites, [](const SiteDeclaration& site) {
-      switch (site.kind) {
-        case SiteKind::scope:
-          return "scope";
-        case SiteKind::function:
-          return "function";
-        case SiteKind::dynamic:
-          return "dynamic";
-        case SiteKind::hooked:
-          return "hooked";
-      }
-      return "?";
+    using Site = SiteDeclaration;
+    const auto sites = choose(timeline_.declarations().sites, &Site::process,
+                              [this](const Site& site) { return choice_.takes_name(site.name); });
+    add_numbers<std::uint32_t>("site", "I", sites, [](const Site& site) { return site.id.value(); });
+    add_texts("name", sites, &Site::name);
+    add_texts("function", sites, &Site::function);
+    add_texts("file", sites, &Site::file);
+    add_numbers<std::uint32_t>("line", "I", sites, &Site::line);
+    add_texts("kind", sites, [](const Site& site) {
+      constexpr std::array<std::string_view, 4> kinds{"scope", "function", "dynamic", "hooked"};
+      const auto kind = static_cast<std::size_t>(site.kind);
+      return kind < kinds.size() ? kinds[kind] : "?";
     });
   }
 
   void fill_tracks() {
-    const auto tracks = choose<TrackDeclaration>(
-        timeline_.tracks(), [](const TrackDeclaration& track) { return track.process; },
-        [this](const TrackDeclaration& track) { return choice_.takes_track(track); });
-    add_numbers<std::uint32_t>("track_id", "I", tracks, [](const TrackDeclaration& track) { return track.id.value(); });
-    add_texts("name", tracks, [](const TrackDeclaration& track) { return track.name; });
-    add_texts("kind", tracks, [](const TrackDeclaration& track) { return name_of(track.kind, track.role); });
-    add_numbers<std::uint64_t>("os_thread_id", "L", tracks,
-                               [](const TrackDeclaration& track) { return track.os_thread_id; });
+    using Track = TrackDeclaration;
+    const auto tracks =
+        choose(timeline_.tracks(), &Track::process, [this](const Track& track) { return choice_.takes_track(track); });
+    add_numbers<std::uint32_t>("track_id", "I", tracks, [](const Track& track) { return track.id.value(); });
+    add_texts("name", tracks, &Track::name);
+    add_texts("kind", tracks, [](const Track& track) { return name_of(track.kind, track.role); });
+    add_numbers<std::uint64_t>("os_thread_id", "L", tracks, &Track::os_thread_id);
   }
 
   void fill_metrics() {
     using Metric = MetricDeclaration;
-    const auto metrics = choose<Metric>(
-        timeline_.declarations().metrics, [](const Metric& metric) { return metric.process; },
-        [this](const Metric& metric) { return choice_.takes_name(metric.name); });
+    const auto metrics = choose(timeline_.declarations().metrics, &Metric::process,
+                                [this](const Metric& metric) { return choice_.takes_name(metric.name); });
     add_numbers<std::uint32_t>("metric", "I", metrics, [](const Metric& metric) { return metric.id.value(); });
-    add_texts("name", metrics, [](const Metric& metric) { return metric.name; });
-    add_texts("unit", metrics, [](const Metric& metric) { return metric.unit; });
+    add_texts("name", metrics, &Metric::name);
+    add_texts("unit", metrics, &Metric::unit);
     add_texts("labels", metrics, labels_of);
-    add_texts("kind", metrics, [](const Metric& metric) {
-      return metric.kind == MetricKind::gauge     ? "gauge"
-             : metric.kind == MetricKind::counter ? "counter"
-                                                  : "energy_counter";
-    });
-    add_texts("source", metrics, [](const Metric& metric) { return metric.source; });
-    add_numbers<double>("step", "g", metrics, [](const Metric& metric) { return metric.step; });
-    add_numbers<std::int64_t>("renewal_ns", "l", metrics, [](const Metric& metric) { return metric.renewal_ns; });
-    add_numbers<std::int64_t>("window_ns", "l", metrics, [](const Metric& metric) { return metric.window_ns; });
+    add_texts("kind", metrics, [](const Metric& metric) { return name_of(metric.kind); });
+    add_texts("source", metrics, &Metric::source);
+    add_numbers<double>("step", "g", metrics, &Metric::step);
+    add_numbers<std::int64_t>("renewal_ns", "l", metrics, &Metric::renewal_ns);
+    add_numbers<std::int64_t>("window_ns", "l", metrics, &Metric::window_ns);
     const auto add_trait = [this, &metrics](const char* name, std::uint32_t trait) {
       add_booleans(name, metrics, [trait](const Metric& metric) { return (metric.traits & trait) != 0; });
     };
@@ -163,34 +143,33 @@ class ListRows final : public ArrowRows {
 
   void fill_phases() {
     const std::vector<Phase> all = timeline_.phases();
-    const auto phases = choose<Phase>(
-        all, [](const Phase& phase) { return phase.process; },
-        [this](const Phase& phase) { return choice_.overlaps(phase.start_ns, phase.end_ns); });
-    add_numbers<std::uint64_t>("number", "L", phases, [](const Phase& phase) { return phase.number; });
-    add_numbers<std::int64_t>("start_ns", "l", phases, [](const Phase& phase) { return phase.start_ns; });
+    const auto phases = choose(all, &Phase::process,
+                               [this](const Phase& phase) { return choice_.overlaps(phase.start_ns, phase.end_ns); });
+    add_numbers<std::uint64_t>("number", "L", phases, &Phase::number);
+    add_numbers<std::int64_t>("start_ns", "l", phases, &Phase::start_ns);
     add_numbers<std::int64_t>("duration_ns", "l", phases,
                               [](const Phase& phase) { return phase.end_ns - phase.start_ns; });
   }
 
   void fill_messages() {
     const std::vector<Message> all = timeline_.messages(choice_.query().range);
-    const auto messages = choose<Message>(
+    const auto messages = choose(
         all, [this](const Message& message) { return timeline_.track(message.track).process; },
         [this](const Message& message) { return choice_.takes_track(timeline_.track(message.track)); });
     add_texts("track", messages, [this](const Message& message) { return timeline_.track(message.track).name; });
-    add_numbers<std::int64_t>("time_ns", "l", messages, [](const Message& message) { return message.time_ns; });
-    add_texts("text", messages, [](const Message& message) { return message.text; });
+    add_numbers<std::int64_t>("time_ns", "l", messages, &Message::time_ns);
+    add_texts("text", messages, &Message::text);
   }
 
   void fill_processes() {
     using Process = TimelineProcess;
-    const auto processes = choose<Process>(
+    const auto processes = choose(
         timeline_.processes(), [](const Process& process) { return process.declaration.id; },
         [](const Process&) { return true; });
     add_texts("boot_id", processes, [](const Process& process) { return process.declaration.boot_id; });
     add_texts("command_line", processes, [](const Process& process) { return process.declaration.command_line; });
-    add_numbers<std::int64_t>("offset_ns", "l", processes, [](const Process& process) { return process.offset_ns; });
-    add_numbers<std::int64_t>("bound_ns", "l", processes, [](const Process& process) { return process.bound_ns; });
+    add_numbers<std::int64_t>("offset_ns", "l", processes, &Process::offset_ns);
+    add_numbers<std::int64_t>("bound_ns", "l", processes, &Process::bound_ns);
   }
 
   const Timeline& timeline_;

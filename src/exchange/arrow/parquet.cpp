@@ -5,9 +5,11 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,42 +40,21 @@ ParquetKind kind_of(const ArrowSchema& column) {
   constexpr std::int32_t int64 = 2;
   constexpr std::int32_t float64 = 5;
   constexpr std::int32_t byte_array = 6;
-  if (column.dictionary != nullptr) {
-    return {byte_array, 0};
+  constexpr std::array<std::pair<char, ParquetKind>, 8> kinds{{{'b', {boolean, -1}},
+                                                               {'C', {int32, 11}},
+                                                               {'S', {int32, 12}},
+                                                               {'I', {int32, 13}},
+                                                               {'l', {int64, -1}},
+                                                               {'L', {int64, 14}},
+                                                               {'g', {float64, -1}},
+                                                               {'u', {byte_array, 0}}}};
+  const char format = column.dictionary != nullptr ? 'u' : column.format[0];
+  const auto* const found =
+      std::find_if(kinds.begin(), kinds.end(), [format](const auto& kind) { return kind.first == format; });
+  if (found == kinds.end()) {
+    throw std::logic_error("a column of a kind that Parquet files are not written with");
   }
-  switch (column.format[0]) {
-    case 'b':
-      return {boolean, -1};
-    case 'C':
-      return {int32, 11};
-    case 'S':
-      return {int32, 12};
-    case 'I':
-      return {int32, 13};
-    case 'l':
-      return {int64, -1};
-    case 'L':
-      return {int64, 14};
-    case 'g':
-      return {float64, -1};
-    case 'u':
-      return {byte_array, 0};
-    default:
-      throw std::logic_error("a column of a kind that Parquet files are not written with");
-  }
-}
-
-void append_little_endian(std::string& out, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i, value >>= 8U) {
-    out.push_back(static_cast<char>(value & 0xFFU));
-  }
-}
-
-void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7U) {
-    out.push_back(static_cast<char>(value | 0x80U));
-  }
-  out.push_back(static_cast<char>(value));
+  return found->second;
 }
 
 /// Appends numbers of `width` bits as one run of packed groups of eight.

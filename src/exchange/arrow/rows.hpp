@@ -186,6 +186,13 @@ std::vector<const ArrowColumn*> columns_of(const std::vector<Column>& all) {
   return columns;
 }
 
+/// Appends a member of each row.
+template <auto member, typename Row>
+void extend_by(ArrowColumn& column, const std::vector<Row>& rows) {
+  auto* const out = column.extend<std::decay_t<decltype(Row{}.*member)>>(rows.size());
+  std::transform(rows.begin(), rows.end(), out, [](const Row& row) { return row.*member; });
+}
+
 /// Moves the rows that the columns hold into an array. False if there are none.
 template <typename Column>
 bool take_batch(std::vector<Column>& all, ArrowArray& array) {

@@ -1,5 +1,4 @@
 // Spans as an Arrow table: matches the ends in a block, selects spans and puts them into columns.
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -9,8 +8,8 @@
 #include <kymo/thread_states.hpp>
 
 #include "base/text/json_text.hpp"
-#include "base/text/text.hpp"
 #include "exchange/arrow/rows.hpp"
+#include "exchange/common/json_argument.hpp"
 #include "timeline/source.hpp"
 #include "timeline/span_builder.hpp"
 
@@ -126,10 +125,7 @@ class SpanRows final : public BlockRows<SpanRows> {
 
   template <auto member>
   void fill_member(ArrowColumn& column) {
-    auto* const out = column.extend<std::decay_t<decltype(Span{}.*member)>>(list_.spans.size());
-    for (std::size_t i = 0; i < list_.spans.size(); ++i) {
-      out[i] = list_.spans[i].*member;
-    }
+    extend_by<member>(column, list_.spans);
   }
 
   void fill_tracks(ArrowColumn& column) {
@@ -212,37 +208,11 @@ class SpanRows final : public BlockRows<SpanRows> {
       text_ += i == 0 ? "" : ",";
       text_ += value.name.index() < keys_.size() ? keys_[value.name.index()] : "\"(undeclared)\"";
       text_ += ':';
-      append_value(value);
+      if (!append_json_argument(text_, value, list_.text)) {
+        text_ += "null";
+      }
     }
     return text_ += '}';
-  }
-
-  void append_value(const ArgumentValue& value) {
-    double number = 0;
-    switch (value.type) {
-      case ArgumentType::int64:
-        base::append_json_integer(text_, static_cast<std::int64_t>(value.bits));
-        return;
-      case ArgumentType::uint64:
-        base::append_json_integer(text_, value.bits);
-        return;
-      case ArgumentType::boolean:
-        text_ += value.bits != 0 ? "true" : "false";
-        return;
-      case ArgumentType::float64:
-        std::memcpy(&number, &value.bits, sizeof number);
-        if (!base::append_json_number(text_, number)) {
-          text_ += "null";
-        }
-        return;
-      case ArgumentType::string:
-        text_ += '"';
-        base::append_json_text(text_, list_.text_of(value));
-        text_ += value.is_cut ? base::cut_mark : "";
-        text_ += '"';
-        return;
-    }
-    text_ += "null";
   }
 
   [[nodiscard]] bool takes(const Span& span) const {
@@ -257,9 +227,7 @@ class SpanRows final : public BlockRows<SpanRows> {
         choice_.query().names.empty() && choice_.query().tracks.empty() && choice_.query().processes.empty() &&
         choice_.query().range.start_ns == TimeRange{}.start_ns && choice_.query().range.end_ns == TimeRange{}.end_ns;
     if (!takes_all) {
-      list_.spans.erase(
-          std::remove_if(list_.spans.begin(), list_.spans.end(), [this](const Span& span) { return !takes(span); }),
-          list_.spans.end());
+      std::erase_if(list_.spans, [this](const Span& span) { return !takes(span); });
     }
     if (has_times_) {
       find_times();
@@ -285,13 +253,10 @@ class SpanRows final : public BlockRows<SpanRows> {
       return;
     }
     list_ = timeline_.open_spans();
-    list_.spans.erase(std::remove_if(list_.spans.begin(), list_.spans.end(),
-                                     [&](const Span& span) {
-                                       const std::size_t source = source_of(span.track);
-                                       return source >= sources.size() || !is_mine[source] ||
-                                              (span.site && goes_on[source]);
-                                     }),
-                      list_.spans.end());
+    std::erase_if(list_.spans, [&](const Span& span) {
+      const std::size_t source = source_of(span.track);
+      return source >= sources.size() || !is_mine[source] || (span.site && goes_on[source]);
+    });
     put_list();
     for (std::size_t i = 0; i < sources.size(); ++i) {
       if (is_mine[i] && goes_on[i]) {
@@ -328,12 +293,9 @@ class SpanRows final : public BlockRows<SpanRows> {
         continue;
       }
       list_ = timeline_.spans(track.id, {choice_.query().range.end_ns - 1, choice_.query().range.end_ns});
-      list_.spans.erase(std::remove_if(list_.spans.begin(), list_.spans.end(),
-                                       [&](const Span& span) {
-                                         return !span.site || span.end_ns() < choice_.query().range.end_ns ||
-                                                ended.count(key_of(span)) != 0;
-                                       }),
-                        list_.spans.end());
+      std::erase_if(list_.spans, [&](const Span& span) {
+        return !span.site || span.end_ns() < choice_.query().range.end_ns || ended.count(key_of(span)) != 0;
+      });
       for (Span& span : list_.spans) {
         constexpr unsigned of_range = Span::starts_before_range | Span::ends_after_range;
         span.flags = static_cast<std::uint16_t>(span.flags & ~of_range);

@@ -114,10 +114,7 @@ class StackRows final : public BlockRows<StackRows> {
 
   template <auto member>
   void fill(ArrowColumn& column) {
-    auto* const out = column.extend<std::decay_t<decltype(Row{}.*member)>>(rows_.size());
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      out[i] = rows_[i].*member;
-    }
+    extend_by<member>(column, rows_);
   }
 
   ArrowChoice choice_;

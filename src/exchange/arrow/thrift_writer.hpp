@@ -8,6 +8,14 @@
 
 namespace kymo::exchange {
 
+/// Appends seven bits a byte, the lowest first.
+inline void append_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7U) {
+    out.push_back(static_cast<char>(value | 0x80U));
+  }
+  out.push_back(static_cast<char>(value));
+}
+
 /// Appends structs member by member, with ascending numbers. The top one is open from the start and ends with end().
 class ThriftWriter {
  public:
@@ -68,12 +76,7 @@ class ThriftWriter {
       number(count);
     }
   }
-  void number(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7U) {
-      bytes_.push_back(static_cast<char>(value | 0x80U));
-    }
-    bytes_.push_back(static_cast<char>(value));
-  }
+  void number(std::uint64_t value) { append_varint(bytes_, value); }
   void signed_number(std::int64_t value) {
     number(static_cast<std::uint64_t>(value) << 1U ^ static_cast<std::uint64_t>(value >> 63));
   }

@@ -14,6 +14,7 @@
 #include "base/text/json_text.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "exchange/chrome/arguments.hpp"
+#include "exchange/common/span_lanes.hpp"
 
 // How many milliseconds the program's clock is ahead of performance.now(). 0 if both are the same clock.
 EM_JS(double, kymo_timeline_offset, (double now_ms), {
@@ -193,11 +194,7 @@ class BrowserSink::Implementation final : public Sink, public std::enable_shared
 
   void take_span(const SpanEvent& span, const EventBatch& batch) {
     const std::size_t begin = arguments_text_.size();
-    const std::size_t count = batch.span_arguments.size();
-    const std::size_t first = std::min<std::size_t>(span.first_argument, count);
-    const std::size_t last = first + std::min<std::size_t>(span.argument_count, count - first);
-    for (std::size_t i = first; i < last; ++i) {
-      const ArgumentValue& value = batch.span_arguments[i];
+    for (const ArgumentValue& value : exchange::arguments_of(span, batch)) {
       span_arguments_.add(0, name_of(names_, value.name), value, batch.text);
     }
     span_arguments_.take(0, arguments_text_);

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <system_error>
 
@@ -12,18 +11,13 @@
 #include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
+#include "exchange/common/json_argument.hpp"
 
 namespace kymo::exchange {
 namespace {
 
 constexpr std::size_t most_facts = 4096;
 constexpr std::int64_t latest_ns = std::int64_t{1} << 62U;
-
-std::uint64_t bits_of_double(double value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
 
 /// A decimal number: digits * 10^exponent.
 struct Decimal {
@@ -110,11 +104,8 @@ double ParsedNumber::as_double() const {
     case ArgumentType::uint64:
       return static_cast<double>(bits);
     default:
-      break;
+      return std::bit_cast<double>(bits);
   }
-  double value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
 }
 
 ParsedNumber parse_json_number(std::string_view text) {
@@ -138,28 +129,14 @@ ParsedNumber parse_json_number(std::string_view text) {
   } else if (result.ec != std::errc() || result.ptr != end) {
     return {};
   }
-  return {true, ArgumentType::float64, bits_of_double(value)};
+  return {true, ArgumentType::float64, std::bit_cast<std::uint64_t>(value)};
 }
 
 void append_argument_text(std::string& out, const ChromeArgument& argument) {
-  switch (argument.type) {
-    case ArgumentType::string:
-      out += argument.text;
-      return;
-    case ArgumentType::boolean:
-      out += argument.bits != 0 ? "true" : "false";
-      return;
-    case ArgumentType::int64:
-      base::append_json_integer(out, static_cast<std::int64_t>(argument.bits));
-      return;
-    case ArgumentType::uint64:
-      base::append_json_integer(out, argument.bits);
-      return;
-    case ArgumentType::float64:
-      if (!base::append_json_number(out, ParsedNumber{true, argument.type, argument.bits}.as_double())) {
-        out += "NaN";
-      }
-      return;
+  if (argument.type == ArgumentType::string) {
+    out += argument.text;
+  } else if (!append_json_argument(out, {{}, argument.type, false, 0, argument.bits}, {})) {
+    out += "NaN";
   }
 }
 
@@ -306,7 +283,6 @@ bool ChromeEventReader::next_element(ChromeEvent& event) {
         return false;
       case JsonToken::begin_object:
         event.clear();
-        event.offset = json_.offset();
         read_event(event);
         return true;
       default:
@@ -431,16 +407,10 @@ void ChromeEventReader::copy_json(JsonToken token, std::string& out) {
       base::append_json_string(out, json_.text());
       return;
     case JsonToken::number:
-      out += json_.text();
-      return;
     case JsonToken::true_value:
-      out += "true";
-      return;
     case JsonToken::false_value:
-      out += "false";
-      return;
     case JsonToken::null_value:
-      out += "null";
+      out += json_.text();
       return;
     case JsonToken::begin_array:
     case JsonToken::begin_object:

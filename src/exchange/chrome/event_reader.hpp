@@ -71,7 +71,6 @@ struct ChromeTime {
 [[nodiscard]] ChromeTime parse_microseconds(std::string_view text);
 
 struct ChromeEvent {
-  std::uint64_t offset = 0;  ///< in the file
   std::string phase;
   std::string name;
   std::string category;
@@ -118,7 +117,6 @@ class ChromeEventReader : public TraceEventSource {
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& facts() const override { return facts_; }
   /// As stated by torch.profiler.
   [[nodiscard]] std::int64_t base_realtime_ns() const override { return base_realtime_ns_; }
-  [[nodiscard]] std::uint64_t bytes_read() const { return json_.bytes_read(); }
   [[nodiscard]] std::uint64_t repaired_texts() const override { return json_.repaired_texts(); }
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text/json_text.hpp"
-#include "base/text/text.hpp"
 #include "exchange/common/export_names.hpp"
 
 namespace kymo::exchange {
@@ -36,9 +35,6 @@ std::string event_head(std::string_view name, std::string_view category, char ph
 std::string chrome_place(std::uint64_t pid, std::uint64_t tid) {
   return ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
 }
-
-ChromeNames::ChromeNames(EventStream& stream) : stream_(stream) {}
-ChromeNames::~ChromeNames() = default;
 
 void ChromeNames::declare(const Declarations& declarations) {
   for (const ProcessDeclaration& process : declarations.processes) {
@@ -76,12 +72,7 @@ void ChromeNames::declare_process(const ProcessDeclaration& process) {
   boot_ids_[process.id] = process.boot_id;
   const std::string place = ",\"pid\":" + std::to_string(pid(process.id));
   if (!process.command_line.empty()) {
-    const std::string_view kept = base::cut_text(process.command_line, 256);
-    std::string name = json_text(kept);
-    if (kept.size() < process.command_line.size()) {
-      name += base::cut_mark;
-    }
-    write_metadata("process_name", place, "name", name);
+    write_metadata("process_name", place, "name", json_text(cut_with_mark(process.command_line, 256)));
   }
   std::string labels = process.host;
   if (!process.rank.empty()) {
@@ -93,13 +84,13 @@ void ChromeNames::declare_process(const ProcessDeclaration& process) {
 }
 
 void ChromeNames::declare_name(NameId id, std::string_view text) {
-  names_.get(id).head = json_text(text);
+  names_.get(id) = json_text(text);
 }
 
 void ChromeNames::declare_site(const SiteDeclaration& site) {
   const bool is_function = site.kind == SiteKind::function || site.kind == SiteKind::hooked;
   const char* const category = site.role == SiteRole::wait ? "wait" : is_function ? "function" : "scope";
-  sites_.get(site.id).head = event_head(json_text(site_name(site)), category, 'X');
+  sites_.get(site.id) = event_head(json_text(site_name(site)), category, 'X');
 }
 
 void ChromeNames::declare_track(const TrackDeclaration& declaration) {
@@ -143,11 +134,11 @@ void ChromeNames::declare_info(const InfoDeclaration& info) {
 }
 
 std::string_view ChromeNames::site(SiteId id) {
-  return sites_.find_or(id, [&] { declare_site(lost_site(id)); }).head;
+  return sites_.find_or(id, [&] { declare_site(lost_site(id)); });
 }
 
 std::string_view ChromeNames::name(NameId id) {
-  return names_.find_or(id, [&] { declare_name(id, lost_name("name", id)); }).head;
+  return names_.find_or(id, [&] { declare_name(id, lost_name("name", id)); });
 }
 
 ChromeTrack& ChromeNames::track(TrackId id) {

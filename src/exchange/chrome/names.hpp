@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <kymo/events.hpp>
 
@@ -65,10 +64,7 @@ struct ChromeThread {
 class ChromeNames {
  public:
   /// The stream must outlive this.
-  explicit ChromeNames(EventStream& stream);
-  ChromeNames(const ChromeNames&) = delete;
-  ChromeNames& operator=(const ChromeNames&) = delete;
-  ~ChromeNames();
+  explicit ChromeNames(EventStream& stream) : stream_(stream) {}
 
   void declare(const Declarations& declarations);
 
@@ -105,8 +101,8 @@ class ChromeNames {
   void write_sort_index(std::string_view place, std::uint64_t index);
 
   EventStream& stream_;
-  IdTable<SiteId, ChromeText> sites_;
-  IdTable<NameId, ChromeText> names_;
+  IdTable<SiteId, std::string> sites_;
+  IdTable<NameId, std::string> names_;
   IdTable<MetricId, ChromeText> metrics_;
   IdTable<TrackId, ChromeTrack> tracks_;
   IdTable<FrameStreamId, ChromeFrames> frames_;

@@ -95,11 +95,11 @@ void ChromeTraceWriter::write_run(const ScopeRun& run, const EventBatch& batch) 
   std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
   capture::match(run, track.stack, [&](const capture::ScopeSpan& span) {
     take_arguments(span.close_event);
-    if ((span.flags & capture::ScopeSpan::unbalanced) != 0) {
+    const bool is_unbalanced = (span.flags & capture::ScopeSpan::unbalanced) != 0;
+    if (is_unbalanced) {
       track.arguments.add_mark(span.depth, "unbalanced");
     }
     const std::int64_t end_ns = run.events[span.close_event].time_ns;
-    const bool is_unbalanced = (span.flags & capture::ScopeSpan::unbalanced) != 0;
     const std::size_t following = std::size_t{span.close_event} + 1;
     const bool end_is_shared = is_unbalanced || end_ns == last_end_ns || following >= run.events.size() ||
                                run.events[following].time_ns == end_ns;

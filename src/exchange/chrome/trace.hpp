@@ -78,8 +78,6 @@ class ChromeTraceWriter {
     std::string_view mark;
   };
 
-  /// 0 if the end is not after the start. Times of damaged captures may be any distance apart.
-
   void write_run(const ScopeRun& run, const EventBatch& batch);
   void write_lost(ChromeTrack& track, const ScopeRun& run);
   void end_early(ChromeTrack& track, const Ending& ending);
@@ -99,7 +97,6 @@ class ChromeTraceWriter {
   void write_async_begins(const EventBatch& batch);
   void append_async(const ChromeTrack& track, char phase, std::string_view name, std::string_view category,
                     std::uint64_t lane_id, std::int64_t time_ns);
-  void take_span_arguments(const SpanEvent& span, const EventBatch& batch);
 
   void write_frames(const EventBatch& batch);
   void write_samples(const EventBatch& batch);

@@ -12,22 +12,13 @@ namespace kymo::exchange {
 void ChromeTraceWriter::write_spans(const EventBatch& batch) {
   ended_unseen_before_.swap(ended_unseen_);
   ended_unseen_.clear();
-  // By start, longer ones first: a span then comes after the spans around it, and lanes are filled from the left.
-  span_order_.resize(batch.spans.size());
-  for (std::size_t i = 0; i < span_order_.size(); ++i) {
-    span_order_[i] = i;
-  }
-  std::sort(span_order_.begin(), span_order_.end(), [&batch](std::size_t left, std::size_t right) {
-    const SpanEvent& a = batch.spans[left];
-    const SpanEvent& b = batch.spans[right];
-    return a.start_ns != b.start_ns         ? a.start_ns < b.start_ns
-           : a.duration_ns != b.duration_ns ? a.duration_ns > b.duration_ns
-                                            : left < right;
-  });
+  order_by_start(batch.spans, span_order_);
   for (const std::size_t i : span_order_) {
     const SpanEvent& span = batch.spans[i];
     ChromeTrack& track = names_.track(span.track);
-    take_span_arguments(span, batch);
+    for (const ArgumentValue& argument : arguments_of(span, batch)) {
+      span_arguments_.add(0, names_.name(argument.name), argument, batch.text);
+    }
     if (track.kind == TrackKind::queue && span.async_id == 0 &&
         track.nesting.admit(span.start_ns, base::add_length(span.start_ns, span.duration_ns))) {
       write_queue_span(track, span);
@@ -35,16 +26,6 @@ void ChromeTraceWriter::write_spans(const EventBatch& batch) {
       write_async_span(track, span);
     }
     stream_.spill();
-  }
-}
-
-void ChromeTraceWriter::take_span_arguments(const SpanEvent& span, const EventBatch& batch) {
-  const std::size_t count = batch.span_arguments.size();
-  const std::size_t first = std::min<std::size_t>(span.first_argument, count);
-  const std::size_t last = first + std::min<std::size_t>(span.argument_count, count - first);
-  for (std::size_t i = first; i < last; ++i) {
-    const ArgumentValue& argument = batch.span_arguments[i];
-    span_arguments_.add(0, names_.name(argument.name), argument, batch.text);
   }
 }
 

@@ -5,9 +5,8 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -20,6 +19,7 @@
 #include "base/system/message.hpp"
 #include "base/system/system.hpp"
 #include "base/text/json_text.hpp"
+#include "exchange/common/json_argument.hpp"
 
 namespace kymo {
 
@@ -44,26 +44,10 @@ void append_short_microseconds(std::string& out, std::int64_t time_ns) {
 
 /// Appends a value. Returns false and appends nothing if JSON cannot represent it.
 bool append_value(std::string& out, const Argument& argument) {
-  switch (argument.type) {
-    case ArgumentType::int64:
-      base::append_json_integer(out, static_cast<std::int64_t>(argument.bits));
-      return true;
-    case ArgumentType::uint64:
-      base::append_json_integer(out, argument.bits);
-      return true;
-    case ArgumentType::boolean:
-      out += argument.bits != 0 ? "true" : "false";
-      return true;
-    case ArgumentType::float64: {
-      double number = 0;
-      std::memcpy(&number, &argument.bits, sizeof number);
-      return base::append_json_number(out, number);
-    }
-    case ArgumentType::string:
-      base::append_json_string(out, argument.text);
-      return true;
-  }
-  return false;
+  const std::string_view text = argument.text;
+  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), UINT32_MAX));
+  const std::uint64_t bits = argument.type == ArgumentType::string ? 0 : argument.bits;
+  return exchange::append_json_argument(out, {{}, argument.type, false, size, bits}, text);
 }
 
 void append_arguments(std::string& out, const Argument* arguments, std::size_t count) {

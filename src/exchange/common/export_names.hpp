@@ -8,10 +8,26 @@
 #include <kymo/declarations.hpp>
 #include <kymo/events.hpp>
 
+#include "base/text/json_text.hpp"
+#include "base/text/text.hpp"
+
 namespace kymo::exchange {
 
 /// Linux assigns no process or thread ID above this.
 inline constexpr std::uint64_t greatest_system_number = std::uint64_t{1} << 22U;
+
+/// The text as UTF-8: U+FFFD for what is not.
+inline std::string valid_text(std::string_view text) {
+  std::string valid;
+  base::append_valid_text(valid, text);
+  return valid;
+}
+
+/// The text, or its beginning and an ellipsis if it has more bytes.
+inline std::string cut_with_mark(std::string_view text, std::size_t limit) {
+  const std::string_view kept = base::cut_text(text, limit);
+  return std::string(kept).append(kept.size() < text.size() ? base::cut_mark : "");
+}
 
 /// "site 12 (not declared)": replaces a name that was lost.
 template <typename AnyId>

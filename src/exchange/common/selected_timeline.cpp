@@ -31,8 +31,7 @@ constexpr std::int64_t forever = std::numeric_limits<std::int64_t>::max();
 
 template <typename Events, typename IsKept>
 void keep_if(Events& events, IsKept is_kept) {
-  events.erase(std::remove_if(events.begin(), events.end(), [&is_kept](auto& event) { return !is_kept(event); }),
-               events.end());
+  std::erase_if(events, [&is_kept](auto& event) { return !is_kept(event); });
 }
 
 /// The copy's file.
@@ -83,11 +82,64 @@ struct Part {
   }
 };
 
+/// Makes the batch's time hold an event.
+void extend(EventBatch& batch, std::int64_t time_ns) {
+  const bool is_first = batch.runs.empty() && batch.async_begins.empty();
+  batch.start_ns = is_first ? time_ns : std::min(batch.start_ns, time_ns);
+  batch.end_ns = is_first ? time_ns : std::max(batch.end_ns, time_ns);
+}
+
 class SelectedCopy {
  public:
-  SelectedCopy(const Timeline& timeline, const stats::Selection& selection);
+  SelectedCopy(const Timeline& timeline, const stats::Selection& selection)
+      : timeline_(timeline),
+        selection_(selection),
+        has_skipped_later_(timeline.capture_count()),
+        threads_of_tracks_(timeline::threads_of_tracks(timeline.declarations())) {
+    select_threads();
+  }
 
-  void write(capture::CaptureWriter& writer, const std::function<void(double)>& on_progress);
+  void write(capture::CaptureWriter& writer, const std::function<void(double)>& on_progress) {
+    if (selection_.chooses_sites()) {
+      read_samples();
+    }
+    const auto sources = timeline::sources_of(timeline_);
+    const TimeRange range = selection_.range();
+    // The wall clock of the first block serves a part that has none.
+    EventBatch batch;
+    if (selection_.cuts_time() && sources[0]->block_count() != 0 && sources[0]->start_ns(0) < range.start_ns &&
+        sources[0]->read(0, BatchParts::others, batch)) {
+      EventBatch clock;
+      clock.clock_anchors = batch.clock_anchors;
+      clock.start_ns = clock.end_ns = std::max(range.start_ns, timeline_.range().start_ns);
+      writer.write(clock);
+    }
+    BatchCursor cursor(timeline_, {}, BatchParts::everything, [&](std::size_t capture, std::size_t block) {
+      const bool is_later = sources[capture]->start_ns(block) > range.end_ns;
+      has_skipped_later_[capture] = has_skipped_later_[capture] || is_later;
+      return !is_later && sources[capture]->end_ns(block) >= range.start_ns;
+    });
+    // Each block names the open scopes of all captures' tracks.
+    capture::BatchJoiner joiner;
+    while (cursor.next(batch)) {
+      cut(batch, cursor.capture());
+      if (!joiner.fits(batch)) {
+        writer.write(joiner.take());
+      }
+      joiner.add(batch);
+      if (on_progress) {
+        on_progress(cursor.share_done());
+      }
+    }
+    if (!joiner.empty()) {
+      writer.write(joiner.take());
+    }
+    batch = last_batch();
+    if (!batch.runs.empty() || !batch.async_begins.empty()) {
+      writer.write(batch);
+    }
+    write_samples_inside(writer);
+  }
 
  private:
   struct Track {
@@ -103,19 +155,261 @@ class SelectedCopy {
     bool is_inside = false;
   };
 
-  void select_threads();
-  void read_samples();
-  [[nodiscard]] Track& track_of(TrackId id);
+  /// A thread that recorded scopes belongs to its own process, any other to its observer.
+  void select_threads() {
+    for (const ThreadDeclaration& thread : timeline_.declarations().threads) {
+      TrackDeclaration as_track;
+      as_track.process = thread.process;
+      as_track.name = thread.name;
+      threads_[thread.id] = {selection_.range_of(thread.process), selection_.takes_track(as_track)};
+    }
+    for (const auto& [track, threads] : threads_of_tracks_) {
+      for (const ThreadId thread : threads) {
+        const TrackDeclaration& declared = timeline_.track(track);
+        if (selection_.takes_track(declared)) {
+          threads_[thread] = part_of(declared.process);
+        }
+      }
+    }
+  }
+
+  void read_samples() {
+    BatchCursor cursor(timeline_, selection_.range(), BatchParts::stacks);
+    for (EventBatch batch; cursor.next(batch);) {
+      for (const StackSample& sample : batch.stack_samples) {
+        if (threads_[sample.thread].holds(sample.time_ns)) {
+          waiting_[sample.thread].push_back({sample, false});
+        }
+      }
+    }
+    for (auto& [thread, waiting] : waiting_) {
+      std::stable_sort(waiting.begin(), waiting.end(), [](const WaitingSample& a, const WaitingSample& b) {
+        return a.sample.time_ns < b.sample.time_ns;
+      });
+    }
+  }
+
+  [[nodiscard]] Track& track_of(TrackId id) {
+    const auto [place, is_new] = tracks_.try_emplace(id);
+    Track& track = place->second;
+    if (is_new) {
+      const TrackDeclaration& declared = timeline_.track(id);
+      track.part = part_of(declared.process);
+      track.part.is_taken = track.part.range.start_ns < track.part.range.end_ns && selection_.takes_track(declared);
+      track.cut = stats::RunCut(track.part.range);
+      const auto threads = threads_of_tracks_.find(id);
+      if (threads != threads_of_tracks_.end()) {
+        track.threads = threads->second;
+      }
+    }
+    return track;
+  }
+
   [[nodiscard]] Part part_of(ProcessId process) const { return {selection_.range_of(process), true}; }
-  [[nodiscard]] bool takes_site(SiteId site);
-  [[nodiscard]] bool cut_run(ScopeRun& run, std::size_t capture);
-  void keep_inside(Track& track, ScopeRun& run);
-  void leave(Track& track, std::int64_t time_ns);
-  void cut(EventBatch& batch, std::size_t capture);
-  void cut_samples(EventBatch& batch);
-  [[nodiscard]] EventBatch last_batch();
-  void add_open_async(EventBatch& batch);
-  void write_samples_inside(capture::CaptureWriter& writer);
+
+  [[nodiscard]] bool takes_site(SiteId site) {
+    const auto [place, is_new] = takes_site_.try_emplace(site, false);
+    if (is_new) {
+      place->second = selection_.takes_site(timeline_.site(site).name);
+    }
+    return place->second;
+  }
+
+  [[nodiscard]] bool cut_run(ScopeRun& run, std::size_t capture) {
+    Track& track = track_of(run.track);
+    track.capture = capture;
+    if (!track.part.is_taken ||
+        (selection_.cuts_time() && (track.cut.is_over() || !track.cut.cut(run, has_skipped_later_[capture])))) {
+      return false;
+    }
+    if (selection_.chooses_sites()) {
+      keep_inside(track, run);
+    }
+    return true;
+  }
+
+  /// Takes everything out of a run that is not inside a scope of a selected site. Depths count from that scope.
+  void keep_inside(Track& track, ScopeRun& run) {
+    const auto outermost = std::find_if(run.open_at_start.begin(), run.open_at_start.end(),
+                                        [this](const OpenScope& open) { return takes_site(open.site); });
+    std::size_t base = static_cast<std::size_t>(outermost - run.open_at_start.begin());
+    if (track.inside_since_ns && outermost == run.open_at_start.end()) {
+      leave(track, run.events.empty() ? run.open_at_start.empty() ? forever : run.open_at_start.back().start_ns
+                                      : run.events.front().time_ns);
+    } else if (!track.inside_since_ns && outermost != run.open_at_start.end()) {
+      track.inside_since_ns = outermost->start_ns;
+    }
+    run.open_at_start.erase(run.open_at_start.begin(), outermost);
+    ScopeEvents events;
+    std::vector<ScopeArgument> arguments;
+    auto argument = run.arguments.begin();
+    for (std::size_t i = 0; i <= run.events.size(); ++i) {
+      for (; argument != run.arguments.end() && (argument->position <= i || i == run.events.size()); ++argument) {
+        if (track.inside_since_ns) {
+          arguments.push_back({static_cast<std::uint32_t>(events.size()), argument->value});
+        }
+      }
+      if (i == run.events.size()) {
+        break;
+      }
+      ScopeEvent event = run.events[i];
+      if (track.inside_since_ns && event.depth <= base) {
+        leave(track, event.time_ns);
+        events.push_back({event.time_ns, {}, 0, event.is_open() ? std::uint16_t{0} : event.flags});
+        if (!event.is_open()) {
+          continue;
+        }
+      }
+      if (!track.inside_since_ns && event.is_open() && takes_site(event.site)) {
+        track.inside_since_ns = event.time_ns;
+        base = event.depth;
+      }
+      if (track.inside_since_ns) {
+        event.depth = static_cast<std::uint16_t>(event.depth - base);
+        events.push_back(event);
+      }
+    }
+    run.events = std::move(events);
+    run.arguments = std::move(arguments);
+  }
+
+  /// A scope of a selected site ended: samples since its start are inside.
+  void leave(Track& track, std::int64_t time_ns) {
+    for (const ThreadId thread : track.threads) {
+      std::vector<WaitingSample>& waiting = waiting_[thread];
+      auto sample = std::lower_bound(
+          waiting.begin(), waiting.end(), *track.inside_since_ns,
+          [](const WaitingSample& earlier, std::int64_t start_ns) { return earlier.sample.time_ns < start_ns; });
+      for (; sample != waiting.end() && sample->sample.time_ns < time_ns; ++sample) {
+        sample->is_inside = true;
+      }
+    }
+    track.inside_since_ns.reset();
+  }
+
+  void cut(EventBatch& batch, std::size_t capture) {
+    keep_if(batch.runs, [&](ScopeRun& run) { return cut_run(run, capture); });
+    keep_if(batch.spans, [this](SpanEvent& span) {
+      return track_of(span.track).part.cut(span) && selection_.takes_site(timeline_.name(span.name));
+    });
+    batch.async_begins.clear();  // of those that ended there is a span; the others follow at the end
+    keep_if(batch.frame_marks, [this](const FrameMark& mark) {
+      return part_of(timeline_.frame_stream(mark.stream).process).holds_mark(mark.time_ns);
+    });
+    const auto is_within = [this](const auto& event) { return track_of(event.track).part.holds(event.time_ns); };
+    keep_if(batch.messages, is_within);
+    keep_if(batch.flows, is_within);
+    keep_if(batch.track_ends, is_within);
+    keep_if(batch.sync_points, [this](const SyncPoint& point) {
+      return part_of(timeline_.track(point.track).process).holds_mark(point.time_ns);
+    });
+    for (StateRun& run : batch.states) {
+      const Part& part = threads_[run.thread];
+      keep_if(run.states, [&part](ThreadState& state) { return part.cut(state); });
+    }
+    keep_if(batch.states, [](const StateRun& run) { return !run.states.empty(); });
+    keep_if(batch.wakes, [this](const ThreadWake& wake) { return threads_[wake.thread].holds(wake.time_ns); });
+    keep_if(batch.stack_samples, [this](const StackSample& sample) {
+      return !selection_.chooses_sites() && threads_[sample.thread].holds(sample.time_ns);
+    });
+    if (selection_.cuts_time()) {
+      cut_samples(batch);
+      const TimeRange range = selection_.range();
+      batch.start_ns = std::max(batch.start_ns, range.start_ns);
+      batch.end_ns = std::max(batch.start_ns, std::min(batch.end_ns, range.end_ns));
+    }
+    if (capture != 0) {
+      batch.clock_anchors.clear();  // the axis is that of the first capture
+    }
+  }
+
+  void cut_samples(EventBatch& batch) {
+    for (SampleRun& run : batch.samples) {
+      const Part part = part_of(timeline_.metric(run.metric).process);
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
+        if (part.holds(run.times_ns[i])) {
+          run.times_ns[kept] = run.times_ns[i];
+          run.values[kept] = run.values[i];
+          if (i < run.flags.size()) {
+            run.flags[kept] = run.flags[i];
+          }
+          ++kept;
+        }
+      }
+      run.times_ns.resize(kept);
+      run.values.resize(kept);
+      run.flags.resize(std::min(run.flags.size(), kept));
+    }
+    keep_if(batch.samples, [](const SampleRun& run) { return !run.times_ns.empty(); });
+  }
+
+  /// Ends the scopes that are open at the end of the selected time, or at that of their capture. Adds the async spans
+  /// that never ended.
+  [[nodiscard]] EventBatch last_batch() {
+    EventBatch batch;
+    for (auto& [id, track] : tracks_) {
+      const std::int64_t end_ns =
+          std::min(track.part.range.end_ns, timeline::sources_of(timeline_)[track.capture]->range().end_ns);
+      if (!track.part.is_taken || track.cut.is_over() || end_ns <= track.part.range.start_ns) {
+        continue;
+      }
+      ScopeRun run;
+      run.track = id;
+      if (selection_.cuts_time()) {
+        track.cut.close(end_ns, run);
+      }
+      if (selection_.chooses_sites() && (selection_.cuts_time() || track.inside_since_ns)) {
+        keep_inside(track, run);
+      }
+      if (!run.events.empty()) {
+        extend(batch, run.events.front().time_ns);
+        batch.end_ns = std::max(batch.end_ns, end_ns);
+        batch.runs.push_back(std::move(run));
+      }
+    }
+    add_open_async(batch);
+    return batch;
+  }
+
+  void add_open_async(EventBatch& batch) {
+    const std::vector<TrackDeclaration>& tracks = timeline_.tracks();
+    if (std::none_of(tracks.begin(), tracks.end(),
+                     [](const TrackDeclaration& track) { return track.kind == TrackKind::async; })) {
+      return;
+    }
+    for (const auto& source : timeline::sources_of(timeline_)) {
+      for (AsyncBegin begin : source->open_async()) {
+        const Part& part = track_of(begin.track).part;
+        begin.time_ns = std::max(begin.time_ns, part.range.start_ns);
+        if (part.holds(begin.time_ns) && selection_.takes_site(timeline_.name(begin.name))) {
+          extend(batch, begin.time_ns);
+          batch.async_begins.push_back(begin);
+        }
+      }
+    }
+  }
+
+  void write_samples_inside(capture::CaptureWriter& writer) {
+    constexpr std::size_t most = 100'000;  // that a block has room for
+    for (const auto& [thread, waiting] : waiting_) {
+      EventBatch batch;
+      for (const WaitingSample& entry : waiting) {
+        if (!entry.is_inside) {
+          continue;
+        }
+        if (batch.stack_samples.size() == most) {
+          writer.write(std::exchange(batch, {}));
+        }
+        batch.start_ns = batch.stack_samples.empty() ? entry.sample.time_ns : batch.start_ns;
+        batch.end_ns = entry.sample.time_ns;
+        batch.stack_samples.push_back(entry.sample);
+      }
+      if (!batch.stack_samples.empty()) {
+        writer.write(batch);
+      }
+    }
+  }
 
   const Timeline& timeline_;
   const stats::Selection& selection_;
@@ -126,317 +420,6 @@ class SelectedCopy {
   std::unordered_map<ThreadId, std::vector<WaitingSample>> waiting_;
   std::unordered_map<SiteId, bool> takes_site_;
 };
-
-SelectedCopy::SelectedCopy(const Timeline& timeline, const stats::Selection& selection)
-    : timeline_(timeline),
-      selection_(selection),
-      has_skipped_later_(timeline.capture_count()),
-      threads_of_tracks_(timeline::threads_of_tracks(timeline.declarations())) {
-  select_threads();
-}
-
-/// A thread that recorded scopes belongs to its own process, any other to its observer.
-void SelectedCopy::select_threads() {
-  for (const ThreadDeclaration& thread : timeline_.declarations().threads) {
-    TrackDeclaration as_track;
-    as_track.process = thread.process;
-    as_track.name = thread.name;
-    threads_[thread.id] = {selection_.range_of(thread.process), selection_.takes_track(as_track)};
-  }
-  for (const auto& [track, threads] : threads_of_tracks_) {
-    for (const ThreadId thread : threads) {
-      const TrackDeclaration& declared = timeline_.track(track);
-      if (selection_.takes_track(declared)) {
-        threads_[thread] = part_of(declared.process);
-      }
-    }
-  }
-}
-
-SelectedCopy::Track& SelectedCopy::track_of(TrackId id) {
-  const auto [place, is_new] = tracks_.try_emplace(id);
-  Track& track = place->second;
-  if (is_new) {
-    const TrackDeclaration& declared = timeline_.track(id);
-    track.part = part_of(declared.process);
-    track.part.is_taken = track.part.range.start_ns < track.part.range.end_ns && selection_.takes_track(declared);
-    track.cut = stats::RunCut(track.part.range);
-    const auto threads = threads_of_tracks_.find(id);
-    if (threads != threads_of_tracks_.end()) {
-      track.threads = threads->second;
-    }
-  }
-  return track;
-}
-
-bool SelectedCopy::takes_site(SiteId site) {
-  const auto [place, is_new] = takes_site_.try_emplace(site, false);
-  if (is_new) {
-    place->second = selection_.takes_site(timeline_.site(site).name);
-  }
-  return place->second;
-}
-
-/// A scope of a selected site ended: samples since its start are inside.
-void SelectedCopy::leave(Track& track, std::int64_t time_ns) {
-  for (const ThreadId thread : track.threads) {
-    std::vector<WaitingSample>& waiting = waiting_[thread];
-    auto sample = std::lower_bound(
-        waiting.begin(), waiting.end(), *track.inside_since_ns,
-        [](const WaitingSample& earlier, std::int64_t start_ns) { return earlier.sample.time_ns < start_ns; });
-    for (; sample != waiting.end() && sample->sample.time_ns < time_ns; ++sample) {
-      sample->is_inside = true;
-    }
-  }
-  track.inside_since_ns.reset();
-}
-
-/// Takes everything out of a run that is not inside a scope of a selected site. Depths count from that scope.
-void SelectedCopy::keep_inside(Track& track, ScopeRun& run) {
-  const auto outermost = std::find_if(run.open_at_start.begin(), run.open_at_start.end(),
-                                      [this](const OpenScope& open) { return takes_site(open.site); });
-  std::size_t base = static_cast<std::size_t>(outermost - run.open_at_start.begin());
-  if (track.inside_since_ns && outermost == run.open_at_start.end()) {
-    leave(track, run.events.empty() ? run.open_at_start.empty() ? forever : run.open_at_start.back().start_ns
-                                    : run.events.front().time_ns);
-  } else if (!track.inside_since_ns && outermost != run.open_at_start.end()) {
-    track.inside_since_ns = outermost->start_ns;
-  }
-  run.open_at_start.erase(run.open_at_start.begin(), outermost);
-  ScopeEvents events;
-  std::vector<ScopeArgument> arguments;
-  auto argument = run.arguments.begin();
-  for (std::size_t i = 0; i <= run.events.size(); ++i) {
-    for (; argument != run.arguments.end() && (argument->position <= i || i == run.events.size()); ++argument) {
-      if (track.inside_since_ns) {
-        arguments.push_back({static_cast<std::uint32_t>(events.size()), argument->value});
-      }
-    }
-    if (i == run.events.size()) {
-      break;
-    }
-    ScopeEvent event = run.events[i];
-    if (track.inside_since_ns && event.depth <= base) {
-      leave(track, event.time_ns);
-      events.push_back({event.time_ns, {}, 0, event.is_open() ? std::uint16_t{0} : event.flags});
-      if (!event.is_open()) {
-        continue;
-      }
-    }
-    if (!track.inside_since_ns && event.is_open() && takes_site(event.site)) {
-      track.inside_since_ns = event.time_ns;
-      base = event.depth;
-    }
-    if (track.inside_since_ns) {
-      event.depth = static_cast<std::uint16_t>(event.depth - base);
-      events.push_back(event);
-    }
-  }
-  run.events = std::move(events);
-  run.arguments = std::move(arguments);
-}
-
-bool SelectedCopy::cut_run(ScopeRun& run, std::size_t capture) {
-  Track& track = track_of(run.track);
-  track.capture = capture;
-  if (!track.part.is_taken ||
-      (selection_.cuts_time() && (track.cut.is_over() || !track.cut.cut(run, has_skipped_later_[capture])))) {
-    return false;
-  }
-  if (selection_.chooses_sites()) {
-    keep_inside(track, run);
-  }
-  return true;
-}
-
-void SelectedCopy::cut_samples(EventBatch& batch) {
-  for (SampleRun& run : batch.samples) {
-    const Part part = part_of(timeline_.metric(run.metric).process);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
-      if (part.holds(run.times_ns[i])) {
-        run.times_ns[kept] = run.times_ns[i];
-        run.values[kept] = run.values[i];
-        if (i < run.flags.size()) {
-          run.flags[kept] = run.flags[i];
-        }
-        ++kept;
-      }
-    }
-    run.times_ns.resize(kept);
-    run.values.resize(kept);
-    run.flags.resize(std::min(run.flags.size(), kept));
-  }
-  keep_if(batch.samples, [](const SampleRun& run) { return !run.times_ns.empty(); });
-}
-
-void SelectedCopy::cut(EventBatch& batch, std::size_t capture) {
-  keep_if(batch.runs, [&](ScopeRun& run) { return cut_run(run, capture); });
-  keep_if(batch.spans, [this](SpanEvent& span) {
-    return track_of(span.track).part.cut(span) && selection_.takes_site(timeline_.name(span.name));
-  });
-  batch.async_begins.clear();  // of those that ended there is a span; the others follow at the end
-  keep_if(batch.frame_marks, [this](const FrameMark& mark) {
-    return part_of(timeline_.frame_stream(mark.stream).process).holds_mark(mark.time_ns);
-  });
-  const auto is_within = [this](const auto& event) { return track_of(event.track).part.holds(event.time_ns); };
-  keep_if(batch.messages, is_within);
-  keep_if(batch.flows, is_within);
-  keep_if(batch.track_ends, is_within);
-  keep_if(batch.sync_points, [this](const SyncPoint& point) {
-    return part_of(timeline_.track(point.track).process).holds_mark(point.time_ns);
-  });
-  for (StateRun& run : batch.states) {
-    const Part& part = threads_[run.thread];
-    keep_if(run.states, [&part](ThreadState& state) { return part.cut(state); });
-  }
-  keep_if(batch.states, [](const StateRun& run) { return !run.states.empty(); });
-  keep_if(batch.wakes, [this](const ThreadWake& wake) { return threads_[wake.thread].holds(wake.time_ns); });
-  keep_if(batch.stack_samples, [this](const StackSample& sample) {
-    return !selection_.chooses_sites() && threads_[sample.thread].holds(sample.time_ns);
-  });
-  if (selection_.cuts_time()) {
-    cut_samples(batch);
-    const TimeRange range = selection_.range();
-    batch.start_ns = std::max(batch.start_ns, range.start_ns);
-    batch.end_ns = std::max(batch.start_ns, std::min(batch.end_ns, range.end_ns));
-  }
-  if (capture != 0) {
-    batch.clock_anchors.clear();  // the axis is that of the first capture
-  }
-}
-
-/// Makes the batch's time hold an event.
-void extend(EventBatch& batch, std::int64_t time_ns) {
-  const bool is_first = batch.runs.empty() && batch.async_begins.empty();
-  batch.start_ns = is_first ? time_ns : std::min(batch.start_ns, time_ns);
-  batch.end_ns = is_first ? time_ns : std::max(batch.end_ns, time_ns);
-}
-
-/// Ends the scopes that are open at the end of the selected time, or at that of their capture. Adds the async spans
-/// that never ended.
-EventBatch SelectedCopy::last_batch() {
-  EventBatch batch;
-  for (auto& [id, track] : tracks_) {
-    const std::int64_t end_ns =
-        std::min(track.part.range.end_ns, timeline::sources_of(timeline_)[track.capture]->range().end_ns);
-    if (!track.part.is_taken || track.cut.is_over() || end_ns <= track.part.range.start_ns) {
-      continue;
-    }
-    ScopeRun run;
-    run.track = id;
-    if (selection_.cuts_time()) {
-      track.cut.close(end_ns, run);
-    }
-    if (selection_.chooses_sites() && (selection_.cuts_time() || track.inside_since_ns)) {
-      keep_inside(track, run);
-    }
-    if (!run.events.empty()) {
-      extend(batch, run.events.front().time_ns);
-      batch.end_ns = std::max(batch.end_ns, end_ns);
-      batch.runs.push_back(std::move(run));
-    }
-  }
-  add_open_async(batch);
-  return batch;
-}
-
-void SelectedCopy::add_open_async(EventBatch& batch) {
-  const std::vector<TrackDeclaration>& tracks = timeline_.tracks();
-  if (std::none_of(tracks.begin(), tracks.end(),
-                   [](const TrackDeclaration& track) { return track.kind == TrackKind::async; })) {
-    return;
-  }
-  for (const auto& source : timeline::sources_of(timeline_)) {
-    for (AsyncBegin begin : source->open_async()) {
-      const Part& part = track_of(begin.track).part;
-      begin.time_ns = std::max(begin.time_ns, part.range.start_ns);
-      if (part.holds(begin.time_ns) && selection_.takes_site(timeline_.name(begin.name))) {
-        extend(batch, begin.time_ns);
-        batch.async_begins.push_back(begin);
-      }
-    }
-  }
-}
-
-void SelectedCopy::read_samples() {
-  BatchCursor cursor(timeline_, selection_.range(), BatchParts::stacks);
-  for (EventBatch batch; cursor.next(batch);) {
-    for (const StackSample& sample : batch.stack_samples) {
-      if (threads_[sample.thread].holds(sample.time_ns)) {
-        waiting_[sample.thread].push_back({sample, false});
-      }
-    }
-  }
-  for (auto& [thread, waiting] : waiting_) {
-    std::stable_sort(waiting.begin(), waiting.end(), [](const WaitingSample& a, const WaitingSample& b) {
-      return a.sample.time_ns < b.sample.time_ns;
-    });
-  }
-}
-
-void SelectedCopy::write_samples_inside(capture::CaptureWriter& writer) {
-  constexpr std::size_t most = 100'000;  // that a block has room for
-  for (const auto& [thread, waiting] : waiting_) {
-    EventBatch batch;
-    for (const WaitingSample& entry : waiting) {
-      if (!entry.is_inside) {
-        continue;
-      }
-      if (batch.stack_samples.size() == most) {
-        writer.write(std::exchange(batch, {}));
-      }
-      batch.start_ns = batch.stack_samples.empty() ? entry.sample.time_ns : batch.start_ns;
-      batch.end_ns = entry.sample.time_ns;
-      batch.stack_samples.push_back(entry.sample);
-    }
-    if (!batch.stack_samples.empty()) {
-      writer.write(batch);
-    }
-  }
-}
-
-void SelectedCopy::write(capture::CaptureWriter& writer, const std::function<void(double)>& on_progress) {
-  if (selection_.chooses_sites()) {
-    read_samples();
-  }
-  const auto sources = timeline::sources_of(timeline_);
-  const TimeRange range = selection_.range();
-  // The wall clock of the first block serves a part that has none.
-  EventBatch batch;
-  if (selection_.cuts_time() && sources[0]->block_count() != 0 && sources[0]->start_ns(0) < range.start_ns &&
-      sources[0]->read(0, BatchParts::others, batch)) {
-    EventBatch clock;
-    clock.clock_anchors = batch.clock_anchors;
-    clock.start_ns = clock.end_ns = std::max(range.start_ns, timeline_.range().start_ns);
-    writer.write(clock);
-  }
-  BatchCursor cursor(timeline_, {}, BatchParts::everything, [&](std::size_t capture, std::size_t block) {
-    const bool is_later = sources[capture]->start_ns(block) > range.end_ns;
-    has_skipped_later_[capture] = has_skipped_later_[capture] || is_later;
-    return !is_later && sources[capture]->end_ns(block) >= range.start_ns;
-  });
-  // Each block names the open scopes of all captures' tracks.
-  capture::BatchJoiner joiner;
-  while (cursor.next(batch)) {
-    cut(batch, cursor.capture());
-    if (!joiner.fits(batch)) {
-      writer.write(joiner.take());
-    }
-    joiner.add(batch);
-    if (on_progress) {
-      on_progress(cursor.share_done());
-    }
-  }
-  if (!joiner.empty()) {
-    writer.write(joiner.take());
-  }
-  batch = last_batch();
-  if (!batch.runs.empty() || !batch.async_begins.empty()) {
-    writer.write(batch);
-  }
-  write_samples_inside(writer);
-}
 
 /// The timeline's declarations, with how far each process was shifted.
 Declarations declarations_of(const Timeline& timeline) {

@@ -1,8 +1,27 @@
 #include "exchange/common/span_lanes.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kymo::exchange {
+
+void order_by_start(const std::vector<SpanEvent>& spans, std::vector<std::size_t>& places) {
+  places.resize(spans.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::sort(places.begin(), places.end(), [&spans](std::size_t left, std::size_t right) {
+    const SpanEvent& a = spans[left];
+    const SpanEvent& b = spans[right];
+    return a.start_ns != b.start_ns         ? a.start_ns < b.start_ns
+           : a.duration_ns != b.duration_ns ? a.duration_ns > b.duration_ns
+                                            : left < right;
+  });
+}
+
+std::span<const ArgumentValue> arguments_of(const SpanEvent& span, const EventBatch& batch) {
+  const std::span<const ArgumentValue> all(batch.span_arguments);
+  const std::span<const ArgumentValue> from_first = all.subspan(std::min<std::size_t>(span.first_argument, all.size()));
+  return from_first.first(std::min<std::size_t>(span.argument_count, from_first.size()));
+}
 
 bool NestingTrack::clashes(const Interval& other, const Interval& span, Form form) {
   const bool crosses_its_end =

@@ -1,13 +1,23 @@
-// Assigns overlapping spans to places where they can be drawn: viewers drop or misdraw two spans of one track that
-// overlap without nesting.
+// Orders spans and assigns overlapping ones to places where they can be drawn: viewers drop or misdraw two spans of one
+// track that overlap without nesting.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
+#include <kymo/events.hpp>
+
 namespace kymo::exchange {
+
+/// The places of spans by start, longer ones first: a span then comes after the spans around it, and lanes are filled
+/// from the left.
+void order_by_start(const std::vector<SpanEvent>& spans, std::vector<std::size_t>& places);
+
+/// A span's arguments. Its place of them, which may come from a damaged capture, is not trusted.
+[[nodiscard]] std::span<const ArgumentValue> arguments_of(const SpanEvent& span, const EventBatch& batch);
 
 /// Decides which spans of a queue go on its own track: those that overlap no other span there without nesting.
 ///

@@ -9,6 +9,20 @@
 
 namespace kymo::exchange {
 
+/// Calls visit(batch, capture) for each batch of a timeline that has such parts. `on_progress` receives the finished
+/// share; may be empty.
+template <typename Visit>
+void visit_batches(const Timeline& timeline, BatchParts parts, const std::function<void(double)>& on_progress,
+                   Visit visit) {
+  BatchCursor cursor(timeline, {}, parts);
+  for (EventBatch batch; cursor.next(batch);) {
+    visit(batch, cursor.capture());
+    if (on_progress) {
+      on_progress(cursor.share_done());
+    }
+  }
+}
+
 /// A timeline's batches in order, preceded by one with all declarations.
 class TimelineBatches {
  public:

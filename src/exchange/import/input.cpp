@@ -181,18 +181,22 @@ std::size_t ImportInput::read(char* bytes, std::size_t size) {
   return count;
 }
 
+std::size_t ImportInput::read_fully(char* bytes, std::size_t size) {
+  std::size_t count = 0;
+  while (count < size) {
+    const std::size_t more = read(bytes + count, size - count);
+    if (more == 0) {
+      break;
+    }
+    count += more;
+  }
+  return count;
+}
+
 std::string_view ImportInput::look_ahead() {
   if (ahead_.empty()) {
     std::string first(most_ahead, '\0');
-    std::size_t count = 0;
-    while (count < first.size()) {
-      const std::size_t more = read(first.data() + count, first.size() - count);
-      if (more == 0) {
-        break;
-      }
-      count += more;
-    }
-    first.resize(count);
+    first.resize(read_fully(first.data(), first.size()));
     ahead_ = std::move(first);
   }
   return ahead_;

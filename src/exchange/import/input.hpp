@@ -29,6 +29,8 @@ class ImportInput {
   /// Fills in up to that many unpacked bytes and returns the number filled in, 0 at the end. Throws ImportError if the
   /// file cannot be read.
   [[nodiscard]] std::size_t read(char* bytes, std::size_t size);
+  /// The same, but fills in fewer only at the end.
+  [[nodiscard]] std::size_t read_fully(char* bytes, std::size_t size);
   /// The first unpacked bytes, at most 64. Leaves them to read(). Valid until read().
   [[nodiscard]] std::string_view look_ahead();
   /// Why the compressed data could not be read to its end, with the place; empty: it could.

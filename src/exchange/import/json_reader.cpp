@@ -16,6 +16,19 @@ namespace {
 constexpr std::size_t json_buffer_size = std::size_t{1} << 18U;
 constexpr std::size_t most_digits = 512;
 
+/// The values that are words. Each begins with another letter.
+struct Word {
+  std::string_view text;
+  JsonToken token;
+};
+constexpr std::array words{Word{"true", JsonToken::true_value}, Word{"false", JsonToken::false_value},
+                           Word{"null", JsonToken::null_value}, Word{"NaN", JsonToken::number},
+                           Word{"Infinity", JsonToken::number}};
+
+/// What may follow a backslash, but for \u, and what it stands for.
+constexpr std::string_view escaped_letters = "\"\\/bfnrt";
+constexpr std::string_view escaped_bytes = "\"\\/\b\f\n\r\t";
+
 bool is_space(int byte) {
   return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
@@ -133,25 +146,14 @@ JsonToken JsonReader::read_value(int first) {
       ++at_;
       read_string();
       return end_value(JsonToken::string);
-    case 't':
-      read_word("true");
-      return end_value(JsonToken::true_value);
-    case 'f':
-      read_word("false");
-      return end_value(JsonToken::false_value);
-    case 'n':
-      read_word("null");
-      return end_value(JsonToken::null_value);
-    case 'N':
-      read_word("NaN");
-      text_ = "NaN";
-      return end_value(JsonToken::number);
-    case 'I':
-      read_word("Infinity");
-      text_ = "Infinity";
-      return end_value(JsonToken::number);
     default:
       break;
+  }
+  for (const Word& word : words) {
+    if (first == word.text.front()) {
+      read_word(word.text);
+      return end_value(word.token);
+    }
   }
   if (first == '-' || base::is_digit(first)) {
     read_number(first);
@@ -264,31 +266,13 @@ void JsonReader::repair_text() {
 
 void JsonReader::read_escape() {
   const int byte = take();
-  switch (byte) {
-    case '"':
-    case '\\':
-    case '/':
-      append_byte(static_cast<char>(byte));
-      return;
-    case 'b':
-      append_byte('\b');
-      return;
-    case 'f':
-      append_byte('\f');
-      return;
-    case 'n':
-      append_byte('\n');
-      return;
-    case 'r':
-      append_byte('\r');
-      return;
-    case 't':
-      append_byte('\t');
-      return;
-    case 'u':
-      break;
-    default:
-      fail("a backslash in a string is followed by nothing that JSON knows");
+  const std::size_t letter = byte == no_byte ? std::string_view::npos : escaped_letters.find(static_cast<char>(byte));
+  if (letter != std::string_view::npos) {
+    append_byte(escaped_bytes[letter]);
+    return;
+  }
+  if (byte != 'u') {
+    fail("a backslash in a string is followed by nothing that JSON knows");
   }
   unsigned code = read_hex();
   // A high surrogate needs a low one after it; any other character is kept as it is.
@@ -396,7 +380,7 @@ void JsonReader::read_word(std::string_view word) {
     }
     ++at_;
   }
-  text_.clear();
+  text_ = word;
   is_cut_ = false;
 }
 

@@ -15,14 +15,12 @@ namespace kymo::exchange {
 class MalformedInput : public std::runtime_error {
  public:
   MalformedInput(const std::string& what, std::uint64_t offset, bool is_at_end)
-      : std::runtime_error("byte " + std::to_string(offset) + ": " + what), offset_(offset), is_at_end_(is_at_end) {}
+      : std::runtime_error("byte " + std::to_string(offset) + ": " + what), is_at_end_(is_at_end) {}
 
-  [[nodiscard]] std::uint64_t offset() const { return offset_; }
   /// The text ends too early.
   [[nodiscard]] bool is_at_end() const { return is_at_end_; }
 
  private:
-  std::uint64_t offset_;
   bool is_at_end_;
 };
 
@@ -57,7 +55,7 @@ class JsonReader {
 
   /// The next token; `end` after the single value of a text. After a MalformedInput nothing more can be read.
   JsonToken next();
-  /// The text of the last token from next(): a key, a string or a number as written. Valid until next().
+  /// The text of the last token from next(): a key, a string, or any other value as written. Valid until next().
   [[nodiscard]] std::string_view text() const { return text_; }
   /// The text exceeded the limit and was cut.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
@@ -71,8 +69,6 @@ class JsonReader {
   [[nodiscard]] std::size_t depth() const { return is_object_.size(); }
   /// Number of texts so far that had pieces that were not UTF-8.
   [[nodiscard]] std::uint64_t repaired_texts() const { return repaired_texts_; }
-  /// Bytes read so far.
-  [[nodiscard]] std::uint64_t bytes_read() const { return buffer_offset_ + at_; }
 
  private:
   static constexpr int no_byte = -1;

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -58,7 +56,12 @@ void RecordSorter::sort_entries() {
 }
 
 void RecordSorter::write_run() {
-  open_file();
+  if (!file_) {
+    file_ = base::open_unnamed(directory_);
+  }
+  if (!file_) {
+    throw base::OutputError(base::describe_errno("cannot create a file for sorting in", directory_, errno));
+  }
   sort_entries();
   Run& run = runs_.emplace_back();
   run.next = file_size_;
@@ -87,14 +90,11 @@ void RecordSorter::write_out(bool is_last) {
   output_.clear();
 }
 
-void RecordSorter::open_file() {
-  if (file_) {
-    return;
-  }
-  file_ = base::open_unnamed(directory_);
-  if (!file_) {
-    throw base::OutputError(base::describe_errno("cannot create a file for sorting in", directory_, errno));
-  }
+bool RecordSorter::comes_later(std::size_t left, std::size_t right) const {
+  const Key& a = runs_[left].key;
+  const Key& b = runs_[right].key;
+  // Earlier runs hold records that were added earlier.
+  return b < a || (!(a < b) && right < left);
 }
 
 void RecordSorter::finish() {
@@ -108,20 +108,11 @@ void RecordSorter::finish() {
   std::vector<Entry>().swap(entries_);
   std::string().swap(records_);
   std::string().swap(output_);
-  for (Run& run : runs_) {
-    advance(run);
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    advance(runs_[run]);
+    heap_.push_back(run);
   }
-  heap_.resize(runs_.size());
-  std::iota(heap_.begin(), heap_.end(), std::size_t{0});
-  // A sorted sequence is a heap.
-  std::sort(heap_.begin(), heap_.end(), [this](std::size_t a, std::size_t b) { return comes_before(a, b); });
-}
-
-bool RecordSorter::comes_before(std::size_t left, std::size_t right) const {
-  const Key& a = runs_[left].key;
-  const Key& b = runs_[right].key;
-  // Earlier runs hold records that were added earlier.
-  return a < b || (!(b < a) && left < right);
+  std::make_heap(heap_.begin(), heap_.end(), [this](std::size_t a, std::size_t b) { return comes_later(a, b); });
 }
 
 bool RecordSorter::next(std::string_view& record) {
@@ -133,36 +124,23 @@ bool RecordSorter::next(std::string_view& record) {
     record = std::string_view(records_).substr(entry.begin, entry.size);
     return true;
   }
+  const auto later = [this](std::size_t a, std::size_t b) { return comes_later(a, b); };
   if (has_taken_ && !heap_.empty()) {
-    if (!advance(runs_[heap_.front()])) {
-      runs_[heap_.front()].buffer = std::string();
-      heap_.front() = heap_.back();
+    Run& taken = runs_[heap_.back()];
+    if (advance(taken)) {
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    } else {
+      taken.buffer = std::string();
       heap_.pop_back();
     }
-    restore_heap_from(0);
   }
   has_taken_ = true;
   if (heap_.empty()) {
     return false;
   }
-  record = runs_[heap_.front()].record;
+  std::pop_heap(heap_.begin(), heap_.end(), later);
+  record = runs_[heap_.back()].record;
   return true;
-}
-
-void RecordSorter::restore_heap_from(std::size_t place) {
-  for (;;) {
-    std::size_t first = place;
-    for (const std::size_t child : {2 * place + 1, 2 * place + 2}) {
-      if (child < heap_.size() && comes_before(heap_[child], heap_[first])) {
-        first = child;
-      }
-    }
-    if (first == place) {
-      return;
-    }
-    std::swap(heap_[place], heap_[first]);
-    place = first;
-  }
 }
 
 void RecordSorter::fill(Run& run, std::size_t size) {

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,13 +59,11 @@ class RecordSorter {
   void sort_entries();
   void write_run();
   void write_out(bool is_last);
-  void open_file();
   /// Makes that many bytes at the run's place available in its buffer.
   void fill(Run& run, std::size_t size);
   /// Reads the run's next record. False at its end.
   bool advance(Run& run);
-  void restore_heap_from(std::size_t place);
-  [[nodiscard]] bool comes_before(std::size_t left, std::size_t right) const;
+  [[nodiscard]] bool comes_later(std::size_t left, std::size_t right) const;
 
   std::string directory_;
   std::size_t memory_;
@@ -76,7 +73,7 @@ class RecordSorter {
   base::FileDescriptor file_;
   std::uint64_t file_size_ = 0;
   std::vector<Run> runs_;
-  std::vector<std::size_t> heap_;  ///< runs, the one with the next record first
+  std::vector<std::size_t> heap_;  ///< runs as a heap by their next records; behind it, the run that next() read from
   std::size_t next_entry_ = 0;
   bool has_taken_ = false;
 };

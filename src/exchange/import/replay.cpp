@@ -17,8 +17,9 @@ constexpr std::size_t text_weight = 16;  // bytes of text that count as one even
 
 }  // namespace
 
-ImportReplay::ImportReplay(Declarations declarations, Names names, ImportLosses& losses, Write write)
-    : names_(std::move(names)), losses_(losses), write_(std::move(write)) {
+ImportReplay::ImportReplay(Declarations declarations, const ImportTables& tables, NameId category_name,
+                           ImportReport& report, ImportLosses& losses, Write write)
+    : tables_(tables), category_name_(category_name), report_(report), losses_(losses), write_(std::move(write)) {
   tracks_.resize(declarations.tracks.size());
   for (const TrackDeclaration& track : declarations.tracks) {
     tracks_[track.id.index()].declaration = track;
@@ -52,7 +53,7 @@ void ImportReplay::add(const ImportRecord& record) {
   switch (head.kind) {
     case ImportRecord::Kind::complete: {
       Track& track = tracks_[head.track.index()];
-      ++counts_.spans;
+      ++report_.spans;
       if (track.declaration.kind == TrackKind::queue) {
         add_to_queue(head.track, record);
         break;
@@ -72,7 +73,7 @@ void ImportReplay::add(const ImportRecord& record) {
       close_until(head.track, head.time_ns);
       if (has_room(tracks_[head.track.index()])) {
         open(head.track, record, false);
-        ++counts_.spans;
+        ++report_.spans;
       } else {
         ++tracks_[head.track.index()].deep_begins;
         losses_.damage("spans more than 10,000 deep that have no duration of their own");
@@ -100,17 +101,17 @@ void ImportReplay::add(const ImportRecord& record) {
       note_time(head.time_ns);
       batch_size_ += record.text.size() / text_weight;
       batch_.messages.push_back({head.track, head.detail != 0, head.time_ns, record.text});
-      ++counts_.messages;
+      ++report_.messages;
       break;
     case ImportRecord::Kind::flow:
       note_time(head.time_ns);
       batch_.flows.push_back({head.track, static_cast<FlowPhase>(head.detail), head.time_ns, head.id});
-      ++counts_.flow_points;
+      ++report_.flow_points;
       break;
     case ImportRecord::Kind::sync_point:
       note_time(head.time_ns);
       batch_.sync_points.push_back({head.id, head.track, head.time_ns});
-      ++counts_.sync_points;
+      ++report_.sync_points;
       break;
     case ImportRecord::Kind::dropped: {
       Track& track = tracks_[head.track.index()];
@@ -209,8 +210,8 @@ void ImportReplay::open(TrackId id, const ImportRecord& record, bool is_complete
                           SiteId{record.head.what}, is_complete, is_complete ? depth : around});
   ++open_levels_;
   if (record.head.category != 0) {
-    const std::string& category = names_.text(NameId{record.head.category});
-    ArgumentValue value{names_.category, ArgumentType::string, false, static_cast<std::uint32_t>(category.size()), 0};
+    const std::string& category = tables_.category_text(NameId{record.head.category});
+    ArgumentValue value{category_name_, ArgumentType::string, false, static_cast<std::uint32_t>(category.size()), 0};
     run.arguments.push_back({static_cast<std::uint32_t>(run.events.size()), move_text(value, category)});
   }
   add_scope_arguments(run, record);
@@ -298,7 +299,7 @@ void ImportReplay::add_beside(TrackId id, const ImportRecord& record) {
 void ImportReplay::add_to_queue(TrackId id, const ImportRecord& record) {
   SpanEvent span;
   span.track = id;
-  span.name = names_.of_site(SiteId{record.head.what});
+  span.name = tables_.name_of_site(SiteId{record.head.what});
   span.category = NameId{record.head.category};
   span.start_ns = record.head.time_ns;
   span.duration_ns = record.head.duration_ns;
@@ -315,7 +316,7 @@ void ImportReplay::begin_async(const ImportRecord& record) {
   open_async_size_ += size;
   open_async_[{record.head.track, record.head.id}].push_back(
       {NameId{record.head.what}, record.head.time_ns, record.arguments, record.text, false, record.head.time_ns});
-  ++counts_.spans;
+  ++report_.spans;
 }
 
 void ImportReplay::step_async(const ImportRecord& record) {
@@ -326,11 +327,7 @@ void ImportReplay::step_async(const ImportRecord& record) {
   }
   std::vector<OpenAsync>& opens = place->second;
   if (record.head.detail == 0) {
-    if (opens.back().is_step) {
-      ImportRecord end;
-      end.head = record.head;
-      end_innermost(opens, end);
-    }
+    end_step(opens, record.head);
     const std::size_t count = opens.size();
     begin_async(record);
     opens.back().is_step = opens.size() > count;
@@ -345,7 +342,7 @@ void ImportReplay::step_async(const ImportRecord& record) {
   span.async_id = ++last_async_id_;
   add_span(span, record, nullptr);
   around.step_ns = record.head.time_ns;
-  ++counts_.spans;
+  ++report_.spans;
 }
 
 void ImportReplay::end_async(const ImportRecord& record) {
@@ -354,14 +351,16 @@ void ImportReplay::end_async(const ImportRecord& record) {
     losses_.damage("ends of async spans that did not begin");
     return;
   }
-  if (place->second.back().is_step) {
-    ImportRecord end;
-    end.head = record.head;
-    end_innermost(place->second, end);
-  }
+  end_step(place->second, record.head);
   end_innermost(place->second, record);
   if (place->second.empty()) {
     open_async_.erase(place);
+  }
+}
+
+void ImportReplay::end_step(std::vector<OpenAsync>& opens, const ImportRecord::Head& head) {
+  if (opens.back().is_step) {
+    end_innermost(opens, {head, {}, {}});
   }
 }
 
@@ -390,14 +389,12 @@ void ImportReplay::add_frame(const ImportRecord& record) {
     losses_.damage("frames that begin before the one before them has ended");
     return;
   }
-  if (is_first || frame.end_ns != record.head.time_ns) {
-    if (!is_first) {
-      mark_frame(FrameStreamId{record.head.what}, frame.track, frame.end_ns);
-    }
+  if (!is_first && frame.end_ns != record.head.time_ns) {
+    mark_frame(FrameStreamId{record.head.what}, frame.track, frame.end_ns);
   }
   mark_frame(FrameStreamId{record.head.what}, record.head.track, record.head.time_ns);
   frame = {record.head.time_ns + record.head.duration_ns, record.head.track};
-  ++counts_.frames;
+  ++report_.frames;
 }
 
 void ImportReplay::add_sample(const ImportRecord& record) {
@@ -412,7 +409,7 @@ void ImportReplay::add_sample(const ImportRecord& record) {
   std::memcpy(&value, &record.head.id, sizeof value);
   run.times_ns.push_back(record.head.time_ns);
   run.values.push_back(value);
-  ++counts_.samples;
+  ++report_.samples;
 }
 
 void ImportReplay::flush() {
@@ -442,7 +439,7 @@ void ImportReplay::write_batch() {
   }
 }
 
-void ImportReplay::finish(ImportReport& report) {
+void ImportReplay::finish() {
   for (const TrackId track : waiting_tracks_) {
     open_waiting(track);
   }
@@ -463,12 +460,6 @@ void ImportReplay::finish(ImportReport& report) {
     }
   }
   flush();
-  report.spans = counts_.spans;
-  report.frames = counts_.frames;
-  report.samples = counts_.samples;
-  report.messages = counts_.messages;
-  report.flow_points = counts_.flow_points;
-  report.sync_points = counts_.sync_points;
 }
 
 }  // namespace kymo::exchange

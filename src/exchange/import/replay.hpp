@@ -19,6 +19,7 @@
 
 #include "exchange/import/losses.hpp"
 #include "exchange/import/record.hpp"
+#include "exchange/import/tables.hpp"
 
 namespace kymo::exchange {
 
@@ -28,23 +29,18 @@ class ImportReplay {
  public:
   using Write = std::function<void(const EventBatch&)>;
 
-  /// Names of sites, for spans that leave their thread's track. `category_name` is the name of the argument that keeps
-  /// a scope's category.
-  struct Names {
-    std::function<NameId(SiteId)> of_site;
-    std::function<const std::string&(NameId)> text;
-    NameId category;
-  };
-
-  /// `declarations` are written with the first batch.
-  ImportReplay(Declarations declarations, Names names, ImportLosses& losses, Write write);
+  /// `declarations` are written with the first batch. Counts what it takes in `report`, losses in `losses`.
+  /// `tables` has the names of sites, for spans that leave their thread's track, and of categories. `category_name` is
+  /// the name of the argument that keeps a scope's category.
+  ImportReplay(Declarations declarations, const ImportTables& tables, NameId category_name, ImportReport& report,
+               ImportLosses& losses, Write write);
 
   /// The wall clock at time 0, in nanoseconds since 1970. Captures are aligned by it.
   void set_wall_clock(std::int64_t base_realtime_ns) { base_realtime_ns_ = base_realtime_ns; }
 
   void add(const ImportRecord& record);
-  /// Ends the spans with known ends, writes the last batch and fills in the counts of the report.
-  void finish(ImportReport& report);
+  /// Ends the spans with known ends and writes the last batch.
+  void finish();
 
  private:
   static constexpr std::uint32_t no_level = std::numeric_limits<std::uint32_t>::max();
@@ -106,6 +102,8 @@ class ImportReplay {
   void step_async(const ImportRecord& record);
   /// Ends the innermost span of an id at the record's time.
   void end_innermost(std::vector<OpenAsync>& opens, const ImportRecord& record);
+  /// Ends a part of the innermost span, if one is open.
+  void end_step(std::vector<OpenAsync>& opens, const ImportRecord::Head& head);
   void add_frame(const ImportRecord& record);
   void mark_frame(FrameStreamId stream, TrackId track, std::int64_t time_ns);
   void add_sample(const ImportRecord& record);
@@ -113,7 +111,9 @@ class ImportReplay {
   void flush();
   void write_batch();
 
-  Names names_;
+  const ImportTables& tables_;
+  NameId category_name_;
+  ImportReport& report_;
   ImportLosses& losses_;
   Write write_;
   EventBatch batch_;
@@ -133,7 +133,6 @@ class ImportReplay {
     TrackId track;
   };
   std::map<FrameStreamId, OpenFrame> open_frames_;
-  ImportReport counts_;
 };
 
 }  // namespace kymo::exchange

@@ -1,6 +1,5 @@
 #include "exchange/import/tables.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -47,17 +46,17 @@ std::vector<std::pair<std::string, std::string>> take_labels(std::string_view& n
 
 }  // namespace
 
-std::uint32_t ImportTables::find_or_add(Texts& table, std::string_view key, std::string_view what) {
+std::pair<std::uint32_t, bool> ImportTables::find_or_add(Texts& table, std::string_view key, std::string_view what) {
   if (const auto place = table.find(key); place != table.end()) {
-    return place->second;
+    return {place->second, false};
   }
   if (table.size() >= most_others) {
     losses_.damage(std::string("events of ").append(what).append(" beyond 65,536"));
-    return 0;
+    return {0, false};
   }
   const auto id = static_cast<std::uint32_t>(table.size() + 1);
   table.emplace(key, id);
-  return id;
+  return {id, true};
 }
 
 void ImportTables::make_key(char kind, std::uint32_t id, std::string_view first, std::string_view second) {
@@ -70,56 +69,47 @@ void ImportTables::make_key(char kind, std::uint32_t id, std::string_view first,
 }
 
 ProcessId ImportTables::process(std::string_view pid) {
-  const std::size_t before = processes_.size();
-  const ProcessId id{find_or_add(processes_, pid, "processes")};
-  if (processes_.size() != before) {
+  const auto [id, is_new] = find_or_add(processes_, pid, "processes");
+  if (is_new) {
     ProcessDeclaration& process = declarations_.processes.emplace_back();
-    process.id = id;
+    process.id = ProcessId{id};
     process.pid = number_of(pid);
     if (process.pid == 0 && pid != "0") {
       process.command_line = pid;
     }
   }
-  return id;
+  return ProcessId{id};
+}
+
+TrackId ImportTables::track(TrackDeclaration declaration, char kind, std::string_view key) {
+  if (!declaration.process) {
+    return {};
+  }
+  make_key(kind, declaration.process.value(), key, {});
+  const auto [id, is_new] = find_or_add(tracks_, key_, "threads and lanes");
+  if (is_new) {
+    declaration.id = TrackId{id};
+    declarations_.tracks.push_back(std::move(declaration));
+    track_keys_.push_back(key_);
+  }
+  return TrackId{id};
 }
 
 TrackId ImportTables::thread(std::string_view pid, std::string_view tid) {
   if (last_thread_ && tid == last_tid_ && pid == last_pid_) {
     return last_thread_;
   }
-  const ProcessId owner = process(pid);
-  if (!owner) {
-    return {};
-  }
-  make_key('t', owner.value(), tid, {});
-  const std::size_t before = tracks_.size();
-  const TrackId id{find_or_add(tracks_, key_, "threads and lanes")};
-  if (tracks_.size() != before) {
-    const std::uint64_t number = number_of(tid);
-    declarations_.tracks.push_back(
-        {id, TrackKind::thread, owner, number, number == 0 && tid != "0" ? std::string(tid) : std::string()});
-    track_keys_.push_back(key_);
-  }
+  const std::uint64_t number = number_of(tid);
+  const std::string_view name = number == 0 && tid != "0" ? tid : std::string_view();
+  last_thread_ = track({{}, TrackKind::thread, process(pid), number, std::string(name)}, 't', tid);
   last_pid_ = pid;
   last_tid_ = tid;
-  last_thread_ = id;
-  return id;
+  return last_thread_;
 }
 
 TrackId ImportTables::lane(std::string_view pid, std::string_view category) {
-  const ProcessId owner = process(pid);
-  if (!owner) {
-    return {};
-  }
-  make_key('a', owner.value(), category, {});
-  const std::size_t before = tracks_.size();
-  const TrackId id{find_or_add(tracks_, key_, "threads and lanes")};
-  if (tracks_.size() != before) {
-    declarations_.tracks.push_back(
-        {id, TrackKind::async, owner, 0, category.empty() ? std::string("async") : std::string(category)});
-    track_keys_.push_back(key_);
-  }
-  return id;
+  const std::string_view name = category.empty() ? "async" : category;
+  return track({{}, TrackKind::async, process(pid), 0, std::string(name)}, 'a', category);
 }
 
 NameId ImportTables::name(std::string_view text) {
@@ -170,11 +160,10 @@ MetricId ImportTables::metric(std::string_view pid, std::string_view name, std::
     return {};
   }
   make_key(is_unit ? 'u' : 'm', owner.value(), name, series);
-  const std::size_t before = metrics_.size();
-  const MetricId id{find_or_add(metrics_, key_, "counters")};
-  if (metrics_.size() != before) {
+  const auto [id, is_new] = find_or_add(metrics_, key_, "counters");
+  if (is_new) {
     MetricDeclaration& metric = declarations_.metrics.emplace_back();
-    metric.id = id;
+    metric.id = MetricId{id};
     metric.process = owner;
     if (is_unit) {
       metric.labels = take_labels(name);
@@ -184,7 +173,7 @@ MetricId ImportTables::metric(std::string_view pid, std::string_view name, std::
     }
     metric.name = name;
   }
-  return id;
+  return MetricId{id};
 }
 
 FrameStreamId ImportTables::frames(std::string_view pid, std::string_view name) {
@@ -193,12 +182,12 @@ FrameStreamId ImportTables::frames(std::string_view pid, std::string_view name) 
     return {};
   }
   make_key('f', owner.value(), name, {});
-  const std::size_t before = frames_.size();
-  const FrameStreamId id{find_or_add(frames_, key_, "frame streams")};
-  if (frames_.size() != before) {
-    declarations_.frame_streams.push_back({id, owner, name == "frame" ? std::string() : std::string(name)});
+  const auto [id, is_new] = find_or_add(frames_, key_, "frame streams");
+  if (is_new) {
+    declarations_.frame_streams.push_back(
+        {FrameStreamId{id}, owner, name == "frame" ? std::string() : std::string(name)});
   }
-  return id;
+  return FrameStreamId{id};
 }
 
 void ImportTables::name_process(std::string_view pid, std::string_view name) {
@@ -221,14 +210,12 @@ void ImportTables::name_thread(std::string_view pid, std::string_view tid, std::
   }
   // The thread's track is created by its first event: the name may belong to a lane only.
   make_key('t', owner.value(), tid, {});
-  const std::uint32_t place = find_or_add(thread_names_, key_, "names of threads");
-  if (place == 0) {
-    return;
+  const auto [place, is_new] = find_or_add(thread_names_, key_, "names of threads");
+  if (is_new) {
+    thread_name_texts_.emplace_back(name);
+  } else if (place != 0) {
+    thread_name_texts_[place - 1] = name;
   }
-  if (place > thread_name_texts_.size()) {
-    thread_name_texts_.emplace_back();
-  }
-  thread_name_texts_[place - 1] = name;
 }
 
 /// Prefixes a queue's name with its device: "GPU 0 stream 7".
@@ -283,13 +270,9 @@ void ImportTables::fold_devices() {
   fold(declarations_.sites);
   fold(declarations_.metrics);
   fold(declarations_.frame_streams);
-  const auto remove = [&](auto& rows, auto process_of) {
-    rows.erase(
-        std::remove_if(rows.begin(), rows.end(), [&](const auto& row) { return devices.count(process_of(row)) != 0; }),
-        rows.end());
-  };
-  remove(declarations_.infos, [](const InfoDeclaration& info) { return info.process; });
-  remove(declarations_.processes, [](const ProcessDeclaration& process) { return process.id; });
+  std::erase_if(declarations_.infos, [&](const InfoDeclaration& info) { return devices.count(info.process) != 0; });
+  std::erase_if(declarations_.processes,
+                [&](const ProcessDeclaration& process) { return devices.count(process.id) != 0; });
 }
 
 Declarations ImportTables::take_declarations() {

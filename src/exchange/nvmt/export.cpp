@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -165,12 +164,8 @@ class NvmtExporter {
   }
 
   void find_start() {
-    if (!fast_.times_ns.empty()) {
-      start_ns_ = fast_.times_ns[0];
-    } else if (!medium_.times_ns.empty()) {
-      start_ns_ = medium_.times_ns[0];
-    } else if (!slow_.times_ns.empty()) {
-      start_ns_ = slow_.times_ns[0];
+    for (const Grid* const grid : {&slow_, &medium_, &fast_}) {
+      start_ns_ = grid->times_ns.empty() ? start_ns_ : grid->times_ns[0];
     }
     if (const std::string* const stated = find_fact(process_, metrics_.recorder, "sampler.start_ns", "start_ns")) {
       char* end = nullptr;

@@ -34,11 +34,6 @@ std::vector<Row> take_rows(std::span<const std::byte>& bytes, std::uint64_t coun
   return rows;
 }
 
-template <typename Row>
-void append_rows(const std::vector<Row>& rows, std::string& out) {
-  out.append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row));
-}
-
 /// Whether the rows counted in the header match the bytes after it exactly.
 bool counts_agree(const FileHeader& header, std::uint64_t rest) {
   const std::pair<std::uint64_t, std::uint64_t> parts[] = {
@@ -125,22 +120,6 @@ NvmtTrace read_nvmt(const std::string& path) {
     throw NvmtError(base::describe_errno("cannot read", path, errno));
   }
   return parse_nvmt(std::span(bytes).first(static_cast<std::size_t>(count)), path);
-}
-
-std::string encode_nvmt(const NvmtTrace& trace) {
-  FileHeader header = trace.header;
-  header.magic = nvmetrics::magic;
-  header.version = nvmetrics::version;
-  header.num_fast_samples = trace.fast.size();
-  header.num_medium_samples = trace.medium.size();
-  header.num_slow_samples = trace.slow.size();
-  header.num_sync_points = trace.sync.size();
-  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
-  append_rows(trace.fast, bytes);
-  append_rows(trace.medium, bytes);
-  append_rows(trace.slow, bytes);
-  append_rows(trace.sync, bytes);
-  return bytes;
 }
 
 std::string_view field_text(std::span<const char> field) {

@@ -41,9 +41,6 @@ struct NvmtTrace {
 /// Parses a file. Throws NvmtError, also if the file cannot be read.
 [[nodiscard]] NvmtTrace read_nvmt(const std::string& path);
 
-/// The bytes of a trace. The header gets the magic, the version and the counts of the vectors.
-[[nodiscard]] std::string encode_nvmt(const NvmtTrace& trace);
-
 /// The text of a name's field: everything before its first NUL, or the whole field.
 [[nodiscard]] std::string_view field_text(std::span<const char> field);
 /// Stores a text in a name's field, cut if too long and padded with NULs.

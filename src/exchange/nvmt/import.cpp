@@ -104,10 +104,10 @@ struct Source {
 /// The metrics of a trace.
 class Metrics {
  public:
-  Metrics(const NvmtTrace& trace, bool is_fast_exact, bool is_medium_exact, bool is_slow_exact) {
-    add_fast(trace);
-    add_medium(trace.header);
-    add_slow(trace.header);
+  Metrics(const FileHeader& header, bool is_fast_exact, bool is_medium_exact, bool is_slow_exact) {
+    add_fast(header);
+    add_medium(header);
+    add_slow(header);
     add_times(fast_, "fast", is_fast_exact);
     add_times(medium_, "medium", is_medium_exact);
     add_times(slow_, "slow", is_slow_exact);
@@ -121,37 +121,41 @@ class Metrics {
  private:
   using Labels = std::vector<std::pair<std::string, std::string>>;
 
-  MetricDeclaration& declare(const char* name, const char* unit, double step, Labels labels = {}) {
+  struct Form {
+    const char* name;
+    const char* unit;
+    double step;
+    Labels labels{};
+  };
+  template <typename Row, typename Value>
+  MetricDeclaration& add(std::vector<Source<Row>>& sources, Form form, Value value) {
     MetricDeclaration& metric = declarations_.emplace_back();
     metric.id = MetricId{static_cast<std::uint32_t>(declarations_.size())};
-    metric.name = name;
-    metric.unit = unit;
+    metric.name = form.name;
+    metric.unit = form.unit;
     metric.source = nvmt_source;
-    metric.labels = std::move(labels);
-    metric.step = step;
+    metric.labels = std::move(form.labels);
+    metric.step = form.step;
+    sources.push_back({metric.id, std::move(value)});
     return metric;
   }
-  [[nodiscard]] MetricId last() const { return declarations_.back().id; }
 
-  void add_fast(const NvmtTrace& trace) {
-    declare("memory_used", "B", 1024);
-    fast_.push_back({last(), [](const FastSample& row) { return static_cast<double>(row.ram_used_kb) * 1024; }});
-    declare("memory_available", "B", 1024);
-    fast_.push_back({last(), [](const FastSample& row) { return static_cast<double>(row.ram_available_kb) * 1024; }});
-    declare("gpu_util", "%", 0.1);
-    fast_.push_back({last(), [](const FastSample& row) { return static_cast<double>(row.gpu_load) / 10; }});
-    declare("cpu_util", "%", 0);
-    fast_.push_back({last(), [](const FastSample& row) { return tidy(row.cpu_aggregate, 100); }});
-    for (std::size_t core = 0; core < trace.header.num_cpu_cores; ++core) {
-      declare("cpu_util", "%", 0, {{"core", std::to_string(core)}});
-      fast_.push_back({last(), [core](const FastSample& row) { return tidy(row.cpu_util[core], 100); }});
+  void add_fast(const FileHeader& header) {
+    using Row = FastSample;
+    add(fast_, {"memory_used", "B", 1024}, [](const Row& row) { return static_cast<double>(row.ram_used_kb) * 1024; });
+    add(fast_, {"memory_available", "B", 1024},
+        [](const Row& row) { return static_cast<double>(row.ram_available_kb) * 1024; });
+    add(fast_, {"gpu_util", "%", 0.1}, [](const Row& row) { return static_cast<double>(row.gpu_load) / 10; });
+    add(fast_, {"cpu_util", "%", 0}, [](const Row& row) { return tidy(row.cpu_aggregate, 100); });
+    for (std::size_t core = 0; core < header.num_cpu_cores; ++core) {
+      add(fast_, {"cpu_util", "%", 0, {{"core", std::to_string(core)}}},
+          [core](const Row& row) { return tidy(row.cpu_util[core], 100); });
     }
-    if (trace.header.emc_available != 0) {
-      declare("emc_util", "%", 0);
-      fast_.push_back({last(), [](const FastSample& row) {
-                         const float value = row.emc_util;
-                         return value == -1 ? std::numeric_limits<double>::quiet_NaN() : tidy(value, 100);
-                       }});
+    if (header.emc_available != 0) {
+      add(fast_, {"emc_util", "%", 0}, [](const Row& row) {
+        const float value = row.emc_util;
+        return value == -1 ? std::numeric_limits<double>::quiet_NaN() : tidy(value, 100);
+      });
     }
   }
 
@@ -160,29 +164,29 @@ class Metrics {
       const std::string name(field_text(header.power_rail_names[i]));
       // The module's input rail feeds the other rails.
       const std::uint32_t traits = name == "VDD_IN" ? MetricDeclaration::total : 0;
-      declare("voltage", "V", 0.001, {{"rail", name}});
-      medium_.push_back(
-          {last(), [i](const MediumSample& row) { return static_cast<double>(row.voltage_mv[i]) / 1000; }});
-      declare("current", "A", 0.001, {{"rail", name}}).traits = traits;
-      medium_.push_back(
-          {last(), [i](const MediumSample& row) { return static_cast<double>(row.current_ma[i]) / 1000; }});
-      declare("power", "W", 0, {{"rail", name}}).traits = traits;
-      medium_.push_back({last(), [i](const MediumSample& row) { return static_cast<double>(row.power_mw[i]) / 1000; }});
+      using Row = MediumSample;
+      add(medium_, {"voltage", "V", 0.001, {{"rail", name}}},
+          [i](const Row& row) { return static_cast<double>(row.voltage_mv[i]) / 1000; });
+      add(medium_, {"current", "A", 0.001, {{"rail", name}}}, [i](const Row& row) {
+        return static_cast<double>(row.current_ma[i]) / 1000;
+      }).traits = traits;
+      add(medium_, {"power", "W", 0, {{"rail", name}}}, [i](const Row& row) {
+        return static_cast<double>(row.power_mw[i]) / 1000;
+      }).traits = traits;
     }
   }
 
   void add_slow(const FileHeader& header) {
     for (std::size_t i = 0; i < header.num_thermal_zones; ++i) {
-      declare("temperature", "C", 0.001, {{"zone", std::string(field_text(header.thermal_zone_names[i]))}});
-      slow_.push_back({last(), [i](const SlowSample& row) { return tidy(row.temp_c[i], 1000); }});
+      add(slow_, {"temperature", "C", 0.001, {{"zone", std::string(field_text(header.thermal_zone_names[i]))}}},
+          [i](const SlowSample& row) { return tidy(row.temp_c[i], 1000); });
     }
   }
 
   template <typename Row>
   void add_times(std::vector<Source<Row>>& sources, const char* tier, bool is_exact) {
     if (!is_exact) {
-      declare(nvmt_time_metric, "s", 0, {{"tier", tier}});
-      sources.push_back({last(), [](const Row& row) { return row.time_s; }});
+      add(sources, {nvmt_time_metric, "s", 0, {{"tier", tier}}}, [](const Row& row) { return row.time_s; });
     }
   }
 
@@ -269,65 +273,52 @@ bool is_plain_header(const FileHeader& header) {
          std::all_of(std::begin(header.reserved), std::end(header.reserved), [](auto byte) { return byte == 0; });
 }
 
-/// Finds the parts of a trace's columns that a capture does not preserve.
-class LossFinder {
- public:
-  explicit LossFinder(const NvmtTrace& trace) : header_(trace.header) {
-    for (const FastSample& row : trace.fast) {
-      look_at(row);
-    }
-    for (const MediumSample& row : trace.medium) {
-      for (std::size_t i = header_.num_power_rails; i < nvmetrics::max_power_rails; ++i) {
-        has_more_columns_ |= row.voltage_mv[i] != 0 || row.current_ma[i] != 0 || !is_zero_float(row.power_mw[i]);
-      }
-    }
-    for (const SlowSample& row : trace.slow) {
-      for (std::size_t i = header_.num_thermal_zones; i < nvmetrics::max_thermal_zones; ++i) {
-        has_more_columns_ |= !is_zero_float(row.temp_c[i]);
-      }
-    }
-  }
+bool is_zero_float(float value) {
+  return value == 0 && !std::signbit(value);
+}
 
-  [[nodiscard]] std::vector<std::string> losses() const {
-    std::vector<std::string> losses;
-    if (!is_plain_header(header_)) {
-      losses.emplace_back("bytes of the header that mean nothing");
-    }
-    if (has_more_columns_) {
-      losses.emplace_back("values of cores, rails or zones beyond those that the header counts");
-    }
-    if (has_high_load_) {
-      losses.emplace_back("gpu_load above 1000");
-    }
-    if (has_large_memory_) {
-      losses.emplace_back("memory sizes above 10^15 kB");
-    }
-    if (has_odd_emc_) {
-      losses.emplace_back("emc_util that is not -1 where it is not available");
-    }
-    return losses;
-  }
-
- private:
-  static bool is_zero_float(float value) { return value == 0 && !std::signbit(value); }
-
-  void look_at(const FastSample& row) {
-    for (std::size_t core = header_.num_cpu_cores; core < nvmetrics::max_cpu_cores; ++core) {
-      has_more_columns_ |= !is_zero_float(row.cpu_util[core]);
+/// The parts of a trace's header and columns that a capture does not preserve, in words.
+std::vector<std::string> find_losses(const NvmtTrace& trace) {
+  const FileHeader& header = trace.header;
+  bool has_more_columns = false;
+  bool has_high_load = false;
+  bool has_large_memory = false;
+  bool has_odd_emc = false;
+  for (const FastSample& row : trace.fast) {
+    for (std::size_t core = header.num_cpu_cores; core < nvmetrics::max_cpu_cores; ++core) {
+      has_more_columns |= !is_zero_float(row.cpu_util[core]);
     }
     constexpr std::uint64_t most_kb = 1'000'000'000'000'000;
     const float emc = row.emc_util;
-    has_high_load_ |= row.gpu_load > 1000;
-    has_large_memory_ |= row.ram_used_kb > most_kb || row.ram_available_kb > most_kb;
-    has_odd_emc_ |= header_.emc_available == 0 ? emc != -1 : std::isnan(emc);
+    has_high_load |= row.gpu_load > 1000;
+    has_large_memory |= row.ram_used_kb > most_kb || row.ram_available_kb > most_kb;
+    has_odd_emc |= header.emc_available == 0 ? emc != -1 : std::isnan(emc);
   }
-
-  const FileHeader& header_;
-  bool has_more_columns_ = false;
-  bool has_high_load_ = false;
-  bool has_large_memory_ = false;
-  bool has_odd_emc_ = false;
-};
+  for (const MediumSample& row : trace.medium) {
+    for (std::size_t i = header.num_power_rails; i < nvmetrics::max_power_rails; ++i) {
+      has_more_columns |= row.voltage_mv[i] != 0 || row.current_ma[i] != 0 || !is_zero_float(row.power_mw[i]);
+    }
+  }
+  for (const SlowSample& row : trace.slow) {
+    for (std::size_t i = header.num_thermal_zones; i < nvmetrics::max_thermal_zones; ++i) {
+      has_more_columns |= !is_zero_float(row.temp_c[i]);
+    }
+  }
+  const std::pair<bool, const char*> found[] = {
+      {!is_plain_header(header), "bytes of the header that mean nothing"},
+      {has_more_columns, "values of cores, rails or zones beyond those that the header counts"},
+      {has_high_load, "gpu_load above 1000"},
+      {has_large_memory, "memory sizes above 10^15 kB"},
+      {has_odd_emc, "emc_util that is not -1 where it is not available"},
+  };
+  std::vector<std::string> losses;
+  for (const auto& [is_lost, what] : found) {
+    if (is_lost) {
+      losses.emplace_back(what);
+    }
+  }
+  return losses;
+}
 
 capture::CaptureWriterOptions make_options(const NvmtTrace& trace, const std::string& name, const Metrics& metrics) {
   capture::CaptureWriterOptions options = capture::make_repack_options();
@@ -360,12 +351,12 @@ NvmtImportReport import_nvmt(const NvmtTrace& trace, const std::string& name, co
   Tier<FastSample> fast(trace.fast, "fast", name);
   Tier<MediumSample> medium(trace.medium, "medium", name);
   Tier<SlowSample> slow(trace.slow, "slow", name);
-  const Metrics metrics(trace, fast.is_exact(), medium.is_exact(), slow.is_exact());
+  const Metrics metrics(trace.header, fast.is_exact(), medium.is_exact(), slow.is_exact());
   const std::vector<SyncPoint> sync = place_sync_points(trace.sync, fast.times_ns());
   std::size_t next_sync = 0;
 
   NvmtImportReport report;
-  report.losses = LossFinder(trace).losses();
+  report.losses = find_losses(trace);
   if (!tell_sync_points(sync, trace.sync, fast.times_ns())) {
     report.losses.emplace_back(
         "sync points that are out of order, beyond the last sample or between samples of one time");

@@ -9,13 +9,14 @@
 namespace kymo::exchange {
 namespace {
 
+/// The value of a key in labels or facts; null if absent.
+const std::string* find_value(const std::vector<std::pair<std::string, std::string>>& pairs, std::string_view key) {
+  const auto found = std::find_if(pairs.begin(), pairs.end(), [key](const auto& pair) { return pair.first == key; });
+  return found != pairs.end() ? &found->second : nullptr;
+}
+
 const std::string* find_label(const MetricDeclaration& metric, std::string_view key) {
-  for (const auto& [name, value] : metric.labels) {
-    if (name == key) {
-      return &value;
-    }
-  }
-  return nullptr;
+  return find_value(metric.labels, key);
 }
 
 void take_first(MetricId& place, MetricId metric) {
@@ -120,50 +121,35 @@ std::vector<Column> in_stated_order(std::vector<Column> found, const TimelinePro
   return stated.empty() && stated_count == nullptr ? found : stated;
 }
 
-void add(std::vector<MetricId>& metrics, MetricId metric) {
-  if (metric) {
-    metrics.push_back(metric);
-  }
-}
-
 }  // namespace
 
 std::vector<MetricId> NvmtMetrics::fast() const {
-  std::vector<MetricId> metrics;
-  for (const MetricId metric : {memory_used, memory_available, cpu_aggregate, gpu_util, emc_util}) {
-    add(metrics, metric);
-  }
-  for (const MetricId metric : cpu_util) {
-    add(metrics, metric);
-  }
+  std::vector<MetricId> metrics{memory_used, memory_available, cpu_aggregate, gpu_util, emc_util};
+  metrics.insert(metrics.end(), cpu_util.begin(), cpu_util.end());
+  std::erase(metrics, MetricId{});
   return metrics;
 }
 
 std::vector<MetricId> NvmtMetrics::medium() const {
   std::vector<MetricId> metrics;
   for (const NvmtRail& rail : rails) {
-    add(metrics, rail.voltage);
-    add(metrics, rail.current);
-    add(metrics, rail.power);
+    metrics.insert(metrics.end(), {rail.voltage, rail.current, rail.power});
   }
+  std::erase(metrics, MetricId{});
   return metrics;
 }
 
 std::vector<MetricId> NvmtMetrics::slow() const {
   std::vector<MetricId> metrics;
   for (const NvmtZone& zone : zones) {
-    add(metrics, zone.temperature);
+    metrics.push_back(zone.temperature);
   }
+  std::erase(metrics, MetricId{});
   return metrics;
 }
 
 const std::string* find_info(const TimelineProcess& process, std::string_view key) {
-  for (const auto& [name, value] : process.infos) {
-    if (name == key) {
-      return &value;
-    }
-  }
-  return nullptr;
+  return find_value(process.infos, key);
 }
 
 const std::string* find_fact(const TimelineProcess& process, unsigned recorder, const std::string& name,
@@ -190,9 +176,7 @@ NvmtMetrics find_metrics_of(const std::vector<MetricDeclaration>& metrics, const
       continue;
     }
     MetricDeclaration plain = metric;
-    plain.labels.erase(std::remove_if(plain.labels.begin(), plain.labels.end(),
-                                      [](const auto& label) { return label.first == nvmt_recorder_label; }),
-                       plain.labels.end());
+    std::erase_if(plain.labels, [](const auto& label) { return label.first == nvmt_recorder_label; });
     if (recorder != 0 && metric.name == nvmt_sync_metric) {
       take_first(found.sync, metric.id);
     } else {

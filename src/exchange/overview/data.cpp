@@ -20,28 +20,21 @@ bool is_whole(const Timeline& timeline, TimeRange range) {
   return range.start_ns <= all.start_ns && range.end_ns > all.end_ns;
 }
 
-/// The time covered by a capture's scopes, from its summaries and from the blocks that no summary covers.
-class CoverageReading {
- public:
-  CoverageReading(const timeline::Source& source, TimeRange range, bool uses_summaries) {
-    if (uses_summaries) {
-      capture::add_summaries(source.reader(), {}, totals_);
-    }
-    EventBatch batch;
-    for (std::size_t block = 0; block < source.block_count(); ++block) {
-      const std::uint32_t number = source.block_number(block);
-      const bool is_within = source.start_ns(block) < range.end_ns && source.end_ns(block) >= range.start_ns;
-      if (is_within && !totals_.covers(number) && source.read_own(block, BatchParts::everything, batch)) {
-        totals_.add(batch, number);
-      }
+/// Adds up the time covered by a capture's scopes, from its summaries and from the blocks that no summary covers.
+void read_coverage(const timeline::Source& source, TimeRange range, bool uses_summaries,
+                   capture::SummaryTotals& totals) {
+  if (uses_summaries) {
+    capture::add_summaries(source.reader(), {}, totals);
+  }
+  EventBatch batch;
+  for (std::size_t block = 0; block < source.block_count(); ++block) {
+    const std::uint32_t number = source.block_number(block);
+    const bool is_within = source.start_ns(block) < range.end_ns && source.end_ns(block) >= range.start_ns;
+    if (is_within && !totals.covers(number) && source.read_own(block, BatchParts::everything, batch)) {
+      totals.add(batch, number);
     }
   }
-
-  [[nodiscard]] const capture::Coverage& finish() { return totals_.finish().coverage; }
-
- private:
-  capture::SummaryTotals totals_;
-};
+}
 
 class Gathering {
  public:
@@ -74,8 +67,9 @@ class Gathering {
   void gather_tracks() {
     std::map<TrackId, OverviewTrack> tracks;
     for (const auto& source : timeline::sources_of(timeline_)) {
-      CoverageReading reading(*source, options_.range, is_whole(timeline_, options_.range));
-      const capture::Coverage& coverage = reading.finish();
+      capture::SummaryTotals totals;
+      read_coverage(*source, options_.range, is_whole(timeline_, options_.range), totals);
+      const capture::Coverage& coverage = totals.finish().coverage;
       for (const capture::CoverageRow& row : coverage.rows()) {
         if (row.depth < overview_depths) {
           add_row(*source, row, coverage.shift(), tracks[source->find(row.track)]);

@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "base/text/escapes.hpp"
-#include "base/text/json_text.hpp"
 #include "base/text/name_palette.hpp"
-#include "base/text/text.hpp"
+#include "exchange/common/export_names.hpp"
 #include "exchange/overview/data.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo {
 namespace {
+
+using exchange::cut_with_mark;
 
 constexpr double label_width = 190;
 constexpr double value_width = 110;
@@ -55,16 +56,9 @@ constexpr stats::NumberForm short_form{3, false};
 
 /// Escapes arbitrary bytes for XML.
 std::string escape(std::string_view raw) {
-  std::string valid;
-  base::append_valid_text(valid, raw);
   std::string text;
-  base::append_xml(text, valid);
+  base::append_xml(text, exchange::valid_text(raw));
   return text;
-}
-
-std::string cut(std::string_view text, std::size_t limit) {
-  const std::string_view kept = base::cut_text(text, limit);
-  return std::string(kept) + (kept.size() < text.size() ? std::string(base::cut_mark) : std::string());
 }
 
 class OverviewPicture {
@@ -127,8 +121,8 @@ class OverviewPicture {
   }
 
   void label(std::string_view name, double height) {
-    body_ += "<g><title>" + escape(cut(name, 200)) + "</title>";
-    text(label_width - 10, y_ + height / 2 + 4, cut(name, 26), "", "end");
+    body_ += "<g><title>" + escape(cut_with_mark(name, 200)) + "</title>";
+    text(label_width - 10, y_ + height / 2 + 4, cut_with_mark(name, 26), "", "end");
     body_ += "</g>";
   }
 
@@ -202,7 +196,7 @@ class OverviewPicture {
                              number(covered) + 'h' + number(-width) + 'z';
       }
       for (const auto& [name, path] : paths) {
-        body_ += "<g><title>" + escape(cut(name, 200)) + "</title>";
+        body_ += "<g><title>" + escape(cut_with_mark(name, 200)) + "</title>";
         body_ += "<path d=\"" + path + "\" fill=\"" + colour_of(name) + "\"/></g>";
       }
     }
@@ -224,9 +218,9 @@ class OverviewPicture {
       const double x = label_width + legend_width * static_cast<double>(i % columns);
       const std::size_t row = i / columns;
       const double y = y_ + legend_height * static_cast<double>(row);
-      body_ += "<g><title>" + escape(cut(name, 200)) + "</title><rect x=\"" + number(x) + "\" y=\"" + number(y) +
-               "\" width=\"9\" height=\"9\" fill=\"" + colour_of(name) + "\"/>";
-      text(x + 14, y + 8, cut(name, 24));
+      body_ += "<g><title>" + escape(cut_with_mark(name, 200)) + "</title><rect x=\"" + number(x) + "\" y=\"" +
+               number(y) + "\" width=\"9\" height=\"9\" fill=\"" + colour_of(name) + "\"/>";
+      text(x + 14, y + 8, cut_with_mark(name, 24));
       body_ += "</g>";
     }
     if (count != 0) {

@@ -52,14 +52,7 @@ void PerfettoEventReader::fail(const std::string& what) const {
 }
 
 std::size_t PerfettoEventReader::read_exactly(char* bytes, std::size_t size) {
-  std::size_t count = 0;
-  while (count < size) {
-    const std::size_t more = input_.read(bytes + count, size - count);
-    if (more == 0) {
-      break;
-    }
-    count += more;
-  }
+  const std::size_t count = input_.read_fully(bytes, size);
   offset_ += count;
   return count;
 }
@@ -130,7 +123,6 @@ ChromeEvent& PerfettoEventReader::add_event() {
   }
   ChromeEvent& event = ready_[ready_count_++];
   event.clear();
-  event.offset = offset_;
   return event;
 }
 
@@ -145,27 +137,25 @@ std::string PerfettoEventReader::name_of(std::string_view bytes) {
 }
 
 void PerfettoEventReader::take_packet(std::string_view bytes) {
+  // The messages in a packet by their field numbers.
+  static constexpr std::pair<std::uint32_t, std::string_view Packet::*> messages[] = {
+      {2, &Packet::tree},     {6, &Packet::snapshot}, {11, &Packet::event},    {12, &Packet::interned},
+      {43, &Packet::process}, {44, &Packet::thread},  {59, &Packet::defaults}, {60, &Packet::track}};
   Packet packet;
   for (Fields field(bytes); field.next();) {
+    const auto* const message = std::find_if(std::begin(messages), std::end(messages),
+                                             [&field](const auto& entry) { return entry.first == field.tag(); });
+    if (message != std::end(messages)) {
+      packet.*message->second = field.bytes();
+      continue;
+    }
     switch (field.tag()) {
-      case 2:
-        packet.tree = field.bytes();
-        break;
-      case 6:
-        packet.snapshot = field.bytes();
-        break;
       case 8:
         packet.timestamp = field.number();
         packet.has_time = true;
         break;
       case 10:
         packet.sequence = field.number() & 0xFFFFFFFFU;
-        break;
-      case 11:
-        packet.event = field.bytes();
-        break;
-      case 12:
-        packet.interned = field.bytes();
         break;
       case 13:
         packet.flags |= field.number();
@@ -176,20 +166,8 @@ void PerfettoEventReader::take_packet(std::string_view bytes) {
       case 42:
         packet.is_after_loss = field.number() != 0;
         break;
-      case 43:
-        packet.process = field.bytes();
-        break;
-      case 44:
-        packet.thread = field.bytes();
-        break;
       case 58:
         packet.clock = field.number();
-        break;
-      case 59:
-        packet.defaults = field.bytes();
-        break;
-      case 60:
-        packet.track = field.bytes();
         break;
       case 50:
         losses_.ignore("compressed packets of a Perfetto trace");
@@ -319,21 +297,14 @@ void PerfettoEventReader::take_snapshot(std::uint64_t sequence, std::string_view
     std::uint64_t time = 0;
     Clock clock;
     for (Fields part(field.bytes()); part.next();) {
-      switch (part.tag()) {
-        case 1:
-          id = part.number();
-          break;
-        case 2:
-          time = part.number();
-          break;
-        case 3:
-          clock.is_incremental = part.number() != 0;
-          break;
-        case 4:
-          clock.multiplier = static_cast<std::int64_t>(part.number());
-          break;
-        default:
-          break;
+      if (part.tag() == 1) {
+        id = part.number();
+      } else if (part.tag() == 2) {
+        time = part.number();
+      } else if (part.tag() == 3) {
+        clock.is_incremental = part.number() != 0;
+      } else if (part.tag() == 4) {
+        clock.multiplier = static_cast<std::int64_t>(part.number());
       }
     }
     std::int64_t ns = 0;

@@ -3,26 +3,20 @@
 #include <array>
 #include <utility>
 
-#include "base/text/json_text.hpp"
-#include "base/text/text.hpp"
 #include "exchange/common/export_names.hpp"
 
 namespace kymo::exchange {
 
-using perfetto::ClockField;
-using perfetto::ClockSnapshotField;
 using perfetto::CounterField;
 using perfetto::DefaultsField;
 using perfetto::EventBuilder;
 using perfetto::EventField;
 using perfetto::EventType;
 using perfetto::InternedField;
-using perfetto::InternedTextField;
-using perfetto::PacketBuilder;
+using perfetto::Packet;
 using perfetto::PacketField;
 using perfetto::ProcessField;
 using perfetto::ThreadField;
-using perfetto::TraceField;
 using perfetto::TrackField;
 
 namespace {
@@ -42,12 +36,6 @@ std::uint64_t name_iid(NameId id) {
   return std::uint64_t{id.value()} * 2 + 1;
 }
 
-std::string valid_text(std::string_view text) {
-  std::string out;
-  base::append_valid_text(out, text);
-  return out;
-}
-
 std::string place_of(std::uint64_t uuid) {
   std::string place;
   EventBuilder(place).add_uint64(EventField::track_uuid, uuid);
@@ -57,32 +45,15 @@ std::string place_of(std::uint64_t uuid) {
 }  // namespace
 
 void PerfettoNames::begin(std::int64_t start_ns) {
-  protozero::pbf_builder<TraceField> trace(trace_);
   {
-    PacketBuilder packet(trace, TraceField::packet);
-    packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::sequence_id);
-    packet.add_uint32(PacketField::sequence_flags, perfetto::state_cleared);
+    Packet packet(trace_, perfetto::sequence_id, perfetto::state_cleared);
     protozero::pbf_builder<DefaultsField> defaults(packet, PacketField::trace_packet_defaults);
     defaults.add_uint32(DefaultsField::timestamp_clock_id, perfetto::monotonic_clock);
   }
-  {
-    PacketBuilder packet(trace, TraceField::packet);
-    packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::descriptor_sequence_id);
-    packet.add_uint32(PacketField::sequence_flags, perfetto::state_cleared);
-  }
-  {
-    PacketBuilder packet(trace, TraceField::packet);
-    packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::sequence_id);
-    protozero::pbf_builder<ClockSnapshotField> snapshot(packet, PacketField::clock_snapshot);
-    {
-      protozero::pbf_builder<ClockField> clock(snapshot, ClockSnapshotField::clocks);
-      clock.add_uint32(ClockField::clock_id, perfetto::monotonic_clock);
-      clock.add_uint64(ClockField::timestamp, static_cast<std::uint64_t>(start_ns));
-    }
-    snapshot.add_uint32(ClockSnapshotField::primary_trace_clock, perfetto::monotonic_clock);
-  }
+  static_cast<void>(Packet(trace_, perfetto::descriptor_sequence_id, perfetto::state_cleared));
+  perfetto::append_clock_snapshot(trace_, {{perfetto::monotonic_clock, start_ns}});
   for (std::size_t i = 0; i < category_names.size(); ++i) {
-    intern(InternedField::event_categories, i + 1, category_names[i]);
+    append_interned_text(trace_, InternedField::event_categories, i + 1, category_names[i]);
   }
 }
 
@@ -119,18 +90,13 @@ void PerfettoNames::declare_process(const ProcessDeclaration& declaration) {
     known.boot_id = declaration.boot_id;
     owners_.try_emplace({declaration.boot_id, declaration.pid}, declaration.id);
   }
-  protozero::pbf_builder<TraceField> trace(trace_);
-  PacketBuilder packet(trace, TraceField::packet);
-  packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::descriptor_sequence_id);
+  Packet packet(trace_, perfetto::descriptor_sequence_id);
   TrackBuilder track(packet, PacketField::track_descriptor);
   track.add_uint64(TrackField::uuid, known.uuid);
   protozero::pbf_builder<ProcessField> process(track, TrackField::process);
   process.add_int32(ProcessField::pid, static_cast<std::int32_t>(known.pid));
   if (!declaration.command_line.empty()) {
-    const std::string_view kept = base::cut_text(declaration.command_line, 256);
-    const std::string name = valid_text(kept);
-    process.add_string(ProcessField::process_name,
-                       kept.size() < declaration.command_line.size() ? name + std::string(base::cut_mark) : name);
+    process.add_string(ProcessField::process_name, valid_text(cut_with_mark(declaration.command_line, 256)));
   }
   if (!declaration.host.empty()) {
     process.add_string(ProcessField::process_labels, valid_text(declaration.host));
@@ -142,10 +108,11 @@ void PerfettoNames::declare_process(const ProcessDeclaration& declaration) {
 
 void PerfettoNames::declare_site(const SiteDeclaration& declaration) {
   const bool is_function = declaration.kind == SiteKind::function || declaration.kind == SiteKind::hooked;
-  intern(InternedField::event_names, site_iid(declaration.id), valid_text(site_name(declaration)));
-  PerfettoSite& site = sites_.get(declaration.id);
-  site.begin.clear();
-  EventBuilder event(site.begin);
+  append_interned_text(trace_, InternedField::event_names, site_iid(declaration.id),
+                       valid_text(site_name(declaration)));
+  std::string& begin = sites_.get(declaration.id);
+  begin.clear();
+  EventBuilder event(begin);
   event.add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_begin));
   event.add_uint64(EventField::category_iids,
                    static_cast<std::uint64_t>(is_function ? Category::function : Category::scope));
@@ -159,28 +126,26 @@ void PerfettoNames::declare_track(const TrackDeclaration& declaration) {
   if (is_new) {
     track.kind = declaration.kind;
     track.process = declaration.process;
-    track_uuids_[declaration.id] = ++last_uuid_;
-    track.place = place_of(last_uuid_);
+    track.uuid = ++last_uuid_;
+    track.place = place_of(track.uuid);
     EventBuilder(track.scope_end).add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_end));
     track.scope_end += track.place;
     if (track.kind == TrackKind::thread) {
-      thread_numbers_[declaration.id] = new_number(used_tids_, declaration.os_thread_id);
+      track.thread_number = new_number(used_tids_, declaration.os_thread_id);
     }
   }
   if (track.kind == TrackKind::async) {
     return;  // its spans are drawn on separate rows
   }
   const Process& owner = process(track.process);
-  protozero::pbf_builder<TraceField> trace(trace_);
-  PacketBuilder packet(trace, TraceField::packet);
-  packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::descriptor_sequence_id);
+  Packet packet(trace_, perfetto::descriptor_sequence_id);
   TrackBuilder descriptor(packet, PacketField::track_descriptor);
-  descriptor.add_uint64(TrackField::uuid, track_uuids_[declaration.id]);
+  descriptor.add_uint64(TrackField::uuid, track.uuid);
   descriptor.add_uint64(TrackField::parent_uuid, owner.uuid);
   if (track.kind == TrackKind::thread) {
     protozero::pbf_builder<ThreadField> thread(descriptor, TrackField::thread);
     thread.add_int32(ThreadField::pid, static_cast<std::int32_t>(owner.pid));
-    thread.add_int32(ThreadField::tid, static_cast<std::int32_t>(thread_numbers_[declaration.id]));
+    thread.add_int32(ThreadField::tid, static_cast<std::int32_t>(track.thread_number));
     if (!track.name.empty()) {
       thread.add_string(ThreadField::thread_name, track.name);
     }
@@ -193,9 +158,7 @@ void PerfettoNames::declare_metric(const MetricDeclaration& declaration) {
   const std::uint64_t uuid = ++last_uuid_;
   const Process& owner = process(declaration.process);
   {
-    protozero::pbf_builder<TraceField> trace(trace_);
-    PacketBuilder packet(trace, TraceField::packet);
-    packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::descriptor_sequence_id);
+    Packet packet(trace_, perfetto::descriptor_sequence_id);
     TrackBuilder track(packet, PacketField::track_descriptor);
     track.add_uint64(TrackField::uuid, uuid);
     track.add_uint64(TrackField::parent_uuid, owner.uuid);
@@ -208,46 +171,37 @@ void PerfettoNames::declare_metric(const MetricDeclaration& declaration) {
       counter.add_string(CounterField::unit_name, valid_text(declaration.unit));
     }
   }
-  PerfettoMetric& metric = metrics_.get(declaration.id);
-  metric.head.clear();
-  EventBuilder event(metric.head);
+  std::string& head = metrics_.get(declaration.id);
+  head.clear();
+  EventBuilder event(head);
   event.add_enum(EventField::type, static_cast<std::int32_t>(EventType::counter));
   event.add_uint64(EventField::track_uuid, uuid);
 }
 
 std::string_view PerfettoNames::site(SiteId id) {
-  return sites_.find_or(id, [&] { declare_site(lost_site(id)); }).begin;
+  return sites_.find_or(id, [&] { declare_site(lost_site(id)); });
 }
 
 PerfettoTrack& PerfettoNames::track(TrackId id) {
   return tracks_.find_or(id, [&] { declare_track(lost_track(id)); });
 }
 
-const PerfettoMetric& PerfettoNames::metric(MetricId id) {
+const std::string& PerfettoNames::metric(MetricId id) {
   return metrics_.find_or(id, [&] { declare_metric(lost_metric(id)); });
 }
 
 PerfettoFrames& PerfettoNames::frames(FrameStreamId id) {
-  PerfettoFrames* const known = frames_.find(id);
-  if (known != nullptr) {
-    return *known;
-  }
-  const FrameStreamDeclaration* const declared = streams_.find(id);
-  const FrameStreamDeclaration stream = declared != nullptr ? *declared : lost_frames(id);
-  PerfettoFrames& frames = frames_.get(id);
-  frames.name = stream.name.empty() ? "frame" : valid_text(stream.name);
-  frames.place = new_place(stream.process, frames.name == "frame" ? "frames" : "frames: " + frames.name);
-  return frames;
+  return frames_.find_or(id, [&] {
+    const FrameStreamDeclaration* const declared = streams_.find(id);
+    const FrameStreamDeclaration stream = declared != nullptr ? *declared : lost_frames(id);
+    PerfettoFrames& frames = frames_.get(id);
+    frames.name = stream.name.empty() ? "frame" : valid_text(stream.name);
+    frames.place = new_place(stream.process, frames.name == "frame" ? "frames" : "frames: " + frames.name);
+  });
 }
 
 PerfettoThread& PerfettoNames::thread(ThreadId id) {
-  PerfettoThread* const known = threads_.find(id);
-  if (known != nullptr) {
-    return *known;
-  }
-  PerfettoThread& made = threads_.get(id);
-  made.place = new_row(id, "states");
-  return made;
+  return threads_.find_or(id, [&] { threads_.get(id).place = new_row(id, "states"); });
 }
 
 const std::string& PerfettoNames::waits_place(ThreadId id) {
@@ -286,9 +240,7 @@ const std::string& PerfettoNames::lane_place(const PerfettoTrack& track, std::ui
 std::string PerfettoNames::new_place(ProcessId process_id, std::string_view name) {
   const Process& owner = process(process_id);
   const std::uint64_t uuid = ++last_uuid_;
-  protozero::pbf_builder<TraceField> trace(trace_);
-  PacketBuilder packet(trace, TraceField::packet);
-  packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::descriptor_sequence_id);
+  Packet packet(trace_, perfetto::descriptor_sequence_id);
   TrackBuilder track(packet, PacketField::track_descriptor);
   track.add_uint64(TrackField::uuid, uuid);
   track.add_uint64(TrackField::parent_uuid, owner.uuid);
@@ -305,19 +257,13 @@ PerfettoNames::Process& PerfettoNames::process(ProcessId id) {
 }
 
 PerfettoNames::Name& PerfettoNames::name(NameId id) {
-  Name* const known = names_.find(id);
-  if (known != nullptr) {
-    return *known;
-  }
-  Name& lost = names_.get(id);
-  lost.text = lost_name("name", id);
-  return lost;
+  return names_.find_or(id, [&] { names_.get(id).text = lost_name("name", id); });
 }
 
 std::string_view PerfettoNames::annotation_name(NameId id) {
   Name& known = name(id);
   if (id && !std::exchange(known.is_annotation, true)) {
-    intern(InternedField::debug_annotation_names, id.value(), known.text);
+    append_interned_text(trace_, InternedField::debug_annotation_names, id.value(), known.text);
   }
   return known.text;
 }
@@ -325,7 +271,7 @@ std::string_view PerfettoNames::annotation_name(NameId id) {
 void PerfettoNames::add_event_name(std::string& event, NameId id) {
   Name& known = name(id);
   if (!std::exchange(known.is_event, true)) {
-    intern(InternedField::event_names, name_iid(id), known.text);
+    append_interned_text(trace_, InternedField::event_names, name_iid(id), known.text);
   }
   EventBuilder(event).add_uint64(EventField::name_iid, name_iid(id));
 }
@@ -333,24 +279,13 @@ void PerfettoNames::add_event_name(std::string& event, NameId id) {
 void PerfettoNames::add_category(std::string& event, NameId id) {
   Name& known = name(id);
   if (!std::exchange(known.is_category, true)) {
-    intern(InternedField::event_categories, first_name_category + id.value(), known.text);
+    append_interned_text(trace_, InternedField::event_categories, first_name_category + id.value(), known.text);
   }
   EventBuilder(event).add_uint64(EventField::category_iids, first_name_category + id.value());
 }
 
 void PerfettoNames::add_category(std::string& event, Category category) {
   EventBuilder(event).add_uint64(EventField::category_iids, static_cast<std::uint64_t>(category));
-}
-
-void PerfettoNames::intern(InternedField kind, std::uint64_t iid, std::string_view text) {
-  protozero::pbf_builder<TraceField> trace(trace_);
-  PacketBuilder packet(trace, TraceField::packet);
-  packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::sequence_id);
-  packet.add_uint32(PacketField::sequence_flags, perfetto::needs_state);
-  protozero::pbf_builder<InternedField> data(packet, PacketField::interned_data);
-  protozero::pbf_builder<InternedTextField> entry(data, kind);
-  entry.add_uint64(InternedTextField::iid, iid);
-  entry.add_string(InternedTextField::name, text.data(), text.size());
 }
 
 std::uint64_t PerfettoNames::new_number(std::map<std::uint64_t, bool>& used, std::uint64_t wish) {

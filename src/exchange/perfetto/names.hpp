@@ -23,6 +23,8 @@ namespace kymo::exchange {
 struct PerfettoTrack {
   TrackKind kind = TrackKind::thread;
   ProcessId process{1};
+  std::uint64_t uuid = 0;
+  std::uint64_t thread_number = 0;
   std::string name;
   std::string place;      ///< the track_uuid field of its events
   std::string scope_end;  ///< a complete event that ends the innermost scope
@@ -32,11 +34,6 @@ struct PerfettoTrack {
   LaneIds lane_ids;
   std::uint64_t dropped_scopes = 0;
   std::uint64_t dropped_others = 0;
-};
-
-/// A site: its scopes' event up to the place.
-struct PerfettoSite {
-  std::string begin;
 };
 
 struct PerfettoFrames {
@@ -50,10 +47,6 @@ struct PerfettoFrames {
 struct PerfettoThread {
   std::string place;
   StateJoiner states;
-};
-
-struct PerfettoMetric {
-  std::string head;  ///< an event up to its value
 };
 
 /// Appends descriptors and interned texts to the trace before the events that need them.
@@ -73,9 +66,11 @@ class PerfettoNames {
   void begin(std::int64_t start_ns);
   void declare(const Declarations& declarations);
 
+  /// The event of a site's scopes up to the place.
   [[nodiscard]] std::string_view site(SiteId id);
   [[nodiscard]] PerfettoTrack& track(TrackId id);
-  [[nodiscard]] const PerfettoMetric& metric(MetricId id);
+  /// The event of a metric's samples up to the value.
+  [[nodiscard]] const std::string& metric(MetricId id);
   [[nodiscard]] PerfettoFrames& frames(FrameStreamId id);
   [[nodiscard]] PerfettoThread& thread(ThreadId id);
   [[nodiscard]] const std::vector<std::unique_ptr<PerfettoThread>>& threads() const { return threads_.things(); }
@@ -109,13 +104,6 @@ class PerfettoNames {
     std::string place;
     std::string boot_id;
   };
-  struct LaneKey {
-    const PerfettoTrack* track = nullptr;
-    std::uint64_t lane_id = 0;
-    bool operator<(const LaneKey& other) const {
-      return track != other.track ? track < other.track : lane_id < other.lane_id;
-    }
-  };
 
   void declare_process(const ProcessDeclaration& declaration);
   void declare_site(const SiteDeclaration& declaration);
@@ -128,26 +116,23 @@ class PerfettoNames {
   [[nodiscard]] std::string new_row(ThreadId id, std::string_view what);
   /// A track beneath a process.
   [[nodiscard]] std::string new_place(ProcessId process, std::string_view name);
-  void intern(perfetto::InternedField kind, std::uint64_t iid, std::string_view text);
   [[nodiscard]] std::uint64_t new_number(std::map<std::uint64_t, bool>& used, std::uint64_t wish);
 
   std::string& trace_;
   IdTable<NameId, Name> names_;
-  IdTable<SiteId, PerfettoSite> sites_;
+  IdTable<SiteId, std::string> sites_;
   IdTable<TrackId, PerfettoTrack> tracks_;
-  IdTable<MetricId, PerfettoMetric> metrics_;
+  IdTable<MetricId, std::string> metrics_;
   IdTable<FrameStreamId, PerfettoFrames> frames_;
   IdTable<ProcessId, Process> processes_;
   IdTable<FrameStreamId, FrameStreamDeclaration> streams_;
   IdTable<ThreadId, PerfettoThread> threads_;
   IdTable<ThreadId, ThreadDeclaration> declared_threads_;
   std::map<ThreadId, std::string> waits_places_;
-  std::map<std::pair<std::string, std::uint64_t>, ProcessId> owners_;  // by boot id and pid
-  std::map<LaneKey, std::string> lanes_;
+  std::map<std::pair<std::string, std::uint64_t>, ProcessId> owners_;            // by boot id and pid
+  std::map<std::pair<const PerfettoTrack*, std::uint64_t>, std::string> lanes_;  // by track and lane
   std::map<std::uint64_t, bool> used_pids_;
   std::map<std::uint64_t, bool> used_tids_;
-  std::map<TrackId, std::uint64_t> thread_numbers_;
-  std::map<TrackId, std::uint64_t> track_uuids_;
   std::uint64_t last_uuid_ = 0;
   std::uint64_t last_made_number_ = std::uint64_t{1} << 22U;
 };

@@ -45,23 +45,8 @@ void add_value(AnnotationBuilder& annotation, const ArgumentValue& value, std::s
 }
 
 bool is_sound(const ArgumentValue& value, std::string_view text) {
-  switch (value.type) {
-    case ArgumentType::int64:
-    case ArgumentType::uint64:
-    case ArgumentType::boolean:
-    case ArgumentType::float64:
-      return true;
-    case ArgumentType::string:
-      return value.bits <= text.size() && value.text_size <= text.size() - value.bits;
-  }
-  return false;
-}
-
-ArgumentValue value_of(ArgumentType type, std::uint64_t bits) {
-  ArgumentValue value;
-  value.type = type;
-  value.bits = bits;
-  return value;
+  const bool is_within = value.bits <= text.size() && value.text_size <= text.size() - value.bits;
+  return value.type < ArgumentType::string || (value.type == ArgumentType::string && is_within);
 }
 
 }  // namespace
@@ -82,28 +67,43 @@ void add_annotation(std::string& event, std::uint32_t name_iid, std::string_view
 }
 
 void add_annotation(std::string& event, std::string_view name, std::uint64_t value) {
-  add_annotation(event, 0, name, value_of(ArgumentType::uint64, value), {});
+  add_annotation(event, 0, name, {{}, ArgumentType::uint64, false, 0, value}, {});
 }
 
 void add_annotation(std::string& event, std::string_view name, std::int64_t value) {
-  add_annotation(event, 0, name, value_of(ArgumentType::int64, static_cast<std::uint64_t>(value)), {});
+  add_annotation(event, 0, name, {{}, ArgumentType::int64, false, 0, static_cast<std::uint64_t>(value)}, {});
 }
 
 void add_annotation(std::string& event, std::string_view name, bool value) {
-  add_annotation(event, 0, name, value_of(ArgumentType::boolean, value ? 1 : 0), {});
+  add_annotation(event, 0, name, {{}, ArgumentType::boolean, false, 0, value ? 1U : 0U}, {});
 }
 
 void add_annotation(std::string& event, std::string_view name, std::string_view value) {
-  ArgumentValue text = value_of(ArgumentType::string, 0);
-  text.text_size = static_cast<std::uint32_t>(std::min<std::size_t>(value.size(), UINT32_MAX));
-  add_annotation(event, 0, name, text, value);
+  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(value.size(), UINT32_MAX));
+  add_annotation(event, 0, name, {{}, ArgumentType::string, false, size, 0}, value);
+}
+
+void append_clock_snapshot(std::string& trace, std::initializer_list<std::pair<std::uint32_t, std::int64_t>> readings) {
+  Packet packet(trace);
+  protozero::pbf_builder<ClockSnapshotField> snapshot(packet, PacketField::clock_snapshot);
+  for (const auto& [id, time_ns] : readings) {
+    protozero::pbf_builder<ClockField> clock(snapshot, ClockSnapshotField::clocks);
+    clock.add_uint32(ClockField::clock_id, id);
+    clock.add_uint64(ClockField::timestamp, static_cast<std::uint64_t>(time_ns));
+  }
+  snapshot.add_uint32(ClockSnapshotField::primary_trace_clock, monotonic_clock);
+}
+
+void append_interned_text(std::string& trace, InternedField kind, std::uint64_t iid, std::string_view text) {
+  Packet packet(trace, sequence_id, needs_state);
+  protozero::pbf_builder<InternedField> data(packet, PacketField::interned_data);
+  protozero::pbf_builder<InternedTextField> entry(data, kind);
+  entry.add_uint64(InternedTextField::iid, iid);
+  entry.add_string(InternedTextField::name, text.data(), text.size());
 }
 
 void append_thread_name(std::string& trace, std::uint64_t pid, std::uint64_t thread, std::string_view name) {
-  protozero::pbf_builder<TraceField> builder(trace);
-  PacketBuilder packet(builder, TraceField::packet);
-  packet.add_uint32(PacketField::trusted_packet_sequence_id, sequence_id);
-  packet.add_uint32(PacketField::sequence_flags, needs_state);
+  Packet packet(trace, sequence_id, needs_state);
   protozero::pbf_builder<ProcessTreeField> tree(packet, PacketField::process_tree);
   protozero::pbf_builder<ThreadNameField> entry(tree, ProcessTreeField::threads);
   entry.add_int32(ThreadNameField::tid, static_cast<std::int32_t>(thread));

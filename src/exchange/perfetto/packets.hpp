@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <kymo/events.hpp>
@@ -137,6 +139,29 @@ void add_annotation(std::string& event, std::string_view name, std::uint64_t val
 void add_annotation(std::string& event, std::string_view name, std::int64_t value);
 void add_annotation(std::string& event, std::string_view name, bool value);
 void add_annotation(std::string& event, std::string_view name, std::string_view value);
+
+/// What a packet is appended to; outlives the packet.
+struct TraceEnd {
+  protozero::pbf_builder<TraceField> trace;
+};
+
+/// A packet at the end of a trace, complete when it is destroyed. Begins with its sequence and with flags, if not 0.
+class Packet : private TraceEnd, public PacketBuilder {
+ public:
+  explicit Packet(std::string& trace_bytes, std::uint32_t sequence = sequence_id, std::uint32_t flags = 0)
+      : TraceEnd{protozero::pbf_builder<TraceField>(trace_bytes)}, PacketBuilder(trace, TraceField::packet) {
+    add_uint32(PacketField::trusted_packet_sequence_id, sequence);
+    if (flags != 0) {
+      add_uint32(PacketField::sequence_flags, flags);
+    }
+  }
+};
+
+/// Appends a packet with what clocks read at one moment. The trace's own clock is CLOCK_MONOTONIC.
+void append_clock_snapshot(std::string& trace, std::initializer_list<std::pair<std::uint32_t, std::int64_t>> readings);
+
+/// Appends a packet with an interned text, which must be valid UTF-8.
+void append_interned_text(std::string& trace, InternedField kind, std::uint64_t iid, std::string_view text);
 
 /// Appends a packet that names a thread without a track of its own. The name must be valid UTF-8.
 void append_thread_name(std::string& trace, std::uint64_t pid, std::uint64_t thread, std::string_view name);

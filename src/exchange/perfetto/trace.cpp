@@ -4,31 +4,19 @@
 #include <limits>
 #include <numeric>
 
-#include "exchange/common/timeline_batches.hpp"
-#include "exchange/perfetto/schedule.hpp"
-#include "exchange/perfetto/stacks.hpp"
-
 namespace kymo::exchange {
 
 using perfetto::EventBuilder;
 using perfetto::EventField;
-using perfetto::EventType;
 using perfetto::LegacyField;
 
 namespace {
 
+/// The mark of an end that the scope did not record itself.
 std::string_view mark_of(capture::ScopeEnding how) {
-  switch (how) {
-    case capture::ScopeEnding::closed:
-      return {};
-    case capture::ScopeEnding::unbalanced:
-      return "unbalanced";
-    case capture::ScopeEnding::lost:
-      return "end_lost";
-    case capture::ScopeEnding::open:
-      return "open";
-  }
-  return {};
+  return how == capture::ScopeEnding::unbalanced ? "unbalanced"
+         : how == capture::ScopeEnding::lost     ? "end_lost"
+                                                 : "open";
 }
 
 }  // namespace
@@ -127,8 +115,6 @@ PerfettoTraceWriter::PerfettoTraceWriter(base::OutputFile file)
       last_ns_(std::numeric_limits<std::int64_t>::min()),
       next_anchor_ns_(std::numeric_limits<std::int64_t>::min()) {}
 
-PerfettoTraceWriter::~PerfettoTraceWriter() = default;
-
 void PerfettoTraceWriter::write(const EventBatch& batch, bool has_own_clock) {
   if (is_finished_) {
     return;
@@ -180,9 +166,7 @@ void PerfettoTraceWriter::finish() {
     }
   }
   for (const auto& [key, lane_id] : open_async_) {
-    event_.clear();
-    EventBuilder(event_).add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_end));
-    event_ += names_.lane_place(names_.track(key.first), lane_id);
+    begin_slice_end(names_.lane_place(names_.track(key.first), lane_id));
     perfetto::add_annotation(event_, "open", true);
     perfetto::append_event(file_.buffer(), last_ns_, event_);
   }
@@ -243,21 +227,6 @@ void PerfettoTraceWriter::write_flow(const FlowEvent& flow) {
   event_ += track.place;
   perfetto::append_event(file_.buffer(), flow.time_ns, event_);
   file_.spill();
-}
-
-std::vector<std::string> write_perfetto(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
-  PerfettoTraceWriter writer(std::move(file));
-  PerfettoStacks stacks(timeline, writer);
-  PerfettoSchedule schedule(timeline, writer.buffer());
-  TimelineBatches batches(timeline, request.on_progress);
-  for (EventBatch batch; batches.next(batch);) {
-    writer.write(batch, batches.is_of_first());
-    stacks.write(batch);
-    schedule.write(batch);
-  }
-  schedule.finish();
-  writer.finish();
-  return stacks.left_out();
 }
 
 }  // namespace kymo::exchange

@@ -12,7 +12,7 @@
 //   flow                flow events of the JSON kind (s, t, f), bound to the slice that is open at that time
 //   stack sample        perf sample of its thread, with the call stack
 //   stack of a wait     slice on a row of its thread's, with the call stack and its length as the stack's weight
-//   run state           slice on a row of its thread's; running ones are switches of the scheduler as well (schedule.hpp)
+//   run state           slice on a row of its thread's; running ones are switches of the scheduler as well (export.cpp)
 //   message, sync point instant; "dropped so far", "clock uncertain" and "run", which has the facts, as well
 //   process, track      track descriptor; rank and host are labels of the process
 //   wall clock          clock snapshots, one a second at most
@@ -47,7 +47,6 @@ class PerfettoTraceWriter {
   explicit PerfettoTraceWriter(base::OutputFile file);
   PerfettoTraceWriter(const PerfettoTraceWriter&) = delete;
   PerfettoTraceWriter& operator=(const PerfettoTraceWriter&) = delete;
-  ~PerfettoTraceWriter();
 
   /// `has_own_clock`: the batch's clock anchors belong to the trace's clock.
   void write(const EventBatch& batch, bool has_own_clock = true);
@@ -74,6 +73,8 @@ class PerfettoTraceWriter {
   void write_async_begins(const EventBatch& batch);
   void append_span_begin(const SpanEvent& span, bool has_category, const std::string& place);
   void append_span_arguments(const SpanEvent& span, const EventBatch& batch);
+  /// Begins the end of a slice, which is built in event_.
+  void begin_slice_end(const std::string& place);
   void append_slice_end(std::int64_t time_ns, const std::string& place);
   void write_frames(const EventBatch& batch);
   void write_samples(const EventBatch& batch);
@@ -96,7 +97,6 @@ class PerfettoTraceWriter {
   std::int64_t last_ns_;
   std::int64_t next_anchor_ns_;
   std::string event_;
-  std::string text_;
 
   AsyncSpans open_async_;
   // Async spans of this and the previous batch that ended without a begin so far. Threads are drained one after

@@ -1,26 +1,18 @@
 // The Perfetto trace writer for everything except scopes and flows: spans of queues and async lanes, frames, samples,
 // instants, clocks.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
-#include <utility>
 
-#include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
 #include "base/time_math.hpp"
+#include "exchange/common/export_names.hpp"
 #include "exchange/perfetto/trace.hpp"
 
 namespace kymo::exchange {
 
-using perfetto::ClockField;
-using perfetto::ClockSnapshotField;
 using perfetto::EventBuilder;
 using perfetto::EventField;
 using perfetto::EventType;
-using perfetto::PacketBuilder;
-using perfetto::PacketField;
-using perfetto::TraceField;
 
 namespace {
 
@@ -53,14 +45,7 @@ const std::string& PerfettoTraceWriter::place_of(TrackId track) {
 void PerfettoTraceWriter::write_spans(const EventBatch& batch) {
   ended_unseen_before_.swap(ended_unseen_);
   ended_unseen_.clear();
-  // By start, longer ones first: a span then comes after the spans around it, and rows are filled from the left.
-  span_order_.resize(batch.spans.size());
-  std::iota(span_order_.begin(), span_order_.end(), std::size_t{0});
-  std::stable_sort(span_order_.begin(), span_order_.end(), [&batch](std::size_t left, std::size_t right) {
-    const SpanEvent& a = batch.spans[left];
-    const SpanEvent& b = batch.spans[right];
-    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.duration_ns > b.duration_ns;
-  });
+  order_by_start(batch.spans, span_order_);
   for (const std::size_t i : span_order_) {
     write_span(batch.spans[i], batch);
     file_.spill();
@@ -84,9 +69,7 @@ void PerfettoTraceWriter::write_span(const SpanEvent& span, const EventBatch& ba
   if (open != open_async_.end()) {
     const std::uint64_t lane_id = open->second;
     open_async_.erase(open);
-    event_.clear();
-    EventBuilder(event_).add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_end));
-    event_ += names_.lane_place(track, lane_id);
+    begin_slice_end(names_.lane_place(track, lane_id));
     append_span_arguments(span, batch);
     perfetto::append_event(file_.buffer(), end_ns, event_);
     track.lane_ids.close(lane_id, end_ns);
@@ -118,24 +101,22 @@ void PerfettoTraceWriter::append_span_begin(const SpanEvent& span, bool has_cate
 }
 
 void PerfettoTraceWriter::append_span_arguments(const SpanEvent& span, const EventBatch& batch) {
-  const std::size_t count = batch.span_arguments.size();
-  const std::size_t first = std::min<std::size_t>(span.first_argument, count);
-  const std::size_t last = first + std::min<std::size_t>(span.argument_count, count - first);
-  if (first == last) {
-    return;
-  }
   perfetto::OpenAnnotations annotations;
-  for (std::size_t i = first; i < last; ++i) {
-    const ArgumentValue& value = batch.span_arguments[i];
+  for (const ArgumentValue& value : arguments_of(span, batch)) {
     annotations.add(0, names_.annotation_name(value.name), value, batch.text);
   }
   annotations.take(0, event_);
 }
 
-void PerfettoTraceWriter::append_slice_end(std::int64_t time_ns, const std::string& place) {
+void PerfettoTraceWriter::begin_slice_end(const std::string& place) {
   event_.clear();
   EventBuilder(event_).add_enum(EventField::type, static_cast<std::int32_t>(EventType::slice_end));
-  perfetto::append_short_event(file_.buffer(), time_ns, event_, place);
+  event_ += place;
+}
+
+void PerfettoTraceWriter::append_slice_end(std::int64_t time_ns, const std::string& place) {
+  begin_slice_end(place);
+  perfetto::append_short_event(file_.buffer(), time_ns, event_, "");
 }
 
 void PerfettoTraceWriter::write_async_begins(const EventBatch& batch) {
@@ -181,13 +162,13 @@ void PerfettoTraceWriter::write_frames(const EventBatch& batch) {
 
 void PerfettoTraceWriter::write_samples(const EventBatch& batch) {
   for (const SampleRun& run : batch.samples) {
-    const PerfettoMetric& metric = names_.metric(run.metric);
+    const std::string& head = names_.metric(run.metric);
     const std::size_t count = std::min(run.times_ns.size(), run.values.size());
     for (std::size_t i = 0; i < count; ++i) {
       if (std::isnan(run.values[i])) {
         continue;  // could not be read
       }
-      event_ = metric.head;
+      event_ = head;
       EventBuilder(event_).add_double(EventField::double_counter_value, run.values[i]);
       perfetto::append_short_event(file_.buffer(), run.times_ns[i], event_, "");
       file_.spill();
@@ -234,12 +215,9 @@ void PerfettoTraceWriter::write_wait(const StackSample& wait, std::string_view f
 
 void PerfettoTraceWriter::write_instants(const EventBatch& batch) {
   for (const Message& message : batch.messages) {
-    text_.clear();
-    base::append_valid_text(text_, message.text);
-    if (message.is_cut) {
-      text_ += base::cut_mark;
-    }
-    begin_instant(PerfettoNames::Category::message, text_, place_of(message.track));
+    std::string text = valid_text(message.text);
+    text += message.is_cut ? base::cut_mark : "";
+    begin_instant(PerfettoNames::Category::message, text, place_of(message.track));
     perfetto::append_event(file_.buffer(), message.time_ns, event_);
     file_.spill();
   }
@@ -263,18 +241,8 @@ void PerfettoTraceWriter::write_anchors(const EventBatch& batch) {
       continue;
     }
     next_anchor_ns_ = anchor.monotonic_ns + std::min(between_anchors_ns, INT64_MAX - anchor.monotonic_ns);
-    protozero::pbf_builder<TraceField> trace(file_.buffer());
-    PacketBuilder packet(trace, TraceField::packet);
-    packet.add_uint32(PacketField::trusted_packet_sequence_id, perfetto::sequence_id);
-    protozero::pbf_builder<ClockSnapshotField> snapshot(packet, PacketField::clock_snapshot);
-    const std::array<std::pair<std::uint32_t, std::int64_t>, 2> readings{
-        {{perfetto::monotonic_clock, anchor.monotonic_ns}, {perfetto::realtime_clock, anchor.realtime_ns}}};
-    for (const auto& [id, time_ns] : readings) {
-      protozero::pbf_builder<ClockField> clock(snapshot, ClockSnapshotField::clocks);
-      clock.add_uint32(ClockField::clock_id, id);
-      clock.add_uint64(ClockField::timestamp, static_cast<std::uint64_t>(time_ns));
-    }
-    snapshot.add_uint32(ClockSnapshotField::primary_trace_clock, perfetto::monotonic_clock);
+    perfetto::append_clock_snapshot(file_.buffer(), {{perfetto::monotonic_clock, anchor.monotonic_ns},
+                                                     {perfetto::realtime_clock, anchor.realtime_ns}});
   }
 }
 
@@ -284,9 +252,7 @@ void PerfettoTraceWriter::write_facts(const EventBatch& batch) {
     const ProcessId process = infos[first].process;
     begin_instant(PerfettoNames::Category::kymo, "run", names_.process_place(process));
     for (; first < infos.size() && infos[first].process == process; ++first) {
-      text_.clear();
-      base::append_valid_text(text_, infos[first].key);
-      perfetto::add_annotation(event_, text_, infos[first].value);
+      perfetto::add_annotation(event_, valid_text(infos[first].key), infos[first].value);
     }
     perfetto::append_event(file_.buffer(), batch.start_ns, event_);
   }

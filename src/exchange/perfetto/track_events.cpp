@@ -1,9 +1,6 @@
 // The Perfetto reader's descriptors and events; event_reader.cpp has packets, interned texts and clocks.
-#include <algorithm>
 #include <cstring>
-#include <limits>
 
-#include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
 #include "exchange/perfetto/event_reader.hpp"
 #include "exchange/perfetto/fields.hpp"
@@ -132,27 +129,17 @@ void PerfettoEventReader::take_track(std::string_view bytes) {
   }
   Track& track = tracks_[uuid];
   for (Fields field(bytes); field.next();) {
-    switch (field.tag()) {
-      case 2:
-      case 10:
-      case 13:
-        track.name = name_of(field.bytes());
-        break;
-      case 3:
-        track.is_process = true;
-        take_process(track, field.bytes());
-        break;
-      case 4:
-        take_thread(track, field.bytes());
-        break;
-      case 5:
-        track.parent = field.number();
-        break;
-      case 8:
-        take_counter(track, field.bytes());
-        break;
-      default:
-        break;
+    if (field.tag() == 2 || field.tag() == 10 || field.tag() == 13) {
+      track.name = name_of(field.bytes());
+    } else if (field.tag() == 3) {
+      track.is_process = true;
+      take_process(track, field.bytes());
+    } else if (field.tag() == 4) {
+      take_thread(track, field.bytes());
+    } else if (field.tag() == 5) {
+      track.parent = field.number();
+    } else if (field.tag() == 8) {
+      take_counter(track, field.bytes());
     }
   }
 }
@@ -241,30 +228,19 @@ void PerfettoEventReader::take_annotation(Sequence& sequence, ChromeEvent& event
 
 void PerfettoEventReader::take_legacy(ChromeEvent& event, std::string_view bytes) {
   for (Fields field(bytes); field.next();) {
-    switch (field.tag()) {
-      case 2:
-        event.phase = std::string(1, static_cast<char>(field.number() & 0x7FU));
-        break;
-      case 3: {
-        std::int64_t ns = 0;
-        const bool is_wide = __builtin_mul_overflow(static_cast<std::int64_t>(field.number()), std::int64_t{1000}, &ns);
-        event.duration = {
-            is_wide || ns > (std::int64_t{1} << 62U) ? ChromeTime::Kind::out_of_range : ChromeTime::Kind::sound, ns};
-        break;
-      }
-      case 6:
-      case 10:
-      case 11:
-        event.id = std::to_string(field.number());
-        break;
-      case 18:
-        event.process = decimal(field.number());
-        break;
-      case 19:
-        event.thread = decimal(field.number());
-        break;
-      default:
-        break;
+    if (field.tag() == 2) {
+      event.phase = std::string(1, static_cast<char>(field.number() & 0x7FU));
+    } else if (field.tag() == 3) {
+      std::int64_t ns = 0;
+      const bool is_wide = __builtin_mul_overflow(static_cast<std::int64_t>(field.number()), std::int64_t{1000}, &ns);
+      event.duration = {
+          is_wide || ns > (std::int64_t{1} << 62U) ? ChromeTime::Kind::out_of_range : ChromeTime::Kind::sound, ns};
+    } else if (field.tag() == 6 || field.tag() == 10 || field.tag() == 11) {
+      event.id = std::to_string(field.number());
+    } else if (field.tag() == 18) {
+      event.process = decimal(field.number());
+    } else if (field.tag() == 19) {
+      event.thread = decimal(field.number());
     }
   }
 }
@@ -328,7 +304,6 @@ bool PerfettoEventReader::place_slice(ChromeEvent& event, Track& track, std::uin
 }
 
 void PerfettoEventReader::take_event(const Packet& packet, Sequence& sequence, ChromeTime time) {
-  const std::size_t first = ready_count_;
   std::uint64_t uuid = sequence.track != 0 ? sequence.track : sequence.own_track;
   std::uint64_t type = 0;
   double value = 0;
@@ -424,9 +399,6 @@ void PerfettoEventReader::take_event(const Packet& packet, Sequence& sequence, C
   }
   for (const auto& [id, is_last] : flows) {
     add_flow(event, id, is_last);
-  }
-  for (std::size_t i = first; i < ready_count_; ++i) {
-    ready_[i].offset = offset_;
   }
 }
 

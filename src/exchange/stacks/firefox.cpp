@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <string>
@@ -9,10 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <kymo/batch_cursor.hpp>
-
 #include "base/text/json_text.hpp"
 #include "base/time_math.hpp"
+#include "exchange/common/timeline_batches.hpp"
 #include "exchange/stacks/sampled_threads.hpp"
 #include "stats/common/stack_tree.hpp"
 
@@ -78,27 +78,26 @@ class JsonColumn {
   std::size_t size_ = 0;
 };
 
+/// The columns are texts of JsonColumn.
 void append_table(std::string& out, const char* name, std::size_t length,
-                  const std::vector<const JsonColumn*>& columns) {
+                  std::initializer_list<std::string_view> columns) {
   out += ",\"";
   out += name;
   out += "\":{\"length\":";
   base::append_json_integer(out, std::uint64_t{length});
-  for (const JsonColumn* const column : columns) {
-    out += ',';
-    out += column->text();
-    out += ']';
+  for (const std::string_view column : columns) {
+    out.append(",").append(column).append("]");
   }
   out += '}';
 }
 
-/// Columns of which each value is the same.
-JsonColumn filled(const char* name, std::size_t length, std::string_view value) {
+/// The text of a column of which each value is the same.
+std::string filled(const char* name, std::size_t length, std::string_view value) {
   JsonColumn column(name);
   for (std::size_t i = 0; i < length; ++i) {
     column.add_raw(value);
   }
-  return column;
+  return column.text();
 }
 
 /// The tables of one thread, which hold what its samples need.
@@ -136,7 +135,8 @@ class ThreadTables {
     append_stacks(out);
     append_functions(out);
     append_table(out, "resourceTable", resource_names_.size(),
-                 {&resource_libs_, &resource_names_, &resource_hosts_, &resource_types_});
+                 {filled("lib", resource_names_.size(), "null"), resource_names_.text(),
+                  filled("host", resource_names_.size(), "null"), filled("type", resource_names_.size(), "1")});
     out += R"(,"nativeSymbols":{"length":0,"libIndex":[],"address":[],"name":[],"functionSize":[]})";
     out += "," + texts_.text() + "]";
   }
@@ -196,52 +196,38 @@ class ThreadTables {
   std::size_t resource_of(const std::string& path) {
     const auto [place, is_new] = resources_.try_emplace(path, resource_names_.size());
     if (is_new) {
-      constexpr std::uint64_t library = 1;
       resource_names_.add(std::uint64_t{text_of(path.substr(path.rfind('/') + 1))});
-      resource_libs_.add_raw("null");
-      resource_hosts_.add_raw("null");
-      resource_types_.add(library);
     }
     return place->second;
   }
 
   void append_waits(std::string& out) const {
-    const JsonColumn phases = filled("phase", wait_data_.size(), "1");  // an interval
-    const JsonColumn categories = filled("category", wait_data_.size(), "1");
-    append_table(out, "markers", wait_data_.size(),
-                 {&wait_data_, &wait_names_, &wait_starts_, &wait_ends_, &phases, &categories});
+    const std::size_t waits = wait_data_.size();
+    const std::string_view interval = "1";
+    append_table(out, "markers", waits,
+                 {wait_data_.text(), wait_names_.text(), wait_starts_.text(), wait_ends_.text(),
+                  filled("phase", waits, interval), filled("category", waits, "1")});
   }
 
   void append_stacks(std::string& out) const {
     const std::size_t stacks = stack_frames_.size();
-    const JsonColumn stack_categories = filled("category", stacks, "0");
-    const JsonColumn stack_subcategories = filled("subcategory", stacks, "0");
     append_table(out, "stackTable", stacks,
-                 {&stack_frames_, &stack_prefixes_, &stack_categories, &stack_subcategories});
+                 {stack_frames_.text(), stack_prefixes_.text(), filled("category", stacks, "0"),
+                  filled("subcategory", stacks, "0")});
   }
 
   void append_functions(std::string& out) const {
-    const auto nulls = [](const char* name, std::size_t count) { return filled(name, count, "null"); };
-    std::size_t count = frame_functions_.size();
-    const JsonColumn addresses = filled("address", count, "-1");
-    const JsonColumn depths = filled("inlineDepth", count, "0");
-    const JsonColumn categories = filled("category", count, "0");
-    const JsonColumn subcategories = filled("subcategory", count, "0");
-    const JsonColumn symbols = nulls("nativeSymbol", count);
-    const JsonColumn windows = filled("innerWindowID", count, "0");
-    const JsonColumn implementations = nulls("implementation", count);
-    const JsonColumn columns = nulls("column", count);
-    append_table(out, "frameTable", count,
-                 {&addresses, &depths, &categories, &subcategories, &frame_functions_, &symbols, &windows,
-                  &implementations, &frame_lines_, &columns});
-    count = function_names_.size();
-    const JsonColumn are_script = filled("isJS", count, "false");
-    const JsonColumn are_relevant = filled("relevantForJS", count, "false");
-    const JsonColumn line_numbers = nulls("lineNumber", count);
-    const JsonColumn column_numbers = nulls("columnNumber", count);
-    append_table(out, "funcTable", count,
-                 {&are_script, &are_relevant, &function_names_, &function_resources_, &function_files_, &line_numbers,
-                  &column_numbers});
+    const std::size_t frames = frame_functions_.size();
+    append_table(out, "frameTable", frames,
+                 {filled("address", frames, "-1"), filled("inlineDepth", frames, "0"), filled("category", frames, "0"),
+                  filled("subcategory", frames, "0"), frame_functions_.text(), filled("nativeSymbol", frames, "null"),
+                  filled("innerWindowID", frames, "0"), filled("implementation", frames, "null"), frame_lines_.text(),
+                  filled("column", frames, "null")});
+    const std::size_t functions = function_names_.size();
+    append_table(out, "funcTable", functions,
+                 {filled("isJS", functions, "false"), filled("relevantForJS", functions, "false"),
+                  function_names_.text(), function_resources_.text(), function_files_.text(),
+                  filled("lineNumber", functions, "null"), filled("columnNumber", functions, "null")});
   }
 
   const stats::StackTree& tree_;
@@ -258,10 +244,7 @@ class ThreadTables {
   JsonColumn function_names_{"name"};
   JsonColumn function_resources_{"resource"};
   JsonColumn function_files_{"fileName"};
-  JsonColumn resource_libs_{"lib"};
   JsonColumn resource_names_{"name"};
-  JsonColumn resource_hosts_{"host"};
-  JsonColumn resource_types_{"type"};
   JsonColumn texts_{"stringArray"};
   std::unordered_map<std::uint32_t, std::size_t> stacks_;
   std::map<std::pair<FunctionId, std::uint32_t>, std::size_t> frames_;  // by function and line
@@ -304,8 +287,7 @@ std::vector<std::string> write_firefox(const Timeline& timeline, base::OutputFil
   const SampledThreads threads(timeline);
   std::map<ThreadId, Taken> taken;
   std::uint64_t unsampled_ns = 0;
-  BatchCursor cursor(timeline, {}, BatchParts::stacks);
-  for (EventBatch batch; cursor.next(batch);) {
+  const auto take = [&](const EventBatch& batch, std::size_t /*capture*/) {
     for (const StackSample& sample : batch.stack_samples) {
       if (!sample.is_wait()) {
         taken[sample.thread].samples.push_back({sample.time_ns, tree.index_of(sample.stack)});
@@ -314,10 +296,8 @@ std::vector<std::string> write_firefox(const Timeline& timeline, base::OutputFil
       }
       unsampled_ns += static_cast<std::uint64_t>(std::max<std::int64_t>(sample.unsampled_ns, 0));
     }
-    if (request.on_progress) {
-      request.on_progress(cursor.share_done());
-    }
-  }
+  };
+  visit_batches(timeline, BatchParts::stacks, request.on_progress, take);
   std::int64_t start_ns = timeline.range().start_ns;
   for (auto& [thread, of_thread] : taken) {
     of_thread.sort();

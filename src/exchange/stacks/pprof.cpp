@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <kymo/batch_cursor.hpp>
-
 #include <protozero/pbf_builder.hpp>
 
-#include "base/text/json_text.hpp"
+#include "exchange/common/export_names.hpp"
+#include "exchange/common/timeline_batches.hpp"
 #include "exchange/stacks/sampled_threads.hpp"
 #include "stats/common/stack_tree.hpp"
 
@@ -81,8 +80,7 @@ class PprofWriter {
 
   /// The place of a text in the string table, whose first is empty.
   std::int64_t text(std::string_view bytes) {
-    std::string valid;
-    base::append_valid_text(valid, bytes);
+    std::string valid = valid_text(bytes);
     const auto [place, is_new] = text_places_.try_emplace(valid, static_cast<std::int64_t>(texts_.size()));
     if (is_new) {
       texts_.push_back(std::move(valid));
@@ -209,13 +207,8 @@ class PprofWriter {
 std::vector<std::string> write_pprof(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   require_samples(timeline);
   PprofWriter writer(timeline, std::move(file));
-  BatchCursor cursor(timeline, {}, BatchParts::stacks);
-  for (EventBatch batch; cursor.next(batch);) {
-    writer.add(batch);
-    if (request.on_progress) {
-      request.on_progress(cursor.share_done());
-    }
-  }
+  visit_batches(timeline, BatchParts::stacks, request.on_progress,
+                [&writer](const EventBatch& batch, std::size_t /*capture*/) { writer.add(batch); });
   writer.write();
   return {};
 }

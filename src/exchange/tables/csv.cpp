@@ -1,15 +1,15 @@
 #include "exchange/tables/csv.hpp"
 
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <unordered_map>
-
-#include <kymo/batch_cursor.hpp>
 
 #include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
 #include "base/text/plain_text.hpp"
 #include "exchange/common/json_argument.hpp"
+#include "exchange/common/timeline_batches.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -28,6 +28,20 @@ void append_marks(std::string& out, unsigned flags) {
   append(Span::self_is_bound, "self_is_bound");
 }
 
+/// Appends fields, each with the comma before it.
+void append_number_fields(std::string& out, std::initializer_list<std::int64_t> numbers) {
+  for (const std::int64_t number : numbers) {
+    out += ',';
+    base::append_json_integer(out, number);
+  }
+}
+
+/// Appends a field with the comma before it.
+void append_text_field(std::string& out, std::string_view text) {
+  out += ',';
+  append_csv_field(out, text);
+}
+
 /// Writes rows of spans. Caches the fields that are the same for all spans of a track or a site.
 class CsvSpans {
  public:
@@ -39,14 +53,8 @@ class CsvSpans {
     out += head_of(span.track);
     out += ',';
     out += site.name;
-    out += ',';
-    append_csv_field(out, timeline_.name(span.category));
-    for (const std::int64_t number : {span.start_ns, span.duration_ns, span.self_ns}) {
-      out += ',';
-      base::append_json_integer(out, number);
-    }
-    out += ',';
-    base::append_json_integer(out, std::uint64_t{span.depth});
+    append_text_field(out, timeline_.name(span.category));
+    append_number_fields(out, {span.start_ns, span.duration_ns, span.self_ns, span.depth});
     out += ',';
     if (span.async_id != 0) {
       base::append_json_integer(out, span.async_id);
@@ -67,8 +75,7 @@ class CsvSpans {
     if (head.empty()) {
       const TrackDeclaration& track = timeline_.track(id);
       base::append_json_integer(head, timeline_.process(track.process).declaration.pid);
-      head += ',';
-      append_csv_field(head, track.name);
+      append_text_field(head, track.name);
       head.append(",").append(kymo::name_of(track.kind, track.role));
     }
     return head;
@@ -91,13 +98,11 @@ class CsvSpans {
       const bool is_wait = site.role == SiteRole::wait;
       SiteFields& fields = place->second;
       append_csv_field(fields.name, timeline_.name_of(span));
-      fields.place += ',';
-      append_csv_field(fields.place, is_wait ? std::string_view() : site.function);
-      fields.place += ',';
-      append_csv_field(fields.place, site.file);
-      fields.place += ',' + (site.line != 0 ? std::to_string(site.line) : std::string()) + ',';
+      append_text_field(fields.place, is_wait ? std::string_view() : site.function);
+      append_text_field(fields.place, site.file);
+      append_text_field(fields.place, site.line != 0 ? std::to_string(site.line) : std::string());
       // The site of a wait has the holder in place of the function.
-      append_csv_field(fields.place, is_wait ? site.function : std::string_view());
+      append_text_field(fields.place, is_wait ? site.function : std::string_view());
     }
     return place->second;
   }
@@ -160,17 +165,12 @@ std::vector<std::string> write_frames_csv(const Timeline& timeline, base::Output
   for (const FrameStreamDeclaration& stream : streams) {
     std::string head;
     base::append_json_integer(head, timeline.process(stream.process).declaration.pid);
-    head += ',';
-    append_csv_field(head, stream.name);
-    FrameNumber number = 0;
+    append_text_field(head, stream.name);
+    std::int64_t number = 0;
     for (const Frame& frame : timeline.frames(stream.id)) {
       std::string& out = file.buffer();
-      out.append(head) += ',';
-      base::append_json_integer(out, ++number);
-      out += ',';
-      base::append_json_integer(out, frame.start_ns);
-      out += ',';
-      base::append_json_integer(out, frame.duration_ns);
+      out += head;
+      append_number_fields(out, {++number, frame.start_ns, frame.duration_ns});
       out += '\n';
       file.spill();
     }
@@ -191,22 +191,18 @@ std::vector<std::string> write_metrics_csv(const Timeline& timeline, base::Outpu
     if (head.empty()) {
       const MetricDeclaration& metric = timeline.metric(id);
       base::append_json_integer(head, timeline.process(metric.process).declaration.pid);
-      head += ',';
-      append_csv_field(head, metric.name);
+      append_text_field(head, metric.name);
       std::string labels;
       for (const auto& [key, value] : metric.labels) {
         labels.append(labels.empty() ? "" : " ").append(key).append("=").append(value);
       }
-      head += ',';
-      append_csv_field(head, labels);
-      head += ',';
-      append_csv_field(head, metric.unit);
+      append_text_field(head, labels);
+      append_text_field(head, metric.unit);
       head += ',';
     }
     return head;
   };
-  BatchCursor cursor(timeline, {}, BatchParts::samples);
-  for (EventBatch batch; cursor.next(batch);) {
+  const auto write_samples = [&](const EventBatch& batch, std::size_t /*capture*/) {
     for (const SampleRun& run : batch.samples) {
       const std::string& head = head_of(run.metric);
       for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
@@ -224,10 +220,8 @@ std::vector<std::string> write_metrics_csv(const Timeline& timeline, base::Outpu
         file.spill();
       }
     }
-    if (request.on_progress) {
-      request.on_progress(cursor.share_done());
-    }
-  }
+  };
+  visit_batches(timeline, BatchParts::samples, request.on_progress, write_samples);
   file.close();
   return {};
 }

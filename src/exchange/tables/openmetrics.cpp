@@ -7,6 +7,7 @@
 #include <kymo/batch_cursor.hpp>
 
 #include "base/system/unresolved.hpp"
+#include "exchange/common/timeline_batches.hpp"
 #include "stats/statistics/statistics.hpp"
 
 namespace kymo::exchange {
@@ -110,13 +111,8 @@ void LatestSamples::put(const Timeline& timeline, OpenMetricsText& text) const {
 std::vector<std::string> write_openmetrics(const Timeline& timeline, base::OutputFile file,
                                            const ExportRequest& request) {
   LatestSamples latest;
-  BatchCursor cursor(timeline, {}, BatchParts::others);
-  for (EventBatch batch; cursor.next(batch);) {
-    latest.take(batch, cursor.capture());
-    if (request.on_progress) {
-      request.on_progress(cursor.share_done());
-    }
-  }
+  visit_batches(timeline, BatchParts::others, request.on_progress,
+                [&latest](const EventBatch& batch, std::size_t capture) { latest.take(batch, capture); });
   OpenMetricsText text;
   latest.put(timeline, text);
   text.take([&file](std::string_view piece) {

@@ -28,12 +28,8 @@ std::string plain_name(std::string_view text) {
   return name;
 }
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 std::string without_end(std::string text, std::string_view end) {
-  if (ends_with(text, end) && text.size() > end.size()) {
+  if (text.ends_with(end) && text.size() > end.size()) {
     text.resize(text.size() - end.size());
   }
   return text;
@@ -136,7 +132,7 @@ std::string openmetrics_unit(std::string_view unit) {
   const std::size_t slash = unit.find('/');
   if (slash != std::string_view::npos && slash + 1 < unit.size()) {
     std::string time = openmetrics_unit(unit.substr(slash + 1));
-    time = ends_with(time, "s") ? time.substr(0, time.size() - 1) : time;
+    time = time.ends_with('s') ? time.substr(0, time.size() - 1) : time;
     const std::string what = openmetrics_unit(unit.substr(0, slash));
     return what.empty() ? "per_" + time : what + "_per_" + time;
   }

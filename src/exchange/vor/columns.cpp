@@ -1,8 +1,10 @@
 #include "exchange/vor/columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace kymo::exchange {
@@ -80,9 +82,7 @@ std::string user_name(const MetricDeclaration& metric) {
     name += metric.labels[i].first + '=' + metric.labels[i].second;
   }
   name += metric.labels.empty() ? "" : "}";
-  std::string valid;
-  append_vor_text(valid, name, most_columns);
-  return valid;
+  return valid_vor_text(name);
 }
 
 }  // namespace
@@ -142,8 +142,8 @@ VorColumns find_vor_columns(const std::vector<MetricDeclaration>& metrics, Proce
 
 MetricDeclaration make_vor_metric(const VorColumn& column) {
   MetricDeclaration metric;
-  append_vor_text(metric.name, column.name, most_columns);
-  append_vor_text(metric.unit, column.unit, most_columns);
+  metric.name = valid_vor_text(column.name);
+  metric.unit = valid_vor_text(column.unit);
   metric.source = "vor";
   const std::size_t open = metric.name.find('{');
   if (open == 0 || open == std::string::npos || metric.name.back() != '}') {

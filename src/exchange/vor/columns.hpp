@@ -1,11 +1,8 @@
 // Maps metrics to columns of a .vor stream and back.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

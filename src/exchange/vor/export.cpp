@@ -2,7 +2,6 @@
 #include "exchange/vor/export.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
@@ -58,13 +57,6 @@ const FrameStreamDeclaration& choose_stream(const Timeline& timeline, ProcessId 
                    " of them marked frames: name one");
   }
   return *found[0];
-}
-
-/// Describes losses: "12 samples that ...".
-void tell(std::vector<std::string>& losses, std::uint64_t count, const char* what) {
-  if (count > 0) {
-    losses.push_back(std::to_string(count) + ' ' + what);
-  }
 }
 
 /// The latest sample of a metric in a frame.
@@ -202,21 +194,19 @@ class VorExporter {
     for (const SampleRun& run : batch.samples) {
       take_samples(run);
     }
-    for (const SpanEvent& span : batch.spans) {
-      spans_ += is_own(span.track) ? 1U : 0U;
-    }
-    for (const Message& message : batch.messages) {
-      messages_ += is_own(message.track) ? 1U : 0U;
-    }
-    for (const FlowEvent& flow : batch.flows) {
-      flows_ += is_own(flow.track) ? 1U : 0U;
-    }
-    for (const SyncPoint& point : batch.sync_points) {
-      sync_points_ += is_own(point.track) ? 1U : 0U;
-    }
+    spans_ += count_own(batch.spans);
+    messages_ += count_own(batch.messages);
+    flows_ += count_own(batch.flows);
+    sync_points_ += count_own(batch.sync_points);
   }
 
-  [[nodiscard]] bool is_own(TrackId track) const { return timeline_.track(track).process == process_; }
+  /// The number of the process's events in a list.
+  template <typename Events>
+  [[nodiscard]] std::uint64_t count_own(const Events& events) const {
+    return static_cast<std::uint64_t>(std::count_if(events.begin(), events.end(), [this](const auto& event) {
+      return timeline_.track(event.track).process == process_;
+    }));
+  }
 
   ExportTrack* find_track(TrackId id) {
     if (ExportTrack* const known = tracks_.find(id)) {
@@ -228,7 +218,7 @@ class VorExporter {
     }
     ExportTrack& track = tracks_.get(id);
     track.id = id;
-    append_vor_text(track.name, declaration.name, std::numeric_limits<std::uint16_t>::max());
+    track.name = valid_vor_text(declaration.name);
     track.frame = first_pending_;
     track.slicer.emplace(budget_);
     return &track;
@@ -339,24 +329,20 @@ class VorExporter {
     if (frame.slices.empty()) {
       return {};
     }
-    struct Thread {
-      const ExportTrack* track;
-      const ScopeSlice* slice;
-    };
-    std::vector<Thread> threads;
+    std::vector<std::pair<const ExportTrack*, const ScopeSlice*>> threads;
     std::set<SiteId> sites;
     for (const auto& [id, slice] : frame.slices) {
       ExportTrack& track = *tracks_.find(id);
       settle_key(track);
-      threads.push_back({&track, &slice});
+      threads.emplace_back(&track, &slice);
       report_.scopes += slice.scopes.size();
       budget_.bytes -= bytes_of(slice);
       for (const FlameScope& scope : slice.scopes) {
         sites.insert(scope.site);
       }
     }
-    std::sort(threads.begin(), threads.end(), [](const Thread& a, const Thread& b) {
-      return std::tie(a.track->key_ns, a.track->name) < std::tie(b.track->key_ns, b.track->name);
+    std::sort(threads.begin(), threads.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.first->key_ns, a.first->name) < std::tie(b.first->key_ns, b.first->name);
     });
     flame_.begin();
     for (const auto& [track, slice] : threads) {
@@ -380,21 +366,11 @@ class VorExporter {
 
   void add_site(SiteId id) {
     const SiteDeclaration& site = timeline_.site(id);
-    FlameSite place;
-    place.id = id.value();
-    place.is_function = site.kind == SiteKind::function || site.kind == SiteKind::hooked;
-    valid_name_.clear();
-    valid_function_.clear();
-    valid_file_.clear();
-    constexpr std::size_t most = std::numeric_limits<std::uint16_t>::max();
-    append_vor_text(valid_name_, site.name.empty() ? site.function : site.name, most);
-    append_vor_text(valid_function_, site.function, most);
-    append_vor_text(valid_file_, site.file, most);
-    place.name = valid_name_;
-    place.function = place.is_function ? valid_name_ : valid_function_;
-    place.file = valid_file_;
-    place.line = site.line;
-    flame_.add_site(place);
+    const bool is_function = site.kind == SiteKind::function || site.kind == SiteKind::hooked;
+    const std::string name = valid_vor_text(site.name.empty() ? site.function : site.name);
+    const std::string function = valid_vor_text(site.function);
+    const std::string file = valid_vor_text(site.file);
+    flame_.add_site({id.value(), is_function, name, is_function ? name : function, file, site.line});
   }
 
   void tell_losses() {
@@ -403,19 +379,19 @@ class VorExporter {
     for (const auto& track : tracks_.things()) {
       behind += track->slicer->begun();
     }
-    tell(losses, replaced_samples_, "samples, where their frame has a later one of the same metric");
-    tell(losses, pending_.back().values.size(), "metrics' samples behind the last frame mark");
-    tell(losses, behind, "scopes behind the last frame mark");
-    tell(losses, budget_.scopes_left_out, "scopes of frames that have more than 64 MiB of them");
-    tell(losses, budget_.arguments_cut, "scopes' arguments beyond 127 bytes of text");
-    tell(losses, budget_.late_events, "scope times that lie before a frame mark that was passed");
-    tell(losses, late_marks_, "frame marks whose times go back");
-    tell(losses, other_marks_, "frame marks of other streams");
-    tell(losses, spans_, "async spans and spans of queues");
-    tell(losses, messages_, "messages");
-    tell(losses, flows_, "points of flows");
-    tell(losses, sync_points_, "sync points");
-    tell(losses, columns_.left_out, "metrics beyond 65535");
+    tell_vor_loss(losses, replaced_samples_, "samples, where their frame has a later one of the same metric");
+    tell_vor_loss(losses, pending_.back().values.size(), "metrics' samples behind the last frame mark");
+    tell_vor_loss(losses, behind, "scopes behind the last frame mark");
+    tell_vor_loss(losses, budget_.scopes_left_out, "scopes of frames that have more than 64 MiB of them");
+    tell_vor_loss(losses, budget_.arguments_cut, "scopes' arguments beyond 127 bytes of text");
+    tell_vor_loss(losses, budget_.late_events, "scope times that lie before a frame mark that was passed");
+    tell_vor_loss(losses, late_marks_, "frame marks whose times go back");
+    tell_vor_loss(losses, other_marks_, "frame marks of other streams");
+    tell_vor_loss(losses, spans_, "async spans and spans of queues");
+    tell_vor_loss(losses, messages_, "messages");
+    tell_vor_loss(losses, flows_, "points of flows");
+    tell_vor_loss(losses, sync_points_, "sync points");
+    tell_vor_loss(losses, columns_.left_out, "metrics beyond 65535");
   }
 
   const Timeline& timeline_;
@@ -441,9 +417,6 @@ class VorExporter {
   VorWriter writer_;
   VorFrame record_;
   FlameWriter flame_;
-  std::string valid_name_;
-  std::string valid_function_;
-  std::string valid_file_;
   VorExportReport report_;
   std::uint64_t replaced_samples_ = 0;
   std::uint64_t late_marks_ = 0;

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
-#include "capture/format/codec.hpp"
 #include "exchange/vor/format.hpp"
 
 namespace kymo::exchange {
@@ -19,8 +17,6 @@ constexpr std::uint8_t lz4_kind = 1;
 constexpr std::uint8_t uncompressed_kind = 0;
 constexpr char open_mark = '(';
 constexpr char close_mark = ')';
-
-constexpr std::size_t most_raw = std::size_t{256} << 20U;
 
 // bincode's integers: one byte for values below 251; else a byte with the width, then 2, 4 or 8 bytes.
 constexpr std::uint8_t wide_2 = 251;
@@ -210,18 +206,7 @@ void FlameReader::open(std::span<const std::byte> part) {
   const std::uint8_t kind = cursor.u8();
   auto threads = cursor.take(size);
   if (kind == lz4_kind) {
-    ByteCursor stored(threads);
-    const std::size_t raw_size = take_vor_number<std::uint32_t>(stored);
-    const auto block = stored.take(stored.remaining());
-    if (raw_size > most_raw || raw_size > block.size() * most_lz4_ratio) {
-      throw DecodeError("its threads take more than 256 MiB");
-    }
-    if (raw_.size() < raw_size) {
-      raw_.resize(raw_size);
-    }
-    const std::span<std::byte> raw = std::span(raw_).first(raw_size);
-    capture::decompress_lz4(block, raw);
-    threads = raw;
+    threads = unpack_vor_lz4(threads, raw_);
   } else if (kind != uncompressed_kind) {
     throw DecodeError("compressed in a way that is not known");
   }

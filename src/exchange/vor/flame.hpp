@@ -58,8 +58,6 @@ struct FlameScope {
 
 /// Maximum length of a scope's text, in bytes.
 inline constexpr std::size_t most_flame_text = 127;
-/// Bytes of a scope in a stream without its text.
-inline constexpr std::size_t flame_scope_bytes = 31;
 
 /// Writes flame parts. Reuses its scratch memory.
 class FlameWriter {

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include <lz4.h>
 #include <kymo/capture.hpp>
 
-#include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
 #include "capture/format/bytes.hpp"
 #include "capture/format/codec.hpp"
+#include "exchange/common/export_names.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -24,12 +23,15 @@ constexpr std::uint8_t declaration_tag = 1;
 constexpr std::size_t most_record = std::size_t{256} << 20U;
 constexpr std::size_t most_vor_names = std::size_t{6} << 20U;
 constexpr std::size_t window_size = std::size_t{256} << 10U;
+/// lz4 expands at most 255 times. A greater size is bogus, and no memory is allocated for it.
+constexpr std::size_t most_lz4_ratio = 255;
+/// The bytes of the longest text in a stream.
+constexpr std::size_t most_vor_text = 65535;
+
 void append_text(std::string& out, std::string_view text) {
-  const std::size_t place = out.size();
-  append_vor_number(out, std::uint16_t{0});
-  append_vor_text(out, text, most_vor_text);
-  const auto size = static_cast<std::uint16_t>(out.size() - place - sizeof(std::uint16_t));
-  std::memcpy(out.data() + place, &size, sizeof size);
+  const std::string valid = valid_vor_text(text);
+  append_vor_number(out, static_cast<std::uint16_t>(valid.size()));
+  out += valid;
 }
 
 VorColumn take_column(capture::ByteCursor& cursor) {
@@ -53,11 +55,11 @@ bool is_vor(std::span<const std::byte> bytes) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-void append_vor_text(std::string& out, std::string_view text, std::size_t limit) {
+std::string valid_vor_text(std::string_view text) {
   // The replacement of a byte that is not UTF-8 is longer than the byte, so the text is cut again.
-  std::string valid;
-  base::append_valid_text(valid, base::cut_text(text, limit));
-  out += base::cut_text(valid, limit);
+  std::string valid = valid_text(base::cut_text(text, most_vor_text));
+  valid.resize(base::cut_text(valid, most_vor_text).size());
+  return valid;
 }
 
 void append_vor_lz4(std::string& out, std::string_view raw) {
@@ -72,6 +74,27 @@ void append_vor_lz4(std::string& out, std::string_view raw) {
   const int size =
       LZ4_compress_default(raw.data(), out.data() + place + sizeof raw_size, static_cast<int>(raw.size()), bound);
   out.resize(place + sizeof raw_size + static_cast<std::size_t>(size));
+}
+
+std::span<const std::byte> unpack_vor_lz4(std::span<const std::byte> stored, std::vector<std::byte>& raw) {
+  capture::ByteCursor cursor(stored);
+  const std::size_t size = take_vor_number<std::uint32_t>(cursor);
+  const auto block = cursor.take(cursor.remaining());
+  if (size > most_record || size > block.size() * most_lz4_ratio) {
+    throw capture::DecodeError("it takes more than 256 MiB");
+  }
+  if (raw.size() < size) {
+    raw.resize(size);
+  }
+  const std::span<std::byte> unpacked = std::span(raw).first(size);
+  capture::decompress_lz4(block, unpacked);
+  return unpacked;
+}
+
+void tell_vor_loss(std::vector<std::string>& losses, std::uint64_t count, const std::string& what) {
+  if (count > 0) {
+    losses.push_back(std::to_string(count) + ' ' + what);
+  }
 }
 
 void VorWriter::append_header(std::string& out, const VorHeader& header) {
@@ -235,24 +258,14 @@ void VorReader::leave_out(std::uint64_t offset) {
 std::span<const std::byte> VorReader::next_record(std::uint64_t size) {
   const std::uint64_t begin = position_ + sizeof(std::uint32_t);
   position_ = begin + size;
-  if (size < sizeof(std::uint32_t) || size > most_record) {
+  if (size > most_record) {
     return {};
   }
   const auto stored = window(begin, static_cast<std::size_t>(size));
   if (stored.size() < size) {
     throw VorError(name_ + ": became shorter while it was read, at byte " + std::to_string(begin + stored.size()));
   }
-  const std::size_t raw_size = capture::load<std::uint32_t>(stored.data());
-  const auto block = stored.subspan(sizeof(std::uint32_t));
-  if (raw_size > most_record || raw_size > block.size() * most_lz4_ratio) {
-    return {};
-  }
-  if (raw_.size() < raw_size) {
-    raw_.resize(raw_size);
-  }
-  const std::span<std::byte> raw = std::span(raw_).first(raw_size);
-  capture::decompress_lz4(block, raw);
-  return raw;
+  return unpack_vor_lz4(stored, raw_);
 }
 
 void VorReader::take_declaration(std::span<const std::byte> body) {

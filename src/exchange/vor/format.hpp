@@ -23,9 +23,6 @@
 
 namespace kymo::exchange {
 
-/// The bytes of the longest text in a stream.
-inline constexpr std::size_t most_vor_text = 65535;
-
 /// The argument name that an import gives to a scope's text.
 inline constexpr std::string_view vor_text_argument = "data";
 
@@ -63,8 +60,8 @@ struct VorFrame {
 /// Whether the bytes begin like a .vor stream of any version.
 [[nodiscard]] bool is_vor(std::span<const std::byte> bytes);
 
-/// Appends a text in the form that streams require: valid UTF-8, cut at `limit` bytes.
-void append_vor_text(std::string& out, std::string_view text, std::size_t limit);
+/// A text in the form that streams require: valid UTF-8, cut at 65535 bytes.
+[[nodiscard]] std::string valid_vor_text(std::string_view text);
 
 /// Appends integers and floats, little-endian.
 template <typename Number>
@@ -78,11 +75,14 @@ Number take_vor_number(capture::ByteCursor& cursor) {
   return capture::load<Number>(cursor.take(sizeof(Number)).data());
 }
 
-/// lz4 expands at most 255 times. A greater size is bogus, and no memory is allocated for it.
-inline constexpr std::size_t most_lz4_ratio = 255;
-
 /// Appends the size of `raw` and its lz4 block, as two places of the format need.
 void append_vor_lz4(std::string& out, std::string_view raw);
+
+/// Unpacks what append_vor_lz4() wrote into the memory of `raw`. Throws DecodeError, also beyond 256 MiB.
+[[nodiscard]] std::span<const std::byte> unpack_vor_lz4(std::span<const std::byte> stored, std::vector<std::byte>& raw);
+
+/// Adds a line to losses if there are any: "12 samples that ...".
+void tell_vor_loss(std::vector<std::string>& losses, std::uint64_t count, const std::string& what);
 
 /// Appends the records of a stream to a string. Reuses its scratch memory.
 class VorWriter {

@@ -18,13 +18,6 @@ namespace {
 constexpr std::size_t batch_events = 65536;
 constexpr FrameStreamId main_stream{1};
 
-/// Describes losses: "12 samples that ...".
-void tell(std::vector<std::string>& losses, std::uint64_t count, const std::string& what) {
-  if (count > 0) {
-    losses.push_back(std::to_string(count) + ' ' + what);
-  }
-}
-
 /// The end times of frames, on the time axis of the flame parts if there are any.
 class FrameClock {
  public:
@@ -255,17 +248,17 @@ class VorImporter {
     std::vector<std::string>& losses = report_.losses;
     const VorDamage& stream = reader_.damage();
     const FlameDamage& flames = flame_.damage();
-    tell(losses, stream.torn_bytes, "bytes behind the last whole record");
-    tell(losses, stream.records, "damaged records, the first at byte " + std::to_string(stream.first_record));
-    tell(losses, stream.declarations, "declarations of columns that were declared before");
-    tell(losses, stream.values, "values of columns that were not declared");
-    tell(losses, clock_.bad(), "durations of frames that make no sense: these frames take no time");
-    tell(losses, clock_.inexact(), "durations of frames below a nanosecond");
-    tell(losses, flames.parts, "flame parts that are damaged or of another version");
-    tell(losses, flames.threads, "threads' scopes behind damage in them");
-    tell(losses, flames.times_back, "scopes whose times go back, with what is inside them");
-    tell(losses, flames.ends_moved, "ends of scopes that lie before what is inside them");
-    tell(losses, flames.no_room, "scopes beyond the room for depth, threads and names");
+    tell_vor_loss(losses, stream.torn_bytes, "bytes behind the last whole record");
+    tell_vor_loss(losses, stream.records, "damaged records, the first at byte " + std::to_string(stream.first_record));
+    tell_vor_loss(losses, stream.declarations, "declarations of columns that were declared before");
+    tell_vor_loss(losses, stream.values, "values of columns that were not declared");
+    tell_vor_loss(losses, clock_.bad(), "durations of frames that make no sense: these frames take no time");
+    tell_vor_loss(losses, clock_.inexact(), "durations of frames below a nanosecond");
+    tell_vor_loss(losses, flames.parts, "flame parts that are damaged or of another version");
+    tell_vor_loss(losses, flames.threads, "threads' scopes behind damage in them");
+    tell_vor_loss(losses, flames.times_back, "scopes whose times go back, with what is inside them");
+    tell_vor_loss(losses, flames.ends_moved, "ends of scopes that lie before what is inside them");
+    tell_vor_loss(losses, flames.no_room, "scopes beyond the room for depth, threads and names");
   }
 
   static constexpr std::size_t no_run = ~std::size_t{0};

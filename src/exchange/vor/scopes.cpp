@@ -18,12 +18,6 @@ bool is_possible(std::int64_t time_ns) {
   return time_ns >= -most_vor_ns && time_ns <= most_vor_ns;
 }
 
-std::string valid_vor_text(std::string_view text) {
-  std::string valid;
-  append_vor_text(valid, text, most_vor_text);
-  return valid;
-}
-
 }  // namespace
 
 void FlameEvents::take(std::span<const std::byte> part) {
@@ -36,7 +30,9 @@ void FlameEvents::take(std::span<const std::byte> part) {
     }
     meta_ = meta;
     has_meta_ = true;
-    take_sites();
+    for (FlameSite site; reader_.next_site(site);) {
+      take_site(site);
+    }
     for (FlameThread thread; reader_.next_thread(thread);) {
       take_thread(thread);
     }
@@ -50,18 +46,12 @@ void FlameEvents::take(std::span<const std::byte> part) {
     track->is_waiting = track->levels.size() > track->live;
     return !track->is_waiting;
   };
-  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), is_done), waiting_.end());
+  std::erase_if(waiting_, is_done);
 }
 
 void FlameEvents::finish() {
   for (auto& [key, track] : tracks_) {
     close_held(track);
-  }
-}
-
-void FlameEvents::take_sites() {
-  for (FlameSite site; reader_.next_site(site);) {
-    take_site(site);
   }
 }
 
@@ -73,14 +63,8 @@ void FlameEvents::take_site(const FlameSite& site) {
   place.function = valid_vor_text(site.function);
   place.file = valid_vor_text(site.file);
   const SiteId id = declare_site(std::move(place));
-  if (site.id == 0 || !id) {
-    return;
-  }
-  const auto known = site_ids_.find(site.id);
-  if (known != site_ids_.end()) {
-    known->second = id;
-  } else if (has_room(0)) {
-    site_ids_.emplace(site.id, id);
+  if (site.id != 0 && id && (site_ids_.count(site.id) != 0 || has_room(0))) {
+    site_ids_[site.id] = id;
   }
 }
 
@@ -233,14 +217,11 @@ void FlameEvents::add_text(Track& track, std::string_view text) {
     text_name_ = NameId{1};
     declarations_.names.push_back({text_name_, std::string(vor_text_argument)});
   }
-  ScopeArgument argument;
-  argument.position = static_cast<std::uint32_t>(track.run.events.size());
-  argument.value.name = text_name_;
-  argument.value.type = ArgumentType::string;
-  argument.value.bits = text_.size();
-  append_vor_text(text_, text, most_vor_text);
-  argument.value.text_size = static_cast<std::uint32_t>(text_.size() - argument.value.bits);
-  track.run.arguments.push_back(argument);
+  const std::string valid = valid_vor_text(text);
+  track.run.arguments.push_back(
+      {static_cast<std::uint32_t>(track.run.events.size()),
+       {text_name_, ArgumentType::string, false, static_cast<std::uint32_t>(valid.size()), text_.size()}});
+  text_ += valid;
   ++pending_;
 }
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,7 +66,6 @@ class FlameEvents {
   };
   using ThreadKey = std::pair<std::optional<std::int64_t>, std::string>;
 
-  void take_sites();
   void take_site(const FlameSite& site);
   void take_thread(const FlameThread& thread);
   [[nodiscard]] Track* find_track(const FlameThread& thread);

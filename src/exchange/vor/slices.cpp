@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text/text.hpp"
+#include "exchange/common/export_names.hpp"
 #include "exchange/common/json_argument.hpp"
 #include "exchange/vor/format.hpp"
 
@@ -28,29 +29,25 @@ std::size_t bytes_of(const ScopeSlice& slice) {
   return slice.scopes.size() * sizeof(FlameScope) + slice.texts.size();
 }
 
-class TrackSlicer::Visitor {
- public:
-  explicit Visitor(TrackSlicer& slicer) : slicer_(slicer) {}
+struct TrackSlicer::Visitor {
+  TrackSlicer& slicer;
 
-  void begin(const OpenScope& scope, std::size_t /*depth*/) { slicer_.open(scope.site, scope.start_ns); }
+  void begin(const OpenScope& scope, std::size_t /*depth*/) { slicer.open(scope.site, scope.start_ns); }
   // What ends after a mark that its track was cut at ends no earlier.
   void end(const OpenScope& /*scope*/, std::size_t /*depth*/, std::int64_t end_ns, capture::ScopeEnding /*how*/) {
-    slicer_.close_innermost(std::max(end_ns, slicer_.last_ns_));
+    slicer.close_innermost(std::max(end_ns, slicer.last_ns_));
   }
-
- private:
-  TrackSlicer& slicer_;
 };
 
 void TrackSlicer::begin(const ScopeRun& run) {
-  Visitor visitor(*this);
+  Visitor visitor{*this};
   walk_.begin(run, visitor);
 }
 
 void TrackSlicer::take(const ScopeEvent& event) {
   budget_.late_events += event.time_ns < last_ns_ ? 1 : 0;
   last_ns_ = std::max(last_ns_, event.time_ns);
-  Visitor visitor(*this);
+  Visitor visitor{*this};
   walk_.take(event, visitor);
 }
 
@@ -114,8 +111,7 @@ void TrackSlicer::take_argument(std::string_view name, const ArgumentValue& valu
     // Otherwise readers would take it for the other half of a scope that ended at the mark.
     whole.insert(0, std::string(vor_text_argument) + '=');
   }
-  std::string valid;
-  append_vor_text(valid, whole, whole.size() * continued_mark.size());
+  std::string valid = valid_text(whole);
   if (valid.size() > most_flame_text) {
     ++budget_.arguments_cut;
     valid = base::cut_text(valid, most_flame_text - base::cut_mark.size());

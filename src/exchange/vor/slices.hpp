@@ -70,7 +70,7 @@ class TrackSlicer {
   void show(Level& level, std::int64_t start_ns, std::string_view text);
   void set_text(FlameScope& scope, std::string_view text);
 
-  class Visitor;
+  struct Visitor;
 
   SliceBudget& budget_;
   capture::ScopeWalk walk_;
